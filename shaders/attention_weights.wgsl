@@ -1,0 +1,72 @@
+// weights = softmax(scale * Q Kᵀ + mask) for each head, one query and head per invocation: the eight lanes of a workgroup
+// are neighbouring queries.  "Attention Is All You Need", 3.2.1, eq. (1).
+// uses: shared/masked.wgsl, shared/grid.wgsl
+override D_HEAD: u32 = 64u;
+override CAUSAL: bool = false;  // query i sees the keys up to i
+
+struct Params {
+    batch: u32,
+    heads: u32,
+    queries: u32,     // of a sentence
+    keys: u32,        // of a sentence
+    q_stride: u32,    // between rows
+    q_offset: u32,    // first column
+    k_stride: u32,
+    k_offset: u32,
+    v_stride: u32,    // unused, as the values are
+    v_offset: u32,
+    out_stride: u32,
+    scale: f32,       // 1 / sqrt(d_head), or 1
+}
+
+@group(0) @binding(0) var<storage, read>       q: array<f32>;         // [batch * queries, ...]
+@group(0) @binding(1) var<storage, read>       k: array<f32>;         // [batch * keys, ...]
+@group(0) @binding(2) var<storage, read>       key_mask: array<u32>;  // [batch, keys], nonzero = visible
+@group(0) @binding(3) var<storage, read_write> weights: array<f32>;   // [batch * heads * queries, keys]
+@group(1) @binding(0) var<uniform> p: Params;
+
+const QUERIES: u32 = 8u;
+
+@compute @workgroup_size(QUERIES)
+fn main(
+    @builtin(workgroup_id) workgroup: vec3<u32>,
+    @builtin(num_workgroups) workgroups: vec3<u32>,
+    @builtin(local_invocation_index) lane: u32,
+) {
+    let query_blocks = (p.queries + QUERIES - 1u) / QUERIES;
+    var group = flat_workgroup(workgroup, workgroups);
+    let query = group % query_blocks * QUERIES + lane;
+    group /= query_blocks;
+    let head = group % p.heads;
+    let sentence = group / p.heads;
+    if (query >= p.queries || sentence >= p.batch) {
+        return;
+    }
+    let q_start = (sentence * p.queries + query) * p.q_stride + p.q_offset + head * D_HEAD;
+    let out = ((sentence * p.heads + head) * p.queries + query) * p.out_stride;
+
+    // the scores first, to be turned into weights where they are
+    var maximum = MASKED;
+    var sum = 0.0;
+    for (var key = 0u; key < p.keys; key++) {
+        let k_start = (sentence * p.keys + key) * p.k_stride + p.k_offset + head * D_HEAD;
+        var score = 0.0;
+        for (var i = 0u; i < D_HEAD; i++) {
+            score = fma(q[q_start + i], k[k_start + i], score);
+        }
+        let visible = key_mask[sentence * p.keys + key] != 0u && (!CAUSAL || key <= query);
+        score = select(MASKED, score * p.scale, visible);
+        weights[out + key] = score;
+        let new_maximum = max(maximum, score);
+        sum = sum * exp(maximum - new_maximum) + select(0.0, exp(score - new_maximum), visible);
+        maximum = new_maximum;
+    }
+    let factor = select(0.0, 1.0 / sum, sum > 0.0);
+    for (var key = 0u; key < p.keys; key++) {
+        let score = weights[out + key];
+        weights[out + key] = select(exp(score - maximum) * factor, 0.0, score == MASKED);
+    }
+    for (var key = p.keys; key < p.out_stride; key++) {
+        weights[out + key] = 0.0;
+    }
+}

@@ -1,0 +1,23 @@
+// y = activation(x·Wᵀ + b) + residual, four outputs of one row per invocation.
+// uses: shared/linear.wgsl, shared/multiply_add.wgsl, shared/grid.wgsl
+override LANES: u32 = 64u;
+
+@compute @workgroup_size(LANES)
+fn main(
+    @builtin(workgroup_id) workgroup: vec3<u32>,
+    @builtin(num_workgroups) workgroups: vec3<u32>,
+    @builtin(local_invocation_index) lane: u32,
+) {
+    let groups_per_row = (p.part_quads + LANES - 1u) / LANES;
+    let group = flat_workgroup(workgroup, workgroups);
+    let row = group / groups_per_row;
+    let quad = group % groups_per_row * LANES + lane;
+    let x_row = min(row, p.rows - 1u) * p.input_quads;
+    var w = weights_of(min(quad, p.part_quads - 1u));
+    var sum = vec4(0.0);
+    for (var k = 0u; k < p.input_quads; k++) {
+        sum = multiply_add(x[x_row + k], weight[w], weight[w + 16u], weight[w + 32u], weight[w + 48u], sum);
+        w += 64u;
+    }
+    store(row, quad, sum);
+}

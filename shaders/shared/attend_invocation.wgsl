@@ -1,0 +1,153 @@
+// softmax(scale * Q Kᵀ) V with an online softmax (Milakov & Gimelshein 2018), without barriers. An invocation has one
+// query and 64 elements of one head; the eight lanes of a workgroup are neighbouring queries, so that they all read the
+// same key at the same time. Sixteen elements at a time are held as a matrix.
+// uses: shared/masked.wgsl, shared/grid.wgsl, and what attention.wgsl and cached_attention.wgsl define
+
+const QUERIES: u32 = 8u;
+
+@compute @workgroup_size(QUERIES)
+fn main(
+    @builtin(workgroup_id) workgroup: vec3<u32>,
+    @builtin(num_workgroups) workgroups: vec3<u32>,
+    @builtin(local_invocation_index) lane: u32,
+) {
+    let blocks = (D_HEAD + 63u) / 64u;
+    let query_blocks = (queries_of_sentence() + QUERIES - 1u) / QUERIES;
+    var group = flat_workgroup(workgroup, workgroups);
+    let first = group % blocks * 64u;
+    group /= blocks;
+    let first_query = group % query_blocks * QUERIES;
+    group /= query_blocks;
+    let head = group % p.heads * D_HEAD;
+    let sentence = group / p.heads;
+
+    let last_query = queries_of_sentence() - 1u;
+    let query = min(first_query + lane, last_query);
+    let q_start = query_start(sentence, query) + head;
+    let q0 = query16(q_start, 0u);
+    let q1 = query16(q_start, 16u);
+    let q2 = query16(q_start, 32u);
+    let q3 = query16(q_start, 48u);
+
+    var maximum = MASKED;
+    var sum = 0.0;
+    var c0 = mat4x4<f32>();
+    var c1 = mat4x4<f32>();
+    var c2 = mat4x4<f32>();
+    var c3 = mat4x4<f32>();
+    let count = key_count(sentence, min(first_query + QUERIES - 1u, last_query));
+    for (var key = 0u; key < count; key++) {
+        let k_start = key_start(sentence, key) + head;
+        var score = dot16(q0, key16(k_start, 0u));
+        if (D_HEAD > 16u) {
+            score += dot16(q1, key16(k_start, 16u));
+        }
+        if (D_HEAD > 32u) {
+            score += dot16(q2, key16(k_start, 32u));
+        }
+        if (D_HEAD > 48u) {
+            score += dot16(q3, key16(k_start, 48u));
+        }
+        if (D_HEAD > 64u) {
+            for (var d = 64u; d < D_HEAD; d += 16u) {
+                score += dot16(query16(q_start, d), key16(k_start, d));
+            }
+        }
+        // no branch, so that a masked key costs nothing but its time
+        let visible = is_visible(sentence, query, key);
+        score = select(MASKED, score * p.scale, visible);
+        let new_maximum = max(maximum, score);
+        let keep = exp(maximum - new_maximum);
+        let weight = select(0.0, exp(score - new_maximum), visible);
+        maximum = new_maximum;
+        sum = sum * keep + weight;
+        let v_start = value_start(sentence, key) + head;
+        c0 = c0 * keep + value16(v_start, first) * weight;
+        if (D_HEAD > 16u) {
+            c1 = c1 * keep + value16(v_start, first + 16u) * weight;
+        }
+        if (D_HEAD > 32u) {
+            c2 = c2 * keep + value16(v_start, first + 32u) * weight;
+        }
+        if (D_HEAD > 48u) {
+            c3 = c3 * keep + value16(v_start, first + 48u) * weight;
+        }
+    }
+
+    if (first_query + lane > last_query || sentence >= sentences()) {
+        return;
+    }
+    let factor = select(0.0, 1.0 / sum, sum > 0.0);
+    let start = context_start(sentence, query) + head;
+    store16(start, first, c0 * factor);
+    if (D_HEAD > 16u) {
+        store16(start, first + 16u, c1 * factor);
+    }
+    if (D_HEAD > 32u) {
+        store16(start, first + 32u, c2 * factor);
+    }
+    if (D_HEAD > 48u) {
+        store16(start, first + 48u, c3 * factor);
+    }
+    // the padding of the row
+    if (head == (p.heads - 1u) * D_HEAD && first == 0u) {
+        for (var d = p.heads * D_HEAD; d < out_stride(); d++) {
+            context[context_start(sentence, query) + d] = 0.0;
+        }
+    }
+}
+
+// Zeros beyond the head's end, so that what keys have there does not count.
+fn query4(start: u32, d: u32) -> vec4<f32> {
+    let i = vec4(d) + vec4(0u, 1u, 2u, 3u);
+    let j = start + min(i, vec4(D_HEAD - 1u));
+    return select(vec4(0.0), vec4(q[j.x], q[j.y], q[j.z], q[j.w]), i < vec4(D_HEAD));
+}
+
+fn key4(start: u32, d: u32) -> vec4<f32> {
+    let j = start + min(vec4(d) + vec4(0u, 1u, 2u, 3u), vec4(D_HEAD - 1u));
+    return vec4(k[j.x], k[j.y], k[j.z], k[j.w]);
+}
+
+fn value4(start: u32, d: u32) -> vec4<f32> {
+    let j = start + min(vec4(d) + vec4(0u, 1u, 2u, 3u), vec4(D_HEAD - 1u));
+    return vec4(v[j.x], v[j.y], v[j.z], v[j.w]);
+}
+
+fn query16(start: u32, d: u32) -> mat4x4<f32> {
+    return mat4x4(query4(start, d), query4(start, d + 4u), query4(start, d + 8u), query4(start, d + 12u));
+}
+
+fn key16(start: u32, d: u32) -> mat4x4<f32> {
+    return mat4x4(key4(start, d), key4(start, d + 4u), key4(start, d + 8u), key4(start, d + 12u));
+}
+
+fn value16(start: u32, d: u32) -> mat4x4<f32> {
+    return mat4x4(value4(start, d), value4(start, d + 4u), value4(start, d + 8u), value4(start, d + 12u));
+}
+
+fn dot16(a: mat4x4<f32>, b: mat4x4<f32>) -> f32 {
+    return dot(a[0], b[0]) + dot(a[1], b[1]) + dot(a[2], b[2]) + dot(a[3], b[3]);
+}
+
+fn store4(start: u32, d: u32, value: vec4<f32>) {
+    if (d < D_HEAD) {
+        context[start + d] = value.x;
+    }
+    if (d + 1u < D_HEAD) {
+        context[start + d + 1u] = value.y;
+    }
+    if (d + 2u < D_HEAD) {
+        context[start + d + 2u] = value.z;
+    }
+    if (d + 3u < D_HEAD) {
+        context[start + d + 3u] = value.w;
+    }
+}
+
+fn store16(start: u32, d: u32, value: mat4x4<f32>) {
+    store4(start, d, value[0]);
+    store4(start, d + 4u, value[1]);
+    store4(start, d + 8u, value[2]);
+    store4(start, d + 12u, value[3]);
+}

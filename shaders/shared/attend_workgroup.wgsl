@@ -1,0 +1,64 @@
+// softmax(scale * Q Kᵀ) V with an online softmax (Milakov & Gimelshein 2018): a workgroup has one query and 64 elements
+// of one head. It takes 64 keys at a time: first a lane is a key and scores it, then a lane is an element of the head
+// and sums up the values.
+// uses: shared/reduce.wgsl, shared/masked.wgsl, shared/grid.wgsl, and what attention.wgsl and cached_attention.wgsl define
+
+var<workgroup> weights: array<f32, LANES>;
+
+@compute @workgroup_size(LANES)
+fn main(
+    @builtin(workgroup_id) workgroup: vec3<u32>,
+    @builtin(num_workgroups) workgroups: vec3<u32>,
+    @builtin(local_invocation_index) lane: u32,
+) {
+    let blocks = (D_HEAD + LANES - 1u) / LANES;
+    var group = flat_workgroup(workgroup, workgroups);
+    let d = group % blocks * LANES + lane;
+    group /= blocks;
+    let query = group % queries_of_sentence();
+    group /= queries_of_sentence();
+    let head = group % p.heads * D_HEAD;
+    // a surplus workgroup computes something of the last sentence once more
+    let sentence = min(group / p.heads, sentences() - 1u);
+    let q_start = query_start(sentence, query) + head;
+
+    var maximum = MASKED;
+    var sum = 0.0;
+    var value = 0.0;
+    let count = key_count(sentence, query);
+    for (var first = 0u; first < count; first += LANES) {
+        let key = first + lane;
+        var score = MASKED;
+        if (key < count && is_visible(sentence, query, key)) {
+            let k_start = key_start(sentence, key) + head;
+            score = 0.0;
+            for (var i = 0u; i < D_HEAD; i++) {
+                score = fma(q[q_start + i], k[k_start + i], score);
+            }
+            score *= p.scale;
+        }
+        let new_maximum = max(maximum, reduce_max(lane, score));
+        let keep = exp(maximum - new_maximum);
+        let weight = select(exp(score - new_maximum), 0.0, score == MASKED);
+        maximum = new_maximum;
+        sum = sum * keep + reduce_sum(lane, weight);
+        weights[lane] = weight;
+        workgroupBarrier();
+        value *= keep;
+        let column = head + min(d, D_HEAD - 1u);
+        for (var i = 0u; i < min(LANES, count - first); i++) {
+            value = fma(weights[i], v[value_start(sentence, first + i) + column], value);
+        }
+        workgroupBarrier();
+    }
+
+    let start = context_start(sentence, query);
+    if (d < D_HEAD) {
+        context[start + head + d] = select(0.0, value / sum, sum > 0.0);
+    }
+    // the padding of the row
+    let padding = p.heads * D_HEAD + d;
+    if (head == (p.heads - 1u) * D_HEAD && padding < out_stride()) {
+        context[start + padding] = 0.0;
+    }
+}

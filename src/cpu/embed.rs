@@ -1,0 +1,26 @@
+//! `y[r] = scale * table[tokens[r]] + positions[r-th position]`
+
+/// Token embeddings, plus position embeddings where there are any.
+///
+/// * `tokens`: `[rows]`; `positions`: `[rows]` indices, and the table that they point into, `[positions, d_model]`
+/// * `table`: `[vocabulary, d_model]`; `y`: `[rows, d_model]`
+pub fn embed(
+    tokens: &[u32],
+    positions: Option<(&[u32], &[f32])>,
+    table: &[f32],
+    d_model: usize,
+    scale: f32,
+    y: &mut [f32],
+) {
+    let row = |index: u32| index as usize * d_model..(index as usize + 1) * d_model;
+    for (r, (y, &token)) in y.chunks_exact_mut(d_model).zip(tokens).enumerate() {
+        for (y, x) in y.iter_mut().zip(&table[row(token)]) {
+            *y = scale * x;
+        }
+        if let Some((indices, positions)) = positions {
+            for (y, x) in y.iter_mut().zip(&positions[row(indices[r])]) {
+                *y += x;
+            }
+        }
+    }
+}

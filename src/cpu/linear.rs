@@ -1,0 +1,198 @@
+//! `y = activation(x·Wᵀ + b) + residual`
+
+use pulp::{Arch, Simd, WithSimd};
+
+use super::parallel::Budget;
+use super::vector::inner_products;
+use crate::activation::Activation;
+
+/// Weights of a linear layer.
+#[derive(Clone, Copy, Debug)]
+pub struct Linear<'a> {
+    /// `[outputs, inputs]`
+    pub weight: &'a [f32],
+    /// Input features.
+    pub inputs: usize,
+    /// `[outputs]`
+    pub bias: Option<&'a [f32]>,
+}
+
+/// `y = activation(x·Wᵀ + b) + residual`
+///
+/// * `x`: `[rows, inputs]`; `residual`, `y`: `[rows, outputs]`
+///
+/// A row's result is the same, bit by bit, whatever the other rows are and however many. Both factors of each inner
+/// product are contiguous, so that nothing has to be packed first, as a general matrix product would.
+pub fn linear(x: &[f32], layer: Linear, activation: Activation, residual: Option<&[f32]>, y: &mut [f32]) {
+    let inputs = layer.inputs;
+    let (rows, outputs) = (x.len() / inputs, layer.weight.len() / inputs);
+    assert_eq!(x.len(), rows * inputs, "x is [{rows}, {inputs}]");
+    assert_eq!(
+        layer.weight.len(),
+        outputs * inputs,
+        "the weight is [{outputs}, {inputs}]"
+    );
+    assert_eq!(y.len(), rows * outputs, "y is [{rows}, {outputs}]");
+    if outputs == 0 {
+        return;
+    }
+    let problem = Problem {
+        x,
+        layer,
+        outputs,
+        activation,
+        residual,
+    };
+    let piece = Piece {
+        problem: &problem,
+        row: 0,
+        output: 0,
+        y: y.chunks_exact_mut(outputs).collect(),
+    };
+    piece.run(Arch::new(), Budget::new(rows * outputs * inputs));
+}
+
+struct Problem<'a> {
+    x: &'a [f32],
+    layer: Linear<'a>,
+    outputs: usize,
+    activation: Activation,
+    residual: Option<&'a [f32]>,
+}
+
+impl Problem<'_> {
+    fn x(&self, row: usize) -> &[f32] {
+        &self.x[row * self.layer.inputs..][..self.layer.inputs]
+    }
+
+    fn weight(&self, output: usize) -> &[f32] {
+        &self.layer.weight[output * self.layer.inputs..][..self.layer.inputs]
+    }
+
+    fn finish(&self, row: usize, output: usize, product: f32) -> f32 {
+        let biased = self.layer.bias.map_or(product, |bias| product + bias[output]);
+        let value = self.activation.apply(biased);
+        self.residual
+            .map_or(value, |residual| value + residual[row * self.outputs + output])
+    }
+}
+
+/// Some rows and some outputs of a problem.
+struct Piece<'a> {
+    problem: &'a Problem<'a>,
+    /// The first row.
+    row: usize,
+    /// The first output.
+    output: usize,
+    /// The piece's outputs of each of its rows.
+    y: Vec<&'a mut [f32]>,
+}
+
+/// Rows whose inputs stay in the processor's nearest memory while the weights pass by once.
+const NEAR_ROWS: usize = 32;
+
+impl<'a> Piece<'a> {
+    fn run(self, arch: Arch, budget: Budget) {
+        let (rows, outputs) = (self.y.len(), self.y.first().map_or(0, |row| row.len()));
+        let halves = match budget.allows_split() {
+            true if rows >= 2 * NEAR_ROWS => self.split_rows((rows / 2).next_multiple_of(4)),
+            true if outputs >= 32 => self.split_outputs((outputs / 2).next_multiple_of(8)),
+            _ => return arch.dispatch(self),
+        };
+        let (low, high) = halves;
+        budget.join(|budget| low.run(arch, budget), |budget| high.run(arch, budget));
+    }
+
+    fn split_rows(mut self, rows: usize) -> (Self, Self) {
+        let high = Self {
+            problem: self.problem,
+            row: self.row + rows,
+            output: self.output,
+            y: self.y.split_off(rows),
+        };
+        (self, high)
+    }
+
+    fn split_outputs(self, outputs: usize) -> (Self, Self) {
+        let Self {
+            problem,
+            row,
+            output,
+            y,
+        } = self;
+        let (low, high) = y.into_iter().map(|row| row.split_at_mut(outputs)).unzip();
+        (
+            Self {
+                problem,
+                row,
+                output,
+                y: low,
+            },
+            Self {
+                problem,
+                row,
+                output: output + outputs,
+                y: high,
+            },
+        )
+    }
+
+    /// `ROWS × OUTPUTS` elements, starting at a row and an output of the piece.
+    #[inline(always)]
+    fn block<S: Simd, const ROWS: usize, const OUTPUTS: usize>(
+        &mut self,
+        simd: S,
+        row: usize,
+        output: usize,
+    ) {
+        let (first_row, first_output) = (self.row + row, self.output + output);
+        let x = std::array::from_fn(|i| self.problem.x(first_row + i));
+        let weights = std::array::from_fn(|i| self.problem.weight(first_output + i));
+        let products = inner_products::<S, ROWS, OUTPUTS>(simd, x, weights);
+        for (i, products) in products.iter().enumerate() {
+            for (j, &product) in products.iter().enumerate() {
+                self.y[row + i][output + j] = self.problem.finish(first_row + i, first_output + j, product);
+            }
+        }
+    }
+
+    /// `OUTPUTS` elements of the given rows.
+    #[inline(always)]
+    fn column<S: Simd, const OUTPUTS: usize>(
+        &mut self,
+        simd: S,
+        rows: std::ops::Range<usize>,
+        output: usize,
+    ) {
+        let mut row = rows.start;
+        while row < rows.end {
+            match rows.end - row {
+                1 => self.block::<S, 1, OUTPUTS>(simd, row, output),
+                2 => self.block::<S, 2, OUTPUTS>(simd, row, output),
+                3 => self.block::<S, 3, OUTPUTS>(simd, row, output),
+                _ => self.block::<S, 4, OUTPUTS>(simd, row, output),
+            }
+            row += 4;
+        }
+    }
+}
+
+impl WithSimd for Piece<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(mut self, simd: S) {
+        let outputs = self.y.first().map_or(0, |row| row.len());
+        let rows = self.y.len();
+        for first in (0..rows).step_by(NEAR_ROWS) {
+            let rows = first..rows.min(first + NEAR_ROWS);
+            let (blocks, rest) = (outputs / 4 * 4, outputs % 4);
+            for output in (0..blocks).step_by(4) {
+                self.column::<S, 4>(simd, rows.clone(), output);
+            }
+            for output in blocks..blocks + rest {
+                self.column::<S, 1>(simd, rows.clone(), output);
+            }
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! The operators on the CPU: plain functions on slices, written from the formulas.
+//!
+//! They are the oracle of the [kernels](crate::kernels), and what runs where there is no GPU. Values are row-major and,
+//! unlike on a GPU, without padding: `[rows, width]` has `rows * width` elements. Weight matrices are `[outputs, inputs]`
+//! as in the file. Lengths that do not agree are mistakes of the caller and panic.
+
+mod append_kv;
+mod attention;
+mod cached_attention;
+mod embed;
+mod layer_norm;
+mod linear;
+mod log_softmax_top_k;
+mod parallel;
+mod vector;
+
+pub use append_kv::append_kv;
+pub use attention::{attention, attention_weights};
+pub use cached_attention::cached_attention;
+pub use embed::embed;
+pub use layer_norm::layer_norm;
+pub use linear::{Linear, linear};
+pub use log_softmax_top_k::log_softmax_top_k;
+
+/// Some columns of a matrix, e.g. the keys in a fused `[rows, 3 * d_model]` projection.
+#[derive(Clone, Copy, Debug)]
+pub struct Columns<'a> {
+    /// All columns of all rows.
+    pub data: &'a [f32],
+    /// Elements of a row.
+    pub stride: usize,
+    /// First column.
+    pub first: usize,
+}
+
+impl<'a> Columns<'a> {
+    /// `width` elements of a row, starting `offset` after the first column.
+    fn slice(&self, row: usize, offset: usize, width: usize) -> &'a [f32] {
+        let start = row * self.stride + self.first + offset;
+        &self.data[start..start + width]
+    }
+}

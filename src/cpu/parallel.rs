@@ -1,0 +1,81 @@
+//! Sharing work between the processor's cores. In a browser there is one.
+
+/// Work that is worth waking another core for, in multiplications.
+const GRAIN: usize = 1 << 16;
+
+/// Permission to split a piece of work: enough pieces to keep every core busy, none too small to be worth it.
+#[derive(Clone, Copy, Debug)]
+pub struct Budget {
+    pieces: usize,
+}
+
+impl Budget {
+    /// For a whole operator of `work` multiplications.
+    pub fn new(work: usize) -> Self {
+        #[cfg(not(target_arch = "wasm32"))]
+        let cores = rayon::current_num_threads();
+        #[cfg(target_arch = "wasm32")]
+        let cores = 1;
+        let most = if cores == 1 { 1 } else { 4 * cores };
+        Self {
+            pieces: (work / GRAIN).clamp(1, most),
+        }
+    }
+
+    /// Whether to split once more.
+    pub fn allows_split(self) -> bool {
+        self.pieces > 1
+    }
+
+    /// Runs both halves of a piece, side by side where possible.
+    pub fn join(self, a: impl FnOnce(Self) + Send, b: impl FnOnce(Self) + Send) {
+        let half = Self {
+            pieces: self.pieces.div_ceil(2),
+        };
+        #[cfg(not(target_arch = "wasm32"))]
+        rayon::join(|| a(half), || b(half));
+        #[cfg(target_arch = "wasm32")]
+        {
+            a(half);
+            b(half);
+        }
+    }
+}
+
+/// Calls `each(row, &mut data[row * width..][..width])` for every row, in any order; a row takes `work` multiplications.
+pub fn for_each_row<T: Send>(
+    data: &mut [T],
+    width: usize,
+    work: usize,
+    each: impl Fn(usize, &mut [T]) + Sync,
+) {
+    fn split<T: Send>(
+        budget: Budget,
+        first: usize,
+        data: &mut [T],
+        width: usize,
+        each: &(impl Fn(usize, &mut [T]) + Sync),
+    ) {
+        let rows = data.len() / width;
+        if rows > 1 && budget.allows_split() {
+            let (low, high) = data.split_at_mut(rows / 2 * width);
+            budget.join(
+                |budget| split(budget, first, low, width, each),
+                |budget| split(budget, first + rows / 2, high, width, each),
+            );
+        } else {
+            for (row, values) in data.chunks_exact_mut(width).enumerate() {
+                each(first + row, values);
+            }
+        }
+    }
+    if width > 0 {
+        split(
+            Budget::new((data.len() / width).saturating_mul(work)),
+            0,
+            data,
+            width,
+            &each,
+        );
+    }
+}

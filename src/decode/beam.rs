@@ -1,0 +1,200 @@
+use super::scores::BANNED;
+use super::{DecodeOptions, EarlyStopping, Hypothesis, TopScores};
+
+/// A hypothesis that is still growing.
+pub(super) struct Beam {
+    /// From the start token on.
+    pub(super) tokens: Vec<u32>,
+    /// One for each token but the first.
+    step_logprobs: Vec<f32>,
+    /// Their sum, in f32 and in this order, as HF accumulates it.
+    pub(super) score: f32,
+    /// The beam that this one continued in the last step.
+    pub(super) parent: usize,
+}
+
+impl Beam {
+    pub(super) fn new(decoder_start: u32) -> Self {
+        Self {
+            tokens: vec![decoder_start],
+            step_logprobs: Vec::new(),
+            score: 0.0,
+            parent: 0,
+        }
+    }
+
+    pub(super) fn push(&mut self, token: u32, logprob: f32) {
+        self.tokens.push(token);
+        self.step_logprobs.push(logprob);
+        self.score += logprob;
+    }
+
+    /// Becomes `parent` and one more token, in the memory it has.
+    fn become_continuation(&mut self, parent: &Beam, candidate: &Candidate) {
+        self.tokens.clone_from(&parent.tokens);
+        self.step_logprobs.clone_from(&parent.step_logprobs);
+        self.score = parent.score;
+        self.parent = candidate.beam;
+        self.push(candidate.token, candidate.logprob);
+    }
+
+    pub(super) fn hypothesis(&self, score: f32) -> Hypothesis {
+        Hypothesis {
+            tokens: self.tokens.clone(),
+            score,
+            step_logprobs: self.step_logprobs.clone(),
+        }
+    }
+}
+
+/// A beam and a token that may continue it.
+struct Candidate {
+    beam: usize,
+    token: u32,
+    logprob: f32,
+    score: f32, // of the beam with the token
+}
+
+/// Beam search of one sentence.  HF `GenerationMixin._beam_search`, transformers 4.50 and later.
+///
+/// HF fills missing beams with a score of -1e9; here they are just not live.
+pub(super) struct BeamSearch {
+    num_beams: usize,
+    num_return_sequences: usize,
+    length_penalty: f32,
+    early_stopping: EarlyStopping,
+    max_length: usize,
+    eos: Vec<u32>,
+    /// `num_beams` beams; the first `live` count, best first.
+    beams: Vec<Beam>,
+    live: usize,
+    /// At most `num_beams`, best first.
+    finished: Vec<Hypothesis>,
+    // Buffers, kept between steps.
+    next_beams: Vec<Beam>,
+    candidates: Vec<Candidate>,
+}
+
+impl BeamSearch {
+    pub(super) fn new(options: &DecodeOptions) -> Self {
+        let beams = || {
+            (0..options.num_beams)
+                .map(|_| Beam::new(options.decoder_start))
+                .collect()
+        };
+        Self {
+            num_beams: options.num_beams,
+            num_return_sequences: options.num_return_sequences,
+            length_penalty: options.length_penalty,
+            early_stopping: options.early_stopping,
+            max_length: options.max_length,
+            eos: options.eos.clone(),
+            beams: beams(),
+            live: 1, // all beams are equal before the first token
+            finished: Vec::new(),
+            next_beams: beams(),
+            candidates: Vec::new(),
+        }
+    }
+
+    /// How many candidates of each row [`advance`](Self::advance) has to see.
+    ///
+    /// HF ranks `(1 + end tokens) * num_beams` candidates of all beams together. It then uses the first
+    /// `num_beams` of them, and the first `num_beams` that are no end token. No row adds more to either than
+    /// its best `num_beams` tokens and the end tokens among them, so that these few give the same beams.
+    pub(super) fn candidates_per_row(num_beams: usize, end_tokens: usize) -> usize {
+        num_beams + end_tokens
+    }
+
+    /// The live beams, best first; never empty.
+    pub(super) fn beams(&self) -> &[Beam] {
+        &self.beams[..self.live]
+    }
+
+    /// Continues every live beam with the best of its row of `scores`; returns whether the sentence is
+    /// finished.
+    pub(super) fn advance(&mut self, scores: TopScores<'_>) -> bool {
+        self.rank_candidates(scores);
+        let length = self.beams[0].tokens.len(); // generated tokens, this one included, and no start token
+        let mut live = 0;
+        for (rank, candidate) in self.candidates.iter().enumerate() {
+            let parent = &self.beams[candidate.beam];
+            if length + 1 < self.max_length && !self.eos.contains(&candidate.token) {
+                if live < self.num_beams {
+                    self.next_beams[live].become_continuation(parent, candidate);
+                    live += 1;
+                }
+            } else if rank < self.num_beams {
+                let score = candidate.score / self.length_divisor(length);
+                let place = self.finished.partition_point(|better| better.score >= score);
+                if place < self.num_beams {
+                    let mut hypothesis = parent.hypothesis(score);
+                    hypothesis.tokens.push(candidate.token);
+                    hypothesis.step_logprobs.push(candidate.logprob);
+                    self.finished.insert(place, hypothesis);
+                    self.finished.truncate(self.num_beams);
+                }
+            }
+        }
+        if live == 0 {
+            return true;
+        }
+        std::mem::swap(&mut self.beams, &mut self.next_beams);
+        self.live = live;
+        !self.may_improve(length)
+    }
+
+    /// The `num_return_sequences` best finished hypotheses, or all if there are fewer. If there is none,
+    /// because every token was banned or the search was left early, the best beam as far as it came.
+    pub(super) fn finish(mut self) -> Vec<Hypothesis> {
+        if self.finished.is_empty() {
+            let beam = &self.beams[0];
+            let score = beam.score / self.length_divisor((beam.tokens.len() - 1).max(1));
+            self.finished.push(beam.hypothesis(score));
+        }
+        self.finished.truncate(self.num_return_sequences);
+        self.finished
+    }
+
+    /// Best first; equal scores by beam, then by token: the order of HF's flattened `[beams * vocabulary]`
+    /// scores.
+    fn rank_candidates(&mut self, scores: TopScores<'_>) {
+        self.candidates.clear();
+        for (index, beam) in self.beams[..self.live].iter().enumerate() {
+            let row = scores.row(index).map(|(token, logprob)| {
+                let score = beam.score + logprob;
+                Candidate {
+                    beam: index,
+                    token,
+                    logprob,
+                    score,
+                }
+            });
+            self.candidates
+                .extend(row.filter(|candidate| candidate.score > BANNED));
+        }
+        self.candidates.sort_unstable_by(|a, b| {
+            b.score
+                .total_cmp(&a.score)
+                .then(a.beam.cmp(&b.beam))
+                .then(a.token.cmp(&b.token))
+        });
+    }
+
+    /// Whether going on can change the finished hypotheses, by the rule that the options choose.
+    fn may_improve(&self, length: usize) -> bool {
+        let Some(worst) = self.finished.get(self.num_beams - 1) else {
+            return true;
+        };
+        let best_length = match self.early_stopping {
+            EarlyStopping::Always => return false,
+            EarlyStopping::Never if self.length_penalty > 0.0 => self.max_length - 1,
+            EarlyStopping::Never | EarlyStopping::Heuristic => length,
+        };
+        self.beams[0].score / self.length_divisor(best_length) > worst.score
+    }
+
+    fn length_divisor(&self, length: usize) -> f32 {
+        (length as f64).powf(f64::from(self.length_penalty)) as f32
+    }
+}

@@ -1,0 +1,173 @@
+use super::DecodeError;
+
+/// The widest beam: 16 rows a sentence.
+pub const MAX_BEAMS: usize = 16;
+
+/// When a beam search stops, once it has `num_beams` finished hypotheses.  HF `early_stopping`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+#[serde(try_from = "serde_json::Value", into = "serde_json::Value")] // see `GenerationConfig`
+pub enum EarlyStopping {
+    /// `true`: at once.
+    Always,
+    /// `false`, HF's default: when the best running beam, scored as if it ended now, is no better than the
+    /// worst finished hypothesis. With a positive length penalty it might still have overtaken it.
+    #[default]
+    Heuristic,
+    /// `"never"`: when the best running beam could not be better than the worst finished hypothesis at any
+    /// length.
+    Never,
+}
+
+/// What to decode for one sentence, fully resolved: no option is left to a default.
+///
+/// Fields have the names and the meaning of HF's `GenerationConfig`; [`DecodeOptions::new`] sets its
+/// defaults. All lengths count tokens of the target **including the start token**, as HF does for
+/// encoder-decoder models, so `max_new_tokens` and `min_new_tokens` become `max_length` and `min_length` by adding
+/// one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DecodeOptions {
+    /// 1 (default) is greedy search; at most [`MAX_BEAMS`].
+    pub num_beams: usize,
+    /// How many hypotheses to return, best first; default 1, at most `num_beams`.
+    pub num_return_sequences: usize,
+    /// Beam search scores a hypothesis of n generated tokens (end token included, start token not) as
+    /// `sum of log-probabilities / n^length_penalty`; default 1. Larger values favour longer hypotheses. This
+    /// is HF's form, not `((5 + n) / 6)^α` of Wu et al. 2016, eq. (14), which "Attention Is All You Need",
+    /// 6.1, uses.
+    pub length_penalty: f32,
+    pub early_stopping: EarlyStopping,
+    /// Default 20. At this length every hypothesis is complete, with or without an end token.
+    pub max_length: usize,
+    /// Below this length the end tokens are banned; default 0. `max_length` wins over it.
+    pub min_length: usize,
+    /// Token sequences that must not be generated: their last token is banned where it would complete one. A
+    /// single end token in this list is ignored, as HF does.
+    pub bad_words: Vec<Vec<u32>>,
+    /// The token to generate first, right after the start token.
+    pub forced_bos: Option<u32>,
+    /// The token to generate last where a hypothesis reaches `max_length`.
+    pub forced_eos: Option<u32>,
+    /// The tokens that end a hypothesis; may be empty, then every hypothesis has `max_length` tokens.
+    pub eos: Vec<u32>,
+    /// What the rows of finished sentences are fed; part of no hypothesis.
+    pub pad: u32,
+    /// The first token of every hypothesis.
+    pub decoder_start: u32,
+    /// No sequence of this many tokens may occur twice, the start token included; 0 (default) switches this
+    /// off.
+    pub no_repeat_ngram_size: usize,
+    /// Divides positive and multiplies negative scores of tokens that already occur, the start token
+    /// included; 1 (default) switches this off. Keskar et al. 2019, section 4.1.
+    pub repetition_penalty: f32,
+    /// Normalise log-probabilities once more after all edits; default false. Marian models set it.
+    pub renormalize_logits: bool,
+}
+
+impl DecodeOptions {
+    /// HF's defaults around a model's own three tokens: greedy, at most 20 tokens, nothing banned, forced or
+    /// penalised.
+    pub fn new(decoder_start: u32, eos: u32, pad: u32) -> Self {
+        Self {
+            num_beams: 1,
+            num_return_sequences: 1,
+            length_penalty: 1.0,
+            early_stopping: EarlyStopping::Heuristic,
+            max_length: 20,
+            min_length: 0,
+            bad_words: Vec::new(),
+            forced_bos: None,
+            forced_eos: None,
+            eos: vec![eos],
+            pad,
+            decoder_start,
+            no_repeat_ngram_size: 0,
+            repetition_penalty: 1.0,
+            renormalize_logits: false,
+        }
+    }
+
+    /// Checks the options against a model with `target_vocabulary` tokens and `max_positions` target
+    /// positions (`usize::MAX` where relative positions set no limit).
+    ///
+    /// # Errors
+    /// [`DecodeError::Option`] and [`DecodeError::Token`], naming the option, its value and what is allowed.
+    pub fn validate(&self, target_vocabulary: usize, max_positions: usize) -> Result<(), DecodeError> {
+        self.validate_numbers()?;
+        if self.max_length > max_positions {
+            return Err(refuse(
+                "max_length",
+                self.max_length,
+                format!("at most {max_positions}, the model's positions"),
+            ));
+        }
+        let single = [
+            ("decoder_start_token_id", self.decoder_start),
+            ("pad_token_id", self.pad),
+        ];
+        let forced = [
+            ("forced_bos_token_id", self.forced_bos),
+            ("forced_eos_token_id", self.forced_eos),
+        ];
+        let listed = self.eos.iter().map(|&token| ("eos_token_id", token));
+        let banned = self
+            .bad_words
+            .iter()
+            .flatten()
+            .map(|&token| ("bad_words_ids", token));
+        let all = single.into_iter().chain(
+            forced
+                .into_iter()
+                .filter_map(|(option, token)| Some((option, token?))),
+        );
+        for (option, token) in all.chain(listed).chain(banned) {
+            if token as usize >= target_vocabulary {
+                return Err(DecodeError::Token {
+                    option,
+                    token,
+                    vocabulary: target_vocabulary,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// The part of [`validate`](Self::validate) that needs no model: what the search itself relies on.
+    pub(super) fn validate_numbers(&self) -> Result<(), DecodeError> {
+        if !(1..=MAX_BEAMS).contains(&self.num_beams) {
+            return Err(refuse("num_beams", self.num_beams, format!("1 to {MAX_BEAMS}")));
+        }
+        if !(1..=self.num_beams).contains(&self.num_return_sequences) {
+            let allowed = format!("1 to num_beams, which is {}", self.num_beams);
+            return Err(refuse("num_return_sequences", self.num_return_sequences, allowed));
+        }
+        if !self.length_penalty.is_finite() {
+            return Err(refuse("length_penalty", self.length_penalty, "a finite number"));
+        }
+        if !(self.repetition_penalty.is_finite() && self.repetition_penalty > 0.0) {
+            return Err(refuse(
+                "repetition_penalty",
+                self.repetition_penalty,
+                "a finite number above 0 (1: no penalty)",
+            ));
+        }
+        if self.max_length < 2 {
+            return Err(refuse(
+                "max_length",
+                self.max_length,
+                "at least 2: the start token and one more",
+            ));
+        }
+        if self.bad_words.iter().any(Vec::is_empty) {
+            return Err(refuse("bad_words_ids", "[[]]", "lists of at least one token"));
+        }
+        Ok(())
+    }
+}
+
+fn refuse(option: &'static str, value: impl ToString, allowed: impl Into<String>) -> DecodeError {
+    DecodeError::Option {
+        option,
+        value: value.to_string(),
+        allowed: allowed.into(),
+    }
+}

@@ -1,0 +1,137 @@
+//! One row of scores, from the model's logits to the few candidates that a search looks at.
+//!
+//! This is the plain form of what a device does for `[rows, vocabulary]` scores: the oracle of its kernels,
+//! and the CPU runner's own code.
+
+/// What a score is when it is edited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ScoreSpace {
+    /// The model's output as it is: greedy search.
+    Logits,
+    /// `log_softmax` of the model's output: beam search.
+    LogProbabilities,
+}
+
+/// How a row of logits becomes a row of scores; one rule for all rows and all steps of a batch.
+///
+/// 1. `log_softmax`, in the space [`ScoreSpace::LogProbabilities`]
+/// 2. the step's [`ScoreEdit`]s
+/// 3. `log_softmax`, if `renormalize`
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ScoreRules {
+    pub space: ScoreSpace,
+    /// Always set for greedy search, where it does not change the choice but makes its score a
+    /// log-probability. For beam search it only matters in steps that have edits.
+    pub renormalize: bool,
+}
+
+/// A change of one score. A step has at most one for each row and token.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ScoreEdit {
+    pub row: u32,
+    pub token: u32,
+    pub kind: EditKind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum EditKind {
+    /// Minus infinity. A device may use any finite stand-in below -1e30.
+    Ban,
+    /// `score * p` if the score is negative, `score / p` otherwise.
+    Penalize(f32),
+}
+
+/// Whatever is not above this is a banned token: no sum of log-probabilities comes near it.
+pub(super) const BANNED: f32 = -1e8;
+
+/// Fills up [`TopScores::tokens`] where a row has fewer tokens that are not banned than candidates are asked
+/// for.
+pub const NO_TOKEN: u32 = u32::MAX;
+
+/// The best scores of every row, best first, equal ones by ascending token.
+#[derive(Debug, Clone, Copy)]
+pub struct TopScores<'a> {
+    /// How many each row has.
+    pub candidates: usize,
+    /// `[rows, candidates]` log-probabilities; unused places hold minus infinity or a device's stand-in for
+    /// it.
+    pub values: &'a [f32],
+    /// `[rows, candidates]`; unused places hold [`NO_TOKEN`].
+    pub tokens: &'a [u32],
+}
+
+impl<'a> TopScores<'a> {
+    /// The `(token, log-probability)` pairs of `row`.
+    pub(super) fn row(&self, row: usize) -> impl Iterator<Item = (u32, f32)> + use<'a> {
+        let range = row * self.candidates..(row + 1) * self.candidates;
+        self.tokens[range.clone()]
+            .iter()
+            .copied()
+            .zip(self.values[range].iter().copied())
+    }
+
+    /// The rows `first_row..first_row + rows` alone.
+    pub(super) fn rows(&self, first_row: usize, rows: usize) -> Self {
+        let range = first_row * self.candidates..(first_row + rows) * self.candidates;
+        Self {
+            candidates: self.candidates,
+            values: &self.values[range.clone()],
+            tokens: &self.tokens[range],
+        }
+    }
+}
+
+/// Turns one row of logits `[vocabulary]` into scores, in place. `edits` are those of this row.
+pub fn process_row(logits: &mut [f32], rules: ScoreRules, edits: &[ScoreEdit]) {
+    if rules.space == ScoreSpace::LogProbabilities {
+        log_softmax(logits);
+    }
+    for edit in edits {
+        if let Some(score) = logits.get_mut(edit.token as usize) {
+            *score = match edit.kind {
+                EditKind::Ban => f32::NEG_INFINITY,
+                EditKind::Penalize(penalty) if *score < 0.0 => *score * penalty,
+                EditKind::Penalize(penalty) => *score / penalty,
+            };
+        }
+    }
+    if rules.renormalize {
+        log_softmax(logits);
+    }
+}
+
+/// Writes the best `values.len()` scores of one row and their tokens; equal scores by ascending token. Banned
+/// tokens are left out. A score that is not a number counts as the best, so that it is seen.
+///
+/// * `scores`: `[vocabulary]`; `values`, `tokens`: `[candidates]`
+pub fn top_scores(scores: &[f32], values: &mut [f32], tokens: &mut [u32]) {
+    let candidates = values.len().min(tokens.len());
+    values.fill(f32::NEG_INFINITY);
+    tokens.fill(NO_TOKEN);
+    if candidates == 0 {
+        return;
+    }
+    let last = candidates - 1;
+    for (token, &score) in scores.iter().enumerate() {
+        if score <= values[last] {
+            continue; // nearly always; an equal score of a later token loses
+        }
+        let place = values[..last].partition_point(|&better| better >= score || better.is_nan());
+        values[place..candidates].rotate_right(1);
+        tokens[place..candidates].rotate_right(1);
+        (values[place], tokens[place]) = (score, token as u32);
+    }
+}
+
+/// `x - ln Σ exp(x)`, summed in f64. A row of minus infinities stays as it is.
+fn log_softmax(row: &mut [f32]) {
+    let max = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    if max == f32::NEG_INFINITY {
+        return;
+    }
+    let sum: f64 = row.iter().map(|&x| f64::from((x - max).exp())).sum();
+    let log_sum = f64::from(max) + sum.ln();
+    for x in row {
+        *x = (f64::from(*x) - log_sum) as f32;
+    }
+}

@@ -1,0 +1,106 @@
+//! Where models run: a GPU, or this machine's CPU.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use crate::gpu::{self, Gpu, GpuError};
+use crate::kernels::AdapterClass;
+
+/// What a user asks for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum DeviceChoice {
+    /// A hardware GPU, else the CPU: an adapter that only emulates a GPU is much slower than the CPU used directly.
+    #[default]
+    Auto,
+    /// Any GPU adapter, software ones included.
+    Gpu,
+    /// The CPU, without any GPU interface.
+    Cpu,
+    /// The GPU adapter whose name contains this, whatever the case.
+    Name(String),
+}
+
+impl FromStr for DeviceChoice {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text.trim() {
+            "" => Err("an empty device name; choose `auto`, `gpu`, `cpu` or part of an adapter's name".into()),
+            "auto" => Ok(Self::Auto),
+            "gpu" => Ok(Self::Gpu),
+            "cpu" => Ok(Self::Cpu),
+            name => Ok(Self::Name(name.to_owned())),
+        }
+    }
+}
+
+/// An open device. Cheap to clone.
+#[derive(Clone)]
+pub enum Device {
+    /// The CPU runner.
+    Cpu,
+    /// A GPU behind WebGPU, Vulkan, Metal or DX12.
+    Gpu(Arc<Gpu>),
+}
+
+impl Device {
+    /// Opens the device that a choice means.
+    ///
+    /// # Errors
+    /// [`GpuError`] when a GPU was asked for and there is none, or its driver refuses. [`DeviceChoice::Auto`] fails
+    /// only when there is a hardware GPU that cannot be opened: nothing falls back in silence.
+    ///
+    /// ```
+    /// # pollster::block_on(async {
+    /// use wordloom::{Device, DeviceChoice};
+    ///
+    /// let device = Device::open(&DeviceChoice::Cpu).await?;
+    /// assert_eq!(device.to_string(), "CPU");
+    /// # Ok::<_, wordloom::GpuError>(())
+    /// # }).unwrap();
+    /// ```
+    pub async fn open(choice: &DeviceChoice) -> Result<Self, GpuError> {
+        let adapter = match choice {
+            DeviceChoice::Cpu => return Ok(Self::Cpu),
+            DeviceChoice::Auto => match gpu::hardware().await {
+                Some(adapter) => adapter,
+                None => return Ok(Self::Cpu),
+            },
+            DeviceChoice::Gpu => gpu::any().await?,
+            DeviceChoice::Name(part) => gpu::named(part).await?,
+        };
+        Ok(Self::Gpu(Arc::new(Gpu::open(adapter).await?)))
+    }
+
+    /// One sentence for the user: what runs the model, and why, given what was asked for.
+    pub fn notice(&self, choice: &DeviceChoice) -> String {
+        let reason = match (choice, self) {
+            (DeviceChoice::Auto, Self::Gpu(_)) => "the best GPU found",
+            (DeviceChoice::Auto, Self::Cpu) => "no hardware GPU found",
+            (DeviceChoice::Gpu, Self::Gpu(gpu)) if gpu.class() == AdapterClass::Software => {
+                "asked for; a software adapter, slower than `--device cpu`"
+            }
+            _ => "asked for",
+        };
+        format!("running on {self} ({reason})")
+    }
+}
+
+impl fmt::Display for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cpu => f.write_str("CPU"),
+            Self::Gpu(gpu) => {
+                let adapter = gpu.adapter();
+                write!(f, "{} ({}, {})", adapter.name(), adapter.kind(), adapter.backend())
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Device({self})")
+    }
+}

@@ -1,0 +1,91 @@
+//! Buffers in device memory.
+
+use std::sync::atomic::Ordering;
+
+use super::{Gpu, GpuError};
+
+/// A storage buffer.
+#[derive(Clone, Debug)]
+pub struct Buffer {
+    pub(super) handle: wgpu::Buffer,
+}
+
+impl Buffer {
+    /// Its size in bytes.
+    pub fn bytes(&self) -> u64 {
+        self.handle.size()
+    }
+}
+
+impl Gpu {
+    /// A zeroed storage buffer of `elements` 4-byte words.
+    ///
+    /// # Errors
+    /// [`GpuError::TooLarge`] beyond the device's binding limit, [`GpuError::OutOfMemory`].
+    pub fn buffer(&self, label: &str, elements: usize) -> Result<Buffer, GpuError> {
+        let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST;
+        // 16 bytes at least, so that kernels may read the buffer as `vec4`
+        Ok(Buffer { handle: self.create(label, (elements as u64 * 4).max(16), usage)? })
+    }
+
+    /// A storage buffer that holds `data`.
+    ///
+    /// # Errors
+    /// As [`Gpu::buffer`].
+    pub fn upload<T: bytemuck::NoUninit>(&self, label: &str, data: &[T]) -> Result<Buffer, GpuError> {
+        let bytes: &[u8] = bytemuck::cast_slice(data);
+        let buffer = self.buffer(label, bytes.len().div_ceil(4))?;
+        self.write(&buffer, 0, data);
+        Ok(buffer)
+    }
+
+    /// Overwrites part of a buffer, starting at 4-byte word `first`, before whatever is submitted next.
+    pub fn write<T: bytemuck::NoUninit>(&self, buffer: &Buffer, first: usize, data: &[T]) {
+        self.queue.write_buffer(&buffer.handle, first as u64 * 4, bytemuck::cast_slice(data));
+    }
+
+    /// Sends pending writes off and frees their staging memory; call it now and then while uploading weights.
+    ///
+    /// # Errors
+    /// [`GpuError`] of anything that failed since the last check.
+    pub fn flush(&self) -> Result<(), GpuError> {
+        self.queue.submit([]);
+        #[cfg(not(target_arch = "wasm32"))] // the browser drives its own queue
+        if let Err(error) = self.device.poll(wgpu::PollType::wait_indefinitely()) {
+            return Err(GpuError::Lost { adapter: self.adapter_name().into(), reason: error.to_string() });
+        }
+        self.check()
+    }
+
+    pub(super) fn uniform_buffer(&self, label: &str, bytes: &[u8]) -> Result<wgpu::Buffer, GpuError> {
+        let usage = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST;
+        let buffer = self.create(label, bytes.len() as u64, usage)?;
+        self.queue.write_buffer(&buffer, 0, bytes);
+        Ok(buffer)
+    }
+
+    pub(super) fn create(
+        &self,
+        label: &str,
+        bytes: u64,
+        usage: wgpu::BufferUsages,
+    ) -> Result<wgpu::Buffer, GpuError> {
+        let limit = match usage.contains(wgpu::BufferUsages::STORAGE) {
+            true => self.max_storage_bytes(),
+            false => self.limits.max_buffer_size,
+        };
+        if bytes > limit {
+            let adapter = self.adapter_name().to_owned();
+            return Err(GpuError::TooLarge { label: label.to_owned(), bytes, limit, adapter });
+        }
+        let handle = self.device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some(label),
+            size: bytes,
+            usage,
+            mapped_at_creation: false,
+        });
+        self.check()?;
+        self.buffers_created.fetch_add(1, Ordering::Relaxed);
+        Ok(handle)
+    }
+}

@@ -1,0 +1,61 @@
+//! What can go wrong on a GPU.
+
+/// An error of the device layer. Every variant says what was being done and what a user may do about it.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum GpuError {
+    /// No adapter of the kind asked for.
+    #[error("no {wanted} found; {hint}")]
+    NoAdapter {
+        /// What was looked for, e.g. ``GPU adapter whose name contains `radeon` ``.
+        wanted: String,
+        /// What there is instead.
+        hint: String,
+    },
+    /// The driver refused to open the adapter.
+    #[error("cannot open the GPU `{adapter}`: {reason}; `--device cpu` runs without it")]
+    Open {
+        /// The adapter's name.
+        adapter: String,
+        /// The driver's words.
+        reason: String,
+    },
+    /// A buffer beyond the device's limits.
+    #[error(
+        "`{label}` needs {bytes} bytes in one buffer, but `{adapter}` allows {limit}; \
+         use a smaller batch or model, or `--device cpu`"
+    )]
+    TooLarge {
+        /// What the buffer is for.
+        label: String,
+        /// The size asked for.
+        bytes: u64,
+        /// The device's limit.
+        limit: u64,
+        /// The adapter's name.
+        adapter: String,
+    },
+    /// Device memory is exhausted.
+    #[error("`{adapter}` is out of memory ({reason}); use a smaller batch or model, or `--device cpu`")]
+    OutOfMemory {
+        /// The adapter's name.
+        adapter: String,
+        /// The driver's words.
+        reason: String,
+    },
+    /// The device went away (driver reset, unplugged, page closed).
+    #[error("the GPU `{adapter}` was lost: {reason}")]
+    Lost {
+        /// The adapter's name.
+        adapter: String,
+        /// The driver's words.
+        reason: String,
+    },
+    /// A call that the API refused: a mistake of ours, or a broken driver.
+    #[error("the GPU `{adapter}` refused a command: {reason}")]
+    Validation {
+        /// The adapter's name.
+        adapter: String,
+        /// The validator's words.
+        reason: String,
+    },
+}

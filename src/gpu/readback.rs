@@ -1,0 +1,68 @@
+//! Bringing results to the host.
+
+use super::{Buffer, Gpu, GpuError};
+
+/// Host-visible memory that results are copied into; made once, used for every reading.
+#[derive(Debug)]
+pub struct Readback {
+    pub(super) handle: wgpu::Buffer,
+}
+
+impl Readback {
+    pub(super) fn bytes(&self) -> u64 {
+        self.handle.size()
+    }
+}
+
+impl Gpu {
+    /// Room to read `buffer` back.
+    ///
+    /// # Errors
+    /// As [`Gpu::buffer`].
+    pub fn readback(&self, label: &str, buffer: &Buffer) -> Result<Readback, GpuError> {
+        let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
+        Ok(Readback { handle: self.create(label, buffer.bytes(), usage)? })
+    }
+
+    /// Waits until the copy into `readback` is done, then hands its words to `use_words`.
+    ///
+    /// # Errors
+    /// [`GpuError`] of this or an earlier command.
+    pub async fn map<R>(
+        &self,
+        readback: &Readback,
+        use_words: impl FnOnce(&[u32]) -> R,
+    ) -> Result<R, GpuError> {
+        let (send, done) = futures_channel::oneshot::channel();
+        readback.handle.map_async(wgpu::MapMode::Read, .., move |outcome| {
+            let _ = send.send(outcome); // the receiver may have been dropped: nobody waits any more
+        });
+        let lost = |reason: String| GpuError::Lost { adapter: self.adapter_name().into(), reason };
+        #[cfg(not(target_arch = "wasm32"))] // the browser drives its own queue
+        self.device.poll(wgpu::PollType::wait_indefinitely()).map_err(|error| lost(error.to_string()))?;
+        let outcome = done.await;
+        self.check()?; // the reason why, if mapping failed
+        match outcome {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => return Err(lost(error.to_string())),
+            Err(_) => return Err(lost("the read-back was dropped".into())),
+        }
+        let view = readback.handle.get_mapped_range(..).map_err(|error| lost(error.to_string()))?;
+        let result = use_words(bytemuck::cast_slice(&view));
+        drop(view);
+        readback.handle.unmap();
+        Ok(result)
+    }
+
+    /// Reads a whole buffer, for results that are wanted once.
+    ///
+    /// # Errors
+    /// As [`Gpu::map`].
+    pub async fn read<T: bytemuck::AnyBitPattern>(&self, buffer: &Buffer) -> Result<Vec<T>, GpuError> {
+        let readback = self.readback("read", buffer)?;
+        let mut encoder = self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("read") });
+        encoder.copy_buffer_to_buffer(&buffer.handle, 0, &readback.handle, 0, buffer.bytes());
+        self.queue.submit([encoder.finish()]);
+        self.map(&readback, |words| bytemuck::cast_slice(words).to_vec()).await
+    }
+}

@@ -1,0 +1,101 @@
+//! A list of launches over fixed buffers, recorded once and submitted as often as needed.
+
+use super::{Buffer, Gpu, GpuError};
+use crate::kernels::Dispatch;
+
+/// Distance between `Params` structs in their shared uniform buffer, bytes: WebGPU's default offset alignment.
+const PARAMS_SLOT: u64 = 256;
+
+struct Command {
+    pipeline: wgpu::ComputePipeline,
+    storage: wgpu::BindGroup,
+    workgroups: [u32; 3],
+}
+
+/// Launches in order, with everything that they bind. Replaying creates nothing on the device.
+pub struct Recording {
+    label: String,
+    commands: Vec<Command>,
+    params: wgpu::BindGroup,
+}
+
+impl Recording {
+    /// How many dispatches one replay submits.
+    pub fn dispatches(&self) -> usize {
+        self.commands.len()
+    }
+}
+
+impl Gpu {
+    /// Prepares launches for replay: pipelines, bind groups, and one uniform buffer that holds every `Params`.
+    /// Buffers are in the order of [`Kernel::storage`](crate::kernels::Kernel::storage).
+    ///
+    /// # Errors
+    /// [`GpuError`] when a pipeline or buffer is refused.
+    pub fn record(
+        &self,
+        label: &str,
+        launches: &[(Dispatch, Vec<&Buffer>)],
+    ) -> Result<Recording, GpuError> {
+        let mut params = vec![0u8; (launches.len().max(1) as u64 * PARAMS_SLOT) as usize];
+        let mut commands = Vec::with_capacity(launches.len());
+        for (slot, (dispatch, buffers)) in params.chunks_exact_mut(PARAMS_SLOT as usize).zip(launches) {
+            assert_eq!(buffers.len(), dispatch.kernel.storage.len(), "bindings of {}", dispatch.kernel.name);
+            slot[..dispatch.params.len()].copy_from_slice(&dispatch.params);
+            let entries: Vec<_> = (0..)
+                .zip(buffers)
+                .map(|(binding, buffer)| wgpu::BindGroupEntry {
+                    binding,
+                    resource: buffer.handle.as_entire_binding(),
+                })
+                .collect();
+            commands.push(Command {
+                pipeline: self.pipelines.get(&self.device, &self.params_layout, dispatch),
+                storage: self.device.create_bind_group(&wgpu::BindGroupDescriptor {
+                    label: Some(dispatch.kernel.name),
+                    layout: &self.pipelines.storage_layout(&self.device, dispatch.kernel),
+                    entries: &entries,
+                }),
+                workgroups: dispatch.workgroups,
+            });
+        }
+        let uniform = self.uniform_buffer(&format!("{label}: params"), &params)?;
+        let params = self.device.create_bind_group(&wgpu::BindGroupDescriptor {
+            label: Some("params"),
+            layout: &self.params_layout,
+            entries: &[wgpu::BindGroupEntry {
+                binding: 0,
+                resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding {
+                    buffer: &uniform,
+                    offset: 0,
+                    size: wgpu::BufferSize::new(PARAMS_SLOT),
+                }),
+            }],
+        });
+        self.check()?;
+        Ok(Recording { label: label.to_owned(), commands, params })
+    }
+
+    /// Submits a recording, all of it in one compute pass, then copies each `(from, to)` pair for reading back.
+    pub fn submit(&self, recording: &Recording, copies: &[(&Buffer, &super::Readback)]) {
+        let mut encoder =
+            self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some(&recording.label) });
+        {
+            let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
+                label: Some(&recording.label),
+                timestamp_writes: None,
+            });
+            for (slot, command) in (0u64..).zip(&recording.commands) {
+                pass.set_pipeline(&command.pipeline);
+                pass.set_bind_group(0, &command.storage, &[]);
+                pass.set_bind_group(1, &recording.params, &[(slot * PARAMS_SLOT) as u32]);
+                let [x, y, z] = command.workgroups;
+                pass.dispatch_workgroups(x, y, z);
+            }
+        }
+        for (from, to) in copies {
+            encoder.copy_buffer_to_buffer(&from.handle, 0, &to.handle, 0, from.bytes().min(to.bytes()));
+        }
+        self.queue.submit([encoder.finish()]);
+    }
+}

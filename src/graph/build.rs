@@ -1,0 +1,367 @@
+//! Building a graph: nodes are appended in the order in which they will run, with known shapes; what does not fit is
+//! an error here, not on the device.
+
+use super::op::{Columns, Linear, Node, Op};
+use super::weights::{Matrix, Rows, Vector};
+use super::GraphError;
+use crate::activation::Activation;
+use crate::kernels::attention::AttentionShape;
+use crate::kernels::log_softmax_top_k::TopKShape;
+use crate::shape::{Dtype, Shape};
+
+/// A value of one graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Value(pub(super) usize);
+
+/// A tensor that outlives a run: an input that the host writes, a cache, a result that the host reads. Shared by the
+/// programs of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct State {
+    pub(super) index: usize,
+    /// Its shape.
+    pub shape: Shape,
+    /// Its type.
+    pub dtype: Dtype,
+}
+
+/// The states of a session.
+#[derive(Clone, Debug, Default)]
+pub struct StateTable {
+    pub(super) entries: Vec<(String, State)>,
+}
+
+impl StateTable {
+    /// Adds an f32 state.
+    pub fn f32(&mut self, name: impl Into<String>, rows: usize, width: usize) -> State {
+        self.add(name.into(), Shape::new(rows, width), Dtype::F32)
+    }
+
+    /// Adds a u32 state.
+    pub fn u32(&mut self, name: impl Into<String>, rows: usize, width: usize) -> State {
+        self.add(name.into(), Shape::new(rows, width), Dtype::U32)
+    }
+
+    fn add(&mut self, name: String, shape: Shape, dtype: Dtype) -> State {
+        let state = State { index: self.entries.len(), shape, dtype };
+        self.entries.push((name, state));
+        state
+    }
+}
+
+/// Where a value lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Home {
+    /// In a buffer that the plan assigns for as long as the value is needed.
+    Planned,
+    /// In a state.
+    State(State),
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ValueInfo {
+    pub shape: Shape,
+    pub dtype: Dtype,
+    pub home: Home,
+}
+
+/// A computation: nodes over values, in run order.
+#[derive(Clone, Debug)]
+pub struct Graph {
+    pub(super) label: String,
+    pub(super) values: Vec<ValueInfo>,
+    pub(super) nodes: Vec<Node>,
+    place: String,
+}
+
+/// Elements that one value may have: beyond it, indices would not fit the device's 32 bits.
+const MAX_ELEMENTS: usize = 1 << 31;
+
+impl Graph {
+    /// An empty graph. The label stands on the device's buffers and passes.
+    pub fn new(label: impl Into<String>) -> Self {
+        Self { label: label.into(), values: Vec::new(), nodes: Vec::new(), place: String::new() }
+    }
+
+    /// Says which place in the model the next nodes belong to, e.g. `decoder.2.cross`.
+    pub fn enter(&mut self, place: impl Into<String>) {
+        self.place = place.into();
+    }
+
+    /// The graph's nodes, in run order.
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// The shape of a value.
+    pub fn shape(&self, value: Value) -> Shape {
+        self.values[value.0].shape
+    }
+
+    /// A state as a value of this graph.
+    pub fn state(&mut self, state: State) -> Value {
+        let known = self.values.iter().position(|value| value.home == Home::State(state));
+        Value(known.unwrap_or_else(|| {
+            self.values.push(ValueInfo { shape: state.shape, dtype: state.dtype, home: Home::State(state) });
+            self.values.len() - 1
+        }))
+    }
+
+    /// Has a value computed straight into a state, where it outlives the run.
+    ///
+    /// # Errors
+    /// [`GraphError::Shape`] when the state has another shape.
+    pub fn keep(&mut self, value: Value, state: State) -> Result<(), GraphError> {
+        self.expect("keep", "value", value, state.shape, state.dtype)?;
+        self.values[value.0].home = Home::State(state);
+        Ok(())
+    }
+
+    /// See [`Op::Embed`]. `[rows, d_model]`
+    ///
+    /// # Errors
+    /// [`GraphError::Shape`]
+    pub fn embed(
+        &mut self,
+        tokens: Value,
+        positions: Option<(Value, Rows)>,
+        table: Matrix,
+        scale: f32,
+    ) -> Result<Value, GraphError> {
+        let rows = self.shape(tokens).rows;
+        self.expect("embed", "tokens", tokens, Shape::new(rows, 1), Dtype::U32)?;
+        if let Some((index, position_table)) = positions {
+            self.expect("embed", "positions", index, Shape::new(rows, 1), Dtype::U32)?;
+            let got = Shape::new(position_table.rows, position_table.width);
+            self.agree("embed", "position table", got, Shape::new(position_table.rows, table.inputs))?;
+        }
+        self.push(Op::Embed { tokens, positions, table, scale }, Shape::new(rows, table.inputs))
+    }
+
+    /// See [`Op::Linear`]. `[rows, outputs]`
+    ///
+    /// # Errors
+    /// [`GraphError::Shape`]
+    pub fn linear(
+        &mut self,
+        x: Value,
+        linear: Linear,
+        activation: Activation,
+        residual: Option<Value>,
+    ) -> Result<Value, GraphError> {
+        let Shape { rows, .. } = self.shape(x);
+        let Matrix { outputs, inputs, .. } = linear.weight;
+        self.expect("linear", "x", x, Shape::new(rows, inputs), Dtype::F32)?;
+        if let Some(bias) = linear.bias {
+            self.agree("linear", "bias", Shape::new(1, bias.length), Shape::new(1, outputs))?;
+        }
+        if let Some(residual) = residual {
+            self.expect("linear", "residual", residual, Shape::new(rows, outputs), Dtype::F32)?;
+        }
+        self.push(Op::Linear { x, linear, activation, residual }, Shape::new(rows, outputs))
+    }
+
+    /// See [`Op::Attention`]. `[batch * queries, heads * d_head]`
+    ///
+    /// # Errors
+    /// [`GraphError::Shape`]
+    pub fn attention(
+        &mut self,
+        shape: AttentionShape,
+        queries: Columns,
+        keys: Columns,
+        values: Columns,
+        key_mask: Value,
+    ) -> Result<Value, GraphError> {
+        self.attention_inputs("attention", &shape, queries, keys, key_mask)?;
+        self.columns("attention", "values", values, shape.batch * shape.keys, shape.heads * shape.d_head)?;
+        let made = Shape::new(shape.batch * shape.queries, shape.heads * shape.d_head);
+        self.push(Op::Attention { shape, queries, keys, values, key_mask }, made)
+    }
+
+    /// See [`Op::AttentionWeights`]. `[batch * heads * queries, keys]`
+    ///
+    /// # Errors
+    /// [`GraphError::Shape`]
+    pub fn attention_weights(
+        &mut self,
+        shape: AttentionShape,
+        queries: Columns,
+        keys: Columns,
+        key_mask: Value,
+    ) -> Result<Value, GraphError> {
+        self.attention_inputs("attention_weights", &shape, queries, keys, key_mask)?;
+        let made = Shape::new(shape.batch * shape.heads * shape.queries, shape.keys);
+        self.push(Op::AttentionWeights { shape, queries, keys, key_mask }, made)
+    }
+
+    fn attention_inputs(
+        &self,
+        op: &'static str,
+        shape: &AttentionShape,
+        queries: Columns,
+        keys: Columns,
+        key_mask: Value,
+    ) -> Result<(), GraphError> {
+        let width = shape.heads * shape.d_head;
+        self.columns(op, "queries", queries, shape.batch * shape.queries, width)?;
+        self.columns(op, "keys", keys, shape.batch * shape.keys, width)?;
+        self.expect(op, "key_mask", key_mask, Shape::new(shape.batch, shape.keys), Dtype::U32)
+    }
+
+    /// See [`Op::CachedAttention`]. `[rows, d_model]`
+    ///
+    /// # Errors
+    /// [`GraphError::Shape`]
+    #[expect(clippy::too_many_arguments, reason = "each is a tensor of the operator's formula")]
+    pub fn cached_attention(
+        &mut self,
+        heads: usize,
+        scale: f32,
+        queries: Columns,
+        key_cache: State,
+        value_cache: State,
+        slots: State,
+        key_counts: State,
+    ) -> Result<Value, GraphError> {
+        let op = "cached_attention";
+        let Shape { rows, width: capacity } = slots.shape;
+        let width = key_cache.shape.width;
+        let [key_cache, value_cache, slots, key_counts] =
+            [key_cache, value_cache, slots, key_counts].map(|state| self.state(state));
+        self.columns(op, "queries", queries, rows, width)?;
+        self.expect(op, "key_cache", key_cache, Shape::new(rows * capacity, width), Dtype::F32)?;
+        self.expect(op, "value_cache", value_cache, Shape::new(rows * capacity, width), Dtype::F32)?;
+        self.expect(op, "slots", slots, Shape::new(rows, capacity), Dtype::U32)?;
+        self.expect(op, "key_counts", key_counts, Shape::new(rows, 1), Dtype::U32)?;
+        if heads == 0 || width % heads != 0 {
+            let want = format!("a multiple of {heads} heads wide");
+            return Err(self.mismatch(op, "key_cache", Shape::new(rows * capacity, width), want));
+        }
+        let op = Op::CachedAttention { heads, scale, capacity, queries, key_cache, value_cache, slots, key_counts };
+        self.push(op, Shape::new(rows, width))
+    }
+
+    /// See [`Op::AppendKv`].
+    ///
+    /// # Errors
+    /// [`GraphError::Shape`]
+    pub fn append_kv(
+        &mut self,
+        qkv: Value,
+        cache_slots: State,
+        key_cache: State,
+        value_cache: State,
+    ) -> Result<(), GraphError> {
+        let [cache_slots, key_cache, value_cache] =
+            [cache_slots, key_cache, value_cache].map(|state| self.state(state));
+        let rows = self.shape(qkv).rows;
+        let cache = self.shape(key_cache);
+        self.expect("append_kv", "qkv", qkv, Shape::new(rows, 3 * cache.width), Dtype::F32)?;
+        self.expect("append_kv", "cache_slots", cache_slots, Shape::new(rows, 1), Dtype::U32)?;
+        self.expect("append_kv", "value_cache", value_cache, cache, Dtype::F32)?;
+        let op = Op::AppendKv { qkv, cache_slots, key_cache, value_cache };
+        self.nodes.push(Node { place: self.place.clone(), op, output: None });
+        Ok(())
+    }
+
+    /// See [`Op::LayerNorm`]. `[rows, d_model]`
+    ///
+    /// # Errors
+    /// [`GraphError::Shape`]
+    pub fn layer_norm(
+        &mut self,
+        x: Value,
+        residual: Option<Value>,
+        gamma: Vector,
+        beta: Vector,
+        epsilon: f32,
+    ) -> Result<Value, GraphError> {
+        let shape = self.shape(x);
+        self.expect("layer_norm", "x", x, Shape::new(shape.rows, gamma.length), Dtype::F32)?;
+        self.agree("layer_norm", "beta", Shape::new(1, beta.length), Shape::new(1, gamma.length))?;
+        if let Some(residual) = residual {
+            self.expect("layer_norm", "residual", residual, shape, Dtype::F32)?;
+        }
+        self.push(Op::LayerNorm { x, residual, gamma, beta, epsilon }, shape)
+    }
+
+    /// See [`Op::LogSoftmaxTopK`]. u32 `[rows, 2 * candidates]`
+    ///
+    /// # Errors
+    /// [`GraphError::Shape`]
+    pub fn log_softmax_top_k(
+        &mut self,
+        shape: TopKShape,
+        logits: Value,
+        edits: Option<State>,
+    ) -> Result<Value, GraphError> {
+        let name = "log_softmax_top_k";
+        self.expect(name, "logits", logits, Shape::new(shape.rows, shape.vocabulary), Dtype::F32)?;
+        if let Some(state) = edits {
+            self.agree(name, "edits", state.shape, Shape::new(state.shape.rows, 4))?;
+        }
+        let edits = edits.map(|state| self.state(state));
+        let chunks = self.value(Shape::new(1, shape.chunk_elements()), Dtype::F32);
+        let statistics = self.value(Shape::new(1, shape.statistics_elements()), Dtype::F32);
+        let op = Op::LogSoftmaxTopK { shape, logits, edits, chunks, statistics };
+        let value = self.push(op, Shape::new(shape.rows, 2 * shape.candidates))?;
+        self.values[value.0].dtype = Dtype::U32;
+        Ok(value)
+    }
+
+    fn value(&mut self, shape: Shape, dtype: Dtype) -> Value {
+        self.values.push(ValueInfo { shape, dtype, home: Home::Planned });
+        Value(self.values.len() - 1)
+    }
+
+    fn push(&mut self, op: Op, shape: Shape) -> Result<Value, GraphError> {
+        if shape.elements() >= MAX_ELEMENTS {
+            let Shape { rows, width } = shape;
+            return Err(GraphError::TooLarge { op: op.name(), place: self.place.clone(), rows, width });
+        }
+        let value = self.value(shape, Dtype::F32);
+        self.nodes.push(Node { place: self.place.clone(), op, output: Some(value) });
+        Ok(value)
+    }
+
+    fn expect(
+        &self,
+        op: &'static str,
+        input: &'static str,
+        value: Value,
+        want: Shape,
+        dtype: Dtype,
+    ) -> Result<(), GraphError> {
+        let info = self.values[value.0];
+        if info.shape == want && info.dtype == dtype {
+            return Ok(());
+        }
+        let got = format!("{:?} {}", info.dtype, info.shape);
+        let want = format!("{dtype:?} {want}");
+        Err(GraphError::Shape { op, place: self.place.clone(), input, got, want })
+    }
+
+    fn columns(
+        &self,
+        op: &'static str,
+        input: &'static str,
+        columns: Columns,
+        rows: usize,
+        width: usize,
+    ) -> Result<(), GraphError> {
+        let got = self.shape(columns.value);
+        if got.rows == rows && columns.first + width <= got.width {
+            return Ok(());
+        }
+        let want = format!("{rows} rows with columns {}..{}", columns.first, columns.first + width);
+        Err(self.mismatch(op, input, got, want))
+    }
+
+    fn agree(&self, op: &'static str, input: &'static str, got: Shape, want: Shape) -> Result<(), GraphError> {
+        if got == want { Ok(()) } else { Err(self.mismatch(op, input, got, want.to_string())) }
+    }
+
+    fn mismatch(&self, op: &'static str, input: &'static str, got: Shape, want: String) -> GraphError {
+        GraphError::Shape { op, place: self.place.clone(), input, got: got.to_string(), want }
+    }
+}

@@ -1,0 +1,21 @@
+//! The graph runner: build (operators with shape checks) → plan (which buffer holds what, when) → run (on the GPU or
+//! on the CPU).
+//!
+//! [`Graph`] and [`Plan`] know no device. A [`Session`] holds the device's half: the states that outlive a run (key and
+//! value caches, inputs, results) and one replayable program for each plan.
+
+mod build;
+mod error;
+mod op;
+mod plan;
+mod run;
+mod run_cpu;
+mod run_gpu;
+mod weights;
+
+pub use build::{Graph, State, StateTable, Value};
+pub use error::GraphError;
+pub use op::{Columns, Linear, Node, Op};
+pub use plan::Plan;
+pub use run::{Program, Session};
+pub use weights::{Matrix, Rows, Vector, WeightKind, WeightSource, WeightTable, Weights};

@@ -1,0 +1,197 @@
+//! Running plans on the CPU: the same states and shared buffers in host memory, and a call for each node.
+
+use super::build::{Graph, Home, State, StateTable, Value};
+use super::op::{Columns, Node, Op};
+use super::plan::Plan;
+use super::weights::Weights;
+use crate::cpu;
+use crate::decode::ScoreEdit;
+use crate::kernels::cached_attention::CachedAttentionShape;
+use crate::kernels::log_softmax_top_k::decode_edits;
+use crate::shape::Dtype;
+
+/// Elements of four bytes: f32 values as their bits, so that one buffer may hold either type in turn.
+type Words = Vec<u32>;
+
+pub(super) struct CpuSession {
+    states: Vec<Words>,
+    programs: Vec<Program>,
+}
+
+struct Program {
+    plan: Plan,
+    shared: Vec<Words>,
+    /// A step's score edits, kept so that a step allocates nothing.
+    edits: Vec<ScoreEdit>,
+}
+
+impl CpuSession {
+    pub fn new(states: &StateTable, plans: Vec<Plan>) -> Self {
+        let states = states.entries.iter().map(|(_, state)| vec![0; state.shape.elements()]).collect();
+        let programs = plans
+            .into_iter()
+            .map(|plan| {
+                let shared = plan.buffers.iter().map(|&elements| vec![0; elements]).collect();
+                Program { plan, shared, edits: Vec::new() }
+            })
+            .collect();
+        Self { states, programs }
+    }
+
+    pub fn nodes(&self, program: usize) -> usize {
+        self.programs[program].plan.graph.nodes.len()
+    }
+
+    pub fn write(&mut self, state: State, data: &[u32]) {
+        assert_eq!(state.dtype, Dtype::U32, "only u32 states are written by the host");
+        self.states[state.index][..data.len()].copy_from_slice(data);
+    }
+
+    pub fn u32_state(&self, state: State) -> &[u32] {
+        &self.states[state.index]
+    }
+
+    pub fn f32_state(&self, state: State) -> &[f32] {
+        bytemuck::cast_slice(&self.states[state.index])
+    }
+
+    pub fn run(&mut self, program: usize, weights: &Weights) {
+        let Program { plan, shared, edits } = &mut self.programs[program];
+        let mut memory = Memory { plan, states: &mut self.states, shared, edits };
+        for node in &plan.graph.nodes {
+            memory.run(node, weights);
+        }
+    }
+}
+
+/// The values of one running plan.
+struct Memory<'a> {
+    plan: &'a Plan,
+    states: &'a mut [Words],
+    shared: &'a mut [Words],
+    edits: &'a mut Vec<ScoreEdit>,
+}
+
+impl Memory<'_> {
+    fn graph(&self) -> &Graph {
+        &self.plan.graph
+    }
+
+    fn words(&self, value: Value) -> &[u32] {
+        let elements = self.graph().shape(value).elements();
+        let buffer = match (self.graph().values[value.0].home, self.plan.buffer_of[value.0]) {
+            (Home::State(state), _) => &self.states[state.index],
+            (Home::Planned, Some(buffer)) => &self.shared[buffer],
+            (Home::Planned, None) => unreachable!("nodes come in run order, so an input has been made"),
+        };
+        &buffer[..elements]
+    }
+
+    fn f32(&self, value: Value) -> &[f32] {
+        bytemuck::cast_slice(self.words(value))
+    }
+
+    fn columns(&self, columns: Columns) -> cpu::Columns<'_> {
+        let stride = self.graph().shape(columns.value).width;
+        cpu::Columns { data: self.f32(columns.value), stride, first: columns.first }
+    }
+
+    /// Takes a value's buffer out while something is written into it; the plan never lets a node's output share a
+    /// buffer with its inputs.
+    fn take(&mut self, value: Value) -> Taken {
+        let elements = self.graph().shape(value).elements();
+        Taken { value, elements, words: std::mem::take(self.slot(value)) }
+    }
+
+    fn put_back(&mut self, taken: Taken) {
+        *self.slot(taken.value) = taken.words;
+    }
+
+    fn slot(&mut self, value: Value) -> &mut Words {
+        match (self.plan.graph.values[value.0].home, self.plan.buffer_of[value.0]) {
+            (Home::State(state), _) => &mut self.states[state.index],
+            (Home::Planned, Some(buffer)) => &mut self.shared[buffer],
+            (Home::Planned, None) => unreachable!("nodes come in run order, so an output has a buffer"),
+        }
+    }
+
+    fn run(&mut self, node: &Node, weights: &Weights) {
+        let mut output = node.output.map(|value| self.take(value));
+        let out = output.as_mut().map_or(&mut [][..], Taken::f32);
+        match node.op {
+            Op::Embed { tokens, positions, table, scale } => {
+                let positions = positions.map(|(index, rows)| (self.words(index), weights.cpu(rows.index)));
+                cpu::embed(self.words(tokens), positions, weights.cpu(table.index), table.inputs, scale, out);
+            }
+            Op::Linear { x, linear, activation, residual } => {
+                let layer = cpu::Linear {
+                    weight: weights.cpu(linear.weight.index),
+                    inputs: linear.weight.inputs,
+                    bias: linear.bias.map(|bias| weights.cpu(bias.index)),
+                };
+                cpu::linear(self.f32(x), layer, activation, residual.map(|value| self.f32(value)), out);
+            }
+            Op::Attention { shape, queries, keys, values, key_mask } => {
+                let [q, k, v] = [queries, keys, values].map(|columns| self.columns(columns));
+                cpu::attention(&shape, q, k, v, self.words(key_mask), out);
+            }
+            Op::AttentionWeights { shape, queries, keys, key_mask } => {
+                let [q, k] = [queries, keys].map(|columns| self.columns(columns));
+                cpu::attention_weights(&shape, q, k, self.words(key_mask), out);
+            }
+            Op::LayerNorm { x, residual, gamma, beta, epsilon } => {
+                let residual = residual.map(|value| self.f32(value));
+                let [gamma, beta] = [gamma, beta].map(|vector| weights.cpu(vector.index));
+                cpu::layer_norm(self.f32(x), residual, gamma, Some(beta), epsilon, out);
+            }
+            Op::CachedAttention { heads, scale, capacity, queries, key_cache, value_cache, slots, key_counts } => {
+                let shape = CachedAttentionShape {
+                    rows: self.graph().shape(queries.value).rows,
+                    heads,
+                    d_head: self.graph().shape(key_cache).width / heads,
+                    capacity,
+                    scale,
+                };
+                let [keys, values] = [key_cache, value_cache].map(|cache| self.f32(cache));
+                let [slots, counts] = [slots, key_counts].map(|value| self.words(value));
+                cpu::cached_attention(&shape, self.columns(queries), keys, values, slots, counts, out);
+            }
+            Op::AppendKv { qkv, cache_slots, key_cache, value_cache } => {
+                let d_model = self.graph().shape(key_cache).width;
+                let [mut keys, mut values] = [key_cache, value_cache].map(|cache| self.take(cache));
+                cpu::append_kv(self.f32(qkv), self.words(cache_slots), d_model, keys.f32(), values.f32());
+                self.put_back(keys);
+                self.put_back(values);
+            }
+            Op::LogSoftmaxTopK { shape, logits, edits, .. } => {
+                let mut list = std::mem::take(self.edits);
+                list.clear();
+                list.extend(edits.into_iter().flat_map(|edits| decode_edits(self.words(edits))));
+                let mut logits = self.take(logits); // edited in place
+                let top = output.as_mut().map_or(&mut [][..], Taken::words);
+                cpu::log_softmax_top_k(&shape, logits.f32(), &list, top);
+                self.put_back(logits);
+                *self.edits = list;
+            }
+        }
+        if let Some(output) = output {
+            self.put_back(output);
+        }
+    }
+}
+
+struct Taken {
+    value: Value,
+    elements: usize,
+    words: Words,
+}
+
+impl Taken {
+    fn words(&mut self) -> &mut [u32] {
+        &mut self.words[..self.elements]
+    }
+
+    fn f32(&mut self) -> &mut [f32] {
+        bytemuck::cast_slice_mut(self.words())
+    }
+}

@@ -1,0 +1,164 @@
+//! `softmax(scale · Q Kᵀ + mask) V` for each head.  Vaswani et al. 2017, section 3.2.1, eq. (1).
+
+use super::{Access, AdapterClass, ColumnLayout, Dispatch, Kernel, fold, stride};
+
+const STORAGE: &[Access] = &[
+    Access::Read,
+    Access::Read,
+    Access::Read,
+    Access::Read,
+    Access::Write,
+];
+
+/// One invocation per query, head and 64 elements of the head; the lanes of a workgroup are queries of one head.
+pub static ATTENTION: Kernel = Kernel {
+    name: "attention",
+    wgsl: wgsl!("attention" + "attend_invocation" + "masked" + "grid"),
+    storage: STORAGE,
+    params: AttentionParams::FIELDS,
+};
+
+/// One workgroup per query, head and 64 elements of the head.
+pub static ATTENTION_WORKGROUP: Kernel = Kernel {
+    name: "attention_workgroup",
+    wgsl: wgsl!("attention" + "attend_workgroup" + "reduce" + "masked" + "grid"),
+    storage: STORAGE,
+    params: AttentionParams::FIELDS,
+};
+
+params! {
+    /// Group 1 of both kernels, and of `attention_weights.wgsl`. Strides and offsets in elements.
+    pub struct AttentionParams {
+        /// Sentences.
+        pub batch: u32,
+        /// Heads.
+        pub heads: u32,
+        /// Queries of a sentence.
+        pub queries: u32,
+        /// Keys of a sentence.
+        pub keys: u32,
+        /// Between rows of q.
+        pub q_stride: u32,
+        /// First column of q.
+        pub q_offset: u32,
+        /// Between rows of k.
+        pub k_stride: u32,
+        /// First column of k.
+        pub k_offset: u32,
+        /// Between rows of v.
+        pub v_stride: u32,
+        /// First column of v.
+        pub v_offset: u32,
+        /// Between rows of the output.
+        pub out_stride: u32,
+        /// Factor of the scores: 1 / √d_head, or 1.
+        pub scale: f32,
+    }
+}
+
+/// What an attention computes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AttentionShape {
+    /// Sentences.
+    pub batch: usize,
+    /// Heads.
+    pub heads: usize,
+    /// Queries of a sentence.
+    pub queries: usize,
+    /// Keys of a sentence.
+    pub keys: usize,
+    /// Width of one head.
+    pub d_head: usize,
+    /// Factor of the scores: 1 / √d_head, or 1.
+    pub scale: f32,
+    /// Whether query i sees only the keys up to i.
+    pub causal: bool,
+}
+
+impl AttentionShape {
+    pub(super) fn params(
+        &self,
+        queries: ColumnLayout,
+        keys: ColumnLayout,
+        values: ColumnLayout,
+        out_stride: usize,
+    ) -> AttentionParams {
+        AttentionParams {
+            batch: self.batch as u32,
+            heads: self.heads as u32,
+            queries: self.queries as u32,
+            keys: self.keys as u32,
+            q_stride: queries.stride as u32,
+            q_offset: queries.first as u32,
+            k_stride: keys.stride as u32,
+            k_offset: keys.first as u32,
+            v_stride: values.stride as u32,
+            v_offset: values.first as u32,
+            out_stride: out_stride as u32,
+            scale: self.scale,
+        }
+    }
+}
+
+/// A kernel that attends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Variant {
+    /// No barriers.
+    Invocation,
+    /// Lanes share the keys of one query.
+    Workgroup,
+}
+
+/// A workgroup per query where barriers are cheap.
+pub fn choose(class: AdapterClass) -> Variant {
+    match class {
+        AdapterClass::Software => Variant::Invocation,
+        AdapterClass::Hardware => Variant::Workgroup,
+    }
+}
+
+/// Queries that share a workgroup of [`ATTENTION`]: the width of a CPU's vector.
+pub(super) const QUERY_LANES: usize = 8;
+/// Elements of a head that one invocation sums up in registers.
+pub(super) const HEAD_BLOCK: usize = 64;
+
+/// The launch.
+///
+/// * storage: q `[batch * queries, …]`, k and v `[batch * keys, …]`, key mask u32 `[batch, keys]` (nonzero = visible),
+///   context `[batch * queries, heads * d_head]`
+pub fn dispatch(
+    shape: &AttentionShape,
+    queries: ColumnLayout,
+    keys: ColumnLayout,
+    values: ColumnLayout,
+    class: AdapterClass,
+) -> Dispatch {
+    dispatch_variant(shape, queries, keys, values, choose(class))
+}
+
+/// [`dispatch`] with a kernel of one's own choice: for tests and measurements.
+pub fn dispatch_variant(
+    shape: &AttentionShape,
+    queries: ColumnLayout,
+    keys: ColumnLayout,
+    values: ColumnLayout,
+    variant: Variant,
+) -> Dispatch {
+    let params = shape.params(queries, keys, values, stride(shape.heads * shape.d_head));
+    let constants = vec![
+        ("D_HEAD", shape.d_head as f64),
+        ("CAUSAL", f64::from(shape.causal)),
+    ];
+    let heads = shape.batch * shape.heads;
+    let (kernel, workgroups) = match variant {
+        Variant::Invocation => {
+            let blocks = shape.queries.div_ceil(QUERY_LANES) * shape.d_head.div_ceil(HEAD_BLOCK);
+            (&ATTENTION, fold(heads * blocks, 1))
+        }
+        Variant::Workgroup => {
+            let blocks = shape.queries * shape.d_head.div_ceil(HEAD_BLOCK);
+            (&ATTENTION_WORKGROUP, fold(heads * blocks, 1))
+        }
+    };
+    Dispatch::new(kernel, constants, &params, workgroups)
+}

@@ -1,0 +1,32 @@
+//! The weights `softmax(scale · Q Kᵀ + mask)` of an [attention](super::attention), for whoever wants to look at them. A
+//! kernel of its own, so that attention costs nothing more while nobody looks.
+
+use super::attention::{AttentionParams, AttentionShape, QUERY_LANES};
+use super::{Access, ColumnLayout, Dispatch, Kernel, fold, stride};
+
+/// One invocation per query and head.
+pub static ATTENTION_WEIGHTS: Kernel = Kernel {
+    name: "attention_weights",
+    wgsl: wgsl!("attention_weights" + "masked" + "grid"),
+    storage: &[Access::Read, Access::Read, Access::Read, Access::Write],
+    params: AttentionParams::FIELDS,
+};
+
+/// The launch.
+///
+/// * storage: q `[batch * queries, …]`, k `[batch * keys, …]`, key mask u32 `[batch, keys]` (nonzero = visible),
+///   weights `[batch * heads * queries, keys]`
+pub fn dispatch(shape: &AttentionShape, queries: ColumnLayout, keys: ColumnLayout) -> Dispatch {
+    let params = shape.params(
+        queries,
+        keys,
+        ColumnLayout { stride: 0, first: 0 },
+        stride(shape.keys),
+    );
+    let constants = vec![
+        ("D_HEAD", shape.d_head as f64),
+        ("CAUSAL", f64::from(shape.causal)),
+    ];
+    let blocks = shape.batch * shape.heads * shape.queries.div_ceil(QUERY_LANES);
+    Dispatch::new(&ATTENTION_WEIGHTS, constants, &params, fold(blocks, 1))
+}

@@ -1,0 +1,70 @@
+//! `y[r] = scale * table[tokens[r]] + positions[r-th position]`.  Vaswani et al. 2017, sections 3.4 and 3.5.
+
+use std::ops::Range;
+
+use super::{Access, Dispatch, Kernel, PANEL, fold, stride};
+
+/// One invocation for four elements of y.
+pub static EMBED: Kernel = Kernel {
+    name: "embed",
+    wgsl: wgsl!("embed" + "grid"),
+    storage: &[
+        Access::Read,
+        Access::Read,
+        Access::Read,
+        Access::Read,
+        Access::Write,
+    ],
+    params: EmbedParams::FIELDS,
+};
+
+params! {
+    /// Group 1 of `embed.wgsl`.
+    pub struct EmbedParams {
+        /// Rows of y.
+        pub rows: u32,
+        /// Quads in a row of y and of the position table.
+        pub quads: u32,
+        /// First token of this part of the table.
+        pub first_token: u32,
+        /// Tokens in this part.
+        pub part_tokens: u32,
+        /// Factor of the table's values: √d_model, or 1.
+        pub scale: f32,
+    }
+}
+
+/// What an embedding computes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct EmbedShape {
+    /// Number of tokens to embed.
+    pub rows: usize,
+    /// Elements of an embedding.
+    pub d_model: usize,
+    /// Factor of the table's values: √d_model, or 1.
+    pub scale: f32,
+    /// Whether positions are added.
+    pub positions: bool,
+}
+
+/// The launch that writes the rows whose token is in `part`, a range that starts at a multiple of [`PANEL`]; it leaves
+/// the others alone.
+///
+/// * storage: tokens and positions u32 `[rows]`, table (panels of `part`), position table `[positions, d_model]`,
+///   y `[rows, d_model]`
+pub fn dispatch(shape: &EmbedShape, part: Range<usize>) -> Dispatch {
+    assert!(
+        part.start.is_multiple_of(PANEL),
+        "tokens {part:?} of a table in panels"
+    );
+    let quads = stride(shape.d_model) / 4;
+    let params = EmbedParams {
+        rows: shape.rows as u32,
+        quads: quads as u32,
+        first_token: part.start as u32,
+        part_tokens: part.len() as u32,
+        scale: shape.scale,
+    };
+    let constants = vec![("HAS_POSITIONS", f64::from(shape.positions))];
+    Dispatch::new(&EMBED, constants, &params, fold(shape.rows * quads, 64))
+}

@@ -1,0 +1,217 @@
+//! From logits `[rows, vocabulary]` to the best few tokens of each row and their log-probabilities.
+//!
+//! Small kernels without barriers: each invocation of `vocabulary_chunks` looks through one chunk of one row, then
+//! `top_k_merge` puts the chunks of a row together. Only where a search edits scores (bans, repetition penalty) does
+//! `edit_scores` run before that, in place on the logits; a step without edits is two launches.
+
+use super::{Access, Dispatch, Kernel, fold, stride};
+use crate::decode::{EditKind, ScoreEdit, ScoreRules, ScoreSpace};
+
+/// For each chunk of a row: maximum, sum of exponentials, best candidates.
+pub static VOCABULARY_CHUNKS: Kernel = Kernel {
+    name: "vocabulary_chunks",
+    wgsl: wgsl!("vocabulary_chunks" + "grid" + "masked"),
+    storage: &[Access::Read, Access::Write],
+    params: VocabularyChunksParams::FIELDS,
+};
+
+/// One invocation per edit.
+pub static EDIT_SCORES: Kernel = Kernel {
+    name: "edit_scores",
+    wgsl: wgsl!("edit_scores" + "log_sum_exp" + "grid" + "masked"),
+    storage: &[Access::Read, Access::Read, Access::Write],
+    params: EditScoresParams::FIELDS,
+};
+
+/// One invocation per row.
+pub static TOP_K_MERGE: Kernel = Kernel {
+    name: "top_k_merge",
+    wgsl: wgsl!("top_k_merge" + "log_sum_exp" + "grid" + "masked"),
+    storage: &[Access::Read, Access::Read, Access::Write],
+    params: TopKMergeParams::FIELDS,
+};
+
+params! {
+    /// Group 1 of `vocabulary_chunks.wgsl`.
+    pub struct VocabularyChunksParams {
+        /// Rows of logits.
+        pub rows: u32,
+        /// Elements of a row.
+        pub vocabulary: u32,
+        /// Between rows, elements.
+        pub logits_stride: u32,
+        /// Chunks of a row: chunk c holds the tokens c, c + chunks, c + 2 · chunks …
+        pub chunks: u32,
+        /// Candidates wanted of each chunk; none: only its sum.
+        pub candidates: u32,
+    }
+}
+
+params! {
+    /// Group 1 of `edit_scores.wgsl`.
+    pub struct EditScoresParams {
+        /// Room in the list of edits.
+        pub capacity: u32,
+        /// Rows of logits.
+        pub rows: u32,
+        /// Elements of a row.
+        pub vocabulary: u32,
+        /// Between rows of logits, elements.
+        pub logits_stride: u32,
+        /// Chunks of a row.
+        pub chunks: u32,
+        /// Elements of the statistics of one chunk.
+        pub statistics_stride: u32,
+    }
+}
+
+params! {
+    /// Group 1 of `top_k_merge.wgsl`.
+    pub struct TopKMergeParams {
+        /// Rows.
+        pub rows: u32,
+        /// Chunks of a row.
+        pub chunks: u32,
+        /// Candidates wanted.
+        pub candidates: u32,
+        /// Elements of the statistics of one chunk.
+        pub statistics_stride: u32,
+    }
+}
+
+/// The most candidates of a row: twice the most beams leave room.
+pub const MAX_CANDIDATES: usize = 64;
+
+/// What a selection computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TopKShape {
+    /// Rows of logits.
+    pub rows: usize,
+    /// Elements of a row.
+    pub vocabulary: usize,
+    /// Candidates of each row, at most [`MAX_CANDIDATES`].
+    pub candidates: usize,
+    /// From logits to scores.
+    pub rules: ScoreRules,
+}
+
+/// A buffer that the launches bind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TopKBuffer {
+    /// f32 `[rows, vocabulary]`; edited in place.
+    Logits,
+    /// u32 `[1 + capacity, 4]`, see [`encode_edits`].
+    Edits,
+    /// Scratch, [`TopKShape::chunk_elements`]: sums and candidates of the chunks.
+    Chunks,
+    /// Scratch, [`TopKShape::statistics_elements`]: sums of the logits before they are edited.
+    Statistics,
+    /// The result, u32 `[rows, 2 * candidates]`: each row has the bits of its values, then its tokens. Where a row has
+    /// fewer tokens that are not banned, [`NO_TOKEN`](crate::decode::NO_TOKEN) with a value below -1e30.
+    Top,
+}
+
+impl TopKShape {
+    /// Chunks of a row. A chunk is searched once per candidate, and so are the candidates of all chunks: the work of
+    /// both is alike with √(vocabulary / candidates) chunks.
+    fn chunks(&self) -> usize {
+        self.vocabulary.div_ceil(self.candidates.max(1)).isqrt().max(1)
+    }
+
+    /// Elements of the scratch buffer [`TopKBuffer::Chunks`].
+    pub fn chunk_elements(&self) -> usize {
+        self.rows * self.chunks() * (2 + 2 * self.candidates)
+    }
+
+    /// Elements of the scratch buffer [`TopKBuffer::Statistics`].
+    pub fn statistics_elements(&self) -> usize {
+        self.rows * self.chunks() * 2
+    }
+
+    /// The launches, in order, with the buffers that each one binds. `edits` is the room in the list of edits, `None`
+    /// where no step has any.
+    pub fn launches(&self, edits: Option<usize>) -> Vec<(Dispatch, Vec<TopKBuffer>)> {
+        use TopKBuffer::{Chunks, Edits, Logits, Statistics, Top};
+        // The sum of the logits before they are edited, where it is needed: to know the scores that penalties change,
+        // or because it is what the scores are normalized by.
+        let raw_sums = edits.is_some() && self.rules.space == ScoreSpace::LogProbabilities;
+        let normalize = self.rules.renormalize || self.rules.space == ScoreSpace::LogProbabilities;
+        let mut launches = Vec::new();
+        if raw_sums {
+            launches.push((self.chunk_launch(0), vec![Logits, Statistics]));
+        }
+        if let Some(capacity) = edits {
+            let statistics = if raw_sums { Statistics } else { Chunks };
+            launches.push((self.edit_launch(capacity), vec![Edits, statistics, Logits]));
+        }
+        launches.push((self.chunk_launch(self.candidates), vec![Logits, Chunks]));
+        let (statistics, statistics_stride) = match raw_sums && !self.rules.renormalize {
+            true => (Statistics, 2),
+            false => (Chunks, 2 + 2 * self.candidates),
+        };
+        let merge = TopKMergeParams {
+            rows: self.rows as u32,
+            chunks: self.chunks() as u32,
+            candidates: self.candidates as u32,
+            statistics_stride: statistics_stride as u32,
+        };
+        let constants = vec![("NORMALIZE", f64::from(normalize))];
+        let merge = Dispatch::new(&TOP_K_MERGE, constants, &merge, fold(self.rows, 8));
+        launches.push((merge, vec![Chunks, statistics, Top]));
+        launches
+    }
+
+    fn chunk_launch(&self, candidates: usize) -> Dispatch {
+        let params = VocabularyChunksParams {
+            rows: self.rows as u32,
+            vocabulary: self.vocabulary as u32,
+            logits_stride: stride(self.vocabulary) as u32,
+            chunks: self.chunks() as u32,
+            candidates: candidates as u32,
+        };
+        Dispatch::new(
+            &VOCABULARY_CHUNKS,
+            Vec::new(),
+            &params,
+            fold(self.rows * self.chunks(), 32),
+        )
+    }
+
+    fn edit_launch(&self, capacity: usize) -> Dispatch {
+        let params = EditScoresParams {
+            capacity: capacity as u32,
+            rows: self.rows as u32,
+            vocabulary: self.vocabulary as u32,
+            logits_stride: stride(self.vocabulary) as u32,
+            chunks: self.chunks() as u32,
+            statistics_stride: 2,
+        };
+        let log_probabilities = self.rules.space == ScoreSpace::LogProbabilities;
+        let constants = vec![("LOG_PROBABILITIES", f64::from(log_probabilities))];
+        Dispatch::new(&EDIT_SCORES, constants, &params, fold(capacity, 32))
+    }
+}
+
+/// The edits of a step as the device reads them: `[count, 0, 0, 0]`, then `[row, token, kind, bits of the penalty]` for
+/// each; kind 0 bans, kind 1 penalizes. Reuses `words`.
+pub fn encode_edits(edits: &[ScoreEdit], words: &mut Vec<[u32; 4]>) {
+    words.clear();
+    words.push([edits.len() as u32, 0, 0, 0]);
+    words.extend(edits.iter().map(|edit| match edit.kind {
+        EditKind::Ban => [edit.row, edit.token, 0, 0],
+        EditKind::Penalize(penalty) => [edit.row, edit.token, 1, penalty.to_bits()],
+    }));
+}
+
+/// The edits that [`encode_edits`] wrote.
+pub fn decode_edits(words: &[u32]) -> impl Iterator<Item = ScoreEdit> {
+    let count = words.first().map_or(0, |&count| count as usize);
+    words.chunks_exact(4).skip(1).take(count).map(|edit| ScoreEdit {
+        row: edit[0],
+        token: edit[1],
+        kind: match edit[2] {
+            0 => EditKind::Ban,
+            _ => EditKind::Penalize(f32::from_bits(edit[3])),
+        },
+    })
+}

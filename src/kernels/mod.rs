@@ -1,0 +1,173 @@
+//! The compute kernels: for each file in `shaders/`, the Rust half that says how to launch it.
+//!
+//! A module here answers four small questions about its twin `shaders/NAME.wgsl`: what it binds ([`Kernel::storage`]),
+//! which `override` constants it takes, what its `Params` struct holds, and how many workgroups cover a given shape.
+//! All of it is plain data, so that planning needs no device.
+//!
+//! # Layout of values on the device
+//!
+//! An activation of shape `[rows, width]` is stored row by row with a *stride* of `width` rounded up to a multiple of
+//! four ([`stride`]), so that kernels may read it as `vec4<f32>`; the padding lanes hold finite numbers that never
+//! reach a result. A weight matrix `[outputs, inputs]` is stored as panels of [`PANEL`] outputs ([`panels`]).
+
+/// Joins a kernel's text with the helpers it uses, in `shaders/shared/`. WGSL's module scope has no order, so helpers
+/// come after the kernel and compiler messages keep the kernel file's own line numbers.
+macro_rules! wgsl {
+    ($kernel:literal $(+ $helper:literal)*) => {
+        concat!(
+            include_str!(concat!("../../shaders/", $kernel, ".wgsl")),
+            $("\n", include_str!(concat!("../../shaders/shared/", $helper, ".wgsl")),)*
+        )
+    };
+}
+
+/// Declares a kernel's `Params` struct together with the list of its fields, which a test holds against the WGSL side.
+/// Fields are four bytes each, so that `repr(C)` and WGSL's uniform layout agree without padding.
+macro_rules! params {
+    ($(#[$about:meta])* pub struct $name:ident { $($(#[$doc:meta])* pub $field:ident: $type:ty,)+ }) => {
+        $(#[$about])*
+        #[repr(C)]
+        #[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
+        pub struct $name { $($(#[$doc])* pub $field: $type,)+ }
+
+        impl $name {
+            /// Name, type and byte offset of each field.
+            pub const FIELDS: &'static [$crate::kernels::Field] = &[$($crate::kernels::Field {
+                name: stringify!($field),
+                dtype: stringify!($type),
+                offset: std::mem::offset_of!($name, $field),
+            }),+];
+        }
+    };
+}
+
+pub mod append_kv;
+pub mod attention;
+pub mod attention_weights;
+pub mod cached_attention;
+pub mod embed;
+pub mod layer_norm;
+pub mod linear;
+pub mod log_softmax_top_k;
+pub mod panels;
+
+/// Every kernel, for tests that hold them all to the rules.
+pub static ALL: [&Kernel; 16] = [
+    &append_kv::APPEND_KV,
+    &attention::ATTENTION,
+    &attention::ATTENTION_WORKGROUP,
+    &attention_weights::ATTENTION_WEIGHTS,
+    &cached_attention::CACHED_ATTENTION,
+    &cached_attention::CACHED_ATTENTION_WORKGROUP,
+    &embed::EMBED,
+    &layer_norm::LAYER_NORM,
+    &layer_norm::LAYER_NORM_WORKGROUP,
+    &linear::MATVEC,
+    &linear::MATVEC_4ROWS,
+    &linear::MATMUL_REGISTERS,
+    &linear::MATMUL_TILED,
+    &log_softmax_top_k::VOCABULARY_CHUNKS,
+    &log_softmax_top_k::EDIT_SCORES,
+    &log_softmax_top_k::TOP_K_MERGE,
+];
+
+/// Outputs (columns of `x·Wᵀ`) in one panel of a packed weight matrix.
+pub const PANEL: usize = 64;
+
+/// The most workgroups WebGPU allows along one axis of a dispatch.
+pub const MAX_WORKGROUPS_PER_AXIS: u32 = 65_535;
+
+/// How a kernel uses a storage buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Access {
+    /// `var<storage, read>`
+    Read,
+    /// `var<storage, read_write>`
+    Write,
+}
+
+/// One WGSL compute kernel, entry point `main`: group 0 holds its storage buffers in order (inputs before outputs),
+/// group 1 one uniform `Params` struct.
+#[derive(Debug)]
+pub struct Kernel {
+    /// Its name, unique among kernels: labels and caches use it.
+    pub name: &'static str,
+    /// The kernel's text, followed by its helpers.
+    pub wgsl: &'static str,
+    /// Group 0, in binding order.
+    pub storage: &'static [Access],
+    /// Group 1: the fields of `Params`.
+    pub params: &'static [Field],
+}
+
+/// A field of a `Params` struct.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// As in the WGSL struct.
+    pub name: &'static str,
+    /// `u32`, `i32` or `f32`, alike in both languages.
+    pub dtype: &'static str,
+    /// Bytes from the start of the struct.
+    pub offset: usize,
+}
+
+/// What kind of processor executes the shaders; kernels are chosen by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AdapterClass {
+    /// A GPU: workgroups run in parallel, shared memory and barriers are cheap.
+    Hardware,
+    /// A CPU behind a GPU interface (lavapipe, SwiftShader, WARP): barriers are ruinous, registers are everything.
+    Software,
+}
+
+/// One launch of a kernel, ready to be recorded.
+#[derive(Clone, Debug)]
+pub struct Dispatch {
+    /// The kernel.
+    pub kernel: &'static Kernel,
+    /// Values of its `override` constants.
+    pub constants: Vec<(&'static str, f64)>,
+    /// The bytes of its `Params` struct.
+    pub params: Vec<u8>,
+    /// Workgroups along x, y, z.
+    pub workgroups: [u32; 3],
+}
+
+impl Dispatch {
+    fn new(
+        kernel: &'static Kernel,
+        constants: Vec<(&'static str, f64)>,
+        params: &impl bytemuck::NoUninit,
+        workgroups: [u32; 3],
+    ) -> Self {
+        Self {
+            kernel,
+            constants,
+            params: bytemuck::bytes_of(params).to_vec(),
+            workgroups,
+        }
+    }
+}
+
+/// Which columns of a buffer an operand is, e.g. the keys in a fused `[rows, 3 * d_model]` projection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ColumnLayout {
+    /// Distance between rows, in elements.
+    pub stride: usize,
+    /// First column.
+    pub first: usize,
+}
+
+/// Distance between the rows of an activation that is `width` wide, in elements: a multiple of four.
+pub const fn stride(width: usize) -> usize {
+    width.next_multiple_of(4)
+}
+
+/// Workgroups for `count` invocations in groups of `size`, folded over x and y because an axis holds at most
+/// [`MAX_WORKGROUPS_PER_AXIS`]. Shaders undo the folding with `flat_index` of `shared/grid.wgsl` and guard the end.
+pub fn fold(count: usize, size: u32) -> [u32; 3] {
+    let groups = count.div_ceil(size as usize).max(1);
+    let y = groups.div_ceil(MAX_WORKGROUPS_PER_AXIS as usize);
+    let x = groups.div_ceil(y);
+    [x as u32, y as u32, 1]
+}

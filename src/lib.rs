@@ -1,0 +1,55 @@
+//! Wordloom runs encoder–decoder Transformers ("Attention Is All You Need", Vaswani et al. 2017) on any GPU through
+//! WebGPU's portable subset, natively or in a browser, and lets every attention map of a run be seen.
+//!
+//! ```no_run
+//! use wordloom::{Device, DeviceChoice, Model, TranslateOptions, Translator};
+//!
+//! # pollster::block_on(async {
+//! let device = Device::open(&DeviceChoice::Auto).await?; // a GPU, else the CPU
+//! let model = Model::embedded()?; // or Model::load("path/to/a/hugging/face/folder")
+//! let translator = Translator::new(&device, &model)?;
+//!
+//! let options = TranslateOptions::default().beams(4);
+//! let translation = translator.translate("Where is the train station?", &options).await?;
+//! println!("{}", translation.text); // Wo ist der Bahnhof?
+//! # Ok::<_, Box<dyn std::error::Error>>(())
+//! # }).unwrap();
+//! ```
+//!
+//! # The house, from the roof down
+//!
+//! | module | |
+//! |---|---|
+//! | [`translate`] | text in, text out |
+//! | [`generate`], [`forward`] | token ids in, token ids or tensors out |
+//! | [`text`] | SentencePiece, Marian's tokenizer, sentences |
+//! | [`decode`] | greedy and beam search, and what edits their scores |
+//! | [`model`] | a Hugging Face folder; the Transformer's blocks |
+//! | [`graph`] | operators → plan → replay |
+//! | [`kernels`], [`cpu`] | the operators as WGSL launches, and as plain code |
+//! | [`gpu`], [`device`] | adapters, buffers, pipelines; where a model runs |
+//!
+//! Modules use those below them. `docs/architecture.md` says why the house is built this way.
+
+pub mod activation;
+pub mod cpu;
+pub mod decode;
+pub mod device;
+pub mod forward;
+pub mod generate;
+mod generation_options;
+pub mod gpu;
+pub mod graph;
+pub mod kernels;
+pub mod model;
+pub mod shape;
+pub mod text;
+pub mod translate;
+
+pub use device::{Device, DeviceChoice};
+pub use forward::{ForwardError, ForwardInput, ForwardOutput, Tensor};
+pub use generation_options::resolve;
+pub use gpu::GpuError;
+pub use model::{Model, ModelError, Transformer};
+pub use text::TextError;
+pub use translate::{TranslateError, TranslateOptions, Translation, Translator};

@@ -1,0 +1,308 @@
+//! The trained tensors: safetensors files, read tensor by tensor.
+//!
+//! A file is `u64` header length, JSON header, data. The header is checked completely when the file is opened, so
+//! that reading a tensor cannot leave the file, and nothing is allocated that a file's real length does not back.
+//! The `safetensors` crate has the format's types; its own reader wants the whole file in memory and does not say
+//! which tensor is wrong.
+
+mod header;
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use half::{bf16, f16};
+use safetensors::Dtype;
+
+use super::error::ModelError;
+use super::files::{ByteSource, ModelFiles};
+use super::json::JsonObject;
+
+const FILE: &str = "model.safetensors";
+const INDEX: &str = "model.safetensors.index.json";
+const PICKLES: [&str; 2] = ["pytorch_model.bin", "pytorch_model.bin.index.json"];
+
+/// Bytes of a tensor that are held besides the result while it is read.
+const CHUNK: usize = 1 << 18;
+
+/// The tensors of a model, in one safetensors file or in several shards with an index.
+#[derive(Debug)]
+pub struct Checkpoint {
+    label: String,
+    shards: Vec<ByteSource>,
+    tensors: BTreeMap<String, TensorInfo>,
+}
+
+/// What is known about a tensor before it is read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TensorInfo {
+    /// How its elements are stored.
+    pub dtype: Dtype,
+    /// Its sizes, the slowest-varying first.
+    pub shape: Vec<usize>,
+    shard: usize,
+    /// Of the first element in the shard's file, in bytes.
+    offset: u64,
+}
+
+impl TensorInfo {
+    /// Number of elements. The header's check has made sure that the product does not overflow.
+    pub fn element_count(&self) -> usize {
+        self.shape.iter().product()
+    }
+}
+
+impl Checkpoint {
+    /// Opens `model.safetensors`, or else the shards that `model.safetensors.index.json` lists, and checks the
+    /// headers.
+    ///
+    /// # Errors
+    /// [`ModelError::PickledWeights`] when there are only PyTorch's own files; [`ModelError::InvalidCheckpoint`] when
+    /// a header breaks a rule of the format or the shards disagree with the index; those of [`ModelFiles::open`].
+    pub fn open(files: &ModelFiles) -> Result<Self, ModelError> {
+        if files.has(FILE) {
+            Self::open_file(files)
+        } else if files.has(INDEX) {
+            Self::open_shards(files)
+        } else if let Some(found) = PICKLES.into_iter().find(|name| files.has(name)) {
+            Err(ModelError::PickledWeights {
+                folder: files.label().to_owned(),
+                found,
+            })
+        } else {
+            Err(ModelError::MissingFile {
+                folder: files.label().to_owned(),
+                file: FILE.to_owned(),
+            })
+        }
+    }
+
+    fn open_file(files: &ModelFiles) -> Result<Self, ModelError> {
+        let file = files.open(FILE)?;
+        let tensors = header::read(&file, 0)?.into_iter().collect();
+        Ok(Self {
+            label: file.label().to_owned(),
+            shards: vec![file],
+            tensors,
+        })
+    }
+
+    /// Index and shards must agree in both directions: a tensor that only one of them knows, or that two shards hold,
+    /// is a sign of mixed downloads.
+    fn open_shards(files: &ModelFiles) -> Result<Self, ModelError> {
+        let index = JsonObject::read(files, INDEX)?;
+        let weight_map: BTreeMap<String, String> = index.require("weight_map")?;
+        let label = index.file().to_owned();
+        let invalid = |problem| ModelError::InvalidCheckpoint {
+            file: label.clone(),
+            problem,
+        };
+
+        let mut names: Vec<&String> = weight_map.values().collect();
+        names.sort_unstable();
+        names.dedup();
+        let (mut shards, mut tensors) = (Vec::new(), BTreeMap::new());
+        for name in names {
+            let file = files.open(name)?;
+            for (tensor, info) in header::read(&file, shards.len())? {
+                match weight_map.get(&tensor) {
+                    Some(place) if place == name => tensors.insert(tensor, info),
+                    Some(place) => {
+                        return Err(invalid(format!(
+                            "the tensor {tensor:?} is in {name:?}, but belongs in {place:?}"
+                        )));
+                    }
+                    None => {
+                        return Err(invalid(format!(
+                            "the tensor {tensor:?} of {name:?} is not listed"
+                        )));
+                    }
+                };
+            }
+            shards.push(file);
+        }
+        match weight_map
+            .iter()
+            .find(|(tensor, _)| !tensors.contains_key(*tensor))
+        {
+            Some((tensor, place)) => Err(invalid(format!("the tensor {tensor:?} is not in {place:?}"))),
+            None => Ok(Self {
+                label,
+                shards,
+                tensors,
+            }),
+        }
+    }
+
+    /// The file, or the index of the shards, as messages call it.
+    pub fn label(&self) -> &str {
+        &self.label
+    }
+
+    /// Bytes of all files together.
+    pub fn byte_len(&self) -> u64 {
+        self.shards.iter().map(ByteSource::len).sum()
+    }
+
+    /// The tensors' names, sorted.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.tensors.keys().map(String::as_str)
+    }
+
+    /// Whether there is a tensor called `name`.
+    pub fn contains(&self, name: &str) -> bool {
+        self.tensors.contains_key(name)
+    }
+
+    /// Type and shape of a tensor.
+    pub fn info(&self, name: &str) -> Option<&TensorInfo> {
+        self.tensors.get(name)
+    }
+
+    /// Type and shape of a tensor that the model cannot do without.
+    ///
+    /// # Errors
+    /// [`ModelError::MissingTensor`], [`ModelError::TensorShape`] when its shape is not `expected`, and
+    /// [`ModelError::TensorDtype`] when its elements cannot be read as numbers.
+    pub fn require(&self, name: &str, expected: &[usize]) -> Result<&TensorInfo, ModelError> {
+        let info = self.find(name)?;
+        let (file, tensor) = (|| self.shards[info.shard].label().to_owned(), name.to_owned());
+        if info.shape != expected {
+            let (found, expected) = (info.shape.clone(), expected.to_vec());
+            return Err(ModelError::TensorShape {
+                file: file(),
+                tensor,
+                found,
+                expected,
+            });
+        }
+        if element_bytes(info.dtype).is_none() {
+            return Err(ModelError::TensorDtype {
+                file: file(),
+                tensor,
+                found: info.dtype,
+            });
+        }
+        Ok(info)
+    }
+
+    /// Reads a whole tensor, row-major, as f32: F16 and BF16 exactly, F64 rounded to the nearest.
+    ///
+    /// # Errors
+    /// [`ModelError::MissingTensor`], [`ModelError::TensorDtype`]; [`ModelError::FileShrank`] and [`ModelError::Io`]
+    /// from the file.
+    ///
+    /// # Panics
+    /// When `values` does not have the tensor's [`TensorInfo::element_count`].
+    pub fn read(&self, name: &str, values: &mut [f32]) -> Result<(), ModelError> {
+        let info = self.find(name)?;
+        self.read_elements(name, info, 0..info.element_count(), values)
+    }
+
+    /// Reads a range of rows, slices along the first axis, of a tensor; otherwise as [`Checkpoint::read`].
+    ///
+    /// # Panics
+    /// When the tensor has no such rows, or `values` is not exactly as long as they are.
+    pub fn read_rows(&self, name: &str, rows: Range<usize>, values: &mut [f32]) -> Result<(), ModelError> {
+        let info = self.find(name)?;
+        let (count, width) = match info.shape.split_first() {
+            Some((&count, sizes)) => (count, sizes.iter().product::<usize>()),
+            None => (1, 1),
+        };
+        assert!(
+            rows.start <= rows.end && rows.end <= count,
+            "{name}: rows {rows:?} of {count}"
+        );
+        self.read_elements(name, info, rows.start * width..rows.end * width, values)
+    }
+
+    fn find(&self, name: &str) -> Result<&TensorInfo, ModelError> {
+        self.tensors.get(name).ok_or_else(|| ModelError::MissingTensor {
+            checkpoint: self.label.clone(),
+            tensor: name.to_owned(),
+            nearest: nearest(name, self.names()),
+        })
+    }
+
+    fn read_elements(
+        &self,
+        name: &str,
+        info: &TensorInfo,
+        elements: Range<usize>,
+        values: &mut [f32],
+    ) -> Result<(), ModelError> {
+        assert_eq!(values.len(), elements.len(), "{name}: length of the destination");
+        let file = &self.shards[info.shard];
+        let Some(width) = element_bytes(info.dtype) else {
+            let (file, tensor) = (file.label().to_owned(), name.to_owned());
+            return Err(ModelError::TensorDtype {
+                file,
+                tensor,
+                found: info.dtype,
+            });
+        };
+        let mut scratch = vec![0; CHUNK.min(values.len() * width)];
+        let mut offset = info.offset + (elements.start * width) as u64;
+        for part in values.chunks_mut(CHUNK / width) {
+            let bytes = &mut scratch[..part.len() * width];
+            file.read_at(offset, bytes)?;
+            widen(info.dtype, bytes, part);
+            offset += bytes.len() as u64;
+        }
+        Ok(())
+    }
+}
+
+/// Bytes of an element, for the types that [`widen`] knows.
+fn element_bytes(dtype: Dtype) -> Option<usize> {
+    match dtype {
+        Dtype::F16 | Dtype::BF16 => Some(2),
+        Dtype::F32 => Some(4),
+        Dtype::F64 => Some(8),
+        _ => None,
+    }
+}
+
+/// Little-endian elements to f32.
+fn widen(dtype: Dtype, bytes: &[u8], values: &mut [f32]) {
+    fn each<const N: usize>(bytes: &[u8], values: &mut [f32], decode: impl Fn([u8; N]) -> f32) {
+        let (elements, _) = bytes.as_chunks();
+        for (value, &element) in values.iter_mut().zip(elements) {
+            *value = decode(element);
+        }
+    }
+    match dtype {
+        Dtype::F16 => each(bytes, values, |element| f16::from_le_bytes(element).to_f32()),
+        Dtype::BF16 => each(bytes, values, |element| bf16::from_le_bytes(element).to_f32()),
+        Dtype::F32 => each(bytes, values, f32::from_le_bytes),
+        Dtype::F64 => each(bytes, values, |element| f64::from_le_bytes(element) as f32),
+        _ => unreachable!("element_bytes knows the same types"),
+    }
+}
+
+/// The name with the fewest single-character edits to `name`, if they are few: the other prefix, a missing layer.
+fn nearest<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Option<String> {
+    // Bounds on the work, for the sake of files that are made to waste time.
+    const NAMES: usize = 10_000;
+    const LENGTH: usize = 200;
+    names
+        .take(NAMES)
+        .filter(|other| other.len() <= LENGTH)
+        .map(|other| (edit_distance(name, other), other))
+        .min()
+        .filter(|(edits, _)| *edits <= name.len() / 3)
+        .map(|(_, other)| other.to_owned())
+}
+
+/// Levenshtein distance in bytes, one row of the table at a time.
+fn edit_distance(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.bytes().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, y) in b.bytes().enumerate() {
+            let substituted = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = substituted.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}

@@ -1,0 +1,119 @@
+//! The header of a safetensors file, checked against every rule of the format.
+
+use std::collections::BTreeMap;
+
+use safetensors::tensor::TensorInfo as Entry;
+use serde::Deserialize;
+
+use super::TensorInfo;
+use crate::model::error::ModelError;
+use crate::model::files::ByteSource;
+
+/// The format's own limit on the header, in bytes.
+const HEADER_LIMIT: u64 = 100_000_000;
+
+#[derive(Deserialize)]
+struct Header {
+    /// Free text about the file; only its form is checked.
+    #[serde(rename = "__metadata__")]
+    _metadata: Option<BTreeMap<String, String>>,
+    #[serde(flatten)]
+    tensors: BTreeMap<String, Entry>,
+}
+
+/// The tensors of a file, in the order of their data.
+///
+/// # Errors
+/// [`ModelError::InvalidCheckpoint`] unless the header fits in the file, is a JSON object of the right form, and its
+/// tensors, each exactly as long as shape and type say, fill the data part without a gap or an overlap.
+pub fn read(file: &ByteSource, shard: usize) -> Result<Vec<(String, TensorInfo)>, ModelError> {
+    let invalid = |problem: String| ModelError::InvalidCheckpoint {
+        file: file.label().to_owned(),
+        problem,
+    };
+
+    const PREFIX: u64 = size_of::<u64>() as u64;
+    let Some(after_prefix) = file.len().checked_sub(PREFIX) else {
+        return Err(invalid(format!(
+            "it is {} bytes long, too short for a header",
+            file.len()
+        )));
+    };
+    let mut prefix = [0; size_of::<u64>()];
+    file.read_at(0, &mut prefix)?;
+    let header_len = u64::from_le_bytes(prefix);
+    if header_len > after_prefix.min(HEADER_LIMIT) {
+        return Err(invalid(format!(
+            "its header claims {header_len} bytes, in a file of {} (it may be incomplete)",
+            file.len()
+        )));
+    }
+    let mut header = vec![0; header_len as usize];
+    file.read_at(PREFIX, &mut header)?;
+    let header: Header = serde_json::from_slice(&header)
+        .map_err(|error| invalid(format!("its header cannot be read: {error}")))?;
+
+    let mut tensors: Vec<_> = header.tensors.into_iter().collect();
+    tensors.sort_by_key(|(_, entry)| entry.data_offsets);
+    let data_start = PREFIX + header_len;
+    let data_len = after_prefix - header_len;
+    let mut end = 0;
+    let mut checked = Vec::with_capacity(tensors.len());
+    for (
+        name,
+        Entry {
+            dtype,
+            shape,
+            data_offsets: (from, to),
+        },
+    ) in tensors
+    {
+        if from != end {
+            let problem = if from < end {
+                "overlap"
+            } else {
+                "leave a gap after"
+            };
+            return Err(invalid(format!(
+                "the tensor {name:?} is at bytes {from} to {to}, which {problem} the one before, up to {end}"
+            )));
+        }
+        if to as u64 > data_len {
+            return Err(invalid(format!(
+                "the tensor {name:?} ends at byte {to} of {data_len}; the file may be incomplete"
+            )));
+        }
+        let length = to.checked_sub(from);
+        if length.is_none() || length != byte_len(&shape, dtype.bitsize()) {
+            return Err(invalid(format!(
+                "the tensor {name:?} is at bytes {from} to {to}, which is not the size of {dtype} {shape:?}"
+            )));
+        }
+        end = to;
+        checked.push((
+            name,
+            TensorInfo {
+                dtype,
+                shape,
+                shard,
+                offset: data_start + from as u64,
+            },
+        ));
+    }
+    if end as u64 != data_len {
+        return Err(invalid(format!(
+            "{} bytes follow its last tensor",
+            data_len - end as u64
+        )));
+    }
+    Ok(checked)
+}
+
+/// Length of a tensor in bytes; `None` if it overflows or is not whole.
+fn byte_len(shape: &[usize], element_bits: usize) -> Option<usize> {
+    let elements = shape
+        .iter()
+        .try_fold(1usize, |product, &size| product.checked_mul(size))?;
+    let bits = elements.checked_mul(element_bits)?;
+    bits.is_multiple_of(8).then_some(bits / 8)
+}

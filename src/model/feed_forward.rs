@@ -1,0 +1,19 @@
+//! The position-wise feed-forward network: `W₂ · activation(W₁ x + b₁) + b₂`. Vaswani et al. 2017, section 3.3.
+
+use super::attention::residual_block;
+use super::blueprint::FeedForward;
+use super::config::ModelConfig;
+use crate::activation::Activation;
+use crate::graph::{Graph, GraphError, Value};
+
+pub(super) fn feed_forward(
+    g: &mut Graph,
+    config: &ModelConfig,
+    weights: &FeedForward,
+    x: Value,
+) -> Result<Value, GraphError> {
+    residual_block(g, config, weights.norm, x, |g, x, residual| {
+        let hidden = g.linear(x, weights.up, config.activation, None)?;
+        g.linear(hidden, weights.down, Activation::Identity, residual)
+    })
+}

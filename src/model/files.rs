@@ -1,0 +1,255 @@
+//! The files of one model: a folder on disk, or named bytes in memory.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+#[cfg(not(target_arch = "wasm32"))]
+use std::{
+    fs::{self, File},
+    io::{ErrorKind, Read, Seek, SeekFrom},
+    path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
+};
+
+use super::error::ModelError;
+
+/// The files of one model, by name.
+///
+/// Nothing is read ahead: small files are read whole with [`ModelFiles::read`], weights range by range with
+/// [`ModelFiles::open`], so that a checkpoint is never held twice. Files are not mapped into memory: a mapping needs
+/// `unsafe`, and a file that shrinks underneath it ends the process instead of returning an error.
+#[derive(Debug)]
+pub struct ModelFiles {
+    label: String,
+    source: Source,
+}
+
+#[derive(Debug)]
+enum Source {
+    #[cfg(not(target_arch = "wasm32"))]
+    Directory(PathBuf),
+    Memory(BTreeMap<String, SharedBytes>),
+}
+
+/// Embedded or owned bytes, shared with the [`ByteSource`]s that are open.
+type SharedBytes = Arc<Cow<'static, [u8]>>;
+
+impl ModelFiles {
+    /// The files of a folder on disk. Its path becomes the label.
+    ///
+    /// # Errors
+    /// [`ModelError::NotAFolder`] when there is nothing at `path`, or something that is not a folder.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn directory(path: impl AsRef<Path>) -> Result<Self, ModelError> {
+        let path = path.as_ref();
+        let label = path.display().to_string();
+        match fs::metadata(path) {
+            Ok(found) if found.is_dir() => Ok(Self {
+                label,
+                source: Source::Directory(path.to_owned()),
+            }),
+            Ok(_) => {
+                let problem = "is a file; give the folder that holds config.json and model.safetensors";
+                Err(ModelError::NotAFolder {
+                    folder: label,
+                    problem,
+                })
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => Err(ModelError::NotAFolder {
+                folder: label,
+                problem: "there is no such folder",
+            }),
+            Err(source) => Err(ModelError::Io { file: label, source }),
+        }
+    }
+
+    /// Files that are in memory already: the embedded model (`include_bytes!`), or what a page has fetched.
+    /// `label` names the model in messages.
+    pub fn memory<Name, Bytes>(
+        label: impl Into<String>,
+        files: impl IntoIterator<Item = (Name, Bytes)>,
+    ) -> Self
+    where
+        Name: Into<String>,
+        Bytes: Into<Cow<'static, [u8]>>,
+    {
+        let files = files
+            .into_iter()
+            .map(|(name, bytes)| (name.into(), Arc::new(bytes.into())))
+            .collect();
+        Self {
+            label: label.into(),
+            source: Source::Memory(files),
+        }
+    }
+
+    /// What messages call this model: the folder's path, or the name given to [`ModelFiles::memory`].
+    pub fn label(&self) -> &str {
+        &self.label
+    }
+
+    /// The label of one file, as it appears in messages: `LABEL/NAME`.
+    pub fn file_label(&self, name: &str) -> String {
+        format!("{}/{}", self.label.trim_end_matches('/'), name.escape_debug())
+    }
+
+    /// Whether there is a file called `name`. A name that leads out of the folder is not there.
+    pub fn has(&self, name: &str) -> bool {
+        match &self.source {
+            #[cfg(not(target_arch = "wasm32"))]
+            Source::Directory(folder) => stays_inside(name) && folder.join(name).exists(),
+            Source::Memory(files) => files.contains_key(name),
+        }
+    }
+
+    /// The whole content of a small file. The length is checked before anything is allocated.
+    ///
+    /// # Errors
+    /// [`ModelError::FileTooLarge`] when it is longer than `limit` bytes; otherwise as [`ModelFiles::open`].
+    pub fn read(&self, name: &str, limit: u64) -> Result<Cow<'_, [u8]>, ModelError> {
+        let file = self.open(name)?;
+        if file.len > limit {
+            return Err(ModelError::FileTooLarge {
+                file: file.label,
+                bytes: file.len,
+                limit,
+            });
+        }
+        match &self.source {
+            #[cfg(not(target_arch = "wasm32"))]
+            Source::Directory(_) => {
+                let mut content = vec![0; file.len as usize];
+                file.read_at(0, &mut content)?;
+                Ok(Cow::Owned(content))
+            }
+            Source::Memory(files) => Ok(Cow::Borrowed(&files[name])),
+        }
+    }
+
+    /// Opens a file for reading ranges of it.
+    ///
+    /// # Errors
+    /// [`ModelError::MissingFile`], [`ModelError::NotAFile`], [`ModelError::Io`], or [`ModelError::UnsafeName`] when
+    /// `name`, which may come out of an index file, leads out of the folder.
+    pub fn open(&self, name: &str) -> Result<ByteSource, ModelError> {
+        if !stays_inside(name) {
+            return Err(ModelError::UnsafeName {
+                folder: self.label.clone(),
+                name: name.to_owned(),
+            });
+        }
+        let missing = || ModelError::MissingFile {
+            folder: self.label.clone(),
+            file: name.to_owned(),
+        };
+        let label = self.file_label(name);
+        match &self.source {
+            #[cfg(not(target_arch = "wasm32"))]
+            Source::Directory(folder) => {
+                let path = folder.join(name);
+                let io_error = |source: std::io::Error| match source.kind() {
+                    ErrorKind::NotFound => missing(),
+                    _ => ModelError::Io {
+                        file: label.clone(),
+                        source,
+                    },
+                };
+                // Asked before opening: opening a named pipe would wait for a writer.
+                if !fs::metadata(&path).map_err(io_error)?.is_file() {
+                    return Err(ModelError::NotAFile { file: label });
+                }
+                let file = File::open(&path).map_err(io_error)?;
+                let len = file.metadata().map_err(io_error)?.len();
+                Ok(ByteSource {
+                    label,
+                    len,
+                    bytes: Bytes::File(Mutex::new(file)),
+                })
+            }
+            Source::Memory(files) => {
+                let bytes = files.get(name).ok_or_else(missing)?;
+                Ok(ByteSource {
+                    label,
+                    len: bytes.len() as u64,
+                    bytes: Bytes::Memory(Arc::clone(bytes)),
+                })
+            }
+        }
+    }
+}
+
+/// Whether a relative name with forward slashes names something inside the folder that it starts from, on every
+/// system: no empty, `.` or `..` part, no drive, no backslash.
+fn stays_inside(name: &str) -> bool {
+    !name.contains(['\\', ':', '\0']) && !name.split('/').any(|part| matches!(part, "" | "." | ".."))
+}
+
+/// One open file of a model.
+#[derive(Debug)]
+pub struct ByteSource {
+    label: String,
+    len: u64,
+    bytes: Bytes,
+}
+
+#[derive(Debug)]
+enum Bytes {
+    /// The lock makes "seek, then read" one step; it is not held across reads.
+    #[cfg(not(target_arch = "wasm32"))]
+    File(Mutex<File>),
+    Memory(SharedBytes),
+}
+
+impl ByteSource {
+    /// The file as messages call it.
+    pub fn label(&self) -> &str {
+        &self.label
+    }
+
+    /// Length in bytes when the file was opened.
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Whether the file was empty when it was opened.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Fills `buffer` with the bytes from `offset` on.
+    ///
+    /// # Errors
+    /// [`ModelError::FileShrank`] when the file ends too early, [`ModelError::Io`] when the system cannot read it.
+    pub fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), ModelError> {
+        let end = offset.saturating_add(buffer.len() as u64);
+        let shrank = || ModelError::FileShrank {
+            file: self.label.clone(),
+            end,
+        };
+        match &self.bytes {
+            #[cfg(not(target_arch = "wasm32"))]
+            Bytes::File(file) => {
+                let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
+                let read = file
+                    .seek(SeekFrom::Start(offset))
+                    .and_then(|_| file.read_exact(buffer));
+                read.map_err(|source| match source.kind() {
+                    ErrorKind::UnexpectedEof => shrank(),
+                    _ => ModelError::Io {
+                        file: self.label.clone(),
+                        source,
+                    },
+                })
+            }
+            Bytes::Memory(bytes) => {
+                let rest = usize::try_from(offset)
+                    .ok()
+                    .and_then(|offset| bytes.get(offset..))
+                    .unwrap_or_default();
+                let range = rest.get(..buffer.len()).ok_or_else(shrank)?;
+                buffer.copy_from_slice(range);
+                Ok(())
+            }
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! A model in its folder: everything but the device.
+
+#[cfg(not(target_arch = "wasm32"))]
+use std::path::Path;
+
+use super::ModelError;
+use super::blueprint::Blueprint;
+use super::checkpoint::Checkpoint;
+use super::config::ModelConfig;
+use super::files::ModelFiles;
+use super::generation_config::GenerationConfig;
+use crate::text::{MarianFiles, MarianTokenizer};
+
+/// A model read from a Hugging Face folder, unconverted: `config.json`, `generation_config.json`, `model.safetensors`
+/// (or shards with an index) and, for text, `source.spm`, `target.spm`, `vocab.json`.
+///
+/// Configuration and tensor table are read and checked at once; the weights stay in the file until a
+/// [`Transformer`](super::Transformer) takes them to a device.
+pub struct Model {
+    files: ModelFiles,
+    config: ModelConfig,
+    generation: GenerationConfig,
+    checkpoint: Checkpoint,
+    blueprint: Blueprint,
+}
+
+/// The longest tokenizer file that is read, in bytes: the largest vocabularies stay below 20 MB.
+const TOKENIZER_FILE_LIMIT: u64 = 64 << 20;
+
+impl Model {
+    /// Opens a folder on disk.
+    ///
+    /// # Errors
+    /// [`ModelError`] naming the file, key or tensor that is missing or wrong.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn load(path: impl AsRef<Path>) -> Result<Self, ModelError> {
+        Self::from_files(ModelFiles::directory(path)?)
+    }
+
+    /// The default model, English to German, which the library carries in itself (feature `embedded-model`).
+    ///
+    /// ```
+    /// let model = wordloom::Model::embedded()?;
+    /// assert_eq!(model.config().d_model, 256);
+    /// # Ok::<_, wordloom::ModelError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// None in a sound build.
+    #[cfg(feature = "embedded-model")]
+    pub fn embedded() -> Result<Self, ModelError> {
+        macro_rules! files {
+            ($($name:literal)*) => {
+                [$(($name, &include_bytes!(concat!("../../models/tatoeba-en-de/", $name))[..])),*]
+            };
+        }
+        let files = files![
+            "config.json" "generation_config.json" "model.safetensors"
+            "source.spm" "target.spm" "vocab.json" "tokenizer_config.json"
+        ];
+        Self::from_files(ModelFiles::memory("the embedded model", files))
+    }
+
+    /// Opens a folder wherever its files are.
+    ///
+    /// # Errors
+    /// As [`Model::load`].
+    pub fn from_files(files: ModelFiles) -> Result<Self, ModelError> {
+        let config = ModelConfig::from_files(&files)?;
+        let generation = GenerationConfig::from_files(&files)?;
+        let checkpoint = Checkpoint::open(&files)?;
+        let blueprint = Blueprint::new(&config, &checkpoint)?;
+        Ok(Self { files, config, generation, checkpoint, blueprint })
+    }
+
+    /// What messages call it: its path, or "the embedded model".
+    pub fn label(&self) -> &str {
+        self.files.label()
+    }
+
+    /// Its shape and switches.
+    pub fn config(&self) -> &ModelConfig {
+        &self.config
+    }
+
+    /// Its own defaults for generation.
+    pub fn generation_config(&self) -> &GenerationConfig {
+        &self.generation
+    }
+
+    /// Its tensors.
+    pub fn checkpoint(&self) -> &Checkpoint {
+        &self.checkpoint
+    }
+
+    /// Its blocks.
+    pub fn blueprint(&self) -> &Blueprint {
+        &self.blueprint
+    }
+
+    /// Its tokenizer.
+    ///
+    /// # Errors
+    /// [`ModelError`] when the folder has no tokenizer, or one that does not fit the model.
+    pub fn tokenizer(&self) -> Result<MarianTokenizer, ModelError> {
+        let read = |name| self.files.read(name, TOKENIZER_FILE_LIMIT);
+        let optional = |name| self.files.has(name).then(|| read(name)).transpose();
+        let target_vocab = optional("target_vocab.json")?;
+        let config = optional("tokenizer_config.json")?;
+        let tokenizer = MarianTokenizer::new(MarianFiles {
+            source_spm: &read("source.spm")?,
+            target_spm: &read("target.spm")?,
+            vocab: &read("vocab.json")?,
+            target_vocab: target_vocab.as_deref(),
+            config: config.as_deref(),
+        });
+        tokenizer.map_err(|source| ModelError::Tokenizer { folder: self.label().to_owned(), source })
+    }
+}

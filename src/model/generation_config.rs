@@ -1,0 +1,270 @@
+//! How to search for an output: the keys of `generation_config.json`, which are also those of a request.
+
+pub use crate::decode::EarlyStopping;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::config::Family;
+use super::error::ModelError;
+use super::files::ModelFiles;
+pub use super::json::JsonObject;
+use super::json::JsonValue;
+
+/// Declares [`GenerationConfig`] with what has to be done for each of its keys, so that none is forgotten anywhere.
+macro_rules! generation_config {
+    ($($(#[$doc:meta])* $key:ident: $type:ty,)*) => {
+        /// Options of a search, under the names of Hugging Face's `GenerationConfig`. `None` means "not set": the
+        /// search has defaults of its own.
+        #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+        pub struct GenerationConfig {
+            $($(#[$doc])* #[serde(skip_serializing_if = "Option::is_none")] pub $key: Option<$type>,)*
+        }
+
+        impl GenerationConfig {
+            /// The supported keys.
+            pub const KEYS: &[&str] = &[$(stringify!($key)),*];
+
+            fn read(json: &JsonObject) -> Result<Self, ModelError> {
+                Ok(Self { $($key: json.get(stringify!($key))?,)* })
+            }
+
+            /// What is set here, and for the rest what is set in `defaults`.
+            pub fn merged_over(self, defaults: &Self) -> Self {
+                Self { $($key: self.$key.or_else(|| defaults.$key.clone()),)* }
+            }
+        }
+    };
+}
+
+generation_config! {
+    /// Beams of the search; 1 is greedy.
+    num_beams: usize,
+    /// How many of the finished beams to return, best first.
+    num_return_sequences: usize,
+    /// A finished beam's score is its log-probability divided by its number of tokens to this power.
+    length_penalty: f32,
+    /// When a beam search may stop.
+    early_stopping: EarlyStopping,
+    /// The most tokens of an output, start token included.
+    max_length: usize,
+    /// The most tokens of an output, start token excluded; wins over `max_length`.
+    max_new_tokens: usize,
+    /// The fewest tokens of an output, start token included, before the end token may come.
+    min_length: usize,
+    /// The fewest tokens of an output, start token excluded, before the end token may come; wins over `min_length`.
+    min_new_tokens: usize,
+    /// Token sequences that may not occur.
+    bad_words_ids: Vec<Vec<u32>>,
+    /// Every n-gram of this size occurs at most once; 0 for no such rule.
+    no_repeat_ngram_size: usize,
+    /// Divides the positive and multiplies the negative scores of tokens that occurred already; 1 for no effect.
+    /// Keskar et al. 2019, section 4.1.
+    repetition_penalty: f32,
+    /// Normalise the log-probabilities again after tokens have been forbidden.
+    renormalize_logits: bool,
+    /// The first token after the start token.
+    forced_bos_token_id: u32,
+    /// The tokens of which the last one, at `max_length`, has to be one.
+    forced_eos_token_id: TokenIds,
+    /// The token that the decoder starts from.
+    decoder_start_token_id: u32,
+    /// The token that begins a sentence.
+    bos_token_id: u32,
+    /// The tokens that end a sentence.
+    eos_token_id: TokenIds,
+    /// The token that fills up a batch.
+    pad_token_id: u32,
+}
+
+/// `early_stopping` is `true`, `false` or `"never"` in JSON.
+impl TryFrom<Value> for EarlyStopping {
+    type Error = &'static str;
+
+    fn try_from(value: Value) -> Result<Self, Self::Error> {
+        match value {
+            Value::Bool(true) => Ok(Self::Always),
+            Value::Bool(false) => Ok(Self::Heuristic),
+            Value::String(text) if text == "never" => Ok(Self::Never),
+            _ => Err(Self::EXPECTED),
+        }
+    }
+}
+
+impl From<EarlyStopping> for Value {
+    fn from(early_stopping: EarlyStopping) -> Self {
+        match early_stopping {
+            EarlyStopping::Always => true.into(),
+            EarlyStopping::Heuristic => false.into(),
+            EarlyStopping::Never => "never".into(),
+        }
+    }
+}
+
+impl JsonValue for EarlyStopping {
+    const EXPECTED: &'static str = "true, false or \"never\"";
+}
+
+/// One token id or several: a number or a list of numbers in JSON.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(untagged)]
+pub enum TokenIds {
+    /// A number.
+    One(u32),
+    /// A list.
+    Several(Vec<u32>),
+}
+
+impl TokenIds {
+    /// The ids.
+    pub fn as_slice(&self) -> &[u32] {
+        match self {
+            Self::One(id) => std::slice::from_ref(id),
+            Self::Several(ids) => ids,
+        }
+    }
+}
+
+impl JsonValue for TokenIds {
+    const EXPECTED: &'static str = "a token id or a list of token ids";
+}
+
+/// What to do with a key that is neither supported nor known to be unsupported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnknownKeys {
+    /// Pass over it, as Hugging Face does: model files carry notes and the keys of other tools.
+    Ignore,
+    /// Report it: in a request it is a spelling mistake, which would otherwise change nothing, silently.
+    Reject,
+}
+
+/// Keys that change what is generated and are not supported yet, with the number that means "off". `null`, `false`
+/// and whatever is empty mean that for all of them.
+///
+/// Keys that only shape sampling (`temperature`, `top_k`, `top_p`, …) are not listed: they do nothing while
+/// `do_sample` is off.
+const UNSUPPORTED: [(&str, f64); 23] = [
+    ("do_sample", 0.0),
+    ("num_beam_groups", 1.0),
+    ("diversity_penalty", 0.0),
+    ("penalty_alpha", 0.0),
+    ("dola_layers", 0.0),
+    ("encoder_repetition_penalty", 1.0),
+    ("encoder_no_repeat_ngram_size", 0.0),
+    ("exponential_decay_length_penalty", 0.0),
+    ("suppress_tokens", 0.0),
+    ("begin_suppress_tokens", 0.0),
+    ("forced_decoder_ids", 0.0),
+    ("force_words_ids", 0.0),
+    ("constraints", 0.0),
+    ("sequence_bias", 0.0),
+    ("remove_invalid_values", 0.0),
+    ("token_healing", 0.0),
+    ("guidance_scale", 1.0),
+    ("watermarking_config", 0.0),
+    ("stop_strings", 0.0),
+    ("max_time", 0.0),
+    ("prompt_lookup_num_tokens", 0.0),
+    ("assistant_early_exit", 0.0),
+    ("custom_generate", 0.0),
+];
+
+/// Keys that change nothing about what is generated: sampling while it is off, caching, what Python returns, notes.
+const HARMLESS: [&str; 34] = [
+    "temperature",
+    "top_k",
+    "top_p",
+    "top_h",
+    "min_p",
+    "typical_p",
+    "epsilon_cutoff",
+    "eta_cutoff",
+    "use_cache",
+    "cache_implementation",
+    "cache_config",
+    "return_legacy_cache",
+    "prefill_chunk_size",
+    "low_memory",
+    "compile_config",
+    "disable_compile",
+    "synced_gpus",
+    "is_assistant",
+    "num_assistant_tokens",
+    "num_assistant_tokens_schedule",
+    "assistant_confidence_threshold",
+    "assistant_lookbehind",
+    "target_lookbehind",
+    "max_matching_ngram_size",
+    "output_attentions",
+    "output_hidden_states",
+    "output_scores",
+    "output_logits",
+    "return_dict_in_generate",
+    "transformers_version",
+    "trust_remote_code",
+    "_from_model_config",
+    "_commit_hash",
+    "_original_object_hash",
+];
+
+impl GenerationConfig {
+    /// Reads `generation_config.json`, or where there is none the same keys of `config.json`, as `transformers` does.
+    ///
+    /// # Errors
+    /// Those of [`JsonObject::read`] and [`GenerationConfig::from_json`].
+    pub fn from_files(files: &ModelFiles) -> Result<Self, ModelError> {
+        const FILE: &str = "generation_config.json";
+        if files.has(FILE) {
+            return Self::from_json(&JsonObject::read(files, FILE)?, UnknownKeys::Ignore);
+        }
+        let json = JsonObject::read(files, "config.json")?;
+        let mut config = Self::from_json(&json, UnknownKeys::Ignore)?;
+        // `MarianConfig` has this default; `generation_config.json` is written with it.
+        let model_type: Option<String> = json.get("model_type")?;
+        let is_marian = model_type.as_deref() == Some(Family::Marian.model_type());
+        if is_marian && !json.contains("forced_eos_token_id") {
+            config.forced_eos_token_id = Some(TokenIds::One(0));
+        }
+        Ok(config)
+    }
+
+    /// Reads the options out of a JSON object: a file, or a request under the same names. Whether the numbers make
+    /// sense is for the search to say, once all options are together.
+    ///
+    /// # Errors
+    /// [`ModelError::InvalidValue`] for a value of the wrong kind, [`ModelError::Unsupported`] for an
+    /// option that would change the output and is not supported yet, [`ModelError::UnknownKey`] where `unknown` asks
+    /// for it.
+    pub fn from_json(json: &JsonObject, unknown: UnknownKeys) -> Result<Self, ModelError> {
+        for (key, value) in json.entries() {
+            if let Some(&(_, off)) = UNSUPPORTED.iter().find(|(unsupported, _)| *unsupported == key) {
+                if !is_off(value, off) {
+                    let off = if off == 0.0 {
+                        "leave it out"
+                    } else {
+                        "1, or leave it out"
+                    };
+                    return Err(json.unsupported(key, value, off));
+                }
+            } else if unknown == UnknownKeys::Reject && !Self::KEYS.contains(&key) && !HARMLESS.contains(&key)
+            {
+                return Err(ModelError::UnknownKey {
+                    file: json.file().to_owned(),
+                    key: key.to_owned(),
+                });
+            }
+        }
+        Self::read(json)
+    }
+}
+
+/// Whether a value switches its option off.
+fn is_off(value: &Value, off: f64) -> bool {
+    match value {
+        Value::Null | Value::Bool(false) => true,
+        Value::Bool(true) => false,
+        Value::Number(number) => number.as_f64() == Some(off),
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(entries) => entries.is_empty(),
+    }
+}

@@ -1,0 +1,162 @@
+//! A JSON object that is read key by key, so that a wrong value is reported with its key.
+
+use std::collections::BTreeMap;
+
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use super::error::ModelError;
+use super::files::ModelFiles;
+
+/// The longest JSON file that is read, in bytes. The largest real ones, tensor indices, stay below 1 MiB.
+const JSON_LIMIT: u64 = 8 << 20;
+
+/// A JSON object and the file (or request) that it came from.
+///
+/// `null` counts as an absent key throughout: Hugging Face writes it for "not set".
+#[derive(Debug)]
+pub struct JsonObject {
+    file: String,
+    values: Map<String, Value>,
+}
+
+/// A type that a configuration's value can have.
+pub trait JsonValue: DeserializeOwned {
+    /// What to write instead of a wrong value.
+    const EXPECTED: &'static str;
+}
+
+impl JsonValue for bool {
+    const EXPECTED: &'static str = "true or false";
+}
+impl JsonValue for u32 {
+    const EXPECTED: &'static str = "a whole number below 2^32";
+}
+impl JsonValue for usize {
+    const EXPECTED: &'static str = "a whole number, not negative";
+}
+impl JsonValue for f32 {
+    const EXPECTED: &'static str = "a number";
+}
+impl JsonValue for String {
+    const EXPECTED: &'static str = "a string";
+}
+impl JsonValue for Vec<u32> {
+    const EXPECTED: &'static str = "a list of token ids";
+}
+impl JsonValue for Vec<Vec<u32>> {
+    const EXPECTED: &'static str = "a list of lists of token ids";
+}
+
+impl JsonValue for BTreeMap<String, String> {
+    const EXPECTED: &'static str = "an object of strings";
+}
+
+impl JsonObject {
+    /// Parses a file of the model.
+    ///
+    /// # Errors
+    /// Those of [`ModelFiles::read`], and [`ModelError::Json`] with line and column.
+    pub fn read(files: &ModelFiles, name: &str) -> Result<Self, ModelError> {
+        let bytes = files.read(name, JSON_LIMIT)?;
+        Self::parse(files.file_label(name), &bytes)
+    }
+
+    /// Parses a JSON object. `file` is what messages call it.
+    ///
+    /// # Errors
+    /// [`ModelError::Json`] with line and column.
+    pub fn parse(file: impl Into<String>, bytes: &[u8]) -> Result<Self, ModelError> {
+        let file = file.into();
+        match serde_json::from_slice(bytes) {
+            Ok(values) => Ok(Self { file, values }),
+            Err(source) => Err(ModelError::Json { file, source }),
+        }
+    }
+
+    /// The file as messages call it.
+    pub fn file(&self) -> &str {
+        &self.file
+    }
+
+    /// Whether `key` is present, `null` included.
+    pub fn contains(&self, key: &str) -> bool {
+        self.values.contains_key(key)
+    }
+
+    /// The value of `key`; `None` if it is absent or `null`.
+    ///
+    /// # Errors
+    /// [`ModelError::InvalidValue`] when it is not a `T`.
+    pub fn get<T: JsonValue>(&self, key: &'static str) -> Result<Option<T>, ModelError> {
+        match self.values.get(key) {
+            None | Some(Value::Null) => Ok(None),
+            Some(value) => match T::deserialize(value) {
+                Ok(parsed) => Ok(Some(parsed)),
+                Err(_) => Err(self.invalid(key, value, T::EXPECTED)),
+            },
+        }
+    }
+
+    /// As [`JsonObject::get`], with `default` for an absent key.
+    pub fn get_or<T: JsonValue>(&self, key: &'static str, default: T) -> Result<T, ModelError> {
+        Ok(self.get(key)?.unwrap_or(default))
+    }
+
+    /// As [`JsonObject::get`], for a key without a default.
+    ///
+    /// # Errors
+    /// Also [`ModelError::MissingKey`].
+    pub fn require<T: JsonValue>(&self, key: &'static str) -> Result<T, ModelError> {
+        self.get(key)?.ok_or_else(|| ModelError::MissingKey {
+            file: self.file.clone(),
+            key,
+        })
+    }
+
+    /// As [`JsonObject::require`]; takes the key out of the object.
+    ///
+    /// # Errors
+    /// As [`JsonObject::require`].
+    pub fn take<T: JsonValue>(&mut self, key: &'static str) -> Result<T, ModelError> {
+        let value = self.require(key)?;
+        self.values.remove(key);
+        Ok(value)
+    }
+
+    /// Every key with its value.
+    pub fn entries(&self) -> impl Iterator<Item = (&str, &Value)> {
+        self.values.iter().map(|(key, value)| (key.as_str(), value))
+    }
+
+    /// The error for a value that cannot be.
+    pub fn invalid(&self, key: &'static str, value: &Value, expected: impl Into<String>) -> ModelError {
+        ModelError::InvalidValue {
+            file: self.file.clone(),
+            key,
+            value: excerpt(value),
+            expected: expected.into(),
+        }
+    }
+
+    /// The error for a value that is right, but asks for what Wordloom does not do.
+    pub fn unsupported(&self, key: &str, value: &Value, supported: impl Into<String>) -> ModelError {
+        let (file, key) = (self.file.clone(), key.to_owned());
+        ModelError::Unsupported {
+            file,
+            key,
+            value: excerpt(value),
+            supported: supported.into(),
+        }
+    }
+}
+
+/// The value as JSON on one line, cut after 60 characters.
+fn excerpt(value: &Value) -> String {
+    const LENGTH: usize = 60;
+    let text = value.to_string();
+    match text.char_indices().nth(LENGTH) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}

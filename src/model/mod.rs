@@ -1,0 +1,32 @@
+//! Encoder–decoder models: their folder, their configuration, and the blocks of the paper as graph nodes.
+//!
+//! | file | |
+//! |---|---|
+//! | [`files`], [`checkpoint`] | a Hugging Face folder on disk or in memory; its tensors |
+//! | [`config`], [`generation_config`] | `config.json` and `generation_config.json`, the same for every family |
+//! | `names` | what each family calls its tensors |
+//! | [`blueprint`] | which weights each block has, where they come from |
+//! | `attention`, `feed_forward`, [`encoder`], [`decoder`] | the blocks |
+//! | [`Model`], [`Transformer`] | a model in its folder; the same on a device |
+
+pub mod blueprint;
+pub mod checkpoint;
+pub mod config;
+pub mod decoder;
+pub mod encoder;
+pub mod files;
+pub mod generation_config;
+pub mod positions;
+
+mod attention;
+mod error;
+mod feed_forward;
+mod folder;
+mod json;
+mod names;
+mod transformer;
+
+pub use attention::{Cache, Memory, Sequences, Tap};
+pub use error::ModelError;
+pub use folder::Model;
+pub use transformer::Transformer;

@@ -1,0 +1,360 @@
+//! The tokenizer of Marian (OPUS-MT) models: two SentencePiece models and one vocabulary.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::sentencepiece::SPACE;
+use super::{SentencePiece, TextError, Vocabulary};
+
+/// The contents of a Marian tokenizer's files.
+#[derive(Clone, Copy, Debug)]
+pub struct MarianFiles<'a> {
+    /// `source.spm`
+    pub source_spm: &'a [u8],
+    /// `target.spm`
+    pub target_spm: &'a [u8],
+    /// `vocab.json`
+    pub vocab: &'a [u8],
+    /// `target_vocab.json`, needed when the configuration sets `separate_vocabs`.
+    pub target_vocab: Option<&'a [u8]>,
+    /// `tokenizer_config.json`
+    pub config: Option<&'a [u8]>,
+}
+
+/// Text to token ids and back, as Hugging Face's `MarianTokenizer` does it (compared with transformers 5.23).
+///
+/// `source.spm` cuts a text into pieces, `vocab.json` numbers them. The literal text of a special token
+/// (`</s>`, `<unk>`, `<pad>`) becomes that token.
+#[derive(Debug)]
+pub struct MarianTokenizer {
+    source_spm: SentencePiece,
+    target_spm: SentencePiece,
+    vocabulary: Vocabulary,
+    target_vocabulary: Option<Vocabulary>,
+    /// Tokens that are cut out of the text before SentencePiece sees it.
+    added_tokens: Vec<String>,
+    unknown: u32,
+    eos: u32,
+    pad: u32,
+    clean_up: bool,
+}
+
+/// The keys of `tokenizer_config.json` that matter here.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Config {
+    unk_token: Option<TokenEntry>,
+    eos_token: Option<TokenEntry>,
+    pad_token: Option<TokenEntry>,
+    separate_vocabs: bool,
+    clean_up_tokenization_spaces: Option<bool>,
+    added_tokens_decoder: BTreeMap<u32, AddedTokenEntry>,
+}
+
+/// A special token, by name or in full.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum TokenEntry {
+    Name(String),
+    Full(AddedTokenEntry),
+}
+
+#[derive(Deserialize)]
+struct AddedTokenEntry {
+    content: String,
+    #[serde(default)]
+    lstrip: bool,
+    #[serde(default)]
+    rstrip: bool,
+    #[serde(default)]
+    single_word: bool,
+}
+
+impl TokenEntry {
+    fn into_content(self) -> String {
+        match self {
+            Self::Name(content) | Self::Full(AddedTokenEntry { content, .. }) => content,
+        }
+    }
+}
+
+impl MarianTokenizer {
+    /// Builds the tokenizer from its files' contents.
+    ///
+    /// # Errors
+    /// [`TextError`], naming the file that is damaged, missing, or asks for something unsupported.
+    pub fn new(files: MarianFiles) -> Result<Self, TextError> {
+        let config: Config = match files.config {
+            None => Config::default(),
+            Some(bytes) => serde_json::from_slice(bytes).map_err(|error| TextError::Malformed {
+                file: "tokenizer_config.json".to_owned(),
+                reason: error.to_string(),
+            })?,
+        };
+        let mut vocabulary = Vocabulary::from_json("vocab.json", files.vocab)?;
+        let mut target_vocabulary = match (config.separate_vocabs, files.target_vocab) {
+            (false, _) => None,
+            (true, None) => return Err(TextError::MissingTargetVocabulary),
+            (true, Some(bytes)) => Some(Vocabulary::from_json("target_vocab.json", bytes)?),
+        };
+
+        let name = |entry: Option<TokenEntry>, default: &str| {
+            entry.map_or_else(|| default.to_owned(), TokenEntry::into_content)
+        };
+        let eos_token = name(config.eos_token, "</s>");
+        let unk_token = name(config.unk_token, "<unk>");
+        let pad_token = name(config.pad_token, "<pad>");
+        if vocabulary.id(&unk_token).is_none() {
+            return Err(TextError::MissingToken {
+                file: "vocab.json".to_owned(),
+                token: unk_token,
+            });
+        }
+
+        let mut added_tokens = Vec::new();
+        for (id, entry) in config.added_tokens_decoder {
+            if entry.lstrip || entry.rstrip || entry.single_word {
+                return Err(TextError::Unsupported {
+                    file: "tokenizer_config.json".to_owned(),
+                    feature: format!(
+                        "`lstrip`, `rstrip` or `single_word` of the added token `{}`",
+                        entry.content
+                    ),
+                });
+            }
+            for vocabulary in std::iter::once(&mut vocabulary).chain(&mut target_vocabulary) {
+                vocabulary.insert(&entry.content, id);
+            }
+            added_tokens.push(entry.content);
+        }
+        // A special token that the vocabulary lacks gets the next id. (OPUS-MT models have them all.)
+        let mut special = |content: String| {
+            let next = vocabulary.size() as u32;
+            let id = vocabulary.id(&content).unwrap_or(next);
+            vocabulary.insert(&content, id);
+            added_tokens.push(content);
+            id
+        };
+        let eos = special(eos_token);
+        let unknown = special(unk_token);
+        let pad = special(pad_token);
+        added_tokens.retain(|token| !token.is_empty());
+
+        Ok(Self {
+            source_spm: SentencePiece::from_bytes("source.spm", files.source_spm)?,
+            target_spm: SentencePiece::from_bytes("target.spm", files.target_spm)?,
+            vocabulary,
+            target_vocabulary,
+            added_tokens,
+            unknown,
+            eos,
+            pad,
+            clean_up: config.clean_up_tokenization_spaces.unwrap_or(false),
+        })
+    }
+
+    /// The ids of a source text, ended by the end-of-sentence token: exactly what `tokenizer(text).input_ids`
+    /// is.
+    ///
+    /// A leading `>>…<<`, whatever is between, is one token, and the unknown token if the vocabulary lacks
+    /// it. To translate, [`encode_source`](Self::encode_source) is safer.
+    pub fn encode(&self, text: &str) -> Vec<u32> {
+        let mut ids = Vec::new();
+        self.encode_into(&mut ids, text, split_marked);
+        ids.push(self.eos);
+        ids
+    }
+
+    /// The ids of a text to translate: as [`encode`](Self::encode), except that nothing is swallowed.
+    ///
+    /// Only what looks like a language tag (no spaces: `>>fra<<`, `>>cmn_Hans<<`) at the very beginning is
+    /// one; other text that begins with `>>` is text.
+    ///
+    /// # Errors
+    /// [`TextError::UnknownLanguageTag`], naming some that the model knows.
+    pub fn encode_source(&self, text: &str) -> Result<Vec<u32>, TextError> {
+        let (tag, text) = split_language_tag(text);
+        let mut ids = Vec::new();
+        if let Some(tag) = tag {
+            let id = self.vocabulary.id(tag);
+            ids.push(id.ok_or_else(|| TextError::UnknownLanguageTag {
+                tag: tag.to_owned(),
+                known: self.known_tags(),
+            })?);
+        }
+        self.encode_into(&mut ids, text, |part| (None, part));
+        ids.push(self.eos);
+        Ok(ids)
+    }
+
+    /// Appends the ids of `text`. `split_tag` splits a leading language tag off each stretch between added
+    /// tokens.
+    fn encode_into(&self, ids: &mut Vec<u32>, text: &str, split_tag: fn(&str) -> (Option<&str>, &str)) {
+        let id = |token: &str| self.vocabulary.id(token).unwrap_or(self.unknown);
+        let mut rest = text;
+        while !rest.is_empty() {
+            let (part, added, after) = self.split_at_added_token(rest);
+            let (tag, part) = split_tag(part);
+            ids.extend(tag.map(id));
+            let pieces = self.source_spm.encode_as_pieces(part);
+            ids.extend(pieces.iter().map(|piece| id(piece)));
+            ids.extend(added.map(id));
+            rest = after;
+        }
+    }
+
+    /// Text before the first added token, that token (of several at one place, the longest), text after it.
+    fn split_at_added_token<'a>(&self, text: &'a str) -> (&'a str, Option<&'a str>, &'a str) {
+        for (start, _) in text.char_indices() {
+            let (before, here) = text.split_at(start);
+            let found = self
+                .added_tokens
+                .iter()
+                .filter(|token| here.starts_with(token.as_str()));
+            if let Some(length) = found.map(String::len).max() {
+                let (token, after) = here.split_at(length);
+                return (before, Some(token), after);
+            }
+        }
+        (text, None, "")
+    }
+
+    /// The text of a sequence of target ids, through `target.spm`, without spaces at either end.
+    ///
+    /// transformers 5 takes `source.spm` unless the vocabularies are separate; the difference can be a space
+    /// beside a special token that is not skipped.
+    ///
+    /// # Errors
+    /// [`TextError::UnknownId`]
+    pub fn decode(&self, ids: &[u32], skip_special_tokens: bool) -> Result<String, TextError> {
+        let vocabulary = self.target_vocabulary();
+        let mut text = String::new();
+        let mut pieces = Vec::new();
+        for &id in ids {
+            let token = vocabulary.token(id).ok_or(TextError::UnknownId {
+                id,
+                size: vocabulary.size(),
+            })?;
+            if !self.is_special(token) {
+                pieces.push(token);
+            } else if !skip_special_tokens {
+                text += &self.target_spm.decode_pieces(pieces.drain(..));
+                text += token;
+                text.push(' ');
+            }
+        }
+        text += &self.target_spm.decode_pieces(pieces);
+        let text = text.replace(SPACE, " ");
+        let text = text.trim_matches(is_python_space);
+        Ok(if self.clean_up {
+            clean_up(text)
+        } else {
+            text.to_owned()
+        })
+    }
+
+    /// The language tags of the source vocabulary (`>>fra<<`, …) in the order of their ids; none if the model
+    /// has one target language.
+    pub fn language_tags(&self) -> Vec<&str> {
+        let tokens = self.vocabulary.tokens().into_iter().map(|(_, token)| token);
+        tokens
+            .filter(|token| split_marked(token) == (Some(token), ""))
+            .collect()
+    }
+
+    fn known_tags(&self) -> String {
+        let tags = self.language_tags();
+        match tags.as_slice() {
+            [] => "this model has none: it translates to one language".to_owned(),
+            [_, _, _, _, _, _, _, _, _, ..] => format!(
+                "this model has {}, … ({} in all)",
+                tags[..8].join(", "),
+                tags.len()
+            ),
+            few => format!("this model has {}", few.join(", ")),
+        }
+    }
+
+    /// The tokens of the source text and their ids.
+    pub fn source_vocabulary(&self) -> &Vocabulary {
+        &self.vocabulary
+    }
+
+    /// The tokens of translations and their ids; the source's own, unless the model keeps them apart.
+    pub fn target_vocabulary(&self) -> &Vocabulary {
+        self.target_vocabulary.as_ref().unwrap_or(&self.vocabulary)
+    }
+
+    /// Whether a token is the end-of-sentence, unknown or padding token rather than text.
+    pub fn is_special(&self, token: &str) -> bool {
+        let id = self.vocabulary.id(token);
+        [self.eos, self.unknown, self.pad]
+            .iter()
+            .any(|&special| id == Some(special))
+    }
+
+    /// Id of the end-of-sentence token.
+    pub fn eos_id(&self) -> u32 {
+        self.eos
+    }
+
+    /// Id of the unknown token.
+    pub fn unknown_id(&self) -> u32 {
+        self.unknown
+    }
+
+    /// Id of the padding token.
+    pub fn pad_id(&self) -> u32 {
+        self.pad
+    }
+}
+
+/// Splits a leading `>>…<<` off, with anything between.
+fn split_marked(text: &str) -> (Option<&str>, &str) {
+    match text.find("<<") {
+        Some(end) if text.starts_with(">>") => {
+            let (tag, rest) = text.split_at(end + 2);
+            (Some(tag), rest)
+        }
+        _ => (None, text),
+    }
+}
+
+/// Splits a leading language tag such as `>>fra<<` or `>>cmn_Hans<<` off a text: `(tag, rest)`.
+pub fn split_language_tag(text: &str) -> (Option<&str>, &str) {
+    let is_name =
+        |name: &str| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "_-@.".contains(c));
+    match split_marked(text) {
+        (Some(tag), rest) if is_name(&tag[2..tag.len() - 2]) => (Some(tag), rest),
+        _ => (None, text),
+    }
+}
+
+/// `str.isspace` of Python, which counts four separators of ASCII that Unicode does not.
+fn is_python_space(character: char) -> bool {
+    character.is_whitespace() || ('\x1c'..='\x1f').contains(&character)
+}
+
+/// `PreTrainedTokenizerBase.clean_up_tokenization`
+fn clean_up(text: &str) -> String {
+    const RULES: [(&str, &str); 10] = [
+        (" .", "."),
+        (" ?", "?"),
+        (" !", "!"),
+        (" ,", ","),
+        (" ' ", "'"),
+        (" n't", "n't"),
+        (" 'm", "'m"),
+        (" 's", "'s"),
+        (" 've", "'ve"),
+        (" 're", "'re"),
+    ];
+    RULES
+        .iter()
+        .fold(Cow::Borrowed(text), |text, (from, to)| {
+            text.replace(from, to).into()
+        })
+        .into_owned()
+}

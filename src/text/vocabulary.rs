@@ -1,0 +1,68 @@
+//! `vocab.json`: the table between tokens and the ids that a model was trained with.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::TextError;
+
+/// A two-way table of tokens and ids. Ids need not be consecutive.
+#[derive(Clone, Debug)]
+pub struct Vocabulary {
+    ids: HashMap<Arc<str>, u32>,
+    tokens: HashMap<u32, Arc<str>>, // not a `Vec`: a single large id in the file must not cost memory
+}
+
+impl Vocabulary {
+    /// Reads a JSON object of the form `{"token": id, …}`. `file` is its name, for error messages.
+    ///
+    /// # Errors
+    /// [`TextError::Malformed`] with the place in the file.
+    pub fn from_json(file: &str, bytes: &[u8]) -> Result<Self, TextError> {
+        let ids: HashMap<String, u32> =
+            serde_json::from_slice(bytes).map_err(|error| TextError::Malformed {
+                file: file.to_owned(),
+                reason: error.to_string(),
+            })?;
+        let ids: HashMap<Arc<str>, u32> = ids.into_iter().map(|(token, id)| (token.into(), id)).collect();
+        let tokens: HashMap<u32, Arc<str>> = ids.iter().map(|(token, &id)| (id, token.clone())).collect();
+        if tokens.len() < ids.len() {
+            let reason = "two tokens have the same id".to_owned();
+            return Err(TextError::Malformed {
+                file: file.to_owned(),
+                reason,
+            });
+        }
+        Ok(Self { ids, tokens })
+    }
+
+    /// Adds a token, or gives it another id.
+    pub(super) fn insert(&mut self, token: &str, id: u32) {
+        let token: Arc<str> = token.into();
+        if let Some(old) = self.ids.insert(token.clone(), id) {
+            self.tokens.remove(&old);
+        }
+        self.tokens.insert(id, token);
+    }
+
+    /// Number of tokens.
+    pub fn size(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// The id of a token.
+    pub fn id(&self, token: &str) -> Option<u32> {
+        self.ids.get(token).copied()
+    }
+
+    /// The token with this id.
+    pub fn token(&self, id: u32) -> Option<&str> {
+        self.tokens.get(&id).map(|token| &**token)
+    }
+
+    /// All tokens, in the order of their ids.
+    pub fn tokens(&self) -> Vec<(u32, &str)> {
+        let mut tokens: Vec<(u32, &str)> = self.tokens.iter().map(|(&id, token)| (id, &**token)).collect();
+        tokens.sort_unstable();
+        tokens
+    }
+}

@@ -1,0 +1,306 @@
+//! Text in, text out: lines and sentences, their tokens, their search, and everything put back together.
+
+use std::borrow::Cow;
+
+use crate::decode::{DecodeError, Hypothesis};
+use crate::device::Device;
+use crate::generate::{Cancel, GenerateError, GenerateRequest};
+use crate::generation_options::resolve;
+use crate::model::generation_config::GenerationConfig;
+use crate::model::{Model, ModelError, Transformer};
+use crate::text::{MarianTokenizer, TextError, split_language_tag, split_lines};
+
+/// How to translate. The default is what the model's `generation_config.json` asks for.
+#[derive(Clone, Debug, Default)]
+pub struct TranslateOptions {
+    /// Search options that win over the model's own.
+    pub generation: GenerationConfig,
+    /// Stops the translation when asked to.
+    pub cancel: Cancel,
+}
+
+impl TranslateOptions {
+    /// Search with this many beams; 1 is greedy.
+    pub fn beams(mut self, beams: usize) -> Self {
+        self.generation.num_beams = Some(beams);
+        self
+    }
+
+    /// Return this many translations, best first; at most the number of beams.
+    pub fn n_best(mut self, count: usize) -> Self {
+        self.generation.num_return_sequences = Some(count);
+        self
+    }
+
+    /// Divide scores by length to this power.
+    pub fn length_penalty(mut self, penalty: f32) -> Self {
+        self.generation.length_penalty = Some(penalty);
+        self
+    }
+
+    /// Make no sentence longer than this many tokens, start token included.
+    pub fn max_length(mut self, tokens: usize) -> Self {
+        self.generation.max_length = Some(tokens);
+        self.generation.max_new_tokens = None;
+        self
+    }
+}
+
+/// The translation of one text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Translation {
+    /// The best translation; line breaks, blank lines and the spaces between sentences are those of the source.
+    pub text: String,
+    /// Translations of the whole text, best first, as many as were asked for: the first is made of the best of every
+    /// sentence, the second of their second best, and so on. [`text`](Self::text) is the first.
+    pub hypotheses: Vec<TextHypothesis>,
+    /// Its sentences, in order.
+    pub sentences: Vec<Sentence>,
+}
+
+/// One translation of a whole text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TextHypothesis {
+    /// The translation.
+    pub text: String,
+    /// The mean of its sentences' scores; 0 for a text without sentences.
+    pub score: f32,
+}
+
+/// One translated sentence.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sentence {
+    /// The source, without the white space around it.
+    pub source: String,
+    /// Token ids of the source, the end token included.
+    pub source_ids: Vec<u32>,
+    /// Translations, best first.
+    pub hypotheses: Vec<SentenceHypothesis>,
+}
+
+/// One translation of a sentence.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SentenceHypothesis {
+    /// The translation.
+    pub text: String,
+    /// Its tokens, scores and the log-probability of each.
+    pub search: Hypothesis,
+    /// Whether the search was ended by the maximal length, so that something may be missing.
+    pub reached_max_length: bool,
+}
+
+/// Why a text could not be translated.
+#[derive(Debug, thiserror::Error)]
+pub enum TranslateError {
+    /// The search failed, or was cancelled.
+    #[error(transparent)]
+    Generate(#[from] GenerateError),
+    /// The text could not be turned into tokens, or tokens into text.
+    #[error(transparent)]
+    Text(#[from] TextError),
+}
+
+impl From<DecodeError> for TranslateError {
+    fn from(error: DecodeError) -> Self {
+        Self::Generate(error.into())
+    }
+}
+
+/// Translates text with a model on a device.
+pub struct Translator {
+    transformer: Transformer,
+    tokenizer: MarianTokenizer,
+}
+
+/// A text taken apart: white space and line breaks as they are, and places of sentences.
+enum Piece<'a> {
+    Between(&'a str),
+    Sentence,
+}
+
+/// Sentences of all texts, on their way to the search.
+#[derive(Default)]
+struct Batch {
+    sources: Vec<String>,
+    requests: Vec<GenerateRequest>,
+}
+
+impl Translator {
+    /// Brings a model to a device.
+    ///
+    /// ```no_run
+    /// use wordloom::{Device, DeviceChoice, Model, TranslateOptions, Translator};
+    ///
+    /// # pollster::block_on(async {
+    /// let device = Device::open(&DeviceChoice::Auto).await?;
+    /// let translator = Translator::new(&device, &Model::embedded()?)?;
+    /// let translation = translator.translate("Where is the train station?", &TranslateOptions::default()).await?;
+    /// assert_eq!(translation.text, "Wo ist der Bahnhof?");
+    /// # Ok::<_, Box<dyn std::error::Error>>(())
+    /// # }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// [`ModelError`] when the model has no tokenizer, cannot be read, or does not fit on the device.
+    pub fn new(device: &Device, model: &Model) -> Result<Self, ModelError> {
+        Self::with_progress(device, model, &mut |_| {})
+    }
+
+    /// As [`Translator::new`]; `progress` is told the fraction of the weights that is on the device.
+    ///
+    /// # Errors
+    /// As [`Translator::new`].
+    pub fn with_progress(
+        device: &Device,
+        model: &Model,
+        progress: &mut dyn FnMut(f32),
+    ) -> Result<Self, ModelError> {
+        let tokenizer = model.tokenizer()?;
+        Ok(Self { transformer: Transformer::load(device, model, progress)?, tokenizer })
+    }
+
+    /// The model on its device.
+    pub fn transformer(&self) -> &Transformer {
+        &self.transformer
+    }
+
+    /// Its tokenizer.
+    pub fn tokenizer(&self) -> &MarianTokenizer {
+        &self.tokenizer
+    }
+
+    /// Translates one text of any length, sentence by sentence.
+    ///
+    /// # Errors
+    /// [`TranslateError`]
+    pub async fn translate(&self, text: &str, options: &TranslateOptions) -> Result<Translation, TranslateError> {
+        let mut translations = self.translate_all(&[text], options, &mut |_, _| {}).await?;
+        Ok(translations.remove(0))
+    }
+
+    /// Translates several texts; their sentences share batches. `progress` is told how many sentences are done, and
+    /// of how many.
+    ///
+    /// # Errors
+    /// [`TranslateError`]
+    pub async fn translate_all(
+        &self,
+        texts: &[&str],
+        options: &TranslateOptions,
+        progress: &mut dyn FnMut(usize, usize),
+    ) -> Result<Vec<Translation>, TranslateError> {
+        let mut batch = Batch::default();
+        let mut layouts = Vec::with_capacity(texts.len());
+        for text in texts {
+            layouts.push(self.take_apart(text, options, &mut batch)?);
+        }
+        let Batch { sources, requests } = batch;
+        let total = requests.len();
+        let results =
+            self.transformer.generate(&requests, &options.cancel, &mut |done| progress(done, total)).await?;
+
+        let mut sentences = Vec::with_capacity(total);
+        for ((source, request), hypotheses) in sources.into_iter().zip(requests).zip(results) {
+            let hypotheses = hypotheses
+                .into_iter()
+                .map(|search| {
+                    Ok(SentenceHypothesis {
+                        text: self.tokenizer.decode(&search.tokens, true)?,
+                        reached_max_length: search.tokens.len() >= request.options.max_length,
+                        search,
+                    })
+                })
+                .collect::<Result<Vec<_>, TextError>>()?;
+            sentences.push(Sentence { source, source_ids: request.input_ids, hypotheses });
+        }
+        let mut sentences = sentences.into_iter();
+        Ok(layouts.iter().map(|layout| put_together(layout, &mut sentences)).collect())
+    }
+
+    /// Checks options without translating anything.
+    ///
+    /// # Errors
+    /// [`DecodeError`] naming the option, its value, and what is allowed.
+    pub fn check_options(&self, options: &TranslateOptions) -> Result<(), DecodeError> {
+        let transformer = &self.transformer;
+        let config = transformer.config();
+        resolve(&options.generation, transformer.generation_config(), config, 1)?
+            .validate(config.target_vocabulary, config.positions.count())
+    }
+
+    /// Cuts a text into sentences that the model can take, and makes a request of each.
+    fn take_apart<'a>(
+        &self,
+        text: &'a str,
+        options: &TranslateOptions,
+        batch: &mut Batch,
+    ) -> Result<Vec<Piece<'a>>, TranslateError> {
+        let mut pieces = Vec::new();
+        // A language tag at the beginning holds for every sentence of the text.
+        let (tag, text) = split_language_tag(text);
+        for line in split_lines(text) {
+            pieces.push(Piece::Between(line.indent));
+            let last = line.sentences.len().saturating_sub(1);
+            for (index, sentence) in line.sentences.into_iter().enumerate() {
+                let parts = sentence
+                    .split_to_fit(self.max_source_length(), |text| self.tokenizer.encode(&tagged(tag, text)).len());
+                let last_part = parts.len() - 1;
+                for (part_index, part) in parts.into_iter().enumerate() {
+                    let input_ids = self.tokenizer.encode_source(&tagged(tag, part.text))?;
+                    let transformer = &self.transformer;
+                    let defaults = transformer.generation_config();
+                    let resolved =
+                        resolve(&options.generation, defaults, transformer.config(), input_ids.len())?;
+                    pieces.push(Piece::Sentence);
+                    batch.sources.push(part.text.to_owned());
+                    batch.requests.push(GenerateRequest { input_ids, options: resolved });
+                    // scripts without spaces have none between sentences; the translation's may need one
+                    let more = index < last || part_index < last_part;
+                    pieces.push(Piece::Between(if part.space.is_empty() && more { " " } else { part.space }));
+                }
+            }
+            pieces.push(Piece::Between(line.end));
+        }
+        Ok(pieces)
+    }
+
+    /// Source tokens of one sentence at most: what the model has positions for, and so much less than its longest
+    /// output that a translation a third longer than its source is not cut.
+    fn max_source_length(&self) -> usize {
+        let positions = self.transformer.config().positions.count();
+        let longest_output = self.transformer.generation_config().max_length.unwrap_or(positions).min(positions);
+        (longest_output * 3 / 4).max(2)
+    }
+}
+
+fn tagged<'a>(tag: Option<&str>, sentence: &'a str) -> Cow<'a, str> {
+    match tag {
+        Some(tag) => Cow::Owned(format!("{tag} {sentence}")),
+        None => Cow::Borrowed(sentence),
+    }
+}
+
+/// Puts a text's translations between what stood between its sentences.
+fn put_together(layout: &[Piece<'_>], sentences: &mut impl Iterator<Item = Sentence>) -> Translation {
+    let count = layout.iter().filter(|piece| matches!(piece, Piece::Sentence)).count();
+    let sentences: Vec<Sentence> = sentences.take(count).collect();
+    let ranks = sentences.iter().map(|sentence| sentence.hypotheses.len()).max().unwrap_or(1);
+    let hypotheses: Vec<TextHypothesis> = (0..ranks)
+        .map(|rank| {
+            // a sentence with fewer translations keeps its last
+            let mut chosen = sentences
+                .iter()
+                .filter_map(|sentence| sentence.hypotheses.get(rank).or(sentence.hypotheses.last()));
+            let score = chosen.clone().map(|hypothesis| hypothesis.search.score).sum::<f32>() / count.max(1) as f32;
+            let text = layout
+                .iter()
+                .map(|piece| match piece {
+                    Piece::Between(space) => space,
+                    Piece::Sentence => chosen.next().map_or("", |hypothesis| &hypothesis.text),
+                })
+                .collect();
+            TextHypothesis { text, score }
+        })
+        .collect();
+    Translation { text: hypotheses[0].text.clone(), hypotheses, sentences }
+}

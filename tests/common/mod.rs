@@ -1,0 +1,110 @@
+//! What the tests share: fixtures, devices, comparison.
+#![allow(dead_code, reason = "each test uses some of it")]
+
+use std::path::{Path, PathBuf};
+
+use wordloom::{Device, DeviceChoice};
+
+/// A file or folder under `tests/data`.
+pub fn data(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/data")
+        .join(name)
+}
+
+/// The devices that everything has to be right on: the CPU runner, and a GPU adapter, which must be there.
+pub fn devices() -> Vec<Device> {
+    let open = |choice: &DeviceChoice| pollster::block_on(Device::open(choice));
+    let gpu = open(&DeviceChoice::Gpu)
+        .expect("tests need a GPU adapter, a software one at least: run `cargo xtask setup`");
+    vec![open(&DeviceChoice::Cpu).expect("the CPU is always there"), gpu]
+}
+
+/// The tensors of a safetensors file, as f32.
+pub struct Tensors(Vec<u8>);
+
+impl Tensors {
+    pub fn open(path: &Path) -> Self {
+        Self(std::fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display())))
+    }
+
+    fn file(&self) -> safetensors::SafeTensors<'_> {
+        safetensors::SafeTensors::deserialize(&self.0).expect("a sound fixture")
+    }
+
+    pub fn has(&self, name: &str) -> bool {
+        self.file().tensor(name).is_ok()
+    }
+
+    pub fn names(&self) -> Vec<String> {
+        self.file().names().into_iter().map(str::to_owned).collect()
+    }
+
+    pub fn shape(&self, name: &str) -> Vec<usize> {
+        self.file()
+            .tensor(name)
+            .unwrap_or_else(|error| panic!("{name}: {error}"))
+            .shape()
+            .to_vec()
+    }
+
+    pub fn f32(&self, name: &str) -> Vec<f32> {
+        let file = self.file();
+        let tensor = file
+            .tensor(name)
+            .unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(tensor.dtype(), safetensors::Dtype::F32, "{name}");
+        tensor
+            .data()
+            .chunks_exact(4)
+            .map(|bytes| f32::from_le_bytes(bytes.try_into().unwrap()))
+            .collect()
+    }
+
+    pub fn u32(&self, name: &str) -> Vec<u32> {
+        let file = self.file();
+        let tensor = file
+            .tensor(name)
+            .unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(tensor.dtype(), safetensors::Dtype::I32, "{name}");
+        tensor
+            .data()
+            .chunks_exact(4)
+            .map(|bytes| u32::from_le_bytes(bytes.try_into().unwrap()))
+            .collect()
+    }
+}
+
+/// Checks `|got - want| <= absolute + relative * |want|` wherever `compared` says so; a miss tells how many, the first
+/// and both values.
+#[track_caller]
+pub fn assert_close_where(
+    what: &str,
+    got: &[f32],
+    want: &[f32],
+    (absolute, relative): (f32, f32),
+    compared: impl Fn(usize) -> bool,
+) {
+    assert_eq!(got.len(), want.len(), "{what}: number of elements");
+    let misses: Vec<usize> = (0..want.len())
+        .filter(|&i| compared(i))
+        .filter(|&i| {
+            let close = (got[i] - want[i]).abs() <= absolute + relative * want[i].abs();
+            !close // a NaN is not close either
+        })
+        .collect();
+    if let Some(&first) = misses.first() {
+        panic!(
+            "{what}: {} of {} elements differ, first at {first}: got {}, want {}",
+            misses.len(),
+            want.len(),
+            got[first],
+            want[first]
+        );
+    }
+}
+
+#[track_caller]
+pub fn assert_close(what: &str, got: &[f32], want: &[f32], tolerance: (f32, f32)) {
+    assert_close_where(what, got, want, tolerance, |_| true);
+}

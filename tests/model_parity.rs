@@ -1,0 +1,230 @@
+//! Whole models against stored results of Hugging Face transformers (and, for the paper's layout, of `torch.nn`):
+//! encoder states, logits, all three kinds of attention; greedy and beam search id by id and score by score. On the
+//! CPU runner and on the GPU. The tolerances are those of the fixtures' own README: f32 there differs from float64 by
+//! up to 3e-5.
+
+mod common;
+
+use common::{Tensors, assert_close, assert_close_where, data, devices};
+use serde_json::Value;
+use wordloom::generate::{Cancel, GenerateRequest};
+use wordloom::model::generation_config::{GenerationConfig, JsonObject, UnknownKeys};
+use wordloom::{Device, ForwardInput, Model, Transformer, resolve};
+
+const MODELS: [&str; 6] = [
+    "marian_tied",
+    "marian_untied_swish",
+    "marian_separate_head",
+    "marian_f16",
+    "vanilla_postln",
+    "vanilla_preln",
+];
+const TOLERANCE: (f32, f32) = (1e-4, 1e-4);
+const SCORE_TOLERANCE: (f32, f32) = (1e-4, 0.0);
+
+fn load(device: &Device, name: &str) -> Transformer {
+    let model = Model::load(data("models").join(name)).unwrap_or_else(|error| panic!("{error}"));
+    Transformer::load(device, &model, &mut |_| {}).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn expected(name: &str) -> (Tensors, Value) {
+    let folder = data("models").join(name);
+    let text = std::fs::read_to_string(folder.join("expected.json")).expect("expected.json");
+    (
+        Tensors::open(&folder.join("expected.safetensors")),
+        serde_json::from_str(&text).expect("sound JSON"),
+    )
+}
+
+#[test]
+fn forward_equals_the_reference() {
+    for device in devices() {
+        for name in MODELS {
+            let transformer = load(&device, name);
+            let (tensors, _) = expected(name);
+            for input in ["main", "src1", "srcmax"] {
+                check_forward(
+                    &transformer,
+                    &tensors,
+                    input,
+                    &format!("{name} {input} on {device}"),
+                );
+            }
+        }
+    }
+}
+
+fn check_forward(transformer: &Transformer, tensors: &Tensors, input: &str, place: &str) {
+    let shape = tensors.shape(&format!("{input}.input_ids"));
+    let (batch, source_length) = (shape[0], shape[1]);
+    let target_length = tensors.shape(&format!("{input}.decoder_input_ids"))[1];
+    let mask = tensors.u32(&format!("{input}.attention_mask"));
+    let output = pollster::block_on(transformer.forward(&ForwardInput {
+        batch,
+        source_length,
+        target_length,
+        input_ids: tensors.u32(&format!("{input}.input_ids")),
+        attention_mask: mask.clone(),
+        decoder_input_ids: tensors.u32(&format!("{input}.decoder_input_ids")),
+    }))
+    .unwrap_or_else(|error| panic!("{place}: {error}"));
+
+    let d_model = transformer.config().d_model;
+    let hidden = tensors.f32(&format!("{input}.encoder_last_hidden_state"));
+    let what = format!("{place}: encoder_last_hidden_state");
+    assert_close_where(
+        &what,
+        &output.encoder_last_hidden_state.data,
+        &hidden,
+        TOLERANCE,
+        |i| mask[i / d_model] == 1,
+    );
+    let logits = tensors.f32(&format!("{input}.logits"));
+    assert_close(
+        &format!("{place}: logits"),
+        &output.logits.data,
+        &logits,
+        TOLERANCE,
+    );
+
+    for (layer, got) in output.encoder_attentions.iter().enumerate() {
+        let name = format!("{input}.encoder_attentions.{layer}");
+        if tensors.has(&name) {
+            let heads = got.shape[1];
+            let query_is_real = |i: usize| {
+                let query = i / source_length % source_length;
+                let sentence = i / (heads * source_length * source_length);
+                mask[sentence * source_length + query] == 1
+            };
+            assert_eq!(got.shape, tensors.shape(&name));
+            assert_close_where(
+                &format!("{place}: {name}"),
+                &got.data,
+                &tensors.f32(&name),
+                TOLERANCE,
+                query_is_real,
+            );
+        }
+    }
+    for (kind, layers) in [
+        ("decoder_attentions", &output.decoder_attentions),
+        ("cross_attentions", &output.cross_attentions),
+    ] {
+        for (layer, got) in layers.iter().enumerate() {
+            let name = format!("{input}.{kind}.{layer}");
+            if tensors.has(&name) {
+                assert_eq!(got.shape, tensors.shape(&name));
+                assert_close(
+                    &format!("{place}: {name}"),
+                    &got.data,
+                    &tensors.f32(&name),
+                    TOLERANCE,
+                );
+            }
+        }
+    }
+    for (layer, got) in output.cross_attentions.iter().enumerate() {
+        let heads = got.shape[1];
+        for (i, &weight) in got.data.iter().enumerate() {
+            let sentence = i / (heads * target_length * source_length);
+            if mask[sentence * source_length + i % source_length] == 0 {
+                assert_eq!(weight, 0.0, "{place}: cross attention {layer} sees a masked key");
+            }
+        }
+    }
+}
+
+#[test]
+fn search_equals_the_reference() {
+    for device in devices() {
+        for name in MODELS {
+            let transformer = load(&device, name);
+            let (tensors, expected) = expected(name);
+            let cases = expected["cases"].as_array().expect("cases");
+            assert!(!cases.is_empty());
+            for case in cases {
+                check_case(&transformer, &tensors, case, &format!("{name} on {device}"));
+            }
+        }
+    }
+}
+
+fn check_case(transformer: &Transformer, tensors: &Tensors, case: &Value, place: &str) {
+    let place = format!("{place}, case {}", case["name"]);
+    let input = case["input"].as_str().expect("input");
+    let length = tensors.shape(&format!("{input}.input_ids"))[1];
+    let ids = tensors.u32(&format!("{input}.input_ids"));
+    let mask = tensors.u32(&format!("{input}.attention_mask"));
+    let json =
+        JsonObject::parse("the case", case["generate_kwargs"].to_string().as_bytes()).expect("an object");
+    let kwargs = GenerationConfig::from_json(&json, UnknownKeys::Reject)
+        .unwrap_or_else(|error| panic!("{place}: {error}"));
+    let requests: Vec<GenerateRequest> = ids
+        .chunks(length)
+        .zip(mask.chunks(length))
+        .map(|(ids, mask)| {
+            let input_ids: Vec<u32> = ids
+                .iter()
+                .zip(mask)
+                .filter(|&(_, &seen)| seen == 1)
+                .map(|(&id, _)| id)
+                .collect();
+            let options = resolve(
+                &kwargs,
+                transformer.generation_config(),
+                transformer.config(),
+                input_ids.len(),
+            )
+            .unwrap_or_else(|error| panic!("{place}: {error}"));
+            GenerateRequest { input_ids, options }
+        })
+        .collect();
+    let results = pollster::block_on(transformer.generate(&requests, &Cancel::default(), &mut |_| {}))
+        .unwrap_or_else(|error| panic!("{place}: {error}"));
+
+    let pad = requests[0].options.pad;
+    let eos = &requests[0].options.eos;
+    let hypotheses: Vec<_> = results.iter().flatten().collect();
+    let sequences = case["sequences"].as_array().expect("sequences");
+    assert_eq!(hypotheses.len(), sequences.len(), "{place}: number of sequences");
+    for (index, (hypothesis, sequence)) in hypotheses.iter().zip(sequences).enumerate() {
+        let padded: Vec<u32> = serde_json::from_value(sequence.clone()).expect("ids");
+        let end = padded
+            .iter()
+            .skip(1)
+            .position(|id| eos.contains(id))
+            .map_or(padded.len(), |at| at + 2);
+        let want = &padded[..end];
+        assert!(padded[end..].iter().all(|id| *id == pad || eos.contains(id)));
+        assert_eq!(hypothesis.tokens, want, "{place}: sequence {index}");
+        if let Some(score) = case["sequences_scores"][index].as_f64() {
+            assert_close(
+                &format!("{place}: score {index}"),
+                &[hypothesis.score],
+                &[score as f32],
+                SCORE_TOLERANCE,
+            );
+        }
+        if let Some(logprobs) = case["step_logprobs"][index].as_array() {
+            let want: Vec<f32> = logprobs
+                .iter()
+                .map(|value| value.as_f64().expect("a number") as f32)
+                .collect();
+            let want = &want[..want.len().min(hypothesis.step_logprobs.len())];
+            assert_close(
+                &format!("{place}: step_logprobs {index}"),
+                &hypothesis.step_logprobs,
+                want,
+                SCORE_TOLERANCE,
+            );
+        }
+        if let Some(sum) = case["sum_logprob"][index].as_f64() {
+            assert_close(
+                &format!("{place}: sum {index}"),
+                &[hypothesis.score],
+                &[sum as f32],
+                SCORE_TOLERANCE,
+            );
+        }
+    }
+}

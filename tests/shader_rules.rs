@@ -1,0 +1,192 @@
+//! Every shader holds to the house rules: it is valid WGSL, it binds what its Rust half says, and it needs no more than
+//! WebGPU's default limits.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use naga::{AddressSpace, ScalarKind, StorageAccess, TypeInner};
+use wordloom::activation::Activation;
+use wordloom::decode::{ScoreRules, ScoreSpace};
+use wordloom::kernels::attention::AttentionShape;
+use wordloom::kernels::cached_attention::CachedAttentionShape;
+use wordloom::kernels::embed::EmbedShape;
+use wordloom::kernels::layer_norm::LayerNormShape;
+use wordloom::kernels::linear::LinearShape;
+use wordloom::kernels::log_softmax_top_k::TopKShape;
+use wordloom::kernels::{self, Access, AdapterClass, ColumnLayout, Dispatch, Kernel};
+
+fn module_of(kernel: &Kernel) -> naga::Module {
+    naga::front::wgsl::parse_str(kernel.wgsl)
+        .unwrap_or_else(|error| panic!("{}: {}", kernel.name, error.emit_to_string(kernel.wgsl)))
+}
+
+fn validate(kernel: &Kernel, module: &naga::Module) -> naga::valid::ModuleInfo {
+    naga::valid::Validator::new(naga::valid::ValidationFlags::all(), naga::valid::Capabilities::empty())
+        .validate(module)
+        .unwrap_or_else(|error| panic!("{}: {}", kernel.name, error.emit_to_string(kernel.wgsl)))
+}
+
+#[test]
+fn every_shader_is_valid_without_extensions() {
+    for kernel in kernels::ALL {
+        validate(kernel, &module_of(kernel));
+    }
+}
+
+#[test]
+fn names_are_unique() {
+    let names: BTreeSet<_> = kernels::ALL.iter().map(|kernel| kernel.name).collect();
+    assert_eq!(names.len(), kernels::ALL.len());
+}
+
+/// A file that nothing uses would be checked by nobody.
+#[test]
+fn every_file_is_used() {
+    for folder in ["shaders", "shaders/shared"] {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+        for file in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_file()) {
+            let text = std::fs::read_to_string(&file).unwrap();
+            let used = kernels::ALL.iter().any(|kernel| kernel.wgsl.contains(&text));
+            assert!(used, "{} is in no kernel", file.display());
+        }
+    }
+}
+
+#[test]
+fn bindings_are_what_rust_binds() {
+    for kernel in kernels::ALL {
+        let module = module_of(kernel);
+        let mut storage = vec![None; kernel.storage.len()];
+        let mut uniforms = 0;
+        for (_, variable) in module.global_variables.iter() {
+            let Some(binding) = &variable.binding else { continue };
+            match variable.space {
+                AddressSpace::Storage { access } if binding.group == 0 => {
+                    let access = match access.contains(StorageAccess::STORE) {
+                        true => Access::Write,
+                        false => Access::Read,
+                    };
+                    storage[binding.binding as usize] = Some(access);
+                }
+                AddressSpace::Uniform => {
+                    assert_eq!((binding.group, binding.binding), (1, 0), "{}", kernel.name);
+                    uniforms += 1;
+                }
+                space => panic!("{}: group {} holds {space:?}", kernel.name, binding.group),
+            }
+        }
+        let expected: Vec<_> = kernel.storage.iter().copied().map(Some).collect();
+        assert_eq!(storage, expected, "storage of {}", kernel.name);
+        assert_eq!(uniforms, 1, "uniforms of {}", kernel.name);
+        assert!(kernel.storage.len() <= 8, "{} has {} storage buffers", kernel.name, kernel.storage.len());
+    }
+}
+
+#[test]
+fn params_structs_agree() {
+    for kernel in kernels::ALL {
+        let module = module_of(kernel);
+        let (_, uniform) = module
+            .global_variables
+            .iter()
+            .find(|(_, variable)| variable.space == AddressSpace::Uniform)
+            .unwrap_or_else(|| panic!("{} has no params", kernel.name));
+        let TypeInner::Struct { members, span } = &module.types[uniform.ty].inner else {
+            panic!("params of {} are no struct", kernel.name)
+        };
+        let wgsl: Vec<_> = members
+            .iter()
+            .map(|member| {
+                let dtype = match module.types[member.ty].inner {
+                    TypeInner::Scalar(scalar) if scalar.width == 4 => match scalar.kind {
+                        ScalarKind::Uint => "u32",
+                        ScalarKind::Sint => "i32",
+                        ScalarKind::Float => "f32",
+                        kind => panic!("{}: {kind:?}", kernel.name),
+                    },
+                    ref inner => panic!("{}: {inner:?}", kernel.name),
+                };
+                (member.name.as_deref().unwrap(), dtype, member.offset as usize)
+            })
+            .collect();
+        let rust: Vec<_> = kernel.params.iter().map(|field| (field.name, field.dtype, field.offset)).collect();
+        assert_eq!(wgsl, rust, "params of {}", kernel.name);
+        assert_eq!(*span as usize, 4 * rust.len(), "size of the params of {}", kernel.name);
+    }
+}
+
+/// One launch of every kernel, with all of its constants.
+fn launches() -> Vec<Dispatch> {
+    use wordloom::kernels::*;
+    let columns = ColumnLayout { stride: 96, first: 0 };
+    let linear_shape = LinearShape {
+        rows: 3,
+        inputs: 32,
+        outputs: 96,
+        bias: true,
+        activation: Activation::Gelu,
+        residual: true,
+    };
+    let shape =
+        AttentionShape { batch: 2, heads: 4, queries: 5, keys: 6, d_head: 8, scale: 0.5, causal: true };
+    let cached = CachedAttentionShape { rows: 2, heads: 4, d_head: 8, capacity: 16, scale: 0.5 };
+    let norm = LayerNormShape { rows: 2, width: 32, epsilon: 1e-5, residual: true, centered: false };
+    let embedding = EmbedShape { rows: 2, d_model: 32, scale: 1.0, positions: true };
+    let rules = ScoreRules { space: ScoreSpace::LogProbabilities, renormalize: false };
+    let top = TopKShape { rows: 2, vocabulary: 100, candidates: 4, rules };
+
+    let mut launches = vec![
+        append_kv::dispatch(2, 32),
+        attention_weights::dispatch(&shape, columns, columns),
+        embed::dispatch(&embedding, 0..64),
+    ];
+    for variant in [attention::Variant::Invocation, attention::Variant::Workgroup] {
+        launches.push(attention::dispatch_variant(&shape, columns, columns, columns, variant));
+        launches.push(cached_attention::dispatch_variant(&cached, columns, variant));
+    }
+    for variant in [layer_norm::Variant::Invocation, layer_norm::Variant::Workgroup] {
+        launches.push(layer_norm::dispatch_variant(&norm, variant));
+    }
+    for variant in linear::Variant::ALL {
+        for class in [AdapterClass::Software, AdapterClass::Hardware] {
+            launches.push(linear::dispatch_variant(&linear_shape, 64..96, variant, class));
+        }
+    }
+    launches.extend(top.launches(Some(8)).into_iter().map(|(dispatch, _)| dispatch));
+    launches
+}
+
+#[test]
+fn launches_stay_within_the_default_limits() {
+    let mut launched = BTreeSet::new();
+    for launch in launches() {
+        let kernel = launch.kernel;
+        launched.insert(kernel.name);
+        assert_eq!(launch.params.len(), 4 * kernel.params.len(), "{}", kernel.name);
+        let module = module_of(kernel);
+        for (name, _) in &launch.constants {
+            let known = module.overrides.iter().any(|(_, constant)| constant.name.as_deref() == Some(name));
+            assert!(known, "{} has no override `{name}`", kernel.name);
+        }
+        let info = validate(kernel, &module);
+        let constants = launch.constants.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
+        let (module, _) = naga::back::pipeline_constants::process_overrides(&module, &info, None, &constants)
+            .unwrap_or_else(|error| panic!("{}: {error}", kernel.name));
+        let entry = &module.entry_points[0];
+        assert_eq!(entry.name, "main", "{}", kernel.name);
+        let invocations: u32 = entry.workgroup_size.iter().product();
+        assert!(invocations <= 256, "{} has {invocations} invocations a workgroup", kernel.name);
+        let mut layouter = naga::proc::Layouter::default();
+        layouter.update(module.to_ctx()).unwrap();
+        let workgroup_bytes: u32 = module
+            .global_variables
+            .iter()
+            .filter(|(_, variable)| variable.space == AddressSpace::WorkGroup)
+            .map(|(_, variable)| layouter[variable.ty].size.next_multiple_of(16))
+            .sum();
+        assert!(workgroup_bytes <= 16_384, "{} has {workgroup_bytes} bytes a workgroup", kernel.name);
+    }
+    for kernel in kernels::ALL {
+        assert!(launched.contains(kernel.name), "no launch of {} was looked at", kernel.name);
+    }
+}

@@ -1,0 +1,101 @@
+//! What a machine needs to run the tests, and how it gets there.
+
+use crate::process::{self, cargo};
+use crate::terminal::{BAD, GOOD, heading};
+use crate::{rustup, vulkan, wasm};
+
+/// One thing a machine needs. The strings are for the developer.
+struct Requirement {
+    name: &'static str,
+    /// What is there and does the job, if anything.
+    find: fn() -> Option<String>,
+    /// Tries to get it, saying each command first; else what the user can do, as one line.
+    install: fn() -> Result<(), String>,
+}
+
+const REQUIREMENTS: [Requirement; 4] = [
+    Requirement {
+        name: "Vulkan driver on the CPU",
+        find: vulkan::find,
+        install: vulkan::install,
+    },
+    Requirement {
+        name: "rustfmt",
+        find: || process::probe(cargo().args(["fmt", "--version"])),
+        install: || rustup::run(&["component", "add", "rustfmt"]),
+    },
+    Requirement {
+        name: "clippy",
+        find: || process::probe(cargo().args(["clippy", "--version"])),
+        install: || rustup::run(&["component", "add", "clippy"]),
+    },
+    Requirement {
+        name: "wasm32 standard library",
+        find: wasm::find,
+        install: wasm::install,
+    },
+];
+
+/// Brings in what is missing. Returns a line for each requirement that still is: its name and what to do.
+pub fn run() -> Vec<String> {
+    heading("setup");
+    REQUIREMENTS
+        .iter()
+        .filter_map(|requirement| requirement.meet().err())
+        .collect()
+}
+
+impl Requirement {
+    fn meet(&self) -> Result<(), String> {
+        let name = self.name;
+        if let Some(found) = (self.find)() {
+            anstream::println!("    {name}: {GOOD}found{GOOD:#}, {found}");
+            return Ok(());
+        }
+        anstream::println!("    {name}: not found");
+        let installed = (self.install)();
+        match ((self.find)(), installed) {
+            (Some(found), _) => {
+                anstream::println!("    {name}: {GOOD}installed{GOOD:#}, {found}");
+                Ok(())
+            }
+            (None, outcome) => {
+                let advice = outcome.err().unwrap_or("installed, and still not found".into());
+                anstream::println!("    {name}: {BAD}missing{BAD:#}; {advice}");
+                Err(format!("{name}: {advice}"))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outcome(find: fn() -> Option<String>, install: fn() -> Result<(), String>) -> Result<(), String> {
+        Requirement {
+            name: "thing",
+            find,
+            install,
+        }
+        .meet()
+    }
+
+    #[test]
+    fn what_is_there_is_left_alone() {
+        assert_eq!(
+            outcome(|| Some("version 1".into()), || unreachable!("it was found")),
+            Ok(())
+        );
+    }
+
+    #[test]
+    fn what_stays_missing_is_reported_with_its_advice() {
+        assert_eq!(
+            outcome(|| None, || Err("get it".into())),
+            Err("thing: get it".into())
+        );
+        let lost = outcome(|| None, || Ok(())).expect_err("it was never found");
+        assert!(lost.contains("still not found"), "{lost}");
+    }
+}

@@ -1,0 +1,94 @@
+//! The standard library for `wasm32-unknown-unknown`: rustup's, else built from Debian's `rust-web-src`.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::apt;
+use crate::process::{self, cargo};
+use crate::rustup;
+use crate::system::System;
+
+const TARGET: &str = "wasm32-unknown-unknown";
+
+/// Debian's second Rust compiler, kept recent for its browsers, and the source of its standard library.
+const DEBIAN_PACKAGES: [&str; 2] = ["rustc-web", "rust-web-src"];
+const DEBIAN_RUSTC: &str = "/usr/bin/rustc";
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum StandardLibrary {
+    Prebuilt,
+    DebianSource,
+}
+
+impl StandardLibrary {
+    fn find() -> Option<StandardLibrary> {
+        let folder =
+            process::probe(Command::new("rustc").args(["--print", "target-libdir", "--target", TARGET]));
+        if folder.is_some_and(|folder| Path::new(&folder).exists()) {
+            Some(StandardLibrary::Prebuilt)
+        } else if apt::installed(&DEBIAN_PACKAGES) {
+            Some(StandardLibrary::DebianSource)
+        } else {
+            None
+        }
+    }
+}
+
+pub fn find() -> Option<String> {
+    StandardLibrary::find().map(|library| match library {
+        StandardLibrary::Prebuilt => format!("target {TARGET}"),
+        StandardLibrary::DebianSource => format!("built from Debian's {}", DEBIAN_PACKAGES[1]),
+    })
+}
+
+pub fn install() -> Result<(), String> {
+    let advice = match rustup::run(&["target", "add", TARGET]) {
+        Ok(()) => return Ok(()),
+        Err(advice) => advice,
+    };
+    if System::detect() != System::Debian {
+        return Err(advice);
+    }
+    anstream::println!("    {advice}");
+    anstream::println!("    instead, Debian's compiler, which builds the standard library from source:");
+    apt::install(&DEBIAN_PACKAGES).map_err(|second| format!("{advice}, or {second}"))
+}
+
+/// Checks that the library builds for browsers. With no standard library rustc's own message says what to add.
+pub fn check() -> Command {
+    check_with(StandardLibrary::find())
+}
+
+fn check_with(library: Option<StandardLibrary>) -> Command {
+    let mut command = cargo();
+    command
+        .args(["check", "--locked", "--package", "wordloom", "--lib"])
+        .args(["--target", TARGET]);
+    if library == Some(StandardLibrary::DebianSource) {
+        // Building the standard library is an unstable option, which the variable allows. The library path
+        // that `cargo run` sets for this program belongs to another compiler.
+        command.args(["-Z", "build-std=std,panic_abort"]);
+        command
+            .env("RUSTC", DEBIAN_RUSTC)
+            .env("RUSTC_BOOTSTRAP", "1")
+            .env_remove("LD_LIBRARY_PATH");
+    }
+    command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_check_is_plain_unless_the_library_must_be_built() {
+        let plain = "cargo check --locked --package wordloom --lib --target wasm32-unknown-unknown";
+        let line = |library| process::line(&check_with(library));
+        assert_eq!(line(Some(StandardLibrary::Prebuilt)), plain);
+        assert_eq!(line(None), plain);
+        assert_eq!(
+            line(Some(StandardLibrary::DebianSource)),
+            format!("RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 {plain} -Z build-std=std,panic_abort")
+        );
+    }
+}
