@@ -28,5 +28,5 @@ mod transformer;
 
 pub use attention::{Cache, Memory, Sequences, Tap};
 pub use error::ModelError;
-pub use folder::Model;
+pub use folder::{Model, read_tokenizer};
 pub use transformer::Transformer;
