@@ -93,7 +93,12 @@ fn request(transformer: &Transformer, place: &str, line: &Line) -> Result<Genera
         error => error.into(),
     })?;
     let input_ids: Vec<u32> = json.take("input_ids")?;
-    let wanted = GenerationConfig::from_json(&json, UnknownKeys::Reject)?;
+    let wanted = GenerationConfig::from_json(&json, UnknownKeys::Reject).map_err(|error| match error {
+        ModelError::UnknownKey { .. } => {
+            CliError::Input(format!("{error}; `wordloom generate --help` lists the options"))
+        }
+        error => error.into(),
+    })?;
     let defaults = transformer.generation_config();
     let options =
         resolve(&wanted, defaults, transformer.config(), input_ids.len()).map_err(GenerateError::from);

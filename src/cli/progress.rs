@@ -14,7 +14,8 @@ pub struct Progress {
     unit: &'static str,
     endless: bool,
     counted: Cell<u64>,
-    working: Cell<Duration>,
+    /// Time spent in earlier rounds, and the beginning of this one.
+    before: Cell<Duration>,
     since: Cell<Instant>,
     shown: Cell<bool>,
 }
@@ -43,7 +44,7 @@ impl Progress {
             unit,
             endless: total.is_none(),
             counted: Cell::default(),
-            working: Cell::default(),
+            before: Cell::default(),
             since: Cell::new(Instant::now()),
             shown: Cell::default(),
         }
@@ -55,13 +56,13 @@ impl Progress {
         self.since.set(Instant::now());
         let result = work(&mut |done, total| {
             self.counted.set(counted + done as u64);
-            let seconds = (self.working.get() + self.since.get().elapsed()).as_secs_f64();
-            let rate = self.counted.get() as f64 / seconds.max(0.001);
+            let rate = self.counted.get() as f64 / self.worked().as_secs_f64().max(0.001);
             self.bar
                 .set_prefix(format!("{} {}, {rate:.0}/s", self.counted.get(), self.unit));
             self.set(position + bytes * done as u64 / total.max(1) as u64);
         });
-        self.working.set(self.working.get() + self.since.get().elapsed());
+        self.before.set(self.worked());
+        self.since.set(Instant::now());
         self.bar.set_position(position + bytes);
         if self.endless {
             self.hide(); // until the next round, which may have to be typed first
@@ -80,11 +81,16 @@ impl Progress {
     }
 
     fn set(&self, position: u64) {
-        if !self.shown.get() && self.since.get().elapsed() >= PATIENCE {
+        let waited = if self.endless { self.since.get().elapsed() } else { self.worked() };
+        if !self.shown.get() && waited >= PATIENCE {
             self.bar.set_draw_target(ProgressDrawTarget::stderr()); // draws on terminals only
             self.shown.set(true);
         }
         self.bar.set_position(position);
+    }
+
+    fn worked(&self) -> Duration {
+        self.before.get() + self.since.get().elapsed()
     }
 
     fn hide(&self) {

@@ -201,7 +201,7 @@ fn requests_that_cannot_be_are_named_with_their_line() {
         ),
         (
             "{\"input_ids\": [1, 0], \"nun_beams\": 2}",
-            "the key \"nun_beams\" is unknown",
+            "the key \"nun_beams\" is unknown; `wordloom generate --help`",
         ),
         (
             &json!({ "input_ids": vec![1; 65] }).to_string(),
