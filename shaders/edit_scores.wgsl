@@ -40,11 +40,11 @@ fn main(
         logits[at] = MASKED;
         return;
     }
-    var origin = 0.0;
+    var origin = vec2<f32>();
     if (LOG_PROBABILITIES) {
         origin = log_sum_exp(edit.x);
     }
     let penalty = bitcast<f32>(edit.w);
-    let score = logits[at] - origin;
-    logits[at] = origin + select(score / penalty, score * penalty, score < 0.0);
+    let score = logits[at] - origin.x - origin.y;
+    logits[at] = select(score / penalty, score * penalty, score < 0.0) + origin.y + origin.x;
 }

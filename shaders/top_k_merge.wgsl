@@ -27,7 +27,7 @@ fn main(
     if (row >= p.rows) {
         return;
     }
-    var origin = 0.0;
+    var origin = vec2<f32>();
     if (NORMALIZE) {
         origin = log_sum_exp(row);
     }
@@ -54,7 +54,9 @@ fn main(
                 }
             }
         }
-        top[out + i] = bitcast<u32>(best - origin);
+        // where no token is left, a maximum that is MASKED itself must not cancel; a sum that is NaN stays visible
+        let value = select(best - origin.x, MASKED, best_token == NO_TOKEN) - origin.y;
+        top[out + i] = bitcast<u32>(value);
         top[out + p.candidates + i] = best_token;
         last = best;
         last_token = best_token;

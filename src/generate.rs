@@ -82,8 +82,9 @@ const MAX_ROWS: usize = 64;
 const MAX_SOURCE_TOKENS: usize = 4096;
 /// Memory for one batch's caches, bytes.
 const MAX_CACHE_BYTES: usize = 512 << 20;
-/// Sessions kept for later batches.
-const MAX_IDLE_SESSIONS: usize = 4;
+/// Memory of the sessions kept for later batches, bytes: enough for sentences that come one by one. Large batches make
+/// theirs anew, which is little beside their run.
+const MAX_IDLE_BYTES: usize = 32 << 20;
 /// Source lengths and cache capacities are rounded up to these, so that similar batches share a session.
 const SOURCE_BUCKET: usize = 8;
 const CAPACITY_BUCKET: usize = 32;
@@ -213,8 +214,8 @@ impl Transformer {
     fn put_idle(&self, session: DecodeSession) {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         idle.push(session);
-        if idle.len() > MAX_IDLE_SESSIONS {
-            idle.remove(0);
+        while idle.iter().map(|session| session.bytes).sum::<usize>() > MAX_IDLE_BYTES {
+            idle.remove(0); // the oldest
         }
     }
 }
@@ -236,6 +237,8 @@ struct SessionKey {
 /// The device's half of a batch: buffers and programs, made once, good for every batch of the same shape.
 pub(crate) struct DecodeSession {
     key: SessionKey,
+    /// Of its states.
+    bytes: usize,
     session: Session,
     source_tokens: State,
     source_positions: State,
@@ -323,6 +326,7 @@ impl DecodeSession {
         let session = Session::new(&transformer.device, &transformer.weights, &states, plans)?;
         Ok(Self {
             session,
+            bytes: states.bytes(),
             source_tokens,
             source_positions,
             source_mask,

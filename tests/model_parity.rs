@@ -219,12 +219,9 @@ fn check_case(transformer: &Transformer, tensors: &Tensors, case: &Value, place:
             );
         }
         if let Some(sum) = case["sum_logprob"][index].as_f64() {
-            assert_close(
-                &format!("{place}: sum {index}"),
-                &[hypothesis.score],
-                &[sum as f32],
-                SCORE_TOLERANCE,
-            );
+            // not one score but the plain sum of up to 63, -155 in one case: the rounding of f32 logits adds up
+            let place = format!("{place}: sum {index}");
+            assert_close(&place, &[hypothesis.score], &[sum as f32], (1e-4, 1e-6));
         }
     }
 }

@@ -1,6 +1,7 @@
-// log Σ exp of a row of logits, from the maxima and sums of its chunks in the binding `statistics`.
+// log Σ exp of a row of logits, from the maxima and sums of its chunks in the binding `statistics`; as two terms, the
+// maximum and the log of the sum relative to it, because a score that subtracts them in turn keeps its last bits.
 // uses: shared/masked.wgsl
-fn log_sum_exp(row: u32) -> f32 {
+fn log_sum_exp(row: u32) -> vec2<f32> {
     let start = row * p.chunks * p.statistics_stride;
     var maximum = MASKED;
     for (var chunk = 0u; chunk < p.chunks; chunk++) {
@@ -11,5 +12,5 @@ fn log_sum_exp(row: u32) -> f32 {
         let at = start + chunk * p.statistics_stride;
         sum += bitcast<f32>(statistics[at + 1u]) * exp(bitcast<f32>(statistics[at]) - maximum);
     }
-    return maximum + log(sum);
+    return vec2<f32>(maximum, log(sum));
 }

@@ -1,5 +1,7 @@
 //! `y = activation(x·Wᵀ + b) + residual`
 
+use std::ops::Range;
+
 use pulp::{Arch, Simd, WithSimd};
 
 use super::parallel::Budget;
@@ -114,25 +116,13 @@ impl<'a> Piece<'a> {
     }
 
     fn split_outputs(self, outputs: usize) -> (Self, Self) {
-        let Self {
-            problem,
-            row,
-            output,
-            y,
-        } = self;
-        let (low, high) = y.into_iter().map(|row| row.split_at_mut(outputs)).unzip();
+        let (low, high) = self.y.into_iter().map(|row| row.split_at_mut(outputs)).unzip();
         (
+            Self { y: low, ..self },
             Self {
-                problem,
-                row,
-                output,
-                y: low,
-            },
-            Self {
-                problem,
-                row,
-                output: output + outputs,
+                output: self.output + outputs,
                 y: high,
+                ..self
             },
         )
     }
@@ -156,23 +146,29 @@ impl<'a> Piece<'a> {
         }
     }
 
-    /// `OUTPUTS` elements of the given rows.
+    /// All outputs of the given rows, `OUTPUTS` of them side by side.
     #[inline(always)]
-    fn column<S: Simd, const OUTPUTS: usize>(
-        &mut self,
-        simd: S,
-        rows: std::ops::Range<usize>,
-        output: usize,
-    ) {
-        let mut row = rows.start;
-        while row < rows.end {
+    fn sweep<S: Simd, const OUTPUTS: usize>(&mut self, simd: S, rows: Range<usize>) {
+        let outputs = self.y[rows.start].len();
+        let rest = outputs - outputs % OUTPUTS;
+        for output in (0..rest).step_by(OUTPUTS) {
+            self.column::<S, OUTPUTS>(simd, rows.clone(), output);
+        }
+        for output in rest..outputs {
+            self.column::<S, 1>(simd, rows.clone(), output);
+        }
+    }
+
+    /// `OUTPUTS` outputs of the given rows, four rows side by side.
+    #[inline(always)]
+    fn column<S: Simd, const OUTPUTS: usize>(&mut self, simd: S, rows: Range<usize>, output: usize) {
+        for row in rows.clone().step_by(4) {
             match rows.end - row {
                 1 => self.block::<S, 1, OUTPUTS>(simd, row, output),
                 2 => self.block::<S, 2, OUTPUTS>(simd, row, output),
                 3 => self.block::<S, 3, OUTPUTS>(simd, row, output),
                 _ => self.block::<S, 4, OUTPUTS>(simd, row, output),
             }
-            row += 4;
         }
     }
 }
@@ -182,16 +178,12 @@ impl WithSimd for Piece<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(mut self, simd: S) {
-        let outputs = self.y.first().map_or(0, |row| row.len());
-        let rows = self.y.len();
-        for first in (0..rows).step_by(NEAR_ROWS) {
-            let rows = first..rows.min(first + NEAR_ROWS);
-            let (blocks, rest) = (outputs / 4 * 4, outputs % 4);
-            for output in (0..blocks).step_by(4) {
-                self.column::<S, 4>(simd, rows.clone(), output);
-            }
-            for output in blocks..blocks + rest {
-                self.column::<S, 1>(simd, rows.clone(), output);
+        for first in (0..self.y.len()).step_by(NEAR_ROWS) {
+            let rows = first..self.y.len().min(first + NEAR_ROWS);
+            // as many sums as the registers hold: AVX-512 has 32, AVX2 has 16
+            match S::F32_LANES {
+                16 => self.sweep::<S, 4>(simd, rows),
+                _ => self.sweep::<S, 3>(simd, rows),
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Sharing work between the processor's cores. In a browser there is one.
 
 /// Work that is worth waking another core for, in multiplications.
-const GRAIN: usize = 1 << 16;
+const GRAIN: usize = 1 << 19;
 
 /// Permission to split a piece of work: enough pieces to keep every core busy, none too small to be worth it.
 #[derive(Clone, Copy, Debug)]

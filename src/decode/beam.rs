@@ -6,7 +6,7 @@ pub(super) struct Beam {
     /// From the start token on.
     pub(super) tokens: Vec<u32>,
     /// One for each token but the first.
-    step_logprobs: Vec<f32>,
+    pub(super) step_logprobs: Vec<f32>,
     /// Their sum, in f32 and in this order, as HF accumulates it.
     pub(super) score: f32,
     /// The beam that this one continued in the last step.

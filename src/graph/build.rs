@@ -41,6 +41,11 @@ impl StateTable {
         self.add(name.into(), Shape::new(rows, width), Dtype::U32)
     }
 
+    /// Memory that they take, bytes; a device may pad rows.
+    pub fn bytes(&self) -> usize {
+        self.entries.iter().map(|(_, state)| state.shape.elements() * 4).sum()
+    }
+
     fn add(&mut self, name: String, shape: Shape, dtype: Dtype) -> State {
         let state = State { index: self.entries.len(), shape, dtype };
         self.entries.push((name, state));

@@ -135,9 +135,9 @@ pub struct Weights {
 }
 
 /// Host memory used to bring weights to a GPU, elements.
-const CHUNK_ELEMENTS: usize = 1 << 20;
+const CHUNK_ELEMENTS: usize = 1 << 18;
 /// Bytes written before the device's staging memory is released.
-const FLUSH_BYTES: u64 = 32 << 20;
+const FLUSH_BYTES: u64 = 8 << 20;
 
 impl Weights {
     /// Brings all weights of a table to a device, one tensor at a time. `progress` is told the fraction done.

@@ -108,3 +108,22 @@ pub fn assert_close_where(
 pub fn assert_close(what: &str, got: &[f32], want: &[f32], tolerance: (f32, f32)) {
     assert_close_where(what, got, want, tolerance, |_| true);
 }
+
+/// `[batch, heads, length, d_head]` → `[batch * length, heads * d_head]`
+pub fn heads_to_columns(x: &[f32], [batch, heads, length, d_head]: [usize; 4]) -> Vec<f32> {
+    let mut out = Vec::with_capacity(x.len());
+    for (sentence, position) in (0..batch).flat_map(|sentence| (0..length).map(move |i| (sentence, i))) {
+        for head in 0..heads {
+            out.extend_from_slice(&x[((sentence * heads + head) * length + position) * d_head..][..d_head]);
+        }
+    }
+    out
+}
+
+/// Values and tokens of the result of `log_softmax_top_k`, `[rows, 2 * candidates]`.
+pub fn split_top(words: &[u32], candidates: usize) -> (Vec<f32>, Vec<u32>) {
+    let rows = || words.chunks_exact(2 * candidates);
+    let values = rows().flat_map(|row| &row[..candidates]).map(|&bits| f32::from_bits(bits));
+    let tokens = rows().flat_map(|row| &row[candidates..]).copied();
+    (values.collect(), tokens.collect())
+}
