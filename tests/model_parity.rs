@@ -5,9 +5,11 @@
 
 mod common;
 
-use common::{Tensors, assert_close, assert_close_where, data, devices};
+use common::{Tensors, assert_close, assert_close_where, data, devices, gpu_as, gpu_with_buffers_of};
 use serde_json::Value;
 use wordloom::generate::{Cancel, GenerateRequest};
+use wordloom::kernels::AdapterClass;
+use wordloom::model::files::ModelFiles;
 use wordloom::model::generation_config::{GenerationConfig, JsonObject, UnknownKeys};
 use wordloom::{Device, ForwardInput, Model, Transformer, resolve};
 
@@ -132,6 +134,45 @@ fn check_forward(transformer: &Transformer, tensors: &Tensors, input: &str, plac
             }
         }
     }
+}
+
+/// Tables larger than a buffer may be are split, and the kernels meant for the other class of adapter are right as
+/// well.
+#[test]
+fn small_buffers_and_other_kernels_change_nothing() {
+    // the embedding of `marian_tied` in panels takes 176 KiB
+    let devices = [gpu_with_buffers_of(128 << 10), gpu_as(AdapterClass::Hardware), gpu_as(AdapterClass::Software)];
+    for (index, device) in devices.iter().enumerate() {
+        let transformer = load(device, "marian_tied");
+        let (tensors, expected) = expected("marian_tied");
+        check_forward(&transformer, &tensors, "main", &format!("device {index}"));
+        for case in expected["cases"].as_array().expect("cases") {
+            check_case(&transformer, &tensors, case, &format!("device {index}"));
+        }
+    }
+}
+
+#[test]
+fn what_no_buffer_can_hold_is_a_typed_error() {
+    let device = gpu_with_buffers_of(16 << 10);
+    let model = Model::load(data("models/marian_tied")).expect("sound");
+    let error = Transformer::load(&device, &model, &mut |_| {}).err().expect("a panel alone takes 16 KiB and more");
+    assert!(error.to_string().contains("--device cpu"), "{error}");
+}
+
+/// Older uploads store tied tensors and sinusoids as well.
+#[test]
+fn legacy_files_give_the_same() {
+    let read = |name: &str| {
+        let from = if name == "model.safetensors" { "model_legacy_keys.safetensors" } else { name };
+        (name.to_owned(), std::fs::read(data("models/marian_tied").join(from)).expect("a fixture"))
+    };
+    let files = ["config.json", "generation_config.json", "model.safetensors"].map(read);
+    let model = Model::from_files(ModelFiles::memory("legacy", files)).expect("sound");
+    let transformer = Transformer::load(&Device::Cpu, &model, &mut |_| {}).expect("loads");
+    let (tensors, expected) = expected("marian_tied");
+    check_forward(&transformer, &tensors, "main", "legacy");
+    check_case(&transformer, &tensors, &expected["cases"][0], "legacy");
 }
 
 #[test]

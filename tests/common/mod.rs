@@ -20,6 +20,26 @@ pub fn devices() -> Vec<Device> {
     vec![open(&DeviceChoice::Cpu).expect("the CPU is always there"), gpu]
 }
 
+/// A GPU whose buffers hold no more than `bytes` each, and that has only WebGPU's default limits otherwise.
+pub fn gpu_with_buffers_of(bytes: u64) -> Device {
+    let adapter = pollster::block_on(wordloom::gpu::any()).expect("a GPU adapter");
+    let limits = wgpu::Limits {
+        max_buffer_size: bytes,
+        max_storage_buffer_binding_size: bytes,
+        ..wgpu::Limits::defaults()
+    };
+    let gpu = pollster::block_on(wordloom::gpu::Gpu::open_with_limits(adapter, limits)).expect("opens");
+    Device::Gpu(std::sync::Arc::new(gpu))
+}
+
+/// A GPU on which kernels are chosen as for another class of adapter: the hardware's on a software one.
+pub fn gpu_as(class: wordloom::kernels::AdapterClass) -> Device {
+    let adapter = pollster::block_on(wordloom::gpu::any()).expect("a GPU adapter");
+    let mut gpu = pollster::block_on(wordloom::gpu::Gpu::open(adapter)).expect("opens");
+    gpu.force_class(class);
+    Device::Gpu(std::sync::Arc::new(gpu))
+}
+
 /// The tensors of a safetensors file, as f32.
 pub struct Tensors(Vec<u8>);
 
