@@ -53,3 +53,8 @@ pub use gpu::GpuError;
 pub use model::{Model, ModelError, Transformer};
 pub use text::TextError;
 pub use translate::{TranslateError, TranslateOptions, Translation, Translator};
+
+/// The examples of the README are tested like those of the documentation.
+#[cfg(all(doctest, feature = "embedded-model"))]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -238,7 +238,7 @@ impl Graph {
         self.expect(op, "value_cache", value_cache, Shape::new(rows * capacity, width), Dtype::F32)?;
         self.expect(op, "slots", slots, Shape::new(rows, capacity), Dtype::U32)?;
         self.expect(op, "key_counts", key_counts, Shape::new(rows, 1), Dtype::U32)?;
-        if heads == 0 || width % heads != 0 {
+        if heads == 0 || !width.is_multiple_of(heads) {
             let want = format!("a multiple of {heads} heads wide");
             return Err(self.mismatch(op, "key_cache", Shape::new(rows * capacity, width), want));
         }
