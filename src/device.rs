@@ -26,7 +26,9 @@ impl FromStr for DeviceChoice {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         match text.trim() {
-            "" => Err("an empty device name; choose `auto`, `gpu`, `cpu` or part of an adapter's name".into()),
+            "" => {
+                Err("an empty device name; choose `auto`, `gpu`, `cpu` or part of an adapter's name".into())
+            }
             "auto" => Ok(Self::Auto),
             "gpu" => Ok(Self::Gpu),
             "cpu" => Ok(Self::Cpu),

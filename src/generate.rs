@@ -3,9 +3,9 @@
 //! A batch has one session on the device: the encoder's program, run once, and the decoder's step, replayed. Between
 //! two steps only the best few candidates of each row come down, and a token and a cache position per row go up.
 
+use std::sync::Arc;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::Arc;
 
 use crate::decode::{BatchSearch, DecodeError, DecodeOptions, Hypothesis, StepRequest, TopScores};
 use crate::gpu::GpuError;
@@ -107,13 +107,15 @@ impl Transformer {
             self.check_request(request)?;
         }
         let mut order: Vec<usize> = (0..requests.len()).collect();
-        let kind = |request: &GenerateRequest| (request.options.num_beams, request.options.renormalize_logits);
+        let kind =
+            |request: &GenerateRequest| (request.options.num_beams, request.options.renormalize_logits);
         order.sort_by_key(|&index| (kind(&requests[index]), requests[index].input_ids.len()));
 
         let mut results = vec![Vec::new(); requests.len()];
         let mut waiting = order.as_slice();
         while let Some(&first) = waiting.first() {
-            let same_kind = waiting.iter().take_while(|&&index| kind(&requests[index]) == kind(&requests[first]));
+            let same_kind =
+                waiting.iter().take_while(|&&index| kind(&requests[index]) == kind(&requests[first]));
             let (batch, rest) = waiting.split_at(self.batch_size(requests, same_kind));
             let batch_requests: Vec<&GenerateRequest> = batch.iter().map(|&index| &requests[index]).collect();
             let hypotheses = self.generate_batch(&batch_requests, cancel).await?;
@@ -159,7 +161,8 @@ impl Transformer {
             capacity = capacity.max(request.options.max_length);
             let cache_bytes = 2 * 4 * self.config.decoder.layers * rows * capacity * self.config.d_model;
             let source_tokens = (size + 1) * request.input_ids.len();
-            let fits = rows <= MAX_ROWS && source_tokens <= MAX_SOURCE_TOKENS && cache_bytes <= MAX_CACHE_BYTES;
+            let fits =
+                rows <= MAX_ROWS && source_tokens <= MAX_SOURCE_TOKENS && cache_bytes <= MAX_CACHE_BYTES;
             if size > 0 && !fits {
                 break;
             }

@@ -25,12 +25,17 @@ fn translator(device: &Device) -> Translator {
     Translator::new(device, &Model::embedded().expect("sound")).expect("loads")
 }
 
-fn generate(transformer: &Transformer, sources: &[Vec<u32>], config: &GenerationConfig) -> Vec<Vec<Hypothesis>> {
+fn generate(
+    transformer: &Transformer,
+    sources: &[Vec<u32>],
+    config: &GenerationConfig,
+) -> Vec<Vec<Hypothesis>> {
     let requests: Vec<GenerateRequest> = sources
         .iter()
         .map(|source| GenerateRequest {
             input_ids: source.clone(),
-            options: resolve(config, transformer.generation_config(), transformer.config(), source.len()).unwrap(),
+            options: resolve(config, transformer.generation_config(), transformer.config(), source.len())
+                .unwrap(),
         })
         .collect();
     pollster::block_on(transformer.generate(&requests, &Cancel::default(), &mut |_| {})).unwrap()
@@ -73,7 +78,8 @@ fn a_sentence_does_not_depend_on_its_neighbours() {
         for beams in [1, 3] {
             let together = generate(translator.transformer(), &sources, &with_beams(beams));
             for (source, expected) in sources.iter().zip(&together).step_by(5) {
-                let alone = generate(translator.transformer(), std::slice::from_ref(source), &with_beams(beams));
+                let alone =
+                    generate(translator.transformer(), std::slice::from_ref(source), &with_beams(beams));
                 assert_eq!(alone[0][0].tokens, expected[0].tokens, "{beams} beams on {device}");
                 assert_close("score", &[alone[0][0].score], &[expected[0].score], (1e-4, 0.0));
             }
@@ -83,7 +89,8 @@ fn a_sentence_does_not_depend_on_its_neighbours() {
 
 #[test]
 fn a_token_allocates_no_device_buffer() {
-    let Device::Gpu(gpu) = pollster::block_on(Device::open(&DeviceChoice::Gpu)).expect("a GPU adapter") else {
+    let Device::Gpu(gpu) = pollster::block_on(Device::open(&DeviceChoice::Gpu)).expect("a GPU adapter")
+    else {
         unreachable!("a GPU was asked for")
     };
     let translator = translator(&Device::Gpu(gpu.clone()));
@@ -109,7 +116,9 @@ fn a_token_allocates_no_device_buffer() {
 fn lines_and_spaces_are_kept() {
     let translator = translator(&Device::Cpu);
     let translate = |text: &str| {
-        pollster::block_on(translator.translate(text, &TranslateOptions::default().beams(1))).expect("translates").text
+        pollster::block_on(translator.translate(text, &TranslateOptions::default().beams(1)))
+            .expect("translates")
+            .text
     };
     assert_eq!(translate(""), "");
     assert_eq!(translate(" \t "), " \t ");
@@ -125,7 +134,8 @@ fn lines_and_spaces_are_kept() {
 fn n_best_comes_best_first() {
     let translator = translator(&Device::Cpu);
     let options = TranslateOptions::default().beams(6).n_best(4);
-    let translation = pollster::block_on(translator.translate("I am learning German.", &options)).expect("translates");
+    let translation =
+        pollster::block_on(translator.translate("I am learning German.", &options)).expect("translates");
     let scores: Vec<f32> = translation.hypotheses.iter().map(|hypothesis| hypothesis.score).collect();
     assert_eq!(scores.len(), 4);
     assert!(scores.is_sorted_by(|a, b| a >= b), "{scores:?}");

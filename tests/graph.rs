@@ -85,7 +85,10 @@ fn what_does_not_fit_is_refused_by_name() {
     let all = Columns { value: x, first: 0 };
     let mask = graph.state(mask_state);
     let error = graph.attention(shape, all, all, all, mask).unwrap_err();
-    assert_eq!(error.to_string(), "attention (decoder.2.cross): key_mask is U32 [2, 7], but U32 [2, 3] is needed");
+    assert_eq!(
+        error.to_string(),
+        "attention (decoder.2.cross): key_mask is U32 [2, 7], but U32 [2, 3] is needed"
+    );
 
     let beyond = Columns { value: x, first: 4 };
     let error = graph.attention(shape, all, beyond, all, mask).unwrap_err();

@@ -64,20 +64,13 @@ impl<'a> TopScores<'a> {
     /// The `(token, log-probability)` pairs of `row`.
     pub(super) fn row(&self, row: usize) -> impl Iterator<Item = (u32, f32)> + use<'a> {
         let range = row * self.candidates..(row + 1) * self.candidates;
-        self.tokens[range.clone()]
-            .iter()
-            .copied()
-            .zip(self.values[range].iter().copied())
+        self.tokens[range.clone()].iter().copied().zip(self.values[range].iter().copied())
     }
 
     /// The rows `first_row..first_row + rows` alone.
     pub(super) fn rows(&self, first_row: usize, rows: usize) -> Self {
         let range = first_row * self.candidates..(first_row + rows) * self.candidates;
-        Self {
-            candidates: self.candidates,
-            values: &self.values[range.clone()],
-            tokens: &self.tokens[range],
-        }
+        Self { candidates: self.candidates, values: &self.values[range.clone()], tokens: &self.tokens[range] }
     }
 }
 

@@ -1,9 +1,9 @@
 //! Building a graph: nodes are appended in the order in which they will run, with known shapes; what does not fit is
 //! an error here, not on the device.
 
+use super::GraphError;
 use super::op::{Columns, Linear, Node, Op};
 use super::weights::{Matrix, Rows, Vector};
-use super::GraphError;
 use crate::activation::Activation;
 use crate::kernels::attention::AttentionShape;
 use crate::kernels::log_softmax_top_k::TopKShape;
@@ -242,7 +242,16 @@ impl Graph {
             let want = format!("a multiple of {heads} heads wide");
             return Err(self.mismatch(op, "key_cache", Shape::new(rows * capacity, width), want));
         }
-        let op = Op::CachedAttention { heads, scale, capacity, queries, key_cache, value_cache, slots, key_counts };
+        let op = Op::CachedAttention {
+            heads,
+            scale,
+            capacity,
+            queries,
+            key_cache,
+            value_cache,
+            slots,
+            key_counts,
+        };
         self.push(op, Shape::new(rows, width))
     }
 
@@ -362,7 +371,13 @@ impl Graph {
         Err(self.mismatch(op, input, got, want))
     }
 
-    fn agree(&self, op: &'static str, input: &'static str, got: Shape, want: Shape) -> Result<(), GraphError> {
+    fn agree(
+        &self,
+        op: &'static str,
+        input: &'static str,
+        got: Shape,
+        want: Shape,
+    ) -> Result<(), GraphError> {
         if got == want { Ok(()) } else { Err(self.mismatch(op, input, got, want.to_string())) }
     }
 

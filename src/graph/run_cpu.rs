@@ -144,7 +144,16 @@ impl Memory<'_> {
                 let [gamma, beta] = [gamma, beta].map(|vector| weights.cpu(vector.index));
                 cpu::layer_norm(self.f32(x), residual, gamma, Some(beta), epsilon, out);
             }
-            Op::CachedAttention { heads, scale, capacity, queries, key_cache, value_cache, slots, key_counts } => {
+            Op::CachedAttention {
+                heads,
+                scale,
+                capacity,
+                queries,
+                key_cache,
+                value_cache,
+                slots,
+                key_counts,
+            } => {
                 let shape = CachedAttentionShape {
                     rows: self.graph().shape(queries.value).rows,
                     heads,

@@ -232,7 +232,11 @@ impl Uploader<'_> {
             for first in (0..outputs).step_by(panels_per_chunk * PANEL) {
                 let rows = (outputs - first).min(panels_per_chunk * PANEL);
                 self.scratch.resize(rows * entry.width, 0.0);
-                source.read_rows(index, first_output + first..first_output + first + rows, &mut self.scratch)?;
+                source.read_rows(
+                    index,
+                    first_output + first..first_output + first + rows,
+                    &mut self.scratch,
+                )?;
                 let packed = panels::pack(&self.scratch, rows, entry.width);
                 self.write(&buffer, first * stride(entry.width), &packed)?;
             }

@@ -7,9 +7,7 @@ use wordloom::{Device, DeviceChoice};
 
 /// A file or folder under `tests/data`.
 pub fn data(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/data")
-        .join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
 }
 
 /// The devices that everything has to be right on: the CPU runner, and a GPU adapter, which must be there.
@@ -61,37 +59,21 @@ impl Tensors {
     }
 
     pub fn shape(&self, name: &str) -> Vec<usize> {
-        self.file()
-            .tensor(name)
-            .unwrap_or_else(|error| panic!("{name}: {error}"))
-            .shape()
-            .to_vec()
+        self.file().tensor(name).unwrap_or_else(|error| panic!("{name}: {error}")).shape().to_vec()
     }
 
     pub fn f32(&self, name: &str) -> Vec<f32> {
         let file = self.file();
-        let tensor = file
-            .tensor(name)
-            .unwrap_or_else(|error| panic!("{name}: {error}"));
+        let tensor = file.tensor(name).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(tensor.dtype(), safetensors::Dtype::F32, "{name}");
-        tensor
-            .data()
-            .chunks_exact(4)
-            .map(|bytes| f32::from_le_bytes(bytes.try_into().unwrap()))
-            .collect()
+        tensor.data().chunks_exact(4).map(|bytes| f32::from_le_bytes(bytes.try_into().unwrap())).collect()
     }
 
     pub fn u32(&self, name: &str) -> Vec<u32> {
         let file = self.file();
-        let tensor = file
-            .tensor(name)
-            .unwrap_or_else(|error| panic!("{name}: {error}"));
+        let tensor = file.tensor(name).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(tensor.dtype(), safetensors::Dtype::I32, "{name}");
-        tensor
-            .data()
-            .chunks_exact(4)
-            .map(|bytes| u32::from_le_bytes(bytes.try_into().unwrap()))
-            .collect()
+        tensor.data().chunks_exact(4).map(|bytes| u32::from_le_bytes(bytes.try_into().unwrap())).collect()
     }
 }
 
