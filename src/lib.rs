@@ -21,7 +21,7 @@
 //! | module | |
 //! |---|---|
 //! | [`translate`] | text in, text out |
-//! | [`generate`], [`forward`] | token ids in, token ids or tensors out |
+//! | [`transformer`] | a model on a device: token ids in, token ids or tensors out |
 //! | [`text`] | SentencePiece, Marian's tokenizer, sentences |
 //! | [`decode`] | greedy and beam search, and what edits their scores |
 //! | [`model`] | a Hugging Face folder; the Transformer's blocks |
@@ -35,23 +35,20 @@ pub mod activation;
 pub mod cpu;
 pub mod decode;
 pub mod device;
-pub mod forward;
-pub mod generate;
-mod generation_options;
 pub mod gpu;
 pub mod graph;
 pub mod kernels;
 pub mod model;
 pub mod shape;
 pub mod text;
+pub mod transformer;
 pub mod translate;
 
 pub use device::{Device, DeviceChoice};
-pub use forward::{ForwardError, ForwardInput, ForwardOutput, Tensor};
-pub use generation_options::resolve;
 pub use gpu::GpuError;
-pub use model::{Model, ModelError, Transformer};
+pub use model::{Model, ModelError};
 pub use text::TextError;
+pub use transformer::{Transformer, resolve};
 pub use translate::{TranslateError, TranslateOptions, Translation, Translator};
 
 /// The examples of the README are tested like those of the documentation.

@@ -4,11 +4,10 @@ use std::borrow::Cow;
 
 use crate::decode::{DecodeError, Hypothesis};
 use crate::device::Device;
-use crate::generate::{Cancel, GenerateError, GenerateRequest};
-use crate::generation_options::resolve;
 use crate::model::generation_config::GenerationConfig;
-use crate::model::{Model, ModelError, Transformer};
+use crate::model::{Model, ModelError};
 use crate::text::{MarianTokenizer, TextError, split_language_tag, split_lines};
+use crate::transformer::{Cancel, GenerateError, GenerateRequest, Transformer, resolve};
 
 /// How to translate. The default is what the model's `generation_config.json` asks for.
 #[derive(Clone, Debug, Default)]

@@ -6,9 +6,9 @@ mod common;
 use common::{assert_close, devices};
 use serde_json::Value;
 use wordloom::decode::Hypothesis;
-use wordloom::generate::{Cancel, GenerateRequest};
 use wordloom::model::generation_config::GenerationConfig;
-use wordloom::{Device, DeviceChoice, Model, Transformer, TranslateOptions, Translator, resolve};
+use wordloom::transformer::{Cancel, GenerateRequest, Transformer, resolve};
+use wordloom::{Device, DeviceChoice, Model, TranslateOptions, Translator};
 
 fn cases() -> Vec<Value> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/models/tatoeba-en-de/expected.json");

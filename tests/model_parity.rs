@@ -7,11 +7,11 @@ mod common;
 
 use common::{Tensors, assert_close, assert_close_where, data, devices, gpu_as, gpu_with_buffers_of};
 use serde_json::Value;
-use wordloom::generate::{Cancel, GenerateRequest};
 use wordloom::kernels::AdapterClass;
 use wordloom::model::files::ModelFiles;
 use wordloom::model::generation_config::{GenerationConfig, JsonObject, UnknownKeys};
-use wordloom::{Device, ForwardInput, Model, Transformer, resolve};
+use wordloom::transformer::{Cancel, ForwardInput, GenerateRequest, Transformer, resolve};
+use wordloom::{Device, Model};
 
 const MODELS: [&str; 6] = [
     "marian_tied",

@@ -2,8 +2,9 @@
 
 use std::process::ExitCode;
 
-use wordloom::generate::GenerateError;
-use wordloom::{ForwardError, GpuError, ModelError, TextError, TranslateError};
+use wordloom::transformer::GenerateError;
+use wordloom::transformer::ForwardError;
+use wordloom::{GpuError, ModelError, TextError, TranslateError};
 
 #[derive(Debug, thiserror::Error)]
 pub enum CliError {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::path::PathBuf;
 
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
-use wordloom::{ForwardInput, Tensor};
+use wordloom::transformer::{ForwardInput, Tensor};
 
 use super::CliError;
 use super::setup::{DeviceArguments, ModelArguments, transformer};

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 use wordloom::decode::Hypothesis;
-use wordloom::generate::{Cancel, GenerateError, GenerateRequest};
+use wordloom::transformer::{Cancel, GenerateError, GenerateRequest};
 use wordloom::model::generation_config::{GenerationConfig, JsonObject, UnknownKeys};
 use wordloom::{Transformer, resolve};
 

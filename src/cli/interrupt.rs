@@ -3,7 +3,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use wordloom::generate::Cancel;
+use wordloom::transformer::Cancel;
 
 /// 128 + SIGINT, as shells expect.
 pub const EXIT_CODE: u8 = 130;

@@ -18,9 +18,7 @@ pub fn layer_norm(
         let range = row * width..(row + 1) * width;
         y.copy_from_slice(&x[range.clone()]);
         if let Some(residual) = residual {
-            y.iter_mut()
-                .zip(&residual[range])
-                .for_each(|(y, residual)| *y += residual);
+            y.iter_mut().zip(&residual[range]).for_each(|(y, residual)| *y += residual);
         }
         let mean_of = |values: &mut dyn Iterator<Item = f32>| {
             (values.map(f64::from).sum::<f64>() / width as f64) as f32

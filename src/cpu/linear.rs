@@ -29,28 +29,13 @@ pub fn linear(x: &[f32], layer: Linear, activation: Activation, residual: Option
     let inputs = layer.inputs;
     let (rows, outputs) = (x.len() / inputs, layer.weight.len() / inputs);
     assert_eq!(x.len(), rows * inputs, "x is [{rows}, {inputs}]");
-    assert_eq!(
-        layer.weight.len(),
-        outputs * inputs,
-        "the weight is [{outputs}, {inputs}]"
-    );
+    assert_eq!(layer.weight.len(), outputs * inputs, "the weight is [{outputs}, {inputs}]");
     assert_eq!(y.len(), rows * outputs, "y is [{rows}, {outputs}]");
     if outputs == 0 {
         return;
     }
-    let problem = Problem {
-        x,
-        layer,
-        outputs,
-        activation,
-        residual,
-    };
-    let piece = Piece {
-        problem: &problem,
-        row: 0,
-        output: 0,
-        y: y.chunks_exact_mut(outputs).collect(),
-    };
+    let problem = Problem { x, layer, outputs, activation, residual };
+    let piece = Piece { problem: &problem, row: 0, output: 0, y: y.chunks_exact_mut(outputs).collect() };
     piece.run(Arch::new(), Budget::new(rows * outputs * inputs));
 }
 
@@ -74,8 +59,7 @@ impl Problem<'_> {
     fn finish(&self, row: usize, output: usize, product: f32) -> f32 {
         let biased = self.layer.bias.map_or(product, |bias| product + bias[output]);
         let value = self.activation.apply(biased);
-        self.residual
-            .map_or(value, |residual| value + residual[row * self.outputs + output])
+        self.residual.map_or(value, |residual| value + residual[row * self.outputs + output])
     }
 }
 
@@ -117,14 +101,7 @@ impl<'a> Piece<'a> {
 
     fn split_outputs(self, outputs: usize) -> (Self, Self) {
         let (low, high) = self.y.into_iter().map(|row| row.split_at_mut(outputs)).unzip();
-        (
-            Self { y: low, ..self },
-            Self {
-                output: self.output + outputs,
-                y: high,
-                ..self
-            },
-        )
+        (Self { y: low, ..self }, Self { output: self.output + outputs, y: high, ..self })
     }
 
     /// `ROWS × OUTPUTS` elements, starting at a row and an output of the piece.

@@ -17,9 +17,7 @@ impl Budget {
         #[cfg(target_arch = "wasm32")]
         let cores = 1;
         let most = if cores == 1 { 1 } else { 4 * cores };
-        Self {
-            pieces: (work / GRAIN).clamp(1, most),
-        }
+        Self { pieces: (work / GRAIN).clamp(1, most) }
     }
 
     /// Whether to split once more.
@@ -29,9 +27,7 @@ impl Budget {
 
     /// Runs both halves of a piece, side by side where possible.
     pub fn join(self, a: impl FnOnce(Self) + Send, b: impl FnOnce(Self) + Send) {
-        let half = Self {
-            pieces: self.pieces.div_ceil(2),
-        };
+        let half = Self { pieces: self.pieces.div_ceil(2) };
         #[cfg(not(target_arch = "wasm32"))]
         rayon::join(|| a(half), || b(half));
         #[cfg(target_arch = "wasm32")]
@@ -70,12 +66,6 @@ pub fn for_each_row<T: Send>(
         }
     }
     if width > 0 {
-        split(
-            Budget::new((data.len() / width).saturating_mul(work)),
-            0,
-            data,
-            width,
-            &each,
-        );
+        split(Budget::new((data.len() / width).saturating_mul(work)), 0, data, width, &each);
     }
 }

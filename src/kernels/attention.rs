@@ -2,13 +2,7 @@
 
 use super::{Access, AdapterClass, ColumnLayout, Dispatch, Kernel, fold, stride};
 
-const STORAGE: &[Access] = &[
-    Access::Read,
-    Access::Read,
-    Access::Read,
-    Access::Read,
-    Access::Write,
-];
+const STORAGE: &[Access] = &[Access::Read, Access::Read, Access::Read, Access::Read, Access::Write];
 
 /// One invocation per query, head and 64 elements of the head; the lanes of a workgroup are queries of one head.
 pub static ATTENTION: Kernel = Kernel {
@@ -145,10 +139,7 @@ pub fn dispatch_variant(
     variant: Variant,
 ) -> Dispatch {
     let params = shape.params(queries, keys, values, stride(shape.heads * shape.d_head));
-    let constants = vec![
-        ("D_HEAD", shape.d_head as f64),
-        ("CAUSAL", f64::from(shape.causal)),
-    ];
+    let constants = vec![("D_HEAD", shape.d_head as f64), ("CAUSAL", f64::from(shape.causal))];
     let heads = shape.batch * shape.heads;
     let (kernel, workgroups) = match variant {
         Variant::Invocation => {

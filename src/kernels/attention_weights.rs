@@ -17,16 +17,8 @@ pub static ATTENTION_WEIGHTS: Kernel = Kernel {
 /// * storage: q `[batch * queries, …]`, k `[batch * keys, …]`, key mask u32 `[batch, keys]` (nonzero = visible),
 ///   weights `[batch * heads * queries, keys]`
 pub fn dispatch(shape: &AttentionShape, queries: ColumnLayout, keys: ColumnLayout) -> Dispatch {
-    let params = shape.params(
-        queries,
-        keys,
-        ColumnLayout { stride: 0, first: 0 },
-        stride(shape.keys),
-    );
-    let constants = vec![
-        ("D_HEAD", shape.d_head as f64),
-        ("CAUSAL", f64::from(shape.causal)),
-    ];
+    let params = shape.params(queries, keys, ColumnLayout { stride: 0, first: 0 }, stride(shape.keys));
+    let constants = vec![("D_HEAD", shape.d_head as f64), ("CAUSAL", f64::from(shape.causal))];
     let blocks = shape.batch * shape.heads * shape.queries.div_ceil(QUERY_LANES);
     Dispatch::new(&ATTENTION_WEIGHTS, constants, &params, fold(blocks, 1))
 }

@@ -6,14 +6,8 @@
 use super::attention::{HEAD_BLOCK, Variant, choose};
 use super::{Access, AdapterClass, ColumnLayout, Dispatch, Kernel, fold, stride};
 
-const STORAGE: &[Access] = &[
-    Access::Read,
-    Access::Read,
-    Access::Read,
-    Access::Read,
-    Access::Read,
-    Access::Write,
-];
+const STORAGE: &[Access] =
+    &[Access::Read, Access::Read, Access::Read, Access::Read, Access::Read, Access::Write];
 
 /// One invocation per row, head and 64 elements of the head.
 pub static CACHED_ATTENTION: Kernel = Kernel {

@@ -169,12 +169,7 @@ impl TopKShape {
             chunks: self.chunks() as u32,
             candidates: candidates as u32,
         };
-        Dispatch::new(
-            &VOCABULARY_CHUNKS,
-            Vec::new(),
-            &params,
-            fold(self.rows * self.chunks(), 32),
-        )
+        Dispatch::new(&VOCABULARY_CHUNKS, Vec::new(), &params, fold(self.rows * self.chunks(), 32))
     }
 
     fn edit_launch(&self, capacity: usize) -> Dispatch {

@@ -140,12 +140,7 @@ impl Dispatch {
         params: &impl bytemuck::NoUninit,
         workgroups: [u32; 3],
     ) -> Self {
-        Self {
-            kernel,
-            constants,
-            params: bytemuck::bytes_of(params).to_vec(),
-            workgroups,
-        }
+        Self { kernel, constants, params: bytemuck::bytes_of(params).to_vec(), workgroups }
     }
 }
 

@@ -338,7 +338,7 @@ impl Builder<'_> {
 }
 
 /// The weights of a blueprint, read from its file.
-pub(super) struct CheckpointSource<'a> {
+pub(crate) struct CheckpointSource<'a> {
     pub blueprint: &'a Blueprint,
     pub config: &'a ModelConfig,
     pub checkpoint: &'a Checkpoint,

@@ -15,7 +15,7 @@ use crate::text::{MarianFiles, MarianTokenizer};
 /// (or shards with an index) and, for text, `source.spm`, `target.spm`, `vocab.json`.
 ///
 /// Configuration and tensor table are read and checked at once; the weights stay in the file until a
-/// [`Transformer`](super::Transformer) takes them to a device.
+/// [`Transformer`](crate::Transformer) takes them to a device.
 pub struct Model {
     files: ModelFiles,
     config: ModelConfig,

@@ -1,10 +1,11 @@
 //! One teacher-forced pass: what the model computes for given sources and given targets, attention included.
 
+use super::Transformer;
 use crate::gpu::GpuError;
 use crate::graph::{Graph, GraphError, Plan, Session, State, StateTable};
 use crate::model::decoder::{History, decoder, memory_key_values};
 use crate::model::encoder::encoder;
-use crate::model::{Memory, Sequences, Tap, Transformer};
+use crate::model::{Memory, Sequences, Tap};
 
 /// A batch of sources and targets, padded to common lengths.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
