@@ -9,15 +9,17 @@ use super::output::Output;
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Write JSON with all limits and features
+    /// Write JSON, with limits and features
     #[arg(long)]
     json: bool,
 }
 
-pub fn run(arguments: Arguments) -> Result<(), CliError> {
+pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     let adapters = pollster::block_on(gpu::adapters());
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let chosen = adapters.first().filter(|adapter| adapter.class() == AdapterClass::Hardware);
+    let chosen = adapters
+        .first()
+        .filter(|adapter| adapter.class() == AdapterClass::Hardware);
     let mut output = Output::open(None)?;
     if arguments.json {
         let gpus: Vec<_> = adapters
@@ -48,19 +50,28 @@ pub fn run(arguments: Arguments) -> Result<(), CliError> {
     }
     for adapter in &adapters {
         let limits = adapter.limits();
-        let mark = if chosen.is_some_and(|best| std::ptr::eq(best, adapter)) { "*" } else { " " };
-        output.line(&format!("{mark} {} ({}, {})", adapter.name(), adapter.kind(), adapter.backend()))?;
-        output.line(&format!("    driver {}", adapter.driver()))?;
         output.line(&format!(
-            "    buffers up to {} MiB, bindings up to {} MiB, {} KiB of workgroup memory, {} invocations a workgroup",
+            "{} ({}, {})",
+            adapter.name(),
+            adapter.kind(),
+            adapter.backend()
+        ))?;
+        output.line(&format!("    driver     {}", adapter.driver()))?;
+        output.line(&format!(
+            "    memory     buffers up to {} MiB, {} MiB of one bound at a time",
             limits.max_buffer_size >> 20,
-            limits.max_storage_buffer_binding_size >> 20,
-            limits.max_compute_workgroup_storage_size >> 10,
+            limits.max_storage_buffer_binding_size >> 20
+        ))?;
+        output.line(&format!(
+            "    workgroup  {} invocations, {} KiB of shared memory",
             limits.max_compute_invocations_per_workgroup,
+            limits.max_compute_workgroup_storage_size >> 10
         ))?;
     }
-    let mark = if chosen.is_none() { "*" } else { " " };
-    output.line(&format!("{mark} CPU ({threads} threads)"))?;
-    output.line("\n* is what --device auto takes: a hardware GPU, else the CPU.")?;
+    output.line(&format!("CPU ({threads} threads)"))?;
+    output.line(&match chosen {
+        Some(adapter) => format!("\n--device auto takes {}, the best hardware GPU.", adapter.name()),
+        None => "\n--device auto takes the CPU: there is no hardware GPU.".to_owned(),
+    })?;
     output.flush()
 }

@@ -1,21 +1,33 @@
 //! `wordloom forward`
 
 use std::borrow::Cow;
-use std::path::PathBuf;
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
 
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
-use wordloom::transformer::{ForwardInput, Tensor};
+use wordloom::{ForwardError, ForwardInput, ForwardOutput, Tensor};
 
 use super::CliError;
-use super::setup::{DeviceArguments, ModelArguments, transformer};
+use super::output::{cannot_write, check_different};
+use super::setup::{DeviceArguments, ModelArguments};
 
 #[derive(clap::Args)]
+#[command(after_help = "\
+Read (I32 or I64):
+  input_ids, attention_mask                [batch, source length]
+  decoder_input_ids                        [batch, target length]
+Written (F32), N counting layers from 0:
+  logits                                   [batch, target length, vocabulary]
+  encoder_last_hidden_state                [batch, source length, d_model]
+  encoder_attentions.N, decoder_attentions.N, cross_attentions.N
+                                           [batch, heads, queries, keys]
+Without attention_mask, every source token is attended to.")]
 pub struct Arguments {
-    /// safetensors with input_ids, attention_mask, decoder_input_ids: I32 or I64, [batch, length]
+    /// Sources and targets, as safetensors
     #[arg(short, long, value_name = "FILE")]
     input: PathBuf,
-    /// safetensors to write: logits, encoder_last_hidden_state, encoder_attentions.N, decoder_attentions.N,
-    /// cross_attentions.N, all F32
+    /// Where results go, as safetensors
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
     #[command(flatten)]
@@ -24,16 +36,43 @@ pub struct Arguments {
     device: DeviceArguments,
 }
 
-pub fn run(arguments: Arguments) -> Result<(), CliError> {
+pub fn run(arguments: &Arguments) -> Result<(), CliError> {
+    check_different(Some(&arguments.input), Some(&arguments.output))?;
     let name = arguments.input.display().to_string();
-    let bytes = std::fs::read(&arguments.input)
-        .map_err(|source| CliError::Io { what: format!("cannot read {name}"), source })?;
-    let input = read_input(&name, &bytes)?;
-    let transformer = transformer(&arguments.model, &arguments.device)?;
-    let output = pollster::block_on(transformer.forward(&input))?;
+    let input = read_input(&name, &read_file(&arguments.input)?)?;
+    let transformer = arguments.device.transformer(&arguments.model.open()?)?;
+    let output = pollster::block_on(transformer.forward(&input)).map_err(|error| match error {
+        ForwardError::Gpu(_) => error.into(),
+        about_input => CliError::Input(format!("{name}: {about_input}")),
+    })?;
+    write_output(&arguments.output, &output)
+}
 
+fn read_file(path: &Path) -> Result<Vec<u8>, CliError> {
+    /// The longest file that is read, in bytes: ids and masks need little.
+    const LIMIT: u64 = 1 << 30;
+    let mut bytes = Vec::new();
+    File::open(path)
+        .and_then(|file| file.take(LIMIT + 1).read_to_end(&mut bytes))
+        .map_err(|source| CliError::Io {
+            what: format!("cannot read {}", path.display()),
+            source,
+        })?;
+    if bytes.len() as u64 > LIMIT {
+        return Err(CliError::Input(format!(
+            "{}: is longer than {LIMIT} bytes; split the batch",
+            path.display()
+        )));
+    }
+    Ok(bytes)
+}
+
+fn write_output(path: &Path, output: &ForwardOutput) -> Result<(), CliError> {
     let mut tensors = vec![
-        ("encoder_last_hidden_state".to_owned(), &output.encoder_last_hidden_state),
+        (
+            "encoder_last_hidden_state".to_owned(),
+            &output.encoder_last_hidden_state,
+        ),
         ("logits".to_owned(), &output.logits),
     ];
     for (kind, layers) in [
@@ -41,38 +80,43 @@ pub fn run(arguments: Arguments) -> Result<(), CliError> {
         ("decoder_attentions", &output.decoder_attentions),
         ("cross_attentions", &output.cross_attentions),
     ] {
-        tensors.extend(layers.iter().enumerate().map(|(layer, tensor)| (format!("{kind}.{layer}"), tensor)));
+        tensors.extend(
+            layers
+                .iter()
+                .enumerate()
+                .map(|(layer, tensor)| (format!("{kind}.{layer}"), tensor)),
+        );
     }
-    let what = || format!("cannot write {}", arguments.output.display());
     let views = tensors.into_iter().map(|(name, tensor)| (name, Stored(tensor)));
     let bytes = safetensors::serialize(views, None)
-        .map_err(|error| CliError::Input(format!("{}: {error}", what())))?;
-    std::fs::write(&arguments.output, bytes).map_err(|source| CliError::Io { what: what(), source })
+        .map_err(|error| CliError::Input(format!("cannot write {}: {error}", path.display())))?;
+    fs::write(path, bytes).map_err(|source| cannot_write(path, source))
 }
 
 fn read_input(name: &str, bytes: &[u8]) -> Result<ForwardInput, CliError> {
     let file = SafeTensors::deserialize(bytes)
         .map_err(|error| CliError::Input(format!("{name}: not a sound safetensors file: {error}")))?;
     let tensor = |key: &str| {
-        file.tensor(key).map_err(|_| CliError::Input(format!("{name}: there is no tensor {key}")))
+        file.tensor(key)
+            .map_err(|_| CliError::Input(format!("{name}: there is no tensor {key}")))
     };
     let input_ids = tensor("input_ids")?;
     let decoder_input_ids = tensor("decoder_input_ids")?;
-    let [batch, source_length] = matrix_shape(name, "input_ids", &input_ids)?;
-    let [target_batch, target_length] = matrix_shape(name, "decoder_input_ids", &decoder_input_ids)?;
+    let source_shape = matrix_shape(name, "input_ids", &input_ids)?;
+    let target_shape = matrix_shape(name, "decoder_input_ids", &decoder_input_ids)?;
+    let ([batch, source_length], [target_batch, target_length]) = (source_shape, target_shape);
     if target_batch != batch {
         return Err(CliError::Input(format!(
-            "{name}: input_ids has {batch} sentences, but decoder_input_ids {target_batch}"
+            "{name}: decoder_input_ids is {target_shape:?}, but input_ids is {source_shape:?}: both need the same batch"
         )));
     }
     let attention_mask = match file.tensor("attention_mask") {
         Err(_) => vec![1; batch * source_length],
         Ok(mask) => {
             let shape = matrix_shape(name, "attention_mask", &mask)?;
-            if shape != [batch, source_length] {
+            if shape != source_shape {
                 return Err(CliError::Input(format!(
-                    "{name}: attention_mask is {shape:?}, but input_ids is {:?}",
-                    [batch, source_length]
+                    "{name}: attention_mask is {shape:?}, but input_ids is {source_shape:?}: both need the same shape"
                 )));
             }
             integers(name, "attention_mask", &mask)?
@@ -90,7 +134,10 @@ fn read_input(name: &str, bytes: &[u8]) -> Result<ForwardInput, CliError> {
 
 fn matrix_shape(name: &str, key: &str, tensor: &TensorView<'_>) -> Result<[usize; 2], CliError> {
     tensor.shape().try_into().map_err(|_| {
-        CliError::Input(format!("{name}: {key} is {:?}, but [batch, length] is needed", tensor.shape()))
+        CliError::Input(format!(
+            "{name}: {key} is {:?}, but [batch, length] is needed",
+            tensor.shape()
+        ))
     })
 }
 
@@ -103,14 +150,24 @@ fn integers(name: &str, key: &str, tensor: &TensorView<'_>) -> Result<Vec<u32>, 
             .iter()
             .map(|&bytes| i32::from_le_bytes(bytes).into())
             .collect(),
-        Dtype::I64 => tensor.data().as_chunks().0.iter().map(|&bytes| i64::from_le_bytes(bytes)).collect(),
+        Dtype::I64 => tensor
+            .data()
+            .as_chunks()
+            .0
+            .iter()
+            .map(|&bytes| i64::from_le_bytes(bytes))
+            .collect(),
         other => {
-            return Err(CliError::Input(format!("{name}: {key} is {other:?}, but I32 or I64 is needed")));
+            return Err(CliError::Input(format!(
+                "{name}: {key} is {other:?}, but I32 or I64 is needed"
+            )));
         }
     };
     wide.into_iter()
         .map(|value| {
-            u32::try_from(value).map_err(|_| CliError::Input(format!("{name}: {key} has the value {value}")))
+            u32::try_from(value).map_err(|_| {
+                CliError::Input(format!("{name}: {key} has the value {value}; use 0 to 2^32 - 1"))
+            })
         })
         .collect()
 }
@@ -130,7 +187,13 @@ impl safetensors::View for Stored<'_> {
     fn data(&self) -> Cow<'_, [u8]> {
         match cfg!(target_endian = "little") {
             true => Cow::Borrowed(bytemuck::cast_slice(&self.0.data)),
-            false => self.0.data.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<u8>>().into(),
+            false => self
+                .0
+                .data
+                .iter()
+                .flat_map(|value| value.to_le_bytes())
+                .collect::<Vec<u8>>()
+                .into(),
         }
     }
 

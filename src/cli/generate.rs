@@ -4,23 +4,35 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 use wordloom::decode::Hypothesis;
-use wordloom::transformer::{Cancel, GenerateError, GenerateRequest};
+use wordloom::generate::{GenerateError, GenerateRequest};
 use wordloom::model::generation_config::{GenerationConfig, JsonObject, UnknownKeys};
-use wordloom::{Transformer, resolve};
+use wordloom::{ModelError, Transformer, resolve};
 
-use super::CliError;
-use super::interrupt;
-use super::lines::Lines;
-use super::output::Output;
+use super::lines::{Line, Lines, Round, json_problem};
+use super::output::{Output, check_different};
 use super::progress::Progress;
-use super::setup::{DeviceArguments, ModelArguments, transformer};
+use super::setup::{DeviceArguments, ModelArguments};
+use super::{CliError, interrupt};
 
 #[derive(clap::Args)]
+#[command(after_help = "\
+A request is an object with input_ids and, where the model's own defaults should
+not hold, options under the names of Hugging Face's generate:
+  num_beams, num_return_sequences, length_penalty, early_stopping (true, false
+  or \"never\"), max_length, max_new_tokens, min_length, min_new_tokens,
+  no_repeat_ngram_size, repetition_penalty, bad_words_ids, renormalize_logits,
+  forced_bos_token_id, forced_eos_token_id, decoder_start_token_id, ...
+
+An answer has sequences, sequences_scores and step_logprobs, best first, with
+start and end token, without padding; null is a log-probability of -infinity.
+
+Example:
+  echo '{\"input_ids\": [42, 91, 212, 46, 0], \"num_beams\": 1}' | wordloom generate")]
 pub struct Arguments {
-    /// Read requests from FILE, an object {"input_ids": [...], ...} a line [default: standard input]
+    /// Read requests from FILE [default: standard input]
     #[arg(short, long, value_name = "FILE")]
     input: Option<PathBuf>,
-    /// Write to FILE
+    /// Write to FILE [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]
@@ -29,50 +41,62 @@ pub struct Arguments {
     device: DeviceArguments,
 }
 
-/// Requests worked on together.
-const LINES_PER_ROUND: usize = 256;
-
-pub fn run(arguments: Arguments) -> Result<(), CliError> {
+pub fn run(arguments: &Arguments) -> Result<(), CliError> {
+    check_different(arguments.input.as_deref(), arguments.output.as_deref())?;
     let cancel = interrupt::handler();
-    let mut lines = Lines::open(arguments.input.as_deref())?;
-    let transformer = transformer(&arguments.model, &arguments.device)?;
+    let lines = Lines::open(arguments.input.as_deref())?;
+    let transformer = arguments.device.transformer(&arguments.model.open()?)?;
     let mut output = Output::open(arguments.output.as_deref())?;
+    let progress = Progress::new("generating", "requests", lines.bytes());
     loop {
-        let mut requests = Vec::new();
-        let mut end = Ok(());
-        let mut more = false;
-        while let Some(line) = lines.next().transpose() {
-            // what is wrong with a line is said after the lines before it have been answered
-            let request = line.and_then(|(number, line)| match line.trim().is_empty() {
-                true => Ok(None),
-                false => read_request(&transformer, &lines.place(number), &line).map(Some),
-            });
-            match request {
-                Ok(request) => requests.extend(request),
-                Err(error) => {
-                    end = Err(error);
-                    break;
-                }
-            }
-            if requests.len() == LINES_PER_ROUND {
-                more = true;
-                break;
-            }
-        }
-        answer(&transformer, &requests, &cancel, &mut output)?;
-        end?;
-        if !more {
-            return Ok(());
+        let mut round = lines.round();
+        let requests = requests(&transformer, &lines, &mut round);
+        let bytes = round.lines.iter().map(|line| line.bytes).sum();
+        interrupt::working(|| {
+            let answers = progress.round(bytes, |report| {
+                let mut report = |done| report(done, requests.len());
+                pollster::block_on(transformer.generate(&requests, &cancel, &mut report))
+            })?;
+            progress.suspend(|| {
+                answers
+                    .iter()
+                    .try_for_each(|hypotheses| output.json(&Answer::new(hypotheses)))?;
+                output.flush()
+            })
+        })?;
+        if let Some(end) = round.end {
+            return end;
         }
     }
 }
 
-fn read_request(transformer: &Transformer, place: &str, line: &str) -> Result<GenerateRequest, CliError> {
-    let mut json = JsonObject::parse(place, line.as_bytes())?;
+/// The requests up to the first that is wrong, which ends the round; blank lines are none.
+fn requests(transformer: &Transformer, lines: &Lines, round: &mut Round) -> Vec<GenerateRequest> {
+    let mut requests = Vec::new();
+    for line in round.lines.iter().filter(|line| !line.text.trim().is_empty()) {
+        match request(transformer, &lines.place(line.number), line) {
+            Ok(request) => requests.push(request),
+            Err(error) => {
+                round.end = Some(Err(error));
+                break;
+            }
+        }
+    }
+    requests
+}
+
+fn request(transformer: &Transformer, place: &str, line: &Line) -> Result<GenerateRequest, CliError> {
+    let mut json = JsonObject::parse(place, line.text.as_bytes()).map_err(|error| match error {
+        ModelError::Json { source, .. } => {
+            CliError::Input(format!("{place}: not a JSON object: {}", json_problem(&source)))
+        }
+        error => error.into(),
+    })?;
     let input_ids: Vec<u32> = json.take("input_ids")?;
-    let request = GenerationConfig::from_json(&json, UnknownKeys::Reject)?;
-    let options = resolve(&request, transformer.generation_config(), transformer.config(), input_ids.len())
-        .map_err(GenerateError::from);
+    let wanted = GenerationConfig::from_json(&json, UnknownKeys::Reject)?;
+    let defaults = transformer.generation_config();
+    let options =
+        resolve(&wanted, defaults, transformer.config(), input_ids.len()).map_err(GenerateError::from);
     let request = options.and_then(|options| {
         let request = GenerateRequest { input_ids, options };
         transformer.check_request(&request)?;
@@ -89,27 +113,18 @@ struct Answer<'a> {
     step_logprobs: Vec<&'a [f32]>,
 }
 
-fn answer(
-    transformer: &Transformer,
-    requests: &[GenerateRequest],
-    cancel: &Cancel,
-    output: &mut Output,
-) -> Result<(), CliError> {
-    let progress = Progress::new("generating", "requests");
-    let results = interrupt::working(|| {
-        let mut report = |done| progress.set(done as u64, requests.len() as u64);
-        pollster::block_on(transformer.generate(requests, cancel, &mut report))
-    })?;
-    drop(progress);
-    for hypotheses in &results {
-        fn each<'a, T>(hypotheses: &'a [Hypothesis], part: impl Fn(&'a Hypothesis) -> T) -> Vec<T> {
-            hypotheses.iter().map(part).collect()
+impl<'a> Answer<'a> {
+    fn new(hypotheses: &'a [Hypothesis]) -> Self {
+        Self {
+            sequences: hypotheses
+                .iter()
+                .map(|hypothesis| hypothesis.tokens.as_slice())
+                .collect(),
+            sequences_scores: hypotheses.iter().map(|hypothesis| hypothesis.score).collect(),
+            step_logprobs: hypotheses
+                .iter()
+                .map(|hypothesis| hypothesis.step_logprobs.as_slice())
+                .collect(),
         }
-        output.json(&Answer {
-            sequences: each(hypotheses, |hypothesis| hypothesis.tokens.as_slice()),
-            sequences_scores: each(hypotheses, |hypothesis| hypothesis.score),
-            step_logprobs: each(hypotheses, |hypothesis| hypothesis.step_logprobs.as_slice()),
-        })?;
     }
-    output.flush()
 }

@@ -1,14 +1,21 @@
 //! Ctrl-C: work in progress ends between two steps, so that what is done has been written; a second one, or one
 //! while nothing is in progress, ends the process at once.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::process;
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use wordloom::transformer::Cancel;
+
+use super::CliError;
 
 /// 128 + SIGINT, as shells expect.
 pub const EXIT_CODE: u8 = 130;
 
-static WORKING: AtomicBool = AtomicBool::new(false);
+const IDLE: u8 = 0;
+const WORKING: u8 = 1;
+const INTERRUPTED: u8 = 2;
+
+static STATE: AtomicU8 = AtomicU8::new(IDLE);
 
 /// Installs the handler and gives what it sets.
 pub fn handler() -> Cancel {
@@ -16,18 +23,23 @@ pub fn handler() -> Cancel {
     let wish = cancel.clone();
     // an error means that a handler exists already or signals are not to be had: Ctrl-C then simply ends the process
     let _ = ctrlc::set_handler(move || {
-        if wish.is_cancelled() || !WORKING.load(Ordering::Relaxed) {
-            std::process::exit(EXIT_CODE.into());
+        match STATE.compare_exchange(WORKING, INTERRUPTED, Ordering::SeqCst, Ordering::SeqCst) {
+            Ok(_) => wish.cancel(),
+            Err(_) => process::exit(EXIT_CODE.into()),
         }
-        wish.cancel();
     });
     cancel
 }
 
-/// Runs something that looks at [`Cancel`] now and then.
-pub fn working<R>(work: impl FnOnce() -> R) -> R {
-    WORKING.store(true, Ordering::Relaxed);
+/// Does something that looks at [`Cancel`] now and then.
+///
+/// # Errors
+/// Its own; [`CliError::Interrupted`] where Ctrl-C was pressed meanwhile, even if it came too late to stop the work.
+pub fn working<R>(work: impl FnOnce() -> Result<R, CliError>) -> Result<R, CliError> {
+    STATE.store(WORKING, Ordering::SeqCst);
     let result = work();
-    WORKING.store(false, Ordering::Relaxed);
-    result
+    match STATE.swap(IDLE, Ordering::SeqCst) {
+        INTERRUPTED => Err(CliError::Interrupted),
+        _ => result,
+    }
 }

@@ -1,73 +1,190 @@
-//! Lines of text from a file or standard input, some at a time.
+//! Lines of text from a file, standard input or the command line, as they come.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Cursor, ErrorKind, Read};
 use std::path::Path;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use super::CliError;
 
+/// Lines worked on together: enough to fill batches, few enough to see results soon.
+const ROUND: usize = 128;
+/// Lines that come within this time of the first belong to its round.
+const TOGETHER: Duration = Duration::from_millis(30);
+/// The longest line, in bytes: what is longer is no text, and would fill the memory.
+const MAX_LINE: u64 = 64 << 20;
+
+/// Reads in a thread of its own, so that a round has the lines that are there: all it has room for of a file, and the
+/// one that was just typed of a terminal.
 pub struct Lines {
     name: String,
-    reader: Box<dyn BufRead>,
-    number: usize,
-    /// Bytes in the file, where that is known, for progress.
-    pub bytes: Option<u64>,
-    pub bytes_read: u64,
+    bytes: Option<u64>,
+    incoming: Receiver<Result<Line, CliError>>,
+}
+
+/// One line of the input.
+pub struct Line {
+    /// From 1 on.
+    pub number: usize,
+    /// Without the line feed; a carriage return before it is kept.
+    pub text: String,
+    /// In the input, line feed included.
+    pub bytes: u64,
+}
+
+/// Some lines, and how the input goes on.
+pub struct Round {
+    pub lines: Vec<Line>,
+    /// The end of the input after these lines, or what is wrong there; `None` where there may be more.
+    pub end: Option<Result<(), CliError>>,
 }
 
 impl Lines {
     /// A file, or standard input where there is none.
     pub fn open(path: Option<&Path>) -> Result<Self, CliError> {
         let Some(path) = path else {
-            let reader = Box::new(BufReader::new(io::stdin()));
-            return Ok(Self { name: "standard input".into(), reader, number: 0, bytes: None, bytes_read: 0 });
+            return Ok(Self::read(
+                "standard input".into(),
+                None,
+                BufReader::new(io::stdin()),
+            ));
         };
         let name = path.display().to_string();
         let open = || {
             let file = File::open(path)?;
             let metadata = file.metadata()?;
             if metadata.is_dir() {
-                return Err(io::Error::new(io::ErrorKind::IsADirectory, "is a folder, not a text file"));
+                return Err(io::Error::new(
+                    ErrorKind::IsADirectory,
+                    "is a folder, not a text file",
+                ));
             }
-            Ok((file, metadata.len()))
+            Ok((file, metadata.is_file().then_some(metadata.len())))
         };
         match open() {
-            Ok((file, bytes)) => {
-                let reader = Box::new(BufReader::new(file));
-                Ok(Self { name, reader, number: 0, bytes: Some(bytes), bytes_read: 0 })
-            }
-            Err(source) => Err(CliError::Io { what: format!("cannot read {name}"), source }),
+            Ok((file, bytes)) => Ok(Self::read(name, bytes, BufReader::new(file))),
+            Err(source) => Err(CliError::Io {
+                what: format!("cannot read {name}"),
+                source,
+            }),
         }
     }
 
-    /// The next line without its end, and its number; `None` at the end of the input.
-    pub fn next(&mut self) -> Result<Option<(usize, String)>, CliError> {
-        let mut line = Vec::new();
-        let read = self
-            .reader
-            .read_until(b'\n', &mut line)
-            .map_err(|source| CliError::Io { what: format!("cannot read {}", self.name), source })?;
-        if read == 0 {
-            return Ok(None);
+    /// A text that is there already. The empty text is one empty line.
+    pub fn of_text(mut text: String) -> Self {
+        if !text.ends_with('\n') {
+            text.push('\n');
         }
-        self.number += 1;
-        self.bytes_read += read as u64;
-        if line.last() == Some(&b'\n') {
-            line.pop();
-        }
-        match String::from_utf8(line) {
-            Ok(line) => Ok(Some((self.number, line))),
-            Err(error) => Err(CliError::Input(format!(
-                "{}, line {}: not UTF-8 at byte {}; convert it, for example with iconv",
-                self.name,
-                self.number,
-                error.utf8_error().valid_up_to() + 1
-            ))),
-        }
+        Self::read("the text".into(), Some(text.len() as u64), Cursor::new(text))
+    }
+
+    fn read(name: String, bytes: Option<u64>, reader: impl BufRead + Send + 'static) -> Self {
+        let (outgoing, incoming) = sync_channel(ROUND);
+        let lines = Self {
+            name: name.clone(),
+            bytes,
+            incoming,
+        };
+        thread::spawn(move || send_lines(&name, reader, &outgoing));
+        lines
+    }
+
+    /// All bytes of the input, where that is known.
+    pub fn bytes(&self) -> Option<u64> {
+        self.bytes
+    }
+
+    /// Waits for a line, and takes those with it that come together with it.
+    pub fn round(&self) -> Round {
+        let mut lines = Vec::new();
+        let mut next = self.incoming.recv().ok();
+        let deadline = Instant::now() + TOGETHER;
+        let end = loop {
+            match next {
+                None => break Some(Ok(())),
+                Some(Err(error)) => break Some(Err(error)),
+                Some(Ok(line)) => lines.push(line),
+            }
+            if lines.len() == ROUND {
+                break None;
+            }
+            next = match self
+                .incoming
+                .recv_timeout(deadline.saturating_duration_since(Instant::now()))
+            {
+                Ok(line) => Some(line),
+                Err(RecvTimeoutError::Disconnected) => None,
+                Err(RecvTimeoutError::Timeout) => break None,
+            };
+        };
+        Round { lines, end }
     }
 
     /// `name, line N`, for messages.
     pub fn place(&self, number: usize) -> String {
-        format!("{}, line {number}", self.name)
+        place(&self.name, number)
+    }
+}
+
+fn place(name: &str, number: usize) -> String {
+    format!("{name}, line {number}")
+}
+
+/// Ends with the input, the first error, or when nobody listens any more.
+fn send_lines(name: &str, mut reader: impl BufRead, outgoing: &SyncSender<Result<Line, CliError>>) {
+    for number in 1.. {
+        let line = read_line(name, number, &mut reader).transpose();
+        let Some(line) = line else { return };
+        let failed = line.is_err();
+        if outgoing.send(line).is_err() || failed {
+            return;
+        }
+    }
+}
+
+fn read_line(name: &str, number: usize, reader: &mut impl BufRead) -> Result<Option<Line>, CliError> {
+    let mut line = Vec::new();
+    let bytes = reader
+        .take(MAX_LINE)
+        .read_until(b'\n', &mut line)
+        .map_err(|source| CliError::Io {
+            what: format!("cannot read {name}"),
+            source,
+        })?;
+    let at = || place(name, number);
+    match line.last() {
+        None => return Ok(None),
+        Some(b'\n') => _ = line.pop(),
+        Some(_) if bytes as u64 == MAX_LINE => {
+            return Err(CliError::Input(format!(
+                "{}: is longer than {MAX_LINE} bytes; is this a text?",
+                at()
+            )));
+        }
+        Some(_) => {}
+    }
+    let text = String::from_utf8(line).map_err(|error| {
+        let byte = error.utf8_error().valid_up_to() + 1;
+        CliError::Input(format!(
+            "{}: not UTF-8 at byte {byte}; convert it, for example with iconv",
+            at()
+        ))
+    })?;
+    Ok(Some(Line {
+        number,
+        text,
+        bytes: bytes as u64,
+    }))
+}
+
+/// What is wrong with a line of JSON, without the number of the line inside the JSON, which is always 1.
+pub fn json_problem(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    match text.strip_suffix(&place) {
+        Some(problem) => format!("{problem} at column {}", error.column()),
+        None => text,
     }
 }

@@ -13,19 +13,30 @@ mod setup;
 mod tokenize;
 mod translate;
 
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
 use error::CliError;
 
-/// Run and see encoder–decoder Transformers on any GPU.
+// Help texts are kept short by hand: 80 columns, one screen, which a test holds.
+
+/// Run and see encoder–decoder Transformers on any GPU
 #[derive(Parser)]
-#[command(name = "wordloom", version, about, max_term_width = 110)]
-#[command(after_help = "Examples:
+#[command(
+    name = "wordloom",
+    version,
+    after_help = "\
+Examples:
   wordloom translate \"Where is the train station?\"
-  wordloom translate --input book.txt --output buch.txt --device gpu
-  echo '{\"input_ids\": [42, 91, 212, 46, 0]}' | wordloom generate")]
+  wordloom translate --input book.txt --output buch.txt
+  echo '{\"input_ids\": [42, 91, 212, 46, 0]}' | wordloom generate
+
+Without --model, commands use the English–German model that is built in.
+--device auto takes a hardware GPU, else the CPU; gpu takes a software GPU too.
+Exit codes: 0 done, 1 failed, 2 bad usage, 130 interrupted."
+)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -33,15 +44,15 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Translate text: arguments, a file, or standard input; a line out per line in
+    /// Translate text, a line out per line in
     Translate(translate::Arguments),
-    /// Search for outputs of token ids: JSON Lines in, JSON Lines out, under the names of Hugging Face's generate
+    /// Generate from token ids: JSON Lines in, JSON Lines out
     Generate(generate::Arguments),
-    /// One teacher-forced pass over given sources and targets: logits, hidden states and every attention map
+    /// Run given sources and targets: logits, states and attention
     Forward(forward::Arguments),
     /// Turn text into token ids, or ids into text
     Tokenize(tokenize::Arguments),
-    /// List the devices that models can run on
+    /// List what models can run on
     Devices(devices::Arguments),
     /// Show a model's shape, parameters and memory
     Inspect(inspect::Arguments),
@@ -49,17 +60,25 @@ enum Command {
 
 /// Runs the command that the arguments ask for. Exit code 0: done; 1: failed; 2: bad usage; 130: interrupted.
 pub fn run() -> ExitCode {
-    let arguments = Arguments::parse(); // exits with 2 on bad usage, after saying why
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return error::report_usage(&error),
+    };
     let result = match arguments.command {
-        Command::Translate(arguments) => translate::run(arguments),
-        Command::Generate(arguments) => generate::run(arguments),
-        Command::Forward(arguments) => forward::run(arguments),
-        Command::Tokenize(arguments) => tokenize::run(arguments),
-        Command::Devices(arguments) => devices::run(arguments),
-        Command::Inspect(arguments) => inspect::run(arguments),
+        Command::Translate(arguments) => translate::run(&arguments),
+        Command::Generate(arguments) => generate::run(&arguments),
+        Command::Forward(arguments) => forward::run(&arguments),
+        Command::Tokenize(arguments) => tokenize::run(&arguments),
+        Command::Devices(arguments) => devices::run(&arguments),
+        Command::Inspect(arguments) => inspect::run(&arguments),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => error.report(),
     }
+}
+
+/// A line on stderr. Nothing is left to do where that fails.
+fn notice(line: &str) {
+    let _ = writeln!(io::stderr(), "{line}");
 }

@@ -1,55 +1,98 @@
 //! Progress on stderr for work that takes more than half a second; nothing where stderr is no terminal.
 
+use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 const PATIENCE: Duration = Duration::from_millis(500);
 
+/// A bar over the bytes of the input; where nobody knows how many there are, a count of what is done.
 pub struct Progress {
     bar: ProgressBar,
-    since: Instant,
+    /// What is counted, e.g. `sentences`.
+    unit: &'static str,
+    endless: bool,
+    counted: Cell<u64>,
+    working: Cell<Duration>,
+    since: Cell<Instant>,
+    shown: Cell<bool>,
 }
 
 impl Progress {
-    /// `unit` is what is counted, e.g. `sentences`.
-    pub fn new(what: &'static str, unit: &str) -> Self {
-        let template = format!("{{msg}} [{{bar:32}}] {{pos}}/{{len}} {unit}, {{per_sec}}, {{eta}} left");
-        Self::with_template(what, &template)
+    pub fn new(what: &'static str, unit: &'static str, bytes: Option<u64>) -> Self {
+        let template = match bytes {
+            Some(_) => "{msg} [{bar:24}] {percent} %, {prefix}, {eta} left",
+            None => "{msg}: {prefix}",
+        };
+        Self::with_template(what, unit, template, bytes)
     }
 
-    /// For a fraction of one.
-    pub fn percent(what: &'static str) -> Self {
-        let progress = Self::with_template(what, "{msg} [{bar:32}] {percent} %");
-        progress.bar.set_length(1000);
-        progress
+    /// For work whose parts nobody wants to know: `set_fraction` is all that is told.
+    pub fn of_fraction(what: &'static str) -> Self {
+        Self::with_template(what, "", "{msg} [{bar:24}] {percent} %", Some(1000))
     }
 
-    fn with_template(what: &'static str, template: &str) -> Self {
-        let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::hidden()).with_message(what);
+    fn with_template(what: &'static str, unit: &'static str, template: &str, total: Option<u64>) -> Self {
+        let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::hidden()).with_message(what);
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style.progress_chars("━━─"));
         }
-        Self { bar, since: Instant::now() }
+        Self {
+            bar,
+            unit,
+            endless: total.is_none(),
+            counted: Cell::default(),
+            working: Cell::default(),
+            since: Cell::new(Instant::now()),
+            shown: Cell::default(),
+        }
     }
 
-    /// `done` of `total`.
-    pub fn set(&self, done: u64, total: u64) {
-        if self.bar.is_hidden() && self.since.elapsed() >= PATIENCE {
-            self.bar.set_draw_target(ProgressDrawTarget::stderr()); // draws on terminals only
+    /// Does one round of the work. It tells what it has done so far: bytes since the round's beginning, and units.
+    pub fn round<R>(&self, bytes: u64, work: impl FnOnce(&mut dyn FnMut(usize, usize)) -> R) -> R {
+        let (position, counted) = (self.bar.position(), self.counted.get());
+        self.since.set(Instant::now());
+        let result = work(&mut |done, total| {
+            self.counted.set(counted + done as u64);
+            let seconds = (self.working.get() + self.since.get().elapsed()).as_secs_f64();
+            let rate = self.counted.get() as f64 / seconds.max(0.001);
+            self.bar
+                .set_prefix(format!("{} {}, {rate:.0}/s", self.counted.get(), self.unit));
+            self.set(position + bytes * done as u64 / total.max(1) as u64);
+        });
+        self.working.set(self.working.get() + self.since.get().elapsed());
+        self.bar.set_position(position + bytes);
+        if self.endless {
+            self.hide(); // until the next round, which may have to be typed first
         }
-        self.bar.set_length(total);
-        self.bar.set_position(done);
+        result
     }
 
     /// A fraction of one.
     pub fn set_fraction(&self, fraction: f32) {
-        self.set((fraction * 1000.0) as u64, 1000);
+        self.set((fraction * 1000.0) as u64);
     }
 
     /// Runs something that prints, with the bar out of the way.
     pub fn suspend<R>(&self, print: impl FnOnce() -> R) -> R {
         self.bar.suspend(print)
+    }
+
+    fn set(&self, position: u64) {
+        if !self.shown.get() && self.since.get().elapsed() >= PATIENCE {
+            self.bar.set_draw_target(ProgressDrawTarget::stderr()); // draws on terminals only
+            self.shown.set(true);
+        }
+        self.bar.set_position(position);
+    }
+
+    fn hide(&self) {
+        if self.shown.replace(false) {
+            self.bar.finish_and_clear();
+            self.bar.set_draw_target(ProgressDrawTarget::hidden());
+            self.bar.reset();
+        }
     }
 }
 

@@ -1,29 +1,41 @@
 //! `wordloom tokenize`
 
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 
+use wordloom::TextError;
+use wordloom::model::read_tokenizer;
 use wordloom::text::{MarianTokenizer, SentencePiece};
-use wordloom::{Model, TextError};
 
 use super::CliError;
-use super::lines::Lines;
-use super::output::Output;
+use super::lines::{Line, Lines, json_problem};
+use super::output::{Output, check_different};
+use super::setup::model_files;
 
 #[derive(clap::Args)]
+#[command(after_help = "\
+Ids are those of the model's vocabulary, ended by its end token; with --spm they
+are the SentencePiece model's own. --decode leaves special tokens out.
+
+Examples:
+  echo '\"Good morning.\"' | wordloom tokenize
+  echo 'Good morning.' | wordloom tokenize --plain
+  echo '[42, 91, 212, 46, 0]' | wordloom tokenize --decode")]
 pub struct Arguments {
     /// Read lines from FILE [default: standard input]
     #[arg(short, long, value_name = "FILE")]
     input: Option<PathBuf>,
-    /// Write to FILE
+    /// Write to FILE [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Hugging Face folder of the model [default: the embedded English–German one]
+    /// Hugging Face folder [default: the built-in one]
     #[arg(long, value_name = "DIR")]
     model: Option<PathBuf>,
-    /// A SentencePiece model alone, without vocabulary and special tokens
+    /// A SentencePiece model alone
     #[arg(long, value_name = "FILE", conflicts_with = "model")]
     spm: Option<PathBuf>,
-    /// Ids to text: JSON arrays in, JSON strings out
+    /// JSON arrays of ids in, JSON strings out
     #[arg(long)]
     decode: bool,
     /// Text as plain lines instead of JSON strings
@@ -31,35 +43,75 @@ pub struct Arguments {
     plain: bool,
 }
 
+pub fn run(arguments: &Arguments) -> Result<(), CliError> {
+    check_different(arguments.input.as_deref(), arguments.output.as_deref())?;
+    let lines = Lines::open(arguments.input.as_deref())?;
+    let tokenizer = match &arguments.spm {
+        Some(path) => Tokenizer::SentencePiece(Box::new(read_spm(path)?)),
+        None => Tokenizer::Marian(Box::new(read_tokenizer(&model_files(
+            arguments.model.as_deref(),
+        )?)?)),
+    };
+    let mut output = Output::open(arguments.output.as_deref())?;
+    loop {
+        let round = lines.round();
+        for line in &round.lines {
+            let done = match arguments.decode {
+                true => decode(&tokenizer, line, arguments.plain, &mut output),
+                false => encode(&tokenizer, line, arguments.plain, &mut output),
+            };
+            done.map_err(|error| match error {
+                CliError::Input(problem) => {
+                    CliError::Input(format!("{}: {problem}", lines.place(line.number)))
+                }
+                error => error,
+            })?;
+        }
+        output.flush()?;
+        if let Some(end) = round.end {
+            return end;
+        }
+    }
+}
+
+fn encode(tokenizer: &Tokenizer, line: &Line, plain: bool, output: &mut Output) -> Result<(), CliError> {
+    if plain {
+        return output.json(&tokenizer.encode(line.text.strip_suffix('\r').unwrap_or(&line.text)));
+    }
+    if line.text.trim().is_empty() {
+        return Ok(());
+    }
+    let text: String = serde_json::from_str(&line.text).map_err(|error| {
+        CliError::Input(format!(
+            "not a JSON string: {}; --plain reads plain text",
+            json_problem(&error)
+        ))
+    })?;
+    output.json(&tokenizer.encode(&text))
+}
+
+fn decode(tokenizer: &Tokenizer, line: &Line, plain: bool, output: &mut Output) -> Result<(), CliError> {
+    if line.text.trim().is_empty() {
+        return Ok(());
+    }
+    let ids: Vec<u32> = serde_json::from_str(&line.text).map_err(|error| {
+        CliError::Input(format!("not a JSON array of token ids: {}", json_problem(&error)))
+    })?;
+    let text = tokenizer
+        .decode(&ids)
+        .map_err(|error| CliError::Input(error.to_string()))?;
+    match plain {
+        true => output.line(&text),
+        false => output.json(&text),
+    }
+}
+
 enum Tokenizer {
     Marian(Box<MarianTokenizer>),
     SentencePiece(Box<SentencePiece>),
 }
 
-/// The longest `.spm` file that is read, in bytes: real ones stay below 10 MB.
-const SPM_LIMIT: u64 = 64 << 20;
-
 impl Tokenizer {
-    fn open(arguments: &Arguments) -> Result<Self, CliError> {
-        if let Some(path) = &arguments.spm {
-            let name = path.display().to_string();
-            let failed = |source| CliError::Io { what: format!("cannot read {name}"), source };
-            let bytes = std::fs::metadata(path).map_err(failed)?.len();
-            if bytes > SPM_LIMIT {
-                return Err(CliError::Input(format!(
-                    "{name}: is {bytes} bytes long; a SentencePiece model has at most {SPM_LIMIT}"
-                )));
-            }
-            let bytes = std::fs::read(path).map_err(failed)?;
-            return Ok(Self::SentencePiece(Box::new(SentencePiece::from_bytes(&name, &bytes)?)));
-        }
-        let model = match &arguments.model {
-            Some(folder) => Model::load(folder)?,
-            None => Model::embedded()?,
-        };
-        Ok(Self::Marian(Box::new(model.tokenizer()?)))
-    }
-
     fn encode(&self, text: &str) -> Vec<u32> {
         match self {
             Self::Marian(tokenizer) => tokenizer.encode(text),
@@ -75,28 +127,21 @@ impl Tokenizer {
     }
 }
 
-pub fn run(arguments: Arguments) -> Result<(), CliError> {
-    let tokenizer = Tokenizer::open(&arguments)?;
-    let mut lines = Lines::open(arguments.input.as_deref())?;
-    let mut output = Output::open(arguments.output.as_deref())?;
-    while let Some((number, line)) = lines.next()? {
-        let place = lines.place(number);
-        let bad = |error: serde_json::Error, what: &str| CliError::Input(format!("{place}: not {what}: {error}"));
-        if arguments.decode {
-            let ids: Vec<u32> = serde_json::from_str(&line).map_err(|error| bad(error, "a JSON array of ids"))?;
-            let text = tokenizer.decode(&ids).map_err(|error| CliError::Input(format!("{place}: {error}")))?;
-            match arguments.plain {
-                true => output.line(&text)?,
-                false => output.json(&text)?,
-            }
-        } else {
-            let text = match arguments.plain {
-                true => line,
-                false => serde_json::from_str(&line)
-                    .map_err(|error| bad(error, "a JSON string (--plain reads plain text)"))?,
-            };
-            output.json(&tokenizer.encode(&text))?;
-        }
+fn read_spm(path: &Path) -> Result<SentencePiece, CliError> {
+    /// The longest file that is read, in bytes: real ones stay below 10 MB.
+    const LIMIT: u64 = 64 << 20;
+    let name = path.display().to_string();
+    let mut bytes = Vec::new();
+    File::open(path)
+        .and_then(|file| file.take(LIMIT + 1).read_to_end(&mut bytes))
+        .map_err(|source| CliError::Io {
+            what: format!("cannot read {name}"),
+            source,
+        })?;
+    if bytes.len() as u64 > LIMIT {
+        return Err(CliError::Input(format!(
+            "{name}: is no SentencePiece model: it is longer than {LIMIT} bytes"
+        )));
     }
-    output.flush()
+    Ok(SentencePiece::from_bytes(&name, &bytes)?)
 }

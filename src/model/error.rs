@@ -178,13 +178,30 @@ pub enum ModelError {
         /// The family that the configuration names.
         model_type: &'static str,
     },
-    /// The folder's tokenizer cannot be read, or does not fit the model.
+    /// The folder's tokenizer cannot be read.
     #[error("{folder}: {source}")]
     Tokenizer {
         /// The folder's label.
         folder: String,
         /// What is wrong with it.
         source: crate::text::TextError,
+    },
+    /// The folder's tokenizer writes token ids that the model does not have.
+    #[error(
+        "{folder}: the tokenizer's {side} vocabulary has {token:?} with id {id}, but the model's has {vocabulary} \
+         tokens; the tokenizer is that of another model"
+    )]
+    ForeignTokenizer {
+        /// The folder's label.
+        folder: String,
+        /// `source` or `target`.
+        side: &'static str,
+        /// The token with the largest id.
+        token: String,
+        /// That id.
+        id: u32,
+        /// Tokens that the model's configuration allows for.
+        vocabulary: usize,
     },
     /// The device has no room for the weights, or failed.
     #[error(transparent)]

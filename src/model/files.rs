@@ -70,6 +70,21 @@ impl ModelFiles {
         Self { label: label.into(), source: Source::Memory(files) }
     }
 
+    /// The default model's files, which the library carries in itself.
+    #[cfg(feature = "embedded-model")]
+    pub fn embedded() -> Self {
+        macro_rules! files {
+            ($($name:literal)*) => {
+                [$(($name, &include_bytes!(concat!("../../models/tatoeba-en-de/", $name))[..])),*]
+            };
+        }
+        let files = files![
+            "config.json" "generation_config.json" "model.safetensors"
+            "source.spm" "target.spm" "vocab.json" "tokenizer_config.json"
+        ];
+        Self::memory("the embedded model", files)
+    }
+
     /// What messages call this model: the folder's path, or the name given to [`ModelFiles::memory`].
     pub fn label(&self) -> &str {
         &self.label

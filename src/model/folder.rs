@@ -49,16 +49,7 @@ impl Model {
     /// None in a sound build.
     #[cfg(feature = "embedded-model")]
     pub fn embedded() -> Result<Self, ModelError> {
-        macro_rules! files {
-            ($($name:literal)*) => {
-                [$(($name, &include_bytes!(concat!("../../models/tatoeba-en-de/", $name))[..])),*]
-            };
-        }
-        let files = files![
-            "config.json" "generation_config.json" "model.safetensors"
-            "source.spm" "target.spm" "vocab.json" "tokenizer_config.json"
-        ];
-        Self::from_files(ModelFiles::memory("the embedded model", files))
+        Self::from_files(ModelFiles::embedded())
     }
 
     /// Opens a folder wherever its files are.
@@ -70,7 +61,13 @@ impl Model {
         let generation = GenerationConfig::from_files(&files)?;
         let checkpoint = Checkpoint::open(&files)?;
         let blueprint = Blueprint::new(&config, &checkpoint)?;
-        Ok(Self { files, config, generation, checkpoint, blueprint })
+        Ok(Self {
+            files,
+            config,
+            generation,
+            checkpoint,
+            blueprint,
+        })
     }
 
     /// What messages call it: its path, or "the embedded model".
@@ -103,17 +100,53 @@ impl Model {
     /// # Errors
     /// [`ModelError`] when the folder has no tokenizer, or one that does not fit the model.
     pub fn tokenizer(&self) -> Result<MarianTokenizer, ModelError> {
-        let read = |name| self.files.read(name, TOKENIZER_FILE_LIMIT);
-        let optional = |name| self.files.has(name).then(|| read(name)).transpose();
-        let target_vocab = optional("target_vocab.json")?;
-        let config = optional("tokenizer_config.json")?;
-        let tokenizer = MarianTokenizer::new(MarianFiles {
-            source_spm: &read("source.spm")?,
-            target_spm: &read("target.spm")?,
-            vocab: &read("vocab.json")?,
-            target_vocab: target_vocab.as_deref(),
-            config: config.as_deref(),
-        });
-        tokenizer.map_err(|source| ModelError::Tokenizer { folder: self.label().to_owned(), source })
+        let tokenizer = read_tokenizer(&self.files)?;
+        let vocabularies = [
+            (
+                "source",
+                tokenizer.source_vocabulary(),
+                self.config.source_vocabulary,
+            ),
+            (
+                "target",
+                tokenizer.target_vocabulary(),
+                self.config.target_vocabulary,
+            ),
+        ];
+        for (side, vocabulary, size) in vocabularies {
+            if let Some(&(id, token)) = vocabulary.tokens().last().filter(|(id, _)| *id as usize >= size) {
+                let (folder, token) = (self.label().to_owned(), token.to_owned());
+                return Err(ModelError::ForeignTokenizer {
+                    folder,
+                    side,
+                    token,
+                    id,
+                    vocabulary: size,
+                });
+            }
+        }
+        Ok(tokenizer)
     }
+}
+
+/// The tokenizer of a folder, whether or not there is a model beside it.
+///
+/// # Errors
+/// [`ModelError`] naming the file that is missing or damaged.
+pub fn read_tokenizer(files: &ModelFiles) -> Result<MarianTokenizer, ModelError> {
+    let read = |name| files.read(name, TOKENIZER_FILE_LIMIT);
+    let optional = |name| files.has(name).then(|| read(name)).transpose();
+    let target_vocab = optional("target_vocab.json")?;
+    let config = optional("tokenizer_config.json")?;
+    let tokenizer = MarianTokenizer::new(MarianFiles {
+        source_spm: &read("source.spm")?,
+        target_spm: &read("target.spm")?,
+        vocab: &read("vocab.json")?,
+        target_vocab: target_vocab.as_deref(),
+        config: config.as_deref(),
+    });
+    tokenizer.map_err(|source| ModelError::Tokenizer {
+        folder: files.label().to_owned(),
+        source,
+    })
 }

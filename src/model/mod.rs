@@ -27,4 +27,5 @@ mod names;
 
 pub use attention::{Cache, Memory, Sequences, Tap};
 pub use error::ModelError;
-pub use folder::Model;
+pub use folder::{Model, read_tokenizer};
+pub use transformer::Transformer;

@@ -93,6 +93,16 @@ pub enum ForwardError {
         /// Tokens of the vocabulary.
         vocabulary: usize,
     },
+    /// A mask with a value that is neither 0 nor 1.
+    #[error("attention_mask has the value {value} at [{row}, {column}]; 1 is a token, 0 is padding")]
+    Mask {
+        /// The value.
+        value: u32,
+        /// Sentence.
+        row: usize,
+        /// Token of the sentence.
+        column: usize,
+    },
     /// A size that a graph cannot have.
     #[error(transparent)]
     Graph(#[from] GraphError),
@@ -202,7 +212,7 @@ impl Transformer {
         let limit = self.config.positions.count();
         let inputs = [
             ("input_ids", &input.input_ids, source_length, self.config.source_vocabulary),
-            ("attention_mask", &input.attention_mask, source_length, usize::MAX),
+            ("attention_mask", &input.attention_mask, source_length, 2),
             ("decoder_input_ids", &input.decoder_input_ids, target_length, self.config.target_vocabulary),
         ];
         for (name, data, length, vocabulary) in inputs {
@@ -222,6 +232,9 @@ impl Transformer {
             }
             if let Some(at) = data.iter().position(|&token| token as usize >= vocabulary) {
                 let (row, column, token) = (at / length, at % length, data[at]);
+                if name == "attention_mask" {
+                    return Err(ForwardError::Mask { value: token, row, column });
+                }
                 return Err(ForwardError::Token { input: name, token, row, column, vocabulary });
             }
         }

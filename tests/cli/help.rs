@@ -1,0 +1,98 @@
+//! Usage: help on one screen, bad usage in one line.
+
+use super::run;
+
+const COMMANDS: [&str; 6] = [
+    "translate",
+    "generate",
+    "forward",
+    "tokenize",
+    "devices",
+    "inspect",
+];
+
+#[test]
+fn help_fits_a_screen() {
+    let calls = COMMANDS
+        .map(|command| vec![command, "--help"])
+        .into_iter()
+        .chain([vec!["--help"]]);
+    for arguments in calls {
+        let help = run(&arguments, "");
+        let help = help.succeeds();
+        assert!(
+            help.lines().count() <= 30,
+            "{arguments:?}: {} lines",
+            help.lines().count()
+        );
+        for line in help.lines() {
+            assert!(line.chars().count() <= 80, "{arguments:?}: {line}");
+        }
+    }
+}
+
+#[test]
+fn help_lists_every_command() {
+    let help = run(&["--help"], "");
+    for command in COMMANDS {
+        assert!(help.succeeds().contains(&format!("\n  {command} ")), "{command}");
+    }
+}
+
+#[test]
+fn no_command_shows_the_help() {
+    let bare = run(&[], "");
+    assert_eq!(bare.output.status.code(), Some(2));
+    assert!(bare.stderr().contains("Usage: wordloom <COMMAND>"));
+    assert_eq!(bare.stdout(), "");
+}
+
+#[test]
+fn the_version_is_the_crate_s() {
+    assert_eq!(
+        run(&["--version"], "").succeeds(),
+        concat!("wordloom ", env!("CARGO_PKG_VERSION"), "\n")
+    );
+}
+
+#[test]
+fn bad_usage_is_one_line_and_exit_code_2() {
+    let cases: [(&[&str], &[&str]); 9] = [
+        (&["transalte", "hi"], &["'transalte'", "'translate'"]),
+        (&["translate", "--beam", "4"], &["'--beam'", "'--beams'"]),
+        (
+            &["translate", "--beams", "many"],
+            &["'many'", "--beams", "a whole number"],
+        ),
+        (
+            &["translate", "--beams", "-1"],
+            &["'-1'", "--beams", "a whole number"],
+        ),
+        (&["translate", "--beams"], &["--beams", "value"]),
+        (
+            &["translate", "--device", " ", "hi"],
+            &["--device", "auto", "cpu"],
+        ),
+        (&["translate", "--input", "a.txt", "hi"], &["--input", "TEXT"]),
+        (
+            &["tokenize", "--spm", "a.spm", "--model", "b"],
+            &["--spm", "--model"],
+        ),
+        (&["forward"], &["--input <FILE>", "--output <FILE>"]),
+    ];
+    for (arguments, parts) in cases {
+        assert_eq!(run(arguments, "").fails(2, parts), "");
+    }
+}
+
+#[test]
+fn an_unknown_device_is_named() {
+    let arguments = ["translate", "--device", "Nonesuch 9000", "hi"];
+    let unknown = run(&arguments, "");
+    assert_eq!(unknown.output.status.code(), Some(1));
+    let last = unknown.stderr().lines().last().unwrap_or_default(); // drivers may have said something before
+    assert!(
+        last.starts_with("error: ") && last.contains("`Nonesuch 9000`") && last.contains("cpu"),
+        "{last}"
+    );
+}

@@ -1,0 +1,73 @@
+//! Ctrl-C.
+#![cfg(unix)]
+
+use std::fs;
+use std::process::{Child, Command};
+use std::time::{Duration, Instant};
+
+use super::{Run, command, model, scratch, text};
+
+fn interrupt(child: &Child) {
+    let kill = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
+    assert!(kill.is_ok_and(|status| status.success()));
+}
+
+#[test]
+fn what_is_finished_has_been_written() {
+    let folder = scratch("interrupt");
+    let (source, target) = (folder.join("source.txt"), folder.join("target.txt"));
+    fs::write(&source, "some words to translate\n".repeat(100_000)).unwrap();
+    let model = model("marian_tied");
+    let arguments = [
+        "translate",
+        "--device",
+        "cpu",
+        "--model",
+        &model,
+        "-b",
+        "1",
+        "-i",
+        text(&source),
+        "-o",
+        text(&target),
+    ];
+    let child = command(&arguments).spawn().unwrap();
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while fs::metadata(&target).map_or(0, |file| file.len()) == 0 {
+        assert!(Instant::now() < deadline, "nothing was written");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    interrupt(&child);
+    let run = Run {
+        what: "interrupted".into(),
+        output: child.wait_with_output().unwrap(),
+    };
+    assert_eq!(run.output.status.code(), Some(130), "{}", run.stderr());
+    assert_eq!(
+        run.stderr().lines().last(),
+        Some("error: interrupted; what was finished before has been written")
+    );
+    let written = fs::read_to_string(&target).unwrap();
+    assert!(written.ends_with('\n'));
+    let lines: Vec<&str> = written.lines().collect();
+    assert!(
+        lines.len() < 100_000 && lines.iter().all(|line| *line == lines[0]),
+        "{} lines",
+        lines.len()
+    );
+}
+
+#[test]
+fn waiting_for_input_ends_at_once() {
+    let model = model("marian_tied");
+    let mut child = command(&["translate", "--device", "cpu", "--model", &model])
+        .spawn()
+        .unwrap();
+    let typed = child.stdin.take();
+    std::thread::sleep(Duration::from_millis(300));
+    interrupt(&child);
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    drop(typed);
+}

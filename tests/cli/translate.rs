@@ -1,0 +1,332 @@
+//! `wordloom translate`
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+
+use serde_json::Value;
+
+use super::common::data;
+use super::{command, model, run, scratch, text};
+
+/// A small model with random weights: it translates to nonsense, at once.
+fn translate(arguments: &[&str], stdin: impl AsRef<[u8]> + Send) -> super::Run {
+    let folder = model("marian_tied");
+    let mut all = vec!["translate", "--device", "cpu", "--model", &folder, "--beams", "1"];
+    all.extend(arguments);
+    run(&all, stdin)
+}
+
+#[test]
+fn the_built_in_model_translates_an_argument() {
+    let arguments = ["translate", "--device", "cpu", "Where is the", "train station?"];
+    assert_eq!(run(&arguments, "").succeeds(), "Wo ist der Bahnhof?\n");
+}
+
+#[test]
+fn a_line_comes_out_per_line_in() {
+    let together = translate(&[], "one two\n\n  \nthree\r\n four. five.");
+    let lines: Vec<&str> = together.stdout().split('\n').collect();
+    assert_eq!(lines.len(), 6, "{lines:?}"); // five lines and what follows the last line feed
+    assert_eq!([lines[1], lines[2], lines[5]], ["", "  ", ""]);
+    assert!(lines[3].ends_with('\r') && lines[4].starts_with(' '), "{lines:?}");
+    for (line, alone) in [(lines[0], "one two"), (lines[4], " four. five.")] {
+        assert_eq!(
+            translate(&[], alone).stdout(),
+            format!("{line}\n"),
+            "independent of its neighbours"
+        );
+    }
+}
+
+#[test]
+fn no_text_gives_no_lines_and_an_empty_argument_an_empty_one() {
+    assert_eq!(translate(&[], "").succeeds(), "");
+    assert_eq!(translate(&[], "\n").succeeds(), "\n");
+    assert_eq!(translate(&[""], "").succeeds(), "\n");
+    assert_eq!(translate(&["  "], "").succeeds(), "  \n");
+}
+
+#[test]
+fn files_are_read_and_written() {
+    let folder = scratch("translate_files");
+    let (source, target) = (folder.join("source.txt"), folder.join("target.txt"));
+    let lines: String = (0..300).map(|number| format!("{number}\n")).collect(); // more than one round
+    fs::write(&source, &lines).unwrap();
+    let arguments = [
+        "--max-length",
+        "4",
+        "--input",
+        text(&source),
+        "--output",
+        text(&target),
+    ];
+    assert_eq!(translate(&arguments, "").succeeds(), "");
+    let written = fs::read_to_string(&target).unwrap();
+    assert_eq!(written.lines().count(), 300);
+    assert_eq!(written, translate(&["--max-length", "4"], &lines).stdout());
+}
+
+#[test]
+fn n_best_gives_rank_score_and_text() {
+    let best = translate(&["--beams", "3", "--n-best", "3"], "");
+    best.fails(2, &["--beams", "multiple times"]);
+    let folder = model("marian_tied");
+    let arguments = [
+        "translate",
+        "--device",
+        "cpu",
+        "--model",
+        &folder,
+        "-b",
+        "3",
+        "-n",
+        "3",
+        "a house",
+    ];
+    let best = run(&arguments, "");
+    let rows: Vec<Vec<&str>> = best
+        .stdout()
+        .lines()
+        .map(|line| line.split('\t').collect())
+        .collect();
+    assert_eq!(rows.iter().map(|row| row[0]).collect::<Vec<_>>(), ["1", "2", "3"]);
+    let scores: Vec<f32> = rows.iter().map(|row| row[1].parse().unwrap()).collect();
+    assert!(scores.is_sorted_by(|a, b| a >= b), "{scores:?}");
+    assert!(rows.iter().all(|row| row.len() == 3), "{rows:?}");
+}
+
+#[test]
+fn json_has_everything() {
+    let arguments = ["translate", "--device", "cpu", "--json", "--n-best", "2"];
+    let lines = run(&arguments, "It is cold today! Thanks.\r\n\n");
+    let lines: Vec<Value> = lines
+        .succeeds()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let [line, blank] = &lines[..] else {
+        panic!("{lines:?}")
+    };
+    assert_eq!(line["source"], "It is cold today! Thanks.");
+    assert_eq!(line["text"], line["hypotheses"][0]["text"]);
+    assert_eq!(line["hypotheses"].as_array().unwrap().len(), 2);
+    let sentence = &line["sentences"][0];
+    assert_eq!(sentence["source"], "It is cold today!");
+    assert_eq!(sentence["source_ids"].as_array().unwrap().last().unwrap(), 0);
+    let best = &sentence["hypotheses"][0];
+    assert_eq!(best["reached_max_length"], false);
+    let (tokens, logprobs) = (
+        best["tokens"].as_array().unwrap(),
+        best["step_logprobs"].as_array().unwrap(),
+    );
+    assert_eq!(
+        tokens.len(),
+        logprobs.len() + 1,
+        "the start token has no log-probability"
+    );
+    let mean = logprobs.iter().map(|value| value.as_f64().unwrap()).sum::<f64>() / logprobs.len() as f64;
+    assert!((best["score"].as_f64().unwrap() - mean).abs() < 1e-4);
+    assert_eq!(
+        (
+            &blank["source"],
+            &blank["text"],
+            blank["sentences"].as_array().unwrap().len()
+        ),
+        (&"".into(), &"".into(), 0)
+    );
+}
+
+#[test]
+fn a_typed_line_is_answered_at_once() {
+    let folder = model("marian_tied");
+    let mut child = command(&[
+        "translate",
+        "--device",
+        "cpu",
+        "--model",
+        &folder,
+        "--max-length",
+        "4",
+    ])
+    .spawn()
+    .unwrap();
+    let (mut typed, mut shown) = (
+        child.stdin.take().unwrap(),
+        BufReader::new(child.stdout.take().unwrap()),
+    );
+    for _ in 0..3 {
+        typed.write_all(b"a line\n").unwrap();
+        let mut answer = String::new();
+        shown.read_line(&mut answer).unwrap();
+        assert!(answer.ends_with('\n'));
+    }
+    drop(typed);
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn a_reader_that_leaves_is_no_failure() {
+    let folder = model("marian_tied");
+    let arguments = [
+        "translate",
+        "--device",
+        "cpu",
+        "--model",
+        &folder,
+        "--max-length",
+        "4",
+        "--beams",
+        "1",
+    ];
+    let mut child = command(&arguments).spawn().unwrap();
+    let mut typed = child.stdin.take().unwrap();
+    let writer =
+        std::thread::spawn(move || typed.write_all("some text\n".repeat(200_000).as_bytes()).is_ok());
+    let mut shown = BufReader::new(child.stdout.take().unwrap());
+    shown.read_line(&mut String::new()).unwrap();
+    drop(shown);
+    let mut stderr = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+    assert!(child.wait().unwrap().success(), "{stderr}");
+    assert!(
+        !stderr.contains("error") && !stderr.contains("panicked"),
+        "{stderr}"
+    );
+    assert!(!writer.join().unwrap(), "it read on although nobody listened");
+}
+
+#[test]
+fn impossible_options_are_named_as_they_were_given() {
+    let folder = model("marian_tied");
+    let cases: [(&[&str], &[&str]); 7] = [
+        (&["--beams", "0"], &["--beams is 0", "1 to 16"]),
+        (&["--beams", "17"], &["--beams is 17", "1 to 16"]),
+        (&["--n-best", "5"], &["--n-best is 5", "1 to --beams, which is 4"]),
+        (&["--n-best", "0"], &["--n-best is 0", "1 to --beams"]),
+        (&["--max-length", "1"], &["--max-length is 1", "at least 2"]),
+        (
+            &["--max-length", "100000"],
+            &["--max-length is 100000", "64", "positions"],
+        ),
+        (
+            &["--length-penalty", "nan"],
+            &["--length-penalty is NaN", "finite"],
+        ),
+    ];
+    for (options, parts) in cases {
+        let arguments = [
+            &["translate", "--device", "cpu", "--model", &folder, "hi"],
+            options,
+        ]
+        .concat();
+        assert_eq!(run(&arguments, "").fails(2, parts), "");
+    }
+}
+
+#[test]
+fn what_is_wrong_with_a_line_is_said_after_the_lines_before_it() {
+    let cases: [(&[u8], &[&str]); 2] = [
+        (
+            b"good\nbad \xff\n",
+            &["standard input, line 2: not UTF-8 at byte 5", "iconv"],
+        ),
+        (
+            b"good\n>>fra<< bad\nmore",
+            &["standard input, line 2: unknown language tag `>>fra<<`"],
+        ),
+    ];
+    for (input, parts) in cases {
+        let output = translate(&[], input);
+        assert_eq!(output.fails(1, parts), translate(&[], "good\n").succeeds());
+    }
+}
+
+#[test]
+fn files_that_cannot_be() {
+    let folder = scratch("translate_bad_files");
+    let file = folder.join("text.txt");
+    fs::write(&file, "text\n").unwrap();
+    let missing = folder.join("missing/text.txt");
+    let cases: [(&[&str], i32, &[&str]); 6] = [
+        (
+            &["--input", text(&missing)],
+            1,
+            &["cannot read", "missing/text.txt"],
+        ),
+        (&["--input", text(&folder)], 1, &["cannot read", "is a folder"]),
+        (
+            &["--output", text(&missing), "hi"],
+            1,
+            &["cannot write", "missing/text.txt"],
+        ),
+        (
+            &["--output", text(&folder), "hi"],
+            1,
+            &["cannot write", "translate_bad_files"],
+        ),
+        (
+            &["--input", text(&file), "--output", text(&file)],
+            2,
+            &["the same file", "text.txt"],
+        ),
+        (&["--input", ""], 2, &["--input"]),
+    ];
+    for (options, code, parts) in cases {
+        assert_eq!(translate(options, "").fails(code, parts), "");
+    }
+    assert_eq!(fs::read_to_string(&file).unwrap(), "text\n");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_an_error() {
+    translate(&["--output", "/dev/full", "hi"], "").fails(1, &["cannot write /dev/full"]);
+}
+
+#[test]
+fn folders_that_are_no_models() {
+    let folder = scratch("translate_no_model");
+    let file = data("README.md");
+    let cases = [
+        (folder.join("missing"), ["missing", "there is no such folder"]),
+        (file, ["README.md", "is a file; give the folder"]),
+        (folder, ["\"config.json\"", "Hugging Face"]),
+        (data("models/marian_f16"), ["marian_f16", "\"source.spm\""]),
+    ];
+    for (folder, parts) in cases {
+        run(
+            &["translate", "--device", "cpu", "--model", text(&folder), "hi"],
+            "",
+        )
+        .fails(1, &parts);
+    }
+}
+
+/// Text that is no text: the work is bounded by the text's length, and so is the memory.
+#[test]
+fn odd_text_is_translated() {
+    let folder = model("marian_tied");
+    let arguments = [
+        "translate",
+        "--device",
+        "cpu",
+        "--model",
+        &folder,
+        "--beams",
+        "1",
+        "--max-length",
+        "3",
+    ];
+    let spaces = " ".repeat(1 << 20);
+    let cases = [
+        spaces.clone(),                                           // 1 MB without a word
+        "x".repeat(20_000),                                       // a word longer than the model's positions
+        "\u{1F9F6}\u{200D}\u{0301}".repeat(500),                  // graphemes that the vocabulary lacks
+        "a\0b\u{FEFF}\u{202E}\u{85}c\u{2028}d".to_owned(),        // control characters, other line breaks
+        format!("One sentence. {spaces}Another one. (\"No?\") "), // a very long gap
+    ];
+    for line in cases {
+        let output = run(&arguments, &line);
+        assert_eq!(output.succeeds().matches('\n').count(), 1);
+    }
+}
