@@ -57,8 +57,7 @@ impl Progress {
             self.counted.set(counted + done as u64);
             let seconds = (self.working.get() + self.since.get().elapsed()).as_secs_f64();
             let rate = self.counted.get() as f64 / seconds.max(0.001);
-            self.bar
-                .set_prefix(format!("{} {}, {rate:.0}/s", self.counted.get(), self.unit));
+            self.bar.set_prefix(format!("{} {}, {rate:.0}/s", self.counted.get(), self.unit));
             self.set(position + bytes * done as u64 / total.max(1) as u64);
         });
         self.working.set(self.working.get() + self.since.get().elapsed());

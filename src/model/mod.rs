@@ -28,4 +28,3 @@ mod names;
 pub use attention::{Cache, Memory, Sequences, Tap};
 pub use error::ModelError;
 pub use folder::{Model, read_tokenizer};
-pub use transformer::Transformer;
