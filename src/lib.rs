@@ -31,6 +31,8 @@
 //!
 //! Modules use those below them. `docs/architecture.md` says why the house is built this way.
 
+#![forbid(unsafe_code)]
+
 pub mod activation;
 pub mod cpu;
 pub mod decode;
