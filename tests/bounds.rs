@@ -76,7 +76,8 @@ fn thirty_two_tokens(device: &Device) {
         ..GenerationConfig::default()
     };
     let input_ids: Vec<u32> = (0..31).map(|i| 10 + i * 37 % 7000).chain([0]).collect();
-    let options = resolve(&config, transformer.generation_config(), transformer.config(), 32).expect("resolves");
+    let options =
+        resolve(&config, transformer.generation_config(), transformer.config(), 32).expect("resolves");
     let requests = [GenerateRequest { input_ids, options }];
     let run = || {
         let start = Instant::now();

@@ -1,8 +1,8 @@
 //! What the search asks of a device at each step, the arithmetic it expects there, and what it refuses.
 
-use wordloom::decode::{
-    BatchSearch, DecodeError, DecodeOptions, EditKind, NO_TOKEN, ScoreEdit, ScoreRules, ScoreSpace,
-    TopScores, process_row, top_scores,
+use wordloom::decode::{BatchSearch, DecodeError, DecodeOptions};
+use wordloom::scores::{
+    EditKind, NO_TOKEN, ScoreEdit, ScoreRules, ScoreSpace, TopScores, process_row, top_scores,
 };
 
 #[test]

@@ -4,9 +4,8 @@
 mod reference_search;
 
 use reference_search::Model;
-use wordloom::decode::{
-    BatchSearch, DecodeOptions, EarlyStopping, Hypothesis, TopScores, process_row, top_scores,
-};
+use wordloom::decode::{BatchSearch, DecodeOptions, EarlyStopping, Hypothesis};
+use wordloom::scores::{TopScores, process_row, top_scores};
 
 const START: u32 = 0;
 const EOS: u32 = 1;

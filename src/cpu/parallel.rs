@@ -65,7 +65,8 @@ pub fn for_each_row<T: Send>(
             }
         }
     }
-    if width > 0 {
-        split(Budget::new((data.len() / width).saturating_mul(work)), 0, data, width, &each);
+    let rows = data.len().checked_div(width).unwrap_or(0);
+    if rows > 0 {
+        split(Budget::new(rows.saturating_mul(work)), 0, data, width, &each);
     }
 }

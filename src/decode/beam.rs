@@ -1,5 +1,5 @@
-use super::scores::BANNED;
-use super::{DecodeOptions, EarlyStopping, Hypothesis, TopScores};
+use super::{DecodeOptions, EarlyStopping, Hypothesis};
+use crate::scores::{BANNED, TopScores};
 
 /// A hypothesis that is still growing.
 pub(super) struct Beam {

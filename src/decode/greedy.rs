@@ -1,6 +1,6 @@
 use super::beam::Beam;
-use super::scores::BANNED;
-use super::{DecodeOptions, Hypothesis, TopScores};
+use super::{DecodeOptions, Hypothesis};
+use crate::scores::{BANNED, TopScores};
 
 /// Greedy search of one sentence: the best token, step after step.  HF `GenerationMixin._sample` with
 /// `do_sample=False`.

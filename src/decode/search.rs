@@ -1,7 +1,8 @@
 use super::beam::{Beam, BeamSearch};
 use super::greedy::GreedySearch;
 use super::processors::Processors;
-use super::{DecodeError, DecodeOptions, MAX_BEAMS, ScoreEdit, ScoreRules, ScoreSpace, TopScores};
+use super::{DecodeError, DecodeOptions, MAX_BEAMS};
+use crate::scores::{ScoreEdit, ScoreRules, ScoreSpace, TopScores};
 
 /// One translation.
 #[derive(Debug, Clone, PartialEq)]
@@ -151,7 +152,8 @@ struct StepBuffers {
 /// A device and this type take turns:
 ///
 /// ```
-/// use wordloom::decode::{BatchSearch, DecodeOptions, TopScores, process_row, top_scores};
+/// use wordloom::decode::{BatchSearch, DecodeOptions};
+/// use wordloom::scores::{TopScores, process_row, top_scores};
 ///
 /// // A "model" of four tokens that counts up: after token t it wants t + 1. Token 0 starts, token 3 ends.
 /// let mut search = BatchSearch::new(vec![DecodeOptions::new(0, 3, 0)])?;

@@ -5,9 +5,9 @@ use super::op::{Columns, Node, Op};
 use super::plan::Plan;
 use super::weights::Weights;
 use crate::cpu;
-use crate::decode::ScoreEdit;
 use crate::kernels::cached_attention::CachedAttentionShape;
 use crate::kernels::log_softmax_top_k::decode_edits;
+use crate::scores::ScoreEdit;
 use crate::shape::Dtype;
 
 /// Elements of four bytes: f32 values as their bits, so that one buffer may hold either type in turn.

@@ -5,13 +5,14 @@ use std::sync::{Mutex, PoisonError};
 
 use super::Transformer;
 use super::generate::{Cancel, GenerateError, GenerateRequest};
-use crate::decode::{BatchSearch, Hypothesis, StepRequest, TopScores};
+use crate::decode::{BatchSearch, Hypothesis, StepRequest};
 use crate::graph::{Graph, Plan, Session, State, StateTable};
 use crate::kernels::log_softmax_top_k::{TopKShape, encode_edits};
 use crate::model::config::ModelConfig;
 use crate::model::decoder::{History, decoder, memory_key_values};
 use crate::model::encoder::encoder;
 use crate::model::{Cache, Memory, Sequences};
+use crate::scores::TopScores;
 
 /// Memory of the sessions kept for later batches, bytes: enough for sentences that come one by one. Large batches make
 /// theirs anew, which is little beside their run.
