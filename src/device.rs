@@ -75,6 +75,14 @@ impl Device {
         Ok(Self::Gpu(Arc::new(Gpu::open(adapter).await?)))
     }
 
+    /// The largest buffer that a value may need, bytes.
+    pub(crate) fn max_buffer_bytes(&self) -> u64 {
+        match self {
+            Self::Cpu => u64::MAX,
+            Self::Gpu(gpu) => gpu.max_storage_bytes(),
+        }
+    }
+
     /// One sentence for the user: what runs the model, and why, given what was asked for.
     pub fn notice(&self, choice: &DeviceChoice) -> String {
         let reason = match (choice, self) {

@@ -75,7 +75,7 @@ const MAX_ROWS: usize = 64;
 /// Source tokens, padding included, encoded together at most.
 const MAX_SOURCE_TOKENS: usize = 4096;
 /// Memory for one batch's caches, bytes.
-const MAX_CACHE_BYTES: usize = 512 << 20;
+const MAX_CACHE_BYTES: u64 = 512 << 20;
 
 impl Transformer {
     /// Generates for every request the hypotheses that its options ask for, best first, in the order of the requests.
@@ -141,16 +141,23 @@ impl Transformer {
         requests: &[GenerateRequest],
         candidates: impl Iterator<Item = &'a usize>,
     ) -> usize {
+        let elements = |count: usize, each: usize| count as u64 * each as u64;
+        let config = &self.config;
+        let widest = config.encoder.ffn_width.max(3 * config.d_model);
         let mut capacity = 0;
         let mut size = 0;
         for &index in candidates {
             let request = &requests[index];
             let rows = (size + 1) * request.options.num_beams;
-            capacity = capacity.max(request.options.max_length);
-            let cache_bytes = 2 * 4 * self.config.decoder.layers * rows * capacity * self.config.d_model;
             let source_tokens = (size + 1) * request.input_ids.len();
-            let fits =
-                rows <= MAX_ROWS && source_tokens <= MAX_SOURCE_TOKENS && cache_bytes <= MAX_CACHE_BYTES;
+            capacity = capacity.max(request.options.max_length);
+            let cache = elements(rows * capacity, config.d_model);
+            let largest =
+                cache.max(elements(rows, config.target_vocabulary)).max(elements(source_tokens, widest));
+            let fits = rows <= MAX_ROWS
+                && source_tokens <= MAX_SOURCE_TOKENS
+                && 4 * 2 * config.decoder.layers as u64 * cache <= MAX_CACHE_BYTES
+                && 4 * largest <= self.device.max_buffer_bytes();
             if size > 0 && !fits {
                 break;
             }
