@@ -27,8 +27,8 @@ fn main(
     if (row >= p.rows) {
         return;
     }
-    let from = row * p.qkv_stride + d;
-    let to = cache_slots[row] * p.cache_stride + d;
-    key_cache[to] = qkv[from + p.d_model];
-    value_cache[to] = qkv[from + 2u * p.d_model];
+    let source = row * p.qkv_stride + d;
+    let place = cache_slots[row] * p.cache_stride + d;
+    key_cache[place] = qkv[source + p.d_model];
+    value_cache[place] = qkv[source + 2u * p.d_model];
 }

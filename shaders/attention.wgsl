@@ -2,6 +2,7 @@
 // Bindings, and where things lie; one of two ways to go through the keys is in a shared file.
 // uses: shared/attend_invocation.wgsl or shared/attend_workgroup.wgsl
 override D_HEAD: u32 = 64u;
+override ALIGNED: bool = false;  // every head starts at a multiple of four elements
 override CAUSAL: bool = false;  // query i sees the keys up to i
 
 struct Params {
@@ -19,9 +20,9 @@ struct Params {
     scale: f32,       // 1 / sqrt(d_head), or 1
 }
 
-@group(0) @binding(0) var<storage, read>       q: array<f32>;         // [batch * queries, ...]
-@group(0) @binding(1) var<storage, read>       k: array<f32>;         // [batch * keys, ...]
-@group(0) @binding(2) var<storage, read>       v: array<f32>;         // [batch * keys, ...]
+@group(0) @binding(0) var<storage, read>       q: array<vec4<f32>>;    // [batch * queries, ...]
+@group(0) @binding(1) var<storage, read>       k: array<vec4<f32>>;    // [batch * keys, ...]
+@group(0) @binding(2) var<storage, read>       v: array<vec4<f32>>;    // [batch * keys, ...]
 @group(0) @binding(3) var<storage, read>       key_mask: array<u32>;  // [batch, keys], nonzero = visible
 @group(0) @binding(4) var<storage, read_write> context: array<f32>;   // [batch * queries, heads * d_head]
 @group(1) @binding(0) var<uniform> p: Params;
@@ -38,13 +39,13 @@ fn query_start(sentence: u32, query: u32) -> u32 {
     return (sentence * p.queries + query) * p.q_stride + p.q_offset;
 }
 
-// How many keys a query and those before it have to look at.
+// A query sees those of the first so many keys that are not masked.
 fn key_count(sentence: u32, query: u32) -> u32 {
     return select(p.keys, min(p.keys, query + 1u), CAUSAL);
 }
 
-fn is_visible(sentence: u32, query: u32, key: u32) -> bool {
-    return key_mask[sentence * p.keys + key] != 0u && (!CAUSAL || key <= query);
+fn is_visible(sentence: u32, key: u32) -> bool {
+    return key_mask[sentence * p.keys + key] != 0u;
 }
 
 fn key_start(sentence: u32, key: u32) -> u32 {

@@ -1,7 +1,8 @@
-// weights = softmax(scale * Q Kᵀ + mask) for each head, one query and head per invocation: the eight lanes of a workgroup
-// are neighbouring queries.  "Attention Is All You Need", 3.2.1, eq. (1).
+// weights = softmax(scale * Q Kᵀ + mask) for each head, one query and head per invocation.
+// "Attention Is All You Need", 3.2.1, eq. (1).
 // uses: shared/masked.wgsl, shared/grid.wgsl
 override D_HEAD: u32 = 64u;
+override ALIGNED: bool = false;  // every head starts at a multiple of four elements
 override CAUSAL: bool = false;  // query i sees the keys up to i
 
 struct Params {
@@ -19,40 +20,46 @@ struct Params {
     scale: f32,       // 1 / sqrt(d_head), or 1
 }
 
-@group(0) @binding(0) var<storage, read>       q: array<f32>;         // [batch * queries, ...]
-@group(0) @binding(1) var<storage, read>       k: array<f32>;         // [batch * keys, ...]
+@group(0) @binding(0) var<storage, read>       q: array<vec4<f32>>;   // [batch * queries, ...]
+@group(0) @binding(1) var<storage, read>       k: array<vec4<f32>>;   // [batch * keys, ...]
 @group(0) @binding(2) var<storage, read>       key_mask: array<u32>;  // [batch, keys], nonzero = visible
 @group(0) @binding(3) var<storage, read_write> weights: array<f32>;   // [batch * heads * queries, keys]
 @group(1) @binding(0) var<uniform> p: Params;
 
-const QUERIES: u32 = 8u;
+const LANES: u32 = 8u;
 
-@compute @workgroup_size(QUERIES)
+@compute @workgroup_size(LANES)
 fn main(
     @builtin(workgroup_id) workgroup: vec3<u32>,
     @builtin(num_workgroups) workgroups: vec3<u32>,
     @builtin(local_invocation_index) lane: u32,
 ) {
-    let query_blocks = (p.queries + QUERIES - 1u) / QUERIES;
-    var group = flat_workgroup(workgroup, workgroups);
-    let query = group % query_blocks * QUERIES + lane;
-    group /= query_blocks;
-    let head = group % p.heads;
-    let sentence = group / p.heads;
-    if (query >= p.queries || sentence >= p.batch) {
+    let row = flat_workgroup(workgroup, workgroups) * LANES + lane;
+    let query = row % p.queries;
+    let head = row / p.queries % p.heads;
+    let sentence = row / p.queries / p.heads;
+    if (sentence >= p.batch) {
         return;
     }
     let q_start = (sentence * p.queries + query) * p.q_stride + p.q_offset + head * D_HEAD;
-    let out = ((sentence * p.heads + head) * p.queries + query) * p.out_stride;
+    let out = row * p.out_stride;
 
     // the scores first, to be turned into weights where they are
     var maximum = MASKED;
     var sum = 0.0;
-    for (var key = 0u; key < p.keys; key++) {
+    for (var key = zero(workgroup); key < p.keys; key++) {
         let k_start = (sentence * p.keys + key) * p.k_stride + p.k_offset + head * D_HEAD;
         var score = 0.0;
-        for (var i = 0u; i < D_HEAD; i++) {
-            score = fma(q[q_start + i], k[k_start + i], score);
+        if (ALIGNED) {
+            for (var i = 0u; i < D_HEAD / 4u; i++) {
+                score += dot(q[q_start / 4u + i], k[k_start / 4u + i]);
+            }
+        } else {
+            for (var i = 0u; i < D_HEAD; i++) {
+                let a = q_start + i;
+                let b = k_start + i;
+                score = fma(q[a / 4u][a % 4u], k[b / 4u][b % 4u], score);
+            }
         }
         let visible = key_mask[sentence * p.keys + key] != 0u && (!CAUSAL || key <= query);
         score = select(MASKED, score * p.scale, visible);
@@ -62,11 +69,11 @@ fn main(
         maximum = new_maximum;
     }
     let factor = select(0.0, 1.0 / sum, sum > 0.0);
-    for (var key = 0u; key < p.keys; key++) {
+    for (var key = zero(workgroup); key < p.keys; key++) {
         let score = weights[out + key];
         weights[out + key] = select(exp(score - maximum) * factor, 0.0, score == MASKED);
     }
-    for (var key = p.keys; key < p.out_stride; key++) {
+    for (var key = zero(workgroup) + p.keys; key < p.out_stride; key++) {
         weights[out + key] = 0.0;
     }
 }

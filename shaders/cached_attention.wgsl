@@ -2,6 +2,7 @@
 // orders. Bindings, and where things lie; one of two ways to go through the keys is in a shared file.
 // uses: shared/attend_invocation.wgsl or shared/attend_workgroup.wgsl
 override D_HEAD: u32 = 64u;
+override ALIGNED: bool = false;  // every head starts at a multiple of four elements
 
 struct Params {
     rows: u32,
@@ -13,9 +14,9 @@ struct Params {
     scale: f32,     // 1 / sqrt(d_head), or 1
 }
 
-@group(0) @binding(0) var<storage, read>       q: array<f32>;           // [rows, ...]
-@group(0) @binding(1) var<storage, read>       k: array<f32>;           // [rows * capacity, heads * d_head]
-@group(0) @binding(2) var<storage, read>       v: array<f32>;           // [rows * capacity, heads * d_head]
+@group(0) @binding(0) var<storage, read>       q: array<vec4<f32>>;      // [rows, ...]
+@group(0) @binding(1) var<storage, read>       k: array<vec4<f32>>;      // [rows * capacity, heads * d_head]
+@group(0) @binding(2) var<storage, read>       v: array<vec4<f32>>;      // [rows * capacity, heads * d_head]
 @group(0) @binding(3) var<storage, read>       slots: array<u32>;       // [rows, capacity]: rows of k and v, in order
 @group(0) @binding(4) var<storage, read>       key_counts: array<u32>;  // [rows]
 @group(0) @binding(5) var<storage, read_write> context: array<f32>;     // [rows, heads * d_head]
@@ -37,7 +38,7 @@ fn key_count(row: u32, query: u32) -> u32 {
     return min(key_counts[row], p.capacity);
 }
 
-fn is_visible(row: u32, query: u32, key: u32) -> bool {
+fn is_visible(row: u32, key: u32) -> bool {
     return true;
 }
 

@@ -5,16 +5,15 @@
 override LOG_PROBABILITIES: bool = false;
 
 struct Params {
-    capacity: u32,           // of the list of edits
+    capacity: u32,       // of the list of edits
     rows: u32,
     vocabulary: u32,
     logits_stride: u32,
-    chunks: u32,
-    statistics_stride: u32,  // of one chunk
+    chunks: u32,         // of a row
 }
 
 @group(0) @binding(0) var<storage, read>       edits: array<vec4<u32>>;  // [count, ...], then row, token, kind, penalty
-@group(0) @binding(1) var<storage, read>       statistics: array<u32>;   // [rows, chunks, maximum | sum | ...]
+@group(0) @binding(1) var<storage, read>       chunks: array<u32>;       // see vocabulary_chunks.wgsl
 @group(0) @binding(2) var<storage, read_write> logits: array<f32>;       // [rows, vocabulary]
 @group(1) @binding(0) var<uniform> p: Params;
 
@@ -40,11 +39,11 @@ fn main(
         logits[at] = MASKED;
         return;
     }
-    var origin = 0.0;
+    var origin = vec2<f32>();
     if (LOG_PROBABILITIES) {
-        origin = log_sum_exp(edit.x);
+        origin = log_sum_exp(edit.x, zero(workgroup));
     }
     let penalty = bitcast<f32>(edit.w);
-    let score = logits[at] - origin;
-    logits[at] = origin + select(score / penalty, score * penalty, score < 0.0);
+    let score = logits[at] - origin.x - origin.y;
+    logits[at] = select(score / penalty, score * penalty, score < 0.0) + origin.y + origin.x;
 }

@@ -14,18 +14,18 @@ fn main(
     var mean = 0.0;
     if (CENTERED) {
         var sum = vec4(0.0);
-        for (var i = 0u; i < quads(); i++) {
+        for (var i = zero(workgroup); i < quads(); i++) {
             sum += centered(row, i, 0.0);
         }
         mean = dot(sum, vec4(1.0)) / f32(p.width);
     }
     var squares = vec4(0.0);
-    for (var i = 0u; i < quads(); i++) {
+    for (var i = zero(workgroup); i < quads(); i++) {
         let z = centered(row, i, mean);
         squares = fma(z, z, squares);
     }
     let factor = inverseSqrt(dot(squares, vec4(1.0)) / f32(p.width) + p.epsilon);
-    for (var i = 0u; i < quads(); i++) {
+    for (var i = zero(workgroup); i < quads(); i++) {
         store(row, i, mean, factor);
     }
 }

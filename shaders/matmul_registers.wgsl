@@ -41,7 +41,7 @@ fn main(
     var a7 = vec4(0.0);
     var b7 = vec4(0.0);
     var w = weights_of(min(panel * PANEL_QUADS, p.part_quads - 1u)) + lane;
-    for (var k = 0u; k < p.input_quads; k++) {
+    for (var k = zero(workgroup); k < p.input_quads; k++) {
         let wa0 = weight[w];
         let wb0 = weight[w + 8u];
         let wa1 = weight[w + 16u];

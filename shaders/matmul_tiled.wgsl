@@ -29,7 +29,7 @@ fn main(
     var sum1 = vec4(0.0);
     var sum2 = vec4(0.0);
     var sum3 = vec4(0.0);
-    for (var k = 0u; k < p.input_quads; k += 4u) {
+    for (var k = zero(workgroup); k < p.input_quads; k += 4u) {
         // zeros beyond the last input
         let inside = min(k + x_quad, p.input_quads - 1u);
         x_tile[lane] = select(vec4(0.0), x[x_row + inside], k + x_quad < p.input_quads);

@@ -15,7 +15,7 @@ fn main(
     let x_row = min(row, p.rows - 1u) * p.input_quads;
     var w = weights_of(min(quad, p.part_quads - 1u));
     var sum = vec4(0.0);
-    for (var k = 0u; k < p.input_quads; k++) {
+    for (var k = zero(workgroup); k < p.input_quads; k++) {
         sum = multiply_add(x[x_row + k], weight[w], weight[w + 16u], weight[w + 32u], weight[w + 48u], sum);
         w += 64u;
     }

@@ -21,7 +21,7 @@ fn main(
     var sum1 = vec4(0.0);
     var sum2 = vec4(0.0);
     var sum3 = vec4(0.0);
-    for (var k = 0u; k < p.input_quads; k++) {
+    for (var k = zero(workgroup); k < p.input_quads; k++) {
         let w0 = weight[w];
         let w1 = weight[w + 16u];
         let w2 = weight[w + 32u];

@@ -1,21 +1,22 @@
-// The best candidates of each row from those of its chunks, best first, equal ones by ascending token; one row per
-// invocation. Values become log-probabilities by subtracting the row's log Σ exp.
-// uses: shared/log_sum_exp.wgsl, shared/masked.wgsl, shared/grid.wgsl
+// The K best tokens of each row, from the lists of its best chunks; one row per invocation. Values become
+// log-probabilities by subtracting the row's log Σ exp.
+// uses: shared/log_sum_exp.wgsl, shared/candidate.wgsl, shared/masked.wgsl, shared/grid.wgsl
 override NORMALIZE: bool = true;
 
 struct Params {
     rows: u32,
-    chunks: u32,
-    candidates: u32,
-    statistics_stride: u32,  // of one chunk
+    chunks: u32,      // of a row
+    candidates: u32,  // K
+    lists: u32,       // where the lists begin in `lists`
 }
 
-@group(0) @binding(0) var<storage, read>       chunk_tops: array<u32>;  // [rows, chunks, maximum | sum | values | tokens]
-@group(0) @binding(1) var<storage, read>       statistics: array<u32>;  // [rows, chunks, maximum | sum | ...]
-@group(0) @binding(2) var<storage, read_write> top: array<u32>;         // [rows, values | tokens]
+@group(0) @binding(0) var<storage, read>       lists: array<u32>;   // see chunk_candidates.wgsl
+@group(0) @binding(1) var<storage, read>       chunks: array<u32>;  // see vocabulary_chunks.wgsl
+@group(0) @binding(2) var<storage, read_write> top: array<u32>;     // [rows, 2, K]: values and tokens
 @group(1) @binding(0) var<uniform> p: Params;
 
 const LANES: u32 = 8u;
+const NO_TOKEN: u32 = 0xffffffffu;
 
 @compute @workgroup_size(LANES)
 fn main(
@@ -27,36 +28,31 @@ fn main(
     if (row >= p.rows) {
         return;
     }
-    var origin = 0.0;
+    var origin = vec2<f32>();
     if (NORMALIZE) {
-        origin = log_sum_exp(row);
+        origin = log_sum_exp(row, zero(workgroup));
     }
-    let chunk_stride = 2u + 2u * p.candidates;
     let out = row * 2u * p.candidates;
-    var last = -MASKED;
-    var last_token = 0u;
-    for (var i = 0u; i < p.candidates; i++) {
-        var best = MASKED;
-        var best_token = NO_TOKEN;
-        for (var chunk = 0u; chunk < p.chunks; chunk++) {
-            let values = (row * p.chunks + chunk) * chunk_stride + 2u;
-            let tokens = values + p.candidates;
-            // the chunk's list is sorted: skip what has been taken, look at one more
-            for (var j = 0u; j < p.candidates; j++) {
-                let value = bitcast<f32>(chunk_tops[values + j]);
-                let token = chunk_tops[tokens + j];
-                if (value < last || (value == last && token > last_token)) {
-                    if (value > best || (value == best && token < best_token)) {
-                        best = value;
-                        best_token = token;
+    var last = FIRST;
+    for (var i = zero(workgroup); i < p.candidates; i++) {
+        var best = NONE;
+        for (var rank = zero(workgroup); rank < p.candidates; rank++) {
+            let list = p.lists + (row * p.candidates + rank) * 2u * p.candidates;
+            // a list is sorted: skip what has been taken, look at one more
+            for (var j = zero(workgroup); j < p.candidates; j++) {
+                let candidate = Candidate(bitcast<f32>(lists[list + j]), lists[list + p.candidates + j]);
+                if (is_before(last, candidate)) {
+                    if (is_before(candidate, best)) {
+                        best = candidate;
                     }
                     break;
                 }
             }
         }
-        top[out + i] = bitcast<u32>(best - origin);
-        top[out + p.candidates + i] = best_token;
+        // where no token is left, a maximum that is MASKED itself must not cancel; a sum that is NaN stays visible
+        let is_none = best.value == MASKED;
+        top[out + i] = bitcast<u32>(select(best.value - origin.x, MASKED, is_none) - origin.y);
+        top[out + p.candidates + i] = select(best.token, NO_TOKEN, is_none);
         last = best;
-        last_token = best_token;
     }
 }

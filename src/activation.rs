@@ -48,10 +48,7 @@ impl Activation {
     /// The activation that a Hugging Face configuration means by `name`, or `None` if it is not one of
     /// [`Activation::HUGGING_FACE_NAMES`].
     pub fn from_hugging_face_name(name: &str) -> Option<Self> {
-        Self::HUGGING_FACE_NAMES
-            .iter()
-            .find(|(known, _)| *known == name)
-            .map(|&(_, activation)| activation)
+        Self::HUGGING_FACE_NAMES.iter().find(|(known, _)| *known == name).map(|&(_, activation)| activation)
     }
 
     /// The Hugging Face name; of several synonyms the commonest.
@@ -101,10 +98,7 @@ mod tests {
     fn names_are_found_again() {
         for (name, activation) in Activation::HUGGING_FACE_NAMES {
             assert_eq!(Activation::from_hugging_face_name(name), Some(activation));
-            assert_eq!(
-                Activation::from_hugging_face_name(activation.name()),
-                Some(activation)
-            );
+            assert_eq!(Activation::from_hugging_face_name(activation.name()), Some(activation));
         }
         assert_eq!(Activation::from_hugging_face_name("mish"), None);
     }
@@ -112,19 +106,7 @@ mod tests {
     #[test]
     fn every_finite_input_gives_a_finite_value() {
         for (_, activation) in Activation::HUGGING_FACE_NAMES {
-            for x in [
-                0.0,
-                -0.0,
-                1e-38,
-                88.8,
-                -88.8,
-                1e4,
-                -1e4,
-                1e30,
-                -1e30,
-                f32::MAX,
-                f32::MIN,
-            ] {
+            for x in [0.0, -0.0, 1e-38, 88.8, -88.8, 1e4, -1e4, 1e30, -1e30, f32::MAX, f32::MIN] {
                 let y = activation.apply(x);
                 assert!(y.is_finite(), "{}({x}) = {y}", activation.name());
             }

@@ -26,7 +26,9 @@ impl FromStr for DeviceChoice {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         match text.trim() {
-            "" => Err("an empty device name; choose `auto`, `gpu`, `cpu` or part of an adapter's name".into()),
+            "" => {
+                Err("an empty device name; choose `auto`, `gpu`, `cpu` or part of an adapter's name".into())
+            }
             "auto" => Ok(Self::Auto),
             "gpu" => Ok(Self::Gpu),
             "cpu" => Ok(Self::Cpu),
@@ -71,6 +73,14 @@ impl Device {
             DeviceChoice::Name(part) => gpu::named(part).await?,
         };
         Ok(Self::Gpu(Arc::new(Gpu::open(adapter).await?)))
+    }
+
+    /// The largest buffer that a value may need, bytes.
+    pub(crate) fn max_buffer_bytes(&self) -> u64 {
+        match self {
+            Self::Cpu => u64::MAX,
+            Self::Gpu(gpu) => gpu.max_storage_bytes(),
+        }
     }
 
     /// One sentence for the user: what runs the model, and why, given what was asked for.

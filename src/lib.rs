@@ -21,35 +21,41 @@
 //! | module | |
 //! |---|---|
 //! | [`translate`] | text in, text out |
-//! | [`generate`], [`forward`] | token ids in, token ids or tensors out |
+//! | [`transformer`] | a model on a device: token ids in, token ids or tensors out |
 //! | [`text`] | SentencePiece, Marian's tokenizer, sentences |
 //! | [`decode`] | greedy and beam search, and what edits their scores |
 //! | [`model`] | a Hugging Face folder; the Transformer's blocks |
 //! | [`graph`] | operators → plan → replay |
 //! | [`kernels`], [`cpu`] | the operators as WGSL launches, and as plain code |
+//! | [`scores`], [`shape`], [`activation`] | what both of them and the search speak of |
 //! | [`gpu`], [`device`] | adapters, buffers, pipelines; where a model runs |
 //!
 //! Modules use those below them. `docs/architecture.md` says why the house is built this way.
+
+#![deny(unsafe_code)] // but for one call of the matrix library
 
 pub mod activation;
 pub mod cpu;
 pub mod decode;
 pub mod device;
-pub mod forward;
-pub mod generate;
-mod generation_options;
 pub mod gpu;
 pub mod graph;
 pub mod kernels;
 pub mod model;
+pub mod scores;
 pub mod shape;
 pub mod text;
+pub mod transformer;
 pub mod translate;
 
 pub use device::{Device, DeviceChoice};
-pub use forward::{ForwardError, ForwardInput, ForwardOutput, Tensor};
-pub use generation_options::resolve;
 pub use gpu::GpuError;
-pub use model::{Model, ModelError, Transformer};
+pub use model::{Model, ModelError};
 pub use text::TextError;
+pub use transformer::{Transformer, resolve};
 pub use translate::{TranslateError, TranslateOptions, Translation, Translator};
+
+/// The examples of the README are tested like those of the documentation.
+#[cfg(all(doctest, feature = "embedded-model"))]
+#[doc = include_str!("../README.md")]
+struct Readme;

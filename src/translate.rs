@@ -4,11 +4,10 @@ use std::borrow::Cow;
 
 use crate::decode::{DecodeError, Hypothesis};
 use crate::device::Device;
-use crate::generate::{Cancel, GenerateError, GenerateRequest};
-use crate::generation_options::resolve;
 use crate::model::generation_config::GenerationConfig;
-use crate::model::{Model, ModelError, Transformer};
+use crate::model::{Model, ModelError};
 use crate::text::{MarianTokenizer, TextError, split_language_tag, split_lines};
+use crate::transformer::{Cancel, GenerateError, GenerateRequest, Transformer, resolve};
 
 /// How to translate. The default is what the model's `generation_config.json` asks for.
 #[derive(Clone, Debug, Default)]
@@ -173,7 +172,11 @@ impl Translator {
     ///
     /// # Errors
     /// [`TranslateError`]
-    pub async fn translate(&self, text: &str, options: &TranslateOptions) -> Result<Translation, TranslateError> {
+    pub async fn translate(
+        &self,
+        text: &str,
+        options: &TranslateOptions,
+    ) -> Result<Translation, TranslateError> {
         let mut translations = self.translate_all(&[text], options, &mut |_, _| {}).await?;
         Ok(translations.remove(0))
     }
@@ -242,8 +245,9 @@ impl Translator {
             pieces.push(Piece::Between(line.indent));
             let last = line.sentences.len().saturating_sub(1);
             for (index, sentence) in line.sentences.into_iter().enumerate() {
-                let parts = sentence
-                    .split_to_fit(self.max_source_length(), |text| self.tokenizer.encode(&tagged(tag, text)).len());
+                let parts = sentence.split_to_fit(self.max_source_length(), |text| {
+                    self.tokenizer.encode(&tagged(tag, text)).len()
+                });
                 let last_part = parts.len() - 1;
                 for (part_index, part) in parts.into_iter().enumerate() {
                     let input_ids = self.tokenizer.encode_source(&tagged(tag, part.text))?;
@@ -268,7 +272,8 @@ impl Translator {
     /// output that a translation a third longer than its source is not cut.
     fn max_source_length(&self) -> usize {
         let positions = self.transformer.config().positions.count();
-        let longest_output = self.transformer.generation_config().max_length.unwrap_or(positions).min(positions);
+        let longest_output =
+            self.transformer.generation_config().max_length.unwrap_or(positions).min(positions);
         (longest_output * 3 / 4).max(2)
     }
 }
@@ -291,7 +296,8 @@ fn put_together(layout: &[Piece<'_>], sentences: &mut impl Iterator<Item = Sente
             let mut chosen = sentences
                 .iter()
                 .filter_map(|sentence| sentence.hypotheses.get(rank).or(sentence.hypotheses.last()));
-            let score = chosen.clone().map(|hypothesis| hypothesis.search.score).sum::<f32>() / count.max(1) as f32;
+            let score =
+                chosen.clone().map(|hypothesis| hypothesis.search.score).sum::<f32>() / count.max(1) as f32;
             let text = layout
                 .iter()
                 .map(|piece| match piece {

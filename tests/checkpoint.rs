@@ -20,9 +20,7 @@ const MODELS: [&str; 6] = [
 ];
 
 fn data(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/data")
-        .join(path)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(path)
 }
 
 /// A folder in memory with one checkpoint file.
@@ -52,10 +50,7 @@ fn read(checkpoint: &Checkpoint, name: &str) -> Vec<f32> {
 
 #[track_caller]
 fn assert_refused<T>(result: Result<T, ModelError>, message: &str) {
-    let error = result
-        .err()
-        .unwrap_or_else(|| panic!("accepted, though: {message}"))
-        .to_string();
+    let error = result.err().unwrap_or_else(|| panic!("accepted, though: {message}")).to_string();
     assert!(error.contains(message), "{error:?} does not say {message:?}");
     assert!(!error.contains('\n'), "{error:?} is more than a line");
 }
@@ -75,18 +70,12 @@ fn every_tensor_of_every_model_is_read_as_the_safetensors_crate_reads_it() {
             let info = checkpoint.require(name, tensor.shape()).unwrap();
             assert_eq!(info.dtype, tensor.dtype());
             let expected: Vec<f32> = match tensor.dtype() {
-                Dtype::F32 => tensor
-                    .data()
-                    .as_chunks()
-                    .0
-                    .iter()
-                    .map(|&bytes| f32::from_le_bytes(bytes))
-                    .collect(),
+                Dtype::F32 => {
+                    tensor.data().as_chunks().0.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect()
+                }
                 Dtype::F16 => {
                     let halves = tensor.data().as_chunks().0.iter();
-                    halves
-                        .map(|&bytes| half::f16::from_le_bytes(bytes).to_f32())
-                        .collect()
+                    halves.map(|&bytes| half::f16::from_le_bytes(bytes).to_f32()).collect()
                 }
                 other => panic!("{model}: {name} is {other}"),
             };
@@ -99,23 +88,15 @@ fn every_tensor_of_every_model_is_read_as_the_safetensors_crate_reads_it() {
 fn an_older_file_has_the_same_tensors_and_copies_of_them() {
     let checkpoint =
         open(fs::read(data("models/marian_tied/model_legacy_keys.safetensors")).unwrap()).unwrap();
-    assert_eq!(
-        read(&checkpoint, "lm_head.weight"),
-        read(&checkpoint, "model.shared.weight")
-    );
-    checkpoint
-        .require("model.encoder.embed_positions.weight", &[64, 64])
-        .unwrap();
+    assert_eq!(read(&checkpoint, "lm_head.weight"), read(&checkpoint, "model.shared.weight"));
+    checkpoint.require("model.encoder.embed_positions.weight", &[64, 64]).unwrap();
 }
 
 #[test]
 fn half_precision_is_widened_exactly() {
     let checkpoint = open(fs::read(data("kernels/halfprec.safetensors")).unwrap()).unwrap();
     for dtype in ["f16", "bf16"] {
-        let (values, expected) = (
-            read(&checkpoint, dtype),
-            read(&checkpoint, &format!("{dtype}_as_f32")),
-        );
+        let (values, expected) = (read(&checkpoint, dtype), read(&checkpoint, &format!("{dtype}_as_f32")));
         assert_eq!(values.len(), expected.len());
         for (value, expected) in values.into_iter().zip(expected) {
             let same = value.to_bits() == expected.to_bits() || value.is_nan() && expected.is_nan();
@@ -131,19 +112,10 @@ fn rows_are_slices_of_the_whole_in_every_type() {
     let values: Vec<f32> = (0..rows * width).map(|i| (i % 2039) as f32 - 1000.0).collect();
     let encode = |dtype: &str| -> Vec<u8> {
         match dtype {
-            "F16" => values
-                .iter()
-                .flat_map(|&value| half::f16::from_f32(value).to_le_bytes())
-                .collect(),
-            "BF16" => values
-                .iter()
-                .flat_map(|&value| half::bf16::from_f32(value).to_le_bytes())
-                .collect(),
+            "F16" => values.iter().flat_map(|&value| half::f16::from_f32(value).to_le_bytes()).collect(),
+            "BF16" => values.iter().flat_map(|&value| half::bf16::from_f32(value).to_le_bytes()).collect(),
             "F32" => values.iter().flat_map(|value| value.to_le_bytes()).collect(),
-            _ => values
-                .iter()
-                .flat_map(|&value| f64::from(value).to_le_bytes())
-                .collect(),
+            _ => values.iter().flat_map(|&value| f64::from(value).to_le_bytes()).collect(),
         }
     };
     for dtype in ["F16", "BF16", "F32", "F64"] {
@@ -157,11 +129,7 @@ fn rows_are_slices_of_the_whole_in_every_type() {
         for range in [0..1, 0..301, 7..130, 300..301, 5..5, 301..301] {
             let mut part = vec![f32::NAN; range.len() * width];
             checkpoint.read_rows("x", range.clone(), &mut part).unwrap();
-            assert_eq!(
-                part,
-                whole[range.start * width..range.end * width],
-                "{dtype}: {range:?}"
-            );
+            assert_eq!(part, whole[range.start * width..range.end * width], "{dtype}: {range:?}");
         }
     }
 }
@@ -189,15 +157,9 @@ fn a_file_that_breaks_the_format_is_refused_by_name() {
         (file("{", &[]), "header cannot be read: EOF"),
         (file("[]", &[]), "header cannot be read"),
         (file("null", &[]), "header cannot be read"),
-        (
-            [&4u64.to_le_bytes()[..], b"{\"\xff\""].concat(),
-            "header cannot be read",
-        ),
+        ([&4u64.to_le_bytes()[..], b"{\"\xff\""].concat(), "header cannot be read"),
         (header(json!({ "x": 3 })), "header cannot be read"),
-        (
-            header(json!({ "x": { "dtype": "F32", "shape": [4] } })),
-            "data_offsets",
-        ),
+        (header(json!({ "x": { "dtype": "F32", "shape": [4] } })), "data_offsets"),
         (header(json!({ "x": entry("F33", &[4], 0, 16) })), "F33"),
         (
             header(json!({ "x": { "dtype": "F32", "shape": [-4], "data_offsets": [0, 16] } })),
@@ -207,48 +169,24 @@ fn a_file_that_breaks_the_format_is_refused_by_name() {
             header(json!({ "x": { "dtype": "F32", "shape": [4.5], "data_offsets": [0, 16] } })),
             "cannot be read",
         ),
-        (
-            header(json!({ "__metadata__": { "format": 3 } })),
-            "cannot be read",
-        ),
-        (
-            header(json!({ "x": entry("F32", &[5], 0, 20) })),
-            "\"x\" ends at byte 20 of 16",
-        ),
+        (header(json!({ "__metadata__": { "format": 3 } })), "cannot be read"),
+        (header(json!({ "x": entry("F32", &[5], 0, 20) })), "\"x\" ends at byte 20 of 16"),
         (
             header(json!({ "x": entry("F32", &[5], 0, 16) })),
             "\"x\" is at bytes 0 to 16, which is not the size of F32 [5]",
         ),
-        (
-            header(json!({ "x": entry("F32", &[1 << 62, 4], 0, 16) })),
-            "not the size of F32",
-        ),
-        (
-            header(json!({ "x": entry("F32", &[u64::MAX], 0, 16) })),
-            "not the size of F32",
-        ),
-        (
-            header(json!({ "x": entry("F4", &[31], 0, 16) })),
-            "not the size of F4",
-        ),
+        (header(json!({ "x": entry("F32", &[1 << 62, 4], 0, 16) })), "not the size of F32"),
+        (header(json!({ "x": entry("F32", &[u64::MAX], 0, 16) })), "not the size of F32"),
+        (header(json!({ "x": entry("F4", &[31], 0, 16) })), "not the size of F4"),
         (header(json!({ "x": entry("F32", &[4], 16, 0) })), "gap"),
         (
             header(json!({ "x": entry("F32", &[4], 0, 16), "y": entry("F32", &[2], 16, 8) })),
             "not the size of F32",
         ),
         (header(json!({ "x": entry("F32", &[2], 8, 16) })), "gap"),
-        (
-            header(json!({ "x": entry("F32", &[3], 0, 12), "y": entry("F32", &[2], 8, 16) })),
-            "overlap",
-        ),
-        (
-            header(json!({ "x": entry("F32", &[2], 0, 8), "y": entry("F32", &[1], 12, 16) })),
-            "gap",
-        ),
-        (
-            header(json!({ "x": entry("F32", &[3], 0, 12) })),
-            "4 bytes follow its last tensor",
-        ),
+        (header(json!({ "x": entry("F32", &[3], 0, 12), "y": entry("F32", &[2], 8, 16) })), "overlap"),
+        (header(json!({ "x": entry("F32", &[2], 0, 8), "y": entry("F32", &[1], 12, 16) })), "gap"),
+        (header(json!({ "x": entry("F32", &[3], 0, 12) })), "4 bytes follow its last tensor"),
         (header(json!({})), "16 bytes follow"),
         // Names from the file cannot break the message's line.
         (header(json!({ "x\ny": entry("F32", &[3], 0, 16) })), "\"x\\ny\""),
@@ -261,10 +199,7 @@ fn a_file_that_breaks_the_format_is_refused_by_name() {
 fn a_truncated_file_is_refused_wherever_it_ends() {
     let bytes = fs::read(data("models/marian_f16/model.safetensors")).unwrap();
     let header = 8 + u64::from_le_bytes(*bytes.first_chunk().unwrap()) as usize;
-    for length in (0..64)
-        .chain((64..bytes.len()).step_by(997))
-        .chain(header - 9..header + 9)
-    {
+    for length in (0..64).chain((64..bytes.len()).step_by(997)).chain(header - 9..header + 9) {
         assert_refused(open(bytes[..length].to_vec()), "not a valid checkpoint");
     }
     assert!(open(bytes).is_ok());
@@ -278,16 +213,11 @@ fn damaged_headers_never_panic_and_never_leave_the_file() {
     for _ in 0..1000 {
         let mut damaged = bytes.clone();
         for _ in 0..2 {
-            random = random
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             damaged[(random >> 33) as usize % header] = (random >> 24) as u8;
         }
         if let Ok(checkpoint) = open(damaged) {
-            for name in checkpoint
-                .names()
-                .filter(|name| checkpoint.info(name).unwrap().dtype == Dtype::F32)
-            {
+            for name in checkpoint.names().filter(|name| checkpoint.info(name).unwrap().dtype == Dtype::F32) {
                 read(&checkpoint, name);
             }
         }
@@ -312,40 +242,22 @@ fn shards(weight_map: Value) -> ModelFiles {
 
 #[test]
 fn shards_are_read_through_their_index() {
-    let (first, second) = (
-        "model-00001-of-00002.safetensors",
-        "model-00002-of-00002.safetensors",
-    );
+    let (first, second) = ("model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors");
     let checkpoint = Checkpoint::open(&shards(json!({ "a": first, "b": first, "c": second }))).unwrap();
     assert_eq!(checkpoint.names().collect::<Vec<_>>(), ["a", "b", "c"]);
-    assert_eq!(
-        ["a", "b", "c"].map(|name| read(&checkpoint, name)[0]),
-        [1.0, 2.0, 3.0]
-    );
+    assert_eq!(["a", "b", "c"].map(|name| read(&checkpoint, name)[0]), [1.0, 2.0, 3.0]);
     assert!(checkpoint.label().ends_with("model.safetensors.index.json"));
 
     for (weight_map, message) in [
-        (
-            json!({ "a": first, "c": second }),
-            "\"b\" of \"model-00001-of-00002.safetensors\" is not listed",
-        ),
+        (json!({ "a": first, "c": second }), "\"b\" of \"model-00001-of-00002.safetensors\" is not listed"),
         (json!({ "a": first, "b": second, "c": second }), "\"b\" is in"),
-        (
-            json!({ "a": first, "b": first, "c": second, "d": second }),
-            "\"d\" is not in",
-        ),
+        (json!({ "a": first, "b": first, "c": second, "d": second }), "\"d\" is not in"),
         (
             json!({ "a": first, "b": first, "c": "model-3.safetensors" }),
             "there is no \"model-3.safetensors\"",
         ),
-        (
-            json!({ "a": first, "b": first, "c": "../other.safetensors" }),
-            "leads out of the folder",
-        ),
-        (
-            json!({ "a": first, "b": first, "c": "/etc/passwd" }),
-            "leads out of the folder",
-        ),
+        (json!({ "a": first, "b": first, "c": "../other.safetensors" }), "leads out of the folder"),
+        (json!({ "a": first, "b": first, "c": "/etc/passwd" }), "leads out of the folder"),
         (json!({ "a": first, "b": first, "c": 3 }), "\"weight_map\" is"),
         (json!([]), "\"weight_map\" is []"),
         (Value::Null, "\"weight_map\" is missing"),
@@ -359,25 +271,13 @@ fn a_tensor_that_does_not_fit_is_named() {
     let files = ModelFiles::directory(data("models/marian_tied")).unwrap();
     let checkpoint = Checkpoint::open(&files).unwrap();
     let missing = checkpoint.require("model.encoder.layers.2.fc1.weight", &[128, 64]);
-    assert_refused(
-        missing,
-        "there is no tensor \"model.encoder.layers.2.fc1.weight\"; the nearest is",
-    );
+    assert_refused(missing, "there is no tensor \"model.encoder.layers.2.fc1.weight\"; the nearest is");
     let missing = checkpoint.require("encoder.layers.1.fc1.weight", &[128, 64]);
     assert_refused(missing, "the nearest is \"model.encoder.layers.1.fc1.weight\"");
-    let unlike = checkpoint
-        .require("completely.different", &[1])
-        .unwrap_err()
-        .to_string();
-    assert!(
-        unlike.ends_with("there is no tensor \"completely.different\""),
-        "{unlike}"
-    );
+    let unlike = checkpoint.require("completely.different", &[1]).unwrap_err().to_string();
+    assert!(unlike.ends_with("there is no tensor \"completely.different\""), "{unlike}");
     let transposed = checkpoint.require("model.encoder.layers.1.fc1.weight", &[64, 128]);
-    assert_refused(
-        transposed,
-        "is [128, 64], but the configuration calls for [64, 128]",
-    );
+    assert_refused(transposed, "is [128, 64], but the configuration calls for [64, 128]");
 
     let checkpoint = open(file(json!({ "x": entry("I8", &[4], 0, 4) }), &[0; 4])).unwrap();
     for refused in [
@@ -385,30 +285,18 @@ fn a_tensor_that_does_not_fit_is_named() {
         checkpoint.read("x", &mut [0.0; 4]),
         checkpoint.read_rows("x", 1..2, &mut [0.0]),
     ] {
-        assert_refused(
-            refused,
-            "\"x\" is stored as I8; weights can be F32, F16, BF16 or F64",
-        );
+        assert_refused(refused, "\"x\" is stored as I8; weights can be F32, F16, BF16 or F64");
     }
 }
 
 #[test]
 fn folders_without_readable_weights_say_what_to_do() {
     let memory = |name: &'static str| ModelFiles::memory("test", [(name, b"")]);
-    assert_refused(
-        Checkpoint::open(&memory("config.json")),
-        "test: there is no \"model.safetensors\"",
-    );
+    assert_refused(Checkpoint::open(&memory("config.json")), "test: there is no \"model.safetensors\"");
     assert_refused(Checkpoint::open(&memory("pytorch_model.bin")), "save_pretrained");
-    assert_refused(
-        Checkpoint::open(&memory("pytorch_model.bin.index.json")),
-        "save_pretrained",
-    );
+    assert_refused(Checkpoint::open(&memory("pytorch_model.bin.index.json")), "save_pretrained");
 
-    assert_refused(
-        ModelFiles::directory(data("models/no_such_model")),
-        "there is no such folder",
-    );
+    assert_refused(ModelFiles::directory(data("models/no_such_model")), "there is no such folder");
     assert_refused(
         ModelFiles::directory(data("models/marian_tied/config.json")),
         "is a file; give the folder",
@@ -443,10 +331,7 @@ fn names_stay_inside_the_folder() {
 #[test]
 fn a_large_file_is_not_read_where_a_small_one_is_expected() {
     let files = ModelFiles::directory(data("models/marian_tied")).unwrap();
-    assert_refused(
-        files.read("model.safetensors", 1000),
-        "is 846676 bytes long; at most 1000",
-    );
+    assert_refused(files.read("model.safetensors", 1000), "is 846676 bytes long; at most 1000");
     assert_eq!(files.read("model.safetensors", 846_676).unwrap().len(), 846_676);
 }
 
@@ -458,12 +343,7 @@ fn a_file_that_shrinks_while_it_is_read_is_an_error() {
     fs::write(&path, file(json!({ "x": entry("F32", &[4], 0, 16) }), &[0; 16])).unwrap();
     let checkpoint = Checkpoint::open(&ModelFiles::directory(&folder).unwrap()).unwrap();
     let length = fs::metadata(&path).unwrap().len();
-    fs::OpenOptions::new()
-        .write(true)
-        .open(&path)
-        .unwrap()
-        .set_len(length - 1)
-        .unwrap();
+    fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(length - 1).unwrap();
     assert_refused(checkpoint.read("x", &mut [0.0; 4]), "is it still being written?");
 }
 

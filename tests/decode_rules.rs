@@ -1,8 +1,8 @@
 //! What the search asks of a device at each step, the arithmetic it expects there, and what it refuses.
 
-use wordloom::decode::{
-    BatchSearch, DecodeError, DecodeOptions, EditKind, NO_TOKEN, ScoreEdit, ScoreRules, ScoreSpace,
-    TopScores, process_row, top_scores,
+use wordloom::decode::{BatchSearch, DecodeError, DecodeOptions};
+use wordloom::scores::{
+    EditKind, NO_TOKEN, ScoreEdit, ScoreRules, ScoreSpace, TopScores, process_row, top_scores,
 };
 
 #[test]
@@ -24,17 +24,9 @@ fn edits_follow_the_history() {
     for (next, banned, penalized) in steps {
         let edit = |kind| move |&token: &u32| ScoreEdit { row: 0, token, kind };
         let bans = banned.iter().map(edit(EditKind::Ban));
-        let expected: Vec<_> = bans
-            .chain(penalized.iter().map(edit(EditKind::Penalize(1.5))))
-            .collect();
+        let expected: Vec<_> = bans.chain(penalized.iter().map(edit(EditKind::Penalize(1.5)))).collect();
         assert_eq!(search.step().edits, expected);
-        search
-            .advance(TopScores {
-                candidates: 1,
-                values: &[-1.0],
-                tokens: &[next],
-            })
-            .unwrap();
+        search.advance(TopScores { candidates: 1, values: &[-1.0], tokens: &[next] }).unwrap();
     }
     assert_eq!(search.sentences()[0].best_tokens(), [0, 2, 4, 2, 7]);
 }
@@ -43,28 +35,14 @@ fn edits_follow_the_history() {
 fn rows_of_scores_by_hand() {
     let edit = |token, kind| ScoreEdit { row: 0, token, kind };
     let mut row = [1.0, -2.0, 4.0, 0.5];
-    let edits = [
-        edit(3, EditKind::Ban),
-        edit(1, EditKind::Penalize(2.0)),
-        edit(2, EditKind::Penalize(2.0)),
-    ];
-    process_row(
-        &mut row,
-        ScoreRules {
-            space: ScoreSpace::Logits,
-            renormalize: false,
-        },
-        &edits,
-    );
+    let edits = [edit(3, EditKind::Ban), edit(1, EditKind::Penalize(2.0)), edit(2, EditKind::Penalize(2.0))];
+    process_row(&mut row, ScoreRules { space: ScoreSpace::Logits, renormalize: false }, &edits);
     assert_eq!(row, [1.0, -4.0, 2.0, f32::NEG_INFINITY]);
 
     let mut row = [0.25f32, 0.25, 0.5].map(f32::ln);
     process_row(
         &mut row,
-        ScoreRules {
-            space: ScoreSpace::LogProbabilities,
-            renormalize: true,
-        },
+        ScoreRules { space: ScoreSpace::LogProbabilities, renormalize: true },
         &edits[1..2],
     );
     let total = 0.25 + 0.0625 + 0.5; // probabilities: the penalty squared one
@@ -73,11 +51,7 @@ fn rows_of_scores_by_hand() {
     }
 
     let (mut values, mut tokens) = ([0.0; 4], [0; 4]);
-    top_scores(
-        &[-3.0, -1.0, f32::NEG_INFINITY, -1.0, -0.5, -1.0],
-        &mut values,
-        &mut tokens,
-    );
+    top_scores(&[-3.0, -1.0, f32::NEG_INFINITY, -1.0, -0.5, -1.0], &mut values, &mut tokens);
     assert_eq!((values, tokens), ([-0.5, -1.0, -1.0, -1.0], [4, 1, 3, 5]));
     top_scores(&[f32::NEG_INFINITY, -7.0], &mut values, &mut tokens);
     assert_eq!((values[0], tokens), (-7.0, [1, NO_TOKEN, NO_TOKEN, NO_TOKEN]));
@@ -87,43 +61,22 @@ fn rows_of_scores_by_hand() {
 
 #[test]
 fn options_out_of_range_are_named() {
-    let good = DecodeOptions {
-        num_beams: 4,
-        ..DecodeOptions::new(0, 1, 2)
-    };
+    let good = DecodeOptions { num_beams: 4, ..DecodeOptions::new(0, 1, 2) };
     assert_eq!(good.validate(10, 20), Ok(()));
     type Spoil = fn(&mut DecodeOptions);
     let numbers: [(Spoil, &str); 10] = [
         (|o| o.num_beams = 0, "num_beams is 0; it must be 1 to 16"),
         (|o| o.num_beams = 17, "num_beams is 17; it must be 1 to 16"),
-        (
-            |o| o.num_return_sequences = 5,
-            "num_return_sequences is 5; it must be 1 to num_beams, which is 4",
-        ),
-        (
-            |o| o.num_return_sequences = 0,
-            "num_return_sequences is 0; it must be 1 to num_beams, which is 4",
-        ),
-        (
-            |o| o.length_penalty = f32::NAN,
-            "length_penalty is NaN; it must be a finite number",
-        ),
+        (|o| o.num_return_sequences = 5, "num_return_sequences is 5; it must be 1 to num_beams, which is 4"),
+        (|o| o.num_return_sequences = 0, "num_return_sequences is 0; it must be 1 to num_beams, which is 4"),
+        (|o| o.length_penalty = f32::NAN, "length_penalty is NaN; it must be a finite number"),
         (
             |o| o.repetition_penalty = 0.0,
             "repetition_penalty is 0; it must be a finite number above 0 (1: no penalty)",
         ),
-        (
-            |o| o.max_length = 1,
-            "max_length is 1; it must be at least 2: the start token and one more",
-        ),
-        (
-            |o| o.max_length = 21,
-            "max_length is 21; it must be at most 20, the model's positions",
-        ),
-        (
-            |o| o.bad_words = vec![vec![]],
-            "bad_words_ids is [[]]; it must be lists of at least one token",
-        ),
+        (|o| o.max_length = 1, "max_length is 1; it must be at least 2: the start token and one more"),
+        (|o| o.max_length = 21, "max_length is 21; it must be at most 20, the model's positions"),
+        (|o| o.bad_words = vec![vec![]], "bad_words_ids is [[]]; it must be lists of at least one token"),
         (
             |o| o.repetition_penalty = f32::INFINITY,
             "repetition_penalty is inf; it must be a finite number above 0 (1: no penalty)",
@@ -145,64 +98,27 @@ fn options_out_of_range_are_named() {
     for (spoil, option) in ids {
         let mut options = good.clone();
         spoil(&mut options);
-        assert_eq!(
-            options.validate(10, 20),
-            Err(DecodeError::Token {
-                option,
-                token: 10,
-                vocabulary: 10
-            })
-        );
+        assert_eq!(options.validate(10, 20), Err(DecodeError::Token { option, token: 10, vocabulary: 10 }));
     }
 }
 
 #[test]
 fn batches_and_answers_that_do_not_fit_are_refused() {
-    let options = |num_beams| DecodeOptions {
-        num_beams,
-        ..DecodeOptions::new(0, 1, 2)
-    };
+    let options = |num_beams| DecodeOptions { num_beams, ..DecodeOptions::new(0, 1, 2) };
     let refusal = |batch| BatchSearch::new(batch).err().unwrap().to_string();
     assert!(refusal(vec![options(2), options(3)]).starts_with("sentence 1 asks for num_beams = 3"));
-    let renormalized = DecodeOptions {
-        renormalize_logits: true,
-        ..options(2)
-    };
+    let renormalized = DecodeOptions { renormalize_logits: true, ..options(2) };
     assert!(refusal(vec![options(2), renormalized]).contains("renormalize_logits = true"));
     assert!(matches!(
         BatchSearch::new(vec![options(0)]),
-        Err(DecodeError::Option {
-            option: "num_beams",
-            ..
-        })
+        Err(DecodeError::Option { option: "num_beams", .. })
     ));
     assert!(BatchSearch::new(Vec::new()).unwrap().is_finished());
 
     let mut search = BatchSearch::new(vec![options(1), options(1)]).unwrap();
-    let short = TopScores {
-        candidates: 1,
-        values: &[0.0],
-        tokens: &[1],
-    };
-    assert!(matches!(
-        search.advance(short),
-        Err(DecodeError::Shape {
-            rows: 2,
-            candidates: 1,
-            ..
-        })
-    ));
-    let broken = TopScores {
-        candidates: 1,
-        values: &[-1.0, f32::NAN],
-        tokens: &[3, 3],
-    };
-    assert_eq!(
-        search.advance(broken),
-        Err(DecodeError::NotANumber {
-            sentence: 1,
-            position: 1
-        })
-    );
+    let short = TopScores { candidates: 1, values: &[0.0], tokens: &[1] };
+    assert!(matches!(search.advance(short), Err(DecodeError::Shape { rows: 2, candidates: 1, .. })));
+    let broken = TopScores { candidates: 1, values: &[-1.0, f32::NAN], tokens: &[3, 3] };
+    assert_eq!(search.advance(broken), Err(DecodeError::NotANumber { sentence: 1, position: 1 }));
     assert_eq!(search.step().tokens, [0, 0]);
 }

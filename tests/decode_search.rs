@@ -4,9 +4,8 @@
 mod reference_search;
 
 use reference_search::Model;
-use wordloom::decode::{
-    BatchSearch, DecodeOptions, EarlyStopping, Hypothesis, TopScores, process_row, top_scores,
-};
+use wordloom::decode::{BatchSearch, DecodeOptions, EarlyStopping, Hypothesis};
+use wordloom::scores::{TopScores, process_row, top_scores};
 
 const START: u32 = 0;
 const EOS: u32 = 1;
@@ -21,10 +20,8 @@ fn decode(options: Vec<DecodeOptions>, models: &[Model]) -> Vec<Vec<Hypothesis>>
         let step = search.step();
         assert!(step.edits.len() <= search.max_edits());
         let width = search.candidates();
-        let (mut values, mut tokens) = (
-            vec![0.0; step.tokens.len() * width],
-            vec![0; step.tokens.len() * width],
-        );
+        let (mut values, mut tokens) =
+            (vec![0.0; step.tokens.len() * width], vec![0; step.tokens.len() * width]);
         histories = (0..step.tokens.len())
             .map(|row| {
                 let parent = step.parents[row] as usize;
@@ -32,10 +29,8 @@ fn decode(options: Vec<DecodeOptions>, models: &[Model]) -> Vec<Vec<Hypothesis>>
                 let mut history = histories[parent].clone();
                 history.push(step.tokens[row]);
                 assert_eq!(history.len(), step.position + 1);
-                let (values, tokens) = (
-                    &mut values[row * width..][..width],
-                    &mut tokens[row * width..][..width],
-                );
+                let (values, tokens) =
+                    (&mut values[row * width..][..width], &mut tokens[row * width..][..width]);
                 if search.sentences()[row / beams].is_finished() {
                     values.fill(f32::NAN); // rows of finished sentences may hold anything
                 } else {
@@ -46,13 +41,7 @@ fn decode(options: Vec<DecodeOptions>, models: &[Model]) -> Vec<Vec<Hypothesis>>
                 history
             })
             .collect();
-        search
-            .advance(TopScores {
-                candidates: width,
-                values: &values,
-                tokens: &tokens,
-            })
-            .unwrap();
+        search.advance(TopScores { candidates: width, values: &values, tokens: &tokens }).unwrap();
     }
     search.finish()
 }
@@ -83,9 +72,7 @@ impl Random {
 /// Logits that are a hash of the history, with a liking for the end token that grows with the length.
 fn toy_model(seed: u64, vocabulary: usize) -> impl Fn(&[u32]) -> Vec<f32> {
     move |history| {
-        let context = history
-            .iter()
-            .fold(seed, |hash, &token| mix(hash ^ u64::from(token)));
+        let context = history.iter().fold(seed, |hash, &token| mix(hash ^ u64::from(token)));
         let uniform = |token: usize| (mix(context ^ mix(token as u64)) >> 40) as f32 / (1u64 << 24) as f32;
         let mut logits: Vec<f32> = (0..vocabulary).map(|token| 6.0 * uniform(token) - 2.0).collect();
         logits[EOS as usize] += 0.2 * history.len() as f32 - 0.5;
@@ -108,19 +95,13 @@ fn random_options(
         num_beams,
         num_return_sequences: 1 + random.below(num_beams),
         length_penalty: random.pick(&[-1.0, 0.0, 0.6, 1.0, 2.0]),
-        early_stopping: random.pick(&[
-            EarlyStopping::Always,
-            EarlyStopping::Heuristic,
-            EarlyStopping::Never,
-        ]),
+        early_stopping: random.pick(&[EarlyStopping::Always, EarlyStopping::Heuristic, EarlyStopping::Never]),
         max_length,
         min_length: random.pick(&[0, 0, 4, max_length]),
         bad_words,
         forced_bos: (random.below(5) == 0).then(|| token(random)),
         forced_eos: (random.below(3) == 0).then_some(EOS),
-        eos: random
-            .pick(&[&[EOS][..], &[EOS], &[EOS], &[EOS, 3], &[]])
-            .to_vec(),
+        eos: random.pick(&[&[EOS][..], &[EOS], &[EOS], &[EOS, 3], &[]]).to_vec(),
         no_repeat_ngram_size: random.pick(&[0, 0, 0, 1, 2, 3]),
         repetition_penalty: random.pick(&[1.0, 1.0, 1.0, 1.3, 0.8]),
         renormalize_logits: renormalize,
@@ -142,21 +123,16 @@ fn random_searches_equal_the_slow_implementation_alone_and_in_batches() {
         let mut random = Random(case as u64);
         let vocabulary = 5 + random.below(36);
         let (num_beams, renormalize) = (random.pick(&[1, 1, 2, 3, 4, 5, 8, 16]), random.below(2) == 1);
-        let options: Vec<_> = (0..SENTENCES)
-            .map(|_| random_options(&mut random, num_beams, renormalize, vocabulary))
-            .collect();
-        let models: Vec<_> = (0..SENTENCES)
-            .map(|i| toy_model((case * SENTENCES + i) as u64, vocabulary))
-            .collect();
+        let options: Vec<_> =
+            (0..SENTENCES).map(|_| random_options(&mut random, num_beams, renormalize, vocabulary)).collect();
+        let models: Vec<_> =
+            (0..SENTENCES).map(|i| toy_model((case * SENTENCES + i) as u64, vocabulary)).collect();
         let models: Vec<Model> = models.iter().map(|model| model as Model).collect();
 
         let together = decode(options.clone(), &models);
         for ((options, &model), batched) in options.into_iter().zip(&models).zip(together) {
             let alone = decode(vec![options.clone()], &[model]).remove(0);
-            assert_eq!(
-                alone, batched,
-                "case {case}: a neighbour changed the result of {options:?}"
-            );
+            assert_eq!(alone, batched, "case {case}: a neighbour changed the result of {options:?}");
 
             let expected = if num_beams == 1 {
                 reference_search::greedy(model, &options)
@@ -169,11 +145,7 @@ fn random_searches_equal_the_slow_implementation_alone_and_in_batches() {
             compared += 1;
             let ids =
                 |hypotheses: &[Hypothesis]| hypotheses.iter().map(|h| h.tokens.clone()).collect::<Vec<_>>();
-            let expected_ids: Vec<_> = expected
-                .hypotheses
-                .iter()
-                .map(|(tokens, _)| tokens.clone())
-                .collect();
+            let expected_ids: Vec<_> = expected.hypotheses.iter().map(|(tokens, _)| tokens.clone()).collect();
             assert_eq!(ids(&alone), expected_ids, "case {case}: {options:?}");
             for (got, (tokens, score)) in alone.iter().zip(&expected.hypotheses) {
                 assert!(
@@ -182,34 +154,20 @@ fn random_searches_equal_the_slow_implementation_alone_and_in_batches() {
                     got.score
                 );
                 assert_eq!(got.step_logprobs.len() + 1, tokens.len());
-                let penalty = if num_beams == 1 {
-                    0.0
-                } else {
-                    options.length_penalty
-                };
+                let penalty = if num_beams == 1 { 0.0 } else { options.length_penalty };
                 let sum =
                     got.step_logprobs.iter().sum::<f32>() / (got.step_logprobs.len() as f32).powf(penalty);
                 assert!(
                     got.step_logprobs.is_empty() || close(sum.into(), *score),
                     "case {case}: steps {sum} != {score}"
                 );
-                if options.eos.contains(tokens.last().unwrap()) {
-                    ended += 1
-                } else {
-                    cut += 1
-                }
+                if options.eos.contains(tokens.last().unwrap()) { ended += 1 } else { cut += 1 }
             }
         }
     }
     // The margins, and the mixture of outcomes, are part of what is tested.
-    assert!(
-        compared > BATCHES * SENTENCES * 8 / 10,
-        "only {compared} clear cases"
-    );
-    assert!(
-        ended > 500 && cut > 500,
-        "{ended} ended by an end token, {cut} at the maximum length"
-    );
+    assert!(compared > BATCHES * SENTENCES * 8 / 10, "only {compared} clear cases");
+    assert!(ended > 500 && cut > 500, "{ended} ended by an end token, {cut} at the maximum length");
 }
 
 // -------------------------------------------------------------------------------------------------- by hand
@@ -222,10 +180,7 @@ fn constant(_: &[u32]) -> Vec<f32> {
 
 /// Scores in units of 1e-4.
 fn tokens_and_scores(hypotheses: &[Hypothesis]) -> Vec<(&[u32], i32)> {
-    hypotheses
-        .iter()
-        .map(|h| (h.tokens.as_slice(), (h.score * 1e4).round() as i32))
-        .collect()
+    hypotheses.iter().map(|h| (h.tokens.as_slice(), (h.score * 1e4).round() as i32)).collect()
 }
 
 #[test]
@@ -239,17 +194,11 @@ fn early_stopping_by_hand() {
     };
     // Step 1 finishes [1] with ln 1/4, step 2 finishes [2, 1] with (ln 1/2 + ln 1/4) / 2: two, enough.
     let got = decode(vec![options(EarlyStopping::Always)], &[&constant]).remove(0);
-    assert_eq!(
-        tokens_and_scores(&got),
-        [(&[0, 2, 1][..], -10397), (&[0, 1], -13863)]
-    );
+    assert_eq!(tokens_and_scores(&got), [(&[0, 2, 1][..], -10397), (&[0, 1], -13863)]);
     // But [2, 2] scores ln 1/2 and still leads: going on to the maximum length replaces both.
     for rule in [EarlyStopping::Heuristic, EarlyStopping::Never] {
         let got = decode(vec![options(rule)], &[&constant]).remove(0);
-        assert_eq!(
-            tokens_and_scores(&got),
-            [(&[0, 2, 2, 2, 2][..], -6931), (&[0, 2, 2, 2, 1], -8664)]
-        );
+        assert_eq!(tokens_and_scores(&got), [(&[0, 2, 2, 2, 2][..], -6931), (&[0, 2, 2, 2, 1], -8664)]);
     }
 }
 
@@ -274,27 +223,17 @@ fn never_with_a_negative_length_penalty_assumes_the_current_length() {
     };
     // Step 2 finishes [2, 1] with 2 ln 0.0036 = -11.25. The beam [2, 2], ln 0.594 = -0.52, would lose at length 29.
     let got = decode(vec![options], &[&model]).remove(0);
-    assert_eq!(
-        tokens_and_scores(&got),
-        [(&[0, 1][..], -9213), (&[0, 2, 2, 1], -15928)]
-    );
+    assert_eq!(tokens_and_scores(&got), [(&[0, 1][..], -9213), (&[0, 2, 2, 1], -15928)]);
 }
 
 #[test]
 fn an_end_token_beyond_the_first_beams_finishes_nothing_and_ties_go_to_the_first_beam() {
     let model = |_: &[u32]| [0.0625f32, 0.125, 0.5, 0.3125].map(f32::ln).to_vec();
-    let options = DecodeOptions {
-        num_beams: 2,
-        num_return_sequences: 2,
-        max_length: 3,
-        ..DecodeOptions::new(0, 1, 0)
-    };
+    let options =
+        DecodeOptions { num_beams: 2, num_return_sequences: 2, max_length: 3, ..DecodeOptions::new(0, 1, 0) };
     let got = decode(vec![options], &[&model]).remove(0);
     // [2, 3] and [3, 2] have the same score.
-    assert_eq!(
-        tokens_and_scores(&got),
-        [(&[0, 2, 2][..], -6931), (&[0, 2, 3], -9281)]
-    );
+    assert_eq!(tokens_and_scores(&got), [(&[0, 2, 2][..], -6931), (&[0, 2, 3], -9281)]);
 }
 
 #[test]
@@ -309,22 +248,9 @@ fn forced_tokens_cost_nothing_and_leave_one_hypothesis() {
             bad_words: vec![vec![3]],
             ..DecodeOptions::new(0, 1, 0)
         };
-        assert!(
-            BatchSearch::new(vec![options.clone()])
-                .unwrap()
-                .step()
-                .edits
-                .is_empty()
-        );
+        assert!(BatchSearch::new(vec![options.clone()]).unwrap().step().edits.is_empty());
         let got = decode(vec![options], &[&constant]).remove(0);
-        assert_eq!(
-            got,
-            [Hypothesis {
-                tokens: vec![0, 3, 1],
-                score: 0.0,
-                step_logprobs: vec![0.0, 0.0]
-            }]
-        );
+        assert_eq!(got, [Hypothesis { tokens: vec![0, 3, 1], score: 0.0, step_logprobs: vec![0.0, 0.0] }]);
     }
 }
 
@@ -338,17 +264,7 @@ fn a_sentence_with_every_token_banned_still_ends() {
         ..DecodeOptions::new(0, 1, 0)
     };
     let greedy = decode(vec![options(1)], &[&constant]).remove(0);
-    assert_eq!(
-        (&greedy[0].tokens[..], greedy[0].score),
-        (&[0, 0, 0, 0][..], f32::NEG_INFINITY)
-    ); // as HF's argmax
+    assert_eq!((&greedy[0].tokens[..], greedy[0].score), (&[0, 0, 0, 0][..], f32::NEG_INFINITY)); // as HF's argmax
     let beam = decode(vec![options(2)], &[&constant]).remove(0);
-    assert_eq!(
-        beam,
-        [Hypothesis {
-            tokens: vec![0],
-            score: 0.0,
-            step_logprobs: vec![]
-        }]
-    );
+    assert_eq!(beam, [Hypothesis { tokens: vec![0], score: 0.0, step_logprobs: vec![] }]);
 }

@@ -20,10 +20,7 @@ fn memory(name: &'static str, content: impl ToString) -> ModelFiles {
 
 #[track_caller]
 fn assert_refused<T>(result: Result<T, ModelError>, message: &str) {
-    let error = result
-        .err()
-        .unwrap_or_else(|| panic!("accepted, though: {message}"))
-        .to_string();
+    let error = result.err().unwrap_or_else(|| panic!("accepted, though: {message}")).to_string();
     assert!(error.contains(message), "{error:?} does not say {message:?}");
     assert!(!error.contains('\n'), "{error:?} is more than a line");
 }
@@ -42,20 +39,10 @@ fn generation_options_are_read() {
         ..Default::default()
     };
     assert_eq!(GenerationConfig::from_files(&model("marian_tied")).unwrap(), tied);
-    for name in [
-        "marian_untied_swish",
-        "marian_separate_head",
-        "marian_f16",
-        "vanilla_postln",
-        "vanilla_preln",
-    ] {
-        assert!(
-            GenerationConfig::from_files(&model(name))
-                .unwrap()
-                .num_beams
-                .is_some(),
-            "{name}"
-        );
+    for name in
+        ["marian_untied_swish", "marian_separate_head", "marian_f16", "vanilla_postln", "vanilla_preln"]
+    {
+        assert!(GenerationConfig::from_files(&model(name)).unwrap().num_beams.is_some(), "{name}");
     }
 }
 
@@ -68,11 +55,7 @@ fn request(object: Value) -> Result<GenerationConfig, ModelError> {
 
 #[test]
 fn a_request_goes_over_the_models_options() {
-    let model = GenerationConfig {
-        num_beams: Some(6),
-        max_length: Some(512),
-        ..Default::default()
-    };
+    let model = GenerationConfig { num_beams: Some(6), max_length: Some(512), ..Default::default() };
     let asked = request(
         json!({ "num_beams": 2, "early_stopping": "never", "length_penalty": 1, "max_length": null }),
     );
@@ -92,75 +75,31 @@ fn a_request_goes_over_the_models_options() {
         })
     );
 
-    for (value, meaning) in [
-        (json!(true), EarlyStopping::Always),
-        (json!(false), EarlyStopping::Heuristic),
-    ] {
-        assert_eq!(
-            request(json!({ "early_stopping": value }))
-                .unwrap()
-                .early_stopping,
-            Some(meaning)
-        );
+    for (value, meaning) in [(json!(true), EarlyStopping::Always), (json!(false), EarlyStopping::Heuristic)] {
+        assert_eq!(request(json!({ "early_stopping": value })).unwrap().early_stopping, Some(meaning));
     }
-    let several = request(json!({ "eos_token_id": [0, 7] }))
-        .unwrap()
-        .eos_token_id
-        .unwrap();
+    let several = request(json!({ "eos_token_id": [0, 7] })).unwrap().eos_token_id.unwrap();
     assert_eq!(several.as_slice(), [0, 7]);
 }
 
 #[test]
 fn options_that_cannot_be_followed_are_refused_by_key() {
     for (object, message) in [
-        (
-            json!({ "num_beams": "4" }),
-            "line 3: \"num_beams\" is \"4\"; expected a whole number",
-        ),
+        (json!({ "num_beams": "4" }), "line 3: \"num_beams\" is \"4\"; expected a whole number"),
         (json!({ "num_beams": -1 }), "\"num_beams\" is -1"),
         (json!({ "num_beams": 2.5 }), "\"num_beams\" is 2.5"),
-        (
-            json!({ "early_stopping": "always" }),
-            "expected true, false or \"never\"",
-        ),
-        (
-            json!({ "length_penalty": [1] }),
-            "\"length_penalty\" is [1]; expected a number",
-        ),
-        (
-            json!({ "bad_words_ids": [3] }),
-            "\"bad_words_ids\" is [3]; expected a list of lists of token ids",
-        ),
-        (
-            json!({ "eos_token_id": "</s>" }),
-            "expected a token id or a list of token ids",
-        ),
-        (
-            json!({ "eos_token_id": [1, -1] }),
-            "expected a token id or a list of token ids",
-        ),
+        (json!({ "early_stopping": "always" }), "expected true, false or \"never\""),
+        (json!({ "length_penalty": [1] }), "\"length_penalty\" is [1]; expected a number"),
+        (json!({ "bad_words_ids": [3] }), "\"bad_words_ids\" is [3]; expected a list of lists of token ids"),
+        (json!({ "eos_token_id": "</s>" }), "expected a token id or a list of token ids"),
+        (json!({ "eos_token_id": [1, -1] }), "expected a token id or a list of token ids"),
         (json!({ "bad_words_ids": vec![vec!["x"; 100]] }), "…; expected"),
-        (
-            json!({ "do_sample": true }),
-            "line 3: \"do_sample\": true is not supported",
-        ),
-        (
-            json!({ "num_beam_groups": 2 }),
-            "\"num_beam_groups\": 2 is not supported; supported: 1",
-        ),
-        (
-            json!({ "suppress_tokens": [5] }),
-            "\"suppress_tokens\": [5] is not supported",
-        ),
+        (json!({ "do_sample": true }), "line 3: \"do_sample\": true is not supported"),
+        (json!({ "num_beam_groups": 2 }), "\"num_beam_groups\": 2 is not supported; supported: 1"),
+        (json!({ "suppress_tokens": [5] }), "\"suppress_tokens\": [5] is not supported"),
         (json!({ "sequence_bias": [[[1], 0.5]] }), "\"sequence_bias\""),
-        (
-            json!({ "encoder_no_repeat_ngram_size": 3 }),
-            "\"encoder_no_repeat_ngram_size\": 3",
-        ),
-        (
-            json!({ "num_beam": 4 }),
-            "line 3: the key \"num_beam\" is unknown",
-        ),
+        (json!({ "encoder_no_repeat_ngram_size": 3 }), "\"encoder_no_repeat_ngram_size\": 3"),
+        (json!({ "num_beam": 4 }), "line 3: the key \"num_beam\" is unknown"),
     ] {
         assert_refused(request(object), message);
     }
@@ -172,14 +111,8 @@ fn options_that_cannot_be_followed_are_refused_by_key() {
     assert_eq!(request(off).unwrap(), GenerationConfig::default());
 
     let file = |content: Value| GenerationConfig::from_files(&memory("generation_config.json", content));
-    assert_eq!(
-        file(json!({ "note": "by hand" })).unwrap(),
-        GenerationConfig::default()
-    );
-    assert_refused(
-        file(json!({ "do_sample": true })),
-        "test/generation_config.json: \"do_sample\"",
-    );
+    assert_eq!(file(json!({ "note": "by hand" })).unwrap(), GenerationConfig::default());
+    assert_refused(file(json!({ "do_sample": true })), "test/generation_config.json: \"do_sample\"");
 }
 
 #[test]
@@ -194,19 +127,10 @@ fn without_its_own_file_generation_follows_config_json() {
         forced_eos_token_id: Some(TokenIds::One(0)),
         ..Default::default()
     };
-    assert_eq!(
-        GenerationConfig::from_files(&memory("config.json", &old)).unwrap(),
-        expected
-    );
+    assert_eq!(GenerationConfig::from_files(&memory("config.json", &old)).unwrap(), expected);
 
     // Where there is a file of its own, config.json has no say.
-    let files = [
-        ("config.json", old.to_string()),
-        ("generation_config.json", "{}".to_owned()),
-    ];
+    let files = [("config.json", old.to_string()), ("generation_config.json", "{}".to_owned())];
     let files = ModelFiles::memory("test", files.map(|(name, text)| (name, text.into_bytes())));
-    assert_eq!(
-        GenerationConfig::from_files(&files).unwrap(),
-        GenerationConfig::default()
-    );
+    assert_eq!(GenerationConfig::from_files(&files).unwrap(), GenerationConfig::default());
 }

@@ -15,9 +15,7 @@ use wordloom::model::files::ModelFiles;
 use wordloom::model::positions::SinusoidalLayout;
 
 fn data(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/data")
-        .join(path)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(path)
 }
 
 fn model(name: &str) -> ModelFiles {
@@ -46,21 +44,13 @@ fn changed(base: &Value, changes: Value) -> Value {
 
 #[track_caller]
 fn assert_refused<T>(result: Result<T, ModelError>, message: &str) {
-    let error = result
-        .err()
-        .unwrap_or_else(|| panic!("accepted, though: {message}"))
-        .to_string();
+    let error = result.err().unwrap_or_else(|| panic!("accepted, though: {message}")).to_string();
     assert!(error.contains(message), "{error:?} does not say {message:?}");
     assert!(!error.contains('\n'), "{error:?} is more than a line");
 }
 
 fn marian_tied() -> ModelConfig {
-    let stack = StackConfig {
-        layers: 2,
-        heads: 4,
-        head_width: 16,
-        ffn_width: 128,
-    };
+    let stack = StackConfig { layers: 2, heads: 4, head_width: 16, ffn_width: 128 };
     ModelConfig {
         family: Family::Marian,
         d_model: 64,
@@ -69,41 +59,22 @@ fn marian_tied() -> ModelConfig {
         source_vocabulary: 645,
         target_vocabulary: 645,
         embeddings: EmbeddingSharing::Shared,
-        output: OutputProjection {
-            tied: true,
-            bias: true,
-        },
-        positions: Positions::Sinusoidal {
-            layout: SinusoidalLayout::Halves,
-            count: 64,
-        },
+        output: OutputProjection { tied: true, bias: true },
+        positions: Positions::Sinusoidal { layout: SinusoidalLayout::Halves, count: 64 },
         embedding_scale: 8.0,
         activation: Activation::Relu,
         norm: NormPlacement::Post,
         final_norm: false,
         layer_norm_eps: 1e-5,
-        tokens: SpecialTokens {
-            pad: 644,
-            eos: 0,
-            bos: None,
-            decoder_start: 644,
-        },
+        tokens: SpecialTokens { pad: 644, eos: 0, bos: None, decoder_start: 644 },
     }
 }
 
 #[test]
 fn marian_folders_are_understood() {
-    assert_eq!(
-        ModelConfig::from_files(&model("marian_tied")).unwrap(),
-        marian_tied()
-    );
+    assert_eq!(ModelConfig::from_files(&model("marian_tied")).unwrap(), marian_tied());
 
-    let stack = StackConfig {
-        layers: 2,
-        heads: 3,
-        head_width: 16,
-        ffn_width: 80,
-    };
+    let stack = StackConfig { layers: 2, heads: 3, head_width: 16, ffn_width: 80 };
     let separate = ModelConfig {
         d_model: 48,
         encoder: stack,
@@ -111,47 +82,22 @@ fn marian_folders_are_understood() {
         source_vocabulary: 523,
         target_vocabulary: 437,
         embeddings: EmbeddingSharing::Separate,
-        positions: Positions::Sinusoidal {
-            layout: SinusoidalLayout::Halves,
-            count: 48,
-        },
+        positions: Positions::Sinusoidal { layout: SinusoidalLayout::Halves, count: 48 },
         embedding_scale: 48f32.sqrt(),
         activation: Activation::Silu,
-        tokens: SpecialTokens {
-            pad: 436,
-            eos: 0,
-            bos: None,
-            decoder_start: 436,
-        },
+        tokens: SpecialTokens { pad: 436, eos: 0, bos: None, decoder_start: 436 },
         ..marian_tied()
     };
-    assert_eq!(
-        ModelConfig::from_files(&model("marian_untied_swish")).unwrap(),
-        separate
-    );
+    assert_eq!(ModelConfig::from_files(&model("marian_untied_swish")).unwrap(), separate);
 
     let own_head = ModelConfig::from_files(&model("marian_separate_head")).unwrap();
-    assert_eq!(
-        own_head.output,
-        OutputProjection {
-            tied: false,
-            bias: true
-        }
-    );
-    assert_eq!(
-        (own_head.source_vocabulary, own_head.target_vocabulary),
-        (260, 311)
-    );
+    assert_eq!(own_head.output, OutputProjection { tied: false, bias: true });
+    assert_eq!((own_head.source_vocabulary, own_head.target_vocabulary), (260, 311));
 }
 
 #[test]
 fn vanilla_folders_are_understood() {
-    let stack = StackConfig {
-        layers: 2,
-        heads: 4,
-        head_width: 12,
-        ffn_width: 96,
-    };
+    let stack = StackConfig { layers: 2, heads: 4, head_width: 12, ffn_width: 96 };
     let pre_norm = ModelConfig {
         family: Family::Vanilla,
         d_model: 48,
@@ -159,35 +105,18 @@ fn vanilla_folders_are_understood() {
         decoder: stack,
         source_vocabulary: 300,
         target_vocabulary: 300,
-        output: OutputProjection {
-            tied: true,
-            bias: false,
-        },
-        positions: Positions::Sinusoidal {
-            layout: SinusoidalLayout::Interleaved,
-            count: 64,
-        },
+        output: OutputProjection { tied: true, bias: false },
+        positions: Positions::Sinusoidal { layout: SinusoidalLayout::Interleaved, count: 64 },
         embedding_scale: 48f32.sqrt(),
         norm: NormPlacement::Pre,
         final_norm: true,
-        tokens: SpecialTokens {
-            pad: 0,
-            eos: 2,
-            bos: Some(1),
-            decoder_start: 1,
-        },
+        tokens: SpecialTokens { pad: 0, eos: 2, bos: Some(1), decoder_start: 1 },
         ..marian_tied()
     };
-    assert_eq!(
-        ModelConfig::from_files(&model("vanilla_preln")).unwrap(),
-        pre_norm
-    );
+    assert_eq!(ModelConfig::from_files(&model("vanilla_preln")).unwrap(), pre_norm);
 
     let post_norm = ModelConfig::from_files(&model("vanilla_postln")).unwrap();
-    assert_eq!(
-        (post_norm.norm, post_norm.final_norm),
-        (NormPlacement::Post, false)
-    );
+    assert_eq!((post_norm.norm, post_norm.final_norm), (NormPlacement::Post, false));
 }
 
 #[test]
@@ -202,44 +131,25 @@ fn the_parameter_count_is_the_number_of_stored_values() {
     ] {
         let files = model(name);
         let checkpoint = Checkpoint::open(&files).unwrap();
-        let stored: usize = checkpoint
-            .names()
-            .map(|name| checkpoint.info(name).unwrap().element_count())
-            .sum();
-        assert_eq!(
-            ModelConfig::from_files(&files).unwrap().parameter_count(),
-            stored as u64,
-            "{name}"
-        );
+        let stored: usize =
+            checkpoint.names().map(|name| checkpoint.info(name).unwrap().element_count()).sum();
+        assert_eq!(ModelConfig::from_files(&files).unwrap().parameter_count(), stored as u64, "{name}");
     }
 }
 
 #[test]
 fn marian_has_the_defaults_of_its_hugging_face_class() {
-    let stack = StackConfig {
-        layers: 12,
-        heads: 16,
-        head_width: 64,
-        ffn_width: 4096,
-    };
+    let stack = StackConfig { layers: 12, heads: 16, head_width: 64, ffn_width: 4096 };
     let defaults = ModelConfig {
         d_model: 1024,
         encoder: stack,
         decoder: stack,
         source_vocabulary: 58_101,
         target_vocabulary: 58_101,
-        positions: Positions::Sinusoidal {
-            layout: SinusoidalLayout::Halves,
-            count: 1024,
-        },
+        positions: Positions::Sinusoidal { layout: SinusoidalLayout::Halves, count: 1024 },
         embedding_scale: 1.0,
         activation: Activation::Gelu,
-        tokens: SpecialTokens {
-            pad: 58_100,
-            eos: 0,
-            bos: None,
-            decoder_start: 58_100,
-        },
+        tokens: SpecialTokens { pad: 58_100, eos: 0, bos: None, decoder_start: 58_100 },
         ..marian_tied()
     };
     assert_eq!(config(json!({ "model_type": "marian" })).unwrap(), defaults);
@@ -255,44 +165,18 @@ fn marian_switches_are_independent_of_each_other() {
     let with = |changes| config(changed(&base, changes)).unwrap();
 
     let lopsided = with(json!({ "encoder_attention_heads": 1, "encoder_layers": 1, "decoder_ffn_dim": 7 }));
-    assert_eq!(
-        lopsided.encoder,
-        StackConfig {
-            layers: 1,
-            heads: 1,
-            head_width: 64,
-            ffn_width: 128
-        }
-    );
-    assert_eq!(
-        lopsided.decoder,
-        StackConfig {
-            layers: 2,
-            heads: 4,
-            head_width: 16,
-            ffn_width: 7
-        }
-    );
+    assert_eq!(lopsided.encoder, StackConfig { layers: 1, heads: 1, head_width: 64, ffn_width: 128 });
+    assert_eq!(lopsided.decoder, StackConfig { layers: 2, heads: 4, head_width: 16, ffn_width: 7 });
 
     // A shared table has one size, whatever decoder_vocab_size says.
     assert_eq!(with(json!({ "decoder_vocab_size": 700 })).target_vocabulary, 645);
     let separate = with(json!({ "decoder_vocab_size": 700, "share_encoder_decoder_embeddings": false }));
-    assert_eq!(
-        (separate.source_vocabulary, separate.target_vocabulary),
-        (645, 700)
-    );
-    assert_eq!(
-        with(json!({ "tie_word_embeddings": false })).embeddings,
-        EmbeddingSharing::Shared
-    );
+    assert_eq!((separate.source_vocabulary, separate.target_vocabulary), (645, 700));
+    assert_eq!(with(json!({ "tie_word_embeddings": false })).embeddings, EmbeddingSharing::Shared);
 
     // Left over from another class: without effect, in either position.
-    let stale = [
-        "normalize_before",
-        "normalize_embedding",
-        "static_position_embeddings",
-        "add_final_layer_norm",
-    ];
+    let stale =
+        ["normalize_before", "normalize_embedding", "static_position_embeddings", "add_final_layer_norm"];
     for key in stale {
         for value in [true, false] {
             assert_eq!(with(json!({ key: value })), marian_tied(), "{key}: {value}");
@@ -307,86 +191,42 @@ fn impossible_configurations_are_refused_by_key() {
     let vanilla: Value =
         serde_json::from_slice(&fs::read(data("models/vanilla_preln/config.json")).unwrap()).unwrap();
     for (base, changes, message) in [
-        (
-            &marian,
-            json!({ "model_type": null }),
-            "test/config.json: the key \"model_type\" is missing",
-        ),
-        (
-            &marian,
-            json!({ "model_type": 3 }),
-            "\"model_type\" is 3; expected a string",
-        ),
+        (&marian, json!({ "model_type": null }), "test/config.json: the key \"model_type\" is missing"),
+        (&marian, json!({ "model_type": 3 }), "\"model_type\" is 3; expected a string"),
         (
             &marian,
             json!({ "model_type": "t6" }),
             "\"t6\" is not supported; supported: marian, vanilla_transformer",
         ),
-        (
-            &marian,
-            json!({ "is_encoder_decoder": false }),
-            "\"is_encoder_decoder\": false is not supported",
-        ),
+        (&marian, json!({ "is_encoder_decoder": false }), "\"is_encoder_decoder\": false is not supported"),
         (
             &marian,
             json!({ "activation_function": "mish" }),
             "\"mish\" is not supported; supported: linear, relu",
         ),
-        (
-            &marian,
-            json!({ "activation_function": ["relu"] }),
-            "expected a string",
-        ),
+        (&marian, json!({ "activation_function": ["relu"] }), "expected a string"),
         (
             &marian,
             json!({ "scale_embedding": "yes" }),
             "\"scale_embedding\" is \"yes\"; expected true or false",
         ),
         (&marian, json!({ "scale_embedding": 1 }), "expected true or false"),
-        (
-            &marian,
-            json!({ "d_model": 0 }),
-            "\"d_model\" is 0; expected a whole number from 1 to 65536",
-        ),
+        (&marian, json!({ "d_model": 0 }), "\"d_model\" is 0; expected a whole number from 1 to 65536"),
         (&marian, json!({ "d_model": -64 }), "\"d_model\" is -64"),
         (&marian, json!({ "d_model": 64.5 }), "\"d_model\" is 64.5"),
-        (
-            &marian,
-            json!({ "d_model": 1u64 << 60 }),
-            "\"d_model\" is 1152921504606846976",
-        ),
-        (
-            &marian,
-            json!({ "encoder_attention_heads": 0 }),
-            "\"encoder_attention_heads\" is 0",
-        ),
+        (&marian, json!({ "d_model": 1u64 << 60 }), "\"d_model\" is 1152921504606846976"),
+        (&marian, json!({ "encoder_attention_heads": 0 }), "\"encoder_attention_heads\" is 0"),
         (
             &marian,
             json!({ "decoder_attention_heads": 5 }),
             "\"decoder_attention_heads\" is 5; expected a divisor of d_model, 64",
         ),
         (&marian, json!({ "encoder_layers": 0 }), "\"encoder_layers\" is 0"),
-        (
-            &marian,
-            json!({ "decoder_layers": 1_000_000 }),
-            "\"decoder_layers\" is 1000000",
-        ),
-        (
-            &marian,
-            json!({ "encoder_ffn_dim": 0 }),
-            "\"encoder_ffn_dim\" is 0",
-        ),
+        (&marian, json!({ "decoder_layers": 1_000_000 }), "\"decoder_layers\" is 1000000"),
+        (&marian, json!({ "encoder_ffn_dim": 0 }), "\"encoder_ffn_dim\" is 0"),
         (&marian, json!({ "vocab_size": 0 }), "\"vocab_size\" is 0"),
-        (
-            &marian,
-            json!({ "vocab_size": 4_000_000_000u64 }),
-            "\"vocab_size\" is 4000000000",
-        ),
-        (
-            &marian,
-            json!({ "decoder_vocab_size": 0 }),
-            "\"decoder_vocab_size\" is 0",
-        ),
+        (&marian, json!({ "vocab_size": 4_000_000_000u64 }), "\"vocab_size\" is 4000000000"),
+        (&marian, json!({ "decoder_vocab_size": 0 }), "\"decoder_vocab_size\" is 0"),
         (
             &marian,
             json!({ "max_position_embeddings": 1u64 << 40 }),
@@ -397,62 +237,22 @@ fn impossible_configurations_are_refused_by_key() {
             json!({ "pad_token_id": 645 }),
             "\"pad_token_id\" is 645; expected a token id below the vocabulary's size, 645",
         ),
-        (
-            &marian,
-            json!({ "pad_token_id": null }),
-            "\"pad_token_id\" is 58100",
-        ),
+        (&marian, json!({ "pad_token_id": null }), "\"pad_token_id\" is 58100"),
         (&marian, json!({ "eos_token_id": -1 }), "\"eos_token_id\" is -1"),
-        (
-            &marian,
-            json!({ "decoder_start_token_id": 1e9 }),
-            "\"decoder_start_token_id\" is 1000000000.0",
-        ),
-        (
-            &vanilla,
-            json!({ "d_model": null }),
-            "the key \"d_model\" is missing",
-        ),
-        (
-            &vanilla,
-            json!({ "nhead": 5 }),
-            "\"nhead\" is 5; expected a divisor of d_model, 48",
-        ),
-        (
-            &vanilla,
-            json!({ "norm_first": null }),
-            "the key \"norm_first\" is missing",
-        ),
-        (
-            &vanilla,
-            json!({ "eos_token_id": null }),
-            "the key \"eos_token_id\" is missing",
-        ),
-        (
-            &vanilla,
-            json!({ "bos_token_id": 300 }),
-            "\"bos_token_id\" is 300",
-        ),
-        (
-            &vanilla,
-            json!({ "layer_norm_eps": 1e300 }),
-            "\"layer_norm_eps\" is",
-        ),
-        (
-            &vanilla,
-            json!({ "layer_norm_eps": -1e-5 }),
-            "\"layer_norm_eps\" is",
-        ),
+        (&marian, json!({ "decoder_start_token_id": 1e9 }), "\"decoder_start_token_id\" is 1000000000.0"),
+        (&vanilla, json!({ "d_model": null }), "the key \"d_model\" is missing"),
+        (&vanilla, json!({ "nhead": 5 }), "\"nhead\" is 5; expected a divisor of d_model, 48"),
+        (&vanilla, json!({ "norm_first": null }), "the key \"norm_first\" is missing"),
+        (&vanilla, json!({ "eos_token_id": null }), "the key \"eos_token_id\" is missing"),
+        (&vanilla, json!({ "bos_token_id": 300 }), "\"bos_token_id\" is 300"),
+        (&vanilla, json!({ "layer_norm_eps": 1e300 }), "\"layer_norm_eps\" is"),
+        (&vanilla, json!({ "layer_norm_eps": -1e-5 }), "\"layer_norm_eps\" is"),
         (
             &vanilla,
             json!({ "attention_bias": false }),
             "\"attention_bias\": false is not supported; supported: true",
         ),
-        (
-            &vanilla,
-            json!({ "position_embedding_type": "rotary" }),
-            "supported: \"sinusoidal_interleaved\"",
-        ),
+        (&vanilla, json!({ "position_embedding_type": "rotary" }), "supported: \"sinusoidal_interleaved\""),
     ] {
         assert_refused(config(changed(base, changes)), message);
     }
@@ -461,32 +261,20 @@ fn impossible_configurations_are_refused_by_key() {
 #[test]
 fn a_broken_file_is_refused_with_its_place() {
     for (text, message) in [
-        (
-            "",
-            "test/config.json: EOF while parsing a value at line 1 column 0",
-        ),
+        ("", "test/config.json: EOF while parsing a value at line 1 column 0"),
         ("{\"model_type\":\n \"marian\",,}", "at line 2 column 11"),
         ("{\"layer_norm_eps\": NaN}", "at line 1 column 20"),
         ("[\"marian\"]", "invalid type: sequence, expected a map"),
         ("null", "expected a map"),
-        (
-            "{\"model_type\": \"marian\"} trailing",
-            "trailing characters at line 1 column 26",
-        ),
+        ("{\"model_type\": \"marian\"} trailing", "trailing characters at line 1 column 26"),
     ] {
         assert_refused(config(text), message);
     }
     let not_utf8 = ModelFiles::memory("test", [("config.json", &b"{\"model_type\": \"\xff\"}"[..])]);
-    assert_refused(
-        ModelConfig::from_files(&not_utf8),
-        "test/config.json: invalid unicode",
-    );
+    assert_refused(ModelConfig::from_files(&not_utf8), "test/config.json: invalid unicode");
     assert_refused(config("[".repeat(100_000)), "at line 1");
     assert_refused(config(" ".repeat(9 << 20)), "is 9437184 bytes long; at most");
-    assert_refused(
-        ModelConfig::from_files(&memory("README.md", "")),
-        "test: there is no \"config.json\"",
-    );
+    assert_refused(ModelConfig::from_files(&memory("README.md", "")), "test: there is no \"config.json\"");
 
     let text = fs::read_to_string(data("models/marian_tied/config.json")).unwrap();
     for length in 0..text.trim_end().len() {

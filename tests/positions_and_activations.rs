@@ -13,12 +13,8 @@ struct Reference(Checkpoint);
 
 impl Reference {
     fn open(name: &str) -> Self {
-        let bytes = fs::read(
-            Path::new(env!("CARGO_MANIFEST_DIR"))
-                .join("tests/data/kernels")
-                .join(name),
-        )
-        .unwrap();
+        let bytes =
+            fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/kernels").join(name)).unwrap();
         Self(Checkpoint::open(&ModelFiles::memory("reference", [("model.safetensors", bytes)])).unwrap())
     }
 
@@ -32,21 +28,15 @@ impl Reference {
 #[test]
 fn positions_are_those_of_the_reference() {
     let reference = Reference::open("positions.safetensors");
-    for (prefix, layout) in [
-        ("marian.", SinusoidalLayout::Halves),
-        ("interleaved.", SinusoidalLayout::Interleaved),
-    ] {
+    for (prefix, layout) in
+        [("marian.", SinusoidalLayout::Halves), ("interleaved.", SinusoidalLayout::Interleaved)]
+    {
         let mut tables = 0;
         for name in reference.0.names().filter(|name| name.starts_with(prefix)) {
-            let &[count, d_model] = &reference.0.info(name).unwrap().shape[..] else {
-                panic!("{name}")
-            };
+            let &[count, d_model] = &reference.0.info(name).unwrap().shape[..] else { panic!("{name}") };
             let table = sinusoidal_positions(layout, count, d_model);
             for (value, expected) in table.iter().zip(reference.values(name)) {
-                assert!(
-                    (value - expected).abs() <= 2e-6,
-                    "{name}: {value} is not {expected}"
-                );
+                assert!((value - expected).abs() <= 2e-6, "{name}: {value} is not {expected}");
             }
             tables += 1;
         }
@@ -61,10 +51,7 @@ fn an_odd_width_has_one_more_sine_than_cosines() {
     let angle = |i: f64| 3.0 / 10_000f64.powf(2.0 * i / 5.0);
     let sine = |i| angle(i).sin() as f32;
     let cosine = |i| angle(i).cos() as f32;
-    assert_eq!(
-        row(SinusoidalLayout::Halves),
-        [sine(0.0), sine(1.0), sine(2.0), cosine(0.0), cosine(1.0)]
-    );
+    assert_eq!(row(SinusoidalLayout::Halves), [sine(0.0), sine(1.0), sine(2.0), cosine(0.0), cosine(1.0)]);
     assert_eq!(
         row(SinusoidalLayout::Interleaved),
         [sine(0.0), cosine(0.0), sine(1.0), cosine(1.0), sine(2.0)]

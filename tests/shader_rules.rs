@@ -6,14 +6,14 @@ use std::path::Path;
 
 use naga::{AddressSpace, ScalarKind, StorageAccess, TypeInner};
 use wordloom::activation::Activation;
-use wordloom::decode::{ScoreRules, ScoreSpace};
 use wordloom::kernels::attention::AttentionShape;
 use wordloom::kernels::cached_attention::CachedAttentionShape;
 use wordloom::kernels::embed::EmbedShape;
 use wordloom::kernels::layer_norm::LayerNormShape;
 use wordloom::kernels::linear::LinearShape;
 use wordloom::kernels::log_softmax_top_k::TopKShape;
-use wordloom::kernels::{self, Access, AdapterClass, ColumnLayout, Dispatch, Kernel};
+use wordloom::kernels::{self, Access, Dispatch, Kernel};
+use wordloom::scores::{ScoreRules, ScoreSpace};
 
 fn module_of(kernel: &Kernel) -> naga::Module {
     naga::front::wgsl::parse_str(kernel.wgsl)
@@ -44,7 +44,11 @@ fn names_are_unique() {
 fn every_file_is_used() {
     for folder in ["shaders", "shaders/shared"] {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
-        for file in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_file()) {
+        for file in std::fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .filter(|path| path.is_file())
+        {
             let text = std::fs::read_to_string(&file).unwrap();
             let used = kernels::ALL.iter().any(|kernel| kernel.wgsl.contains(&text));
             assert!(used, "{} is in no kernel", file.display());
@@ -109,7 +113,8 @@ fn params_structs_agree() {
                 (member.name.as_deref().unwrap(), dtype, member.offset as usize)
             })
             .collect();
-        let rust: Vec<_> = kernel.params.iter().map(|field| (field.name, field.dtype, field.offset)).collect();
+        let rust: Vec<_> =
+            kernel.params.iter().map(|field| (field.name, field.dtype, field.offset)).collect();
         assert_eq!(wgsl, rust, "params of {}", kernel.name);
         assert_eq!(*span as usize, 4 * rust.len(), "size of the params of {}", kernel.name);
     }

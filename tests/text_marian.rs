@@ -79,19 +79,9 @@ fn agrees_with_transformers() {
         let ids = tokenizer.encode(&entry.text);
         assert_eq!(ids, entry.input_ids, "{:?}", entry.text);
         let token = |id: &u32| tokenizer.source_vocabulary().token(*id).unwrap();
-        assert_eq!(
-            ids.iter().map(token).collect::<Vec<_>>(),
-            entry.tokens,
-            "{:?}",
-            entry.text
-        );
+        assert_eq!(ids.iter().map(token).collect::<Vec<_>>(), entry.tokens, "{:?}", entry.text);
         for output in entry.greedy.into_iter().chain(entry.default) {
-            assert_eq!(
-                tokenizer.decode(&output.ids, true).unwrap(),
-                output.text,
-                "{:?}",
-                output.ids
-            );
+            assert_eq!(tokenizer.decode(&output.ids, true).unwrap(), output.text, "{:?}", output.ids);
         }
     }
 }
@@ -117,16 +107,8 @@ fn agrees_with_the_default_models_results() {
     let expected: Translations = serde_json::from_slice(&read(DEFAULT_MODEL, "expected.json")).unwrap();
     for case in expected.cases {
         assert_eq!(tokenizer.encode(&case.source), case.source_ids, "{}", case.source);
-        assert_eq!(
-            tokenizer.encode_source(&case.source).unwrap(),
-            case.source_ids,
-            "{}",
-            case.source
-        );
-        for (ids, text) in [
-            (case.greedy_ids, case.greedy_text),
-            (case.beam_ids, case.beam_text),
-        ] {
+        assert_eq!(tokenizer.encode_source(&case.source).unwrap(), case.source_ids, "{}", case.source);
+        for (ids, text) in [(case.greedy_ids, case.greedy_text), (case.beam_ids, case.beam_text)] {
             assert_eq!(tokenizer.decode(&ids, true).unwrap(), text, "{ids:?}");
         }
     }
@@ -135,10 +117,7 @@ fn agrees_with_the_default_models_results() {
 #[test]
 fn special_tokens() {
     let tokenizer = tokenizer(FIXTURE);
-    assert_eq!(
-        (tokenizer.eos_id(), tokenizer.unknown_id(), tokenizer.pad_id()),
-        (0, 1, 644)
-    );
+    assert_eq!((tokenizer.eos_id(), tokenizer.unknown_id(), tokenizer.pad_id()), (0, 1, 644));
     assert_eq!(tokenizer.source_vocabulary().size(), 645);
     assert!(tokenizer.is_special("<pad>") && !tokenizer.is_special("▁the"));
     assert_eq!(tokenizer.decode(&[644, 4, 0], false).unwrap(), "<pad> .</s>");
@@ -151,25 +130,12 @@ fn language_tags() {
     let tokenizer = tokenizer(FIXTURE);
     assert_eq!(tokenizer.language_tags(), [">>kor<<"]);
     let korean = tokenizer.source_vocabulary().id(">>kor<<").unwrap();
-    assert_eq!(
-        tokenizer.encode_source(">>kor<< Le chat").unwrap(),
-        tokenizer.encode(">>kor<< Le chat")
-    );
-    assert_eq!(
-        tokenizer.encode_source(">>kor<<").unwrap(),
-        [korean, tokenizer.eos_id()]
-    );
+    assert_eq!(tokenizer.encode_source(">>kor<< Le chat").unwrap(), tokenizer.encode(">>kor<< Le chat"));
+    assert_eq!(tokenizer.encode_source(">>kor<<").unwrap(), [korean, tokenizer.eos_id()]);
 
     let error = tokenizer.encode_source(">>xyz<< Le chat").unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "unknown language tag `>>xyz<<`; this model has >>kor<<"
-    );
-    assert_eq!(
-        tokenizer.encode(">>xyz<<"),
-        [tokenizer.unknown_id(), tokenizer.eos_id()],
-        "as transformers"
-    );
+    assert_eq!(error.to_string(), "unknown language tag `>>xyz<<`; this model has >>kor<<");
+    assert_eq!(tokenizer.encode(">>xyz<<"), [tokenizer.unknown_id(), tokenizer.eos_id()], "as transformers");
 
     // quoted text is no tag
     let quoted = tokenizer.encode_source(">> he said << no").unwrap();
@@ -180,26 +146,14 @@ fn language_tags() {
 fn separate_vocabularies() {
     let folder = Folder::read(FIXTURE);
     let config = br#"{"separate_vocabs": true}"#;
-    let files = MarianFiles {
-        config: Some(config),
-        ..folder.files()
-    };
-    assert_eq!(
-        MarianTokenizer::new(files).unwrap_err(),
-        TextError::MissingTargetVocabulary
-    );
+    let files = MarianFiles { config: Some(config), ..folder.files() };
+    assert_eq!(MarianTokenizer::new(files).unwrap_err(), TextError::MissingTargetVocabulary);
 
     let target_vocab = r#"{"</s>": 0, "<unk>": 1, "▁Haus": 2, "▁das": 3, "<pad>": 4}"#;
-    let files = MarianFiles {
-        target_vocab: Some(target_vocab.as_bytes()),
-        ..files
-    };
+    let files = MarianFiles { target_vocab: Some(target_vocab.as_bytes()), ..files };
     let tokenizer = MarianTokenizer::new(files).unwrap();
     assert_eq!(tokenizer.decode(&[4, 3, 2, 0], true).unwrap(), "das Haus");
-    assert_eq!(
-        tokenizer.encode("the"),
-        [tokenizer.source_vocabulary().id("▁the").unwrap(), 0]
-    );
+    assert_eq!(tokenizer.encode("the"), [tokenizer.source_vocabulary().id("▁the").unwrap(), 0]);
 }
 
 #[test]
@@ -207,20 +161,12 @@ fn added_tokens_of_the_configuration() {
     let folder = Folder::read(FIXTURE);
     let config = br#"{"eos_token": {"content": "</s>", "special": true},
         "added_tokens_decoder": {"0": {"content": "</s>", "special": true}, "645": {"content": "[name]"}}}"#;
-    let tokenizer = MarianTokenizer::new(MarianFiles {
-        config: Some(config),
-        ..folder.files()
-    })
-    .unwrap();
+    let tokenizer = MarianTokenizer::new(MarianFiles { config: Some(config), ..folder.files() }).unwrap();
     assert_eq!(tokenizer.encode("[name]"), [645, 0]);
     assert_eq!(tokenizer.decode(&[645, 0], true).unwrap(), "[name]");
 
     let config = br#"{"added_tokens_decoder": {"645": {"content": "[name]", "lstrip": true}}}"#;
-    let error = MarianTokenizer::new(MarianFiles {
-        config: Some(config),
-        ..folder.files()
-    })
-    .unwrap_err();
+    let error = MarianTokenizer::new(MarianFiles { config: Some(config), ..folder.files() }).unwrap_err();
     assert!(matches!(error, TextError::Unsupported { .. }), "{error}");
 }
 
@@ -229,56 +175,14 @@ fn damaged_files_are_named() {
     let folder = Folder::read(FIXTURE);
     let files = folder.files();
     let cases: [(MarianFiles, &str); 8] = [
-        (
-            MarianFiles {
-                source_spm: b"",
-                ..files
-            },
-            "source.spm: ",
-        ),
-        (
-            MarianFiles {
-                target_spm: &folder.target_spm[..1000],
-                ..files
-            },
-            "target.spm: ",
-        ),
+        (MarianFiles { source_spm: b"", ..files }, "source.spm: "),
+        (MarianFiles { target_spm: &folder.target_spm[..1000], ..files }, "target.spm: "),
         (MarianFiles { vocab: b"", ..files }, "vocab.json: "),
-        (
-            MarianFiles {
-                vocab: br#"{"a": -1}"#,
-                ..files
-            },
-            "vocab.json: ",
-        ),
-        (
-            MarianFiles {
-                vocab: br#"{"a": 1, "b": 1}"#,
-                ..files
-            },
-            "vocab.json: two tokens have the same id",
-        ),
-        (
-            MarianFiles {
-                vocab: br#"{"a": 4294967295}"#,
-                ..files
-            },
-            "vocab.json: has no token `<unk>`",
-        ),
-        (
-            MarianFiles {
-                config: Some(b"{"),
-                ..files
-            },
-            "tokenizer_config.json: ",
-        ),
-        (
-            MarianFiles {
-                config: Some(br#"{"unk_token": 3}"#),
-                ..files
-            },
-            "tokenizer_config.json: ",
-        ),
+        (MarianFiles { vocab: br#"{"a": -1}"#, ..files }, "vocab.json: "),
+        (MarianFiles { vocab: br#"{"a": 1, "b": 1}"#, ..files }, "vocab.json: two tokens have the same id"),
+        (MarianFiles { vocab: br#"{"a": 4294967295}"#, ..files }, "vocab.json: has no token `<unk>`"),
+        (MarianFiles { config: Some(b"{"), ..files }, "tokenizer_config.json: "),
+        (MarianFiles { config: Some(br#"{"unk_token": 3}"#), ..files }, "tokenizer_config.json: "),
     ];
     for (files, message) in cases {
         let error = MarianTokenizer::new(files).unwrap_err().to_string();

@@ -6,11 +6,7 @@ use serde::Deserialize;
 use wordloom::TextError;
 use wordloom::text::SentencePiece;
 
-const MODELS: [&str; 3] = [
-    "unigram_nmt_nfkc",
-    "unigram_nfkc_cf_symbols",
-    "bpe_identity_bytefallback",
-];
+const MODELS: [&str; 3] = ["unigram_nmt_nfkc", "unigram_nfkc_cf_symbols", "bpe_identity_bytefallback"];
 
 #[derive(Deserialize)]
 struct Expected {
@@ -35,9 +31,7 @@ struct DecodeOnly {
 }
 
 fn read(file: &str) -> Vec<u8> {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/data/sentencepiece")
-        .join(file);
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/sentencepiece").join(file);
     std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
@@ -59,12 +53,7 @@ fn agrees_with_the_library() {
             assert_eq!(model.decode(&item.ids).unwrap(), item.decoded, "{name}: {text:?}");
         }
         for case in expected.decode_only {
-            assert_eq!(
-                model.decode(&case.ids).unwrap(),
-                case.decoded,
-                "{name}: {:?}",
-                case.ids
-            );
+            assert_eq!(model.decode(&case.ids).unwrap(), case.decoded, "{name}: {:?}", case.ids);
         }
     }
 }
@@ -143,10 +132,5 @@ fn survives_damage() {
 #[test]
 fn errors_name_the_file() {
     let error = SentencePiece::from_bytes("source.spm", b"<html>").unwrap_err();
-    assert!(
-        error
-            .to_string()
-            .starts_with("source.spm: not a SentencePiece model"),
-        "{error}"
-    );
+    assert!(error.to_string().starts_with("source.spm: not a SentencePiece model"), "{error}");
 }

@@ -5,11 +5,7 @@ use std::cell::Cell;
 use wordloom::text::{Sentence, split_lines};
 
 fn sentences(text: &str) -> Vec<&str> {
-    split_lines(text)
-        .iter()
-        .flat_map(|line| &line.sentences)
-        .map(|sentence| sentence.text)
-        .collect()
+    split_lines(text).iter().flat_map(|line| &line.sentences).map(|sentence| sentence.text).collect()
 }
 
 #[test]
@@ -19,27 +15,12 @@ fn sentence_ends() {
         &["Dr. Smith met Mrs. Jones in St. Louis.", "They talked."],
         &["J. R. R. Tolkien wrote it.", "George W. Bush read it."],
         &["J.R.R. Tolkien and the U.S. President met."],
-        &[
-            "Fruit, e.g. Apples, i.e. food.",
-            "It costs 3.50 dollars.",
-            "Pi is 3.14159.",
-        ],
-        &[
-            "We bought apples, pears, etc. and went home.",
-            "We met at 5 p.m.",
-            "It rained.",
-        ],
+        &["Fruit, e.g. Apples, i.e. food.", "It costs 3.50 dollars.", "Pi is 3.14159."],
+        &["We bought apples, pears, etc. and went home.", "We met at 5 p.m.", "It rained."],
         &["See Fig. 3 and No. 5 on p. 12.", "No.", "I won't."],
         &["He was born in 1987.", "He is 39.", "I am 45.", "She is 43."],
-        &[
-            "Am 3. Oktober beginnt der 2. Teil.",
-            "Das war im 19. Jahrhundert.",
-        ],
-        &[
-            "Tiere, z.B. Hunde, bzw. Katzen.",
-            "Das ist ca. 20 km von hier.",
-            "Vgl. Kapitel 2.",
-        ],
+        &["Am 3. Oktober beginnt der 2. Teil.", "Das war im 19. Jahrhundert."],
+        &["Tiere, z.B. Hunde, bzw. Katzen.", "Das ist ca. 20 km von hier.", "Vgl. Kapitel 2."],
         &["Montag, 24. Dezember ist frei.", "1. Januar auch."],
         &["1. First item."],
         &["“Why?” he asked.", "“Because,” she said."],
@@ -52,11 +33,7 @@ fn sentence_ends() {
         &["version 1.2.3 of example.com is out.", "Get it."],
     ];
     for case in cases {
-        let glue = if case[0].is_ascii() || case[0].contains(' ') {
-            " "
-        } else {
-            ""
-        };
+        let glue = if case[0].is_ascii() || case[0].contains(' ') { " " } else { "" };
         assert_eq!(sentences(&case.join(glue)), *case);
     }
 }
@@ -65,10 +42,8 @@ fn sentence_ends() {
 fn lines_are_kept() {
     let text = "  One. Two.\t\r\n\r\n   \nThree\u{2028}four.\rEnd";
     let lines = split_lines(text);
-    let shape: Vec<(&str, usize, &str)> = lines
-        .iter()
-        .map(|line| (line.indent, line.sentences.len(), line.end))
-        .collect();
+    let shape: Vec<(&str, usize, &str)> =
+        lines.iter().map(|line| (line.indent, line.sentences.len(), line.end)).collect();
     assert_eq!(
         shape,
         [
@@ -80,13 +55,7 @@ fn lines_are_kept() {
             ("", 1, "")
         ]
     );
-    assert_eq!(
-        lines[0].sentences[1],
-        Sentence {
-            text: "Two.",
-            space: "\t"
-        }
-    );
+    assert_eq!(lines[0].sentences[1], Sentence { text: "Two.", space: "\t" });
     assert!(split_lines("").is_empty());
 }
 
@@ -102,9 +71,7 @@ impl Random {
     }
 
     fn text(&mut self, bits: &[&str]) -> String {
-        (0..self.below(120))
-            .map(|_| bits[self.below(bits.len())])
-            .collect()
+        (0..self.below(120)).map(|_| bits[self.below(bits.len())]).collect()
     }
 }
 
@@ -183,18 +150,12 @@ fn parts_fit_and_nothing_is_lost() {
     for round in 0..3000 {
         let text = random.text(BITS).replace(['\n', '\r'], "x");
         let max = 1 + round % 12;
-        let whole = Sentence {
-            text: text.trim(),
-            space: " ",
-        };
+        let whole = Sentence { text: text.trim(), space: " " };
         let parts = whole.split_to_fit(max, count);
         let rebuilt: String = parts.iter().flat_map(|part| [part.text, part.space]).collect();
         assert_eq!(rebuilt, format!("{} ", text.trim()));
         for part in parts {
-            assert!(
-                count(part.text) <= max || part.text.chars().count() == 1,
-                "{max}: {part:?}"
-            );
+            assert!(count(part.text) <= max || part.text.chars().count() == 1, "{max}: {part:?}");
         }
     }
 }
@@ -211,11 +172,7 @@ fn cuts_are_at_the_best_place() {
     for (max_words, parts) in cases {
         let text = parts.join(" ");
         let count = |text: &str| text.split(' ').count();
-        let found = Sentence {
-            text: &text,
-            space: "",
-        }
-        .split_to_fit(*max_words, count);
+        let found = Sentence { text: &text, space: "" }.split_to_fit(*max_words, count);
         let found: Vec<&str> = found.iter().map(|part| part.text).collect();
         assert_eq!(found, *parts);
     }
@@ -226,12 +183,7 @@ fn graphemes_are_kept_whole() {
     let family = "👩‍👩‍👧";
     let text = family.repeat(5);
     let count = |text: &str| text.chars().count();
-    for part in (Sentence {
-        text: &text,
-        space: "",
-    })
-    .split_to_fit(12, count)
-    {
+    for part in (Sentence { text: &text, space: "" }).split_to_fit(12, count) {
         assert_eq!(part.text.len() % family.len(), 0, "{part:?}");
     }
 }
@@ -256,16 +208,7 @@ fn takes_linear_time() {
             text.len().div_ceil(3)
         };
         assert_eq!(rebuilt(text).len(), text.len());
-        (Sentence {
-            text: text.trim(),
-            space: "",
-        })
-        .split_to_fit(200, count);
-        assert!(
-            counted.get() < 12 * text.len().max(1),
-            "counted {} of {} bytes",
-            counted.get(),
-            text.len()
-        );
+        (Sentence { text: text.trim(), space: "" }).split_to_fit(200, count);
+        assert!(counted.get() < 12 * text.len().max(1), "counted {} of {} bytes", counted.get(), text.len());
     }
 }

@@ -1,28 +1,27 @@
 // softmax(scale * Q Kᵀ) V with an online softmax (Milakov & Gimelshein 2018), without barriers. An invocation has one
-// query and 64 elements of one head; the eight lanes of a workgroup are neighbouring queries, so that they all read the
-// same key at the same time. Sixteen elements at a time are held as a matrix.
+// query and 64 elements of one head; its neighbours in the workgroup are the other heads of the query, so that they all
+// go through the same keys, even where there is a single query. Sixteen elements at a time are held as a matrix.
 // uses: shared/masked.wgsl, shared/grid.wgsl, and what attention.wgsl and cached_attention.wgsl define
 
-const QUERIES: u32 = 8u;
+const LANES: u32 = 8u;
 
-@compute @workgroup_size(QUERIES)
+@compute @workgroup_size(LANES)
 fn main(
     @builtin(workgroup_id) workgroup: vec3<u32>,
     @builtin(num_workgroups) workgroups: vec3<u32>,
     @builtin(local_invocation_index) lane: u32,
 ) {
     let blocks = (D_HEAD + 63u) / 64u;
-    let query_blocks = (queries_of_sentence() + QUERIES - 1u) / QUERIES;
-    var group = flat_workgroup(workgroup, workgroups);
-    let first = group % blocks * 64u;
-    group /= blocks;
-    let first_query = group % query_blocks * QUERIES;
-    group /= query_blocks;
-    let head = group % p.heads * D_HEAD;
-    let sentence = group / p.heads;
-
-    let last_query = queries_of_sentence() - 1u;
-    let query = min(first_query + lane, last_query);
+    var index = flat_workgroup(workgroup, workgroups) * LANES + lane;
+    let first = index % blocks * 64u;
+    index /= blocks;
+    let head = index % p.heads * D_HEAD;
+    index /= p.heads;
+    let query = index % queries_of_sentence();
+    let sentence = index / queries_of_sentence();
+    if (sentence >= sentences()) {
+        return;
+    }
     let q_start = query_start(sentence, query) + head;
     let q0 = query16(q_start, 0u);
     let q1 = query16(q_start, 16u);
@@ -35,8 +34,8 @@ fn main(
     var c1 = mat4x4<f32>();
     var c2 = mat4x4<f32>();
     var c3 = mat4x4<f32>();
-    let count = key_count(sentence, min(first_query + QUERIES - 1u, last_query));
-    for (var key = 0u; key < count; key++) {
+    let count = key_count(sentence, query);
+    for (var key = zero(workgroup); key < count; key++) {
         let k_start = key_start(sentence, key) + head;
         var score = dot16(q0, key16(k_start, 0u));
         if (D_HEAD > 16u) {
@@ -53,8 +52,8 @@ fn main(
                 score += dot16(query16(q_start, d), key16(k_start, d));
             }
         }
-        // no branch, so that a masked key costs nothing but its time
-        let visible = is_visible(sentence, query, key);
+        // no branch: a processor whose lanes are a vector would not save anything by it
+        let visible = is_visible(sentence, key);
         score = select(MASKED, score * p.scale, visible);
         let new_maximum = max(maximum, score);
         let keep = exp(maximum - new_maximum);
@@ -74,9 +73,6 @@ fn main(
         }
     }
 
-    if (first_query + lane > last_query || sentence >= sentences()) {
-        return;
-    }
     let factor = select(0.0, 1.0 / sum, sum > 0.0);
     let start = context_start(sentence, query) + head;
     store16(start, first, c0 * factor);
@@ -91,27 +87,35 @@ fn main(
     }
     // the padding of the row
     if (head == (p.heads - 1u) * D_HEAD && first == 0u) {
-        for (var d = p.heads * D_HEAD; d < out_stride(); d++) {
+        for (var d = zero(workgroup) + p.heads * D_HEAD; d < out_stride(); d++) {
             context[context_start(sentence, query) + d] = 0.0;
         }
     }
 }
 
-// Zeros beyond the head's end, so that what keys have there does not count.
-fn query4(start: u32, d: u32) -> vec4<f32> {
-    let i = vec4(d) + vec4(0u, 1u, 2u, 3u);
-    let j = start + min(i, vec4(D_HEAD - 1u));
-    return select(vec4(0.0), vec4(q[j.x], q[j.y], q[j.z], q[j.w]), i < vec4(D_HEAD));
-}
-
+// Four elements of a head, in one piece where heads start at a multiple of four; the last one again beyond its end.
 fn key4(start: u32, d: u32) -> vec4<f32> {
-    let j = start + min(vec4(d) + vec4(0u, 1u, 2u, 3u), vec4(D_HEAD - 1u));
-    return vec4(k[j.x], k[j.y], k[j.z], k[j.w]);
+    if (ALIGNED) {
+        return k[(start + min(d, D_HEAD - 4u)) / 4u];
+    }
+    let i = start + min(vec4(d) + vec4(0u, 1u, 2u, 3u), vec4(D_HEAD - 1u));
+    return vec4(k[i.x / 4u][i.x % 4u], k[i.y / 4u][i.y % 4u], k[i.z / 4u][i.z % 4u], k[i.w / 4u][i.w % 4u]);
 }
 
 fn value4(start: u32, d: u32) -> vec4<f32> {
-    let j = start + min(vec4(d) + vec4(0u, 1u, 2u, 3u), vec4(D_HEAD - 1u));
-    return vec4(v[j.x], v[j.y], v[j.z], v[j.w]);
+    if (ALIGNED) {
+        return v[(start + min(d, D_HEAD - 4u)) / 4u];
+    }
+    let i = start + min(vec4(d) + vec4(0u, 1u, 2u, 3u), vec4(D_HEAD - 1u));
+    return vec4(v[i.x / 4u][i.x % 4u], v[i.y / 4u][i.y % 4u], v[i.z / 4u][i.z % 4u], v[i.w / 4u][i.w % 4u]);
+}
+
+// Zeros beyond the head's end, so that what keys have there does not count.
+fn query4(start: u32, d: u32) -> vec4<f32> {
+    let lanes = vec4(d) + vec4(0u, 1u, 2u, 3u);
+    let i = start + min(lanes, vec4(D_HEAD - 1u));
+    let value = vec4(q[i.x / 4u][i.x % 4u], q[i.y / 4u][i.y % 4u], q[i.z / 4u][i.z % 4u], q[i.w / 4u][i.w % 4u]);
+    return select(vec4(0.0), value, lanes < vec4(D_HEAD));
 }
 
 fn query16(start: u32, d: u32) -> mat4x4<f32> {

@@ -26,14 +26,22 @@ fn main(
     var sum = 0.0;
     var value = 0.0;
     let count = key_count(sentence, query);
-    for (var first = 0u; first < count; first += LANES) {
+    for (var first = zero(workgroup); first < count; first += LANES) {
         let key = first + lane;
         var score = MASKED;
-        if (key < count && is_visible(sentence, query, key)) {
+        if (key < count && is_visible(sentence, key)) {
             let k_start = key_start(sentence, key) + head;
             score = 0.0;
-            for (var i = 0u; i < D_HEAD; i++) {
-                score = fma(q[q_start + i], k[k_start + i], score);
+            if (ALIGNED) {
+                for (var i = 0u; i < D_HEAD / 4u; i++) {
+                    score += dot(q[q_start / 4u + i], k[k_start / 4u + i]);
+                }
+            } else {
+                for (var i = 0u; i < D_HEAD; i++) {
+                    let a = q_start + i;
+                    let b = k_start + i;
+                    score = fma(q[a / 4u][a % 4u], k[b / 4u][b % 4u], score);
+                }
             }
             score *= p.scale;
         }
@@ -47,7 +55,8 @@ fn main(
         value *= keep;
         let column = head + min(d, D_HEAD - 1u);
         for (var i = 0u; i < min(LANES, count - first); i++) {
-            value = fma(weights[i], v[value_start(sentence, first + i) + column], value);
+            let at = value_start(sentence, first + i) + column;
+            value = fma(weights[i], v[at / 4u][at % 4u], value);
         }
         workgroupBarrier();
     }

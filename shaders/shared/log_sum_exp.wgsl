@@ -1,15 +1,16 @@
-// log Σ exp of a row of logits, from the maxima and sums of its chunks in the binding `statistics`.
-// uses: shared/masked.wgsl
-fn log_sum_exp(row: u32) -> f32 {
-    let start = row * p.chunks * p.statistics_stride;
+// log Σ exp of a row of logits, from the bests and sums of its chunks in the binding `chunks`; as two terms, the maximum
+// and the log of the sum relative to it, because a score that subtracts them in turn keeps its last bits.
+// uses: shared/masked.wgsl; `zero`: see shared/grid.wgsl
+fn log_sum_exp(row: u32, zero: u32) -> vec2<f32> {
+    let start = 3u * row * p.chunks;
     var maximum = MASKED;
-    for (var chunk = 0u; chunk < p.chunks; chunk++) {
-        maximum = max(maximum, bitcast<f32>(statistics[start + chunk * p.statistics_stride]));
+    for (var chunk = zero; chunk < p.chunks; chunk++) {
+        maximum = max(maximum, bitcast<f32>(chunks[start + 3u * chunk]));
     }
     var sum = 0.0;
-    for (var chunk = 0u; chunk < p.chunks; chunk++) {
-        let at = start + chunk * p.statistics_stride;
-        sum += bitcast<f32>(statistics[at + 1u]) * exp(bitcast<f32>(statistics[at]) - maximum);
+    for (var chunk = zero; chunk < p.chunks; chunk++) {
+        let at = start + 3u * chunk;
+        sum += bitcast<f32>(chunks[at + 2u]) * exp(bitcast<f32>(chunks[at]) - maximum);
     }
-    return maximum + log(sum);
+    return vec2<f32>(maximum, log(sum));
 }

@@ -17,9 +17,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     let adapters = pollster::block_on(gpu::adapters());
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let chosen = adapters
-        .first()
-        .filter(|adapter| adapter.class() == AdapterClass::Hardware);
+    let chosen = adapters.first().filter(|adapter| adapter.class() == AdapterClass::Hardware);
     let mut output = Output::open(None)?;
     if arguments.json {
         let gpus: Vec<_> = adapters
@@ -50,12 +48,7 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     }
     for adapter in &adapters {
         let limits = adapter.limits();
-        output.line(&format!(
-            "{} ({}, {})",
-            adapter.name(),
-            adapter.kind(),
-            adapter.backend()
-        ))?;
+        output.line(&format!("{} ({}, {})", adapter.name(), adapter.kind(), adapter.backend()))?;
         output.line(&format!("    driver     {}", adapter.driver()))?;
         output.line(&format!(
             "    memory     buffers up to {} MiB, {} MiB of one bound at a time",

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 use std::process::ExitCode;
 
-use wordloom::generate::GenerateError;
-use wordloom::{ForwardError, GpuError, ModelError, TextError, TranslateError};
+use wordloom::transformer::{ForwardError, GenerateError};
+use wordloom::{GpuError, ModelError, TextError, TranslateError};
 
 use super::{interrupt, notice};
 
@@ -81,12 +81,10 @@ pub fn report_usage(error: &clap::Error) -> ExitCode {
         .split("\n\n")
         .map(|paragraph| paragraph.split_whitespace().collect::<Vec<_>>().join(" "))
         .filter(|paragraph| !paragraph.is_empty() && !paragraph.starts_with("Usage:"))
-        .map(
-            |paragraph| match paragraph.strip_prefix("For more information, try '--help'.") {
-                Some(_) => "see --help".to_owned(),
-                None => paragraph,
-            },
-        );
+        .map(|paragraph| match paragraph.strip_prefix("For more information, try '--help'.") {
+            Some(_) => "see --help".to_owned(),
+            None => paragraph,
+        });
     let line = paragraphs.collect::<Vec<_>>().join("; ");
     CliError::Usage(line.strip_prefix("error: ").unwrap_or(&line).to_owned()).report()
 }
@@ -96,20 +94,13 @@ fn one_line(message: &str) -> String {
     const LENGTH: usize = 1000;
     let mut characters = message.chars();
     let line =
-        characters
-            .by_ref()
-            .take(LENGTH)
-            .fold(String::with_capacity(message.len()), |mut line, character| {
-                match character {
-                    '\n' | '\r' | '\t' => line.push(' '),
-                    control if control.is_control() => _ = write!(line, "{}", control.escape_default()),
-                    other => line.push(other),
-                }
-                line
-            });
-    if characters.next().is_some() {
-        line + "…"
-    } else {
-        line
-    }
+        characters.by_ref().take(LENGTH).fold(String::with_capacity(message.len()), |mut line, character| {
+            match character {
+                '\n' | '\r' | '\t' => line.push(' '),
+                control if control.is_control() => _ = write!(line, "{}", control.escape_default()),
+                other => line.push(other),
+            }
+            line
+        });
+    if characters.next().is_some() { line + "…" } else { line }
 }

@@ -6,7 +6,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
-use wordloom::{ForwardError, ForwardInput, ForwardOutput, Tensor};
+use wordloom::transformer::{ForwardError, ForwardInput, ForwardOutput, Tensor};
 
 use super::CliError;
 use super::output::{cannot_write, check_different};
@@ -54,10 +54,7 @@ fn read_file(path: &Path) -> Result<Vec<u8>, CliError> {
     let mut bytes = Vec::new();
     File::open(path)
         .and_then(|file| file.take(LIMIT + 1).read_to_end(&mut bytes))
-        .map_err(|source| CliError::Io {
-            what: format!("cannot read {}", path.display()),
-            source,
-        })?;
+        .map_err(|source| CliError::Io { what: format!("cannot read {}", path.display()), source })?;
     if bytes.len() as u64 > LIMIT {
         return Err(CliError::Input(format!(
             "{}: is longer than {LIMIT} bytes; split the batch",
@@ -69,10 +66,7 @@ fn read_file(path: &Path) -> Result<Vec<u8>, CliError> {
 
 fn write_output(path: &Path, output: &ForwardOutput) -> Result<(), CliError> {
     let mut tensors = vec![
-        (
-            "encoder_last_hidden_state".to_owned(),
-            &output.encoder_last_hidden_state,
-        ),
+        ("encoder_last_hidden_state".to_owned(), &output.encoder_last_hidden_state),
         ("logits".to_owned(), &output.logits),
     ];
     for (kind, layers) in [
@@ -80,12 +74,7 @@ fn write_output(path: &Path, output: &ForwardOutput) -> Result<(), CliError> {
         ("decoder_attentions", &output.decoder_attentions),
         ("cross_attentions", &output.cross_attentions),
     ] {
-        tensors.extend(
-            layers
-                .iter()
-                .enumerate()
-                .map(|(layer, tensor)| (format!("{kind}.{layer}"), tensor)),
-        );
+        tensors.extend(layers.iter().enumerate().map(|(layer, tensor)| (format!("{kind}.{layer}"), tensor)));
     }
     let views = tensors.into_iter().map(|(name, tensor)| (name, Stored(tensor)));
     let bytes = safetensors::serialize(views, None)
@@ -97,8 +86,7 @@ fn read_input(name: &str, bytes: &[u8]) -> Result<ForwardInput, CliError> {
     let file = SafeTensors::deserialize(bytes)
         .map_err(|error| CliError::Input(format!("{name}: not a sound safetensors file: {error}")))?;
     let tensor = |key: &str| {
-        file.tensor(key)
-            .map_err(|_| CliError::Input(format!("{name}: there is no tensor {key}")))
+        file.tensor(key).map_err(|_| CliError::Input(format!("{name}: there is no tensor {key}")))
     };
     let input_ids = tensor("input_ids")?;
     let decoder_input_ids = tensor("decoder_input_ids")?;
@@ -134,33 +122,18 @@ fn read_input(name: &str, bytes: &[u8]) -> Result<ForwardInput, CliError> {
 
 fn matrix_shape(name: &str, key: &str, tensor: &TensorView<'_>) -> Result<[usize; 2], CliError> {
     tensor.shape().try_into().map_err(|_| {
-        CliError::Input(format!(
-            "{name}: {key} is {:?}, but [batch, length] is needed",
-            tensor.shape()
-        ))
+        CliError::Input(format!("{name}: {key} is {:?}, but [batch, length] is needed", tensor.shape()))
     })
 }
 
 fn integers(name: &str, key: &str, tensor: &TensorView<'_>) -> Result<Vec<u32>, CliError> {
     let wide: Vec<i64> = match tensor.dtype() {
-        Dtype::I32 => tensor
-            .data()
-            .as_chunks()
-            .0
-            .iter()
-            .map(|&bytes| i32::from_le_bytes(bytes).into())
-            .collect(),
-        Dtype::I64 => tensor
-            .data()
-            .as_chunks()
-            .0
-            .iter()
-            .map(|&bytes| i64::from_le_bytes(bytes))
-            .collect(),
+        Dtype::I32 => {
+            tensor.data().as_chunks().0.iter().map(|&bytes| i32::from_le_bytes(bytes).into()).collect()
+        }
+        Dtype::I64 => tensor.data().as_chunks().0.iter().map(|&bytes| i64::from_le_bytes(bytes)).collect(),
         other => {
-            return Err(CliError::Input(format!(
-                "{name}: {key} is {other:?}, but I32 or I64 is needed"
-            )));
+            return Err(CliError::Input(format!("{name}: {key} is {other:?}, but I32 or I64 is needed")));
         }
     };
     wide.into_iter()
@@ -187,13 +160,7 @@ impl safetensors::View for Stored<'_> {
     fn data(&self) -> Cow<'_, [u8]> {
         match cfg!(target_endian = "little") {
             true => Cow::Borrowed(bytemuck::cast_slice(&self.0.data)),
-            false => self
-                .0
-                .data
-                .iter()
-                .flat_map(|value| value.to_le_bytes())
-                .collect::<Vec<u8>>()
-                .into(),
+            false => self.0.data.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<u8>>().into(),
         }
     }
 

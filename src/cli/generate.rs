@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 use wordloom::decode::Hypothesis;
-use wordloom::generate::{GenerateError, GenerateRequest};
 use wordloom::model::generation_config::{GenerationConfig, JsonObject, UnknownKeys};
+use wordloom::transformer::{GenerateError, GenerateRequest};
 use wordloom::{ModelError, Transformer, resolve};
 
 use super::lines::{Line, Lines, Round, json_problem};
@@ -58,9 +58,7 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
                 pollster::block_on(transformer.generate(&requests, &cancel, &mut report))
             })?;
             progress.suspend(|| {
-                answers
-                    .iter()
-                    .try_for_each(|hypotheses| output.json(&Answer::new(hypotheses)))?;
+                answers.iter().try_for_each(|hypotheses| output.json(&Answer::new(hypotheses)))?;
                 output.flush()
             })
         })?;
@@ -121,15 +119,9 @@ struct Answer<'a> {
 impl<'a> Answer<'a> {
     fn new(hypotheses: &'a [Hypothesis]) -> Self {
         Self {
-            sequences: hypotheses
-                .iter()
-                .map(|hypothesis| hypothesis.tokens.as_slice())
-                .collect(),
+            sequences: hypotheses.iter().map(|hypothesis| hypothesis.tokens.as_slice()).collect(),
             sequences_scores: hypotheses.iter().map(|hypothesis| hypothesis.score).collect(),
-            step_logprobs: hypotheses
-                .iter()
-                .map(|hypothesis| hypothesis.step_logprobs.as_slice())
-                .collect(),
+            step_logprobs: hypotheses.iter().map(|hypothesis| hypothesis.step_logprobs.as_slice()).collect(),
         }
     }
 }

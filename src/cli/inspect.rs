@@ -86,12 +86,7 @@ fn norm(placement: NormPlacement) -> &'static str {
 fn rows(model: &Model) -> [(&'static str, String); 12] {
     let config = model.config();
     let stack = |stack: StackConfig| {
-        let StackConfig {
-            layers,
-            heads,
-            head_width,
-            ffn_width,
-        } = stack;
+        let StackConfig { layers, heads, head_width, ffn_width } = stack;
         format!("{layers} layers, {heads} heads of {head_width}, feed-forward {ffn_width}")
     };
     let vocabulary = match config.embeddings {
@@ -99,17 +94,12 @@ fn rows(model: &Model) -> [(&'static str, String); 12] {
             format!("{} tokens, shared by source and target", config.source_vocabulary)
         }
         EmbeddingSharing::Separate => {
-            format!(
-                "{} source tokens, {} target tokens",
-                config.source_vocabulary, config.target_vocabulary
-            )
+            format!("{} source tokens, {} target tokens", config.source_vocabulary, config.target_vocabulary)
         }
     };
     let checkpoint = model.checkpoint();
-    let dtypes: BTreeSet<String> = checkpoint
-        .names()
-        .filter_map(|name| Some(checkpoint.info(name)?.dtype.to_string()))
-        .collect();
+    let dtypes: BTreeSet<String> =
+        checkpoint.names().filter_map(|name| Some(checkpoint.info(name)?.dtype.to_string())).collect();
     let dtypes: Vec<String> = dtypes.into_iter().collect();
     let generation = model.generation_config();
     let beams = match generation.num_beams.unwrap_or(1) {
@@ -123,10 +113,9 @@ fn rows(model: &Model) -> [(&'static str, String); 12] {
     let text = match model.tokenizer() {
         Ok(tokenizer) => match tokenizer.language_tags().len() {
             0 => "can be translated".to_owned(),
-            tags => format!(
-                "can be translated, to {tags} languages: {}",
-                tokenizer.language_tags().join(" ")
-            ),
+            tags => {
+                format!("can be translated, to {tags} languages: {}", tokenizer.language_tags().join(" "))
+            }
         },
         Err(error) => format!("cannot be translated, only token ids: {error}"),
     };
@@ -136,23 +125,12 @@ fn rows(model: &Model) -> [(&'static str, String); 12] {
         ("width", format!("d_model {}", config.d_model)),
         ("encoder", stack(config.encoder)),
         ("decoder", stack(config.decoder)),
-        (
-            "blocks",
-            format!(
-                "{}-norm, activation {}",
-                norm(config.norm),
-                config.activation.name()
-            ),
-        ),
+        ("blocks", format!("{}-norm, activation {}", norm(config.norm), config.activation.name())),
         ("vocabulary", vocabulary),
         ("positions", format!("{}, sinusoidal", config.positions.count())),
         (
             "parameters",
-            format!(
-                "{}, {} tensors",
-                thousands(config.parameter_count()),
-                checkpoint.names().count()
-            ),
+            format!("{}, {} tensors", thousands(config.parameter_count()), checkpoint.names().count()),
         ),
         (
             "memory",

@@ -4,7 +4,7 @@
 use std::process;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use wordloom::generate::Cancel;
+use wordloom::transformer::Cancel;
 
 use super::CliError;
 

@@ -45,30 +45,20 @@ impl Lines {
     /// A file, or standard input where there is none.
     pub fn open(path: Option<&Path>) -> Result<Self, CliError> {
         let Some(path) = path else {
-            return Ok(Self::read(
-                "standard input".into(),
-                None,
-                BufReader::new(io::stdin()),
-            ));
+            return Ok(Self::read("standard input".into(), None, BufReader::new(io::stdin())));
         };
         let name = path.display().to_string();
         let open = || {
             let file = File::open(path)?;
             let metadata = file.metadata()?;
             if metadata.is_dir() {
-                return Err(io::Error::new(
-                    ErrorKind::IsADirectory,
-                    "is a folder, not a text file",
-                ));
+                return Err(io::Error::new(ErrorKind::IsADirectory, "is a folder, not a text file"));
             }
             Ok((file, metadata.is_file().then_some(metadata.len())))
         };
         match open() {
             Ok((file, bytes)) => Ok(Self::read(name, bytes, BufReader::new(file))),
-            Err(source) => Err(CliError::Io {
-                what: format!("cannot read {name}"),
-                source,
-            }),
+            Err(source) => Err(CliError::Io { what: format!("cannot read {name}"), source }),
         }
     }
 
@@ -82,11 +72,7 @@ impl Lines {
 
     fn read(name: String, bytes: Option<u64>, reader: impl BufRead + Send + 'static) -> Self {
         let (outgoing, incoming) = sync_channel(ROUND);
-        let lines = Self {
-            name: name.clone(),
-            bytes,
-            incoming,
-        };
+        let lines = Self { name: name.clone(), bytes, incoming };
         thread::spawn(move || send_lines(&name, reader, &outgoing));
         lines
     }
@@ -110,10 +96,7 @@ impl Lines {
             if lines.len() == ROUND {
                 break None;
             }
-            next = match self
-                .incoming
-                .recv_timeout(deadline.saturating_duration_since(Instant::now()))
-            {
+            next = match self.incoming.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
                 Ok(line) => Some(line),
                 Err(RecvTimeoutError::Disconnected) => None,
                 Err(RecvTimeoutError::Timeout) => break None,
@@ -149,10 +132,7 @@ fn read_line(name: &str, number: usize, reader: &mut impl BufRead) -> Result<Opt
     let bytes = reader
         .take(MAX_LINE)
         .read_until(b'\n', &mut line)
-        .map_err(|source| CliError::Io {
-            what: format!("cannot read {name}"),
-            source,
-        })?;
+        .map_err(|source| CliError::Io { what: format!("cannot read {name}"), source })?;
     let at = || place(name, number);
     match line.last() {
         None => return Ok(None),
@@ -167,16 +147,9 @@ fn read_line(name: &str, number: usize, reader: &mut impl BufRead) -> Result<Opt
     }
     let text = String::from_utf8(line).map_err(|error| {
         let byte = error.utf8_error().valid_up_to() + 1;
-        CliError::Input(format!(
-            "{}: not UTF-8 at byte {byte}; convert it, for example with iconv",
-            at()
-        ))
+        CliError::Input(format!("{}: not UTF-8 at byte {byte}; convert it, for example with iconv", at()))
     })?;
-    Ok(Some(Line {
-        number,
-        text,
-        bytes: bytes as u64,
-    }))
+    Ok(Some(Line { number, text, bytes: bytes as u64 }))
 }
 
 /// What is wrong with a line of JSON, without the number of the line inside the JSON, which is always 1.

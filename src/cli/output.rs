@@ -24,17 +24,11 @@ impl Output {
                 }
             }
         };
-        Ok(Self {
-            name,
-            writer: BufWriter::new(writer),
-        })
+        Ok(Self { name, writer: BufWriter::new(writer) })
     }
 
     pub fn line(&mut self, line: &str) -> Result<(), CliError> {
-        let result = self
-            .writer
-            .write_all(line.as_bytes())
-            .and_then(|()| self.writer.write_all(b"\n"));
+        let result = self.writer.write_all(line.as_bytes()).and_then(|()| self.writer.write_all(b"\n"));
         self.check(result)
     }
 
@@ -53,20 +47,14 @@ impl Output {
     fn check(&self, result: io::Result<()>) -> Result<(), CliError> {
         result.map_err(|source| match source.kind() {
             ErrorKind::BrokenPipe => CliError::ClosedPipe,
-            _ => CliError::Io {
-                what: format!("cannot write {}", self.name),
-                source,
-            },
+            _ => CliError::Io { what: format!("cannot write {}", self.name), source },
         })
     }
 }
 
 /// The error for a file that cannot be written.
 pub fn cannot_write(path: &Path, source: io::Error) -> CliError {
-    CliError::Io {
-        what: format!("cannot write {}", path.display()),
-        source,
-    }
+    CliError::Io { what: format!("cannot write {}", path.display()), source }
 }
 
 /// Refuses to overwrite the input before it has been read.
@@ -75,10 +63,9 @@ pub fn check_different(input: Option<&Path>, output: Option<&Path>) -> Result<()
         return Ok(());
     };
     match (fs::canonicalize(input), fs::canonicalize(output)) {
-        (Ok(from), Ok(to)) if from == to && to.is_file() => Err(CliError::Usage(format!(
-            "--input and --output are the same file, {}",
-            input.display()
-        ))),
+        (Ok(from), Ok(to)) if from == to && to.is_file() => {
+            Err(CliError::Usage(format!("--input and --output are the same file, {}", input.display())))
+        }
         _ => Ok(()),
     }
 }

@@ -57,8 +57,7 @@ impl Progress {
         let result = work(&mut |done, total| {
             self.counted.set(counted + done as u64);
             let rate = self.counted.get() as f64 / self.worked().as_secs_f64().max(0.001);
-            self.bar
-                .set_prefix(format!("{} {}, {rate:.0}/s", self.counted.get(), self.unit));
+            self.bar.set_prefix(format!("{} {}, {rate:.0}/s", self.counted.get(), self.unit));
             self.set(position + bytes * done as u64 / total.max(1) as u64);
         });
         self.before.set(self.worked());

@@ -28,9 +28,7 @@ pub fn model_files(folder: Option<&Path>) -> Result<ModelFiles, CliError> {
         #[cfg(feature = "embedded-model")]
         None => Ok(ModelFiles::embedded()),
         #[cfg(not(feature = "embedded-model"))]
-        None => Err(CliError::Usage(
-            "no model is built in; choose one with --model".into(),
-        )),
+        None => Err(CliError::Usage("no model is built in; choose one with --model".into())),
     }
 }
 
@@ -53,18 +51,14 @@ impl DeviceArguments {
     pub fn transformer(&self, model: &Model) -> Result<Transformer, CliError> {
         let device = self.open()?;
         let progress = Progress::of_fraction("loading");
-        Ok(Transformer::load(&device, model, &mut |fraction| {
-            progress.set_fraction(fraction)
-        })?)
+        Ok(Transformer::load(&device, model, &mut |fraction| progress.set_fraction(fraction))?)
     }
 
     /// The same, with a tokenizer.
     pub fn translator(&self, model: &Model) -> Result<Translator, CliError> {
         let device = self.open()?;
         let progress = Progress::of_fraction("loading");
-        Ok(Translator::with_progress(&device, model, &mut |fraction| {
-            progress.set_fraction(fraction)
-        })?)
+        Ok(Translator::with_progress(&device, model, &mut |fraction| progress.set_fraction(fraction))?)
     }
 }
 

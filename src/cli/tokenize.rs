@@ -48,9 +48,7 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     let lines = Lines::open(arguments.input.as_deref())?;
     let tokenizer = match &arguments.spm {
         Some(path) => Tokenizer::SentencePiece(Box::new(read_spm(path)?)),
-        None => Tokenizer::Marian(Box::new(read_tokenizer(&model_files(
-            arguments.model.as_deref(),
-        )?)?)),
+        None => Tokenizer::Marian(Box::new(read_tokenizer(&model_files(arguments.model.as_deref())?)?)),
     };
     let mut output = Output::open(arguments.output.as_deref())?;
     loop {
@@ -82,10 +80,7 @@ fn encode(tokenizer: &Tokenizer, line: &Line, plain: bool, output: &mut Output) 
         return Ok(());
     }
     let text: String = serde_json::from_str(&line.text).map_err(|error| {
-        CliError::Input(format!(
-            "not a JSON string: {}; --plain reads plain text",
-            json_problem(&error)
-        ))
+        CliError::Input(format!("not a JSON string: {}; --plain reads plain text", json_problem(&error)))
     })?;
     output.json(&tokenizer.encode(&text))
 }
@@ -97,9 +92,7 @@ fn decode(tokenizer: &Tokenizer, line: &Line, plain: bool, output: &mut Output) 
     let ids: Vec<u32> = serde_json::from_str(&line.text).map_err(|error| {
         CliError::Input(format!("not a JSON array of token ids: {}", json_problem(&error)))
     })?;
-    let text = tokenizer
-        .decode(&ids)
-        .map_err(|error| CliError::Input(error.to_string()))?;
+    let text = tokenizer.decode(&ids).map_err(|error| CliError::Input(error.to_string()))?;
     match plain {
         true => output.line(&text),
         false => output.json(&text),
@@ -134,10 +127,7 @@ fn read_spm(path: &Path) -> Result<SentencePiece, CliError> {
     let mut bytes = Vec::new();
     File::open(path)
         .and_then(|file| file.take(LIMIT + 1).read_to_end(&mut bytes))
-        .map_err(|source| CliError::Io {
-            what: format!("cannot read {name}"),
-            source,
-        })?;
+        .map_err(|source| CliError::Io { what: format!("cannot read {name}"), source })?;
     if bytes.len() as u64 > LIMIT {
         return Err(CliError::Input(format!(
             "{name}: is no SentencePiece model: it is longer than {LIMIT} bytes"

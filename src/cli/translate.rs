@@ -110,19 +110,10 @@ fn refused(arguments: &Arguments, model: &Model, error: &DecodeError) -> CliErro
     let flags = [
         ("num_beams", "--beams", arguments.beams.is_some()),
         ("num_return_sequences", "--n-best", arguments.n_best.is_some()),
-        (
-            "length_penalty",
-            "--length-penalty",
-            arguments.length_penalty.is_some(),
-        ),
+        ("length_penalty", "--length-penalty", arguments.length_penalty.is_some()),
         ("max_length", "--max-length", arguments.max_length.is_some()),
     ];
-    let DecodeError::Option {
-        option,
-        value,
-        allowed,
-    } = error
-    else {
+    let DecodeError::Option { option, value, allowed } = error else {
         return CliError::Input(format!("{}: {error}", model.label()));
     };
     match flags.iter().find(|(name, ..)| name == option) {
@@ -189,10 +180,7 @@ impl Command {
 }
 
 fn warn_if_cut(line: &Line, translation: &Translation) {
-    let mut hypotheses = translation
-        .sentences
-        .iter()
-        .flat_map(|sentence| &sentence.hypotheses);
+    let mut hypotheses = translation.sentences.iter().flat_map(|sentence| &sentence.hypotheses);
     if hypotheses.any(|hypothesis| hypothesis.reached_max_length) {
         notice(&format!(
             "warning: line {}: a translation reached the maximal length and may be cut; see --max-length",

@@ -20,36 +20,18 @@ pub fn attention(
     key_mask: &[u32],
     context: &mut [f32],
 ) {
-    let &AttentionShape {
-        heads, d_head, scale, ..
-    } = shape;
+    let &AttentionShape { heads, d_head, scale, .. } = shape;
     let arch = Arch::new();
-    for_each_row(
-        context,
-        heads * d_head,
-        2 * shape.keys * heads * d_head,
-        |row, context| {
-            let visible = visible(shape, key_mask, row);
-            let mut weights = Vec::with_capacity(shape.keys);
-            for (head, context) in context.chunks_exact_mut(d_head).enumerate() {
-                let first = head * d_head;
-                let query = queries.slice(row, first, d_head);
-                let query = Query {
-                    query,
-                    scale,
-                    keys,
-                    first,
-                    visible: visible.clone(),
-                };
-                arch.dispatch(Attend {
-                    query,
-                    values,
-                    weights: &mut weights,
-                    context,
-                });
-            }
-        },
-    );
+    for_each_row(context, heads * d_head, 2 * shape.keys * heads * d_head, |row, context| {
+        let visible = visible(shape, key_mask, row);
+        let mut weights = Vec::with_capacity(shape.keys);
+        for (head, context) in context.chunks_exact_mut(d_head).enumerate() {
+            let first = head * d_head;
+            let query = queries.slice(row, first, d_head);
+            let query = Query { query, scale, keys, first, visible: visible.clone() };
+            arch.dispatch(Attend { query, values, weights: &mut weights, context });
+        }
+    });
 }
 
 /// The weights of that attention, `[batch * heads * queries, keys]`; zero where a key is not visible.
@@ -60,27 +42,17 @@ pub fn attention_weights(
     key_mask: &[u32],
     weights: &mut [f32],
 ) {
-    let &AttentionShape {
-        heads, d_head, scale, ..
-    } = shape;
+    let &AttentionShape { heads, d_head, scale, .. } = shape;
     let arch = Arch::new();
     for_each_row(weights, shape.keys, shape.keys * d_head, |row, out| {
         let (sentence, head) = (row / shape.queries / heads, row / shape.queries % heads);
         let row = sentence * shape.queries + row % shape.queries;
         let first = head * d_head;
         let visible = visible(shape, key_mask, row);
-        let query = Query {
-            query: queries.slice(row, first, d_head),
-            scale,
-            keys,
-            first,
-            visible: visible.clone(),
-        };
+        let query =
+            Query { query: queries.slice(row, first, d_head), scale, keys, first, visible: visible.clone() };
         let mut weights = Vec::with_capacity(shape.keys);
-        arch.dispatch(Weigh {
-            query,
-            weights: &mut weights,
-        });
+        arch.dispatch(Weigh { query, weights: &mut weights });
         out.fill(0.0);
         for (key, weight) in visible.zip(weights) {
             out[key - sentence * shape.keys] = weight;
@@ -95,11 +67,7 @@ fn visible<'a>(
     row: usize,
 ) -> impl Iterator<Item = usize> + Clone + use<'a> {
     let (sentence, query) = (row / shape.queries, row % shape.queries);
-    let count = if shape.causal {
-        shape.keys.min(query + 1)
-    } else {
-        shape.keys
-    };
+    let count = if shape.causal { shape.keys.min(query + 1) } else { shape.keys };
     let first = sentence * shape.keys;
     (first..first + count).filter(|&key| key_mask[key] != 0)
 }

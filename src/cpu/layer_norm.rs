@@ -18,21 +18,21 @@ pub fn layer_norm(
         let range = row * width..(row + 1) * width;
         y.copy_from_slice(&x[range.clone()]);
         if let Some(residual) = residual {
-            y.iter_mut()
-                .zip(&residual[range])
-                .for_each(|(y, residual)| *y += residual);
+            y.iter_mut().zip(&residual[range]).for_each(|(y, residual)| *y += residual);
         }
-        let mean_of = |values: &mut dyn Iterator<Item = f32>| {
-            (values.map(f64::from).sum::<f64>() / width as f64) as f32
-        };
         if beta.is_some() {
-            let mean = mean_of(&mut y.iter().copied());
+            let mean = mean(y.iter().copied());
             y.iter_mut().for_each(|y| *y -= mean);
         }
-        let variance = mean_of(&mut y.iter().map(|y| y * y));
+        let variance = mean(y.iter().map(|y| y * y));
         let factor = 1.0 / (variance + epsilon).sqrt();
         for (j, (y, gamma)) in y.iter_mut().zip(gamma).enumerate() {
             *y = *y * factor * gamma + beta.map_or(0.0, |beta| beta[j]);
         }
     });
+}
+
+fn mean(values: impl ExactSizeIterator<Item = f32>) -> f32 {
+    let count = values.len() as f64;
+    (values.map(f64::from).sum::<f64>() / count) as f32
 }

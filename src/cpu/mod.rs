@@ -11,6 +11,7 @@ mod embed;
 mod layer_norm;
 mod linear;
 mod log_softmax_top_k;
+mod matrix_product;
 mod parallel;
 mod vector;
 
@@ -19,7 +20,7 @@ pub use attention::{attention, attention_weights};
 pub use cached_attention::cached_attention;
 pub use embed::embed;
 pub use layer_norm::layer_norm;
-pub use linear::{Linear, linear};
+pub use linear::{LIBRARY_ROWS, Linear, linear};
 pub use log_softmax_top_k::log_softmax_top_k;
 
 /// Some columns of a matrix, e.g. the keys in a fused `[rows, 3 * d_model]` projection.

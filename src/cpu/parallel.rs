@@ -1,7 +1,7 @@
 //! Sharing work between the processor's cores. In a browser there is one.
 
 /// Work that is worth waking another core for, in multiplications.
-const GRAIN: usize = 1 << 16;
+const GRAIN: usize = 1 << 19;
 
 /// Permission to split a piece of work: enough pieces to keep every core busy, none too small to be worth it.
 #[derive(Clone, Copy, Debug)]
@@ -17,9 +17,7 @@ impl Budget {
         #[cfg(target_arch = "wasm32")]
         let cores = 1;
         let most = if cores == 1 { 1 } else { 4 * cores };
-        Self {
-            pieces: (work / GRAIN).clamp(1, most),
-        }
+        Self { pieces: (work / GRAIN).clamp(1, most) }
     }
 
     /// Whether to split once more.
@@ -29,9 +27,7 @@ impl Budget {
 
     /// Runs both halves of a piece, side by side where possible.
     pub fn join(self, a: impl FnOnce(Self) + Send, b: impl FnOnce(Self) + Send) {
-        let half = Self {
-            pieces: self.pieces.div_ceil(2),
-        };
+        let half = Self { pieces: self.pieces.div_ceil(2) };
         #[cfg(not(target_arch = "wasm32"))]
         rayon::join(|| a(half), || b(half));
         #[cfg(target_arch = "wasm32")]
@@ -69,13 +65,8 @@ pub fn for_each_row<T: Send>(
             }
         }
     }
-    if width > 0 {
-        split(
-            Budget::new((data.len() / width).saturating_mul(work)),
-            0,
-            data,
-            width,
-            &each,
-        );
+    let rows = data.len().checked_div(width).unwrap_or(0);
+    if rows > 0 {
+        split(Budget::new(rows.saturating_mul(work)), 0, data, width, &each);
     }
 }

@@ -1,12 +1,12 @@
-use super::scores::BANNED;
-use super::{DecodeOptions, EarlyStopping, Hypothesis, TopScores};
+use super::{DecodeOptions, EarlyStopping, Hypothesis};
+use crate::scores::{BANNED, TopScores};
 
 /// A hypothesis that is still growing.
 pub(super) struct Beam {
     /// From the start token on.
     pub(super) tokens: Vec<u32>,
     /// One for each token but the first.
-    step_logprobs: Vec<f32>,
+    pub(super) step_logprobs: Vec<f32>,
     /// Their sum, in f32 and in this order, as HF accumulates it.
     pub(super) score: f32,
     /// The beam that this one continued in the last step.
@@ -15,12 +15,7 @@ pub(super) struct Beam {
 
 impl Beam {
     pub(super) fn new(decoder_start: u32) -> Self {
-        Self {
-            tokens: vec![decoder_start],
-            step_logprobs: Vec::new(),
-            score: 0.0,
-            parent: 0,
-        }
+        Self { tokens: vec![decoder_start], step_logprobs: Vec::new(), score: 0.0, parent: 0 }
     }
 
     pub(super) fn push(&mut self, token: u32, logprob: f32) {
@@ -39,11 +34,7 @@ impl Beam {
     }
 
     pub(super) fn hypothesis(&self, score: f32) -> Hypothesis {
-        Hypothesis {
-            tokens: self.tokens.clone(),
-            score,
-            step_logprobs: self.step_logprobs.clone(),
-        }
+        Hypothesis { tokens: self.tokens.clone(), score, step_logprobs: self.step_logprobs.clone() }
     }
 }
 
@@ -77,11 +68,7 @@ pub(super) struct BeamSearch {
 
 impl BeamSearch {
     pub(super) fn new(options: &DecodeOptions) -> Self {
-        let beams = || {
-            (0..options.num_beams)
-                .map(|_| Beam::new(options.decoder_start))
-                .collect()
-        };
+        let beams = || (0..options.num_beams).map(|_| Beam::new(options.decoder_start)).collect();
         Self {
             num_beams: options.num_beams,
             num_return_sequences: options.num_return_sequences,
@@ -163,21 +150,12 @@ impl BeamSearch {
         for (index, beam) in self.beams[..self.live].iter().enumerate() {
             let row = scores.row(index).map(|(token, logprob)| {
                 let score = beam.score + logprob;
-                Candidate {
-                    beam: index,
-                    token,
-                    logprob,
-                    score,
-                }
+                Candidate { beam: index, token, logprob, score }
             });
-            self.candidates
-                .extend(row.filter(|candidate| candidate.score > BANNED));
+            self.candidates.extend(row.filter(|candidate| candidate.score > BANNED));
         }
         self.candidates.sort_unstable_by(|a, b| {
-            b.score
-                .total_cmp(&a.score)
-                .then(a.beam.cmp(&b.beam))
-                .then(a.token.cmp(&b.token))
+            b.score.total_cmp(&a.score).then(a.beam.cmp(&b.beam)).then(a.token.cmp(&b.token))
         });
     }
 

@@ -5,47 +5,28 @@ use thiserror::Error;
 pub enum DecodeError {
     /// A number among the options that no search can use.
     #[error("{option} is {value}; it must be {allowed}")]
-    Option {
-        option: &'static str,
-        value: String,
-        allowed: String,
-    },
+    Option { option: &'static str, value: String, allowed: String },
 
     /// A token id that the model cannot read or write.
     #[error(
         "{option} names token {token}, but the target vocabulary has {vocabulary} tokens; \
          use an id below {vocabulary}"
     )]
-    Token {
-        option: &'static str,
-        token: u32,
-        vocabulary: usize,
-    },
+    Token { option: &'static str, token: u32, vocabulary: usize },
 
     /// A batch is stepped as one block of rows under one [`ScoreRules`](super::ScoreRules).
     #[error(
         "sentence {sentence} asks for {option} = {value}, the first sentence of its batch for {first}; \
          put sentences that differ in {option} into separate batches"
     )]
-    MixedBatch {
-        option: &'static str,
-        sentence: usize,
-        value: String,
-        first: String,
-    },
+    MixedBatch { option: &'static str, sentence: usize, value: String, first: String },
 
     /// The device's answer has the wrong size.
     #[error(
         "top scores hold {values} values and {tokens} tokens, {per_row} a row; \
          [{rows}, {candidates}] of each are needed"
     )]
-    Shape {
-        rows: usize,
-        candidates: usize,
-        values: usize,
-        tokens: usize,
-        per_row: usize,
-    },
+    Shape { rows: usize, candidates: usize, values: usize, tokens: usize, per_row: usize },
 
     /// The model's scores overflowed.
     #[error(

@@ -1,6 +1,6 @@
 use super::beam::Beam;
-use super::scores::BANNED;
-use super::{DecodeOptions, Hypothesis, TopScores};
+use super::{DecodeOptions, Hypothesis};
+use crate::scores::{BANNED, TopScores};
 
 /// Greedy search of one sentence: the best token, step after step.  HF `GenerationMixin._sample` with
 /// `do_sample=False`.
@@ -30,6 +30,8 @@ impl GreedySearch {
     }
 
     pub(super) fn finish(self) -> Vec<Hypothesis> {
-        vec![self.beam.hypothesis(self.beam.score)]
+        // in f64: the rounding of a long sum should not look like a difference between two models
+        let sum: f64 = self.beam.step_logprobs.iter().map(|&logprob| f64::from(logprob)).sum();
+        vec![self.beam.hypothesis(sum as f32)]
     }
 }

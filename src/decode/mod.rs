@@ -13,8 +13,7 @@
 //! | file | |
 //! | --- | --- |
 //! | `options` | what to decode: beams, lengths, penalties, special tokens; checked against the model |
-//! | `scores` | the arithmetic on one row of scores, as plain CPU code: the oracle of the device's kernels |
-//! | `processors` | which scores to edit, given the tokens so far (bad words, n-grams, minimum length, ...) |
+//! //! | `processors` | which scores to edit, given the tokens so far (bad words, n-grams, minimum length, ...) |
 //! | `greedy`, `beam` | the two strategies, one sentence each |
 //! | `search` | a sentence's rows, and the batch of sentences that a device steps together |
 //!
@@ -25,10 +24,8 @@ mod error;
 mod greedy;
 mod options;
 mod processors;
-mod scores;
 mod search;
 
 pub use error::DecodeError;
 pub use options::{DecodeOptions, EarlyStopping, MAX_BEAMS};
-pub use scores::{EditKind, NO_TOKEN, ScoreEdit, ScoreRules, ScoreSpace, TopScores, process_row, top_scores};
 pub use search::{BatchSearch, Hypothesis, SentenceSearch, StepRequest};

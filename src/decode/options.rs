@@ -100,32 +100,15 @@ impl DecodeOptions {
                 format!("at most {max_positions}, the model's positions"),
             ));
         }
-        let single = [
-            ("decoder_start_token_id", self.decoder_start),
-            ("pad_token_id", self.pad),
-        ];
-        let forced = [
-            ("forced_bos_token_id", self.forced_bos),
-            ("forced_eos_token_id", self.forced_eos),
-        ];
+        let single = [("decoder_start_token_id", self.decoder_start), ("pad_token_id", self.pad)];
+        let forced = [("forced_bos_token_id", self.forced_bos), ("forced_eos_token_id", self.forced_eos)];
         let listed = self.eos.iter().map(|&token| ("eos_token_id", token));
-        let banned = self
-            .bad_words
-            .iter()
-            .flatten()
-            .map(|&token| ("bad_words_ids", token));
-        let all = single.into_iter().chain(
-            forced
-                .into_iter()
-                .filter_map(|(option, token)| Some((option, token?))),
-        );
+        let banned = self.bad_words.iter().flatten().map(|&token| ("bad_words_ids", token));
+        let all =
+            single.into_iter().chain(forced.into_iter().filter_map(|(option, token)| Some((option, token?))));
         for (option, token) in all.chain(listed).chain(banned) {
             if token as usize >= target_vocabulary {
-                return Err(DecodeError::Token {
-                    option,
-                    token,
-                    vocabulary: target_vocabulary,
-                });
+                return Err(DecodeError::Token { option, token, vocabulary: target_vocabulary });
             }
         }
         Ok(())
@@ -151,11 +134,7 @@ impl DecodeOptions {
             ));
         }
         if self.max_length < 2 {
-            return Err(refuse(
-                "max_length",
-                self.max_length,
-                "at least 2: the start token and one more",
-            ));
+            return Err(refuse("max_length", self.max_length, "at least 2: the start token and one more"));
         }
         if self.bad_words.iter().any(Vec::is_empty) {
             return Err(refuse("bad_words_ids", "[[]]", "lists of at least one token"));
@@ -165,9 +144,5 @@ impl DecodeOptions {
 }
 
 fn refuse(option: &'static str, value: impl ToString, allowed: impl Into<String>) -> DecodeError {
-    DecodeError::Option {
-        option,
-        value: value.to_string(),
-        allowed: allowed.into(),
-    }
+    DecodeError::Option { option, value: value.to_string(), allowed: allowed.into() }
 }

@@ -1,7 +1,8 @@
 //! Which scores to edit before a token is chosen: HF's `LogitsProcessor`s, in the order of
 //! `_get_logits_processor`.
 
-use super::{DecodeOptions, EditKind, ScoreEdit};
+use super::DecodeOptions;
+use crate::scores::{EditKind, ScoreEdit};
 
 /// The edits that one sentence's options ask for.
 pub(super) struct Processors {
@@ -21,16 +22,10 @@ pub(super) struct Processors {
 
 impl Processors {
     pub(super) fn new(options: &DecodeOptions) -> Self {
-        let (single, bad_phrases): (Vec<_>, Vec<_>) = options
-            .bad_words
-            .iter()
-            .cloned()
-            .partition(|word| word.len() == 1);
-        let mut bad_tokens: Vec<u32> = single
-            .into_iter()
-            .flatten()
-            .filter(|token| !options.eos.contains(token))
-            .collect();
+        let (single, bad_phrases): (Vec<_>, Vec<_>) =
+            options.bad_words.iter().cloned().partition(|word| word.len() == 1);
+        let mut bad_tokens: Vec<u32> =
+            single.into_iter().flatten().filter(|token| !options.eos.contains(token)).collect();
         sort_distinct(&mut bad_tokens);
         Self {
             bad_tokens,
@@ -60,33 +55,23 @@ impl Processors {
     pub(super) fn edit(&mut self, row: u32, history: &[u32], edits: &mut Vec<ScoreEdit>) {
         self.banned.clear();
         self.banned.extend(&self.bad_tokens);
-        self.banned.extend(
-            self.bad_phrases
-                .iter()
-                .filter_map(|phrase| completed_by(phrase, history)),
-        );
+        self.banned.extend(self.bad_phrases.iter().filter_map(|phrase| completed_by(phrase, history)));
         if history.len() < self.min_length {
             self.banned.extend(&self.eos);
         }
-        self.banned
-            .extend(repeated_ngrams(self.no_repeat_ngram_size, history));
+        self.banned.extend(repeated_ngrams(self.no_repeat_ngram_size, history));
         sort_distinct(&mut self.banned);
 
         self.penalized.clear();
         if self.repetition_penalty != 1.0 {
             self.penalized.extend(history);
             sort_distinct(&mut self.penalized);
-            self.penalized
-                .retain(|token| self.banned.binary_search(token).is_err());
+            self.penalized.retain(|token| self.banned.binary_search(token).is_err());
         }
 
         let edit = |kind| move |&token: &u32| ScoreEdit { row, token, kind };
         edits.extend(self.banned.iter().map(edit(EditKind::Ban)));
-        edits.extend(
-            self.penalized
-                .iter()
-                .map(edit(EditKind::Penalize(self.repetition_penalty))),
-        );
+        edits.extend(self.penalized.iter().map(edit(EditKind::Penalize(self.repetition_penalty))));
     }
 
     /// The most edits that a row can have in any step.
@@ -112,9 +97,7 @@ fn completed_by(phrase: &[u32], history: &[u32]) -> Option<u32> {
 fn repeated_ngrams(size: usize, history: &[u32]) -> impl Iterator<Item = u32> {
     let (size, history) = if size > 0 { (size, history) } else { (1, &[][..]) };
     let prefix = &history[(history.len() + 1).saturating_sub(size)..];
-    history
-        .windows(size)
-        .filter_map(move |window| window.strip_prefix(prefix).map(|last| last[0]))
+    history.windows(size).filter_map(move |window| window.strip_prefix(prefix).map(|last| last[0]))
 }
 
 fn sort_distinct(tokens: &mut Vec<u32>) {

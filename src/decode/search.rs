@@ -1,7 +1,8 @@
 use super::beam::{Beam, BeamSearch};
 use super::greedy::GreedySearch;
 use super::processors::Processors;
-use super::{DecodeError, DecodeOptions, MAX_BEAMS, ScoreEdit, ScoreRules, ScoreSpace, TopScores};
+use super::{DecodeError, DecodeOptions, MAX_BEAMS};
+use crate::scores::{ScoreEdit, ScoreRules, ScoreSpace, TopScores};
 
 /// One translation.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,13 +47,7 @@ impl SentenceSearch {
             _ => Strategy::Beam(BeamSearch::new(options)),
         };
         let processors = Processors::new(options);
-        Self {
-            strategy,
-            processors,
-            num_beams: options.num_beams,
-            pad: options.pad,
-            finished: false,
-        }
+        Self { strategy, processors, num_beams: options.num_beams, pad: options.pad, finished: false }
     }
 
     /// Whether the result is final.
@@ -70,16 +65,10 @@ impl SentenceSearch {
     fn request(&mut self, first_row: usize, step: &mut StepBuffers) {
         if self.finished {
             step.tokens.extend(std::iter::repeat_n(self.pad, self.num_beams));
-            step.parents
-                .extend((first_row..first_row + self.num_beams).map(|row| row as u32));
+            step.parents.extend((first_row..first_row + self.num_beams).map(|row| row as u32));
             return;
         }
-        let Self {
-            strategy,
-            processors,
-            num_beams,
-            ..
-        } = self;
+        let Self { strategy, processors, num_beams, .. } = self;
         let beams = strategy.beams();
         // Rows without a live beam repeat the best one; nobody reads their scores.
         for beam in beams.iter().chain(std::iter::repeat(&beams[0])).take(*num_beams) {
@@ -109,11 +98,7 @@ impl SentenceSearch {
         }
         let forced = self.forced().map(|token| [token; MAX_BEAMS]);
         let scores = match &forced {
-            Some(tokens) => TopScores {
-                candidates: 1,
-                values: &[0.0; MAX_BEAMS],
-                tokens,
-            },
+            Some(tokens) => TopScores { candidates: 1, values: &[0.0; MAX_BEAMS], tokens },
             None => scores,
         };
         self.finished = match &mut self.strategy {
@@ -167,7 +152,8 @@ struct StepBuffers {
 /// A device and this type take turns:
 ///
 /// ```
-/// use wordloom::decode::{BatchSearch, DecodeOptions, TopScores, process_row, top_scores};
+/// use wordloom::decode::{BatchSearch, DecodeOptions};
+/// use wordloom::scores::{TopScores, process_row, top_scores};
 ///
 /// // A "model" of four tokens that counts up: after token t it wants t + 1. Token 0 starts, token 3 ends.
 /// let mut search = BatchSearch::new(vec![DecodeOptions::new(0, 3, 0)])?;
@@ -215,23 +201,13 @@ impl BatchSearch {
             1 => (ScoreSpace::Logits, true, 1),
             _ => {
                 let candidates = BeamSearch::candidates_per_row(num_beams, end_tokens);
-                (
-                    ScoreSpace::LogProbabilities,
-                    options[0].renormalize_logits,
-                    candidates,
-                )
+                (ScoreSpace::LogProbabilities, options[0].renormalize_logits, candidates)
             }
         };
         let rules = ScoreRules { space, renormalize };
         let sentences: Vec<_> = options.iter().map(SentenceSearch::new).collect();
-        let mut search = Self {
-            sentences,
-            num_beams,
-            rules,
-            candidates,
-            position: 0,
-            step: StepBuffers::default(),
-        };
+        let mut search =
+            Self { sentences, num_beams, rules, candidates, position: 0, step: StepBuffers::default() };
         search.prepare_step();
         // Before the first step no beam continues another.
         search.step.parents = (0..search.rows() as u32).collect();
@@ -256,10 +232,7 @@ impl BatchSearch {
     /// An upper bound of the number of edits in any step, for a device that reserves their memory once. Zero
     /// means that there never are any.
     pub fn max_edits(&self) -> usize {
-        self.sentences
-            .iter()
-            .map(|sentence| self.num_beams * sentence.processors.max_edits_per_row())
-            .sum()
+        self.sentences.iter().map(|sentence| self.num_beams * sentence.processors.max_edits_per_row()).sum()
     }
 
     /// The sentences in the order they were given.
@@ -274,17 +247,8 @@ impl BatchSearch {
 
     /// What the device has to do next.
     pub fn step(&self) -> StepRequest<'_> {
-        let StepBuffers {
-            tokens,
-            parents,
-            edits,
-        } = &self.step;
-        StepRequest {
-            position: self.position,
-            tokens,
-            parents,
-            edits,
-        }
+        let StepBuffers { tokens, parents, edits } = &self.step;
+        StepRequest { position: self.position, tokens, parents, edits }
     }
 
     /// Takes the device's answer to [`step`](Self::step): the best [`candidates`](Self::candidates) scores of
@@ -294,11 +258,7 @@ impl BatchSearch {
     /// [`DecodeError::Shape`]; [`DecodeError::NotANumber`]. The search is then as it was before.
     pub fn advance(&mut self, best: TopScores<'_>) -> Result<(), DecodeError> {
         let expected = self.rows() * self.candidates;
-        let sizes = [
-            best.values.len(),
-            best.tokens.len(),
-            self.rows() * best.candidates,
-        ];
+        let sizes = [best.values.len(), best.tokens.len(), self.rows() * best.candidates];
         if sizes != [expected; 3] {
             return Err(DecodeError::Shape {
                 rows: self.rows(),
@@ -311,10 +271,7 @@ impl BatchSearch {
         let of_sentence = |index: usize| best.rows(index * self.num_beams, self.num_beams);
         for (index, sentence) in self.sentences.iter().enumerate() {
             if sentence.cannot_use(of_sentence(index)) {
-                return Err(DecodeError::NotANumber {
-                    sentence: index,
-                    position: self.position + 1,
-                });
+                return Err(DecodeError::NotANumber { sentence: index, position: self.position + 1 });
             }
         }
         for (index, sentence) in self.sentences.iter_mut().enumerate() {
@@ -351,10 +308,5 @@ fn check_same<T: PartialEq + ToString>(
     if value == first {
         return Ok(());
     }
-    Err(DecodeError::MixedBatch {
-        option,
-        sentence,
-        value: value.to_string(),
-        first: first.to_string(),
-    })
+    Err(DecodeError::MixedBatch { option, sentence, value: value.to_string(), first: first.to_string() })
 }

@@ -61,6 +61,8 @@ impl Gpu {
                 label: Some("wordloom"),
                 required_features: wgpu::Features::empty(),
                 required_limits: limits.clone(),
+                // weights and caches stay: small blocks waste less than they cost
+                memory_hints: wgpu::MemoryHints::MemoryUsage,
                 ..Default::default()
             })
             .await

@@ -60,7 +60,8 @@ impl Gpu {
     /// As [`Gpu::map`].
     pub async fn read<T: bytemuck::AnyBitPattern>(&self, buffer: &Buffer) -> Result<Vec<T>, GpuError> {
         let readback = self.readback("read", buffer)?;
-        let mut encoder = self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("read") });
+        let mut encoder =
+            self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("read") });
         encoder.copy_buffer_to_buffer(&buffer.handle, 0, &readback.handle, 0, buffer.bytes());
         self.queue.submit([encoder.finish()]);
         self.map(&readback, |words| bytemuck::cast_slice(words).to_vec()).await

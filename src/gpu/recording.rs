@@ -32,11 +32,7 @@ impl Gpu {
     ///
     /// # Errors
     /// [`GpuError`] when a pipeline or buffer is refused.
-    pub fn record(
-        &self,
-        label: &str,
-        launches: &[(Dispatch, Vec<&Buffer>)],
-    ) -> Result<Recording, GpuError> {
+    pub fn record(&self, label: &str, launches: &[(Dispatch, Vec<&Buffer>)]) -> Result<Recording, GpuError> {
         let mut params = vec![0u8; (launches.len().max(1) as u64 * PARAMS_SLOT) as usize];
         let mut commands = Vec::with_capacity(launches.len());
         for (slot, (dispatch, buffers)) in params.chunks_exact_mut(PARAMS_SLOT as usize).zip(launches) {
@@ -78,8 +74,9 @@ impl Gpu {
 
     /// Submits a recording, all of it in one compute pass, then copies each `(from, to)` pair for reading back.
     pub fn submit(&self, recording: &Recording, copies: &[(&Buffer, &super::Readback)]) {
-        let mut encoder =
-            self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some(&recording.label) });
+        let mut encoder = self
+            .device
+            .create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some(&recording.label) });
         {
             let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
                 label: Some(&recording.label),

@@ -1,9 +1,9 @@
 //! Building a graph: nodes are appended in the order in which they will run, with known shapes; what does not fit is
 //! an error here, not on the device.
 
+use super::GraphError;
 use super::op::{Columns, Linear, Node, Op};
 use super::weights::{Matrix, Rows, Vector};
-use super::GraphError;
 use crate::activation::Activation;
 use crate::kernels::attention::AttentionShape;
 use crate::kernels::log_softmax_top_k::TopKShape;
@@ -39,6 +39,11 @@ impl StateTable {
     /// Adds a u32 state.
     pub fn u32(&mut self, name: impl Into<String>, rows: usize, width: usize) -> State {
         self.add(name.into(), Shape::new(rows, width), Dtype::U32)
+    }
+
+    /// Memory that they take, bytes; a device may pad rows.
+    pub fn bytes(&self) -> usize {
+        self.entries.iter().map(|(_, state)| state.shape.elements() * 4).sum()
     }
 
     fn add(&mut self, name: String, shape: Shape, dtype: Dtype) -> State {
@@ -233,11 +238,20 @@ impl Graph {
         self.expect(op, "value_cache", value_cache, Shape::new(rows * capacity, width), Dtype::F32)?;
         self.expect(op, "slots", slots, Shape::new(rows, capacity), Dtype::U32)?;
         self.expect(op, "key_counts", key_counts, Shape::new(rows, 1), Dtype::U32)?;
-        if heads == 0 || width % heads != 0 {
+        if heads == 0 || !width.is_multiple_of(heads) {
             let want = format!("a multiple of {heads} heads wide");
             return Err(self.mismatch(op, "key_cache", Shape::new(rows * capacity, width), want));
         }
-        let op = Op::CachedAttention { heads, scale, capacity, queries, key_cache, value_cache, slots, key_counts };
+        let op = Op::CachedAttention {
+            heads,
+            scale,
+            capacity,
+            queries,
+            key_cache,
+            value_cache,
+            slots,
+            key_counts,
+        };
         self.push(op, Shape::new(rows, width))
     }
 
@@ -357,7 +371,13 @@ impl Graph {
         Err(self.mismatch(op, input, got, want))
     }
 
-    fn agree(&self, op: &'static str, input: &'static str, got: Shape, want: Shape) -> Result<(), GraphError> {
+    fn agree(
+        &self,
+        op: &'static str,
+        input: &'static str,
+        got: Shape,
+        want: Shape,
+    ) -> Result<(), GraphError> {
         if got == want { Ok(()) } else { Err(self.mismatch(op, input, got, want.to_string())) }
     }
 

@@ -43,7 +43,8 @@ impl Plan {
         let mut buffers: Vec<usize> = Vec::new();
         let mut tenants: Vec<Vec<Lifetime>> = Vec::new();
         for lifetime in lifetimes {
-            let free = tenants.iter().position(|others| !others.iter().any(|other| other.overlaps(&lifetime)));
+            let free =
+                tenants.iter().position(|others| !others.iter().any(|other| other.overlaps(&lifetime)));
             let buffer = free.unwrap_or_else(|| {
                 buffers.push(lifetime.elements); // the largest tenant comes first
                 tenants.push(Vec::new());

@@ -59,7 +59,12 @@ impl Session {
     /// # Panics
     /// When `data` is longer than the state.
     pub fn write(&mut self, state: State, data: &[u32]) {
-        assert!(data.len() <= state.shape.elements(), "{} elements for a state of {}", data.len(), state.shape);
+        assert!(
+            data.len() <= state.shape.elements(),
+            "{} elements for a state of {}",
+            data.len(),
+            state.shape
+        );
         match &mut self.runner {
             Runner::Cpu(session) => session.write(state, data),
             Runner::Gpu(session) => session.write(state, data),

@@ -5,9 +5,9 @@ use super::op::{Columns, Node, Op};
 use super::plan::Plan;
 use super::weights::Weights;
 use crate::cpu;
-use crate::decode::ScoreEdit;
 use crate::kernels::cached_attention::CachedAttentionShape;
 use crate::kernels::log_softmax_top_k::decode_edits;
+use crate::scores::ScoreEdit;
 use crate::shape::Dtype;
 
 /// Elements of four bytes: f32 values as their bits, so that one buffer may hold either type in turn.
@@ -144,7 +144,16 @@ impl Memory<'_> {
                 let [gamma, beta] = [gamma, beta].map(|vector| weights.cpu(vector.index));
                 cpu::layer_norm(self.f32(x), residual, gamma, Some(beta), epsilon, out);
             }
-            Op::CachedAttention { heads, scale, capacity, queries, key_cache, value_cache, slots, key_counts } => {
+            Op::CachedAttention {
+                heads,
+                scale,
+                capacity,
+                queries,
+                key_cache,
+                value_cache,
+                slots,
+                key_counts,
+            } => {
                 let shape = CachedAttentionShape {
                     rows: self.graph().shape(queries.value).rows,
                     heads,

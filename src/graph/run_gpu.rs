@@ -13,7 +13,8 @@ use crate::kernels::layer_norm::LayerNormShape;
 use crate::kernels::linear::LinearShape;
 use crate::kernels::log_softmax_top_k::TopKBuffer;
 use crate::kernels::{
-    ColumnLayout, Dispatch, append_kv, attention, attention_weights, cached_attention, embed, layer_norm, linear, stride,
+    ColumnLayout, Dispatch, append_kv, attention, attention_weights, cached_attention, embed, layer_norm,
+    linear, stride,
 };
 use crate::shape::{Dtype, Shape};
 
@@ -44,9 +45,18 @@ impl GpuSession {
             .map(|plan| {
                 let graph = &plan.graph;
                 let shared = (plan.buffers.iter().enumerate())
-                    .map(|(index, &elements)| gpu.buffer(&format!("{}: buffer {index}", graph.label), elements))
+                    .map(|(index, &elements)| {
+                        gpu.buffer(&format!("{}: buffer {index}", graph.label), elements)
+                    })
                     .collect::<Result<Vec<_>, _>>()?;
-                let recorder = Recorder { gpu: &gpu, weights, plan, states: &states, shared: &shared, nothing: &nothing };
+                let recorder = Recorder {
+                    gpu: &gpu,
+                    weights,
+                    plan,
+                    states: &states,
+                    shared: &shared,
+                    nothing: &nothing,
+                };
                 let mut launches = Vec::new();
                 for node in &graph.nodes {
                     recorder.node(node, &mut launches)?;
@@ -175,7 +185,8 @@ impl<'a> Recorder<'a> {
             }
             Op::Attention { shape, queries, keys, values, key_mask } => {
                 let [q, k, v] = [queries, keys, values].map(|columns| self.layout(columns));
-                let bound = [queries.value, keys.value, values.value, key_mask].map(|value| self.buffer(value));
+                let bound =
+                    [queries.value, keys.value, values.value, key_mask].map(|value| self.buffer(value));
                 let dispatch = attention::dispatch(&shape, q, k, v, class);
                 launches.push((dispatch, [&bound[..], &[output()]].concat()));
             }
@@ -202,7 +213,8 @@ impl<'a> Recorder<'a> {
                     capacity,
                     scale,
                 };
-                let bound = [queries.value, key_cache, value_cache, slots, key_counts].map(|value| self.buffer(value));
+                let bound = [queries.value, key_cache, value_cache, slots, key_counts]
+                    .map(|value| self.buffer(value));
                 let dispatch = cached_attention::dispatch(&shape, self.layout(queries), class);
                 launches.push((dispatch, [&bound[..], &[output()]].concat()));
             }
@@ -214,7 +226,8 @@ impl<'a> Recorder<'a> {
             }
             Op::LayerNorm { x, residual, gamma, beta, epsilon } => {
                 let Shape { rows, width } = self.graph().shape(x);
-                let shape = LayerNormShape { rows, width, epsilon, residual: residual.is_some(), centered: true };
+                let shape =
+                    LayerNormShape { rows, width, epsilon, residual: residual.is_some(), centered: true };
                 let weights = [gamma, beta].map(|vector| self.weight(vector.index));
                 let bound = vec![self.buffer(x), self.optional(residual), weights[0], weights[1], output()];
                 launches.push((layer_norm::dispatch(&shape, class), bound));

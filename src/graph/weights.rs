@@ -135,9 +135,9 @@ pub struct Weights {
 }
 
 /// Host memory used to bring weights to a GPU, elements.
-const CHUNK_ELEMENTS: usize = 1 << 20;
+const CHUNK_ELEMENTS: usize = 1 << 18;
 /// Bytes written before the device's staging memory is released.
-const FLUSH_BYTES: u64 = 32 << 20;
+const FLUSH_BYTES: u64 = 8 << 20;
 
 impl Weights {
     /// Brings all weights of a table to a device, one tensor at a time. `progress` is told the fraction done.
@@ -232,7 +232,11 @@ impl Uploader<'_> {
             for first in (0..outputs).step_by(panels_per_chunk * PANEL) {
                 let rows = (outputs - first).min(panels_per_chunk * PANEL);
                 self.scratch.resize(rows * entry.width, 0.0);
-                source.read_rows(index, first_output + first..first_output + first + rows, &mut self.scratch)?;
+                source.read_rows(
+                    index,
+                    first_output + first..first_output + first + rows,
+                    &mut self.scratch,
+                )?;
                 let packed = panels::pack(&self.scratch, rows, entry.width);
                 self.write(&buffer, first * stride(entry.width), &packed)?;
             }

@@ -2,15 +2,9 @@
 
 use super::{Access, AdapterClass, ColumnLayout, Dispatch, Kernel, fold, stride};
 
-const STORAGE: &[Access] = &[
-    Access::Read,
-    Access::Read,
-    Access::Read,
-    Access::Read,
-    Access::Write,
-];
+const STORAGE: &[Access] = &[Access::Read, Access::Read, Access::Read, Access::Read, Access::Write];
 
-/// One invocation per query, head and 64 elements of the head; the lanes of a workgroup are queries of one head.
+/// One invocation per query, head and 64 elements of the head.
 pub static ATTENTION: Kernel = Kernel {
     name: "attention",
     wgsl: wgsl!("attention" + "attend_invocation" + "masked" + "grid"),
@@ -117,8 +111,8 @@ pub fn choose(class: AdapterClass) -> Variant {
     }
 }
 
-/// Queries that share a workgroup of [`ATTENTION`]: the width of a CPU's vector.
-pub(super) const QUERY_LANES: usize = 8;
+/// Invocations in a workgroup of [`ATTENTION`]: the width of a CPU's vector.
+pub(super) const LANES: u32 = 8;
 /// Elements of a head that one invocation sums up in registers.
 pub(super) const HEAD_BLOCK: usize = 64;
 
@@ -145,20 +139,16 @@ pub fn dispatch_variant(
     variant: Variant,
 ) -> Dispatch {
     let params = shape.params(queries, keys, values, stride(shape.heads * shape.d_head));
+    let aligned = [queries.first, keys.first, values.first, shape.d_head].iter().all(|n| n.is_multiple_of(4));
     let constants = vec![
         ("D_HEAD", shape.d_head as f64),
+        ("ALIGNED", f64::from(aligned)),
         ("CAUSAL", f64::from(shape.causal)),
     ];
-    let heads = shape.batch * shape.heads;
+    let blocks = shape.batch * shape.queries * shape.heads * shape.d_head.div_ceil(HEAD_BLOCK);
     let (kernel, workgroups) = match variant {
-        Variant::Invocation => {
-            let blocks = shape.queries.div_ceil(QUERY_LANES) * shape.d_head.div_ceil(HEAD_BLOCK);
-            (&ATTENTION, fold(heads * blocks, 1))
-        }
-        Variant::Workgroup => {
-            let blocks = shape.queries * shape.d_head.div_ceil(HEAD_BLOCK);
-            (&ATTENTION_WORKGROUP, fold(heads * blocks, 1))
-        }
+        Variant::Invocation => (&ATTENTION, fold(blocks, LANES)),
+        Variant::Workgroup => (&ATTENTION_WORKGROUP, fold(blocks, 1)),
     };
     Dispatch::new(kernel, constants, &params, workgroups)
 }

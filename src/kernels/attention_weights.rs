@@ -1,7 +1,7 @@
 //! The weights `softmax(scale · Q Kᵀ + mask)` of an [attention](super::attention), for whoever wants to look at them. A
 //! kernel of its own, so that attention costs nothing more while nobody looks.
 
-use super::attention::{AttentionParams, AttentionShape, QUERY_LANES};
+use super::attention::{AttentionParams, AttentionShape, LANES};
 use super::{Access, ColumnLayout, Dispatch, Kernel, fold, stride};
 
 /// One invocation per query and head.
@@ -17,16 +17,17 @@ pub static ATTENTION_WEIGHTS: Kernel = Kernel {
 /// * storage: q `[batch * queries, …]`, k `[batch * keys, …]`, key mask u32 `[batch, keys]` (nonzero = visible),
 ///   weights `[batch * heads * queries, keys]`
 pub fn dispatch(shape: &AttentionShape, queries: ColumnLayout, keys: ColumnLayout) -> Dispatch {
-    let params = shape.params(
-        queries,
-        keys,
-        ColumnLayout { stride: 0, first: 0 },
-        stride(shape.keys),
-    );
+    let params = shape.params(queries, keys, ColumnLayout { stride: 0, first: 0 }, stride(shape.keys));
+    let aligned = [queries.first, keys.first, shape.d_head].iter().all(|n| n.is_multiple_of(4));
     let constants = vec![
         ("D_HEAD", shape.d_head as f64),
+        ("ALIGNED", f64::from(aligned)),
         ("CAUSAL", f64::from(shape.causal)),
     ];
-    let blocks = shape.batch * shape.heads * shape.queries.div_ceil(QUERY_LANES);
-    Dispatch::new(&ATTENTION_WEIGHTS, constants, &params, fold(blocks, 1))
+    Dispatch::new(
+        &ATTENTION_WEIGHTS,
+        constants,
+        &params,
+        fold(shape.batch * shape.heads * shape.queries, LANES),
+    )
 }

@@ -3,17 +3,11 @@
 //! A row's history is a list of cache slots. When a beam search reorders its beams, it rewrites these lists; keys and
 //! values stay where they were written.
 
-use super::attention::{HEAD_BLOCK, Variant, choose};
+use super::attention::{HEAD_BLOCK, LANES, Variant, choose};
 use super::{Access, AdapterClass, ColumnLayout, Dispatch, Kernel, fold, stride};
 
-const STORAGE: &[Access] = &[
-    Access::Read,
-    Access::Read,
-    Access::Read,
-    Access::Read,
-    Access::Read,
-    Access::Write,
-];
+const STORAGE: &[Access] =
+    &[Access::Read, Access::Read, Access::Read, Access::Read, Access::Read, Access::Write];
 
 /// One invocation per row, head and 64 elements of the head.
 pub static CACHED_ATTENTION: Kernel = Kernel {
@@ -86,11 +80,12 @@ pub fn dispatch_variant(shape: &CachedAttentionShape, queries: ColumnLayout, var
         stride: stride(shape.heads * shape.d_head) as u32,
         scale: shape.scale,
     };
-    let constants = vec![("D_HEAD", shape.d_head as f64)];
+    let aligned = queries.first.is_multiple_of(4) && shape.d_head.is_multiple_of(4);
+    let constants = vec![("D_HEAD", shape.d_head as f64), ("ALIGNED", f64::from(aligned))];
     let blocks = shape.rows * shape.heads * shape.d_head.div_ceil(HEAD_BLOCK);
-    let kernel = match variant {
-        Variant::Invocation => &CACHED_ATTENTION,
-        Variant::Workgroup => &CACHED_ATTENTION_WORKGROUP,
+    let (kernel, workgroups) = match variant {
+        Variant::Invocation => (&CACHED_ATTENTION, fold(blocks, LANES)),
+        Variant::Workgroup => (&CACHED_ATTENTION_WORKGROUP, fold(blocks, 1)),
     };
-    Dispatch::new(kernel, constants, &params, fold(blocks, 1))
+    Dispatch::new(kernel, constants, &params, workgroups)
 }

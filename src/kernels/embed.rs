@@ -8,13 +8,7 @@ use super::{Access, Dispatch, Kernel, PANEL, fold, stride};
 pub static EMBED: Kernel = Kernel {
     name: "embed",
     wgsl: wgsl!("embed" + "grid"),
-    storage: &[
-        Access::Read,
-        Access::Read,
-        Access::Read,
-        Access::Read,
-        Access::Write,
-    ],
+    storage: &[Access::Read, Access::Read, Access::Read, Access::Read, Access::Write],
     params: EmbedParams::FIELDS,
 };
 
@@ -53,10 +47,7 @@ pub struct EmbedShape {
 /// * storage: tokens and positions u32 `[rows]`, table (panels of `part`), position table `[positions, d_model]`,
 ///   y `[rows, d_model]`
 pub fn dispatch(shape: &EmbedShape, part: Range<usize>) -> Dispatch {
-    assert!(
-        part.start.is_multiple_of(PANEL),
-        "tokens {part:?} of a table in panels"
-    );
+    assert!(part.start.is_multiple_of(PANEL), "tokens {part:?} of a table in panels");
     let quads = stride(shape.d_model) / 4;
     let params = EmbedParams {
         rows: shape.rows as u32,

@@ -3,13 +3,7 @@
 
 use super::{Access, AdapterClass, Dispatch, Kernel, fold};
 
-const STORAGE: &[Access] = &[
-    Access::Read,
-    Access::Read,
-    Access::Read,
-    Access::Read,
-    Access::Write,
-];
+const STORAGE: &[Access] = &[Access::Read, Access::Read, Access::Read, Access::Read, Access::Write];
 
 /// One invocation per row, without barriers.
 pub static LAYER_NORM: Kernel = Kernel {
@@ -80,15 +74,10 @@ pub fn dispatch(shape: &LayerNormShape, class: AdapterClass) -> Dispatch {
 
 /// [`dispatch`] with a kernel of one's own choice: for tests and measurements.
 pub fn dispatch_variant(shape: &LayerNormShape, variant: Variant) -> Dispatch {
-    let params = LayerNormParams {
-        rows: shape.rows as u32,
-        width: shape.width as u32,
-        epsilon: shape.epsilon,
-    };
-    let constants = vec![
-        ("HAS_RESIDUAL", f64::from(shape.residual)),
-        ("CENTERED", f64::from(shape.centered)),
-    ];
+    let params =
+        LayerNormParams { rows: shape.rows as u32, width: shape.width as u32, epsilon: shape.epsilon };
+    let constants =
+        vec![("HAS_RESIDUAL", f64::from(shape.residual)), ("CENTERED", f64::from(shape.centered))];
     let (kernel, workgroups) = match variant {
         Variant::Invocation => (&LAYER_NORM, fold(shape.rows, 8)),
         Variant::Workgroup => (&LAYER_NORM_WORKGROUP, fold(shape.rows, 1)),

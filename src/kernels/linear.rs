@@ -8,13 +8,7 @@ use std::ops::Range;
 use super::{Access, AdapterClass, Dispatch, Kernel, PANEL, fold, stride};
 use crate::activation::Activation;
 
-const STORAGE: &[Access] = &[
-    Access::Read,
-    Access::Read,
-    Access::Read,
-    Access::Read,
-    Access::Write,
-];
+const STORAGE: &[Access] = &[Access::Read, Access::Read, Access::Read, Access::Read, Access::Write];
 
 /// One row, four outputs per invocation: reads each weight once, and nothing else matters.
 pub static MATVEC: Kernel = Kernel {
@@ -96,12 +90,7 @@ pub enum Variant {
 
 impl Variant {
     /// All of them.
-    pub const ALL: [Self; 4] = [
-        Self::Matvec,
-        Self::Matvec4Rows,
-        Self::MatmulRegisters,
-        Self::MatmulTiled,
-    ];
+    pub const ALL: [Self; 4] = [Self::Matvec, Self::Matvec4Rows, Self::MatmulRegisters, Self::MatmulTiled];
 }
 
 /// The kernel for `rows` rows.
@@ -135,10 +124,7 @@ pub fn dispatch_variant(
     variant: Variant,
     class: AdapterClass,
 ) -> Dispatch {
-    assert!(
-        part.start.is_multiple_of(PANEL) && part.end <= shape.outputs,
-        "outputs {part:?} of {shape:?}"
-    );
+    assert!(part.start.is_multiple_of(PANEL) && part.end <= shape.outputs, "outputs {part:?} of {shape:?}");
     let part_quads = part.len().div_ceil(4);
     let panels = part.len().div_ceil(PANEL);
     let params = LinearParams {

@@ -1,24 +1,37 @@
 //! From logits `[rows, vocabulary]` to the best few tokens of each row and their log-probabilities.
 //!
-//! Small kernels without barriers: each invocation of `vocabulary_chunks` looks through one chunk of one row, then
-//! `top_k_merge` puts the chunks of a row together. Only where a search edits scores (bans, repetition penalty) does
-//! `edit_scores` run before that, in place on the logits; a step without edits is two launches.
+//! Small kernels without barriers, each launched for all rows at once:
+//!
+//! 1. `vocabulary_chunks`: the best token of each chunk of a row, and the sum of its exponentials
+//! 2. `chunk_candidates`: the best K tokens of the best K chunks of a row
+//! 3. `top_k_merge`: the best K of those, and their log-probabilities
+//!
+//! Only where a search edits scores (bans, repetition penalty) does `edit_scores` run before that, in place on the logits,
+//! and where it edits log-probabilities, another `vocabulary_chunks` before that.
 
 use super::{Access, Dispatch, Kernel, fold, stride};
-use crate::decode::{EditKind, ScoreEdit, ScoreRules, ScoreSpace};
+use crate::scores::{EditKind, ScoreEdit, ScoreRules, ScoreSpace};
 
-/// For each chunk of a row: maximum, sum of exponentials, best candidates.
+/// One invocation per chunk of each row.
 pub static VOCABULARY_CHUNKS: Kernel = Kernel {
     name: "vocabulary_chunks",
-    wgsl: wgsl!("vocabulary_chunks" + "grid" + "masked"),
+    wgsl: wgsl!("vocabulary_chunks" + "candidate" + "masked" + "grid"),
     storage: &[Access::Read, Access::Write],
     params: VocabularyChunksParams::FIELDS,
+};
+
+/// One invocation per candidate of each row.
+pub static CHUNK_CANDIDATES: Kernel = Kernel {
+    name: "chunk_candidates",
+    wgsl: wgsl!("chunk_candidates" + "candidate" + "masked" + "grid"),
+    storage: &[Access::Read, Access::Write],
+    params: ChunkCandidatesParams::FIELDS,
 };
 
 /// One invocation per edit.
 pub static EDIT_SCORES: Kernel = Kernel {
     name: "edit_scores",
-    wgsl: wgsl!("edit_scores" + "log_sum_exp" + "grid" + "masked"),
+    wgsl: wgsl!("edit_scores" + "log_sum_exp" + "masked" + "grid"),
     storage: &[Access::Read, Access::Read, Access::Write],
     params: EditScoresParams::FIELDS,
 };
@@ -26,7 +39,7 @@ pub static EDIT_SCORES: Kernel = Kernel {
 /// One invocation per row.
 pub static TOP_K_MERGE: Kernel = Kernel {
     name: "top_k_merge",
-    wgsl: wgsl!("top_k_merge" + "log_sum_exp" + "grid" + "masked"),
+    wgsl: wgsl!("top_k_merge" + "log_sum_exp" + "candidate" + "masked" + "grid"),
     storage: &[Access::Read, Access::Read, Access::Write],
     params: TopKMergeParams::FIELDS,
 };
@@ -42,8 +55,24 @@ params! {
         pub logits_stride: u32,
         /// Chunks of a row: chunk c holds the tokens c, c + chunks, c + 2 · chunks …
         pub chunks: u32,
-        /// Candidates wanted of each chunk; none: only its sum.
+    }
+}
+
+params! {
+    /// Group 1 of `chunk_candidates.wgsl`.
+    pub struct ChunkCandidatesParams {
+        /// Rows of logits.
+        pub rows: u32,
+        /// Elements of a row.
+        pub vocabulary: u32,
+        /// Between rows, elements.
+        pub logits_stride: u32,
+        /// Chunks of a row.
+        pub chunks: u32,
+        /// Candidates wanted, of each chunk and of how many chunks.
         pub candidates: u32,
+        /// Where their lists begin.
+        pub lists: u32,
     }
 }
 
@@ -60,8 +89,6 @@ params! {
         pub logits_stride: u32,
         /// Chunks of a row.
         pub chunks: u32,
-        /// Elements of the statistics of one chunk.
-        pub statistics_stride: u32,
     }
 }
 
@@ -74,13 +101,10 @@ params! {
         pub chunks: u32,
         /// Candidates wanted.
         pub candidates: u32,
-        /// Elements of the statistics of one chunk.
-        pub statistics_stride: u32,
+        /// Where the lists of the chunks begin.
+        pub lists: u32,
     }
 }
-
-/// The most candidates of a row: twice the most beams leave room.
-pub const MAX_CANDIDATES: usize = 64;
 
 /// What a selection computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,7 +113,7 @@ pub struct TopKShape {
     pub rows: usize,
     /// Elements of a row.
     pub vocabulary: usize,
-    /// Candidates of each row, at most [`MAX_CANDIDATES`].
+    /// Candidates of each row.
     pub candidates: usize,
     /// From logits to scores.
     pub rules: ScoreRules,
@@ -102,79 +126,88 @@ pub enum TopKBuffer {
     Logits,
     /// u32 `[1 + capacity, 4]`, see [`encode_edits`].
     Edits,
-    /// Scratch, [`TopKShape::chunk_elements`]: sums and candidates of the chunks.
+    /// Scratch, [`TopKShape::chunk_elements`]: the chunks' best tokens and sums, then lists of candidates.
     Chunks,
-    /// Scratch, [`TopKShape::statistics_elements`]: sums of the logits before they are edited.
+    /// Scratch, [`TopKShape::statistics_elements`]: the same bests and sums of the logits before they are edited.
     Statistics,
     /// The result, u32 `[rows, 2 * candidates]`: each row has the bits of its values, then its tokens. Where a row has
-    /// fewer tokens that are not banned, [`NO_TOKEN`](crate::decode::NO_TOKEN) with a value below -1e30.
+    /// fewer tokens that are not banned, [`NO_TOKEN`](crate::scores::NO_TOKEN) with a value below -1e30.
     Top,
 }
 
 impl TopKShape {
-    /// Chunks of a row. A chunk is searched once per candidate, and so are the candidates of all chunks: the work of
-    /// both is alike with √(vocabulary / candidates) chunks.
+    /// Chunks of a row. Looking for the best chunk is as much work as looking through one when there are
+    /// √vocabulary of them.
     fn chunks(&self) -> usize {
-        self.vocabulary.div_ceil(self.candidates.max(1)).isqrt().max(1)
+        self.vocabulary.isqrt().max(1)
     }
 
     /// Elements of the scratch buffer [`TopKBuffer::Chunks`].
     pub fn chunk_elements(&self) -> usize {
-        self.rows * self.chunks() * (2 + 2 * self.candidates)
+        self.statistics_elements() + self.rows * self.candidates * 2 * self.candidates
     }
 
     /// Elements of the scratch buffer [`TopKBuffer::Statistics`].
     pub fn statistics_elements(&self) -> usize {
-        self.rows * self.chunks() * 2
+        self.rows * self.chunks() * 3
     }
 
     /// The launches, in order, with the buffers that each one binds. `edits` is the room in the list of edits, `None`
     /// where no step has any.
     pub fn launches(&self, edits: Option<usize>) -> Vec<(Dispatch, Vec<TopKBuffer>)> {
         use TopKBuffer::{Chunks, Edits, Logits, Statistics, Top};
-        // The sum of the logits before they are edited, where it is needed: to know the scores that penalties change,
-        // or because it is what the scores are normalized by.
-        let raw_sums = edits.is_some() && self.rules.space == ScoreSpace::LogProbabilities;
-        let normalize = self.rules.renormalize || self.rules.space == ScoreSpace::LogProbabilities;
+        let log_probabilities = self.rules.space == ScoreSpace::LogProbabilities;
+        // The sums of the logits before they are edited, where they are needed: to know the log-probabilities that
+        // penalties change, and to normalize by.
+        let raw_sums = edits.is_some() && log_probabilities;
         let mut launches = Vec::new();
         if raw_sums {
-            launches.push((self.chunk_launch(0), vec![Logits, Statistics]));
+            launches.push((self.chunk_launch(), vec![Logits, Statistics]));
         }
         if let Some(capacity) = edits {
             let statistics = if raw_sums { Statistics } else { Chunks };
             launches.push((self.edit_launch(capacity), vec![Edits, statistics, Logits]));
         }
-        launches.push((self.chunk_launch(self.candidates), vec![Logits, Chunks]));
-        let (statistics, statistics_stride) = match raw_sums && !self.rules.renormalize {
-            true => (Statistics, 2),
-            false => (Chunks, 2 + 2 * self.candidates),
-        };
-        let merge = TopKMergeParams {
-            rows: self.rows as u32,
-            chunks: self.chunks() as u32,
-            candidates: self.candidates as u32,
-            statistics_stride: statistics_stride as u32,
-        };
-        let constants = vec![("NORMALIZE", f64::from(normalize))];
-        let merge = Dispatch::new(&TOP_K_MERGE, constants, &merge, fold(self.rows, 8));
-        launches.push((merge, vec![Chunks, statistics, Top]));
+        launches.push((self.chunk_launch(), vec![Logits, Chunks]));
+        launches.push((self.candidate_launch(), vec![Logits, Chunks]));
+        let normalized_by = if raw_sums && !self.rules.renormalize { Statistics } else { Chunks };
+        launches.push((
+            self.merge_launch(log_probabilities || self.rules.renormalize),
+            vec![Chunks, normalized_by, Top],
+        ));
         launches
     }
 
-    fn chunk_launch(&self, candidates: usize) -> Dispatch {
+    fn chunk_launch(&self) -> Dispatch {
         let params = VocabularyChunksParams {
             rows: self.rows as u32,
             vocabulary: self.vocabulary as u32,
             logits_stride: stride(self.vocabulary) as u32,
             chunks: self.chunks() as u32,
-            candidates: candidates as u32,
         };
-        Dispatch::new(
-            &VOCABULARY_CHUNKS,
-            Vec::new(),
-            &params,
-            fold(self.rows * self.chunks(), 32),
-        )
+        Dispatch::new(&VOCABULARY_CHUNKS, Vec::new(), &params, fold(self.rows * self.chunks(), 32))
+    }
+
+    fn candidate_launch(&self) -> Dispatch {
+        let params = ChunkCandidatesParams {
+            rows: self.rows as u32,
+            vocabulary: self.vocabulary as u32,
+            logits_stride: stride(self.vocabulary) as u32,
+            chunks: self.chunks() as u32,
+            candidates: self.candidates as u32,
+            lists: self.statistics_elements() as u32,
+        };
+        Dispatch::new(&CHUNK_CANDIDATES, Vec::new(), &params, fold(self.rows * self.candidates, 8))
+    }
+
+    fn merge_launch(&self, normalize: bool) -> Dispatch {
+        let params = TopKMergeParams {
+            rows: self.rows as u32,
+            chunks: self.chunks() as u32,
+            candidates: self.candidates as u32,
+            lists: self.statistics_elements() as u32,
+        };
+        Dispatch::new(&TOP_K_MERGE, vec![("NORMALIZE", f64::from(normalize))], &params, fold(self.rows, 8))
     }
 
     fn edit_launch(&self, capacity: usize) -> Dispatch {
@@ -184,7 +217,6 @@ impl TopKShape {
             vocabulary: self.vocabulary as u32,
             logits_stride: stride(self.vocabulary) as u32,
             chunks: self.chunks() as u32,
-            statistics_stride: 2,
         };
         let log_probabilities = self.rules.space == ScoreSpace::LogProbabilities;
         let constants = vec![("LOG_PROBABILITIES", f64::from(log_probabilities))];

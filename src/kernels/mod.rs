@@ -7,8 +7,9 @@
 //! # Layout of values on the device
 //!
 //! An activation of shape `[rows, width]` is stored row by row with a *stride* of `width` rounded up to a multiple of
-//! four ([`stride`]), so that kernels may read it as `vec4<f32>`; the padding lanes hold finite numbers that never
-//! reach a result. A weight matrix `[outputs, inputs]` is stored as panels of [`PANEL`] outputs ([`panels`]).
+//! four ([`stride`]), so that kernels may read it as `vec4<f32>`. Kernels write zeros to the padding, because what is
+//! left over from the buffer's last use need not be a number. A weight matrix `[outputs, inputs]` is stored as panels of
+//! [`PANEL`] outputs ([`panels`]).
 
 /// Joins a kernel's text with the helpers it uses, in `shaders/shared/`. WGSL's module scope has no order, so helpers
 /// come after the kernel and compiler messages keep the kernel file's own line numbers.
@@ -52,7 +53,7 @@ pub mod log_softmax_top_k;
 pub mod panels;
 
 /// Every kernel, for tests that hold them all to the rules.
-pub static ALL: [&Kernel; 16] = [
+pub static ALL: [&Kernel; 17] = [
     &append_kv::APPEND_KV,
     &attention::ATTENTION,
     &attention::ATTENTION_WORKGROUP,
@@ -67,6 +68,7 @@ pub static ALL: [&Kernel; 16] = [
     &linear::MATMUL_REGISTERS,
     &linear::MATMUL_TILED,
     &log_softmax_top_k::VOCABULARY_CHUNKS,
+    &log_softmax_top_k::CHUNK_CANDIDATES,
     &log_softmax_top_k::EDIT_SCORES,
     &log_softmax_top_k::TOP_K_MERGE,
 ];
@@ -140,12 +142,7 @@ impl Dispatch {
         params: &impl bytemuck::NoUninit,
         workgroups: [u32; 3],
     ) -> Self {
-        Self {
-            kernel,
-            constants,
-            params: bytemuck::bytes_of(params).to_vec(),
-            workgroups,
-        }
+        Self { kernel, constants, params: bytemuck::bytes_of(params).to_vec(), workgroups }
     }
 }
 

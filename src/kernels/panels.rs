@@ -22,23 +22,12 @@ pub fn pack(weight: &[f32], outputs: usize, inputs: usize) -> Vec<f32> {
 /// Packs a row-major matrix `[outputs, inputs]` into the `packed_len(outputs, inputs)` elements of `packed`. Consecutive
 /// panels are consecutive in memory, so that a large matrix may be packed piece by piece, in multiples of [`PANEL`] rows.
 pub fn pack_into(weight: &[f32], outputs: usize, inputs: usize, packed: &mut [f32]) {
-    assert_eq!(
-        weight.len(),
-        outputs * inputs,
-        "the matrix is [{outputs}, {inputs}]"
-    );
-    assert_eq!(
-        packed.len(),
-        packed_len(outputs, inputs),
-        "the packed matrix [{outputs}, {inputs}]"
-    );
+    assert_eq!(weight.len(), outputs * inputs, "the matrix is [{outputs}, {inputs}]");
+    assert_eq!(packed.len(), packed_len(outputs, inputs), "the packed matrix [{outputs}, {inputs}]");
     if inputs == 0 {
         return;
     }
-    for (panel, rows) in packed
-        .chunks_exact_mut(stride(inputs) * PANEL)
-        .zip(weight.chunks(PANEL * inputs))
-    {
+    for (panel, rows) in packed.chunks_exact_mut(stride(inputs) * PANEL).zip(weight.chunks(PANEL * inputs)) {
         panel.fill(0.0);
         for (n, row) in rows.chunks_exact(inputs).enumerate() {
             for (column, &value) in panel.chunks_exact_mut(PANEL).zip(row) {
@@ -60,11 +49,7 @@ mod tests {
             for n in 0..outputs {
                 for k in 0..inputs {
                     let at = (n / PANEL) * stride(inputs) * PANEL + k * PANEL + n % PANEL;
-                    assert_eq!(
-                        packed[at],
-                        weight[n * inputs + k],
-                        "[{outputs}, {inputs}] at ({n}, {k})"
-                    );
+                    assert_eq!(packed[at], weight[n * inputs + k], "[{outputs}, {inputs}] at ({n}, {k})");
                 }
             }
             assert_eq!(packed.iter().filter(|&&value| value != 0.0).count(), weight.len());

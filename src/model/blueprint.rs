@@ -324,7 +324,8 @@ impl Builder<'_> {
             (EmbeddingSharing::Separate, true) => &[names.output],
             (EmbeddingSharing::Separate, false) => &[],
         };
-        let known = |name: &str| self.used.contains(name) || tied.contains(&name) || names.computed.contains(&name);
+        let known =
+            |name: &str| self.used.contains(name) || tied.contains(&name) || names.computed.contains(&name);
         match self.checkpoint.names().find(|name| !known(name)) {
             None => Ok(()),
             Some(name) => Err(ModelError::UnexpectedTensor {
@@ -337,7 +338,7 @@ impl Builder<'_> {
 }
 
 /// The weights of a blueprint, read from its file.
-pub(super) struct CheckpointSource<'a> {
+pub(crate) struct CheckpointSource<'a> {
     pub blueprint: &'a Blueprint,
     pub config: &'a ModelConfig,
     pub checkpoint: &'a Checkpoint,
@@ -354,7 +355,8 @@ impl WeightSource for CheckpointSource<'_> {
             Source::Tensors(pieces) => pieces,
             Source::Sinusoids => {
                 if self.sinusoids.is_empty() {
-                    self.sinusoids = sinusoidal_positions(self.config.positions.layout(), entry.rows, entry.width);
+                    self.sinusoids =
+                        sinusoidal_positions(self.config.positions.layout(), entry.rows, entry.width);
                 }
                 out.copy_from_slice(&self.sinusoids[rows.start * entry.width..rows.end * entry.width]);
                 return Ok(());

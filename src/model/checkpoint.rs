@@ -64,26 +64,16 @@ impl Checkpoint {
         } else if files.has(INDEX) {
             Self::open_shards(files)
         } else if let Some(found) = PICKLES.into_iter().find(|name| files.has(name)) {
-            Err(ModelError::PickledWeights {
-                folder: files.label().to_owned(),
-                found,
-            })
+            Err(ModelError::PickledWeights { folder: files.label().to_owned(), found })
         } else {
-            Err(ModelError::MissingFile {
-                folder: files.label().to_owned(),
-                file: FILE.to_owned(),
-            })
+            Err(ModelError::MissingFile { folder: files.label().to_owned(), file: FILE.to_owned() })
         }
     }
 
     fn open_file(files: &ModelFiles) -> Result<Self, ModelError> {
         let file = files.open(FILE)?;
         let tensors = header::read(&file, 0)?.into_iter().collect();
-        Ok(Self {
-            label: file.label().to_owned(),
-            shards: vec![file],
-            tensors,
-        })
+        Ok(Self { label: file.label().to_owned(), shards: vec![file], tensors })
     }
 
     /// Index and shards must agree in both directions: a tensor that only one of them knows, or that two shards hold,
@@ -92,10 +82,7 @@ impl Checkpoint {
         let index = JsonObject::read(files, INDEX)?;
         let weight_map: BTreeMap<String, String> = index.require("weight_map")?;
         let label = index.file().to_owned();
-        let invalid = |problem| ModelError::InvalidCheckpoint {
-            file: label.clone(),
-            problem,
-        };
+        let invalid = |problem| ModelError::InvalidCheckpoint { file: label.clone(), problem };
 
         let mut names: Vec<&String> = weight_map.values().collect();
         names.sort_unstable();
@@ -112,24 +99,15 @@ impl Checkpoint {
                         )));
                     }
                     None => {
-                        return Err(invalid(format!(
-                            "the tensor {tensor:?} of {name:?} is not listed"
-                        )));
+                        return Err(invalid(format!("the tensor {tensor:?} of {name:?} is not listed")));
                     }
                 };
             }
             shards.push(file);
         }
-        match weight_map
-            .iter()
-            .find(|(tensor, _)| !tensors.contains_key(*tensor))
-        {
+        match weight_map.iter().find(|(tensor, _)| !tensors.contains_key(*tensor)) {
             Some((tensor, place)) => Err(invalid(format!("the tensor {tensor:?} is not in {place:?}"))),
-            None => Ok(Self {
-                label,
-                shards,
-                tensors,
-            }),
+            None => Ok(Self { label, shards, tensors }),
         }
     }
 
@@ -168,19 +146,10 @@ impl Checkpoint {
         let (file, tensor) = (|| self.shards[info.shard].label().to_owned(), name.to_owned());
         if info.shape != expected {
             let (found, expected) = (info.shape.clone(), expected.to_vec());
-            return Err(ModelError::TensorShape {
-                file: file(),
-                tensor,
-                found,
-                expected,
-            });
+            return Err(ModelError::TensorShape { file: file(), tensor, found, expected });
         }
         if element_bytes(info.dtype).is_none() {
-            return Err(ModelError::TensorDtype {
-                file: file(),
-                tensor,
-                found: info.dtype,
-            });
+            return Err(ModelError::TensorDtype { file: file(), tensor, found: info.dtype });
         }
         Ok(info)
     }
@@ -208,10 +177,7 @@ impl Checkpoint {
             Some((&count, sizes)) => (count, sizes.iter().product::<usize>()),
             None => (1, 1),
         };
-        assert!(
-            rows.start <= rows.end && rows.end <= count,
-            "{name}: rows {rows:?} of {count}"
-        );
+        assert!(rows.start <= rows.end && rows.end <= count, "{name}: rows {rows:?} of {count}");
         self.read_elements(name, info, rows.start * width..rows.end * width, values)
     }
 
@@ -234,11 +200,7 @@ impl Checkpoint {
         let file = &self.shards[info.shard];
         let Some(width) = element_bytes(info.dtype) else {
             let (file, tensor) = (file.label().to_owned(), name.to_owned());
-            return Err(ModelError::TensorDtype {
-                file,
-                tensor,
-                found: info.dtype,
-            });
+            return Err(ModelError::TensorDtype { file, tensor, found: info.dtype });
         };
         let mut scratch = vec![0; CHUNK.min(values.len() * width)];
         let mut offset = info.offset + (elements.start * width) as u64;

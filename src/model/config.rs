@@ -164,10 +164,7 @@ impl ModelConfig {
         };
         let parameters = config.parameter_count();
         if parameters > isize::MAX as u64 / size_of::<f32>() as u64 {
-            return Err(ModelError::TooManyParameters {
-                file: json.file().to_owned(),
-                parameters,
-            });
+            return Err(ModelError::TooManyParameters { file: json.file().to_owned(), parameters });
         }
         Ok(config)
     }
@@ -206,13 +203,10 @@ mod limit {
 /// The family that `model_type` names.
 fn family(json: &JsonObject) -> Result<Family, ModelError> {
     let model_type: String = json.require("model_type")?;
-    Family::ALL
-        .into_iter()
-        .find(|family| family.model_type() == model_type)
-        .ok_or_else(|| {
-            let supported = Family::ALL.map(Family::model_type).join(", ");
-            json.unsupported("model_type", &model_type.into(), supported)
-        })
+    Family::ALL.into_iter().find(|family| family.model_type() == model_type).ok_or_else(|| {
+        let supported = Family::ALL.map(Family::model_type).join(", ");
+        json.unsupported("model_type", &model_type.into(), supported)
+    })
 }
 
 /// A size between 1 and `limit`, or `default`. Without a default the key must be there.
@@ -268,12 +262,7 @@ fn activation(json: &JsonObject, key: &'static str, default: &str) -> Result<Act
 
 /// The length of a position table.
 fn position_count(json: &JsonObject, default: Option<usize>, d_model: usize) -> Result<usize, ModelError> {
-    size(
-        json,
-        "max_position_embeddings",
-        default,
-        limit::POSITION_VALUES / d_model,
-    )
+    size(json, "max_position_embeddings", default, limit::POSITION_VALUES / d_model)
 }
 
 /// Checks that a token id is in a vocabulary.
@@ -290,9 +279,5 @@ fn token(json: &JsonObject, key: &'static str, id: u32, vocabulary: usize) -> Re
 
 /// 1, or √d_model.  Vaswani et al. 2017, section 3.4.
 fn embedding_scale(scaled: bool, d_model: usize) -> f32 {
-    if scaled {
-        (d_model as f64).sqrt() as f32
-    } else {
-        1.0
-    }
+    if scaled { (d_model as f64).sqrt() as f32 } else { 1.0 }
 }

@@ -64,7 +64,9 @@ pub fn decoder(
                 let heads = config.decoder.heads;
                 self_attention(g, config, &layer.self_attention, (heads, true), x, sequences, tap)?
             }
-            History::Cached(caches) => cached_self_attention(g, config, &layer.self_attention, x, &caches[index])?,
+            History::Cached(caches) => {
+                cached_self_attention(g, config, &layer.self_attention, x, &caches[index])?
+            }
         };
         g.enter(format!("decoder.{index}.cross"));
         let tap = cross_taps.get(index).copied().unwrap_or_default();

@@ -28,7 +28,15 @@ pub fn encoder(
     for (index, layer) in blueprint.encoder.iter().enumerate() {
         let tap = taps.get(index).copied().unwrap_or_default();
         g.enter(format!("encoder.{index}.self"));
-        x = self_attention(g, config, &layer.self_attention, (config.encoder.heads, false), x, sequences, tap)?;
+        x = self_attention(
+            g,
+            config,
+            &layer.self_attention,
+            (config.encoder.heads, false),
+            x,
+            sequences,
+            tap,
+        )?;
         g.enter(format!("encoder.{index}.feed_forward"));
         x = feed_forward(g, config, &layer.feed_forward, x)?;
     }

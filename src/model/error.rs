@@ -219,8 +219,5 @@ pub enum ModelError {
 }
 
 fn did_you_mean(nearest: &Option<String>) -> String {
-    nearest
-        .as_ref()
-        .map(|name| format!("; the nearest is {name:?}"))
-        .unwrap_or_default()
+    nearest.as_ref().map(|name| format!("; the nearest is {name:?}")).unwrap_or_default()
 }

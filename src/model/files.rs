@@ -44,21 +44,14 @@ impl ModelFiles {
         let path = path.as_ref();
         let label = path.display().to_string();
         match fs::metadata(path) {
-            Ok(found) if found.is_dir() => Ok(Self {
-                label,
-                source: Source::Directory(path.to_owned()),
-            }),
+            Ok(found) if found.is_dir() => Ok(Self { label, source: Source::Directory(path.to_owned()) }),
             Ok(_) => {
                 let problem = "is a file; give the folder that holds config.json and model.safetensors";
-                Err(ModelError::NotAFolder {
-                    folder: label,
-                    problem,
-                })
+                Err(ModelError::NotAFolder { folder: label, problem })
             }
-            Err(error) if error.kind() == ErrorKind::NotFound => Err(ModelError::NotAFolder {
-                folder: label,
-                problem: "there is no such folder",
-            }),
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                Err(ModelError::NotAFolder { folder: label, problem: "there is no such folder" })
+            }
             Err(source) => Err(ModelError::Io { file: label, source }),
         }
     }
@@ -73,14 +66,8 @@ impl ModelFiles {
         Name: Into<String>,
         Bytes: Into<Cow<'static, [u8]>>,
     {
-        let files = files
-            .into_iter()
-            .map(|(name, bytes)| (name.into(), Arc::new(bytes.into())))
-            .collect();
-        Self {
-            label: label.into(),
-            source: Source::Memory(files),
-        }
+        let files = files.into_iter().map(|(name, bytes)| (name.into(), Arc::new(bytes.into()))).collect();
+        Self { label: label.into(), source: Source::Memory(files) }
     }
 
     /// The default model's files, which the library carries in itself.
@@ -124,11 +111,7 @@ impl ModelFiles {
     pub fn read(&self, name: &str, limit: u64) -> Result<Cow<'_, [u8]>, ModelError> {
         let file = self.open(name)?;
         if file.len > limit {
-            return Err(ModelError::FileTooLarge {
-                file: file.label,
-                bytes: file.len,
-                limit,
-            });
+            return Err(ModelError::FileTooLarge { file: file.label, bytes: file.len, limit });
         }
         match &self.source {
             #[cfg(not(target_arch = "wasm32"))]
@@ -148,15 +131,9 @@ impl ModelFiles {
     /// `name`, which may come out of an index file, leads out of the folder.
     pub fn open(&self, name: &str) -> Result<ByteSource, ModelError> {
         if !stays_inside(name) {
-            return Err(ModelError::UnsafeName {
-                folder: self.label.clone(),
-                name: name.to_owned(),
-            });
+            return Err(ModelError::UnsafeName { folder: self.label.clone(), name: name.to_owned() });
         }
-        let missing = || ModelError::MissingFile {
-            folder: self.label.clone(),
-            file: name.to_owned(),
-        };
+        let missing = || ModelError::MissingFile { folder: self.label.clone(), file: name.to_owned() };
         let label = self.file_label(name);
         match &self.source {
             #[cfg(not(target_arch = "wasm32"))]
@@ -164,10 +141,7 @@ impl ModelFiles {
                 let path = folder.join(name);
                 let io_error = |source: std::io::Error| match source.kind() {
                     ErrorKind::NotFound => missing(),
-                    _ => ModelError::Io {
-                        file: label.clone(),
-                        source,
-                    },
+                    _ => ModelError::Io { file: label.clone(), source },
                 };
                 // Asked before opening: opening a named pipe would wait for a writer.
                 if !fs::metadata(&path).map_err(io_error)?.is_file() {
@@ -175,19 +149,11 @@ impl ModelFiles {
                 }
                 let file = File::open(&path).map_err(io_error)?;
                 let len = file.metadata().map_err(io_error)?.len();
-                Ok(ByteSource {
-                    label,
-                    len,
-                    bytes: Bytes::File(Mutex::new(file)),
-                })
+                Ok(ByteSource { label, len, bytes: Bytes::File(Mutex::new(file)) })
             }
             Source::Memory(files) => {
                 let bytes = files.get(name).ok_or_else(missing)?;
-                Ok(ByteSource {
-                    label,
-                    len: bytes.len() as u64,
-                    bytes: Bytes::Memory(Arc::clone(bytes)),
-                })
+                Ok(ByteSource { label, len: bytes.len() as u64, bytes: Bytes::Memory(Arc::clone(bytes)) })
             }
         }
     }
@@ -237,30 +203,20 @@ impl ByteSource {
     /// [`ModelError::FileShrank`] when the file ends too early, [`ModelError::Io`] when the system cannot read it.
     pub fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), ModelError> {
         let end = offset.saturating_add(buffer.len() as u64);
-        let shrank = || ModelError::FileShrank {
-            file: self.label.clone(),
-            end,
-        };
+        let shrank = || ModelError::FileShrank { file: self.label.clone(), end };
         match &self.bytes {
             #[cfg(not(target_arch = "wasm32"))]
             Bytes::File(file) => {
                 let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
-                let read = file
-                    .seek(SeekFrom::Start(offset))
-                    .and_then(|_| file.read_exact(buffer));
+                let read = file.seek(SeekFrom::Start(offset)).and_then(|_| file.read_exact(buffer));
                 read.map_err(|source| match source.kind() {
                     ErrorKind::UnexpectedEof => shrank(),
-                    _ => ModelError::Io {
-                        file: self.label.clone(),
-                        source,
-                    },
+                    _ => ModelError::Io { file: self.label.clone(), source },
                 })
             }
             Bytes::Memory(bytes) => {
-                let rest = usize::try_from(offset)
-                    .ok()
-                    .and_then(|offset| bytes.get(offset..))
-                    .unwrap_or_default();
+                let rest =
+                    usize::try_from(offset).ok().and_then(|offset| bytes.get(offset..)).unwrap_or_default();
                 let range = rest.get(..buffer.len()).ok_or_else(shrank)?;
                 buffer.copy_from_slice(range);
                 Ok(())

@@ -15,7 +15,7 @@ use crate::text::{MarianFiles, MarianTokenizer};
 /// (or shards with an index) and, for text, `source.spm`, `target.spm`, `vocab.json`.
 ///
 /// Configuration and tensor table are read and checked at once; the weights stay in the file until a
-/// [`Transformer`](super::Transformer) takes them to a device.
+/// [`Transformer`](crate::Transformer) takes them to a device.
 pub struct Model {
     files: ModelFiles,
     config: ModelConfig,
@@ -61,13 +61,7 @@ impl Model {
         let generation = GenerationConfig::from_files(&files)?;
         let checkpoint = Checkpoint::open(&files)?;
         let blueprint = Blueprint::new(&config, &checkpoint)?;
-        Ok(Self {
-            files,
-            config,
-            generation,
-            checkpoint,
-            blueprint,
-        })
+        Ok(Self { files, config, generation, checkpoint, blueprint })
     }
 
     /// What messages call it: its path, or "the embedded model".
@@ -102,27 +96,13 @@ impl Model {
     pub fn tokenizer(&self) -> Result<MarianTokenizer, ModelError> {
         let tokenizer = read_tokenizer(&self.files)?;
         let vocabularies = [
-            (
-                "source",
-                tokenizer.source_vocabulary(),
-                self.config.source_vocabulary,
-            ),
-            (
-                "target",
-                tokenizer.target_vocabulary(),
-                self.config.target_vocabulary,
-            ),
+            ("source", tokenizer.source_vocabulary(), self.config.source_vocabulary),
+            ("target", tokenizer.target_vocabulary(), self.config.target_vocabulary),
         ];
         for (side, vocabulary, size) in vocabularies {
             if let Some(&(id, token)) = vocabulary.tokens().last().filter(|(id, _)| *id as usize >= size) {
                 let (folder, token) = (self.label().to_owned(), token.to_owned());
-                return Err(ModelError::ForeignTokenizer {
-                    folder,
-                    side,
-                    token,
-                    id,
-                    vocabulary: size,
-                });
+                return Err(ModelError::ForeignTokenizer { folder, side, token, id, vocabulary: size });
             }
         }
         Ok(tokenizer)
@@ -145,8 +125,5 @@ pub fn read_tokenizer(files: &ModelFiles) -> Result<MarianTokenizer, ModelError>
         target_vocab: target_vocab.as_deref(),
         config: config.as_deref(),
     });
-    tokenizer.map_err(|source| ModelError::Tokenizer {
-        folder: files.label().to_owned(),
-        source,
-    })
+    tokenizer.map_err(|source| ModelError::Tokenizer { folder: files.label().to_owned(), source })
 }

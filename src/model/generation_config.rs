@@ -238,19 +238,12 @@ impl GenerationConfig {
         for (key, value) in json.entries() {
             if let Some(&(_, off)) = UNSUPPORTED.iter().find(|(unsupported, _)| *unsupported == key) {
                 if !is_off(value, off) {
-                    let off = if off == 0.0 {
-                        "leave it out"
-                    } else {
-                        "1, or leave it out"
-                    };
+                    let off = if off == 0.0 { "leave it out" } else { "1, or leave it out" };
                     return Err(json.unsupported(key, value, off));
                 }
             } else if unknown == UnknownKeys::Reject && !Self::KEYS.contains(&key) && !HARMLESS.contains(&key)
             {
-                return Err(ModelError::UnknownKey {
-                    file: json.file().to_owned(),
-                    key: key.to_owned(),
-                });
+                return Err(ModelError::UnknownKey { file: json.file().to_owned(), key: key.to_owned() });
             }
         }
         Self::read(json)

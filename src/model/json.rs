@@ -108,10 +108,7 @@ impl JsonObject {
     /// # Errors
     /// Also [`ModelError::MissingKey`].
     pub fn require<T: JsonValue>(&self, key: &'static str) -> Result<T, ModelError> {
-        self.get(key)?.ok_or_else(|| ModelError::MissingKey {
-            file: self.file.clone(),
-            key,
-        })
+        self.get(key)?.ok_or_else(|| ModelError::MissingKey { file: self.file.clone(), key })
     }
 
     /// As [`JsonObject::require`]; takes the key out of the object.
@@ -142,12 +139,7 @@ impl JsonObject {
     /// The error for a value that is right, but asks for what Wordloom does not do.
     pub fn unsupported(&self, key: &str, value: &Value, supported: impl Into<String>) -> ModelError {
         let (file, key) = (self.file.clone(), key.to_owned());
-        ModelError::Unsupported {
-            file,
-            key,
-            value: excerpt(value),
-            supported: supported.into(),
-        }
+        ModelError::Unsupported { file, key, value: excerpt(value), supported: supported.into() }
     }
 }
 

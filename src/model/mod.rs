@@ -7,7 +7,7 @@
 //! | `names` | what each family calls its tensors |
 //! | [`blueprint`] | which weights each block has, where they come from |
 //! | `attention`, `feed_forward`, [`encoder`], [`decoder`] | the blocks |
-//! | [`Model`], [`Transformer`] | a model in its folder; the same on a device |
+//! | [`Model`] | all of it, but the device |
 
 pub mod blueprint;
 pub mod checkpoint;
@@ -24,9 +24,7 @@ mod feed_forward;
 mod folder;
 mod json;
 mod names;
-mod transformer;
 
 pub use attention::{Cache, Memory, Sequences, Tap};
 pub use error::ModelError;
 pub use folder::{Model, read_tokenizer};
-pub use transformer::Transformer;

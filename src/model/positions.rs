@@ -22,9 +22,8 @@ pub fn sinusoidal_positions(layout: SinusoidalLayout, count: usize, d_model: usi
         SinusoidalLayout::Interleaved => 2 * i + usize::from(is_cosine),
     };
     // In f64: an f32 angle of some hundred radians has lost the digits that its sine needs.
-    let frequencies: Vec<f64> = (0..sines)
-        .map(|i| 10_000f64.powf(-2.0 * i as f64 / d_model as f64))
-        .collect();
+    let frequencies: Vec<f64> =
+        (0..sines).map(|i| 10_000f64.powf(-2.0 * i as f64 / d_model as f64)).collect();
     let mut table = vec![0.0; count * d_model];
     for (position, row) in table.chunks_exact_mut(d_model.max(1)).enumerate() {
         for (i, frequency) in frequencies.iter().enumerate() {

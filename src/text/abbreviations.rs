@@ -63,10 +63,7 @@ fn last_words(text: &str) -> impl Iterator<Item = &str> {
 
 /// Whether a one- or two-digit number between these is an ordinal rather than the last word of a sentence.
 fn is_ordinal<'a>(mut words_before: impl Iterator<Item = &'a str>, after: &str) -> bool {
-    let next = after
-        .split(|character: char| !character.is_alphabetic())
-        .next()
-        .unwrap_or_default();
+    let next = after.split(|character: char| !character.is_alphabetic()).next().unwrap_or_default();
     let Some(previous) = words_before.next() else {
         return true; // an item of a numbered list
     };

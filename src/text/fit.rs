@@ -24,16 +24,10 @@ impl<'a> Sentence<'a> {
             let cut = cuts.find(|&cut| fits(rest[..cut].trim_end())).unwrap_or(limit);
             let text = rest[..cut].trim_end();
             let after = rest[cut..].trim_start();
-            parts.push(Sentence {
-                text,
-                space: &rest[text.len()..rest.len() - after.len()],
-            });
+            parts.push(Sentence { text, space: &rest[text.len()..rest.len() - after.len()] });
             rest = after;
         }
-        parts.push(Sentence {
-            text: rest,
-            space: self.space,
-        });
+        parts.push(Sentence { text: rest, space: self.space });
         parts
     }
 }
@@ -62,11 +56,7 @@ fn longest_fit(text: &str, max_tokens: usize, fits: impl Fn(&str) -> bool) -> us
         } else {
             high = length;
         }
-        length = if high == usize::MAX {
-            low.saturating_mul(2)
-        } else {
-            low.midpoint(high)
-        };
+        length = if high == usize::MAX { low.saturating_mul(2) } else { low.midpoint(high) };
     }
     low.max(first)
 }
@@ -89,10 +79,7 @@ fn cuts(text: &str, limit: usize) -> Vec<usize> {
             space = end;
         }
     }
-    let mut cuts: Vec<usize> = [strong, weak]
-        .into_iter()
-        .filter(|&cut| cut > limit / 2)
-        .collect();
+    let mut cuts: Vec<usize> = [strong, weak].into_iter().filter(|&cut| cut > limit / 2).collect();
     cuts.extend([space].into_iter().filter(|&cut| cut > 0));
     cuts.extend(last_grapheme_boundary(text, limit));
     cuts
@@ -104,8 +91,5 @@ fn last_grapheme_boundary(text: &str, limit: usize) -> Option<usize> {
     if cursor.is_boundary(text, 0).ok()? {
         return Some(limit);
     }
-    cursor
-        .prev_boundary(text, 0)
-        .ok()?
-        .filter(|&boundary| boundary > 0)
+    cursor.prev_boundary(text, 0).ok()?.filter(|&boundary| boundary > 0)
 }

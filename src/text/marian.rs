@@ -107,10 +107,7 @@ impl MarianTokenizer {
         let unk_token = name(config.unk_token, "<unk>");
         let pad_token = name(config.pad_token, "<pad>");
         if vocabulary.id(&unk_token).is_none() {
-            return Err(TextError::MissingToken {
-                file: "vocab.json".to_owned(),
-                token: unk_token,
-            });
+            return Err(TextError::MissingToken { file: "vocab.json".to_owned(), token: unk_token });
         }
 
         let mut added_tokens = Vec::new();
@@ -209,10 +206,7 @@ impl MarianTokenizer {
     fn split_at_added_token<'a>(&self, text: &'a str) -> (&'a str, Option<&'a str>, &'a str) {
         for (start, _) in text.char_indices() {
             let (before, here) = text.split_at(start);
-            let found = self
-                .added_tokens
-                .iter()
-                .filter(|token| here.starts_with(token.as_str()));
+            let found = self.added_tokens.iter().filter(|token| here.starts_with(token.as_str()));
             if let Some(length) = found.map(String::len).max() {
                 let (token, after) = here.split_at(length);
                 return (before, Some(token), after);
@@ -233,10 +227,7 @@ impl MarianTokenizer {
         let mut text = String::new();
         let mut pieces = Vec::new();
         for &id in ids {
-            let token = vocabulary.token(id).ok_or(TextError::UnknownId {
-                id,
-                size: vocabulary.size(),
-            })?;
+            let token = vocabulary.token(id).ok_or(TextError::UnknownId { id, size: vocabulary.size() })?;
             if !self.is_special(token) {
                 pieces.push(token);
             } else if !skip_special_tokens {
@@ -248,31 +239,23 @@ impl MarianTokenizer {
         text += &self.target_spm.decode_pieces(pieces);
         let text = text.replace(SPACE, " ");
         let text = text.trim_matches(is_python_space);
-        Ok(if self.clean_up {
-            clean_up(text)
-        } else {
-            text.to_owned()
-        })
+        Ok(if self.clean_up { clean_up(text) } else { text.to_owned() })
     }
 
     /// The language tags of the source vocabulary (`>>fra<<`, …) in the order of their ids; none if the model
     /// has one target language.
     pub fn language_tags(&self) -> Vec<&str> {
         let tokens = self.vocabulary.tokens().into_iter().map(|(_, token)| token);
-        tokens
-            .filter(|token| split_marked(token) == (Some(token), ""))
-            .collect()
+        tokens.filter(|token| split_marked(token) == (Some(token), "")).collect()
     }
 
     fn known_tags(&self) -> String {
         let tags = self.language_tags();
         match tags.as_slice() {
             [] => "this model has none: it translates to one language".to_owned(),
-            [_, _, _, _, _, _, _, _, _, ..] => format!(
-                "this model has {}, … ({} in all)",
-                tags[..8].join(", "),
-                tags.len()
-            ),
+            [_, _, _, _, _, _, _, _, _, ..] => {
+                format!("this model has {}, … ({} in all)", tags[..8].join(", "), tags.len())
+            }
             few => format!("this model has {}", few.join(", ")),
         }
     }
@@ -290,9 +273,7 @@ impl MarianTokenizer {
     /// Whether a token is the end-of-sentence, unknown or padding token rather than text.
     pub fn is_special(&self, token: &str) -> bool {
         let id = self.vocabulary.id(token);
-        [self.eos, self.unknown, self.pad]
-            .iter()
-            .any(|&special| id == Some(special))
+        [self.eos, self.unknown, self.pad].iter().any(|&special| id == Some(special))
     }
 
     /// Id of the end-of-sentence token.
@@ -351,10 +332,5 @@ fn clean_up(text: &str) -> String {
         (" 've", "'ve"),
         (" 're", "'re"),
     ];
-    RULES
-        .iter()
-        .fold(Cow::Borrowed(text), |text, (from, to)| {
-            text.replace(from, to).into()
-        })
-        .into_owned()
+    RULES.iter().fold(Cow::Borrowed(text), |text, (from, to)| text.replace(from, to).into()).into_owned()
 }

@@ -42,11 +42,7 @@ pub fn split_lines(text: &str) -> Vec<Line<'_>> {
     while !rest.is_empty() {
         let (line, end, after) = split_line_break(rest);
         let indent = line.len() - line.trim_start().len();
-        lines.push(Line {
-            indent: &line[..indent],
-            sentences: split_sentences(&line[indent..]),
-            end,
-        });
+        lines.push(Line { indent: &line[..indent], sentences: split_sentences(&line[indent..]), end });
         rest = after;
     }
     lines
@@ -58,11 +54,7 @@ fn split_line_break(text: &str) -> (&str, &str, &str) {
         return (text, "", "");
     };
     let (line, rest) = text.split_at(length);
-    let width = if rest.starts_with("\r\n") {
-        2
-    } else {
-        rest.chars().next().map_or(0, char::len_utf8)
-    };
+    let width = if rest.starts_with("\r\n") { 2 } else { rest.chars().next().map_or(0, char::len_utf8) };
     let (end, rest) = rest.split_at(width);
     (line, end, rest)
 }
@@ -117,10 +109,7 @@ fn sentence_bounds(line: &str) -> Vec<usize> {
 
     let mut gaps = gaps.into_iter().peekable();
     let mut left_out = 0;
-    let starts = shown
-        .split_sentence_bound_indices()
-        .skip(1)
-        .map(|(start, _)| start);
+    let starts = shown.split_sentence_bound_indices().skip(1).map(|(start, _)| start);
     let ends = starts.map(|place| {
         while let Some((_, bytes)) = gaps.next_if(|&(gap, _)| gap <= place) {
             left_out = bytes;

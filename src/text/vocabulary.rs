@@ -18,19 +18,13 @@ impl Vocabulary {
     /// # Errors
     /// [`TextError::Malformed`] with the place in the file.
     pub fn from_json(file: &str, bytes: &[u8]) -> Result<Self, TextError> {
-        let ids: HashMap<String, u32> =
-            serde_json::from_slice(bytes).map_err(|error| TextError::Malformed {
-                file: file.to_owned(),
-                reason: error.to_string(),
-            })?;
+        let ids: HashMap<String, u32> = serde_json::from_slice(bytes)
+            .map_err(|error| TextError::Malformed { file: file.to_owned(), reason: error.to_string() })?;
         let ids: HashMap<Arc<str>, u32> = ids.into_iter().map(|(token, id)| (token.into(), id)).collect();
         let tokens: HashMap<u32, Arc<str>> = ids.iter().map(|(token, &id)| (id, token.clone())).collect();
         if tokens.len() < ids.len() {
             let reason = "two tokens have the same id".to_owned();
-            return Err(TextError::Malformed {
-                file: file.to_owned(),
-                reason,
-            });
+            return Err(TextError::Malformed { file: file.to_owned(), reason });
         }
         Ok(Self { ids, tokens })
     }

@@ -22,19 +22,7 @@ fn sound_model(test: &str) -> PathBuf {
 }
 
 fn translate(folder: &Path) -> Run {
-    run(
-        &[
-            "translate",
-            "--device",
-            "cpu",
-            "--beams",
-            "1",
-            "--model",
-            text(folder),
-            "hello",
-        ],
-        "",
-    )
+    run(&["translate", "--device", "cpu", "--beams", "1", "--model", text(folder), "hello"], "")
 }
 
 /// Changes one file, checks that the message has all `parts`, and puts the file back.
@@ -53,13 +41,7 @@ fn check(folder: &Path, file: &str, content: Option<&[u8]>, parts: &[&str]) {
 #[test]
 fn a_missing_file() {
     let folder = sound_model("damaged_missing");
-    for file in [
-        "config.json",
-        "model.safetensors",
-        "source.spm",
-        "target.spm",
-        "vocab.json",
-    ] {
+    for file in ["config.json", "model.safetensors", "source.spm", "target.spm", "vocab.json"] {
         check(&folder, file, None, &["damaged_missing: there is no", file]);
     }
     for optional in ["generation_config.json", "tokenizer_config.json"] {
@@ -81,12 +63,9 @@ fn a_file_that_is_cut_or_something_else() {
         "vocab.json",
     ] {
         let sound = fs::read(folder.join(file)).unwrap();
-        for content in [
-            &b""[..],
-            b"[1, 2]",
-            b"version https://git-lfs.github.com/spec/v1\n",
-            b"\xff\xfe\0\0\0\0\0\0\0",
-        ] {
+        for content in
+            [&b""[..], b"[1, 2]", b"version https://git-lfs.github.com/spec/v1\n", b"\xff\xfe\0\0\0\0\0\0\0"]
+        {
             check(&folder, file, Some(content), &[file]);
         }
         for length in [1, sound.len() / 2, sound.len() - 2] {
@@ -102,74 +81,25 @@ fn a_configuration_that_no_model_can_have() {
         serde_json::from_slice(&fs::read(folder.join("config.json")).unwrap()).unwrap();
     let cases = [
         ("model_type", json!(null), "\"model_type\" is missing"),
-        (
-            "model_type",
-            json!("llama"),
-            "\"llama\" is not supported; supported: marian",
-        ),
-        (
-            "d_model",
-            json!("64"),
-            "\"d_model\" is \"64\"; expected a whole number",
-        ),
+        ("model_type", json!("llama"), "\"llama\" is not supported; supported: marian"),
+        ("d_model", json!("64"), "\"d_model\" is \"64\"; expected a whole number"),
         ("d_model", json!(-64), "\"d_model\" is -64; expected"),
         ("d_model", json!(0), "\"d_model\" is 0; expected"),
-        (
-            "d_model",
-            json!(u64::MAX),
-            "\"d_model\" is 18446744073709551615; expected",
-        ),
-        (
-            "encoder_attention_heads",
-            json!(0),
-            "\"encoder_attention_heads\" is 0",
-        ),
-        (
-            "decoder_attention_heads",
-            json!(7),
-            "\"decoder_attention_heads\" is 7",
-        ),
-        (
-            "encoder_layers",
-            json!(1_000_000),
-            "\"encoder_layers\" is 1000000",
-        ),
-        (
-            "encoder_layers",
-            json!(3),
-            "there is no tensor \"model.encoder.layers.2",
-        ),
+        ("d_model", json!(u64::MAX), "\"d_model\" is 18446744073709551615; expected"),
+        ("encoder_attention_heads", json!(0), "\"encoder_attention_heads\" is 0"),
+        ("decoder_attention_heads", json!(7), "\"decoder_attention_heads\" is 7"),
+        ("encoder_layers", json!(1_000_000), "\"encoder_layers\" is 1000000"),
+        ("encoder_layers", json!(3), "there is no tensor \"model.encoder.layers.2"),
         ("encoder_layers", json!(1), "encoder.layers.1"),
-        (
-            "vocab_size",
-            json!(16_000_000),
-            "is [645, 64], but the configuration calls for [16000000, 64]",
-        ),
-        (
-            "max_position_embeddings",
-            json!(1_u64 << 40),
-            "\"max_position_embeddings\"",
-        ),
-        (
-            "decoder_start_token_id",
-            json!(645),
-            "\"decoder_start_token_id\" is 645",
-        ),
-        (
-            "activation_function",
-            json!("magic"),
-            "\"magic\" is not supported",
-        ),
+        ("vocab_size", json!(16_000_000), "is [645, 64], but the configuration calls for [16000000, 64]"),
+        ("max_position_embeddings", json!(1_u64 << 40), "\"max_position_embeddings\""),
+        ("decoder_start_token_id", json!(645), "\"decoder_start_token_id\" is 645"),
+        ("activation_function", json!("magic"), "\"magic\" is not supported"),
     ];
     for (key, value, part) in cases {
         let mut damaged = config.clone();
         damaged.insert(key.to_owned(), value);
-        check(
-            &folder,
-            "config.json",
-            Some(Value::from(damaged).to_string().as_bytes()),
-            &[part],
-        );
+        check(&folder, "config.json", Some(Value::from(damaged).to_string().as_bytes()), &[part]);
     }
 }
 
@@ -177,20 +107,14 @@ fn a_configuration_that_no_model_can_have() {
 fn defaults_that_no_search_can_use() {
     let folder = sound_model("damaged_generation_config");
     let cases = [
-        (
-            r#"{"length_penalty": "long"}"#,
-            "\"length_penalty\" is \"long\"; expected a number",
-        ),
+        (r#"{"length_penalty": "long"}"#, "\"length_penalty\" is \"long\"; expected a number"),
         (
             r#"{"length_penalty": 1e39}"#,
             "length_penalty is inf; it must be a finite number; --length-penalty",
         ),
         (r#"{"max_length": 1}"#, "max_length is 1; it must be at least 2"),
         (r#"{"bad_words_ids": [[700]]}"#, "bad_words_ids names token 700"),
-        (
-            r#"{"no_repeat_ngram_size": -1}"#,
-            "\"no_repeat_ngram_size\" is -1",
-        ),
+        (r#"{"no_repeat_ngram_size": -1}"#, "\"no_repeat_ngram_size\" is -1"),
         (r#"{"do_sample": true}"#, "\"do_sample\": true is not supported"),
     ];
     for (content, part) in cases {
@@ -232,25 +156,13 @@ fn a_header_that_lies_about_its_tensors() {
     let cases = [
         ("data_offsets", json!([4, 2584]), "not a valid checkpoint"), // overlaps the next
         ("data_offsets", json!([2580, 0]), "not a valid checkpoint"),
-        (
-            "data_offsets",
-            json!([1_u64 << 50, (1_u64 << 50) + 2580]),
-            "not a valid checkpoint",
-        ),
+        ("data_offsets", json!([1_u64 << 50, (1_u64 << 50) + 2580]), "not a valid checkpoint"),
         ("data_offsets", json!([-4, 2576]), "not a valid checkpoint"),
         ("data_offsets", json!("0 to 2580"), "not a valid checkpoint"),
         ("shape", json!([u64::MAX, u64::MAX]), "not a valid checkpoint"),
         ("shape", json!([1, 646]), "not a valid checkpoint"), // needs more bytes than it has
-        (
-            "shape",
-            json!([645, 1]),
-            "final_logits_bias\" is [645, 1], but the configuration calls for",
-        ),
-        (
-            "dtype",
-            json!("I32"),
-            "final_logits_bias\" is stored as I32; weights can be F32",
-        ),
+        ("shape", json!([645, 1]), "final_logits_bias\" is [645, 1], but the configuration calls for"),
+        ("dtype", json!("I32"), "final_logits_bias\" is stored as I32; weights can be F32"),
         ("dtype", json!("F33"), "not a valid checkpoint"),
     ];
     let with_header = |header: &Value| {
@@ -260,12 +172,7 @@ fn a_header_that_lies_about_its_tensors() {
     for (field, value, part) in cases {
         let mut damaged = header.clone();
         damaged[BIAS][field] = value;
-        check(
-            &folder,
-            "model.safetensors",
-            Some(&with_header(&damaged)),
-            &["model.safetensors: ", part],
-        );
+        check(&folder, "model.safetensors", Some(&with_header(&damaged)), &["model.safetensors: ", part]);
     }
 
     let mut renamed = header;
@@ -273,12 +180,7 @@ fn a_header_that_lies_about_its_tensors() {
     let tensor = renamed.as_object_mut().unwrap().remove(name).unwrap();
     renamed["model.encoder.layers.0.fc9.bias"] = tensor;
     let nearest = "the nearest is";
-    check(
-        &folder,
-        "model.safetensors",
-        Some(&with_header(&renamed)),
-        &["there is no tensor", name, nearest],
-    );
+    check(&folder, "model.safetensors", Some(&with_header(&renamed)), &["there is no tensor", name, nearest]);
 }
 
 #[test]
@@ -290,12 +192,8 @@ fn a_vocabulary_that_is_not_the_model_s() {
     let damaged = Value::from(vocabulary).to_string();
     let parts = ["\"foreign\" with id 645", "645 tokens", "that of another model"];
     check(&folder, "vocab.json", Some(damaged.as_bytes()), &parts);
-    for content in [
-        r#"{"<unk>": -1}"#,
-        r#"{"<unk>": 4294967296}"#,
-        r#"{"<unk>": 1, "a": 1}"#,
-        r#"{"a": 1}"#,
-    ] {
+    for content in [r#"{"<unk>": -1}"#, r#"{"<unk>": 4294967296}"#, r#"{"<unk>": 1, "a": 1}"#, r#"{"a": 1}"#]
+    {
         check(&folder, "vocab.json", Some(content.as_bytes()), &["vocab.json: "]);
     }
 }

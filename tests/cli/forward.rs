@@ -17,44 +17,19 @@ fn store(path: &Path, tensors: &[Stored]) {
         .iter()
         .map(|(_, dtype, _, values)| match dtype {
             Dtype::I64 => values.iter().flat_map(|value| value.to_le_bytes()).collect(),
-            Dtype::I32 => values
-                .iter()
-                .flat_map(|&value| (value as i32).to_le_bytes())
-                .collect(),
-            Dtype::F32 => values
-                .iter()
-                .flat_map(|&value| (value as f32).to_le_bytes())
-                .collect(),
+            Dtype::I32 => values.iter().flat_map(|&value| (value as i32).to_le_bytes()).collect(),
+            Dtype::F32 => values.iter().flat_map(|&value| (value as f32).to_le_bytes()).collect(),
             other => unreachable!("no test stores {other}"),
         })
         .collect();
-    let views = tensors
-        .iter()
-        .zip(&bytes)
-        .map(|(&(name, dtype, shape, _), bytes)| {
-            (
-                name,
-                TensorView::new(dtype, shape.to_vec(), bytes).expect("a sound tensor"),
-            )
-        });
+    let views = tensors.iter().zip(&bytes).map(|(&(name, dtype, shape, _), bytes)| {
+        (name, TensorView::new(dtype, shape.to_vec(), bytes).expect("a sound tensor"))
+    });
     fs::write(path, safetensors::serialize(views, None).unwrap()).unwrap();
 }
 
 fn forward(name: &str, input: &Path, output: &Path) -> Run {
-    run(
-        &[
-            "forward",
-            "--device",
-            "cpu",
-            "--model",
-            &model(name),
-            "-i",
-            text(input),
-            "-o",
-            text(output),
-        ],
-        "",
-    )
+    run(&["forward", "--device", "cpu", "--model", &model(name), "-i", text(input), "-o", text(output)], "")
 }
 
 #[test]
@@ -68,10 +43,7 @@ fn results_equal_the_stored_ones_for_both_integer_types() {
             let values: Vec<i64> = expected.u32(&key).into_iter().map(i64::from).collect();
             (expected.shape(&key), values)
         });
-        let (input, output) = (
-            folder.join("input.safetensors"),
-            folder.join("output.safetensors"),
-        );
+        let (input, output) = (folder.join("input.safetensors"), folder.join("output.safetensors"));
         let tensors: Vec<Stored> = names
             .into_iter()
             .zip(&stored)
@@ -81,23 +53,12 @@ fn results_equal_the_stored_ones_for_both_integer_types() {
         assert_eq!(forward(name, &input, &output).succeeds(), "");
         let output = Tensors::open(&output);
         assert_eq!(output.shape("logits"), expected.shape("main.logits"));
-        assert_close(
-            name,
-            &output.f32("logits"),
-            &expected.f32("main.logits"),
-            (1e-4, 1e-4),
-        );
+        assert_close(name, &output.f32("logits"), &expected.f32("main.logits"), (1e-4, 1e-4));
         for kind in ["encoder_attentions", "decoder_attentions", "cross_attentions"] {
             let key = format!("{kind}.0");
-            assert_eq!(
-                output.shape(&key),
-                expected.shape(&format!("main.{key}")),
-                "{name}: {key}"
-            );
+            assert_eq!(output.shape(&key), expected.shape(&format!("main.{key}")), "{name}: {key}");
         }
-        let [batch, length] = stored[0].0[..] else {
-            panic!("two sizes")
-        };
+        let [batch, length] = stored[0].0[..] else { panic!("two sizes") };
         let hidden = output.shape("encoder_last_hidden_state");
         assert_eq!(hidden[..2], [batch, length]);
     }
@@ -112,10 +73,7 @@ fn without_a_mask_every_token_is_seen() {
     store(&input, &[ids, target]);
     forward("marian_tied", &input, &output).succeeds();
     let without = Tensors::open(&output).f32("logits");
-    store(
-        &input,
-        &[ids, target, ("attention_mask", Dtype::I64, &[1, 3], &[1, 1, 1])],
-    );
+    store(&input, &[ids, target, ("attention_mask", Dtype::I64, &[1, 3], &[1, 1, 1])]);
     forward("marian_tied", &input, &output).succeeds();
     assert_eq!(Tensors::open(&output).f32("logits"), without);
 }
@@ -123,10 +81,7 @@ fn without_a_mask_every_token_is_seen() {
 #[test]
 fn inputs_that_cannot_be_are_named_with_their_shapes() {
     let folder = scratch("forward_bad_input");
-    let (input, output) = (
-        folder.join("input.safetensors"),
-        folder.join("output.safetensors"),
-    );
+    let (input, output) = (folder.join("input.safetensors"), folder.join("output.safetensors"));
     let ids: Stored = ("input_ids", Dtype::I32, &[1, 2], &[5, 0]);
     let mask: Stored = ("attention_mask", Dtype::I32, &[1, 2], &[1, 1]);
     let target: Stored = ("decoder_input_ids", Dtype::I32, &[1, 2], &[644, 5]);
@@ -158,10 +113,7 @@ fn inputs_that_cannot_be_are_named_with_their_shapes() {
             &[ids, mask, ("decoder_input_ids", Dtype::I64, &[1, 2], &[644, -1])],
             "decoder_input_ids has the value -1",
         ),
-        (
-            &[ids, mask, ("decoder_input_ids", Dtype::I32, &[1, 2], &[644, 645])],
-            "token id 645 at [0, 1]",
-        ),
+        (&[ids, mask, ("decoder_input_ids", Dtype::I32, &[1, 2], &[644, 645])], "token id 645 at [0, 1]"),
         (
             &[("input_ids", Dtype::I64, &[1, 2], &[1 << 40, 0]), mask, target],
             "input_ids has the value 1099511627776",
@@ -170,10 +122,7 @@ fn inputs_that_cannot_be_are_named_with_their_shapes() {
             &[("input_ids", Dtype::I32, &[1, 65], &long), target],
             "input_ids has 65 tokens a sentence, but the model has 64",
         ),
-        (
-            &[("input_ids", Dtype::I32, &[1, 0], &[]), target],
-            "input_ids is empty",
-        ),
+        (&[("input_ids", Dtype::I32, &[1, 0], &[]), target], "input_ids is empty"),
         (
             &[
                 ("input_ids", Dtype::I32, &[1 << 40, 0], &[]),
@@ -187,12 +136,9 @@ fn inputs_that_cannot_be_are_named_with_their_shapes() {
         forward("marian_tied", &input, &output).fails(1, &["input.safetensors: ", part]);
         assert!(!output.exists());
     }
-    for bytes in [
-        &b""[..],
-        b"\xff\xff\xff\xff\xff\xff\xff\x7f{}",
-        b"\x02\0\0\0\0\0\0\0[]",
-        b"not safetensors at all",
-    ] {
+    for bytes in
+        [&b""[..], b"\xff\xff\xff\xff\xff\xff\xff\x7f{}", b"\x02\0\0\0\0\0\0\0[]", b"not safetensors at all"]
+    {
         fs::write(&input, bytes).unwrap();
         forward("marian_tied", &input, &output)
             .fails(1, &["input.safetensors: not a sound safetensors file"]);
@@ -205,10 +151,7 @@ fn files_that_cannot_be() {
     let (input, missing) = (folder.join("input.safetensors"), folder.join("missing/file"));
     store(
         &input,
-        &[
-            ("input_ids", Dtype::I32, &[1, 2], &[5, 0]),
-            ("decoder_input_ids", Dtype::I32, &[1, 1], &[644]),
-        ],
+        &[("input_ids", Dtype::I32, &[1, 2], &[5, 0]), ("decoder_input_ids", Dtype::I32, &[1, 1], &[644])],
     );
     forward("marian_tied", &missing, &folder.join("output")).fails(1, &["cannot read", "missing/file"]);
     forward("marian_tied", &folder, &folder.join("output")).fails(1, &["cannot read", "forward_bad_files"]);

@@ -12,10 +12,7 @@ fn generate(name: &str, input: &str) -> Run {
 }
 
 fn answers(run: &Run) -> Vec<Value> {
-    run.succeeds()
-        .lines()
-        .map(|line| serde_json::from_str(line).expect("a line of JSON"))
-        .collect()
+    run.succeeds().lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect()
 }
 
 fn ids(value: &Value) -> Vec<u32> {
@@ -36,18 +33,12 @@ fn every_stored_search_is_found_in_order() {
         for case in expected["cases"].as_array().unwrap() {
             let input = case["input"].as_str().unwrap();
             let length = tensors.shape(&format!("{input}.input_ids"))[1];
-            let (ids, mask) = (
-                tensors.u32(&format!("{input}.input_ids")),
-                tensors.u32(&format!("{input}.attention_mask")),
-            );
+            let (ids, mask) =
+                (tensors.u32(&format!("{input}.input_ids")), tensors.u32(&format!("{input}.attention_mask")));
             let sequences = case["sequences"].as_array().unwrap();
             let per_sentence = sequences.len() / (ids.len() / length);
             for (sentence, (ids, mask)) in ids.chunks(length).zip(mask.chunks(length)).enumerate() {
-                let seen = ids
-                    .iter()
-                    .zip(mask)
-                    .filter(|&(_, &seen)| seen == 1)
-                    .map(|(&id, _)| id);
+                let seen = ids.iter().zip(mask).filter(|&(_, &seen)| seen == 1).map(|(&id, _)| id);
                 let mut request = case["generate_kwargs"].clone();
                 request["input_ids"] = seen.collect::<Vec<u32>>().into();
                 requests += &format!("{request}\n");
@@ -76,10 +67,7 @@ fn every_stored_search_is_found_in_order() {
                 }
                 if let Some(want) = case["step_logprobs"][index].as_array() {
                     let numbers = |values: &[Value]| {
-                        values
-                            .iter()
-                            .map(|v| v.as_f64().unwrap() as f32)
-                            .collect::<Vec<_>>()
+                        values.iter().map(|v| v.as_f64().unwrap() as f32).collect::<Vec<_>>()
                     };
                     let got = numbers(answer["step_logprobs"][rank].as_array().unwrap());
                     assert_close(name, &got, &numbers(want)[..got.len()], (1e-4, 0.0));
@@ -93,10 +81,7 @@ fn every_stored_search_is_found_in_order() {
 fn lengths_count_as_hugging_face_counts_them() {
     let request = |options: Value| {
         let mut request = json!({ "input_ids": [5, 6, 7, 0], "num_beams": 1 });
-        request
-            .as_object_mut()
-            .unwrap()
-            .extend(options.as_object().unwrap().clone());
+        request.as_object_mut().unwrap().extend(options.as_object().unwrap().clone());
         request.to_string()
     };
     let lines = [
@@ -105,10 +90,7 @@ fn lengths_count_as_hugging_face_counts_them() {
         request(json!({ "max_new_tokens": 3, "min_length": 4, "max_length": 30 })), // max_new_tokens wins
     ];
     let answers = answers(&generate("marian_tied", &lines.join("\n")));
-    let lengths: Vec<usize> = answers
-        .iter()
-        .map(|answer| ids(&answer["sequences"][0]).len())
-        .collect();
+    let lengths: Vec<usize> = answers.iter().map(|answer| ids(&answer["sequences"][0]).len()).collect();
     assert_eq!(lengths, [5, 6, 4], "start token included");
 }
 
@@ -121,103 +103,50 @@ fn every_answer_is_json() {
     let output = generate("marian_tied", &request.to_string());
     let answers = answers(&output);
     assert!(!answers[0]["sequences"].as_array().unwrap().is_empty());
-    assert!(
-        !output.stdout().contains("inf") && !output.stdout().contains("NaN"),
-        "{}",
-        output.stdout()
-    );
+    assert!(!output.stdout().contains("inf") && !output.stdout().contains("NaN"), "{}", output.stdout());
 }
 
 #[test]
 fn requests_that_cannot_be_are_named_with_their_line() {
     let cases = [
-        (
-            "{\"input_ids\": [1, 2",
-            "not a JSON object: EOF while parsing a list at column 19",
-        ),
+        ("{\"input_ids\": [1, 2", "not a JSON object: EOF while parsing a list at column 19"),
         ("[1, 2]", "not a JSON object"),
         ("{}", "\"input_ids\" is missing"),
         ("{\"input_ids\": null}", "\"input_ids\" is missing"),
-        (
-            "{\"input_ids\": 5}",
-            "\"input_ids\" is 5; expected a list of token ids",
-        ),
-        (
-            "{\"input_ids\": [1, -2]}",
-            "\"input_ids\" is [1,-2]; expected a list of token ids",
-        ),
+        ("{\"input_ids\": 5}", "\"input_ids\" is 5; expected a list of token ids"),
+        ("{\"input_ids\": [1, -2]}", "\"input_ids\" is [1,-2]; expected a list of token ids"),
         ("{\"input_ids\": [1.5]}", "expected a list of token ids"),
         ("{\"input_ids\": [4294967296]}", "expected a list of token ids"),
         ("{\"input_ids\": [[1, 0]]}", "expected a list of token ids"),
         ("{\"input_ids\": []}", "no input ids"),
-        (
-            "{\"input_ids\": [645, 0]}",
-            "input id 645 is too large: the source vocabulary has 645 tokens",
-        ),
-        (
-            "{\"input_ids\": [1, 0], \"num_beams\": 0}",
-            "num_beams is 0; it must be 1 to 16",
-        ),
+        ("{\"input_ids\": [645, 0]}", "input id 645 is too large: the source vocabulary has 645 tokens"),
+        ("{\"input_ids\": [1, 0], \"num_beams\": 0}", "num_beams is 0; it must be 1 to 16"),
         ("{\"input_ids\": [1, 0], \"num_beams\": 17}", "num_beams is 17"),
-        (
-            "{\"input_ids\": [1, 0], \"num_beams\": \"4\"}",
-            "\"num_beams\" is \"4\"; expected a whole number",
-        ),
+        ("{\"input_ids\": [1, 0], \"num_beams\": \"4\"}", "\"num_beams\" is \"4\"; expected a whole number"),
         (
             "{\"input_ids\": [1, 0], \"num_beams\": 2, \"num_return_sequences\": 3}",
             "num_return_sequences is 3",
         ),
-        (
-            "{\"input_ids\": [1, 0], \"early_stopping\": \"maybe\"}",
-            "true, false or \"never\"",
-        ),
-        (
-            "{\"input_ids\": [1, 0], \"max_length\": 65}",
-            "max_length is 65; it must be at most 64",
-        ),
-        (
-            "{\"input_ids\": [1, 0], \"max_new_tokens\": 18446744073709551615}",
-            "max_length is",
-        ),
-        (
-            "{\"input_ids\": [1, 0], \"max_length\": 1}",
-            "max_length is 1; it must be at least 2",
-        ),
-        (
-            "{\"input_ids\": [1, 0], \"repetition_penalty\": 0}",
-            "repetition_penalty is 0",
-        ),
-        (
-            "{\"input_ids\": [1, 0], \"bad_words_ids\": [[9999]]}",
-            "bad_words_ids names token 9999",
-        ),
-        (
-            "{\"input_ids\": [1, 0], \"forced_bos_token_id\": 9999}",
-            "forced_bos_token_id names token 9999",
-        ),
-        (
-            "{\"input_ids\": [1, 0], \"do_sample\": true}",
-            "\"do_sample\": true is not supported",
-        ),
+        ("{\"input_ids\": [1, 0], \"early_stopping\": \"maybe\"}", "true, false or \"never\""),
+        ("{\"input_ids\": [1, 0], \"max_length\": 65}", "max_length is 65; it must be at most 64"),
+        ("{\"input_ids\": [1, 0], \"max_new_tokens\": 18446744073709551615}", "max_length is"),
+        ("{\"input_ids\": [1, 0], \"max_length\": 1}", "max_length is 1; it must be at least 2"),
+        ("{\"input_ids\": [1, 0], \"repetition_penalty\": 0}", "repetition_penalty is 0"),
+        ("{\"input_ids\": [1, 0], \"bad_words_ids\": [[9999]]}", "bad_words_ids names token 9999"),
+        ("{\"input_ids\": [1, 0], \"forced_bos_token_id\": 9999}", "forced_bos_token_id names token 9999"),
+        ("{\"input_ids\": [1, 0], \"do_sample\": true}", "\"do_sample\": true is not supported"),
         (
             "{\"input_ids\": [1, 0], \"nun_beams\": 2}",
             "the key \"nun_beams\" is unknown; `wordloom generate --help`",
         ),
-        (
-            &json!({ "input_ids": vec![1; 65] }).to_string(),
-            "65 input ids, but the model has 64 positions",
-        ),
+        (&json!({ "input_ids": vec![1; 65] }).to_string(), "65 input ids, but the model has 64 positions"),
         (&"[".repeat(100_000), "not a JSON object"),
     ];
     let good = "{\"input_ids\": [5, 6, 0], \"max_length\": 4}";
     let answer = generate("marian_tied", good).stdout().to_owned();
     for (line, part) in cases {
         let output = generate("marian_tied", &format!("{good}\n\n{line}\n{good}\n"));
-        assert_eq!(
-            output.fails(1, &["standard input, line 3: ", part]),
-            answer,
-            "{line}"
-        );
+        assert_eq!(output.fails(1, &["standard input, line 3: ", part]), answer, "{line}");
     }
     generate("marian_tied", "{\"input_ids\": [1, 0], \"\u{1b}[2J\n\": 1}").fails(1, &["line 1"]);
 }
@@ -231,9 +160,5 @@ fn options_of_the_model_s_own_file_are_checked() {
     fs::write(folder.join("generation_config.json"), "{\"num_beams\": 99}").unwrap();
     let arguments = ["generate", "--device", "cpu", "--model", text(&folder)];
     run(&arguments, "{\"input_ids\": [1, 0]}").fails(1, &["num_beams is 99"]);
-    run(
-        &arguments,
-        "{\"input_ids\": [1, 0], \"num_beams\": 2, \"max_length\": 3}",
-    )
-    .succeeds();
+    run(&arguments, "{\"input_ids\": [1, 0], \"num_beams\": 2, \"max_length\": 3}").succeeds();
 }

@@ -2,29 +2,15 @@
 
 use super::run;
 
-const COMMANDS: [&str; 6] = [
-    "translate",
-    "generate",
-    "forward",
-    "tokenize",
-    "devices",
-    "inspect",
-];
+const COMMANDS: [&str; 6] = ["translate", "generate", "forward", "tokenize", "devices", "inspect"];
 
 #[test]
 fn help_fits_a_screen() {
-    let calls = COMMANDS
-        .map(|command| vec![command, "--help"])
-        .into_iter()
-        .chain([vec!["--help"]]);
+    let calls = COMMANDS.map(|command| vec![command, "--help"]).into_iter().chain([vec!["--help"]]);
     for arguments in calls {
         let help = run(&arguments, "");
         let help = help.succeeds();
-        assert!(
-            help.lines().count() <= 30,
-            "{arguments:?}: {} lines",
-            help.lines().count()
-        );
+        assert!(help.lines().count() <= 30, "{arguments:?}: {} lines", help.lines().count());
         for line in help.lines() {
             assert!(line.chars().count() <= 80, "{arguments:?}: {line}");
         }
@@ -49,10 +35,7 @@ fn no_command_shows_the_help() {
 
 #[test]
 fn the_version_is_the_crate_s() {
-    assert_eq!(
-        run(&["--version"], "").succeeds(),
-        concat!("wordloom ", env!("CARGO_PKG_VERSION"), "\n")
-    );
+    assert_eq!(run(&["--version"], "").succeeds(), concat!("wordloom ", env!("CARGO_PKG_VERSION"), "\n"));
 }
 
 #[test]
@@ -60,24 +43,12 @@ fn bad_usage_is_one_line_and_exit_code_2() {
     let cases: [(&[&str], &[&str]); 9] = [
         (&["transalte", "hi"], &["'transalte'", "'translate'"]),
         (&["translate", "--beam", "4"], &["'--beam'", "'--beams'"]),
-        (
-            &["translate", "--beams", "many"],
-            &["'many'", "--beams", "a whole number"],
-        ),
-        (
-            &["translate", "--beams", "-1"],
-            &["'-1'", "--beams", "a whole number"],
-        ),
+        (&["translate", "--beams", "many"], &["'many'", "--beams", "a whole number"]),
+        (&["translate", "--beams", "-1"], &["'-1'", "--beams", "a whole number"]),
         (&["translate", "--beams"], &["--beams", "value"]),
-        (
-            &["translate", "--device", " ", "hi"],
-            &["--device", "auto", "cpu"],
-        ),
+        (&["translate", "--device", " ", "hi"], &["--device", "auto", "cpu"]),
         (&["translate", "--input", "a.txt", "hi"], &["--input", "TEXT"]),
-        (
-            &["tokenize", "--spm", "a.spm", "--model", "b"],
-            &["--spm", "--model"],
-        ),
+        (&["tokenize", "--spm", "a.spm", "--model", "b"], &["--spm", "--model"]),
         (&["forward"], &["--input <FILE>", "--output <FILE>"]),
     ];
     for (arguments, parts) in cases {

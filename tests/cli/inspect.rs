@@ -8,23 +8,11 @@ use super::{model, run};
 fn inspect_shows_a_model_s_shape() {
     let output = run(&["inspect", &model("vanilla_preln")], "");
     let shown = output.succeeds();
-    for part in [
-        "vanilla_transformer",
-        "d_model 48",
-        "4 heads of 12",
-        "pre-norm",
-        "109,440",
-    ] {
+    for part in ["vanilla_transformer", "d_model 48", "4 heads of 12", "pre-norm", "109,440"] {
         assert!(shown.contains(part), "{part} is not in:\n{shown}");
     }
-    assert!(
-        shown.contains("cannot be translated"),
-        "this one has no tokenizer:\n{shown}"
-    );
-    assert!(
-        run(&["inspect"], "").succeeds().contains("8,375,360"),
-        "the built-in model"
-    );
+    assert!(shown.contains("cannot be translated"), "this one has no tokenizer:\n{shown}");
+    assert!(run(&["inspect"], "").succeeds().contains("8,375,360"), "the built-in model");
 }
 
 #[test]
@@ -35,11 +23,7 @@ fn inspect_gives_json() {
     assert_eq!(json["target_vocabulary"], 645);
     assert_eq!(json["tokenizer"], true);
     let tensors = json["tensors"].as_array().unwrap();
-    assert!(
-        tensors
-            .iter()
-            .any(|tensor| tensor["name"] == "final_logits_bias" && tensor["dtype"] == "F32")
-    );
+    assert!(tensors.iter().any(|tensor| tensor["name"] == "final_logits_bias" && tensor["dtype"] == "F32"));
 }
 
 #[test]

@@ -8,9 +8,7 @@ use std::time::{Duration, Instant};
 use super::{Run, command, model, scratch, text};
 
 fn interrupt(child: &Child) {
-    let kill = Command::new("kill")
-        .args(["-INT", &child.id().to_string()])
-        .status();
+    let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
     assert!(kill.is_ok_and(|status| status.success()));
 }
 
@@ -40,10 +38,7 @@ fn what_is_finished_has_been_written() {
         std::thread::sleep(Duration::from_millis(10));
     }
     interrupt(&child);
-    let run = Run {
-        what: "interrupted".into(),
-        output: child.wait_with_output().unwrap(),
-    };
+    let run = Run { what: "interrupted".into(), output: child.wait_with_output().unwrap() };
     assert_eq!(run.output.status.code(), Some(130), "{}", run.stderr());
     assert_eq!(
         run.stderr().lines().last(),
@@ -52,19 +47,13 @@ fn what_is_finished_has_been_written() {
     let written = fs::read_to_string(&target).unwrap();
     assert!(written.ends_with('\n'));
     let lines: Vec<&str> = written.lines().collect();
-    assert!(
-        lines.len() < 100_000 && lines.iter().all(|line| *line == lines[0]),
-        "{} lines",
-        lines.len()
-    );
+    assert!(lines.len() < 100_000 && lines.iter().all(|line| *line == lines[0]), "{} lines", lines.len());
 }
 
 #[test]
 fn waiting_for_input_ends_at_once() {
     let model = model("marian_tied");
-    let mut child = command(&["translate", "--device", "cpu", "--model", &model])
-        .spawn()
-        .unwrap();
+    let mut child = command(&["translate", "--device", "cpu", "--model", &model]).spawn().unwrap();
     let typed = child.stdin.take();
     std::thread::sleep(Duration::from_millis(300));
     interrupt(&child);

@@ -20,11 +20,7 @@ use std::process::{Command, Output, Stdio};
 /// The binary, with everything piped.
 fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_wordloom"));
-    command
-        .args(arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
+    command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
 
@@ -36,10 +32,7 @@ fn run(arguments: &[&str], stdin: impl AsRef<[u8]> + Send) -> Run {
         scope.spawn(move || pipe.write_all(stdin.as_ref()).is_ok()); // a command that fails may not read all of it
         child.wait_with_output()
     });
-    Run {
-        what: arguments.join(" "),
-        output: output.expect("the binary ends"),
-    }
+    Run { what: arguments.join(" "), output: output.expect("the binary ends") }
 }
 
 /// What a run of the binary gave.
@@ -60,13 +53,7 @@ impl Run {
     /// Checks that the run succeeded and that stderr holds remarks at most; gives stdout.
     #[track_caller]
     fn succeeds(&self) -> &str {
-        assert_eq!(
-            self.output.status.code(),
-            Some(0),
-            "{}: {}",
-            self.what,
-            self.stderr()
-        );
+        assert_eq!(self.output.status.code(), Some(0), "{}: {}", self.what, self.stderr());
         let noise = self.stderr().lines().find(|line| !is_remark(line));
         assert_eq!(noise, None, "{}", self.what);
         self.stdout()
@@ -78,14 +65,8 @@ impl Run {
         let stderr = self.stderr();
         assert_eq!(self.output.status.code(), Some(code), "{}: {stderr}", self.what);
         let lines: Vec<&str> = stderr.lines().filter(|line| !is_remark(line)).collect();
-        let [line] = lines[..] else {
-            panic!("{}: not one line: {stderr}", self.what)
-        };
-        assert!(
-            line.starts_with("error: ") && line.len() < 2000,
-            "{}: {line}",
-            self.what
-        );
+        let [line] = lines[..] else { panic!("{}: not one line: {stderr}", self.what) };
+        assert!(line.starts_with("error: ") && line.len() < 2000, "{}: {line}", self.what);
         for part in parts {
             assert!(line.contains(part), "{}: {part:?} is not in: {line}", self.what);
         }

@@ -12,10 +12,7 @@ fn tokenize(arguments: &[&str], stdin: impl AsRef<[u8]> + Send) -> Run {
 }
 
 fn lines(run: &Run) -> Vec<Value> {
-    run.succeeds()
-        .lines()
-        .map(|line| serde_json::from_str(line).expect("a line of JSON"))
-        .collect()
+    run.succeeds().lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect()
 }
 
 /// The stored texts as lines of JSON.
@@ -34,17 +31,11 @@ fn ids_are_those_of_the_model_s_vocabulary() {
     let want: Vec<Value> = entries.iter().map(|entry| entry["input_ids"].clone()).collect();
     assert_eq!(ids, want);
 
-    let outputs: Vec<&Value> = entries
-        .iter()
-        .map(|entry| &entry["greedy"])
-        .filter(|greedy| greedy.is_object())
-        .collect();
+    let outputs: Vec<&Value> =
+        entries.iter().map(|entry| &entry["greedy"]).filter(|greedy| greedy.is_object()).collect();
     let want: Vec<Value> = outputs.iter().map(|greedy| greedy["text"].clone()).collect();
     let outputs = input(outputs.iter().map(|greedy| greedy["ids"].clone()));
-    assert_eq!(
-        lines(&tokenize(&["--model", &folder, "--decode"], &outputs)),
-        want
-    );
+    assert_eq!(lines(&tokenize(&["--model", &folder, "--decode"], &outputs)), want);
 }
 
 #[test]
@@ -63,10 +54,7 @@ fn plain_text_needs_no_json() {
     let json = lines(&tokenize(&[], "\"Good morning.\"\n\"\"\n"));
     assert_eq!(lines(&tokenize(&["--plain"], "Good morning.\r\n\n")), json);
     let ids = format!("{}\n", json[0]);
-    assert_eq!(
-        tokenize(&["--decode", "--plain"], &ids).succeeds(),
-        "Good morning.\n"
-    );
+    assert_eq!(tokenize(&["--decode", "--plain"], &ids).succeeds(), "Good morning.\n");
     assert_eq!(tokenize(&["--decode"], &ids).succeeds(), "\"Good morning.\"\n");
 }
 
@@ -99,26 +87,10 @@ fn lines_that_cannot_be_are_named() {
         (&[], b"\"open\n", "line 1: not a JSON string: EOF"),
         (&[], b"\"\\ud800\"\n", "line 1: not a JSON string"),
         (&["--plain"], b"fine\n\xc3\n", "line 2: not UTF-8 at byte 1"),
-        (
-            &["--decode"],
-            b"\"text\"\n",
-            "line 1: not a JSON array of token ids",
-        ),
-        (
-            &["--decode"],
-            b"[1, -1]\n",
-            "line 1: not a JSON array of token ids: invalid value",
-        ),
-        (
-            &["--decode"],
-            b"[99999999]\n",
-            "line 1: token id 99999999 is not in the vocabulary",
-        ),
-        (
-            &["--decode"],
-            b"[1e99]\n",
-            "line 1: not a JSON array of token ids",
-        ),
+        (&["--decode"], b"\"text\"\n", "line 1: not a JSON array of token ids"),
+        (&["--decode"], b"[1, -1]\n", "line 1: not a JSON array of token ids: invalid value"),
+        (&["--decode"], b"[99999999]\n", "line 1: token id 99999999 is not in the vocabulary"),
+        (&["--decode"], b"[1e99]\n", "line 1: not a JSON array of token ids"),
     ];
     for (arguments, input, part) in cases {
         tokenize(arguments, input).fails(1, &["standard input, ", part]);
@@ -134,13 +106,7 @@ fn damaged_sentencepiece_models_are_refused() {
     let path = folder.join("damaged.spm");
     let mut flipped = sound.clone();
     flipped[..4].fill(0xff);
-    for bytes in [
-        &[][..],
-        &sound[..100],
-        &sound[..sound.len() - 1],
-        &flipped,
-        b"plain text",
-    ] {
+    for bytes in [&[][..], &sound[..100], &sound[..sound.len() - 1], &flipped, b"plain text"] {
         fs::write(&path, bytes).unwrap();
         tokenize(&["--spm", text(&path)], "\"a\"").fails(1, &["damaged.spm"]);
     }

@@ -30,11 +30,7 @@ fn a_line_comes_out_per_line_in() {
     assert_eq!([lines[1], lines[2], lines[5]], ["", "  ", ""]);
     assert!(lines[3].ends_with('\r') && lines[4].starts_with(' '), "{lines:?}");
     for (line, alone) in [(lines[0], "one two"), (lines[4], " four. five.")] {
-        assert_eq!(
-            translate(&[], alone).stdout(),
-            format!("{line}\n"),
-            "independent of its neighbours"
-        );
+        assert_eq!(translate(&[], alone).stdout(), format!("{line}\n"), "independent of its neighbours");
     }
 }
 
@@ -52,14 +48,7 @@ fn files_are_read_and_written() {
     let (source, target) = (folder.join("source.txt"), folder.join("target.txt"));
     let lines: String = (0..300).map(|number| format!("{number}\n")).collect(); // more than one round
     fs::write(&source, &lines).unwrap();
-    let arguments = [
-        "--max-length",
-        "4",
-        "--input",
-        text(&source),
-        "--output",
-        text(&target),
-    ];
+    let arguments = ["--max-length", "4", "--input", text(&source), "--output", text(&target)];
     assert_eq!(translate(&arguments, "").succeeds(), "");
     let written = fs::read_to_string(&target).unwrap();
     assert_eq!(written.lines().count(), 300);
@@ -71,24 +60,9 @@ fn n_best_gives_rank_score_and_text() {
     let best = translate(&["--beams", "3", "--n-best", "3"], "");
     best.fails(2, &["--beams", "multiple times"]);
     let folder = model("marian_tied");
-    let arguments = [
-        "translate",
-        "--device",
-        "cpu",
-        "--model",
-        &folder,
-        "-b",
-        "3",
-        "-n",
-        "3",
-        "a house",
-    ];
+    let arguments = ["translate", "--device", "cpu", "--model", &folder, "-b", "3", "-n", "3", "a house"];
     let best = run(&arguments, "");
-    let rows: Vec<Vec<&str>> = best
-        .stdout()
-        .lines()
-        .map(|line| line.split('\t').collect())
-        .collect();
+    let rows: Vec<Vec<&str>> = best.stdout().lines().map(|line| line.split('\t').collect()).collect();
     assert_eq!(rows.iter().map(|row| row[0]).collect::<Vec<_>>(), ["1", "2", "3"]);
     let scores: Vec<f32> = rows.iter().map(|row| row[1].parse().unwrap()).collect();
     assert!(scores.is_sorted_by(|a, b| a >= b), "{scores:?}");
@@ -99,14 +73,9 @@ fn n_best_gives_rank_score_and_text() {
 fn json_has_everything() {
     let arguments = ["translate", "--device", "cpu", "--json", "--n-best", "2"];
     let lines = run(&arguments, "It is cold today! Thanks.\r\n\n");
-    let lines: Vec<Value> = lines
-        .succeeds()
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
-    let [line, blank] = &lines[..] else {
-        panic!("{lines:?}")
-    };
+    let lines: Vec<Value> =
+        lines.succeeds().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let [line, blank] = &lines[..] else { panic!("{lines:?}") };
     assert_eq!(line["source"], "It is cold today! Thanks.");
     assert_eq!(line["text"], line["hypotheses"][0]["text"]);
     assert_eq!(line["hypotheses"].as_array().unwrap().len(), 2);
@@ -115,23 +84,12 @@ fn json_has_everything() {
     assert_eq!(sentence["source_ids"].as_array().unwrap().last().unwrap(), 0);
     let best = &sentence["hypotheses"][0];
     assert_eq!(best["reached_max_length"], false);
-    let (tokens, logprobs) = (
-        best["tokens"].as_array().unwrap(),
-        best["step_logprobs"].as_array().unwrap(),
-    );
-    assert_eq!(
-        tokens.len(),
-        logprobs.len() + 1,
-        "the start token has no log-probability"
-    );
+    let (tokens, logprobs) = (best["tokens"].as_array().unwrap(), best["step_logprobs"].as_array().unwrap());
+    assert_eq!(tokens.len(), logprobs.len() + 1, "the start token has no log-probability");
     let mean = logprobs.iter().map(|value| value.as_f64().unwrap()).sum::<f64>() / logprobs.len() as f64;
     assert!((best["score"].as_f64().unwrap() - mean).abs() < 1e-4);
     assert_eq!(
-        (
-            &blank["source"],
-            &blank["text"],
-            blank["sentences"].as_array().unwrap().len()
-        ),
+        (&blank["source"], &blank["text"], blank["sentences"].as_array().unwrap().len()),
         (&"".into(), &"".into(), 0)
     );
 }
@@ -139,21 +97,9 @@ fn json_has_everything() {
 #[test]
 fn a_typed_line_is_answered_at_once() {
     let folder = model("marian_tied");
-    let mut child = command(&[
-        "translate",
-        "--device",
-        "cpu",
-        "--model",
-        &folder,
-        "--max-length",
-        "4",
-    ])
-    .spawn()
-    .unwrap();
-    let (mut typed, mut shown) = (
-        child.stdin.take().unwrap(),
-        BufReader::new(child.stdout.take().unwrap()),
-    );
+    let mut child =
+        command(&["translate", "--device", "cpu", "--model", &folder, "--max-length", "4"]).spawn().unwrap();
+    let (mut typed, mut shown) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
     for _ in 0..3 {
         typed.write_all(b"a line\n").unwrap();
         let mut answer = String::new();
@@ -167,17 +113,7 @@ fn a_typed_line_is_answered_at_once() {
 #[test]
 fn a_reader_that_leaves_is_no_failure() {
     let folder = model("marian_tied");
-    let arguments = [
-        "translate",
-        "--device",
-        "cpu",
-        "--model",
-        &folder,
-        "--max-length",
-        "4",
-        "--beams",
-        "1",
-    ];
+    let arguments = ["translate", "--device", "cpu", "--model", &folder, "--max-length", "4", "--beams", "1"];
     let mut child = command(&arguments).spawn().unwrap();
     let mut typed = child.stdin.take().unwrap();
     let writer =
@@ -188,10 +124,7 @@ fn a_reader_that_leaves_is_no_failure() {
     let mut stderr = String::new();
     child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
     assert!(child.wait().unwrap().success(), "{stderr}");
-    assert!(
-        !stderr.contains("error") && !stderr.contains("panicked"),
-        "{stderr}"
-    );
+    assert!(!stderr.contains("error") && !stderr.contains("panicked"), "{stderr}");
     assert!(!writer.join().unwrap(), "it read on although nobody listened");
 }
 
@@ -204,21 +137,11 @@ fn impossible_options_are_named_as_they_were_given() {
         (&["--n-best", "5"], &["--n-best is 5", "1 to --beams, which is 4"]),
         (&["--n-best", "0"], &["--n-best is 0", "1 to --beams"]),
         (&["--max-length", "1"], &["--max-length is 1", "at least 2"]),
-        (
-            &["--max-length", "100000"],
-            &["--max-length is 100000", "64", "positions"],
-        ),
-        (
-            &["--length-penalty", "nan"],
-            &["--length-penalty is NaN", "finite"],
-        ),
+        (&["--max-length", "100000"], &["--max-length is 100000", "64", "positions"]),
+        (&["--length-penalty", "nan"], &["--length-penalty is NaN", "finite"]),
     ];
     for (options, parts) in cases {
-        let arguments = [
-            &["translate", "--device", "cpu", "--model", &folder, "hi"],
-            options,
-        ]
-        .concat();
+        let arguments = [&["translate", "--device", "cpu", "--model", &folder, "hi"], options].concat();
         assert_eq!(run(&arguments, "").fails(2, parts), "");
     }
 }
@@ -226,14 +149,8 @@ fn impossible_options_are_named_as_they_were_given() {
 #[test]
 fn what_is_wrong_with_a_line_is_said_after_the_lines_before_it() {
     let cases: [(&[u8], &[&str]); 2] = [
-        (
-            b"good\nbad \xff\n",
-            &["standard input, line 2: not UTF-8 at byte 5", "iconv"],
-        ),
-        (
-            b"good\n>>fra<< bad\nmore",
-            &["standard input, line 2: unknown language tag `>>fra<<`"],
-        ),
+        (b"good\nbad \xff\n", &["standard input, line 2: not UTF-8 at byte 5", "iconv"]),
+        (b"good\n>>fra<< bad\nmore", &["standard input, line 2: unknown language tag `>>fra<<`"]),
     ];
     for (input, parts) in cases {
         let output = translate(&[], input);
@@ -248,27 +165,11 @@ fn files_that_cannot_be() {
     fs::write(&file, "text\n").unwrap();
     let missing = folder.join("missing/text.txt");
     let cases: [(&[&str], i32, &[&str]); 6] = [
-        (
-            &["--input", text(&missing)],
-            1,
-            &["cannot read", "missing/text.txt"],
-        ),
+        (&["--input", text(&missing)], 1, &["cannot read", "missing/text.txt"]),
         (&["--input", text(&folder)], 1, &["cannot read", "is a folder"]),
-        (
-            &["--output", text(&missing), "hi"],
-            1,
-            &["cannot write", "missing/text.txt"],
-        ),
-        (
-            &["--output", text(&folder), "hi"],
-            1,
-            &["cannot write", "translate_bad_files"],
-        ),
-        (
-            &["--input", text(&file), "--output", text(&file)],
-            2,
-            &["the same file", "text.txt"],
-        ),
+        (&["--output", text(&missing), "hi"], 1, &["cannot write", "missing/text.txt"]),
+        (&["--output", text(&folder), "hi"], 1, &["cannot write", "translate_bad_files"]),
+        (&["--input", text(&file), "--output", text(&file)], 2, &["the same file", "text.txt"]),
         (&["--input", ""], 2, &["--input"]),
     ];
     for (options, code, parts) in cases {
@@ -294,11 +195,7 @@ fn folders_that_are_no_models() {
         (data("models/marian_f16"), ["marian_f16", "\"source.spm\""]),
     ];
     for (folder, parts) in cases {
-        run(
-            &["translate", "--device", "cpu", "--model", text(&folder), "hi"],
-            "",
-        )
-        .fails(1, &parts);
+        run(&["translate", "--device", "cpu", "--model", text(&folder), "hi"], "").fails(1, &parts);
     }
 }
 
@@ -306,17 +203,7 @@ fn folders_that_are_no_models() {
 #[test]
 fn odd_text_is_translated() {
     let folder = model("marian_tied");
-    let arguments = [
-        "translate",
-        "--device",
-        "cpu",
-        "--model",
-        &folder,
-        "--beams",
-        "1",
-        "--max-length",
-        "3",
-    ];
+    let arguments = ["translate", "--device", "cpu", "--model", &folder, "--beams", "1", "--max-length", "3"];
     let spaces = " ".repeat(1 << 20);
     let cases = [
         spaces.clone(),                                           // 1 MB without a word

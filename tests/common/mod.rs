@@ -7,9 +7,7 @@ use wordloom::{Device, DeviceChoice};
 
 /// A file or folder under `tests/data`.
 pub fn data(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/data")
-        .join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
 }
 
 /// The devices that everything has to be right on: the CPU runner, and a GPU adapter, which must be there.
@@ -18,6 +16,26 @@ pub fn devices() -> Vec<Device> {
     let gpu = open(&DeviceChoice::Gpu)
         .expect("tests need a GPU adapter, a software one at least: run `cargo xtask setup`");
     vec![open(&DeviceChoice::Cpu).expect("the CPU is always there"), gpu]
+}
+
+/// A GPU whose buffers hold no more than `bytes` each, and that has only WebGPU's default limits otherwise.
+pub fn gpu_with_buffers_of(bytes: u64) -> Device {
+    let adapter = pollster::block_on(wordloom::gpu::any()).expect("a GPU adapter");
+    let limits = wgpu::Limits {
+        max_buffer_size: bytes,
+        max_storage_buffer_binding_size: bytes,
+        ..wgpu::Limits::defaults()
+    };
+    let gpu = pollster::block_on(wordloom::gpu::Gpu::open_with_limits(adapter, limits)).expect("opens");
+    Device::Gpu(std::sync::Arc::new(gpu))
+}
+
+/// A GPU on which kernels are chosen as for another class of adapter: the hardware's on a software one.
+pub fn gpu_as(class: wordloom::kernels::AdapterClass) -> Device {
+    let adapter = pollster::block_on(wordloom::gpu::any()).expect("a GPU adapter");
+    let mut gpu = pollster::block_on(wordloom::gpu::Gpu::open(adapter)).expect("opens");
+    gpu.force_class(class);
+    Device::Gpu(std::sync::Arc::new(gpu))
 }
 
 /// The tensors of a safetensors file, as f32.
@@ -41,37 +59,21 @@ impl Tensors {
     }
 
     pub fn shape(&self, name: &str) -> Vec<usize> {
-        self.file()
-            .tensor(name)
-            .unwrap_or_else(|error| panic!("{name}: {error}"))
-            .shape()
-            .to_vec()
+        self.file().tensor(name).unwrap_or_else(|error| panic!("{name}: {error}")).shape().to_vec()
     }
 
     pub fn f32(&self, name: &str) -> Vec<f32> {
         let file = self.file();
-        let tensor = file
-            .tensor(name)
-            .unwrap_or_else(|error| panic!("{name}: {error}"));
+        let tensor = file.tensor(name).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(tensor.dtype(), safetensors::Dtype::F32, "{name}");
-        tensor
-            .data()
-            .chunks_exact(4)
-            .map(|bytes| f32::from_le_bytes(bytes.try_into().unwrap()))
-            .collect()
+        tensor.data().chunks_exact(4).map(|bytes| f32::from_le_bytes(bytes.try_into().unwrap())).collect()
     }
 
     pub fn u32(&self, name: &str) -> Vec<u32> {
         let file = self.file();
-        let tensor = file
-            .tensor(name)
-            .unwrap_or_else(|error| panic!("{name}: {error}"));
+        let tensor = file.tensor(name).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(tensor.dtype(), safetensors::Dtype::I32, "{name}");
-        tensor
-            .data()
-            .chunks_exact(4)
-            .map(|bytes| u32::from_le_bytes(bytes.try_into().unwrap()))
-            .collect()
+        tensor.data().chunks_exact(4).map(|bytes| u32::from_le_bytes(bytes.try_into().unwrap())).collect()
     }
 }
 
@@ -107,4 +109,23 @@ pub fn assert_close_where(
 #[track_caller]
 pub fn assert_close(what: &str, got: &[f32], want: &[f32], tolerance: (f32, f32)) {
     assert_close_where(what, got, want, tolerance, |_| true);
+}
+
+/// `[batch, heads, length, d_head]` → `[batch * length, heads * d_head]`
+pub fn heads_to_columns(x: &[f32], [batch, heads, length, d_head]: [usize; 4]) -> Vec<f32> {
+    let mut out = Vec::with_capacity(x.len());
+    for (sentence, position) in (0..batch).flat_map(|sentence| (0..length).map(move |i| (sentence, i))) {
+        for head in 0..heads {
+            out.extend_from_slice(&x[((sentence * heads + head) * length + position) * d_head..][..d_head]);
+        }
+    }
+    out
+}
+
+/// Values and tokens of the result of `log_softmax_top_k`, `[rows, 2 * candidates]`.
+pub fn split_top(words: &[u32], candidates: usize) -> (Vec<f32>, Vec<u32>) {
+    let rows = || words.chunks_exact(2 * candidates);
+    let values = rows().flat_map(|row| &row[..candidates]).map(|&bits| f32::from_bits(bits));
+    let tokens = rows().flat_map(|row| &row[candidates..]).copied();
+    (values.collect(), tokens.collect())
 }

@@ -31,11 +31,7 @@ fn process(history: &[u32], mut scores: Vec<f64>, o: &DecodeOptions) -> Vec<f64>
     for &token in &seen {
         let score = &mut scores[token as usize];
         let penalty = f64::from(o.repetition_penalty);
-        *score = if *score < 0.0 {
-            *score * penalty
-        } else {
-            *score / penalty
-        };
+        *score = if *score < 0.0 { *score * penalty } else { *score / penalty };
     }
     let n = o.no_repeat_ngram_size;
     if n > 0 && length >= n {
@@ -45,20 +41,14 @@ fn process(history: &[u32], mut scores: Vec<f64>, o: &DecodeOptions) -> Vec<f64>
             }
         }
     }
-    for word in o
-        .bad_words
-        .iter()
-        .filter(|word| !(word.len() == 1 && o.eos.contains(&word[0])))
-    {
+    for word in o.bad_words.iter().filter(|word| !(word.len() == 1 && o.eos.contains(&word[0]))) {
         let before = word.len() - 1;
         if before == 0 || (word.len() <= length && history[length - before..] == word[..before]) {
             scores[word[before] as usize] = f64::NEG_INFINITY;
         }
     }
     if length < o.min_length {
-        o.eos
-            .iter()
-            .for_each(|&eos| scores[eos as usize] = f64::NEG_INFINITY);
+        o.eos.iter().for_each(|&eos| scores[eos as usize] = f64::NEG_INFINITY);
     }
     for (forced, at) in [(o.forced_bos, 1), (o.forced_eos, o.max_length - 1)] {
         if let Some(token) = forced.filter(|_| length == at) {
@@ -95,10 +85,7 @@ pub fn greedy(model: Model, o: &DecodeOptions) -> Expected {
         score += scores[order[0]];
         tokens.push(order[0] as u32);
         if o.eos.contains(&(order[0] as u32)) || tokens.len() >= o.max_length {
-            return Expected {
-                hypotheses: vec![(tokens, score)],
-                margin,
-            };
+            return Expected { hypotheses: vec![(tokens, score)], margin };
         }
     }
 }
@@ -115,11 +102,7 @@ pub fn beam(model: Model, o: &DecodeOptions) -> Expected {
         for (tokens, score) in &running {
             let mut scores = wide(model(tokens));
             log_softmax(&mut scores);
-            flat.extend(
-                process(tokens, scores, o)
-                    .into_iter()
-                    .map(|logprob| score + logprob),
-            );
+            flat.extend(process(tokens, scores, o).into_iter().map(|logprob| score + logprob));
         }
         let vocabulary = flat.len() / k;
         let order: Vec<usize> = ranking(&flat).into_iter().filter(|&i| flat[i] > -1e8).collect();
@@ -144,10 +127,8 @@ pub fn beam(model: Model, o: &DecodeOptions) -> Expected {
             finished.truncate(k);
         }
         if order.is_empty() && finished.is_empty() {
-            finished.push((
-                running[0].0.clone(),
-                running[0].1 / (length as f64 - 1.0).max(1.0).powf(penalty),
-            ));
+            finished
+                .push((running[0].0.clone(), running[0].1 / (length as f64 - 1.0).max(1.0).powf(penalty)));
         }
         let going: Vec<usize> = kept.iter().copied().filter(|&i| !hits(i)).take(k).collect();
         let mut done = going.is_empty();
@@ -166,8 +147,5 @@ pub fn beam(model: Model, o: &DecodeOptions) -> Expected {
     }
     finished.windows(2).for_each(|pair| closest(pair[0].1, pair[1].1));
     finished.truncate(o.num_return_sequences);
-    Expected {
-        hypotheses: finished,
-        margin,
-    }
+    Expected { hypotheses: finished, margin }
 }

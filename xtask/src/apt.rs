@@ -16,9 +16,7 @@ enum Privilege {
 /// Whether all of `packages` are installed; `false` where there is no dpkg.
 pub fn installed(packages: &[&str]) -> bool {
     let mut query = Command::new("dpkg-query");
-    query
-        .args(["--show", "--showformat", "${db:Status-Status}\n"])
-        .args(packages);
+    query.args(["--show", "--showformat", "${db:Status-Status}\n"]).args(packages);
     process::probe(&mut query).is_some_and(|statuses| statuses.lines().all(|status| status == "installed"))
 }
 
@@ -32,10 +30,8 @@ pub fn install(packages: &[&str]) -> Result<(), String> {
 
 fn install_as(privilege: Privilege, packages: &[&str]) -> Result<(), String> {
     let [mut update, mut install] = commands(privilege, packages);
-    let by_hand = format!(
-        "`apt-get update && apt-get install --no-install-recommends {}`",
-        packages.join(" ")
-    );
+    let by_hand =
+        format!("`apt-get update && apt-get install --no-install-recommends {}`", packages.join(" "));
     if privilege == Privilege::Nobody {
         return Err(format!("run as root {by_hand}"));
     }

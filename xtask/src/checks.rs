@@ -34,11 +34,7 @@ pub fn run(quick: bool) -> bool {
         anstream::println!("    not set up: {advice}");
     }
     let passed = reports.iter().filter(|report| report.outcome.is_ok()).count();
-    anstream::println!(
-        "    {passed} of {} checks passed in {}",
-        reports.len(),
-        seconds(begun.elapsed())
-    );
+    anstream::println!("    {passed} of {} checks passed in {}", reports.len(), seconds(begun.elapsed()));
     passed == reports.len()
 }
 
@@ -50,17 +46,11 @@ fn checks(quick: bool) -> Vec<Check> {
     };
     let mut checks = vec![
         check("format", "fmt --all --check"),
-        check(
-            "lints",
-            "clippy --workspace --all-targets --locked -- -D warnings",
-        ),
+        check("lints", "clippy --workspace --all-targets --locked -- -D warnings"),
         check("tests", "test --workspace --locked --no-fail-fast"),
     ];
     if !quick {
-        checks.push(Check {
-            name: "wasm32",
-            command: wasm::check(),
-        });
+        checks.push(Check { name: "wasm32", command: wasm::check() });
         let mut docs = check("docs", "doc --no-deps --locked --package wordloom");
         docs.command.env("RUSTDOCFLAGS", "-D warnings");
         checks.push(docs);
@@ -73,11 +63,7 @@ impl Check {
         heading(&format!("{}: {}", self.name, process::line(&self.command)));
         let begun = Instant::now();
         let outcome = process::run(&mut self.command);
-        let report = Report {
-            name: self.name,
-            outcome,
-            took: begun.elapsed(),
-        };
+        let report = Report { name: self.name, outcome, took: begun.elapsed() };
         anstream::println!("{}", report.line());
         report
     }
@@ -106,10 +92,7 @@ mod tests {
 
     #[test]
     fn a_check_that_cannot_run_fails() {
-        let check = Check {
-            name: "none",
-            command: Command::new("wordloom-no-such-program"),
-        };
+        let check = Check { name: "none", command: Command::new("wordloom-no-such-program") };
         let report = check.run();
         assert!(report.outcome.is_err());
         assert!(report.line().contains("FAILED"), "{}", report.line());

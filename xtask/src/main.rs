@@ -59,11 +59,7 @@ fn main() -> ExitCode {
         Task::Setup => setup::run().is_empty(),
         Task::Test { quick } => checks::run(quick),
     };
-    if well {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    }
+    if well { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Task, lexopt::Error> {

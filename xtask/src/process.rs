@@ -65,32 +65,17 @@ pub fn run_within(limit: Duration, command: &mut Command) -> Result<(), Failure>
 /// What `command` prints, or `None` when it cannot be run or fails. Nothing is shown.
 pub fn probe(command: &mut Command) -> Option<String> {
     let output = command.stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
-    output
-        .status
-        .success()
-        .then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
 /// The command as one would type it: `NAME=value program arguments`.
 pub fn line(command: &Command) -> String {
     let variables = command.get_envs().filter_map(|(name, value)| {
-        Some(format!(
-            "{}={}",
-            name.to_string_lossy(),
-            quoted(&value?.to_string_lossy())
-        ))
+        Some(format!("{}={}", name.to_string_lossy(), quoted(&value?.to_string_lossy())))
     });
-    let program = Path::new(command.get_program())
-        .file_stem()
-        .map(OsStr::to_string_lossy);
-    let arguments = command
-        .get_args()
-        .map(|argument| quoted(&argument.to_string_lossy()));
-    variables
-        .chain(program.map(Into::into))
-        .chain(arguments)
-        .collect::<Vec<String>>()
-        .join(" ")
+    let program = Path::new(command.get_program()).file_stem().map(OsStr::to_string_lossy);
+    let arguments = command.get_args().map(|argument| quoted(&argument.to_string_lossy()));
+    variables.chain(program.map(Into::into)).chain(arguments).collect::<Vec<String>>().join(" ")
 }
 
 fn start(command: &mut Command) -> Result<Child, Failure> {
@@ -119,10 +104,7 @@ mod tests {
     #[test]
     fn a_line_can_be_typed_as_it_is_shown() {
         let mut command = Command::new("/some/where/cargo");
-        command
-            .args(["doc", "--no-deps"])
-            .env("RUSTDOCFLAGS", "-D warnings")
-            .env_remove("HOME");
+        command.args(["doc", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings").env_remove("HOME");
         assert_eq!(line(&command), "RUSTDOCFLAGS=\"-D warnings\" cargo doc --no-deps");
     }
 

@@ -14,11 +14,7 @@ struct Requirement {
 }
 
 const REQUIREMENTS: [Requirement; 4] = [
-    Requirement {
-        name: "Vulkan driver on the CPU",
-        find: vulkan::find,
-        install: vulkan::install,
-    },
+    Requirement { name: "Vulkan driver on the CPU", find: vulkan::find, install: vulkan::install },
     Requirement {
         name: "rustfmt",
         find: || process::probe(cargo().args(["fmt", "--version"])),
@@ -29,20 +25,13 @@ const REQUIREMENTS: [Requirement; 4] = [
         find: || process::probe(cargo().args(["clippy", "--version"])),
         install: || rustup::run(&["component", "add", "clippy"]),
     },
-    Requirement {
-        name: "wasm32 standard library",
-        find: wasm::find,
-        install: wasm::install,
-    },
+    Requirement { name: "wasm32 standard library", find: wasm::find, install: wasm::install },
 ];
 
 /// Brings in what is missing. Returns a line for each requirement that still is: its name and what to do.
 pub fn run() -> Vec<String> {
     heading("setup");
-    REQUIREMENTS
-        .iter()
-        .filter_map(|requirement| requirement.meet().err())
-        .collect()
+    REQUIREMENTS.iter().filter_map(|requirement| requirement.meet().err()).collect()
 }
 
 impl Requirement {
@@ -73,28 +62,17 @@ mod tests {
     use super::*;
 
     fn outcome(find: fn() -> Option<String>, install: fn() -> Result<(), String>) -> Result<(), String> {
-        Requirement {
-            name: "thing",
-            find,
-            install,
-        }
-        .meet()
+        Requirement { name: "thing", find, install }.meet()
     }
 
     #[test]
     fn what_is_there_is_left_alone() {
-        assert_eq!(
-            outcome(|| Some("version 1".into()), || unreachable!("it was found")),
-            Ok(())
-        );
+        assert_eq!(outcome(|| Some("version 1".into()), || unreachable!("it was found")), Ok(()));
     }
 
     #[test]
     fn what_stays_missing_is_reported_with_its_advice() {
-        assert_eq!(
-            outcome(|| None, || Err("get it".into())),
-            Err("thing: get it".into())
-        );
+        assert_eq!(outcome(|| None, || Err("get it".into())), Err("thing: get it".into()));
         let lost = outcome(|| None, || Ok(())).expect_err("it was never found");
         assert!(lost.contains("still not found"), "{lost}");
     }

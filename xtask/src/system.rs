@@ -26,14 +26,10 @@ impl System {
     /// From the text of `/etc/os-release`: the first known name of `ID`, then `ID_LIKE`.
     fn from_os_release(text: &str) -> System {
         let value = |key: &str| {
-            let value = text
-                .lines()
-                .find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
+            let value = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
             value.unwrap_or_default().trim_matches(['"', '\''])
         };
-        let mut names = value("ID")
-            .split_whitespace()
-            .chain(value("ID_LIKE").split_whitespace());
+        let mut names = value("ID").split_whitespace().chain(value("ID_LIKE").split_whitespace());
         let known = names.find_map(|name| match name {
             "debian" | "ubuntu" => Some(System::Debian),
             "fedora" | "rhel" | "centos" => Some(System::Fedora),
@@ -53,10 +49,7 @@ mod tests {
     #[test]
     fn os_release_names_the_family() {
         for (text, system) in [
-            (
-                "PRETTY_NAME=\"Debian GNU/Linux 12\"\nVERSION_ID=\"12\"\nID=debian\n",
-                System::Debian,
-            ),
+            ("PRETTY_NAME=\"Debian GNU/Linux 12\"\nVERSION_ID=\"12\"\nID=debian\n", System::Debian),
             ("ID=ubuntu\nID_LIKE=debian\n", System::Debian),
             ("ID=linuxmint\nID_LIKE=\"ubuntu debian\"\n", System::Debian),
             ("ID=fedora\n", System::Fedora),

@@ -47,48 +47,24 @@ fn has_loader() -> bool {
     });
     let own = env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
     let folders = ["/usr/lib", "/usr/lib64", "/usr/local/lib"].map(PathBuf::from);
-    listed
-        || env::split_paths(&own)
-            .chain(folders)
-            .any(|folder| folder.join(LOADER).exists())
+    listed || env::split_paths(&own).chain(folders).any(|folder| folder.join(LOADER).exists())
 }
 
 /// Where the Vulkan loader looks for driver manifests ("Driver Discovery on Linux" in its documentation).
 fn manifest_folders(variable: impl Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
     let home = |below: &str| variable("HOME").map(|home| Path::new(&home).join(below));
-    let configuration = variable("XDG_CONFIG_HOME")
-        .map(PathBuf::from)
-        .or_else(|| home(".config"));
-    let data = variable("XDG_DATA_HOME")
-        .map(PathBuf::from)
-        .or_else(|| home(".local/share"));
+    let configuration = variable("XDG_CONFIG_HOME").map(PathBuf::from).or_else(|| home(".config"));
+    let data = variable("XDG_DATA_HOME").map(PathBuf::from).or_else(|| home(".local/share"));
     let shared = variable("XDG_DATA_DIRS").unwrap_or("/usr/local/share:/usr/share".into());
-    let fixed = [
-        "/etc",
-        "/usr/local/share",
-        "/usr/share",
-        "/run/opengl-driver/share",
-    ]
-    .map(PathBuf::from);
-    let roots = configuration
-        .into_iter()
-        .chain(data)
-        .chain(env::split_paths(&shared))
-        .chain(fixed);
+    let fixed = ["/etc", "/usr/local/share", "/usr/share", "/run/opengl-driver/share"].map(PathBuf::from);
+    let roots = configuration.into_iter().chain(data).chain(env::split_paths(&shared)).chain(fixed);
     roots.map(|root| root.join("vulkan/icd.d")).collect()
 }
 
 /// `lvp_icd.x86_64.json`, since Mesa 24 also `lvp_icd.json`.
 fn lavapipe_in(folder: &Path) -> Option<PathBuf> {
-    let mut files = folder
-        .read_dir()
-        .ok()?
-        .filter_map(Result::ok)
-        .map(|entry| entry.path());
-    files.find(|path| {
-        path.file_name()
-            .is_some_and(|name| name.to_string_lossy().starts_with("lvp_icd."))
-    })
+    let mut files = folder.read_dir().ok()?.filter_map(Result::ok).map(|entry| entry.path());
+    files.find(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("lvp_icd.")))
 }
 
 #[cfg(test)]
@@ -99,22 +75,11 @@ mod tests {
     #[test]
     fn manifests_are_sought_in_user_and_system_folders() {
         let folders = manifest_folders(|name| (name == "HOME").then(|| "/home/ada".into()));
-        for folder in [
-            "/home/ada/.local/share",
-            "/home/ada/.config",
-            "/etc",
-            "/usr/share",
-        ] {
-            assert!(
-                folders.contains(&Path::new(folder).join("vulkan/icd.d")),
-                "{folder}: {folders:?}"
-            );
+        for folder in ["/home/ada/.local/share", "/home/ada/.config", "/etc", "/usr/share"] {
+            assert!(folders.contains(&Path::new(folder).join("vulkan/icd.d")), "{folder}: {folders:?}");
         }
         let folders = manifest_folders(|name| (name == "XDG_DATA_DIRS").then(|| "/opt/share".into()));
-        assert!(
-            folders.contains(&PathBuf::from("/opt/share/vulkan/icd.d")),
-            "{folders:?}"
-        );
+        assert!(folders.contains(&PathBuf::from("/opt/share/vulkan/icd.d")), "{folders:?}");
     }
 
     #[test]

@@ -61,17 +61,12 @@ pub fn check() -> Command {
 
 fn check_with(library: Option<StandardLibrary>) -> Command {
     let mut command = cargo();
-    command
-        .args(["check", "--locked", "--package", "wordloom", "--lib"])
-        .args(["--target", TARGET]);
+    command.args(["check", "--locked", "--package", "wordloom", "--lib"]).args(["--target", TARGET]);
     if library == Some(StandardLibrary::DebianSource) {
         // Building the standard library is an unstable option, which the variable allows. The library path
         // that `cargo run` sets for this program belongs to another compiler.
         command.args(["-Z", "build-std=std,panic_abort"]);
-        command
-            .env("RUSTC", DEBIAN_RUSTC)
-            .env("RUSTC_BOOTSTRAP", "1")
-            .env_remove("LD_LIBRARY_PATH");
+        command.env("RUSTC", DEBIAN_RUSTC).env("RUSTC_BOOTSTRAP", "1").env_remove("LD_LIBRARY_PATH");
     }
     command
 }

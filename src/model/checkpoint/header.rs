@@ -27,17 +27,11 @@ struct Header {
 /// [`ModelError::InvalidCheckpoint`] unless the header fits in the file, is a JSON object of the right form, and its
 /// tensors, each exactly as long as shape and type say, fill the data part without a gap or an overlap.
 pub fn read(file: &ByteSource, shard: usize) -> Result<Vec<(String, TensorInfo)>, ModelError> {
-    let invalid = |problem: String| ModelError::InvalidCheckpoint {
-        file: file.label().to_owned(),
-        problem,
-    };
+    let invalid = |problem: String| ModelError::InvalidCheckpoint { file: file.label().to_owned(), problem };
 
     const PREFIX: u64 = size_of::<u64>() as u64;
     let Some(after_prefix) = file.len().checked_sub(PREFIX) else {
-        return Err(invalid(format!(
-            "it is {} bytes long, too short for a header",
-            file.len()
-        )));
+        return Err(invalid(format!("it is {} bytes long, too short for a header", file.len())));
     };
     let mut prefix = [0; size_of::<u64>()];
     file.read_at(0, &mut prefix)?;
@@ -59,21 +53,9 @@ pub fn read(file: &ByteSource, shard: usize) -> Result<Vec<(String, TensorInfo)>
     let data_len = after_prefix - header_len;
     let mut end = 0;
     let mut checked = Vec::with_capacity(tensors.len());
-    for (
-        name,
-        Entry {
-            dtype,
-            shape,
-            data_offsets: (from, to),
-        },
-    ) in tensors
-    {
+    for (name, Entry { dtype, shape, data_offsets: (from, to) }) in tensors {
         if from != end {
-            let problem = if from < end {
-                "overlap"
-            } else {
-                "leave a gap after"
-            };
+            let problem = if from < end { "overlap" } else { "leave a gap after" };
             return Err(invalid(format!(
                 "the tensor {name:?} is at bytes {from} to {to}, which {problem} the one before, up to {end}"
             )));
@@ -90,30 +72,17 @@ pub fn read(file: &ByteSource, shard: usize) -> Result<Vec<(String, TensorInfo)>
             )));
         }
         end = to;
-        checked.push((
-            name,
-            TensorInfo {
-                dtype,
-                shape,
-                shard,
-                offset: data_start + from as u64,
-            },
-        ));
+        checked.push((name, TensorInfo { dtype, shape, shard, offset: data_start + from as u64 }));
     }
     if end as u64 != data_len {
-        return Err(invalid(format!(
-            "{} bytes follow its last tensor",
-            data_len - end as u64
-        )));
+        return Err(invalid(format!("{} bytes follow its last tensor", data_len - end as u64)));
     }
     Ok(checked)
 }
 
 /// Length of a tensor in bytes; `None` if it overflows or is not whole.
 fn byte_len(shape: &[usize], element_bits: usize) -> Option<usize> {
-    let elements = shape
-        .iter()
-        .try_fold(1usize, |product, &size| product.checked_mul(size))?;
+    let elements = shape.iter().try_fold(1usize, |product, &size| product.checked_mul(size))?;
     let bits = elements.checked_mul(element_bits)?;
     bits.is_multiple_of(8).then_some(bits / 8)
 }

@@ -29,12 +29,7 @@ pub fn config(json: &JsonObject) -> Result<ModelConfig, ModelError> {
         ffn_width: ("decoder_ffn_dim", Some(4096)),
     };
     let source_vocabulary = size(json, "vocab_size", Some(58_101), limit::VOCABULARY)?;
-    let decoder_vocabulary = size(
-        json,
-        "decoder_vocab_size",
-        Some(source_vocabulary),
-        limit::VOCABULARY,
-    )?;
+    let decoder_vocabulary = size(json, "decoder_vocab_size", Some(source_vocabulary), limit::VOCABULARY)?;
     let (embeddings, target_vocabulary) = match json.get_or("share_encoder_decoder_embeddings", true)? {
         true => (EmbeddingSharing::Shared, source_vocabulary),
         false => (EmbeddingSharing::Separate, decoder_vocabulary),
@@ -47,10 +42,7 @@ pub fn config(json: &JsonObject) -> Result<ModelConfig, ModelError> {
         source_vocabulary,
         target_vocabulary,
         embeddings,
-        output: OutputProjection {
-            tied: json.get_or("tie_word_embeddings", true)?,
-            bias: true,
-        },
+        output: OutputProjection { tied: json.get_or("tie_word_embeddings", true)?, bias: true },
         positions: Positions::Sinusoidal {
             layout: SinusoidalLayout::Halves,
             count: position_count(json, Some(1024), d_model)?,
@@ -72,9 +64,7 @@ fn tokens(json: &JsonObject, source: usize, target: usize) -> Result<SpecialToke
     Ok(SpecialTokens {
         pad: token(json, "pad_token_id", pad, source.min(target))?,
         eos: token(json, "eos_token_id", eos, target)?,
-        bos: bos
-            .map(|id| token(json, "bos_token_id", id, target))
-            .transpose()?,
+        bos: bos.map(|id| token(json, "bos_token_id", id, target)).transpose()?,
         decoder_start: token(json, "decoder_start_token_id", decoder_start, target)?,
     })
 }

@@ -13,11 +13,7 @@ use crate::model::positions::SinusoidalLayout;
 /// Reads a `config.json` with `model_type` "vanilla_transformer". Sizes, tokens and the place of the norms must be
 /// given; the other keys default to the paper's choices.
 pub fn config(json: &JsonObject) -> Result<ModelConfig, ModelError> {
-    only(
-        json,
-        "position_embedding_type",
-        "sinusoidal_interleaved".to_owned(),
-    )?;
+    only(json, "position_embedding_type", "sinusoidal_interleaved".to_owned())?;
     only(json, "attention_bias", true)?;
     let d_model = size(json, "d_model", None, limit::D_MODEL)?;
     let stack = |layers| StackKeys {
@@ -29,11 +25,7 @@ pub fn config(json: &JsonObject) -> Result<ModelConfig, ModelError> {
     let tied = json.get_or("tie_word_embeddings", true)?;
     let layer_norm_eps = json.get_or("layer_norm_eps", 1e-5_f32)?;
     if !(layer_norm_eps.is_finite() && layer_norm_eps >= 0.0) {
-        return Err(json.invalid(
-            "layer_norm_eps",
-            &layer_norm_eps.into(),
-            "a small number, not negative",
-        ));
+        return Err(json.invalid("layer_norm_eps", &layer_norm_eps.into(), "a small number, not negative"));
     }
     Ok(ModelConfig {
         family: Family::Vanilla,
@@ -50,11 +42,7 @@ pub fn config(json: &JsonObject) -> Result<ModelConfig, ModelError> {
         },
         embedding_scale: embedding_scale(json.get_or("scale_embedding", true)?, d_model),
         activation: activation(json, "activation", "relu")?,
-        norm: if json.require("norm_first")? {
-            NormPlacement::Pre
-        } else {
-            NormPlacement::Post
-        },
+        norm: if json.require("norm_first")? { NormPlacement::Pre } else { NormPlacement::Post },
         final_norm: json.require("final_norm")?,
         layer_norm_eps,
         tokens: tokens(json, vocabulary)?,
@@ -67,9 +55,7 @@ fn tokens(json: &JsonObject, vocabulary: usize) -> Result<SpecialTokens, ModelEr
     Ok(SpecialTokens {
         pad: required("pad_token_id")?,
         eos: required("eos_token_id")?,
-        bos: bos
-            .map(|id| token(json, "bos_token_id", id, vocabulary))
-            .transpose()?,
+        bos: bos.map(|id| token(json, "bos_token_id", id, vocabulary)).transpose()?,
         decoder_start: required("decoder_start_token_id")?,
     })
 }

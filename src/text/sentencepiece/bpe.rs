@@ -34,9 +34,7 @@ struct Merge {
 
 impl Ord for Merge {
     fn cmp(&self, other: &Self) -> Ordering {
-        self.score
-            .total_cmp(&other.score)
-            .then(other.left.cmp(&self.left))
+        self.score.total_cmp(&other.score).then(other.left.cmp(&self.left))
     }
 }
 
@@ -84,11 +82,7 @@ fn split(pieces: &Pieces, text: &str) -> Vec<Symbol> {
         let user_defined = pieces.user_defined.longest_prefix(&text[start..]);
         let bytes = user_defined.unwrap_or(character.len_utf8());
         let index = symbols.len();
-        let next = if start + bytes < text.len() {
-            index + 1
-        } else {
-            NONE
-        };
+        let next = if start + bytes < text.len() { index + 1 } else { NONE };
         symbols.push(Symbol {
             start,
             bytes,
@@ -115,10 +109,7 @@ impl Merger<'_> {
         for right in 1..self.symbols.len() {
             self.consider(right - 1, right);
         }
-        while let Some(Merge {
-            left, right, bytes, ..
-        }) = self.agenda.pop()
-        {
+        while let Some(Merge { left, right, bytes, .. }) = self.agenda.pop() {
             let (left_bytes, right_bytes) = (self.symbols[left].bytes, self.symbols[right].bytes);
             if left_bytes == 0 || right_bytes == 0 || left_bytes + right_bytes != bytes {
                 continue;
@@ -140,11 +131,7 @@ impl Merger<'_> {
         if left == NONE || right == NONE || self.symbols[left].frozen || self.symbols[right].frozen {
             return;
         }
-        let Symbol {
-            start,
-            bytes: left_bytes,
-            ..
-        } = self.symbols[left];
+        let Symbol { start, bytes: left_bytes, .. } = self.symbols[left];
         let bytes = left_bytes + self.symbols[right].bytes;
         let merged = &self.text[start..start + bytes];
         let Some(id) = self.pieces.trie.get(merged) else {
@@ -153,12 +140,7 @@ impl Merger<'_> {
         if self.pieces[id].kind == PieceKind::Unused {
             self.splits.insert(merged, left_bytes);
         }
-        self.agenda.push(Merge {
-            score: self.pieces[id].score,
-            left,
-            right,
-            bytes,
-        });
+        self.agenda.push(Merge { score: self.pieces[id].score, left, right, bytes });
     }
 
     /// Emits a symbol, taking unused pieces apart again.

@@ -26,10 +26,7 @@ impl CharsMap {
             return Err(damaged());
         }
         let replacements = std::str::from_utf8(replacements).map_err(|_| damaged())?;
-        if replacements
-            .split('\0')
-            .any(|replacement| replacement.len() > MAX_REPLACEMENT_BYTES)
-        {
+        if replacements.split('\0').any(|replacement| replacement.len() > MAX_REPLACEMENT_BYTES) {
             return Err(damaged());
         }
         let (units, _) = units.as_chunks();
@@ -46,11 +43,7 @@ impl CharsMap {
         for (index, byte) in text.bytes().enumerate() {
             node ^= usize::from(byte);
             // out of range only in a damaged file
-            let Some(&unit) = self
-                .units
-                .get(node)
-                .filter(|&&unit| label(unit) == u32::from(byte))
-            else {
+            let Some(&unit) = self.units.get(node).filter(|&&unit| label(unit) == u32::from(byte)) else {
                 break;
             };
             node ^= children(unit);
@@ -99,9 +92,6 @@ mod tests {
         }
         blob.extend(vec![b'a'; MAX_REPLACEMENT_BYTES + 1]);
         blob.push(0);
-        assert!(
-            CharsMap::parse(&blob).is_err(),
-            "a replacement of {MAX_REPLACEMENT_BYTES} bytes"
-        );
+        assert!(CharsMap::parse(&blob).is_err(), "a replacement of {MAX_REPLACEMENT_BYTES} bytes");
     }
 }

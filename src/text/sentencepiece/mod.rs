@@ -62,14 +62,9 @@ impl SentencePiece {
     /// [`TextError::Malformed`] for anything but a complete model, [`TextError::Unsupported`] for model types
     /// other than unigram and BPE.
     pub fn from_bytes(file: &str, bytes: &[u8]) -> Result<Self, TextError> {
-        let malformed = |reason| TextError::Malformed {
-            file: file.to_owned(),
-            reason,
-        };
-        let unsupported = |feature: &str| TextError::Unsupported {
-            file: file.to_owned(),
-            feature: feature.to_owned(),
-        };
+        let malformed = |reason| TextError::Malformed { file: file.to_owned(), reason };
+        let unsupported =
+            |feature: &str| TextError::Unsupported { file: file.to_owned(), feature: feature.to_owned() };
 
         let proto = ModelProto::parse(bytes).map_err(malformed)?;
         let pieces = Pieces::new(proto.pieces, proto.trainer.byte_fallback).map_err(malformed)?;
@@ -79,9 +74,7 @@ impl SentencePiece {
             ModelKind::Word => return Err(unsupported("a SentencePiece model of type WORD")),
             ModelKind::Char => return Err(unsupported("a SentencePiece model of type CHAR")),
         };
-        let denormalizer = proto
-            .denormalizer
-            .filter(|spec| !spec.precompiled_charsmap.is_empty());
+        let denormalizer = proto.denormalizer.filter(|spec| !spec.precompiled_charsmap.is_empty());
         Ok(Self {
             pieces,
             algorithm,
@@ -102,10 +95,7 @@ impl SentencePiece {
 
     /// The token ids of a text, without begin or end tokens.
     pub fn encode(&self, text: &str) -> Vec<u32> {
-        self.tokens(&self.normalize(text))
-            .into_iter()
-            .map(|token| token.id)
-            .collect()
+        self.tokens(&self.normalize(text)).into_iter().map(|token| token.id).collect()
     }
 
     /// The pieces of a text. An unknown token is the run of characters that it stands for.
@@ -126,10 +116,7 @@ impl SentencePiece {
     /// [`TextError::UnknownId`]
     pub fn decode(&self, ids: &[u32]) -> Result<String, TextError> {
         if let Some(&id) = ids.iter().find(|&&id| self.pieces.get(id).is_none()) {
-            return Err(TextError::UnknownId {
-                id,
-                size: self.pieces.len(),
-            });
+            return Err(TextError::UnknownId { id, size: self.pieces.len() });
         }
         Ok(self.detokenize(ids.iter().map(|&id| (Some(id), &*self.pieces[id].text))))
     }
@@ -158,10 +145,7 @@ impl SentencePiece {
         let mut after_unknown = false;
         for Segment { range, id } in segments {
             match (id, self.pieces.byte_ids(), self.pieces.unknown) {
-                (Some(id), ..) => tokens.push(Token {
-                    id,
-                    range: range.clone(),
-                }),
+                (Some(id), ..) => tokens.push(Token { id, range: range.clone() }),
                 (None, Some(byte_ids), _) => tokens.extend(range.clone().map(|place| Token {
                     id: byte_ids[usize::from(normalized.as_bytes()[place])],
                     range: place..place + 1,
@@ -170,10 +154,7 @@ impl SentencePiece {
                     let run = tokens.last_mut().expect("the unknown token before this one");
                     run.range.end = range.end;
                 }
-                (None, None, Some(id)) => tokens.push(Token {
-                    id,
-                    range: range.clone(),
-                }),
+                (None, None, Some(id)) => tokens.push(Token { id, range: range.clone() }),
                 (None, None, None) => unreachable!("a model without byte pieces has an unknown piece"),
             }
             after_unknown = id.is_none();

@@ -23,11 +23,7 @@ impl Normalizer {
     pub(super) fn new(spec: &NormalizerSpec, whitespace_as_suffix: bool) -> Result<Self, String> {
         let blob = &spec.precompiled_charsmap;
         Ok(Self {
-            charsmap: if blob.is_empty() {
-                None
-            } else {
-                Some(CharsMap::parse(blob)?)
-            },
+            charsmap: if blob.is_empty() { None } else { Some(CharsMap::parse(blob)?) },
             add_dummy_prefix: spec.add_dummy_prefix,
             remove_extra_whitespaces: spec.remove_extra_whitespaces,
             space: if spec.escape_whitespaces { SPACE } else { " " },
@@ -82,11 +78,7 @@ impl Normalizer {
         if let Some(length) = verbatim.longest_prefix(text) {
             return (&text[..length], length);
         }
-        if let Some(rule) = self
-            .charsmap
-            .as_ref()
-            .and_then(|charsmap| charsmap.longest_match(text))
-        {
+        if let Some(rule) = self.charsmap.as_ref().and_then(|charsmap| charsmap.longest_match(text)) {
             return rule;
         }
         let length = text.chars().next().map_or(0, char::len_utf8);

@@ -69,9 +69,7 @@ impl Pieces {
             None
         };
         let trie = Trie::new(
-            with_ids(&pieces)
-                .filter(|(_, piece)| is_ordinary(piece))
-                .map(|(id, piece)| (&*piece.text, id)),
+            with_ids(&pieces).filter(|(_, piece)| is_ordinary(piece)).map(|(id, piece)| (&*piece.text, id)),
         );
         for (id, piece) in with_ids(&pieces).filter(|(_, piece)| is_ordinary(piece)) {
             if trie.get(&piece.text) != Some(id) {
@@ -80,14 +78,7 @@ impl Pieces {
         }
         let user_defined = with_ids(&pieces).filter(|(_, piece)| piece.kind == PieceKind::UserDefined);
         let user_defined = Trie::new(user_defined.map(|(id, piece)| (&*piece.text, id)));
-        Ok(Self {
-            pieces,
-            trie,
-            reserved,
-            user_defined,
-            unknown,
-            bytes,
-        })
+        Ok(Self { pieces, trie, reserved, user_defined, unknown, bytes })
     }
 
     pub(super) fn len(&self) -> usize {
@@ -99,11 +90,7 @@ impl Pieces {
     }
 
     pub(super) fn id(&self, text: &str) -> Option<u32> {
-        self.reserved
-            .get(text)
-            .copied()
-            .or_else(|| self.trie.get(text))
-            .or(self.unknown)
+        self.reserved.get(text).copied().or_else(|| self.trie.get(text)).or(self.unknown)
     }
 
     pub(super) fn byte_ids(&self) -> Option<&[u32; 256]> {
@@ -135,8 +122,5 @@ fn with_ids(pieces: &[Piece]) -> impl Iterator<Item = (u32, &Piece)> {
 }
 
 fn is_ordinary(piece: &Piece) -> bool {
-    matches!(
-        piece.kind,
-        PieceKind::Normal | PieceKind::UserDefined | PieceKind::Unused
-    ) && piece.text != "\0"
+    matches!(piece.kind, PieceKind::Normal | PieceKind::UserDefined | PieceKind::Unused) && piece.text != "\0"
 }

@@ -74,15 +74,9 @@ impl ModelProto {
             let (number, value) = field?;
             match number {
                 1 => pieces.push(Piece::parse(value.bytes()?)?),
-                2 => trainer
-                    .get_or_insert_with(TrainerSpec::default)
-                    .merge(value.bytes()?)?,
-                3 => normalizer
-                    .get_or_insert_with(NormalizerSpec::default)
-                    .merge(value.bytes()?)?,
-                5 => denormalizer
-                    .get_or_insert_with(NormalizerSpec::default)
-                    .merge(value.bytes()?)?,
+                2 => trainer.get_or_insert_with(TrainerSpec::default).merge(value.bytes()?)?,
+                3 => normalizer.get_or_insert_with(NormalizerSpec::default).merge(value.bytes()?)?,
+                5 => denormalizer.get_or_insert_with(NormalizerSpec::default).merge(value.bytes()?)?,
                 _ => {}
             }
         }

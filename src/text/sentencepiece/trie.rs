@@ -20,23 +20,16 @@ pub(super) struct Trie {
 impl Trie {
     /// Builds the trie in time and memory linear in the total length of the keys. Of equal keys one wins.
     pub(super) fn new<'a>(keys: impl IntoIterator<Item = (&'a str, u32)>) -> Self {
-        let mut keys: Vec<(&[u8], u32)> = keys
-            .into_iter()
-            .map(|(key, value)| (key.as_bytes(), value))
-            .collect();
+        let mut keys: Vec<(&[u8], u32)> =
+            keys.into_iter().map(|(key, value)| (key.as_bytes(), value)).collect();
         keys.sort_unstable();
 
-        let mut trie = Self {
-            first_child: Vec::new(),
-            labels: vec![0],
-            values: Vec::new(),
-        };
+        let mut trie = Self { first_child: Vec::new(), labels: vec![0], values: Vec::new() };
         // nodes still to be expanded: the keys below each, and how many bytes those have in common
         let mut pending = VecDeque::from([(keys.as_slice(), 0)]);
         while let Some((keys, depth)) = pending.pop_front() {
             let ending = keys.iter().take_while(|(key, _)| key.len() == depth).count();
-            trie.values
-                .push(keys[..ending].last().map_or(NO_VALUE, |&(_, value)| value));
+            trie.values.push(keys[..ending].last().map_or(NO_VALUE, |&(_, value)| value));
             trie.first_child.push(trie.labels.len() as u32);
             for below in keys[ending..].chunk_by(|(a, _), (b, _)| a[depth] == b[depth]) {
                 trie.labels.push(below[0].0[depth]);
@@ -48,10 +41,7 @@ impl Trie {
     }
 
     fn child(&self, node: usize, label: u8) -> Option<usize> {
-        let (first, end) = (
-            self.first_child[node] as usize,
-            self.first_child[node + 1] as usize,
-        );
+        let (first, end) = (self.first_child[node] as usize, self.first_child[node + 1] as usize);
         let index = self.labels[first..end].binary_search(&label).ok()?;
         Some(first + index)
     }

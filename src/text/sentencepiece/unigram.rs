@@ -35,22 +35,13 @@ impl Unigram {
         }
         let normal = pieces.iter().filter(|piece| piece.kind == PieceKind::Normal);
         let min_score = normal.map(|piece| piece.score).fold(f32::MAX, f32::min);
-        Ok(Self {
-            unknown_score: min_score - UNKNOWN_PENALTY,
-        })
+        Ok(Self { unknown_score: min_score - UNKNOWN_PENALTY })
     }
 
     /// The most likely segmentation (Viterbi), as `unigram::Model::EncodeOptimized` finds it: the same sums
     /// in the same order, in `f32`, and of equal ones the first.
     pub(super) fn segment(&self, pieces: &Pieces, text: &str) -> Vec<Segment> {
-        let mut best = vec![
-            Best {
-                score: 0.0,
-                start: UNREACHED,
-                id: None
-            };
-            text.len() + 1
-        ];
+        let mut best = vec![Best { score: 0.0, start: UNREACHED, id: None }; text.len() + 1];
         let mut frontier = 0; // the last place reached
         let mut start = 0;
         for char_bytes in text.chars().map(char::len_utf8) {
@@ -91,10 +82,7 @@ impl Unigram {
         let mut end = text.len();
         while end > 0 {
             let Best { start, id, .. } = best[end];
-            segments.push(Segment {
-                range: start..end,
-                id,
-            });
+            segments.push(Segment { range: start..end, id });
             end = start;
         }
         segments.reverse();

@@ -96,9 +96,7 @@ impl<'a> Iterator for Fields<'a> {
         if self.rest.is_empty() {
             return None;
         }
-        let field = self
-            .field()
-            .ok_or_else(|| "not a SentencePiece model, or cut short".to_owned());
+        let field = self.field().ok_or_else(|| "not a SentencePiece model, or cut short".to_owned());
         if field.is_err() {
             self.rest = &[];
         }

@@ -42,7 +42,7 @@ pub enum EditKind {
 }
 
 /// Whatever is not above this is a banned token: no sum of log-probabilities comes near it.
-pub(super) const BANNED: f32 = -1e8;
+pub(crate) const BANNED: f32 = -1e8;
 
 /// Fills up [`TopScores::tokens`] where a row has fewer tokens that are not banned than candidates are asked
 /// for.
@@ -62,22 +62,15 @@ pub struct TopScores<'a> {
 
 impl<'a> TopScores<'a> {
     /// The `(token, log-probability)` pairs of `row`.
-    pub(super) fn row(&self, row: usize) -> impl Iterator<Item = (u32, f32)> + use<'a> {
+    pub(crate) fn row(&self, row: usize) -> impl Iterator<Item = (u32, f32)> + use<'a> {
         let range = row * self.candidates..(row + 1) * self.candidates;
-        self.tokens[range.clone()]
-            .iter()
-            .copied()
-            .zip(self.values[range].iter().copied())
+        self.tokens[range.clone()].iter().copied().zip(self.values[range].iter().copied())
     }
 
     /// The rows `first_row..first_row + rows` alone.
-    pub(super) fn rows(&self, first_row: usize, rows: usize) -> Self {
+    pub(crate) fn rows(&self, first_row: usize, rows: usize) -> Self {
         let range = first_row * self.candidates..(first_row + rows) * self.candidates;
-        Self {
-            candidates: self.candidates,
-            values: &self.values[range.clone()],
-            tokens: &self.tokens[range],
-        }
+        Self { candidates: self.candidates, values: &self.values[range.clone()], tokens: &self.tokens[range] }
     }
 }
 

@@ -1,229 +1,30 @@
-//! Generation: batches of sentences through encoder and decoder, a search step at a time.
-//!
-//! A batch has one session on the device: the encoder's program, run once, and the decoder's step, replayed. Between
-//! two steps only the best few candidates of each row come down, and a token and a cache position per row go up.
+//! One batch on the device: the encoder's program, run once, and the decoder's step, replayed. Between two steps only
+//! the best few candidates of each row come down, and a token and a cache position per row go up.
 
-use std::sync::PoisonError;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::Arc;
+use std::sync::{Mutex, PoisonError};
 
-use crate::decode::{BatchSearch, DecodeError, DecodeOptions, Hypothesis, StepRequest, TopScores};
-use crate::gpu::GpuError;
-use crate::graph::{Graph, GraphError, Plan, Session, State, StateTable};
+use super::Transformer;
+use super::generate::{Cancel, GenerateError, GenerateRequest};
+use crate::decode::{BatchSearch, Hypothesis, StepRequest};
+use crate::graph::{Graph, Plan, Session, State, StateTable};
 use crate::kernels::log_softmax_top_k::{TopKShape, encode_edits};
+use crate::model::config::ModelConfig;
 use crate::model::decoder::{History, decoder, memory_key_values};
 use crate::model::encoder::encoder;
-use crate::model::{Cache, Memory, Sequences, Transformer};
+use crate::model::{Cache, Memory, Sequences};
+use crate::scores::TopScores;
 
-/// One source sentence, and how to decode it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct GenerateRequest {
-    /// Source token ids, with whatever special tokens the model expects.
-    pub input_ids: Vec<u32>,
-    /// The search.
-    pub options: DecodeOptions,
-}
-
-/// Asks a running generation to stop. Clones share the wish.
-#[derive(Clone, Debug, Default)]
-pub struct Cancel(Arc<AtomicBool>);
-
-impl Cancel {
-    /// Stops the generation before its next step.
-    pub fn cancel(&self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-
-    /// Whether that was asked for.
-    pub fn is_cancelled(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
-}
-
-/// Why nothing was generated.
-#[derive(Debug, thiserror::Error)]
-pub enum GenerateError {
-    /// A source without tokens.
-    #[error("there are no input ids; at least one is needed")]
-    Empty,
-    /// A source longer than the model's positions.
-    #[error("there are {length} input ids, but the model has {limit} positions; split it")]
-    TooLong {
-        /// Its length.
-        length: usize,
-        /// The model's positions.
-        limit: usize,
-    },
-    /// A token id that the model does not have.
-    #[error("input id {token} is too large: the source vocabulary has {vocabulary} tokens")]
-    Token {
-        /// The id.
-        token: u32,
-        /// Tokens of the vocabulary.
-        vocabulary: usize,
-    },
-    /// Options that cannot be searched with.
-    #[error(transparent)]
-    Decode(#[from] DecodeError),
-    /// A size that a graph cannot have.
-    #[error(transparent)]
-    Graph(#[from] GraphError),
-    /// A fault of the device.
-    #[error(transparent)]
-    Gpu(#[from] GpuError),
-    /// [`Cancel::cancel`] was called.
-    #[error("cancelled")]
-    Cancelled,
-}
-
-/// Rows (sentences × beams) decoded together at most.
-const MAX_ROWS: usize = 64;
-/// Source tokens, padding included, encoded together at most.
-const MAX_SOURCE_TOKENS: usize = 4096;
-/// Memory for one batch's caches, bytes.
-const MAX_CACHE_BYTES: usize = 512 << 20;
-/// Sessions kept for later batches.
-const MAX_IDLE_SESSIONS: usize = 4;
+/// Memory of the sessions kept for later batches, bytes: enough for sentences that come one by one. Large batches make
+/// theirs anew, which is little beside their run.
+const MAX_IDLE_BYTES: usize = 32 << 20;
 /// Source lengths and cache capacities are rounded up to these, so that similar batches share a session.
 const SOURCE_BUCKET: usize = 8;
 const CAPACITY_BUCKET: usize = 32;
 
-impl Transformer {
-    /// Generates for every request the hypotheses that its options ask for, best first, in the order of the requests.
-    ///
-    /// Requests are decoded in batches of similar length; no result depends on the others. `finished` is called with
-    /// the number of requests done.
-    ///
-    /// # Errors
-    /// [`GenerateError`] naming the request or option at fault; [`GenerateError::Cancelled`].
-    pub async fn generate(
-        &self,
-        requests: &[GenerateRequest],
-        cancel: &Cancel,
-        finished: &mut dyn FnMut(usize),
-    ) -> Result<Vec<Vec<Hypothesis>>, GenerateError> {
-        for request in requests {
-            self.check_request(request)?;
-        }
-        let mut order: Vec<usize> = (0..requests.len()).collect();
-        let kind = |request: &GenerateRequest| (request.options.num_beams, request.options.renormalize_logits);
-        order.sort_by_key(|&index| (kind(&requests[index]), requests[index].input_ids.len()));
-
-        let mut results = vec![Vec::new(); requests.len()];
-        let mut waiting = order.as_slice();
-        while let Some(&first) = waiting.first() {
-            let same_kind = waiting.iter().take_while(|&&index| kind(&requests[index]) == kind(&requests[first]));
-            let (batch, rest) = waiting.split_at(self.batch_size(requests, same_kind));
-            let batch_requests: Vec<&GenerateRequest> = batch.iter().map(|&index| &requests[index]).collect();
-            let hypotheses = self.generate_batch(&batch_requests, cancel).await?;
-            for (&index, hypotheses) in batch.iter().zip(hypotheses) {
-                results[index] = hypotheses;
-            }
-            waiting = rest;
-            finished(requests.len() - waiting.len());
-        }
-        Ok(results)
-    }
-
-    /// Checks a request without running it.
-    ///
-    /// # Errors
-    /// As [`Transformer::generate`](Self::generate).
-    pub fn check_request(&self, request: &GenerateRequest) -> Result<(), GenerateError> {
-        let (limit, vocabulary) = (self.config.positions.count(), self.config.source_vocabulary);
-        let length = request.input_ids.len();
-        if length == 0 {
-            return Err(GenerateError::Empty);
-        }
-        if length > limit {
-            return Err(GenerateError::TooLong { length, limit });
-        }
-        if let Some(&token) = request.input_ids.iter().find(|&&token| token as usize >= vocabulary) {
-            return Err(GenerateError::Token { token, vocabulary });
-        }
-        Ok(request.options.validate(self.config.target_vocabulary, limit)?)
-    }
-
-    /// How many of the requests, shortest first, go into one batch.
-    fn batch_size<'a>(
-        &self,
-        requests: &[GenerateRequest],
-        candidates: impl Iterator<Item = &'a usize>,
-    ) -> usize {
-        let mut capacity = 0;
-        let mut size = 0;
-        for &index in candidates {
-            let request = &requests[index];
-            let rows = (size + 1) * request.options.num_beams;
-            capacity = capacity.max(request.options.max_length);
-            let cache_bytes = 2 * 4 * self.config.decoder.layers * rows * capacity * self.config.d_model;
-            let source_tokens = (size + 1) * request.input_ids.len();
-            let fits = rows <= MAX_ROWS && source_tokens <= MAX_SOURCE_TOKENS && cache_bytes <= MAX_CACHE_BYTES;
-            if size > 0 && !fits {
-                break;
-            }
-            size += 1;
-        }
-        size
-    }
-
-    async fn generate_batch(
-        &self,
-        requests: &[&GenerateRequest],
-        cancel: &Cancel,
-    ) -> Result<Vec<Vec<Hypothesis>>, GenerateError> {
-        let search = BatchSearch::new(requests.iter().map(|request| request.options.clone()).collect())?;
-        let longest = requests.iter().map(|request| request.input_ids.len()).max().unwrap_or(1);
-        let limit = self.config.positions.count();
-        let max_length = requests.iter().map(|request| request.options.max_length).max().unwrap_or(1);
-        let key = SessionKey {
-            batch: requests.len(),
-            beams: search.rows() / requests.len(),
-            source_length: longest.next_multiple_of(SOURCE_BUCKET).min(limit),
-            capacity: max_length.next_multiple_of(CAPACITY_BUCKET),
-            scoring: TopKShape {
-                rows: search.rows(),
-                vocabulary: self.config.target_vocabulary,
-                candidates: search.candidates(),
-                rules: search.rules(),
-            },
-            max_edits: match search.max_edits() {
-                0 => 0,
-                edits => edits.next_power_of_two(), // so that similar batches share a session
-            },
-        };
-        let mut session = match self.take_idle(&key) {
-            Some(session) => session,
-            None => DecodeSession::new(self, key)?,
-        };
-        let result = session.run(self, requests, search, cancel).await;
-        // a session is good for another batch whatever became of this one, unless the device failed
-        if !matches!(result, Err(GenerateError::Gpu(_))) {
-            self.put_idle(session);
-        }
-        result
-    }
-
-    fn take_idle(&self, key: &SessionKey) -> Option<DecodeSession> {
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        let index = idle.iter().position(|session| session.key == *key)?;
-        Some(idle.remove(index))
-    }
-
-    fn put_idle(&self, session: DecodeSession) {
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        idle.push(session);
-        if idle.len() > MAX_IDLE_SESSIONS {
-            idle.remove(0);
-        }
-    }
-}
-
 /// What a session is made for.
 #[derive(Clone, Debug, PartialEq)]
-struct SessionKey {
+pub(super) struct SessionKey {
     batch: usize,
-    beams: usize,
     /// Padded.
     source_length: usize,
     /// Cache positions of each row.
@@ -233,9 +34,55 @@ struct SessionKey {
     max_edits: usize,
 }
 
+impl SessionKey {
+    pub fn new(config: &ModelConfig, requests: &[&GenerateRequest], search: &BatchSearch) -> Self {
+        let longest = |length: fn(&GenerateRequest) -> usize| {
+            requests.iter().map(|request| length(request)).max().unwrap_or(1)
+        };
+        let source_length = longest(|request| request.input_ids.len());
+        Self {
+            batch: requests.len(),
+            source_length: source_length.next_multiple_of(SOURCE_BUCKET).min(config.positions.count()),
+            capacity: longest(|request| request.options.max_length).next_multiple_of(CAPACITY_BUCKET),
+            scoring: TopKShape {
+                rows: search.rows(),
+                vocabulary: config.target_vocabulary,
+                candidates: search.candidates(),
+                rules: search.rules(),
+            },
+            max_edits: match search.max_edits() {
+                0 => 0,
+                edits => edits.next_power_of_two(), // so that similar batches share a session
+            },
+        }
+    }
+}
+
+/// Sessions of earlier batches, for batches of the same shape.
+#[derive(Default)]
+pub(super) struct IdleSessions(Mutex<Vec<DecodeSession>>);
+
+impl IdleSessions {
+    pub fn take(&self, key: &SessionKey) -> Option<DecodeSession> {
+        let mut idle = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let index = idle.iter().position(|session| session.key == *key)?;
+        Some(idle.remove(index))
+    }
+
+    pub fn put(&self, session: DecodeSession) {
+        let mut idle = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        idle.push(session);
+        while idle.iter().map(|session| session.bytes).sum::<usize>() > MAX_IDLE_BYTES {
+            idle.remove(0); // the oldest
+        }
+    }
+}
+
 /// The device's half of a batch: buffers and programs, made once, good for every batch of the same shape.
-pub(crate) struct DecodeSession {
+pub(super) struct DecodeSession {
     key: SessionKey,
+    /// Of its states.
+    bytes: usize,
     session: Session,
     source_tokens: State,
     source_positions: State,
@@ -267,7 +114,7 @@ const ENCODE: usize = 0;
 const STEP: usize = 1;
 
 impl DecodeSession {
-    fn new(transformer: &Transformer, key: SessionKey) -> Result<Self, GenerateError> {
+    pub fn new(transformer: &Transformer, key: SessionKey) -> Result<Self, GenerateError> {
         let config = &transformer.config;
         let blueprint = &transformer.blueprint;
         let SessionKey { batch, source_length, capacity, .. } = key;
@@ -323,6 +170,7 @@ impl DecodeSession {
         let session = Session::new(&transformer.device, &transformer.weights, &states, plans)?;
         Ok(Self {
             session,
+            bytes: states.bytes(),
             source_tokens,
             source_positions,
             source_mask,
@@ -338,7 +186,7 @@ impl DecodeSession {
         })
     }
 
-    async fn run(
+    pub async fn run(
         &mut self,
         transformer: &Transformer,
         requests: &[&GenerateRequest],

@@ -1,10 +1,11 @@
 //! One teacher-forced pass: what the model computes for given sources and given targets, attention included.
 
+use super::Transformer;
 use crate::gpu::GpuError;
 use crate::graph::{Graph, GraphError, Plan, Session, State, StateTable};
 use crate::model::decoder::{History, decoder, memory_key_values};
 use crate::model::encoder::encoder;
-use crate::model::{Memory, Sequences, Tap, Transformer};
+use crate::model::{Memory, Sequences, Tap};
 
 /// A batch of sources and targets, padded to common lengths.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -172,7 +173,8 @@ impl Transformer {
         let decoder_taps = taps(&out.decoder_attentions);
         let history = History::Whole(target, &decoder_taps);
         let cross_taps = taps(&out.cross_attentions);
-        let logits = decoder(g, config, &self.blueprint, tokens, positions, &history, &memories, &cross_taps)?;
+        let logits =
+            decoder(g, config, &self.blueprint, tokens, positions, &history, &memories, &cross_taps)?;
         g.keep(logits, out.logits)?;
 
         let mut session = Session::new(&self.device, &self.weights, &states, vec![Plan::new(graph)])?;
@@ -221,7 +223,12 @@ impl Transformer {
                 return Err(ForwardError::TooLong { input: name, length, limit });
             }
             if data.len() != batch * length {
-                return Err(ForwardError::Size { input: name, got: data.len(), rows: batch, columns: length });
+                return Err(ForwardError::Size {
+                    input: name,
+                    got: data.len(),
+                    rows: batch,
+                    columns: length,
+                });
             }
             if let Some(at) = data.iter().position(|&token| token as usize >= vocabulary) {
                 let (row, column, token) = (at / length, at % length, data[at]);

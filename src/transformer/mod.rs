@@ -1,25 +1,31 @@
-//! A model on a device, ready to run.
+//! A model on a device: token ids in, token ids or tensors out.
 
-use std::sync::Mutex;
+mod forward;
+mod generate;
+mod options;
+mod session;
 
-use super::blueprint::{Blueprint, CheckpointSource};
-use super::config::ModelConfig;
-use super::generation_config::GenerationConfig;
-use super::{Model, ModelError};
+pub use forward::{ForwardError, ForwardInput, ForwardOutput, Tensor};
+pub use generate::{Cancel, GenerateError, GenerateRequest};
+pub use options::resolve;
+
 use crate::device::Device;
-use crate::generate::DecodeSession;
 use crate::graph::Weights;
+use crate::model::blueprint::{Blueprint, CheckpointSource};
+use crate::model::config::ModelConfig;
+use crate::model::generation_config::GenerationConfig;
+use crate::model::{Model, ModelError};
+use session::IdleSessions;
 
 /// An encoder–decoder with its weights on a device. [`Transformer::generate`](Self::generate) searches for outputs,
 /// [`Transformer::forward`](Self::forward) runs given ones.
 pub struct Transformer {
-    pub(crate) device: Device,
-    pub(crate) config: ModelConfig,
-    pub(crate) generation: GenerationConfig,
-    pub(crate) blueprint: Blueprint,
-    pub(crate) weights: Weights,
-    /// Sessions of earlier batches, for batches of the same shape.
-    pub(crate) idle: Mutex<Vec<DecodeSession>>,
+    device: Device,
+    config: ModelConfig,
+    generation: GenerationConfig,
+    blueprint: Blueprint,
+    weights: Weights,
+    idle: IdleSessions,
 }
 
 impl Transformer {
@@ -42,7 +48,7 @@ impl Transformer {
             generation: model.generation_config().clone(),
             blueprint,
             weights,
-            idle: Mutex::new(Vec::new()),
+            idle: IdleSessions::default(),
         })
     }
 

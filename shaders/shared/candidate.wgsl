@@ -1,0 +1,16 @@
+// Tokens in the order in which they are chosen: by falling value, equal values by ascending token.
+// uses: shared/masked.wgsl
+
+struct Candidate {
+    value: f32,
+    token: u32,
+}
+
+// Before all others.
+const FIRST = Candidate(-MASKED, 0u);
+// After all tokens that are not banned, before those that are.
+const NONE = Candidate(MASKED, 0u);
+
+fn is_before(a: Candidate, b: Candidate) -> bool {
+    return a.value > b.value || (a.value == b.value && a.token < b.token);
+}

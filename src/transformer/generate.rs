@@ -1,0 +1,187 @@
+//! Generation: requests sorted into batches, and each batch searched.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::Transformer;
+use super::session::{DecodeSession, SessionKey};
+use crate::decode::{BatchSearch, DecodeError, DecodeOptions, Hypothesis};
+use crate::gpu::GpuError;
+use crate::graph::GraphError;
+
+/// One source sentence, and how to decode it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GenerateRequest {
+    /// Source token ids, with whatever special tokens the model expects.
+    pub input_ids: Vec<u32>,
+    /// The search.
+    pub options: DecodeOptions,
+}
+
+/// Asks a running generation to stop. Clones share the wish.
+#[derive(Clone, Debug, Default)]
+pub struct Cancel(Arc<AtomicBool>);
+
+impl Cancel {
+    /// Stops the generation before its next step.
+    pub fn cancel(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether that was asked for.
+    pub fn is_cancelled(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Why nothing was generated.
+#[derive(Debug, thiserror::Error)]
+pub enum GenerateError {
+    /// A source without tokens.
+    #[error("there are no input ids; at least one is needed")]
+    Empty,
+    /// A source longer than the model's positions.
+    #[error("there are {length} input ids, but the model has {limit} positions; split it")]
+    TooLong {
+        /// Its length.
+        length: usize,
+        /// The model's positions.
+        limit: usize,
+    },
+    /// A token id that the model does not have.
+    #[error("input id {token} is too large: the source vocabulary has {vocabulary} tokens")]
+    Token {
+        /// The id.
+        token: u32,
+        /// Tokens of the vocabulary.
+        vocabulary: usize,
+    },
+    /// Options that cannot be searched with.
+    #[error(transparent)]
+    Decode(#[from] DecodeError),
+    /// A size that a graph cannot have.
+    #[error(transparent)]
+    Graph(#[from] GraphError),
+    /// A fault of the device.
+    #[error(transparent)]
+    Gpu(#[from] GpuError),
+    /// [`Cancel::cancel`] was called.
+    #[error("cancelled")]
+    Cancelled,
+}
+
+/// Rows (sentences × beams) decoded together at most.
+const MAX_ROWS: usize = 64;
+/// Source tokens, padding included, encoded together at most.
+const MAX_SOURCE_TOKENS: usize = 4096;
+/// Memory for one batch's caches, bytes.
+const MAX_CACHE_BYTES: u64 = 512 << 20;
+
+impl Transformer {
+    /// Generates for every request the hypotheses that its options ask for, best first, in the order of the requests.
+    ///
+    /// Requests are decoded in batches of similar length; no result depends on the others. `finished` is called with
+    /// the number of requests done.
+    ///
+    /// # Errors
+    /// [`GenerateError`] naming the request or option at fault; [`GenerateError::Cancelled`].
+    pub async fn generate(
+        &self,
+        requests: &[GenerateRequest],
+        cancel: &Cancel,
+        finished: &mut dyn FnMut(usize),
+    ) -> Result<Vec<Vec<Hypothesis>>, GenerateError> {
+        for request in requests {
+            self.check_request(request)?;
+        }
+        let mut order: Vec<usize> = (0..requests.len()).collect();
+        let kind =
+            |request: &GenerateRequest| (request.options.num_beams, request.options.renormalize_logits);
+        order.sort_by_key(|&index| (kind(&requests[index]), requests[index].input_ids.len()));
+
+        let mut results = vec![Vec::new(); requests.len()];
+        let mut waiting = order.as_slice();
+        while let Some(&first) = waiting.first() {
+            let same_kind =
+                waiting.iter().take_while(|&&index| kind(&requests[index]) == kind(&requests[first]));
+            let (batch, rest) = waiting.split_at(self.batch_size(requests, same_kind));
+            let batch_requests: Vec<&GenerateRequest> = batch.iter().map(|&index| &requests[index]).collect();
+            let hypotheses = self.generate_batch(&batch_requests, cancel).await?;
+            for (&index, hypotheses) in batch.iter().zip(hypotheses) {
+                results[index] = hypotheses;
+            }
+            waiting = rest;
+            finished(requests.len() - waiting.len());
+        }
+        Ok(results)
+    }
+
+    /// Checks a request without running it.
+    ///
+    /// # Errors
+    /// As [`Transformer::generate`](Self::generate).
+    pub fn check_request(&self, request: &GenerateRequest) -> Result<(), GenerateError> {
+        let (limit, vocabulary) = (self.config.positions.count(), self.config.source_vocabulary);
+        let length = request.input_ids.len();
+        if length == 0 {
+            return Err(GenerateError::Empty);
+        }
+        if length > limit {
+            return Err(GenerateError::TooLong { length, limit });
+        }
+        if let Some(&token) = request.input_ids.iter().find(|&&token| token as usize >= vocabulary) {
+            return Err(GenerateError::Token { token, vocabulary });
+        }
+        Ok(request.options.validate(self.config.target_vocabulary, limit)?)
+    }
+
+    /// How many of the requests, shortest first, go into one batch.
+    fn batch_size<'a>(
+        &self,
+        requests: &[GenerateRequest],
+        candidates: impl Iterator<Item = &'a usize>,
+    ) -> usize {
+        let elements = |count: usize, each: usize| count as u64 * each as u64;
+        let config = &self.config;
+        let widest = config.encoder.ffn_width.max(3 * config.d_model);
+        let mut capacity = 0;
+        let mut size = 0;
+        for &index in candidates {
+            let request = &requests[index];
+            let rows = (size + 1) * request.options.num_beams;
+            let source_tokens = (size + 1) * request.input_ids.len();
+            capacity = capacity.max(request.options.max_length);
+            let cache = elements(rows * capacity, config.d_model);
+            let largest =
+                cache.max(elements(rows, config.target_vocabulary)).max(elements(source_tokens, widest));
+            let fits = rows <= MAX_ROWS
+                && source_tokens <= MAX_SOURCE_TOKENS
+                && 4 * 2 * config.decoder.layers as u64 * cache <= MAX_CACHE_BYTES
+                && 4 * largest <= self.device.max_buffer_bytes();
+            if size > 0 && !fits {
+                break;
+            }
+            size += 1;
+        }
+        size
+    }
+
+    async fn generate_batch(
+        &self,
+        requests: &[&GenerateRequest],
+        cancel: &Cancel,
+    ) -> Result<Vec<Vec<Hypothesis>>, GenerateError> {
+        let search = BatchSearch::new(requests.iter().map(|request| request.options.clone()).collect())?;
+        let key = SessionKey::new(&self.config, requests, &search);
+        let mut session = match self.idle.take(&key) {
+            Some(session) => session,
+            None => DecodeSession::new(self, key)?,
+        };
+        let result = session.run(self, requests, search, cancel).await;
+        // a session is good for another batch whatever became of this one, unless the device failed
+        if !matches!(result, Err(GenerateError::Gpu(_))) {
+            self.idle.put(session);
+        }
+        result
+    }
+}

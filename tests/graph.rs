@@ -1,0 +1,108 @@
+//! Building and planning, without a device: shapes that do not fit are refused by name, and values share a buffer only
+//! when their lifetimes allow it.
+
+use wordloom::activation::Activation;
+use wordloom::graph::{Columns, Graph, GraphError, Linear, Plan, StateTable, WeightTable};
+use wordloom::kernels::attention::AttentionShape;
+
+/// `layers` times the same 8 → 8 layer, one after the other.
+fn chain(layers: usize) -> Graph {
+    let (mut states, mut weights) = (StateTable::default(), WeightTable::default());
+    let input = states.f32("input", 3, 8);
+    let output = states.f32("output", 3, 8);
+    let mut graph = Graph::new("chain");
+    let mut x = graph.state(input);
+    for layer in 0..layers {
+        let linear = Linear { weight: weights.matrix(format!("{layer}"), 8, 8), bias: None };
+        x = graph.linear(x, linear, Activation::Relu, None).expect("fits");
+    }
+    graph.keep(x, output).expect("fits");
+    graph
+}
+
+#[test]
+fn a_chain_needs_two_buffers_however_long_it_is() {
+    // the first reads a state and the last writes one: what is between takes turns
+    for (layers, buffers) in [(1, 0), (2, 1), (3, 2), (10, 2), (50, 2)] {
+        let plan = Plan::new(chain(layers));
+        assert_eq!(plan.buffer_count(), buffers, "{layers} layers");
+        assert_eq!(plan.buffer_bytes(), buffers * 3 * 8 * 4);
+    }
+}
+
+#[test]
+fn a_value_keeps_its_buffer_until_its_last_reader() {
+    let mut weights = WeightTable::default();
+    let mut states = StateTable::default();
+    let mut graph = Graph::new("residual");
+    let input = graph.state(states.f32("input", 2, 4));
+    let mut linear = |graph: &mut Graph, x, residual| {
+        let linear = Linear { weight: weights.matrix("w", 4, 4), bias: None };
+        graph.linear(x, linear, Activation::Identity, residual).expect("fits")
+    };
+    let kept = linear(&mut graph, input, None);
+    let a = linear(&mut graph, kept, None);
+    let b = linear(&mut graph, a, None);
+    linear(&mut graph, b, Some(kept));
+    // `kept` lives to the end; of the others, the last may take the place of `a`
+    assert_eq!(Plan::new(graph).buffer_count(), 3);
+}
+
+#[test]
+fn a_large_value_makes_room_for_smaller_ones() {
+    let mut weights = WeightTable::default();
+    let mut states = StateTable::default();
+    let mut graph = Graph::new("feed forward");
+    let mut x = graph.state(states.f32("input", 5, 6));
+    for width in [32, 6, 32, 6] {
+        let inputs = graph.shape(x).width;
+        let linear = Linear { weight: weights.matrix("w", width, inputs), bias: None };
+        x = graph.linear(x, linear, Activation::Gelu, None).expect("fits");
+    }
+    let plan = Plan::new(graph);
+    assert_eq!(plan.buffer_count(), 2);
+    assert_eq!(plan.buffer_bytes(), (5 * 32 + 5 * 8) * 4, "rows are padded to a multiple of four");
+}
+
+#[test]
+fn what_does_not_fit_is_refused_by_name() {
+    let (mut states, mut weights) = (StateTable::default(), WeightTable::default());
+    let x_state = states.f32("x", 6, 8);
+    let mask_state = states.u32("mask", 2, 7);
+    let mut graph = Graph::new("wrong");
+    graph.enter("decoder.2.cross");
+    let x = graph.state(x_state);
+    let narrow = Linear { weight: weights.matrix("w", 4, 9), bias: None };
+    let error = graph.linear(x, narrow, Activation::Identity, None).unwrap_err();
+    assert_eq!(error.to_string(), "linear (decoder.2.cross): x is F32 [6, 8], but F32 [6, 9] is needed");
+
+    let biased = Linear { weight: weights.matrix("w", 4, 8), bias: Some(weights.vector("b", 5)) };
+    let error = graph.linear(x, biased, Activation::Identity, None).unwrap_err();
+    assert_eq!(error.to_string(), "linear (decoder.2.cross): bias is [1, 5], but [1, 4] is needed");
+
+    let shape =
+        AttentionShape { batch: 2, heads: 2, queries: 3, keys: 3, d_head: 4, scale: 0.5, causal: false };
+    let all = Columns { value: x, first: 0 };
+    let mask = graph.state(mask_state);
+    let error = graph.attention(shape, all, all, all, mask).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "attention (decoder.2.cross): key_mask is U32 [2, 7], but U32 [2, 3] is needed"
+    );
+
+    let beyond = Columns { value: x, first: 4 };
+    let error = graph.attention(shape, all, beyond, all, mask).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "attention (decoder.2.cross): keys is [6, 8], but 6 rows with columns 4..12 is needed"
+    );
+
+    let error = graph.keep(x, states.f32("elsewhere", 6, 9)).unwrap_err();
+    assert!(matches!(error, GraphError::Shape { op: "keep", .. }), "{error}");
+
+    let huge = states.f32("huge", 1 << 20, 8);
+    let huge = graph.state(huge);
+    let wide = Linear { weight: weights.matrix("w", 1 << 14, 8), bias: None };
+    let error = graph.linear(huge, wide, Activation::Identity, None).unwrap_err();
+    assert!(matches!(error, GraphError::TooLarge { rows: 1_048_576, width: 16_384, .. }), "{error}");
+}

@@ -1,0 +1,107 @@
+//! What the choice of kernels by adapter class is worth: measured as a ratio within one run, because rates vary with the
+//! machine and with what else runs on it.
+
+use std::time::{Duration, Instant};
+
+use wordloom::activation::Activation;
+use wordloom::gpu::{self, Buffer, Gpu};
+use wordloom::kernels::linear::{self, LinearShape};
+use wordloom::kernels::{Access, AdapterClass, Dispatch, Kernel, panels};
+
+static CLASSIC: Kernel = Kernel {
+    name: "matmul_classic",
+    wgsl: include_str!("data/matmul_classic.wgsl"),
+    storage: &[Access::Read, Access::Read, Access::Write],
+    params: &[],
+};
+
+fn timed(gpu: &Gpu, launch: (Dispatch, Vec<&Buffer>)) -> impl Fn() -> Duration {
+    let recording = gpu.record("speed", &[launch]).unwrap();
+    move || {
+        let start = Instant::now();
+        gpu.submit(&recording, &[]);
+        gpu.flush().unwrap(); // waits
+        start.elapsed()
+    }
+}
+
+fn open() -> Option<Gpu> {
+    let adapter = pollster::block_on(gpu::any()).expect("tests need a GPU adapter: run `cargo xtask setup`");
+    let gpu = pollster::block_on(Gpu::open(adapter)).unwrap();
+    if gpu.class() == AdapterClass::Hardware {
+        eprintln!("skipped: `{}` is no software adapter", gpu.adapter().name());
+        return None;
+    }
+    Some(gpu)
+}
+
+fn median(mut times: Vec<Duration>) -> f64 {
+    times.sort();
+    times[times.len() / 2].as_secs_f64()
+}
+
+#[test]
+fn the_matmul_of_a_software_adapter_is_five_times_the_classic_one() {
+    const SIZE: usize = 512;
+    let Some(gpu) = open() else { return };
+    let values: Vec<f32> = (0..SIZE * SIZE).map(|i| (i as f32 * 0.618).fract() - 0.5).collect();
+    let x = gpu.upload("x", &values).unwrap();
+    let weight = gpu.upload("weight", &panels::pack(&values, SIZE, SIZE)).unwrap();
+    let nothing = gpu.buffer("nothing", 4).unwrap();
+    let [y, classic_y] = ["y", "classic y"].map(|label| gpu.buffer(label, SIZE * SIZE).unwrap());
+
+    let shape = LinearShape {
+        rows: SIZE,
+        inputs: SIZE,
+        outputs: SIZE,
+        bias: false,
+        activation: Activation::Identity,
+        residual: false,
+    };
+    let dispatch = linear::dispatch(&shape, 0..SIZE, gpu.class());
+    let ours = timed(&gpu, (dispatch, vec![&x, &weight, &nothing, &nothing, &y]));
+    let classic = Dispatch {
+        kernel: &CLASSIC,
+        constants: Vec::new(),
+        params: bytemuck::cast_slice(&[SIZE as u32; 3]).to_vec(),
+        workgroups: [SIZE as u32 / 16, SIZE as u32 / 16, 1],
+    };
+    // it multiplies by W, not Wᵀ: other numbers, the same work
+    let classic = timed(&gpu, (classic, vec![&x, &weight, &classic_y]));
+
+    ours();
+    classic();
+    let (ours, classic): (Vec<_>, Vec<_>) = (0..5).map(|_| (ours(), classic())).unzip();
+    let (ours, classic) = (median(ours), median(classic));
+    let rate = |seconds: f64| 2.0 * (SIZE * SIZE * SIZE) as f64 / seconds / 1e9;
+    println!(
+        "{}: ours {:.1} GFLOP/s, classic {:.1} GFLOP/s, ratio {:.1}",
+        gpu.adapter().name(),
+        rate(ours),
+        rate(classic),
+        classic / ours
+    );
+    assert!(classic / ours >= 5.0, "only {:.1} times as fast", classic / ours);
+}
+
+/// Mesa 22's lavapipe compiles a shader anew for every dispatch where the uniform buffer would let it unroll a loop, see
+/// `shaders/shared/grid.wgsl`. A tile of eight rows that holds one row would then take ten times as long, not as long.
+#[test]
+fn launches_are_not_recompiled() {
+    let Some(gpu) = open() else { return };
+    let buffers = [(); 5].map(|()| gpu.buffer("test", 1 << 18).unwrap());
+    let [one, eight] = [1, 8].map(|rows| {
+        let (inputs, outputs) = (256, 1024);
+        let activation = Activation::Identity;
+        let shape = LinearShape { rows, inputs, outputs, bias: false, activation, residual: false };
+        let variant = linear::Variant::MatmulRegisters;
+        let dispatch = linear::dispatch_variant(&shape, 0..outputs, variant, gpu.class());
+        timed(&gpu, (dispatch, buffers.iter().collect()))
+    });
+    // in this order: a pipeline is specialized until a launch comes for which it would not be worth it
+    one();
+    let one = median((0..9).map(|_| one()).collect());
+    eight();
+    let eight = median((0..9).map(|_| eight()).collect());
+    assert!(one < 4.0 * eight, "one row takes {:.1} times as long as eight", one / eight);
+}

@@ -1,0 +1,193 @@
+//! Linear layers: four kernels, weights in parts, activations.
+
+use wordloom::activation::Activation;
+use wordloom::cpu::{self, Linear};
+use wordloom::gpu::Gpu;
+use wordloom::kernels::linear::{LinearShape, Variant, dispatch_variant};
+use wordloom::kernels::{AdapterClass, PANEL, panels, stride};
+
+use crate::common::assert_close;
+use crate::{fixture, open, pad, random, read, run, unpad, untouched, upload};
+
+const CLASSES: [AdapterClass; 2] = [AdapterClass::Software, AdapterClass::Hardware];
+
+/// A linear layer with its operands on the device.
+struct LinearCase {
+    shape: LinearShape,
+    x: Vec<f32>,
+    weight: Vec<f32>,
+    bias: Vec<f32>,
+    residual: Vec<f32>,
+}
+
+impl LinearCase {
+    fn random(shape: LinearShape) -> Self {
+        let LinearShape { rows, inputs, outputs, .. } = shape;
+        let weight = random(2, outputs * inputs);
+        let (x, bias, residual) = (random(1, rows * inputs), random(3, outputs), random(4, rows * outputs));
+        Self { shape, x, weight, bias, residual }
+    }
+
+    fn on_cpu(&self) -> Vec<f32> {
+        let shape = self.shape;
+        let mut y = vec![0.0; shape.rows * shape.outputs];
+        let bias = shape.bias.then_some(&self.bias[..]);
+        let layer = Linear { weight: &self.weight, inputs: shape.inputs, bias };
+        let residual = shape.residual.then_some(&self.residual[..]);
+        cpu::linear(&self.x, layer, shape.activation, residual, &mut y);
+        y
+    }
+
+    /// `panels_per_part`: where to split the weights.
+    fn on_gpu(&self, gpu: &Gpu, variant: Variant, class: AdapterClass, panels_per_part: usize) -> Vec<f32> {
+        let LinearShape { rows, inputs, outputs, .. } = self.shape;
+        let x = upload(gpu, &pad(&self.x, inputs, 7.0));
+        let bias = upload(gpu, &pad(&self.bias, outputs, 0.0));
+        let residual = upload(gpu, &pad(&self.residual, outputs, 7.0));
+        let y = untouched(gpu, rows * stride(outputs));
+        let parts: Vec<_> = (0..outputs)
+            .step_by(panels_per_part * PANEL)
+            .map(|first| {
+                let part = first..outputs.min(first + panels_per_part * PANEL);
+                let rows = &self.weight[part.start * inputs..part.end * inputs];
+                (part.clone(), upload(gpu, &panels::pack(rows, part.len(), inputs)))
+            })
+            .collect();
+        let launches: Vec<_> = parts
+            .iter()
+            .map(|(part, weight)| {
+                let dispatch = dispatch_variant(&self.shape, part.clone(), variant, class);
+                (dispatch, vec![&x, weight, &bias, &residual, &y])
+            })
+            .collect();
+        run(gpu, &launches);
+        unpad(&format!("{variant:?}, {:?}", self.shape), &read(gpu, &y), rows, outputs)
+    }
+}
+
+/// Rows, inputs and outputs on both sides of every tile.
+const LINEAR_SIZES: [[usize; 3]; 22] = [
+    [1, 1, 1],
+    [1, 4, 4],
+    [1, 37, 1003],
+    [1, 256, 64],
+    [2, 5, 3],
+    [3, 64, 65],
+    [4, 65, 63],
+    [5, 3, 64],
+    [6, 16, 127],
+    [7, 17, 128],
+    [8, 15, 129],
+    [9, 33, 31],
+    [15, 63, 5],
+    [16, 64, 64],
+    [17, 300, 32],
+    [33, 12, 17],
+    [63, 31, 61],
+    [64, 128, 192],
+    [65, 20, 68],
+    [127, 129, 65],
+    [131, 7, 130],
+    [200, 512, 257],
+];
+
+#[test]
+fn linear_agrees_in_every_variant_bit_by_bit() {
+    let gpu = open();
+    for [rows, inputs, outputs] in LINEAR_SIZES {
+        for fused in [false, true] {
+            let activation = if fused { Activation::Relu } else { Activation::Identity };
+            let shape = LinearShape { rows, inputs, outputs, bias: fused, activation, residual: fused };
+            let case = LinearCase::random(shape);
+            let want = case.on_cpu();
+            let mut first: Option<Vec<f32>> = None;
+            for variant in Variant::ALL {
+                for class in CLASSES {
+                    let what = format!("{variant:?} for {class:?} of {shape:?}");
+                    let y = case.on_gpu(&gpu, variant, class, usize::MAX / PANEL);
+                    // products of numbers below 1: the error grows with the number of summands
+                    assert_close(&what, &y, &want, (1e-6 + 4e-6 * (inputs as f32).sqrt(), 0.0));
+                    let first = first.get_or_insert_with(|| y.clone());
+                    assert!(*first == y, "{what} differs from the other variants");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn linear_is_right_for_weights_in_parts() {
+    let gpu = open();
+    for rows in [1, 4, 9, 70] {
+        let activation = Activation::Identity;
+        let shape = LinearShape { rows, inputs: 33, outputs: 203, bias: true, activation, residual: true };
+        let case = LinearCase::random(shape);
+        for variant in Variant::ALL {
+            let whole = case.on_gpu(&gpu, variant, AdapterClass::Software, 8);
+            for panels_per_part in [1, 2, 3] {
+                let parts = case.on_gpu(&gpu, variant, AdapterClass::Software, panels_per_part);
+                assert!(whole == parts, "{variant:?}, {rows} rows, {panels_per_part} panels a part");
+            }
+        }
+    }
+}
+
+#[test]
+fn linear_is_a_matrix_product() {
+    let gpu = open();
+    let tensors = fixture("matmul");
+    for case in (0..9).map(|i| format!("linear.{i}")) {
+        let tensor = |name: &str| tensors.f32(&format!("{case}.{name}"));
+        let dims = tensors.shape(&format!("{case}.weight"));
+        let (outputs, inputs) = (dims[0], dims[1]);
+        let x = tensor("x");
+        let rows = x.len() / inputs;
+        for (bias, want) in [(true, tensor("y")), (false, tensor("y_nobias"))] {
+            let activation = Activation::Identity;
+            let shape = LinearShape { rows, inputs, outputs, bias, activation, residual: false };
+            let (x, weight, bias) = (x.clone(), tensor("weight"), tensor("bias"));
+            let residual = vec![0.0; rows * outputs];
+            let layer = LinearCase { shape, x, weight, bias, residual };
+            for variant in Variant::ALL {
+                let y = layer.on_gpu(&gpu, variant, AdapterClass::Hardware, 100);
+                let tolerance = 1e-5 * (inputs as f32).sqrt();
+                assert_close(&format!("{case} by {variant:?}"), &y, &want, (tolerance, 0.0));
+            }
+        }
+    }
+}
+
+/// A layer of one input with the weight 1 is its activation.
+#[test]
+fn activations_are_those_of_the_reference() {
+    let gpu = open();
+    let tensors = fixture("activations");
+    let x = tensors.f32("x");
+    for (name, activation) in [
+        ("relu", Activation::Relu),
+        ("gelu_erf", Activation::Gelu),
+        ("gelu_tanh", Activation::GeluTanh),
+        ("quick_gelu", Activation::QuickGelu),
+        ("silu", Activation::Silu),
+        ("sigmoid", Activation::Sigmoid),
+        ("tanh", Activation::Tanh),
+    ] {
+        let rows = x.len();
+        let shape = LinearShape { rows, inputs: 1, outputs: 1, bias: false, activation, residual: false };
+        let case =
+            LinearCase { shape, x: x.clone(), weight: vec![1.0], bias: vec![0.0], residual: vec![0.0; rows] };
+        let y = case.on_gpu(&gpu, Variant::MatmulRegisters, AdapterClass::Software, 1);
+        assert_close(name, &y, &tensors.f32(name), (2e-6, 2e-6));
+    }
+}
+
+/// An axis of a dispatch holds 65,535 workgroups; launches beyond that are folded.
+#[test]
+fn linear_of_more_rows_than_an_axis_holds() {
+    let gpu = open();
+    let activation = Activation::Identity;
+    let shape = LinearShape { rows: 70_001, inputs: 4, outputs: 4, bias: false, activation, residual: false };
+    let case = LinearCase::random(shape);
+    let y = case.on_gpu(&gpu, Variant::Matvec, AdapterClass::Software, 1);
+    assert_close("matvec", &y, &case.on_cpu(), (1e-5, 0.0));
+}

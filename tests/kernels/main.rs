@@ -1,0 +1,75 @@
+//! Every kernel against the CPU operator of the same name: at sizes around its tiles, with every mask, in every variant,
+//! on whatever adapter there is (a software one counts).
+
+mod attention;
+#[path = "../common/mod.rs"]
+mod common;
+mod linear;
+mod rows;
+mod top_k;
+
+use common::{Tensors, data};
+use wordloom::gpu::{self, Buffer, Gpu};
+use wordloom::kernels::{Dispatch, stride};
+
+fn open() -> Gpu {
+    let adapter = pollster::block_on(gpu::any()).expect("tests need a GPU adapter: run `cargo xtask setup`");
+    pollster::block_on(Gpu::open(adapter)).unwrap()
+}
+
+/// Stands in buffers before a kernel writes to them.
+const UNTOUCHED: f32 = -12345.0;
+
+fn upload(gpu: &Gpu, data: &[f32]) -> Buffer {
+    gpu.upload("test", data).unwrap()
+}
+
+fn upload_u32(gpu: &Gpu, data: &[u32]) -> Buffer {
+    gpu.upload("test", data).unwrap()
+}
+
+fn untouched(gpu: &Gpu, elements: usize) -> Buffer {
+    upload(gpu, &vec![UNTOUCHED; elements])
+}
+
+fn run(gpu: &Gpu, launches: &[(Dispatch, Vec<&Buffer>)]) {
+    let recording = gpu.record("test", launches).unwrap();
+    gpu.submit(&recording, &[]);
+}
+
+fn read<T: bytemuck::AnyBitPattern>(gpu: &Gpu, buffer: &Buffer) -> Vec<T> {
+    pollster::block_on(gpu.read(buffer)).unwrap()
+}
+
+/// Seeded numbers in -1 … 1.
+fn random(seed: u32, count: usize) -> Vec<f32> {
+    let mut state = seed.wrapping_mul(2_654_435_761).wrapping_add(12_345);
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 17;
+        state ^= state << 5;
+        state as f32 / u32::MAX as f32 * 2.0 - 1.0
+    };
+    (0..count).map(|_| next()).collect()
+}
+
+/// `[rows, width]` with the stride of the device; the padding holds `filler`.
+fn pad(data: &[f32], width: usize, filler: f32) -> Vec<f32> {
+    let rows = data.chunks_exact(width);
+    rows.flat_map(|row| row.iter().copied().chain(std::iter::repeat_n(filler, stride(width) - width)))
+        .collect()
+}
+
+/// Takes the padding off, and checks that it is zero.
+fn unpad(what: &str, data: &[f32], rows: usize, width: usize) -> Vec<f32> {
+    let mut out = Vec::with_capacity(rows * width);
+    for row in data[..rows * stride(width)].chunks_exact(stride(width)) {
+        out.extend_from_slice(&row[..width]);
+        assert!(row[width..].iter().all(|&padding| padding == 0.0), "{what}: padding {:?}", &row[width..]);
+    }
+    out
+}
+
+fn fixture(name: &str) -> Tensors {
+    Tensors::open(&data("kernels").join(name).with_extension("safetensors"))
+}

@@ -1,0 +1,125 @@
+//! The best tokens of each row, with and without edits of the scores.
+
+use wordloom::cpu;
+use wordloom::gpu::Gpu;
+use wordloom::kernels::log_softmax_top_k::{TopKBuffer, TopKShape, encode_edits};
+use wordloom::scores::{EditKind, ScoreEdit, ScoreRules, ScoreSpace};
+
+use crate::common::{assert_close, split_top};
+use crate::{fixture, open, pad, random, read, run, untouched, upload, upload_u32};
+
+/// Values and tokens of each row.
+fn top_on_gpu(
+    gpu: &Gpu,
+    shape: &TopKShape,
+    logits: &[f32],
+    edits: Option<&[ScoreEdit]>,
+) -> (Vec<f32>, Vec<u32>) {
+    let logits = upload(gpu, &pad(logits, shape.vocabulary, 1e6));
+    let mut words = Vec::new();
+    encode_edits(edits.unwrap_or(&[]), &mut words);
+    words.push([0, 0, 0, 0]); // room for one more
+    let edit_buffer = upload_u32(gpu, words.as_flattened());
+    let chunks = untouched(gpu, shape.chunk_elements());
+    let statistics = untouched(gpu, shape.statistics_elements());
+    let top = untouched(gpu, shape.rows * 2 * shape.candidates);
+    let launches: Vec<_> = shape
+        .launches(edits.map(|_| words.len() - 1))
+        .into_iter()
+        .map(|(dispatch, names)| {
+            let bound = names.into_iter().map(|name| match name {
+                TopKBuffer::Logits => &logits,
+                TopKBuffer::Edits => &edit_buffer,
+                TopKBuffer::Chunks => &chunks,
+                TopKBuffer::Statistics => &statistics,
+                TopKBuffer::Top => &top,
+            });
+            (dispatch, bound.collect())
+        })
+        .collect();
+    run(gpu, &launches);
+    let words: Vec<u32> = read(gpu, &top);
+    split_top(&words[..shape.rows * 2 * shape.candidates], shape.candidates)
+}
+
+fn top_on_cpu(shape: &TopKShape, logits: &[f32], edits: &[ScoreEdit]) -> (Vec<f32>, Vec<u32>) {
+    let mut words = vec![0; shape.rows * 2 * shape.candidates];
+    cpu::log_softmax_top_k(shape, &mut logits.to_vec(), edits, &mut words);
+    split_top(&words, shape.candidates)
+}
+
+#[track_caller]
+fn assert_same_top(what: &str, got: (Vec<f32>, Vec<u32>), want: (Vec<f32>, Vec<u32>)) {
+    assert_eq!(got.1, want.1, "{what}: tokens");
+    // what stands for minus infinity is any number that is small enough
+    let clamp = |values: Vec<f32>| values.into_iter().map(|value| value.max(-1e30)).collect::<Vec<_>>();
+    assert_close(what, &clamp(got.0), &clamp(want.0), (1e-5, 1e-6));
+}
+
+#[test]
+fn the_best_tokens_agree() {
+    let gpu = open();
+    let rules = [
+        ScoreRules { space: ScoreSpace::Logits, renormalize: true },
+        ScoreRules { space: ScoreSpace::LogProbabilities, renormalize: false },
+        ScoreRules { space: ScoreSpace::LogProbabilities, renormalize: true },
+    ];
+    for (rows, vocabulary, candidates) in [
+        (1, 1, 1),
+        (3, 5, 8),
+        (2, 64, 64),
+        (5, 37, 2),
+        (9, 1003, 8),
+        (4, 8000, 4),
+        (1, 60_001, 32),
+        (33, 100, 1),
+    ] {
+        // coarse, so that there are ties
+        let logits: Vec<f32> =
+            random(7, rows * vocabulary).iter().map(|value| (value * 200.0).round() / 16.0).collect();
+        let edits: Vec<ScoreEdit> = (0..rows)
+            .flat_map(|row| {
+                let edit = move |token: usize, kind| ScoreEdit { row: row as u32, token: token as u32, kind };
+                let best = (0..vocabulary).max_by(|&a, &b| {
+                    f32::total_cmp(&logits[row * vocabulary + a], &logits[row * vocabulary + b])
+                });
+                let best = best.unwrap();
+                [
+                    edit(best, if row % 2 == 0 { EditKind::Ban } else { EditKind::Penalize(1.25) }),
+                    edit((best + 1) % vocabulary.max(2), EditKind::Penalize(0.5)),
+                    edit(vocabulary + 3, EditKind::Ban), // no such token: ignored
+                ]
+            })
+            .collect();
+        for rules in rules {
+            let shape = TopKShape { rows, vocabulary, candidates, rules };
+            let want = top_on_cpu(&shape, &logits, &[]);
+            assert_same_top(&format!("{shape:?}"), top_on_gpu(&gpu, &shape, &logits, None), want.clone());
+            let none = top_on_gpu(&gpu, &shape, &logits, Some(&[]));
+            assert_same_top(&format!("{shape:?}, an empty list of edits"), none, want);
+            let edited = top_on_gpu(&gpu, &shape, &logits, Some(&edits));
+            assert_same_top(&format!("{shape:?} with edits"), edited, top_on_cpu(&shape, &logits, &edits));
+        }
+    }
+}
+
+#[test]
+fn the_best_tokens_are_those_of_the_reference() {
+    let gpu = open();
+    let tensors = fixture("topk");
+    for case in ["topk.0", "topk.1"] {
+        let logits = tensors.f32(&format!("{case}.x"));
+        let dims = tensors.shape(&format!("{case}.x"));
+        let (rows, vocabulary) = (dims[0], dims[1]);
+        let candidates = tensors.shape(&format!("{case}.indices"))[1];
+        let rules = ScoreRules { space: ScoreSpace::LogProbabilities, renormalize: false };
+        let shape = TopKShape { rows, vocabulary, candidates, rules };
+        let (values, tokens) = top_on_gpu(&gpu, &shape, &logits, None);
+        let want = tensors.u32(&format!("{case}.indices"));
+        assert_eq!(tokens, want, "{case}");
+        let log_softmax = tensors.f32(&format!("{case}.log_softmax"));
+        let of = |(i, &token): (usize, &u32)| log_softmax[i / candidates * vocabulary + token as usize];
+        let want: Vec<f32> = want.iter().enumerate().map(of).collect();
+        assert_close(case, &values, &want, (1e-5, 0.0));
+    }
+}
