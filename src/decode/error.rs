@@ -14,7 +14,7 @@ pub enum DecodeError {
     )]
     Token { option: &'static str, token: u32, vocabulary: usize },
 
-    /// A batch is stepped as one block of rows under one [`ScoreRules`](super::ScoreRules).
+    /// A batch is stepped as one block of rows under one [`ScoreRules`](crate::scores::ScoreRules).
     #[error(
         "sentence {sentence} asks for {option} = {value}, the first sentence of its batch for {first}; \
          put sentences that differ in {option} into separate batches"
