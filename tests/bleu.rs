@@ -1,4 +1,5 @@
 //! The embedded model's BLEU over its held-out test set, through the command, beside that of its model card.
+#![cfg(feature = "embedded-model")]
 
 mod common;
 

@@ -1,5 +1,6 @@
 //! How long and how large: bounds with room to spare, on whatever machine the tests run, so that a lost order of
 //! magnitude is noticed. One test, so that nothing runs beside what is measured.
+#![cfg(feature = "embedded-model")]
 
 mod common;
 

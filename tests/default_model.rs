@@ -1,5 +1,6 @@
 //! The embedded model: its stored translations, id by id; the independence of a sentence from its neighbours; what a
 //! translation allocates.
+#![cfg(feature = "embedded-model")]
 
 mod common;
 
