@@ -1,6 +1,6 @@
 // weights = softmax(scale * Q Kᵀ + mask) for each head, one query and head per invocation.
 // "Attention Is All You Need", 3.2.1, eq. (1).
-// uses: shared/masked.wgsl, shared/grid.wgsl
+// uses: shared/head_score.wgsl, shared/masked.wgsl, shared/grid.wgsl
 override D_HEAD: u32 = 64u;
 override ALIGNED: bool = false;  // every head starts at a multiple of four elements
 override CAUSAL: bool = false;  // query i sees the keys up to i
@@ -43,24 +43,17 @@ fn main(
     }
     let q_start = (sentence * p.queries + query) * p.q_stride + p.q_offset + head * D_HEAD;
     let out = row * p.out_stride;
+    let q0 = query16(q_start, 0u);
+    let q1 = query16(q_start, 16u);
+    let q2 = query16(q_start, 32u);
+    let q3 = query16(q_start, 48u);
 
     // the scores first, to be turned into weights where they are
     var maximum = MASKED;
     var sum = 0.0;
     for (var key = zero(workgroup); key < p.keys; key++) {
         let k_start = (sentence * p.keys + key) * p.k_stride + p.k_offset + head * D_HEAD;
-        var score = 0.0;
-        if (ALIGNED) {
-            for (var i = 0u; i < D_HEAD / 4u; i++) {
-                score += dot(q[q_start / 4u + i], k[k_start / 4u + i]);
-            }
-        } else {
-            for (var i = 0u; i < D_HEAD; i++) {
-                let a = q_start + i;
-                let b = k_start + i;
-                score = fma(q[a / 4u][a % 4u], k[b / 4u][b % 4u], score);
-            }
-        }
+        var score = score_of(q0, q1, q2, q3, q_start, k_start);
         let visible = key_mask[sentence * p.keys + key] != 0u && (!CAUSAL || key <= query);
         score = select(MASKED, score * p.scale, visible);
         weights[out + key] = score;

@@ -16,9 +16,9 @@ fn edits_follow_the_history() {
     };
     let mut search = BatchSearch::new(vec![options]).unwrap();
     let steps: [(u32, &[u32], &[u32]); 4] = [
-        (2, &[1, 5], &[0]),       // the minimum length bans 1; no phrase begins with the start token
+        (2, &[1, 5, 6], &[0]), // the minimum length bans 1; 0 6 is a bad phrase, and the start token counts
         (4, &[1, 3, 5], &[0, 2]), // 2 3 is a bad phrase
-        (2, &[5], &[0, 2, 4]),    // long enough; the end token is no bad word
+        (2, &[5], &[0, 2, 4]), // long enough; the end token is no bad word
         (7, &[3, 4, 5], &[0, 2]), // 2 4 was there before; a ban replaces a penalty
     ];
     for (next, banned, penalized) in steps {
@@ -75,7 +75,10 @@ fn options_out_of_range_are_named() {
             "repetition_penalty is 0; it must be a finite number above 0 (1: no penalty)",
         ),
         (|o| o.max_length = 1, "max_length is 1; it must be at least 2: the start token and one more"),
-        (|o| o.max_length = 21, "max_length is 21; it must be at most 20, the model's positions"),
+        (
+            |o| o.max_length = 22,
+            "max_length is 22; it must be at most 21: the model's 20 positions and one token more",
+        ),
         (|o| o.bad_words = vec![vec![]], "bad_words_ids is [[]]; it must be lists of at least one token"),
         (
             |o| o.repetition_penalty = f32::INFINITY,

@@ -139,16 +139,61 @@ fn what_no_buffer_can_hold_is_a_typed_error() {
     assert!(error.to_string().contains("--device cpu"), "{error}");
 }
 
+/// `marian_tied` as older uploads store it, with tied tensors and sinusoids, after a change of one tensor's values.
+fn legacy(tensor: &str, change: impl Fn(f32) -> f32) -> Transformer {
+    let folder = data("models/marian_tied");
+    let mut weights = std::fs::read(folder.join("model_legacy_keys.safetensors")).expect("a fixture");
+    let (header, metadata) = safetensors::SafeTensors::read_metadata(&weights).expect("sound");
+    let (from, to) = metadata.info(tensor).expect("is stored").data_offsets;
+    for value in weights[8 + header + from..8 + header + to].as_chunks_mut().0 {
+        *value = change(f32::from_le_bytes(*value)).to_le_bytes();
+    }
+    let read = |name: &str| (name.to_owned(), std::fs::read(folder.join(name)).expect("a fixture"));
+    let [config, generation] = ["config.json", "generation_config.json"].map(read);
+    let files = ModelFiles::memory("legacy", [config, generation, ("model.safetensors".into(), weights)]);
+    let model = Model::from_files(files).expect("sound");
+    Transformer::load(&Device::Cpu, &model, &mut |_| {}).expect("loads")
+}
+
+/// Where stored copies of tied tensors differ, each is used in its own place, as transformers 5 does.
+#[test]
+fn copies_that_differ_are_used_where_they_are_stored() {
+    let input = ForwardInput {
+        batch: 1,
+        source_length: 3,
+        target_length: 2,
+        input_ids: vec![5, 17, 0],
+        attention_mask: vec![1; 3],
+        decoder_input_ids: vec![644, 9],
+    };
+    let run = |transformer: &Transformer| pollster::block_on(transformer.forward(&input)).expect("runs");
+    let plain = run(&legacy("lm_head.weight", |value| value));
+
+    // twice the projection: twice the logits, but for the bias
+    let doubled = run(&legacy("lm_head.weight", |value| 2.0 * value));
+    let bias = Tensors::open(&data("models/marian_tied/model.safetensors")).f32("final_logits_bias");
+    let want: Vec<f32> =
+        plain.logits.data.iter().zip(bias.iter().cycle()).map(|(logit, bias)| 2.0 * logit - bias).collect();
+    assert_close("logits", &doubled.logits.data, &want, TOLERANCE);
+    assert_eq!(doubled.encoder_last_hidden_state, plain.encoder_last_hidden_state);
+
+    for (tensor, encoder_changes) in [
+        ("model.encoder.embed_tokens.weight", true),
+        ("model.decoder.embed_tokens.weight", false),
+        ("model.encoder.embed_positions.weight", true),
+        ("model.decoder.embed_positions.weight", false),
+    ] {
+        let changed = run(&legacy(tensor, |value| value + 0.25));
+        let same = changed.encoder_last_hidden_state == plain.encoder_last_hidden_state;
+        assert_eq!(!same, encoder_changes, "{tensor}");
+        assert_ne!(changed.logits, plain.logits, "{tensor}");
+    }
+}
+
 /// Older uploads store tied tensors and sinusoids as well.
 #[test]
 fn legacy_files_give_the_same() {
-    let read = |name: &str| {
-        let from = if name == "model.safetensors" { "model_legacy_keys.safetensors" } else { name };
-        (name.to_owned(), std::fs::read(data("models/marian_tied").join(from)).expect("a fixture"))
-    };
-    let files = ["config.json", "generation_config.json", "model.safetensors"].map(read);
-    let model = Model::from_files(ModelFiles::memory("legacy", files)).expect("sound");
-    let transformer = Transformer::load(&Device::Cpu, &model, &mut |_| {}).expect("loads");
+    let transformer = legacy("lm_head.weight", |value| value);
     let (tensors, expected) = expected("marian_tied");
     check_forward(&transformer, &tensors, "main", "legacy");
     check_case(&transformer, &tensors, &expected["cases"][0], "legacy");

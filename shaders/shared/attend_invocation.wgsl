@@ -1,7 +1,7 @@
 // softmax(scale * Q Kᵀ) V with an online softmax (Milakov & Gimelshein 2018), without barriers. An invocation has one
 // query and 64 elements of one head; its neighbours in the workgroup are the other heads of the query, so that they all
 // go through the same keys, even where there is a single query. Sixteen elements at a time are held as a matrix.
-// uses: shared/masked.wgsl, shared/grid.wgsl, and what attention.wgsl and cached_attention.wgsl define
+// uses: shared/head_score.wgsl, shared/masked.wgsl, shared/grid.wgsl, and what attention.wgsl and cached_attention.wgsl define
 
 const LANES: u32 = 8u;
 
@@ -36,22 +36,7 @@ fn main(
     var c3 = mat4x4<f32>();
     let count = key_count(sentence, query);
     for (var key = zero(workgroup); key < count; key++) {
-        let k_start = key_start(sentence, key) + head;
-        var score = dot16(q0, key16(k_start, 0u));
-        if (D_HEAD > 16u) {
-            score += dot16(q1, key16(k_start, 16u));
-        }
-        if (D_HEAD > 32u) {
-            score += dot16(q2, key16(k_start, 32u));
-        }
-        if (D_HEAD > 48u) {
-            score += dot16(q3, key16(k_start, 48u));
-        }
-        if (D_HEAD > 64u) {
-            for (var d = 64u; d < D_HEAD; d += 16u) {
-                score += dot16(query16(q_start, d), key16(k_start, d));
-            }
-        }
+        var score = score_of(q0, q1, q2, q3, q_start, key_start(sentence, key) + head);
         // no branch: a processor whose lanes are a vector would not save anything by it
         let visible = is_visible(sentence, key);
         score = select(MASKED, score * p.scale, visible);
@@ -93,15 +78,7 @@ fn main(
     }
 }
 
-// Four elements of a head, in one piece where heads start at a multiple of four; the last one again beyond its end.
-fn key4(start: u32, d: u32) -> vec4<f32> {
-    if (ALIGNED) {
-        return k[(start + min(d, D_HEAD - 4u)) / 4u];
-    }
-    let i = start + min(vec4(d) + vec4(0u, 1u, 2u, 3u), vec4(D_HEAD - 1u));
-    return vec4(k[i.x / 4u][i.x % 4u], k[i.y / 4u][i.y % 4u], k[i.z / 4u][i.z % 4u], k[i.w / 4u][i.w % 4u]);
-}
-
+// As `key4`.
 fn value4(start: u32, d: u32) -> vec4<f32> {
     if (ALIGNED) {
         return v[(start + min(d, D_HEAD - 4u)) / 4u];
@@ -110,28 +87,8 @@ fn value4(start: u32, d: u32) -> vec4<f32> {
     return vec4(v[i.x / 4u][i.x % 4u], v[i.y / 4u][i.y % 4u], v[i.z / 4u][i.z % 4u], v[i.w / 4u][i.w % 4u]);
 }
 
-// Zeros beyond the head's end, so that what keys have there does not count.
-fn query4(start: u32, d: u32) -> vec4<f32> {
-    let lanes = vec4(d) + vec4(0u, 1u, 2u, 3u);
-    let i = start + min(lanes, vec4(D_HEAD - 1u));
-    let value = vec4(q[i.x / 4u][i.x % 4u], q[i.y / 4u][i.y % 4u], q[i.z / 4u][i.z % 4u], q[i.w / 4u][i.w % 4u]);
-    return select(vec4(0.0), value, lanes < vec4(D_HEAD));
-}
-
-fn query16(start: u32, d: u32) -> mat4x4<f32> {
-    return mat4x4(query4(start, d), query4(start, d + 4u), query4(start, d + 8u), query4(start, d + 12u));
-}
-
-fn key16(start: u32, d: u32) -> mat4x4<f32> {
-    return mat4x4(key4(start, d), key4(start, d + 4u), key4(start, d + 8u), key4(start, d + 12u));
-}
-
 fn value16(start: u32, d: u32) -> mat4x4<f32> {
     return mat4x4(value4(start, d), value4(start, d + 4u), value4(start, d + 8u), value4(start, d + 12u));
-}
-
-fn dot16(a: mat4x4<f32>, b: mat4x4<f32>) -> f32 {
-    return dot(a[0], b[0]) + dot(a[1], b[1]) + dot(a[2], b[2]) + dot(a[3], b[3]);
 }
 
 fn store4(start: u32, d: u32, value: vec4<f32>) {

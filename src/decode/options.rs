@@ -1,5 +1,8 @@
 use super::DecodeError;
 
+/// A step looks at this many of a row's best tokens at most: one for each beam, and one more for each end token.
+const MAX_CANDIDATES: usize = 64;
+
 /// The widest beam: 16 rows a sentence.
 pub const MAX_BEAMS: usize = 16;
 
@@ -93,12 +96,12 @@ impl DecodeOptions {
     /// [`DecodeError::Option`] and [`DecodeError::Token`], naming the option, its value and what is allowed.
     pub fn validate(&self, target_vocabulary: usize, max_positions: usize) -> Result<(), DecodeError> {
         self.validate_numbers()?;
-        if self.max_length > max_positions {
-            return Err(refuse(
-                "max_length",
-                self.max_length,
-                format!("at most {max_positions}, the model's positions"),
-            ));
+        // the last token is never fed back, so it needs no position
+        let longest = max_positions.saturating_add(1);
+        if self.max_length > longest {
+            let allowed =
+                format!("at most {longest}: the model's {max_positions} positions and one token more");
+            return Err(refuse("max_length", self.max_length, allowed));
         }
         let single = [("decoder_start_token_id", self.decoder_start), ("pad_token_id", self.pad)];
         let forced = [("forced_bos_token_id", self.forced_bos), ("forced_eos_token_id", self.forced_eos)];
@@ -135,6 +138,10 @@ impl DecodeOptions {
         }
         if self.max_length < 2 {
             return Err(refuse("max_length", self.max_length, "at least 2: the start token and one more"));
+        }
+        if self.num_beams + self.eos.len() > MAX_CANDIDATES {
+            let allowed = format!("at most {} tokens with this many beams", MAX_CANDIDATES - self.num_beams);
+            return Err(refuse("eos_token_id", format!("{} tokens", self.eos.len()), allowed));
         }
         if self.bad_words.iter().any(Vec::is_empty) {
             return Err(refuse("bad_words_ids", "[[]]", "lists of at least one token"));

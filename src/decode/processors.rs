@@ -83,11 +83,11 @@ impl Processors {
     }
 }
 
-/// The last token of `phrase`, if `history` ends with all others.  `NoBadWordsLogitsProcessor`, which needs a
-/// history as long as the phrase: the start token is not part of any.
+/// The last token of `phrase`, if `history`, start token included, ends with all others.  `NoBadWordsLogitsProcessor`
+/// of transformers 5.
 fn completed_by(phrase: &[u32], history: &[u32]) -> Option<u32> {
     let (&last, prefix) = phrase.split_last()?;
-    (history.len() > prefix.len() && history.ends_with(prefix)).then_some(last)
+    history.ends_with(prefix).then_some(last)
 }
 
 /// The tokens that would complete an n-gram of `history` a second time.  `NoRepeatNGramLogitsProcessor`.

@@ -85,6 +85,11 @@ impl WeightTable {
         &self.entries
     }
 
+    /// The name that a matrix was added under.
+    pub fn name(&self, matrix: Matrix) -> &str {
+        &self.entries[matrix.index].name
+    }
+
     /// Elements of all weights together.
     pub fn elements(&self) -> usize {
         self.entries.iter().map(|entry| entry.rows * entry.width).sum()

@@ -7,7 +7,7 @@ const STORAGE: &[Access] = &[Access::Read, Access::Read, Access::Read, Access::R
 /// One invocation per query, head and 64 elements of the head.
 pub static ATTENTION: Kernel = Kernel {
     name: "attention",
-    wgsl: wgsl!("attention" + "attend_invocation" + "masked" + "grid"),
+    wgsl: wgsl!("attention" + "attend_invocation" + "head_score" + "masked" + "grid"),
     storage: STORAGE,
     params: AttentionParams::FIELDS,
 };

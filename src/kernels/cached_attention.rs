@@ -12,7 +12,7 @@ const STORAGE: &[Access] =
 /// One invocation per row, head and 64 elements of the head.
 pub static CACHED_ATTENTION: Kernel = Kernel {
     name: "cached_attention",
-    wgsl: wgsl!("cached_attention" + "attend_invocation" + "masked" + "grid"),
+    wgsl: wgsl!("cached_attention" + "attend_invocation" + "head_score" + "masked" + "grid"),
     storage: STORAGE,
     params: CachedAttentionParams::FIELDS,
 };

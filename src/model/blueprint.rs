@@ -83,7 +83,9 @@ pub struct Blueprint {
     /// `[target_vocabulary, d_model]`
     pub target_embedding: Matrix,
     /// `[positions, d_model]`
-    pub positions: Rows,
+    pub encoder_positions: Rows,
+    /// `[positions, d_model]`, perhaps the same
+    pub decoder_positions: Rows,
     /// The encoder, bottom to top.
     pub encoder: Vec<EncoderLayer>,
     /// After the encoder's last layer.
@@ -132,15 +134,15 @@ impl Blueprint {
             EmbeddingSharing::Shared => {
                 let stored = names.shared_embedding.iter().find(|name| checkpoint.contains(name));
                 let name = stored.unwrap_or(&names.shared_embedding[0]);
-                let table = b.embedding(name, config.source_vocabulary)?;
-                (table, table)
+                let shared = b.embedding(name, config.source_vocabulary)?;
+                (b.tied(names.source_embedding, shared)?, b.tied(names.target_embedding, shared)?)
             }
             EmbeddingSharing::Separate => (
                 b.embedding(names.source_embedding, config.source_vocabulary)?,
                 b.embedding(names.target_embedding, config.target_vocabulary)?,
             ),
         };
-        let positions = b.sinusoids(config.positions.count());
+        let (encoder_positions, decoder_positions) = b.positions(names, config.positions.count())?;
         let encoder = (0..config.encoder.layers)
             .map(|index| {
                 let place = format!("{}.{index}", names.encoder.layers);
@@ -165,7 +167,7 @@ impl Blueprint {
             false => (None, None),
         };
         let weight = match config.output.tied {
-            true => target_embedding,
+            true => b.tied(names.output, target_embedding)?,
             false => b.matrix(names.output, config.target_vocabulary, config.d_model)?,
         };
         // Marian's bias may be absent; Hugging Face then adds zeros
@@ -178,7 +180,8 @@ impl Blueprint {
         Ok(Self {
             source_embedding,
             target_embedding,
-            positions,
+            encoder_positions,
+            decoder_positions,
             encoder,
             encoder_norm,
             decoder,
@@ -240,9 +243,35 @@ impl Builder<'_> {
         })
     }
 
-    fn sinusoids(&mut self, count: usize) -> Rows {
-        self.sources.push(Source::Sinusoids);
-        self.table.rows("positions", count, self.d_model)
+    /// A matrix that is tied to another: that one, unless the file has one of its own that is different. Older files
+    /// store equal copies; where they differ, Hugging Face takes each as it is.
+    fn tied(&mut self, tensor: &str, other: Matrix) -> Result<Matrix, ModelError> {
+        let other_tensor = self.table.name(other);
+        if tensor == other_tensor || !self.checkpoint.contains(tensor) {
+            return Ok(other);
+        }
+        self.checkpoint.require(tensor, &[other.outputs, other.inputs])?;
+        match self.checkpoint.are_equal(tensor, other_tensor)? {
+            true => Ok(other),
+            false => self.matrix(tensor, other.outputs, other.inputs),
+        }
+    }
+
+    /// The position tables of encoder and decoder: those that the file stores, else the configuration's sinusoids.
+    fn positions(&mut self, names: &Names, count: usize) -> Result<(Rows, Rows), ModelError> {
+        let mut sinusoids = None;
+        let mut table = |name: &'static str| {
+            if self.checkpoint.contains(name) {
+                let piece = self.piece(name.to_owned(), &[count, self.d_model], 0..count)?;
+                self.sources.push(Source::Tensors(vec![piece]));
+                return Ok::<_, ModelError>(self.table.rows(name, count, self.d_model));
+            }
+            Ok(*sinusoids.get_or_insert_with(|| {
+                self.sources.push(Source::Sinusoids);
+                self.table.rows("positions", count, self.d_model)
+            }))
+        };
+        Ok((table(names.encoder_positions)?, table(names.decoder_positions)?))
     }
 
     /// Some of an attention block's input projections (0 = queries, 1 = keys, 2 = values), fused into one.
@@ -315,8 +344,8 @@ impl Builder<'_> {
         })
     }
 
-    /// A tensor that no block uses means that this is another model than its configuration says. Copies of tied
-    /// tensors and stored sinusoids, which older files have, are known and left unread.
+    /// A tensor that no block uses means that this is another model than its configuration says. Equal copies of tied
+    /// tensors, which older files have, are known.
     fn refuse_others(&self, config: &ModelConfig, names: &Names) -> Result<(), ModelError> {
         let tied: &[&str] = match (config.embeddings, config.output.tied) {
             (EmbeddingSharing::Shared, true) => names.shared_embedding,
@@ -324,8 +353,7 @@ impl Builder<'_> {
             (EmbeddingSharing::Separate, true) => &[names.output],
             (EmbeddingSharing::Separate, false) => &[],
         };
-        let known =
-            |name: &str| self.used.contains(name) || tied.contains(&name) || names.computed.contains(&name);
+        let known = |name: &str| self.used.contains(name) || tied.contains(&name);
         match self.checkpoint.names().find(|name| !known(name)) {
             None => Ok(()),
             Some(name) => Err(ModelError::UnexpectedTensor {

@@ -19,6 +19,8 @@ use super::json::JsonObject;
 
 const FILE: &str = "model.safetensors";
 const INDEX: &str = "model.safetensors.index.json";
+/// Values of each of two tensors held at once while they are compared.
+const COMPARED_AT_ONCE: usize = 1 << 16;
 const PICKLES: [&str; 2] = ["pytorch_model.bin", "pytorch_model.bin.index.json"];
 
 /// Bytes of a tensor that are held besides the result while it is read.
@@ -165,6 +167,32 @@ impl Checkpoint {
     pub fn read(&self, name: &str, values: &mut [f32]) -> Result<(), ModelError> {
         let info = self.find(name)?;
         self.read_elements(name, info, 0..info.element_count(), values)
+    }
+
+    /// Whether two tensors have the same shape and the same values. Reads both, a few rows at a time.
+    ///
+    /// # Errors
+    /// As [`Checkpoint::read_rows`].
+    pub fn are_equal(&self, one: &str, other: &str) -> Result<bool, ModelError> {
+        let shape = |name| self.info(name).map(|info| &info.shape[..]);
+        let (Some(shape), true) = (shape(one), shape(one) == shape(other)) else {
+            return Ok(false);
+        };
+        let rows = shape.first().copied().unwrap_or(1);
+        let width: usize = shape.iter().skip(1).product();
+        let rows_at_once = (COMPARED_AT_ONCE / width.max(1)).max(1);
+        let [mut a, mut b] = [const { Vec::new() }; 2];
+        for first in (0..rows).step_by(rows_at_once) {
+            let here = first..rows.min(first + rows_at_once);
+            a.resize(here.len() * width, 0.0);
+            b.resize(here.len() * width, 0.0);
+            self.read_rows(one, here.clone(), &mut a)?;
+            self.read_rows(other, here, &mut b)?;
+            if a != b {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Reads a range of rows, slices along the first axis, of a tensor; otherwise as [`Checkpoint::read`].

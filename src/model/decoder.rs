@@ -54,7 +54,7 @@ pub fn decoder(
     cross_taps: &[Tap],
 ) -> Result<Value, GraphError> {
     g.enter("decoder.embedding");
-    let positions = Some((positions, blueprint.positions));
+    let positions = Some((positions, blueprint.decoder_positions));
     let mut x = g.embed(tokens, positions, blueprint.target_embedding, config.embedding_scale)?;
     for (index, (layer, memory)) in blueprint.decoder.iter().zip(memories).enumerate() {
         g.enter(format!("decoder.{index}.self"));

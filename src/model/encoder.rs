@@ -23,7 +23,7 @@ pub fn encoder(
     taps: &[Tap],
 ) -> Result<Value, GraphError> {
     g.enter("encoder.embedding");
-    let positions = Some((positions, blueprint.positions));
+    let positions = Some((positions, blueprint.encoder_positions));
     let mut x = g.embed(tokens, positions, blueprint.source_embedding, config.embedding_scale)?;
     for (index, layer) in blueprint.encoder.iter().enumerate() {
         let tap = taps.get(index).copied().unwrap_or_default();

@@ -11,8 +11,9 @@ pub(super) struct Names {
     /// Output projection, where it is not the target table.
     pub output: &'static str,
     pub output_bias: &'static str,
-    /// Stored sinusoids that older files carry along; they are computed instead, as Hugging Face does.
-    pub computed: &'static [&'static str],
+    /// Position tables, which older files store; others leave them to be computed.
+    pub encoder_positions: &'static str,
+    pub decoder_positions: &'static str,
     pub encoder: StackNames,
     pub decoder: StackNames,
 }
@@ -62,7 +63,8 @@ static MARIAN: Names = Names {
     target_embedding: "model.decoder.embed_tokens.weight",
     output: "lm_head.weight",
     output_bias: "final_logits_bias",
-    computed: &["model.encoder.embed_positions.weight", "model.decoder.embed_positions.weight"],
+    encoder_positions: "model.encoder.embed_positions.weight",
+    decoder_positions: "model.decoder.embed_positions.weight",
     encoder: marian_stack("model.encoder.layers"),
     decoder: marian_stack("model.decoder.layers"),
 };
@@ -88,7 +90,8 @@ static VANILLA: Names = Names {
     target_embedding: "embed.weight",
     output: "generator.weight",
     output_bias: "generator.bias",
-    computed: &[],
+    encoder_positions: "", // never stored
+    decoder_positions: "",
     encoder: StackNames {
         layers: "transformer.encoder.layers",
         self_attention: AttentionNames::Fused("self_attn"),

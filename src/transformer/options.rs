@@ -11,7 +11,14 @@ const PAPER_EXTRA_LENGTH: usize = 50;
 /// Resolves a request over a model's `generation_config.json`, for a source of `source_length` tokens.
 ///
 /// As in Hugging Face's `generate`, lengths given as `max_new_tokens` and `min_new_tokens` win over those that count
-/// the start token. A maximal length that only the model's file asks for is cut to the model's positions; one that the
+/// the start token. Three things are decided differently, because a request should mean what it says:
+///
+/// * any length in the request wins over any in the file, where `max_new_tokens` of the file would win over
+///   `max_length` of the request;
+/// * where neither has a maximal length, it is the source's and 50 tokens, as in the paper, rather than 20;
+/// * a file without end or start token has those of `config.json`, rather than none.
+///
+/// A maximal length that only the model's file asks for is cut to what the model has positions for; one that the
 /// request asks for is not, and is refused later.
 ///
 /// # Errors
@@ -48,7 +55,7 @@ pub fn resolve(
         num_return_sequences: merged.num_return_sequences.unwrap_or(1),
         length_penalty: merged.length_penalty.unwrap_or(1.0),
         early_stopping: merged.early_stopping.unwrap_or_default(),
-        max_length: requested.unwrap_or(by_default.min(positions)),
+        max_length: requested.unwrap_or(by_default.min(positions.saturating_add(1))),
         min_length: min_new.or(merged.min_length).unwrap_or(0),
         bad_words: merged.bad_words_ids.unwrap_or_default(),
         forced_bos: merged.forced_bos_token_id,

@@ -128,7 +128,7 @@ fn requests_that_cannot_be_are_named_with_their_line() {
             "num_return_sequences is 3",
         ),
         ("{\"input_ids\": [1, 0], \"early_stopping\": \"maybe\"}", "true, false or \"never\""),
-        ("{\"input_ids\": [1, 0], \"max_length\": 65}", "max_length is 65; it must be at most 64"),
+        ("{\"input_ids\": [1, 0], \"max_length\": 66}", "max_length is 66; it must be at most 65"),
         ("{\"input_ids\": [1, 0], \"max_new_tokens\": 18446744073709551615}", "max_length is"),
         ("{\"input_ids\": [1, 0], \"max_length\": 1}", "max_length is 1; it must be at least 2"),
         ("{\"input_ids\": [1, 0], \"repetition_penalty\": 0}", "repetition_penalty is 0"),

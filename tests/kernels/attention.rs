@@ -136,6 +136,20 @@ fn attention_agrees_for_every_width_of_a_head() {
     }
 }
 
+/// More than 65,535 products for one query: lavapipe lets no invocation loop more often than that.
+#[test]
+fn attention_agrees_for_many_keys() {
+    let gpu = open();
+    for (keys, d_head) in [(2100, 33), (1100, 65), (600, 128)] {
+        let shape =
+            AttentionShape { batch: 1, heads: 2, queries: 3, keys, d_head, scale: 0.2, causal: false };
+        let case = AttentionCase::random(shape, |_, _| true);
+        let (context, weights) = case.on_gpu(&gpu, Variant::Invocation, 0);
+        assert_close(&format!("{shape:?}"), &context, &case.context_on_cpu(), (1e-5, 1e-5));
+        assert_close(&format!("weights, {shape:?}"), &weights, &case.weights_on_cpu(), (1e-6, 1e-5));
+    }
+}
+
 /// The weights of one head whose keys are the identity matrix are the softmax of its queries.
 #[test]
 fn attention_weights_are_a_softmax() {

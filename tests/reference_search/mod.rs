@@ -43,7 +43,7 @@ fn process(history: &[u32], mut scores: Vec<f64>, o: &DecodeOptions) -> Vec<f64>
     }
     for word in o.bad_words.iter().filter(|word| !(word.len() == 1 && o.eos.contains(&word[0]))) {
         let before = word.len() - 1;
-        if before == 0 || (word.len() <= length && history[length - before..] == word[..before]) {
+        if before == 0 || (before <= length && history[length - before..] == word[..before]) {
             scores[word[before] as usize] = f64::NEG_INFINITY;
         }
     }
