@@ -130,17 +130,19 @@ impl Blueprint {
             sources: Vec::new(),
             used: BTreeSet::new(),
         };
-        let (source_embedding, target_embedding) = match config.embeddings {
+        // `tied` is what an output projection without a tensor of its own shares
+        let (source_embedding, target_embedding, tied) = match config.embeddings {
             EmbeddingSharing::Shared => {
                 let stored = names.shared_embedding.iter().find(|name| checkpoint.contains(name));
                 let name = stored.unwrap_or(&names.shared_embedding[0]);
                 let shared = b.embedding(name, config.source_vocabulary)?;
-                (b.tied(names.source_embedding, shared)?, b.tied(names.target_embedding, shared)?)
+                (b.tied(names.source_embedding, shared)?, b.tied(names.target_embedding, shared)?, shared)
             }
-            EmbeddingSharing::Separate => (
-                b.embedding(names.source_embedding, config.source_vocabulary)?,
-                b.embedding(names.target_embedding, config.target_vocabulary)?,
-            ),
+            EmbeddingSharing::Separate => {
+                let source = b.embedding(names.source_embedding, config.source_vocabulary)?;
+                let target = b.embedding(names.target_embedding, config.target_vocabulary)?;
+                (source, target, target)
+            }
         };
         let (encoder_positions, decoder_positions) = b.positions(names, config.positions.count())?;
         let encoder = (0..config.encoder.layers)
@@ -167,7 +169,7 @@ impl Blueprint {
             false => (None, None),
         };
         let weight = match config.output.tied {
-            true => b.tied(names.output, target_embedding)?,
+            true => b.tied(names.output, tied)?,
             false => b.matrix(names.output, config.target_vocabulary, config.d_model)?,
         };
         // Marian's bias may be absent; Hugging Face then adds zeros
