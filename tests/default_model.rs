@@ -69,8 +69,8 @@ fn every_stored_translation_is_found() {
     }
 }
 
-/// Alone or among 40 others of other lengths: the same ids. Scores may differ in the last bits, because a GPU kernel
-/// for many rows need not be the one for few.
+/// Alone or among 40 others of other lengths: the same ids. Scores may differ in the last bits, because on the
+/// CPU a library multiplies many rows, and our own code few.
 #[test]
 fn a_sentence_does_not_depend_on_its_neighbours() {
     let sources: Vec<_> = cases().iter().map(|case| ids(&case["source_ids"])).collect();

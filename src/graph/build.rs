@@ -6,6 +6,7 @@ use super::op::{Columns, Linear, Node, Op};
 use super::weights::{Matrix, Rows, Vector};
 use crate::activation::Activation;
 use crate::kernels::attention::AttentionShape;
+use crate::kernels::cached_attention::CachedAttentionShape;
 use crate::kernels::log_softmax_top_k::TopKShape;
 use crate::shape::{Dtype, Shape};
 
@@ -242,16 +243,8 @@ impl Graph {
             let want = format!("a multiple of {heads} heads wide");
             return Err(self.mismatch(op, "key_cache", Shape::new(rows * capacity, width), want));
         }
-        let op = Op::CachedAttention {
-            heads,
-            scale,
-            capacity,
-            queries,
-            key_cache,
-            value_cache,
-            slots,
-            key_counts,
-        };
+        let shape = CachedAttentionShape { rows, heads, d_head: width / heads, capacity, scale };
+        let op = Op::CachedAttention { shape, queries, key_cache, value_cache, slots, key_counts };
         self.push(op, Shape::new(rows, width))
     }
 

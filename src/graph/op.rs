@@ -4,6 +4,7 @@ use super::build::Value;
 use super::weights::{Matrix, Rows, Vector};
 use crate::activation::Activation;
 use crate::kernels::attention::AttentionShape;
+use crate::kernels::cached_attention::CachedAttentionShape;
 use crate::kernels::log_softmax_top_k::TopKShape;
 
 /// Some columns of a value, e.g. the queries in a fused `[rows, 3 * d_model]` projection.
@@ -75,12 +76,8 @@ pub enum Op {
     },
     /// Attention of one query per row over a key–value cache, in the order of an index table.
     CachedAttention {
-        /// Number of heads.
-        heads: usize,
-        /// 1 / √d_head, or 1.
-        scale: f32,
-        /// Cache positions per row.
-        capacity: usize,
+        /// Rows, heads, head width, cache positions per row, scale.
+        shape: CachedAttentionShape,
         /// `[rows, …]`
         queries: Columns,
         /// `[rows * capacity, d_model]`

@@ -5,7 +5,6 @@ use super::op::{Columns, Node, Op};
 use super::plan::Plan;
 use super::weights::Weights;
 use crate::cpu;
-use crate::kernels::cached_attention::CachedAttentionShape;
 use crate::kernels::log_softmax_top_k::decode_edits;
 use crate::scores::ScoreEdit;
 use crate::shape::Dtype;
@@ -144,23 +143,7 @@ impl Memory<'_> {
                 let [gamma, beta] = [gamma, beta].map(|vector| weights.cpu(vector.index));
                 cpu::layer_norm(self.f32(x), residual, gamma, Some(beta), epsilon, out);
             }
-            Op::CachedAttention {
-                heads,
-                scale,
-                capacity,
-                queries,
-                key_cache,
-                value_cache,
-                slots,
-                key_counts,
-            } => {
-                let shape = CachedAttentionShape {
-                    rows: self.graph().shape(queries.value).rows,
-                    heads,
-                    d_head: self.graph().shape(key_cache).width / heads,
-                    capacity,
-                    scale,
-                };
+            Op::CachedAttention { shape, queries, key_cache, value_cache, slots, key_counts } => {
                 let [keys, values] = [key_cache, value_cache].map(|cache| self.f32(cache));
                 let [slots, counts] = [slots, key_counts].map(|value| self.words(value));
                 cpu::cached_attention(&shape, self.columns(queries), keys, values, slots, counts, out);

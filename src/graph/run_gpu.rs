@@ -7,7 +7,6 @@ use super::op::{Columns, Node, Op};
 use super::plan::{Plan, stored_elements};
 use super::weights::Weights;
 use crate::gpu::{Buffer, Gpu, GpuError, Readback, Recording};
-use crate::kernels::cached_attention::CachedAttentionShape;
 use crate::kernels::embed::EmbedShape;
 use crate::kernels::layer_norm::LayerNormShape;
 use crate::kernels::linear::LinearShape;
@@ -196,23 +195,7 @@ impl<'a> Recorder<'a> {
                 let dispatch = attention_weights::dispatch(&shape, q, k);
                 launches.push((dispatch, [&bound[..], &[output()]].concat()));
             }
-            Op::CachedAttention {
-                heads,
-                scale,
-                capacity,
-                queries,
-                key_cache,
-                value_cache,
-                slots,
-                key_counts,
-            } => {
-                let shape = CachedAttentionShape {
-                    rows: self.graph().shape(queries.value).rows,
-                    heads,
-                    d_head: self.graph().shape(key_cache).width / heads,
-                    capacity,
-                    scale,
-                };
+            Op::CachedAttention { shape, queries, key_cache, value_cache, slots, key_counts } => {
                 let bound = [queries.value, key_cache, value_cache, slots, key_counts]
                     .map(|value| self.buffer(value));
                 let dispatch = cached_attention::dispatch(&shape, self.layout(queries), class);
