@@ -220,17 +220,6 @@ impl Translator {
         Ok(layouts.iter().map(|layout| put_together(layout, &mut sentences)).collect())
     }
 
-    /// Checks options without translating anything.
-    ///
-    /// # Errors
-    /// [`DecodeError`] naming the option, its value, and what is allowed.
-    pub fn check_options(&self, options: &TranslateOptions) -> Result<(), DecodeError> {
-        let transformer = &self.transformer;
-        let config = transformer.config();
-        resolve(&options.generation, transformer.generation_config(), config, 1)?
-            .validate(config.target_vocabulary, config.positions.count())
-    }
-
     /// Cuts a text into sentences that the model can take, and makes a request of each.
     fn take_apart<'a>(
         &self,

@@ -93,11 +93,6 @@ impl Graph {
         self.place = place.into();
     }
 
-    /// The graph's nodes, in run order.
-    pub fn nodes(&self) -> &[Node] {
-        &self.nodes
-    }
-
     /// The shape of a value.
     pub fn shape(&self, value: Value) -> Shape {
         self.values[value.0].shape

@@ -56,11 +56,6 @@ impl Plan {
         Self { graph, buffer_of, buffers }
     }
 
-    /// The planned graph.
-    pub fn graph(&self) -> &Graph {
-        &self.graph
-    }
-
     /// How many buffers the graph's temporary values share.
     pub fn buffer_count(&self) -> usize {
         self.buffers.len()

@@ -46,14 +46,6 @@ impl Session {
         Program(index)
     }
 
-    /// Dispatches that one run of a program submits to the GPU; the number of nodes on the CPU.
-    pub fn dispatches(&self, program: Program) -> usize {
-        match &self.runner {
-            Runner::Cpu(session) => session.nodes(program.0),
-            Runner::Gpu(session) => session.dispatches(program.0),
-        }
-    }
-
     /// Writes the first elements of a u32 state, for the runs that follow.
     ///
     /// # Panics

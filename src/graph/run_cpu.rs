@@ -37,10 +37,6 @@ impl CpuSession {
         Self { states, programs }
     }
 
-    pub fn nodes(&self, program: usize) -> usize {
-        self.programs[program].plan.graph.nodes.len()
-    }
-
     pub fn write(&mut self, state: State, data: &[u32]) {
         assert_eq!(state.dtype, Dtype::U32, "only u32 states are written by the host");
         self.states[state.index][..data.len()].copy_from_slice(data);

@@ -67,10 +67,6 @@ impl GpuSession {
         Ok(Self { gpu, states, readbacks, programs })
     }
 
-    pub fn dispatches(&self, program: usize) -> usize {
-        self.programs[program].dispatches()
-    }
-
     pub fn write(&self, state: State, data: &[u32]) {
         assert_eq!(state.dtype, Dtype::U32, "only u32 states are written by the host");
         self.gpu.write(&self.states[state.index], 0, data);

@@ -66,9 +66,4 @@ impl Transformer {
     pub fn generation_config(&self) -> &GenerationConfig {
         &self.generation
     }
-
-    /// Device memory that its weights take, bytes.
-    pub fn weight_bytes(&self) -> u64 {
-        self.weights.bytes()
-    }
 }
