@@ -1,0 +1,27 @@
+import { languages } from '../engine/source.ts';
+import { loading, running } from '../engine/load.ts';
+import { text } from '../settings.ts';
+
+const EXAMPLES = [
+  'Where is the train station?',
+  'I would like a cup of coffee, please.',
+  "The animal didn't cross the street because it was too tired.",
+];
+
+/** A few sentences to begin with, where the model reads English. */
+export function Examples() {
+  const choice = running.value?.choice ?? loading.value?.choice;
+  if (choice === undefined || languages(choice).source !== 'en') return null;
+  return (
+    <div class="examples" role="group" aria-label="Examples">
+      <span class="quiet" aria-hidden="true">
+        Try
+      </span>
+      {EXAMPLES.map((example) => (
+        <button type="button" class="example" key={example} onClick={() => (text.value = example)}>
+          {example}
+        </button>
+      ))}
+    </div>
+  );
+}
