@@ -13,7 +13,7 @@ export default defineConfig({
   resolve: {
     alias: {
       // `core` is the package without its own copy of the model, which the page serves from `model/`
-      wordloom: here(process.env['WORDLOOM_FAKE'] ? 'dev/fake.ts' : '../dist/core.js'),
+      wordloom: here('../dist/core.js'),
     },
   },
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },

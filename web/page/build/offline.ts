@@ -19,7 +19,7 @@ export function offline(source: string): Plugin {
         const hash = createHash('sha256');
         const files: string[] = [];
         const add = (name: string, content: string | Uint8Array): void => {
-            // the page under its own address: a server may redirect from its file's name
+          // the page under its own address: a server may redirect from its file's name
           files.push(name === 'index.html' ? './' : name);
           hash.update(name).update('\0').update(content).update('\0');
         };

@@ -112,7 +112,8 @@ export function Heatmap({ map, stale }: Props) {
 function Summary({ map }: { map: AttentionMap }) {
   const [rows] = map.shape;
   return (
-    <table class="sr-only">
+    <div class="sr-only">
+    <table>
       <caption>Where each written token looked most</caption>
       <thead>
         <tr>
@@ -138,6 +139,7 @@ function Summary({ map }: { map: AttentionMap }) {
         })}
       </tbody>
     </table>
+    </div>
   );
 }
 

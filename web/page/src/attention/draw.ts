@@ -13,7 +13,7 @@ export interface Colours {
   readonly ink: string;
 }
 
-const LARGEST_CELL = 34;
+const LARGEST_CELL = 38;
 const SMALLEST_CELL = 14;
 /** A canvas beyond this side is refused by some browsers. */
 const LARGEST_CANVAS = 8192;

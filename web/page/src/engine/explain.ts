@@ -28,7 +28,7 @@ export function explainLoad(error: unknown, choice: ModelChoice, device: DeviceC
 
   const about = 'load';
   const tone = 'error';
-  const title = `${modelName(choice)} could not be loaded. ${messageOf(error)}`;
+  const title = `“${modelName(choice)}” could not be loaded. ${messageOf(error)}`;
   switch (kind) {
     case 'network':
       return {

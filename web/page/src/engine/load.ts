@@ -39,6 +39,7 @@ export async function load(choice: ModelChoice, device: DeviceChoice): Promise<v
   controller = own;
   let latest = STARTING;
   let patient = true;
+  let arriving = false;
   batch(() => {
     dismissAll('load');
     loading.value = { choice, device };
@@ -56,6 +57,9 @@ export async function load(choice: ModelChoice, device: DeviceChoice): Promise<v
       onProgress: (event) => {
         if (controller !== own) return;
         if (event.stage === 'warning') notify({ about: 'load', tone: 'info', title: event.message });
+        // weights move while they arrive: as long as something is on its way, that is the news
+        if (event.stage === 'download') arriving = event.loaded < event.total;
+        else if (arriving && event.stage !== 'compile') return;
         latest = progressOf(event) ?? latest;
         if (!patient) progress.value = latest;
       },

@@ -2,10 +2,13 @@ import { languages } from '../engine/source.ts';
 import { loading, running } from '../engine/load.ts';
 import { text } from '../settings.ts';
 
-const EXAMPLES = [
-  'Where is the train station?',
-  'I would like a cup of coffee, please.',
-  "The animal didn't cross the street because it was too tired.",
+const EXAMPLES: readonly { text: string; label?: string }[] = [
+  { text: 'Where is the train station?' },
+  { text: 'I have lost my passport.' },
+  {
+    text: "The animal didn't cross the street because it was too tired.",
+    label: "The animal didn't cross the street …",
+  },
 ];
 
 /** A few sentences to begin with, where the model reads English. */
@@ -18,8 +21,8 @@ export function Examples() {
         Try
       </span>
       {EXAMPLES.map((example) => (
-        <button type="button" class="example" key={example} onClick={() => (text.value = example)}>
-          {example}
+        <button type="button" class="example" key={example.text} onClick={() => (text.value = example.text)}>
+          {example.label ?? example.text}
         </button>
       ))}
     </div>
