@@ -7,7 +7,7 @@ const path = (relative: string): string => fileURLToPath(new URL(relative, impor
 
 export const MODEL = path('../../../models/tatoeba-en-de/');
 export const SCREENS = path('../../test-results/screens/');
-const SITE = path('../../site/');
+export const SITE = path('../../site/');
 
 /** What `wordloom serve` sends. */
 export const POLICY =
@@ -32,7 +32,6 @@ export interface Wordloom {
 
 export const test = base.extend<{ wordloom: Wordloom }, { server: TestServer }>({
   server: [
-    // eslint-style argument: Playwright wants a pattern here
     async ({}, use) => {
       const server = await TestServer.start({ '/': SITE, '/fixtures/tatoeba-en-de/': MODEL });
       await use(server);
