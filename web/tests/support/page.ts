@@ -84,7 +84,7 @@ export function drive(page: Page, server: TestServer): Wordloom {
 /** Waits until there is a translation and nothing more is on its way. */
 export async function settled(page: Page): Promise<void> {
   const target = page.locator('.pane--target');
-  await expect(target.locator('.sentence').first()).toBeVisible();
+  await expect(target.locator('.sentence').first()).toBeVisible({ timeout: 60_000 });
   // typing is answered after a pause
   await page.waitForTimeout(250);
   await expect(target).toHaveAttribute('aria-busy', 'false', { timeout: 60_000 });
