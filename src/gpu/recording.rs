@@ -1,5 +1,6 @@
 //! A list of launches over fixed buffers, recorded once and submitted as often as needed.
 
+use super::buffer::Owned;
 use super::{Buffer, Gpu, GpuError};
 use crate::kernels::Dispatch;
 
@@ -17,6 +18,8 @@ pub struct Recording {
     label: String,
     commands: Vec<Command>,
     params: wgpu::BindGroup,
+    /// What `params` is bound to; it lives as long as the recording.
+    _uniform: Owned,
 }
 
 impl Recording {
@@ -69,7 +72,7 @@ impl Gpu {
             }],
         });
         self.check()?;
-        Ok(Recording { label: label.to_owned(), commands, params })
+        Ok(Recording { label: label.to_owned(), commands, params, _uniform: uniform })
     }
 
     /// Submits a recording, all of it in one compute pass, then copies each `(from, to)` pair for reading back.
