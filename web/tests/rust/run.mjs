@@ -1,6 +1,6 @@
-// Runs one Rust test program in Chromium, as `cargo test` runs it natively:
+// Runs one Rust test program in Chromium. Cargo calls it (`runner` in .cargo/config.toml):
 //
-//   CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER="node web/tests/rust/run.mjs" cargo test --target wasm32-unknown-unknown …
+//   cargo test --target wasm32-unknown-unknown --test kernels
 //
 // `wasm-bindgen-test-runner` turns the program into a page and serves it, together with the repository (its current
 // folder), where tests find their fixtures. Here the page is opened, its output passed on, and its console watched: a
@@ -11,7 +11,6 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { launch } from "./chromium.mjs";
 
 /** A test that says nothing for so long is stuck. */
 const PATIENCE_MS = 240_000;
@@ -20,23 +19,29 @@ const POLL_MS = 250;
 /** What wasm-bindgen says of the page that its own runner writes, and panics, which its report tells anyway. */
 const OF_THE_RUNNER = /^(using deprecated parameters for the initialization function|panicked at )/;
 
+const { WASM_BINDGEN_TEST_RUNNER = "wasm-bindgen-test-runner" } = process.env;
+
 const folder = await mkdtemp(join(tmpdir(), "wordloom-tests-"));
-const runner = spawn(process.env.WASM_BINDGEN_TEST_RUNNER ?? "wasm-bindgen-test-runner", process.argv.slice(2), {
+const runner = spawn(WASM_BINDGEN_TEST_RUNNER, process.argv.slice(2), {
   // TMPDIR because a server that is stopped leaves its files behind
   env: { ...process.env, NO_HEADLESS: "1", WASM_BINDGEN_TEST_ADDRESS: "127.0.0.1:0", TMPDIR: folder },
   stdio: ["ignore", "pipe", "inherit"],
 });
-const runnerEnded = new Promise((resolve, reject) => {
-  runner.once("error", reject);
+const runnerEnded = new Promise((resolve) => {
   runner.once("close", (code) => resolve(code ?? 1));
+  runner.once("error", (error) => {
+    console.error(`error: ${error.message}; run \`cargo xtask setup\``);
+    resolve(1);
+  });
 });
 
 try {
-  const address = await Promise.race([served(runner), runnerEnded]);
+  const address = await served(runner);
   // it ended by itself where there is nothing to serve: `--list`, or no test of that name
   process.exitCode = typeof address === "number" ? address : await runPage(address);
 } catch (error) {
-  console.error(`error: ${error.message}`);
+  const hint = error.code === "ERR_MODULE_NOT_FOUND" ? "; run `cargo xtask setup`" : "";
+  console.error(`error: ${error.message}${hint}`);
   process.exitCode = 1;
 } finally {
   if (runner.pid !== undefined && runner.exitCode === null) {
@@ -58,6 +63,7 @@ async function served({ stdout }) {
 
 /** Opens the page and follows its tests to their end; the exit code. */
 async function runPage(address) {
+  const { launch } = await import("./chromium.mjs"); // here, so that an npm package that is missing is told above
   const browser = await launch();
   try {
     const page = await browser.newPage();
