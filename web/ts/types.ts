@@ -1,0 +1,208 @@
+/** What the package takes and gives. Ids are token ids; names are camelCase of Hugging Face's. */
+
+/**
+ * Where a model is: the URL of a Hugging Face folder, or the files of one that the user has chosen or dropped.
+ * In Node also the path of a folder.
+ */
+export type ModelSource = string | URL | FileList | Iterable<File> | FileSystemDirectoryHandle;
+
+export interface CreateOptions {
+  /** Default: the model that comes with the package (English to German). */
+  model?: ModelSource;
+  /** `auto` (default): a hardware GPU, else the CPU. `gpu` takes software adapters, too. */
+  device?: 'auto' | 'gpu' | 'cpu';
+  /**
+   * Whether downloads are kept in this browser. `preferred` (default): where there is room; `required`: fail where
+   * there is none; `none`: never.
+   */
+  cache?: 'preferred' | 'required' | 'none';
+  /** SHA-256 (hex) of files by name, or the URL of a JSON file that holds them. */
+  manifest?: string | URL | Record<string, string>;
+  onProgress?: (event: ProgressEvent) => void;
+  /** Stops everything that `create` does, downloads included. */
+  signal?: AbortSignal;
+  /** `false` runs in this thread: for callers that are in a worker already. Default `true`. */
+  worker?: boolean;
+}
+
+export type ProgressEvent =
+  /** Bytes of all files so far; `total` grows only while not every file's length is known. */
+  | {
+      stage: 'download';
+      file: string;
+      loaded: number;
+      total: number;
+      fileLoaded: number;
+      fileTotal: number;
+      fromCache: boolean;
+    }
+  /** What runs, and why. */
+  | { stage: 'device'; notice: string }
+  /** Bytes of weights on the device. */
+  | { stage: 'weights'; loaded: number; total: number }
+  | { stage: 'compile'; done: number; total: number }
+  /** Something that does not stop the work, such as a full quota. */
+  | { stage: 'warning'; message: string }
+  | { stage: 'ready' };
+
+export interface EngineInfo {
+  device: {
+    kind: 'gpu' | 'cpu';
+    name: string;
+    software: boolean;
+    /** One sentence: what runs, and why. */
+    notice: string;
+  };
+  model: {
+    label: string;
+    family: string;
+    parameters: number;
+    weightBytes: number;
+    dModel: number;
+    encoderLayers: number;
+    decoderLayers: number;
+    /** Of the encoder. */
+    heads: number;
+    decoderHeads: number;
+    sourceVocabulary: number;
+    targetVocabulary: number;
+    positions: number;
+  };
+  defaults: { beams: number; lengthPenalty: number; maxLength: number | null };
+}
+
+/** How to search. What is absent comes from the model's `generation_config.json`. */
+export interface SearchOptions {
+  /** 1 is greedy search. */
+  beams?: number;
+  /** How many hypotheses to return, at most `beams`. */
+  nBest?: number;
+  lengthPenalty?: number;
+  maxLength?: number;
+  minLength?: number;
+  earlyStopping?: boolean | 'never';
+  noRepeatNgramSize?: number;
+  repetitionPenalty?: number;
+}
+
+export interface CallOptions {
+  /** Honoured within one decoding step. */
+  signal?: AbortSignal;
+}
+
+export type AttentionKind = 'encoder' | 'decoder' | 'cross';
+
+export interface TranslateOptions extends SearchOptions, CallOptions {
+  /** Attention weights of the best hypothesis of one sentence (default: `cross`, `mean`, `mean`, 0). */
+  attention?: { kind?: AttentionKind; layer?: number | 'mean'; head?: number | 'mean'; sentence?: number };
+}
+
+export interface Translation {
+  text: string;
+  /** Of the whole text, best first. */
+  hypotheses: { text: string; score: number }[];
+  sentences: Sentence[];
+  /** Only where it was asked for. */
+  attention?: AttentionMap;
+  stats: { milliseconds: number; tokens: number; sentences: number };
+}
+
+export interface Sentence {
+  source: string;
+  sourceTokens: Token[];
+  /** Best first. */
+  hypotheses: Hypothesis[];
+}
+
+export interface Hypothesis {
+  text: string;
+  score: number;
+  /** With the start token, and the end token where there is one. */
+  tokens: Token[];
+  reachedMaxLength: boolean;
+}
+
+export interface Token {
+  id: number;
+  /** As SentencePiece writes it: `▁Wo`. */
+  piece: string;
+  /** Of tokens that the model has written. */
+  logProbability?: number;
+}
+
+export interface AttentionMap {
+  kind: AttentionKind;
+  layer: number | 'mean';
+  head: number | 'mean';
+  /** `[queries, keys]`; every row of weights sums to 1. */
+  shape: [number, number];
+  weights: Float32Array;
+  queries: Token[];
+  keys: Token[];
+}
+
+/** A translation on its way: what will stay, and what may still change. The last one is the whole. */
+export interface Partial {
+  stable: string;
+  provisional: string;
+  translation?: Translation;
+}
+
+export interface GenerateRequest extends SearchOptions {
+  inputIds: number[];
+  maxNewTokens?: number;
+  minNewTokens?: number;
+  renormalizeLogits?: boolean;
+  badWordsIds?: number[][];
+  forcedBosTokenId?: number;
+  forcedEosTokenId?: number | number[];
+  decoderStartTokenId?: number;
+  eosTokenId?: number | number[];
+  padTokenId?: number;
+}
+
+/** Best first. */
+export interface Generated {
+  sequences: number[][];
+  scores: number[];
+  stepLogProbabilities: number[][];
+}
+
+/** Padded rows of equal length. */
+export interface ForwardInput {
+  inputIds: number[][];
+  attentionMask?: number[][];
+  decoderInputIds: number[][];
+}
+
+export interface Tensor {
+  shape: number[];
+  data: Float32Array;
+}
+
+export interface ForwardOutput {
+  encoderLastHiddenState: Tensor;
+  logits: Tensor;
+  encoderAttentions: Tensor[];
+  decoderAttentions: Tensor[];
+  crossAttentions: Tensor[];
+}
+
+/** Which attention of which sentence. Tokens are those of a `Sentence` and of one of its hypotheses, whole. */
+export interface AttentionInput {
+  sourceTokens: readonly Token[];
+  /** From the start token to the end token. */
+  targetTokens: readonly Token[];
+  /** Default `cross`. */
+  kind?: AttentionKind;
+  /** Default `mean`. */
+  layer?: number | 'mean';
+  /** Default `mean`. */
+  head?: number | 'mean';
+}
+
+export interface Memory {
+  deviceBytes: number;
+  buffersCreated: number;
+  wasmBytes: number;
+}
