@@ -1,7 +1,10 @@
 //! Developer commands, run as `cargo xtask COMMAND`.
 
 mod apt;
+mod browser;
 mod checks;
+mod chromium;
+mod node;
 mod process;
 mod rustup;
 mod setup;
@@ -9,6 +12,7 @@ mod system;
 mod terminal;
 mod vulkan;
 mod wasm;
+mod wasm_bindgen;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -22,9 +26,11 @@ Developer commands of Wordloom
 Usage: cargo xtask COMMAND
 
 Commands:
-  setup           Install what the tests need: a Vulkan driver on the CPU, rustfmt, clippy
-                  and the wasm32 standard library. Says what it does; skips what is there.
-  test            Set up, then check format, lints, all tests, the wasm32 build and the docs
+  setup           Install what the tests need: a Vulkan driver on the CPU, rustfmt, clippy,
+                  the wasm32 standard library, wasm-bindgen, Chromium, and npm's packages.
+                  Says what it does; skips what is there.
+  test            Set up, then check format, lints, all tests, the wasm32 build, the docs,
+                  and the tests that run in a browser
   test --quick    Format, lints and tests only, without setup
 
 Options:

@@ -1,0 +1,35 @@
+/** Attention weights with the tokens that they stand between. */
+import { WordloomError } from './errors.js';
+import type { AttentionInput, AttentionMap, Token, TranslateOptions, Translation } from './types.js';
+import type { Abort, Engine } from './wordloom_web.js';
+
+export async function attentionMap(engine: Engine, input: AttentionInput, abort: Abort): Promise<AttentionMap> {
+  const { sourceTokens, targetTokens, kind = 'cross', layer = 'mean', head = 'mean' } = input;
+  // A token is predicted from the row of the one before it: the last one has been read by no row.
+  const read = targetTokens.slice(0, -1);
+  const sourceIds = sourceTokens.map((token) => token.id);
+  const targetIds = read.map((token) => token.id);
+  const { shape, weights } = await engine.attention({ kind, layer, head, sourceIds, targetIds }, abort);
+  const written = targetTokens.slice(1);
+  const queries: readonly Token[] = kind === 'encoder' ? sourceTokens : written;
+  const keys: readonly Token[] = kind === 'decoder' ? read : sourceTokens;
+  return { kind, layer, head, shape, weights, queries: [...queries], keys: [...keys] };
+}
+
+/** The attention of a translation's best hypothesis, or nothing where there is no sentence. */
+export async function attentionOf(
+  engine: Engine,
+  translation: Translation,
+  which: NonNullable<TranslateOptions['attention']>,
+  abort: Abort,
+): Promise<AttentionMap | undefined> {
+  const { sentence: index = 0, ...rest } = which;
+  const sentence = translation.sentences[index];
+  if (!sentence) {
+    if (index === 0) return undefined;
+    const count = translation.sentences.length;
+    throw new WordloomError('input', `attention.sentence is ${index}, but the text has ${count} sentences, from 0 on.`);
+  }
+  const targetTokens = sentence.hypotheses[0]?.tokens ?? [];
+  return attentionMap(engine, { sourceTokens: sentence.sourceTokens, targetTokens, ...rest }, abort);
+}

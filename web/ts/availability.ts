@@ -1,0 +1,29 @@
+/** Whether the bundled model translates a pair of languages, and whether it is here. */
+import { BUNDLED_LANGUAGES, bundledModel } from './bundled-model.js';
+import { addressOf } from './loading/address.js';
+import { keyOf, lockName, storeFor } from './loading/store.js';
+import { hasSimd } from './simd.js';
+
+export type Availability = 'available' | 'downloadable' | 'downloading' | 'unavailable';
+
+export interface LanguagePair {
+  /** BCP 47: `en`, `en-GB`. Default: what the model reads. */
+  sourceLanguage?: string;
+  /** Default: what the model writes. */
+  targetLanguage?: string;
+}
+
+export function translates({ sourceLanguage, targetLanguage }: LanguagePair): boolean {
+  const matches = (tag: string | undefined, language: string) =>
+    tag === undefined || new Intl.Locale(tag).language === language;
+  return matches(sourceLanguage, BUNDLED_LANGUAGES.source) && matches(targetLanguage, BUNDLED_LANGUAGES.target);
+}
+
+export async function bundledAvailability(pair: LanguagePair): Promise<Availability> {
+  if (!hasSimd() || !translates(pair)) return 'unavailable';
+  const key = keyOf(addressOf(bundledModel()).identity);
+  const store = await storeFor(key, false);
+  if (store && (await store.catalogue()).complete) return 'available';
+  const locks = await globalThis.navigator?.locks?.query().catch(() => undefined);
+  return locks?.held?.some(({ name }) => name === lockName(key)) ? 'downloading' : 'downloadable';
+}

@@ -1,0 +1,128 @@
+/** The caller's side of a channel: calls with ids, aborts, progress, and what happens when the engine is gone. */
+import { aborted, fromWire, toWordloomError, WordloomError } from './errors.js';
+import type { Calls, Channel, FromEngine, Method, ToEngine } from './protocol.js';
+import type { Partial, ProgressEvent } from './types.js';
+
+interface Pending {
+  resolve(value: never): void;
+  reject(error: WordloomError): void;
+  partial: ((partial: Partial) => void) | undefined;
+}
+
+/** How long a destroyed engine may take to free its device before its worker is ended anyway. */
+const LAST_MOMENTS_MS = 10_000;
+
+export class Client {
+  readonly #channel: Channel;
+  readonly #progress: ((event: ProgressEvent) => void) | undefined;
+  readonly #pending = new Map<number, Pending>();
+  #nextId = 0;
+  /** Why nothing can be asked any more. */
+  #over: WordloomError | undefined;
+
+  constructor(channel: Channel, progress: ((event: ProgressEvent) => void) | undefined) {
+    this.#channel = channel;
+    this.#progress = progress;
+    channel.listen(
+      (message) => this.#receive(message),
+      (error) => this.#crash(new WordloomError('internal', `The engine has stopped: ${text(error)}`, { cause: error })),
+    );
+  }
+
+  call<M extends Method>(
+    method: M,
+    input: Calls[M]['input'],
+    signal?: AbortSignal,
+    partial?: (partial: Partial) => void,
+  ): Promise<Calls[M]['output']> {
+    if (this.#over) return Promise.reject(again(this.#over));
+    if (signal?.aborted) return Promise.reject(abortedBy(signal));
+    const id = this.#nextId++;
+    return new Promise((resolve, reject) => {
+      // The caller is told at once; the engine stops at its next step, and what it still says is not listened to.
+      const abort = () => {
+        if (!this.#pending.delete(id)) return;
+        this.#channel.post({ type: 'abort', id });
+        reject(abortedBy(signal));
+      };
+      signal?.addEventListener('abort', abort, { once: true });
+      const settled = () => signal?.removeEventListener('abort', abort);
+      this.#pending.set(id, {
+        resolve: (value) => (settled(), resolve(value)),
+        reject: (error) => (settled(), reject(error)),
+        partial,
+      });
+      try {
+        this.#channel.post({ type: 'call', id, method, input, stream: partial !== undefined } as ToEngine);
+      } catch (error) {
+        this.#pending.delete(id);
+        settled();
+        // Functions, DOM nodes and the like cannot cross the border.
+        reject(new WordloomError('input', `This cannot be handed to the engine: ${text(error)}`, { cause: error }));
+      }
+    });
+  }
+
+  /** Ends pending calls as aborted, and the worker as soon as the device's memory is free. */
+  destroy(): void {
+    if (this.#over) return;
+    this.#end(aborted('The translator was destroyed.'));
+    this.#channel.post({ type: 'destroy' });
+    setTimeout(() => this.#channel.close(), LAST_MOMENTS_MS);
+  }
+
+  #receive(message: FromEngine): void {
+    switch (message.type) {
+      case 'progress':
+        if (!this.#over) this.#progress?.(message.event);
+        break;
+      case 'partial':
+        this.#pending.get(message.id)?.partial?.(message.partial);
+        break;
+      case 'done':
+        this.#take(message.id)?.resolve(message.value as never);
+        break;
+      case 'failed':
+        this.#take(message.id)?.reject(fromWire(message.error));
+        break;
+      case 'crashed':
+        this.#crash(fromWire(message.error));
+        break;
+      case 'destroyed':
+        this.#channel.close();
+        break;
+    }
+  }
+
+  #take(id: number): Pending | undefined {
+    const pending = this.#pending.get(id);
+    this.#pending.delete(id);
+    return pending;
+  }
+
+  #crash(error: WordloomError): void {
+    const first = !this.#over;
+    this.#end(error);
+    if (first) this.#channel.close();
+  }
+
+  #end(error: WordloomError): void {
+    this.#over ??= error;
+    const pending = [...this.#pending.values()];
+    this.#pending.clear();
+    for (const call of pending) call.reject(again(error));
+  }
+}
+
+/** A fresh error for each who is told, with a stack of its own. */
+function again(error: WordloomError): WordloomError {
+  return new WordloomError(error.kind, error.message, { cause: error });
+}
+
+function abortedBy(signal: AbortSignal | undefined): WordloomError {
+  return new WordloomError('aborted', 'The call was cancelled.', { cause: signal?.reason });
+}
+
+function text(error: unknown): string {
+  return toWordloomError(error).message;
+}

@@ -1,0 +1,23 @@
+/** The package in a browser. */
+import { bundledAvailability, type Availability, type LanguagePair } from './availability.js';
+import { bundledModel } from './bundled-model.js';
+import { open } from './core.js';
+import { TranslatorBase } from './translator.js';
+import type { CreateOptions } from './types.js';
+
+export * from './types.js';
+export { WordloomError, type ErrorKind } from './errors.js';
+export type { Availability, LanguagePair } from './availability.js';
+
+export class Translator extends TranslatorBase {
+  /** Loads a model (default: the bundled one, English to German) and opens a device. */
+  static async create(options: CreateOptions = {}): Promise<Translator> {
+    const { client, info } = await open(options, bundledModel());
+    return new Translator(client, info);
+  }
+
+  /** Whether the bundled model can translate this, and whether it is in this browser already. */
+  static availability(pair: LanguagePair = {}): Promise<Availability> {
+    return bundledAvailability(pair);
+  }
+}

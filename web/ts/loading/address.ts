@@ -1,0 +1,47 @@
+/** Where the files of a model are on the network. */
+import type { WireSource } from '../protocol.js';
+
+export interface Address {
+  /** What messages call the model. */
+  label: string;
+  /** What tells it from all others. */
+  identity: string;
+  url(name: string): string;
+  /** Whether there is such a file: unknown (undefined) for folders, which cannot be listed. */
+  lists(name: string): boolean | undefined;
+}
+
+export function addressOf(source: Extract<WireSource, { from: 'url' | 'bundle' }>): Address {
+  if (source.from === 'bundle') {
+    return {
+      label: source.label,
+      identity: JSON.stringify(source.manifest),
+      url: (name) => source.urls[name]!,
+      lists: (name) => name in source.urls,
+    };
+  }
+  const folder = folderUrl(source.url);
+  return {
+    label: source.url,
+    identity: folder.href,
+    url(name) {
+      const url = new URL(name, folder);
+      url.search = folder.search; // A signature, where there is one.
+      return url.href;
+    },
+    lists: () => undefined,
+  };
+}
+
+/** The folder that files are relative to. A model's page at Hugging Face stands for its files. */
+export function folderUrl(text: string): URL {
+  const url = new URL(text);
+  url.hash = '';
+  if (url.hostname === 'huggingface.co' || url.hostname === 'hf.co') {
+    const [owner, model, what, revision = 'main'] = url.pathname.split('/').filter(Boolean);
+    const isPage = owner && model && owner !== 'datasets' && owner !== 'spaces' && (!what || what === 'tree');
+    if (isPage) url.pathname = `/${owner}/${model}/resolve/${revision}/`;
+  }
+  if (!url.pathname.endsWith('/')) url.pathname += '/';
+  return url;
+}

@@ -1,0 +1,304 @@
+/** One file on its way from a server: cut off and taken up again, counted, checked, and readable meanwhile. */
+import { aborted, WordloomError } from '../errors.js';
+import type { HostFile } from '../wordloom_web.js';
+import { ask, type Answer, Interrupted, sameVersion, type Version } from './http.js';
+import { Sha256 } from './sha256.js';
+import type { Sink } from './sink.js';
+
+export interface DownloadOptions {
+  name: string;
+  url: string;
+  sink: Sink;
+  /** What an earlier visit knew of the bytes that `sink` has. */
+  known: ({ size: number } & Version) | undefined;
+  sha256: string | undefined;
+  /** Whether `sink` outlives this tab. */
+  kept: boolean;
+  signal: AbortSignal;
+  update(loaded: number, total: number | undefined): void;
+  /** Another sink with the same bytes, where the present one has no more room. */
+  outOfRoom(error: unknown): Sink;
+}
+
+/** Attempts without a single new byte before giving up, and how long to wait before each. */
+const BACKOFF_MS = [200, 500, 1000, 2000];
+/** A connection over which nothing comes for so long is as good as cut. */
+const STALLED_MS = 60_000;
+
+interface Waiter {
+  end: number;
+  resolve(): void;
+  reject(error: unknown): void;
+}
+
+export class Download implements HostFile {
+  readonly name: string;
+  readonly #options: DownloadOptions;
+  #sink: Sink;
+  #size: number | undefined;
+  #version: Version;
+  #answer: Answer | undefined;
+  #waiters: Waiter[] = [];
+  #failure: { error: unknown } | undefined;
+  #finished = false;
+  #hash: Sha256 | undefined;
+  #checked: string | undefined;
+
+  constructor(options: DownloadOptions) {
+    this.name = options.name;
+    this.#options = options;
+    this.#sink = options.sink;
+    this.#size = options.known?.size;
+    this.#version = options.known ?? {};
+    // Bytes that nobody knows the version of are of no use.
+    if (!options.known && this.#sink.length > 0) this.#sink.reset();
+    if (options.known && this.#sink.length > options.known.size) this.#sink.reset();
+  }
+
+  get size(): number {
+    if (this.#size === undefined) throw new Error(`the length of ${this.name} is not known yet`);
+    return this.#size;
+  }
+
+  get version(): Version {
+    return this.#version;
+  }
+
+  /** How many bytes are here. */
+  get loaded(): number {
+    return this.#sink.length;
+  }
+
+  /** The file's hash, where it was checked. */
+  get checkedSha256(): string | undefined {
+    return this.#checked;
+  }
+
+  read(offset: number, length: number): Uint8Array {
+    return this.#sink.read(offset, length);
+  }
+
+  arrived(end: number): Promise<void> {
+    if (this.#failure) return Promise.reject(this.#failure.error);
+    if (this.#has(end)) return Promise.resolve();
+    return new Promise((resolve, reject) => this.#waiters.push({ end, resolve, reject }));
+  }
+
+  /** The file's length; `HEAD` leaves the connection free for others until it is this file's turn. */
+  async open(method: 'GET' | 'HEAD'): Promise<void> {
+    const whole = this.#size !== undefined && this.#sink.length === this.#size;
+    if (!whole) {
+      let answer: Answer | undefined;
+      for (let failures = 0; !answer; failures++) {
+        try {
+          answer = await this.#ask(method, this.#sink.length);
+        } catch (error) {
+          await this.#recover(error, failures);
+        }
+      }
+      if (this.#contradicts(answer)) {
+        // Nobody has read any of it: begin again with what the server has now.
+        void answer.body?.cancel().catch(() => {});
+        this.#sink.reset();
+        this.#size = undefined;
+        this.#version = {};
+        answer = await this.#ask(method, 0);
+      }
+      this.#size = answer.total;
+      this.#version = answer.version;
+      if (method === 'GET') this.#answer = answer;
+    }
+    this.#options.update(this.#sink.length, this.#size);
+    // What has no length in advance has one afterwards.
+    if (this.#size === undefined) await this.receive();
+  }
+
+  /** The rest of the bytes, and the check of all. Called once; later calls do nothing. */
+  async receive(): Promise<void> {
+    if (this.#finished || this.#failure) return;
+    try {
+      if (this.#options.sha256) this.#hash = this.#hashOfPresent();
+      await this.#receiveRest();
+      this.#check();
+      await this.#sink.finish();
+      this.#finished = true;
+      this.#wake();
+    } catch (error) {
+      this.fail(error);
+      throw error;
+    }
+  }
+
+  fail(error: unknown): void {
+    if (this.#finished) return;
+    this.#failure ??= { error };
+    for (const waiter of this.#waiters.splice(0)) waiter.reject(error);
+  }
+
+  close(): void {
+    this.fail(aborted('The model has been closed.'));
+    void this.#answer?.body?.cancel().catch(() => {});
+    this.#sink.close();
+  }
+
+  async #receiveRest(): Promise<void> {
+    let failures = 0;
+    while (this.#size === undefined || this.#sink.length < this.#size) {
+      const before = this.#sink.length;
+      try {
+        const answer = this.#answer ?? (await this.#ask('GET', before));
+        this.#answer = undefined;
+        if (this.#contradicts(answer)) throw this.#changed();
+        await this.#drain(answer);
+        if (this.#size === undefined) {
+          this.#size = this.#sink.length;
+          this.#options.update(this.#size, this.#size);
+        } else if (this.#sink.length < this.#size) {
+          throw new Interrupted(`${this.#options.url} was cut off`);
+        }
+      } catch (error) {
+        if (this.#sink.length > before) failures = 0;
+        await this.#recover(error, failures++);
+      }
+    }
+  }
+
+  /** Waits before another attempt, or throws where there shall be none. */
+  async #recover(error: unknown, failures: number): Promise<void> {
+    if (this.#options.signal.aborted) throw aborted();
+    if (!(error instanceof Interrupted)) throw error;
+    const offline = globalThis.navigator?.onLine === false;
+    const wait = BACKOFF_MS[failures];
+    if (wait === undefined || offline) throw this.#unreachable(error, offline);
+    await sleep(wait, this.#options.signal);
+  }
+
+  #ask(method: 'GET' | 'HEAD', from: number): Promise<Answer> {
+    const { url, kept, signal } = this.#options;
+    return ask(url, { method, from, version: this.#version, keptElsewhere: kept, signal });
+  }
+
+  async #drain(answer: Answer): Promise<void> {
+    if (!answer.body) return;
+    const reader = answer.body.getReader();
+    let position = answer.start;
+    try {
+      while (true) {
+        const { done, value } = await this.#readChunk(reader);
+        if (done) return;
+        this.#take(value, position);
+        position += value.length;
+      }
+    } finally {
+      void reader.cancel().catch(() => {});
+    }
+  }
+
+  async #readChunk(reader: ReadableStreamDefaultReader<Uint8Array>) {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const stalled = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(new Interrupted(`${this.#options.url} has stalled`)), STALLED_MS);
+    });
+    try {
+      return await Promise.race([reader.read(), stalled]);
+    } catch (error) {
+      if (this.#options.signal.aborted) throw aborted();
+      throw error instanceof Interrupted ? error : new Interrupted(`${this.#options.url} was cut off`);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Bytes of the file from `position` on, of which some may be here already: a server without ranges sends all. */
+  #take(chunk: Uint8Array, position: number): void {
+    const known = Math.min(Math.max(this.#sink.length - position, 0), chunk.length);
+    if (known > 0) {
+      const here = this.#sink.read(position, known);
+      if (here.some((byte, index) => byte !== chunk[index])) throw this.#changed();
+    }
+    const news = chunk.subarray(known);
+    if (news.length === 0) return;
+    if (this.#size !== undefined && this.#sink.length + news.length > this.#size) {
+      throw new WordloomError('network', `${this.#options.url} sent more than the ${this.#size} bytes that it told.`);
+    }
+    try {
+      this.#sink.append(news);
+    } catch (error) {
+      this.#sink = this.#options.outOfRoom(error);
+      this.#sink.append(news);
+    }
+    this.#hash?.update(news);
+    this.#options.update(this.#sink.length, this.#size);
+    this.#wake();
+  }
+
+  #hashOfPresent(): Sha256 {
+    const hash = new Sha256();
+    const STEP = 1 << 20;
+    for (let at = 0; at < this.#sink.length; at += STEP) {
+      hash.update(this.#sink.read(at, Math.min(STEP, this.#sink.length - at)));
+    }
+    return hash;
+  }
+
+  #check(): void {
+    const expected = this.#options.sha256;
+    if (!expected || !this.#hash) return;
+    const found = this.#hash.hex();
+    if (found === expected) {
+      this.#checked = found;
+      return;
+    }
+    this.#sink.reset();
+    throw wrongHash(this.name, this.#options.url, found, expected);
+  }
+
+  /** The last byte counts as arrived only when the whole has been checked. */
+  #has(end: number): boolean {
+    return this.#finished || (end <= this.#sink.length && end !== this.#size);
+  }
+
+  #wake(): void {
+    const ready = this.#waiters.filter(({ end }) => this.#has(end));
+    this.#waiters = this.#waiters.filter((waiter) => !ready.includes(waiter));
+    for (const waiter of ready) waiter.resolve();
+  }
+
+  #contradicts(answer: Answer): boolean {
+    const otherSize = this.#size !== undefined && answer.total !== undefined && answer.total !== this.#size;
+    return otherSize || answer.start > this.#sink.length || !sameVersion(this.#version, answer.version);
+  }
+
+  #changed(): WordloomError {
+    this.#sink.reset();
+    const what = `${this.#options.url} has changed on the server while it was being downloaded`;
+    return new WordloomError('network', `${what}. Load the model again.`);
+  }
+
+  #unreachable(error: Interrupted, offline: boolean): WordloomError {
+    const { url, kept } = this.#options;
+    const got = this.#sink.length;
+    if (got === 0) {
+      const why = offline ? `${url} could not be downloaded: there is no network` : error.message;
+      const advice = offline ? 'Connect' : 'Check the address, the connection, and that the server allows this page (CORS)';
+      return new WordloomError('network', `${why}. ${advice}, and try again.`, { cause: error });
+    }
+    const bytes = `${got} of ${this.#size ?? 'an unknown number of'} bytes`;
+    const later = kept ? 'the download goes on where it stopped' : 'the download begins anew';
+    const message = `${error.message}: ${bytes} have arrived. Check the connection and try again; ${later}.`;
+    return new WordloomError('network', message, { cause: error });
+  }
+}
+
+export function wrongHash(name: string, where: string, found: string, expected: string): WordloomError {
+  const what = `${name} is not the file that the manifest names: its SHA-256 is ${found}, expected ${expected} (${where})`;
+  return new WordloomError('integrity', `${what}. It was damaged on the way or replaced: try again, or check the manifest.`);
+}
+
+function sleep(milliseconds: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const abort = () => (clearTimeout(timer), reject(aborted()));
+    const timer = setTimeout(() => (signal.removeEventListener('abort', abort), resolve()), milliseconds);
+    signal.addEventListener('abort', abort, { once: true });
+  });
+}

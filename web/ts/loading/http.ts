@@ -1,0 +1,124 @@
+/** One request for a file, or for the rest of it. */
+import { aborted, WordloomError } from '../errors.js';
+
+/** What a server says to tell one version of a file from another. */
+export interface Version {
+  etag?: string | undefined;
+  lastModified?: string | undefined;
+}
+
+export interface Answer {
+  body: ReadableStream<Uint8Array> | null;
+  /** The first byte of `body` in the file. */
+  start: number;
+  /** The file's length, where it is known. */
+  total: number | undefined;
+  version: Version;
+}
+
+/** A request that may succeed when it is made again. */
+export class Interrupted extends Error {}
+
+/** A file that the server does not have. */
+export class NotFound extends WordloomError {
+  constructor(url: string, what: string) {
+    super('network', `${url} ${what}. Is this the folder of a Hugging Face model?`);
+  }
+}
+
+export interface Question {
+  method?: 'GET' | 'HEAD';
+  /** How many bytes are here already. */
+  from: number;
+  /** The version that they are of. */
+  version: Version;
+  /** Whether the browser's own cache should keep nothing: the bytes will be kept elsewhere. */
+  keptElsewhere: boolean;
+  signal: AbortSignal;
+}
+
+/** Origins whose servers let no `Range` header through (CORS). */
+const rangeless = new Set<string>();
+
+export async function ask(url: string, question: Question): Promise<Answer> {
+  const { method = 'GET', from, signal } = question;
+  if (url.startsWith('data:')) return answerInline(url);
+  const origin = new URL(url).origin;
+  let response = await send(url, question, !rangeless.has(origin));
+  // An empty file has no first byte, and some servers say so.
+  if (response.status === 416 && from === 0) response = await send(url, question, false);
+  if (response.status === 416) return { body: null, start: Infinity, total: undefined, version: {} };
+  if (!response.ok) {
+    void response.body?.cancel().catch(() => {});
+    const { status } = response;
+    if (status === 404 || status === 410) throw new NotFound(url, `is not there (status ${status})`);
+    const message = `${url} answered with status ${status}${status === 401 || status === 403 ? ' (no access)' : ''}`;
+    if (status === 408 || status === 425 || status === 429 || status >= 500) throw new Interrupted(message);
+    throw new WordloomError('network', `${message}.`);
+  }
+  if (signal.aborted) throw aborted();
+  return answer(url, response, method, from);
+}
+
+async function send(url: string, question: Question, range: boolean): Promise<Response> {
+  const { method = 'GET', from, version, keptElsewhere, signal } = question;
+  const headers = new Headers();
+  // Always a range: its answer is never compressed on the way, so that lengths are those of the file.
+  if (range) headers.set('Range', `bytes=${from}-`);
+  const sameOrigin = new URL(url).origin === globalThis.location?.origin;
+  // Elsewhere the header would need a permission that few servers give; the answer's version is compared instead.
+  if (range && from > 0 && sameOrigin && version.etag?.startsWith('"')) headers.set('If-Range', version.etag);
+  try {
+    return await fetch(url, { method, headers, signal, cache: keptElsewhere ? 'no-store' : 'default' });
+  } catch (error) {
+    if (signal.aborted) throw aborted();
+    if (range && !sameOrigin && globalThis.navigator?.onLine !== false && !rangeless.has(new URL(url).origin)) {
+      const response = await send(url, question, false);
+      rangeless.add(new URL(url).origin);
+      return response;
+    }
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new Interrupted(`${url} could not be reached (${reason})`);
+  }
+}
+
+function answer(url: string, response: Response, method: string, from: number): Answer {
+  const { headers } = response;
+  if (headers.get('Content-Type')?.startsWith('text/html')) {
+    void response.body?.cancel().catch(() => {});
+    // A page for every address is what servers of single-page applications give.
+    throw new NotFound(url, 'answered with an HTML page instead of the file');
+  }
+  const version = { etag: headers.get('ETag') ?? undefined, lastModified: headers.get('Last-Modified') ?? undefined };
+  const encoding = headers.get('Content-Encoding');
+  const plain = encoding === null || encoding === 'identity';
+  const length = plain ? parseLength(headers.get('Content-Length')) : undefined;
+  const range = /^bytes (\d+)-\d*\/(\d+|\*)$/.exec(headers.get('Content-Range') ?? '');
+  const partial = response.status === 206;
+  const start = partial ? Number(range?.[1] ?? (method === 'HEAD' ? 0 : from)) : 0;
+  const told = range ? parseLength(range[2] ?? null) : undefined;
+  return { body: response.body, start, total: told ?? (length === undefined ? undefined : start + length), version };
+}
+
+function parseLength(text: string | null): number | undefined {
+  return text !== null && /^\d+$/.test(text) ? Number(text) : undefined;
+}
+
+/** Whether two answers may be of one version. What was not told cannot differ. */
+export function sameVersion(a: Version, b: Version): boolean {
+  const strong = (etag: string) => etag.replace(/^W\//, '');
+  if (a.etag !== undefined && b.etag !== undefined) return strong(a.etag) === strong(b.etag);
+  if (a.lastModified !== undefined && b.lastModified !== undefined) return a.lastModified === b.lastModified;
+  return true;
+}
+
+/** A file that a bundler has written into its URL. Strict security policies do not let those be fetched. */
+function answerInline(url: string): Answer {
+  const comma = url.indexOf(',');
+  const data = decodeURIComponent(url.slice(comma + 1));
+  const base64 = url.slice(0, comma).endsWith(';base64');
+  const bytes = base64
+    ? Uint8Array.from(atob(data), (character) => character.charCodeAt(0))
+    : new TextEncoder().encode(data);
+  return { body: new Response(bytes).body, start: 0, total: bytes.length, version: {} };
+}

@@ -1,0 +1,60 @@
+/** A model in files that the user has chosen or dropped. Nothing is copied: they are read where they are. */
+import { WordloomError } from '../errors.js';
+import type { HostFile } from '../wordloom_web.js';
+import { wrongHash } from './download.js';
+import type { OpenFolder } from './folder.js';
+import type { Manifest } from './manifest.js';
+import { sha256OfFile } from './sha256.js';
+import { BlobReader } from './sink.js';
+
+export async function openLocalFolder(
+  label: string,
+  files: { name: string; file: File }[],
+  manifest: Manifest,
+): Promise<OpenFolder> {
+  const opened = await Promise.all(files.map(({ name, file }) => openLocalFile(label, name, file)));
+  for (const { name, size, read } of opened) {
+    const expected = manifest[name];
+    if (expected === undefined) continue;
+    const hash = sha256OfFile(size, read);
+    if (hash !== expected) throw wrongHash(name, label, hash, expected);
+  }
+  return { host: { label, files: opened }, complete: Promise.resolve(), close: () => {} };
+}
+
+async function openLocalFile(label: string, name: string, file: File): Promise<HostFile> {
+  const read = await reading(file);
+  return {
+    name,
+    size: file.size,
+    arrived: () => Promise.resolve(),
+    read(offset, length) {
+      try {
+        return read(offset, length);
+      } catch (error) {
+        // Files are read when they are needed, and may be gone or changed by then.
+        const why = 'could not be read; it may have been moved or changed. Choose the folder again';
+        throw new WordloomError('input', `${label}/${name} ${why}.`, { cause: error });
+      }
+    },
+  };
+}
+
+/** Only workers can read files without waiting; elsewhere a file is read ahead. */
+async function reading(file: File): Promise<(offset: number, length: number) => Uint8Array> {
+  if (typeof FileReaderSync === 'function') {
+    const reader = new BlobReader(file);
+    return (offset, length) => reader.read(offset, length);
+  }
+  const bytes = new Uint8Array(await file.arrayBuffer());
+  return (offset, length) => bytes.subarray(offset, offset + length);
+}
+
+/** The files right in a directory. */
+export async function filesIn(handle: FileSystemDirectoryHandle): Promise<{ name: string; file: File }[]> {
+  const files: { name: string; file: File }[] = [];
+  for await (const entry of handle.values()) {
+    if (entry.kind === 'file') files.push({ name: entry.name, file: await entry.getFile() });
+  }
+  return files;
+}

@@ -1,0 +1,108 @@
+/** A model's folder for an engine in Node: on disk, or on the network (and then in memory). */
+import { closeSync, openSync, readSync } from 'node:fs';
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { WordloomError } from '../errors.js';
+import type { WireCreate } from '../protocol.js';
+import type { ProgressEvent } from '../types.js';
+import type { HostFile } from '../wordloom_web.js';
+import { addressOf } from './address.js';
+import { wrongHash } from './download.js';
+import type { OpenFolder } from './folder.js';
+import { Keeper } from './keeper.js';
+import { filesIn, openLocalFolder } from './local-folder.js';
+import { type Manifest, readManifest } from './manifest.js';
+import { DownloadProgress } from './progress.js';
+import { openRemoteFolder } from './remote-folder.js';
+import { sha256OfFile } from './sha256.js';
+import { noStore } from './store.js';
+
+export async function openNodeFolder(
+  options: WireCreate,
+  report: (event: ProgressEvent) => void,
+  signal: AbortSignal,
+): Promise<OpenFolder> {
+  const { source } = options;
+  const manifest = await readManifest(options.manifest, signal, readText);
+  switch (source.from) {
+    case 'files':
+      return openLocalFolder(source.label, source.files, manifest);
+    case 'directory':
+      return openLocalFolder(source.handle.name, await filesIn(source.handle), manifest);
+    case 'bundle': {
+      const files = Object.entries(source.urls).map(([name, url]) => [name, fileURLToPath(url)] as const);
+      return openDisk(source.label, files, manifest); // npm has checked its own package.
+    }
+    case 'url': {
+      if (source.url.startsWith('file:')) return openDirectory(fileURLToPath(source.url), manifest);
+      if (options.cache === 'required') throw noStore();
+      const keeper = new Keeper(new DownloadProgress(report), 'none');
+      return openRemoteFolder({ address: addressOf(source), keeper, manifest, signal });
+    }
+  }
+}
+
+async function openDirectory(path: string, manifest: Manifest): Promise<OpenFolder> {
+  let entries;
+  try {
+    entries = await readdir(path, { withFileTypes: true });
+  } catch (error) {
+    const why = 'is not a folder that can be read; give one with config.json and model.safetensors';
+    throw new WordloomError('input', `${path} ${why}.`, { cause: error });
+  }
+  // Links count: that is how download caches lay out their folders.
+  const names = entries.filter((entry) => !entry.isDirectory()).map(({ name }) => name);
+  return openDisk(path, names.map((name) => [name, `${path}/${name}`] as const), manifest);
+}
+
+async function openDisk(
+  label: string,
+  named: (readonly [name: string, path: string])[],
+  manifest: Manifest,
+): Promise<OpenFolder> {
+  const handles: number[] = [];
+  const close = () => {
+    for (const handle of handles.splice(0)) closeSync(handle);
+  };
+  try {
+    const files = await Promise.all(named.map(([name, path]) => openFile(label, name, path, handles)));
+    for (const { name, size, read } of files) {
+      const expected = manifest[name];
+      if (expected === undefined) continue;
+      const hash = sha256OfFile(size, read);
+      if (hash !== expected) throw wrongHash(name, label, hash, expected);
+    }
+    return { host: { label, files }, complete: Promise.resolve(), close };
+  } catch (error) {
+    close();
+    throw error;
+  }
+}
+
+async function openFile(label: string, name: string, path: string, handles: number[]): Promise<HostFile> {
+  const { size } = await stat(path);
+  let handle: number | undefined;
+  return {
+    name,
+    size,
+    arrived: () => Promise.resolve(),
+    read(offset, length) {
+      // Opened when it is wanted: a folder may hold much that no model needs.
+      if (handle === undefined) handles.push((handle = openSync(path, 'r')));
+      const bytes = new Uint8Array(length);
+      for (let at = 0; at < length; ) {
+        const read = readSync(handle, bytes, at, length - at, offset + at);
+        if (read === 0) throw new WordloomError('input', `${label}/${name} has become shorter while it was read.`);
+        at += read;
+      }
+      return bytes;
+    },
+  };
+}
+
+async function readText(url: string, signal: AbortSignal): Promise<string> {
+  if (url.startsWith('file:')) return readFile(fileURLToPath(url), 'utf8');
+  const response = await fetch(url, { signal });
+  if (!response.ok) throw new WordloomError('network', `The manifest ${url} answered with status ${response.status}.`);
+  return response.text();
+}

@@ -1,0 +1,152 @@
+/** A model on the network: which files it has, where they are kept, and the order in which they come. */
+import { WordloomError } from '../errors.js';
+import type { HostFile } from '../wordloom_web.js';
+import type { Address } from './address.js';
+import { Download } from './download.js';
+import { hasTargetVocabulary, type OpenFolder, SHARD_INDEX, shardsOf, SINGLE_WEIGHTS } from './folder.js';
+import { NotFound } from './http.js';
+import type { Keeper } from './keeper.js';
+import type { Manifest } from './manifest.js';
+
+export interface RemoteOptions {
+  address: Address;
+  keeper: Keeper;
+  manifest: Manifest;
+  signal: AbortSignal;
+}
+
+/** Needed for text. Without any of them a model still takes token ids. */
+const TEXT = ['source.spm', 'target.spm', 'vocab.json'];
+
+export async function openRemoteFolder(options: RemoteOptions): Promise<OpenFolder> {
+  const { address, keeper } = options;
+  const files: Download[] = [];
+  const close = () => {
+    for (const file of files) file.close();
+    keeper.close();
+  };
+  try {
+    const small = await receiveSmall(options, files);
+    const weights = await openWeights(options, files, small);
+    await keeper.checkRoom(files.reduce((sum, file) => sum + file.size - file.loaded, 0));
+    const complete = receiveWeights(options, weights);
+    complete.catch(() => {}); // Heard by whoever awaits it; the engine hears of it through `arrived`.
+    return { host: { label: address.label, files: files satisfies HostFile[] }, complete, close };
+  } catch (error) {
+    close();
+    throw error;
+  }
+}
+
+/** Everything but the weights, whole. All requests leave at once. */
+async function receiveSmall(options: RemoteOptions, files: Download[]): Promise<Map<string, Download>> {
+  const found = new Map<string, Download>();
+  const get = async (name: string, optional: boolean) => {
+    const file = await receive(options, name, optional);
+    if (!file) return;
+    files.push(file);
+    found.set(name, file);
+  };
+  const missingText: unknown[] = [];
+  const getText = (name: string) =>
+    get(name, false).catch((error: unknown) => {
+      if (!(error instanceof NotFound)) throw error;
+      missingText.push(error);
+    });
+  await settled([
+    get('config.json', false),
+    get('generation_config.json', true),
+    get('tokenizer_config.json', true),
+    ...TEXT.map(getText),
+  ]);
+  if (missingText.length === TEXT.length) {
+    options.keeper.progress.warn(`${options.address.label} has no ${TEXT.join(', ')}: it takes token ids, but no text.`);
+  } else if (missingText.length > 0) {
+    throw missingText[0];
+  }
+  const tokenizer = found.get('tokenizer_config.json');
+  if (hasTargetVocabulary(tokenizer?.read(0, tokenizer.size))) await get('target_vocab.json', true);
+  return found;
+}
+
+/** The weights' files, with their lengths, in the order in which they will be received. */
+async function openWeights(
+  options: RemoteOptions,
+  files: Download[],
+  small: Map<string, Download>,
+): Promise<Download[]> {
+  const weights: Download[] = [];
+  const open = async (name: string, method: 'GET' | 'HEAD') => {
+    const file = await options.keeper.download(name, options);
+    files.push(file);
+    weights.push(file);
+    await options.keeper.opened(file, method);
+  };
+  try {
+    await open(SINGLE_WEIGHTS, 'GET');
+    return weights;
+  } catch (error) {
+    if (!(error instanceof NotFound)) throw error;
+    drop(files, weights);
+    const index = await receive(options, SHARD_INDEX, true);
+    if (!index) {
+      const hint = 'Folders with only pytorch_model.bin have to be converted to safetensors first';
+      throw new WordloomError('network', `${error.message} There is no ${SHARD_INDEX} either. ${hint}.`, { cause: error });
+    }
+    files.push(index);
+    small.set(SHARD_INDEX, index);
+    const shards = shardsOf(index.read(0, index.size));
+    if (shards.length === 0) {
+      throw new WordloomError('input', `${options.address.url(SHARD_INDEX)} lists no weights.`);
+    }
+    await settled(shards.map((name, at) => open(name, at === 0 ? 'GET' : 'HEAD')));
+    weights.sort((a, b) => (a.name < b.name ? -1 : 1));
+    return weights;
+  }
+}
+
+function drop(files: Download[], failed: Download[]): void {
+  for (const file of failed.splice(0)) {
+    file.close();
+    files.splice(files.indexOf(file), 1);
+  }
+}
+
+async function receive(options: RemoteOptions, name: string, optional: boolean): Promise<Download | undefined> {
+  const { address, keeper } = options;
+  if (optional && address.lists(name) === false) return undefined;
+  const file = await keeper.download(name, options);
+  try {
+    await keeper.opened(file, 'GET');
+    await file.receive();
+    await keeper.received(file);
+    return file;
+  } catch (error) {
+    file.close();
+    await keeper.failed(file, error);
+    if (!optional || !(error instanceof NotFound)) throw error;
+    return undefined;
+  }
+}
+
+/** One after the other: the first bytes of each are wanted before the last of the next. */
+async function receiveWeights({ keeper }: RemoteOptions, weights: Download[]): Promise<void> {
+  for (const file of weights) {
+    try {
+      await file.receive();
+      await keeper.received(file);
+    } catch (error) {
+      for (const other of weights) other.fail(error);
+      await keeper.failed(file, error);
+      throw error;
+    }
+  }
+  await keeper.completed();
+}
+
+/** Waits for all, so that nothing goes on behind the caller's back, and throws the first failure. */
+async function settled(work: Promise<unknown>[]): Promise<void> {
+  const results = await Promise.allSettled(work);
+  for (const result of results) if (result.status === 'rejected') throw result.reason;
+}
+

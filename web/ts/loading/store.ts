@@ -1,0 +1,141 @@
+/** What is kept of a model in the origin's private file system: `wordloom/KEY/`, its files and a catalogue. */
+import { WordloomError } from '../errors.js';
+import { sha256Of } from './sha256.js';
+import type { Version } from './http.js';
+
+const ROOT = 'wordloom';
+const CATALOGUE = 'catalogue.json';
+
+export interface Entry extends Version {
+  size: number;
+  /** Known where it has been checked. */
+  sha256?: string | undefined;
+}
+
+export interface Catalogue {
+  /** Whether every file is there, whole and checked. */
+  complete: boolean;
+  files: Record<string, Entry>;
+}
+
+/** The name of a model's folder: its address names it, and so a changed address is another model. */
+export function keyOf(address: string): string {
+  return sha256Of(address).slice(0, 32);
+}
+
+export function lockName(key: string): string {
+  return `${ROOT}/${key}`;
+}
+
+/** Nothing where there are no files: private windows, insecure origins, old browsers. */
+export async function storeFor(key: string, create: boolean): Promise<Store | undefined> {
+  try {
+    const root = await navigator.storage.getDirectory();
+    const all = await root.getDirectoryHandle(ROOT, { create });
+    return new Store(await all.getDirectoryHandle(key, { create }));
+  } catch {
+    return undefined;
+  }
+}
+
+export class Store {
+  readonly directory: FileSystemDirectoryHandle;
+  #saving: Promise<void> = Promise.resolve();
+
+  constructor(directory: FileSystemDirectoryHandle) {
+    this.directory = directory;
+  }
+
+  /** A catalogue that is missing or damaged is an empty one. */
+  async catalogue(): Promise<Catalogue> {
+    try {
+      const handle = await this.directory.getFileHandle(CATALOGUE);
+      const found = JSON.parse(await (await handle.getFile()).text()) as Catalogue;
+      if (typeof found.files === 'object' && found.files !== null) return found;
+    } catch {
+      // As if nothing had been kept.
+    }
+    return { complete: false, files: {} };
+  }
+
+  /** Writes `catalogue` as it is by then, after what is being written. Its loss costs a download, and no more. */
+  save(catalogue: Catalogue): Promise<void> {
+    this.#saving = this.#saving.then(() => this.#write(JSON.stringify(catalogue))).catch(() => {});
+    return this.#saving;
+  }
+
+  async #write(text: string): Promise<void> {
+    const handle = await (await this.directory.getFileHandle(CATALOGUE, { create: true })).createSyncAccessHandle();
+    try {
+      const bytes = new TextEncoder().encode(text);
+      handle.truncate(0);
+      handle.write(bytes, { at: 0 });
+      handle.flush();
+    } finally {
+      handle.close();
+    }
+  }
+
+  /** A snapshot of a file's bytes, or nothing where there is none. */
+  async file(name: string): Promise<File | undefined> {
+    try {
+      return await (await this.directory.getFileHandle(name)).getFile();
+    } catch {
+      return undefined;
+    }
+  }
+
+  async remove(name: string): Promise<void> {
+    await this.directory.removeEntry(name).catch(() => {});
+  }
+}
+
+/** Bytes that this origin may still write. */
+export async function room(): Promise<{ free: number; quota: number } | undefined> {
+  try {
+    const { quota, usage } = await navigator.storage.estimate();
+    return quota === undefined ? undefined : { quota, free: Math.max(0, quota - (usage ?? 0)) };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether files can be written and read without waiting: in workers, where there is a private file system. */
+export function canKeep(): boolean {
+  return typeof FileReaderSync === 'function' && 'createSyncAccessHandle' in FileSystemFileHandle.prototype;
+}
+
+export function noStore(): WordloomError {
+  const why = 'this browser keeps no files here (a private window, a page without https, or no worker)';
+  return new WordloomError('memory', `cache is "required", but ${why}. Use cache: "preferred" to do without.`);
+}
+
+export function isQuota(error: unknown): boolean {
+  return error instanceof DOMException && error.name === 'QuotaExceededError';
+}
+
+export function megabytes(bytes: number): string {
+  return `${(bytes / 1e6).toFixed(1)} MB`;
+}
+
+/**
+ * Holds the lock of one model until `release` is called, so that of several tabs one downloads. Without locks, each
+ * does; the files themselves let only one of them write.
+ */
+export async function acquire(key: string, signal: AbortSignal, waiting: () => void): Promise<() => void> {
+  const locks = globalThis.navigator?.locks;
+  if (!locks) return () => {};
+  const take = (options: LockOptions) =>
+    new Promise<(() => void) | undefined>((granted, failed) => {
+      locks
+        .request(lockName(key), options, (lock) => {
+          if (!lock) return granted(undefined);
+          return new Promise<void>((release) => granted(() => release()));
+        })
+        .catch(failed);
+    });
+  const atOnce = await take({ ifAvailable: true });
+  if (atOnce) return atOnce;
+  waiting();
+  return (await take({ signal }))!;
+}

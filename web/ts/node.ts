@@ -1,0 +1,57 @@
+/** The package in Node: the same engine, on the CPU. */
+import { Worker } from 'node:worker_threads';
+import { pathToFileURL } from 'node:url';
+import { type Availability, type LanguagePair, translates } from './availability.js';
+import { bundledModel } from './bundled-model.js';
+import { WordloomError } from './errors.js';
+import { inThread } from './in-thread.js';
+import type { Channel } from './protocol.js';
+import { toWire } from './source.js';
+import { connect, TranslatorBase } from './translator.js';
+import type { CreateOptions } from './types.js';
+
+export * from './types.js';
+export { WordloomError, type ErrorKind } from './errors.js';
+export type { Availability, LanguagePair } from './availability.js';
+
+export class Translator extends TranslatorBase {
+  /** Loads a model (default: the bundled one, English to German). `model` may also be the path of a folder. */
+  static async create(options: CreateOptions = {}): Promise<Translator> {
+    const here = pathToFileURL(`${process.cwd()}/`).href;
+    const { model } = options;
+    const isPath = typeof model === 'string' && !/^[a-z][a-z\d+.-]+:/i.test(model);
+    const wire = toWire(isPath ? { ...options, model: pathToFileURL(model) } : options, bundledModel(), here);
+    if (wire.device === 'gpu') {
+      throw new WordloomError('unsupported', 'Node has no WebGPU: use device "cpu", or the wordloom command for a GPU.');
+    }
+    wire.device = 'cpu';
+    const { client, info } = await connect(options.worker === false ? directChannel : threadChannel, wire, options);
+    return new Translator(client, info);
+  }
+
+  /** Whether the bundled model can translate this. */
+  static async availability(pair: LanguagePair = {}): Promise<Availability> {
+    return translates(pair) ? 'available' : 'unavailable';
+  }
+}
+
+/** Keeps the process alive while there are calls to answer, and not longer. */
+function threadChannel(): Channel {
+  const worker = new Worker(new URL('./worker-node.js', import.meta.url), { name: 'wordloom' });
+  return {
+    post: (message) => worker.postMessage(message),
+    listen(receive, crash) {
+      worker.on('message', receive);
+      worker.on('messageerror', crash);
+      worker.on('error', crash);
+    },
+    close: () => void worker.terminate(),
+  };
+}
+
+function directChannel(): Channel {
+  return inThread(async (post) => {
+    const [{ Server }, { node }] = await Promise.all([import('./server.js'), import('./platform-node.js')]);
+    return new Server(node, post);
+  });
+}

@@ -1,0 +1,10 @@
+/** What the engine's side needs of Node. */
+import { readFile } from 'node:fs/promises';
+import { openNodeFolder } from './loading/open-node.js';
+import type { Platform } from './server.js';
+import { startModule } from './wasm.js';
+
+export const node: Platform = {
+  startWasm: () => startModule(async () => readFile(new URL('./wordloom_web_bg.wasm', import.meta.url))),
+  openFolder: openNodeFolder,
+};

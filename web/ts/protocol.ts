@@ -1,0 +1,66 @@
+/** What the two sides of a worker's border say to each other. */
+import type { WireError } from './errors.js';
+import type {
+  AttentionInput,
+  AttentionMap,
+  CreateOptions,
+  EngineInfo,
+  ForwardInput,
+  ForwardOutput,
+  Generated,
+  GenerateRequest,
+  Memory,
+  Partial,
+  ProgressEvent,
+  TranslateOptions,
+  Translation,
+} from './types.js';
+
+/** A model source, in words that can be posted. */
+export type WireSource =
+  | { from: 'url'; url: string }
+  | { from: 'bundle'; label: string; urls: Record<string, string>; manifest: Record<string, string> }
+  | { from: 'files'; label: string; files: { name: string; file: File }[] }
+  | { from: 'directory'; handle: FileSystemDirectoryHandle };
+
+export interface WireCreate {
+  source: WireSource;
+  device: NonNullable<CreateOptions['device']>;
+  cache: NonNullable<CreateOptions['cache']>;
+  manifest: string | Record<string, string> | undefined;
+}
+
+/** Every call of an engine: what goes over, and what comes back. */
+export interface Calls {
+  create: { input: WireCreate; output: EngineInfo };
+  translate: { input: { text: string; options: Omit<TranslateOptions, 'signal'> }; output: Translation };
+  generate: { input: GenerateRequest[]; output: Generated[] };
+  forward: { input: ForwardInput; output: ForwardOutput };
+  attention: { input: AttentionInput; output: AttentionMap };
+  tokenize: { input: string; output: { ids: number[]; tokens: string[] } };
+  memory: { input: undefined; output: Memory };
+}
+
+export type Method = keyof Calls;
+
+export type ToEngine =
+  | { [M in Method]: { type: 'call'; id: number; method: M; input: Calls[M]['input']; stream: boolean } }[Method]
+  | { type: 'abort'; id: number }
+  | { type: 'destroy' };
+
+export type FromEngine =
+  | { type: 'progress'; event: ProgressEvent }
+  | { type: 'partial'; id: number; partial: Partial }
+  | { type: 'done'; id: number; value: Calls[Method]['output'] }
+  | { type: 'failed'; id: number; error: WireError }
+  /** Nothing more will come, and nothing more can be asked. */
+  | { type: 'crashed'; error: WireError }
+  | { type: 'destroyed' };
+
+/** The way to an engine, in a worker or in this thread. */
+export interface Channel {
+  post(message: ToEngine): void;
+  /** `receive` gets every message; `crash` is called when the other side is gone. */
+  listen(receive: (message: FromEngine) => void, crash: (error: unknown) => void): void;
+  close(): void;
+}

@@ -1,0 +1,186 @@
+/** The engine's side of a channel: takes calls one after the other, and knows how to stop. */
+import { aborted, toWire, WordloomError } from './errors.js';
+import type { OpenFolder } from './loading/folder.js';
+import type { Calls, FromEngine, Method, ToEngine, WireCreate } from './protocol.js';
+import type { ProgressEvent, TranslateOptions } from './types.js';
+import { attentionMap, attentionOf } from './attention.js';
+import { pause } from './pause.js';
+import { Abort, Engine, type Host, type LoadEvent } from './wordloom_web.js';
+
+/** What browsers and Node do differently. */
+export interface Platform {
+  /** Makes the wasm module ready; several calls are one. */
+  startWasm(): Promise<void>;
+  openFolder(options: WireCreate, report: (event: ProgressEvent) => void, signal: AbortSignal): Promise<OpenFolder>;
+}
+
+/** What a call needs of a host. */
+const IDLE_HOST: Host = { pause, progress() {} };
+
+type Call = Extract<ToEngine, { type: 'call' }>;
+
+export class Server {
+  readonly #platform: Platform;
+  readonly #post: (message: FromEngine, transfer: ArrayBuffer[]) => void;
+  readonly #aborts = new Map<number, () => void>();
+  #engine: Engine | undefined;
+  #folder: OpenFolder | undefined;
+  /** The end of the queue. One call runs at a time: they share one device, and neither would be sooner done. */
+  #last: Promise<void> = Promise.resolve();
+  #destroyed = false;
+
+  constructor(platform: Platform, post: (message: FromEngine, transfer: ArrayBuffer[]) => void) {
+    this.#platform = platform;
+    this.#post = post;
+  }
+
+  receive(message: ToEngine): void {
+    switch (message.type) {
+      case 'call':
+        this.#start(message);
+        break;
+      case 'abort':
+        this.#aborts.get(message.id)?.();
+        break;
+      case 'destroy':
+        this.#destroy();
+        break;
+    }
+  }
+
+  /** Something went wrong outside of any call: in a task of the engine's own. */
+  crash(error: unknown): void {
+    const { message } = toWire(error);
+    this.#post({ type: 'crashed', error: { kind: 'internal', message: `The engine has crashed: ${message}` } }, []);
+  }
+
+  #start(call: Call): void {
+    const controller = new AbortController();
+    this.#aborts.set(call.id, () => controller.abort());
+    // Answers that need no device do not wait for a long translation.
+    const immediate = call.method === 'tokenize' || call.method === 'memory';
+    const turn = immediate ? Promise.resolve() : this.#last;
+    const done = turn.then(() => this.#run(call, controller.signal));
+    if (!immediate) this.#last = done;
+  }
+
+  async #run(call: Call, signal: AbortSignal): Promise<void> {
+    try {
+      if (signal.aborted || this.#destroyed) throw aborted();
+      const value = await this.#answer(call, signal);
+      this.#post({ type: 'done', id: call.id, value }, buffersOf(value));
+    } catch (error) {
+      // A trap leaves the module in an unknown state: nothing that it says afterwards could be trusted.
+      if (error instanceof WebAssembly.RuntimeError) this.crash(error);
+      else this.#post({ type: 'failed', id: call.id, error: toWire(error) }, []);
+    } finally {
+      this.#aborts.delete(call.id);
+    }
+  }
+
+  #answer(call: Call, signal: AbortSignal): Promise<Calls[Method]['output']> {
+    if (call.method === 'create') return this.#create(call.input, signal);
+    const engine = this.#engine;
+    if (!engine) throw new WordloomError('internal', 'There is no model.');
+    switch (call.method) {
+      case 'translate':
+        return this.#translate(engine, call.id, call.input.text, call.input.options, call.stream, signal);
+      case 'generate':
+        return withAbort(signal, (abort) => engine.generate(call.input, abort));
+      case 'forward':
+        return withAbort(signal, (abort) => engine.forward(call.input, abort));
+      case 'attention':
+        return withAbort(signal, (abort) => attentionMap(engine, call.input, abort));
+      case 'tokenize':
+        return Promise.resolve(engine.tokenize(call.input));
+      case 'memory':
+        return Promise.resolve(engine.memory());
+    }
+  }
+
+  async #create(options: WireCreate, signal: AbortSignal): Promise<Calls['create']['output']> {
+    const report = (event: ProgressEvent) => this.#post({ type: 'progress', event }, []);
+    const wasm = this.#platform.startWasm();
+    wasm.catch(() => {}); // Told below; a folder that fails first must not leave an unheard rejection behind.
+    const folder = await this.#platform.openFolder(options, report, signal);
+    this.#folder = folder;
+    try {
+      await wasm;
+      // Ready is told below, when the last file has been checked.
+      const progress = (event: LoadEvent) => event.stage !== 'ready' && report(event);
+      const loading = Engine.load(folder.host, options.device, { pause, progress });
+      // Who is aborted, or fails to download, does not wait for the engine to notice.
+      void loading.then((engine) => (signal.aborted || this.#destroyed ? engine.destroy() : undefined)).catch(() => {});
+      const [engine] = await unless(signal, Promise.all([loading, folder.complete]));
+      this.#engine = engine;
+      report({ stage: 'ready' });
+      return engine.info();
+    } catch (error) {
+      folder.close();
+      throw signal.aborted ? aborted() : error;
+    }
+  }
+
+  #translate(
+    engine: Engine,
+    id: number,
+    text: string,
+    options: Omit<TranslateOptions, 'signal'>,
+    stream: boolean,
+    signal: AbortSignal,
+  ): Promise<Calls['translate']['output']> {
+    const { attention, ...search } = options;
+    const partial = ({ stable, provisional }: { stable: string; provisional: string }) =>
+      this.#post({ type: 'partial', id, partial: { stable, provisional } }, []);
+    return withAbort(signal, async (abort) => {
+      const translation = await engine.translate(text, search, abort, stream ? partial : undefined);
+      if (attention) {
+        const map = await attentionOf(engine, translation, attention, abort);
+        if (map) translation.attention = map;
+      }
+      return translation;
+    });
+  }
+
+  #destroy(): void {
+    this.#destroyed = true;
+    for (const abort of this.#aborts.values()) abort();
+    this.#engine?.destroy();
+    this.#engine = undefined;
+    this.#folder?.close();
+    this.#post({ type: 'destroyed' }, []);
+  }
+}
+
+/** Runs `work` with an `Abort` that follows `signal`. */
+async function withAbort<T>(signal: AbortSignal, work: (abort: Abort) => Promise<T>): Promise<T> {
+  const abort = new Abort(IDLE_HOST);
+  const forward = () => abort.abort();
+  signal.addEventListener('abort', forward, { once: true });
+  try {
+    return await work(abort);
+  } finally {
+    signal.removeEventListener('abort', forward);
+    abort.free();
+  }
+}
+
+/** What `work` gives, or a rejection as soon as `signal` fires. */
+function unless<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(aborted());
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
+}
+
+/** The memory of typed arrays anywhere in `value`: handed over, not copied. */
+function buffersOf(value: unknown): ArrayBuffer[] {
+  if (value instanceof Float32Array) {
+    const { buffer, byteLength } = value;
+    return buffer instanceof ArrayBuffer && buffer.byteLength === byteLength ? [buffer] : [];
+  }
+  if (Array.isArray(value)) return typeof value[0] === 'object' ? value.flatMap(buffersOf) : [];
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(buffersOf) : [];
+}

@@ -1,0 +1,80 @@
+/** What the caller calls a model, as the engine's side understands it. */
+import { WordloomError } from './errors.js';
+import type { WireCreate, WireSource } from './protocol.js';
+import type { CreateOptions, ModelSource } from './types.js';
+
+const DEVICES = ['auto', 'gpu', 'cpu'] as const;
+const CACHES = ['preferred', 'required', 'none'] as const;
+const OPTIONS = ['model', 'device', 'cache', 'manifest', 'onProgress', 'signal', 'worker'];
+
+/** Checks what `create` was given. `base` is what relative URLs are relative to. */
+export function toWire(options: CreateOptions, bundled: WireSource | undefined, base: string): WireCreate {
+  for (const name of Object.keys(options)) {
+    if (!OPTIONS.includes(name)) {
+      throw new WordloomError('input', `There is no option ${quote(name)}; there are ${OPTIONS.join(', ')}.`);
+    }
+  }
+  const { model, device = 'auto', cache = 'preferred', manifest } = options;
+  return {
+    source: model === undefined ? required(bundled) : wireSource(model, base),
+    device: oneOf('device', device, DEVICES),
+    cache: oneOf('cache', cache, CACHES),
+    manifest: typeof manifest === 'string' || manifest instanceof URL ? absolute(manifest, base) : manifest,
+  };
+}
+
+function required(bundled: WireSource | undefined): WireSource {
+  if (bundled) return bundled;
+  const fix = 'give `model` the URL of a Hugging Face folder, or import from "wordloom", which brings one.';
+  throw new WordloomError('input', `There is no model: ${fix}`);
+}
+
+function oneOf<T extends string>(option: string, value: T, allowed: readonly T[]): T {
+  if (allowed.includes(value)) return value;
+  throw new WordloomError('input', `${option} is ${quote(value)}; it can be ${allowed.join(', ')}.`);
+}
+
+function wireSource(model: ModelSource, base: string): WireSource {
+  if (typeof model === 'string' || model instanceof URL) return { from: 'url', url: absolute(model, base) };
+  if (typeof model === 'object' && model !== null) {
+    if ('kind' in model && model.kind === 'directory') return { from: 'directory', handle: model };
+    if (Symbol.iterator in model) return fromFiles([...model]);
+  }
+  throw new WordloomError('input', 'model must be a URL, a list of files, or the handle of a directory.');
+}
+
+function absolute(url: string | URL, base: string): string {
+  try {
+    return new URL(url, base).href;
+  } catch {
+    throw new WordloomError('input', `${quote(String(url))} is not a URL.`);
+  }
+}
+
+/** Files of a chosen folder: the path to the one with `config.json` is cut off. */
+export function fromFiles(files: File[]): WireSource {
+  const named = files.map((file) => {
+    if (!(file instanceof File)) throw new WordloomError('input', 'model holds something that is not a File.');
+    return { name: file.webkitRelativePath || file.name, file };
+  });
+  const depth = (name: string) => name.split('/').length;
+  const configs = named.filter(({ name }) => name === 'config.json' || name.endsWith('/config.json'));
+  const config = configs.sort((a, b) => depth(a.name) - depth(b.name))[0];
+  const folder = config ? config.name.slice(0, -'config.json'.length) : commonFolder(named.map(({ name }) => name));
+  return {
+    from: 'files',
+    label: folder.replace(/\/$/, '') || 'the chosen files',
+    files: named
+      .filter(({ name }) => name.startsWith(folder))
+      .map(({ name, file }) => ({ name: name.slice(folder.length), file })),
+  };
+}
+
+function commonFolder(names: string[]): string {
+  const top = /^[^/]+\//.exec(names[0] ?? '')?.[0] ?? '';
+  return names.every((name) => name.startsWith(top)) ? top : '';
+}
+
+function quote(value: unknown): string {
+  return JSON.stringify(String(value));
+}

@@ -1,0 +1,152 @@
+/** The shape of the browser's own Translator API around an engine of ours. */
+import type { Availability, LanguagePair } from './availability.js';
+import { toWordloomError, type ErrorKind } from './errors.js';
+import type { TranslatorBase } from './translator.js';
+import type { CreateOptions } from './types.js';
+
+export interface Languages {
+  sourceLanguage: string;
+  targetLanguage: string;
+}
+
+/** Fires `downloadprogress` with `loaded` from 0 to 1 and a `total` of 1. */
+export interface CreateMonitor extends EventTarget {
+  ondownloadprogress: ((event: ProgressEvent) => void) | null;
+}
+
+export interface StandInOptions extends Languages {
+  monitor?: (monitor: CreateMonitor) => void;
+  signal?: AbortSignal;
+}
+
+interface Engine {
+  create(options: CreateOptions): Promise<TranslatorBase>;
+  availability(pair: LanguagePair): Promise<Availability>;
+}
+
+export class StandIn {
+  readonly sourceLanguage: string;
+  readonly targetLanguage: string;
+  readonly inputQuota: number;
+  readonly #translator: TranslatorBase;
+
+  protected constructor({ sourceLanguage, targetLanguage }: Languages, translator: TranslatorBase) {
+    this.sourceLanguage = sourceLanguage;
+    this.targetLanguage = targetLanguage;
+    this.inputQuota = translator.inputQuota;
+    this.#translator = translator;
+  }
+
+  async translate(input: string, { signal }: { signal?: AbortSignal } = {}): Promise<string> {
+    try {
+      return (await this.#translator.translate(String(input), { signal })).text;
+    } catch (error) {
+      throw asDomException(error, signal);
+    }
+  }
+
+  /** Pieces of the translation, in order: joined, they are the whole. */
+  translateStreaming(input: string, { signal }: { signal?: AbortSignal } = {}): ReadableStream<string> {
+    const partials = this.#translator.translateStreaming(String(input), { signal });
+    let told = 0;
+    return new ReadableStream<string>({
+      async pull(controller) {
+        try {
+          while (true) {
+            const { done, value } = await partials.next();
+            if (done) return controller.close();
+            if (value.stable.length <= told) continue;
+            controller.enqueue(value.stable.slice(told));
+            told = value.stable.length;
+            return;
+          }
+        } catch (error) {
+          controller.error(asDomException(error, signal));
+        }
+      },
+      async cancel() {
+        await partials.return?.();
+      },
+    });
+  }
+
+  async measureInputUsage(input: string, { signal }: { signal?: AbortSignal } = {}): Promise<number> {
+    try {
+      return await this.#translator.measureInputUsage(String(input), { signal });
+    } catch (error) {
+      throw asDomException(error, signal);
+    }
+  }
+
+  destroy(): void {
+    this.#translator.destroy();
+  }
+}
+
+/** The languages in canonical form. As in browsers, both have to be given. */
+export function languages(options: Languages): Languages {
+  const canonical = (name: keyof Languages) => {
+    const tag: unknown = options?.[name];
+    if (tag === undefined) throw new TypeError(`${name} is missing`);
+    return Intl.getCanonicalLocales(String(tag))[0]!; // A RangeError where it is no language tag.
+  };
+  return { sourceLanguage: canonical('sourceLanguage'), targetLanguage: canonical('targetLanguage') };
+}
+
+export async function createFor(engine: Engine, pair: Languages, options: StandInOptions): Promise<TranslatorBase> {
+  const { monitor, signal } = options;
+  signal?.throwIfAborted();
+  if ((await engine.availability(pair)) === 'unavailable') {
+    const what = `${pair.sourceLanguage} to ${pair.targetLanguage}`;
+    throw new DOMException(`There is no model that translates ${what}.`, 'NotSupportedError');
+  }
+  const target = monitor && new Monitor();
+  if (target) monitor(target);
+  target?.tell(0);
+  try {
+    const translator = await engine.create({
+      signal,
+      onProgress: (event) => {
+        if (event.stage === 'download' && event.loaded < event.total) target?.tell(event.loaded / event.total);
+      },
+    });
+    target?.tell(1);
+    return translator;
+  } catch (error) {
+    throw asDomException(error, signal);
+  }
+}
+
+class Monitor extends EventTarget implements CreateMonitor {
+  ondownloadprogress: ((event: ProgressEvent) => void) | null = null;
+  #told = -1;
+
+  tell(loaded: number): void {
+    if (loaded <= this.#told) return;
+    this.#told = loaded;
+    const event = progressEvent(loaded);
+    this.ondownloadprogress?.(event);
+    this.dispatchEvent(event);
+  }
+}
+
+/** Node has no `ProgressEvent`. */
+function progressEvent(loaded: number): ProgressEvent {
+  if (typeof ProgressEvent === 'function') {
+    return new ProgressEvent('downloadprogress', { lengthComputable: true, loaded, total: 1 });
+  }
+  return Object.assign(new Event('downloadprogress'), { lengthComputable: true, loaded, total: 1 }) as ProgressEvent;
+}
+
+const NAMES: Partial<Record<ErrorKind, string>> = {
+  aborted: 'AbortError',
+  network: 'NetworkError',
+  unsupported: 'NotSupportedError',
+  memory: 'OperationError',
+};
+
+function asDomException(error: unknown, signal: AbortSignal | undefined): unknown {
+  if (signal?.aborted) return signal.reason;
+  const { kind, message } = toWordloomError(error);
+  return new DOMException(message, NAMES[kind] ?? 'OperationError');
+}

@@ -1,0 +1,65 @@
+/** Partial results for a consumer that may be slower than the engine: it gets the latest, never a backlog. */
+import type { Partial, Translation } from './types.js';
+
+export class PartialStream implements AsyncIterableIterator<Partial> {
+  #latest: Partial | undefined;
+  #failure: { error: unknown } | undefined;
+  #ended = false;
+  #wake: (() => void) | undefined;
+  readonly #cancel: () => void;
+
+  /** `cancel` is called when the consumer leaves before the end. */
+  constructor(cancel: () => void) {
+    this.#cancel = cancel;
+  }
+
+  push(partial: Partial): void {
+    this.#latest = partial;
+    this.#wake?.();
+  }
+
+  finish(translation: Translation): void {
+    this.#latest = { stable: translation.text, provisional: '', translation };
+    this.#ended = true;
+    this.#wake?.();
+  }
+
+  fail(error: unknown): void {
+    this.#latest = undefined;
+    this.#failure = { error };
+    this.#ended = true;
+    this.#wake?.();
+  }
+
+  async next(): Promise<IteratorResult<Partial, undefined>> {
+    while (true) {
+      if (this.#latest) {
+        const value = this.#latest;
+        this.#latest = undefined;
+        return { done: false, value };
+      }
+      if (this.#failure) {
+        const { error } = this.#failure;
+        this.#failure = undefined;
+        throw error;
+      }
+      if (this.#ended) return { done: true, value: undefined };
+      await new Promise<void>((resolve) => (this.#wake = resolve));
+      this.#wake = undefined;
+    }
+  }
+
+  async return(): Promise<IteratorResult<Partial, undefined>> {
+    const early = !this.#ended;
+    this.#ended = true;
+    this.#latest = undefined;
+    this.#failure = undefined;
+    if (early) this.#cancel();
+    this.#wake?.();
+    return { done: true, value: undefined };
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+}

@@ -1,0 +1,75 @@
+/** The wasm module as `wasm-bindgen` writes it, with the types that its own declarations leave out. */
+import type {
+  AttentionKind,
+  EngineInfo,
+  ForwardInput,
+  ForwardOutput,
+  Generated,
+  GenerateRequest,
+  Memory,
+  Partial,
+  SearchOptions,
+  Translation,
+} from './types.js';
+
+export default function init(input: { module_or_path: Response | BufferSource }): Promise<unknown>;
+
+/** A file whose bytes may still be on their way. */
+export interface HostFile {
+  readonly name: string;
+  /** Of the whole file. */
+  readonly size: number;
+  /** Asked only for bytes that have arrived. */
+  read(offset: number, length: number): Uint8Array;
+  /** Resolves when the bytes up to `end` can be read; rejects with an error that has a `kind`. */
+  arrived(end: number): Promise<void>;
+}
+
+export interface HostFolder {
+  /** What messages call the model. */
+  readonly label: string;
+  readonly files: HostFile[];
+}
+
+export type LoadEvent =
+  | { stage: 'device'; notice: string }
+  | { stage: 'weights'; loaded: number; total: number }
+  | { stage: 'compile'; done: number; total: number }
+  | { stage: 'ready' };
+
+export interface Host {
+  /** Lets other tasks of this thread run, aborts among them. */
+  pause(): Promise<void>;
+  progress(event: LoadEvent): unknown;
+}
+
+export class Abort {
+  constructor(host: Host);
+  abort(): void;
+  free(): void;
+}
+
+export interface AttentionRequest {
+  kind: AttentionKind;
+  sourceIds: number[];
+  targetIds: number[];
+  layer: number | 'mean';
+  head: number | 'mean';
+}
+
+export class Engine {
+  static load(folder: HostFolder, device: string, host: Host): Promise<Engine>;
+  info(): EngineInfo;
+  translate(
+    text: string,
+    options: SearchOptions,
+    abort: Abort,
+    onPartial?: (partial: Partial) => void,
+  ): Promise<Translation>;
+  generate(requests: GenerateRequest[], abort: Abort): Promise<Generated[]>;
+  forward(input: ForwardInput, abort: Abort): Promise<ForwardOutput>;
+  attention(input: AttentionRequest, abort: Abort): Promise<{ shape: [number, number]; weights: Float32Array }>;
+  tokenize(text: string): { ids: number[]; tokens: string[] };
+  memory(): Memory;
+  destroy(): void;
+}

@@ -1,0 +1,18 @@
+/** What only workers have, and the DOM's declarations leave out. */
+
+declare class FileReaderSync {
+  readAsArrayBuffer(blob: Blob): ArrayBuffer;
+}
+
+interface FileSystemSyncAccessHandle {
+  close(): void;
+  flush(): void;
+  getSize(): number;
+  read(buffer: Uint8Array, options?: { at?: number }): number;
+  truncate(size: number): void;
+  write(buffer: Uint8Array, options?: { at?: number }): number;
+}
+
+interface FileSystemFileHandle {
+  createSyncAccessHandle(): Promise<FileSystemSyncAccessHandle>;
+}

@@ -1,0 +1,11 @@
+/** The engine in a worker of a browser. */
+import { browser } from './browser.js';
+import type { FromEngine } from './protocol.js';
+import { Server } from './server.js';
+
+const server = new Server(browser, (message: FromEngine, transfer) => self.postMessage(message, { transfer }));
+
+self.onmessage = ({ data }) => server.receive(data);
+self.onmessageerror = () => server.crash(new Error('a message could not be read'));
+// The page hears of errors, but not of rejections that nobody handles.
+self.onunhandledrejection = ({ reason }) => server.crash(reason);
