@@ -4,16 +4,16 @@
 //
 // `wasm-bindgen-test-runner` turns the program into a page and serves it, together with the repository (its current
 // folder), where tests find their fixtures. Here the page is opened, its output passed on, and its console watched: a
-// warning or an error there, such as WebGPU's validation writes, fails the run like a failed test.
+// warning or an error there, such as `watch.js` writes for WebGPU's, fails the run like a failed test.
 
 import { spawn } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 
 /** A test that says nothing for so long is stuck. */
-const PATIENCE_MS = 240_000;
+const PATIENCE_MS = 600_000;
 const POLL_MS = 250;
 
 /** What wasm-bindgen says of the page that its own runner writes, and panics, which its report tells anyway. */
@@ -76,8 +76,14 @@ async function runPage(address) {
     page.on("pageerror", (error) => complaints.push(error.message));
     page.on("crash", () => complaints.push("the page crashed"));
     await page.route("**/favicon.ico", (route) => route.fulfill({ status: 204 }));
+    const watch = await readFile(new URL("./watch.js", import.meta.url), "utf8");
+    await page.route("**/worker.js", async (route) => {
+      const response = await route.fetch();
+      await route.fulfill({ response, body: watch + (await response.text()) });
+    });
     await page.goto(address);
     const passed = await follow(page, complaints);
+    await pause(); // for complaints that are on their way
     if (complaints.length > 0) {
       console.log("\nthe browser's console, which has to stay quiet:");
       for (const complaint of complaints) console.log(`  ${complaint.trimEnd().replaceAll("\n", "\n  ")}`);
@@ -107,6 +113,10 @@ async function follow(page, complaints) {
       console.log(`\nno word from the tests for ${PATIENCE_MS / 1000} s: stopped`);
       return false;
     }
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    await pause();
   }
+}
+
+function pause() {
+  return new Promise((resolve) => setTimeout(resolve, POLL_MS));
 }
