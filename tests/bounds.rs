@@ -16,7 +16,7 @@ use wordloom::{Device, Model};
 #[test]
 fn the_default_model_is_quick_and_small() {
     first_translation();
-    for device in devices() {
+    for device in pollster::block_on(devices()) {
         thirty_two_tokens(&device);
     }
 }

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Tensors, assert_close, data, heads_to_columns, split_top};
+use common::{Tensors, assert_close, data, heads_to_columns, portable_test, split_top};
 use wordloom::activation::Activation;
 use wordloom::cpu::{self, Columns, Linear};
 use wordloom::kernels::attention::AttentionShape;
@@ -18,7 +18,7 @@ fn whole(data: &[f32], width: usize) -> Columns<'_> {
     Columns { data, stride: width, first: 0 }
 }
 
-#[test]
+#[portable_test]
 fn linear_is_a_matrix_product() {
     let tensors = fixture("matmul");
     for case in (0..).map(|i| format!("linear.{i}")).take_while(|case| tensors.has(&format!("{case}.x"))) {
@@ -40,7 +40,7 @@ fn linear_is_a_matrix_product() {
     }
 }
 
-#[test]
+#[portable_test]
 fn linear_multiplies_batches() {
     let tensors = fixture("matmul");
     for case in ["bmm.0", "bmm.1"] {
@@ -63,7 +63,7 @@ fn linear_multiplies_batches() {
 }
 
 /// Bit by bit among few rows; with the library for many rows to within the rounding of a sum of 259 terms.
-#[test]
+#[portable_test]
 fn a_row_does_not_depend_on_its_neighbours() {
     let (inputs, outputs, rows) = (259, 301, cpu::LIBRARY_ROWS - 1);
     let value = |i: usize| (i as f32 * 0.618).fract() - 0.5;
@@ -92,7 +92,7 @@ fn a_row_does_not_depend_on_its_neighbours() {
 }
 
 /// The weights of one head whose keys are the identity matrix are the softmax of its queries.
-#[test]
+#[portable_test]
 fn attention_weights_are_a_softmax() {
     let tensors = fixture("softmax");
     for case in ["softmax.0", "softmax.1", "softmax.2"] {
@@ -117,7 +117,7 @@ fn check_softmax(case: &str, x: &[f32], mask: &[u32], keys: usize, want: &[f32])
     assert_close(case, &weights, want, (1e-6, 0.0));
 }
 
-#[test]
+#[portable_test]
 fn attention_follows_the_formula() {
     let tensors = fixture("softmax");
     let &[batch, heads, length, d_head] = &tensors.shape("attention.q")[..] else {
@@ -150,7 +150,7 @@ fn attention_follows_the_formula() {
 }
 
 /// Steps one by one through a cache whose rows are in any order, and gets what causal attention gives at once.
-#[test]
+#[portable_test]
 fn cached_attention_is_causal_attention() {
     let (rows, heads, d_head, length) = (3, 2, 7, 5);
     let width = heads * d_head;
@@ -202,7 +202,7 @@ fn cached_attention_is_causal_attention() {
     }
 }
 
-#[test]
+#[portable_test]
 fn norms_are_those_of_the_reference() {
     let tensors = fixture("norm");
     for name in tensors.names() {
@@ -232,7 +232,7 @@ fn norms_are_those_of_the_reference() {
     }
 }
 
-#[test]
+#[portable_test]
 fn embeddings_are_looked_up() {
     let table: Vec<f32> = (0..12).map(|i| i as f32).collect();
     let positions: Vec<f32> = (0..6).map(|i| 100.0 * i as f32).collect();
@@ -249,7 +249,7 @@ fn top(shape: &TopKShape, logits: &[f32], edits: &[ScoreEdit]) -> (Vec<f32>, Vec
     split_top(&words, shape.candidates)
 }
 
-#[test]
+#[portable_test]
 fn the_best_tokens_are_those_of_the_reference() {
     let tensors = fixture("topk");
     for case in ["topk.0", "topk.1"] {
@@ -274,7 +274,7 @@ fn the_best_tokens_are_those_of_the_reference() {
     }
 }
 
-#[test]
+#[portable_test]
 fn edits_and_missing_candidates() {
     let rules = ScoreRules { space: ScoreSpace::Logits, renormalize: true };
     let shape = TopKShape { rows: 1, vocabulary: 3, candidates: 4, rules };

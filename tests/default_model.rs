@@ -4,17 +4,16 @@
 
 mod common;
 
-use common::{assert_close, devices};
+use common::{assert_close, device_test, devices, gpu, read, repository};
 use serde_json::Value;
 use wordloom::decode::Hypothesis;
 use wordloom::model::generation_config::GenerationConfig;
 use wordloom::transformer::{Cancel, GenerateRequest, Transformer, resolve};
-use wordloom::{Device, DeviceChoice, Model, TranslateOptions, Translator};
+use wordloom::{Device, Model, TranslateOptions, Translator};
 
 fn cases() -> Vec<Value> {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/models/tatoeba-en-de/expected.json");
-    let text = std::fs::read_to_string(path).expect("expected.json");
-    let json: Value = serde_json::from_str(&text).expect("sound JSON");
+    let text = read(&repository("models/tatoeba-en-de/expected.json"));
+    let json: Value = serde_json::from_slice(&text).expect("sound JSON");
     json["cases"].as_array().expect("cases").clone()
 }
 
@@ -26,7 +25,7 @@ fn translator(device: &Device) -> Translator {
     Translator::new(device, &Model::embedded().expect("sound")).expect("loads")
 }
 
-fn generate(
+async fn generate(
     transformer: &Transformer,
     sources: &[Vec<u32>],
     config: &GenerationConfig,
@@ -39,23 +38,23 @@ fn generate(
                 .unwrap(),
         })
         .collect();
-    pollster::block_on(transformer.generate(&requests, &Cancel::default(), &mut |_| {})).unwrap()
+    transformer.generate(&requests, &Cancel::default(), &mut |_| {}).await.unwrap()
 }
 
 fn with_beams(beams: usize) -> GenerationConfig {
     GenerationConfig { num_beams: Some(beams), ..GenerationConfig::default() }
 }
 
-#[test]
-fn every_stored_translation_is_found() {
+#[device_test]
+async fn every_stored_translation_is_found() {
     let cases = cases();
     assert!(cases.len() >= 40);
     let sources: Vec<_> = cases.iter().map(|case| ids(&case["source_ids"])).collect();
-    for device in devices() {
+    for device in devices().await {
         let translator = translator(&device);
         let transformer = translator.transformer();
-        let greedy = generate(transformer, &sources, &with_beams(1));
-        let beam = generate(transformer, &sources, &GenerationConfig::default());
+        let greedy = generate(transformer, &sources, &with_beams(1)).await;
+        let beam = generate(transformer, &sources, &GenerationConfig::default()).await;
         for ((case, greedy), beam) in cases.iter().zip(greedy).zip(beam) {
             let place = format!("{} on {device}", case["source"]);
             let text = case["source"].as_str().unwrap();
@@ -71,16 +70,17 @@ fn every_stored_translation_is_found() {
 
 /// Alone or among 40 others of other lengths: the same ids. Scores may differ in the last bits, because on the
 /// CPU a library multiplies many rows, and our own code few.
-#[test]
-fn a_sentence_does_not_depend_on_its_neighbours() {
+#[device_test]
+async fn a_sentence_does_not_depend_on_its_neighbours() {
     let sources: Vec<_> = cases().iter().map(|case| ids(&case["source_ids"])).collect();
-    for device in devices() {
+    for device in devices().await {
         let translator = translator(&device);
         for beams in [1, 3] {
-            let together = generate(translator.transformer(), &sources, &with_beams(beams));
+            let together = generate(translator.transformer(), &sources, &with_beams(beams)).await;
             for (source, expected) in sources.iter().zip(&together).step_by(5) {
                 let alone =
-                    generate(translator.transformer(), std::slice::from_ref(source), &with_beams(beams));
+                    generate(translator.transformer(), std::slice::from_ref(source), &with_beams(beams))
+                        .await;
                 assert_eq!(alone[0][0].tokens, expected[0].tokens, "{beams} beams on {device}");
                 assert_close("score", &[alone[0][0].score], &[expected[0].score], (1e-4, 0.0));
             }
@@ -88,12 +88,9 @@ fn a_sentence_does_not_depend_on_its_neighbours() {
     }
 }
 
-#[test]
-fn a_token_allocates_no_device_buffer() {
-    let Device::Gpu(gpu) = pollster::block_on(Device::open(&DeviceChoice::Gpu)).expect("a GPU adapter")
-    else {
-        unreachable!("a GPU was asked for")
-    };
+#[device_test]
+async fn a_token_allocates_no_device_buffer() {
+    let gpu = gpu().await;
     let translator = translator(&Device::Gpu(gpu.clone()));
     let source = [ids(&cases()[0]["source_ids"])];
     let of_length = |tokens| GenerationConfig {
@@ -101,42 +98,39 @@ fn a_token_allocates_no_device_buffer() {
         min_new_tokens: Some(tokens),
         ..GenerationConfig::default()
     };
-    let created = |tokens| {
+    let created = async |tokens| {
         let before = gpu.buffers_created();
-        let hypotheses = generate(translator.transformer(), &source, &of_length(tokens));
+        let hypotheses = generate(translator.transformer(), &source, &of_length(tokens)).await;
         assert_eq!(hypotheses[0][0].tokens.len(), tokens + 1);
         gpu.buffers_created() - before
     };
-    let first = created(20); // the session's own buffers
+    let first = created(20).await; // the session's own buffers
     assert!(first > 0);
-    assert_eq!(created(20), 0, "a session of the same shape is used again");
-    assert_eq!(created(30), 0, "more tokens within its capacity need nothing more");
+    assert_eq!(created(20).await, 0, "a session of the same shape is used again");
+    assert_eq!(created(30).await, 0, "more tokens within its capacity need nothing more");
 }
 
-#[test]
-fn lines_and_spaces_are_kept() {
+#[device_test]
+async fn lines_and_spaces_are_kept() {
     let translator = translator(&Device::Cpu);
-    let translate = |text: &str| {
-        pollster::block_on(translator.translate(text, &TranslateOptions::default().beams(1)))
-            .expect("translates")
-            .text
+    let translate = async |text: &str| {
+        translator.translate(text, &TranslateOptions::default().beams(1)).await.expect("translates").text
     };
-    assert_eq!(translate(""), "");
-    assert_eq!(translate(" \t "), " \t ");
-    assert_eq!(translate("\n\n"), "\n\n");
-    let (hello, thanks) = (translate("Hello!"), translate("Thank you very much."));
+    assert_eq!(translate("").await, "");
+    assert_eq!(translate(" \t ").await, " \t ");
+    assert_eq!(translate("\n\n").await, "\n\n");
+    let (hello, thanks) = (translate("Hello!").await, translate("Thank you very much.").await);
     assert_eq!(
-        translate("  Hello!  Thank you very much.\r\n\r\nHello!\n"),
+        translate("  Hello!  Thank you very much.\r\n\r\nHello!\n").await,
         format!("  {hello}  {thanks}\r\n\r\n{hello}\n")
     );
 }
 
-#[test]
-fn n_best_comes_best_first() {
+#[device_test]
+async fn n_best_comes_best_first() {
     let translator = translator(&Device::Cpu);
     let options = TranslateOptions::default().beams(6).n_best(4);
-    let translation =
-        pollster::block_on(translator.translate("I am learning German.", &options)).expect("translates");
+    let translation = translator.translate("I am learning German.", &options).await.expect("translates");
     let scores: Vec<f32> = translation.hypotheses.iter().map(|hypothesis| hypothesis.score).collect();
     assert_eq!(scores.len(), 4);
     assert!(scores.is_sorted_by(|a, b| a >= b), "{scores:?}");
@@ -144,12 +138,12 @@ fn n_best_comes_best_first() {
 }
 
 /// Nothing of a long text is lost: a sentence of 600 words is cut into parts that the model can take.
-#[test]
-fn long_sentences_are_cut_not_truncated() {
+#[device_test]
+async fn long_sentences_are_cut_not_truncated() {
     let translator = translator(&Device::Cpu);
     let text = "the cat is sleeping on the sofa, and ".repeat(75);
     let options = TranslateOptions::default().beams(1);
-    let translation = pollster::block_on(translator.translate(&text, &options)).expect("translates");
+    let translation = translator.translate(&text, &options).await.expect("translates");
     assert!(translation.sentences.len() > 5);
     let sources: Vec<&str> = translation.sentences.iter().map(|sentence| sentence.source.as_str()).collect();
     assert_eq!(sources.join(" "), text.trim_end());

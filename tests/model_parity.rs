@@ -5,7 +5,10 @@
 
 mod common;
 
-use common::{Tensors, assert_close, assert_close_where, data, devices, gpu_as, gpu_with_buffers_of};
+use common::{
+    Tensors, assert_close, assert_close_where, data, device_test, devices, gpu_as, gpu_with_buffers_of,
+    model, read,
+};
 use serde_json::Value;
 use wordloom::kernels::AdapterClass;
 use wordloom::model::files::ModelFiles;
@@ -25,43 +28,45 @@ const TOLERANCE: (f32, f32) = (1e-4, 1e-4);
 const SCORE_TOLERANCE: (f32, f32) = (1e-4, 0.0);
 
 fn load(device: &Device, name: &str) -> Transformer {
-    let model = Model::load(data("models").join(name)).unwrap_or_else(|error| panic!("{error}"));
+    let model = model(&data("models").join(name));
     Transformer::load(device, &model, &mut |_| {}).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn expected(name: &str) -> (Tensors, Value) {
     let folder = data("models").join(name);
-    let text = std::fs::read_to_string(folder.join("expected.json")).expect("expected.json");
-    (Tensors::open(&folder.join("expected.safetensors")), serde_json::from_str(&text).expect("sound JSON"))
+    let json = serde_json::from_slice(&read(&folder.join("expected.json"))).expect("sound JSON");
+    (Tensors::open(&folder.join("expected.safetensors")), json)
 }
 
-#[test]
-fn forward_equals_the_reference() {
-    for device in devices() {
+#[device_test]
+async fn forward_equals_the_reference() {
+    for device in devices().await {
         for name in MODELS {
             let transformer = load(&device, name);
             let (tensors, _) = expected(name);
             for input in ["main", "src1", "srcmax"] {
-                check_forward(&transformer, &tensors, input, &format!("{name} {input} on {device}"));
+                check_forward(&transformer, &tensors, input, &format!("{name} {input} on {device}")).await;
             }
         }
     }
 }
 
-fn check_forward(transformer: &Transformer, tensors: &Tensors, input: &str, place: &str) {
+async fn check_forward(transformer: &Transformer, tensors: &Tensors, input: &str, place: &str) {
     let shape = tensors.shape(&format!("{input}.input_ids"));
     let (batch, source_length) = (shape[0], shape[1]);
     let target_length = tensors.shape(&format!("{input}.decoder_input_ids"))[1];
     let mask = tensors.u32(&format!("{input}.attention_mask"));
-    let output = pollster::block_on(transformer.forward(&ForwardInput {
-        batch,
-        source_length,
-        target_length,
-        input_ids: tensors.u32(&format!("{input}.input_ids")),
-        attention_mask: mask.clone(),
-        decoder_input_ids: tensors.u32(&format!("{input}.decoder_input_ids")),
-    }))
-    .unwrap_or_else(|error| panic!("{place}: {error}"));
+    let output = transformer
+        .forward(&ForwardInput {
+            batch,
+            source_length,
+            target_length,
+            input_ids: tensors.u32(&format!("{input}.input_ids")),
+            attention_mask: mask.clone(),
+            decoder_input_ids: tensors.u32(&format!("{input}.decoder_input_ids")),
+        })
+        .await
+        .unwrap_or_else(|error| panic!("{place}: {error}"));
 
     let d_model = transformer.config().d_model;
     let hidden = tensors.f32(&format!("{input}.encoder_last_hidden_state"));
@@ -115,25 +120,28 @@ fn check_forward(transformer: &Transformer, tensors: &Tensors, input: &str, plac
 
 /// Tables larger than a buffer may be are split, and the kernels meant for the other class of adapter are right as
 /// well.
-#[test]
-fn small_buffers_and_other_kernels_change_nothing() {
+#[device_test]
+async fn small_buffers_and_other_kernels_change_nothing() {
     // the embedding of `marian_tied` in panels takes 176 KiB
-    let devices =
-        [gpu_with_buffers_of(128 << 10), gpu_as(AdapterClass::Hardware), gpu_as(AdapterClass::Software)];
+    let devices = [
+        gpu_with_buffers_of(128 << 10).await,
+        gpu_as(AdapterClass::Hardware).await,
+        gpu_as(AdapterClass::Software).await,
+    ];
     for (index, device) in devices.iter().enumerate() {
         let transformer = load(device, "marian_tied");
         let (tensors, expected) = expected("marian_tied");
-        check_forward(&transformer, &tensors, "main", &format!("device {index}"));
+        check_forward(&transformer, &tensors, "main", &format!("device {index}")).await;
         for case in expected["cases"].as_array().expect("cases") {
-            check_case(&transformer, &tensors, case, &format!("device {index}"));
+            check_case(&transformer, &tensors, case, &format!("device {index}")).await;
         }
     }
 }
 
-#[test]
-fn what_no_buffer_can_hold_is_a_typed_error() {
-    let device = gpu_with_buffers_of(16 << 10);
-    let model = Model::load(data("models/marian_tied")).expect("sound");
+#[device_test]
+async fn what_no_buffer_can_hold_is_a_typed_error() {
+    let device = gpu_with_buffers_of(16 << 10).await;
+    let model = model(&data("models/marian_tied"));
     let error =
         Transformer::load(&device, &model, &mut |_| {}).err().expect("a panel alone takes 16 KiB and more");
     assert!(error.to_string().contains("--device cpu"), "{error}");
@@ -142,22 +150,22 @@ fn what_no_buffer_can_hold_is_a_typed_error() {
 /// `marian_tied` as older uploads store it, with tied tensors and sinusoids, after a change of one tensor's values.
 fn legacy(tensor: &str, change: impl Fn(f32) -> f32) -> Transformer {
     let folder = data("models/marian_tied");
-    let mut weights = std::fs::read(folder.join("model_legacy_keys.safetensors")).expect("a fixture");
+    let mut weights = read(&folder.join("model_legacy_keys.safetensors"));
     let (header, metadata) = safetensors::SafeTensors::read_metadata(&weights).expect("sound");
     let (from, to) = metadata.info(tensor).expect("is stored").data_offsets;
     for value in weights[8 + header + from..8 + header + to].as_chunks_mut().0 {
         *value = change(f32::from_le_bytes(*value)).to_le_bytes();
     }
-    let read = |name: &str| (name.to_owned(), std::fs::read(folder.join(name)).expect("a fixture"));
-    let [config, generation] = ["config.json", "generation_config.json"].map(read);
+    let file = |name: &str| (name.to_owned(), read(&folder.join(name)));
+    let [config, generation] = ["config.json", "generation_config.json"].map(file);
     let files = ModelFiles::memory("legacy", [config, generation, ("model.safetensors".into(), weights)]);
     let model = Model::from_files(files).expect("sound");
     Transformer::load(&Device::Cpu, &model, &mut |_| {}).expect("loads")
 }
 
 /// Where stored copies of tied tensors differ, each is used in its own place, as transformers 5 does.
-#[test]
-fn copies_that_differ_are_used_where_they_are_stored() {
+#[device_test]
+async fn copies_that_differ_are_used_where_they_are_stored() {
     let input = ForwardInput {
         batch: 1,
         source_length: 3,
@@ -166,11 +174,11 @@ fn copies_that_differ_are_used_where_they_are_stored() {
         attention_mask: vec![1; 3],
         decoder_input_ids: vec![644, 9],
     };
-    let run = |transformer: &Transformer| pollster::block_on(transformer.forward(&input)).expect("runs");
-    let plain = run(&legacy("lm_head.weight", |value| value));
+    let run = async |transformer: &Transformer| transformer.forward(&input).await.expect("runs");
+    let plain = run(&legacy("lm_head.weight", |value| value)).await;
 
     // twice the projection: twice the logits, but for the bias
-    let doubled = run(&legacy("lm_head.weight", |value| 2.0 * value));
+    let doubled = run(&legacy("lm_head.weight", |value| 2.0 * value)).await;
     let bias = Tensors::open(&data("models/marian_tied/model.safetensors")).f32("final_logits_bias");
     let want: Vec<f32> =
         plain.logits.data.iter().zip(bias.iter().cycle()).map(|(logit, bias)| 2.0 * logit - bias).collect();
@@ -183,7 +191,7 @@ fn copies_that_differ_are_used_where_they_are_stored() {
         ("model.encoder.embed_positions.weight", true),
         ("model.decoder.embed_positions.weight", false),
     ] {
-        let changed = run(&legacy(tensor, |value| value + 0.25));
+        let changed = run(&legacy(tensor, |value| value + 0.25)).await;
         let same = changed.encoder_last_hidden_state == plain.encoder_last_hidden_state;
         assert_eq!(!same, encoder_changes, "{tensor}");
         assert_ne!(changed.logits, plain.logits, "{tensor}");
@@ -191,30 +199,30 @@ fn copies_that_differ_are_used_where_they_are_stored() {
 }
 
 /// Older uploads store tied tensors and sinusoids as well.
-#[test]
-fn legacy_files_give_the_same() {
+#[device_test]
+async fn legacy_files_give_the_same() {
     let transformer = legacy("lm_head.weight", |value| value);
     let (tensors, expected) = expected("marian_tied");
-    check_forward(&transformer, &tensors, "main", "legacy");
-    check_case(&transformer, &tensors, &expected["cases"][0], "legacy");
+    check_forward(&transformer, &tensors, "main", "legacy").await;
+    check_case(&transformer, &tensors, &expected["cases"][0], "legacy").await;
 }
 
-#[test]
-fn search_equals_the_reference() {
-    for device in devices() {
+#[device_test]
+async fn search_equals_the_reference() {
+    for device in devices().await {
         for name in MODELS {
             let transformer = load(&device, name);
             let (tensors, expected) = expected(name);
             let cases = expected["cases"].as_array().expect("cases");
             assert!(!cases.is_empty());
             for case in cases {
-                check_case(&transformer, &tensors, case, &format!("{name} on {device}"));
+                check_case(&transformer, &tensors, case, &format!("{name} on {device}")).await;
             }
         }
     }
 }
 
-fn check_case(transformer: &Transformer, tensors: &Tensors, case: &Value, place: &str) {
+async fn check_case(transformer: &Transformer, tensors: &Tensors, case: &Value, place: &str) {
     let place = format!("{place}, case {}", case["name"]);
     let input = case["input"].as_str().expect("input");
     let length = tensors.shape(&format!("{input}.input_ids"))[1];
@@ -236,7 +244,9 @@ fn check_case(transformer: &Transformer, tensors: &Tensors, case: &Value, place:
             GenerateRequest { input_ids, options }
         })
         .collect();
-    let results = pollster::block_on(transformer.generate(&requests, &Cancel::default(), &mut |_| {}))
+    let results = transformer
+        .generate(&requests, &Cancel::default(), &mut |_| {})
+        .await
         .unwrap_or_else(|error| panic!("{place}: {error}"));
 
     let pad = requests[0].options.pad;

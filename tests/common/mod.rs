@@ -1,49 +1,36 @@
 //! What the tests share: fixtures, devices, comparison.
-#![allow(dead_code, reason = "each test uses some of it")]
+#![allow(dead_code, unused_imports, reason = "each test uses some of it")]
 
-use std::path::{Path, PathBuf};
+mod devices;
+mod files;
 
-use wordloom::{Device, DeviceChoice};
+use std::path::Path;
 
-/// A file or folder under `tests/data`.
-pub fn data(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
-}
+pub use devices::{devices, gpu, gpu_as, gpu_with_buffers_of};
+pub use files::{data, model, read, repository};
 
-/// The devices that everything has to be right on: the CPU runner, and a GPU adapter, which must be there.
-pub fn devices() -> Vec<Device> {
-    let open = |choice: &DeviceChoice| pollster::block_on(Device::open(choice));
-    let gpu = open(&DeviceChoice::Gpu)
-        .expect("tests need a GPU adapter, a software one at least: run `cargo xtask setup`");
-    vec![open(&DeviceChoice::Cpu).expect("the CPU is always there"), gpu]
-}
+/// Marks a test that runs natively and in a browser alike.
+#[cfg(not(target_arch = "wasm32"))]
+pub use core::prelude::v1::test as portable_test;
+#[cfg(target_arch = "wasm32")]
+pub use wasm_bindgen_test::wasm_bindgen_test as portable_test;
 
-/// A GPU whose buffers hold no more than `bytes` each, and that has only WebGPU's default limits otherwise.
-pub fn gpu_with_buffers_of(bytes: u64) -> Device {
-    let adapter = pollster::block_on(wordloom::gpu::any()).expect("a GPU adapter");
-    let limits = wgpu::Limits {
-        max_buffer_size: bytes,
-        max_storage_buffer_binding_size: bytes,
-        ..wgpu::Limits::defaults()
-    };
-    let gpu = pollster::block_on(wordloom::gpu::Gpu::open_with_limits(adapter, limits)).expect("opens");
-    Device::Gpu(std::sync::Arc::new(gpu))
-}
+/// The same for an `async fn`, which waits for devices. Natively each such test blocks a thread of its own; in a
+/// browser all tests share one worker, whose event loop drives them one by one.
+#[cfg(not(target_arch = "wasm32"))]
+pub use pollster::test as device_test;
+#[cfg(target_arch = "wasm32")]
+pub use wasm_bindgen_test::wasm_bindgen_test as device_test;
 
-/// A GPU on which kernels are chosen as for another class of adapter: the hardware's on a software one.
-pub fn gpu_as(class: wordloom::kernels::AdapterClass) -> Device {
-    let adapter = pollster::block_on(wordloom::gpu::any()).expect("a GPU adapter");
-    let mut gpu = pollster::block_on(wordloom::gpu::Gpu::open(adapter)).expect("opens");
-    gpu.force_class(class);
-    Device::Gpu(std::sync::Arc::new(gpu))
-}
+#[cfg(target_arch = "wasm32")]
+wasm_bindgen_test::wasm_bindgen_test_configure!(run_in_dedicated_worker);
 
 /// The tensors of a safetensors file, as f32.
 pub struct Tensors(Vec<u8>);
 
 impl Tensors {
     pub fn open(path: &Path) -> Self {
-        Self(std::fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display())))
+        Self(read(path))
     }
 
     fn file(&self) -> safetensors::SafeTensors<'_> {

@@ -6,8 +6,8 @@ use wordloom::kernels::attention::{self, AttentionShape, Variant};
 use wordloom::kernels::cached_attention::{self, CachedAttentionShape};
 use wordloom::kernels::{ColumnLayout, append_kv, attention_weights, stride};
 
-use crate::common::{assert_close, heads_to_columns};
-use crate::{fixture, open, pad, random, read, run, unpad, untouched, upload, upload_u32};
+use crate::common::{assert_close, device_test, gpu, heads_to_columns};
+use crate::{fixture, pad, random, read, run, unpad, untouched, upload, upload_u32};
 
 const VARIANTS: [Variant; 2] = [Variant::Invocation, Variant::Workgroup];
 
@@ -62,7 +62,7 @@ impl AttentionCase {
     }
 
     /// `offset` columns that belong to something else come first.
-    fn on_gpu(&self, gpu: &Gpu, variant: Variant, offset: usize) -> (Vec<f32>, Vec<f32>) {
+    async fn on_gpu(&self, gpu: &Gpu, variant: Variant, offset: usize) -> (Vec<f32>, Vec<f32>) {
         let AttentionShape { batch, heads, queries, keys, .. } = self.shape;
         let width = self.width();
         let layout = ColumnLayout { stride: stride(offset + width), first: offset };
@@ -81,8 +81,8 @@ impl AttentionCase {
         run(gpu, &[(attend, vec![&q, &k, &v, &mask, &context]), (weigh, vec![&q, &k, &mask, &weights])]);
         let what = format!("{variant:?} of {:?}", self.shape);
         (
-            unpad(&what, &read(gpu, &context), batch * queries, width),
-            unpad(&what, &read(gpu, &weights), batch * heads * queries, keys),
+            unpad(&what, &read(gpu, &context).await, batch * queries, width),
+            unpad(&what, &read(gpu, &weights).await, batch * heads * queries, keys),
         )
     }
 }
@@ -98,9 +98,9 @@ const MASKS: [(&str, Mask); 4] = [
     ("one sentence hidden", |sentence, _| sentence != 1),
 ];
 
-#[test]
-fn attention_agrees_for_every_mask() {
-    let gpu = open();
+#[device_test]
+async fn attention_agrees_for_every_mask() {
+    let gpu = gpu().await;
     for (queries, keys) in [(1, 1), (1, 70), (7, 9), (8, 64), (9, 65), (17, 5)] {
         for causal in [false, true] {
             for (name, mask) in MASKS {
@@ -109,7 +109,7 @@ fn attention_agrees_for_every_mask() {
                 let case = AttentionCase::random(shape, mask);
                 for variant in VARIANTS {
                     let what = format!("{variant:?}, mask {name}, {shape:?}");
-                    let (context, weights) = case.on_gpu(&gpu, variant, 0);
+                    let (context, weights) = case.on_gpu(&gpu, variant, 0).await;
                     assert_close(&what, &context, &case.context_on_cpu(), (2e-6, 1e-5));
                     assert_close(&format!("weights, {what}"), &weights, &case.weights_on_cpu(), (1e-6, 1e-5));
                 }
@@ -118,9 +118,9 @@ fn attention_agrees_for_every_mask() {
     }
 }
 
-#[test]
-fn attention_agrees_for_every_width_of_a_head() {
-    let gpu = open();
+#[device_test]
+async fn attention_agrees_for_every_width_of_a_head() {
+    let gpu = gpu().await;
     for (d_head, offset) in
         [(1, 0), (3, 5), (15, 0), (16, 8), (17, 1), (33, 0), (63, 2), (64, 64), (65, 0), (130, 3)]
     {
@@ -129,7 +129,7 @@ fn attention_agrees_for_every_width_of_a_head() {
         let case = AttentionCase::random(shape, |sentence, key| key < 6 - sentence);
         for variant in VARIANTS {
             let what = format!("{variant:?}, columns from {offset}, {shape:?}");
-            let (context, weights) = case.on_gpu(&gpu, variant, offset);
+            let (context, weights) = case.on_gpu(&gpu, variant, offset).await;
             assert_close(&what, &context, &case.context_on_cpu(), (2e-6, 1e-5));
             assert_close(&format!("weights, {what}"), &weights, &case.weights_on_cpu(), (1e-6, 1e-5));
         }
@@ -137,25 +137,25 @@ fn attention_agrees_for_every_width_of_a_head() {
 }
 
 /// More than 65,535 products for one query: lavapipe lets no invocation loop more often than that.
-#[test]
-fn attention_agrees_for_many_keys() {
-    let gpu = open();
+#[device_test]
+async fn attention_agrees_for_many_keys() {
+    let gpu = gpu().await;
     for (keys, d_head) in [(2100, 33), (1100, 65), (600, 128)] {
         let shape =
             AttentionShape { batch: 1, heads: 2, queries: 3, keys, d_head, scale: 0.2, causal: false };
         let case = AttentionCase::random(shape, |_, _| true);
-        let (context, weights) = case.on_gpu(&gpu, Variant::Invocation, 0);
+        let (context, weights) = case.on_gpu(&gpu, Variant::Invocation, 0).await;
         assert_close(&format!("{shape:?}"), &context, &case.context_on_cpu(), (1e-5, 1e-5));
         assert_close(&format!("weights, {shape:?}"), &weights, &case.weights_on_cpu(), (1e-6, 1e-5));
     }
 }
 
 /// The weights of one head whose keys are the identity matrix are the softmax of its queries.
-#[test]
-fn attention_weights_are_a_softmax() {
-    let gpu = open();
+#[device_test]
+async fn attention_weights_are_a_softmax() {
+    let gpu = gpu().await;
     let tensors = fixture("softmax");
-    let check = |name: &str, x: Vec<f32>, mask: Vec<u32>, keys: usize, want: &[f32]| {
+    let check = async |name: &str, x: Vec<f32>, mask: Vec<u32>, keys: usize, want: &[f32]| {
         // a query of its own sentence, because each has its own mask
         let batch = x.len() / keys;
         let k = (0..batch * keys * keys)
@@ -164,23 +164,23 @@ fn attention_weights_are_a_softmax() {
         let shape =
             AttentionShape { batch, heads: 1, queries: 1, keys, d_head: keys, scale: 1.0, causal: false };
         let case = AttentionCase { shape, v: vec![0.0; batch * keys * keys], q: x, k, mask };
-        let (_, weights) = case.on_gpu(&gpu, Variant::Invocation, 0);
+        let (_, weights) = case.on_gpu(&gpu, Variant::Invocation, 0).await;
         assert_close(name, &weights, want, (1e-6, 0.0));
     };
     for case in ["softmax.0", "softmax.1", "softmax.2"] {
         let tensor = |name: &str| tensors.f32(&format!("{case}.{name}"));
         let keys = tensors.shape(&format!("{case}.x"))[2];
         let mask = tensor("mask").iter().map(|&keep| (keep != 0.0).into()).collect();
-        check(case, tensor("x"), mask, keys, &tensor("y_zeros"));
+        check(case, tensor("x"), mask, keys, &tensor("y_zeros")).await;
     }
     let x = tensors.f32("softmax_extreme.x");
     let mask = vec![1; x.len()];
-    check("softmax_extreme", x, mask, 3, &tensors.f32("softmax_extreme.y"));
+    check("softmax_extreme", x, mask, 3, &tensors.f32("softmax_extreme.y")).await;
 }
 
-#[test]
-fn attention_is_that_of_the_reference() {
-    let gpu = open();
+#[device_test]
+async fn attention_is_that_of_the_reference() {
+    let gpu = gpu().await;
     let tensors = fixture("softmax");
     let &[batch, heads, length, d_head] = &tensors.shape("attention.q")[..] else {
         panic!("four dimensions")
@@ -195,15 +195,15 @@ fn attention_is_that_of_the_reference() {
         mask: tensors.f32("attention.key_mask").iter().map(|&keep| (keep != 0.0).into()).collect(),
     };
     for variant in VARIANTS {
-        let (context, weights) = case.on_gpu(&gpu, variant, 3);
+        let (context, weights) = case.on_gpu(&gpu, variant, 3).await;
         assert_close("context", &context, &columns("attention.y_causal"), (1e-5, 0.0));
         assert_close("weights", &weights, &tensors.f32("attention.probs_causal"), (1e-5, 0.0));
     }
 }
 
-#[test]
-fn the_cache_is_filled_and_attended() {
-    let gpu = open();
+#[device_test]
+async fn the_cache_is_filled_and_attended() {
+    let gpu = gpu().await;
     for (rows, heads, d_head, capacity) in [(1, 1, 5, 3), (4, 2, 16, 70), (9, 3, 33, 8), (2, 1, 130, 4)] {
         let width = heads * d_head;
         let qkv = random(1, rows * 3 * width);
@@ -242,11 +242,11 @@ fn the_cache_is_filled_and_attended() {
                     ),
                 ],
             );
-            let context = unpad(&what, &read(&gpu, &context), rows, width);
+            let context = unpad(&what, &read(&gpu, &context).await, rows, width);
             assert_close(&what, &context, &want, (2e-6, 1e-5));
-            let cached = unpad(&what, &read(&gpu, &key_cache), rows * capacity, width);
+            let cached = unpad(&what, &read(&gpu, &key_cache).await, rows * capacity, width);
             assert!(cached == keys, "{what}: key cache");
-            let cached = unpad(&what, &read(&gpu, &value_cache), rows * capacity, width);
+            let cached = unpad(&what, &read(&gpu, &value_cache).await, rows * capacity, width);
             assert!(cached == values, "{what}: value cache");
         }
     }

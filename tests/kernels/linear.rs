@@ -6,8 +6,8 @@ use wordloom::gpu::Gpu;
 use wordloom::kernels::linear::{LinearShape, Variant, dispatch_variant};
 use wordloom::kernels::{AdapterClass, PANEL, panels, stride};
 
-use crate::common::assert_close;
-use crate::{fixture, open, pad, random, read, run, unpad, untouched, upload};
+use crate::common::{assert_close, device_test, gpu};
+use crate::{fixture, pad, random, read, run, unpad, untouched, upload};
 
 const CLASSES: [AdapterClass; 2] = [AdapterClass::Software, AdapterClass::Hardware];
 
@@ -39,7 +39,13 @@ impl LinearCase {
     }
 
     /// `panels_per_part`: where to split the weights.
-    fn on_gpu(&self, gpu: &Gpu, variant: Variant, class: AdapterClass, panels_per_part: usize) -> Vec<f32> {
+    async fn on_gpu(
+        &self,
+        gpu: &Gpu,
+        variant: Variant,
+        class: AdapterClass,
+        panels_per_part: usize,
+    ) -> Vec<f32> {
         let LinearShape { rows, inputs, outputs, .. } = self.shape;
         let x = upload(gpu, &pad(&self.x, inputs, 7.0));
         let bias = upload(gpu, &pad(&self.bias, outputs, 0.0));
@@ -61,7 +67,7 @@ impl LinearCase {
             })
             .collect();
         run(gpu, &launches);
-        unpad(&format!("{variant:?}, {:?}", self.shape), &read(gpu, &y), rows, outputs)
+        unpad(&format!("{variant:?}, {:?}", self.shape), &read(gpu, &y).await, rows, outputs)
     }
 }
 
@@ -91,9 +97,9 @@ const LINEAR_SIZES: [[usize; 3]; 22] = [
     [200, 512, 257],
 ];
 
-#[test]
-fn linear_agrees_in_every_variant_bit_by_bit() {
-    let gpu = open();
+#[device_test]
+async fn linear_agrees_in_every_variant_bit_by_bit() {
+    let gpu = gpu().await;
     for [rows, inputs, outputs] in LINEAR_SIZES {
         for fused in [false, true] {
             let activation = if fused { Activation::Relu } else { Activation::Identity };
@@ -104,7 +110,7 @@ fn linear_agrees_in_every_variant_bit_by_bit() {
             for variant in Variant::ALL {
                 for class in CLASSES {
                     let what = format!("{variant:?} for {class:?} of {shape:?}");
-                    let y = case.on_gpu(&gpu, variant, class, usize::MAX / PANEL);
+                    let y = case.on_gpu(&gpu, variant, class, usize::MAX / PANEL).await;
                     // products of numbers below 1: the error grows with the number of summands
                     assert_close(&what, &y, &want, (1e-6 + 4e-6 * (inputs as f32).sqrt(), 0.0));
                     let first = first.get_or_insert_with(|| y.clone());
@@ -115,26 +121,26 @@ fn linear_agrees_in_every_variant_bit_by_bit() {
     }
 }
 
-#[test]
-fn linear_is_right_for_weights_in_parts() {
-    let gpu = open();
+#[device_test]
+async fn linear_is_right_for_weights_in_parts() {
+    let gpu = gpu().await;
     for rows in [1, 4, 9, 70] {
         let activation = Activation::Identity;
         let shape = LinearShape { rows, inputs: 33, outputs: 203, bias: true, activation, residual: true };
         let case = LinearCase::random(shape);
         for variant in Variant::ALL {
-            let whole = case.on_gpu(&gpu, variant, AdapterClass::Software, 8);
+            let whole = case.on_gpu(&gpu, variant, AdapterClass::Software, 8).await;
             for panels_per_part in [1, 2, 3] {
-                let parts = case.on_gpu(&gpu, variant, AdapterClass::Software, panels_per_part);
+                let parts = case.on_gpu(&gpu, variant, AdapterClass::Software, panels_per_part).await;
                 assert!(whole == parts, "{variant:?}, {rows} rows, {panels_per_part} panels a part");
             }
         }
     }
 }
 
-#[test]
-fn linear_is_a_matrix_product() {
-    let gpu = open();
+#[device_test]
+async fn linear_is_a_matrix_product() {
+    let gpu = gpu().await;
     let tensors = fixture("matmul");
     for case in (0..9).map(|i| format!("linear.{i}")) {
         let tensor = |name: &str| tensors.f32(&format!("{case}.{name}"));
@@ -149,7 +155,7 @@ fn linear_is_a_matrix_product() {
             let residual = vec![0.0; rows * outputs];
             let layer = LinearCase { shape, x, weight, bias, residual };
             for variant in Variant::ALL {
-                let y = layer.on_gpu(&gpu, variant, AdapterClass::Hardware, 100);
+                let y = layer.on_gpu(&gpu, variant, AdapterClass::Hardware, 100).await;
                 let tolerance = 1e-5 * (inputs as f32).sqrt();
                 assert_close(&format!("{case} by {variant:?}"), &y, &want, (tolerance, 0.0));
             }
@@ -158,9 +164,9 @@ fn linear_is_a_matrix_product() {
 }
 
 /// A layer of one input with the weight 1 is its activation.
-#[test]
-fn activations_are_those_of_the_reference() {
-    let gpu = open();
+#[device_test]
+async fn activations_are_those_of_the_reference() {
+    let gpu = gpu().await;
     let tensors = fixture("activations");
     let x = tensors.f32("x");
     for (name, activation) in [
@@ -176,18 +182,18 @@ fn activations_are_those_of_the_reference() {
         let shape = LinearShape { rows, inputs: 1, outputs: 1, bias: false, activation, residual: false };
         let case =
             LinearCase { shape, x: x.clone(), weight: vec![1.0], bias: vec![0.0], residual: vec![0.0; rows] };
-        let y = case.on_gpu(&gpu, Variant::MatmulRegisters, AdapterClass::Software, 1);
+        let y = case.on_gpu(&gpu, Variant::MatmulRegisters, AdapterClass::Software, 1).await;
         assert_close(name, &y, &tensors.f32(name), (2e-6, 2e-6));
     }
 }
 
 /// An axis of a dispatch holds 65,535 workgroups; launches beyond that are folded.
-#[test]
-fn linear_of_more_rows_than_an_axis_holds() {
-    let gpu = open();
+#[device_test]
+async fn linear_of_more_rows_than_an_axis_holds() {
+    let gpu = gpu().await;
     let activation = Activation::Identity;
     let shape = LinearShape { rows: 70_001, inputs: 4, outputs: 4, bias: false, activation, residual: false };
     let case = LinearCase::random(shape);
-    let y = case.on_gpu(&gpu, Variant::Matvec, AdapterClass::Software, 1);
+    let y = case.on_gpu(&gpu, Variant::Matvec, AdapterClass::Software, 1).await;
     assert_close("matvec", &y, &case.on_cpu(), (1e-5, 0.0));
 }

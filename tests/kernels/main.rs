@@ -9,13 +9,8 @@ mod rows;
 mod top_k;
 
 use common::{Tensors, data};
-use wordloom::gpu::{self, Buffer, Gpu};
+use wordloom::gpu::{Buffer, Gpu};
 use wordloom::kernels::{Dispatch, stride};
-
-fn open() -> Gpu {
-    let adapter = pollster::block_on(gpu::any()).expect("tests need a GPU adapter: run `cargo xtask setup`");
-    pollster::block_on(Gpu::open(adapter)).unwrap()
-}
 
 /// Stands in buffers before a kernel writes to them.
 const UNTOUCHED: f32 = -12345.0;
@@ -37,8 +32,8 @@ fn run(gpu: &Gpu, launches: &[(Dispatch, Vec<&Buffer>)]) {
     gpu.submit(&recording, &[]);
 }
 
-fn read<T: bytemuck::AnyBitPattern>(gpu: &Gpu, buffer: &Buffer) -> Vec<T> {
-    pollster::block_on(gpu.read(buffer)).unwrap()
+async fn read<T: bytemuck::AnyBitPattern>(gpu: &Gpu, buffer: &Buffer) -> Vec<T> {
+    gpu.read(buffer).await.unwrap()
 }
 
 /// Seeded numbers in -1 … 1.

@@ -6,12 +6,12 @@ use wordloom::kernels::embed::{self, EmbedShape};
 use wordloom::kernels::layer_norm::{LayerNormShape, Variant, dispatch_variant};
 use wordloom::kernels::{PANEL, panels, stride};
 
-use crate::common::assert_close;
-use crate::{fixture, open, pad, random, read, run, unpad, untouched, upload, upload_u32};
+use crate::common::{assert_close, device_test, gpu};
+use crate::{fixture, pad, random, read, run, unpad, untouched, upload, upload_u32};
 
-#[test]
-fn embeddings_are_looked_up() {
-    let gpu = open();
+#[device_test]
+async fn embeddings_are_looked_up() {
+    let gpu = gpu().await;
     for (d_model, vocabulary, rows) in [(1, 1, 1), (6, 130, 5), (64, 200, 33), (129, 64, 3)] {
         let table = random(1, vocabulary * d_model);
         let position_table = random(2, 40 * d_model);
@@ -44,14 +44,14 @@ fn embeddings_are_looked_up() {
                 .collect();
             run(&gpu, &launches);
             let what = format!("{shape:?} of {vocabulary}");
-            assert_close(&what, &unpad(&what, &read(&gpu, &y), rows, d_model), &want, (1e-6, 0.0));
+            assert_close(&what, &unpad(&what, &read(&gpu, &y).await, rows, d_model), &want, (1e-6, 0.0));
         }
     }
 }
 
 const VARIANTS: [Variant; 2] = [Variant::Invocation, Variant::Workgroup];
 
-fn norm_on_gpu(
+async fn norm_on_gpu(
     gpu: &Gpu,
     shape: &LayerNormShape,
     [x, residual, gamma, beta]: [&[f32]; 4],
@@ -62,12 +62,12 @@ fn norm_on_gpu(
     let vector = |data| upload(gpu, &pad(data, shape.width, 0.0));
     let (x, residual, gamma, beta) = (rows(x), rows(residual), vector(gamma), vector(beta));
     run(gpu, &[(dispatch_variant(shape, variant), vec![&x, &residual, &gamma, &beta, &y])]);
-    unpad(&format!("{variant:?} of {shape:?}"), &read(gpu, &y), shape.rows, shape.width)
+    unpad(&format!("{variant:?} of {shape:?}"), &read(gpu, &y).await, shape.rows, shape.width)
 }
 
-#[test]
-fn norms_agree() {
-    let gpu = open();
+#[device_test]
+async fn norms_agree() {
+    let gpu = gpu().await;
     for (rows, width) in [(1, 1), (1, 3), (7, 33), (8, 64), (9, 255), (17, 256), (70, 257), (3, 1024)] {
         let (x, residual) = (random(1, rows * width), random(2, rows * width));
         let (gamma, beta) = (random(3, width), random(4, width));
@@ -77,16 +77,16 @@ fn norms_agree() {
             let added = with_residual.then_some(&residual[..]);
             cpu::layer_norm(&x, added, &gamma, centered.then_some(&beta), 1e-5, &mut want);
             for variant in VARIANTS {
-                let y = norm_on_gpu(&gpu, &shape, [&x, &residual, &gamma, &beta], variant);
+                let y = norm_on_gpu(&gpu, &shape, [&x, &residual, &gamma, &beta], variant).await;
                 assert_close(&format!("{variant:?} of {shape:?}"), &y, &want, (1e-5, 1e-5));
             }
         }
     }
 }
 
-#[test]
-fn norms_are_those_of_the_reference() {
-    let gpu = open();
+#[device_test]
+async fn norms_are_those_of_the_reference() {
+    let gpu = gpu().await;
     let tensors = fixture("norm");
     let mut compared = 0;
     for name in tensors.names() {
@@ -103,7 +103,7 @@ fn norms_are_those_of_the_reference() {
         let shape = LayerNormShape { rows, width, epsilon, residual: false, centered: kind == "layernorm" };
         let tolerance = if case == "norm_offset" { 5e-3 } else { 1e-5 };
         for variant in VARIANTS {
-            let y = norm_on_gpu(&gpu, &shape, [&x, &x, &gamma, &beta], variant);
+            let y = norm_on_gpu(&gpu, &shape, [&x, &x, &gamma, &beta], variant).await;
             assert_close(&format!("{name} by {variant:?}"), &y, &tensors.f32(&name), (tolerance, 0.0));
             compared += 1;
         }
@@ -112,15 +112,15 @@ fn norms_are_those_of_the_reference() {
 }
 
 /// An axis of a dispatch holds 65,535 workgroups; launches beyond that are folded.
-#[test]
-fn norms_of_more_rows_than_an_axis_holds() {
-    let gpu = open();
+#[device_test]
+async fn norms_of_more_rows_than_an_axis_holds() {
+    let gpu = gpu().await;
     let (rows, width) = (70_001, 4);
     let x = random(1, rows * width);
     let (gamma, beta) = (random(2, width), random(3, width));
     let shape = LayerNormShape { rows, width, epsilon: 1e-5, residual: false, centered: true };
     let mut want = vec![0.0; x.len()];
     cpu::layer_norm(&x, None, &gamma, Some(&beta), 1e-5, &mut want);
-    let y = norm_on_gpu(&gpu, &shape, [&x, &x, &gamma, &beta], Variant::Workgroup);
+    let y = norm_on_gpu(&gpu, &shape, [&x, &x, &gamma, &beta], Variant::Workgroup).await;
     assert_close("layer norm", &y, &want, (1e-5, 1e-4));
 }

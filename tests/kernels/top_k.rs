@@ -5,11 +5,11 @@ use wordloom::gpu::Gpu;
 use wordloom::kernels::log_softmax_top_k::{TopKBuffer, TopKShape, encode_edits};
 use wordloom::scores::{EditKind, ScoreEdit, ScoreRules, ScoreSpace};
 
-use crate::common::{assert_close, split_top};
-use crate::{fixture, open, pad, random, read, run, untouched, upload, upload_u32};
+use crate::common::{assert_close, device_test, gpu, split_top};
+use crate::{fixture, pad, random, read, run, untouched, upload, upload_u32};
 
 /// Values and tokens of each row.
-fn top_on_gpu(
+async fn top_on_gpu(
     gpu: &Gpu,
     shape: &TopKShape,
     logits: &[f32],
@@ -38,7 +38,7 @@ fn top_on_gpu(
         })
         .collect();
     run(gpu, &launches);
-    let words: Vec<u32> = read(gpu, &top);
+    let words: Vec<u32> = read(gpu, &top).await;
     split_top(&words[..shape.rows * 2 * shape.candidates], shape.candidates)
 }
 
@@ -56,9 +56,9 @@ fn assert_same_top(what: &str, got: (Vec<f32>, Vec<u32>), want: (Vec<f32>, Vec<u
     assert_close(what, &clamp(got.0), &clamp(want.0), (1e-5, 1e-6));
 }
 
-#[test]
-fn the_best_tokens_agree() {
-    let gpu = open();
+#[device_test]
+async fn the_best_tokens_agree() {
+    let gpu = gpu().await;
     let rules = [
         ScoreRules { space: ScoreSpace::Logits, renormalize: true },
         ScoreRules { space: ScoreSpace::LogProbabilities, renormalize: false },
@@ -94,18 +94,22 @@ fn the_best_tokens_agree() {
         for rules in rules {
             let shape = TopKShape { rows, vocabulary, candidates, rules };
             let want = top_on_cpu(&shape, &logits, &[]);
-            assert_same_top(&format!("{shape:?}"), top_on_gpu(&gpu, &shape, &logits, None), want.clone());
-            let none = top_on_gpu(&gpu, &shape, &logits, Some(&[]));
+            assert_same_top(
+                &format!("{shape:?}"),
+                top_on_gpu(&gpu, &shape, &logits, None).await,
+                want.clone(),
+            );
+            let none = top_on_gpu(&gpu, &shape, &logits, Some(&[])).await;
             assert_same_top(&format!("{shape:?}, an empty list of edits"), none, want);
-            let edited = top_on_gpu(&gpu, &shape, &logits, Some(&edits));
+            let edited = top_on_gpu(&gpu, &shape, &logits, Some(&edits)).await;
             assert_same_top(&format!("{shape:?} with edits"), edited, top_on_cpu(&shape, &logits, &edits));
         }
     }
 }
 
-#[test]
-fn the_best_tokens_are_those_of_the_reference() {
-    let gpu = open();
+#[device_test]
+async fn the_best_tokens_are_those_of_the_reference() {
+    let gpu = gpu().await;
     let tensors = fixture("topk");
     for case in ["topk.0", "topk.1"] {
         let logits = tensors.f32(&format!("{case}.x"));
@@ -114,7 +118,7 @@ fn the_best_tokens_are_those_of_the_reference() {
         let candidates = tensors.shape(&format!("{case}.indices"))[1];
         let rules = ScoreRules { space: ScoreSpace::LogProbabilities, renormalize: false };
         let shape = TopKShape { rows, vocabulary, candidates, rules };
-        let (values, tokens) = top_on_gpu(&gpu, &shape, &logits, None);
+        let (values, tokens) = top_on_gpu(&gpu, &shape, &logits, None).await;
         let want = tensors.u32(&format!("{case}.indices"));
         assert_eq!(tokens, want, "{case}");
         let log_softmax = tensors.f32(&format!("{case}.log_softmax"));

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::process::{self, Failure, cargo};
 use crate::terminal::{BAD, GOOD, heading, seconds};
-use crate::{setup, wasm};
+use crate::{browser, setup, wasm, web};
 
 struct Check {
     name: &'static str,
@@ -18,7 +18,7 @@ struct Report {
     took: Duration,
 }
 
-/// Runs the checks; whether all passed. `quick` leaves out setup, the wasm32 build and the docs.
+/// Runs the checks; whether all passed. `quick` leaves out setup, the wasm32 build, the docs and the browser.
 ///
 /// What setup could not install is only mentioned: the checks decide whether it was needed.
 pub fn run(quick: bool) -> bool {
@@ -54,6 +54,9 @@ fn checks(quick: bool) -> Vec<Check> {
         let mut docs = check("docs", "doc --no-deps --locked --package wordloom");
         docs.command.env("RUSTDOCFLAGS", "-D warnings");
         checks.push(docs);
+        checks.push(Check { name: "browser", command: browser::check() });
+        checks.push(Check { name: "web", command: web::build() });
+        checks.push(Check { name: "page", command: web::browser_tests() });
     }
     checks
 }
@@ -87,7 +90,7 @@ mod tests {
     fn quick_keeps_what_a_change_breaks_most() {
         let names = |quick| checks(quick).iter().map(|check| check.name).collect::<Vec<_>>();
         assert_eq!(names(true), ["format", "lints", "tests"]);
-        assert_eq!(names(false), ["format", "lints", "tests", "wasm32", "docs"]);
+        assert_eq!(names(false), ["format", "lints", "tests", "wasm32", "docs", "browser", "web", "page"]);
     }
 
     #[test]

@@ -1,0 +1,48 @@
+//! The devices that tests run on.
+
+use std::cell::OnceCell;
+use std::sync::Arc;
+
+use wordloom::gpu::{self, Gpu};
+use wordloom::kernels::AdapterClass;
+use wordloom::{Device, DeviceChoice};
+
+/// A GPU adapter, which must be there, a software one at least.
+///
+/// Each thread opens it once: natively each test has its own, in a browser all share one. Software adapters of
+/// browsers take seconds to compile some kernels, and keep them no longer than the device.
+pub async fn gpu() -> Arc<Gpu> {
+    thread_local!(static OPEN: OnceCell<Arc<Gpu>> = const { OnceCell::new() });
+    if let Some(gpu) = OPEN.with(|open| open.get().cloned()) {
+        return gpu;
+    }
+    let opened = Device::open(&DeviceChoice::Gpu).await;
+    let Device::Gpu(gpu) = opened.expect("tests need a GPU adapter: run `cargo xtask setup`") else {
+        unreachable!("a GPU was asked for")
+    };
+    OPEN.with(|open| open.get_or_init(|| gpu).clone())
+}
+
+/// The devices that everything has to be right on: the CPU runner, and a GPU adapter.
+pub async fn devices() -> Vec<Device> {
+    vec![Device::Cpu, Device::Gpu(gpu().await)]
+}
+
+/// A GPU whose buffers hold no more than `bytes` each, and that has only WebGPU's default limits otherwise.
+pub async fn gpu_with_buffers_of(bytes: u64) -> Device {
+    let adapter = gpu::any().await.expect("a GPU adapter");
+    let limits = wgpu::Limits {
+        max_buffer_size: bytes,
+        max_storage_buffer_binding_size: bytes,
+        ..wgpu::Limits::defaults()
+    };
+    Device::Gpu(Arc::new(Gpu::open_with_limits(adapter, limits).await.expect("opens")))
+}
+
+/// A GPU on which kernels are chosen as for another class of adapter: the hardware's on a software one.
+pub async fn gpu_as(class: AdapterClass) -> Device {
+    let adapter = gpu::any().await.expect("a GPU adapter");
+    let mut gpu = Gpu::open(adapter).await.expect("opens");
+    gpu.force_class(class);
+    Device::Gpu(Arc::new(gpu))
+}

@@ -1,0 +1,63 @@
+//! Rust tests in a browser: kernels and models on its WebGPU, and the CPU runner as WebAssembly.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::{chromium, wasm, wasm_bindgen};
+
+/// The files of `tests/` that run natively and in a browser alike.
+const TESTS: [&str; 4] = ["cpu_ops", "kernels", "model_parity", "default_model"];
+
+/// Runs those tests, through the runner that `.cargo/config.toml` names; it says what is missing.
+pub fn check() -> Command {
+    let test_runner = wasm_bindgen::tool("wasm-bindgen-test-runner");
+    check_with(test_runner.as_deref(), chromium::path().as_deref())
+}
+
+fn check_with(test_runner: Option<&Path>, chromium: Option<&Path>) -> Command {
+    let mut arguments = vec!["test", "--locked", "--no-fail-fast", "--package", "wordloom"];
+    arguments.extend(TESTS.iter().flat_map(|test| ["--test", test]));
+    let mut command = wasm::cargo_for_browsers(&arguments);
+    for (name, path) in [("WASM_BINDGEN_TEST_RUNNER", test_runner), ("CHROMIUM", chromium)] {
+        if let Some(path) = path {
+            command.env(name, path);
+        }
+    }
+    command
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::process;
+
+    #[test]
+    fn cargo_runs_the_tests_through_the_browser() {
+        let line = process::line(&check_with(Some(Path::new("a/runner")), Some(Path::new("/a/browser"))));
+        assert!(line.contains("CHROMIUM=/a/browser "), "{line}");
+        assert!(line.contains("WASM_BINDGEN_TEST_RUNNER=a/runner "), "{line}");
+        assert!(line.contains(" --test kernels --test model_parity "), "{line}");
+        assert!(line.contains(" --target wasm32-unknown-unknown"), "{line}");
+    }
+
+    /// A test marked in the ordinary way would run natively only, and nobody would notice.
+    #[test]
+    fn no_test_of_these_files_is_native_only() {
+        let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests");
+        for test in TESTS {
+            let folder = tests.join(test);
+            let files = match folder.is_dir() {
+                true => {
+                    folder.read_dir().expect("a folder").map(|file| file.expect("a file").path()).collect()
+                }
+                false => vec![folder.with_extension("rs")],
+            };
+            for file in files {
+                let text = fs::read_to_string(&file).expect("a test");
+                assert!(!text.contains("#[test]"), "{}: use device_test or portable_test", file.display());
+            }
+        }
+    }
+}
