@@ -7,7 +7,9 @@ const TEXT = "Where is the train station? The animal didn't cross the street bec
 
 async function violations(page: Page): Promise<string[]> {
   const { violations } = await new AxeBuilder({ page }).options({ resultTypes: ['violations'] }).analyze();
-  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`);
+  return violations.map(
+    ({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`,
+  );
 }
 
 for (const colorScheme of ['light', 'dark'] as const) {
@@ -80,9 +82,14 @@ test('everything can be done with the keyboard', async ({ page, wordloom }) => {
       if (name.test(text)) {
         const ring = await page.evaluate(() => {
           const element = document.activeElement as HTMLElement;
-          const shown = element.matches('input[type=radio]') ? (element.nextElementSibling ?? element) : element;
+          const shown = element.matches('input[type=radio]')
+            ? (element.nextElementSibling ?? element)
+            : element;
           const style = getComputedStyle(shown);
-          return style.outlineStyle !== 'none' || getComputedStyle(element.closest('.pane') ?? element).boxShadow !== 'none';
+          return (
+            style.outlineStyle !== 'none' ||
+            getComputedStyle(element.closest('.pane') ?? element).boxShadow !== 'none'
+          );
         });
         expect(ring, `a focus ring on ${text}`).toBe(true);
         return;
@@ -112,7 +119,9 @@ test('everything can be done with the keyboard', async ({ page, wordloom }) => {
   await expect(wordloom.output).not.toHaveText('Wo ist der Bahnhof?');
   await tabTo(/Attention of/);
   await press('ArrowRight');
-  await expect(page.getByRole('region', { name: 'Attention' }).getByRole('status')).toContainText('looked at');
+  await expect(page.getByRole('region', { name: 'Attention' }).getByRole('status')).toContainText(
+    'looked at',
+  );
   await tabTo(/mean/);
   await press('ArrowRight');
   await expect(page.getByRole('group', { name: 'Layer' }).getByLabel('1')).toBeChecked();
@@ -128,7 +137,11 @@ test('a screen reader hears the translation once it has settled', async ({ page,
     Object.assign(window, { said });
     const element = document.querySelector('[data-testid=announcer]');
     if (element === null) return;
-    new MutationObserver(() => said.push(element.textContent ?? '')).observe(element, { childList: true, subtree: true, characterData: true });
+    new MutationObserver(() => said.push(element.textContent ?? '')).observe(element, {
+      childList: true,
+      subtree: true,
+      characterData: true,
+    });
   });
   await wordloom.source.press('End');
   await wordloom.source.pressSequentially(' I have lost my passport.', { delay: 60 });

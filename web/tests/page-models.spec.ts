@@ -1,4 +1,7 @@
-/** Models and devices: switching, one's own folder, an address; and what the page says when something is wrong. */
+/**
+ * Models and devices: switching, one's own folder, an address; and what the page says when something is
+ * wrong.
+ */
 import { chromium as playwright } from '@playwright/test';
 import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -16,7 +19,9 @@ test('the device can be switched while a translation is on show', async ({ page,
   await wordloom.options();
   await expect(page.getByTestId('device-notice')).toHaveText('Running on CPU (no hardware GPU found).');
   await page.getByRole('radio', { name: 'GPU' }).check();
-  await expect(page.getByRole('button', { name: /Model and device/ })).toContainText('GPU', { timeout: 90_000 });
+  await expect(page.getByRole('button', { name: /Model and device/ })).toContainText('GPU', {
+    timeout: 90_000,
+  });
   await expect(wordloom.output).toHaveText(BAHNHOF);
   await expect(page.getByTestId('device-notice')).not.toContainText('CPU');
   await wordloom.screenshot('gpu');
@@ -108,7 +113,9 @@ test('a model is loaded from an address, and is there again after a reload', asy
   await wordloom.open();
   await wordloom.translate(STATION);
   await wordloom.options();
-  await page.getByRole('textbox', { name: 'Address of a model folder' }).fill(`${wordloom.server.url}/fixtures/tatoeba-en-de`);
+  await page
+    .getByRole('textbox', { name: 'Address of a model folder' })
+    .fill(`${wordloom.server.url}/fixtures/tatoeba-en-de`);
   await page.getByRole('button', { name: 'Load', exact: true }).click();
   await expect(page.getByRole('button', { name: 'Use the built-in one' })).toBeVisible();
   await expect.poll(() => wordloom.server.requestsFor('/fixtures/').length).toBeGreaterThan(3);
@@ -138,7 +145,10 @@ test('an address without a model is an error that can be retried', async ({ page
   await expect(wordloom.banner).toContainText('no web address');
 });
 
-test('a first visit that cannot fetch the model says so, and goes on when asked', async ({ page, wordloom }) => {
+test('a first visit that cannot fetch the model says so, and goes on when asked', async ({
+  page,
+  wordloom,
+}) => {
   wordloom.allowed.push(/503/, /Failed to load resource/);
   wordloom.server.rules = [{ path: '/model/config.json', status: 503 }];
   await wordloom.open();

@@ -1,4 +1,6 @@
-/** The built page as a visitor meets it: behind a strict policy, with everything watched that must not happen. */
+/**
+ * The built page as a visitor meets it: behind a strict policy, with everything watched that must not happen.
+ */
 import { test as base, expect, type Locator, type Page } from '@playwright/test';
 import { fileURLToPath } from 'node:url';
 import { TestServer } from './server.ts';

@@ -1,4 +1,7 @@
-/** How long the main thread is kept busy at a time, in processor time: a loaded machine changes nothing about it. */
+/**
+ * How long the main thread is kept busy at a time, in processor time: a loaded machine changes nothing about
+ * it.
+ */
 import type { Page } from '@playwright/test';
 
 interface TraceEvent {

@@ -37,9 +37,12 @@ export function toUrl(input: string): string {
   const url = new URL(whole, document.baseURI);
   if (/\s/.test(address) || !/^https?:$/.test(url.protocol)) throw new TypeError('not a web address');
   if (url.hostname === 'huggingface.co') {
-    url.pathname = url.pathname.replace(/^(\/[^/]+\/[^/]+)(?:\/tree\/([^/]+))?\/?$/, (_, repository, branch) => {
-      return `${String(repository)}/resolve/${typeof branch === 'string' ? branch : 'main'}/`;
-    });
+    url.pathname = url.pathname.replace(
+      /^(\/[^/]+\/[^/]+)(?:\/tree\/([^/]+))?\/?$/,
+      (_, repository, branch) => {
+        return `${String(repository)}/resolve/${typeof branch === 'string' ? branch : 'main'}/`;
+      },
+    );
   }
   if (!url.pathname.endsWith('/')) url.pathname += '/';
   return url.href;

@@ -118,13 +118,18 @@ async function run(engine: Running, input: string, own: AbortController): Promis
     painter.flush();
     activity.value = null;
     const again = { label: 'Try again', run: translateAgain };
-    notify(explainWork(error, 'translate', again, { label: 'Load the model again', run: () => void reload() }));
+    notify(
+      explainWork(error, 'translate', again, { label: 'Load the model again', run: () => void reload() }),
+    );
   } finally {
     if (own.signal.aborted) painter.stop();
   }
 }
 
-/** At most one update a frame, however fast the news comes; a page in the background has no frames, but goes on. */
+/**
+ * At most one update a frame, however fast the news comes; a page in the background has no frames, but goes
+ * on.
+ */
 function paintOnce(): {
   paint(fresh: readonly View[], now: Activity | null): void;
   flush(): void;

@@ -96,5 +96,8 @@ function CopyButton() {
 }
 
 function translation(): string {
-  return views.peek().map((view) => viewText(view) + view.passage.end).join('');
+  return views
+    .peek()
+    .map((view) => viewText(view) + view.passage.end)
+    .join('');
 }
