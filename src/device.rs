@@ -75,6 +75,14 @@ impl Device {
         Ok(Self::Gpu(Arc::new(Gpu::open(adapter).await?)))
     }
 
+    /// The GPU, if it is one.
+    pub fn gpu(&self) -> Option<&Gpu> {
+        match self {
+            Self::Cpu => None,
+            Self::Gpu(gpu) => Some(gpu),
+        }
+    }
+
     /// The largest buffer that a value may need, bytes.
     pub(crate) fn max_buffer_bytes(&self) -> u64 {
         match self {

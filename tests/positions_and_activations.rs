@@ -34,7 +34,7 @@ fn positions_are_those_of_the_reference() {
         let mut tables = 0;
         for name in reference.0.names().filter(|name| name.starts_with(prefix)) {
             let &[count, d_model] = &reference.0.info(name).unwrap().shape[..] else { panic!("{name}") };
-            let table = sinusoidal_positions(layout, count, d_model);
+            let table = sinusoidal_positions(layout, 0..count, d_model);
             for (value, expected) in table.iter().zip(reference.values(name)) {
                 assert!((value - expected).abs() <= 2e-6, "{name}: {value} is not {expected}");
             }
@@ -47,7 +47,7 @@ fn positions_are_those_of_the_reference() {
 #[test]
 fn an_odd_width_has_one_more_sine_than_cosines() {
     // MarianSinusoidalPositionalEmbedding with 5 columns: sines of frequencies 0, 1, 2, then cosines of 0, 1.
-    let row = |layout| sinusoidal_positions(layout, 4, 5)[15..].to_vec();
+    let row = |layout| sinusoidal_positions(layout, 3..4, 5).to_vec();
     let angle = |i: f64| 3.0 / 10_000f64.powf(2.0 * i / 5.0);
     let sine = |i| angle(i).sin() as f32;
     let cosine = |i| angle(i).cos() as f32;
@@ -56,8 +56,8 @@ fn an_odd_width_has_one_more_sine_than_cosines() {
         row(SinusoidalLayout::Interleaved),
         [sine(0.0), cosine(0.0), sine(1.0), cosine(1.0), sine(2.0)]
     );
-    assert!(sinusoidal_positions(SinusoidalLayout::Halves, 0, 5).is_empty());
-    assert!(sinusoidal_positions(SinusoidalLayout::Halves, 5, 0).is_empty());
+    assert!(sinusoidal_positions(SinusoidalLayout::Halves, 0..0, 5).is_empty());
+    assert!(sinusoidal_positions(SinusoidalLayout::Halves, 0..5, 0).is_empty());
 }
 
 #[test]

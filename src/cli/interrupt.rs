@@ -31,6 +31,11 @@ pub fn handler() -> Cancel {
     cancel
 }
 
+/// For a command that goes on until it is told to stop: Ctrl-C is its ordinary end.
+pub fn ends_the_process() {
+    let _ = ctrlc::set_handler(|| process::exit(0)); // an error: as above
+}
+
 /// Does something that looks at [`Cancel`] now and then.
 ///
 /// # Errors

@@ -9,6 +9,7 @@ mod interrupt;
 mod lines;
 mod output;
 mod progress;
+mod serve;
 mod setup;
 mod tokenize;
 mod translate;
@@ -56,6 +57,8 @@ enum Command {
     Devices(devices::Arguments),
     /// Show a model's shape, parameters and memory
     Inspect(inspect::Arguments),
+    /// Serve the page to a browser: translate as you type
+    Serve(serve::Arguments),
 }
 
 /// Runs the command that the arguments ask for. Exit code 0: done; 1: failed; 2: bad usage; 130: interrupted.
@@ -71,6 +74,7 @@ pub fn run() -> ExitCode {
         Command::Tokenize(arguments) => tokenize::run(&arguments),
         Command::Devices(arguments) => devices::run(&arguments),
         Command::Inspect(arguments) => inspect::run(&arguments),
+        Command::Serve(arguments) => serve::run(&arguments),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -98,6 +98,20 @@ impl BeamSearch {
         &self.beams[..self.live]
     }
 
+    /// The best finished hypothesis, or the best beam if there is none.
+    pub(super) fn best_tokens(&self) -> &[u32] {
+        self.finished.first().map_or(&self.beams[0].tokens, |hypothesis| &hypothesis.tokens)
+    }
+
+    /// How many tokens all hypotheses, live and finished, begin with in common: whichever wins, it begins so.
+    pub(super) fn settled_tokens(&self) -> usize {
+        let best = &self.beams[0].tokens;
+        let others = self.beams().iter().map(|beam| &beam.tokens);
+        let others = others.chain(self.finished.iter().map(|hypothesis| &hypothesis.tokens));
+        let common = |other: &Vec<u32>| best.iter().zip(other).take_while(|(a, b)| a == b).count();
+        others.map(common).min().unwrap_or(0)
+    }
+
     /// Continues every live beam with the best of its row of `scores`; returns whether the sentence is
     /// finished.
     pub(super) fn advance(&mut self, scores: TopScores<'_>) -> bool {

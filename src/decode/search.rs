@@ -55,10 +55,21 @@ impl SentenceSearch {
         self.finished
     }
 
-    /// The tokens of the best row that still grows, from the start token on, for showing progress. With
-    /// beams, later steps may revise them.
+    /// The tokens of the best hypothesis so far, from the start token on: the best that still grows or, when the
+    /// sentence is finished, the result.
     pub fn best_tokens(&self) -> &[u32] {
-        &self.strategy.beams()[0].tokens
+        match &self.strategy {
+            Strategy::Beam(beam) if self.finished => beam.best_tokens(),
+            strategy => &strategy.beams()[0].tokens,
+        }
+    }
+
+    /// How many of [`best_tokens`](Self::best_tokens) no later step can change.
+    pub fn settled_tokens(&self) -> usize {
+        match &self.strategy {
+            Strategy::Beam(beam) if !self.finished => beam.settled_tokens(),
+            _ => self.best_tokens().len(),
+        }
     }
 
     /// Appends this sentence's rows, which begin at `first_row` of the batch.
@@ -84,7 +95,7 @@ impl SentenceSearch {
 
     /// The token that every live beam has to take in this step.
     fn forced(&self) -> Option<u32> {
-        self.processors.forced(self.best_tokens().len())
+        self.processors.forced(self.strategy.beams()[0].tokens.len())
     }
 
     /// Whether this step depends on scores of which one is not a number.

@@ -109,7 +109,10 @@ pub async fn hardware() -> Option<Adapter> {
 pub async fn any() -> Result<Adapter, GpuError> {
     adapters().await.into_iter().next().ok_or_else(|| GpuError::NoAdapter {
         wanted: "GPU adapter".into(),
-        hint: "install a Vulkan, Metal or DX12 driver, or use `--device cpu`".into(),
+        hint: match cfg!(target_arch = "wasm32") {
+            true => "this browser, or this machine's driver, has no WebGPU; use the CPU instead".into(),
+            false => "install a Vulkan, Metal or DX12 driver, or use `--device cpu`".into(),
+        },
     })
 }
 

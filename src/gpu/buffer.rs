@@ -1,19 +1,45 @@
 //! Buffers in device memory.
 
-use std::sync::atomic::Ordering;
+use std::ops::Deref;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{Gpu, GpuError};
 
 /// A storage buffer.
 #[derive(Clone, Debug)]
 pub struct Buffer {
-    pub(super) handle: wgpu::Buffer,
+    pub(super) handle: Arc<Owned>,
 }
 
 impl Buffer {
     /// Its size in bytes.
     pub fn bytes(&self) -> u64 {
         self.handle.size()
+    }
+}
+
+/// A buffer whose memory is given back when it is dropped. A browser would wait for its garbage collector, which does
+/// not know how much device memory a handle holds.
+#[derive(Debug)]
+pub(super) struct Owned {
+    buffer: wgpu::Buffer,
+    /// Bytes of all buffers of the device.
+    in_use: Arc<AtomicU64>,
+}
+
+impl Deref for Owned {
+    type Target = wgpu::Buffer;
+
+    fn deref(&self) -> &wgpu::Buffer {
+        &self.buffer
+    }
+}
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        self.in_use.fetch_sub(self.buffer.size(), Ordering::Relaxed);
+        self.buffer.destroy(); // what has been submitted still runs
     }
 }
 
@@ -25,7 +51,7 @@ impl Gpu {
     pub fn buffer(&self, label: &str, elements: usize) -> Result<Buffer, GpuError> {
         let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST;
         // 16 bytes at least, so that kernels may read the buffer as `vec4`
-        Ok(Buffer { handle: self.create(label, (elements as u64 * 4).max(16), usage)? })
+        Ok(Buffer { handle: Arc::new(self.create(label, (elements as u64 * 4).max(16), usage)?) })
     }
 
     /// A storage buffer that holds `data`.
@@ -57,7 +83,7 @@ impl Gpu {
         self.check()
     }
 
-    pub(super) fn uniform_buffer(&self, label: &str, bytes: &[u8]) -> Result<wgpu::Buffer, GpuError> {
+    pub(super) fn uniform_buffer(&self, label: &str, bytes: &[u8]) -> Result<Owned, GpuError> {
         let usage = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST;
         let buffer = self.create(label, bytes.len() as u64, usage)?;
         self.queue.write_buffer(&buffer, 0, bytes);
@@ -69,7 +95,7 @@ impl Gpu {
         label: &str,
         bytes: u64,
         usage: wgpu::BufferUsages,
-    ) -> Result<wgpu::Buffer, GpuError> {
+    ) -> Result<Owned, GpuError> {
         let limit = match usage.contains(wgpu::BufferUsages::STORAGE) {
             true => self.max_storage_bytes(),
             false => self.limits.max_buffer_size,
@@ -78,14 +104,16 @@ impl Gpu {
             let adapter = self.adapter_name().to_owned();
             return Err(GpuError::TooLarge { label: label.to_owned(), bytes, limit, adapter });
         }
-        let handle = self.device.create_buffer(&wgpu::BufferDescriptor {
+        let buffer = self.device.create_buffer(&wgpu::BufferDescriptor {
             label: Some(label),
             size: bytes,
             usage,
             mapped_at_creation: false,
         });
+        self.bytes_in_use.fetch_add(buffer.size(), Ordering::Relaxed);
+        let owned = Owned { buffer, in_use: self.bytes_in_use.clone() };
         self.check()?;
         self.buffers_created.fetch_add(1, Ordering::Relaxed);
-        Ok(handle)
+        Ok(owned)
     }
 }

@@ -42,6 +42,12 @@ pub enum GpuError {
         /// The driver's words.
         reason: String,
     },
+    /// The CPU runner's memory is exhausted.
+    #[error("there is no memory for weights of {bytes} bytes; use a smaller model, or `--device gpu`")]
+    HostMemory {
+        /// All weights together.
+        bytes: u64,
+    },
     /// The device went away (driver reset, unplugged, page closed).
     #[error("the GPU `{adapter}` was lost: {reason}")]
     Lost {

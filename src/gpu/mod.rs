@@ -11,7 +11,7 @@ mod pipeline;
 mod readback;
 mod recording;
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 pub use adapter::{Adapter, adapters, any, hardware, named};
@@ -33,6 +33,9 @@ pub struct Gpu {
     pipelines: pipeline::PipelineCache,
     params_layout: wgpu::BindGroupLayout,
     buffers_created: AtomicU64,
+    bytes_in_use: Arc<AtomicU64>,
+    /// Set before the device is given back, which is no fault.
+    closing: Arc<AtomicBool>,
 }
 
 impl Gpu {
@@ -72,16 +75,20 @@ impl Gpu {
         let (name, slot) = (adapter.name().to_owned(), fault.clone());
         device.on_uncaptured_error(Arc::new(move |error| keep_first(&slot, typed(&name, error))));
         let (name, slot) = (adapter.name().to_owned(), fault.clone());
-        device.set_device_lost_callback(move |reason, message| {
-            // dropping the device is no fault
-            if reason != wgpu::DeviceLostReason::Destroyed {
-                keep_first(&slot, GpuError::Lost { adapter: name.clone(), reason: message });
+        let closing = Arc::new(AtomicBool::new(false));
+        let on_purpose = closing.clone();
+        device.set_device_lost_callback(move |_, reason| {
+            if !on_purpose.load(Ordering::Relaxed) {
+                let reason = if reason.is_empty() { "the driver gave no reason".into() } else { reason };
+                set_lost(&slot, GpuError::Lost { adapter: name.clone(), reason });
             }
         });
         Ok(Self {
             params_layout: pipeline::params_layout(&device),
             pipelines: pipeline::PipelineCache::default(),
             buffers_created: AtomicU64::new(0),
+            bytes_in_use: Arc::default(),
+            closing,
             class: adapter.class(),
             device,
             queue,
@@ -107,6 +114,11 @@ impl Gpu {
         self.class = class;
     }
 
+    /// Gives the device up, as a driver may do at any time: so that tests can see what becomes of that.
+    pub fn lose(&self) {
+        self.device.destroy();
+    }
+
     /// The largest storage buffer, bytes.
     pub fn max_storage_bytes(&self) -> u64 {
         self.limits.max_storage_buffer_binding_size.min(self.limits.max_buffer_size)
@@ -115,6 +127,27 @@ impl Gpu {
     /// How many buffers have been made since the device was opened: constant while a plan is replayed.
     pub fn buffers_created(&self) -> u64 {
         self.buffers_created.load(Ordering::Relaxed)
+    }
+
+    /// Bytes of all buffers that there are now.
+    pub fn bytes_in_use(&self) -> u64 {
+        self.bytes_in_use.load(Ordering::Relaxed)
+    }
+
+    /// Waits until everything that was submitted has been done.
+    ///
+    /// # Errors
+    /// [`GpuError`] of anything that failed since the last check.
+    pub async fn settled(&self) -> Result<(), GpuError> {
+        let (send, done) = futures_channel::oneshot::channel();
+        self.queue.submit([]);
+        self.queue.on_submitted_work_done(move || {
+            let _ = send.send(()); // the receiver may have been dropped: nobody waits any more
+        });
+        #[cfg(not(target_arch = "wasm32"))] // the browser drives its own queue
+        let _ = self.device.poll(wgpu::PollType::wait_indefinitely()); // a lost device is found below
+        let _ = done.await;
+        self.check()
     }
 
     /// The first error reported out of band since the last check, if any.
@@ -133,6 +166,18 @@ impl Gpu {
     fn adapter_name(&self) -> &str {
         self.adapter.name()
     }
+}
+
+impl Drop for Gpu {
+    fn drop(&mut self) {
+        self.closing.store(true, Ordering::Relaxed);
+        self.device.destroy(); // a browser would wait for its garbage collector
+    }
+}
+
+/// The loss of a device explains whatever failed before it was noticed.
+fn set_lost(slot: &Mutex<Option<GpuError>>, error: GpuError) {
+    *slot.lock().unwrap_or_else(|poison| poison.into_inner()) = Some(error);
 }
 
 fn keep_first(slot: &Mutex<Option<GpuError>>, error: GpuError) {

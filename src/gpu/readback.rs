@@ -1,11 +1,12 @@
 //! Bringing results to the host.
 
+use super::buffer::Owned;
 use super::{Buffer, Gpu, GpuError};
 
 /// Host-visible memory that results are copied into; made once, used for every reading.
 #[derive(Debug)]
 pub struct Readback {
-    pub(super) handle: wgpu::Buffer,
+    pub(super) handle: Owned,
 }
 
 impl Readback {

@@ -1,5 +1,6 @@
 //! A list of launches over fixed buffers, recorded once and submitted as often as needed.
 
+use super::buffer::Owned;
 use super::{Buffer, Gpu, GpuError};
 use crate::kernels::Dispatch;
 
@@ -9,6 +10,8 @@ const PARAMS_SLOT: u64 = 256;
 struct Command {
     pipeline: wgpu::ComputePipeline,
     storage: wgpu::BindGroup,
+    /// What `storage` is bound to; none may be given back while the command can be submitted.
+    _buffers: Vec<Buffer>,
     workgroups: [u32; 3],
 }
 
@@ -17,6 +20,8 @@ pub struct Recording {
     label: String,
     commands: Vec<Command>,
     params: wgpu::BindGroup,
+    /// What `params` is bound to; it lives as long as the recording.
+    _uniform: Owned,
 }
 
 impl Recording {
@@ -52,6 +57,7 @@ impl Gpu {
                     layout: &self.pipelines.storage_layout(&self.device, dispatch.kernel),
                     entries: &entries,
                 }),
+                _buffers: buffers.iter().map(|&buffer| buffer.clone()).collect(),
                 workgroups: dispatch.workgroups,
             });
         }
@@ -69,7 +75,7 @@ impl Gpu {
             }],
         });
         self.check()?;
-        Ok(Recording { label: label.to_owned(), commands, params })
+        Ok(Recording { label: label.to_owned(), commands, params, _uniform: uniform })
     }
 
     /// Submits a recording, all of it in one compute pass, then copies each `(from, to)` pair for reading back.

@@ -11,6 +11,7 @@ mod plan;
 mod run;
 mod run_cpu;
 mod run_gpu;
+mod upload;
 mod weights;
 
 pub use build::{Graph, State, StateTable, Value};
@@ -18,4 +19,5 @@ pub use error::GraphError;
 pub use op::{Columns, Linear, Node, Op};
 pub use plan::Plan;
 pub use run::{Program, Session};
+pub use upload::Upload;
 pub use weights::{Matrix, Rows, Vector, WeightKind, WeightSource, WeightTable, Weights};

@@ -95,6 +95,11 @@ impl WeightTable {
         self.entries.iter().map(|entry| entry.rows * entry.width).sum()
     }
 
+    /// Bytes of all of them in f32.
+    pub fn bytes(&self) -> u64 {
+        self.elements() as u64 * 4
+    }
+
     fn add(&mut self, name: String, kind: WeightKind, rows: usize, width: usize) -> usize {
         self.entries.push(WeightEntry { name, kind, rows, width });
         self.entries.len() - 1
@@ -139,55 +144,34 @@ pub struct Weights {
     bytes: u64,
 }
 
-/// Host memory used to bring weights to a GPU, elements.
-const CHUNK_ELEMENTS: usize = 1 << 18;
-/// Bytes written before the device's staging memory is released.
-const FLUSH_BYTES: u64 = 8 << 20;
-
 impl Weights {
-    /// Brings all weights of a table to a device, one tensor at a time. `progress` is told the fraction done.
+    /// Room for all weights of a table, zeros in it; an [`Upload`](super::Upload) brings the values.
     ///
     /// # Errors
-    /// Those of the source; [`GpuError`] where the device has no room.
-    pub fn load<S: WeightSource>(
-        device: &Device,
-        table: &WeightTable,
-        source: &mut S,
-        progress: &mut dyn FnMut(f32),
-    ) -> Result<Self, S::Error> {
-        let total = table.elements().max(1) as f32;
-        let mut done = 0;
+    /// [`GpuError`] where the device, or the CPU's memory, has no room.
+    pub fn allocate(device: &Device, table: &WeightTable) -> Result<Self, GpuError> {
         let mut bytes = 0;
-        let mut report = |entry: &WeightEntry| {
-            done += entry.rows * entry.width;
-            progress(done as f32 / total);
-        };
         let storage = match device {
             Device::Cpu => {
-                let mut tensors = Vec::with_capacity(table.entries.len());
-                for (index, entry) in table.entries.iter().enumerate() {
-                    let mut tensor = vec![0.0; entry.rows * entry.width];
-                    source.read_rows(index, 0..entry.rows, &mut tensor)?;
-                    bytes += tensor.len() as u64 * 4;
-                    tensors.push(tensor);
-                    report(entry);
-                }
-                Storage::Cpu(tensors)
+                let tensors = table.entries.iter().map(|entry| {
+                    bytes += entry.rows as u64 * entry.width as u64 * 4;
+                    zeros(entry.rows * entry.width).ok_or(GpuError::HostMemory { bytes: table.bytes() })
+                });
+                Storage::Cpu(tensors.collect::<Result<_, _>>()?)
             }
             Device::Gpu(gpu) => {
-                let mut uploader = Uploader { gpu, pending: 0, scratch: Vec::new() };
-                let mut tensors = Vec::with_capacity(table.entries.len());
-                for (index, entry) in table.entries.iter().enumerate() {
+                let tensors = table.entries.iter().map(|entry| {
                     let parts = match entry.kind {
-                        WeightKind::Matrix => uploader.matrix(index, entry, source)?,
-                        WeightKind::Vector | WeightKind::Rows => vec![uploader.rows(index, entry, source)?],
+                        WeightKind::Matrix => matrix_parts(gpu, entry)?,
+                        WeightKind::Vector | WeightKind::Rows => {
+                            let buffer = gpu.buffer(&entry.name, entry.rows * stride(entry.width))?;
+                            vec![Part { first_output: 0, count: entry.rows, buffer }]
+                        }
                     };
                     bytes += parts.iter().map(|part| part.buffer.bytes()).sum::<u64>();
-                    tensors.push(parts);
-                    report(entry);
-                }
-                gpu.flush()?;
-                Storage::Gpu(tensors)
+                    Ok(parts)
+                });
+                Storage::Gpu(tensors.collect::<Result<_, GpuError>>()?)
             }
         };
         Ok(Self { storage, bytes })
@@ -213,72 +197,25 @@ impl Weights {
     }
 }
 
-struct Uploader<'a> {
-    gpu: &'a Gpu,
-    pending: u64,
-    scratch: Vec<f32>,
+/// Zeros, unless there is no memory for them.
+fn zeros(elements: usize) -> Option<Vec<f32>> {
+    // asked for first, because `vec!` would end the program
+    Vec::<f32>::new().try_reserve_exact(elements).ok()?;
+    Some(vec![0.0; elements])
 }
 
-impl Uploader<'_> {
-    /// A matrix in panels, split over several buffers where one would be too large.
-    fn matrix<S: WeightSource>(
-        &mut self,
-        index: usize,
-        entry: &WeightEntry,
-        source: &mut S,
-    ) -> Result<Vec<Part>, S::Error> {
-        let panel_elements = stride(entry.width) * PANEL;
-        let panels_per_part = (self.gpu.max_storage_bytes() / (panel_elements as u64 * 4)).max(1) as usize;
-        let panels_per_chunk = (CHUNK_ELEMENTS / panel_elements).max(1);
-        let mut parts = Vec::new();
-        for first_output in (0..entry.rows).step_by(panels_per_part * PANEL) {
-            let outputs = (entry.rows - first_output).min(panels_per_part * PANEL);
-            let buffer = self.gpu.buffer(&entry.name, panels::packed_len(outputs, entry.width))?;
-            for first in (0..outputs).step_by(panels_per_chunk * PANEL) {
-                let rows = (outputs - first).min(panels_per_chunk * PANEL);
-                self.scratch.resize(rows * entry.width, 0.0);
-                source.read_rows(
-                    index,
-                    first_output + first..first_output + first + rows,
-                    &mut self.scratch,
-                )?;
-                let packed = panels::pack(&self.scratch, rows, entry.width);
-                self.write(&buffer, first * stride(entry.width), &packed)?;
-            }
-            parts.push(Part { first_output, count: outputs, buffer });
-        }
-        Ok(parts)
-    }
-
-    /// A vector or a table, row by row with the stride of activations.
-    fn rows<S: WeightSource>(
-        &mut self,
-        index: usize,
-        entry: &WeightEntry,
-        source: &mut S,
-    ) -> Result<Part, S::Error> {
-        let padded = stride(entry.width);
-        let buffer = self.gpu.buffer(&entry.name, entry.rows * padded)?;
-        let rows_per_chunk = (CHUNK_ELEMENTS / padded).max(1);
-        for first in (0..entry.rows).step_by(rows_per_chunk) {
-            let rows = (entry.rows - first).min(rows_per_chunk);
-            self.scratch.resize(rows * entry.width, 0.0);
-            source.read_rows(index, first..first + rows, &mut self.scratch)?;
-            let padded_rows = pad_rows(&self.scratch, entry.width);
-            self.write(&buffer, first * padded, &padded_rows)?;
-        }
-        Ok(Part { first_output: 0, count: entry.rows, buffer })
-    }
-
-    fn write(&mut self, buffer: &Buffer, first: usize, data: &[f32]) -> Result<(), GpuError> {
-        self.gpu.write(buffer, first, data);
-        self.pending += data.len() as u64 * 4;
-        if self.pending >= FLUSH_BYTES {
-            self.pending = 0;
-            self.gpu.flush()?;
-        }
-        Ok(())
-    }
+/// Buffers for a matrix in panels: several where one would be too large.
+fn matrix_parts(gpu: &Gpu, entry: &WeightEntry) -> Result<Vec<Part>, GpuError> {
+    let panel_bytes = (stride(entry.width) * PANEL) as u64 * 4;
+    let panels_per_part = (gpu.max_storage_bytes() / panel_bytes).max(1) as usize;
+    (0..entry.rows)
+        .step_by(panels_per_part * PANEL)
+        .map(|first_output| {
+            let count = (entry.rows - first_output).min(panels_per_part * PANEL);
+            let buffer = gpu.buffer(&entry.name, panels::packed_len(count, entry.width))?;
+            Ok(Part { first_output, count, buffer })
+        })
+        .collect()
 }
 
 /// `[rows, width]` → `[rows, stride(width)]`, zeros in the padding.

@@ -193,6 +193,17 @@ impl Blueprint {
             sources: b.sources,
         })
     }
+
+    /// The weights in the order in which their last byte comes when the files are downloaded.
+    pub(crate) fn file_order(&self, checkpoint: &Checkpoint) -> Vec<usize> {
+        let end = |index: usize| match &self.sources[index] {
+            Source::Tensors(pieces) => pieces.iter().filter_map(|piece| checkpoint.end(&piece.tensor)).max(),
+            Source::Sinusoids => None,
+        };
+        let mut order: Vec<usize> = (0..self.sources.len()).collect();
+        order.sort_by_key(|&index| end(index));
+        order
+    }
 }
 
 struct Builder<'a> {
@@ -372,8 +383,6 @@ pub(crate) struct CheckpointSource<'a> {
     pub blueprint: &'a Blueprint,
     pub config: &'a ModelConfig,
     pub checkpoint: &'a Checkpoint,
-    /// Computed when they are first asked for.
-    pub sinusoids: Vec<f32>,
 }
 
 impl WeightSource for CheckpointSource<'_> {
@@ -384,11 +393,7 @@ impl WeightSource for CheckpointSource<'_> {
         let pieces = match &self.blueprint.sources[index] {
             Source::Tensors(pieces) => pieces,
             Source::Sinusoids => {
-                if self.sinusoids.is_empty() {
-                    self.sinusoids =
-                        sinusoidal_positions(self.config.positions.layout(), entry.rows, entry.width);
-                }
-                out.copy_from_slice(&self.sinusoids[rows.start * entry.width..rows.end * entry.width]);
+                out.copy_from_slice(&sinusoidal_positions(self.config.positions.layout(), rows, entry.width));
                 return Ok(());
             }
         };

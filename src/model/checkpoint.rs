@@ -138,6 +138,13 @@ impl Checkpoint {
         self.tensors.get(name)
     }
 
+    /// Where a tensor ends: its shard, and the byte of that file. Tensors read in this order come as a download does.
+    pub(super) fn end(&self, name: &str) -> Option<(usize, u64)> {
+        let info = self.info(name)?;
+        let bytes = info.element_count() * element_bytes(info.dtype).unwrap_or(0);
+        Some((info.shard, info.offset + bytes as u64))
+    }
+
     /// Type and shape of a tensor that the model cannot do without.
     ///
     /// # Errors

@@ -82,6 +82,23 @@ pub enum ModelError {
         /// The end of the range that was asked for.
         end: u64,
     },
+    /// Bytes of a [`HostFile`](super::files::HostFile) are still on their way. Who opened the files may wait for them
+    /// and try again; nobody else sees this.
+    #[error("{file}: its first {end} bytes have not all arrived yet")]
+    NotArrived {
+        /// The file's name inside the folder.
+        file: String,
+        /// The end of the range that was asked for.
+        end: u64,
+    },
+    /// A host could not read one of its files.
+    #[error("{file}: {reason}")]
+    Host {
+        /// The file.
+        file: String,
+        /// The host's words.
+        reason: String,
+    },
     /// A file is not well-formed JSON, or not an object at the top.
     #[error("{file}: {source}")]
     Json {

@@ -1,7 +1,8 @@
-//! The files of one model: a folder on disk, or named bytes in memory.
+//! The files of one model: a folder on disk, named bytes in memory, or whatever a host can read ranges of.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 #[cfg(not(target_arch = "wasm32"))]
 use std::{
@@ -18,17 +19,44 @@ use super::error::ModelError;
 /// Nothing is read ahead: small files are read whole with [`ModelFiles::read`], weights range by range with
 /// [`ModelFiles::open`], so that a checkpoint is never held twice. Files are not mapped into memory: a mapping needs
 /// `unsafe`, and a file that shrinks underneath it ends the process instead of returning an error.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct ModelFiles {
     label: String,
     source: Source,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Source {
     #[cfg(not(target_arch = "wasm32"))]
     Directory(PathBuf),
     Memory(BTreeMap<String, SharedBytes>),
+    Host(BTreeMap<String, Arc<dyn HostFile>>),
+}
+
+/// A file that somebody else holds, and that may still be on its way: a download, a file that a page was given.
+pub trait HostFile: fmt::Debug + Send + Sync {
+    /// Its length in bytes, once all of it is there.
+    fn len(&self) -> u64;
+
+    /// Whether it has no bytes.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Fills `buffer` with the bytes from `offset` on, which are within the length.
+    ///
+    /// # Errors
+    /// [`HostFileError`]
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), HostFileError>;
+}
+
+/// Why a host could not read a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HostFileError {
+    /// The bytes are on their way: [`ModelError::NotArrived`] tells the caller, who may wait and ask again.
+    NotArrived,
+    /// In the host's words.
+    Failed(String),
 }
 
 /// Embedded or owned bytes, shared with the [`ByteSource`]s that are open.
@@ -70,6 +98,14 @@ impl ModelFiles {
         Self { label: label.into(), source: Source::Memory(files) }
     }
 
+    /// Files that a host reads: what a page downloads, or was given. `label` names the model in messages.
+    pub fn host(
+        label: impl Into<String>,
+        files: impl IntoIterator<Item = (String, Arc<dyn HostFile>)>,
+    ) -> Self {
+        Self { label: label.into(), source: Source::Host(files.into_iter().collect()) }
+    }
+
     /// The default model's files, which the library carries in itself.
     #[cfg(feature = "embedded-model")]
     pub fn embedded() -> Self {
@@ -101,6 +137,7 @@ impl ModelFiles {
             #[cfg(not(target_arch = "wasm32"))]
             Source::Directory(folder) => stays_inside(name) && folder.join(name).exists(),
             Source::Memory(files) => files.contains_key(name),
+            Source::Host(files) => files.contains_key(name),
         }
     }
 
@@ -113,15 +150,12 @@ impl ModelFiles {
         if file.len > limit {
             return Err(ModelError::FileTooLarge { file: file.label, bytes: file.len, limit });
         }
-        match &self.source {
-            #[cfg(not(target_arch = "wasm32"))]
-            Source::Directory(_) => {
-                let mut content = vec![0; file.len as usize];
-                file.read_at(0, &mut content)?;
-                Ok(Cow::Owned(content))
-            }
-            Source::Memory(files) => Ok(Cow::Borrowed(&files[name])),
+        if let Source::Memory(files) = &self.source {
+            return Ok(Cow::Borrowed(&files[name]));
         }
+        let mut content = vec![0; file.len as usize];
+        file.read_at(0, &mut content)?;
+        Ok(Cow::Owned(content))
     }
 
     /// Opens a file for reading ranges of it.
@@ -155,6 +189,14 @@ impl ModelFiles {
                 let bytes = files.get(name).ok_or_else(missing)?;
                 Ok(ByteSource { label, len: bytes.len() as u64, bytes: Bytes::Memory(Arc::clone(bytes)) })
             }
+            Source::Host(files) => {
+                let file = files.get(name).ok_or_else(missing)?;
+                Ok(ByteSource {
+                    label,
+                    len: file.len(),
+                    bytes: Bytes::Host(name.to_owned(), Arc::clone(file)),
+                })
+            }
         }
     }
 }
@@ -179,6 +221,8 @@ enum Bytes {
     #[cfg(not(target_arch = "wasm32"))]
     File(Mutex<File>),
     Memory(SharedBytes),
+    /// With its name.
+    Host(String, Arc<dyn HostFile>),
 }
 
 impl ByteSource {
@@ -200,7 +244,8 @@ impl ByteSource {
     /// Fills `buffer` with the bytes from `offset` on.
     ///
     /// # Errors
-    /// [`ModelError::FileShrank`] when the file ends too early, [`ModelError::Io`] when the system cannot read it.
+    /// [`ModelError::FileShrank`] when the file ends too early, [`ModelError::Io`] when the system cannot read it,
+    /// [`ModelError::NotArrived`] and [`ModelError::Host`] when a host cannot.
     pub fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), ModelError> {
         let end = offset.saturating_add(buffer.len() as u64);
         let shrank = || ModelError::FileShrank { file: self.label.clone(), end };
@@ -221,6 +266,11 @@ impl ByteSource {
                 buffer.copy_from_slice(range);
                 Ok(())
             }
+            Bytes::Host(_, file) if end > file.len() => Err(shrank()),
+            Bytes::Host(name, file) => file.read_at(offset, buffer).map_err(|error| match error {
+                HostFileError::NotArrived => ModelError::NotArrived { file: name.clone(), end },
+                HostFileError::Failed(reason) => ModelError::Host { file: self.label.clone(), reason },
+            }),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Sinusoidal positions: computed, never learned.
 
+use std::ops::Range;
+
 /// Where the sines and cosines of a sinusoidal position stand in its row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SinusoidalLayout {
@@ -11,11 +13,9 @@ pub enum SinusoidalLayout {
 
 /// The position table of Vaswani et al. 2017, section 3.5: `sin(p / 10000^(2i/d_model))` and `cos` of the same.
 ///
-/// * returns `[count, d_model]`, row-major; row `p` belongs to position `p`, counted from 0
+/// * returns `[positions.len(), d_model]`, row-major: a row for each of the positions, which are counted from 0
 /// * an odd `d_model` has one more sine than cosines, in either layout
-///
-/// Ask for the rows that are needed: a model's `max_position_embeddings` may be much more.
-pub fn sinusoidal_positions(layout: SinusoidalLayout, count: usize, d_model: usize) -> Vec<f32> {
+pub fn sinusoidal_positions(layout: SinusoidalLayout, positions: Range<usize>, d_model: usize) -> Vec<f32> {
     let sines = d_model.div_ceil(2);
     let column = |i: usize, is_cosine: bool| match layout {
         SinusoidalLayout::Halves => i + if is_cosine { sines } else { 0 },
@@ -24,8 +24,8 @@ pub fn sinusoidal_positions(layout: SinusoidalLayout, count: usize, d_model: usi
     // In f64: an f32 angle of some hundred radians has lost the digits that its sine needs.
     let frequencies: Vec<f64> =
         (0..sines).map(|i| 10_000f64.powf(-2.0 * i as f64 / d_model as f64)).collect();
-    let mut table = vec![0.0; count * d_model];
-    for (position, row) in table.chunks_exact_mut(d_model.max(1)).enumerate() {
+    let mut table = vec![0.0; positions.len() * d_model];
+    for (position, row) in positions.zip(table.chunks_exact_mut(d_model.max(1))) {
         for (i, frequency) in frequencies.iter().enumerate() {
             let (sine, cosine) = (position as f64 * frequency).sin_cos();
             row[column(i, false)] = sine as f32;

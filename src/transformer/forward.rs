@@ -3,6 +3,7 @@
 use super::Transformer;
 use crate::gpu::GpuError;
 use crate::graph::{Graph, GraphError, Plan, Session, State, StateTable};
+use crate::model::config::{ModelConfig, StackConfig};
 use crate::model::decoder::{History, decoder, memory_key_values};
 use crate::model::encoder::encoder;
 use crate::model::{Memory, Sequences, Tap};
@@ -40,12 +41,41 @@ pub struct ForwardOutput {
     pub encoder_last_hidden_state: Tensor,
     /// `[batch, target_length, target_vocabulary]`
     pub logits: Tensor,
-    /// For each layer `[batch, heads, source_length, source_length]`
+    /// For each layer that was wanted `[batch, heads, source_length, source_length]`
     pub encoder_attentions: Vec<Tensor>,
-    /// For each layer `[batch, heads, target_length, target_length]`
+    /// For each layer that was wanted `[batch, heads, target_length, target_length]`
     pub decoder_attentions: Vec<Tensor>,
-    /// For each layer `[batch, heads, target_length, source_length]`
+    /// For each layer that was wanted `[batch, heads, target_length, source_length]`
     pub cross_attentions: Vec<Tensor>,
+}
+
+/// What of a forward pass is read back. What is not costs nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// `encoder_last_hidden_state`
+    pub hidden: bool,
+    /// `logits`
+    pub logits: bool,
+    /// Layers of the encoder's self-attention.
+    pub encoder_attentions: Vec<usize>,
+    /// Layers of the decoder's self-attention.
+    pub decoder_attentions: Vec<usize>,
+    /// Layers of the decoder's attention to the encoder.
+    pub cross_attentions: Vec<usize>,
+}
+
+impl Wanted {
+    /// Everything that a model has.
+    pub fn all(config: &ModelConfig) -> Self {
+        let layers = |stack: StackConfig| (0..stack.layers).collect::<Vec<_>>();
+        Self {
+            hidden: true,
+            logits: true,
+            encoder_attentions: layers(config.encoder),
+            decoder_attentions: layers(config.decoder),
+            cross_attentions: layers(config.decoder),
+        }
+    }
 }
 
 /// Why a forward pass could not be run.
@@ -103,6 +133,16 @@ pub enum ForwardError {
         /// Token of the sentence.
         column: usize,
     },
+    /// A layer that the model does not have.
+    #[error("there is no {kind} layer {layer}; the model has {layers}, counted from 0")]
+    Layer {
+        /// `encoder` or `decoder`.
+        kind: &'static str,
+        /// The layer asked for.
+        layer: usize,
+        /// How many there are.
+        layers: usize,
+    },
     /// A size that a graph cannot have.
     #[error(transparent)]
     Graph(#[from] GraphError),
@@ -113,11 +153,12 @@ pub enum ForwardError {
 
 /// The states that a forward pass leaves its results in.
 struct Outputs {
-    hidden: State,
-    logits: State,
-    encoder_attentions: Vec<State>,
-    decoder_attentions: Vec<State>,
-    cross_attentions: Vec<State>,
+    hidden: Option<State>,
+    logits: Option<State>,
+    /// One for each layer, wanted or not.
+    encoder_attentions: Vec<Tap>,
+    decoder_attentions: Vec<Tap>,
+    cross_attentions: Vec<Tap>,
 }
 
 impl Transformer {
@@ -126,7 +167,21 @@ impl Transformer {
     /// # Errors
     /// [`ForwardError`] naming the input that does not fit the model.
     pub async fn forward(&self, input: &ForwardInput) -> Result<ForwardOutput, ForwardError> {
+        self.forward_selected(input, &Wanted::all(&self.config)).await
+    }
+
+    /// As [`forward`](Self::forward), but only what is wanted is kept and read back; other tensors of the output are
+    /// empty, other layers left out.
+    ///
+    /// # Errors
+    /// As [`forward`](Self::forward), and [`ForwardError::Layer`].
+    pub async fn forward_selected(
+        &self,
+        input: &ForwardInput,
+        wanted: &Wanted,
+    ) -> Result<ForwardOutput, ForwardError> {
         self.check(input)?;
+        self.check_layers(wanted)?;
         let ForwardInput { batch, source_length, target_length, .. } = *input;
         let config = &self.config;
         let mut states = StateTable::default();
@@ -136,33 +191,33 @@ impl Transformer {
         let target_tokens = states.u32("target tokens", batch * target_length, 1);
         let target_positions = states.u32("target positions", batch * target_length, 1);
         let target_mask = states.u32("target mask", batch, target_length);
-        let mut attentions = |kind: &str, layers: usize, heads: usize, queries: usize, keys: usize| {
-            (0..layers)
-                .map(|layer| states.f32(format!("{kind} attentions {layer}"), batch * heads * queries, keys))
-                .collect::<Vec<_>>()
-        };
+        let mut attentions =
+            |kind: &str, wanted: &[usize], stack: StackConfig, queries: usize, keys: usize| {
+                let rows = batch * stack.heads * queries;
+                let mut state = |layer| states.f32(format!("{kind} attentions {layer}"), rows, keys);
+                let mut tap = |layer| Tap(wanted.contains(&layer).then(|| state(layer)));
+                (0..stack.layers).map(&mut tap).collect::<Vec<_>>()
+            };
         let (s, t) = (source_length, target_length);
         let (encoder_stack, decoder_stack) = (config.encoder, config.decoder);
-        let encoder_attentions = attentions("encoder", encoder_stack.layers, encoder_stack.heads, s, s);
-        let decoder_attentions = attentions("decoder", decoder_stack.layers, decoder_stack.heads, t, t);
-        let cross_attentions = attentions("cross", decoder_stack.layers, decoder_stack.heads, t, s);
-        let out = Outputs {
-            hidden: states.f32("encoder_last_hidden_state", batch * s, config.d_model),
-            logits: states.f32("logits", batch * t, config.target_vocabulary),
-            encoder_attentions,
-            decoder_attentions,
-            cross_attentions,
-        };
+        let encoder_attentions = attentions("encoder", &wanted.encoder_attentions, encoder_stack, s, s);
+        let decoder_attentions = attentions("decoder", &wanted.decoder_attentions, decoder_stack, t, t);
+        let cross_attentions = attentions("cross", &wanted.cross_attentions, decoder_stack, t, s);
+        let hidden =
+            wanted.hidden.then(|| states.f32("encoder_last_hidden_state", batch * s, config.d_model));
+        let logits = wanted.logits.then(|| states.f32("logits", batch * t, config.target_vocabulary));
+        let out = Outputs { hidden, logits, encoder_attentions, decoder_attentions, cross_attentions };
 
         let mut graph = Graph::new("forward");
         let g = &mut graph;
-        let taps = |states: &[State]| states.iter().map(|&state| Tap(Some(state))).collect::<Vec<_>>();
         let source = Sequences { batch, length: s, mask: g.state(source_mask) };
         let target = Sequences { batch, length: t, mask: g.state(target_mask) };
         let (tokens, positions) = (g.state(source_tokens), g.state(source_positions));
-        let encoder_taps = taps(&out.encoder_attentions);
-        let memory = encoder(g, config, &self.blueprint, tokens, positions, &source, &encoder_taps)?;
-        g.keep(memory, out.hidden)?;
+        let memory =
+            encoder(g, config, &self.blueprint, tokens, positions, &source, &out.encoder_attentions)?;
+        if let Some(hidden) = out.hidden {
+            g.keep(memory, hidden)?;
+        }
         let memories = (0..config.decoder.layers)
             .map(|layer| {
                 let key_values = memory_key_values(g, &self.blueprint, layer, memory)?;
@@ -170,12 +225,12 @@ impl Transformer {
             })
             .collect::<Result<Vec<_>, GraphError>>()?;
         let (tokens, positions) = (g.state(target_tokens), g.state(target_positions));
-        let decoder_taps = taps(&out.decoder_attentions);
-        let history = History::Whole(target, &decoder_taps);
-        let cross_taps = taps(&out.cross_attentions);
-        let logits =
-            decoder(g, config, &self.blueprint, tokens, positions, &history, &memories, &cross_taps)?;
-        g.keep(logits, out.logits)?;
+        let history = History::Whole(target, &out.decoder_attentions);
+        let cross = &out.cross_attentions;
+        let logits = decoder(g, config, &self.blueprint, tokens, positions, &history, &memories, cross)?;
+        if let Some(state) = out.logits {
+            g.keep(logits, state)?;
+        }
 
         let mut session = Session::new(&self.device, &self.weights, &states, vec![Plan::new(graph)])?;
         let positions = |length: usize| (0..batch).flat_map(|_| 0..length as u32).collect::<Vec<u32>>();
@@ -188,13 +243,14 @@ impl Transformer {
         session.run(session.program(0), &self.weights);
 
         let session = &session;
-        let read = async |state: State, shape: &[usize]| {
-            Ok::<_, GpuError>(Tensor { shape: shape.to_vec(), data: session.read(state).await? })
+        let read = async |state: Option<State>, shape: &[usize]| match state {
+            Some(state) => Ok(Tensor { shape: shape.to_vec(), data: session.read(state).await? }),
+            None => Ok::<_, GpuError>(Tensor { shape: vec![0], data: Vec::new() }),
         };
-        let read_all = async |states: &[State], heads: usize, queries: usize, keys: usize| {
-            let mut tensors = Vec::with_capacity(states.len());
-            for &state in states {
-                tensors.push(read(state, &[batch, heads, queries, keys]).await?);
+        let read_all = async |taps: &[Tap], heads: usize, queries: usize, keys: usize| {
+            let mut tensors = Vec::new();
+            for state in taps.iter().filter_map(|tap| tap.0) {
+                tensors.push(read(Some(state), &[batch, heads, queries, keys]).await?);
             }
             Ok::<_, GpuError>(tensors)
         };
@@ -205,6 +261,20 @@ impl Transformer {
             decoder_attentions: read_all(&out.decoder_attentions, decoder_stack.heads, t, t).await?,
             cross_attentions: read_all(&out.cross_attentions, decoder_stack.heads, t, s).await?,
         })
+    }
+
+    fn check_layers(&self, wanted: &Wanted) -> Result<(), ForwardError> {
+        let (encoder, decoder) = (self.config.encoder.layers, self.config.decoder.layers);
+        for (kind, wanted, layers) in [
+            ("encoder", &wanted.encoder_attentions, encoder),
+            ("decoder", &wanted.decoder_attentions, decoder),
+            ("decoder", &wanted.cross_attentions, decoder),
+        ] {
+            if let Some(&layer) = wanted.iter().find(|&&layer| layer >= layers) {
+                return Err(ForwardError::Layer { kind, layer, layers });
+            }
+        }
+        Ok(())
     }
 
     fn check(&self, input: &ForwardInput) -> Result<(), ForwardError> {

@@ -1,9 +1,7 @@
 //! Generation: requests sorted into batches, and each batch searched.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use super::Transformer;
+use super::cancel::Cancel;
 use super::session::{DecodeSession, SessionKey};
 use crate::decode::{BatchSearch, DecodeError, DecodeOptions, Hypothesis};
 use crate::gpu::GpuError;
@@ -18,20 +16,22 @@ pub struct GenerateRequest {
     pub options: DecodeOptions,
 }
 
-/// Asks a running generation to stop. Clones share the wish.
-#[derive(Clone, Debug, Default)]
-pub struct Cancel(Arc<AtomicBool>);
-
-impl Cancel {
-    /// Stops the generation before its next step.
-    pub fn cancel(&self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-
-    /// Whether that was asked for.
-    pub fn is_cancelled(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
+/// What a generation tells those who watch it.
+pub enum Progress<'a> {
+    /// A batch is about to take its next step.
+    Step {
+        /// Its requests, as places among all that were given.
+        requests: &'a [usize],
+        /// Its searches, in the same order.
+        search: &'a BatchSearch,
+    },
+    /// A batch is done.
+    Finished {
+        /// Its requests, as places among all that were given.
+        requests: &'a [usize],
+        /// Their hypotheses, in the same order, best first.
+        hypotheses: &'a [Vec<Hypothesis>],
+    },
 }
 
 /// Why nothing was generated.
@@ -91,6 +91,27 @@ impl Transformer {
         cancel: &Cancel,
         finished: &mut dyn FnMut(usize),
     ) -> Result<Vec<Vec<Hypothesis>>, GenerateError> {
+        let mut done = 0;
+        let mut count = |progress: Progress<'_>| {
+            if let Progress::Finished { requests, .. } = progress {
+                done += requests.len();
+                finished(done);
+            }
+        };
+        self.generate_watched(requests, cancel, &mut count).await
+    }
+
+    /// As [`generate`](Self::generate), with a look at the searches before every step: for showing a translation while
+    /// it is being made.
+    ///
+    /// # Errors
+    /// As [`generate`](Self::generate).
+    pub async fn generate_watched(
+        &self,
+        requests: &[GenerateRequest],
+        cancel: &Cancel,
+        watch: &mut dyn FnMut(Progress<'_>),
+    ) -> Result<Vec<Vec<Hypothesis>>, GenerateError> {
         for request in requests {
             self.check_request(request)?;
         }
@@ -106,12 +127,13 @@ impl Transformer {
                 waiting.iter().take_while(|&&index| kind(&requests[index]) == kind(&requests[first]));
             let (batch, rest) = waiting.split_at(self.batch_size(requests, same_kind));
             let batch_requests: Vec<&GenerateRequest> = batch.iter().map(|&index| &requests[index]).collect();
-            let hypotheses = self.generate_batch(&batch_requests, cancel).await?;
+            let mut step = |search: &BatchSearch| watch(Progress::Step { requests: batch, search });
+            let hypotheses = self.generate_batch(&batch_requests, cancel, &mut step).await?;
+            watch(Progress::Finished { requests: batch, hypotheses: &hypotheses });
             for (&index, hypotheses) in batch.iter().zip(hypotheses) {
                 results[index] = hypotheses;
             }
             waiting = rest;
-            finished(requests.len() - waiting.len());
         }
         Ok(results)
     }
@@ -170,6 +192,7 @@ impl Transformer {
         &self,
         requests: &[&GenerateRequest],
         cancel: &Cancel,
+        before_step: &mut dyn FnMut(&BatchSearch),
     ) -> Result<Vec<Vec<Hypothesis>>, GenerateError> {
         let search = BatchSearch::new(requests.iter().map(|request| request.options.clone()).collect())?;
         let key = SessionKey::new(&self.config, requests, &search);
@@ -177,7 +200,7 @@ impl Transformer {
             Some(session) => session,
             None => DecodeSession::new(self, key)?,
         };
-        let result = session.run(self, requests, search, cancel).await;
+        let result = session.run(self, requests, search, cancel, before_step).await;
         // a session is good for another batch whatever became of this one, unless the device failed
         if !matches!(result, Err(GenerateError::Gpu(_))) {
             self.idle.put(session);

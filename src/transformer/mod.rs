@@ -1,17 +1,21 @@
 //! A model on a device: token ids in, token ids or tensors out.
 
+mod cancel;
 mod forward;
 mod generate;
+mod loading;
 mod options;
 mod session;
 
-pub use forward::{ForwardError, ForwardInput, ForwardOutput, Tensor};
-pub use generate::{Cancel, GenerateError, GenerateRequest};
+pub use cancel::Cancel;
+pub use forward::{ForwardError, ForwardInput, ForwardOutput, Tensor, Wanted};
+pub use generate::{GenerateError, GenerateRequest, Progress};
+pub use loading::Loading;
 pub use options::resolve;
 
 use crate::device::Device;
 use crate::graph::Weights;
-use crate::model::blueprint::{Blueprint, CheckpointSource};
+use crate::model::blueprint::Blueprint;
 use crate::model::config::ModelConfig;
 use crate::model::generation_config::GenerationConfig;
 use crate::model::{Model, ModelError};
@@ -34,22 +38,11 @@ impl Transformer {
     /// # Errors
     /// [`ModelError`] when the folder's file cannot be read, or the device has no room.
     pub fn load(device: &Device, model: &Model, progress: &mut dyn FnMut(f32)) -> Result<Self, ModelError> {
-        let blueprint = model.blueprint().clone();
-        let mut source = CheckpointSource {
-            blueprint: &blueprint,
-            config: model.config(),
-            checkpoint: model.checkpoint(),
-            sinusoids: Vec::new(),
-        };
-        let weights = Weights::load(device, &blueprint.table, &mut source, progress)?;
-        Ok(Self {
-            device: device.clone(),
-            config: model.config().clone(),
-            generation: model.generation_config().clone(),
-            blueprint,
-            weights,
-            idle: IdleSessions::default(),
-        })
+        let mut loading = Loading::new(device, model)?;
+        while loading.advance(model)? {
+            progress(loading.bytes() as f32 / loading.total_bytes().max(1) as f32);
+        }
+        loading.finish()
     }
 
     /// Where it runs.
@@ -60,6 +53,16 @@ impl Transformer {
     /// Its shape and switches.
     pub fn config(&self) -> &ModelConfig {
         &self.config
+    }
+
+    /// Values of all its weights together; those that are shared count once.
+    pub fn parameters(&self) -> usize {
+        self.blueprint.table.elements()
+    }
+
+    /// Memory of the device that its weights take, bytes.
+    pub fn weight_bytes(&self) -> u64 {
+        self.weights.bytes()
     }
 
     /// The model's own defaults for generation.

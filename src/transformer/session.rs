@@ -4,8 +4,10 @@
 use std::sync::{Mutex, PoisonError};
 
 use super::Transformer;
-use super::generate::{Cancel, GenerateError, GenerateRequest};
+use super::cancel::Cancel;
+use super::generate::{GenerateError, GenerateRequest};
 use crate::decode::{BatchSearch, Hypothesis, StepRequest};
+use crate::gpu::GpuError;
 use crate::graph::{Graph, Plan, Session, State, StateTable};
 use crate::kernels::log_softmax_top_k::{TopKShape, encode_edits};
 use crate::model::config::ModelConfig;
@@ -192,14 +194,16 @@ impl DecodeSession {
         requests: &[&GenerateRequest],
         mut search: BatchSearch,
         cancel: &Cancel,
+        before_step: &mut dyn FnMut(&BatchSearch),
     ) -> Result<Vec<Vec<Hypothesis>>, GenerateError> {
         self.write_source(requests, transformer.config.tokens.pad);
         self.session.run(self.session.program(ENCODE), &transformer.weights);
         self.reset_slots();
         while !search.is_finished() {
-            if cancel.is_cancelled() {
+            if cancel.listen().await {
                 return Err(GenerateError::Cancelled);
             }
+            before_step(&search);
             self.write_step(&search.step());
             let candidates = self.key.scoring.candidates;
             let HostBuffers { values, tokens, .. } = &mut self.host;
@@ -218,6 +222,21 @@ impl DecodeSession {
             search.advance(TopScores { candidates, values, tokens })?;
         }
         Ok(search.finish())
+    }
+
+    /// Runs both programs once, so that everything they need has been compiled.
+    pub async fn rehearse(
+        &mut self,
+        transformer: &Transformer,
+        request: &GenerateRequest,
+        search: &BatchSearch,
+    ) -> Result<(), GpuError> {
+        self.write_source(&[request], transformer.config.tokens.pad);
+        self.session.run(self.session.program(ENCODE), &transformer.weights);
+        self.reset_slots();
+        self.write_step(&search.step());
+        let step = self.session.program(STEP);
+        self.session.run_and_read(step, &transformer.weights, self.best, |_| ()).await
     }
 
     fn write_source(&mut self, requests: &[&GenerateRequest], pad: u32) {

@@ -2,7 +2,7 @@
 
 use super::run;
 
-const COMMANDS: [&str; 6] = ["translate", "generate", "forward", "tokenize", "devices", "inspect"];
+const COMMANDS: [&str; 7] = ["translate", "generate", "forward", "tokenize", "devices", "inspect", "serve"];
 
 #[test]
 fn help_fits_a_screen() {

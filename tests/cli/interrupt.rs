@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::{Run, command, model, scratch, text};
 
-fn interrupt(child: &Child) {
+pub fn interrupt(child: &Child) {
     // the shell's own, because a bare system has no other
     let kill = Command::new("sh").args(["-c", &format!("kill -INT {}", child.id())]).status();
     assert!(kill.is_ok_and(|status| status.success()));

@@ -10,6 +10,7 @@ mod generate;
 mod help;
 mod inspect;
 mod interrupt;
+mod serve;
 mod tokenize;
 mod translate;
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::process::{self, Failure, cargo};
 use crate::terminal::{BAD, GOOD, heading, seconds};
-use crate::{browser, setup, wasm};
+use crate::{browser, setup, wasm, web};
 
 struct Check {
     name: &'static str,
@@ -55,6 +55,8 @@ fn checks(quick: bool) -> Vec<Check> {
         docs.command.env("RUSTDOCFLAGS", "-D warnings");
         checks.push(docs);
         checks.push(Check { name: "browser", command: browser::check() });
+        checks.push(Check { name: "web", command: web::build() });
+        checks.push(Check { name: "page", command: web::browser_tests() });
     }
     checks
 }
@@ -88,7 +90,7 @@ mod tests {
     fn quick_keeps_what_a_change_breaks_most() {
         let names = |quick| checks(quick).iter().map(|check| check.name).collect::<Vec<_>>();
         assert_eq!(names(true), ["format", "lints", "tests"]);
-        assert_eq!(names(false), ["format", "lints", "tests", "wasm32", "docs", "browser"]);
+        assert_eq!(names(false), ["format", "lints", "tests", "wasm32", "docs", "browser", "web", "page"]);
     }
 
     #[test]

@@ -13,6 +13,7 @@ mod terminal;
 mod vulkan;
 mod wasm;
 mod wasm_bindgen;
+mod web;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -32,6 +33,9 @@ Commands:
   test            Set up, then check format, lints, all tests, the wasm32 build, the docs,
                   and the tests that run in a browser
   test --quick    Format, lints and tests only, without setup
+  web             Build the wasm module, the npm package (web/dist) and the page (web/site), as
+                  far as something has changed; say their sizes, and fail if they are too large
+  web --serve     Build the wasm module, then serve the page for development, until Ctrl-C
 
 Options:
   -h, --help      Print this help
@@ -43,6 +47,7 @@ enum Task {
     Help,
     Setup,
     Test { quick: bool },
+    Web { serve: bool },
 }
 
 fn main() -> ExitCode {
@@ -64,6 +69,9 @@ fn main() -> ExitCode {
         }
         Task::Setup => setup::run().is_empty(),
         Task::Test { quick } => checks::run(quick),
+        Task::Web { serve } => {
+            web::run(serve).inspect_err(|error| anstream::eprintln!("error: {error}")).is_ok()
+        }
     };
     if well { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
@@ -71,11 +79,12 @@ fn main() -> ExitCode {
 fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Task, lexopt::Error> {
     let mut parser = lexopt::Parser::from_args(arguments);
     let mut command = None;
-    let mut quick = false;
+    let (mut quick, mut serve) = (false, false);
     while let Some(argument) = parser.next()? {
         match argument {
             Short('h') | Long("help") => return Ok(Task::Help),
             Long("quick") if command.as_deref() == Some("test") => quick = true,
+            Long("serve") if command.as_deref() == Some("web") => serve = true,
             Value(name) if command.is_none() => command = Some(name.string()?),
             other => return Err(other.unexpected()),
         }
@@ -83,6 +92,7 @@ fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Task, lexopt::Erro
     match command.as_deref() {
         Some("setup") => Ok(Task::Setup),
         Some("test") => Ok(Task::Test { quick }),
+        Some("web") => Ok(Task::Web { serve }),
         Some(other) => Err(format!("there is no command {other:?}").into()),
         None => Err("a command is missing".into()),
     }
@@ -110,6 +120,8 @@ mod tests {
         assert_eq!(parsed("test"), Ok(Task::Test { quick: false }));
         assert_eq!(parsed("test --quick"), Ok(Task::Test { quick: true }));
         assert_eq!(parsed("test --help"), Ok(Task::Help));
+        assert_eq!(parsed("web"), Ok(Task::Web { serve: false }));
+        assert_eq!(parsed("web --serve"), Ok(Task::Web { serve: true }));
     }
 
     #[test]
@@ -119,6 +131,8 @@ mod tests {
             ("tset", "tset"),
             ("setup --quick", "--quick"),
             ("test extra", "extra"),
+            ("web --quick", "--quick"),
+            ("test --serve", "--serve"),
             ("--verbose test", "--verbose"),
         ] {
             let error = parsed(line).expect_err(line);

@@ -1,6 +1,10 @@
 //! Text in, text out: lines and sentences, their tokens, their search, and everything put back together.
 
+mod streaming;
+
 use std::borrow::Cow;
+
+pub use streaming::PartialTranslation;
 
 use crate::decode::{DecodeError, Hypothesis};
 use crate::device::Device;
@@ -158,6 +162,11 @@ impl Translator {
         Ok(Self { transformer: Transformer::load(device, model, progress)?, tokenizer })
     }
 
+    /// A translator of parts that are there already.
+    pub fn from_parts(transformer: Transformer, tokenizer: MarianTokenizer) -> Self {
+        Self { transformer, tokenizer }
+    }
+
     /// The model on its device.
     pub fn transformer(&self) -> &Transformer {
         &self.transformer
@@ -197,12 +206,21 @@ impl Translator {
         for text in texts {
             layouts.push(self.take_apart(text, options, &mut batch)?);
         }
-        let Batch { sources, requests } = batch;
-        let total = requests.len();
-        let results =
-            self.transformer.generate(&requests, &options.cancel, &mut |done| progress(done, total)).await?;
+        let total = batch.requests.len();
+        let mut count = |done| progress(done, total);
+        let results = self.transformer.generate(&batch.requests, &options.cancel, &mut count).await?;
+        self.assemble(&layouts, batch, results)
+    }
 
-        let mut sentences = Vec::with_capacity(total);
+    /// From hypotheses back to texts.
+    fn assemble(
+        &self,
+        layouts: &[Vec<Piece<'_>>],
+        batch: Batch,
+        results: Vec<Vec<Hypothesis>>,
+    ) -> Result<Vec<Translation>, TranslateError> {
+        let Batch { sources, requests } = batch;
+        let mut sentences = Vec::with_capacity(requests.len());
         for ((source, request), hypotheses) in sources.into_iter().zip(requests).zip(results) {
             let hypotheses = hypotheses
                 .into_iter()

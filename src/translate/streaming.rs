@@ -1,0 +1,116 @@
+//! A translation while it is being made.
+
+use super::{Batch, Piece, TranslateError, TranslateOptions, Translation, Translator};
+use crate::decode::BatchSearch;
+use crate::transformer::Progress;
+
+/// Sentences that are translated together while somebody reads along: enough to keep a device busy, few enough that
+/// the beginning of a long text does not wait for its end.
+const WINDOW: usize = 16;
+
+/// How far a translation is.
+pub struct PartialTranslation<'a> {
+    translator: &'a Translator,
+    layout: &'a [Piece<'a>],
+    /// Translations of the first sentences.
+    finished: &'a [Option<String>],
+    /// The first sentence of those that are being searched now.
+    first: usize,
+    running: &'a [usize],
+    search: &'a BatchSearch,
+}
+
+impl Translator {
+    /// Translates one text of any length, sentence by sentence, and shows it to `on_partial` before every step.
+    ///
+    /// # Errors
+    /// [`TranslateError`]
+    pub async fn translate_streaming(
+        &self,
+        text: &str,
+        options: &TranslateOptions,
+        on_partial: &mut dyn FnMut(&PartialTranslation<'_>),
+    ) -> Result<Translation, TranslateError> {
+        let mut batch = Batch::default();
+        let layout = self.take_apart(text, options, &mut batch)?;
+        let mut results = Vec::with_capacity(batch.requests.len());
+        let mut finished = vec![None; batch.requests.len()];
+        for window in batch.requests.chunks(WINDOW) {
+            let first = results.len();
+            let mut watch = |progress: Progress<'_>| match progress {
+                Progress::Step { requests, search } => on_partial(&PartialTranslation {
+                    translator: self,
+                    layout: &layout,
+                    finished: &finished,
+                    first,
+                    running: requests,
+                    search,
+                }),
+                Progress::Finished { requests, hypotheses } => {
+                    for (&index, hypotheses) in requests.iter().zip(hypotheses) {
+                        finished[first + index] = Some(self.decode(&hypotheses[0].tokens));
+                    }
+                }
+            };
+            let window = self.transformer.generate_watched(window, &options.cancel, &mut watch).await?;
+            results.extend(window);
+        }
+        Ok(self.assemble(&[layout], batch, results)?.remove(0))
+    }
+
+    /// The text of tokens that a search has made.
+    fn decode(&self, tokens: &[u32]) -> String {
+        // a search makes no tokens that its vocabulary lacks
+        self.tokenizer.decode(tokens, true).unwrap_or_default()
+    }
+}
+
+impl PartialTranslation<'_> {
+    /// The text so far, in two parts: what stays as it is, and what may still change. The first part only grows, and
+    /// the result begins with it.
+    pub fn text(&self) -> (String, String) {
+        let (mut stable, mut provisional) = (String::new(), String::new());
+        let mut settled = true;
+        let mut sentences = 0..;
+        for piece in self.layout {
+            let (text, settled_length) = match piece {
+                Piece::Between(space) => ((*space).to_owned(), space.len()),
+                // before its first word nothing of a sentence is shown, and nothing of what follows it
+                Piece::Sentence => match sentences.next().and_then(|index| self.sentence(index)) {
+                    Some(sentence) => sentence,
+                    None => break,
+                },
+            };
+            if settled {
+                stable += &text[..settled_length];
+                provisional += &text[settled_length..];
+                settled = settled_length == text.len();
+            } else {
+                provisional += &text;
+            }
+        }
+        (stable, provisional)
+    }
+
+    /// The translation of a sentence as far as it has come, and the length of what is settled in it.
+    fn sentence(&self, index: usize) -> Option<(String, usize)> {
+        if let Some(text) = self.finished.get(index)? {
+            return Some((text.clone(), text.len()));
+        }
+        let place = self.running.iter().position(|&running| self.first + running == index)?;
+        let search = &self.search.sentences()[place];
+        let text = self.translator.decode(search.best_tokens());
+        let settled = self.translator.decode(&search.best_tokens()[..search.settled_tokens()]);
+        let common = text.bytes().zip(settled.bytes()).take_while(|(a, b)| a == b).count();
+        // the next token may change the end: complete a character, or move a full stop closer
+        let kept =
+            settled[..settled.floor_char_boundary(common)].trim_end_matches(char::REPLACEMENT_CHARACTER);
+        let settled_length = kept.floor_char_boundary(kept.len().saturating_sub(LOOSE_END));
+        // never all of it: it is not finished
+        Some((text, settled_length)).filter(|(text, _)| !text.is_empty())
+    }
+}
+
+/// Bytes at the end of a translation that later tokens can still touch (`clean_up_tokenization_spaces` removes a space
+/// in front of `n't`).
+const LOOSE_END: usize = 4;

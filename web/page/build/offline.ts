@@ -1,0 +1,41 @@
+/** Builds the service worker: it carries the list of the page's files, and a version made of their contents. */
+import { createHash } from 'node:crypto';
+import { readFile, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Plugin } from 'vite';
+import { transformWithOxc } from 'vite';
+
+export function offline(source: string): Plugin {
+  let publicFolder = '';
+  return {
+    name: 'wordloom-offline',
+    apply: 'build',
+    configResolved(config) {
+      publicFolder = config.publicDir;
+    },
+    generateBundle: {
+      order: 'post',
+      async handler(_, bundle) {
+        const hash = createHash('sha256');
+        const files: string[] = [];
+        const add = (name: string, content: string | Uint8Array): void => {
+          // the page under its own address: a server may redirect from its file's name
+          files.push(name === 'index.html' ? './' : name);
+          hash.update(name).update('\0').update(content).update('\0');
+        };
+        for (const name of Object.keys(bundle).sort()) {
+          const file = bundle[name];
+          if (file === undefined || name.endsWith('.map')) continue;
+          add(name, file.type === 'chunk' ? file.code : file.source);
+        }
+        for (const name of (await readdir(publicFolder)).sort()) {
+          add(name, await readFile(join(publicFolder, name)));
+        }
+        const version = hash.digest('hex').slice(0, 16);
+        const { code } = await transformWithOxc(await readFile(source, 'utf8'), source, {});
+        const head = `const WORDLOOM_VERSION = ${JSON.stringify(version)}, WORDLOOM_FILES = ${JSON.stringify(files)};\n`;
+        this.emitFile({ type: 'asset', fileName: 'sw.js', source: head + code.replace(/^export \{\};?$/m, '') });
+      },
+    },
+  };
+}

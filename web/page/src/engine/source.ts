@@ -1,0 +1,73 @@
+/** Where a model comes from, and what the page calls it. */
+import type { ModelSource } from 'wordloom';
+
+export type ModelChoice =
+  | { kind: 'bundled' }
+  | { kind: 'url'; url: string }
+  /** Files that the user has dropped or chosen; gone after a reload, as browsers give no way back to them. */
+  | { kind: 'folder'; name: string; files: File[] };
+
+export function toSource(choice: ModelChoice): ModelSource {
+  switch (choice.kind) {
+    case 'bundled':
+      return new URL('model/', document.baseURI);
+    case 'url':
+      return new URL(choice.url, document.baseURI);
+    case 'folder':
+      return choice.files;
+  }
+}
+
+export function modelName(choice: ModelChoice): string {
+  switch (choice.kind) {
+    case 'bundled':
+      return 'tatoeba-en-de';
+    case 'url':
+      return lastSegment(choice.url);
+    case 'folder':
+      return choice.name;
+  }
+}
+
+/** An address as one types it: `Helsinki-NLP/opus-mt-en-fr` is a model of the Hugging Face hub. */
+export function toUrl(input: string): string {
+  const address = input.trim();
+  if (/^[\w.-]+\/[\w.-]+$/.test(address)) return `https://huggingface.co/${address}/resolve/main/`;
+  const url = new URL(address, document.baseURI);
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') throw new TypeError('not a web address');
+  if (url.hostname === 'huggingface.co') {
+    url.pathname = url.pathname.replace(/^(\/[^/]+\/[^/]+)(?:\/tree\/([^/]+))?\/?$/, (_, repository, branch) => {
+      return `${String(repository)}/resolve/${typeof branch === 'string' ? branch : 'main'}/`;
+    });
+  }
+  if (!url.pathname.endsWith('/')) url.pathname += '/';
+  return url.href;
+}
+
+export interface Languages {
+  source: string | null;
+  target: string | null;
+}
+
+/** Languages as `opus-mt-en-fr` and its like carry them in their names. */
+export function languages(choice: ModelChoice): Languages {
+  const match = /(?:^|[-_])([a-z]{2,3})[-_]([a-z]{2,3})$/.exec(modelName(choice));
+  return { source: match?.[1] ?? null, target: match?.[2] ?? null };
+}
+
+/** `de` -> German; null where the code is not one of a language. */
+export function languageName(code: string | null): string | null {
+  if (code === null) return null;
+  try {
+    const name = new Intl.DisplayNames('en', { type: 'language', fallback: 'none' }).of(code);
+    return name ?? null;
+  } catch {
+    return null;
+  }
+}
+
+function lastSegment(url: string): string {
+  const path = new URL(url, document.baseURI).pathname.replace(/\/resolve\/[^/]+\/?$/, '');
+  const segments = path.split('/').filter((segment) => segment !== '');
+  return decodeURIComponent(segments[segments.length - 1] ?? url);
+}

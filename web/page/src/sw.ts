@@ -1,0 +1,65 @@
+/**
+ * The service worker. It keeps the files of one version of the page and answers from them; the model passes through,
+ * as the engine keeps it itself. A new version is fetched whole, waits, and takes over when the user says so or the last
+ * tab is closed: no page ever mixes two versions.
+ */
+/// <reference lib="webworker" />
+declare const self: ServiceWorkerGlobalScope;
+
+// Filled in by the build (build/offline.ts).
+declare const WORDLOOM_VERSION: string;
+declare const WORDLOOM_FILES: readonly string[];
+
+const PREFIX = 'wordloom-page-';
+const NAME = PREFIX + WORDLOOM_VERSION;
+
+self.addEventListener('install', (event) => {
+  event.waitUntil(
+    caches.open(NAME).then((cache) =>
+      // names with a hash may come from the HTTP cache, the others must be new
+      cache.addAll(
+        WORDLOOM_FILES.map((file) => new Request(file, { cache: file.startsWith('assets/') ? 'default' : 'no-cache' })),
+      ),
+    ),
+  );
+});
+
+self.addEventListener('activate', (event) => {
+  event.waitUntil(
+    caches
+      .keys()
+      .then((names) => Promise.all(names.filter(isOld).map((name) => caches.delete(name))))
+      .then(() => self.clients.claim()),
+  );
+});
+
+self.addEventListener('message', (event) => {
+  if (event.data === 'take over') void self.skipWaiting();
+});
+
+self.addEventListener('fetch', (event) => {
+  const file = fileOf(event.request);
+  if (file === null) return;
+  event.respondWith(
+    caches
+      .open(NAME)
+      .then((cache) => cache.match(file))
+      .then((kept) => kept ?? fetch(event.request)),
+  );
+});
+
+/** The kept file that answers a request; null: none of ours. */
+function fileOf(request: Request): string | null {
+  if (request.method !== 'GET') return null;
+  const scope = self.registration.scope;
+  const url = new URL(request.url);
+  const address = url.origin + url.pathname;
+  if (!address.startsWith(scope)) return null;
+  const file = address.slice(scope.length);
+  if (request.mode === 'navigate') return file === '' || file === 'index.html' ? './' : null;
+  return WORDLOOM_FILES.includes(file) ? file : null;
+}
+
+function isOld(name: string): boolean {
+  return name.startsWith(PREFIX) && name !== NAME;
+}

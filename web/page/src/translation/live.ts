@@ -1,0 +1,174 @@
+/** Translates while the user types: waits for a pause, stops stale work, keeps what it has translated. */
+import { batch, computed, effect, signal } from '@preact/signals';
+import type { TranslateOptions } from 'wordloom';
+
+import { explainWork, isAbort } from '../engine/explain.ts';
+import { reload, running } from '../engine/load.ts';
+import type { Running } from '../engine/load.ts';
+import { dismissAll, notify } from '../notices.ts';
+import { alternatives, beams, text } from '../settings.ts';
+import type { Translated } from './passages.ts';
+import type { Outcome } from './run.ts';
+import { runTranslation } from './run.ts';
+import type { View } from './views.ts';
+import { doneView } from './views.ts';
+
+export interface Activity {
+  readonly done: number;
+  readonly total: number;
+}
+
+export const views = signal<readonly View[]>([]);
+/** null: nothing is being translated. */
+export const activity = signal<Activity | null>(null);
+/** Of the last translation that needed the model. */
+export const outcome = signal<Outcome | null>(null);
+export const searchBeams = computed(() => beams.value ?? running.value?.info.defaults.beams ?? 4);
+
+const PAUSE = 150;
+/** Somebody who types without a pause sees something all the same. */
+const LONGEST_WAIT = 600;
+const MOST_KNOWN = 5000;
+
+let known = new Map<string, Translated>();
+let knownFor = '';
+let knownBy: Running | null = null;
+let controller: AbortController | null = null;
+let timer = 0;
+let waitingSince = 0;
+
+/** Follows the text, the model and the options from now on. */
+export function startTranslating(): void {
+  let last: { text: string; engine: Running | null } = { text: '', engine: null };
+  effect(() => {
+    const now = { text: text.value, engine: running.value };
+    void searchBeams.value;
+    void alternatives.value;
+    // a pause is for typing; a new model, a first text and an emptied one are answered at once
+    const typing = now.engine === last.engine && last.text !== '' && now.text !== '';
+    last = now;
+    schedule(typing ? PAUSE : 0);
+  });
+}
+
+export function translateAgain(): void {
+  schedule(0);
+}
+
+function schedule(pause: number): void {
+  clearTimeout(timer);
+  if (pause === 0) {
+    waitingSince = 0;
+    start();
+    return;
+  }
+  const now = performance.now();
+  if (waitingSince === 0) waitingSince = now;
+  const wait = Math.max(0, Math.min(pause, waitingSince + LONGEST_WAIT - now));
+  timer = window.setTimeout(() => {
+    waitingSince = 0;
+    start();
+  }, wait);
+}
+
+function start(): void {
+  controller?.abort();
+  controller = null;
+  const engine = running.peek();
+  const input = text.peek();
+  if (input.trim() === '') {
+    batch(() => {
+      views.value = [];
+      activity.value = null;
+      dismissAll('translate');
+    });
+    return;
+  }
+  if (engine === null) return;
+  const own = new AbortController();
+  controller = own;
+  void run(engine, input, own);
+}
+
+async function run(engine: Running, input: string, own: AbortController): Promise<void> {
+  const count = searchBeams.peek();
+  const options: TranslateOptions = { beams: count, nBest: Math.min(alternatives.peek(), count) };
+  forgetUnless(engine, JSON.stringify(options));
+  const painter = paintOnce();
+  try {
+    const result = await runTranslation({
+      translator: engine.translator,
+      text: input,
+      options,
+      signal: own.signal,
+      known,
+      shown: views.peek(),
+      show: (fresh, done, total) => painter.paint(fresh, total === 0 ? null : { done, total }),
+    });
+    if (own.signal.aborted) return;
+    painter.flush();
+    batch(() => {
+      activity.value = null;
+      if (result.tokens > 0) outcome.value = result;
+      dismissAll('translate');
+    });
+  } catch (error) {
+    if (own.signal.aborted || isAbort(error)) return;
+    painter.flush();
+    activity.value = null;
+    const again = { label: 'Try again', run: translateAgain };
+    notify(explainWork(error, 'translate', again, { label: 'Load the model again', run: () => void reload() }));
+  } finally {
+    if (own.signal.aborted) painter.stop();
+  }
+}
+
+/** At most one update a frame, however fast the news comes; the first at once. */
+function paintOnce(): {
+  paint(fresh: readonly View[], now: Activity | null): void;
+  flush(): void;
+  stop(): void;
+} {
+  let frame = 0;
+  let pending: { fresh: readonly View[]; now: Activity | null } | null = null;
+  const flush = (): void => {
+    cancelAnimationFrame(frame);
+    clearTimeout(frame);
+    frame = 0;
+    if (pending === null) return;
+    const { fresh, now } = pending;
+    pending = null;
+    batch(() => {
+      views.value = fresh;
+      activity.value = now;
+    });
+  };
+  return {
+    paint(fresh, now) {
+      pending = { fresh, now };
+      if (frame === 0) frame = requestAnimationFrame(flush);
+    },
+    flush,
+    stop() {
+      cancelAnimationFrame(frame);
+      pending = null;
+    },
+  };
+}
+
+/** Translations are kept for one model under one set of options, the newest ones. */
+function forgetUnless(engine: Running, options: string): void {
+  if (engine !== knownBy || options !== knownFor || known.size > MOST_KNOWN) known = new Map();
+  knownBy = engine;
+  knownFor = options;
+}
+
+/** Shows another hypothesis of a sentence. */
+export function choose(passage: number, sentence: number, rank: number): void {
+  const view = views.peek()[passage];
+  if (view?.translated == null) return;
+  const chosen = view.translated.chosen.map((old, index) => (index === sentence ? rank : old));
+  const fresh = [...views.peek()];
+  fresh[passage] = doneView(view.passage, { ...view.translated, chosen });
+  views.value = fresh;
+}

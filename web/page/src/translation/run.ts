@@ -1,0 +1,113 @@
+/** One pass over a text: what is known is taken as it is, the rest is translated in groups and shown as it grows. */
+import type { Sentence, TranslateOptions, Translator } from 'wordloom';
+
+import type { Passage, Translated } from './passages.ts';
+import { cut, deal, group, isBlank } from './passages.ts';
+import type { View } from './views.ts';
+import { blankView, doneView, matchOld, viewText, waitingView } from './views.ts';
+
+/** Characters that are translated by the first call, so that something can be read soon, and by later ones. */
+const FIRST_GROUP = 600;
+const NEXT_GROUPS = 2400;
+
+export interface Work {
+  readonly translator: Translator;
+  readonly text: string;
+  readonly options: TranslateOptions;
+  readonly signal: AbortSignal;
+  /** Translations of earlier passages under the same options. */
+  readonly known: Map<string, Translated>;
+  readonly shown: readonly View[];
+  /** New views; `done` of `total` characters are translated. */
+  show(views: readonly View[], done: number, total: number): void;
+}
+
+export interface Outcome {
+  readonly tokens: number;
+  readonly milliseconds: number;
+}
+
+interface Missing {
+  readonly source: string;
+  readonly places: number[];
+}
+
+export async function runTranslation(work: Work): Promise<Outcome> {
+  const { tag, passages } = cut(work.text);
+  const key = (passage: Passage): string => `${tag}\n${passage.source}`;
+  const old = matchOld(work.shown, passages);
+  const missing = new Map<string, Missing>();
+  const views = passages.map((passage, index) => {
+    if (isBlank(passage)) return reuse(old[index], blankView(passage));
+    const translated = work.known.get(key(passage));
+    if (translated !== undefined) return reuse(old[index], doneView(passage, translated));
+    const entry = missing.get(passage.source);
+    if (entry === undefined) missing.set(passage.source, { source: passage.source, places: [index] });
+    else entry.places.push(index);
+    const before = old[index];
+    return waitingView(passage, before === undefined ? '' : viewText(before));
+  });
+
+  const groups = group([...missing.values()], FIRST_GROUP, NEXT_GROUPS);
+  const total = [...missing.values()].reduce((sum, { source }) => sum + source.length, 0);
+  let done = 0;
+  let tokens = 0;
+  let milliseconds = 0;
+  const show = (): void => work.show([...views], done, total);
+  show();
+
+  for (const members of groups) {
+    const sources = members.map(({ source }) => source);
+    const joined = (tag === '' ? '' : `${tag} `) + sources.join('\n');
+    for await (const partial of work.translator.translateStreaming(joined, { ...work.options, signal: work.signal })) {
+      if (work.signal.aborted) return { tokens, milliseconds };
+      const finished = partial.translation;
+      if (finished !== undefined) {
+        settle(members, finished.sentences);
+        tokens += finished.stats.tokens;
+        milliseconds += finished.stats.milliseconds;
+      } else {
+        grow(members, partial.stable, partial.provisional);
+      }
+      show();
+    }
+  }
+  return { tokens, milliseconds };
+
+  function settle(members: readonly Missing[], sentences: readonly Sentence[]): void {
+    const parts = deal(members.map(({ source }) => source), sentences);
+    members.forEach(({ source, places }, index) => {
+      const translated = parts[index];
+      if (translated === undefined) return;
+      for (const place of places) {
+        const passage = passages[place];
+        if (passage === undefined) continue;
+        work.known.set(key(passage), translated);
+        views[place] = doneView(passage, translated);
+      }
+      done += source.length;
+    });
+  }
+
+  /** Lines of the unfinished translation belong to the passages one by one: line breaks are those of the source. */
+  function grow(members: readonly Missing[], stable: string, provisional: string): void {
+    const solid = stable.split('\n');
+    const rest = provisional.split('\n');
+    members.forEach(({ places }, index) => {
+      const own = { stable: solid[index] ?? '', provisional: rest[index - solid.length + 1] ?? '' };
+      for (const place of places) {
+        const view = views[place];
+        if (view === undefined || (view.stable === own.stable && view.provisional === own.provisional)) continue;
+        views[place] = { ...view, ...own };
+      }
+    });
+  }
+}
+
+/** The view that is on the page already, if it says the same: what is equal is not drawn again. */
+function reuse(old: View | undefined, fresh: View): View {
+  if (old === undefined || old.passage.end !== fresh.passage.end) return fresh;
+  if (old.passage.source !== fresh.passage.source) return fresh;
+  const blank = fresh.translated?.sentences.length === 0 && old.translated?.sentences.length === 0;
+  return blank || old.translated === fresh.translated ? old : fresh;
+}

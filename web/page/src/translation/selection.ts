@@ -1,0 +1,105 @@
+/** The sentence that the panels are about: where the caret is, what was clicked, or what the user stepped to. */
+import { computed, signal } from '@preact/signals';
+import type { Hypothesis, Sentence } from 'wordloom';
+
+import { text } from '../settings.ts';
+import { views } from './live.ts';
+import { cut } from './passages.ts';
+
+export interface Place {
+  readonly passage: number;
+  readonly sentence: number;
+}
+
+export interface Selected extends Place {
+  readonly source: Sentence;
+  /** Which hypothesis is shown. */
+  readonly rank: number;
+  readonly hypothesis: Hypothesis;
+  /** Its number among all sentences, from 0, and how many there are. */
+  readonly number: number;
+  readonly count: number;
+}
+
+const wanted = signal<Place>({ passage: 0, sentence: 0 });
+
+/** How many sentences stand before each passage. */
+const offsets = computed(() => {
+  let count = 0;
+  const before = views.value.map(({ translated }) => {
+    const here = count;
+    count += translated?.sentences.length ?? 0;
+    return here;
+  });
+  return { before, count };
+});
+
+/** null: nothing is translated yet, or just not here. */
+export const selected = computed<Selected | null>(() => {
+  const { passage, sentence } = nearest(wanted.value);
+  const translated = views.value[passage]?.translated;
+  const index = Math.min(sentence, (translated?.sentences.length ?? 0) - 1);
+  const source = translated?.sentences[index];
+  const rank = translated?.chosen[index] ?? 0;
+  const hypothesis = source?.hypotheses[rank];
+  if (source === undefined || hypothesis === undefined) return null;
+  const number = (offsets.value.before[passage] ?? 0) + index;
+  return { passage, sentence: index, source, rank, hypothesis, number, count: offsets.value.count };
+});
+
+export function select(place: Place): void {
+  const now = wanted.peek();
+  if (now.passage !== place.passage || now.sentence !== place.sentence) wanted.value = place;
+}
+
+/** The next sentence (1), or the one before (-1). */
+export function step(by: 1 | -1): void {
+  const now = selected.peek();
+  if (now === null) return;
+  const number = now.number + by;
+  const { before, count } = offsets.peek();
+  if (number < 0 || number >= count) return;
+  let passage = before.findLastIndex((first) => first <= number);
+  while (passage > 0 && views.peek()[passage]?.translated?.sentences.length === 0) passage -= 1;
+  select({ passage, sentence: number - (before[passage] ?? 0) });
+}
+
+/** Selects the sentence around a position in the source text. */
+export function selectAt(position: number): void {
+  const now = views.peek();
+  let start = cutTagLength();
+  for (const [passage, { passage: here, translated }] of now.entries()) {
+    const end = start + here.source.length + here.end.length;
+    if (position < end || passage === now.length - 1) {
+      select({ passage, sentence: sentenceAt(here.source, translated?.sentences ?? [], position - start) });
+      return;
+    }
+    start = end;
+  }
+}
+
+function cutTagLength(): number {
+  const whole = text.peek();
+  const { passages } = cut(whole);
+  return whole.length - passages.reduce((sum, { source, end }) => sum + source.length + end.length, 0);
+}
+
+function sentenceAt(source: string, sentences: readonly Sentence[], position: number): number {
+  let end = 0;
+  for (const [index, sentence] of sentences.entries()) {
+    end = source.indexOf(sentence.source, end) + sentence.source.length;
+    if (position <= end) return index;
+  }
+  return Math.max(0, sentences.length - 1);
+}
+
+/** A place that exists: the passage itself, or the closest one before or after it that has sentences. */
+function nearest({ passage, sentence }: Place): Place {
+  const has = (index: number): boolean => (views.value[index]?.translated?.sentences.length ?? 0) > 0;
+  const start = Math.min(passage, views.value.length - 1);
+  for (let index = start; index >= 0; index -= 1) {
+    if (views.value[index]?.translated === null) return { passage: index, sentence };
+    if (has(index)) return { passage: index, sentence: index === passage ? sentence : Infinity };
+  }
+  return { passage: views.value.findIndex((_, index) => has(index)), sentence: 0 };
+}

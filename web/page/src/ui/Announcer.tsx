@@ -1,0 +1,48 @@
+/** What a screen reader is told without asking: the translation once it has settled, and what a load is doing. */
+import { effect } from '@preact/signals';
+import { useEffect, useState } from 'preact/hooks';
+
+import { loading, progress, running } from '../engine/load.ts';
+import { activity, views } from '../translation/live.ts';
+import { viewText } from '../translation/views.ts';
+
+const SETTLED = 1200;
+const SPEAKABLE = 400;
+
+export function Announcer() {
+  const [words, setWords] = useState('');
+  useEffect(() => {
+    let timer = 0;
+    const later = (say: () => string): void => {
+      clearTimeout(timer);
+      timer = window.setTimeout(() => setWords(say()), SETTLED);
+    };
+    const stops = [
+      effect(() => {
+        const now = views.value;
+        if (activity.value !== null || now.length === 0) return;
+        later(() => {
+          const whole = now.map((view) => viewText(view) + view.passage.end).join('');
+          return whole.length <= SPEAKABLE ? whole : 'The translation is ready.';
+        });
+      }),
+      effect(() => {
+        const step = progress.value?.step;
+        if (step !== undefined && loading.value !== null) setWords(step);
+      }),
+      effect(() => {
+        const now = running.value;
+        if (now !== null && progress.peek() !== null) setWords(`The model is ready. ${now.info.device.notice}`);
+      }),
+    ];
+    return () => {
+      clearTimeout(timer);
+      stops.forEach((stop) => stop());
+    };
+  }, []);
+  return (
+    <div class="sr-only" role="status" data-testid="announcer">
+      {words}
+    </div>
+  );
+}

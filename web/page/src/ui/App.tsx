@@ -1,0 +1,43 @@
+import { signal } from '@preact/signals';
+
+import { AttentionPanel } from '../attention/AttentionPanel.tsx';
+import { showAlternatives, showAttention } from '../settings.ts';
+import { AlternativesPanel } from './Alternatives.tsx';
+import { Announcer } from './Announcer.tsx';
+import { DropZone } from './DropZone.tsx';
+import { Examples } from './Examples.tsx';
+import { Header } from './Header.tsx';
+import { Notices } from './Notices.tsx';
+import { Options } from './Options.tsx';
+import { Source } from './Source.tsx';
+import { Target } from './Target.tsx';
+import { Toolbar } from './Toolbar.tsx';
+
+export const showOptions = signal(false);
+
+export function App() {
+  return (
+    <div class="page">
+      <Header options={showOptions} />
+      <main>
+        <Notices />
+        {showOptions.value && <Options close={() => (showOptions.value = false)} />}
+        <div class="desk">
+          <Source />
+          <Target />
+        </div>
+        <div class="under">
+          <Toolbar />
+          <Examples />
+        </div>
+        {showAlternatives.value && <AlternativesPanel />}
+        {showAttention.value && <AttentionPanel />}
+      </main>
+      <footer class="foot quiet">
+        <p>Wordloom translates in this browser. What you type stays on this device.</p>
+      </footer>
+      <DropZone />
+      <Announcer />
+    </div>
+  );
+}

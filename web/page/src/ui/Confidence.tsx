@@ -1,0 +1,106 @@
+/** How sure the model was of each token: an underline that grows stronger as the probability falls, and the number. */
+import { useMemo, useState } from 'preact/hooks';
+import type { Hypothesis } from 'wordloom';
+
+import { tokenSpans } from '../translation/tokens.ts';
+
+/** Lower bounds of the levels, surest first. Pattern and strength tell them apart, not hue. */
+const LEVELS = [
+  { from: 0.9, name: 'sure', words: '90 % and more' },
+  { from: 0.7, name: 'likely', words: '70 to 90 %' },
+  { from: 0.4, name: 'open', words: '40 to 70 %' },
+  { from: 0, name: 'guess', words: 'under 40 %' },
+] as const;
+
+export function Tokens({ hypothesis }: { hypothesis: Hypothesis }) {
+  const spans = useMemo(() => tokenSpans(hypothesis), [hypothesis]);
+  return (
+    <>
+      {spans.map(({ text, probability }, index) => {
+        if (probability === null) return text;
+        const space = /^\s*/u.exec(text)?.[0] ?? '';
+        const percent = percentOf(probability);
+        return (
+          <>
+            {space}
+            <span class={`token token--${levelOf(probability)}`} data-percent={percent} tabIndex={-1} key={index}>
+              {text.slice(space.length)}
+              <span class="sr-only token__words"> ({percent}) </span>
+            </span>
+          </>
+        );
+      })}
+    </>
+  );
+}
+
+export function ConfidenceLegend() {
+  return (
+    <ul class="levels quiet" aria-label="Probability of each token">
+      {LEVELS.map(({ name, words }) => (
+        <li key={name}>
+          <span class={`token token--${name}`} aria-hidden="true">
+            ab
+          </span>{' '}
+          {words}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+interface Tip {
+  readonly left: number;
+  readonly top: number;
+  readonly words: string;
+}
+
+/** One small label for the token under the pointer, or the one that the arrow keys are on. */
+export function useTokenTip() {
+  const [tip, setTip] = useState<Tip | null>(null);
+  const show = (target: EventTarget | null, container: HTMLElement): void => {
+    const token = (target as Element | null)?.closest<HTMLElement>('.token') ?? null;
+    if (token === null) {
+      setTip(null);
+      return;
+    }
+    const frame = container.getBoundingClientRect();
+    const box = token.getClientRects()[0] ?? token.getBoundingClientRect();
+    setTip({
+      left: box.left - frame.left + container.scrollLeft + box.width / 2,
+      top: box.top - frame.top + container.scrollTop,
+      words: token.dataset['percent'] ?? '',
+    });
+  };
+  const handlers = {
+    onPointerOver: (event: PointerEvent) => show(event.target, event.currentTarget as HTMLElement),
+    onPointerLeave: () => setTip(null),
+    onFocusIn: (event: FocusEvent) => show(event.target, event.currentTarget as HTMLElement),
+    onFocusOut: () => setTip(null),
+    onKeyDown: (event: KeyboardEvent) => {
+      const by = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0;
+      if (by === 0 || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
+      const tokens = [...(event.currentTarget as HTMLElement).querySelectorAll<HTMLElement>('.token')];
+      const now = tokens.indexOf(event.target as HTMLElement);
+      const next = tokens[now < 0 ? 0 : Math.max(0, Math.min(tokens.length - 1, now + by))];
+      if (next === undefined) return;
+      event.preventDefault();
+      next.focus();
+    },
+  };
+  const element = tip !== null && (
+    <span class="tip number" aria-hidden="true" style={{ '--left': `${tip.left}px`, '--top': `${tip.top}px` }}>
+      {tip.words}
+    </span>
+  );
+  return { handlers, element };
+}
+
+function levelOf(probability: number): string {
+  return LEVELS.find(({ from }) => probability >= from)?.name ?? 'guess';
+}
+
+function percentOf(probability: number): string {
+  const percent = 100 * probability;
+  return `${percent < 10 || percent >= 99.5 ? percent.toFixed(1) : Math.round(percent)} %`;
+}

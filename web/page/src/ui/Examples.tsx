@@ -1,0 +1,30 @@
+import { languages } from '../engine/source.ts';
+import { loading, running } from '../engine/load.ts';
+import { text } from '../settings.ts';
+
+const EXAMPLES: readonly { text: string; label?: string }[] = [
+  { text: 'Where is the train station?' },
+  { text: 'I have lost my passport.' },
+  {
+    text: "The animal didn't cross the street because it was too tired.",
+    label: "The animal didn't cross the street …",
+  },
+];
+
+/** A few sentences to begin with, where the model reads English. */
+export function Examples() {
+  const choice = running.value?.choice ?? loading.value?.choice;
+  if (choice === undefined || languages(choice).source !== 'en') return null;
+  return (
+    <div class="examples" role="group" aria-label="Examples">
+      <span class="quiet" aria-hidden="true">
+        Try
+      </span>
+      {EXAMPLES.map((example) => (
+        <button type="button" class="example" key={example.text} onClick={() => (text.value = example.text)}>
+          {example.label ?? example.text}
+        </button>
+      ))}
+    </div>
+  );
+}

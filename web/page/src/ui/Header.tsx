@@ -1,0 +1,47 @@
+import type { Signal } from '@preact/signals';
+
+import { loading, running } from '../engine/load.ts';
+import { languageName, languages, modelName } from '../engine/source.ts';
+import { ChevronIcon, Mark } from './icons.tsx';
+
+/** The name, and a button that says what runs and opens the choice of model and device. */
+export function Header({ options }: { options: Signal<boolean> }) {
+  return (
+    <header class="head">
+      <div class="brand">
+        <Mark />
+        <h1>Wordloom</h1>
+      </div>
+      <button
+        type="button"
+        class="engine"
+        aria-expanded={options.value}
+        aria-controls="options"
+        onClick={() => (options.value = !options.value)}
+      >
+        <EngineState />
+        <ChevronIcon />
+      </button>
+    </header>
+  );
+}
+
+function EngineState() {
+  const now = running.value;
+  const next = loading.value;
+  const choice = now?.choice ?? next?.choice;
+  const { source, target } = choice === undefined ? { source: null, target: null } : languages(choice);
+  const pair = [languageName(source), languageName(target)];
+  const name = pair.every((part) => part !== null) ? pair.join(' → ') : choice && modelName(choice);
+  const device = now === null ? null : now.info.device.kind === 'gpu' ? 'GPU' : 'CPU';
+  const state = next !== null ? 'busy' : now === null ? 'none' : 'ready';
+  return (
+    <>
+      <span class={`dot dot--${state}`} aria-hidden="true" />
+      <span class="sr-only">Model and device: </span>
+      <span class="engine__model">{name ?? 'No model'}</span>
+      {device !== null && <span class="engine__device">{device}</span>}
+      {next !== null && <span class="sr-only">, loading</span>}
+    </>
+  );
+}

@@ -1,0 +1,38 @@
+import { dismiss, notices } from '../notices.ts';
+import { CloseIcon } from './icons.tsx';
+
+/** Banners above the text. Errors are read out at once, the rest when there is a pause. */
+export function Notices() {
+  return (
+    <div class="notices">
+      {notices.value.map((notice) => (
+        <div class={`notice notice--${notice.tone}`} role={notice.tone === 'error' ? 'alert' : 'status'} key={notice.about}>
+          <div class="notice__words">
+            <p>{notice.title}</p>
+            {notice.advice !== undefined && <p class="quiet">{notice.advice}</p>}
+          </div>
+          {notice.actions !== undefined && notice.actions.length > 0 && (
+            <div class="notice__actions">
+              {notice.actions.map(({ label, run }) => (
+                <button
+                  type="button"
+                  class="button"
+                  key={label}
+                  onClick={() => {
+                    dismiss(notice);
+                    run();
+                  }}
+                >
+                  {label}
+                </button>
+              ))}
+            </div>
+          )}
+          <button type="button" class="icon-button notice__close" aria-label="Dismiss" title="Dismiss" onClick={() => dismiss(notice)}>
+            <CloseIcon />
+          </button>
+        </div>
+      ))}
+    </div>
+  );
+}

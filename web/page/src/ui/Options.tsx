@@ -1,0 +1,221 @@
+/** Which model, on which device, searching how; and what is running, and why. */
+import type { ComponentChildren } from 'preact';
+import { useRef, useState } from 'preact/hooks';
+
+import { cancelLoad, load, loading, progress, running, startingChoice } from '../engine/load.ts';
+import { megabytes } from '../engine/progress.ts';
+import { modelName, toUrl } from '../engine/source.ts';
+import type { ModelChoice } from '../engine/source.ts';
+import { notify } from '../notices.ts';
+import { MAX_ALTERNATIVES, MAX_BEAMS, alternatives, beams, device } from '../settings.ts';
+import type { DeviceChoice } from '../settings.ts';
+import { searchBeams } from '../translation/live.ts';
+import { CloseIcon, FolderIcon } from './icons.tsx';
+import { ProgressBar } from './ProgressBar.tsx';
+
+const DEVICES: readonly { value: DeviceChoice; label: string }[] = [
+  { value: 'auto', label: 'Automatic' },
+  { value: 'gpu', label: 'GPU' },
+  { value: 'cpu', label: 'CPU' },
+];
+
+export function Options({ close }: { close: () => void }) {
+  return (
+    <section class="panel options" id="options" aria-label="Model and device">
+      <button type="button" class="icon-button options__close" aria-label="Close" title="Close" onClick={close}>
+        <CloseIcon />
+      </button>
+      <div class="options__grid">
+        <ModelOptions />
+        <DeviceOptions />
+        <SearchOptions />
+      </div>
+      {loading.value !== null && progress.value !== null && running.value !== null && (
+        <div class="options__progress">
+          <ProgressBar progress={progress.value} />
+          <button type="button" class="button" onClick={cancelLoad}>
+            Stop
+          </button>
+        </div>
+      )}
+    </section>
+  );
+}
+
+function Group({ title, children }: { title: string; children: ComponentChildren }) {
+  return (
+    <div class="options__group" role="group" aria-label={title}>
+      <h2>{title}</h2>
+      {children}
+    </div>
+  );
+}
+
+function ModelOptions() {
+  const folder = useRef<HTMLInputElement>(null);
+  const now = running.value;
+  return (
+    <Group title="Model">
+      {now !== null && (
+        <p>
+          <b>{modelName(now.choice)}</b>
+          <br />
+          <span class="quiet number">
+            {(now.info.model.parameters / 1e6).toFixed(1)} million parameters, {megabytes(now.info.model.weightBytes)} on
+            the device, {now.info.model.encoderLayers} + {now.info.model.decoderLayers} layers
+          </span>
+        </p>
+      )}
+      <div class="options__row">
+        <button type="button" class="button" onClick={() => folder.current?.click()}>
+          <FolderIcon />
+          Choose a folder
+        </button>
+        <input
+          ref={folder}
+          class="sr-only"
+          type="file"
+          tabIndex={-1}
+          aria-label="Model folder"
+          multiple
+          {...{ webkitdirectory: true }}
+          onChange={(event) => {
+            const files = [...(event.currentTarget.files ?? [])];
+            event.currentTarget.value = '';
+            const name = files[0]?.webkitRelativePath.split('/')[0];
+            if (files.length > 0) start({ kind: 'folder', name: name || 'Your model', files });
+          }}
+        />
+        {(now?.choice ?? startingChoice()).kind !== 'bundled' && (
+          <button type="button" class="button" onClick={() => start({ kind: 'bundled' })}>
+            Use the built-in one
+          </button>
+        )}
+      </div>
+      <p class="quiet">Or drop a Marian folder anywhere on this page.</p>
+      <UrlField />
+    </Group>
+  );
+}
+
+function UrlField() {
+  const [address, setAddress] = useState('');
+  const submit = (event: Event): void => {
+    event.preventDefault();
+    if (address.trim() === '') return;
+    try {
+      start({ kind: 'url', url: toUrl(address) });
+    } catch {
+      notify({
+        about: 'load',
+        tone: 'error',
+        title: `“${address}” is no web address.`,
+        advice: 'It begins with https://, or names a model of the Hugging Face hub, as in Helsinki-NLP/opus-mt-en-fr.',
+      });
+    }
+  };
+  return (
+    <form class="options__row" onSubmit={submit}>
+      <input
+        class="field"
+        type="text"
+        inputMode="url"
+        aria-label="Address of a model folder"
+        placeholder="https://…/opus-mt-en-fr/"
+        autocomplete="off"
+        spellcheck={false}
+        value={address}
+        onInput={(event) => setAddress(event.currentTarget.value)}
+      />
+      <button type="submit" class="button">
+        Load
+      </button>
+    </form>
+  );
+}
+
+function DeviceOptions() {
+  const wanted = loading.value?.device ?? running.value?.device ?? device.value;
+  const now = running.value;
+  return (
+    <Group title="Device">
+      <div class="choice__list" role="radiogroup" aria-label="Device">
+        {DEVICES.map(({ value, label }) => (
+          <label class="choice__item" key={value}>
+            <input
+              type="radio"
+              name="device"
+              checked={value === wanted}
+              onChange={() => void load(running.peek()?.choice ?? startingChoice(), value)}
+            />
+            <span>{label}</span>
+          </label>
+        ))}
+      </div>
+      {now !== null && <p class="quiet" data-testid="device-notice">{sentence(now.info.device.notice)}</p>}
+    </Group>
+  );
+}
+
+function SearchOptions() {
+  const count = searchBeams.value;
+  return (
+    <Group title="Search">
+      <Slider
+        label="Beams"
+        most={MAX_BEAMS}
+        value={count}
+        set={(value) => (beams.value = value)}
+        hint={count === 1 ? 'Greedy: the fastest.' : 'How many translations are followed at once.'}
+      />
+      <Slider
+        label="Alternatives"
+        most={MAX_ALTERNATIVES}
+        value={Math.min(alternatives.value, count)}
+        set={(value) => (alternatives.value = value)}
+        hint="How many of them are shown, at most as many as beams."
+      />
+    </Group>
+  );
+}
+
+interface SliderProps {
+  readonly label: string;
+  readonly most: number;
+  readonly value: number;
+  readonly hint: string;
+  set(value: number): void;
+}
+
+function Slider({ label, most, value, hint, set }: SliderProps) {
+  const id = `option-${label.toLowerCase()}`;
+  return (
+    <div class="slider">
+      <label for={id}>{label}</label>
+      <output class="number" for={id}>
+        {value}
+      </output>
+      <input
+        id={id}
+        type="range"
+        min={1}
+        max={most}
+        value={value}
+        aria-describedby={`${id}-hint`}
+        onInput={(event) => set(Number(event.currentTarget.value))}
+      />
+      <p class="quiet" id={`${id}-hint`}>
+        {hint}
+      </p>
+    </div>
+  );
+}
+
+function start(choice: ModelChoice): void {
+  void load(choice, device.peek());
+}
+
+function sentence(words: string): string {
+  const whole = words.charAt(0).toUpperCase() + words.slice(1);
+  return /[.!?]$/.test(whole) ? whole : `${whole}.`;
+}

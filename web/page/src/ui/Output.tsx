@@ -1,0 +1,146 @@
+/**
+ * The translation. Passages are drawn in chunks, and only chunks near the screen in detail: a book costs no more than a
+ * page. Text is only ever text.
+ */
+import { memo } from 'preact/compat';
+import { useMemo, useRef, useState } from 'preact/hooks';
+
+import { showAlternatives, showAttention, showConfidence } from '../settings.ts';
+import { views } from '../translation/live.ts';
+import { oldTail } from '../translation/overlay.ts';
+import { select, selected } from '../translation/selection.ts';
+import type { View } from '../translation/views.ts';
+import { viewText } from '../translation/views.ts';
+import { Tokens, useTokenTip } from './Confidence.tsx';
+import { useNear } from './hooks.ts';
+
+const CHUNK = 24;
+
+export function Output({ lang, size }: { lang: string | null; size: string }) {
+  const chunks = useChunks(views.value);
+  const now = showAlternatives.value || showAttention.value ? selected.value : null;
+  const marked = now !== null && now.count > 1 ? now : null;
+  const confident = showConfidence.value;
+  const tip = useTokenTip();
+  return (
+    <div
+      class={`text output ${size}`}
+      role="region"
+      aria-label="Translation"
+      lang={lang ?? undefined}
+      dir="auto"
+      tabIndex={0}
+      data-testid="output"
+      onClick={(event) => {
+        const sentence = (event.target as Element).closest<HTMLElement>('[data-sentence]');
+        if (sentence === null) return;
+        select({ passage: Number(sentence.dataset['passage']), sentence: Number(sentence.dataset['sentence']) });
+      }}
+      {...(confident ? tip.handlers : {})}
+    >
+      {chunks.map((chunk, index) => {
+        const first = index * CHUNK;
+        const here = marked !== null && marked.passage >= first && marked.passage < first + CHUNK;
+        return (
+          <Chunk
+            key={index}
+            views={chunk}
+            first={first}
+            confident={confident}
+            passage={here ? marked.passage : -1}
+            sentence={here ? marked.sentence : -1}
+          />
+        );
+      })}
+      {confident && tip.element}
+    </div>
+  );
+}
+
+interface ChunkProps {
+  readonly views: readonly View[];
+  readonly first: number;
+  readonly confident: boolean;
+  /** The marked sentence; -1: not here. */
+  readonly passage: number;
+  readonly sentence: number;
+}
+
+const Chunk = memo(function Chunk({ views, first, confident, passage, sentence }: ChunkProps) {
+  const element = useRef<HTMLDivElement>(null);
+  const near = useNear(element, first === 0);
+  return (
+    <div class="chunk" ref={element}>
+      {near
+        ? views.map((view, index) => (
+            <Passage
+              key={index}
+              view={view}
+              index={first + index}
+              confident={confident}
+              marked={first + index === passage ? sentence : -1}
+            />
+          ))
+        : views.map((view) => viewText(view) + view.passage.end).join('')}
+    </div>
+  );
+});
+
+interface PassageProps {
+  readonly view: View;
+  readonly index: number;
+  readonly confident: boolean;
+  readonly marked: number;
+}
+
+const Passage = memo(function Passage({ view, index, confident, marked }: PassageProps) {
+  const { translated, stable, provisional, old, passage } = view;
+  if (translated === null) {
+    return (
+      <>
+        {stable}
+        {provisional !== '' && <span class="provisional">{provisional}</span>}
+        <span class="old">{oldTail(stable + provisional, old)}</span>
+        {passage.end}
+      </>
+    );
+  }
+  return (
+    <>
+      {translated.between[0]}
+      {translated.sentences.map((sentence, number) => {
+        const hypothesis = sentence.hypotheses[translated.chosen[number] ?? 0];
+        if (hypothesis === undefined) return null;
+        return (
+          <>
+            <span
+              class={number === marked ? 'sentence is-marked' : 'sentence'}
+              data-passage={index}
+              data-sentence={number}
+            >
+              {confident ? <Tokens hypothesis={hypothesis} /> : hypothesis.text}
+            </span>
+            {translated.between[number + 1]}
+          </>
+        );
+      })}
+      {passage.end}
+    </>
+  );
+});
+
+/** Cuts the views into chunks; a chunk in which nothing changed stays the same array, so that it is not drawn again. */
+function useChunks(all: readonly View[]): readonly (readonly View[])[] {
+  const [kept] = useState<{ chunks: (readonly View[])[] }>({ chunks: [] });
+  return useMemo(() => {
+    const chunks: (readonly View[])[] = [];
+    for (let first = 0; first < all.length; first += CHUNK) {
+      const fresh = all.slice(first, first + CHUNK);
+      const old = kept.chunks[chunks.length];
+      const same = old?.length === fresh.length && fresh.every((view, index) => view === old[index]);
+      chunks.push(same ? old : fresh);
+    }
+    kept.chunks = chunks;
+    return chunks;
+  }, [all]);
+}

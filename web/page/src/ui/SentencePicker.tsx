@@ -1,0 +1,23 @@
+import { selected, step } from '../translation/selection.ts';
+import { useLast } from './hooks.ts';
+import { BackIcon, NextIcon } from './icons.tsx';
+
+/** Steps through the sentences of a text; not there for a single one. */
+export function SentencePicker() {
+  const now = useLast(selected.value);
+  if (now === null || now.count < 2) return null;
+  return (
+    <div class="stepper" role="group" aria-label="Sentence">
+      <button type="button" class="icon-button" aria-label="Sentence before" disabled={now.number === 0} onClick={() => step(-1)}>
+        <BackIcon />
+      </button>
+      <span class="number">
+        <span class="sr-only">Sentence </span>
+        {now.number + 1} of {now.count}
+      </span>
+      <button type="button" class="icon-button" aria-label="Next sentence" disabled={now.number >= now.count - 1} onClick={() => step(1)}>
+        <NextIcon />
+      </button>
+    </div>
+  );
+}

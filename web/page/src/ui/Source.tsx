@@ -1,0 +1,61 @@
+/** Where one types. */
+import { useRef } from 'preact/hooks';
+
+import { running } from '../engine/load.ts';
+import { loading } from '../engine/load.ts';
+import { languageName, languages } from '../engine/source.ts';
+import { text } from '../settings.ts';
+import { selectAt } from '../translation/selection.ts';
+import { CloseIcon } from './icons.tsx';
+import { sizeClass } from './size.ts';
+
+export function Source() {
+  const field = useRef<HTMLTextAreaElement>(null);
+  const choice = running.value?.choice ?? loading.value?.choice;
+  const code = choice === undefined ? null : languages(choice).source;
+  const value = text.value;
+  const followCaret = (): void => {
+    if (field.current !== null) selectAt(field.current.selectionStart);
+  };
+  return (
+    <section class="pane" aria-label="Source text">
+      <div class="pane__head">
+        <label class="pane__title" for="source">
+          {languageName(code) ?? 'Your text'}
+        </label>
+        {value !== '' && (
+          <button
+            type="button"
+            class="icon-button"
+            aria-label="Clear the text"
+            title="Clear the text"
+            onClick={() => {
+              text.value = '';
+              field.current?.focus();
+            }}
+          >
+            <CloseIcon />
+          </button>
+        )}
+      </div>
+      <textarea
+        id="source"
+        ref={field}
+        class={`text ${sizeClass(value)}`}
+        dir="auto"
+        lang={code ?? undefined}
+        value={value}
+        placeholder="Type here …"
+        autocomplete="off"
+        autocapitalize="sentences"
+        spellcheck
+        onInput={(event) => (text.value = event.currentTarget.value)}
+        onKeyUp={followCaret}
+        onClick={followCaret}
+      />
+      <div class="pane__foot quiet">
+        <span class="number">{value === '' ? '' : `${value.length.toLocaleString('en')} characters`}</span>
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,100 @@
+/** Where one reads. */
+import { useState } from 'preact/hooks';
+
+import { loading, progress, running } from '../engine/load.ts';
+import { languageName, languages } from '../engine/source.ts';
+import { notify } from '../notices.ts';
+import { showConfidence, text } from '../settings.ts';
+import { activity, outcome, searchBeams, views } from '../translation/live.ts';
+import { viewText } from '../translation/views.ts';
+import { ConfidenceLegend } from './Confidence.tsx';
+import { CopyIcon, DoneIcon } from './icons.tsx';
+import { Output } from './Output.tsx';
+import { ProgressBar } from './ProgressBar.tsx';
+import { sizeClass } from './size.ts';
+
+export function Target() {
+  const choice = running.value?.choice ?? loading.value?.choice;
+  const code = choice === undefined ? null : languages(choice).target;
+  const waiting = running.value === null ? progress.value : null;
+  return (
+    <section class="pane pane--target" aria-labelledby="target-title" aria-busy={activity.value !== null}>
+      <div class="pane__head">
+        <h2 class="pane__title" id="target-title">
+          {languageName(code) ?? 'Translation'}
+        </h2>
+        {views.value.length > 0 && <CopyButton />}
+      </div>
+      {waiting === null ? (
+        <Output lang={code} size={sizeClass(text.value)} />
+      ) : (
+        <div class="text text--waiting">
+          <ProgressBar progress={waiting} />
+        </div>
+      )}
+      {showConfidence.value && <ConfidenceLegend />}
+      <div class="pane__foot quiet">
+        <Status />
+      </div>
+    </section>
+  );
+}
+
+/** What runs, and how fast: small, and only when there is something to say. */
+function Status() {
+  const now = running.value;
+  const busy = activity.value;
+  const last = outcome.value;
+  if (now === null) return <span />;
+  if (busy !== null && busy.total > 3000) {
+    const percent = Math.floor((100 * busy.done) / busy.total);
+    return (
+      <>
+        <span class="number">{percent} % translated</span>
+        <progress class="thin" aria-label="Translated" value={busy.done} max={busy.total} />
+      </>
+    );
+  }
+  const { device } = now.info;
+  const speed = last === null || last.milliseconds === 0 ? null : (1000 * last.tokens) / last.milliseconds;
+  const parts = [
+    device.kind === 'gpu' ? device.name || 'GPU' : 'CPU',
+    searchBeams.value === 1 ? 'greedy' : `${searchBeams.value} beams`,
+    ...(speed === null ? [] : [`${speed < 10 ? speed.toFixed(1) : Math.round(speed)} tokens/s`]),
+  ];
+  return (
+    <span class="number" title={device.notice}>
+      {parts.join(' · ')}
+    </span>
+  );
+}
+
+function CopyButton() {
+  const [done, setDone] = useState(false);
+  const copy = async (): Promise<void> => {
+    try {
+      await navigator.clipboard.writeText(translation());
+      setDone(true);
+      setTimeout(() => setDone(false), 1600);
+    } catch {
+      notify({
+        about: 'copy',
+        tone: 'info',
+        title: 'This browser did not let the page copy.',
+        advice: 'Select the translation and copy it by hand.',
+      });
+    }
+  };
+  return (
+    <button type="button" class="icon-button" title="Copy the translation" onClick={() => void copy()}>
+      {done ? <DoneIcon /> : <CopyIcon />}
+      <span class="sr-only" aria-live="polite">
+        {done ? 'Copied' : 'Copy the translation'}
+      </span>
+    </button>
+  );
+}
+
+function translation(): string {
+  return views.peek().map((view) => viewText(view) + view.passage.end).join('');
+}

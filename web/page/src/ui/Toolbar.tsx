@@ -1,0 +1,33 @@
+/** Switches for what is shown beside the translation. */
+import type { Signal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+
+import { showAlternatives, showAttention, showConfidence } from '../settings.ts';
+import { GaugeIcon, GridIcon, ListIcon } from './icons.tsx';
+
+export function Toolbar() {
+  return (
+    <div class="toolbar" role="group" aria-label="Look closer">
+      <Switch shown={showAlternatives}>
+        <ListIcon />
+        Alternatives
+      </Switch>
+      <Switch shown={showConfidence}>
+        <GaugeIcon />
+        Confidence
+      </Switch>
+      <Switch shown={showAttention}>
+        <GridIcon />
+        Attention
+      </Switch>
+    </div>
+  );
+}
+
+function Switch({ shown, children }: { shown: Signal<boolean>; children: ComponentChildren }) {
+  return (
+    <button type="button" class="switch" aria-pressed={shown.value} onClick={() => (shown.value = !shown.value)}>
+      {children}
+    </button>
+  );
+}

@@ -1,0 +1,37 @@
+/** Hooks on what the browser observes. */
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import type { RefObject } from 'preact';
+
+/** The width of an element, now and later. */
+export function useSize(element: RefObject<HTMLElement | null>): { width: number } {
+  const [width, setWidth] = useState(0);
+  useLayoutEffect(() => {
+    if (element.current === null) return;
+    setWidth(element.current.clientWidth);
+    const observer = new ResizeObserver(([entry]) => setWidth(Math.floor(entry?.contentRect.width ?? 0)));
+    observer.observe(element.current);
+    return () => observer.disconnect();
+  }, []);
+  return { width };
+}
+
+/** Whether an element is on the screen, or about to be. */
+export function useNear(element: RefObject<HTMLElement | null>, start: boolean): boolean {
+  const [near, setNear] = useState(start);
+  useEffect(() => {
+    if (element.current === null) return;
+    const observer = new IntersectionObserver(([entry]) => setNear(entry?.isIntersecting ?? true), {
+      rootMargin: '300px',
+    });
+    observer.observe(element.current);
+    return () => observer.disconnect();
+  }, []);
+  return near;
+}
+
+/** The newest value that is not null: what stays on show while the next one is made. */
+export function useLast<T>(value: T | null): T | null {
+  const last = useRef(value);
+  if (value !== null) last.current = value;
+  return last.current;
+}

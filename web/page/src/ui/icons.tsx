@@ -1,0 +1,74 @@
+/** Line icons of one weight, 20 × 20; decoration beside words, so hidden from screen readers. */
+import type { ComponentChildren } from 'preact';
+
+function Icon({ children }: { children: ComponentChildren }) {
+  return (
+    <svg class="icon" viewBox="0 0 20 20" width="20" height="20" aria-hidden="true" focusable="false">
+      {children}
+    </svg>
+  );
+}
+
+/** Warp and weft. */
+export function Mark() {
+  return (
+    <svg class="mark" viewBox="0 0 32 32" width="28" height="28" aria-hidden="true" focusable="false">
+      <rect class="mark__cloth" width="32" height="32" rx="8" />
+      <path class="mark__warp" d="M9 7v3M9 16v9M16 7v9M16 22v3M23 7v3M23 16v9" />
+      <path class="mark__weft" d="M7 13h13M12 19h13" />
+    </svg>
+  );
+}
+
+export const ChevronIcon = () => (
+  <Icon>
+    <path d="M6 8l4 4 4-4" />
+  </Icon>
+);
+export const CloseIcon = () => (
+  <Icon>
+    <path d="M5.5 5.5l9 9M14.5 5.5l-9 9" />
+  </Icon>
+);
+export const CopyIcon = () => (
+  <Icon>
+    <rect x="7" y="7" width="9" height="9" rx="2" />
+    <path d="M13 7V6a2 2 0 0 0-2-2H6a2 2 0 0 0-2 2v5a2 2 0 0 0 2 2h1" />
+  </Icon>
+);
+export const DoneIcon = () => (
+  <Icon>
+    <path d="M4.5 10.5l3.5 3.5 7.5-8" />
+  </Icon>
+);
+export const BackIcon = () => (
+  <Icon>
+    <path d="M12 5l-5 5 5 5" />
+  </Icon>
+);
+export const NextIcon = () => (
+  <Icon>
+    <path d="M8 5l5 5-5 5" />
+  </Icon>
+);
+export const FolderIcon = () => (
+  <Icon>
+    <path d="M3 6.5A1.5 1.5 0 0 1 4.5 5h3l2 2h6A1.5 1.5 0 0 1 17 8.5v6a1.5 1.5 0 0 1-1.5 1.5h-11A1.5 1.5 0 0 1 3 14.5z" />
+  </Icon>
+);
+export const ListIcon = () => (
+  <Icon>
+    <path d="M4 5.5h12M4 10h9M4 14.5h6" />
+  </Icon>
+);
+export const GaugeIcon = () => (
+  <Icon>
+    <path d="M4 14.5h3M8.5 14.5h3M13 14.5h3M4 11h2M8.5 11V5.5h3V11M13 11V9h3v2" />
+  </Icon>
+);
+export const GridIcon = () => (
+  <Icon>
+    <rect x="4" y="4" width="12" height="12" rx="1.5" />
+    <path d="M8 4v12M12 4v12M4 8h12M4 12h12" />
+  </Icon>
+);

@@ -1,0 +1,14 @@
+import { defineConfig } from '@playwright/test';
+import { chromium } from './tests/support/chromium.ts';
+
+export default defineConfig({
+  testDir: 'tests',
+  outputDir: 'test-results',
+  // One at a time: a software GPU uses every core there is, and some tests measure time.
+  workers: 1,
+  timeout: 120_000,
+  expect: { timeout: 20_000 },
+  reporter: [['line']],
+  forbidOnly: true,
+  use: { ...chromium },
+});

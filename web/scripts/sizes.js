@@ -1,0 +1,48 @@
+// What a browser downloads for the package and for the page: raw, gzip and brotli. Fails above the limit.
+//
+//   node web/scripts/sizes.js [FOLDER=LIMIT …]      a limit is in bytes of gzip for wasm and JavaScript together
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { dirname, extname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
+
+const WEB = dirname(dirname(fileURLToPath(import.meta.url)));
+const LIMIT = 2_000_000;
+/** What counts against the limit; the rest is shown. */
+const CODE = ['.js', '.mjs', '.wasm'];
+const SHOWN = [...CODE, '.css', '.html', '.svg', '.webmanifest'];
+/** The model is data, and the same for both. What is for Node never reaches a browser. */
+const isLeftOut = (name) => name.startsWith('model/') || /(^|\/)(node|worker-node|translator-api-node)\b/.test(name);
+
+const asked = process.argv.slice(2).map((argument) => argument.split('='));
+const folders = asked.length > 0 ? asked : [[join(WEB, 'dist'), LIMIT], [join(WEB, 'site'), LIMIT]];
+for (const [folder, limit] of folders) {
+  if (!measure(folder, Number(limit))) process.exitCode = 1;
+}
+
+function measure(folder, limit) {
+  const files = readdirSync(folder, { recursive: true })
+    .map((name) => name.replaceAll('\\', '/'))
+    .filter((name) => SHOWN.includes(extname(name)) && !isLeftOut(name) && statSync(join(folder, name)).isFile())
+    .map((name) => ({ name, ...sizes(readFileSync(join(folder, name))) }))
+    .sort((one, other) => other.gzip - one.gzip);
+  const code = files.filter(({ name }) => CODE.includes(extname(name)));
+  const sum = (of) => code.reduce((total, file) => total + file[of], 0);
+  const total = { name: 'wasm and JavaScript', raw: sum('raw'), gzip: sum('gzip'), brotli: sum('brotli') };
+
+  const width = Math.max(...[...files, total].map(({ name }) => name.length));
+  const row = (name, ...columns) => `    ${name.padEnd(width)} ${columns.map((c) => c.padStart(10)).join('')}`;
+  console.log(row(folder.split(/[\\/]/).at(-1), 'raw', 'gzip', 'brotli'));
+  for (const { name, raw, gzip, brotli } of [...files, total]) {
+    console.log(row(name, ...[raw, gzip, brotli].map((bytes) => bytes.toLocaleString('en'))));
+  }
+  const wasm = code.some(({ name }) => name.endsWith('.wasm'));
+  const verdict = !wasm ? 'there is no wasm module' : total.gzip > limit ? 'too much' : '';
+  console.log(`    at most ${limit.toLocaleString('en')} gzip: ${verdict === '' ? 'ok' : `FAILED, ${verdict}`}\n`);
+  return verdict === '';
+}
+
+function sizes(bytes) {
+  const gzip = gzipSync(bytes, { level: 9 }).length;
+  return { raw: bytes.length, gzip, brotli: brotliCompressSync(bytes).length };
+}

@@ -1,0 +1,102 @@
+/** The built page as a visitor meets it: behind a strict policy, with everything watched that must not happen. */
+import { test as base, expect, type Locator, type Page } from '@playwright/test';
+import { fileURLToPath } from 'node:url';
+import { TestServer } from './server.ts';
+
+const path = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url));
+
+export const MODEL = path('../../../models/tatoeba-en-de/');
+export const SCREENS = path('../../test-results/screens/');
+const SITE = path('../../site/');
+
+/** What `wordloom serve` sends. */
+export const POLICY =
+  "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; worker-src 'self'; " +
+  "connect-src 'self' https:; img-src 'self' data: blob:; base-uri 'none'; form-action 'none'; " +
+  "frame-ancestors 'none'; object-src 'none'";
+
+export interface Wordloom {
+  readonly server: TestServer;
+  /** Complaints of the console that a test brings about on purpose. */
+  readonly allowed: RegExp[];
+  open(): Promise<void>;
+  readonly source: Locator;
+  readonly output: Locator;
+  readonly banner: Locator;
+  /** Types a text as a paste does, and waits for its translation. */
+  translate(text: string): Promise<string>;
+  options(): Promise<void>;
+  look(...panels: ('Alternatives' | 'Confidence' | 'Attention')[]): Promise<void>;
+  screenshot(name: string): Promise<void>;
+}
+
+export const test = base.extend<{ wordloom: Wordloom }, { server: TestServer }>({
+  server: [
+    // eslint-style argument: Playwright wants a pattern here
+    async ({}, use) => {
+      const server = await TestServer.start({ '/': SITE, '/fixtures/tatoeba-en-de/': MODEL });
+      await use(server);
+      await server.stop();
+    },
+    { scope: 'worker' },
+  ],
+  wordloom: async ({ page, server }, use) => {
+    server.reset();
+    server.policy = POLICY;
+    const wordloom = drive(page, server);
+    const complaints = watch(page);
+    await use(wordloom);
+    const unexpected = complaints.filter((text) => !wordloom.allowed.some((pattern) => pattern.test(text)));
+    expect(unexpected, 'complaints in the console').toEqual([]);
+  },
+});
+
+export { expect };
+
+export function drive(page: Page, server: TestServer): Wordloom {
+  const source = page.getByRole('textbox', { name: /^(English|Your text)$/ });
+  const output = page.getByTestId('output');
+  return {
+    server,
+    allowed: [],
+    source,
+    output,
+    banner: page.getByRole('alert'),
+    async open() {
+      await page.goto(`${server.url}/`);
+    },
+    async translate(text) {
+      await source.fill(text);
+      await settled(page);
+      return (await output.innerText()).trimEnd();
+    },
+    async options() {
+      await page.getByRole('button', { name: /Model and device/ }).click();
+    },
+    async look(...panels) {
+      for (const name of panels) await page.getByRole('button', { name, exact: true }).click();
+    },
+    async screenshot(name) {
+      await page.screenshot({ path: `${SCREENS}${name}.png`, fullPage: true, animations: 'disabled' });
+    },
+  };
+}
+
+/** Waits until there is a translation and nothing more is on its way. */
+export async function settled(page: Page): Promise<void> {
+  const target = page.locator('.pane--target');
+  await expect(target.locator('.sentence').first()).toBeVisible();
+  // typing is answered after a pause
+  await page.waitForTimeout(250);
+  await expect(target).toHaveAttribute('aria-busy', 'false', { timeout: 60_000 });
+}
+
+/** Collects what the console complains about, and what nobody caught. */
+export function watch(page: Page): string[] {
+  const complaints: string[] = [];
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
+  });
+  page.on('pageerror', (error) => complaints.push(`uncaught: ${error.message}`));
+  return complaints;
+}

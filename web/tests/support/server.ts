@@ -1,0 +1,201 @@
+/** A small file server for tests, which can misbehave on request. */
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { extname, join, normalize } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createGzip } from 'node:zlib';
+
+/** How to answer requests for some file. */
+export interface Rule {
+  /** Part of the path. */
+  path: string;
+  /** For how many requests; default: all. */
+  times?: number;
+  status?: number;
+  /** Ends the connection without an answer, as a network that is gone. */
+  drop?: boolean;
+  /** Ends the connection after so many bytes of the body. */
+  cutAfter?: number;
+  /** `false`: a server that does not know the header. */
+  ranges?: boolean;
+  /** `false`: sent in chunks, without a length. */
+  length?: boolean;
+  /** Compressed for those who accept it, or for all. */
+  gzip?: 'accepted' | 'always';
+  delayMs?: number;
+  bytesPerSecond?: number;
+  etag?: string;
+  /** Sent instead of the file. */
+  body?: string;
+  type?: string;
+}
+
+export interface Request {
+  method: string;
+  path: string;
+  range: string | undefined;
+  ifRange: string | undefined;
+}
+
+const TYPES: Record<string, string> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.json': 'application/json',
+  '.wasm': 'application/wasm',
+  '.svg': 'image/svg+xml',
+  '.webmanifest': 'application/manifest+json',
+};
+
+export class TestServer {
+  /** Without a slash at the end. */
+  readonly url: string;
+  readonly requests: Request[] = [];
+  rules: Rule[] = [];
+  /** Sent with pages. */
+  policy: string | undefined;
+  /** Sent with everything. */
+  headers: Record<string, string> = {};
+  readonly #server: Server;
+  readonly #mounts: [prefix: string, folder: string][];
+
+  /** `mounts`: path prefixes (with slashes) and the folders behind them. */
+  static async start(mounts: Record<string, string>): Promise<TestServer> {
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    return new TestServer(server, mounts);
+  }
+
+  private constructor(server: Server, mounts: Record<string, string>) {
+    this.#server = server;
+    this.#mounts = Object.entries(mounts).sort(([a], [b]) => b.length - a.length);
+    this.url = `http://localhost:${(server.address() as AddressInfo).port}`;
+    server.on('request', (request, response) => {
+      this.#answer(request, response).catch(() => response.destroy());
+    });
+  }
+
+  async stop(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  /** Requests whose path holds `part`. */
+  requestsFor(part: string): Request[] {
+    return this.requests.filter(({ path }) => path.includes(part));
+  }
+
+  reset(): void {
+    this.requests.length = 0;
+    this.rules = [];
+    this.headers = {};
+    this.policy = undefined;
+  }
+
+  #ruleFor(path: string): Omit<Rule, 'path'> {
+    const rule = this.rules.find((it) => path.includes(it.path) && (it.times ?? 1) > 0);
+    if (rule?.times !== undefined) rule.times--;
+    return rule ?? {};
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { pathname } = new URL(request.url ?? '/', this.url);
+    const { range, 'if-range': ifRange } = request.headers;
+    const method = request.method ?? 'GET';
+    this.requests.push({ method, path: pathname, range, ifRange: ifRange as string | undefined });
+    for (const [name, value] of Object.entries(this.headers)) response.setHeader(name, value);
+    const rule = this.#ruleFor(pathname);
+    if (rule.delayMs) await sleep(rule.delayMs);
+    if (rule.drop) {
+      response.destroy();
+      return;
+    }
+    if (rule.body !== undefined) {
+      response.writeHead(rule.status ?? 200, { 'Content-Type': rule.type ?? 'text/html' }).end(rule.body);
+      return;
+    }
+    const path = this.#file(pathname);
+    const info = path === undefined ? undefined : await stat(path).catch(() => undefined);
+    if (path === undefined || !info?.isFile() || (rule.status && rule.status !== 200)) {
+      const status = rule.status ?? 404;
+      response.writeHead(status, { 'Content-Type': 'text/plain' }).end(`status ${status}`);
+      return;
+    }
+    await this.#sendFile(path, info.size, rule, request, response);
+  }
+
+  #file(pathname: string): string | undefined {
+    const path = normalize(decodeURIComponent(pathname));
+    const mount = this.#mounts.find(([prefix]) => path.startsWith(prefix));
+    if (!mount) return undefined;
+    const rest = path.slice(mount[0].length);
+    return join(mount[1], rest === '' || rest.endsWith('/') ? `${rest}index.html` : rest);
+  }
+
+  async #sendFile(
+    path: string,
+    size: number,
+    rule: Omit<Rule, 'path'>,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<void> {
+    const type = rule.type ?? TYPES[extname(path)] ?? 'application/octet-stream';
+    const etag = rule.etag ?? `"${size}"`;
+    response.setHeader('Content-Type', type);
+    response.setHeader('ETag', etag);
+    if (type.startsWith('text/html') && this.policy) response.setHeader('Content-Security-Policy', this.policy);
+    let start = 0;
+    const asked = /^bytes=(\d+)-$/.exec(request.headers.range ?? '');
+    const ifRange = request.headers['if-range'];
+    if (asked && rule.ranges !== false && (ifRange === undefined || ifRange === etag)) {
+      start = Number(asked[1]);
+      if (start >= size) {
+        response.writeHead(416, { 'Content-Range': `bytes */${size}` }).end();
+        return;
+      }
+      response.statusCode = 206;
+      response.setHeader('Content-Range', `bytes ${start}-${size - 1}/${size}`);
+    }
+    const accepted = String(request.headers['accept-encoding']).includes('gzip');
+    const gzip = rule.gzip === 'always' || (rule.gzip === 'accepted' && accepted);
+    if (gzip) response.setHeader('Content-Encoding', 'gzip');
+    else if (rule.length !== false) response.setHeader('Content-Length', size - start);
+    if (request.method === 'HEAD') {
+      response.end();
+      return;
+    }
+    await sendBody(path, start, gzip, rule, response);
+  }
+}
+
+async function sendBody(
+  path: string,
+  start: number,
+  gzip: boolean,
+  rule: Omit<Rule, 'path'>,
+  response: ServerResponse,
+): Promise<void> {
+  const file = createReadStream(path, { start });
+  if (gzip) {
+    file.pipe(createGzip()).pipe(response);
+    return;
+  }
+  let sent = 0;
+  for await (const chunk of file as AsyncIterable<Buffer>) {
+    if (response.destroyed) return;
+    const left = (rule.cutAfter ?? Infinity) - sent;
+    const part = chunk.subarray(0, left);
+    sent += part.length;
+    await new Promise<void>((resolve) => response.write(part, () => resolve()));
+    if (part.length < chunk.length || left === part.length) {
+      // What has been written is on its way; the connection ends without the rest.
+      await sleep(50);
+      response.destroy();
+      return;
+    }
+    if (rule.bytesPerSecond) await sleep((part.length / rule.bytesPerSecond) * 1000);
+  }
+  response.end();
+}

@@ -1,0 +1,117 @@
+//! The weights of one attention, for a picture.
+
+use serde::Deserialize;
+use serde_json::Value;
+use wasm_bindgen::prelude::*;
+use wordloom::transformer::{ForwardInput, ForwardOutput, Tensor, Transformer, Wanted};
+
+use crate::failure::Failure;
+use crate::options::{object, take};
+
+#[derive(Clone, Copy, PartialEq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Kind {
+    Encoder,
+    Decoder,
+    Cross,
+}
+
+/// One of several, or their mean.
+#[derive(Clone, Copy)]
+enum Which {
+    Index(usize),
+    Mean,
+}
+
+impl Which {
+    fn new(name: &str, value: Option<Value>) -> Result<Self, Failure> {
+        match value.unwrap_or(Value::Null) {
+            Value::Null => Ok(Self::Mean),
+            Value::String(mean) if mean == "mean" => Ok(Self::Mean),
+            Value::Number(number) if number.is_u64() => {
+                Ok(Self::Index(number.as_u64().unwrap_or(0) as usize))
+            }
+            other => Err(Failure::input(format!(
+                "{name:?} is {other}; expected a number, counted from 0, or \"mean\""
+            ))),
+        }
+    }
+
+    /// All of `count` things that are meant.
+    fn of(self, name: &str, count: usize) -> Result<Vec<usize>, Failure> {
+        match self {
+            Self::Mean => Ok((0..count).collect()),
+            Self::Index(index) if index < count => Ok(vec![index]),
+            Self::Index(index) => {
+                Err(Failure::input(format!("there is no {name} {index}; there are {count}, counted from 0")))
+            }
+        }
+    }
+}
+
+/// What to look at.
+pub struct Input {
+    kind: Kind,
+    source_ids: Vec<u32>,
+    target_ids: Vec<u32>,
+    layer: Which,
+    head: Which,
+}
+
+impl Input {
+    pub fn new(input: &JsValue) -> Result<Self, Failure> {
+        let mut input = object(input)?;
+        Ok(Self {
+            kind: take(&mut input, "kind", "\"encoder\", \"decoder\" or \"cross\"")?,
+            source_ids: take(&mut input, "sourceIds", "a list of token ids")?,
+            target_ids: take(&mut input, "targetIds", "a list of token ids")?,
+            layer: Which::new("layer", input.remove("layer"))?,
+            head: Which::new("head", input.remove("head"))?,
+        })
+    }
+
+    /// `([queries, keys], weights)`
+    pub async fn run(&self, transformer: &Transformer) -> Result<([usize; 2], Vec<f32>), Failure> {
+        let config = transformer.config();
+        let stack = if self.kind == Kind::Encoder { config.encoder } else { config.decoder };
+        let layers = self.layer.of("layer", stack.layers)?;
+        let heads = self.head.of("head", stack.heads)?;
+        let mut wanted = Wanted::default();
+        match self.kind {
+            Kind::Encoder => wanted.encoder_attentions = layers,
+            Kind::Decoder => wanted.decoder_attentions = layers,
+            Kind::Cross => wanted.cross_attentions = layers,
+        }
+        let input = ForwardInput {
+            batch: 1,
+            source_length: self.source_ids.len(),
+            target_length: self.target_ids.len(),
+            input_ids: self.source_ids.clone(),
+            attention_mask: vec![1; self.source_ids.len()],
+            decoder_input_ids: self.target_ids.clone(),
+        };
+        let output = transformer.forward_selected(&input, &wanted).await?;
+        let ForwardOutput { encoder_attentions, decoder_attentions, cross_attentions, .. } = output;
+        let tensors = match self.kind {
+            Kind::Encoder => encoder_attentions,
+            Kind::Decoder => decoder_attentions,
+            Kind::Cross => cross_attentions,
+        };
+        Ok(mean(&tensors, &heads))
+    }
+}
+
+/// The mean over tensors `[1, heads, queries, keys]` and some of their heads.
+fn mean(tensors: &[Tensor], heads: &[usize]) -> ([usize; 2], Vec<f32>) {
+    let (queries, keys) = tensors.first().map_or((0, 0), |tensor| (tensor.shape[2], tensor.shape[3]));
+    let mut sum = vec![0.0; queries * keys];
+    for tensor in tensors {
+        for &head in heads {
+            let weights = &tensor.data[head * queries * keys..][..queries * keys];
+            sum.iter_mut().zip(weights).for_each(|(sum, weight)| *sum += weight);
+        }
+    }
+    let count = (tensors.len() * heads.len()).max(1) as f32;
+    sum.iter_mut().for_each(|sum| *sum /= count);
+    ([queries, keys], sum)
+}

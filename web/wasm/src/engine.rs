@@ -1,0 +1,315 @@
+//! One model on one device, for JavaScript.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use js_sys::{Array, Date, Float32Array, Function, Promise, WebAssembly};
+use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::{JsFuture, future_to_promise};
+use wordloom::transformer::{Cancel, ForwardInput, GenerateRequest, Transformer};
+use wordloom::{Device, DeviceChoice, TranslateOptions, resolve};
+
+use crate::abort::Abort;
+use crate::failure::{Failure, message_of};
+use crate::host::{Folder, Host, HostFolder};
+use crate::loading::{Runner, load};
+use crate::options::{generation, object, take};
+use crate::results::{
+    Defaults, DeviceInfo, Generated, Info, Memory, ModelInfo, Partial, Tokenized, forward, js_object, shape,
+    to_js, translation,
+};
+
+/// A model on a device. Calls may overlap.
+#[wasm_bindgen]
+pub struct Engine(Rc<Inner>);
+
+struct Inner {
+    folder: Folder,
+    choice: DeviceChoice,
+    host: Host,
+    state: RefCell<State>,
+}
+
+struct State {
+    /// `None` after [`Engine::destroy`].
+    runner: Option<Rc<Runner>>,
+    /// A lost device is being replaced; whoever needs one waits for this.
+    reopening: Option<Promise>,
+    /// Of the calls that are running.
+    running: Vec<Cancel>,
+}
+
+#[wasm_bindgen]
+impl Engine {
+    /// Opens a device (`auto`, `gpu`, `cpu` or a part of an adapter's name) and brings a model to it.
+    pub async fn load(folder: HostFolder, device: String, host: Host) -> Result<Engine, JsValue> {
+        let choice: DeviceChoice = device.parse().map_err(|error: String| Failure::input(error))?;
+        let folder = Folder::new(&folder);
+        let runner = load(&folder, &choice, &host).await?;
+        let state = State { runner: Some(Rc::new(runner)), reopening: None, running: Vec::new() };
+        Ok(Self(Rc::new(Inner { folder, choice, host, state: RefCell::new(state) })))
+    }
+
+    /// What runs, on what, and why.
+    pub fn info(&self) -> Result<JsValue, JsValue> {
+        let runner = self.0.runner()?;
+        Ok(to_js(&info(runner.transformer(), &self.0.choice, self.0.folder.files.label()))?)
+    }
+
+    /// Translates a text of any length. `on_partial` is shown how far it is, if there is somebody to show it to.
+    pub fn translate(
+        &self,
+        text: String,
+        options: JsValue,
+        abort: &Abort,
+        on_partial: Option<Function>,
+    ) -> Promise {
+        let generation = object(&options).and_then(generation);
+        self.0.call(abort, async move |runner, cancel| {
+            let options = TranslateOptions { generation: generation_or(&generation)?, cancel };
+            let translator = runner.translator()?;
+            let begun = Date::now();
+            let result = match &on_partial {
+                None => translator.translate(&text, &options).await?,
+                Some(on_partial) => {
+                    let mut shown = Partial { stable: String::new(), provisional: String::new() };
+                    let mut show = |partial: &wordloom::translate::PartialTranslation<'_>| {
+                        let (stable, provisional) = partial.text();
+                        // a call that goes on after a lost device begins anew; what was shown stays
+                        let grows = stable.starts_with(&shown.stable);
+                        if grows && (stable != shown.stable || provisional != shown.provisional) {
+                            shown = Partial { stable, provisional };
+                            if let Ok(value) = to_js(&shown) {
+                                // an error of the listener is the listener's
+                                let _ = on_partial.call1(&JsValue::NULL, &value);
+                            }
+                        }
+                    };
+                    translator.translate_streaming(&text, &options, &mut show).await?
+                }
+            };
+            translation(translator, &result, Date::now() - begun)
+        })
+    }
+
+    /// Searches for the outputs of token ids.
+    pub fn generate(&self, requests: Array, abort: &Abort) -> Promise {
+        let requests: Result<Vec<_>, Failure> = requests
+            .iter()
+            .map(|request| {
+                let mut options = object(&request)?;
+                let input_ids: Vec<u32> = take(&mut options, "inputIds", "a list of token ids")?;
+                Ok((input_ids, generation(options)?))
+            })
+            .collect();
+        self.0.call(abort, async move |runner, cancel| {
+            let transformer = runner.transformer();
+            let requests = requests.as_ref().map_err(Failure::copy)?;
+            let requests = requests
+                .iter()
+                .map(|(input_ids, options)| {
+                    let defaults = transformer.generation_config();
+                    let options = resolve(options, defaults, transformer.config(), input_ids.len())
+                        .map_err(wordloom::transformer::GenerateError::from)?;
+                    Ok(GenerateRequest { input_ids: input_ids.clone(), options })
+                })
+                .collect::<Result<Vec<_>, Failure>>()?;
+            let results = transformer.generate(&requests, &cancel, &mut |_| {}).await?;
+            to_js(&results.into_iter().map(Generated::from).collect::<Vec<_>>())
+        })
+    }
+
+    /// One teacher-forced pass: hidden states, logits, all attention weights.
+    pub fn forward(&self, input: JsValue, abort: &Abort) -> Promise {
+        let input = forward_input(&input);
+        self.0.call(abort, async move |runner, _| {
+            let input = input.as_ref().map_err(Failure::copy)?;
+            Ok(forward(&runner.transformer().forward(input).await?))
+        })
+    }
+
+    /// The weights `[queries, keys]` of one attention of one translation; layer and head may be `"mean"`.
+    pub fn attention(&self, input: JsValue, abort: &Abort) -> Promise {
+        let input = crate::attention::Input::new(&input);
+        self.0.call(abort, async move |runner, _| {
+            let input = input.as_ref().map_err(Failure::copy)?;
+            let (sizes, weights) = input.run(runner.transformer()).await?;
+            let weights = Float32Array::from(&weights[..]);
+            Ok(js_object([("shape", shape(&sizes)), ("weights", weights.into())]))
+        })
+    }
+
+    /// The ids and pieces of a source text, the end token included.
+    pub fn tokenize(&self, text: &str) -> Result<JsValue, JsValue> {
+        let runner = self.0.runner()?;
+        let tokenizer = runner.translator()?.tokenizer();
+        let ids = tokenizer.encode_source(text).map_err(Failure::from)?;
+        let piece = |id| tokenizer.source_vocabulary().token(id).unwrap_or_default().to_owned();
+        let tokens = ids.iter().map(|&id| piece(id)).collect();
+        Ok(to_js(&Tokenized { ids, tokens })?)
+    }
+
+    /// Memory that is in use.
+    pub fn memory(&self) -> Result<JsValue, JsValue> {
+        let runner = self.0.state.borrow().runner.clone();
+        let gpu = runner.as_ref().and_then(|runner| runner.transformer().device().gpu());
+        let memory: WebAssembly::Memory = wasm_bindgen::memory().unchecked_into();
+        let buffer: js_sys::ArrayBuffer = memory.buffer().unchecked_into();
+        Ok(to_js(&Memory {
+            device_bytes: gpu.map_or(0, wordloom::gpu::Gpu::bytes_in_use),
+            buffers_created: gpu.map_or(0, wordloom::gpu::Gpu::buffers_created),
+            wasm_bytes: f64::from(buffer.byte_length()),
+        })?)
+    }
+
+    /// Gives all memory of the device back. Calls that are running end as aborted.
+    pub fn destroy(&self) {
+        let mut state = self.0.state.borrow_mut();
+        state.running.drain(..).for_each(|cancel| cancel.cancel());
+        state.runner = None;
+    }
+}
+
+/// Parsed options are needed once more when a call begins anew.
+fn generation_or<T: Clone>(parsed: &Result<T, Failure>) -> Result<T, Failure> {
+    parsed.as_ref().map(T::clone).map_err(Failure::copy)
+}
+
+impl Inner {
+    fn runner(&self) -> Result<Rc<Runner>, Failure> {
+        self.state.borrow().runner.clone().ok_or_else(destroyed)
+    }
+
+    /// Runs `job` as a promise. Where the device is lost meanwhile, it is opened again, and the job begins anew: with
+    /// the same ids as its result. A second loss is an error.
+    fn call<J>(self: &Rc<Self>, abort: &Abort, job: J) -> Promise
+    where
+        J: AsyncFn(Rc<Runner>, Cancel) -> Result<JsValue, Failure> + 'static,
+    {
+        let (inner, cancel) = (self.clone(), abort.cancel());
+        self.state.borrow_mut().running.push(cancel.clone());
+        future_to_promise(async move {
+            let mut result = inner.attempt(&job, &cancel).await;
+            if let Err((Some(lost), failure)) = &result
+                && failure.is_loss()
+            {
+                result = match inner.reopen(lost).await {
+                    Ok(()) => inner.attempt(&job, &cancel).await,
+                    Err(failure) => Err((None, failure)),
+                };
+            }
+            let mut state = inner.state.borrow_mut();
+            if let Some(index) = state.running.iter().position(|running| running.is_same(&cancel)) {
+                state.running.swap_remove(index);
+            }
+            result.map_err(|(_, failure)| failure.into_js())
+        })
+    }
+
+    async fn attempt<J>(&self, job: &J, cancel: &Cancel) -> Result<JsValue, (Option<Rc<Runner>>, Failure)>
+    where
+        J: AsyncFn(Rc<Runner>, Cancel) -> Result<JsValue, Failure>,
+    {
+        let runner = self.runner().map_err(|failure| (None, failure))?;
+        let result = job(runner.clone(), cancel.clone()).await;
+        match result {
+            Err(_) if cancel.is_cancelled() => Err((None, Failure::aborted())),
+            Err(failure) => Err((Some(runner), failure)),
+            Ok(value) => Ok(value),
+        }
+    }
+
+    /// Replaces a runner whose device was lost, unless somebody has done so already.
+    async fn reopen(self: &Rc<Self>, lost: &Rc<Runner>) -> Result<(), Failure> {
+        let promise = {
+            let mut state = self.state.borrow_mut();
+            let current = state.runner.as_ref().ok_or_else(destroyed)?;
+            if !Rc::ptr_eq(current, lost) {
+                return Ok(());
+            }
+            let inner = self.clone();
+            state
+                .reopening
+                .get_or_insert_with(|| {
+                    future_to_promise(async move {
+                        let result = load(&inner.folder, &inner.choice, &inner.host).await;
+                        let mut state = inner.state.borrow_mut();
+                        state.reopening = None;
+                        match result {
+                            Ok(runner) if state.runner.is_some() => state.runner = Some(Rc::new(runner)),
+                            Ok(_) => return Err(destroyed().into_js()),
+                            Err(failure) => {
+                                let reason = message_of(&failure.into_js());
+                                let message =
+                                    format!("the device was lost and cannot be opened again: {reason}");
+                                return Err(Failure::Ours { kind: "device-lost", message }.into_js());
+                            }
+                        }
+                        Ok(JsValue::UNDEFINED)
+                    })
+                })
+                .clone()
+        };
+        JsFuture::from(promise).await.map(|_| ()).map_err(Failure::Js)
+    }
+}
+
+fn destroyed() -> Failure {
+    Failure::Ours { kind: "aborted", message: "the translator has been destroyed".into() }
+}
+
+fn forward_input(input: &JsValue) -> Result<ForwardInput, Failure> {
+    let mut input = object(input)?;
+    let expected = "a list of equally long lists of token ids";
+    let input_ids: Vec<Vec<u32>> = take(&mut input, "inputIds", expected)?;
+    let decoder_input_ids: Vec<Vec<u32>> = take(&mut input, "decoderInputIds", expected)?;
+    let attention_mask: Option<Vec<Vec<u32>>> =
+        take(&mut input, "attentionMask", "a list of lists of 0 and 1")?;
+    let attention_mask =
+        attention_mask.unwrap_or_else(|| input_ids.iter().map(|row| vec![1; row.len()]).collect());
+    let flat = |name: &str, rows: &[Vec<u32>]| {
+        let length = rows.first().map_or(0, Vec::len);
+        match rows.iter().all(|row| row.len() == length) {
+            true => Ok((length, rows.concat())),
+            false => Err(Failure::input(format!("{name:?} has to be {expected}"))),
+        }
+    };
+    let batch = input_ids.len();
+    let (source_length, input_ids) = flat("inputIds", &input_ids)?;
+    let (_, attention_mask) = flat("attentionMask", &attention_mask)?;
+    let (target_length, decoder_input_ids) = flat("decoderInputIds", &decoder_input_ids)?;
+    Ok(ForwardInput { batch, source_length, target_length, input_ids, attention_mask, decoder_input_ids })
+}
+
+fn info(transformer: &Transformer, choice: &DeviceChoice, label: &str) -> Info {
+    let (device, config) = (transformer.device(), transformer.config());
+    let generation = transformer.generation_config();
+    let gpu = device.gpu();
+    Info {
+        device: DeviceInfo {
+            kind: if matches!(device, Device::Cpu) { "cpu" } else { "gpu" },
+            name: gpu.map_or("CPU".into(), |gpu| gpu.adapter().name().into()),
+            software: gpu.is_some_and(|gpu| gpu.class() == wordloom::kernels::AdapterClass::Software),
+            notice: device.notice(choice).replace("`--device cpu`", "the CPU"),
+        },
+        model: ModelInfo {
+            label: label.into(),
+            family: config.family.model_type(),
+            parameters: transformer.parameters(),
+            weight_bytes: transformer.weight_bytes(),
+            d_model: config.d_model,
+            encoder_layers: config.encoder.layers,
+            decoder_layers: config.decoder.layers,
+            heads: config.encoder.heads,
+            decoder_heads: config.decoder.heads,
+            source_vocabulary: config.source_vocabulary,
+            target_vocabulary: config.target_vocabulary,
+            positions: config.positions.count(),
+        },
+        defaults: Defaults {
+            beams: generation.num_beams.unwrap_or(1),
+            length_penalty: generation.length_penalty.unwrap_or(1.0),
+            max_length: generation.max_length,
+        },
+    }
+}

@@ -1,0 +1,141 @@
+//! What goes wrong, as JavaScript gets to know it: an `Error` with a `kind`.
+
+use js_sys::{Error, JsString, Reflect};
+use wasm_bindgen::prelude::*;
+use wordloom::transformer::{ForwardError, GenerateError};
+use wordloom::{GpuError, ModelError, TextError, TranslateError};
+
+use crate::options::js_name;
+
+/// Why a call failed.
+pub enum Failure {
+    /// An error that JavaScript threw, or that a promise of its was rejected with. It goes back as it is.
+    Js(JsValue),
+    /// An error of the library.
+    Ours { kind: &'static str, message: String },
+}
+
+impl Failure {
+    pub fn input(message: impl Into<String>) -> Self {
+        Self::Ours { kind: "input", message: message.into() }
+    }
+
+    pub fn aborted() -> Self {
+        Self::Ours { kind: "aborted", message: "aborted".into() }
+    }
+
+    /// Whether the device is gone, so that another might do.
+    pub fn is_loss(&self) -> bool {
+        matches!(self, Self::Ours { kind: "device-lost", .. })
+    }
+
+    pub fn is_cancelled(&self) -> bool {
+        matches!(self, Self::Ours { kind: "aborted", .. })
+    }
+
+    /// The same once more, for a call that begins anew.
+    pub fn copy(&self) -> Self {
+        match self {
+            Self::Js(error) => Self::Js(error.clone()),
+            Self::Ours { kind, message } => Self::Ours { kind, message: message.clone() },
+        }
+    }
+
+    /// The value to throw.
+    pub fn into_js(self) -> JsValue {
+        match self {
+            Self::Js(error) => error,
+            Self::Ours { kind, message } => {
+                // the library speaks to those who use its command, too
+                let message = message
+                    .replace("`--device cpu`", "the CPU (`device: \"cpu\"`)")
+                    .replace("`--device gpu`", "a GPU (`device: \"gpu\"`)");
+                let error = Error::new(&message);
+                // a plain object takes every property
+                let _ = Reflect::set(&error, &"kind".into(), &kind.into());
+                error.into()
+            }
+        }
+    }
+}
+
+impl From<Failure> for JsValue {
+    fn from(failure: Failure) -> Self {
+        failure.into_js()
+    }
+}
+
+impl From<GpuError> for Failure {
+    fn from(error: GpuError) -> Self {
+        let kind = match error {
+            GpuError::NoAdapter { .. } | GpuError::Open { .. } => "unsupported",
+            GpuError::TooLarge { .. } | GpuError::OutOfMemory { .. } | GpuError::HostMemory { .. } => {
+                "memory"
+            }
+            GpuError::Lost { .. } => "device-lost",
+            GpuError::Validation { .. } => "internal",
+        };
+        Self::Ours { kind, message: error.to_string() }
+    }
+}
+
+impl From<ModelError> for Failure {
+    fn from(error: ModelError) -> Self {
+        match error {
+            ModelError::Gpu(error) => error.into(),
+            ModelError::InvalidValue { file, key, value, expected } if file == OPTIONS => {
+                Self::input(format!("the option {:?} is {value}; expected {expected}", js_name(key)))
+            }
+            error => Self::input(error.to_string()),
+        }
+    }
+}
+
+/// What the library calls the options of a call.
+pub const OPTIONS: &str = "the options";
+
+impl From<GenerateError> for Failure {
+    fn from(error: GenerateError) -> Self {
+        match error {
+            GenerateError::Gpu(error) => error.into(),
+            GenerateError::Cancelled => Self::aborted(),
+            GenerateError::Decode(wordloom::decode::DecodeError::Option { option, value, allowed }) => {
+                Self::input(format!("the option {:?} is {value}; allowed is {allowed}", js_name(option)))
+            }
+            GenerateError::Decode(error @ wordloom::decode::DecodeError::NotANumber { .. }) => {
+                Self::Ours { kind: "internal", message: error.to_string() }
+            }
+            error => Self::input(error.to_string()),
+        }
+    }
+}
+
+impl From<TranslateError> for Failure {
+    fn from(error: TranslateError) -> Self {
+        match error {
+            TranslateError::Generate(error) => error.into(),
+            TranslateError::Text(error) => error.into(),
+        }
+    }
+}
+
+impl From<ForwardError> for Failure {
+    fn from(error: ForwardError) -> Self {
+        match error {
+            ForwardError::Gpu(error) => error.into(),
+            error => Self::input(error.to_string()),
+        }
+    }
+}
+
+impl From<TextError> for Failure {
+    fn from(error: TextError) -> Self {
+        Self::input(error.to_string())
+    }
+}
+
+/// The text of whatever JavaScript threw.
+pub fn message_of(thrown: &JsValue) -> String {
+    let message = Reflect::get(thrown, &"message".into()).ok().and_then(|message| message.as_string());
+    message.unwrap_or_else(|| JsString::from(thrown.clone()).into())
+}

@@ -1,0 +1,166 @@
+//! What Rust asks of JavaScript: the bytes of a model's files, a turn of the event loop, somebody to tell of progress.
+
+use std::cell::Cell;
+use std::fmt;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use js_sys::{Array, Promise, Uint8Array};
+use send_wrapper::SendWrapper;
+use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::JsFuture;
+use wordloom::model::files::{HostFile, HostFileError, ModelFiles};
+
+use crate::failure::{Failure, message_of};
+
+#[wasm_bindgen(typescript_custom_section)]
+const TYPES: &str = r#"
+/** One file of a model. Its bytes may still be on their way. */
+export interface HostFile {
+  readonly name: string;
+  /** Bytes, once all are there. */
+  readonly size: number;
+  /** Asked only for bytes that have arrived. */
+  read(offset: number, length: number): Uint8Array;
+  /** Resolves when the bytes before `end` can be read. */
+  arrived(end: number): Promise<void>;
+}
+export interface HostFolder {
+  /** What messages call the model. */
+  readonly label: string;
+  readonly files: HostFile[];
+}
+export interface Host {
+  /** Lets the event loop turn once. */
+  pause(): Promise<void>;
+  progress(event: LoadEvent): void;
+}
+export type LoadEvent =
+  | { stage: "device"; notice: string }
+  | { stage: "weights"; loaded: number; total: number }
+  | { stage: "compile"; done: number; total: number }
+  | { stage: "ready" };
+"#;
+
+#[wasm_bindgen]
+extern "C" {
+    #[wasm_bindgen(typescript_type = "Host")]
+    #[derive(Clone)]
+    pub type Host;
+    #[wasm_bindgen(method)]
+    pub fn pause(this: &Host) -> Promise;
+    #[wasm_bindgen(method)]
+    pub fn progress(this: &Host, event: JsValue);
+
+    #[wasm_bindgen(typescript_type = "HostFolder")]
+    pub type HostFolder;
+    #[wasm_bindgen(method, getter)]
+    fn label(this: &HostFolder) -> String;
+    #[wasm_bindgen(method, getter)]
+    fn files(this: &HostFolder) -> Array;
+
+    #[derive(Clone)]
+    type JsFile;
+    #[wasm_bindgen(method, getter)]
+    fn name(this: &JsFile) -> String;
+    #[wasm_bindgen(method, getter)]
+    fn size(this: &JsFile) -> f64;
+    #[wasm_bindgen(method, catch)]
+    fn read(this: &JsFile, offset: f64, length: f64) -> Result<Uint8Array, JsValue>;
+    #[wasm_bindgen(method)]
+    fn arrived(this: &JsFile, end: f64) -> Promise;
+}
+
+/// A model's files, in JavaScript's hands.
+pub struct Folder {
+    pub files: ModelFiles,
+    entries: Vec<Entry>,
+}
+
+struct Entry {
+    name: String,
+    size: u64,
+    file: JsFile,
+    arrived: Rc<Cell<u64>>,
+    /// How often somebody has waited for more of it.
+    waits: Cell<u32>,
+}
+
+/// A file is waited for piece by piece at first, then as a whole: comparing two tensors would wait a thousand times.
+const PATIENCE: u32 = 3;
+
+impl Folder {
+    pub fn new(folder: &HostFolder) -> Self {
+        let entries: Vec<Entry> = folder
+            .files()
+            .iter()
+            .map(|file| {
+                let file: JsFile = file.unchecked_into();
+                let (name, size) = (file.name(), file.size() as u64);
+                Entry { name, size, file, arrived: Rc::default(), waits: Cell::new(0) }
+            })
+            .collect();
+        let files = entries.iter().map(|entry| {
+            let bytes = Bytes {
+                size: entry.size,
+                file: SendWrapper::new((entry.file.clone(), entry.arrived.clone())),
+            };
+            (entry.name.clone(), Arc::new(bytes) as Arc<dyn HostFile>)
+        });
+        Self { files: ModelFiles::host(folder.label(), files), entries }
+    }
+
+    /// Waits until the bytes of a file before `end` have arrived, while a model is being opened.
+    pub async fn wait_while_opening(&self, name: &str, end: u64) -> Result<(), Failure> {
+        let entry = self.entry(name)?;
+        entry.waits.set(entry.waits.get() + 1);
+        self.wait(name, if entry.waits.get() > PATIENCE { entry.size } else { end }).await
+    }
+
+    /// Waits until the bytes of a file before `end` have arrived.
+    pub async fn wait(&self, name: &str, end: u64) -> Result<(), Failure> {
+        let entry = self.entry(name)?;
+        JsFuture::from(entry.file.arrived(end as f64)).await.map_err(Failure::Js)?;
+        entry.arrived.set(entry.arrived.get().max(end));
+        Ok(())
+    }
+
+    fn entry(&self, name: &str) -> Result<&Entry, Failure> {
+        let found = self.entries.iter().find(|entry| entry.name == name);
+        found.ok_or_else(|| Failure::input(format!("there is no file {name:?}")))
+    }
+}
+
+/// One file, as the library reads it.
+struct Bytes {
+    size: u64,
+    file: SendWrapper<(JsFile, Rc<Cell<u64>>)>,
+}
+
+impl HostFile for Bytes {
+    fn len(&self) -> u64 {
+        self.size
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), HostFileError> {
+        let (file, arrived) = &*self.file;
+        if offset + buffer.len() as u64 > arrived.get() {
+            return Err(HostFileError::NotArrived);
+        }
+        let bytes = file.read(offset as f64, buffer.len() as f64);
+        let bytes = bytes.map_err(|error| HostFileError::Failed(message_of(&error)))?;
+        if bytes.length() as usize != buffer.len() {
+            let reason =
+                format!("gave {} bytes instead of {}; has it changed?", bytes.length(), buffer.len());
+            return Err(HostFileError::Failed(reason));
+        }
+        bytes.copy_to(buffer);
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Bytes").field("size", &self.size).finish()
+    }
+}

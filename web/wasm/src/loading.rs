@@ -1,0 +1,118 @@
+//! From a folder of files, some still on their way, to a model on a device.
+
+use wordloom::model::ModelError;
+use wordloom::model::generation_config::GenerationConfig;
+use wordloom::transformer::{Loading, Transformer};
+use wordloom::{Device, DeviceChoice, Model, Translator};
+
+use crate::failure::Failure;
+use crate::host::{Folder, Host};
+use crate::results::js_object;
+
+/// Weights that are sent to a GPU before it is waited for, bytes.
+const SETTLE_BYTES: u64 = 16 << 20;
+
+/// A model that can translate, or one without a tokenizer, which takes token ids only.
+pub enum Runner {
+    Text(Translator),
+    /// With the reason why there is no tokenizer.
+    Ids(Transformer, String),
+}
+
+impl Runner {
+    pub fn transformer(&self) -> &Transformer {
+        match self {
+            Self::Text(translator) => translator.transformer(),
+            Self::Ids(transformer, _) => transformer,
+        }
+    }
+
+    pub fn translator(&self) -> Result<&Translator, Failure> {
+        match self {
+            Self::Text(translator) => Ok(translator),
+            Self::Ids(_, reason) => Err(Failure::input(format!("this model takes token ids only: {reason}"))),
+        }
+    }
+}
+
+/// Opens the device and brings the model to it. Kernels are compiled while weights are on their way.
+pub async fn load(folder: &Folder, choice: &DeviceChoice, host: &Host) -> Result<Runner, Failure> {
+    let device = Device::open(choice).await?;
+    host.progress(js_object([("stage", "device".into()), ("notice", device.notice(choice).into())]));
+    let model = arrived(folder, || Model::from_files(folder.files.clone())).await?;
+
+    let mut loading = Loading::new(&device, &model)?;
+    if device.gpu().is_some() {
+        compile(&loading, host).await?;
+    }
+    let total = loading.total_bytes();
+    let mut settled = 0;
+    loop {
+        match loading.advance(&model) {
+            Ok(true) => {}
+            Ok(false) => break,
+            Err(ModelError::NotArrived { file, end }) => {
+                folder.wait(&file, end).await?;
+                continue;
+            }
+            Err(error) => return Err(error.into()),
+        }
+        host.progress(js_object([
+            ("stage", "weights".into()),
+            ("loaded", (loading.bytes() as f64).into()),
+            ("total", (total as f64).into()),
+        ]));
+        if loading.bytes() - settled >= SETTLE_BYTES {
+            settled = loading.bytes();
+            settle(&device).await?;
+        }
+    }
+    let tokenizer = arrived(folder, || model.tokenizer()).await;
+    let transformer = loading.finish()?;
+    settle(&device).await?; // what the device has no memory for shows now
+    let runner = match tokenizer {
+        Ok(tokenizer) => Runner::Text(Translator::from_parts(transformer, tokenizer)),
+        Err(Failure::Ours { kind: "input", message }) if !folder.files.has("source.spm") => {
+            Runner::Ids(transformer, message)
+        }
+        Err(failure) => return Err(failure),
+    };
+    host.progress(js_object([("stage", "ready".into())]));
+    Ok(runner)
+}
+
+/// Compiles what the first sentences will need: as the model's own configuration searches, and greedily.
+async fn compile(loading: &Loading, host: &Host) -> Result<(), Failure> {
+    let greedy = GenerationConfig { num_beams: Some(1), num_return_sequences: Some(1), ..Default::default() };
+    let searches = [GenerationConfig::default(), greedy];
+    let report = |done: usize| {
+        host.progress(js_object([
+            ("stage", "compile".into()),
+            ("done", (done as f64).into()),
+            ("total", (searches.len() as f64).into()),
+        ]));
+    };
+    report(0);
+    for (index, search) in searches.iter().enumerate() {
+        loading.warm_up(search).await?;
+        report(index + 1);
+    }
+    Ok(())
+}
+
+async fn settle(device: &Device) -> Result<(), Failure> {
+    match device.gpu() {
+        Some(gpu) => Ok(gpu.settled().await?),
+        None => Ok(()),
+    }
+}
+
+/// Tries until all bytes that it reads have arrived.
+async fn arrived<T>(folder: &Folder, open: impl Fn() -> Result<T, ModelError>) -> Result<T, Failure> {
+    loop {
+        match open() {
+            Err(ModelError::NotArrived { file, end }) => folder.wait_while_opening(&file, end).await?,
+            result => return Ok(result?),
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Options of a call, from JavaScript's names to those of Hugging Face, which the library uses.
+
+use js_sys::{JSON, Object};
+use serde_json::{Map, Value};
+use wasm_bindgen::prelude::*;
+use wordloom::model::generation_config::{GenerationConfig, JsonObject, UnknownKeys};
+
+use crate::failure::{Failure, OPTIONS};
+
+/// JavaScript's names, and the library's.
+const NAMES: [(&str, &str); 19] = [
+    ("beams", "num_beams"),
+    ("nBest", "num_return_sequences"),
+    ("lengthPenalty", "length_penalty"),
+    ("earlyStopping", "early_stopping"),
+    ("maxLength", "max_length"),
+    ("maxNewTokens", "max_new_tokens"),
+    ("minLength", "min_length"),
+    ("minNewTokens", "min_new_tokens"),
+    ("badWordsIds", "bad_words_ids"),
+    ("noRepeatNgramSize", "no_repeat_ngram_size"),
+    ("repetitionPenalty", "repetition_penalty"),
+    ("renormalizeLogits", "renormalize_logits"),
+    ("forcedBosTokenId", "forced_bos_token_id"),
+    ("forcedEosTokenId", "forced_eos_token_id"),
+    ("decoderStartTokenId", "decoder_start_token_id"),
+    ("bosTokenId", "bos_token_id"),
+    ("eosTokenId", "eos_token_id"),
+    ("padTokenId", "pad_token_id"),
+    ("inputIds", "input_ids"),
+];
+
+/// What JavaScript calls an option of the library.
+pub fn js_name(ours: &str) -> &str {
+    NAMES.iter().find(|(_, name)| *name == ours).map_or(ours, |(name, _)| name)
+}
+
+/// The plain values of an object; `undefined` and functions are left out.
+pub fn object(value: &JsValue) -> Result<Map<String, Value>, Failure> {
+    if value.is_undefined() || value.is_null() {
+        return Ok(Map::new());
+    }
+    let Some(object) = value.dyn_ref::<Object>() else {
+        return Err(Failure::input("the options are not an object"));
+    };
+    // JSON would turn what is no finite number into `null`, and so into "not set"
+    for entry in Object::entries(object).iter() {
+        let entry: js_sys::Array = entry.unchecked_into();
+        if let (Some(name), Some(number)) = (entry.get(0).as_string(), entry.get(1).as_f64())
+            && !number.is_finite()
+        {
+            return Err(Failure::input(format!("the option {name:?} is {number}; expected a finite number")));
+        }
+    }
+    let text: String = JSON::stringify(value).map_err(Failure::Js)?.into();
+    serde_json::from_str(&text).map_err(|error| Failure::input(format!("the options: {error}")))
+}
+
+/// The options of a search.
+pub fn generation(options: Map<String, Value>) -> Result<GenerationConfig, Failure> {
+    let mut renamed = Map::new();
+    for (name, value) in options {
+        match NAMES.iter().find(|(known, _)| *known == name) {
+            Some((_, ours)) => renamed.insert((*ours).to_owned(), value),
+            None => {
+                let known: Vec<&str> = NAMES.iter().map(|(name, _)| *name).collect();
+                return Err(Failure::input(format!(
+                    "there is no option {name:?}; there are {}",
+                    known.join(", ")
+                )));
+            }
+        };
+    }
+    let text = Value::Object(renamed).to_string();
+    let json = JsonObject::parse(OPTIONS, text.as_bytes())?;
+    Ok(GenerationConfig::from_json(&json, UnknownKeys::Reject)?)
+}
+
+/// Takes a value that must be there out of an object.
+pub fn take<T: serde::de::DeserializeOwned>(
+    object: &mut Map<String, Value>,
+    name: &str,
+    expected: &str,
+) -> Result<T, Failure> {
+    let value = object.remove(name).unwrap_or_default();
+    serde_json::from_value(value).map_err(|_| Failure::input(format!("{name:?} has to be {expected}")))
+}

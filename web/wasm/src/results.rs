@@ -1,0 +1,225 @@
+//! Results, as JavaScript gets them. Names and shapes are those of `web/ts/types.ts`.
+
+use js_sys::{Array, Float32Array, JSON, Object, Reflect};
+use serde::Serialize;
+use wasm_bindgen::prelude::*;
+use wordloom::decode::Hypothesis;
+use wordloom::text::Vocabulary;
+use wordloom::transformer::{ForwardOutput, Tensor};
+use wordloom::{Translation, Translator};
+
+use crate::failure::Failure;
+
+/// A plain value as a JavaScript object.
+pub fn to_js(value: &impl Serialize) -> Result<JsValue, Failure> {
+    let text = serde_json::to_string(value).map_err(|error| Failure::input(error.to_string()))?;
+    JSON::parse(&text).map_err(Failure::Js)
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Info {
+    pub device: DeviceInfo,
+    pub model: ModelInfo,
+    pub defaults: Defaults,
+}
+
+#[derive(Serialize)]
+pub struct DeviceInfo {
+    pub kind: &'static str,
+    pub name: String,
+    pub software: bool,
+    pub notice: String,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ModelInfo {
+    pub label: String,
+    pub family: &'static str,
+    pub parameters: usize,
+    pub weight_bytes: u64,
+    pub d_model: usize,
+    pub encoder_layers: usize,
+    pub decoder_layers: usize,
+    pub heads: usize,
+    pub decoder_heads: usize,
+    pub source_vocabulary: usize,
+    pub target_vocabulary: usize,
+    pub positions: usize,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Defaults {
+    pub beams: usize,
+    pub length_penalty: f32,
+    pub max_length: Option<usize>,
+}
+
+#[derive(Serialize)]
+pub struct Partial {
+    pub stable: String,
+    pub provisional: String,
+}
+
+#[derive(Serialize)]
+pub struct Tokenized {
+    pub ids: Vec<u32>,
+    pub tokens: Vec<String>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Memory {
+    pub device_bytes: u64,
+    pub buffers_created: u64,
+    pub wasm_bytes: f64,
+}
+
+#[derive(Serialize)]
+struct WholeText<'a> {
+    text: &'a str,
+    hypotheses: Vec<TextHypothesis<'a>>,
+    sentences: Vec<Sentence<'a>>,
+    stats: Stats,
+}
+
+#[derive(Serialize)]
+struct TextHypothesis<'a> {
+    text: &'a str,
+    score: f32,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Sentence<'a> {
+    source: &'a str,
+    source_tokens: Vec<Token<'a>>,
+    hypotheses: Vec<SentenceHypothesis<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SentenceHypothesis<'a> {
+    text: &'a str,
+    score: f32,
+    tokens: Vec<Token<'a>>,
+    reached_max_length: bool,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Token<'a> {
+    id: u32,
+    piece: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    log_probability: Option<f32>,
+}
+
+#[derive(Serialize)]
+struct Stats {
+    milliseconds: f64,
+    /// Of the best hypotheses.
+    tokens: usize,
+    sentences: usize,
+}
+
+fn token(vocabulary: &Vocabulary, id: u32, log_probability: Option<f32>) -> Token<'_> {
+    Token { id, piece: vocabulary.token(id).unwrap_or_default(), log_probability }
+}
+
+pub fn translation(
+    translator: &Translator,
+    translation: &Translation,
+    milliseconds: f64,
+) -> Result<JsValue, Failure> {
+    let tokenizer = translator.tokenizer();
+    let (source, target) = (tokenizer.source_vocabulary(), tokenizer.target_vocabulary());
+    let sentences: Vec<Sentence> = translation
+        .sentences
+        .iter()
+        .map(|sentence| Sentence {
+            source: &sentence.source,
+            source_tokens: sentence.source_ids.iter().map(|&id| token(source, id, None)).collect(),
+            hypotheses: sentence
+                .hypotheses
+                .iter()
+                .map(|hypothesis| {
+                    let Hypothesis { tokens, score, step_logprobs } = &hypothesis.search;
+                    // the start token is given, not chosen
+                    let scores = std::iter::once(None).chain(step_logprobs.iter().copied().map(Some));
+                    SentenceHypothesis {
+                        text: &hypothesis.text,
+                        score: *score,
+                        tokens: tokens
+                            .iter()
+                            .zip(scores)
+                            .map(|(&id, score)| token(target, id, score))
+                            .collect(),
+                        reached_max_length: hypothesis.reached_max_length,
+                    }
+                })
+                .collect(),
+        })
+        .collect();
+    let best = translation.sentences.iter().filter_map(|sentence| sentence.hypotheses.first());
+    let tokens = best.map(|hypothesis| hypothesis.search.step_logprobs.len()).sum();
+    to_js(&WholeText {
+        text: &translation.text,
+        hypotheses: translation
+            .hypotheses
+            .iter()
+            .map(|hypothesis| TextHypothesis { text: &hypothesis.text, score: hypothesis.score })
+            .collect(),
+        stats: Stats { milliseconds, tokens, sentences: sentences.len() },
+        sentences,
+    })
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Generated {
+    sequences: Vec<Vec<u32>>,
+    scores: Vec<f32>,
+    step_log_probabilities: Vec<Vec<f32>>,
+}
+
+impl From<Vec<Hypothesis>> for Generated {
+    fn from(hypotheses: Vec<Hypothesis>) -> Self {
+        Self {
+            scores: hypotheses.iter().map(|hypothesis| hypothesis.score).collect(),
+            step_log_probabilities: hypotheses.iter().map(|h| h.step_logprobs.clone()).collect(),
+            sequences: hypotheses.into_iter().map(|hypothesis| hypothesis.tokens).collect(),
+        }
+    }
+}
+
+/// `{ [name]: value, … }`
+pub fn js_object<const N: usize>(entries: [(&str, JsValue); N]) -> JsValue {
+    let object = Object::new();
+    for (name, value) in entries {
+        // a plain object takes every property
+        let _ = Reflect::set(&object, &name.into(), &value);
+    }
+    object.into()
+}
+
+pub fn shape(sizes: &[usize]) -> JsValue {
+    sizes.iter().map(|&size| JsValue::from(size as f64)).collect::<Array>().into()
+}
+
+fn tensor(tensor: &Tensor) -> JsValue {
+    js_object([("shape", shape(&tensor.shape)), ("data", Float32Array::from(&tensor.data[..]).into())])
+}
+
+pub fn forward(output: &ForwardOutput) -> JsValue {
+    let tensors = |tensors: &[Tensor]| tensors.iter().map(tensor).collect::<Array>().into();
+    js_object([
+        ("encoderLastHiddenState", tensor(&output.encoder_last_hidden_state)),
+        ("logits", tensor(&output.logits)),
+        ("encoderAttentions", tensors(&output.encoder_attentions)),
+        ("decoderAttentions", tensors(&output.decoder_attentions)),
+        ("crossAttentions", tensors(&output.cross_attentions)),
+    ])
+}
