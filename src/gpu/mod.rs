@@ -114,6 +114,11 @@ impl Gpu {
         self.class = class;
     }
 
+    /// Gives the device up, as a driver may do at any time: so that tests can see what becomes of that.
+    pub fn lose(&self) {
+        self.device.destroy();
+    }
+
     /// The largest storage buffer, bytes.
     pub fn max_storage_bytes(&self) -> u64 {
         self.limits.max_storage_buffer_binding_size.min(self.limits.max_buffer_size)

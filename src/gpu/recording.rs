@@ -10,6 +10,8 @@ const PARAMS_SLOT: u64 = 256;
 struct Command {
     pipeline: wgpu::ComputePipeline,
     storage: wgpu::BindGroup,
+    /// What `storage` is bound to; none may be given back while the command can be submitted.
+    _buffers: Vec<Buffer>,
     workgroups: [u32; 3],
 }
 
@@ -55,6 +57,7 @@ impl Gpu {
                     layout: &self.pipelines.storage_layout(&self.device, dispatch.kernel),
                     entries: &entries,
                 }),
+                _buffers: buffers.iter().map(|&buffer| buffer.clone()).collect(),
                 workgroups: dispatch.workgroups,
             });
         }

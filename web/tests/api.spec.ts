@@ -1,4 +1,4 @@
-/** The typed API in a browser: what it answers, and that it can be stopped. */
+/** The typed API in a browser: what it answers, that it can be stopped, and what it says to wrong questions. */
 import { expect, test } from './support/harness.ts';
 
 const STATION = 'Where is the train station?';
@@ -7,15 +7,292 @@ test('translates with the bundled model', async ({ api }) => {
   const result = await api.evaluate(async (text) => {
     const stages: string[] = [];
     const translator = await wordloom.Translator.create({ device: 'cpu', onProgress: ({ stage }) => stages.push(stage) });
-    const { text: translated } = await translator.translate(text);
+    const translation = await translator.translate(text);
     const usage = await translator.measureInputUsage(text);
+    const tokenized = await translator.tokenize(text);
     translator.destroy();
-    return { translated, usage, stages, info: translator.info, quota: translator.inputQuota };
+    return { translation, usage, tokenized, stages, info: translator.info, quota: translator.inputQuota };
   }, STATION);
-  expect(result.translated).toBe('Wo ist der Bahnhof?');
-  expect(result.info.device.kind).toBe('cpu');
-  expect(result.info.model.label).toBe('the bundled model');
-  expect(result.usage).toBe(7);
+  const { translation, info } = result;
+  expect(translation.text).toBe('Wo ist der Bahnhof?');
+  expect(translation.stats).toMatchObject({ sentences: 1 });
+  expect(translation.stats.tokens).toBeGreaterThan(4);
+  const [sentence] = translation.sentences;
+  expect(sentence!.source).toBe(STATION);
+  expect(sentence!.sourceTokens.map(({ piece }) => piece)).toEqual(result.tokenized.tokens);
+  const best = sentence!.hypotheses[0]!;
+  expect(best.tokens.at(-1)!.piece).toBe('</s>');
+  const sum = best.tokens.reduce((total, { logProbability = 0 }) => total + logProbability, 0);
+  expect(sum / (best.tokens.length - 1)).toBeCloseTo(best.score, 4);
+  expect(info.device.kind).toBe('cpu');
+  expect(info.model.label).toBe('the bundled model');
+  expect(result.usage).toBe(result.tokenized.ids.length);
   expect(result.quota).toBe(Infinity);
   expect([...new Set(result.stages)]).toEqual(['download', 'device', 'weights', 'ready']);
+});
+
+test('several hypotheses, best first', async ({ api }) => {
+  const { text, hypotheses } = await api.evaluate(async () => {
+    const translator = await wordloom.Translator.create({ device: 'cpu' });
+    return translator.translate('I would like a cup of coffee, please.', { beams: 4, nBest: 3 });
+  });
+  expect(hypotheses.map(({ text }) => text)).toEqual([
+    'Ich hätte gerne eine Tasse Kaffee.',
+    'Ich hätte gern eine Tasse Kaffee.',
+    'Ich möchte gerne eine Tasse Kaffee.',
+  ]);
+  expect(hypotheses[0]!.score).toBeCloseTo(-0.1817, 3);
+  expect(text).toBe(hypotheses[0]!.text);
+});
+
+test('streaming: stable text only grows, and ends as the whole', async ({ api }) => {
+  const text = 'I have a dog. It is very old.\n\nMy brother lives in Berlin, and he likes it there.';
+  const { partials, whole } = await api.evaluate(async (text) => {
+    const translator = await wordloom.Translator.create({ device: 'cpu' });
+    const partials = [];
+    for await (const partial of translator.translateStreaming(text)) partials.push(partial);
+    return { partials, whole: await translator.translate(text) };
+  }, text);
+  expect(partials.length).toBeGreaterThan(3);
+  for (const [index, { stable }] of partials.slice(1).entries()) {
+    expect(stable.startsWith(partials[index]!.stable)).toBe(true);
+  }
+  const last = partials.at(-1)!;
+  expect(last).toMatchObject({ stable: whole.text, provisional: '' });
+  expect(last.translation!.sentences).toEqual(whole.sentences);
+  expect(partials.slice(0, -1).every(({ translation }) => translation === undefined)).toBe(true);
+});
+
+test('attention: rows sum to one, and agree with a teacher-forced pass', async ({ api }) => {
+  const result = await api.evaluate(async (text) => {
+    const translator = await wordloom.Translator.create({ device: 'cpu' });
+    const attention = { kind: 'cross', layer: 1, head: 3 } as const;
+    const translation = await translator.translate(text, { attention });
+    const { sourceTokens, hypotheses } = translation.sentences[0]!;
+    const targetTokens = hypotheses[0]!.tokens;
+    const maps = [translation.attention!];
+    for (const kind of ['encoder', 'decoder', 'cross'] as const) {
+      maps.push(await translator.attention({ sourceTokens, targetTokens, kind }));
+    }
+    const ids = (tokens: { id: number }[]) => tokens.map(({ id }) => id);
+    const forward = await translator.forward({
+      inputIds: [ids(sourceTokens)],
+      decoderInputIds: [ids(targetTokens).slice(0, -1)],
+    });
+    const none = (await translator.translate('', { attention: {} })).attention;
+    const wrong = [];
+    for (const which of [{ sentence: 4 }, { layer: 99 }, { head: 99 }, { kind: 'self' as never }]) {
+      const error = await translator.translate(text, { attention: which }).catch((error) => error);
+      wrong.push(error.kind);
+    }
+    const cross = forward.crossAttentions[1]!;
+    const plain = (map: (typeof maps)[number]) => ({ ...map, weights: [...map.weights] });
+    const size = cross.shape.at(-2)! * cross.shape.at(-1)!;
+    return {
+      maps: maps.map(plain),
+      head: { shape: cross.shape, weights: [...cross.data.slice(3 * size, 4 * size)] },
+      logits: { shape: forward.logits.shape, data: [...forward.logits.data] },
+      targetIds: ids(targetTokens),
+      none,
+      wrong,
+    };
+  }, STATION);
+  for (const { shape, weights, queries, keys } of result.maps) {
+    expect(shape).toEqual([queries.length, keys.length]);
+    for (let row = 0; row < shape[0]; row++) {
+      const sum = weights.slice(row * shape[1], (row + 1) * shape[1]).reduce((a, b) => a + b, 0);
+      expect(sum).toBeCloseTo(1, 4);
+    }
+  }
+  const [asked] = result.maps;
+  expect(asked).toMatchObject({ kind: 'cross', layer: 1, head: 3 });
+  expect(asked!.queries.at(-1)!.piece).toBe('</s>');
+  expect(result.head.shape).toEqual([1, 8, ...asked!.shape]);
+  for (const [index, weight] of asked!.weights.entries()) expect(weight).toBeCloseTo(result.head.weights[index]!, 5);
+  // Each row of logits is highest at the token that was written.
+  const width = result.logits.shape.at(-1)!;
+  for (const [row, id] of result.targetIds.slice(1).entries()) {
+    const scores = result.logits.data.slice(row * width, (row + 1) * width);
+    expect(scores.indexOf(Math.max(...scores))).toBe(id);
+  }
+  expect(result.none).toBeUndefined();
+  expect(result.wrong).toEqual(['input', 'input', 'input', 'input']);
+});
+
+test('wrong options and wrong values are named', async ({ api }) => {
+  const errors = await api.evaluate(async () => {
+    const translator = await wordloom.Translator.create({ device: 'cpu' });
+    const attempts = [
+      () => translator.translate('x', { beam: 4 } as never),
+      () => translator.translate('x', { beams: 0 }),
+      () => translator.translate('x', { beams: 2, nBest: 3 }),
+      () => translator.translate('x', { lengthPenalty: NaN }),
+      () => translator.translate(7 as never),
+      () => translator.generate({ inputIds: [123456] }),
+      () => translator.generate({} as never),
+      () => translator.generate('x' as never),
+      () => translator.tokenize(null as never),
+      () => translator.attention(undefined as never),
+      () => translator.translateStreaming(7 as never).next(),
+      () => translator.forward({ inputIds: [[1, 2], [3]], decoderInputIds: [[1]] }),
+      () => translator.translate('x', { beams: () => 4 } as never),
+    ];
+    const errors = [];
+    for (const attempt of attempts) errors.push(await attempt().then(() => 'no error', (error) => `${error.name} ${error.kind}: ${error.message}`));
+    // None of them has done any harm.
+    errors.push((await translator.translate('Thank you.')).text);
+    return errors;
+  });
+  expect(errors.pop()).toBe('Danke.');
+  for (const error of errors) expect(error).toMatch(/^WordloomError input: /);
+  expect(errors[0]).toContain('"beam"');
+  expect(errors[1]).toContain('"beams"');
+});
+
+/** Some seconds of work. */
+const LONG = 'My brother lives in Berlin, and he likes it there. '.repeat(80);
+
+test('an abort is told at once, and the engine stops within a step', async ({ api }) => {
+  const result = await api.evaluate(async (text) => {
+    const translator = await wordloom.Translator.create({ device: 'cpu' });
+    await translator.translate('Thank you.');
+    const short = async () => {
+      const begun = performance.now();
+      await translator.translate('Thank you.');
+      return performance.now() - begun;
+    };
+    const usual = await short();
+    const stop = new AbortController();
+    const call = translator.translate(text, { beams: 16, signal: stop.signal }).catch((error) => error);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    const begun = performance.now();
+    stop.abort(new Error('typed on'));
+    const error = await call;
+    const told = performance.now() - begun;
+    // The next call has to wait for this one's end.
+    const next = (await short()) + told;
+    const never = await translator.translate('x', { signal: AbortSignal.abort() }).catch((error) => error);
+    return { name: error.name, kind: error.kind, cause: error.cause.message, never: never.kind, usual, told, next };
+  }, LONG);
+  expect(result).toMatchObject({ name: 'AbortError', kind: 'aborted', cause: 'typed on', never: 'aborted' });
+  expect(result.told).toBeLessThan(50);
+  expect(result.next - result.usual).toBeLessThan(1000);
+});
+
+test('leaving a stream stops its work', async ({ api }) => {
+  const result = await api.evaluate(async (text) => {
+    const translator = await wordloom.Translator.create({ device: 'cpu' });
+    let seen = 0;
+    for await (const partial of translator.translateStreaming(text)) {
+      if (partial.provisional !== '' && ++seen === 3) break;
+    }
+    const begun = performance.now();
+    await translator.translate('Thank you.');
+    const stop = new AbortController();
+    const kinds = [];
+    try {
+      for await (const partial of translator.translateStreaming(text, { signal: stop.signal })) {
+        if (partial.provisional !== '') stop.abort();
+      }
+    } catch (error) {
+      kinds.push((error as { kind: string }).kind);
+    }
+    return { seen, kinds, milliseconds: performance.now() - begun };
+  }, LONG);
+  expect(result).toMatchObject({ seen: 3, kinds: ['aborted'] });
+  expect(result.milliseconds).toBeLessThan(6000);
+});
+
+test('calls queue, and a destroyed translator says so', async ({ api }) => {
+  const result = await api.evaluate(async (text) => {
+    const translator = await wordloom.Translator.create({ device: 'cpu' });
+    const texts = ['Yes.', 'Good morning.', 'Thank you.'];
+    const together = await Promise.all(texts.map((text) => translator.translate(text)));
+    const call = translator.translate(text).catch((error) => error);
+    translator.destroy();
+    translator.destroy();
+    const later = await translator.translate('x').catch((error) => error);
+    return { texts: together.map(({ text }) => text), pending: (await call).kind, later: later.message };
+  }, LONG);
+  expect(result).toEqual({
+    texts: ['Ja.', 'Guten Morgen!', 'Danke.'],
+    pending: 'aborted',
+    later: 'The translator was destroyed.',
+  });
+  await expect.poll(() => api.workers().length).toBe(0);
+});
+
+test('an engine that crashes ends every call, and takes no more', async ({ api }) => {
+  for (const way of ['throw', 'reject']) {
+    const crashed = api.evaluate(async (text) => {
+      const translator = await wordloom.Translator.create({ device: 'cpu' });
+      const pending = translator.translate(text, { beams: 16 }).catch((error) => error);
+      globalThis.ready = false;
+      const { kind, message } = await pending;
+      const later = await translator.translate('x').catch((error) => error);
+      return { kind, message, later: later.kind };
+    }, LONG);
+    await api.waitForFunction(() => !globalThis.ready);
+    await api.evaluate(() => void (globalThis.ready = true));
+    await api.workers()[0]!.evaluate((way) => {
+      setTimeout(() => {
+        if (way === 'throw') throw new Error('a fault of ours');
+        void Promise.reject(new Error('a fault of ours'));
+      });
+    }, way);
+    expect(await crashed).toMatchObject({
+      kind: 'internal',
+      message: expect.stringContaining('a fault of ours'),
+      later: 'internal',
+    });
+    await expect.poll(() => api.workers().length).toBe(0);
+  }
+});
+
+test('what a browser lacks is said', async ({ api, server }) => {
+  const noSimd = await api.evaluate(async () => {
+    const { validate } = WebAssembly;
+    WebAssembly.validate = () => false;
+    const error = await wordloom.Translator.create({ worker: false }).catch((error) => error);
+    const availability = await wordloom.Translator.availability();
+    WebAssembly.validate = validate;
+    return { kind: error.kind, message: error.message, availability };
+  });
+  expect(noSimd).toMatchObject({ kind: 'unsupported', availability: 'unavailable' });
+  expect(noSimd.message).toContain('WebAssembly with SIMD');
+  server.rules = [{ path: 'wordloom_web_bg.wasm', status: 404 }];
+  const noWasm = await api.evaluate(() => wordloom.Translator.create().catch(({ kind, message }) => `${kind}: ${message}`));
+  expect(noWasm).toMatch(/^network: .*wordloom_web_bg\.wasm answered 404/);
+  server.rules = [{ path: 'worker.js', status: 404 }];
+  const noWorker = await api.evaluate(() => wordloom.Translator.create().catch(({ kind, message }) => `${kind}: ${message}`));
+  expect(noWorker).toMatch(/^internal: .*worker/);
+});
+
+test('in the thread of the caller', async ({ api }) => {
+  const result = await api.evaluate(async () => {
+    const warnings: string[] = [];
+    const translator = await wordloom.Translator.create({
+      worker: false,
+      device: 'cpu',
+      onProgress: (event) => event.stage === 'warning' && warnings.push(event.message),
+    });
+    const { text } = await translator.translate('Thank you.');
+    translator.destroy();
+    return { text, warnings };
+  });
+  // A window cannot write files without waiting.
+  expect(result).toEqual({ text: 'Danke.', warnings: [expect.stringContaining('held in memory')] });
+  expect(api.workers().length).toBe(0);
+});
+
+test('models that have no tokenizer take token ids', async ({ api, server }) => {
+  const result = await api.evaluate(async (model) => {
+    const translator = await wordloom.Translator.create({ model, device: 'cpu' });
+    const [generated] = await translator.generate({ inputIds: [5, 6, 7, 0], beams: 2, nBest: 2, maxNewTokens: 4 });
+    const error = await translator.translate('x').catch((error) => error);
+    return { count: generated!.sequences.length, scores: generated!.scores, kind: error.kind };
+  }, `${server.url}/fixtures/vanilla_postln/`);
+  expect(result.count).toBe(2);
+  expect(result.scores[0]).toBeGreaterThanOrEqual(result.scores[1]!);
+  expect(result.kind).toBe('input');
 });

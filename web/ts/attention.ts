@@ -4,7 +4,10 @@ import type { AttentionInput, AttentionMap, Token, TranslateOptions, Translation
 import type { Abort, Engine } from './wordloom_web.js';
 
 export async function attentionMap(engine: Engine, input: AttentionInput, abort: Abort): Promise<AttentionMap> {
-  const { sourceTokens, targetTokens, kind = 'cross', layer = 'mean', head = 'mean' } = input;
+  const { sourceTokens, targetTokens, kind = 'cross', layer = 'mean', head = 'mean' } = input ?? {};
+  if (!areTokens(sourceTokens) || !areTokens(targetTokens)) {
+    throw new WordloomError('input', 'sourceTokens and targetTokens must be the tokens of a translated sentence.');
+  }
   // A token is predicted from the row of the one before it: the last one has been read by no row.
   const read = targetTokens.slice(0, -1);
   const sourceIds = sourceTokens.map((token) => token.id);
@@ -32,4 +35,8 @@ export async function attentionOf(
   }
   const targetTokens = sentence.hypotheses[0]?.tokens ?? [];
   return attentionMap(engine, { sourceTokens: sentence.sourceTokens, targetTokens, ...rest }, abort);
+}
+
+function areTokens(tokens: unknown): tokens is readonly Token[] {
+  return Array.isArray(tokens) && tokens.every((token) => typeof token?.id === 'number');
 }

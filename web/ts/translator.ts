@@ -1,6 +1,6 @@
 import { Client } from './client.js';
-import { aborted } from './errors.js';
-import type { Channel, WireCreate } from './protocol.js';
+import { aborted, WordloomError } from './errors.js';
+import type { Calls, Channel, Method, WireCreate } from './protocol.js';
 import { PartialStream } from './stream.js';
 import type {
   AttentionInput,
@@ -33,7 +33,7 @@ export class TranslatorBase {
 
   translate(text: string, options: TranslateOptions = {}): Promise<Translation> {
     const { signal, ...search } = options;
-    return this.#client.call('translate', { text, options: search }, signal);
+    return this.#call('translate', () => ({ text: string(text), options: search }), signal);
   }
 
   /** Partial translations as they grow; leaving the loop stops the work. The last one has the whole `translation`. */
@@ -45,8 +45,8 @@ export class TranslatorBase {
     const stop = () => left.abort(signal?.reason);
     if (signal?.aborted) stop();
     signal?.addEventListener('abort', stop, { once: true });
-    this.#client
-      .call('translate', { text, options: search }, left.signal, (partial) => stream.push(partial))
+    const show = (partial: Partial) => stream.push(partial);
+    this.#call('translate', () => ({ text: string(text), options: search }), left.signal, show)
       .then(
         (translation) => stream.finish(translation),
         (error: unknown) => stream.fail(error),
@@ -57,37 +57,59 @@ export class TranslatorBase {
 
   /** Searches over token ids, as Hugging Face's `generate`; needs no tokenizer. */
   generate(requests: GenerateRequest | GenerateRequest[], options: CallOptions = {}): Promise<Generated[]> {
-    return this.#client.call('generate', Array.isArray(requests) ? requests : [requests], options.signal);
+    return this.#call('generate', () => objects(requests), options.signal);
   }
 
   /** A teacher-forced pass: logits, hidden states, and all attention weights. */
   forward(input: ForwardInput, options: CallOptions = {}): Promise<ForwardOutput> {
-    return this.#client.call('forward', input, options.signal);
+    return this.#call('forward', () => input, options.signal);
   }
 
   /** The attention of one layer and head, or of their means, between the tokens of a translated sentence. */
   attention(input: AttentionInput, options: CallOptions = {}): Promise<AttentionMap> {
-    return this.#client.call('attention', input, options.signal);
+    return this.#call('attention', () => input, options.signal);
   }
 
   tokenize(text: string): Promise<{ ids: number[]; tokens: string[] }> {
-    return this.#client.call('tokenize', text);
+    return this.#call('tokenize', () => string(text));
   }
 
   /** How many source tokens `text` is. */
   async measureInputUsage(text: string, options: CallOptions = {}): Promise<number> {
-    const { ids } = await this.#client.call('tokenize', text, options.signal);
+    const { ids } = await this.#call('tokenize', () => string(text), options.signal);
     return ids.length;
   }
 
   memory(): Promise<Memory> {
-    return this.#client.call('memory', undefined);
+    return this.#call('memory', () => undefined);
   }
 
   /** Frees the device's memory and ends the worker. Calls that are pending reject as aborted. */
   destroy(): void {
     this.#client.destroy();
   }
+
+  /** Wrong input is a rejection, too: who awaits a call need not also catch what it throws. */
+  async #call<M extends Method>(
+    method: M,
+    input: () => Calls[M]['input'],
+    signal?: AbortSignal,
+    partial?: (partial: Partial) => void,
+  ): Promise<Calls[M]['output']> {
+    return this.#client.call(method, input(), signal, partial);
+  }
+}
+
+/** Types are no help to callers without TypeScript, and the wasm module takes what it gets. */
+function string(text: unknown): string {
+  if (typeof text === 'string') return text;
+  throw new WordloomError('input', `text must be a string, and is ${text === null ? 'null' : typeof text}.`);
+}
+
+function objects(requests: GenerateRequest | GenerateRequest[]): GenerateRequest[] {
+  const list = Array.isArray(requests) ? requests : [requests];
+  if (list.every((request) => typeof request === 'object' && request !== null)) return list;
+  throw new WordloomError('input', 'A request must be an object with inputIds.');
 }
 
 /** Loads a model behind `channel`; ends it where that fails. */

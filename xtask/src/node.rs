@@ -49,7 +49,7 @@ pub fn find_packages() -> Option<String> {
 
 pub fn install_packages() -> Result<(), String> {
     let mut command = npm();
-    command.args(["ci", "--no-audit", "--no-fund"]).current_dir("web");
+    command.arg("ci").current_dir("web");
     process::run_shown(&mut command).map_err(|failure| format!("npm: {failure}; run `npm ci` in web/"))
 }
 

@@ -14,13 +14,16 @@ export interface Rule {
   /** For how many requests; default: all. */
   times?: number;
   status?: number;
+  /** Ends the connection without an answer, as a network that is gone. */
+  drop?: boolean;
   /** Ends the connection after so many bytes of the body. */
   cutAfter?: number;
   /** `false`: a server that does not know the header. */
   ranges?: boolean;
   /** `false`: sent in chunks, without a length. */
   length?: boolean;
-  gzip?: boolean;
+  /** Compressed for those who accept it, or for all. */
+  gzip?: 'accepted' | 'always';
   delayMs?: number;
   bytesPerSecond?: number;
   etag?: string;
@@ -105,6 +108,10 @@ export class TestServer {
     for (const [name, value] of Object.entries(this.headers)) response.setHeader(name, value);
     const rule = this.#ruleFor(pathname);
     if (rule.delayMs) await sleep(rule.delayMs);
+    if (rule.drop) {
+      response.destroy();
+      return;
+    }
     if (rule.body !== undefined) {
       response.writeHead(rule.status ?? 200, { 'Content-Type': rule.type ?? 'text/html' }).end(rule.body);
       return;
@@ -151,24 +158,27 @@ export class TestServer {
       response.statusCode = 206;
       response.setHeader('Content-Range', `bytes ${start}-${size - 1}/${size}`);
     }
-    if (rule.gzip) response.setHeader('Content-Encoding', 'gzip');
+    const accepted = String(request.headers['accept-encoding']).includes('gzip');
+    const gzip = rule.gzip === 'always' || (rule.gzip === 'accepted' && accepted);
+    if (gzip) response.setHeader('Content-Encoding', 'gzip');
     else if (rule.length !== false) response.setHeader('Content-Length', size - start);
     if (request.method === 'HEAD') {
       response.end();
       return;
     }
-    await sendBody(path, start, rule, response);
+    await sendBody(path, start, gzip, rule, response);
   }
 }
 
 async function sendBody(
   path: string,
   start: number,
+  gzip: boolean,
   rule: Omit<Rule, 'path'>,
   response: ServerResponse,
 ): Promise<void> {
   const file = createReadStream(path, { start });
-  if (rule.gzip) {
+  if (gzip) {
     file.pipe(createGzip()).pipe(response);
     return;
   }

@@ -60,6 +60,11 @@ export class Download implements HostFile {
     return this.#size;
   }
 
+  /** The length as far as it is known. */
+  get knownSize(): number | undefined {
+    return this.#size;
+  }
+
   get version(): Version {
     return this.#version;
   }

@@ -37,14 +37,14 @@ export interface Question {
   signal: AbortSignal;
 }
 
-/** Origins whose servers let no `Range` header through (CORS). */
-const rangeless = new Set<string>();
+/** Whether a `Range` header comes through to an origin: some servers allow none (CORS), some answer nonsense. */
+const takesRanges = new Map<string, boolean>();
 
 export async function ask(url: string, question: Question): Promise<Answer> {
   const { method = 'GET', from, signal } = question;
   if (url.startsWith('data:')) return answerInline(url);
   const origin = new URL(url).origin;
-  let response = await send(url, question, !rangeless.has(origin));
+  let response = await send(url, question, takesRanges.get(origin) ?? true);
   // An empty file has no first byte, and some servers say so.
   if (response.status === 416 && from === 0) response = await send(url, question, false);
   if (response.status === 416) return { body: null, start: Infinity, total: undefined, version: {} };
@@ -65,16 +65,19 @@ async function send(url: string, question: Question, range: boolean): Promise<Re
   const headers = new Headers();
   // Always a range: its answer is never compressed on the way, so that lengths are those of the file.
   if (range) headers.set('Range', `bytes=${from}-`);
-  const sameOrigin = new URL(url).origin === globalThis.location?.origin;
+  const { origin } = new URL(url);
+  const sameOrigin = origin === globalThis.location?.origin;
   // Elsewhere the header would need a permission that few servers give; the answer's version is compared instead.
   if (range && from > 0 && sameOrigin && version.etag?.startsWith('"')) headers.set('If-Range', version.etag);
   try {
-    return await fetch(url, { method, headers, signal, cache: keptElsewhere ? 'no-store' : 'default' });
+    const response = await fetch(url, { method, headers, signal, cache: keptElsewhere ? 'no-store' : 'default' });
+    if (range) takesRanges.set(origin, true);
+    return response;
   } catch (error) {
     if (signal.aborted) throw aborted();
-    if (range && !sameOrigin && globalThis.navigator?.onLine !== false && !rangeless.has(new URL(url).origin)) {
+    if (range && (from === 0 || !takesRanges.has(origin))) {
       const response = await send(url, question, false);
-      rangeless.add(new URL(url).origin);
+      if (!takesRanges.has(origin)) takesRanges.set(origin, false);
       return response;
     }
     const reason = error instanceof Error ? error.message : String(error);

@@ -106,7 +106,7 @@ export class Keeper {
     try {
       return await OpfsSink.open(this.#store.directory, name);
     } catch (error) {
-      if (isQuota(error)) this.#tellFull();
+      if (isQuota(error)) this.#tellFull(name, 0);
       else this.#tellUnkept(error);
       return new MemorySink();
     }
@@ -114,7 +114,7 @@ export class Keeper {
 
   #spill(download: Download, sink: Sink, error: unknown): Sink {
     if (!(sink instanceof OpfsSink) || !isQuota(error)) throw error;
-    this.#tellFull();
+    this.#tellFull(download.name, sink.length, download.knownSize);
     const memory = sink.toMemory();
     this.#inMemory.add(download);
     sink.reset();
@@ -124,8 +124,9 @@ export class Keeper {
     return memory;
   }
 
-  #tellFull(): void {
-    const what = 'The space that this browser gives this site is used up';
+  #tellFull(name: string, written: number, size?: number): void {
+    const of = size === undefined ? '' : `, after ${megabytes(written)} of ${megabytes(size)} of ${name}`;
+    const what = `The space that this browser gives this site is used up${of}`;
     if (this.#required) throw noRoom(`${what}.`);
     if (!this.#full) this.progress.warn(`${what}: the model is held in memory, and will be downloaded again next time.`);
     this.#full = true;

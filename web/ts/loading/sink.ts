@@ -101,7 +101,8 @@ export class OpfsSink implements Sink {
 
   append(chunk: Uint8Array): void {
     const written = this.#open().write(chunk, { at: this.length });
-    if (written < chunk.length) throw new DOMException('The disk is full.', 'QuotaExceededError');
+    // Chromium does not throw where the quota is used up, but answers -1, as an unsigned number.
+    if (written !== chunk.length) throw new DOMException('There is no more room.', 'QuotaExceededError');
     this.length += written;
   }
 

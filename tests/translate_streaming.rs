@@ -1,0 +1,81 @@
+//! A translation that is shown while it is made: what was called stable stays, and the result is that of `translate`.
+#![cfg(feature = "embedded-model")]
+
+use wordloom::transformer::{Cancel, GenerateError};
+use wordloom::{Device, Model, TranslateError, TranslateOptions, Translator};
+
+const TEXT: &str = "  Good morning! How much does this cost?\n\nI have lost my passport, and the train leaves in ten \
+                    minutes.  Where is the station?\nThank you very much.";
+
+fn translator() -> Translator {
+    Translator::new(&Device::Cpu, &Model::embedded().expect("sound")).expect("loads")
+}
+
+#[test]
+fn stable_text_only_grows_into_the_result() {
+    let translator = translator();
+    for beams in [1, 4] {
+        let options = TranslateOptions::default().beams(beams);
+        let mut stable = String::new();
+        let mut shown = 0;
+        let mut before_the_end = 0;
+        let mut look = |partial: &wordloom::translate::PartialTranslation<'_>| {
+            let (now, provisional) = partial.text();
+            assert!(now.starts_with(&stable), "{stable:?} became {now:?}");
+            before_the_end += usize::from(!now.is_empty() && !provisional.is_empty());
+            (stable, shown) = (now, shown + 1);
+        };
+        let streamed = pollster::block_on(translator.translate_streaming(TEXT, &options, &mut look))
+            .expect("translates");
+        let whole = pollster::block_on(translator.translate(TEXT, &options)).expect("translates");
+        assert_eq!(streamed.text, whole.text);
+        assert!(streamed.text.starts_with(&stable), "{stable:?} is not the beginning of {:?}", streamed.text);
+        assert!(stable.len() > streamed.text.len() / 2, "{stable:?}");
+        assert!(shown > 10 && before_the_end > 5, "{shown} looks, {before_the_end} of them in the middle");
+    }
+}
+
+/// The beginning of a long text does not wait for its end.
+#[test]
+fn long_texts_come_from_the_beginning() {
+    let text = "I have lost my passport. Good morning! ".repeat(30);
+    let mut grew = 0;
+    let mut length = 0;
+    let mut look = |partial: &wordloom::translate::PartialTranslation<'_>| {
+        let (stable, _) = partial.text();
+        grew += usize::from(stable.len() > length + 100);
+        length = length.max(stable.len());
+    };
+    let translator = translator();
+    let options = TranslateOptions::default().beams(1);
+    let result = pollster::block_on(translator.translate_streaming(&text, &options, &mut look));
+    assert_eq!(result.expect("translates").sentences.len(), 60);
+    assert!(grew >= 2, "grew {grew} times by a window");
+}
+
+#[test]
+fn a_wish_to_stop_is_heard_between_two_steps() {
+    let translator = translator();
+    let turns = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let counted = turns.clone();
+    let cancel = Cancel::with_turn(move || {
+        counted.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        Box::pin(std::future::ready(()))
+    });
+    let options = TranslateOptions { cancel: cancel.clone(), ..TranslateOptions::default() };
+    let mut steps = 0;
+    let mut look = |_: &wordloom::translate::PartialTranslation<'_>| {
+        steps += 1;
+        if steps == 3 {
+            cancel.cancel();
+        }
+    };
+    let result = pollster::block_on(translator.translate_streaming(TEXT, &options, &mut look));
+    assert!(matches!(result, Err(TranslateError::Generate(GenerateError::Cancelled))));
+    assert_eq!(steps, 3);
+    assert_eq!(
+        turns.load(std::sync::atomic::Ordering::Relaxed),
+        4,
+        "one turn before each step, and the last"
+    );
+}

@@ -1,0 +1,348 @@
+/** From folders to models: kept, taken up again, checked; and what is said where that fails. */
+import { readFileSync, statSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import type { BrowserContext, Page } from '@playwright/test';
+import type { CreateOptions, ProgressEvent } from '../ts/types.ts';
+import { expect, MODEL_FOLDER, openHarness, test } from './support/harness.ts';
+import type { TestServer } from './support/server.ts';
+
+const WEIGHTS = 'model.safetensors';
+const SIZE = statSync(MODEL_FOLDER + WEIGHTS).size;
+const FILES = [
+  'config.json',
+  'generation_config.json',
+  'tokenizer_config.json',
+  'vocab.json',
+  'source.spm',
+  'target.spm',
+  WEIGHTS,
+];
+const TOTAL = FILES.reduce((sum, name) => sum + statSync(MODEL_FOLDER + name).size, 0);
+
+interface Outcome {
+  text?: string;
+  error?: { kind: string; name: string; message: string };
+  events: ProgressEvent[];
+  milliseconds: number;
+}
+
+/** Loads a model, translates one word, and lets go of it. */
+function load(page: Page, options: Omit<CreateOptions, 'onProgress' | 'signal'> & { model?: string }): Promise<Outcome> {
+  return page.evaluate(async (options) => {
+    const events: ProgressEvent[] = [];
+    const begun = performance.now();
+    const outcome = (rest: object) => ({ events, milliseconds: performance.now() - begun, ...rest });
+    try {
+      const onProgress = (event: ProgressEvent) => events.push(event);
+      const translator = await wordloom.Translator.create({ device: 'cpu', ...options, onProgress });
+      const { text } = await translator.translate('Thank you.', { beams: 1 });
+      translator.destroy();
+      return outcome({ text });
+    } catch (error) {
+      if (!(error instanceof wordloom.WordloomError)) throw error;
+      const { kind, name, message } = error;
+      return outcome({ error: { kind, name, message } });
+    }
+  }, options) as Promise<Outcome>;
+}
+
+const downloads = ({ events }: Outcome) => events.filter((event) => event.stage === 'download');
+const warnings = ({ events }: Outcome) =>
+  events.filter((event) => event.stage === 'warning').map(({ message }) => message);
+
+async function secondPage(context: BrowserContext, server: TestServer): Promise<Page> {
+  const page = await context.newPage();
+  await openHarness(page, server);
+  return page;
+}
+
+test('a folder is fetched once, file by file, and never again', async ({ api, server, context }) => {
+  server.requests.length = 0;
+  const model = `${server.url}/model/`;
+  const first = await load(api, { model });
+  expect(first.text).toBe('Danke.');
+  expect(warnings(first)).toEqual([]);
+  const fetched = server.requestsFor('/model/').map(({ path }) => path.replace('/model/', ''));
+  expect(fetched.sort()).toEqual([...FILES].sort());
+  const last = downloads(first).at(-1)!;
+  expect(last).toMatchObject({ file: WEIGHTS, loaded: TOTAL, total: TOTAL, fileLoaded: SIZE, fileTotal: SIZE });
+  const loaded = downloads(first).map((event) => event.loaded);
+  expect(loaded).toEqual([...loaded].sort((a, b) => a - b));
+
+  server.requests.length = 0;
+  await api.close();
+  const second = await load(await secondPage(context, server), { model });
+  expect(second.text).toBe('Danke.');
+  expect(server.requestsFor('/model/')).toEqual([]);
+  expect(downloads(second).every(({ fromCache }) => fromCache)).toBe(true);
+  expect(downloads(second).at(-1)).toMatchObject({ loaded: TOTAL, total: TOTAL });
+});
+
+test('the bundled model is kept, too', async ({ api, server }) => {
+  await load(api, {});
+  server.rules = [{ path: '/dist/model', drop: true }];
+  const again = await load(api, {});
+  expect(again.text).toBe('Danke.');
+});
+
+test('cache: "none" keeps nothing', async ({ api, server }) => {
+  await load(api, { cache: 'none' });
+  server.requests.length = 0;
+  const again = await load(api, { cache: 'none' });
+  expect(again.text).toBe('Danke.');
+  expect(server.requestsFor('/dist/model/').length).toBe(FILES.length);
+  const kept = await api.evaluate(async () => {
+    const names: string[] = [];
+    for await (const name of (await navigator.storage.getDirectory()).keys()) names.push(name);
+    return names;
+  });
+  expect(kept).toEqual([]);
+});
+
+test('a download that is cut off goes on where it stopped', async ({ api, server }) => {
+  server.rules = [{ path: WEIGHTS, cutAfter: 5_000_000, times: 1 }];
+  const model = `${server.url}/model/`;
+  expect((await load(api, { model })).text).toBe('Danke.');
+  const [first, second, ...more] = server.requestsFor(WEIGHTS);
+  expect(more).toEqual([]);
+  expect(first!.range).toBe('bytes=0-');
+  expect(Number(/\d+/.exec(second!.range!))).toBeGreaterThan(4_000_000);
+  expect(second!.ifRange).toBe(`"${SIZE}"`);
+});
+
+test('a later visit fetches only the rest', async ({ api, server, context }) => {
+  const model = `${server.url}/model/`;
+  server.rules = [{ path: WEIGHTS, cutAfter: 6_000_000, times: 1 }, { path: WEIGHTS, status: 503 }];
+  const { error } = await load(api, { model });
+  expect(error?.kind).toBe('network');
+  expect(error?.message).toMatch(/model\.safetensors answered with status 503: \d+ of 16766816 bytes/);
+  expect(error?.message).toContain('goes on where it stopped');
+  await api.close();
+
+  server.rules = [];
+  server.requests.length = 0;
+  const page = await secondPage(context, server);
+  expect((await load(page, { model })).text).toBe('Danke.');
+  const [rest, ...more] = server.requestsFor(WEIGHTS);
+  expect(more).toEqual([]);
+  expect(Number(/\d+/.exec(rest!.range!))).toBeGreaterThan(5_000_000);
+  // Small files that are whole are not asked for again.
+  expect(server.requestsFor('source.spm')).toEqual([]);
+});
+
+test('a server without ranges: what comes again is not kept again', async ({ api, server }) => {
+  server.rules = [
+    { path: WEIGHTS, cutAfter: 5_000_000, ranges: false, times: 1 },
+    { path: WEIGHTS, ranges: false },
+  ];
+  expect((await load(api, { model: `${server.url}/model/` })).text).toBe('Danke.');
+  expect(server.requestsFor(WEIGHTS).length).toBe(2);
+});
+
+test('a server that always cuts off: how far it came, and what to do', async ({ api, server }) => {
+  server.rules = [{ path: WEIGHTS, cutAfter: 1_000_000, ranges: false }];
+  const { error } = await load(api, { model: `${server.url}/model/` });
+  expect(error?.kind).toBe('network');
+  expect(error?.message).toMatch(/model\.safetensors was cut off: \d+ of 16766816 bytes have arrived/);
+});
+
+test('a file that changes between two visits is fetched anew', async ({ api, server, context }) => {
+  const model = `${server.url}/model/`;
+  server.rules = [{ path: WEIGHTS, cutAfter: 6_000_000, times: 1, etag: '"old"' }, { path: WEIGHTS, status: 503 }];
+  expect((await load(api, { model })).error?.kind).toBe('network');
+  await api.close();
+  server.rules = [{ path: WEIGHTS, etag: '"new"' }];
+  const page = await secondPage(context, server);
+  expect((await load(page, { model })).text).toBe('Danke.');
+});
+
+test('lengths that nobody tells, and compression', async ({ api, server }) => {
+  server.rules = [
+    { path: 'vocab.json', gzip: 'accepted' },
+    { path: 'tokenizer_config.json', ranges: false, gzip: 'always' },
+    { path: 'source.spm', length: false, ranges: false },
+    { path: WEIGHTS, length: false, ranges: false },
+  ];
+  const outcome = await load(api, { model: `${server.url}/model/` });
+  expect(outcome.text).toBe('Danke.');
+  expect(downloads(outcome).at(-1)).toMatchObject({ loaded: TOTAL, total: TOTAL });
+});
+
+test('another origin, which lets no Range header through', async ({ api, server, page }) => {
+  void api;
+  server.headers = { 'Access-Control-Allow-Origin': '*' };
+  const elsewhere = server.url.replace('localhost', '127.0.0.1');
+  const outcome = await load(page, { model: `${elsewhere}/model/` });
+  expect(outcome.text).toBe('Danke.');
+});
+
+test('two tabs: one downloads', async ({ api, server, context }) => {
+  const other = await secondPage(context, server);
+  server.requests.length = 0;
+  server.rules = [{ path: WEIGHTS, bytesPerSecond: 12_000_000 }];
+  const model = `${server.url}/model/`;
+  const outcomes = await Promise.all([load(api, { model }), load(other, { model })]);
+  expect(outcomes.map(({ text }) => text)).toEqual(['Danke.', 'Danke.']);
+  expect(server.requestsFor(WEIGHTS).length).toBe(1);
+  // The one that waits shows how far the other is.
+  const shown = outcomes.map((outcome) => downloads(outcome).filter(({ file }) => file === WEIGHTS).length);
+  expect(Math.min(...shown)).toBeGreaterThan(1);
+});
+
+test('sums are checked', async ({ api, server }) => {
+  const sum = (name: string) => createHash('sha256').update(readFileSync(MODEL_FOLDER + name)).digest('hex');
+  const model = `${server.url}/model/`;
+  const wrong = '0'.repeat(64);
+  const bad = await load(api, { model, manifest: { [WEIGHTS]: wrong } });
+  expect(bad.error?.kind).toBe('integrity');
+  for (const part of [WEIGHTS, wrong, sum(WEIGHTS)]) expect(bad.error?.message).toContain(part);
+  server.requests.length = 0;
+  const good = await load(api, { model, manifest: { [WEIGHTS]: sum(WEIGHTS).toUpperCase() } });
+  expect(good.text).toBe('Danke.');
+  expect(server.requestsFor(WEIGHTS)[0]?.range).toBe('bytes=0-');
+  // A kept file is checked, too, and fetched again where it is another one.
+  const kept = await load(api, { model, manifest: { 'vocab.json': wrong } });
+  expect(kept.error?.kind).toBe('integrity');
+  // A manifest at a URL.
+  server.rules = [{ path: 'sums.json', body: JSON.stringify({ [WEIGHTS]: sum(WEIGHTS) }), type: 'application/json' }];
+  expect((await load(api, { model, manifest: `${server.url}/sums.json` })).text).toBe('Danke.');
+  const odd = await load(api, { model, manifest: { [WEIGHTS]: 'abc' } });
+  expect(odd.error).toMatchObject({ kind: 'input', message: expect.stringContaining('64 hexadecimal digits') });
+});
+
+test('files that are missing', async ({ api, server }) => {
+  const model = `${server.url}/model/`;
+  for (const name of ['config.json', 'source.spm', WEIGHTS]) {
+    server.rules = [{ path: name, status: 404 }];
+    const { error } = await load(api, { model, cache: 'none' });
+    expect(error?.kind).toBe('network');
+    expect(error?.message).toContain(`${server.url}/model/${name} is not there (status 404)`);
+  }
+  server.rules = [{ path: '/model/', status: 403 }];
+  expect((await load(api, { model })).error?.message).toContain('status 403 (no access)');
+  server.rules = [{ path: '/model/', body: '<!doctype html>' }];
+  const page = await load(api, { model });
+  expect(page.error).toMatchObject({ kind: 'network', message: expect.stringContaining('an HTML page instead') });
+  server.rules = [{ path: '/model/generation_config.json', status: 404 }];
+  expect((await load(api, { model })).text).toBe('Danke.');
+});
+
+test('files that are damaged', async ({ api, server }) => {
+  const model = `${server.url}/model/`;
+  server.rules = [{ path: 'config.json', body: '{ "model_type": ', type: 'application/json' }];
+  const { error } = await load(api, { model, cache: 'none' });
+  expect(error?.kind).toBe('input');
+  expect(error?.message).toContain('config.json');
+  server.rules = [{ path: WEIGHTS, body: 'not weights at all', type: 'application/octet-stream' }];
+  expect((await load(api, { model, cache: 'none' })).error?.kind).toBe('input');
+});
+
+test('no network', async ({ api, server }) => {
+  server.rules = [{ path: '/model/', drop: true }];
+  const { error } = await load(api, { model: `${server.url}/model/` });
+  expect(error?.message).toMatch(/\/model\/config.json could not be reached .*Check the address, the connection/);
+  expect(error?.kind).toBe('network');
+});
+
+test('a full quota', async ({ api, server, context }) => {
+  const session = await context.newCDPSession(api);
+  const origin = server.url;
+  await session.send('Storage.overrideQuotaForOrigin', { origin, quotaSize: 4_000_000 });
+  const model = `${server.url}/model/`;
+  const required = await load(api, { model, cache: 'required' });
+  expect(required.error?.kind).toBe('memory');
+  expect(required.error?.message).toMatch(/is used up, after \d\.\d MB of 16\.8 MB of model\.safetensors\. Free space/);
+  server.requests.length = 0;
+  const preferred = await load(api, { model });
+  expect(preferred.text).toBe('Danke.');
+  expect(warnings(preferred)).toEqual([expect.stringContaining('used up')]);
+  expect(server.requestsFor(WEIGHTS).length).toBe(1);
+});
+
+test('a chosen folder', async ({ api, server }) => {
+  await api.evaluate(() => {
+    const input = document.createElement('input');
+    input.type = 'file';
+    input.webkitdirectory = true;
+    document.body.append(input);
+  });
+  await api.setInputFiles('input', MODEL_FOLDER.replace(/\/$/, ''));
+  const outcome = await api.evaluate(async () => {
+    const { files } = document.querySelector('input')!;
+    const translator = await wordloom.Translator.create({ device: 'cpu', model: files! });
+    const { text } = await translator.translate('Thank you.');
+    translator.destroy();
+    const some = [...files!].filter(({ name }) => name !== 'vocab.json' && name !== 'config.json');
+    const messages: string[] = [];
+    for (const model of [some, [], [...files!].filter(({ name }) => name !== 'vocab.json')]) {
+      const error = await wordloom.Translator.create({ device: 'cpu', model }).catch((error) => error);
+      messages.push(`${error.kind}: ${error.message}`);
+    }
+    return { text, label: translator.info.model.label, messages };
+  });
+  expect(outcome.text).toBe('Danke.');
+  expect(outcome.label).toBe('tatoeba-en-de');
+  expect(outcome.messages[0]).toMatch(/^input: .*config\.json/);
+  expect(outcome.messages[1]).toMatch(/^input: .*config\.json/);
+  expect(outcome.messages[2]).toMatch(/^input: .*vocab\.json/);
+  expect(server.requestsFor('/model/')).toEqual([]);
+});
+
+test('the handle of a directory', async ({ api, server }) => {
+  const text = await api.evaluate(async ([url, names]) => {
+    const root = await navigator.storage.getDirectory();
+    const handle = await root.getDirectoryHandle('a model', { create: true });
+    for (const name of names as string[]) {
+      const file = await (await handle.getFileHandle(name, { create: true })).createWritable();
+      await (await fetch(url + name)).body!.pipeTo(file);
+    }
+    const translator = await wordloom.Translator.create({ device: 'cpu', model: handle });
+    const { text } = await translator.translate('Thank you.');
+    translator.destroy();
+    return text;
+  }, [`${server.url}/model/`, FILES] as const);
+  expect(text).toBe('Danke.');
+});
+
+test('create can be aborted at any time', async ({ api, server }) => {
+  server.rules = [{ path: WEIGHTS, bytesPerSecond: 4_000_000 }];
+  const model = `${server.url}/model/`;
+  const outcome = await api.evaluate(async (model) => {
+    const stop = new AbortController();
+    const reason = new Error('enough');
+    let begun = 0;
+    const error = await wordloom.Translator.create({
+      model,
+      signal: stop.signal,
+      onProgress(event) {
+        if (event.stage !== 'download' || event.file !== 'model.safetensors' || event.fileLoaded === 0) return;
+        begun ||= performance.now();
+        stop.abort(reason);
+      },
+    }).catch((error) => error);
+    const early = await wordloom.Translator.create({ model, signal: AbortSignal.abort() }).catch((error) => error);
+    return { kind: error.kind, name: error.name, same: error.cause === reason, after: performance.now() - begun, early: early.kind };
+  }, model);
+  expect(outcome).toMatchObject({ kind: 'aborted', name: 'AbortError', same: true, early: 'aborted' });
+  expect(outcome.after).toBeLessThan(500);
+  // What had come is kept.
+  server.rules = [];
+  server.requests.length = 0;
+  expect((await load(api, { model })).text).toBe('Danke.');
+  expect(Number(/\d+/.exec(server.requestsFor(WEIGHTS)[0]!.range!))).toBeGreaterThan(0);
+});
+
+test('options that do not exist', async ({ api }) => {
+  const create = (options: object) =>
+    api.evaluate(async (options) => {
+      const error = await wordloom.Translator.create(options).catch((error) => error);
+      return `${error.kind}: ${error.message}`;
+    }, options);
+  expect(await create({ modle: 'x' })).toMatch(/^input: There is no option "modle"/);
+  expect(await create({ device: 'npu' })).toMatch(/^input: device is "npu"; it can be auto, gpu, cpu/);
+  expect(await create({ cache: 'maybe' })).toMatch(/^input: cache is "maybe"/);
+  expect(await create({ model: 'https://[' })).toMatch(/^input: "https:\/\/\[" is not a URL/);
+  expect(await create({ model: 7 })).toMatch(/^input: model must be/);
+  const missing = await api.evaluate(() => core.Translator.create({} as never).catch((error) => error.message));
+  expect(missing).toContain('There is no model');
+});

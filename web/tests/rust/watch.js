@@ -1,0 +1,22 @@
+// Runs in the worker before the tests: writes on its console what WebGPU reports out of band, which Playwright would
+// not hear of otherwise: errors that nobody has asked for, and what the compiler says of a shader, warnings included.
+
+const { requestDevice } = GPUAdapter.prototype;
+GPUAdapter.prototype.requestDevice = async function (...descriptor) {
+  const device = await requestDevice.apply(this, descriptor);
+  device.addEventListener('uncapturederror', ({ error }) => {
+    console.error(`WebGPU: ${error.constructor.name}: ${error.message}`);
+  });
+  return device;
+};
+
+const { createShaderModule } = GPUDevice.prototype;
+GPUDevice.prototype.createShaderModule = function (descriptor) {
+  const module = createShaderModule.call(this, descriptor);
+  void module.getCompilationInfo().then(({ messages }) => {
+    for (const { type, lineNum, message } of messages) {
+      console.error(`WGSL: ${descriptor.label}, line ${lineNum}: ${type}: ${message}`);
+    }
+  });
+  return module;
+};
