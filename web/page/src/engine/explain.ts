@@ -3,6 +3,7 @@ import type { ErrorKind } from 'wordloom';
 
 import type { Action, Notice } from '../notices.ts';
 import type { DeviceChoice } from '../settings.ts';
+import { sentence } from '../words.ts';
 import { modelName } from './source.ts';
 import type { ModelChoice } from './source.ts';
 
@@ -91,6 +92,5 @@ export function explainWork(error: unknown, about: 'translate' | 'attention', re
 }
 
 function messageOf(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error);
-  return /[.!?]$/.test(message) ? message : `${message}.`;
+  return sentence(error instanceof Error ? error.message : String(error));
 }

@@ -10,6 +10,7 @@ import { notify } from '../notices.ts';
 import { MAX_ALTERNATIVES, MAX_BEAMS, alternatives, beams, device } from '../settings.ts';
 import type { DeviceChoice } from '../settings.ts';
 import { searchBeams } from '../translation/live.ts';
+import { sentence } from '../words.ts';
 import { CloseIcon, FolderIcon } from './icons.tsx';
 import { ProgressBar } from './ProgressBar.tsx';
 
@@ -213,9 +214,4 @@ function Slider({ label, most, value, hint, set }: SliderProps) {
 
 function start(choice: ModelChoice): void {
   void load(choice, device.peek());
-}
-
-function sentence(words: string): string {
-  const whole = words.charAt(0).toUpperCase() + words.slice(1);
-  return /[.!?]$/.test(whole) ? whole : `${whole}.`;
 }
