@@ -41,6 +41,7 @@ for (const name of MODEL_FILES) {
 }
 copyFileSync(join(PKG, 'wordloom_web_bg.wasm'), join(DIST, 'wordloom_web_bg.wasm'));
 copyFileSync(join(MODEL, 'MODEL_CARD.md'), join(DIST, 'model', 'MODEL_CARD.md'));
+for (const name of ['LICENSE-MIT', 'LICENSE-APACHE']) copyFileSync(join(WEB, '..', name), join(DIST, name));
 
 // The glue's own default address of the module is never used; bundlers would follow it all the same.
 const glue = {

@@ -25,7 +25,7 @@ for (const device of ['cpu', 'gpu'] as const) {
             return { ids: generated.map((it) => it.sequences[0]), scores: generated.map((it) => it.scores[0]!), texts };
         };
         const tokenized = [];
-        const texts = [];
+        const texts: (string | undefined)[] = [];
         for (const { source } of sources) {
           tokenized.push((await translator.tokenize(source)).ids);
           const { text, sentences } = await translator.translate(source);

@@ -1,7 +1,7 @@
 /** The package in a browser. */
 import { bundledAvailability, type Availability, type LanguagePair } from './availability.js';
 import { bundledModel } from './bundled-model.js';
-import { open } from './core.js';
+import { openInBrowser } from './open.js';
 import { TranslatorBase } from './translator.js';
 import type { CreateOptions } from './types.js';
 
@@ -12,7 +12,7 @@ export type { Availability, LanguagePair } from './availability.js';
 export class Translator extends TranslatorBase {
   /** Loads a model (default: the bundled one, English to German) and opens a device. */
   static async create(options: CreateOptions = {}): Promise<Translator> {
-    const { client, info } = await open(options, bundledModel());
+    const { client, info } = await openInBrowser(options, bundledModel());
     return new Translator(client, info);
   }
 

@@ -30,7 +30,7 @@ export function offline(source: string): Plugin {
           if (file === undefined || name.endsWith('.map')) continue;
           add(name, file.type === 'chunk' ? file.code : file.source);
         }
-        for (const name of (await readdir(publicFolder)).sort()) {
+        for (const name of (await readdir(publicFolder)).filter((name) => !name.startsWith('.')).sort()) {
           add(name, await readFile(join(publicFolder, name)));
         }
         const version = hash.digest('hex').slice(0, 16);

@@ -106,6 +106,10 @@ export class TestServer {
     const method = request.method ?? 'GET';
     this.requests.push({ method, path: pathname, range, ifRange: ifRange as string | undefined });
     for (const [name, value] of Object.entries(this.headers)) response.setHeader(name, value);
+    if (pathname === '/favicon.ico') {
+      response.writeHead(204).end();
+      return;
+    }
     const rule = this.#ruleFor(pathname);
     if (rule.delayMs) await sleep(rule.delayMs);
     if (rule.drop) {

@@ -1,0 +1,160 @@
+/** The packed package in the projects that it is for. Each translates a sentence by the five lines of the README. */
+import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { expect, type Page, test as base } from '@playwright/test';
+import { pack, Project, tool } from './support/project.ts';
+import { TestServer } from './support/server.ts';
+
+/** What the README promises to work with. */
+const STRICT = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'";
+
+const README = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
+/** The README's first lines of JavaScript, with the result where a test can see it. */
+const FIVE_LINES = /```js\n([^]*?)```/.exec(README)![1]!;
+const MAIN = FIVE_LINES.replace('console.log(', 'document.title = (');
+const HTML = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Waiting</title>
+<script type="module" src="./main.js"></script></head><body></body></html>`;
+
+const test = base.extend<object, { tarball: string }>({
+  tarball: [
+    async ({}, use) => {
+      const { tarball, remove } = await pack();
+      await use(tarball);
+      await remove();
+    },
+    { scope: 'worker' },
+  ],
+});
+
+/** Opens a page and waits for its translation. Nothing may be refused on the way. */
+async function expectTranslation(page: Page, url: string): Promise<void> {
+  const complaints: string[] = [];
+  page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()));
+  page.on('pageerror', (error) => complaints.push(error.message));
+  await page.goto(url);
+  await expect(page).toHaveTitle('Wo ist der Bahnhof?', { timeout: 60_000 });
+  expect(complaints).toEqual([]);
+}
+
+test('what is packed: everything that is needed, and nothing else', async () => {
+  const { files, remove } = await pack();
+  await remove();
+  const scripts = files.filter((name) => name.endsWith('.js') || name.endsWith('.wasm'));
+  for (const name of ['index.js', 'core.js', 'worker.js', 'node.js', 'index.d.ts', 'wordloom_web_bg.wasm']) {
+    expect(files).toContain(`dist/${name}`);
+  }
+  expect(files).toContain('dist/model/model.safetensors');
+  expect(files).toContain('README.md');
+  expect(files.filter((name) => !/^(dist\/|README\.md$|package\.json$)/.test(name))).toEqual([]);
+  const bytes = scripts
+    .filter((name) => !name.includes('node'))
+    .reduce((sum, name) => sum + gzipSync(readFileSync(new URL(`../${name}`, import.meta.url))).length, 0);
+  expect(bytes).toBeLessThan(2_000_000);
+});
+
+test('a Vite project, built', async ({ page, tarball }) => {
+  const project = await Project.create(tarball, { 'index.html': HTML, 'main.js': MAIN }, ['vite']);
+  await project.node(tool('vite/bin/vite.js'), 'build');
+  const server = await TestServer.start({ '/': join(project.folder, 'dist/') });
+  server.policy = STRICT;
+  await expectTranslation(page, server.url);
+  // The model is there once, and what it has not asked for is not.
+  const assets = await readdir(join(project.folder, 'dist/assets'));
+  expect(assets.filter((name) => name.endsWith('.safetensors')).length).toBe(1);
+  expect(assets.filter((name) => name.endsWith('.wasm')).length).toBe(1);
+  await server.stop();
+  await project.remove();
+});
+
+test('a Vite project, under development', async ({ page, tarball }) => {
+  const files = { 'index.html': HTML, 'main.js': MAIN, 'favicon.ico': '' };
+  const project = await Project.create(tarball, files, ['vite']);
+  const vite = spawn(process.execPath, [tool('vite/bin/vite.js'), '--port', '0', '--host', '127.0.0.1'], {
+    cwd: project.folder,
+    env: { ...process.env, NO_COLOR: '1' },
+  });
+  try {
+    const url = await new Promise<string>((resolve, reject) => {
+      let told = '';
+      vite.stdout.on('data', (chunk: Buffer) => {
+        told += chunk.toString();
+        const found = /http:\/\/127\.0\.0\.1:\d+\//.exec(told);
+        if (found) resolve(found[0]);
+      });
+      vite.on('exit', () => reject(new Error(`vite has ended: ${told}`)));
+    });
+    await expectTranslation(page, url);
+  } finally {
+    vite.kill();
+    await project.remove();
+  }
+});
+
+test('a webpack project', async ({ page, tarball }) => {
+  const build = `
+    import webpack from 'webpack';
+    const output = { path: import.meta.dirname + '/dist', filename: 'main.js' };
+    webpack({ mode: 'production', entry: './main.js', output }, (error, stats) => {
+      if (error || stats.hasErrors()) { console.error(error ?? stats.toString()); process.exitCode = 1; }
+    });`;
+  const project = await Project.create(tarball, { 'main.js': MAIN, 'build.js': build }, ['webpack']);
+  await project.node('build.js');
+  await project.write({ 'dist/index.html': HTML });
+  const server = await TestServer.start({ '/': join(project.folder, 'dist/') });
+  server.policy = STRICT;
+  await expectTranslation(page, server.url);
+  await server.stop();
+  await project.remove();
+});
+
+test('plain HTML, without a build', async ({ page, tarball }) => {
+  const main = MAIN.replace("'wordloom'", "'./node_modules/wordloom/dist/index.js'");
+  const project = await Project.create(tarball, { 'index.html': HTML, 'main.js': main });
+  const server = await TestServer.start({ '/': `${project.folder}/` });
+  server.policy = STRICT;
+  await expectTranslation(page, server.url);
+  await server.stop();
+  await project.remove();
+});
+
+test('a page whose policy forbids wasm says what to change', async ({ page, tarball }) => {
+  const main = `import { Translator } from './node_modules/wordloom/dist/index.js';
+    Translator.create({ device: 'cpu' }).catch(({ kind, message }) => (document.title = kind + ': ' + message));`;
+  const project = await Project.create(tarball, { 'index.html': HTML, 'main.js': main });
+  const server = await TestServer.start({ '/': `${project.folder}/` });
+  server.headers = { 'Content-Security-Policy': "default-src 'self'" };
+  await page.goto(server.url);
+  await expect(page).toHaveTitle(/^unsupported: .*add 'wasm-unsafe-eval' to its script-src/);
+  await server.stop();
+  await project.remove();
+});
+
+test('Node', async ({ tarball }) => {
+  const project = await Project.create(tarball, { 'main.js': FIVE_LINES });
+  expect(await project.node('main.js')).toBe('Wo ist der Bahnhof?\n');
+  await project.remove();
+});
+
+test('TypeScript, with every way to find modules', async ({ tarball }) => {
+  const usage = readFileSync(new URL('types/usage.ts', import.meta.url), 'utf8');
+  const project = await Project.create(tarball, { 'usage.ts': usage });
+  for (const [module, moduleResolution] of [['ESNext', 'bundler'], ['NodeNext', 'NodeNext']]) {
+    const compilerOptions = {
+      module,
+      moduleResolution,
+      target: 'ES2022',
+      lib: ['ES2022', 'DOM', 'DOM.Iterable', 'DOM.AsyncIterable'],
+      types: [],
+      strict: true,
+      noEmit: true,
+      skipLibCheck: false,
+    };
+    await project.write({ 'tsconfig.json': JSON.stringify({ compilerOptions, files: ['usage.ts'] }) });
+    const output = await project.node(tool('typescript/bin/tsc')).catch((error) => error.stdout);
+    expect(output).toBe('');
+  }
+  await project.remove();
+});

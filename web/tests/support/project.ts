@@ -1,0 +1,65 @@
+/** A fresh project that has installed the packed package, as a user's would. */
+import { execFile } from 'node:child_process';
+import { mkdtemp, mkdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+const WEB = fileURLToPath(new URL('../../', import.meta.url));
+const TOOLS = join(WEB, 'node_modules');
+
+/** The path of a tool that this package has among its own dependencies. */
+export function tool(path: string): string {
+  return join(TOOLS, path);
+}
+
+/** What `npm publish` would publish, in a folder of its own. */
+export async function pack(): Promise<{ tarball: string; files: string[]; remove(): Promise<void> }> {
+  const folder = await mkdtemp(join(tmpdir(), 'wordloom-pack-'));
+  const { stdout } = await npm(WEB, ['pack', '--ignore-scripts', '--json', '--pack-destination', folder]);
+  const [packed] = Object.values(JSON.parse(stdout)) as [{ filename: string; files: { path: string }[] }];
+  const files = packed.files.map(({ path }) => path);
+  return { tarball: join(folder, packed.filename), files, remove: () => rm(folder, { recursive: true }) };
+}
+
+export class Project {
+  readonly folder: string;
+
+  /** `tools` are taken from this package's own dependencies, so that nothing is downloaded. */
+  static async create(tarball: string, files: Record<string, string>, tools: string[] = []): Promise<Project> {
+    const project = new Project(await mkdtemp(join(tmpdir(), 'wordloom-project-')));
+    await project.write({ 'package.json': '{ "name": "project", "private": true, "type": "module" }', ...files });
+    await npm(project.folder, ['install', '--offline', '--no-audit', '--no-fund', tarball]);
+    for (const name of tools) {
+      const link = join(project.folder, 'node_modules', name);
+      await mkdir(dirname(link), { recursive: true });
+      await symlink(tool(name), link, 'junction');
+    }
+    return project;
+  }
+
+  private constructor(folder: string) {
+    this.folder = folder;
+  }
+
+  async write(files: Record<string, string>): Promise<void> {
+    for (const [name, content] of Object.entries(files)) await writeFile(join(this.folder, name), content);
+  }
+
+  /** Runs a script by this Node, and gives what it prints. */
+  async node(script: string, ...options: string[]): Promise<string> {
+    const { stdout } = await run(process.execPath, [script, ...options], { cwd: this.folder });
+    return stdout;
+  }
+
+  async remove(): Promise<void> {
+    await rm(this.folder, { recursive: true, force: true });
+  }
+}
+
+function npm(cwd: string, options: string[]): Promise<{ stdout: string }> {
+  const windows = process.platform === 'win32';
+  return run(windows ? 'npm.cmd' : 'npm', options, { cwd, shell: windows, maxBuffer: 1 << 26 });
+}

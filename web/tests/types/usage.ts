@@ -1,0 +1,86 @@
+/** Compiled against the packed package: what types allow, and what they must not. */
+import {
+  type AttentionMap,
+  type ErrorKind,
+  type Generated,
+  type Partial,
+  type Translation,
+  Translator,
+  WordloomError,
+} from 'wordloom';
+import { Translator as Core } from 'wordloom/core';
+import { Translator as StandIn } from 'wordloom/translator-api';
+
+export async function usage(files: FileList, handle: FileSystemDirectoryHandle): Promise<void> {
+  const translator: Translator = await Translator.create();
+  await Translator.create({ model: 'https://example.org/model/', device: 'gpu', cache: 'required' });
+  await Translator.create({ model: new URL('https://example.org/'), manifest: { 'config.json': 'abc' } });
+  await Translator.create({ model: files, worker: false, signal: new AbortController().signal });
+  await Translator.create({ model: [...files] });
+  await Translator.create({
+    model: handle,
+    onProgress(event) {
+      if (event.stage === 'download') event.fileLoaded satisfies number;
+      if (event.stage === 'device') event.notice satisfies string;
+      // @ts-expect-error only downloads have files
+      event.file;
+    },
+  });
+  // @ts-expect-error there is no such device
+  await Translator.create({ device: 'npu' });
+  // @ts-expect-error there is no such option
+  await Translator.create({ modle: 'x' });
+  // @ts-expect-error core brings no model
+  await Core.create({ device: 'cpu' });
+  // @ts-expect-error a translator is made by `create`
+  new Translator();
+
+  const translation: Translation = await translator.translate('text', { beams: 4, nBest: 2, attention: {} });
+  translation.sentences[0]?.hypotheses[0]?.tokens[0]?.logProbability satisfies number | undefined;
+  translation.attention satisfies AttentionMap | undefined;
+  // @ts-expect-error the name is `beams`
+  await translator.translate('text', { num_beams: 4 });
+  // @ts-expect-error a text is a string
+  await translator.translate(7);
+  await translator.translate('text', { earlyStopping: 'never' });
+  // @ts-expect-error true, false or "never"
+  await translator.translate('text', { earlyStopping: 'always' });
+
+  for await (const partial of translator.translateStreaming('text', { signal: AbortSignal.timeout(1) })) {
+    partial satisfies Partial;
+  }
+  const generated: Generated[] = await translator.generate({ inputIds: [1, 2, 0], badWordsIds: [[7]] });
+  generated[0]?.sequences satisfies number[][] | undefined;
+  // @ts-expect-error token ids are needed
+  await translator.generate({ beams: 2 });
+  const { logits } = await translator.forward({ inputIds: [[1]], decoderInputIds: [[0]] });
+  logits.data satisfies Float32Array;
+  const [sentence] = translation.sentences;
+  if (sentence) {
+    const { sourceTokens, hypotheses } = sentence;
+    const map = await translator.attention({ sourceTokens, targetTokens: hypotheses[0]!.tokens, layer: 'mean' });
+    map.shape satisfies [number, number];
+  }
+  // @ts-expect-error what runs does not change
+  translator.info = translator.info;
+  translator.inputQuota satisfies number;
+  (await translator.measureInputUsage('text')) satisfies number;
+  (await Translator.availability({ sourceLanguage: 'en' })) satisfies string;
+  translator.destroy() satisfies void;
+
+  try {
+    await translator.translate('text');
+  } catch (error) {
+    if (error instanceof WordloomError) error.kind satisfies ErrorKind;
+  }
+
+  const standIn = await StandIn.create({
+    sourceLanguage: 'en',
+    targetLanguage: 'de',
+    monitor: (monitor) => monitor.addEventListener('downloadprogress', () => {}),
+  });
+  (await standIn.translate('text')) satisfies string;
+  standIn.translateStreaming('text') satisfies ReadableStream<string>;
+  // @ts-expect-error both languages are needed, as in browsers
+  await StandIn.create({ sourceLanguage: 'en' });
+}
