@@ -114,6 +114,13 @@ impl Gpu {
         self.class = class;
     }
 
+    /// Gives the device and all of its memory back at once, whatever is still running: that ends with
+    /// [`GpuError::Lost`].
+    pub fn close(&self) {
+        self.closing.store(true, Ordering::Relaxed);
+        self.device.destroy();
+    }
+
     /// Gives the device up, as a driver may do at any time: so that tests can see what becomes of that.
     pub fn lose(&self) {
         self.device.destroy();
@@ -170,8 +177,7 @@ impl Gpu {
 
 impl Drop for Gpu {
     fn drop(&mut self) {
-        self.closing.store(true, Ordering::Relaxed);
-        self.device.destroy(); // a browser would wait for its garbage collector
+        self.close(); // a browser would wait for its garbage collector
     }
 }
 

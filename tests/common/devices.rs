@@ -1,26 +1,35 @@
 //! The devices that tests run on.
 
-use std::cell::OnceCell;
 use std::sync::Arc;
 
 use wordloom::gpu::{self, Gpu};
 use wordloom::kernels::AdapterClass;
 use wordloom::{Device, DeviceChoice};
 
-/// A GPU adapter, which must be there, a software one at least.
-///
-/// Each thread opens it once: natively each test has its own, in a browser all share one. Software adapters of
-/// browsers take seconds to compile some kernels, and keep them no longer than the device.
+/// A GPU, which must be there, a software adapter at least.
+#[cfg(not(target_arch = "wasm32"))]
 pub async fn gpu() -> Arc<Gpu> {
-    thread_local!(static OPEN: OnceCell<Arc<Gpu>> = const { OnceCell::new() });
-    if let Some(gpu) = OPEN.with(|open| open.get().cloned()) {
+    open().await
+}
+
+/// A GPU, which must be there, a software adapter at least. All tests share it: browsers' software adapters take
+/// seconds to compile some kernels, and keep them no longer than the device.
+#[cfg(target_arch = "wasm32")]
+pub async fn gpu() -> Arc<Gpu> {
+    thread_local!(static SHARED: std::cell::OnceCell<Arc<Gpu>> = const { std::cell::OnceCell::new() });
+    if let Some(gpu) = SHARED.with(|shared| shared.get().cloned()) {
         return gpu;
     }
+    let gpu = open().await;
+    SHARED.with(|shared| shared.get_or_init(|| gpu).clone())
+}
+
+async fn open() -> Arc<Gpu> {
     let opened = Device::open(&DeviceChoice::Gpu).await;
     let Device::Gpu(gpu) = opened.expect("tests need a GPU adapter: run `cargo xtask setup`") else {
         unreachable!("a GPU was asked for")
     };
-    OPEN.with(|open| open.get_or_init(|| gpu).clone())
+    gpu
 }
 
 /// The devices that everything has to be right on: the CPU runner, and a GPU adapter.

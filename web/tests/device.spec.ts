@@ -37,7 +37,7 @@ for (const device of ['cpu', 'gpu'] as const) {
 async function watchWebGpu(page: Page): Promise<void> {
   await page.evaluate(() => {
     const devices: GPUDevice[] = [];
-    const live = new Map<GPUBuffer, number>();
+    const live = new Map<GPUBuffer, { device: GPUDevice; size: number }>();
     const { requestDevice } = GPUAdapter.prototype;
     GPUAdapter.prototype.requestDevice = async function (descriptor) {
       const device = await requestDevice.call(this, descriptor);
@@ -47,7 +47,7 @@ async function watchWebGpu(page: Page): Promise<void> {
     const { createBuffer } = GPUDevice.prototype;
     GPUDevice.prototype.createBuffer = function (descriptor) {
       const buffer = createBuffer.call(this, descriptor);
-      live.set(buffer, descriptor.size);
+      live.set(buffer, { device: this, size: descriptor.size });
       return buffer;
     };
     const { destroy } = GPUBuffer.prototype;
@@ -55,7 +55,12 @@ async function watchWebGpu(page: Page): Promise<void> {
       live.delete(this);
       return destroy.call(this);
     };
-    const bytes = () => [...live.values()].reduce((sum, size) => sum + size, 0);
+    const { destroy: destroyDevice } = GPUDevice.prototype;
+    GPUDevice.prototype.destroy = function () {
+      for (const [buffer, { device }] of live) if (device === this) live.delete(buffer);
+      return destroyDevice.call(this);
+    };
+    const bytes = () => [...live.values()].reduce((sum, { size }) => sum + size, 0);
     Object.assign(globalThis, { webgpu: { devices, bytes } });
   });
 }

@@ -46,7 +46,9 @@ test('a text that is emptied leaves nothing behind', async ({ page, wordloom }) 
 
 test('line breaks, spaces and blank lines stay where they are', async ({ wordloom }) => {
   await wordloom.open();
-  const text = await wordloom.translate('Good morning!\n\n  Where is the train station?  I have lost my passport.\n\nYes.');
+  const text = await wordloom.translate(
+    'Good morning!\n\n  Where is the train station?  I have lost my passport.\n\nYes.',
+  );
   expect(text).toBe('Guten Morgen!\n\n  Wo ist der Bahnhof?  Ich habe meinen Pass verloren.\n\nJa.');
 });
 
@@ -99,7 +101,9 @@ test('confidence marks tokens and says their numbers', async ({ page, wordloom }
   await page.keyboard.press('ArrowRight');
   await page.keyboard.press('ArrowRight');
   await expect(tokens.nth(1)).toBeFocused();
-  await expect(wordloom.output.locator('.tip')).toHaveText((await tokens.nth(1).getAttribute('data-percent')) ?? '');
+  await expect(wordloom.output.locator('.tip')).toHaveText(
+    (await tokens.nth(1).getAttribute('data-percent')) ?? '',
+  );
   await wordloom.screenshot('confidence');
 });
 
@@ -165,7 +169,8 @@ test('an example is one click away', async ({ page, wordloom }) => {
 
 test('markup stays text, and every script is read its own way', async ({ page, wordloom }) => {
   await wordloom.open();
-  const text = '<img src=x onerror="document.title=1"> <b>bold</b>\nمرحبا بالعالم\n기차역은 어디에 있습니까?\n👩‍👩‍👧‍👦 🎉\n&amp;';
+  const text =
+    '<img src=x onerror="document.title=1"> <b>bold</b>\nمرحبا بالعالم\n기차역은 어디에 있습니까?\n👩‍👩‍👧‍👦 🎉\n&amp;';
   const translation = await wordloom.translate(text);
   expect(translation.split('\n')).toHaveLength(5);
   await expect(wordloom.source).toHaveValue(text);

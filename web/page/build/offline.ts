@@ -1,4 +1,6 @@
-/** Builds the service worker: it carries the list of the page's files, and a version made of their contents. */
+/**
+ * Builds the service worker: it carries the list of the page's files, and a version made of their contents.
+ */
 import { createHash } from 'node:crypto';
 import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -28,13 +30,20 @@ export function offline(source: string): Plugin {
           if (file === undefined || name.endsWith('.map')) continue;
           add(name, file.type === 'chunk' ? file.code : file.source);
         }
-        for (const name of (await readdir(publicFolder)).sort()) {
+        for (const name of (await readdir(publicFolder)).filter((name) => !name.startsWith('.')).sort()) {
           add(name, await readFile(join(publicFolder, name)));
         }
         const version = hash.digest('hex').slice(0, 16);
         const { code } = await transformWithOxc(await readFile(source, 'utf8'), source, {});
-        const head = `const WORDLOOM_VERSION = ${JSON.stringify(version)}, WORDLOOM_FILES = ${JSON.stringify(files)};\n`;
-        this.emitFile({ type: 'asset', fileName: 'sw.js', source: head + code.replace(/^export \{\};?$/m, '') });
+        const constants = { WORDLOOM_VERSION: version, WORDLOOM_FILES: files };
+        const head = Object.entries(constants).map(
+          ([name, value]) => `const ${name} = ${JSON.stringify(value)};\n`,
+        );
+        this.emitFile({
+          type: 'asset',
+          fileName: 'sw.js',
+          source: head.join('') + code.replace(/^export \{\};?$/m, ''),
+        });
       },
     },
   };

@@ -84,5 +84,7 @@ function read(): Stored {
 }
 
 function whole(value: unknown, least: number, most: number): number | null {
-  return typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most ? value : null;
+  return typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most
+    ? value
+    : null;
 }

@@ -1,7 +1,7 @@
 /**
- * The service worker. It keeps the files of one version of the page and answers from them; the model passes through,
- * as the engine keeps it itself. A new version is fetched whole, waits, and takes over when the user says so or the last
- * tab is closed: no page ever mixes two versions.
+ * The service worker. It keeps the files of one version of the page and answers from them; the model passes
+ * through, as the engine keeps it itself. A new version is fetched whole, waits, and takes over when the user says
+ * so or the last tab is closed: no page ever mixes two versions.
  */
 /// <reference lib="webworker" />
 declare const self: ServiceWorkerGlobalScope;
@@ -18,7 +18,9 @@ self.addEventListener('install', (event) => {
     caches.open(NAME).then((cache) =>
       // names with a hash may come from the HTTP cache, the others must be new
       cache.addAll(
-        WORDLOOM_FILES.map((file) => new Request(file, { cache: file.startsWith('assets/') ? 'default' : 'no-cache' })),
+        WORDLOOM_FILES.map(
+          (file) => new Request(file, { cache: file.startsWith('assets/') ? 'default' : 'no-cache' }),
+        ),
       ),
     ),
   );

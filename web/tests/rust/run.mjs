@@ -6,11 +6,12 @@
 // folder), where tests find their fixtures. Here the page is opened, its output passed on, and its console watched: a
 // warning or an error there, such as `watch.js` writes for WebGPU's, fails the run like a failed test.
 
-import { spawn } from "node:child_process";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { createInterface } from "node:readline";
+import { spawn } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { executable, FLAGS } from '../support/browser.mjs';
 
 /** A test that says nothing for so long is stuck. */
 const PATIENCE_MS = 600_000;
@@ -19,17 +20,17 @@ const POLL_MS = 250;
 /** What wasm-bindgen says of the page that its own runner writes, and panics, which its report tells anyway. */
 const OF_THE_RUNNER = /^(using deprecated parameters for the initialization function|panicked at )/;
 
-const { WASM_BINDGEN_TEST_RUNNER = "wasm-bindgen-test-runner" } = process.env;
+const { WASM_BINDGEN_TEST_RUNNER = 'wasm-bindgen-test-runner' } = process.env;
 
-const folder = await mkdtemp(join(tmpdir(), "wordloom-tests-"));
+const folder = await mkdtemp(join(tmpdir(), 'wordloom-tests-'));
 const runner = spawn(WASM_BINDGEN_TEST_RUNNER, process.argv.slice(2), {
   // TMPDIR because a server that is stopped leaves its files behind
-  env: { ...process.env, NO_HEADLESS: "1", WASM_BINDGEN_TEST_ADDRESS: "127.0.0.1:0", TMPDIR: folder },
-  stdio: ["ignore", "pipe", "inherit"],
+  env: { ...process.env, NO_HEADLESS: '1', WASM_BINDGEN_TEST_ADDRESS: '127.0.0.1:0', TMPDIR: folder },
+  stdio: ['ignore', 'pipe', 'inherit'],
 });
 const runnerEnded = new Promise((resolve) => {
-  runner.once("close", (code) => resolve(code ?? 1));
-  runner.once("error", (error) => {
+  runner.once('close', (code) => resolve(code ?? 1));
+  runner.once('error', (error) => {
     console.error(`error: ${error.message}; run \`cargo xtask setup\``);
     resolve(1);
   });
@@ -38,9 +39,9 @@ const runnerEnded = new Promise((resolve) => {
 try {
   const address = await served(runner);
   // it ended by itself where there is nothing to serve: `--list`, or no test of that name
-  process.exitCode = typeof address === "number" ? address : await runPage(address);
+  process.exitCode = typeof address === 'number' ? address : await runPage(address);
 } catch (error) {
-  const hint = error.code === "ERR_MODULE_NOT_FOUND" ? "; run `cargo xtask setup`" : "";
+  const hint = error.code === 'ERR_MODULE_NOT_FOUND' ? '; run `cargo xtask setup`' : '';
   console.error(`error: ${error.message}${hint}`);
   process.exitCode = 1;
 } finally {
@@ -63,21 +64,21 @@ async function served({ stdout }) {
 
 /** Opens the page and follows its tests to their end; the exit code. */
 async function runPage(address) {
-  const { launch } = await import("./chromium.mjs"); // here, so that an npm package that is missing is told above
-  const browser = await launch();
+  const { chromium } = await import('@playwright/test'); // here, so that it is told above where it is missing
+  const browser = await chromium.launch({ executablePath: executable(), args: FLAGS });
   try {
     const page = await browser.newPage();
     const complaints = [];
-    page.on("console", (message) => {
+    page.on('console', (message) => {
       const text = message.text();
-      const complains = ["warning", "error", "assert"].includes(message.type());
+      const complains = ['warning', 'error', 'assert'].includes(message.type());
       if (complains && !OF_THE_RUNNER.test(text)) complaints.push(text);
     });
-    page.on("pageerror", (error) => complaints.push(error.message));
-    page.on("crash", () => complaints.push("the page crashed"));
-    await page.route("**/favicon.ico", (route) => route.fulfill({ status: 204 }));
-    const watch = await readFile(new URL("./watch.js", import.meta.url), "utf8");
-    await page.route("**/worker.js", async (route) => {
+    page.on('pageerror', (error) => complaints.push(error.message));
+    page.on('crash', () => complaints.push('the page crashed'));
+    await page.route('**/favicon.ico', (route) => route.fulfill({ status: 204 }));
+    const watch = await readFile(new URL('./watch.js', import.meta.url), 'utf8');
+    await page.route('**/worker.js', async (route) => {
       const response = await route.fetch();
       await route.fulfill({ response, body: watch + (await response.text()) });
     });
@@ -86,7 +87,7 @@ async function runPage(address) {
     await pause(); // for complaints that are on their way
     if (complaints.length > 0) {
       console.log("\nthe browser's console, which has to stay quiet:");
-      for (const complaint of complaints) console.log(`  ${complaint.trimEnd().replaceAll("\n", "\n  ")}`);
+      for (const complaint of complaints) console.log(`  ${complaint.trimEnd().replaceAll('\n', '\n  ')}`);
     }
     return passed && complaints.length === 0 ? 0 : 1;
   } finally {
@@ -96,10 +97,10 @@ async function runPage(address) {
 
 /** Prints what the page writes until the tests have ended; whether all passed. */
 async function follow(page, complaints) {
-  let shown = "";
+  let shown = '';
   let changed = Date.now();
   for (;;) {
-    const text = await page.locator("#output").innerText();
+    const text = await page.locator('#output').innerText();
     if (text !== shown) {
       // the page writes "Loading…" first, then starts anew
       process.stdout.write(text.startsWith(shown) ? text.slice(shown.length) : text);
@@ -107,8 +108,8 @@ async function follow(page, complaints) {
       changed = Date.now();
     }
     const result = text.match(/^test result: (ok|FAILED)\..*\n/m);
-    if (result) return result[1] === "ok";
-    if (text.includes("Worker error:") || complaints.includes("the page crashed")) return false;
+    if (result) return result[1] === 'ok';
+    if (text.includes('Worker error:') || complaints.includes('the page crashed')) return false;
     if (Date.now() - changed > PATIENCE_MS) {
       console.log(`\nno word from the tests for ${PATIENCE_MS / 1000} s: stopped`);
       return false;

@@ -4,7 +4,7 @@
 const { requestDevice } = GPUAdapter.prototype;
 GPUAdapter.prototype.requestDevice = async function (...descriptor) {
   const device = await requestDevice.apply(this, descriptor);
-  device.addEventListener("uncapturederror", ({ error }) => {
+  device.addEventListener('uncapturederror', ({ error }) => {
     console.error(`WebGPU: ${error.constructor.name}: ${error.message}`);
   });
   return device;

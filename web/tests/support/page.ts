@@ -1,4 +1,6 @@
-/** The built page as a visitor meets it: behind a strict policy, with everything watched that must not happen. */
+/**
+ * The built page as a visitor meets it: behind a strict policy, with everything watched that must not happen.
+ */
 import { test as base, expect, type Locator, type Page } from '@playwright/test';
 import { fileURLToPath } from 'node:url';
 import { TestServer } from './server.ts';
@@ -7,7 +9,7 @@ const path = (relative: string): string => fileURLToPath(new URL(relative, impor
 
 export const MODEL = path('../../../models/tatoeba-en-de/');
 export const SCREENS = path('../../test-results/screens/');
-const SITE = path('../../site/');
+export const SITE = path('../../site/');
 
 /** What `wordloom serve` sends. */
 export const POLICY =
@@ -32,7 +34,6 @@ export interface Wordloom {
 
 export const test = base.extend<{ wordloom: Wordloom }, { server: TestServer }>({
   server: [
-    // eslint-style argument: Playwright wants a pattern here
     async ({}, use) => {
       const server = await TestServer.start({ '/': SITE, '/fixtures/tatoeba-en-de/': MODEL });
       await use(server);
@@ -85,7 +86,7 @@ export function drive(page: Page, server: TestServer): Wordloom {
 /** Waits until there is a translation and nothing more is on its way. */
 export async function settled(page: Page): Promise<void> {
   const target = page.locator('.pane--target');
-  await expect(target.locator('.sentence').first()).toBeVisible();
+  await expect(target.locator('.sentence').first()).toBeVisible({ timeout: 60_000 });
   // typing is answered after a pause
   await page.waitForTimeout(250);
   await expect(target).toHaveAttribute('aria-busy', 'false', { timeout: 60_000 });

@@ -166,7 +166,10 @@ impl Engine {
     pub fn destroy(&self) {
         let mut state = self.0.state.borrow_mut();
         state.running.drain(..).for_each(|cancel| cancel.cancel());
-        state.runner = None;
+        if let Some(gpu) = state.runner.take().as_ref().and_then(|runner| runner.transformer().device().gpu())
+        {
+            gpu.close();
+        }
     }
 }
 

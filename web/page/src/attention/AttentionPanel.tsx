@@ -27,8 +27,20 @@ export function AttentionPanel() {
         <div class="attention__side">
           {model !== undefined && (
             <>
-              <Choice label="Layer" name="layer" count={model.decoderLayers} value={layer.value} set={(pick) => (layer.value = pick)} />
-              <Choice label="Head" name="head" count={model.decoderHeads} value={head.value} set={(pick) => (head.value = pick)} />
+              <Choice
+                label="Layer"
+                name="layer"
+                count={model.decoderLayers}
+                value={layer.value}
+                set={(pick) => (layer.value = pick)}
+              />
+              <Choice
+                label="Head"
+                name="head"
+                count={model.decoderHeads}
+                value={head.value}
+                set={(pick) => (head.value = pick)}
+              />
             </>
           )}
           {now !== null && (

@@ -30,8 +30,8 @@ export function Formula({ width }: { width: number | null }) {
       </math>
       <p class="quiet">
         Q comes from the words written so far, K from the source
-        {width === null ? '' : `; a head compares ${width} numbers of each (dₖ = ${width})`}. Each head learns to look
-        in its own way.
+        {width === null ? '' : `; a head compares ${width} numbers of each (dₖ = ${width})`}. Each head learns
+        to look in its own way.
       </p>
     </div>
   );

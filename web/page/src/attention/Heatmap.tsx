@@ -46,7 +46,9 @@ export function Heatmap({ map, stale }: Props) {
         class="heatmap__scroll"
         role="application"
         aria-roledescription="heatmap"
-        aria-label={`Attention of ${grid.rows} written tokens to ${grid.columns} source tokens. Arrow keys move.`}
+        aria-label={
+          `Attention of ${grid.rows} written tokens to ${grid.columns} source tokens. ` + 'Arrow keys move.'
+        }
         tabIndex={0}
         onKeyDown={(event) => {
           const next = move(at, event.key, grid);
@@ -88,7 +90,11 @@ export function Heatmap({ map, stale }: Props) {
           >
             <canvas ref={canvas} aria-hidden="true" />
             {at !== null && (
-              <span class="heatmap__cursor" style={{ '--row': at.row, '--column': at.column }} aria-hidden="true" />
+              <span
+                class="heatmap__cursor"
+                style={{ '--row': at.row, '--column': at.column }}
+                aria-hidden="true"
+              />
             )}
           </div>
         </div>
@@ -98,8 +104,15 @@ export function Heatmap({ map, stale }: Props) {
           <span class="quiet">Point at a cell, or move with the arrow keys.</span>
         ) : (
           <>
-            Writing <b><bdi>{reading.query}</bdi></b> looked at <b><bdi>{reading.key}</bdi></b> with{' '}
-            <b class="number">{reading.weight}</b>
+            Writing{' '}
+            <b>
+              <bdi>{reading.query}</bdi>
+            </b>{' '}
+            looked at{' '}
+            <b>
+              <bdi>{reading.key}</bdi>
+            </b>{' '}
+            with <b class="number">{reading.weight}</b>
           </>
         )}
       </p>
@@ -113,32 +126,32 @@ function Summary({ map }: { map: AttentionMap }) {
   const [rows] = map.shape;
   return (
     <div class="sr-only">
-    <table>
-      <caption>Where each written token looked most</caption>
-      <thead>
-        <tr>
-          <th scope="col">Written</th>
-          <th scope="col">Most at</th>
-          <th scope="col">Weight</th>
-          <th scope="col">Then at</th>
-          <th scope="col">Weight</th>
-        </tr>
-      </thead>
-      <tbody>
-        {Array.from({ length: rows }, (_, row) => {
-          const [first = 0, second = 0] = ranked(map, row);
-          return (
-            <tr key={row}>
-              <th scope="row">{label(map.queries[row])}</th>
-              <td>{label(map.keys[first])}</td>
-              <td>{weightAt(map, row, first)}</td>
-              <td>{label(map.keys[second])}</td>
-              <td>{weightAt(map, row, second)}</td>
-            </tr>
-          );
-        })}
-      </tbody>
-    </table>
+      <table>
+        <caption>Where each written token looked most</caption>
+        <thead>
+          <tr>
+            <th scope="col">Written</th>
+            <th scope="col">Most at</th>
+            <th scope="col">Weight</th>
+            <th scope="col">Then at</th>
+            <th scope="col">Weight</th>
+          </tr>
+        </thead>
+        <tbody>
+          {Array.from({ length: rows }, (_, row) => {
+            const [first = 0, second = 0] = ranked(map, row);
+            return (
+              <tr key={row}>
+                <th scope="row">{label(map.queries[row])}</th>
+                <td>{label(map.keys[first])}</td>
+                <td>{weightAt(map, row, first)}</td>
+                <td>{label(map.keys[second])}</td>
+                <td>{weightAt(map, row, second)}</td>
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
     </div>
   );
 }

@@ -49,7 +49,13 @@ export function draw(canvas: HTMLCanvasElement, map: AttentionMap, grid: Grid, c
       // an empty cell keeps a breath of ink, so that the grid can be seen
       context.globalAlpha = 0.05 + 0.95 * (weight / largest);
       context.beginPath();
-      context.roundRect(column * cell + gap / 2, row * cell + gap / 2, cell - gap, cell - gap, cell > 20 ? 3 : 1);
+      context.roundRect(
+        column * cell + gap / 2,
+        row * cell + gap / 2,
+        cell - gap,
+        cell - gap,
+        cell > 20 ? 3 : 1,
+      );
       context.fill();
     }
   }

@@ -22,14 +22,18 @@ const MOST_FILES = 500;
 async function collect(entry: FileSystemEntry, files: File[], depth: number): Promise<void> {
   if (files.length >= MOST_FILES) return;
   if (entry.isFile) {
-    files.push(await new Promise<File>((resolve, reject) => (entry as FileSystemFileEntry).file(resolve, reject)));
+    files.push(
+      await new Promise<File>((resolve, reject) => (entry as FileSystemFileEntry).file(resolve, reject)),
+    );
     return;
   }
   if (depth >= DEPTH) return;
   const reader = (entry as FileSystemDirectoryEntry).createReader();
   for (;;) {
     // a call gives a part of a large folder, and nothing when there is no more
-    const part = await new Promise<FileSystemEntry[]>((resolve, reject) => reader.readEntries(resolve, reject));
+    const part = await new Promise<FileSystemEntry[]>((resolve, reject) =>
+      reader.readEntries(resolve, reject),
+    );
     if (part.length === 0) return;
     for (const child of part) await collect(child, files, depth + 1);
   }

@@ -3,13 +3,15 @@ import type { ErrorKind } from 'wordloom';
 
 import type { Action, Notice } from '../notices.ts';
 import type { DeviceChoice } from '../settings.ts';
+import { sentence } from '../words.ts';
 import { modelName } from './source.ts';
 import type { ModelChoice } from './source.ts';
 
 type Load = (choice: ModelChoice, device: DeviceChoice) => Promise<void>;
 
 export function kindOf(error: unknown): ErrorKind {
-  const kind: unknown = typeof error === 'object' && error !== null && 'kind' in error ? error.kind : undefined;
+  const kind: unknown =
+    typeof error === 'object' && error !== null && 'kind' in error ? error.kind : undefined;
   return typeof kind === 'string' ? (kind as ErrorKind) : 'internal';
 }
 
@@ -22,7 +24,10 @@ export function explainLoad(error: unknown, choice: ModelChoice, device: DeviceC
   const kind = kindOf(error);
   const again: Action = { label: 'Try again', run: () => void load(choice, device) };
   const onCpu: Action = { label: 'Run on the CPU', run: () => void load(choice, 'cpu') };
-  const bundled: Action = { label: 'Use the built-in model', run: () => void load({ kind: 'bundled' }, device) };
+  const bundled: Action = {
+    label: 'Use the built-in model',
+    run: () => void load({ kind: 'bundled' }, device),
+  };
   const others = choice.kind === 'bundled' ? [] : [bundled];
   const devices = device === 'cpu' ? [] : [onCpu];
 
@@ -42,7 +47,13 @@ export function explainLoad(error: unknown, choice: ModelChoice, device: DeviceC
         actions: [again, ...others],
       };
     case 'integrity':
-      return { about, tone, title, advice: 'The damaged copy is gone. Fetch it again.', actions: [again, ...others] };
+      return {
+        about,
+        tone,
+        title,
+        advice: 'The damaged copy is gone. Fetch it again.',
+        actions: [again, ...others],
+      };
     case 'memory':
       return {
         about,
@@ -54,7 +65,13 @@ export function explainLoad(error: unknown, choice: ModelChoice, device: DeviceC
     case 'unsupported':
       return device === 'gpu'
         ? { about, tone, title, advice: 'The CPU translates without WebGPU.', actions: [onCpu, again] }
-        : { about, tone, title, advice: 'A current Chrome, Edge, Firefox or Safari can.', actions: [again, ...others] };
+        : {
+            about,
+            tone,
+            title,
+            advice: 'A current Chrome, Edge, Firefox or Safari can.',
+            actions: [again, ...others],
+          };
     case 'device-lost':
       return { about, tone, title, advice: 'Try again, or run on the CPU.', actions: [again, ...devices] };
     case 'input':
@@ -68,29 +85,52 @@ export function explainLoad(error: unknown, choice: ModelChoice, device: DeviceC
         actions: choice.kind === 'folder' ? others : [again, ...others],
       };
     default:
-      return { about, tone, title, advice: 'This is a fault of Wordloom.', actions: [again, ...devices, ...others] };
+      return {
+        about,
+        tone,
+        title,
+        advice: 'This is a fault of Wordloom.',
+        actions: [again, ...devices, ...others],
+      };
   }
 }
 
 /** A translation, or an attention map, that failed while the model runs. */
-export function explainWork(error: unknown, about: 'translate' | 'attention', retry: Action, reload: Action): Notice {
+export function explainWork(
+  error: unknown,
+  about: 'translate' | 'attention',
+  retry: Action,
+  reload: Action,
+): Notice {
   const kind = kindOf(error);
-  const what = about === 'translate' ? 'This text could not be translated.' : 'The attention could not be computed.';
+  const what =
+    about === 'translate' ? 'This text could not be translated.' : 'The attention could not be computed.';
   const title = `${what} ${messageOf(error)}`;
   const tone = 'error';
   switch (kind) {
     case 'device-lost':
-      return { about, tone, title, advice: 'Load the model once more, or choose another device.', actions: [reload] };
+      return {
+        about,
+        tone,
+        title,
+        advice: 'Load the model once more, or choose another device.',
+        actions: [reload],
+      };
     case 'memory':
       return { about, tone, title, advice: 'Use fewer beams or a shorter text.', actions: [retry, reload] };
     case 'internal':
-      return { about, tone, title, advice: 'Your text is safe. Load the model once more.', actions: [reload] };
+      return {
+        about,
+        tone,
+        title,
+        advice: 'Your text is safe. Load the model once more.',
+        actions: [reload],
+      };
     default:
       return { about, tone, title, actions: [retry] };
   }
 }
 
 function messageOf(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error);
-  return /[.!?]$/.test(message) ? message : `${message}.`;
+  return sentence(error instanceof Error ? error.message : String(error));
 }

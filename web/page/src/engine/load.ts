@@ -64,6 +64,7 @@ export async function load(choice: ModelChoice, device: DeviceChoice): Promise<v
         if (!patient) progress.value = latest;
       },
     });
+    if (choice.kind !== 'bundled') await requireText(translator);
     if (controller !== own) {
       translator.destroy();
       return;
@@ -85,6 +86,18 @@ export async function load(choice: ModelChoice, device: DeviceChoice): Promise<v
         progress.value = null;
       });
     }
+  }
+}
+
+/**
+ * The engine also runs models without a tokenizer, for those who bring token ids; this page has only text.
+ */
+async function requireText(translator: Translator): Promise<void> {
+  try {
+    await translator.tokenize('.');
+  } catch (error) {
+    translator.destroy();
+    throw error;
   }
 }
 

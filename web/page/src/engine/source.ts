@@ -32,13 +32,17 @@ export function modelName(choice: ModelChoice): string {
 /** An address as one types it: `Helsinki-NLP/opus-mt-en-fr` is a model of the Hugging Face hub. */
 export function toUrl(input: string): string {
   const address = input.trim();
-  if (/^[\w.-]+\/[\w.-]+$/.test(address)) return `https://huggingface.co/${address}/resolve/main/`;
-  const url = new URL(address, document.baseURI);
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') throw new TypeError('not a web address');
+  if (/^[\w-]+\/[\w.-]+$/.test(address)) return `https://huggingface.co/${address}/resolve/main/`;
+  const whole = /^([a-z][a-z\d+.-]*:|[./])/i.test(address) ? address : `https://${address}`;
+  const url = new URL(whole, document.baseURI);
+  if (/\s/.test(address) || !/^https?:$/.test(url.protocol)) throw new TypeError('not a web address');
   if (url.hostname === 'huggingface.co') {
-    url.pathname = url.pathname.replace(/^(\/[^/]+\/[^/]+)(?:\/tree\/([^/]+))?\/?$/, (_, repository, branch) => {
-      return `${String(repository)}/resolve/${typeof branch === 'string' ? branch : 'main'}/`;
-    });
+    url.pathname = url.pathname.replace(
+      /^(\/[^/]+\/[^/]+)(?:\/tree\/([^/]+))?\/?$/,
+      (_, repository, branch) => {
+        return `${String(repository)}/resolve/${typeof branch === 'string' ? branch : 'main'}/`;
+      },
+    );
   }
   if (!url.pathname.endsWith('/')) url.pathname += '/';
   return url.href;

@@ -28,6 +28,7 @@ export const searchBeams = computed(() => beams.value ?? running.value?.info.def
 const PAUSE = 150;
 /** Somebody who types without a pause sees something all the same. */
 const LONGEST_WAIT = 600;
+const LONGEST_FRAME = 200;
 const MOST_KNOWN = 5000;
 
 let known = new Map<string, Translated>();
@@ -117,23 +118,29 @@ async function run(engine: Running, input: string, own: AbortController): Promis
     painter.flush();
     activity.value = null;
     const again = { label: 'Try again', run: translateAgain };
-    notify(explainWork(error, 'translate', again, { label: 'Load the model again', run: () => void reload() }));
+    notify(
+      explainWork(error, 'translate', again, { label: 'Load the model again', run: () => void reload() }),
+    );
   } finally {
     if (own.signal.aborted) painter.stop();
   }
 }
 
-/** At most one update a frame, however fast the news comes; the first at once. */
+/**
+ * At most one update a frame, however fast the news comes; a page in the background has no frames, but goes
+ * on.
+ */
 function paintOnce(): {
   paint(fresh: readonly View[], now: Activity | null): void;
   flush(): void;
   stop(): void;
 } {
   let frame = 0;
+  let fallback = 0;
   let pending: { fresh: readonly View[]; now: Activity | null } | null = null;
   const flush = (): void => {
     cancelAnimationFrame(frame);
-    clearTimeout(frame);
+    clearTimeout(fallback);
     frame = 0;
     if (pending === null) return;
     const { fresh, now } = pending;
@@ -146,11 +153,14 @@ function paintOnce(): {
   return {
     paint(fresh, now) {
       pending = { fresh, now };
-      if (frame === 0) frame = requestAnimationFrame(flush);
+      if (frame !== 0) return;
+      frame = requestAnimationFrame(flush);
+      fallback = window.setTimeout(flush, LONGEST_FRAME);
     },
     flush,
     stop() {
       cancelAnimationFrame(frame);
+      clearTimeout(fallback);
       pending = null;
     },
   };

@@ -1,6 +1,6 @@
 /**
- * Cuts a text into passages (a line, or a part of a very long one) that are translated and shown on their own:
- * typing in one of a thousand lines costs one line.
+ * Cuts a text into passages (a line, or a part of a very long one) that are translated and shown on their
+ * own: typing in one of a thousand lines costs one line.
  */
 import type { Sentence } from 'wordloom';
 
@@ -21,7 +21,10 @@ export interface Translated {
 const LONG_LINE = 3000;
 const SENTENCE_END = /[.!?…]["'”’»)\]]*\s+|[。！？]/gu;
 
-/** Cuts a text at its line breaks, and long lines between sentences. A `>>fra<<` tag in front holds for all of it. */
+/**
+ * Cuts a text at its line breaks, and long lines between sentences. A `>>fra<<` tag in front holds for all of
+ * it.
+ */
 export function cut(text: string): { tag: string; passages: Passage[] } {
   const tag = /^\s*>>[^<>\s]+<<[^\S\n]*/.exec(text)?.[0] ?? '';
   const lines = text.slice(tag.length).split('\n');
@@ -84,8 +87,15 @@ export function translatedText({ between, sentences, chosen }: Translated): stri
   return text;
 }
 
-/** Groups of passages that are translated by one call: small enough to be stopped, large enough to share a batch. */
-export function group<T extends { readonly source: string }>(passages: readonly T[], first: number, rest: number): T[][] {
+/**
+ * Groups of passages that are translated by one call: small enough to be stopped, large enough to share a
+ * batch.
+ */
+export function group<T extends { readonly source: string }>(
+  passages: readonly T[],
+  first: number,
+  rest: number,
+): T[][] {
   const groups: T[][] = [];
   let size = Infinity;
   for (const passage of passages) {

@@ -1,4 +1,7 @@
-/** One pass over a text: what is known is taken as it is, the rest is translated in groups and shown as it grows. */
+/**
+ * One pass over a text: what is known is taken as it is, the rest is translated in groups and shown as it
+ * grows.
+ */
 import type { Sentence, TranslateOptions, Translator } from 'wordloom';
 
 import type { Passage, Translated } from './passages.ts';
@@ -6,7 +9,9 @@ import { cut, deal, group, isBlank } from './passages.ts';
 import type { View } from './views.ts';
 import { blankView, doneView, matchOld, viewText, waitingView } from './views.ts';
 
-/** Characters that are translated by the first call, so that something can be read soon, and by later ones. */
+/**
+ * Characters that are translated by the first call, so that something can be read soon, and by later ones.
+ */
 const FIRST_GROUP = 600;
 const NEXT_GROUPS = 2400;
 
@@ -59,7 +64,10 @@ export async function runTranslation(work: Work): Promise<Outcome> {
   for (const members of groups) {
     const sources = members.map(({ source }) => source);
     const joined = (tag === '' ? '' : `${tag} `) + sources.join('\n');
-    for await (const partial of work.translator.translateStreaming(joined, { ...work.options, signal: work.signal })) {
+    for await (const partial of work.translator.translateStreaming(joined, {
+      ...work.options,
+      signal: work.signal,
+    })) {
       if (work.signal.aborted) return { tokens, milliseconds };
       const finished = partial.translation;
       if (finished !== undefined) {
@@ -75,7 +83,10 @@ export async function runTranslation(work: Work): Promise<Outcome> {
   return { tokens, milliseconds };
 
   function settle(members: readonly Missing[], sentences: readonly Sentence[]): void {
-    const parts = deal(members.map(({ source }) => source), sentences);
+    const parts = deal(
+      members.map(({ source }) => source),
+      sentences,
+    );
     members.forEach(({ source, places }, index) => {
       const translated = parts[index];
       if (translated === undefined) return;
@@ -89,7 +100,10 @@ export async function runTranslation(work: Work): Promise<Outcome> {
     });
   }
 
-  /** Lines of the unfinished translation belong to the passages one by one: line breaks are those of the source. */
+  /**
+   * Lines of the unfinished translation belong to the passages one by one: line breaks are those of the
+   * source.
+   */
   function grow(members: readonly Missing[], stable: string, provisional: string): void {
     const solid = stable.split('\n');
     const rest = provisional.split('\n');
@@ -97,7 +111,8 @@ export async function runTranslation(work: Work): Promise<Outcome> {
       const own = { stable: solid[index] ?? '', provisional: rest[index - solid.length + 1] ?? '' };
       for (const place of places) {
         const view = views[place];
-        if (view === undefined || (view.stable === own.stable && view.provisional === own.provisional)) continue;
+        if (view === undefined || (view.stable === own.stable && view.provisional === own.provisional))
+          continue;
         views[place] = { ...view, ...own };
       }
     });

@@ -1,4 +1,6 @@
-/** The sentence that the panels are about: where the caret is, what was clicked, or what the user stepped to. */
+/**
+ * The sentence that the panels are about: where the caret is, what was clicked, or what the user stepped to.
+ */
 import { computed, signal } from '@preact/signals';
 import type { Hypothesis, Sentence } from 'wordloom';
 

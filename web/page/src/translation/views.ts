@@ -40,7 +40,8 @@ export function matchOld(old: readonly View[], passages: readonly Passage[]): (V
   let before = 0;
   while (before < shared && same(old[before], passages[before])) before += 1;
   let after = 0;
-  while (after < shared - before && same(old[old.length - 1 - after], passages[passages.length - 1 - after])) after += 1;
+  while (after < shared - before && same(old[old.length - 1 - after], passages[passages.length - 1 - after]))
+    after += 1;
   return passages.map((_, index) => {
     const fromEnd = passages.length - index;
     if (fromEnd <= after) return old[old.length - fromEnd];

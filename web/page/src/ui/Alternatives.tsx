@@ -32,7 +32,10 @@ export function AlternativesPanel() {
                 <span class="alternative__text" lang={code ?? undefined} dir="auto">
                   {text}
                 </span>
-                <span class="alternative__score number" title="Mean log-probability of a token: nearer to 0 is better">
+                <span
+                  class="alternative__score number"
+                  title="Mean log-probability of a token: nearer to 0 is better"
+                >
                   <span class="sr-only">score </span>
                   {score.toFixed(2).replace('-', '−')}
                 </span>
@@ -42,7 +45,9 @@ export function AlternativesPanel() {
         </ol>
       )}
       {now !== null && searchBeams.value === 1 && (
-        <p class="quiet panel__note">Greedy search finds one translation. More beams, under the model’s name above, find more.</p>
+        <p class="quiet panel__note">
+          Greedy search finds one translation. More beams, under the model’s name above, find more.
+        </p>
       )}
     </section>
   );

@@ -1,4 +1,6 @@
-/** What a screen reader is told without asking: the translation once it has settled, and what a load is doing. */
+/**
+ * What a screen reader is told without asking: the translation once it has settled, and what a load is doing.
+ */
 import { effect } from '@preact/signals';
 import { useEffect, useState } from 'preact/hooks';
 
@@ -32,7 +34,8 @@ export function Announcer() {
       }),
       effect(() => {
         const now = running.value;
-        if (now !== null && progress.peek() !== null) setWords(`The model is ready. ${now.info.device.notice}`);
+        if (now !== null && progress.peek() !== null)
+          setWords(`The model is ready. ${now.info.device.notice}`);
       }),
     ];
     return () => {

@@ -4,13 +4,12 @@ import { AttentionPanel } from '../attention/AttentionPanel.tsx';
 import { showAlternatives, showAttention } from '../settings.ts';
 import { AlternativesPanel } from './Alternatives.tsx';
 import { Announcer } from './Announcer.tsx';
+import { Desk } from './Desk.tsx';
 import { DropZone } from './DropZone.tsx';
 import { Examples } from './Examples.tsx';
 import { Header } from './Header.tsx';
 import { Notices } from './Notices.tsx';
 import { Options } from './Options.tsx';
-import { Source } from './Source.tsx';
-import { Target } from './Target.tsx';
 import { Toolbar } from './Toolbar.tsx';
 
 export const showOptions = signal(false);
@@ -22,10 +21,7 @@ export function App() {
       <main>
         <Notices />
         {showOptions.value && <Options close={() => (showOptions.value = false)} />}
-        <div class="desk">
-          <Source />
-          <Target />
-        </div>
+        <Desk />
         <div class="under">
           <Toolbar />
           <Examples />

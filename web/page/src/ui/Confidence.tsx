@@ -1,4 +1,7 @@
-/** How sure the model was of each token: an underline that grows stronger as the probability falls, and the number. */
+/**
+ * How sure the model was of each token: an underline that grows stronger as the probability falls, and the
+ * number.
+ */
 import { useMemo, useState } from 'preact/hooks';
 import type { Hypothesis } from 'wordloom';
 
@@ -23,7 +26,12 @@ export function Tokens({ hypothesis }: { hypothesis: Hypothesis }) {
         return (
           <>
             {space}
-            <span class={`token token--${levelOf(probability)}`} data-percent={percent} tabIndex={-1} key={index}>
+            <span
+              class={`token token--${levelOf(probability)}`}
+              data-percent={percent}
+              tabIndex={-1}
+              key={index}
+            >
               {text.slice(space.length)}
               <span class="sr-only token__words"> ({percent}) </span>
             </span>
@@ -89,7 +97,11 @@ export function useTokenTip() {
     },
   };
   const element = tip !== null && (
-    <span class="tip number" aria-hidden="true" style={{ '--left': `${tip.left}px`, '--top': `${tip.top}px` }}>
+    <span
+      class="tip number"
+      aria-hidden="true"
+      style={{ '--left': `${tip.left}px`, '--top': `${tip.top}px` }}
+    >
       {tip.words}
     </span>
   );

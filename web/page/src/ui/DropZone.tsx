@@ -37,7 +37,8 @@ export function DropZone() {
       void take(event.dataTransfer);
     };
     const listeners = { dragenter: enter, dragover: move, dragleave: leave, drop };
-    for (const [name, listener] of Object.entries(listeners)) window.addEventListener(name, listener as EventListener);
+    for (const [name, listener] of Object.entries(listeners))
+      window.addEventListener(name, listener as EventListener);
     return () => {
       for (const [name, listener] of Object.entries(listeners)) {
         window.removeEventListener(name, listener as EventListener);

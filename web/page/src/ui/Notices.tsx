@@ -6,7 +6,11 @@ export function Notices() {
   return (
     <div class="notices">
       {notices.value.map((notice) => (
-        <div class={`notice notice--${notice.tone}`} role={notice.tone === 'error' ? 'alert' : 'status'} key={notice.about}>
+        <div
+          class={`notice notice--${notice.tone}`}
+          role={notice.tone === 'error' ? 'alert' : 'status'}
+          key={notice.about}
+        >
           <div class="notice__words">
             <p>{notice.title}</p>
             {notice.advice !== undefined && <p class="quiet">{notice.advice}</p>}
@@ -28,7 +32,13 @@ export function Notices() {
               ))}
             </div>
           )}
-          <button type="button" class="icon-button notice__close" aria-label="Dismiss" title="Dismiss" onClick={() => dismiss(notice)}>
+          <button
+            type="button"
+            class="icon-button notice__close"
+            aria-label="Dismiss"
+            title="Dismiss"
+            onClick={() => dismiss(notice)}
+          >
             <CloseIcon />
           </button>
         </div>

@@ -10,6 +10,7 @@ import { notify } from '../notices.ts';
 import { MAX_ALTERNATIVES, MAX_BEAMS, alternatives, beams, device } from '../settings.ts';
 import type { DeviceChoice } from '../settings.ts';
 import { searchBeams } from '../translation/live.ts';
+import { sentence } from '../words.ts';
 import { CloseIcon, FolderIcon } from './icons.tsx';
 import { ProgressBar } from './ProgressBar.tsx';
 
@@ -22,7 +23,13 @@ const DEVICES: readonly { value: DeviceChoice; label: string }[] = [
 export function Options({ close }: { close: () => void }) {
   return (
     <section class="panel options" id="options" aria-label="Model and device">
-      <button type="button" class="icon-button options__close" aria-label="Close" title="Close" onClick={close}>
+      <button
+        type="button"
+        class="icon-button options__close"
+        aria-label="Close"
+        title="Close"
+        onClick={close}
+      >
         <CloseIcon />
       </button>
       <div class="options__grid">
@@ -61,8 +68,9 @@ function ModelOptions() {
           <b>{modelName(now.choice)}</b>
           <br />
           <span class="quiet number">
-            {(now.info.model.parameters / 1e6).toFixed(1)} million parameters, {megabytes(now.info.model.weightBytes)} on
-            the device, {now.info.model.encoderLayers} + {now.info.model.decoderLayers} layers
+            {(now.info.model.parameters / 1e6).toFixed(1)} million parameters,{' '}
+            {megabytes(now.info.model.weightBytes)} on the device, {now.info.model.encoderLayers} +{' '}
+            {now.info.model.decoderLayers} layers
           </span>
         </p>
       )}
@@ -110,7 +118,8 @@ function UrlField() {
         about: 'load',
         tone: 'error',
         title: `“${address}” is no web address.`,
-        advice: 'It begins with https://, or names a model of the Hugging Face hub, as in Helsinki-NLP/opus-mt-en-fr.',
+        advice:
+          'It begins with https://, or names a model of the Hugging Face hub: Helsinki-NLP/opus-mt-en-fr.',
       });
     }
   };
@@ -152,7 +161,11 @@ function DeviceOptions() {
           </label>
         ))}
       </div>
-      {now !== null && <p class="quiet" data-testid="device-notice">{sentence(now.info.device.notice)}</p>}
+      {now !== null && (
+        <p class="quiet" data-testid="device-notice">
+          {sentence(now.info.device.notice)}
+        </p>
+      )}
     </Group>
   );
 }
@@ -213,9 +226,4 @@ function Slider({ label, most, value, hint, set }: SliderProps) {
 
 function start(choice: ModelChoice): void {
   void load(choice, device.peek());
-}
-
-function sentence(words: string): string {
-  const whole = words.charAt(0).toUpperCase() + words.slice(1);
-  return /[.!?]$/.test(whole) ? whole : `${whole}.`;
 }

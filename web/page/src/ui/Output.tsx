@@ -1,6 +1,6 @@
 /**
- * The translation. Passages are drawn in chunks, and only chunks near the screen in detail: a book costs no more than a
- * page. Text is only ever text.
+ * The translation. Passages are drawn in chunks, and only chunks near the screen in detail: a book costs no more
+ * than a page. Text is only ever text.
  */
 import { memo } from 'preact/compat';
 import { useMemo, useRef, useState } from 'preact/hooks';
@@ -34,7 +34,10 @@ export function Output({ lang, size }: { lang: string | null; size: string }) {
       onClick={(event) => {
         const sentence = (event.target as Element).closest<HTMLElement>('[data-sentence]');
         if (sentence === null) return;
-        select({ passage: Number(sentence.dataset['passage']), sentence: Number(sentence.dataset['sentence']) });
+        select({
+          passage: Number(sentence.dataset['passage']),
+          sentence: Number(sentence.dataset['sentence']),
+        });
       }}
       {...(confident ? tip.handlers : {})}
     >
@@ -129,7 +132,10 @@ const Passage = memo(function Passage({ view, index, confident, marked }: Passag
   );
 });
 
-/** Cuts the views into chunks; a chunk in which nothing changed stays the same array, so that it is not drawn again. */
+/**
+ * Cuts the views into chunks; a chunk in which nothing changed stays the same array, so that it is not drawn
+ * again.
+ */
 function useChunks(all: readonly View[]): readonly (readonly View[])[] {
   const [kept] = useState<{ chunks: (readonly View[])[] }>({ chunks: [] });
   return useMemo(() => {

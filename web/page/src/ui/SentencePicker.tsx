@@ -8,14 +8,26 @@ export function SentencePicker() {
   if (now === null || now.count < 2) return null;
   return (
     <div class="stepper" role="group" aria-label="Sentence">
-      <button type="button" class="icon-button" aria-label="Sentence before" disabled={now.number === 0} onClick={() => step(-1)}>
+      <button
+        type="button"
+        class="icon-button"
+        aria-label="Sentence before"
+        disabled={now.number === 0}
+        onClick={() => step(-1)}
+      >
         <BackIcon />
       </button>
       <span class="number">
         <span class="sr-only">Sentence </span>
         {now.number + 1} of {now.count}
       </span>
-      <button type="button" class="icon-button" aria-label="Next sentence" disabled={now.number >= now.count - 1} onClick={() => step(1)}>
+      <button
+        type="button"
+        class="icon-button"
+        aria-label="Next sentence"
+        disabled={now.number >= now.count - 1}
+        onClick={() => step(1)}
+      >
         <NextIcon />
       </button>
     </div>

@@ -1,8 +1,7 @@
 /** Where one types. */
 import { useRef } from 'preact/hooks';
 
-import { running } from '../engine/load.ts';
-import { loading } from '../engine/load.ts';
+import { loading, running } from '../engine/load.ts';
 import { languageName, languages } from '../engine/source.ts';
 import { text } from '../settings.ts';
 import { selectAt } from '../translation/selection.ts';

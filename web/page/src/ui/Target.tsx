@@ -58,7 +58,7 @@ function Status() {
   const { device } = now.info;
   const speed = last === null || last.milliseconds === 0 ? null : (1000 * last.tokens) / last.milliseconds;
   const parts = [
-    device.kind === 'gpu' ? device.name || 'GPU' : 'CPU',
+    device.kind === 'gpu' ? 'GPU' : 'CPU',
     searchBeams.value === 1 ? 'greedy' : `${searchBeams.value} beams`,
     ...(speed === null ? [] : [`${speed < 10 ? speed.toFixed(1) : Math.round(speed)} tokens/s`]),
   ];
@@ -96,5 +96,8 @@ function CopyButton() {
 }
 
 function translation(): string {
-  return views.peek().map((view) => viewText(view) + view.passage.end).join('');
+  return views
+    .peek()
+    .map((view) => viewText(view) + view.passage.end)
+    .join('');
 }

@@ -26,7 +26,12 @@ export function Toolbar() {
 
 function Switch({ shown, children }: { shown: Signal<boolean>; children: ComponentChildren }) {
   return (
-    <button type="button" class="switch" aria-pressed={shown.value} onClick={() => (shown.value = !shown.value)}>
+    <button
+      type="button"
+      class="switch"
+      aria-pressed={shown.value}
+      onClick={() => (shown.value = !shown.value)}
+    >
       {children}
     </button>
   );

@@ -9,13 +9,13 @@ function Icon({ children }: { children: ComponentChildren }) {
   );
 }
 
-/** Warp and weft. */
+/** Two threads of warp and two of weft, over and under each other. */
 export function Mark() {
   return (
     <svg class="mark" viewBox="0 0 32 32" width="28" height="28" aria-hidden="true" focusable="false">
       <rect class="mark__cloth" width="32" height="32" rx="8" />
-      <path class="mark__warp" d="M9 7v3M9 16v9M16 7v9M16 22v3M23 7v3M23 16v9" />
-      <path class="mark__weft" d="M7 13h13M12 19h13" />
+      <path class="mark__warp" d="M11.5 6.5v10.4M11.5 24.9v.6M20.5 6.5v.6M20.5 15.1v10.4" />
+      <path class="mark__weft" d="M6.5 11.5h.6M15.1 11.5h10.4M6.5 20.5h10.4M24.9 20.5h.6" />
     </svg>
   );
 }
@@ -53,7 +53,7 @@ export const NextIcon = () => (
 );
 export const FolderIcon = () => (
   <Icon>
-    <path d="M3 6.5A1.5 1.5 0 0 1 4.5 5h3l2 2h6A1.5 1.5 0 0 1 17 8.5v6a1.5 1.5 0 0 1-1.5 1.5h-11A1.5 1.5 0 0 1 3 14.5z" />
+    <path d="M3 6.5q0-1.5 1.5-1.5h3l2 2h6q1.5 0 1.5 1.5v6q0 1.5-1.5 1.5h-11q-1.5 0-1.5-1.5z" />
   </Icon>
 );
 export const ListIcon = () => (

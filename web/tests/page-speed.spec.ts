@@ -1,0 +1,143 @@
+/** Quick and quiet: the second visit, without a network, under load, and how long until the first word. */
+import type { Page } from '@playwright/test';
+import { POLICY, SITE, expect, settled, test } from './support/page.ts';
+import { TestServer } from './support/server.ts';
+import { longestTasks } from './support/tasks.ts';
+
+const STATION = 'Where is the train station?';
+const BAHNHOF = 'Wo ist der Bahnhof?';
+
+/** Milliseconds from navigation to the first translated word, on the CPU with a warm cache. */
+const FIRST_WORD_BOUND = 1500;
+
+/** How much longer than its own processor time a loop takes: 1 on an idle machine. */
+function slowdown(): number {
+  const start = performance.now();
+  const before = process.cpuUsage();
+  while (performance.now() - start < 400);
+  const { user, system } = process.cpuUsage(before);
+  return Math.max(1, (performance.now() - start) / ((user + system) / 1000));
+}
+
+/** The service worker has everything, and controls the page. */
+async function kept(page: Page): Promise<void> {
+  await page.waitForFunction(async () => {
+    await navigator.serviceWorker.ready;
+    return navigator.serviceWorker.controller !== null;
+  });
+}
+
+test('the second visit needs no network', async ({ page, wordloom }) => {
+  const own = await TestServer.start({ '/': SITE });
+  own.policy = POLICY;
+  await page.goto(`${own.url}/`);
+  await wordloom.translate(STATION);
+  await kept(page);
+  await own.stop();
+  await page.reload();
+  await expect(wordloom.output).toHaveText(BAHNHOF);
+  expect(await wordloom.translate('I have lost my passport.')).toBe('Ich habe meinen Pass verloren.');
+});
+
+test('the second visit fetches nothing but, perhaps, news of a new version', async ({ page, wordloom }) => {
+  await wordloom.open();
+  await wordloom.translate(STATION);
+  await kept(page);
+  wordloom.server.requests.length = 0;
+  await page.reload();
+  await expect(wordloom.output).toHaveText(BAHNHOF);
+  expect(wordloom.server.requests.map(({ path }) => path).filter((path) => path !== '/sw.js')).toEqual([]);
+  // the model is kept once, by the engine
+  const cached = await page.evaluate(async () => {
+    const names = await caches.keys();
+    const requests = await Promise.all(names.map(async (name) => (await caches.open(name)).keys()));
+    return requests.flat().map(({ url }) => url);
+  });
+  expect(cached.length).toBeGreaterThan(4);
+  expect(cached.filter((url) => url.includes('/model/'))).toEqual([]);
+});
+
+test('a new version waits until it is wanted, and then takes over whole', async ({ page, wordloom }) => {
+  await wordloom.open();
+  await wordloom.translate(STATION);
+  await kept(page);
+  const worker = await page.evaluate(async () => (await fetch('sw.js', { cache: 'no-store' })).text());
+  wordloom.server.rules = [
+    {
+      path: '/sw.js',
+      body: worker.replace(/WORDLOOM_VERSION = "\w+"/, 'WORDLOOM_VERSION = "next"'),
+      type: 'text/javascript',
+    },
+  ];
+  await page.reload();
+  const news = page.getByText('A new version of this page is ready.');
+  await expect(news).toBeVisible();
+  await expect(wordloom.output).toHaveText(BAHNHOF);
+  await page.getByRole('button', { name: 'Reload' }).click();
+  await expect(news).toHaveCount(0);
+  await expect(wordloom.output).toHaveText(BAHNHOF);
+  await expect.poll(() => page.evaluate(() => caches.keys())).toEqual(['wordloom-page-next']);
+});
+
+test('the first word comes soon after navigation', async ({ page, wordloom }) => {
+  await wordloom.open();
+  await wordloom.translate(STATION);
+  await kept(page);
+  await page.addInitScript(() => {
+    const look = (): void => {
+      const text = document.querySelector('[data-testid=output]')?.textContent ?? '';
+      if (/\p{L}/u.test(text)) Object.assign(window, { firstWord: performance.now() });
+      else requestAnimationFrame(look);
+    };
+    look();
+  });
+  const times: number[] = [];
+  for (let visit = 0; visit < 5; visit += 1) {
+    await page.reload();
+    await page.waitForFunction(() => 'firstWord' in window);
+    times.push(await page.evaluate(() => (window as unknown as { firstWord: number }).firstWord));
+  }
+  const best = Math.min(...times);
+  const busy = slowdown();
+  console.log(
+    `first word after ${times.map((time) => Math.round(time)).join(', ')} ms; ` +
+      `the machine is ${busy.toFixed(1)} times slower than an idle one`,
+  );
+  expect(best).toBeLessThan(FIRST_WORD_BOUND * busy);
+});
+
+test('the main thread never blocks for 50 ms while a long text is translated', async ({ page, wordloom }) => {
+  test.slow();
+  await wordloom.open();
+  await wordloom.translate(STATION);
+  const book = Array.from({ length: 1070 }, (_, index) => {
+    return `The animal number ${index} didn't cross the street because it was too tired. Where is the station?`;
+  }).join('\n');
+  expect(book.length).toBeGreaterThan(100_000);
+  // laying out 100 kB that were pasted is the browser's own work, and not counted
+  await wordloom.source.fill(book);
+  await expect(page.getByText(/^\d+ % translated$/)).toBeVisible();
+  await page.waitForTimeout(500);
+  const tasks = await longestTasks(page, () => page.waitForTimeout(8000));
+  console.log(`longest tasks with a long text: ${tasks.map((task) => task.toFixed(1)).join(', ')} ms`);
+  expect(tasks[0]).toBeLessThan(50);
+  await wordloom.screenshot('long');
+
+  await page.getByRole('button', { name: 'Clear the text' }).click();
+  await wordloom.source.fill('I have lost my passport.');
+  await settled(page);
+  await expect(wordloom.output).toHaveText('Ich habe meinen Pass verloren.');
+});
+
+test('typing with every panel open never blocks either', async ({ page, wordloom }) => {
+  await wordloom.open();
+  await wordloom.translate(STATION);
+  await wordloom.look('Alternatives', 'Confidence', 'Attention');
+  await wordloom.source.press('End');
+  const tasks = await longestTasks(page, async () => {
+    await wordloom.source.pressSequentially(' I have lost my passport.', { delay: 60 });
+    await settled(page);
+  });
+  console.log(`longest tasks while typing: ${tasks.map((task) => task.toFixed(1)).join(', ')} ms`);
+  expect(tasks[0]).toBeLessThan(50);
+});

@@ -1,0 +1,50 @@
+/** `wordloom serve` as a visitor meets it: the page works, and goes on working when the server is gone. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from '@playwright/test';
+import { watch } from './support/page.ts';
+
+const path = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url));
+const SUFFIX = process.platform === 'win32' ? '.exe' : '';
+/** What cargo's own tests have built. */
+const BINARY = process.env['WORDLOOM'] ?? path(`../../target/debug/wordloom${SUFFIX}`);
+
+let server: ChildProcess;
+let url: string;
+
+test.beforeAll(async () => {
+  expect(existsSync(BINARY), `${BINARY} is missing: run \`cargo build\``).toBe(true);
+  // The page that was built just now: the binary may have an older one in it.
+  server = spawn(BINARY, ['serve', '--port', '0', '--page', path('../site')], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const [line] = (await once(createInterface({ input: server.stdout! }), 'line')) as [string];
+  expect(line).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/$/);
+  url = line;
+});
+
+test.afterAll(() => {
+  server.kill();
+});
+
+test('the page translates with its model, and without the server after the first visit', async ({ page }) => {
+  const complaints = watch(page);
+  const source = page.getByRole('textbox', { name: 'English' });
+  const output = page.getByTestId('output');
+  await page.goto(url);
+  await source.fill('Where is the train station?');
+  await expect(output).toHaveText('Wo ist der Bahnhof?');
+  await page.evaluate(async () => navigator.serviceWorker.ready);
+  await expect.poll(() => page.evaluate(() => navigator.serviceWorker.controller?.state)).toBe('activated');
+  expect(complaints).toEqual([]);
+
+  const gone = once(server, 'exit');
+  server.kill('SIGINT');
+  expect((await gone)[0]).toBe(0);
+  await expect(fetch(url)).rejects.toThrow();
+
+  await page.reload();
+  await source.fill('I have lost my passport.');
+  await expect(output).toHaveText('Ich habe meinen Pass verloren.');
+});

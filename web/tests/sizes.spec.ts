@@ -1,0 +1,48 @@
+/** The check that `cargo xtask web` ends with: too large a download fails. */
+import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from '@playwright/test';
+
+const SCRIPT = fileURLToPath(new URL('../scripts/sizes.js', import.meta.url));
+
+/** Exit code and output for a folder with these files of random bytes, which no compression makes smaller. */
+function measured(files: Record<string, number>, limit: number): { code: number; output: string } {
+  const folder = mkdtempSync(join(tmpdir(), 'wordloom-sizes-'));
+  try {
+    for (const [name, bytes] of Object.entries(files)) {
+      mkdirSync(join(folder, name, '..'), { recursive: true });
+      writeFileSync(join(folder, name), randomBytes(bytes));
+    }
+    const output = execFileSync(process.execPath, [SCRIPT, `${folder}=${limit}`], { encoding: 'utf8' });
+    return { code: 0, output };
+  } catch (error) {
+    const { status, stdout } = error as { status: number; stdout: string };
+    return { code: status, output: stdout };
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+test('code below the limit passes, whatever the model weighs', () => {
+  const files = { 'engine.wasm': 6000, 'assets/page.js': 3000, 'page.css': 9000, 'model/model.js': 9000 };
+  const { code, output } = measured(files, 10_000);
+  expect(output).toContain('assets/page.js');
+  expect(output).not.toContain('model/');
+  expect(code).toBe(0);
+});
+
+test('wasm and scripts count together', () => {
+  const { code, output } = measured({ 'engine.wasm': 6000, 'assets/page.js': 6000 }, 10_000);
+  expect(output).toContain('FAILED, too much');
+  expect(code).toBe(1);
+});
+
+test('a build without its module does not pass for a small one', () => {
+  const { code, output } = measured({ 'page.js': 10 }, 10_000);
+  expect(output).toContain('no wasm module');
+  expect(code).toBe(1);
+});
