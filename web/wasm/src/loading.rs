@@ -87,22 +87,18 @@ pub async fn load(folder: &Folder, choice: &DeviceChoice, host: &Host) -> Result
     Ok(runner)
 }
 
-/// Compiles what the first sentences will need: as the model's own configuration searches, and greedily.
+/// Compiles what the first sentences will need, if they are searched for as the model's own configuration says.
 async fn compile(loading: &Loading, host: &Host) -> Result<(), Failure> {
-    let greedy = GenerationConfig { num_beams: Some(1), num_return_sequences: Some(1), ..Default::default() };
-    let searches = [GenerationConfig::default(), greedy];
     let report = |done: usize| {
         host.progress(js_object([
             ("stage", "compile".into()),
             ("done", (done as f64).into()),
-            ("total", (searches.len() as f64).into()),
+            ("total", 1.0.into()),
         ]));
     };
     report(0);
-    for (index, search) in searches.iter().enumerate() {
-        loading.warm_up(search).await?;
-        report(index + 1);
-    }
+    loading.warm_up(&GenerationConfig::default()).await?;
+    report(1);
     Ok(())
 }
 
