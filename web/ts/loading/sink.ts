@@ -68,15 +68,24 @@ export class MemorySink implements Sink {
 
 /** Bytes of a file on disk, or of one that the user has chosen; readable from several tabs. */
 export class BlobReader {
+  /** A read is a round trip to another process, and weights are many small tensors in a row. */
+  static readonly #AHEAD = 2 << 20;
   readonly #blob: Blob;
   readonly #reader = new FileReaderSync();
+  #start = 0;
+  #ahead = new Uint8Array();
 
   constructor(blob: Blob) {
     this.#blob = blob;
   }
 
   read(offset: number, length: number): Uint8Array {
-    return new Uint8Array(this.#reader.readAsArrayBuffer(this.#blob.slice(offset, offset + length)));
+    if (offset < this.#start || offset + length > this.#start + this.#ahead.length) {
+      const end = offset + Math.max(length, BlobReader.#AHEAD);
+      this.#ahead = new Uint8Array(this.#reader.readAsArrayBuffer(this.#blob.slice(offset, end)));
+      this.#start = offset;
+    }
+    return this.#ahead.subarray(offset - this.#start, offset - this.#start + length);
   }
 }
 
