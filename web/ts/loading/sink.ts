@@ -83,9 +83,10 @@ export class BlobReader {
 
   read(offset: number, length: number): Uint8Array {
     if (offset < this.#start || offset + length > this.#start + this.#block.length) {
-      const end = offset + Math.max(length, BLOCK);
-      this.#block = new Uint8Array(this.#reader.readAsArrayBuffer(this.#blob.slice(offset, end)));
-      this.#start = offset;
+      // From a round number on: what is fused from three tensors is not read in the order of the file.
+      this.#start = offset - (offset % BLOCK);
+      const end = Math.max(offset + length, this.#start + BLOCK);
+      this.#block = new Uint8Array(this.#reader.readAsArrayBuffer(this.#blob.slice(this.#start, end)));
     }
     const bytes = this.#block.subarray(offset - this.#start, offset - this.#start + length);
     // The end has been read: nothing follows, and the block need not stay.
