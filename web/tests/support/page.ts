@@ -87,8 +87,6 @@ export function drive(page: Page, server: TestServer): Wordloom {
 export async function settled(page: Page): Promise<void> {
   const target = page.locator('.pane--target');
   await expect(target.locator('.sentence').first()).toBeVisible({ timeout: 60_000 });
-  // typing is answered after a pause
-  await page.waitForTimeout(250);
   await expect(target).toHaveAttribute('aria-busy', 'false', { timeout: 60_000 });
 }
 

@@ -21,6 +21,8 @@ export interface Activity {
 export const views = signal<readonly View[]>([]);
 /** null: nothing is being translated. */
 export const activity = signal<Activity | null>(null);
+/** From a change until its translation is whole. */
+export const unsettled = signal(false);
 /** Of the last translation that needed the model. */
 export const outcome = signal<Outcome | null>(null);
 export const searchBeams = computed(() => beams.value ?? running.value?.info.defaults.beams ?? 4);
@@ -58,6 +60,7 @@ export function translateAgain(): void {
 
 function schedule(pause: number): void {
   clearTimeout(timer);
+  unsettled.value = true;
   if (pause === 0) {
     waitingSince = 0;
     start();
@@ -81,11 +84,15 @@ function start(): void {
     batch(() => {
       views.value = [];
       activity.value = null;
+      unsettled.value = false;
       dismissAll('translate');
     });
     return;
   }
-  if (engine === null) return;
+  if (engine === null) {
+    unsettled.value = false;
+    return;
+  }
   const own = new AbortController();
   controller = own;
   void run(engine, input, own);
@@ -110,13 +117,17 @@ async function run(engine: Running, input: string, own: AbortController): Promis
     painter.flush();
     batch(() => {
       activity.value = null;
+      unsettled.value = false;
       if (result.tokens > 0) outcome.value = result;
       dismissAll('translate');
     });
   } catch (error) {
     if (own.signal.aborted || isAbort(error)) return;
     painter.flush();
-    activity.value = null;
+    batch(() => {
+      activity.value = null;
+      unsettled.value = false;
+    });
     const again = { label: 'Try again', run: translateAgain };
     notify(
       explainWork(error, 'translate', again, { label: 'Load the model again', run: () => void reload() }),

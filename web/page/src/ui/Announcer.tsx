@@ -5,7 +5,7 @@ import { effect } from '@preact/signals';
 import { useEffect, useState } from 'preact/hooks';
 
 import { loading, progress, running } from '../engine/load.ts';
-import { activity, views } from '../translation/live.ts';
+import { unsettled, views } from '../translation/live.ts';
 import { viewText } from '../translation/views.ts';
 
 const SETTLED = 1200;
@@ -22,7 +22,7 @@ export function Announcer() {
     const stops = [
       effect(() => {
         const now = views.value;
-        if (activity.value !== null || now.length === 0) return;
+        if (unsettled.value || now.length === 0) return;
         later(() => {
           const whole = now.map((view) => viewText(view) + view.passage.end).join('');
           return whole.length <= SPEAKABLE ? whole : 'The translation is ready.';

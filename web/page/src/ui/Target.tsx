@@ -5,7 +5,7 @@ import { loading, progress, running } from '../engine/load.ts';
 import { languageName, languages } from '../engine/source.ts';
 import { notify } from '../notices.ts';
 import { showConfidence, text } from '../settings.ts';
-import { activity, outcome, searchBeams, views } from '../translation/live.ts';
+import { activity, outcome, searchBeams, unsettled, views } from '../translation/live.ts';
 import { viewText } from '../translation/views.ts';
 import { ConfidenceLegend } from './Confidence.tsx';
 import { CopyIcon, DoneIcon } from './icons.tsx';
@@ -18,7 +18,7 @@ export function Target() {
   const code = choice === undefined ? null : languages(choice).target;
   const waiting = running.value === null ? progress.value : null;
   return (
-    <section class="pane pane--target" aria-labelledby="target-title" aria-busy={activity.value !== null}>
+    <section class="pane pane--target" aria-labelledby="target-title" aria-busy={unsettled.value}>
       <div class="pane__head">
         <h2 class="pane__title" id="target-title">
           {languageName(code) ?? 'Translation'}
