@@ -21,8 +21,13 @@ const MODEL_FILES = [
   'target.spm',
   'model.safetensors',
 ];
-const BROWSER = ['index', 'core', 'worker', 'translator-api'];
-const NODE = ['node', 'worker-node', 'translator-api-node'];
+/** Entries that share chunks. A worker is one file: a chain of imports would be a chain of requests. */
+const BUNDLES = [
+  { platform: 'browser', entries: ['index', 'core', 'translator-api'] },
+  { platform: 'browser', entries: ['worker'] },
+  { platform: 'node', entries: ['node', 'translator-api-node'] },
+  { platform: 'node', entries: ['worker-node'] },
+];
 
 if (!existsSync(join(PKG, 'wordloom_web_bg.wasm'))) {
   console.error('web/pkg is missing: `cargo xtask web` builds the wasm module first');
@@ -49,12 +54,9 @@ const glue = {
   resolveId: (id) => (id.endsWith('/wordloom_web.js') ? join(PKG, 'wordloom_web.js') : null),
 };
 
-for (const [names, platform] of [
-  [BROWSER, 'browser'],
-  [NODE, 'node'],
-]) {
+for (const { platform, entries } of BUNDLES) {
   const bundle = await rolldown({
-    input: Object.fromEntries(names.map((name) => [name, join(WEB, 'ts', `${name}.ts`)])),
+    input: Object.fromEntries(entries.map((name) => [name, join(WEB, 'ts', `${name}.ts`)])),
     platform,
     plugins: [glue],
     transform: { target: 'es2022', define: { __MODEL_MANIFEST__: JSON.stringify(manifest) } },

@@ -1,5 +1,6 @@
 /** Memory that does not grow, devices that are given back, lost, too small or not there. */
 import type { CDPSession, Page } from '@playwright/test';
+import type { Memory } from '../ts/types.ts';
 import { expect, test } from './support/harness.ts';
 
 async function jsHeap(session: CDPSession): Promise<number> {
@@ -22,8 +23,7 @@ for (const device of ['cpu', 'gpu'] as const) {
       };
       Object.assign(globalThis, { run });
     }, device);
-    const run = (count: number) =>
-      api.evaluate((count) => (globalThis as unknown as { run(count: number): Promise<{ deviceBytes: number; wasmBytes: number; buffersCreated: number }> }).run(count), count);
+    const run = (count: number) => api.evaluate((count) => globalThis.run(count), count);
     const early = { ...(await run(10)), heap: await jsHeap(session) };
     const late = { ...(await run(190)), heap: await jsHeap(session) };
     expect(late.wasmBytes).toBe(early.wasmBytes);
@@ -66,6 +66,7 @@ async function watchWebGpu(page: Page): Promise<void> {
 }
 
 declare global {
+  var run: (count: number) => Promise<Memory>;
   var webgpu: { devices: GPUDevice[]; bytes(): number };
 }
 
@@ -80,7 +81,8 @@ test('destroy() gives the memory of the device back', async ({ api }) => {
     await new Promise((resolve) => setTimeout(resolve, 200));
     translator.destroy();
     const { kind } = await call;
-    await new Promise((resolve) => setTimeout(resolve, 1000));
+    // A step that is under way ends first.
+    for (let wait = 0; wait < 200 && webgpu.bytes() > 0; wait++) await new Promise((resolve) => setTimeout(resolve, 50));
     return { used, deviceBytes, left: webgpu.bytes(), kind };
   });
   expect(result.deviceBytes).toBeGreaterThan(30_000_000);

@@ -19,6 +19,7 @@ export class Client {
   #nextId = 0;
   /** Why nothing can be asked any more. */
   #over: WordloomError | undefined;
+  #lastMoments: ReturnType<typeof setTimeout> | undefined;
 
   constructor(channel: Channel, progress: ((event: ProgressEvent) => void) | undefined) {
     this.#channel = channel;
@@ -42,16 +43,21 @@ export class Client {
       // The caller is told at once; the engine stops at its next step, and what it still says is not listened to.
       const abort = () => {
         if (!this.#pending.delete(id)) return;
+        settled();
         this.#channel.post({ type: 'abort', id });
         reject(abortedBy(signal));
       };
       signal?.addEventListener('abort', abort, { once: true });
-      const settled = () => signal?.removeEventListener('abort', abort);
+      const settled = () => {
+        signal?.removeEventListener('abort', abort);
+        this.#channel.busy?.(this.#pending.size > 0);
+      };
       this.#pending.set(id, {
         resolve: (value) => (settled(), resolve(value)),
         reject: (error) => (settled(), reject(error)),
         partial,
       });
+      this.#channel.busy?.(true);
       try {
         this.#channel.post({ type: 'call', id, method, input, stream: partial !== undefined } as ToEngine);
       } catch (error) {
@@ -68,7 +74,7 @@ export class Client {
     if (this.#over) return;
     this.#end(aborted('The translator was destroyed.'));
     this.#channel.post({ type: 'destroy' });
-    setTimeout(() => this.#channel.close(), LAST_MOMENTS_MS);
+    this.#lastMoments = setTimeout(() => this.#channel.close(), LAST_MOMENTS_MS);
   }
 
   #receive(message: FromEngine): void {
@@ -89,6 +95,7 @@ export class Client {
         this.#crash(fromWire(message.error));
         break;
       case 'destroyed':
+        clearTimeout(this.#lastMoments);
         this.#channel.close();
         break;
     }

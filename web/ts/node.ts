@@ -35,7 +35,7 @@ export class Translator extends TranslatorBase {
   }
 }
 
-/** Keeps the process alive while there are calls to answer, and not longer. */
+/** A process that has forgotten `destroy()` ends all the same, as soon as no call waits. */
 function threadChannel(): Channel {
   const worker = new Worker(new URL('./worker-node.js', import.meta.url), { name: 'wordloom' });
   return {
@@ -45,6 +45,7 @@ function threadChannel(): Channel {
       worker.on('messageerror', crash);
       worker.on('error', crash);
     },
+    busy: (waiting) => (waiting ? worker.ref() : worker.unref()),
     close: () => void worker.terminate(),
   };
 }

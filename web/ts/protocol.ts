@@ -62,5 +62,7 @@ export interface Channel {
   post(message: ToEngine): void;
   /** `receive` gets every message; `crash` is called when the other side is gone. */
   listen(receive: (message: FromEngine) => void, crash: (error: unknown) => void): void;
+  /** Whether somebody waits for an answer: in Node a process goes on only for those. */
+  busy?(waiting: boolean): void;
   close(): void;
 }

@@ -104,18 +104,19 @@ export class Server {
     wasm.catch(() => {}); // Told below; a folder that fails first must not leave an unheard rejection behind.
     const folder = await this.#platform.openFolder(options, report, signal);
     this.#folder = folder;
+    let loading: Promise<Engine> | undefined;
     try {
       await wasm;
       // Ready is told below, when the last file has been checked.
       const progress = (event: LoadEvent) => event.stage !== 'ready' && report(event);
-      const loading = Engine.load(folder.host, options.device, { pause, progress });
-      // Who is aborted, or fails to download, does not wait for the engine to notice.
-      void loading.then((engine) => (signal.aborted || this.#destroyed ? engine.destroy() : undefined)).catch(() => {});
+      loading = Engine.load(folder.host, options.device, { pause, progress });
       const [engine] = await unless(signal, Promise.all([loading, folder.complete]));
       this.#engine = engine;
       report({ stage: 'ready' });
       return engine.info();
     } catch (error) {
+      // Nobody waits for an engine that has not noticed yet.
+      loading?.then((engine) => engine.destroy()).catch(() => {});
       folder.close();
       throw signal.aborted ? aborted() : error;
     }

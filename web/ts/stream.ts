@@ -5,7 +5,7 @@ export class PartialStream implements AsyncIterableIterator<Partial> {
   #latest: Partial | undefined;
   #failure: { error: unknown } | undefined;
   #ended = false;
-  #wake: (() => void) | undefined;
+  #waiting: (() => void)[] = [];
   readonly #cancel: () => void;
 
   /** `cancel` is called when the consumer leaves before the end. */
@@ -15,20 +15,20 @@ export class PartialStream implements AsyncIterableIterator<Partial> {
 
   push(partial: Partial): void {
     this.#latest = partial;
-    this.#wake?.();
+    this.#wake();
   }
 
   finish(translation: Translation): void {
     this.#latest = { stable: translation.text, provisional: '', translation };
     this.#ended = true;
-    this.#wake?.();
+    this.#wake();
   }
 
   fail(error: unknown): void {
     this.#latest = undefined;
     this.#failure = { error };
     this.#ended = true;
-    this.#wake?.();
+    this.#wake();
   }
 
   async next(): Promise<IteratorResult<Partial, undefined>> {
@@ -44,8 +44,7 @@ export class PartialStream implements AsyncIterableIterator<Partial> {
         throw error;
       }
       if (this.#ended) return { done: true, value: undefined };
-      await new Promise<void>((resolve) => (this.#wake = resolve));
-      this.#wake = undefined;
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
     }
   }
 
@@ -55,11 +54,15 @@ export class PartialStream implements AsyncIterableIterator<Partial> {
     this.#latest = undefined;
     this.#failure = undefined;
     if (early) this.#cancel();
-    this.#wake?.();
+    this.#wake();
     return { done: true, value: undefined };
   }
 
   [Symbol.asyncIterator](): this {
     return this;
+  }
+
+  #wake(): void {
+    for (const resolve of this.#waiting.splice(0)) resolve();
   }
 }

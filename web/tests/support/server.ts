@@ -59,7 +59,7 @@ export class TestServer {
   /** Sent with everything. */
   headers: Record<string, string> = {};
   readonly #server: Server;
-  readonly #mounts: [prefix: string, folder: string][];
+  #mounts: [prefix: string, folder: string][] = [];
 
   /** `mounts`: path prefixes (with slashes) and the folders behind them. */
   static async start(mounts: Record<string, string>): Promise<TestServer> {
@@ -70,11 +70,17 @@ export class TestServer {
 
   private constructor(server: Server, mounts: Record<string, string>) {
     this.#server = server;
-    this.#mounts = Object.entries(mounts).sort(([a], [b]) => b.length - a.length);
+    for (const [prefix, folder] of Object.entries(mounts)) this.mount(prefix, folder);
     this.url = `http://localhost:${(server.address() as AddressInfo).port}`;
     server.on('request', (request, response) => {
       this.#answer(request, response).catch(() => response.destroy());
     });
+  }
+
+  /** The longest prefix that fits a path is taken. */
+  mount(prefix: string, folder: string): void {
+    this.#mounts = [...this.#mounts, [prefix, folder] as [string, string]];
+    this.#mounts.sort(([a], [b]) => b.length - a.length);
   }
 
   async stop(): Promise<void> {

@@ -73,8 +73,9 @@ export class Keeper {
   /** Removes what is of no use: a file that is not what it should be, or an empty one. */
   async failed(file: Download, error: unknown): Promise<void> {
     const damaged = error instanceof WordloomError && error.kind === 'integrity';
-    if (!this.#store || this.#inMemory.has(file) || (file.loaded > 0 && !damaged)) return;
+    const useless = file.loaded === 0 || damaged;
     file.close();
+    if (!this.#store || this.#inMemory.has(file) || !useless) return;
     delete this.#catalogue.files[file.name];
     await this.#store.remove(file.name);
     await this.#store.save(this.#catalogue);

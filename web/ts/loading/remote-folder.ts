@@ -87,7 +87,10 @@ async function openWeights(
     return weights;
   } catch (error) {
     if (!(error instanceof NotFound)) throw error;
-    drop(files, weights);
+    for (const file of weights.splice(0)) {
+      files.splice(files.indexOf(file), 1);
+      await options.keeper.failed(file, error);
+    }
     const index = await receive(options, SHARD_INDEX, true);
     if (!index) {
       const hint = 'Folders with only pytorch_model.bin have to be converted to safetensors first';
@@ -105,13 +108,6 @@ async function openWeights(
   }
 }
 
-function drop(files: Download[], failed: Download[]): void {
-  for (const file of failed.splice(0)) {
-    file.close();
-    files.splice(files.indexOf(file), 1);
-  }
-}
-
 async function receive(options: RemoteOptions, name: string, optional: boolean): Promise<Download | undefined> {
   const { address, keeper } = options;
   if (optional && address.lists(name) === false) return undefined;
@@ -122,7 +118,6 @@ async function receive(options: RemoteOptions, name: string, optional: boolean):
     await keeper.received(file);
     return file;
   } catch (error) {
-    file.close();
     await keeper.failed(file, error);
     if (!optional || !(error instanceof NotFound)) throw error;
     return undefined;

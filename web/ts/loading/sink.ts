@@ -66,17 +66,32 @@ export class MemorySink implements Sink {
   }
 }
 
+/** Read at once: each reading asks another process, and weights are hundreds of small tensors, one after the other. */
+const BLOCK = 4 << 20;
+
 /** Bytes of a file on disk, or of one that the user has chosen; readable from several tabs. */
 export class BlobReader {
   readonly #blob: Blob;
   readonly #reader = new FileReaderSync();
+  /** What was read last, and where it begins. */
+  #block = new Uint8Array();
+  #start = 0;
 
   constructor(blob: Blob) {
     this.#blob = blob;
   }
 
   read(offset: number, length: number): Uint8Array {
-    return new Uint8Array(this.#reader.readAsArrayBuffer(this.#blob.slice(offset, offset + length)));
+    if (offset < this.#start || offset + length > this.#start + this.#block.length) {
+      // From a round number on: what is fused from three tensors is not read in the order of the file.
+      this.#start = offset - (offset % BLOCK);
+      const end = Math.max(offset + length, this.#start + BLOCK);
+      this.#block = new Uint8Array(this.#reader.readAsArrayBuffer(this.#blob.slice(this.#start, end)));
+    }
+    const bytes = this.#block.subarray(offset - this.#start, offset - this.#start + length);
+    // The end has been read: nothing follows, and the block need not stay.
+    if (offset + length >= this.#blob.size) this.#block = new Uint8Array();
+    return bytes;
   }
 }
 

@@ -12,6 +12,9 @@ use crate::results::js_object;
 /// Weights that are sent to a GPU before it is waited for, bytes.
 const SETTLE_BYTES: u64 = 16 << 20;
 
+/// How often the progress of the weights is told at most.
+const REPORTS: u64 = 50;
+
 /// A model that can translate, or one without a tokenizer, which takes token ids only.
 pub enum Runner {
     Text(Translator),
@@ -46,7 +49,7 @@ pub async fn load(folder: &Folder, choice: &DeviceChoice, host: &Host) -> Result
         compile(&loading, host).await?;
     }
     let total = loading.total_bytes();
-    let mut settled = 0;
+    let (mut settled, mut reported) = (0, 0);
     loop {
         match loading.advance(&model) {
             Ok(true) => {}
@@ -57,11 +60,14 @@ pub async fn load(folder: &Folder, choice: &DeviceChoice, host: &Host) -> Result
             }
             Err(error) => return Err(error.into()),
         }
-        host.progress(js_object([
-            ("stage", "weights".into()),
-            ("loaded", (loading.bytes() as f64).into()),
-            ("total", (total as f64).into()),
-        ]));
+        if loading.bytes() == total || loading.bytes() - reported >= total / REPORTS {
+            reported = loading.bytes();
+            host.progress(js_object([
+                ("stage", "weights".into()),
+                ("loaded", (reported as f64).into()),
+                ("total", (total as f64).into()),
+            ]));
+        }
         if loading.bytes() - settled >= SETTLE_BYTES {
             settled = loading.bytes();
             settle(&device).await?;
@@ -81,22 +87,18 @@ pub async fn load(folder: &Folder, choice: &DeviceChoice, host: &Host) -> Result
     Ok(runner)
 }
 
-/// Compiles what the first sentences will need: as the model's own configuration searches, and greedily.
+/// Compiles what the first sentences will need, if they are searched for as the model's own configuration says.
 async fn compile(loading: &Loading, host: &Host) -> Result<(), Failure> {
-    let greedy = GenerationConfig { num_beams: Some(1), num_return_sequences: Some(1), ..Default::default() };
-    let searches = [GenerationConfig::default(), greedy];
     let report = |done: usize| {
         host.progress(js_object([
             ("stage", "compile".into()),
             ("done", (done as f64).into()),
-            ("total", (searches.len() as f64).into()),
+            ("total", 1.0.into()),
         ]));
     };
     report(0);
-    for (index, search) in searches.iter().enumerate() {
-        loading.warm_up(search).await?;
-        report(index + 1);
-    }
+    loading.warm_up(&GenerationConfig::default()).await?;
+    report(1);
     Ok(())
 }
 
