@@ -41,6 +41,8 @@ test('a text that is emptied leaves nothing behind', async ({ page, wordloom }) 
   await wordloom.translate(STATION);
   await page.getByRole('button', { name: 'Clear the text' }).click();
   await expect(wordloom.output).toHaveText('');
+  await wordloom.look('Alternatives', 'Attention');
+  await expect(page.getByText(/with the first translation/)).toHaveCount(2);
   await expect(wordloom.source).toBeFocused();
 });
 
@@ -64,6 +66,13 @@ test('alternatives are listed with scores, and one of them can be shown', async 
   await third.click();
   await expect(third).toHaveAttribute('aria-pressed', 'true');
   await expect(wordloom.output).toHaveText('Ich möchte gerne eine Tasse Kaffee.');
+  // typing elsewhere does not undo the choice
+  await wordloom.source.press('End');
+  await wordloom.source.pressSequentially('\nYes.');
+  await expect(wordloom.output).toHaveText('Ich möchte gerne eine Tasse Kaffee.\nJa.', {
+    useInnerText: true,
+  });
+  await wordloom.translate('I would like a cup of coffee, please.');
 
   await wordloom.options();
   await page.getByRole('slider', { name: 'Alternatives' }).fill('4');

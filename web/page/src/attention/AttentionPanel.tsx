@@ -1,5 +1,6 @@
 /** The attention of the translation on show: which layer, which head, and what the picture means. */
 import { running } from '../engine/load.ts';
+import { views } from '../translation/live.ts';
 import { SentencePicker } from '../ui/SentencePicker.tsx';
 import { largestWeight } from './draw.ts';
 import { Formula } from './Formula.tsx';
@@ -8,7 +9,7 @@ import { head, layer, shown, stale } from './maps.ts';
 import type { Pick } from './maps.ts';
 
 export function AttentionPanel() {
-  const now = shown.value;
+  const now = views.value.length === 0 ? null : shown.value;
   const model = running.value?.info.model;
   return (
     <section class="panel panel--attention" id="attention" aria-labelledby="attention-title">

@@ -7,9 +7,10 @@ import { reload, running } from '../engine/load.ts';
 import type { Running } from '../engine/load.ts';
 import { dismissAll, notify } from '../notices.ts';
 import { alternatives, beams, text } from '../settings.ts';
+import { cut } from './passages.ts';
 import type { Translated } from './passages.ts';
 import type { Outcome } from './run.ts';
-import { runTranslation } from './run.ts';
+import { keyOf, runTranslation } from './run.ts';
 import type { View } from './views.ts';
 import { doneView } from './views.ts';
 
@@ -184,12 +185,19 @@ function forgetUnless(engine: Running, options: string): void {
   knownFor = options;
 }
 
-/** Shows another hypothesis of a sentence. */
+/** Shows another hypothesis of a sentence, wherever its passage stands, and remembers it. */
 export function choose(passage: number, sentence: number, rank: number): void {
   const view = views.peek()[passage];
   if (view?.translated == null) return;
+  const { source } = view.passage;
   const chosen = view.translated.chosen.map((old, index) => (index === sentence ? rank : old));
-  const fresh = [...views.peek()];
-  fresh[passage] = doneView(view.passage, { ...view.translated, chosen });
-  views.value = fresh;
+  const translated = { ...view.translated, chosen };
+  known.set(keyOf(cut(text.peek()).tag, source), translated);
+  views.value = views
+    .peek()
+    .map((other) =>
+      other.passage.source === source && other.translated !== null
+        ? doneView(other.passage, translated)
+        : other,
+    );
 }

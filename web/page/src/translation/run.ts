@@ -39,7 +39,7 @@ interface Missing {
 
 export async function runTranslation(work: Work): Promise<Outcome> {
   const { tag, passages } = cut(work.text);
-  const key = (passage: Passage): string => `${tag}\n${passage.source}`;
+  const key = (passage: Passage): string => keyOf(tag, passage.source);
   const old = matchOld(work.shown, passages);
   const missing = new Map<string, Missing>();
   const views = passages.map((passage, index) => {
@@ -117,6 +117,11 @@ export async function runTranslation(work: Work): Promise<Outcome> {
       }
     });
   }
+}
+
+/** What a translation is known by. */
+export function keyOf(tag: string, source: string): string {
+  return `${tag}\n${source}`;
 }
 
 /** The view that is on the page already, if it says the same: what is equal is not drawn again. */

@@ -1,13 +1,14 @@
 /** What else the search found for a sentence, best first; a click shows it in the translation. */
 import { running } from '../engine/load.ts';
 import { languages } from '../engine/source.ts';
-import { choose, searchBeams } from '../translation/live.ts';
+import { choose, searchBeams, views } from '../translation/live.ts';
 import { selected } from '../translation/selection.ts';
 import { useLast } from './hooks.ts';
 import { SentencePicker } from './SentencePicker.tsx';
 
 export function AlternativesPanel() {
-  const now = useLast(selected.value);
+  const last = useLast(selected.value);
+  const now = views.value.length === 0 ? null : last;
   const choice = running.value?.choice;
   const code = choice === undefined ? null : languages(choice).target;
   const hypotheses = now?.source.hypotheses ?? [];

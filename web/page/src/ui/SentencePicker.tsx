@@ -1,3 +1,4 @@
+import { views } from '../translation/live.ts';
 import { selected, step } from '../translation/selection.ts';
 import { useLast } from './hooks.ts';
 import { BackIcon, NextIcon } from './icons.tsx';
@@ -5,7 +6,7 @@ import { BackIcon, NextIcon } from './icons.tsx';
 /** Steps through the sentences of a text; not there for a single one. */
 export function SentencePicker() {
   const now = useLast(selected.value);
-  if (now === null || now.count < 2) return null;
+  if (views.value.length === 0 || now === null || now.count < 2) return null;
   return (
     <div class="stepper" role="group" aria-label="Sentence">
       <button
