@@ -8,6 +8,7 @@ export function Formula({ width }: { width: number | null }) {
       </p>
       <math display="block" aria-label="softmax of Q times K transposed, divided by the square root of d k">
         <mi>softmax</mi>
+        <mspace width="0.15em" />
         <mrow>
           <mo>(</mo>
           <mfrac>
@@ -30,8 +31,8 @@ export function Formula({ width }: { width: number | null }) {
       </math>
       <p class="quiet">
         Q comes from the words written so far, K from the source
-        {width === null ? '' : `; a head compares ${width} numbers of each (dₖ = ${width})`}. Each head learns
-        to look in its own way.
+        {width === null ? '' : `; a head compares ${width} numbers of each (dₖ\u00a0=\u00a0${width})`}. Each
+        head learns to look in its own way.
       </p>
     </div>
   );

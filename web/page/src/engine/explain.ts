@@ -36,14 +36,12 @@ export function explainLoad(error: unknown, choice: ModelChoice, device: DeviceC
   const title = `“${modelName(choice)}” could not be loaded. ${messageOf(error)}`;
   switch (kind) {
     case 'network':
+      // the message itself says what to check
       return {
         about,
         tone,
         title,
-        advice:
-          choice.kind === 'url'
-            ? 'Check the address and the connection. The site must also allow other pages to read it (CORS).'
-            : 'Check the connection. What has arrived is kept, so trying again goes on from there.',
+        advice: 'What has arrived is kept: trying again goes on from there.',
         actions: [again, ...others],
       };
     case 'integrity':
@@ -51,7 +49,7 @@ export function explainLoad(error: unknown, choice: ModelChoice, device: DeviceC
         about,
         tone,
         title,
-        advice: 'The damaged copy is gone. Fetch it again.',
+        advice: 'The damaged copy is gone.',
         actions: [again, ...others],
       };
     case 'memory':

@@ -2,7 +2,7 @@
  * How sure the model was of each token: an underline that grows stronger as the probability falls, and the
  * number.
  */
-import { useMemo, useState } from 'preact/hooks';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { Hypothesis } from 'wordloom';
 
 import { tokenSpans } from '../translation/tokens.ts';
@@ -57,34 +57,22 @@ export function ConfidenceLegend() {
   );
 }
 
-interface Tip {
-  readonly left: number;
-  readonly top: number;
-  readonly words: string;
-}
-
 /** One small label for the token under the pointer, or the one that the arrow keys are on. */
 export function useTokenTip() {
-  const [tip, setTip] = useState<Tip | null>(null);
-  const show = (target: EventTarget | null, container: HTMLElement): void => {
-    const token = (target as Element | null)?.closest<HTMLElement>('.token') ?? null;
-    if (token === null) {
-      setTip(null);
-      return;
-    }
-    const frame = container.getBoundingClientRect();
-    const box = token.getClientRects()[0] ?? token.getBoundingClientRect();
-    setTip({
-      left: box.left - frame.left + container.scrollLeft + box.width / 2,
-      top: box.top - frame.top + container.scrollTop,
-      words: token.dataset['percent'] ?? '',
-    });
-  };
+  const [token, setToken] = useState<HTMLElement | null>(null);
+  const [, setMoved] = useState(0);
+  const show = ({ target }: Event): void => setToken((target as Element).closest<HTMLElement>('.token'));
+  useEffect(() => {
+    if (token === null) return;
+    const move = (): void => setMoved((count) => count + 1);
+    window.addEventListener('scroll', move, { capture: true, passive: true });
+    return () => window.removeEventListener('scroll', move, { capture: true });
+  }, [token]);
   const handlers = {
-    onPointerOver: (event: PointerEvent) => show(event.target, event.currentTarget as HTMLElement),
-    onPointerLeave: () => setTip(null),
-    onFocusIn: (event: FocusEvent) => show(event.target, event.currentTarget as HTMLElement),
-    onFocusOut: () => setTip(null),
+    onPointerOver: show,
+    onPointerLeave: () => setToken(null),
+    onFocusIn: show,
+    onFocusOut: () => setToken(null),
     onKeyDown: (event: KeyboardEvent) => {
       const by = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0;
       if (by === 0 || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
@@ -96,13 +84,15 @@ export function useTokenTip() {
       next.focus();
     },
   };
-  const element = tip !== null && (
+  // a token of an older translation is no longer on the page
+  const box = token?.isConnected ? (token.getClientRects()[0] ?? null) : null;
+  const element = box !== null && (
     <span
       class="tip number"
       aria-hidden="true"
-      style={{ '--left': `${tip.left}px`, '--top': `${tip.top}px` }}
+      style={{ '--left': `${box.left + box.width / 2}px`, '--top': `${box.top}px` }}
     >
-      {tip.words}
+      {token?.dataset['percent']}
     </span>
   );
   return { handlers, element };
