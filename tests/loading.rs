@@ -79,7 +79,7 @@ impl Folder {
             }
         };
         let mut loading = Loading::new(device, &model).expect("has room");
-        loading.warm_up(&GenerationConfig::default()).await.expect("runs without weights");
+        loading.warm_up(&GenerationConfig::default()).expect("runs without weights");
         loop {
             match loading.advance(&model) {
                 Err(ModelError::NotArrived { file, end }) => wait(&file, end),

@@ -58,12 +58,12 @@ impl Loading {
         self.transformer.blueprint.table.bytes()
     }
 
-    /// Runs the programs of a short sentence with the weights that are there, so that their pipelines are compiled
-    /// before they are needed. The session stays for the first sentence of that size.
+    /// Submits the programs of a short sentence with the weights that are there, so that their pipelines are compiled
+    /// while the others arrive. The session stays for the first sentence of that size.
     ///
     /// # Errors
     /// [`GenerateError`] when the device refuses something.
-    pub async fn warm_up(&self, options: &GenerationConfig) -> Result<(), GenerateError> {
+    pub fn warm_up(&self, options: &GenerationConfig) -> Result<(), GenerateError> {
         let transformer = &self.transformer;
         let config = &transformer.config;
         let input_ids = vec![config.tokens.pad];
@@ -71,7 +71,7 @@ impl Loading {
         let search = BatchSearch::new(vec![options.clone()])?;
         let request = GenerateRequest { input_ids, options };
         let mut session = DecodeSession::new(transformer, SessionKey::new(config, &[&request], &search))?;
-        session.rehearse(transformer, &request, &search).await?;
+        session.rehearse(transformer, &request, &search);
         transformer.idle.put(session);
         Ok(())
     }

@@ -7,7 +7,6 @@ use super::Transformer;
 use super::cancel::Cancel;
 use super::generate::{GenerateError, GenerateRequest};
 use crate::decode::{BatchSearch, Hypothesis, StepRequest};
-use crate::gpu::GpuError;
 use crate::graph::{Graph, Plan, Session, State, StateTable};
 use crate::kernels::log_softmax_top_k::{TopKShape, encode_edits};
 use crate::model::config::ModelConfig;
@@ -224,19 +223,13 @@ impl DecodeSession {
         Ok(search.finish())
     }
 
-    /// Runs both programs once, so that everything they need has been compiled.
-    pub async fn rehearse(
-        &mut self,
-        transformer: &Transformer,
-        request: &GenerateRequest,
-        search: &BatchSearch,
-    ) -> Result<(), GpuError> {
+    /// Submits both programs once, so that everything they need is compiled.
+    pub fn rehearse(&mut self, transformer: &Transformer, request: &GenerateRequest, search: &BatchSearch) {
         self.write_source(&[request], transformer.config.tokens.pad);
         self.session.run(self.session.program(ENCODE), &transformer.weights);
         self.reset_slots();
         self.write_step(&search.step());
-        let step = self.session.program(STEP);
-        self.session.run_and_read(step, &transformer.weights, self.best, |_| ()).await
+        self.session.run(self.session.program(STEP), &transformer.weights);
     }
 
     fn write_source(&mut self, requests: &[&GenerateRequest], pad: u32) {

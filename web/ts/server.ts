@@ -117,8 +117,9 @@ export class Server {
     } catch (error) {
       // Nobody waits for an engine that has not noticed yet.
       loading?.then((engine) => engine.destroy()).catch(() => {});
+      const cause = folder.failure() ?? error;
       folder.close();
-      throw signal.aborted ? aborted() : error;
+      throw signal.aborted ? aborted() : cause;
     }
   }
 

@@ -50,7 +50,7 @@ fn checks(quick: bool) -> Vec<Check> {
         check("tests", "test --workspace --locked --no-fail-fast"),
     ];
     if !quick {
-        checks.push(Check { name: "wasm32", command: wasm::check() });
+        checks.push(Check { name: "wasm32", command: wasm::lints() });
         let mut docs = check("docs", "doc --no-deps --locked --package wordloom");
         docs.command.env("RUSTDOCFLAGS", "-D warnings");
         checks.push(docs);

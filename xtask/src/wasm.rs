@@ -54,9 +54,20 @@ pub fn install() -> Result<(), String> {
     apt::install(&DEBIAN_PACKAGES).map_err(|second| format!("{advice}, or {second}"))
 }
 
-/// Checks that the library builds for browsers.
-pub fn check() -> Command {
-    cargo_for_browsers(&["check", "--locked", "--package", "wordloom", "--lib"])
+/// Checks what is there for browsers only, which the native lints do not see.
+pub fn lints() -> Command {
+    let library = StandardLibrary::find();
+    // Debian's compiler comes without lints.
+    let words: &[&str] = match library {
+        Some(StandardLibrary::DebianSource) => &["check"],
+        _ => &["clippy"],
+    };
+    let packages = ["--locked", "--package", "wordloom", "--package", "wordloom-web", "--lib"];
+    let mut command = cargo_with(library, &[words, &packages].concat());
+    if library != Some(StandardLibrary::DebianSource) {
+        command.args(["--", "-D", "warnings"]);
+    }
+    command
 }
 
 /// Cargo with `arguments`, for browsers. With no standard library rustc's own message says what to add.

@@ -74,6 +74,10 @@ export class Download implements HostFile {
     return this.#sink.length;
   }
 
+  get failure(): unknown {
+    return this.#failure?.error;
+  }
+
   /** The file's hash, where it was checked. */
   get checkedSha256(): string | undefined {
     return this.#checked;

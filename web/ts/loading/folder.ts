@@ -5,6 +5,8 @@ export interface OpenFolder {
   host: HostFolder;
   /** Resolves when every file is here and checked; rejects with the first thing that goes wrong. */
   complete: Promise<void>;
+  /** What went wrong here, where something did: an engine whose reads fail knows less about why. */
+  failure(): unknown;
   /** Stops downloads and lets go of files. */
   close(): void;
 }

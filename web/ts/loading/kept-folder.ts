@@ -41,5 +41,5 @@ export async function openKeptFolder(
   }
   if (hashed) await store.save(catalogue);
   for (const { name, size } of files) progress.update(name, size, size, true);
-  return { host: { label, files }, complete: Promise.resolve(), close: () => {} };
+  return { host: { label, files }, complete: Promise.resolve(), failure: () => undefined, close: () => {} };
 }

@@ -19,7 +19,7 @@ export async function openLocalFolder(
     const hash = sha256OfFile(size, read);
     if (hash !== expected) throw wrongHash(name, label, hash, expected);
   }
-  return { host: { label, files: opened }, complete: Promise.resolve(), close: () => {} };
+  return { host: { label, files: opened }, complete: Promise.resolve(), failure: () => undefined, close: () => {} };
 }
 
 async function openLocalFile(label: string, name: string, file: File): Promise<HostFile> {

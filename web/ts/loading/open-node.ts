@@ -72,7 +72,7 @@ async function openDisk(
       const hash = sha256OfFile(size, read);
       if (hash !== expected) throw wrongHash(name, label, hash, expected);
     }
-    return { host: { label, files }, complete: Promise.resolve(), close };
+    return { host: { label, files }, complete: Promise.resolve(), failure: () => undefined, close };
   } catch (error) {
     close();
     throw error;

@@ -31,7 +31,8 @@ export async function openRemoteFolder(options: RemoteOptions): Promise<OpenFold
     await keeper.checkRoom(files.reduce((sum, file) => sum + file.size - file.loaded, 0));
     const complete = receiveWeights(options, weights);
     complete.catch(() => {}); // Heard by whoever awaits it; the engine hears of it through `arrived`.
-    return { host: { label: address.label, files: files satisfies HostFile[] }, complete, close };
+    const failure = () => weights.find((file) => file.failure !== undefined)?.failure;
+    return { host: { label: address.label, files: files satisfies HostFile[] }, complete, failure, close };
   } catch (error) {
     close();
     throw error;

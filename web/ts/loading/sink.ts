@@ -95,6 +95,13 @@ export class BlobReader {
   }
 }
 
+/** How long the private file system may take to answer: Chromium has been seen not to, where the quota is used up. */
+export const PATIENCE_MS = 3000;
+
+export function later(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
+}
+
 /** A file of the origin's private file system. */
 export class OpfsSink implements Sink {
   readonly #file: FileSystemFileHandle;
@@ -102,10 +109,14 @@ export class OpfsSink implements Sink {
   #finished: BlobReader | undefined;
   length: number;
 
-  /** Keeps the bytes that are there. Fails where somebody else is writing to the file. */
+  /** Keeps the bytes that are there. Fails where somebody else is writing to the file, or nobody answers. */
   static async open(directory: FileSystemDirectoryHandle, name: string): Promise<OpfsSink> {
     const file = await directory.getFileHandle(name, { create: true });
-    return new OpfsSink(file, await file.createSyncAccessHandle());
+    const opening = file.createSyncAccessHandle();
+    const handle = await Promise.race([opening, later(PATIENCE_MS)]);
+    if (handle) return new OpfsSink(file, handle);
+    opening.then((late) => late.close()).catch(() => {});
+    throw new Error('its private file system does not answer');
   }
 
   private constructor(file: FileSystemFileHandle, handle: FileSystemSyncAccessHandle) {

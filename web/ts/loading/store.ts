@@ -2,6 +2,7 @@
 import { WordloomError } from '../errors.js';
 import { sha256Of } from './sha256.js';
 import type { Version } from './http.js';
+import { later, PATIENCE_MS } from './sink.js';
 
 const ROOT = 'wordloom';
 const CATALOGUE = 'catalogue.json';
@@ -40,7 +41,8 @@ export async function storeFor(key: string, create: boolean): Promise<Store | un
 
 export class Store {
   readonly directory: FileSystemDirectoryHandle;
-  #saving: Promise<void> = Promise.resolve();
+  /** The last change that is under way: one at a time, in order. */
+  #changing: Promise<void> = Promise.resolve();
 
   constructor(directory: FileSystemDirectoryHandle) {
     this.directory = directory;
@@ -60,8 +62,17 @@ export class Store {
 
   /** Writes `catalogue` as it is by then, after what is being written. Its loss costs a download, and no more. */
   save(catalogue: Catalogue): Promise<void> {
-    this.#saving = this.#saving.then(() => this.#write(JSON.stringify(catalogue))).catch(() => {});
-    return this.#saving;
+    return this.#change(() => this.#write(JSON.stringify(catalogue)));
+  }
+
+  remove(name: string): Promise<void> {
+    return this.#change(() => this.directory.removeEntry(name));
+  }
+
+  /** What fails is forgotten, and what takes too long is not waited for. */
+  #change(work: () => Promise<void>): Promise<void> {
+    this.#changing = this.#changing.then(() => Promise.race([work(), later(PATIENCE_MS)])).catch(() => {});
+    return this.#changing;
   }
 
   async #write(text: string): Promise<void> {
@@ -83,10 +94,6 @@ export class Store {
     } catch {
       return undefined;
     }
-  }
-
-  async remove(name: string): Promise<void> {
-    await this.directory.removeEntry(name).catch(() => {});
   }
 }
 

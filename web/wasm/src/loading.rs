@@ -10,7 +10,7 @@ use crate::host::{Folder, Host};
 use crate::results::js_object;
 
 /// Weights that are sent to a GPU before it is waited for, bytes.
-const SETTLE_BYTES: u64 = 16 << 20;
+const SETTLE_BYTES: u64 = 64 << 20;
 
 /// How often the progress of the weights is told at most.
 const REPORTS: u64 = 50;
@@ -38,7 +38,8 @@ impl Runner {
     }
 }
 
-/// Opens the device and brings the model to it. Kernels are compiled while weights are on their way.
+/// Opens the device and brings the model to it. Kernels are compiled while weights are on their way, and what is left to
+/// compile is waited for at the end.
 pub async fn load(folder: &Folder, choice: &DeviceChoice, host: &Host) -> Result<Runner, Failure> {
     let device = Device::open(choice).await?;
     host.progress(js_object([("stage", "device".into()), ("notice", device.notice(choice).into())]));
@@ -46,7 +47,8 @@ pub async fn load(folder: &Folder, choice: &DeviceChoice, host: &Host) -> Result
 
     let mut loading = Loading::new(&device, &model)?;
     if device.gpu().is_some() {
-        compile(&loading, host).await?;
+        // what the first sentences will need, if they are searched for as the model's own configuration says
+        loading.warm_up(&GenerationConfig::default())?;
     }
     let total = loading.total_bytes();
     let (mut settled, mut reported) = (0, 0);
@@ -75,7 +77,18 @@ pub async fn load(folder: &Folder, choice: &DeviceChoice, host: &Host) -> Result
     }
     let tokenizer = arrived(folder, || model.tokenizer()).await;
     let transformer = loading.finish()?;
-    settle(&device).await?; // what the device has no memory for shows now
+    if device.gpu().is_some() {
+        let compiled = |done: f64| {
+            host.progress(js_object([
+                ("stage", "compile".into()),
+                ("done", done.into()),
+                ("total", 1.0.into()),
+            ]));
+        };
+        compiled(0.0);
+        settle(&device).await?; // what the device has no memory for shows now
+        compiled(1.0);
+    }
     let runner = match tokenizer {
         Ok(tokenizer) => Runner::Text(Translator::from_parts(transformer, tokenizer)),
         Err(Failure::Ours { kind: "input", message }) if !folder.files.has("source.spm") => {
@@ -85,21 +98,6 @@ pub async fn load(folder: &Folder, choice: &DeviceChoice, host: &Host) -> Result
     };
     host.progress(js_object([("stage", "ready".into())]));
     Ok(runner)
-}
-
-/// Compiles what the first sentences will need, if they are searched for as the model's own configuration says.
-async fn compile(loading: &Loading, host: &Host) -> Result<(), Failure> {
-    let report = |done: usize| {
-        host.progress(js_object([
-            ("stage", "compile".into()),
-            ("done", (done as f64).into()),
-            ("total", 1.0.into()),
-        ]));
-    };
-    report(0);
-    loading.warm_up(&GenerationConfig::default()).await?;
-    report(1);
-    Ok(())
 }
 
 async fn settle(device: &Device) -> Result<(), Failure> {

@@ -4,7 +4,7 @@ export function Formula({ width }: { width: number | null }) {
     <div class="formula">
       <p>
         To write each word on the left, the decoder asks the whole source sentence where to look. A row is one
-        question; the darker a cell, the more of that source word went into the answer. A row adds up to 1.
+        question; the stronger a cell, the more of that source word went into the answer. A row adds up to 1.
       </p>
       <math display="block" aria-label="softmax of Q times K transposed, divided by the square root of d k">
         <mi>softmax</mi>
