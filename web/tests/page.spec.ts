@@ -41,9 +41,9 @@ test('a text that is emptied leaves nothing behind', async ({ page, wordloom }) 
   await wordloom.translate(STATION);
   await page.getByRole('button', { name: 'Clear the text' }).click();
   await expect(wordloom.output).toHaveText('');
+  await expect(wordloom.source).toBeFocused();
   await wordloom.look('Alternatives', 'Attention');
   await expect(page.getByText(/with the first translation/)).toHaveCount(2);
-  await expect(wordloom.source).toBeFocused();
 });
 
 test('line breaks, spaces and blank lines stay where they are', async ({ wordloom }) => {
