@@ -33,7 +33,10 @@
 //! Modules use those below them. `docs/architecture.md` says why the house is built this way.
 
 #![deny(unsafe_code)] // but for one call of the matrix library
-#![cfg_attr(target_arch = "wasm32", allow(clippy::arc_with_non_send_sync, reason = "natively they cross threads"))]
+#![cfg_attr(
+    target_arch = "wasm32",
+    allow(clippy::arc_with_non_send_sync, reason = "natively they cross threads")
+)]
 
 pub mod activation;
 pub mod cpu;
