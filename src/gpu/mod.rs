@@ -162,7 +162,14 @@ impl Gpu {
     /// # Errors
     /// That error.
     pub fn check(&self) -> Result<(), GpuError> {
-        let mut fault = self.fault.lock().unwrap_or_else(|poison| poison.into_inner());
+        let fault = || self.fault.lock().unwrap_or_else(|poison| poison.into_inner());
+        if fault().is_none() {
+            return Ok(());
+        }
+        #[cfg(not(target_arch = "wasm32"))]
+        // a loss explains what failed before it; the browser tells it by itself
+        let _ = self.device.poll(wgpu::PollType::Poll);
+        let mut fault = fault();
         // a lost device stays lost
         match fault.as_ref() {
             Some(lost @ GpuError::Lost { .. }) => Err(lost.clone()),

@@ -100,13 +100,16 @@ impl PartialTranslation<'_> {
         let place = self.running.iter().position(|&running| self.first + running == index)?;
         let search = &self.search.sentences()[place];
         let text = self.translator.decode(search.best_tokens());
+        if search.is_finished() {
+            let length = text.len();
+            return Some((text, length));
+        }
         let settled = self.translator.decode(&search.best_tokens()[..search.settled_tokens()]);
         let common = text.bytes().zip(settled.bytes()).take_while(|(a, b)| a == b).count();
         // the next token may change the end: complete a character, or move a full stop closer
         let kept =
             settled[..settled.floor_char_boundary(common)].trim_end_matches(char::REPLACEMENT_CHARACTER);
         let settled_length = kept.floor_char_boundary(kept.len().saturating_sub(LOOSE_END));
-        // never all of it: it is not finished
         Some((text, settled_length)).filter(|(text, _)| !text.is_empty())
     }
 }

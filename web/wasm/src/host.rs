@@ -1,4 +1,5 @@
 //! What Rust asks of JavaScript: the bytes of a model's files, a turn of the event loop, somebody to tell of progress.
+//! `web/ts/wordloom_web.d.ts` declares both sides for TypeScript.
 
 use std::cell::Cell;
 use std::fmt;
@@ -13,38 +14,8 @@ use wordloom::model::files::{HostFile, HostFileError, ModelFiles};
 
 use crate::failure::{Failure, message_of};
 
-#[wasm_bindgen(typescript_custom_section)]
-const TYPES: &str = r#"
-/** One file of a model. Its bytes may still be on their way. */
-export interface HostFile {
-  readonly name: string;
-  /** Bytes, once all are there. */
-  readonly size: number;
-  /** Asked only for bytes that have arrived. */
-  read(offset: number, length: number): Uint8Array;
-  /** Resolves when the bytes before `end` can be read. */
-  arrived(end: number): Promise<void>;
-}
-export interface HostFolder {
-  /** What messages call the model. */
-  readonly label: string;
-  readonly files: HostFile[];
-}
-export interface Host {
-  /** Lets the event loop turn once. */
-  pause(): Promise<void>;
-  progress(event: LoadEvent): void;
-}
-export type LoadEvent =
-  | { stage: "device"; notice: string }
-  | { stage: "weights"; loaded: number; total: number }
-  | { stage: "compile"; done: number; total: number }
-  | { stage: "ready" };
-"#;
-
 #[wasm_bindgen]
 extern "C" {
-    #[wasm_bindgen(typescript_type = "Host")]
     #[derive(Clone)]
     pub type Host;
     #[wasm_bindgen(method)]
@@ -52,7 +23,6 @@ extern "C" {
     #[wasm_bindgen(method)]
     pub fn progress(this: &Host, event: JsValue);
 
-    #[wasm_bindgen(typescript_type = "HostFolder")]
     pub type HostFolder;
     #[wasm_bindgen(method, getter)]
     fn label(this: &HostFolder) -> String;

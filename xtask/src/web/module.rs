@@ -22,7 +22,11 @@ pub fn build() -> Result<(), String> {
         let tool =
             wasm_bindgen::tool("wasm-bindgen").ok_or("wasm-bindgen is missing: run `cargo xtask setup`")?;
         let _ = fs::remove_dir_all(&bound);
-        shown(Command::new(tool).args(["--target", "web", "--out-dir"]).args([&bound, &compiled]))?;
+        shown(
+            Command::new(tool)
+                .args(["--target", "web", "--no-typescript", "--out-dir"])
+                .args([&bound, &compiled]),
+        )?;
         let optimized = target.join(MODULE);
         shown(&mut optimize(&bound.join(MODULE), &optimized))?;
         fs::rename(&optimized, bound.join(MODULE))
