@@ -66,7 +66,7 @@ impl Engine {
     ) -> Promise {
         let generation = object(&options).and_then(generation);
         self.0.call(abort, async move |runner, cancel| {
-            let options = TranslateOptions { generation: generation_or(&generation)?, cancel };
+            let options = TranslateOptions { generation: generation.clone()?, cancel };
             let translator = runner.translator()?;
             let begun = Date::now();
             let result = match &on_partial {
@@ -104,7 +104,7 @@ impl Engine {
             .collect();
         self.0.call(abort, async move |runner, cancel| {
             let transformer = runner.transformer();
-            let requests = requests.as_ref().map_err(Failure::copy)?;
+            let requests = requests.as_ref().map_err(Failure::clone)?;
             let requests = requests
                 .iter()
                 .map(|(input_ids, options)| {
@@ -123,7 +123,7 @@ impl Engine {
     pub fn forward(&self, input: JsValue, abort: &Abort) -> Promise {
         let input = forward_input(&input);
         self.0.call(abort, async move |runner, _| {
-            let input = input.as_ref().map_err(Failure::copy)?;
+            let input = input.as_ref().map_err(Failure::clone)?;
             Ok(forward(&runner.transformer().forward(input).await?))
         })
     }
@@ -132,7 +132,7 @@ impl Engine {
     pub fn attention(&self, input: JsValue, abort: &Abort) -> Promise {
         let input = crate::attention::Input::new(&input);
         self.0.call(abort, async move |runner, _| {
-            let input = input.as_ref().map_err(Failure::copy)?;
+            let input = input.as_ref().map_err(Failure::clone)?;
             let (sizes, weights) = input.run(runner.transformer()).await?;
             let weights = Float32Array::from(&weights[..]);
             Ok(js_object([("shape", shape(&sizes)), ("weights", weights.into())]))
@@ -171,11 +171,6 @@ impl Engine {
             gpu.close();
         }
     }
-}
-
-/// Parsed options are needed once more when a call begins anew.
-fn generation_or<T: Clone>(parsed: &Result<T, Failure>) -> Result<T, Failure> {
-    parsed.as_ref().map(T::clone).map_err(Failure::copy)
 }
 
 impl Inner {

@@ -8,6 +8,7 @@ use wordloom::{GpuError, ModelError, TextError, TranslateError};
 use crate::options::js_name;
 
 /// Why a call failed.
+#[derive(Clone)]
 pub enum Failure {
     /// An error that JavaScript threw, or that a promise of its was rejected with. It goes back as it is.
     Js(JsValue),
@@ -31,14 +32,6 @@ impl Failure {
 
     pub fn is_cancelled(&self) -> bool {
         matches!(self, Self::Ours { kind: "aborted", .. })
-    }
-
-    /// The same once more, for a call that begins anew.
-    pub fn copy(&self) -> Self {
-        match self {
-            Self::Js(error) => Self::Js(error.clone()),
-            Self::Ours { kind, message } => Self::Ours { kind, message: message.clone() },
-        }
     }
 
     /// The value to throw.

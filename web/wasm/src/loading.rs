@@ -17,9 +17,9 @@ const REPORTS: u64 = 50;
 
 /// A model that can translate, or one without a tokenizer, which takes token ids only.
 pub enum Runner {
-    Text(Translator),
+    Text(Box<Translator>),
     /// With the reason why there is no tokenizer.
-    Ids(Transformer, String),
+    Ids(Box<Transformer>, String),
 }
 
 impl Runner {
@@ -90,9 +90,9 @@ pub async fn load(folder: &Folder, choice: &DeviceChoice, host: &Host) -> Result
         compiled(1.0);
     }
     let runner = match tokenizer {
-        Ok(tokenizer) => Runner::Text(Translator::from_parts(transformer, tokenizer)),
+        Ok(tokenizer) => Runner::Text(Box::new(Translator::from_parts(transformer, tokenizer))),
         Err(Failure::Ours { kind: "input", message }) if !folder.files.has("source.spm") => {
-            Runner::Ids(transformer, message)
+            Runner::Ids(Box::new(transformer), message)
         }
         Err(failure) => return Err(failure),
     };
