@@ -28,7 +28,15 @@ export function Heatmap({ map, stale }: Props) {
   const dark = useDark();
   const grid = layOut(map, width - LABELS - 8);
 
-  useEffect(() => setCell(null), [map.queries.length, map.keys.length]);
+  // Another sentence: the pointer has to move again, but who is here by keyboard stays where they are.
+  useEffect(() => {
+    const focused = frame.current?.contains(document.activeElement) ?? false;
+    const { rows, columns } = grid;
+    setCell((old) => {
+      if (old === null || !focused) return null;
+      return { row: Math.min(old.row, rows - 1), column: Math.min(old.column, columns - 1) };
+    });
+  }, [map.queries.length, map.keys.length]);
   useLayoutEffect(() => {
     if (canvas.current === null || frame.current === null || width === 0) return;
     const style = getComputedStyle(frame.current);
