@@ -5,8 +5,8 @@ use std::process::Command;
 
 use crate::{chromium, wasm, wasm_bindgen};
 
-/// The files of `tests/` that run natively and in a browser alike. (`default_model` could, too: the npm package's own tests
-/// compare its translations.)
+/// The files of `tests/` that run natively and in a browser alike. (`default_model` could, too: the npm package's own
+/// tests compare its translations.)
 const TESTS: [&str; 3] = ["cpu_ops", "kernels", "model_parity"];
 
 /// Runs those tests, through the runner that `.cargo/config.toml` names; it says what is missing.

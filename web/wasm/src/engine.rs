@@ -234,6 +234,14 @@ impl Inner {
                         let mut state = inner.state.borrow_mut();
                         state.reopening = None;
                         match result {
+                            // `auto` may now mean the CPU, but nobody chose that for a translator that ran on a GPU
+                            Ok(runner) if runner.transformer().device().gpu().is_none() => {
+                                let message = "the device was lost, and only the CPU is left; create another \
+                                               translator to run on that";
+                                return Err(
+                                    Failure::Ours { kind: "device-lost", message: message.into() }.into_js()
+                                );
+                            }
                             Ok(runner) if state.runner.is_some() => state.runner = Some(Rc::new(runner)),
                             Ok(_) => return Err(destroyed().into_js()),
                             Err(failure) => {
