@@ -1,10 +1,10 @@
 //! The three kinds of attention as blocks: encoder self-attention, masked decoder self-attention, and cross-attention.
 //! Vaswani et al. 2017, section 3.2.3.
 
-use super::blueprint::{CrossAttention, LayerNorm, SelfAttention};
-use super::config::{ModelConfig, NormPlacement};
+use super::blueprint::{CrossAttention, Norm, SelfAttention, qkv_columns};
+use super::config::{ModelConfig, NormPlacement, StackConfig};
 use crate::activation::Activation;
-use crate::graph::{Columns, Graph, GraphError, State, Value};
+use crate::graph::{Columns, Graph, GraphError, Rows, State, Value};
 use crate::kernels::attention::AttentionShape;
 
 /// Sequences side by side, all of one padded length.
@@ -18,16 +18,54 @@ pub struct Sequences {
     pub mask: Value,
 }
 
-/// Where attention weights go when somebody wants to see them.
+/// Where a value goes when somebody wants to see it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tap(pub Option<State>);
+
+/// What somebody wants to see of a stack: one tap for each layer, or none at all.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Taps<'a> {
+    /// Weights of self-attention, `[batch * heads * queries, keys]`.
+    pub attentions: &'a [Tap],
+    /// Weights of the attention to the encoder, `[batch * heads * queries, keys]`.
+    pub cross_attentions: &'a [Tap],
+    /// The embeddings and each layer's output, `[rows, d_model]`: one more than there are layers.
+    pub hidden_states: &'a [Tap],
+}
+
+/// A tap of many.
+pub(super) fn tap(taps: &[Tap], index: usize) -> Tap {
+    taps.get(index).copied().unwrap_or_default()
+}
+
+/// Which attention of the model this is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Site<'a> {
+    pub config: &'a ModelConfig,
+    pub stack: &'a StackConfig,
+    /// Counted from 0.
+    pub layer: usize,
+    /// Relative positions: one table for all layers of a stack.
+    pub distance_bias: Option<Rows>,
+}
+
+impl Site<'_> {
+    fn scale(&self) -> f32 {
+        self.config.attention_scale.factor(self.stack.d_k, self.layer)
+    }
+
+    fn shape(&self, batch: usize, queries: usize, keys: usize, causal: bool) -> AttentionShape {
+        let &StackConfig { heads, d_k, d_v, .. } = self.stack;
+        AttentionShape { batch, heads, queries, keys, d_head: d_k, d_value: d_v, scale: self.scale(), causal }
+    }
+}
 
 /// A residual block: `norm(x + f(x))`, or `x + f(norm(x))` in models that normalize first. `block` gets its input and
 /// the residual that its last linear layer has to add, if any. Section 3.1; Xiong et al. 2020.
 pub(super) fn residual_block(
     g: &mut Graph,
     config: &ModelConfig,
-    norm: LayerNorm,
+    norm: Norm,
     x: Value,
     block: impl FnOnce(&mut Graph, Value, Option<Value>) -> Result<Value, GraphError>,
 ) -> Result<Value, GraphError> {
@@ -44,23 +82,28 @@ pub(super) fn residual_block(
     }
 }
 
-/// Self-attention over whole sequences: the encoder's, or with `causal` the decoder's under teacher forcing.
+/// Self-attention over whole sequences: the encoder's, or with `causal` the decoder's under teacher forcing and over a
+/// prompt. With a cache, keys and values are kept in it as well.
 pub(super) fn self_attention(
     g: &mut Graph,
-    config: &ModelConfig,
+    site: Site<'_>,
     weights: &SelfAttention,
-    (heads, causal): (usize, bool),
+    causal: bool,
     x: Value,
     sequences: &Sequences,
+    cache: Option<&Cache>,
     tap: Tap,
 ) -> Result<Value, GraphError> {
-    let d_model = config.d_model;
-    let shape = attention_shape(config, heads, sequences.batch, sequences.length, sequences.length, causal);
-    residual_block(g, config, weights.norm, x, |g, x, residual| {
+    let Sequences { batch, length, mask } = *sequences;
+    let shape = site.shape(batch, length, length, causal);
+    residual_block(g, site.config, weights.norm, x, |g, x, residual| {
         let qkv = g.linear(x, weights.qkv, Activation::Identity, None)?;
-        let [queries, keys, values] = [0, 1, 2].map(|part| Columns { value: qkv, first: part * d_model });
-        capture(g, shape, queries, keys, sequences.mask, tap)?;
-        let context = g.attention(shape, queries, keys, values, sequences.mask)?;
+        if let Some(cache) = cache {
+            g.append_kv(qkv, cache.cache_slots, cache.keys, cache.values)?;
+        }
+        let [queries, keys, values] = qkv_columns(site.stack).map(|first| Columns { value: qkv, first });
+        capture(g, shape, queries, keys, mask, site.distance_bias, tap)?;
+        let context = g.attention(shape, queries, keys, values, mask, site.distance_bias)?;
         g.linear(context, weights.output, Activation::Identity, residual)
     })
 }
@@ -68,11 +111,11 @@ pub(super) fn self_attention(
 /// The key–value cache of one decoder layer and the index tables that all layers share.
 #[derive(Clone, Copy, Debug)]
 pub struct Cache {
-    /// `[rows * capacity, d_model]`
+    /// `[rows * capacity, heads * d_k]`
     pub keys: State,
-    /// `[rows * capacity, d_model]`
+    /// `[rows * capacity, heads * d_v]`
     pub values: State,
-    /// u32 `[rows, 1]`: where this step's keys and values go
+    /// u32 `[tokens, 1]`: where the keys and values of the tokens that are run go; nowhere if beyond the cache
     pub cache_slots: State,
     /// u32 `[rows, capacity]`: where those of each row's history are
     pub slots: State,
@@ -83,25 +126,24 @@ pub struct Cache {
 /// Self-attention of one new token per row to its history.
 pub(super) fn cached_self_attention(
     g: &mut Graph,
-    config: &ModelConfig,
+    site: Site<'_>,
     weights: &SelfAttention,
     x: Value,
     cache: &Cache,
 ) -> Result<Value, GraphError> {
-    let heads = config.decoder.heads;
-    residual_block(g, config, weights.norm, x, |g, x, residual| {
+    residual_block(g, site.config, weights.norm, x, |g, x, residual| {
         let qkv = g.linear(x, weights.qkv, Activation::Identity, None)?;
         g.append_kv(qkv, cache.cache_slots, cache.keys, cache.values)?;
         let queries = Columns { value: qkv, first: 0 };
-        let scale = scale(config.d_model / heads);
         let context = g.cached_attention(
-            heads,
-            scale,
+            site.stack.heads,
+            site.scale(),
             queries,
             cache.keys,
             cache.values,
             cache.slots,
             cache.key_counts,
+            site.distance_bias,
         )?;
         g.linear(context, weights.output, Activation::Identity, residual)
     })
@@ -110,7 +152,7 @@ pub(super) fn cached_self_attention(
 /// The encoder's output as the decoder sees it: keys and values of one layer, computed once per sentence.
 #[derive(Clone, Copy, Debug)]
 pub struct Memory {
-    /// `[batch * length, 2 * d_model]`
+    /// `[batch * length, heads * (d_k + d_v)]`
     pub key_values: Value,
     /// The source sentences.
     pub sequences: Sequences,
@@ -120,21 +162,20 @@ pub struct Memory {
 /// queries to one memory.
 pub(super) fn cross_attention(
     g: &mut Graph,
-    config: &ModelConfig,
+    site: Site<'_>,
     weights: &CrossAttention,
     x: Value,
     memory: &Memory,
     tap: Tap,
 ) -> Result<Value, GraphError> {
-    let d_model = config.d_model;
     let Sequences { batch, length, mask } = memory.sequences;
-    let queries_each = g.shape(x).rows / batch;
-    let shape = attention_shape(config, config.decoder.heads, batch, queries_each, length, false);
-    residual_block(g, config, weights.norm, x, |g, x, residual| {
+    let shape = site.shape(batch, g.shape(x).rows / batch, length, false);
+    residual_block(g, site.config, weights.norm, x, |g, x, residual| {
         let queries = Columns { value: g.linear(x, weights.query, Activation::Identity, None)?, first: 0 };
-        let [keys, values] = [0, 1].map(|part| Columns { value: memory.key_values, first: part * d_model });
-        capture(g, shape, queries, keys, mask, tap)?;
-        let context = g.attention(shape, queries, keys, values, mask)?;
+        let [keys, values] =
+            [0, site.stack.key_width()].map(|first| Columns { value: memory.key_values, first });
+        capture(g, shape, queries, keys, mask, None, tap)?;
+        let context = g.attention(shape, queries, keys, values, mask, None)?;
         g.linear(context, weights.output, Activation::Identity, residual)
     })
 }
@@ -145,28 +186,12 @@ fn capture(
     queries: Columns,
     keys: Columns,
     mask: Value,
+    distance_bias: Option<Rows>,
     tap: Tap,
 ) -> Result<(), GraphError> {
     if let Some(state) = tap.0 {
-        let weights = g.attention_weights(shape, queries, keys, mask)?;
+        let weights = g.attention_weights(shape, queries, keys, mask, distance_bias)?;
         g.keep(weights, state)?;
     }
     Ok(())
-}
-
-fn attention_shape(
-    config: &ModelConfig,
-    heads: usize,
-    batch: usize,
-    queries: usize,
-    keys: usize,
-    causal: bool,
-) -> AttentionShape {
-    let d_head = config.d_model / heads;
-    AttentionShape { batch, heads, queries, keys, d_head, scale: scale(d_head), causal }
-}
-
-/// 1 / √d_k. Section 3.2.1.
-fn scale(d_head: usize) -> f32 {
-    (1.0 / (d_head as f64).sqrt()) as f32
 }

@@ -216,6 +216,31 @@ impl Checkpoint {
         self.read_elements(name, info, rows.start * width..rows.end * width, values)
     }
 
+    /// Reads a range of columns of a matrix, as the rows of its transpose; otherwise as [`Checkpoint::read_rows`].
+    ///
+    /// # Panics
+    /// When the tensor is no matrix with such columns, or `values` is not exactly as long as they are.
+    pub fn read_columns(
+        &self,
+        name: &str,
+        columns: Range<usize>,
+        values: &mut [f32],
+    ) -> Result<(), ModelError> {
+        let info = self.find(name)?;
+        let &[rows, width] = info.shape.as_slice() else { panic!("{name}: is a matrix") };
+        assert!(columns.end <= width, "{name}: columns {columns:?} of {width}");
+        assert_eq!(values.len(), rows * columns.len(), "{name}: length of the destination");
+        let mut part = vec![0.0; columns.len()];
+        for row in 0..rows {
+            let start = row * width;
+            self.read_elements(name, info, start + columns.start..start + columns.end, &mut part)?;
+            for (value, &element) in values.iter_mut().skip(row).step_by(rows).zip(&part) {
+                *value = element;
+            }
+        }
+        Ok(())
+    }
+
     fn find(&self, name: &str) -> Result<&TensorInfo, ModelError> {
         self.tensors.get(name).ok_or_else(|| ModelError::MissingTensor {
             checkpoint: self.label.clone(),

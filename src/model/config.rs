@@ -1,12 +1,20 @@
 //! A model's shape and switches, in terms that are the same for every family.
 
+mod bart;
+mod bert;
+mod gpt2;
+mod keys;
 mod marian;
+mod parameters;
+mod positions;
+mod t5;
 mod vanilla;
+
+pub use positions::{Positions, RelativePositions};
 
 use super::error::ModelError;
 use super::files::ModelFiles;
 use super::json::JsonObject;
-use super::positions::SinusoidalLayout;
 use crate::activation::Activation;
 
 /// The model families that can be read. A family decides how a configuration's keys and a checkpoint's tensors are
@@ -17,17 +25,59 @@ pub enum Family {
     Marian,
     /// The paper's own model on `torch.nn.Transformer` layers, `model_type` "vanilla_transformer".
     Vanilla,
+    /// `BartForConditionalGeneration`.  Lewis et al. 2019.
+    Bart,
+    /// `MBartForConditionalGeneration`: mBART and mBART-50.  Liu et al. 2020.
+    MBart,
+    /// `M2M100ForConditionalGeneration`: M2M-100 and NLLB.  Fan et al. 2020; NLLB Team 2022.
+    M2m100,
+    /// `PegasusForConditionalGeneration`.  Zhang et al. 2020.
+    Pegasus,
+    /// `T5ForConditionalGeneration`: T5, T5 1.1 and Flan-T5.  Raffel et al. 2020.
+    T5,
+    /// `BertForMaskedLM`.  Devlin et al. 2018.
+    Bert,
+    /// `GPT2LMHeadModel`.  Radford et al. 2019.
+    Gpt2,
 }
 
 impl Family {
     /// Every family.
-    pub const ALL: [Self; 2] = [Self::Marian, Self::Vanilla];
+    pub const ALL: [Self; 9] = [
+        Self::Marian,
+        Self::Vanilla,
+        Self::Bart,
+        Self::MBart,
+        Self::M2m100,
+        Self::Pegasus,
+        Self::T5,
+        Self::Bert,
+        Self::Gpt2,
+    ];
 
     /// The `model_type` in `config.json`.
     pub fn model_type(self) -> &'static str {
         match self {
             Self::Marian => "marian",
             Self::Vanilla => "vanilla_transformer",
+            Self::Bart => "bart",
+            Self::MBart => "mbart",
+            Self::M2m100 => "m2m_100",
+            Self::Pegasus => "pegasus",
+            Self::T5 => "t5",
+            Self::Bert => "bert",
+            Self::Gpt2 => "gpt2",
+        }
+    }
+
+    /// The end token that the family's Hugging Face configuration forces at `max_length`, where neither
+    /// `generation_config.json` nor `config.json` says otherwise.
+    pub(super) fn default_forced_eos(self) -> Option<u32> {
+        match self {
+            Self::Marian => Some(0),
+            Self::Bart | Self::MBart => Some(2),
+            Self::Pegasus => Some(1),
+            _ => None,
         }
     }
 }
@@ -43,16 +93,16 @@ pub enum Architecture {
     DecoderOnly,
 }
 
-/// An encoder-decoder Transformer: everything about it but the weights.  Vaswani et al. 2017, section 3.
+/// A Transformer: everything about it but the weights.  Vaswani et al. 2017, section 3.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelConfig {
     /// Names of keys and tensors.
     pub family: Family,
     /// Width of every hidden state.
     pub d_model: usize,
-    /// The encoder's stack of layers.
+    /// The encoder's stack of layers; [`StackConfig::NONE`] in decoder-only models.
     pub encoder: StackConfig,
-    /// The decoder's stack of layers.
+    /// The decoder's stack of layers; [`StackConfig::NONE`] in encoder-only models.
     pub decoder: StackConfig,
     /// Number of token ids that the encoder accepts.
     pub source_vocabulary: usize,
@@ -60,20 +110,34 @@ pub struct ModelConfig {
     pub target_vocabulary: usize,
     /// Tables of the token embeddings.
     pub embeddings: EmbeddingSharing,
-    /// From the decoder's last state to logits.
-    pub output: OutputProjection,
-    /// How a token learns its place.
-    pub positions: Positions,
+    /// Kinds of text in one input, each with an embedding that is added to its tokens' (BERT's segments); 0 where
+    /// there are none.
+    pub token_types: usize,
     /// Token embeddings are multiplied by this before positions are added: 1, or √d_model as in section 3.4.
     pub embedding_scale: f32,
+    /// Whether embeddings are normalised before the first layer.
+    pub embedding_norm: bool,
+    /// How a token learns its place.
+    pub positions: Positions,
+    /// Factor of the attention scores.
+    pub attention_scale: AttentionScale,
     /// Between the two linear maps of the feed-forward layers.
     pub activation: Activation,
-    /// Where layer normalisation stands around a sublayer.
+    /// Whether the activation's result is multiplied by a second linear map of the same input.  Shazeer 2020, "GLU
+    /// Variants Improve Transformer".
+    pub gated: bool,
+    /// Whether the linear maps inside of the layers have biases.
+    pub biases: bool,
+    /// Where normalisation stands around a sublayer.
     pub norm: NormPlacement,
+    /// What normalisation computes.
+    pub norm_kind: NormKind,
     /// Whether the encoder's and the decoder's output are normalised once more.
     pub final_norm: bool,
-    /// Added to the variance in every layer normalisation.
+    /// Added to the variance in every normalisation.
     pub layer_norm_eps: f32,
+    /// From the last state to logits.
+    pub output: OutputProjection,
     /// Token ids with a meaning.
     pub tokens: SpecialTokens,
 }
@@ -85,10 +149,27 @@ pub struct StackConfig {
     pub layers: usize,
     /// Attention heads in each layer.
     pub heads: usize,
-    /// Width of a head, d_k = d_v in the paper.
-    pub head_width: usize,
+    /// Width of a head's queries and keys.
+    pub d_k: usize,
+    /// Width of a head's values.
+    pub d_v: usize,
     /// Inner width of the feed-forward layer, d_ff in the paper.
     pub ffn_width: usize,
+}
+
+impl StackConfig {
+    /// No layers at all.
+    pub const NONE: Self = Self { layers: 0, heads: 0, d_k: 0, d_v: 0, ffn_width: 0 };
+
+    /// Width of the keys of all heads side by side, and of the queries.
+    pub fn key_width(&self) -> usize {
+        self.heads * self.d_k
+    }
+
+    /// Width of the values of all heads side by side.
+    pub fn value_width(&self) -> usize {
+        self.heads * self.d_v
+    }
 }
 
 /// Whether encoder and decoder look tokens up in the same table.
@@ -100,51 +181,57 @@ pub enum EmbeddingSharing {
     Separate,
 }
 
-/// The linear map from decoder states to logits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The linear map from the last states to logits.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OutputProjection {
-    /// Its weight is the decoder's embedding table (section 3.4) rather than a tensor of its own; both are
+    /// Its weight is the target's embedding table (section 3.4) rather than a tensor of its own; both are
     /// `[target_vocabulary, d_model]`.
     pub tied: bool,
-    /// A bias is added to the logits. Marian's `final_logits_bias` may be absent from a checkpoint; it is zero then.
+    /// A bias is added to the logits. BART's kin may go without theirs in a checkpoint; it is zero then.
     pub bias: bool,
+    /// Factor of the products, before the bias: 1, or T5's `d_model^-0.5`.
+    pub scale: f32,
+    /// Whether a linear layer of `d_model`, the activation and a norm come first (BERT).
+    pub transform: bool,
 }
 
-/// How a token learns its place in the sequence.
+/// The factor of attention scores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Positions {
-    /// [`sinusoidal_positions`](super::positions::sinusoidal_positions), added to the token embeddings.
-    Sinusoidal {
-        /// Order of sines and cosines.
-        layout: SinusoidalLayout,
-        /// The most tokens a sequence can have.
-        count: usize,
-    },
+pub struct AttentionScale {
+    /// 1 / √d_k, section 3.2.1; else 1.
+    pub by_width: bool,
+    /// Also divided by the layer's number, counted from 1 (GPT-2's `scale_attn_by_inverse_layer_idx`).
+    pub by_layer: bool,
 }
 
-impl Positions {
-    /// The most tokens a sequence can have.
-    pub fn count(&self) -> usize {
-        match *self {
-            Self::Sinusoidal { count, .. } => count,
-        }
-    }
+impl AttentionScale {
+    /// The paper's.
+    pub const PAPER: Self = Self { by_width: true, by_layer: false };
 
-    /// Order of sines and cosines.
-    pub fn layout(&self) -> SinusoidalLayout {
-        match *self {
-            Self::Sinusoidal { layout, .. } => layout,
-        }
+    /// The factor in one layer, counted from 0.
+    pub fn factor(self, d_k: usize, layer: usize) -> f32 {
+        let width = if self.by_width { 1.0 / (d_k as f64).sqrt() } else { 1.0 };
+        let layer = if self.by_layer { (layer + 1) as f64 } else { 1.0 };
+        (width / layer) as f32
     }
 }
 
-/// Where layer normalisation (LN) stands around a sublayer `f`.
+/// Where normalisation stands around a sublayer `f`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NormPlacement {
-    /// `LN(x + f(x))`, the paper's.
+    /// `norm(x + f(x))`, the paper's.
     Post,
-    /// `x + f(LN(x))`.  Xiong et al. 2020, "On Layer Normalization in the Transformer Architecture".
+    /// `x + f(norm(x))`.  Xiong et al. 2020, "On Layer Normalization in the Transformer Architecture".
     Pre,
+}
+
+/// What normalisation computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NormKind {
+    /// `(x - mean) / √(variance + ε) · γ + β`.  Ba et al. 2016.
+    Layer,
+    /// `x / √(mean of x² + ε) · γ`.  Zhang & Sennrich 2019.
+    Rms,
 }
 
 /// Token ids with a meaning.
@@ -152,12 +239,12 @@ pub enum NormPlacement {
 pub struct SpecialTokens {
     /// Fills up the shorter sequences of a batch.
     pub pad: u32,
-    /// Ends a sentence.
-    pub eos: u32,
+    /// Ends a sentence, in the families that have such a token.
+    pub eos: Option<u32>,
     /// Begins a sentence, in the families that have such a token.
     pub bos: Option<u32>,
-    /// What the decoder is given before the first token.
-    pub decoder_start: u32,
+    /// What the decoder is given before the first token, where the model itself says so.
+    pub decoder_start: Option<u32>,
 }
 
 impl ModelConfig {
@@ -168,10 +255,23 @@ impl ModelConfig {
     /// known; [`ModelError::MissingKey`], [`ModelError::InvalidValue`] and [`ModelError::TooManyParameters`] for
     /// values that no model can have.
     pub fn from_files(files: &ModelFiles) -> Result<Self, ModelError> {
-        let json = JsonObject::read(files, "config.json")?;
-        let config = match family(&json)? {
-            Family::Marian => marian::config(&json)?,
-            Family::Vanilla => vanilla::config(&json)?,
+        Self::from_json(&JsonObject::read(files, "config.json")?)
+    }
+
+    /// As [`from_files`](Self::from_files), from the object itself.
+    ///
+    /// # Errors
+    /// As [`from_files`](Self::from_files).
+    pub fn from_json(json: &JsonObject) -> Result<Self, ModelError> {
+        let config = match family(json)? {
+            Family::Marian => marian::config(json)?,
+            Family::Vanilla => vanilla::config(json)?,
+            family @ (Family::Bart | Family::MBart | Family::M2m100 | Family::Pegasus) => {
+                bart::config(json, family)?
+            }
+            Family::T5 => t5::config(json)?,
+            Family::Bert => bert::config(json)?,
+            Family::Gpt2 => gpt2::config(json)?,
         };
         let parameters = config.parameter_count();
         if parameters > isize::MAX as u64 / size_of::<f32>() as u64 {
@@ -182,38 +282,28 @@ impl ModelConfig {
 
     /// Which stacks it has.
     pub fn architecture(&self) -> Architecture {
-        Architecture::EncoderDecoder
+        match (self.encoder.layers, self.decoder.layers) {
+            (_, 0) => Architecture::EncoderOnly,
+            (0, _) => Architecture::DecoderOnly,
+            _ => Architecture::EncoderDecoder,
+        }
     }
 
-    /// The number of trained values: tied tensors count once, computed positions not at all.
-    pub fn parameter_count(&self) -> u64 {
-        let d_model = self.d_model as u64;
-        let linear = |inputs: u64, outputs: u64| inputs * outputs + outputs;
-        let norm = 2 * d_model;
-        let stack = |stack: &StackConfig, attentions: u64| {
-            let (heads_width, ffn_width) = ((stack.heads * stack.head_width) as u64, stack.ffn_width as u64);
-            let attention = 3 * linear(d_model, heads_width) + linear(heads_width, d_model) + norm;
-            let feed_forward = linear(d_model, ffn_width) + linear(ffn_width, d_model) + norm;
-            stack.layers as u64 * (attentions * attention + feed_forward) + u64::from(self.final_norm) * norm
-        };
-        let target_vocabulary = self.target_vocabulary as u64;
-        let tables = match self.embeddings {
-            EmbeddingSharing::Shared => target_vocabulary,
-            EmbeddingSharing::Separate => self.source_vocabulary as u64 + target_vocabulary,
-        } + u64::from(!self.output.tied) * target_vocabulary;
-        let output_bias = u64::from(self.output.bias) * target_vocabulary;
-        tables * d_model + stack(&self.encoder, 1) + stack(&self.decoder, 2) + output_bias
+    /// Whether the last of a stack's hidden states is what comes after the final norm, as in Hugging Face's classes, or
+    /// what comes before it, as between `torch.nn`'s layers.
+    pub fn last_hidden_is_normed(&self) -> bool {
+        self.family != Family::Vanilla
     }
-}
 
-/// Sizes beyond these are mistakes. They also keep every later product of sizes far from overflow.
-mod limit {
-    pub const D_MODEL: usize = 1 << 16;
-    pub const LAYERS: usize = 1 << 10;
-    pub const FFN_WIDTH: usize = 1 << 20;
-    pub const VOCABULARY: usize = 1 << 24;
-    /// Values in the position table, which no file backs: 128 MiB.
-    pub const POSITION_VALUES: usize = 1 << 25;
+    /// For each token of a sequence, the row of the position table that belongs to it.
+    pub fn position_rows<'a>(&'a self, tokens: &'a [u32]) -> impl Iterator<Item = u32> + 'a {
+        let mut before = 0;
+        tokens.iter().map(move |&token| {
+            let row = self.positions.row(before, token);
+            before += usize::from(self.positions.counts(token));
+            row
+        })
+    }
 }
 
 /// The family that `model_type` names.
@@ -223,77 +313,4 @@ fn family(json: &JsonObject) -> Result<Family, ModelError> {
         let supported = Family::ALL.map(Family::model_type).join(", ");
         json.unsupported("model_type", &model_type.into(), supported)
     })
-}
-
-/// A size between 1 and `limit`, or `default`. Without a default the key must be there.
-fn size(
-    json: &JsonObject,
-    key: &'static str,
-    default: Option<usize>,
-    limit: usize,
-) -> Result<usize, ModelError> {
-    let size = match default {
-        Some(default) => json.get_or(key, default)?,
-        None => json.require(key)?,
-    };
-    if !(1..=limit).contains(&size) {
-        return Err(json.invalid(key, &size.into(), format!("a whole number from 1 to {limit}")));
-    }
-    Ok(size)
-}
-
-/// The keys of one stack, with their defaults if the family has any.
-struct StackKeys {
-    layers: (&'static str, Option<usize>),
-    heads: (&'static str, Option<usize>),
-    ffn_width: (&'static str, Option<usize>),
-}
-
-impl StackKeys {
-    fn read(self, json: &JsonObject, d_model: usize) -> Result<StackConfig, ModelError> {
-        let heads = size(json, self.heads.0, self.heads.1, d_model)?;
-        if !d_model.is_multiple_of(heads) {
-            return Err(json.invalid(
-                self.heads.0,
-                &heads.into(),
-                format!("a divisor of d_model, {d_model}"),
-            ));
-        }
-        Ok(StackConfig {
-            layers: size(json, self.layers.0, self.layers.1, limit::LAYERS)?,
-            heads,
-            head_width: d_model / heads,
-            ffn_width: size(json, self.ffn_width.0, self.ffn_width.1, limit::FFN_WIDTH)?,
-        })
-    }
-}
-
-fn activation(json: &JsonObject, key: &'static str, default: &str) -> Result<Activation, ModelError> {
-    let name: String = json.get_or(key, default.to_owned())?;
-    Activation::from_hugging_face_name(&name).ok_or_else(|| {
-        let supported = Activation::HUGGING_FACE_NAMES.map(|(name, _)| name).join(", ");
-        json.unsupported(key, &name.into(), supported)
-    })
-}
-
-/// The length of a position table.
-fn position_count(json: &JsonObject, default: Option<usize>, d_model: usize) -> Result<usize, ModelError> {
-    size(json, "max_position_embeddings", default, limit::POSITION_VALUES / d_model)
-}
-
-/// Checks that a token id is in a vocabulary.
-fn token(json: &JsonObject, key: &'static str, id: u32, vocabulary: usize) -> Result<u32, ModelError> {
-    if id as usize >= vocabulary {
-        return Err(json.invalid(
-            key,
-            &id.into(),
-            format!("a token id below the vocabulary's size, {vocabulary}"),
-        ));
-    }
-    Ok(id)
-}
-
-/// 1, or √d_model.  Vaswani et al. 2017, section 3.4.
-fn embedding_scale(scaled: bool, d_model: usize) -> f32 {
-    if scaled { (d_model as f64).sqrt() as f32 } else { 1.0 }
 }

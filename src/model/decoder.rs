@@ -2,80 +2,109 @@
 //! section 3.1.
 
 use super::attention::{
-    Cache, Memory, Sequences, Tap, cached_self_attention, cross_attention, self_attention,
+    Cache, Memory, Sequences, Site, Taps, cached_self_attention, cross_attention, self_attention, tap,
 };
 use super::blueprint::Blueprint;
 use super::config::ModelConfig;
-use super::encoder::final_norm;
+use super::embedding::{Tokens, embedding, end_of_stack, keep_hidden};
 use super::feed_forward::feed_forward;
 use crate::activation::Activation;
 use crate::graph::{Graph, GraphError, Value};
 
 /// What a target token may look back at.
 pub enum History<'a> {
-    /// Whole targets at once (teacher forcing); taps for each layer's self-attention.
-    Whole(Sequences, &'a [Tap]),
+    /// Whole targets at once (teacher forcing).
+    Whole(Sequences),
+    /// Whole prompts at once, whose keys and values go to the caches of each layer.
+    Prompt(Sequences, &'a [Cache]),
     /// One new token per row, with the caches of each layer.
     Cached(&'a [Cache]),
 }
 
-/// The memory's keys and values for one layer of cross-attention, `[batch * length, 2 * d_model]`.
+/// The memory's keys and values for each layer of cross-attention, `[batch * length, heads * (d_k + d_v)]`; none in a
+/// decoder-only model.
 ///
 /// # Errors
 /// [`GraphError`]
 pub fn memory_key_values(
     g: &mut Graph,
     blueprint: &Blueprint,
-    layer: usize,
     memory: Value,
-) -> Result<Value, GraphError> {
-    g.enter(format!("decoder.{layer}.cross.memory"));
-    g.linear(memory, blueprint.decoder[layer].cross_attention.key_value, Activation::Identity, None)
+) -> Result<Vec<Value>, GraphError> {
+    let crosses = blueprint.decoder.iter().filter_map(|layer| layer.cross_attention);
+    crosses
+        .enumerate()
+        .map(|(layer, cross)| {
+            g.enter(format!("decoder.{layer}.cross.memory"));
+            g.linear(memory, cross.key_value, Activation::Identity, None)
+        })
+        .collect()
 }
 
 /// Adds the decoder to a graph.
 ///
-/// * `tokens`, `positions`: u32 `[rows, 1]`, the rows of one source sentence side by side
-/// * `memories`: one for each layer
-/// * `cross_taps`: where each layer's cross-attention weights go; may be empty
-/// * returns the logits, `[rows, target_vocabulary]`
+/// * `tokens`: `rows` of them, those of one source sentence side by side
+/// * `memories`: one for each layer, where there is an encoder
+/// * returns the last states, `[rows, d_model]`
 ///
 /// # Errors
 /// [`GraphError`]
-#[expect(clippy::too_many_arguments, reason = "each is an input of the decoder in the paper's figure 1")]
 pub fn decoder(
     g: &mut Graph,
     config: &ModelConfig,
     blueprint: &Blueprint,
-    tokens: Value,
-    positions: Value,
+    tokens: Tokens,
     history: &History<'_>,
     memories: &[Memory],
-    cross_taps: &[Tap],
+    taps: Taps<'_>,
 ) -> Result<Value, GraphError> {
+    let ends = &blueprint.decoder_ends;
     g.enter("decoder.embedding");
-    let positions = Some((positions, blueprint.decoder_positions));
-    let mut x = g.embed(tokens, positions, blueprint.target_embedding, config.embedding_scale)?;
-    for (index, (layer, memory)) in blueprint.decoder.iter().zip(memories).enumerate() {
+    let mut x = embedding(g, config, blueprint, (blueprint.target_embedding, ends), tokens)?;
+    for (index, layer) in blueprint.decoder.iter().enumerate() {
+        keep_hidden(g, taps, index, x)?;
+        let site =
+            Site { config, stack: &config.decoder, layer: index, distance_bias: ends.distance_bias };
         g.enter(format!("decoder.{index}.self"));
+        let weights = &layer.self_attention;
+        let self_tap = tap(taps.attentions, index);
         x = match history {
-            History::Whole(sequences, taps) => {
-                let tap = taps.get(index).copied().unwrap_or_default();
-                let heads = config.decoder.heads;
-                self_attention(g, config, &layer.self_attention, (heads, true), x, sequences, tap)?
+            History::Whole(sequences) => {
+                self_attention(g, site, weights, true, x, sequences, None, self_tap)?
             }
-            History::Cached(caches) => {
-                cached_self_attention(g, config, &layer.self_attention, x, &caches[index])?
+            History::Prompt(sequences, caches) => {
+                self_attention(g, site, weights, true, x, sequences, Some(&caches[index]), self_tap)?
             }
+            History::Cached(caches) => cached_self_attention(g, site, weights, x, &caches[index])?,
         };
-        g.enter(format!("decoder.{index}.cross"));
-        let tap = cross_taps.get(index).copied().unwrap_or_default();
-        x = cross_attention(g, config, &layer.cross_attention, x, memory, tap)?;
+        if let (Some(weights), Some(memory)) = (&layer.cross_attention, memories.get(index)) {
+            g.enter(format!("decoder.{index}.cross"));
+            x = cross_attention(g, site, weights, x, memory, tap(taps.cross_attentions, index))?;
+        }
         g.enter(format!("decoder.{index}.feed_forward"));
         x = feed_forward(g, config, &layer.feed_forward, x)?;
     }
     g.enter("decoder.norm");
-    let x = final_norm(g, config, blueprint.decoder_norm, x)?;
+    end_of_stack(g, config, ends.final_norm, blueprint.decoder.len(), x, taps)
+}
+
+/// Adds the way from a stack's last states, `[rows, d_model]`, to logits, `[rows, target_vocabulary]`.
+///
+/// # Errors
+/// [`GraphError`]
+pub fn output(
+    g: &mut Graph,
+    config: &ModelConfig,
+    blueprint: &Blueprint,
+    states: Value,
+) -> Result<Value, GraphError> {
     g.enter("output");
+    let x = match blueprint.output_transform {
+        Some((linear, norm)) => {
+            let x = g.linear(states, linear, config.activation, None)?;
+            g.layer_norm(x, None, norm.gamma, norm.beta, config.layer_norm_eps)?
+        }
+        None => states,
+    };
     g.linear(x, blueprint.output, Activation::Identity, None)
 }

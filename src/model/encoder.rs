@@ -1,14 +1,15 @@
 //! The encoder: from source tokens to the memory that the decoder attends to. Vaswani et al. 2017, section 3.1.
 
-use super::attention::{Sequences, Tap, self_attention};
-use super::blueprint::{Blueprint, LayerNorm};
+use super::attention::{Sequences, Site, Taps, self_attention, tap};
+use super::blueprint::Blueprint;
 use super::config::ModelConfig;
+use super::embedding::{Tokens, embedding, end_of_stack, keep_hidden};
 use super::feed_forward::feed_forward;
 use crate::graph::{Graph, GraphError, Value};
 
 /// Adds the encoder to a graph.
 ///
-/// * `tokens`, `positions`: u32 `[batch * length, 1]`
+/// * `tokens`: those of all sequences, `batch * length`
 /// * returns the memory, `[batch * length, d_model]`
 ///
 /// # Errors
@@ -17,41 +18,23 @@ pub fn encoder(
     g: &mut Graph,
     config: &ModelConfig,
     blueprint: &Blueprint,
-    tokens: Value,
-    positions: Value,
+    tokens: Tokens,
     sequences: &Sequences,
-    taps: &[Tap],
+    taps: Taps<'_>,
 ) -> Result<Value, GraphError> {
+    let ends = &blueprint.encoder_ends;
     g.enter("encoder.embedding");
-    let positions = Some((positions, blueprint.encoder_positions));
-    let mut x = g.embed(tokens, positions, blueprint.source_embedding, config.embedding_scale)?;
+    let mut x = embedding(g, config, blueprint, (blueprint.source_embedding, ends), tokens)?;
     for (index, layer) in blueprint.encoder.iter().enumerate() {
-        let tap = taps.get(index).copied().unwrap_or_default();
+        keep_hidden(g, taps, index, x)?;
+        let site =
+            Site { config, stack: &config.encoder, layer: index, distance_bias: ends.distance_bias };
         g.enter(format!("encoder.{index}.self"));
-        x = self_attention(
-            g,
-            config,
-            &layer.self_attention,
-            (config.encoder.heads, false),
-            x,
-            sequences,
-            tap,
-        )?;
+        let tap = tap(taps.attentions, index);
+        x = self_attention(g, site, &layer.self_attention, false, x, sequences, None, tap)?;
         g.enter(format!("encoder.{index}.feed_forward"));
         x = feed_forward(g, config, &layer.feed_forward, x)?;
     }
     g.enter("encoder.norm");
-    final_norm(g, config, blueprint.encoder_norm, x)
-}
-
-pub(super) fn final_norm(
-    g: &mut Graph,
-    config: &ModelConfig,
-    norm: Option<LayerNorm>,
-    x: Value,
-) -> Result<Value, GraphError> {
-    match norm {
-        Some(norm) => g.layer_norm(x, None, norm.gamma, norm.beta, config.layer_norm_eps),
-        None => Ok(x),
-    }
+    end_of_stack(g, config, ends.final_norm, blueprint.encoder.len(), x, taps)
 }

@@ -1,4 +1,5 @@
-//! The position-wise feed-forward network: `W₂ · activation(W₁ x + b₁) + b₂`. Vaswani et al. 2017, section 3.3.
+//! The position-wise feed-forward network: `W₂ · activation(W₁ x + b₁) + b₂`, Vaswani et al. 2017, section 3.3; or gated:
+//! `W₂ · (activation(V x) ⊙ W₁ x)`, Shazeer 2020, "GLU Variants Improve Transformer".
 
 use super::attention::residual_block;
 use super::blueprint::FeedForward;
@@ -13,7 +14,13 @@ pub(super) fn feed_forward(
     x: Value,
 ) -> Result<Value, GraphError> {
     residual_block(g, config, weights.norm, x, |g, x, residual| {
-        let hidden = g.linear(x, weights.up, config.activation, None)?;
+        let hidden = match weights.gate {
+            Some(gate) => {
+                let up = g.linear(x, weights.up, Activation::Identity, None)?;
+                g.gated_linear(x, gate, config.activation, up)?
+            }
+            None => g.linear(x, weights.up, config.activation, None)?,
+        };
         g.linear(hidden, weights.down, Activation::Identity, residual)
     })
 }

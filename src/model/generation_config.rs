@@ -218,11 +218,11 @@ impl GenerationConfig {
         }
         let json = JsonObject::read(files, "config.json")?;
         let mut config = Self::from_json(&json, UnknownKeys::Ignore)?;
-        // `MarianConfig` has this default; `generation_config.json` is written with it.
+        // a default of some classes; `generation_config.json` is written with it
         let model_type: Option<String> = json.get("model_type")?;
-        let is_marian = model_type.as_deref() == Some(Family::Marian.model_type());
-        if is_marian && !json.contains("forced_eos_token_id") {
-            config.forced_eos_token_id = Some(TokenIds::One(0));
+        let family = Family::ALL.into_iter().find(|family| model_type.as_deref() == Some(family.model_type()));
+        if !json.contains("forced_eos_token_id") {
+            config.forced_eos_token_id = family.and_then(Family::default_forced_eos).map(TokenIds::One);
         }
         Ok(config)
     }

@@ -1,4 +1,4 @@
-//! Encoder–decoder models: their folder, their configuration, and the blocks of the paper as graph nodes.
+//! Models: their folder, their configuration, and the blocks of the paper as graph nodes.
 //!
 //! | file | |
 //! |---|---|
@@ -6,13 +6,14 @@
 //! | [`config`], [`generation_config`] | `config.json` and `generation_config.json`, the same for every family |
 //! | `names` | what each family calls its tensors |
 //! | [`blueprint`] | which weights each block has, where they come from |
-//! | `attention`, `feed_forward`, [`encoder`], [`decoder`] | the blocks |
+//! | [`embedding`], `attention`, `feed_forward`, [`encoder`], [`decoder`] | the blocks |
 //! | [`Model`] | all of it, but the device |
 
 pub mod blueprint;
 pub mod checkpoint;
 pub mod config;
 pub mod decoder;
+pub mod embedding;
 pub mod encoder;
 pub mod files;
 pub mod generation_config;
@@ -25,6 +26,6 @@ mod folder;
 mod json;
 mod names;
 
-pub use attention::{Cache, Memory, Sequences, Tap};
+pub use attention::{Cache, Memory, Sequences, Tap, Taps};
 pub use error::ModelError;
 pub use folder::{Model, read_tokenizer};

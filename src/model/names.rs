@@ -2,24 +2,37 @@
 
 use super::config::Family;
 
-/// The tensor names of one family.
+/// The tensor names of one family. An empty name is that of something the family does not have.
 pub(super) struct Names {
-    /// Shared table, where source and target share one. The first name that the file has is taken.
+    /// Stands before every name but those of the head; files of a model without its head leave it out.
+    pub base: &'static str,
+    /// Token embeddings, where source and target share them. The first name that the file has is taken.
     pub shared_embedding: &'static [&'static str],
     pub source_embedding: &'static str,
     pub target_embedding: &'static str,
+    pub token_types: &'static str,
     /// Output projection, where it is not the target table.
     pub output: &'static str,
-    pub output_bias: &'static str,
-    /// Position tables, which older files store; others leave them to be computed.
-    pub encoder_positions: &'static str,
-    pub decoder_positions: &'static str,
+    /// The first name that the file has is taken.
+    pub output_bias: &'static [&'static str],
+    /// The linear layer before the output projection, and the norm between them.
+    pub output_transform: [&'static str; 2],
     pub encoder: StackNames,
     pub decoder: StackNames,
+    /// Weights of the layers are stored `[inputs, outputs]` (HF `Conv1D`).
+    pub transposed: bool,
+    /// Tensors that this model does without, by the beginnings and ends of their names: heads for other tasks, and what
+    /// older versions stored. `transformers` leaves them out, too.
+    pub unused: &'static [(&'static str, &'static str)],
 }
 
 /// The names in one stack of layers.
 pub(super) struct StackNames {
+    /// Position table; optional in the file where it can be computed.
+    pub positions: &'static str,
+    /// Numbers for relative positions, `[buckets, heads]`.
+    pub distance_bias: &'static str,
+    pub embedding_norm: &'static str,
     /// Stands before the layer's number.
     pub layers: &'static str,
     pub self_attention: AttentionNames,
@@ -27,6 +40,8 @@ pub(super) struct StackNames {
     pub cross_attention: AttentionNames,
     pub cross_norm: &'static str,
     pub up: &'static str,
+    /// In gated layers: the map whose result is activated, and the one beside it, instead of `up`.
+    pub gated_up: [&'static str; 2],
     pub down: &'static str,
     pub feed_forward_norm: &'static str,
     /// After the last layer, in models that have it.
@@ -35,24 +50,53 @@ pub(super) struct StackNames {
 
 /// The projections of one attention block, below its layer.
 #[derive(Clone, Copy)]
-pub(super) enum AttentionNames {
-    /// `PREFIX.q_proj.weight`, `PREFIX.k_proj.weight`, `PREFIX.v_proj.weight`, each with a bias.
-    Separate(&'static str),
-    /// `PREFIX.in_proj_weight` and `PREFIX.in_proj_bias`: queries, keys, values in this order (`torch.nn`).
-    Fused(&'static str),
+pub(super) struct AttentionNames {
+    pub inputs: InputNames,
+    pub output: &'static str,
 }
+
+#[derive(Clone, Copy)]
+pub(super) enum InputNames {
+    /// Queries, keys and values, each with `.weight` and `.bias`.
+    Separate([&'static str; 3]),
+    /// Weight and bias of queries, keys and values in this order.
+    Fused([&'static str; 2]),
+}
+
+const NO_ATTENTION: AttentionNames = AttentionNames { inputs: InputNames::Separate([""; 3]), output: "" };
+
+const NO_STACK: StackNames = StackNames {
+    positions: "",
+    distance_bias: "",
+    embedding_norm: "",
+    layers: "",
+    self_attention: NO_ATTENTION,
+    self_norm: "",
+    cross_attention: NO_ATTENTION,
+    cross_norm: "",
+    up: "",
+    gated_up: [""; 2],
+    down: "",
+    feed_forward_norm: "",
+    final_norm: "",
+};
 
 impl Names {
     pub fn of(family: Family) -> &'static Self {
         match family {
-            Family::Marian => &MARIAN,
+            Family::Marian | Family::Bart | Family::MBart | Family::M2m100 | Family::Pegasus => &BART,
             Family::Vanilla => &VANILLA,
+            Family::T5 => &T5,
+            Family::Bert => &BERT,
+            Family::Gpt2 => &GPT2,
         }
     }
 }
 
-/// HF `MarianMTModel`.
-static MARIAN: Names = Names {
+/// BART and all that was made from it: HF `MarianMTModel`, `BartForConditionalGeneration`,
+/// `MBartForConditionalGeneration`, `M2M100ForConditionalGeneration`, `PegasusForConditionalGeneration`.
+static BART: Names = Names {
+    base: "model.",
     shared_embedding: &[
         "model.shared.weight",
         "model.encoder.embed_tokens.weight",
@@ -61,57 +105,208 @@ static MARIAN: Names = Names {
     ],
     source_embedding: "model.encoder.embed_tokens.weight",
     target_embedding: "model.decoder.embed_tokens.weight",
+    token_types: "",
     output: "lm_head.weight",
-    output_bias: "final_logits_bias",
-    encoder_positions: "model.encoder.embed_positions.weight",
-    decoder_positions: "model.decoder.embed_positions.weight",
-    encoder: marian_stack("model.encoder.layers"),
-    decoder: marian_stack("model.decoder.layers"),
+    output_bias: &["final_logits_bias"],
+    output_transform: [""; 2],
+    encoder: StackNames {
+        positions: "model.encoder.embed_positions.weight",
+        embedding_norm: "model.encoder.layernorm_embedding",
+        layers: "model.encoder.layers",
+        final_norm: "model.encoder.layer_norm",
+        ..BART_STACK
+    },
+    decoder: StackNames {
+        positions: "model.decoder.embed_positions.weight",
+        embedding_norm: "model.decoder.layernorm_embedding",
+        layers: "model.decoder.layers",
+        cross_attention: separate(
+            ["encoder_attn.q_proj", "encoder_attn.k_proj", "encoder_attn.v_proj"],
+            "encoder_attn.out_proj",
+        ),
+        cross_norm: "encoder_attn_layer_norm",
+        final_norm: "model.decoder.layer_norm",
+        ..BART_STACK
+    },
+    transposed: false,
+    unused: &[
+        ("model.encoder.version", ""),
+        ("model.decoder.version", ""),
+        // M2M-100's sinusoids: its class computes them whatever the file has
+        ("model.encoder.embed_positions.weights", ""),
+        ("model.decoder.embed_positions.weights", ""),
+    ],
 };
 
-const fn marian_stack(layers: &'static str) -> StackNames {
-    StackNames {
-        layers,
-        self_attention: AttentionNames::Separate("self_attn"),
-        self_norm: "self_attn_layer_norm",
-        cross_attention: AttentionNames::Separate("encoder_attn"),
-        cross_norm: "encoder_attn_layer_norm",
-        up: "fc1",
-        down: "fc2",
-        feed_forward_norm: "final_layer_norm",
-        final_norm: "", // post-norm without a final one
-    }
-}
+const BART_STACK: StackNames = StackNames {
+    self_attention: separate(["self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"], "self_attn.out_proj"),
+    self_norm: "self_attn_layer_norm",
+    up: "fc1",
+    down: "fc2",
+    feed_forward_norm: "final_layer_norm",
+    ..NO_STACK
+};
 
 /// The paper's model on `torch.nn.Transformer`'s names.
 static VANILLA: Names = Names {
+    base: "",
     shared_embedding: &["embed.weight"],
     source_embedding: "embed.weight",
     target_embedding: "embed.weight",
+    token_types: "",
     output: "generator.weight",
-    output_bias: "generator.bias",
-    encoder_positions: "", // never stored
-    decoder_positions: "",
+    output_bias: &["generator.bias"],
+    output_transform: [""; 2],
     encoder: StackNames {
+        positions: "source_positions.weight",
         layers: "transformer.encoder.layers",
-        self_attention: AttentionNames::Fused("self_attn"),
-        self_norm: "norm1",
-        cross_attention: AttentionNames::Fused("multihead_attn"),
-        cross_norm: "", // encoders have none
-        up: "linear1",
-        down: "linear2",
         feed_forward_norm: "norm2",
         final_norm: "transformer.encoder.norm",
+        ..VANILLA_STACK
     },
     decoder: StackNames {
+        positions: "target_positions.weight",
         layers: "transformer.decoder.layers",
-        self_attention: AttentionNames::Fused("self_attn"),
-        self_norm: "norm1",
-        cross_attention: AttentionNames::Fused("multihead_attn"),
+        cross_attention: fused(
+            ["multihead_attn.in_proj_weight", "multihead_attn.in_proj_bias"],
+            "multihead_attn.out_proj",
+        ),
         cross_norm: "norm2",
-        up: "linear1",
-        down: "linear2",
         feed_forward_norm: "norm3",
         final_norm: "transformer.decoder.norm",
+        ..VANILLA_STACK
     },
+    transposed: false,
+    unused: &[],
 };
+
+const VANILLA_STACK: StackNames = StackNames {
+    self_attention: fused(["self_attn.in_proj_weight", "self_attn.in_proj_bias"], "self_attn.out_proj"),
+    self_norm: "norm1",
+    up: "linear1",
+    down: "linear2",
+    ..NO_STACK
+};
+
+/// HF `T5ForConditionalGeneration`.
+static T5: Names = Names {
+    base: "",
+    shared_embedding: &[
+        "shared.weight",
+        "encoder.embed_tokens.weight",
+        "decoder.embed_tokens.weight",
+        "lm_head.weight",
+    ],
+    source_embedding: "encoder.embed_tokens.weight",
+    target_embedding: "decoder.embed_tokens.weight",
+    token_types: "",
+    output: "lm_head.weight",
+    output_bias: &[],
+    output_transform: [""; 2],
+    encoder: StackNames {
+        distance_bias: "encoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight",
+        layers: "encoder.block",
+        up: "layer.1.DenseReluDense.wi",
+        gated_up: ["layer.1.DenseReluDense.wi_0", "layer.1.DenseReluDense.wi_1"],
+        down: "layer.1.DenseReluDense.wo",
+        feed_forward_norm: "layer.1.layer_norm",
+        final_norm: "encoder.final_layer_norm",
+        ..T5_STACK
+    },
+    decoder: StackNames {
+        distance_bias: "decoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight",
+        layers: "decoder.block",
+        cross_attention: separate(
+            ["layer.1.EncDecAttention.q", "layer.1.EncDecAttention.k", "layer.1.EncDecAttention.v"],
+            "layer.1.EncDecAttention.o",
+        ),
+        cross_norm: "layer.1.layer_norm",
+        up: "layer.2.DenseReluDense.wi",
+        gated_up: ["layer.2.DenseReluDense.wi_0", "layer.2.DenseReluDense.wi_1"],
+        down: "layer.2.DenseReluDense.wo",
+        feed_forward_norm: "layer.2.layer_norm",
+        final_norm: "decoder.final_layer_norm",
+        ..T5_STACK
+    },
+    transposed: false,
+    // the first T5 models stored one for cross-attention, which has none
+    unused: &[("decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight", "")],
+};
+
+const T5_STACK: StackNames = StackNames {
+    self_attention: separate(
+        ["layer.0.SelfAttention.q", "layer.0.SelfAttention.k", "layer.0.SelfAttention.v"],
+        "layer.0.SelfAttention.o",
+    ),
+    self_norm: "layer.0.layer_norm",
+    ..NO_STACK
+};
+
+/// HF `BertForMaskedLM`.
+static BERT: Names = Names {
+    base: "bert.",
+    shared_embedding: &["bert.embeddings.word_embeddings.weight"],
+    source_embedding: "bert.embeddings.word_embeddings.weight",
+    target_embedding: "bert.embeddings.word_embeddings.weight",
+    token_types: "bert.embeddings.token_type_embeddings.weight",
+    output: "cls.predictions.decoder.weight",
+    output_bias: &["cls.predictions.decoder.bias", "cls.predictions.bias"],
+    output_transform: ["cls.predictions.transform.dense", "cls.predictions.transform.LayerNorm"],
+    encoder: StackNames {
+        positions: "bert.embeddings.position_embeddings.weight",
+        embedding_norm: "bert.embeddings.LayerNorm",
+        layers: "bert.encoder.layer",
+        self_attention: separate(
+            ["attention.self.query", "attention.self.key", "attention.self.value"],
+            "attention.output.dense",
+        ),
+        self_norm: "attention.output.LayerNorm",
+        up: "intermediate.dense",
+        down: "output.dense",
+        feed_forward_norm: "output.LayerNorm",
+        ..NO_STACK
+    },
+    decoder: NO_STACK,
+    transposed: false,
+    unused: &[
+        ("bert.pooler.", ""),
+        ("cls.seq_relationship.", ""),
+        ("bert.embeddings.position_ids", ""),
+        ("bert.embeddings.token_type_ids", ""),
+    ],
+};
+
+/// HF `GPT2LMHeadModel`.
+static GPT2: Names = Names {
+    base: "transformer.",
+    shared_embedding: &["transformer.wte.weight"],
+    source_embedding: "transformer.wte.weight",
+    target_embedding: "transformer.wte.weight",
+    token_types: "",
+    output: "lm_head.weight",
+    output_bias: &[],
+    output_transform: [""; 2],
+    encoder: NO_STACK,
+    decoder: StackNames {
+        positions: "transformer.wpe.weight",
+        layers: "transformer.h",
+        self_attention: fused(["attn.c_attn.weight", "attn.c_attn.bias"], "attn.c_proj"),
+        self_norm: "ln_1",
+        up: "mlp.c_fc",
+        down: "mlp.c_proj",
+        feed_forward_norm: "ln_2",
+        final_norm: "transformer.ln_f",
+        ..NO_STACK
+    },
+    transposed: true,
+    // causal masks
+    unused: &[("transformer.h.", ".attn.bias"), ("transformer.h.", ".attn.masked_bias")],
+};
+
+const fn separate(inputs: [&'static str; 3], output: &'static str) -> AttentionNames {
+    AttentionNames { inputs: InputNames::Separate(inputs), output }
+}
+
+const fn fused(inputs: [&'static str; 2], output: &'static str) -> AttentionNames {
+    AttentionNames { inputs: InputNames::Fused(inputs), output }
+}

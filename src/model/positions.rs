@@ -2,29 +2,36 @@
 
 use std::ops::Range;
 
-/// Where the sines and cosines of a sinusoidal position stand in its row.
+/// Where the sines and cosines of a sinusoidal position stand in its row, and what their frequencies are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SinusoidalLayout {
     /// All sines, then all cosines: Marian (`MarianSinusoidalPositionalEmbedding`) and Pegasus.
     Halves,
     /// Sine and cosine in turn, as the paper prints it.
     Interleaved,
+    /// All sines, then all cosines, and the last frequency is 1/10,000 exactly, as in the paper's own code: M2M-100
+    /// (`M2M100SinusoidalPositionalEmbedding`).
+    Tensor2Tensor,
 }
 
 /// The position table of Vaswani et al. 2017, section 3.5: `sin(p / 10000^(2i/d_model))` and `cos` of the same.
 ///
 /// * returns `[positions.len(), d_model]`, row-major: a row for each of the positions, which are counted from 0
-/// * an odd `d_model` has one more sine than cosines, in either layout
+/// * an odd `d_model` has one more sine than cosines; in the layout `Tensor2Tensor` a zero at the end
 pub fn sinusoidal_positions(layout: SinusoidalLayout, positions: Range<usize>, d_model: usize) -> Vec<f32> {
+    let mut table = vec![0.0; positions.len() * d_model];
+    if layout == SinusoidalLayout::Tensor2Tensor {
+        tensor2tensor(positions, d_model, &mut table);
+        return table;
+    }
     let sines = d_model.div_ceil(2);
     let column = |i: usize, is_cosine: bool| match layout {
-        SinusoidalLayout::Halves => i + if is_cosine { sines } else { 0 },
         SinusoidalLayout::Interleaved => 2 * i + usize::from(is_cosine),
+        _ => i + if is_cosine { sines } else { 0 },
     };
     // In f64: an f32 angle of some hundred radians has lost the digits that its sine needs.
     let frequencies: Vec<f64> =
         (0..sines).map(|i| 10_000f64.powf(-2.0 * i as f64 / d_model as f64)).collect();
-    let mut table = vec![0.0; positions.len() * d_model];
     for (position, row) in positions.zip(table.chunks_exact_mut(d_model.max(1))) {
         for (i, frequency) in frequencies.iter().enumerate() {
             let (sine, cosine) = (position as f64 * frequency).sin_cos();
@@ -35,4 +42,18 @@ pub fn sinusoidal_positions(layout: SinusoidalLayout, positions: Range<usize>, d
         }
     }
     table
+}
+
+/// Frequencies and angles are rounded to f32 as in the class that models were trained with; at position 1,000 this
+/// makes a difference in the fifth digit.
+fn tensor2tensor(positions: Range<usize>, d_model: usize, table: &mut [f32]) {
+    let half = d_model / 2;
+    let step = -((10_000f64.ln() / (half.max(2) - 1) as f64) as f32);
+    let frequencies: Vec<f32> = (0..half).map(|i| f64::from(i as f32 * step).exp() as f32).collect();
+    for (position, row) in positions.zip(table.chunks_exact_mut(d_model.max(1))) {
+        for (i, frequency) in frequencies.iter().enumerate() {
+            let (sine, cosine) = f64::from(position as f32 * frequency).sin_cos();
+            (row[i], row[half + i]) = (sine as f32, cosine as f32);
+        }
+    }
 }

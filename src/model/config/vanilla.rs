@@ -1,73 +1,79 @@
 //! The paper's own model, as `torch.nn.TransformerEncoder` and `torch.nn.TransformerDecoder` build it.
 
-use serde_json::Value;
-
+use super::keys::{
+    StackKeys, activation, embedding_scale, epsilon, limit, only, optional_token, position_count, size, token,
+};
 use super::{
-    EmbeddingSharing, Family, ModelConfig, NormPlacement, OutputProjection, Positions, SpecialTokens,
-    StackKeys, activation, embedding_scale, limit, position_count, size, token,
+    AttentionScale, EmbeddingSharing, Family, ModelConfig, NormKind, NormPlacement, OutputProjection,
+    Positions, SpecialTokens, StackConfig,
 };
 use crate::model::error::ModelError;
-use crate::model::json::{JsonObject, JsonValue};
+use crate::model::json::JsonObject;
 use crate::model::positions::SinusoidalLayout;
 
 /// Reads a `config.json` with `model_type` "vanilla_transformer". Sizes, tokens and the place of the norms must be
-/// given; the other keys default to the paper's choices.
+/// given; the other keys default to the paper's choices. `d_k` and `d_v`, the widths of a head, are the paper's
+/// (Table 3, row B); `torch.nn` has both at `d_model / nhead`.
 pub fn config(json: &JsonObject) -> Result<ModelConfig, ModelError> {
-    only(json, "position_embedding_type", "sinusoidal_interleaved".to_owned())?;
-    only(json, "attention_bias", true)?;
+    only(json, "attention_bias", true, true)?;
     let d_model = size(json, "d_model", None, limit::D_MODEL)?;
-    let stack = |layers| StackKeys {
-        layers: (layers, None),
-        heads: ("nhead", None),
-        ffn_width: ("dim_feedforward", None),
-    };
     let vocabulary = size(json, "vocab_size", None, limit::VOCABULARY)?;
     let tied = json.get_or("tie_word_embeddings", true)?;
-    let layer_norm_eps = json.get_or("layer_norm_eps", 1e-5_f32)?;
-    if !(layer_norm_eps.is_finite() && layer_norm_eps >= 0.0) {
-        return Err(json.invalid("layer_norm_eps", &layer_norm_eps.into(), "a small number, not negative"));
-    }
     Ok(ModelConfig {
         family: Family::Vanilla,
         d_model,
-        encoder: stack("num_encoder_layers").read(json, d_model)?,
-        decoder: stack("num_decoder_layers").read(json, d_model)?,
+        encoder: stack(json, "num_encoder_layers", d_model)?,
+        decoder: stack(json, "num_decoder_layers", d_model)?,
         source_vocabulary: vocabulary,
         target_vocabulary: vocabulary,
         embeddings: EmbeddingSharing::Shared,
-        output: OutputProjection { tied, bias: !tied },
-        positions: Positions::Sinusoidal {
-            layout: SinusoidalLayout::Interleaved,
-            count: position_count(json, None, d_model)?,
-        },
+        token_types: 0,
         embedding_scale: embedding_scale(json.get_or("scale_embedding", true)?, d_model),
+        embedding_norm: false,
+        positions: positions(json, d_model)?,
+        attention_scale: AttentionScale::PAPER,
         activation: activation(json, "activation", "relu")?,
+        gated: false,
+        biases: true,
         norm: if json.require("norm_first")? { NormPlacement::Pre } else { NormPlacement::Post },
+        norm_kind: NormKind::Layer,
         final_norm: json.require("final_norm")?,
-        layer_norm_eps,
+        layer_norm_eps: epsilon(json, "layer_norm_eps", 1e-5)?,
+        output: OutputProjection { tied, bias: !tied, scale: 1.0, transform: false },
         tokens: tokens(json, vocabulary)?,
     })
 }
 
-fn tokens(json: &JsonObject, vocabulary: usize) -> Result<SpecialTokens, ModelError> {
-    let required = |key| token(json, key, json.require(key)?, vocabulary);
-    let bos: Option<u32> = json.get("bos_token_id")?;
-    Ok(SpecialTokens {
-        pad: required("pad_token_id")?,
-        eos: required("eos_token_id")?,
-        bos: bos.map(|id| token(json, "bos_token_id", id, vocabulary)).transpose()?,
-        decoder_start: required("decoder_start_token_id")?,
-    })
+fn stack(json: &JsonObject, layers: &'static str, d_model: usize) -> Result<StackConfig, ModelError> {
+    let keys = StackKeys {
+        layers: (layers, None),
+        heads: ("nhead", None),
+        ffn_width: ("dim_feedforward", None),
+    };
+    let stack = keys.read(json, d_model)?;
+    let width = |key| size(json, key, Some(d_model / stack.heads), limit::D_MODEL / stack.heads);
+    Ok(StackConfig { d_k: width("d_k")?, d_v: width("d_v")?, ..stack })
 }
 
-/// A key of which only one value is supported, the default.
-fn only<T>(json: &JsonObject, key: &'static str, supported: T) -> Result<(), ModelError>
-where
-    T: JsonValue + PartialEq + Clone + Into<Value>,
-{
-    let value = json.get_or(key, supported.clone())?;
-    if value == supported {
-        return Ok(());
+fn positions(json: &JsonObject, d_model: usize) -> Result<Positions, ModelError> {
+    const KEY: &str = "position_embedding_type";
+    let count = position_count(json, "max_position_embeddings", None, d_model)?;
+    let kind: String = json.get_or(KEY, "sinusoidal_interleaved".to_owned())?;
+    match kind.as_str() {
+        "sinusoidal_interleaved" => {
+            Ok(Positions::Sinusoidal { layout: SinusoidalLayout::Interleaved, count })
+        }
+        "learned" => Ok(Positions::Learned { count, offset: 0 }),
+        _ => Err(json.unsupported(KEY, &kind.into(), "\"sinusoidal_interleaved\", \"learned\"")),
     }
-    Err(json.unsupported(key, &value.into(), supported.into().to_string()))
+}
+
+fn tokens(json: &JsonObject, vocabulary: usize) -> Result<SpecialTokens, ModelError> {
+    let required = |key| token(json, key, json.require(key)?, vocabulary);
+    Ok(SpecialTokens {
+        pad: required("pad_token_id")?,
+        eos: Some(required("eos_token_id")?),
+        bos: optional_token(json, "bos_token_id", None, vocabulary)?,
+        decoder_start: Some(required("decoder_start_token_id")?),
+    })
 }

@@ -1,0 +1,372 @@
+//! Laying out weights one by one, each checked against the file.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use super::source::{Piece, Source};
+use super::{CrossAttention, Ends, FeedForward, Norm, SelfAttention};
+use crate::graph::{Linear, Matrix, Rows, Vector, WeightTable};
+use crate::model::checkpoint::Checkpoint;
+use crate::model::config::{Family, ModelConfig, NormKind, Positions, StackConfig};
+use crate::model::error::ModelError;
+use crate::model::names::{AttentionNames, InputNames, Names, StackNames};
+use crate::model::positions::SinusoidalLayout;
+
+pub(super) struct Builder<'a> {
+    config: &'a ModelConfig,
+    names: &'static Names,
+    checkpoint: &'a Checkpoint,
+    table: WeightTable,
+    sources: Vec<Source>,
+    used: BTreeSet<String>,
+    /// The table that all stacks with computed positions share.
+    sinusoids: Option<Rows>,
+}
+
+impl<'a> Builder<'a> {
+    pub fn new(config: &'a ModelConfig, names: &'static Names, checkpoint: &'a Checkpoint) -> Self {
+        Self {
+            config,
+            names,
+            checkpoint,
+            table: WeightTable::default(),
+            sources: Vec::new(),
+            used: BTreeSet::new(),
+            sinusoids: None,
+        }
+    }
+
+    pub fn finish(self) -> (WeightTable, Vec<Source>) {
+        (self.table, self.sources)
+    }
+
+    /// What the file calls a tensor: its name, the same without the base model's prefix, or what TensorFlow called the
+    /// two halves of a norm.
+    fn stored(&self, name: &str) -> String {
+        let short = name.strip_prefix(self.names.base).unwrap_or(name);
+        let tensorflow = |name: &str| match name.strip_suffix("LayerNorm.weight") {
+            Some(place) => Some(format!("{place}LayerNorm.gamma")),
+            None => name.strip_suffix("LayerNorm.bias").map(|place| format!("{place}LayerNorm.beta")),
+        };
+        let candidates = [Some(name.to_owned()), Some(short.to_owned()), tensorflow(name), tensorflow(short)];
+        let stored = candidates.into_iter().flatten().find(|name| self.checkpoint.contains(name));
+        stored.unwrap_or_else(|| name.to_owned())
+    }
+
+    fn is_stored(&self, name: &str) -> bool {
+        self.checkpoint.contains(&self.stored(name))
+    }
+
+    /// The first of some names that the file has, else the first of all.
+    pub fn first_stored(&self, names: &'static [&'static str]) -> &'static str {
+        names.iter().find(|name| self.is_stored(name)).unwrap_or(&names[0])
+    }
+
+    fn piece(&mut self, tensor: &str, shape: &[usize], rows: Range<usize>) -> Result<Piece, ModelError> {
+        let tensor = self.stored(tensor);
+        self.checkpoint.require(&tensor, shape)?;
+        self.used.insert(tensor.clone());
+        Ok(Piece { tensor, rows, transposed: false })
+    }
+
+    fn matrix(&mut self, tensor: &str, outputs: usize, inputs: usize) -> Result<Matrix, ModelError> {
+        let piece = self.piece(tensor, &[outputs, inputs], 0..outputs)?;
+        self.sources.push(Source::Tensors(vec![piece]));
+        Ok(self.table.matrix(tensor, outputs, inputs))
+    }
+
+    pub fn embedding(&mut self, tensor: &str, vocabulary: usize) -> Result<Matrix, ModelError> {
+        self.matrix(tensor, vocabulary, self.config.d_model)
+    }
+
+    /// A vector stored as `[length]` or, like Marian's `final_logits_bias`, as `[1, length]`.
+    fn vector(&mut self, tensor: &str, length: usize) -> Result<Vector, ModelError> {
+        let info = self.checkpoint.info(&self.stored(tensor));
+        let as_row = info.is_some_and(|info| info.shape == [1, length]);
+        let piece = match as_row {
+            true => self.piece(tensor, &[1, length], 0..1)?,
+            false => self.piece(tensor, &[length], 0..length)?,
+        };
+        self.sources.push(Source::Tensors(vec![piece]));
+        Ok(self.table.vector(tensor, length))
+    }
+
+    fn norm(&mut self, place: &str) -> Result<Norm, ModelError> {
+        let d_model = self.config.d_model;
+        let gamma = self.vector(&format!("{place}.weight"), d_model)?;
+        let beta = match self.config.norm_kind {
+            NormKind::Layer => Some(self.vector(&format!("{place}.bias"), d_model)?),
+            NormKind::Rms => None,
+        };
+        Ok(Norm { gamma, beta })
+    }
+
+    /// A linear layer inside of a stack's layer.
+    fn linear(&mut self, place: &str, outputs: usize, inputs: usize) -> Result<Linear, ModelError> {
+        let name = format!("{place}.weight");
+        let weight = match self.names.transposed {
+            true => {
+                let piece = self.piece(&name, &[inputs, outputs], 0..outputs)?;
+                self.sources.push(Source::Tensors(vec![Piece { transposed: true, ..piece }]));
+                self.table.matrix(&name, outputs, inputs)
+            }
+            false => self.matrix(&name, outputs, inputs)?,
+        };
+        let bias = match self.config.biases {
+            true => Some(self.vector(&format!("{place}.bias"), outputs)?),
+            false => None,
+        };
+        Ok(Linear { weight, bias, scale: 1.0 })
+    }
+
+    /// A matrix that is tied to another: that one, unless the file has one of its own that is different. Older files
+    /// store equal copies; where they differ, Hugging Face takes each as it is.
+    pub fn tied(&mut self, tensor: &str, other: Matrix) -> Result<Matrix, ModelError> {
+        let stored = self.stored(tensor);
+        let other_stored = self.stored(self.table.name(other));
+        if stored == other_stored || !self.checkpoint.contains(&stored) {
+            return Ok(other);
+        }
+        self.checkpoint.require(&stored, &[other.outputs, other.inputs])?;
+        if self.checkpoint.are_equal(&stored, &other_stored)? {
+            self.used.insert(stored);
+            return Ok(other);
+        }
+        self.matrix(tensor, other.outputs, other.inputs)
+    }
+
+    /// What stands around the layers of both stacks.
+    pub fn ends(&mut self) -> Result<(Ends, Ends), ModelError> {
+        let (names, config) = (self.names, self.config);
+        Ok((
+            self.ends_of(&names.encoder, &config.encoder, true)?,
+            self.ends_of(&names.decoder, &config.decoder, false)?,
+        ))
+    }
+
+    fn ends_of(
+        &mut self,
+        names: &StackNames,
+        stack: &StackConfig,
+        bidirectional: bool,
+    ) -> Result<Ends, ModelError> {
+        if stack.layers == 0 {
+            return Ok(Ends { positions: None, distance_bias: None, embedding_norm: None, final_norm: None });
+        }
+        let mut norm = |wanted: bool, name| wanted.then(|| self.norm(name)).transpose();
+        let embedding_norm = norm(self.config.embedding_norm, names.embedding_norm)?;
+        let final_norm = norm(self.config.final_norm, names.final_norm)?;
+        let (positions, distance_bias) = match self.config.positions {
+            Positions::Relative(_) => {
+                (None, Some(self.distance_bias(names.distance_bias, stack, bidirectional)?))
+            }
+            _ => (Some(self.positions(names.positions)?), None),
+        };
+        Ok(Ends { positions, distance_bias, embedding_norm, final_norm })
+    }
+
+    /// A position table: the one that the file stores, else sinusoids.
+    fn positions(&mut self, name: &'static str) -> Result<Rows, ModelError> {
+        let (rows, width) = (self.config.positions.table_rows(), self.config.d_model);
+        let (layout, zero_row) = match self.config.positions {
+            Positions::Sinusoidal { layout, .. } if !self.is_stored(name) => (layout, None),
+            Positions::SinusoidalWithoutPadding { pad, .. } => {
+                (SinusoidalLayout::Tensor2Tensor, Some(pad as usize))
+            }
+            _ => {
+                let piece = self.piece(name, &[rows, width], 0..rows)?;
+                self.sources.push(Source::Tensors(vec![piece]));
+                return Ok(self.table.rows(name, rows, width));
+            }
+        };
+        Ok(*self.sinusoids.get_or_insert_with(|| {
+            self.sources.push(Source::Sinusoids { layout, zero_row });
+            self.table.rows("positions", rows, width)
+        }))
+    }
+
+    fn distance_bias(
+        &mut self,
+        name: &'static str,
+        stack: &StackConfig,
+        bidirectional: bool,
+    ) -> Result<Rows, ModelError> {
+        let Positions::Relative(positions) = self.config.positions else {
+            unreachable!("only relative positions have a bias")
+        };
+        let shape = [positions.buckets, stack.heads];
+        let tensor = self.piece(name, &shape, 0..positions.buckets)?.tensor;
+        self.sources.push(Source::Distances { tensor, positions, bidirectional });
+        Ok(self.table.rows(name, 2 * positions.max_distance + 1, stack.heads))
+    }
+
+    /// The layers of a stack, bottom to top.
+    pub fn layers<L>(
+        &mut self,
+        names: &StackNames,
+        stack: &StackConfig,
+        layer: impl Fn(&mut Self, &str, &StackNames, &StackConfig) -> Result<L, ModelError>,
+    ) -> Result<Vec<L>, ModelError> {
+        (0..stack.layers)
+            .map(|index| layer(self, &format!("{}.{index}", names.layers), names, stack))
+            .collect()
+    }
+
+    /// Some of an attention block's input projections (0 = queries, 1 = keys, 2 = values), fused into one.
+    fn projections(
+        &mut self,
+        place: &str,
+        names: AttentionNames,
+        stack: &StackConfig,
+        which: Range<usize>,
+    ) -> Result<Linear, ModelError> {
+        let inputs = self.config.d_model;
+        let widths = [stack.key_width(), stack.key_width(), stack.value_width()];
+        let outputs = widths[which.clone()].iter().sum();
+        let (mut weight, mut bias) = (Vec::new(), Vec::new());
+        let label = match names.inputs {
+            InputNames::Separate(parts) => {
+                for part in which.clone() {
+                    let (projection, width) = (format!("{place}.{}", parts[part]), widths[part]);
+                    weight.push(self.piece(&format!("{projection}.weight"), &[width, inputs], 0..width)?);
+                    if self.config.biases {
+                        bias.push(self.piece(&format!("{projection}.bias"), &[width], 0..width)?);
+                    }
+                }
+                format!("{place}.{}", parts[which.clone()].join("+"))
+            }
+            InputNames::Fused([weight_name, bias_name]) => {
+                let (all, first) = (widths.iter().sum(), widths[..which.start].iter().sum());
+                let rows = first..first + outputs;
+                let transposed = self.names.transposed;
+                let shape = if transposed { [inputs, all] } else { [all, inputs] };
+                let name = format!("{place}.{weight_name}");
+                weight.push(Piece { transposed, ..self.piece(&name, &shape, rows.clone())? });
+                bias.push(self.piece(&format!("{place}.{bias_name}"), &[all], rows)?);
+                format!("{place}.{weight_name}:{}", &"qkv"[which.clone()])
+            }
+        };
+        self.sources.push(Source::Tensors(weight));
+        let weight = self.table.matrix(format!("{label}.weight"), outputs, inputs);
+        let bias = self.config.biases.then(|| {
+            self.sources.push(Source::Tensors(bias));
+            self.table.vector(format!("{label}.bias"), outputs)
+        });
+        Ok(Linear { weight, bias, scale: 1.0 })
+    }
+
+    fn attention_output(
+        &mut self,
+        place: &str,
+        names: AttentionNames,
+        stack: &StackConfig,
+    ) -> Result<Linear, ModelError> {
+        self.linear(&format!("{place}.{}", names.output), self.config.d_model, stack.value_width())
+    }
+
+    pub fn self_attention(
+        &mut self,
+        place: &str,
+        names: &StackNames,
+        stack: &StackConfig,
+    ) -> Result<SelfAttention, ModelError> {
+        Ok(SelfAttention {
+            qkv: self.projections(place, names.self_attention, stack, 0..3)?,
+            output: self.attention_output(place, names.self_attention, stack)?,
+            norm: self.norm(&format!("{place}.{}", names.self_norm))?,
+        })
+    }
+
+    pub fn cross_attention(
+        &mut self,
+        place: &str,
+        names: &StackNames,
+        stack: &StackConfig,
+    ) -> Result<CrossAttention, ModelError> {
+        Ok(CrossAttention {
+            query: self.projections(place, names.cross_attention, stack, 0..1)?,
+            key_value: self.projections(place, names.cross_attention, stack, 1..3)?,
+            output: self.attention_output(place, names.cross_attention, stack)?,
+            norm: self.norm(&format!("{place}.{}", names.cross_norm))?,
+        })
+    }
+
+    pub fn feed_forward(
+        &mut self,
+        place: &str,
+        names: &StackNames,
+        stack: &StackConfig,
+    ) -> Result<FeedForward, ModelError> {
+        let (d_model, width) = (self.config.d_model, stack.ffn_width);
+        let [gate, up] = match self.config.gated {
+            true => names.gated_up.map(Some),
+            false => [None, Some(names.up)],
+        };
+        let mut rise = |name: &str| self.linear(&format!("{place}.{name}"), width, d_model);
+        Ok(FeedForward {
+            gate: gate.map(&mut rise).transpose()?,
+            up: rise(up.unwrap_or_default())?,
+            down: self.linear(&format!("{place}.{}", names.down), d_model, width)?,
+            norm: self.norm(&format!("{place}.{}", names.feed_forward_norm))?,
+        })
+    }
+
+    pub fn output_transform(&mut self) -> Result<Option<(Linear, Norm)>, ModelError> {
+        if !self.config.output.transform {
+            return Ok(None);
+        }
+        let [linear, norm] = self.names.output_transform;
+        let d_model = self.config.d_model;
+        Ok(Some((self.linear(linear, d_model, d_model)?, self.norm(norm)?)))
+    }
+
+    /// The output projection; `tied` is the table that it shares, if it does.
+    pub fn output(&mut self, tied: Matrix) -> Result<Linear, ModelError> {
+        let (names, output, vocabulary) = (self.names, self.config.output, self.config.target_vocabulary);
+        let weight = match output.tied {
+            true => self.tied(names.output, tied)?,
+            false => self.matrix(names.output, vocabulary, self.config.d_model)?,
+        };
+        let bias = match output.bias {
+            true => self.output_bias(vocabulary)?,
+            false => None,
+        };
+        Ok(Linear { weight, bias, scale: output.scale })
+    }
+
+    fn output_bias(&mut self, vocabulary: usize) -> Result<Option<Vector>, ModelError> {
+        let name = self.first_stored(self.names.output_bias);
+        // a buffer in BART's kin, which Hugging Face makes of zeros where it is absent
+        let optional = !matches!(self.config.family, Family::Vanilla | Family::Bert);
+        if optional && !self.is_stored(name) {
+            return Ok(None);
+        }
+        // BERT's files may have it under both names
+        self.used.extend(self.names.output_bias.iter().map(|name| (*name).to_owned()));
+        Ok(Some(self.vector(name, vocabulary)?))
+    }
+
+    /// A tensor that no block uses means that this is another model than its configuration says; but for a few that are
+    /// known to be left over.
+    pub fn refuse_others(&self) -> Result<(), ModelError> {
+        let Names { base, unused, .. } = self.names;
+        let is_unused = |name: &str| {
+            let full: Cow<'_, str> = match name.starts_with(base) {
+                true => name.into(),
+                false => format!("{base}{name}").into(),
+            };
+            unused.iter().any(|(start, end)| {
+                [name, &full].iter().any(|name| name.starts_with(start) && name.ends_with(end))
+            })
+        };
+        match self.checkpoint.names().find(|name| !self.used.contains(*name) && !is_unused(name)) {
+            None => Ok(()),
+            Some(name) => Err(ModelError::UnexpectedTensor {
+                file: self.checkpoint.label().to_owned(),
+                tensor: name.to_owned(),
+                model_type: self.config.family.model_type(),
+            }),
+        }
+    }
+}

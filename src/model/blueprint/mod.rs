@@ -1,0 +1,191 @@
+//! From a configuration and a file's table of tensors to the blocks of the model: which weights each has, and where
+//! they come from. Shapes are checked here, before anything is read.
+
+mod builder;
+mod source;
+
+pub(crate) use source::CheckpointSource;
+
+use super::checkpoint::Checkpoint;
+use super::config::{Architecture, EmbeddingSharing, ModelConfig, StackConfig};
+use super::error::ModelError;
+use super::names::Names;
+use crate::graph::{Linear, Matrix, Rows, Vector, WeightTable};
+use builder::Builder;
+use source::Source;
+
+/// Scale and shift of a norm, `[d_model]` each.
+#[derive(Clone, Copy, Debug)]
+pub struct Norm {
+    /// Scale.
+    pub gamma: Vector,
+    /// Shift; RMS norms have none.
+    pub beta: Option<Vector>,
+}
+
+/// Self-attention: one projection for queries, keys and values together.
+#[derive(Clone, Copy, Debug)]
+pub struct SelfAttention {
+    /// `[heads * (2 * d_k + d_v), d_model]`
+    pub qkv: Linear,
+    /// `[d_model, heads * d_v]`
+    pub output: Linear,
+    /// Before or after the block.
+    pub norm: Norm,
+}
+
+/// Attention of the decoder to the encoder's output.
+#[derive(Clone, Copy, Debug)]
+pub struct CrossAttention {
+    /// `[heads * d_k, d_model]`
+    pub query: Linear,
+    /// `[heads * (d_k + d_v), d_model]`, applied to the memory once per sentence.
+    pub key_value: Linear,
+    /// `[d_model, heads * d_v]`
+    pub output: Linear,
+    /// Before or after the block.
+    pub norm: Norm,
+}
+
+/// Position-wise feed-forward network. Vaswani et al. 2017, section 3.3.
+#[derive(Clone, Copy, Debug)]
+pub struct FeedForward {
+    /// `[ffn_width, d_model]`, followed by the activation, unless there is a gate.
+    pub up: Linear,
+    /// `[ffn_width, d_model]`, followed by the activation; multiplies what `up` gives.
+    pub gate: Option<Linear>,
+    /// `[d_model, ffn_width]`
+    pub down: Linear,
+    /// Before or after the block.
+    pub norm: Norm,
+}
+
+/// One layer of the encoder.
+#[derive(Clone, Copy, Debug)]
+pub struct EncoderLayer {
+    /// First block.
+    pub self_attention: SelfAttention,
+    /// Second block.
+    pub feed_forward: FeedForward,
+}
+
+/// One layer of the decoder.
+#[derive(Clone, Copy, Debug)]
+pub struct DecoderLayer {
+    /// First block.
+    pub self_attention: SelfAttention,
+    /// Second block, where there is an encoder.
+    pub cross_attention: Option<CrossAttention>,
+    /// Third block.
+    pub feed_forward: FeedForward,
+}
+
+/// What stands before the first layer of a stack and after its last.
+#[derive(Clone, Copy, Debug)]
+pub struct Ends {
+    /// `[positions, d_model]`
+    pub positions: Option<Rows>,
+    /// `[2 * max_distance + 1, heads]`: added to attention scores by the key's distance from the query.
+    pub distance_bias: Option<Rows>,
+    /// After the embeddings.
+    pub embedding_norm: Option<Norm>,
+    /// After the last layer.
+    pub final_norm: Option<Norm>,
+}
+
+/// All weights of a model, block by block.
+#[derive(Clone, Debug)]
+pub struct Blueprint {
+    /// `[source_vocabulary, d_model]`
+    pub source_embedding: Matrix,
+    /// `[target_vocabulary, d_model]`
+    pub target_embedding: Matrix,
+    /// `[token_types, d_model]`
+    pub token_types: Option<Matrix>,
+    /// Around the encoder's layers.
+    pub encoder_ends: Ends,
+    /// The encoder, bottom to top.
+    pub encoder: Vec<EncoderLayer>,
+    /// Around the decoder's layers.
+    pub decoder_ends: Ends,
+    /// The decoder, bottom to top.
+    pub decoder: Vec<DecoderLayer>,
+    /// A linear layer, followed by the activation, and a norm before the output projection.
+    pub output_transform: Option<(Linear, Norm)>,
+    /// `[target_vocabulary, d_model]`, perhaps the target embedding itself.
+    pub output: Linear,
+    /// Shapes of all of them.
+    pub table: WeightTable,
+    sources: Vec<Source>,
+}
+
+impl Blueprint {
+    /// Lays out the weights of a model and checks that the file has them all, in the right shapes, and no others.
+    ///
+    /// # Errors
+    /// [`ModelError`] naming the tensor that is missing, of another shape or type, or not part of the model.
+    pub fn new(config: &ModelConfig, checkpoint: &Checkpoint) -> Result<Self, ModelError> {
+        let names = Names::of(config.family);
+        let mut b = Builder::new(config, names, checkpoint);
+        // `tied` is what an output projection without a tensor of its own shares
+        let (source_embedding, target_embedding, tied) = match config.embeddings {
+            EmbeddingSharing::Shared => {
+                let shared = b.embedding(b.first_stored(names.shared_embedding), config.source_vocabulary)?;
+                (b.tied(names.source_embedding, shared)?, b.tied(names.target_embedding, shared)?, shared)
+            }
+            EmbeddingSharing::Separate => {
+                let source = b.embedding(names.source_embedding, config.source_vocabulary)?;
+                let target = b.embedding(names.target_embedding, config.target_vocabulary)?;
+                (source, target, target)
+            }
+        };
+        let token_types = match config.token_types {
+            0 => None,
+            count => Some(b.embedding(names.token_types, count)?),
+        };
+        let (encoder_ends, decoder_ends) = b.ends()?;
+        let encoder = b.layers(&names.encoder, &config.encoder, |b, place, names, stack| {
+            Ok(EncoderLayer {
+                self_attention: b.self_attention(place, names, stack)?,
+                feed_forward: b.feed_forward(place, names, stack)?,
+            })
+        })?;
+        let crosses = config.architecture() == Architecture::EncoderDecoder;
+        let decoder = b.layers(&names.decoder, &config.decoder, |b, place, names, stack| {
+            Ok(DecoderLayer {
+                self_attention: b.self_attention(place, names, stack)?,
+                cross_attention: crosses.then(|| b.cross_attention(place, names, stack)).transpose()?,
+                feed_forward: b.feed_forward(place, names, stack)?,
+            })
+        })?;
+        let output_transform = b.output_transform()?;
+        let output = b.output(tied)?;
+        b.refuse_others()?;
+        let (table, sources) = b.finish();
+        Ok(Self {
+            source_embedding,
+            target_embedding,
+            token_types,
+            encoder_ends,
+            encoder,
+            decoder_ends,
+            decoder,
+            output_transform,
+            output,
+            table,
+            sources,
+        })
+    }
+
+    /// The weights in the order in which their last byte comes when the files are downloaded.
+    pub(crate) fn file_order(&self, checkpoint: &Checkpoint) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.sources.len()).collect();
+        order.sort_by_key(|&index| self.sources[index].end(checkpoint));
+        order
+    }
+}
+
+/// Where the queries, keys and values of a stack's fused projection begin.
+pub(super) fn qkv_columns(stack: &StackConfig) -> [usize; 3] {
+    [0, stack.key_width(), 2 * stack.key_width()]
+}

@@ -1,0 +1,132 @@
+//! Where weights come from: tensors of the file, in the order and direction that the blocks want them, and tables that
+//! are computed.
+
+use std::ops::Range;
+
+use super::Blueprint;
+use crate::graph::{WeightKind, WeightSource};
+use crate::model::checkpoint::Checkpoint;
+use crate::model::config::RelativePositions;
+use crate::model::error::ModelError;
+use crate::model::positions::{SinusoidalLayout, sinusoidal_positions};
+
+/// Where one weight comes from.
+#[derive(Clone, Debug)]
+pub enum Source {
+    /// Rows of tensors in the file, one below the other.
+    Tensors(Vec<Piece>),
+    /// Sinusoids, perhaps with a row of zeros among them.
+    Sinusoids {
+        /// Their order.
+        layout: SinusoidalLayout,
+        /// The row of padding.
+        zero_row: Option<usize>,
+    },
+    /// Numbers for buckets of distances, spread over the distances.
+    Distances {
+        /// `[buckets, heads]`
+        tensor: String,
+        /// The buckets.
+        positions: RelativePositions,
+        /// Whether keys may come after the query.
+        bidirectional: bool,
+    },
+}
+
+/// A part of a weight.
+#[derive(Clone, Debug)]
+pub struct Piece {
+    /// Its tensor.
+    pub tensor: String,
+    /// Which of the weight's rows the tensor has here.
+    pub rows: Range<usize>,
+    /// The tensor has them as columns.
+    pub transposed: bool,
+}
+
+impl Source {
+    /// Where the last of its bytes is; nowhere, if it is computed.
+    pub fn end(&self, checkpoint: &Checkpoint) -> Option<(usize, u64)> {
+        match self {
+            Self::Tensors(pieces) => pieces.iter().filter_map(|piece| checkpoint.end(&piece.tensor)).max(),
+            Self::Sinusoids { .. } => None,
+            Self::Distances { tensor, .. } => checkpoint.end(tensor),
+        }
+    }
+}
+
+/// The weights of a blueprint, read from its file.
+pub(crate) struct CheckpointSource<'a> {
+    pub blueprint: &'a Blueprint,
+    pub checkpoint: &'a Checkpoint,
+}
+
+impl WeightSource for CheckpointSource<'_> {
+    type Error = ModelError;
+
+    fn read_rows(&mut self, index: usize, rows: Range<usize>, out: &mut [f32]) -> Result<(), ModelError> {
+        let entry = &self.blueprint.table.entries()[index];
+        match &self.blueprint.sources[index] {
+            // rows of a vector's pieces are single elements, all of them wanted at once
+            Source::Tensors(pieces) if entry.kind == WeightKind::Vector => self.read_vector(pieces, out),
+            Source::Tensors(pieces) => self.read_pieces(pieces, rows, entry.width, out),
+            Source::Sinusoids { layout, zero_row } => {
+                out.copy_from_slice(&sinusoidal_positions(*layout, rows.clone(), entry.width));
+                if let Some(row) = zero_row.filter(|row| rows.contains(row)) {
+                    out[(row - rows.start) * entry.width..][..entry.width].fill(0.0);
+                }
+                Ok(())
+            }
+            Source::Distances { tensor, positions, bidirectional } => {
+                let mut buckets = vec![0.0; positions.buckets * entry.width];
+                self.checkpoint.read(tensor, &mut buckets)?;
+                let reach = (entry.rows / 2) as i64;
+                for (row, out) in rows.zip(out.chunks_exact_mut(entry.width)) {
+                    let bucket = positions.bucket(row as i64 - reach, *bidirectional);
+                    out.copy_from_slice(&buckets[bucket * entry.width..][..entry.width]);
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+impl CheckpointSource<'_> {
+    fn read_vector(&self, pieces: &[Piece], mut out: &mut [f32]) -> Result<(), ModelError> {
+        for piece in pieces {
+            let shape = self.checkpoint.info(&piece.tensor).map_or(&[][..], |info| &info.shape);
+            let row_elements: usize = shape.iter().skip(1).product();
+            let (now, rest) = out.split_at_mut(piece.rows.len() * row_elements);
+            self.checkpoint.read_rows(&piece.tensor, piece.rows.clone(), now)?;
+            out = rest;
+        }
+        Ok(())
+    }
+
+    /// The wanted rows of pieces that lie one below the other.
+    fn read_pieces(
+        &self,
+        pieces: &[Piece],
+        wanted: Range<usize>,
+        width: usize,
+        mut out: &mut [f32],
+    ) -> Result<(), ModelError> {
+        let mut first = 0;
+        for piece in pieces {
+            let here = first..first + piece.rows.len();
+            let overlap = wanted.start.max(here.start)..wanted.end.min(here.end);
+            if !overlap.is_empty() {
+                let start = piece.rows.start + overlap.start - here.start;
+                let rows = start..start + overlap.len();
+                let (now, rest) = out.split_at_mut(rows.len() * width);
+                match piece.transposed {
+                    true => self.checkpoint.read_columns(&piece.tensor, rows, now)?,
+                    false => self.checkpoint.read_rows(&piece.tensor, rows, now)?,
+                }
+                out = rest;
+            }
+            first = here.end;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,192 @@
+//! Reading the keys that several families have in common, with their limits.
+
+use super::{EmbeddingSharing, SpecialTokens, StackConfig};
+use crate::activation::Activation;
+use crate::model::error::ModelError;
+use crate::model::generation_config::TokenIds;
+use crate::model::json::{JsonObject, JsonValue};
+use serde_json::Value;
+
+/// Sizes beyond these are mistakes. They also keep every later product of sizes far from overflow.
+pub mod limit {
+    pub const D_MODEL: usize = 1 << 16;
+    pub const LAYERS: usize = 1 << 10;
+    pub const FFN_WIDTH: usize = 1 << 20;
+    pub const VOCABULARY: usize = 1 << 24;
+    /// Values in a position table, which no file may back: 128 MiB.
+    pub const POSITION_VALUES: usize = 1 << 25;
+    pub const TOKEN_TYPES: usize = 1 << 10;
+}
+
+/// A size between 1 and `limit`, or `default`. Without a default the key must be there.
+pub fn size(
+    json: &JsonObject,
+    key: &'static str,
+    default: Option<usize>,
+    limit: usize,
+) -> Result<usize, ModelError> {
+    let size = match default {
+        Some(default) => json.get_or(key, default)?,
+        None => json.require(key)?,
+    };
+    if !(1..=limit).contains(&size) {
+        return Err(json.invalid(key, &size.into(), format!("a whole number from 1 to {limit}")));
+    }
+    Ok(size)
+}
+
+/// A key of which only one value is supported.
+pub fn only<T>(json: &JsonObject, key: &'static str, default: T, supported: T) -> Result<(), ModelError>
+where
+    T: JsonValue + PartialEq + Into<Value>,
+{
+    let value = json.get_or(key, default)?;
+    if value == supported {
+        return Ok(());
+    }
+    Err(json.unsupported(key, &value.into(), supported.into().to_string()))
+}
+
+/// The keys of one stack, with their defaults if the family has any.
+pub struct StackKeys {
+    pub layers: (&'static str, Option<usize>),
+    pub heads: (&'static str, Option<usize>),
+    pub ffn_width: (&'static str, Option<usize>),
+}
+
+impl StackKeys {
+    /// A stack whose heads divide `d_model` among them.
+    pub fn read(self, json: &JsonObject, d_model: usize) -> Result<StackConfig, ModelError> {
+        let heads = size(json, self.heads.0, self.heads.1, d_model)?;
+        if !d_model.is_multiple_of(heads) {
+            return Err(json.invalid(
+                self.heads.0,
+                &heads.into(),
+                format!("a divisor of d_model, {d_model}"),
+            ));
+        }
+        Ok(StackConfig {
+            layers: size(json, self.layers.0, self.layers.1, limit::LAYERS)?,
+            heads,
+            d_k: d_model / heads,
+            d_v: d_model / heads,
+            ffn_width: size(json, self.ffn_width.0, self.ffn_width.1, limit::FFN_WIDTH)?,
+        })
+    }
+}
+
+/// Encoder and decoder under the keys that Marian, BART and its kin share, with their common defaults.
+pub fn encoder_and_decoder(
+    json: &JsonObject,
+    d_model: usize,
+) -> Result<(StackConfig, StackConfig), ModelError> {
+    let encoder = StackKeys {
+        layers: ("encoder_layers", Some(12)),
+        heads: ("encoder_attention_heads", Some(16)),
+        ffn_width: ("encoder_ffn_dim", Some(4096)),
+    };
+    let decoder = StackKeys {
+        layers: ("decoder_layers", Some(12)),
+        heads: ("decoder_attention_heads", Some(16)),
+        ffn_width: ("decoder_ffn_dim", Some(4096)),
+    };
+    Ok((encoder.read(json, d_model)?, decoder.read(json, d_model)?))
+}
+
+pub fn activation(json: &JsonObject, key: &'static str, default: &str) -> Result<Activation, ModelError> {
+    let name: String = json.get_or(key, default.to_owned())?;
+    activation_called(json, key, &name, &name)
+}
+
+/// The activation `name`, which is all or a part of the key's value.
+pub fn activation_called(
+    json: &JsonObject,
+    key: &'static str,
+    value: &str,
+    name: &str,
+) -> Result<Activation, ModelError> {
+    Activation::from_hugging_face_name(name).ok_or_else(|| {
+        let supported = Activation::HUGGING_FACE_NAMES.map(|(name, _)| name).join(", ");
+        json.unsupported(key, &value.into(), supported)
+    })
+}
+
+/// The length of a position table.
+pub fn position_count(
+    json: &JsonObject,
+    key: &'static str,
+    default: Option<usize>,
+    d_model: usize,
+) -> Result<usize, ModelError> {
+    size(json, key, default, limit::POSITION_VALUES / d_model)
+}
+
+/// The number that normalisations add to the variance.
+pub fn epsilon(json: &JsonObject, key: &'static str, default: f32) -> Result<f32, ModelError> {
+    let epsilon = json.get_or(key, default)?;
+    if epsilon.is_finite() && epsilon >= 0.0 {
+        return Ok(epsilon);
+    }
+    Err(json.invalid(key, &epsilon.into(), "a small number, not negative"))
+}
+
+/// Checks that a token id is in a vocabulary.
+pub fn token(json: &JsonObject, key: &'static str, id: u32, vocabulary: usize) -> Result<u32, ModelError> {
+    if id as usize >= vocabulary {
+        return Err(json.invalid(
+            key,
+            &id.into(),
+            format!("a token id below the vocabulary's size, {vocabulary}"),
+        ));
+    }
+    Ok(id)
+}
+
+/// A token that a model may go without, `default` where the key is absent. Where there are several end tokens, the
+/// first.
+pub fn optional_token(
+    json: &JsonObject,
+    key: &'static str,
+    default: Option<u32>,
+    vocabulary: usize,
+) -> Result<Option<u32>, ModelError> {
+    let ids: Option<TokenIds> = json.get(key)?;
+    let id = ids.map_or(default, |ids| ids.as_slice().first().copied());
+    id.map(|id| token(json, key, id, vocabulary)).transpose()
+}
+
+/// The special tokens, each with its default.
+pub fn special_tokens(
+    json: &JsonObject,
+    pad: u32,
+    [eos, bos, decoder_start]: [Option<u32>; 3],
+    source_vocabulary: usize,
+    target_vocabulary: usize,
+) -> Result<SpecialTokens, ModelError> {
+    let optional = |key, default| optional_token(json, key, default, target_vocabulary);
+    let smaller = source_vocabulary.min(target_vocabulary);
+    Ok(SpecialTokens {
+        pad: token(json, "pad_token_id", json.get_or("pad_token_id", pad)?, smaller)?,
+        eos: optional("eos_token_id", eos)?,
+        bos: optional("bos_token_id", bos)?,
+        decoder_start: optional("decoder_start_token_id", decoder_start)?,
+    })
+}
+
+/// 1, or √d_model.  Vaswani et al. 2017, section 3.4.
+pub fn embedding_scale(scaled: bool, d_model: usize) -> f32 {
+    if scaled { (d_model as f64).sqrt() as f32 } else { 1.0 }
+}
+
+/// One table, or one each, and their sizes: `share_encoder_decoder_embeddings` and `decoder_vocab_size`.
+pub fn vocabularies(
+    json: &JsonObject,
+    default: usize,
+) -> Result<(EmbeddingSharing, usize, usize), ModelError> {
+    let source = size(json, "vocab_size", Some(default), limit::VOCABULARY)?;
+    let decoder = size(json, "decoder_vocab_size", Some(source), limit::VOCABULARY)?;
+    Ok(match json.get_or("share_encoder_decoder_embeddings", true)? {
+        true => (EmbeddingSharing::Shared, source, source),
+        false => (EmbeddingSharing::Separate, source, decoder),
+    })
+}

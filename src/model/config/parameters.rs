@@ -1,0 +1,69 @@
+//! Counting the trained values of a configuration.
+
+use super::{EmbeddingSharing, ModelConfig, NormKind, Positions, StackConfig};
+
+impl ModelConfig {
+    /// The number of trained values: tied tensors count once, computed positions not at all.
+    pub fn parameter_count(&self) -> u64 {
+        let d_model = self.d_model as u64;
+        let target_vocabulary = self.target_vocabulary as u64;
+        let tables = match self.embeddings {
+            EmbeddingSharing::Shared => target_vocabulary,
+            EmbeddingSharing::Separate => self.source_vocabulary as u64 + target_vocabulary,
+        } + u64::from(!self.output.tied) * target_vocabulary;
+        let output_bias = u64::from(self.output.bias) * target_vocabulary;
+        let transform =
+            u64::from(self.output.transform) * (d_model * d_model + d_model + self.norm_parameters());
+        let cross_attentions = u64::from(self.encoder.layers > 0);
+        (tables + self.token_types as u64) * d_model
+            + self.stack_parameters(&self.encoder, 1)
+            + self.stack_parameters(&self.decoder, 1 + cross_attentions)
+            + transform
+            + output_bias
+    }
+
+    /// One attention sublayer with its norm: 4 · d_model² weights where heads · d_k = heads · d_v = d_model.
+    pub fn attention_parameters(&self, stack: &StackConfig) -> u64 {
+        let d_model = self.d_model as u64;
+        let (keys, values) = (stack.key_width() as u64, stack.value_width() as u64);
+        2 * self.linear_parameters(d_model, keys)
+            + self.linear_parameters(d_model, values)
+            + self.linear_parameters(values, d_model)
+            + self.norm_parameters()
+    }
+
+    /// One feed-forward sublayer with its norm: 8 · d_model² weights where d_ff = 4 · d_model.
+    pub fn feed_forward_parameters(&self, stack: &StackConfig) -> u64 {
+        let (d_model, ffn_width) = (self.d_model as u64, stack.ffn_width as u64);
+        let ups = if self.gated { 2 } else { 1 };
+        ups * self.linear_parameters(d_model, ffn_width)
+            + self.linear_parameters(ffn_width, d_model)
+            + self.norm_parameters()
+    }
+
+    fn stack_parameters(&self, stack: &StackConfig, attentions: u64) -> u64 {
+        if stack.layers == 0 {
+            return 0;
+        }
+        let positions = match self.positions {
+            Positions::Learned { .. } => self.positions.table_rows() as u64 * self.d_model as u64,
+            Positions::Relative(relative) => relative.buckets as u64 * stack.heads as u64,
+            Positions::Sinusoidal { .. } | Positions::SinusoidalWithoutPadding { .. } => 0,
+        };
+        let norms = u64::from(self.embedding_norm) + u64::from(self.final_norm);
+        let layer = attentions * self.attention_parameters(stack) + self.feed_forward_parameters(stack);
+        positions + norms * self.norm_parameters() + stack.layers as u64 * layer
+    }
+
+    fn linear_parameters(&self, inputs: u64, outputs: u64) -> u64 {
+        inputs * outputs + u64::from(self.biases) * outputs
+    }
+
+    fn norm_parameters(&self) -> u64 {
+        self.d_model as u64
+            * match self.norm_kind {
+                NormKind::Layer => 2,
+                NormKind::Rms => 1,
+            }
+    }
+}

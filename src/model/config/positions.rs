@@ -1,0 +1,112 @@
+//! How a token learns its place in the sequence.
+
+use crate::model::positions::SinusoidalLayout;
+
+/// How a token learns its place in the sequence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Positions {
+    /// [`sinusoidal_positions`](crate::model::positions::sinusoidal_positions), added to the token embeddings. Where a
+    /// checkpoint stores the table, the stored values win.
+    Sinusoidal {
+        /// Order of sines and cosines, and their frequencies.
+        layout: SinusoidalLayout,
+        /// The most tokens a sequence can have.
+        count: usize,
+    },
+    /// As `Sinusoidal`, but padding has no place: tokens are counted without it (M2M-100).
+    SinusoidalWithoutPadding {
+        /// The most tokens a sequence can have.
+        count: usize,
+        /// The token that has no place. It has row `pad` of the table, which is zero, and the first token row
+        /// `pad + 1`.
+        pad: u32,
+    },
+    /// A trained table, added to the token embeddings.
+    Learned {
+        /// The most tokens a sequence can have.
+        count: usize,
+        /// The row of the first token; those before it are not used (2 in BART's kin).
+        offset: usize,
+    },
+    /// A trained number for each head and distance, added to attention scores; no limit to lengths.
+    Relative(RelativePositions),
+}
+
+/// T5's buckets of distances.  Raffel et al. 2020, section 2.1; HF `T5Attention._relative_position_bucket`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RelativePositions {
+    /// How many numbers a head has.
+    pub buckets: usize,
+    /// Distances from here on share a bucket.
+    pub max_distance: usize,
+}
+
+impl Positions {
+    /// The most tokens a sequence can have; `usize::MAX` where there is no limit.
+    pub fn count(&self) -> usize {
+        match *self {
+            Self::Sinusoidal { count, .. }
+            | Self::SinusoidalWithoutPadding { count, .. }
+            | Self::Learned { count, .. } => count,
+            Self::Relative(_) => usize::MAX,
+        }
+    }
+
+    /// Rows of the position table; 0 where there is none.
+    pub fn table_rows(&self) -> usize {
+        match *self {
+            Self::Sinusoidal { count, .. } => count,
+            Self::SinusoidalWithoutPadding { count, pad } => count + pad as usize + 1,
+            Self::Learned { count, offset } => count + offset,
+            Self::Relative(_) => 0,
+        }
+    }
+
+    /// The row of the position table for a token that comes after `before` others.
+    pub fn row(&self, before: usize, token: u32) -> u32 {
+        match *self {
+            Self::Sinusoidal { .. } => before as u32,
+            Self::SinusoidalWithoutPadding { pad, .. } if token == pad => pad,
+            Self::SinusoidalWithoutPadding { pad, .. } => pad + 1 + before as u32,
+            Self::Learned { offset, .. } => (before + offset) as u32,
+            Self::Relative(_) => 0,
+        }
+    }
+
+    /// Whether a token moves those after it one place on.
+    pub fn counts(&self, token: u32) -> bool {
+        !matches!(*self, Self::SinusoidalWithoutPadding { pad, .. } if token == pad)
+    }
+
+    /// In one word.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Sinusoidal { .. } | Self::SinusoidalWithoutPadding { .. } => "sinusoidal",
+            Self::Learned { .. } => "learned",
+            Self::Relative(_) => "relative",
+        }
+    }
+}
+
+impl RelativePositions {
+    /// The bucket of a distance, the key's position minus the query's. `bidirectional` where keys may come after the
+    /// query: half of the buckets are theirs then.
+    pub fn bucket(&self, distance: i64, bidirectional: bool) -> usize {
+        let (buckets, first, steps) = match bidirectional {
+            true => {
+                let half = self.buckets / 2;
+                (half, if distance > 0 { half } else { 0 }, distance.unsigned_abs())
+            }
+            false => (self.buckets, 0, (-distance).max(0).unsigned_abs()),
+        };
+        // the nearer half one by one, the others in steps that grow with the distance
+        let exact = buckets / 2;
+        if (steps as usize) < exact {
+            return first + steps as usize;
+        }
+        // in f32 and in this order, as the model was trained
+        let scale = (self.max_distance as f64 / exact as f64).ln() as f32;
+        let larger = (steps as f32 / exact as f32).ln() / scale * (buckets - exact) as f32;
+        first + (exact + larger as usize).min(buckets - 1)
+    }
+}

@@ -1,0 +1,81 @@
+//! T5: the keys and defaults of Hugging Face's `T5Config`.
+
+use super::keys::{activation_called, epsilon, limit, only, size, special_tokens};
+use super::{
+    AttentionScale, EmbeddingSharing, Family, ModelConfig, NormKind, NormPlacement, OutputProjection,
+    Positions, RelativePositions, StackConfig,
+};
+use crate::activation::Activation;
+use crate::model::error::ModelError;
+use crate::model::json::JsonObject;
+
+/// Reads a T5 `config.json`: T5 itself, T5 1.1 and Flan-T5.
+pub fn config(json: &JsonObject) -> Result<ModelConfig, ModelError> {
+    only(json, "is_encoder_decoder", true, true)?;
+    let d_model = size(json, "d_model", Some(512), limit::D_MODEL)?;
+    let heads = size(json, "num_heads", Some(8), limit::D_MODEL)?;
+    let d_kv = size(json, "d_kv", Some(64), limit::D_MODEL / heads)?;
+    let layers = size(json, "num_layers", Some(6), limit::LAYERS)?;
+    let ffn_width = size(json, "d_ff", Some(2048), limit::FFN_WIDTH)?;
+    let encoder = StackConfig { layers, heads, d_k: d_kv, d_v: d_kv, ffn_width };
+    let decoder_layers = size(json, "num_decoder_layers", Some(layers), limit::LAYERS)?;
+    let vocabulary = size(json, "vocab_size", Some(32_128), limit::VOCABULARY)?;
+    let (activation, gated) = feed_forward(json)?;
+    // transformers 5 ties unless the file has another `lm_head.weight`; whether to scale is what the switch still says
+    let scaled = json.get_or("scale_decoder_outputs", json.get_or("tie_word_embeddings", true)?)?;
+    Ok(ModelConfig {
+        family: Family::T5,
+        d_model,
+        encoder,
+        decoder: StackConfig { layers: decoder_layers, ..encoder },
+        source_vocabulary: vocabulary,
+        target_vocabulary: vocabulary,
+        embeddings: EmbeddingSharing::Shared,
+        token_types: 0,
+        embedding_scale: 1.0,
+        embedding_norm: false,
+        positions: Positions::Relative(relative_positions(json, heads)?),
+        attention_scale: AttentionScale { by_width: false, by_layer: false },
+        activation,
+        gated,
+        biases: false,
+        norm: NormPlacement::Pre,
+        norm_kind: NormKind::Rms,
+        final_norm: true,
+        layer_norm_eps: epsilon(json, "layer_norm_epsilon", 1e-6)?,
+        output: OutputProjection {
+            tied: true,
+            bias: false,
+            scale: if scaled { 1.0 / (d_model as f64).sqrt() as f32 } else { 1.0 },
+            transform: false,
+        },
+        tokens: special_tokens(json, 0, [Some(1), None, None], vocabulary, vocabulary)?,
+    })
+}
+
+/// `feed_forward_proj`: an activation, with `gated-` before it where its result is a gate.
+fn feed_forward(json: &JsonObject) -> Result<(Activation, bool), ModelError> {
+    const KEY: &str = "feed_forward_proj";
+    let value: String = json.get_or(KEY, "relu".to_owned())?;
+    match value.strip_prefix("gated-") {
+        // HF: "for backwards compatibility"
+        Some("gelu") => Ok((Activation::GeluTanh, true)),
+        Some(name) => Ok((activation_called(json, KEY, &value, name)?, true)),
+        None => Ok((activation_called(json, KEY, &value, &value)?, false)),
+    }
+}
+
+fn relative_positions(json: &JsonObject, heads: usize) -> Result<RelativePositions, ModelError> {
+    let most = limit::POSITION_VALUES / 4 / heads;
+    let buckets = size(json, "relative_attention_num_buckets", Some(32), most)?;
+    if buckets < 4 {
+        let expected = "at least 4: near and far, before and after";
+        return Err(json.invalid("relative_attention_num_buckets", &buckets.into(), expected));
+    }
+    let max_distance = size(json, "relative_attention_max_distance", Some(128), most)?;
+    if max_distance <= buckets / 2 {
+        let expected = format!("more than half of the {buckets} buckets");
+        return Err(json.invalid("relative_attention_max_distance", &max_distance.into(), expected));
+    }
+    Ok(RelativePositions { buckets, max_distance })
+}

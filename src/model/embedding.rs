@@ -1,0 +1,68 @@
+//! From token ids to the first hidden states. Vaswani et al. 2017, sections 3.4 and 3.5.
+
+use super::attention::{Taps, tap};
+use super::blueprint::{Blueprint, Ends, Norm};
+use super::config::ModelConfig;
+use crate::graph::{Graph, GraphError, Matrix, Value};
+
+/// Tokens, u32 `[rows, 1]` each.
+#[derive(Clone, Copy, Debug)]
+pub struct Tokens {
+    /// Token ids.
+    pub ids: Value,
+    /// Rows of the position table, where there is one.
+    pub positions: Value,
+    /// Kinds of text, in models that have them.
+    pub types: Option<Value>,
+}
+
+/// Token embeddings times their scale, plus positions, plus token types; normalised where the model does so.
+pub(super) fn embedding(
+    g: &mut Graph,
+    config: &ModelConfig,
+    blueprint: &Blueprint,
+    (table, ends): (Matrix, &Ends),
+    tokens: Tokens,
+) -> Result<Value, GraphError> {
+    let positions = ends.positions.map(|rows| (tokens.positions, rows));
+    let x = g.embed(tokens.ids, positions, table, config.embedding_scale)?;
+    let types = match (tokens.types, blueprint.token_types) {
+        (Some(types), Some(table)) => Some(g.embed(types, None, table, 1.0)?),
+        _ => None,
+    };
+    match ends.embedding_norm {
+        Some(norm) => g.layer_norm(x, types, norm.gamma, norm.beta, config.layer_norm_eps),
+        // the one family with token types has the norm
+        None => Ok(x),
+    }
+}
+
+/// Keeps a layer's output where somebody wants to see it; the embeddings are number 0.
+pub(super) fn keep_hidden(g: &mut Graph, taps: Taps<'_>, layer: usize, x: Value) -> Result<(), GraphError> {
+    match tap(taps.hidden_states, layer).0 {
+        Some(state) => g.keep(x, state),
+        None => Ok(()),
+    }
+}
+
+/// The end of a stack of so many layers: its final norm, if it has one, and the last of its hidden states.
+pub(super) fn end_of_stack(
+    g: &mut Graph,
+    config: &ModelConfig,
+    norm: Option<Norm>,
+    layers: usize,
+    x: Value,
+    taps: Taps<'_>,
+) -> Result<Value, GraphError> {
+    if !config.last_hidden_is_normed() {
+        keep_hidden(g, taps, layers, x)?;
+    }
+    let end = match norm {
+        Some(norm) => g.layer_norm(x, None, norm.gamma, norm.beta, config.layer_norm_eps)?,
+        None => x,
+    };
+    if config.last_hidden_is_normed() {
+        keep_hidden(g, taps, layers, end)?;
+    }
+    Ok(end)
+}
