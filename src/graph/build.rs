@@ -275,12 +275,14 @@ impl Graph {
         x: Value,
         residual: Option<Value>,
         gamma: Vector,
-        beta: Vector,
+        beta: Option<Vector>,
         epsilon: f32,
     ) -> Result<Value, GraphError> {
         let shape = self.shape(x);
         self.expect("layer_norm", "x", x, Shape::new(shape.rows, gamma.length), Dtype::F32)?;
-        self.agree("layer_norm", "beta", Shape::new(1, beta.length), Shape::new(1, gamma.length))?;
+        if let Some(beta) = beta {
+            self.agree("layer_norm", "beta", Shape::new(1, beta.length), Shape::new(1, gamma.length))?;
+        }
         if let Some(residual) = residual {
             self.expect("layer_norm", "residual", residual, shape, Dtype::F32)?;
         }

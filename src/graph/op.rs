@@ -101,7 +101,8 @@ pub enum Op {
         /// `[rows * capacity, d_model]`
         value_cache: Value,
     },
-    /// Layer normalization of `x + residual`. Ba et al. 2016; Vaswani et al. 2017, section 3.1.
+    /// Layer normalization of `x + residual`. Ba et al. 2016; Vaswani et al. 2017, section 3.1. Without a shift it is RMS
+    /// normalization, which does not subtract the mean either. Zhang & Sennrich 2019, equation (4).
     LayerNorm {
         /// `[rows, d_model]`
         x: Value,
@@ -110,7 +111,7 @@ pub enum Op {
         /// `[d_model]`
         gamma: Vector,
         /// `[d_model]`
-        beta: Vector,
+        beta: Option<Vector>,
         /// Added to the variance.
         epsilon: f32,
     },

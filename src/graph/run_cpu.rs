@@ -136,8 +136,8 @@ impl Memory<'_> {
             }
             Op::LayerNorm { x, residual, gamma, beta, epsilon } => {
                 let residual = residual.map(|value| self.f32(value));
-                let [gamma, beta] = [gamma, beta].map(|vector| weights.cpu(vector.index));
-                cpu::layer_norm(self.f32(x), residual, gamma, Some(beta), epsilon, out);
+                let beta = beta.map(|beta| weights.cpu(beta.index));
+                cpu::layer_norm(self.f32(x), residual, weights.cpu(gamma.index), beta, epsilon, out);
             }
             Op::CachedAttention { shape, queries, key_cache, value_cache, slots, key_counts } => {
                 let [keys, values] = [key_cache, value_cache].map(|cache| self.f32(cache));

@@ -205,10 +205,11 @@ impl<'a> Recorder<'a> {
             }
             Op::LayerNorm { x, residual, gamma, beta, epsilon } => {
                 let Shape { rows, width } = self.graph().shape(x);
-                let shape =
-                    LayerNormShape { rows, width, epsilon, residual: residual.is_some(), centered: true };
-                let weights = [gamma, beta].map(|vector| self.weight(vector.index));
-                let bound = vec![self.buffer(x), self.optional(residual), weights[0], weights[1], output()];
+                let (added, centered) = (residual.is_some(), beta.is_some());
+                let shape = LayerNormShape { rows, width, epsilon, residual: added, centered };
+                let beta = beta.map_or(self.nothing, |beta| self.weight(beta.index));
+                let gamma = self.weight(gamma.index);
+                let bound = vec![self.buffer(x), self.optional(residual), gamma, beta, output()];
                 launches.push((layer_norm::dispatch(&shape, class), bound));
             }
             Op::LogSoftmaxTopK { shape, logits, edits, chunks, statistics } => {

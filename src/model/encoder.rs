@@ -51,7 +51,7 @@ pub(super) fn final_norm(
     x: Value,
 ) -> Result<Value, GraphError> {
     match norm {
-        Some(norm) => g.layer_norm(x, None, norm.gamma, norm.beta, config.layer_norm_eps),
+        Some(norm) => g.layer_norm(x, None, norm.gamma, Some(norm.beta), config.layer_norm_eps),
         None => Ok(x),
     }
 }
