@@ -118,13 +118,15 @@ impl Memory<'_> {
                 let positions = positions.map(|(index, rows)| (self.words(index), weights.cpu(rows.index)));
                 cpu::embed(self.words(tokens), positions, weights.cpu(table.index), table.inputs, scale, out);
             }
-            Op::Linear { x, linear, activation, residual } => {
+            Op::Linear { x, linear, activation, join } => {
                 let layer = cpu::Linear {
                     weight: weights.cpu(linear.weight.index),
                     inputs: linear.weight.inputs,
                     bias: linear.bias.map(|bias| weights.cpu(bias.index)),
+                    scale: linear.scale,
                 };
-                cpu::linear(self.f32(x), layer, activation, residual.map(|value| self.f32(value)), out);
+                let join = join.map(|(join, value)| (join, self.f32(value)));
+                cpu::linear(self.f32(x), layer, activation, join, out);
             }
             Op::Attention { shape, queries, keys, values, key_mask } => {
                 let [q, k, v] = [queries, keys, values].map(|columns| self.columns(columns));

@@ -162,19 +162,21 @@ impl<'a> Recorder<'a> {
                     launches.push((dispatch, vec![self.buffer(tokens), index, &part.buffer, rows, output()]));
                 }
             }
-            Op::Linear { x, linear, activation, residual } => {
+            Op::Linear { x, linear, activation, join } => {
                 let shape = LinearShape {
                     rows: self.graph().shape(x).rows,
                     inputs: linear.weight.inputs,
                     outputs: linear.weight.outputs,
+                    scale: linear.scale,
                     bias: linear.bias.is_some(),
                     activation,
-                    residual: residual.is_some(),
+                    join: join.map(|(join, _)| join),
                 };
+                let joined = self.optional(join.map(|(_, value)| value));
                 let bias = linear.bias.map_or(self.nothing, |bias| self.weight(bias.index));
                 for part in self.weights.parts(linear.weight.index) {
                     let dispatch = linear::dispatch(&shape, part.outputs(), class);
-                    let bound = vec![self.buffer(x), &part.buffer, bias, self.optional(residual), output()];
+                    let bound = vec![self.buffer(x), &part.buffer, bias, joined, output()];
                     launches.push((dispatch, bound));
                 }
             }

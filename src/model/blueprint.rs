@@ -188,7 +188,7 @@ impl Blueprint {
             encoder_norm,
             decoder,
             decoder_norm,
-            output: Linear { weight, bias },
+            output: Linear { weight, bias, scale: 1.0 },
             table: b.table,
             sources: b.sources,
         })
@@ -253,6 +253,7 @@ impl Builder<'_> {
         Ok(Linear {
             weight: self.matrix(&format!("{place}.weight"), outputs, inputs)?,
             bias: Some(self.vector(&format!("{place}.bias"), outputs)?),
+            scale: 1.0,
         })
     }
 
@@ -319,7 +320,7 @@ impl Builder<'_> {
         let weight = self.table.matrix(format!("{label}.weight"), outputs, d);
         self.sources.push(Source::Tensors(bias));
         let bias = self.table.vector(format!("{label}.bias"), outputs);
-        Ok(Linear { weight, bias: Some(bias) })
+        Ok(Linear { weight, bias: Some(bias), scale: 1.0 })
     }
 
     fn attention_output(&mut self, place: &str, names: AttentionNames) -> Result<Linear, ModelError> {
