@@ -1,5 +1,4 @@
-// y = activation(x·Wᵀ + b) + residual, eight outputs of eight rows per invocation, one panel of 64 outputs per workgroup.
-// Everything stays in registers: on software adapters barriers cost more than all that a shared tile saves. Unrolled by
+// A linear layer: eight outputs of eight rows per invocation, one panel of 64 outputs per workgroup. Everything stays in registers: on software adapters barriers cost more than all that a shared tile saves. Unrolled by
 // hand, because drivers do not reliably do it.
 // uses: shared/linear.wgsl, shared/multiply_add.wgsl, shared/grid.wgsl
 

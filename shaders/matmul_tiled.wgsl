@@ -1,4 +1,4 @@
-// y = activation(x·Wᵀ + b) + residual, a tile of 64 rows and 64 outputs (one panel) per workgroup, four outputs of four
+// A linear layer: a tile of 64 rows and 64 outputs (one panel) per workgroup, four outputs of four
 // rows per invocation. x and W pass through workgroup memory, sixteen inputs at a time.
 // uses: shared/linear.wgsl, shared/multiply_add.wgsl, shared/grid.wgsl
 

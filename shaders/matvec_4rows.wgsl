@@ -1,4 +1,4 @@
-// y = activation(x·Wᵀ + b) + residual, four outputs of four rows per invocation.
+// A linear layer: four outputs of four rows per invocation.
 // uses: shared/linear.wgsl, shared/multiply_add.wgsl, shared/grid.wgsl
 override LANES: u32 = 64u;
 

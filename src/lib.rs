@@ -27,7 +27,7 @@
 //! | [`model`] | a Hugging Face folder; the Transformer's blocks |
 //! | [`graph`] | operators → plan → replay |
 //! | [`kernels`], [`cpu`] | the operators as WGSL launches, and as plain code |
-//! | [`scores`], [`shape`], [`activation`] | what both of them and the search speak of |
+//! | [`scores`], [`shape`], [`activation`], [`join`] | what both of them and the search speak of |
 //! | [`gpu`], [`device`] | adapters, buffers, pipelines; where a model runs |
 //!
 //! Modules use those below them. `docs/architecture.md` says why the house is built this way.
@@ -44,6 +44,7 @@ pub mod decode;
 pub mod device;
 pub mod gpu;
 pub mod graph;
+pub mod join;
 pub mod kernels;
 pub mod model;
 pub mod scores;

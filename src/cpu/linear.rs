@@ -1,4 +1,4 @@
-//! `y = activation(x·Wᵀ + b) + residual`
+//! `y = activation(scale·x·Wᵀ + b)`, then `y + z` or `y ⊙ z`
 
 use std::ops::Range;
 
@@ -8,6 +8,7 @@ use super::matrix_product::matrix_product;
 use super::parallel::{Budget, for_each_row};
 use super::vector::inner_products;
 use crate::activation::Activation;
+use crate::join::Join;
 
 /// From so many rows on, the library is faster: measured on two cores with AVX-512 at 512 × 512 to 512 × 32,000
 /// weights, it takes twice the time at 32 rows, nine tenths at 64 and six tenths at 512.
@@ -22,16 +23,18 @@ pub struct Linear<'a> {
     pub inputs: usize,
     /// `[outputs]`
     pub bias: Option<&'a [f32]>,
+    /// Factor of the product.
+    pub scale: f32,
 }
 
-/// `y = activation(x·Wᵀ + b) + residual`
+/// `y = activation(scale·x·Wᵀ + b)`, then `y + z` or `y ⊙ z`
 ///
-/// * `x`: `[rows, inputs]`; `residual`, `y`: `[rows, outputs]`
+/// * `x`: `[rows, inputs]`; `join`: how z is joined, and z; z, `y`: `[rows, outputs]`
 ///
 /// Many rows are left to a library for matrix products. Below [`LIBRARY_ROWS`], where such a library spends more on
 /// packing the weights than on multiplying, each weight is read once, where it lies, for all rows; a row's result is
 /// then the same, bit by bit, whatever the other rows are and however many.
-pub fn linear(x: &[f32], layer: Linear, activation: Activation, residual: Option<&[f32]>, y: &mut [f32]) {
+pub fn linear(x: &[f32], layer: Linear, activation: Activation, join: Option<(Join, &[f32])>, y: &mut [f32]) {
     let inputs = layer.inputs;
     let (rows, outputs) = (x.len() / inputs, layer.weight.len() / inputs);
     assert_eq!(x.len(), rows * inputs, "x is [{rows}, {inputs}]");
@@ -42,7 +45,7 @@ pub fn linear(x: &[f32], layer: Linear, activation: Activation, residual: Option
     }
     if rows >= LIBRARY_ROWS {
         matrix_product(x, layer.weight, inputs, y);
-        let problem = Problem { x, layer, outputs, activation, residual };
+        let problem = Problem { x, layer, outputs, activation, join };
         for_each_row(y, outputs, outputs, |row, y| {
             for (output, y) in y.iter_mut().enumerate() {
                 *y = problem.finish(row, output, *y);
@@ -50,7 +53,7 @@ pub fn linear(x: &[f32], layer: Linear, activation: Activation, residual: Option
         });
         return;
     }
-    let problem = Problem { x, layer, outputs, activation, residual };
+    let problem = Problem { x, layer, outputs, activation, join };
     let piece = Piece { problem: &problem, row: 0, output: 0, y: y.chunks_exact_mut(outputs).collect() };
     piece.run(Arch::new(), Budget::new(rows * outputs * inputs));
 }
@@ -60,7 +63,7 @@ struct Problem<'a> {
     layer: Linear<'a>,
     outputs: usize,
     activation: Activation,
-    residual: Option<&'a [f32]>,
+    join: Option<(Join, &'a [f32])>,
 }
 
 impl Problem<'_> {
@@ -73,9 +76,10 @@ impl Problem<'_> {
     }
 
     fn finish(&self, row: usize, output: usize, product: f32) -> f32 {
-        let biased = self.layer.bias.map_or(product, |bias| product + bias[output]);
+        let scaled = self.layer.scale * product;
+        let biased = self.layer.bias.map_or(scaled, |bias| scaled + bias[output]);
         let value = self.activation.apply(biased);
-        self.residual.map_or(value, |residual| value + residual[row * self.outputs + output])
+        self.join.map_or(value, |(join, z)| join.apply(value, z[row * self.outputs + output]))
     }
 }
 

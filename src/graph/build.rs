@@ -5,6 +5,7 @@ use super::GraphError;
 use super::op::{Columns, Linear, Node, Op};
 use super::weights::{Matrix, Rows, Vector};
 use crate::activation::Activation;
+use crate::join::Join;
 use crate::kernels::attention::AttentionShape;
 use crate::kernels::cached_attention::CachedAttentionShape;
 use crate::kernels::log_softmax_top_k::TopKShape;
@@ -138,7 +139,7 @@ impl Graph {
         self.push(Op::Embed { tokens, positions, table, scale }, Shape::new(rows, table.inputs))
     }
 
-    /// See [`Op::Linear`]. `[rows, outputs]`
+    /// `y = activation(scale·x·Wᵀ + b) + residual`, see [`Op::Linear`]. `[rows, outputs]`
     ///
     /// # Errors
     /// [`GraphError::Shape`]
@@ -149,16 +150,45 @@ impl Graph {
         activation: Activation,
         residual: Option<Value>,
     ) -> Result<Value, GraphError> {
+        self.joined_linear(x, linear, activation, residual.map(|residual| (Join::Add, residual)))
+    }
+
+    /// `y = activation(scale·x·Wᵀ + b) ⊙ factor`: one half of a gated feed-forward network, with the other half as its
+    /// factor. `[rows, outputs]`. Shazeer 2020, "GLU Variants Improve Transformer", section 2.
+    ///
+    /// # Errors
+    /// [`GraphError::Shape`]
+    pub fn gated_linear(
+        &mut self,
+        x: Value,
+        linear: Linear,
+        activation: Activation,
+        factor: Value,
+    ) -> Result<Value, GraphError> {
+        self.joined_linear(x, linear, activation, Some((Join::Multiply, factor)))
+    }
+
+    fn joined_linear(
+        &mut self,
+        x: Value,
+        linear: Linear,
+        activation: Activation,
+        join: Option<(Join, Value)>,
+    ) -> Result<Value, GraphError> {
         let Shape { rows, .. } = self.shape(x);
         let Matrix { outputs, inputs, .. } = linear.weight;
         self.expect("linear", "x", x, Shape::new(rows, inputs), Dtype::F32)?;
         if let Some(bias) = linear.bias {
             self.agree("linear", "bias", Shape::new(1, bias.length), Shape::new(1, outputs))?;
         }
-        if let Some(residual) = residual {
-            self.expect("linear", "residual", residual, Shape::new(rows, outputs), Dtype::F32)?;
+        if let Some((join, value)) = join {
+            let input = match join {
+                Join::Add => "residual",
+                Join::Multiply => "factor",
+            };
+            self.expect("linear", input, value, Shape::new(rows, outputs), Dtype::F32)?;
         }
-        self.push(Op::Linear { x, linear, activation, residual }, Shape::new(rows, outputs))
+        self.push(Op::Linear { x, linear, activation, join }, Shape::new(rows, outputs))
     }
 
     /// See [`Op::Attention`]. `[batch * queries, heads * d_head]`
@@ -275,12 +305,14 @@ impl Graph {
         x: Value,
         residual: Option<Value>,
         gamma: Vector,
-        beta: Vector,
+        beta: Option<Vector>,
         epsilon: f32,
     ) -> Result<Value, GraphError> {
         let shape = self.shape(x);
         self.expect("layer_norm", "x", x, Shape::new(shape.rows, gamma.length), Dtype::F32)?;
-        self.agree("layer_norm", "beta", Shape::new(1, beta.length), Shape::new(1, gamma.length))?;
+        if let Some(beta) = beta {
+            self.agree("layer_norm", "beta", Shape::new(1, beta.length), Shape::new(1, gamma.length))?;
+        }
         if let Some(residual) = residual {
             self.expect("layer_norm", "residual", residual, shape, Dtype::F32)?;
         }

@@ -3,6 +3,7 @@
 use super::build::Value;
 use super::weights::{Matrix, Rows, Vector};
 use crate::activation::Activation;
+use crate::join::Join;
 use crate::kernels::attention::AttentionShape;
 use crate::kernels::cached_attention::CachedAttentionShape;
 use crate::kernels::log_softmax_top_k::TopKShape;
@@ -16,13 +17,15 @@ pub struct Columns {
     pub first: usize,
 }
 
-/// Weights of a linear layer: `x·Wᵀ + b`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A linear layer: `scale·x·Wᵀ + b`.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Linear {
     /// `[outputs, inputs]`
     pub weight: Matrix,
     /// `[outputs]`
     pub bias: Option<Vector>,
+    /// Factor of the product: 1, or 1 / √d_model where T5 ties its output layer to the embedding.
+    pub scale: f32,
 }
 
 /// What a node computes. Values are f32 unless noted.
@@ -39,16 +42,16 @@ pub enum Op {
         /// √d_model, or 1
         scale: f32,
     },
-    /// `y = activation(x·Wᵀ + b) + residual`
+    /// `y = activation(scale·x·Wᵀ + b)`, then `y + z` or `y ⊙ z`
     Linear {
         /// `[rows, inputs]`
         x: Value,
         /// The layer's weights.
         linear: Linear,
-        /// Applied before the residual is added.
+        /// Applied before the join.
         activation: Activation,
-        /// `[rows, outputs]`
-        residual: Option<Value>,
+        /// z, `[rows, outputs]`: a residual or what is gated
+        join: Option<(Join, Value)>,
     },
     /// `softmax(scale · Q Kᵀ + mask) V` for each head. Section 3.2.1, equation (1).
     Attention {
@@ -101,7 +104,8 @@ pub enum Op {
         /// `[rows * capacity, d_model]`
         value_cache: Value,
     },
-    /// Layer normalization of `x + residual`. Ba et al. 2016; Vaswani et al. 2017, section 3.1.
+    /// Layer normalization of `x + residual`. Ba et al. 2016; Vaswani et al. 2017, section 3.1. Without a shift it is RMS
+    /// normalization, which does not subtract the mean either. Zhang & Sennrich 2019, equation (4).
     LayerNorm {
         /// `[rows, d_model]`
         x: Value,
@@ -110,7 +114,7 @@ pub enum Op {
         /// `[d_model]`
         gamma: Vector,
         /// `[d_model]`
-        beta: Vector,
+        beta: Option<Vector>,
         /// Added to the variance.
         epsilon: f32,
     },
@@ -159,9 +163,8 @@ impl Op {
             Op::Embed { tokens, positions, .. } => {
                 [tokens].into_iter().chain(positions.map(|(rows, _)| rows)).collect()
             }
-            Op::Linear { x, residual, .. } | Op::LayerNorm { x, residual, .. } => {
-                [x].into_iter().chain(residual).collect()
-            }
+            Op::Linear { x, join, .. } => [x].into_iter().chain(join.map(|(_, value)| value)).collect(),
+            Op::LayerNorm { x, residual, .. } => [x].into_iter().chain(residual).collect(),
             Op::Attention { queries, keys, values, key_mask, .. } => {
                 vec![queries.value, keys.value, values.value, key_mask]
             }

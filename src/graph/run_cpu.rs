@@ -118,13 +118,15 @@ impl Memory<'_> {
                 let positions = positions.map(|(index, rows)| (self.words(index), weights.cpu(rows.index)));
                 cpu::embed(self.words(tokens), positions, weights.cpu(table.index), table.inputs, scale, out);
             }
-            Op::Linear { x, linear, activation, residual } => {
+            Op::Linear { x, linear, activation, join } => {
                 let layer = cpu::Linear {
                     weight: weights.cpu(linear.weight.index),
                     inputs: linear.weight.inputs,
                     bias: linear.bias.map(|bias| weights.cpu(bias.index)),
+                    scale: linear.scale,
                 };
-                cpu::linear(self.f32(x), layer, activation, residual.map(|value| self.f32(value)), out);
+                let join = join.map(|(join, value)| (join, self.f32(value)));
+                cpu::linear(self.f32(x), layer, activation, join, out);
             }
             Op::Attention { shape, queries, keys, values, key_mask } => {
                 let [q, k, v] = [queries, keys, values].map(|columns| self.columns(columns));
@@ -136,8 +138,8 @@ impl Memory<'_> {
             }
             Op::LayerNorm { x, residual, gamma, beta, epsilon } => {
                 let residual = residual.map(|value| self.f32(value));
-                let [gamma, beta] = [gamma, beta].map(|vector| weights.cpu(vector.index));
-                cpu::layer_norm(self.f32(x), residual, gamma, Some(beta), epsilon, out);
+                let beta = beta.map(|beta| weights.cpu(beta.index));
+                cpu::layer_norm(self.f32(x), residual, weights.cpu(gamma.index), beta, epsilon, out);
             }
             Op::CachedAttention { shape, queries, key_cache, value_cache, slots, key_counts } => {
                 let [keys, values] = [key_cache, value_cache].map(|cache| self.f32(cache));

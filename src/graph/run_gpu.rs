@@ -162,19 +162,21 @@ impl<'a> Recorder<'a> {
                     launches.push((dispatch, vec![self.buffer(tokens), index, &part.buffer, rows, output()]));
                 }
             }
-            Op::Linear { x, linear, activation, residual } => {
+            Op::Linear { x, linear, activation, join } => {
                 let shape = LinearShape {
                     rows: self.graph().shape(x).rows,
                     inputs: linear.weight.inputs,
                     outputs: linear.weight.outputs,
+                    scale: linear.scale,
                     bias: linear.bias.is_some(),
                     activation,
-                    residual: residual.is_some(),
+                    join: join.map(|(join, _)| join),
                 };
+                let joined = self.optional(join.map(|(_, value)| value));
                 let bias = linear.bias.map_or(self.nothing, |bias| self.weight(bias.index));
                 for part in self.weights.parts(linear.weight.index) {
                     let dispatch = linear::dispatch(&shape, part.outputs(), class);
-                    let bound = vec![self.buffer(x), &part.buffer, bias, self.optional(residual), output()];
+                    let bound = vec![self.buffer(x), &part.buffer, bias, joined, output()];
                     launches.push((dispatch, bound));
                 }
             }
@@ -205,10 +207,11 @@ impl<'a> Recorder<'a> {
             }
             Op::LayerNorm { x, residual, gamma, beta, epsilon } => {
                 let Shape { rows, width } = self.graph().shape(x);
-                let shape =
-                    LayerNormShape { rows, width, epsilon, residual: residual.is_some(), centered: true };
-                let weights = [gamma, beta].map(|vector| self.weight(vector.index));
-                let bound = vec![self.buffer(x), self.optional(residual), weights[0], weights[1], output()];
+                let (added, centered) = (residual.is_some(), beta.is_some());
+                let shape = LayerNormShape { rows, width, epsilon, residual: added, centered };
+                let beta = beta.map_or(self.nothing, |beta| self.weight(beta.index));
+                let gamma = self.weight(gamma.index);
+                let bound = vec![self.buffer(x), self.optional(residual), gamma, beta, output()];
                 launches.push((layer_norm::dispatch(&shape, class), bound));
             }
             Op::LogSoftmaxTopK { shape, logits, edits, chunks, statistics } => {

@@ -1,4 +1,4 @@
-//! `y = activation(x·Wᵀ + b) + residual`: every projection, feed-forward layer and the output layer.
+//! `y = activation(scale·x·Wᵀ + b)`, then `y + z` or `y ⊙ z`: every projection, feed-forward layer and the output layer.
 //!
 //! Four kernels compute it. All of them sum over the inputs in ascending order, one fused multiply–add at a time
 //! (`shared/multiply_add.wgsl`), so that a row's result does not depend on how many other rows there are.
@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use super::{Access, AdapterClass, Dispatch, Kernel, PANEL, fold, stride};
 use crate::activation::Activation;
+use crate::join::Join;
 
 const STORAGE: &[Access] = &[Access::Read, Access::Read, Access::Read, Access::Read, Access::Write];
 
@@ -55,6 +56,8 @@ params! {
         pub part_quads: u32,
         /// Outputs of all parts together.
         pub outputs: u32,
+        /// Factor of the product.
+        pub scale: f32,
     }
 }
 
@@ -67,12 +70,14 @@ pub struct LinearShape {
     pub inputs: usize,
     /// Output features.
     pub outputs: usize,
+    /// Factor of the product.
+    pub scale: f32,
     /// Whether there is a bias.
     pub bias: bool,
-    /// Applied before the residual is added.
+    /// Applied before the join.
     pub activation: Activation,
-    /// Whether there is a residual.
-    pub residual: bool,
+    /// How z is joined, if there is one.
+    pub join: Option<Join>,
 }
 
 /// A kernel that computes a linear layer.
@@ -112,7 +117,7 @@ pub fn choose(rows: usize, class: AdapterClass) -> Variant {
 
 /// The launch that computes the outputs `part`, a range that starts at a multiple of [`PANEL`].
 ///
-/// * storage: x `[rows, inputs]`, weight (panels of `part`), bias `[outputs]`, residual and y `[rows, outputs]`
+/// * storage: x `[rows, inputs]`, weight (panels of `part`), bias `[outputs]`, z and y `[rows, outputs]`
 pub fn dispatch(shape: &LinearShape, part: Range<usize>, class: AdapterClass) -> Dispatch {
     dispatch_variant(shape, part, choose(shape.rows, class), class)
 }
@@ -133,11 +138,12 @@ pub fn dispatch_variant(
         first_quad: (part.start / 4) as u32,
         part_quads: part_quads as u32,
         outputs: shape.outputs as u32,
+        scale: shape.scale,
     };
     let mut constants = vec![
         ("HAS_BIAS", f64::from(shape.bias)),
         ("ACTIVATION", f64::from(activation_code(shape.activation))),
-        ("HAS_RESIDUAL", f64::from(shape.residual)),
+        ("JOIN", f64::from(join_code(shape.join))),
     ];
     // Few lanes on a CPU, so that a small layer still makes work for all of its cores.
     let lanes = match class {
@@ -168,5 +174,14 @@ const fn activation_code(activation: Activation) -> u32 {
         Activation::Silu => 5,
         Activation::Sigmoid => 6,
         Activation::Tanh => 7,
+    }
+}
+
+/// The value of `JOIN` in `shared/linear.wgsl`.
+const fn join_code(join: Option<Join>) -> u32 {
+    match join {
+        None => 0,
+        Some(Join::Add) => 1,
+        Some(Join::Multiply) => 2,
     }
 }
