@@ -1,0 +1,77 @@
+//! Whether an input fits the model.
+
+use super::{ForwardError, ForwardInput, Wanted};
+use crate::model::config::{Architecture, ModelConfig};
+
+/// One input tensor, `[batch, length]`.
+struct Tensor<'a> {
+    name: &'static str,
+    data: &'a [u32],
+    length: usize,
+    /// Values are below it.
+    bound: usize,
+}
+
+/// Checks every input tensor.
+pub fn check(config: &ModelConfig, input: &ForwardInput) -> Result<(), ForwardError> {
+    let ForwardInput { batch, source_length, target_length, .. } = *input;
+    let tensor = |name, data, length, bound| Tensor { name, data, length, bound };
+    let source = source_length;
+    let mut tensors = vec![
+        tensor("input_ids", &input.input_ids, source, config.source_vocabulary),
+        tensor("attention_mask", &input.attention_mask, source, 2),
+    ];
+    let refuse = |input| Err(ForwardError::Unwanted { input, model_type: config.family.model_type() });
+    match (config.token_types, input.token_type_ids.is_empty()) {
+        (_, true) => {}
+        (0, false) => return refuse("token_type_ids"),
+        (types, false) => tensors.push(tensor("token_type_ids", &input.token_type_ids, source, types)),
+    }
+    match (config.architecture(), input.decoder_input_ids.is_empty()) {
+        (Architecture::EncoderDecoder, _) => {
+            let ids = &input.decoder_input_ids;
+            tensors.push(tensor("decoder_input_ids", ids, target_length, config.target_vocabulary));
+        }
+        (_, true) if target_length == 0 => {}
+        _ => return refuse("decoder_input_ids"),
+    }
+    tensors.iter().try_for_each(|tensor| check_tensor(config.positions.count(), batch, tensor))
+}
+
+fn check_tensor(limit: usize, batch: usize, tensor: &Tensor<'_>) -> Result<(), ForwardError> {
+    let &Tensor { name, data, length, bound } = tensor;
+    if batch == 0 || length == 0 {
+        return Err(ForwardError::Empty { input: name });
+    }
+    if length > limit {
+        return Err(ForwardError::TooLong { input: name, length, limit });
+    }
+    if data.len() != batch * length {
+        return Err(ForwardError::Size { input: name, got: data.len(), rows: batch, columns: length });
+    }
+    let Some(at) = data.iter().position(|&value| value as usize >= bound) else {
+        return Ok(());
+    };
+    let (row, column, value) = (at / length, at % length, data[at]);
+    Err(match name {
+        "attention_mask" => ForwardError::Mask { value, row, column },
+        "token_type_ids" => ForwardError::TokenType { value, row, column, types: bound },
+        input => ForwardError::Token { input, token: value, row, column, vocabulary: bound },
+    })
+}
+
+/// Checks that the layers that are wanted exist.
+pub fn check_layers(config: &ModelConfig, wanted: &Wanted) -> Result<(), ForwardError> {
+    let (encoder, decoder) = (config.encoder.layers, config.decoder.layers);
+    let crossing = if encoder > 0 { decoder } else { 0 };
+    for (kind, wanted, layers) in [
+        ("encoder", &wanted.encoder_attentions, encoder),
+        ("decoder", &wanted.decoder_attentions, decoder),
+        ("cross-attention", &wanted.cross_attentions, crossing),
+    ] {
+        if let Some(&layer) = wanted.iter().find(|&&layer| layer >= layers) {
+            return Err(ForwardError::Layer { kind, layer, layers });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,224 @@
+//! The graph of a forward pass, and reading what it leaves.
+
+use super::{ForwardError, ForwardInput, ForwardOutput, Tensor, Wanted};
+use crate::gpu::GpuError;
+use crate::graph::{Graph, Plan, Session, State, StateTable};
+use crate::model::blueprint::Blueprint;
+use crate::model::config::{Architecture, ModelConfig, StackConfig};
+use crate::model::decoder::{History, decoder, memory_key_values, output};
+use crate::model::embedding::Tokens;
+use crate::model::encoder::encoder;
+use crate::model::{Memory, Sequences, Tap, Taps};
+use crate::transformer::Transformer;
+
+/// The states of one stack: what goes in, and what somebody wants to see.
+struct Stack {
+    /// Tokens of each sentence.
+    length: usize,
+    tokens: State,
+    positions: State,
+    /// Kinds of text.
+    types: Option<State>,
+    mask: State,
+    hidden_states: Vec<Tap>,
+    attentions: Vec<Tap>,
+    cross_attentions: Vec<Tap>,
+}
+
+impl Stack {
+    fn tokens(&self, g: &mut Graph) -> Tokens {
+        let types = self.types.map(|types| g.state(types));
+        Tokens { ids: g.state(self.tokens), positions: g.state(self.positions), types }
+    }
+
+    fn sequences(&self, g: &mut Graph, batch: usize) -> Sequences {
+        Sequences { batch, length: self.length, mask: g.state(self.mask) }
+    }
+
+    fn taps(&self) -> Taps<'_> {
+        Taps {
+            attentions: &self.attentions,
+            cross_attentions: &self.cross_attentions,
+            hidden_states: &self.hidden_states,
+        }
+    }
+
+    fn write(&self, session: &mut Session, config: &ModelConfig, ids: &[u32], types: &[u32], mask: &[u32]) {
+        let positions: Vec<u32> =
+            ids.chunks_exact(self.length).flat_map(|ids| config.position_rows(ids)).collect();
+        session.write(self.tokens, ids);
+        session.write(self.positions, &positions);
+        session.write(self.mask, mask);
+        if let Some(state) = self.types {
+            match types.is_empty() {
+                true => session.write(state, &vec![0; ids.len()]),
+                false => session.write(state, types),
+            }
+        }
+    }
+}
+
+/// Adds the states of stacks.
+struct States<'a> {
+    table: StateTable,
+    config: &'a ModelConfig,
+    wanted: &'a Wanted,
+    batch: usize,
+}
+
+impl States<'_> {
+    fn attentions(&mut self, kind: &str, layers: &[usize], stack: &StackConfig, lengths: [usize; 2]) -> Vec<Tap> {
+        let [queries, keys] = lengths;
+        let rows = self.batch * stack.heads * queries;
+        let mut state = |layer| self.table.f32(format!("{kind} attentions {layer}"), rows, keys);
+        (0..stack.layers).map(|layer| Tap(layers.contains(&layer).then(|| state(layer)))).collect()
+    }
+
+    fn stack(&mut self, name: &str, stack: &StackConfig, attentions: &[usize], length: usize) -> Stack {
+        let rows = self.batch * length;
+        let has_types = name == "encoder" && self.config.token_types > 0;
+        let hidden_states = if self.wanted.hidden_states { stack.layers + 1 } else { 0 };
+        let d_model = self.config.d_model;
+        Stack {
+            length,
+            tokens: self.table.u32(format!("{name} tokens"), rows, 1),
+            positions: self.table.u32(format!("{name} positions"), rows, 1),
+            types: has_types.then(|| self.table.u32(format!("{name} token types"), rows, 1)),
+            mask: self.table.u32(format!("{name} mask"), self.batch, length),
+            hidden_states: (0..hidden_states)
+                .map(|layer| Tap(Some(self.table.f32(format!("{name} hidden states {layer}"), rows, d_model))))
+                .collect(),
+            attentions: self.attentions(name, attentions, stack, [length; 2]),
+            cross_attentions: Vec::new(),
+        }
+    }
+}
+
+pub async fn run(
+    transformer: &Transformer,
+    input: &ForwardInput,
+    wanted: &Wanted,
+) -> Result<ForwardOutput, ForwardError> {
+    let Transformer { config, blueprint, weights, .. } = transformer;
+    let ForwardInput { batch, source_length, target_length, .. } = *input;
+    let architecture = config.architecture();
+    let length = match architecture {
+        Architecture::EncoderDecoder => target_length,
+        _ => source_length,
+    };
+    let mut states = States { table: StateTable::default(), config, wanted, batch };
+    let source = (architecture != Architecture::DecoderOnly)
+        .then(|| states.stack("encoder", &config.encoder, &wanted.encoder_attentions, source_length));
+    let mut target = (architecture != Architecture::EncoderOnly)
+        .then(|| states.stack("decoder", &config.decoder, &wanted.decoder_attentions, length));
+    if let (Some(_), Some(target)) = (&source, &mut target) {
+        let lengths = [target_length, source_length];
+        target.cross_attentions =
+            states.attentions("cross", &wanted.cross_attentions, &config.decoder, lengths);
+    }
+    // one value has one place: where the last hidden state is wanted twice, it is read twice
+    let same = wanted.hidden_states && (config.last_hidden_is_normed() || !config.final_norm);
+    let hidden = source.as_ref().filter(|_| wanted.hidden).and_then(|source| match same {
+        true => source.hidden_states.last().and_then(|tap| tap.0),
+        false => {
+            let rows = batch * source_length;
+            Some(states.table.f32("encoder_last_hidden_state", rows, config.d_model))
+        }
+    });
+    let logits =
+        wanted.logits.then(|| states.table.f32("logits", batch * length, config.target_vocabulary));
+
+    let mut graph = Graph::new("forward");
+    let g = &mut graph;
+    let mut last = None;
+    let mut memories = Vec::new();
+    if let Some(source) = &source {
+        let (tokens, sequences) = (source.tokens(g), source.sequences(g, batch));
+        let memory = encoder(g, config, blueprint, tokens, &sequences, source.taps())?;
+        if let Some(state) = hidden.filter(|_| !same) {
+            g.keep(memory, state)?;
+        }
+        let key_values = memory_key_values(g, blueprint, memory)?;
+        memories = key_values.into_iter().map(|key_values| Memory { key_values, sequences }).collect();
+        last = Some(memory);
+    }
+    if let Some(target) = &target {
+        let (tokens, history) = (target.tokens(g), History::Whole(target.sequences(g, batch)));
+        last = Some(decoder(g, config, blueprint, tokens, &history, &memories, target.taps())?);
+    }
+    if let (Some(state), Some(last)) = (logits, last) {
+        add_logits(g, config, blueprint, last, state)?;
+    }
+
+    let mut session =
+        Session::new(&transformer.device, weights, &states.table, vec![Plan::new(graph)])?;
+    let (ids, types, mask) = (&input.input_ids, &input.token_type_ids, &input.attention_mask);
+    if let Some(source) = &source {
+        source.write(&mut session, config, ids, types, mask);
+    }
+    match (&target, architecture) {
+        (Some(target), Architecture::DecoderOnly) => target.write(&mut session, config, ids, &[], mask),
+        (Some(target), _) => {
+            let ones = vec![1; batch * length];
+            target.write(&mut session, config, &input.decoder_input_ids, &[], &ones);
+        }
+        (None, _) => {}
+    }
+    session.run(session.program(0), weights);
+
+    let read = Read { session: &session, batch };
+    let d_model = config.d_model;
+    let (encoder, decoder) = (config.encoder.heads, config.decoder.heads);
+    let taps = |stack: &Option<Stack>, of: fn(&Stack) -> &Vec<Tap>| {
+        stack.as_ref().map(|stack| of(stack).clone()).unwrap_or_default()
+    };
+    let hidden_states = |stack| taps(stack, |stack| &stack.hidden_states);
+    let attentions = |stack| taps(stack, |stack| &stack.attentions);
+    let crossing = taps(&target, |stack| &stack.cross_attentions);
+    Ok(ForwardOutput {
+        encoder_last_hidden_state: read.one(hidden, &[source_length, d_model]).await?,
+        logits: read.one(logits, &[length, config.target_vocabulary]).await?,
+        encoder_hidden_states: read.all(hidden_states(&source), &[source_length, d_model]).await?,
+        decoder_hidden_states: read.all(hidden_states(&target), &[length, d_model]).await?,
+        encoder_attentions: read.all(attentions(&source), &[encoder, source_length, source_length]).await?,
+        decoder_attentions: read.all(attentions(&target), &[decoder, length, length]).await?,
+        cross_attentions: read.all(crossing, &[decoder, length, source_length]).await?,
+    })
+}
+
+fn add_logits(
+    g: &mut Graph,
+    config: &ModelConfig,
+    blueprint: &Blueprint,
+    last: crate::graph::Value,
+    state: State,
+) -> Result<(), ForwardError> {
+    let logits = output(g, config, blueprint, last)?;
+    Ok(g.keep(logits, state)?)
+}
+
+/// Reading states as tensors, `[batch, …]`.
+struct Read<'a> {
+    session: &'a Session,
+    batch: usize,
+}
+
+impl Read<'_> {
+    async fn one(&self, state: Option<State>, sizes: &[usize]) -> Result<Tensor, GpuError> {
+        match state {
+            Some(state) => {
+                let shape = [&[self.batch], sizes].concat();
+                Ok(Tensor { shape, data: self.session.read(state).await? })
+            }
+            None => Ok(Tensor { shape: vec![0], data: Vec::new() }),
+        }
+    }
+
+    async fn all(&self, taps: Vec<Tap>, sizes: &[usize]) -> Result<Vec<Tensor>, GpuError> {
+        let mut tensors = Vec::new();
+        for state in taps.into_iter().filter_map(|tap| tap.0) {
+            tensors.push(self.one(Some(state), sizes).await?);
+        }
+        Ok(tensors)
+    }
+}
