@@ -60,7 +60,7 @@ pub(super) fn self_attention(
         let qkv = g.linear(x, weights.qkv, Activation::Identity, None)?;
         let [queries, keys, values] = [0, 1, 2].map(|part| Columns { value: qkv, first: part * d_model });
         capture(g, shape, queries, keys, sequences.mask, tap)?;
-        let context = g.attention(shape, queries, keys, values, sequences.mask)?;
+        let context = g.attention(shape, queries, keys, values, sequences.mask, None)?;
         g.linear(context, weights.output, Activation::Identity, residual)
     })
 }
@@ -102,6 +102,7 @@ pub(super) fn cached_self_attention(
             cache.values,
             cache.slots,
             cache.key_counts,
+            None,
         )?;
         g.linear(context, weights.output, Activation::Identity, residual)
     })
@@ -134,7 +135,7 @@ pub(super) fn cross_attention(
         let queries = Columns { value: g.linear(x, weights.query, Activation::Identity, None)?, first: 0 };
         let [keys, values] = [0, 1].map(|part| Columns { value: memory.key_values, first: part * d_model });
         capture(g, shape, queries, keys, mask, tap)?;
-        let context = g.attention(shape, queries, keys, values, mask)?;
+        let context = g.attention(shape, queries, keys, values, mask, None)?;
         g.linear(context, weights.output, Activation::Identity, residual)
     })
 }
@@ -148,7 +149,7 @@ fn capture(
     tap: Tap,
 ) -> Result<(), GraphError> {
     if let Some(state) = tap.0 {
-        let weights = g.attention_weights(shape, queries, keys, mask)?;
+        let weights = g.attention_weights(shape, queries, keys, mask, None)?;
         g.keep(weights, state)?;
     }
     Ok(())
@@ -163,7 +164,7 @@ fn attention_shape(
     causal: bool,
 ) -> AttentionShape {
     let d_head = config.d_model / heads;
-    AttentionShape { batch, heads, queries, keys, d_head, scale: scale(d_head), causal }
+    AttentionShape { batch, heads, queries, keys, d_head, d_value: d_head, scale: scale(d_head), causal }
 }
 
 /// 1 / √d_k. Section 3.2.1.
