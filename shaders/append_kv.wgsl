@@ -1,18 +1,21 @@
 // key_cache[cache_slots[r]] = K[r] and value_cache[cache_slots[r]] = V[r], of a fused projection with the columns Q, K, V;
-// one element of both per invocation.
+// one element of both per invocation. A row whose slot is beyond the caches is left out.
 // uses: shared/grid.wgsl
 
 struct Params {
     rows: u32,
-    d_model: u32,
-    qkv_stride: u32,
-    cache_stride: u32,
+    cache_rows: u32,
+    key_width: u32,    // of a query, too
+    value_width: u32,
+    qkv_stride: u32,   // between rows
+    key_stride: u32,
+    value_stride: u32,
 }
 
-@group(0) @binding(0) var<storage, read>       qkv: array<f32>;          // [rows, 3 * d_model]
+@group(0) @binding(0) var<storage, read>       qkv: array<f32>;          // [rows, 2 * key_width + value_width]
 @group(0) @binding(1) var<storage, read>       cache_slots: array<u32>;  // [rows]
-@group(0) @binding(2) var<storage, read_write> key_cache: array<f32>;    // [..., d_model]
-@group(0) @binding(3) var<storage, read_write> value_cache: array<f32>;  // [..., d_model]
+@group(0) @binding(2) var<storage, read_write> key_cache: array<f32>;    // [cache_rows, key_width]
+@group(0) @binding(3) var<storage, read_write> value_cache: array<f32>;  // [cache_rows, value_width]
 @group(1) @binding(0) var<uniform> p: Params;
 
 @compute @workgroup_size(64)
@@ -22,13 +25,21 @@ fn main(
     @builtin(local_invocation_index) lane: u32,
 ) {
     let index = flat_workgroup(workgroup, workgroups) * 64u + lane;
-    let row = index / p.d_model;
-    let d = index % p.d_model;
+    let width = max(p.key_width, p.value_width);
+    let row = index / width;
+    let d = index % width;
     if (row >= p.rows) {
         return;
     }
+    let slot = cache_slots[row];
+    if (slot >= p.cache_rows) {
+        return;
+    }
     let source = row * p.qkv_stride + d;
-    let place = cache_slots[row] * p.cache_stride + d;
-    key_cache[place] = qkv[source + p.d_model];
-    value_cache[place] = qkv[source + 2u * p.d_model];
+    if (d < p.key_width) {
+        key_cache[slot * p.key_stride + d] = qkv[source + p.key_width];
+    }
+    if (d < p.value_width) {
+        value_cache[slot * p.value_stride + d] = qkv[source + 2u * p.key_width];
+    }
 }

@@ -1,7 +1,8 @@
-// context = softmax(scale * Q Kᵀ + mask) V for each head.  "Attention Is All You Need", 3.2.1, eq. (1).
+// context = softmax(scale * Q Kᵀ + bias + mask) V for each head.  "Attention Is All You Need", 3.2.1, eq. (1).
 // Bindings, and where things lie; one of two ways to go through the keys is in a shared file.
 // uses: shared/attend_invocation.wgsl or shared/attend_workgroup.wgsl
-override D_HEAD: u32 = 64u;
+override D_HEAD: u32 = 64u;   // of queries and keys
+override D_VALUE: u32 = 64u;  // of values
 override ALIGNED: bool = false;  // every head starts at a multiple of four elements
 override CAUSAL: bool = false;  // query i sees the keys up to i
 
@@ -18,13 +19,15 @@ struct Params {
     v_offset: u32,
     out_stride: u32,
     scale: f32,       // 1 / sqrt(d_head), or 1
+    reach: u32,       // of the distance bias
 }
 
-@group(0) @binding(0) var<storage, read>       q: array<vec4<f32>>;    // [batch * queries, ...]
-@group(0) @binding(1) var<storage, read>       k: array<vec4<f32>>;    // [batch * keys, ...]
-@group(0) @binding(2) var<storage, read>       v: array<vec4<f32>>;    // [batch * keys, ...]
-@group(0) @binding(3) var<storage, read>       key_mask: array<u32>;  // [batch, keys], nonzero = visible
-@group(0) @binding(4) var<storage, read_write> context: array<f32>;   // [batch * queries, heads * d_head]
+@group(0) @binding(0) var<storage, read>       q: array<vec4<f32>>;        // [batch * queries, ...]
+@group(0) @binding(1) var<storage, read>       k: array<vec4<f32>>;        // [batch * keys, ...]
+@group(0) @binding(2) var<storage, read>       v: array<vec4<f32>>;        // [batch * keys, ...]
+@group(0) @binding(3) var<storage, read>       key_mask: array<u32>;       // [batch, keys], nonzero = visible
+@group(0) @binding(4) var<storage, read>       distance_bias: array<f32>;  // [2 * reach + 1, heads]
+@group(0) @binding(5) var<storage, read_write> context: array<f32>;        // [batch * queries, heads * d_value]
 @group(1) @binding(0) var<uniform> p: Params;
 
 fn sentences() -> u32 {
@@ -37,6 +40,10 @@ fn queries_of_sentence() -> u32 {
 
 fn query_start(sentence: u32, query: u32) -> u32 {
     return (sentence * p.queries + query) * p.q_stride + p.q_offset;
+}
+
+fn query_position(sentence: u32, query: u32) -> u32 {
+    return query;
 }
 
 // A query sees those of the first so many keys that are not masked.

@@ -1,6 +1,6 @@
-// weights = softmax(scale * Q Kᵀ + mask) for each head, one query and head per invocation.
+// weights = softmax(scale * Q Kᵀ + bias + mask) for each head, one query and head per invocation.
 // "Attention Is All You Need", 3.2.1, eq. (1).
-// uses: shared/head_score.wgsl, shared/masked.wgsl, shared/grid.wgsl
+// uses: shared/head_score.wgsl, shared/distance_bias.wgsl, shared/masked.wgsl, shared/grid.wgsl
 override D_HEAD: u32 = 64u;
 override ALIGNED: bool = false;  // every head starts at a multiple of four elements
 override CAUSAL: bool = false;  // query i sees the keys up to i
@@ -18,12 +18,14 @@ struct Params {
     v_offset: u32,
     out_stride: u32,
     scale: f32,       // 1 / sqrt(d_head), or 1
+    reach: u32,       // of the distance bias
 }
 
-@group(0) @binding(0) var<storage, read>       q: array<vec4<f32>>;   // [batch * queries, ...]
-@group(0) @binding(1) var<storage, read>       k: array<vec4<f32>>;   // [batch * keys, ...]
-@group(0) @binding(2) var<storage, read>       key_mask: array<u32>;  // [batch, keys], nonzero = visible
-@group(0) @binding(3) var<storage, read_write> weights: array<f32>;   // [batch * heads * queries, keys]
+@group(0) @binding(0) var<storage, read>       q: array<vec4<f32>>;        // [batch * queries, ...]
+@group(0) @binding(1) var<storage, read>       k: array<vec4<f32>>;        // [batch * keys, ...]
+@group(0) @binding(2) var<storage, read>       key_mask: array<u32>;       // [batch, keys], nonzero = visible
+@group(0) @binding(3) var<storage, read>       distance_bias: array<f32>;  // [2 * reach + 1, heads]
+@group(0) @binding(4) var<storage, read_write> weights: array<f32>;        // [batch * heads * queries, keys]
 @group(1) @binding(0) var<uniform> p: Params;
 
 const LANES: u32 = 8u;
@@ -53,9 +55,10 @@ fn main(
     var sum = 0.0;
     for (var key = zero(workgroup); key < p.keys; key++) {
         let k_start = (sentence * p.keys + key) * p.k_stride + p.k_offset + head * D_HEAD;
-        var score = score_of(q0, q1, q2, q3, q_start, k_start);
+        var score = score_of(q0, q1, q2, q3, q_start, k_start) * p.scale;
+        score = with_distance_bias(score, head, query, key);
         let visible = key_mask[sentence * p.keys + key] != 0u && (!CAUSAL || key <= query);
-        score = select(MASKED, score * p.scale, visible);
+        score = select(MASKED, score, visible);
         weights[out + key] = score;
         let new_maximum = max(maximum, score);
         sum = sum * exp(maximum - new_maximum) + select(0.0, exp(score - new_maximum), visible);

@@ -1,5 +1,6 @@
-// A linear layer: eight outputs of eight rows per invocation, one panel of 64 outputs per workgroup. Everything stays in registers: on software adapters barriers cost more than all that a shared tile saves. Unrolled by
-// hand, because drivers do not reliably do it.
+// A linear layer: eight outputs of eight rows per invocation, one panel of 64 outputs per workgroup. Everything stays in
+// registers: on software adapters barriers cost more than all that a shared tile saves. Unrolled by hand, because drivers
+// do not reliably do it.
 // uses: shared/linear.wgsl, shared/multiply_add.wgsl, shared/grid.wgsl
 
 @compute @workgroup_size(8)

@@ -1,5 +1,5 @@
-// A linear layer: a tile of 64 rows and 64 outputs (one panel) per workgroup, four outputs of four
-// rows per invocation. x and W pass through workgroup memory, sixteen inputs at a time.
+// A linear layer: a tile of 64 rows and 64 outputs (one panel) per workgroup, four outputs of four rows per invocation. x
+// and W pass through workgroup memory, sixteen inputs at a time.
 // uses: shared/linear.wgsl, shared/multiply_add.wgsl, shared/grid.wgsl
 
 var<workgroup> x_tile: array<vec4<f32>, 256>;  // [64 rows, 4 quads of inputs]

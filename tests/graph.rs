@@ -13,7 +13,7 @@ fn chain(layers: usize) -> Graph {
     let mut graph = Graph::new("chain");
     let mut x = graph.state(input);
     for layer in 0..layers {
-        let linear = Linear { weight: weights.matrix(format!("{layer}"), 8, 8), bias: None };
+        let linear = Linear { weight: weights.matrix(format!("{layer}"), 8, 8), bias: None, scale: 1.0 };
         x = graph.linear(x, linear, Activation::Relu, None).expect("fits");
     }
     graph.keep(x, output).expect("fits");
@@ -37,7 +37,7 @@ fn a_value_keeps_its_buffer_until_its_last_reader() {
     let mut graph = Graph::new("residual");
     let input = graph.state(states.f32("input", 2, 4));
     let mut linear = |graph: &mut Graph, x, residual| {
-        let linear = Linear { weight: weights.matrix("w", 4, 4), bias: None };
+        let linear = Linear { weight: weights.matrix("w", 4, 4), bias: None, scale: 1.0 };
         graph.linear(x, linear, Activation::Identity, residual).expect("fits")
     };
     let kept = linear(&mut graph, input, None);
@@ -56,7 +56,7 @@ fn a_large_value_makes_room_for_smaller_ones() {
     let mut x = graph.state(states.f32("input", 5, 6));
     for width in [32, 6, 32, 6] {
         let inputs = graph.shape(x).width;
-        let linear = Linear { weight: weights.matrix("w", width, inputs), bias: None };
+        let linear = Linear { weight: weights.matrix("w", width, inputs), bias: None, scale: 1.0 };
         x = graph.linear(x, linear, Activation::Gelu, None).expect("fits");
     }
     let plan = Plan::new(graph);
@@ -72,26 +72,34 @@ fn what_does_not_fit_is_refused_by_name() {
     let mut graph = Graph::new("wrong");
     graph.enter("decoder.2.cross");
     let x = graph.state(x_state);
-    let narrow = Linear { weight: weights.matrix("w", 4, 9), bias: None };
+    let narrow = Linear { weight: weights.matrix("w", 4, 9), bias: None, scale: 1.0 };
     let error = graph.linear(x, narrow, Activation::Identity, None).unwrap_err();
     assert_eq!(error.to_string(), "linear (decoder.2.cross): x is F32 [6, 8], but F32 [6, 9] is needed");
 
-    let biased = Linear { weight: weights.matrix("w", 4, 8), bias: Some(weights.vector("b", 5)) };
+    let biased = Linear { weight: weights.matrix("w", 4, 8), bias: Some(weights.vector("b", 5)), scale: 1.0 };
     let error = graph.linear(x, biased, Activation::Identity, None).unwrap_err();
     assert_eq!(error.to_string(), "linear (decoder.2.cross): bias is [1, 5], but [1, 4] is needed");
 
-    let shape =
-        AttentionShape { batch: 2, heads: 2, queries: 3, keys: 3, d_head: 4, scale: 0.5, causal: false };
+    let shape = AttentionShape {
+        batch: 2,
+        heads: 2,
+        queries: 3,
+        keys: 3,
+        d_head: 4,
+        d_value: 4,
+        scale: 0.5,
+        causal: false,
+    };
     let all = Columns { value: x, first: 0 };
     let mask = graph.state(mask_state);
-    let error = graph.attention(shape, all, all, all, mask).unwrap_err();
+    let error = graph.attention(shape, all, all, all, mask, None).unwrap_err();
     assert_eq!(
         error.to_string(),
         "attention (decoder.2.cross): key_mask is U32 [2, 7], but U32 [2, 3] is needed"
     );
 
     let beyond = Columns { value: x, first: 4 };
-    let error = graph.attention(shape, all, beyond, all, mask).unwrap_err();
+    let error = graph.attention(shape, all, beyond, all, mask, None).unwrap_err();
     assert_eq!(
         error.to_string(),
         "attention (decoder.2.cross): keys is [6, 8], but 6 rows with columns 4..12 is needed"
@@ -102,7 +110,7 @@ fn what_does_not_fit_is_refused_by_name() {
 
     let huge = states.f32("huge", 1 << 20, 8);
     let huge = graph.state(huge);
-    let wide = Linear { weight: weights.matrix("w", 1 << 14, 8), bias: None };
+    let wide = Linear { weight: weights.matrix("w", 1 << 14, 8), bias: None, scale: 1.0 };
     let error = graph.linear(huge, wide, Activation::Identity, None).unwrap_err();
     assert!(matches!(error, GraphError::TooLarge { rows: 1_048_576, width: 16_384, .. }), "{error}");
 }

@@ -54,9 +54,10 @@ fn the_matmul_of_a_software_adapter_is_five_times_the_classic_one() {
         rows: SIZE,
         inputs: SIZE,
         outputs: SIZE,
+        scale: 1.0,
         bias: false,
         activation: Activation::Identity,
-        residual: false,
+        join: None,
     };
     let dispatch = linear::dispatch(&shape, 0..SIZE, gpu.class());
     let ours = timed(&gpu, (dispatch, vec![&x, &weight, &nothing, &nothing, &y]));
@@ -93,7 +94,7 @@ fn launches_are_not_recompiled() {
     let [one, eight] = [1, 8].map(|rows| {
         let (inputs, outputs) = (256, 1024);
         let activation = Activation::Identity;
-        let shape = LinearShape { rows, inputs, outputs, bias: false, activation, residual: false };
+        let shape = LinearShape { rows, inputs, outputs, scale: 1.0, bias: false, activation, join: None };
         let variant = linear::Variant::MatmulRegisters;
         let dispatch = linear::dispatch_variant(&shape, 0..outputs, variant, gpu.class());
         timed(&gpu, (dispatch, buffers.iter().collect()))

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use naga::{AddressSpace, ScalarKind, StorageAccess, TypeInner};
 use wordloom::activation::Activation;
+use wordloom::join::Join;
 use wordloom::kernels::attention::AttentionShape;
 use wordloom::kernels::cached_attention::CachedAttentionShape;
 use wordloom::kernels::embed::EmbedShape;
@@ -128,26 +129,35 @@ fn launches() -> Vec<Dispatch> {
         rows: 3,
         inputs: 32,
         outputs: 96,
+        scale: 0.5,
         bias: true,
         activation: Activation::Gelu,
-        residual: true,
+        join: Some(Join::Multiply),
     };
-    let shape =
-        AttentionShape { batch: 2, heads: 4, queries: 5, keys: 6, d_head: 8, scale: 0.5, causal: true };
-    let cached = CachedAttentionShape { rows: 2, heads: 4, d_head: 8, capacity: 16, scale: 0.5 };
+    let shape = AttentionShape {
+        batch: 2,
+        heads: 4,
+        queries: 5,
+        keys: 6,
+        d_head: 8,
+        d_value: 12,
+        scale: 0.5,
+        causal: true,
+    };
+    let cached = CachedAttentionShape { rows: 2, heads: 4, d_head: 8, d_value: 12, capacity: 16, scale: 0.5 };
     let norm = LayerNormShape { rows: 2, width: 32, epsilon: 1e-5, residual: true, centered: false };
     let embedding = EmbedShape { rows: 2, d_model: 32, scale: 1.0, positions: true };
     let rules = ScoreRules { space: ScoreSpace::LogProbabilities, renormalize: false };
     let top = TopKShape { rows: 2, vocabulary: 100, candidates: 4, rules };
 
     let mut launches = vec![
-        append_kv::dispatch(2, 32),
-        attention_weights::dispatch(&shape, columns, columns),
+        append_kv::dispatch(2, 64, 32, 48),
+        attention_weights::dispatch(&shape, columns, columns, Some(3)),
         embed::dispatch(&embedding, 0..64),
     ];
     for variant in [attention::Variant::Invocation, attention::Variant::Workgroup] {
-        launches.push(attention::dispatch_variant(&shape, columns, columns, columns, variant));
-        launches.push(cached_attention::dispatch_variant(&cached, columns, variant));
+        launches.push(attention::dispatch_variant(&shape, columns, columns, columns, Some(3), variant));
+        launches.push(cached_attention::dispatch_variant(&cached, columns, Some(3), variant));
     }
     for variant in [layer_norm::Variant::Invocation, layer_norm::Variant::Workgroup] {
         launches.push(layer_norm::dispatch_variant(&norm, variant));

@@ -1,7 +1,8 @@
 // softmax(scale * Q Kᵀ) V with an online softmax (Milakov & Gimelshein 2018), without barriers. An invocation has one
 // query and 64 elements of one head; its neighbours in the workgroup are the other heads of the query, so that they all
 // go through the same keys, even where there is a single query. Sixteen elements at a time are held as a matrix.
-// uses: shared/head_score.wgsl, shared/masked.wgsl, shared/grid.wgsl, and what attention.wgsl and cached_attention.wgsl define
+// uses: shared/head_score.wgsl, shared/distance_bias.wgsl, shared/masked.wgsl, shared/grid.wgsl, and what attention.wgsl
+// and cached_attention.wgsl define
 
 const LANES: u32 = 8u;
 
@@ -11,18 +12,18 @@ fn main(
     @builtin(num_workgroups) workgroups: vec3<u32>,
     @builtin(local_invocation_index) lane: u32,
 ) {
-    let blocks = (D_HEAD + 63u) / 64u;
+    let blocks = (D_VALUE + 63u) / 64u;
     var index = flat_workgroup(workgroup, workgroups) * LANES + lane;
     let first = index % blocks * 64u;
     index /= blocks;
-    let head = index % p.heads * D_HEAD;
+    let head = index % p.heads;
     index /= p.heads;
     let query = index % queries_of_sentence();
     let sentence = index / queries_of_sentence();
     if (sentence >= sentences()) {
         return;
     }
-    let q_start = query_start(sentence, query) + head;
+    let q_start = query_start(sentence, query) + head * D_HEAD;
     let q0 = query16(q_start, 0u);
     let q1 = query16(q_start, 16u);
     let q2 = query16(q_start, 32u);
@@ -36,43 +37,44 @@ fn main(
     var c3 = mat4x4<f32>();
     let count = key_count(sentence, query);
     for (var key = zero(workgroup); key < count; key++) {
-        var score = score_of(q0, q1, q2, q3, q_start, key_start(sentence, key) + head);
+        var score = score_of(q0, q1, q2, q3, q_start, key_start(sentence, key) + head * D_HEAD) * p.scale;
+        score = with_distance_bias(score, head, query_position(sentence, query), key);
         // no branch: a processor whose lanes are a vector would not save anything by it
         let visible = is_visible(sentence, key);
-        score = select(MASKED, score * p.scale, visible);
+        score = select(MASKED, score, visible);
         let new_maximum = max(maximum, score);
         let keep = exp(maximum - new_maximum);
         let weight = select(0.0, exp(score - new_maximum), visible);
         maximum = new_maximum;
         sum = sum * keep + weight;
-        let v_start = value_start(sentence, key) + head;
+        let v_start = value_start(sentence, key) + head * D_VALUE;
         c0 = c0 * keep + value16(v_start, first) * weight;
-        if (D_HEAD > 16u) {
+        if (D_VALUE > 16u) {
             c1 = c1 * keep + value16(v_start, first + 16u) * weight;
         }
-        if (D_HEAD > 32u) {
+        if (D_VALUE > 32u) {
             c2 = c2 * keep + value16(v_start, first + 32u) * weight;
         }
-        if (D_HEAD > 48u) {
+        if (D_VALUE > 48u) {
             c3 = c3 * keep + value16(v_start, first + 48u) * weight;
         }
     }
 
     let factor = select(0.0, 1.0 / sum, sum > 0.0);
-    let start = context_start(sentence, query) + head;
+    let start = context_start(sentence, query) + head * D_VALUE;
     store16(start, first, c0 * factor);
-    if (D_HEAD > 16u) {
+    if (D_VALUE > 16u) {
         store16(start, first + 16u, c1 * factor);
     }
-    if (D_HEAD > 32u) {
+    if (D_VALUE > 32u) {
         store16(start, first + 32u, c2 * factor);
     }
-    if (D_HEAD > 48u) {
+    if (D_VALUE > 48u) {
         store16(start, first + 48u, c3 * factor);
     }
     // the padding of the row
-    if (head == (p.heads - 1u) * D_HEAD && first == 0u) {
-        for (var d = zero(workgroup) + p.heads * D_HEAD; d < out_stride(); d++) {
+    if (head == p.heads - 1u && first == 0u) {
+        for (var d = zero(workgroup) + p.heads * D_VALUE; d < out_stride(); d++) {
             context[context_start(sentence, query) + d] = 0.0;
         }
     }
@@ -81,9 +83,9 @@ fn main(
 // As `key4`.
 fn value4(start: u32, d: u32) -> vec4<f32> {
     if (ALIGNED) {
-        return v[(start + min(d, D_HEAD - 4u)) / 4u];
+        return v[(start + min(d, D_VALUE - 4u)) / 4u];
     }
-    let i = start + min(vec4(d) + vec4(0u, 1u, 2u, 3u), vec4(D_HEAD - 1u));
+    let i = start + min(vec4(d) + vec4(0u, 1u, 2u, 3u), vec4(D_VALUE - 1u));
     return vec4(v[i.x / 4u][i.x % 4u], v[i.y / 4u][i.y % 4u], v[i.z / 4u][i.z % 4u], v[i.w / 4u][i.w % 4u]);
 }
 
@@ -92,16 +94,16 @@ fn value16(start: u32, d: u32) -> mat4x4<f32> {
 }
 
 fn store4(start: u32, d: u32, value: vec4<f32>) {
-    if (d < D_HEAD) {
+    if (d < D_VALUE) {
         context[start + d] = value.x;
     }
-    if (d + 1u < D_HEAD) {
+    if (d + 1u < D_VALUE) {
         context[start + d + 1u] = value.y;
     }
-    if (d + 2u < D_HEAD) {
+    if (d + 2u < D_VALUE) {
         context[start + d + 2u] = value.z;
     }
-    if (d + 3u < D_HEAD) {
+    if (d + 3u < D_VALUE) {
         context[start + d + 3u] = value.w;
     }
 }

@@ -1,7 +1,8 @@
 // softmax(scale * Q Kᵀ) V with an online softmax (Milakov & Gimelshein 2018): a workgroup has one query and 64 elements
 // of one head. It takes 64 keys at a time: first a lane is a key and scores it, then a lane is an element of the head
 // and sums up the values.
-// uses: shared/reduce.wgsl, shared/masked.wgsl, shared/grid.wgsl, and what attention.wgsl and cached_attention.wgsl define
+// uses: shared/distance_bias.wgsl, shared/reduce.wgsl, shared/masked.wgsl, shared/grid.wgsl, and what attention.wgsl and
+// cached_attention.wgsl define
 
 var<workgroup> weights: array<f32, LANES>;
 
@@ -11,16 +12,16 @@ fn main(
     @builtin(num_workgroups) workgroups: vec3<u32>,
     @builtin(local_invocation_index) lane: u32,
 ) {
-    let blocks = (D_HEAD + LANES - 1u) / LANES;
+    let blocks = (D_VALUE + LANES - 1u) / LANES;
     var group = flat_workgroup(workgroup, workgroups);
     let d = group % blocks * LANES + lane;
     group /= blocks;
     let query = group % queries_of_sentence();
     group /= queries_of_sentence();
-    let head = group % p.heads * D_HEAD;
+    let head = group % p.heads;
     // a surplus workgroup computes something of the last sentence once more
     let sentence = min(group / p.heads, sentences() - 1u);
-    let q_start = query_start(sentence, query) + head;
+    let q_start = query_start(sentence, query) + head * D_HEAD;
 
     var maximum = MASKED;
     var sum = 0.0;
@@ -30,7 +31,7 @@ fn main(
         let key = first + lane;
         var score = MASKED;
         if (key < count && is_visible(sentence, key)) {
-            let k_start = key_start(sentence, key) + head;
+            let k_start = key_start(sentence, key) + head * D_HEAD;
             score = 0.0;
             if (ALIGNED) {
                 for (var i = 0u; i < D_HEAD / 4u; i++) {
@@ -43,7 +44,7 @@ fn main(
                     score = fma(q[a / 4u][a % 4u], k[b / 4u][b % 4u], score);
                 }
             }
-            score *= p.scale;
+            score = with_distance_bias(score * p.scale, head, query_position(sentence, query), key);
         }
         let new_maximum = max(maximum, reduce_max(lane, score));
         let keep = exp(maximum - new_maximum);
@@ -53,7 +54,7 @@ fn main(
         weights[lane] = weight;
         workgroupBarrier();
         value *= keep;
-        let column = head + min(d, D_HEAD - 1u);
+        let column = head * D_VALUE + min(d, D_VALUE - 1u);
         for (var i = 0u; i < min(LANES, count - first); i++) {
             let at = value_start(sentence, first + i) + column;
             value = fma(weights[i], v[at / 4u][at % 4u], value);
@@ -62,12 +63,12 @@ fn main(
     }
 
     let start = context_start(sentence, query);
-    if (d < D_HEAD) {
-        context[start + head + d] = select(0.0, value / sum, sum > 0.0);
+    if (d < D_VALUE) {
+        context[start + head * D_VALUE + d] = select(0.0, value / sum, sum > 0.0);
     }
     // the padding of the row
-    let padding = p.heads * D_HEAD + d;
-    if (head == (p.heads - 1u) * D_HEAD && padding < out_stride()) {
+    let padding = p.heads * D_VALUE + d;
+    if (head == p.heads - 1u && padding < out_stride()) {
         context[start + padding] = 0.0;
     }
 }

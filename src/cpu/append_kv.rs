@@ -1,17 +1,23 @@
 //! Copies the keys and values of a fused projection into the caches.
 
-/// * `qkv`: `[rows, 3 * d_model]`; `cache_slots`: `[rows]`, the caches' row that each one goes to
-/// * `key_cache`, `value_cache`: `[…, d_model]`
+/// A row whose slot is beyond the caches is left out.
+///
+/// * `qkv`: `[rows, 2 * key_width + value_width]`; `cache_slots`: `[rows]`, the caches' row that each one goes to
+/// * `key_cache`: `[…, key_width]`; `value_cache`: `[…, value_width]`
 pub fn append_kv(
     qkv: &[f32],
     cache_slots: &[u32],
-    d_model: usize,
+    [key_width, value_width]: [usize; 2],
     key_cache: &mut [f32],
     value_cache: &mut [f32],
 ) {
-    for (qkv, &slot) in qkv.chunks_exact(3 * d_model).zip(cache_slots) {
-        let place = slot as usize * d_model..(slot as usize + 1) * d_model;
-        key_cache[place.clone()].copy_from_slice(&qkv[d_model..2 * d_model]);
-        value_cache[place].copy_from_slice(&qkv[2 * d_model..]);
+    let cache_rows = key_cache.len() / key_width;
+    for (qkv, &slot) in qkv.chunks_exact(2 * key_width + value_width).zip(cache_slots) {
+        let slot = slot as usize;
+        if slot < cache_rows {
+            let (key, value) = qkv[key_width..].split_at(key_width);
+            key_cache[slot * key_width..][..key_width].copy_from_slice(key);
+            value_cache[slot * value_width..][..value_width].copy_from_slice(value);
+        }
     }
 }

@@ -3,15 +3,19 @@
 use pulp::Arch;
 
 use super::Columns;
-use super::attention::{Attend, Query};
+use super::attention::{Attend, DistanceBias, Key, Query};
 use super::parallel::for_each_row;
 use crate::kernels::cached_attention::CachedAttentionShape;
 
 /// Cached attention.
 ///
-/// * `queries`: `[rows, …]`; `key_cache`, `value_cache`: `[rows * capacity, heads * d_head]`
+/// * `queries`: `[rows, …]`; `key_cache`: `[rows * capacity, heads * d_head]`; `value_cache`:
+///   `[rows * capacity, heads * d_value]`
 /// * `slots`: `[rows, capacity]`, of which the first `key_counts[row]` are the caches' rows that a query sees, in order
-/// * `context`: `[rows, heads * d_head]`
+/// * `distance_bias`: `[2 * reach + 1, heads]`, see [`attention`](super::attention()); a query stands where its last key
+///   does
+/// * `context`: `[rows, heads * d_value]`
+#[expect(clippy::too_many_arguments, reason = "each is a tensor of the operator's formula")]
 pub fn cached_attention(
     shape: &CachedAttentionShape,
     queries: Columns,
@@ -19,20 +23,29 @@ pub fn cached_attention(
     value_cache: &[f32],
     slots: &[u32],
     key_counts: &[u32],
+    distance_bias: Option<&[f32]>,
     context: &mut [f32],
 ) {
-    let &CachedAttentionShape { heads, d_head, capacity, scale, .. } = shape;
-    let cache = |data| Columns { data, stride: heads * d_head, first: 0 };
-    let (keys, values) = (cache(key_cache), cache(value_cache));
+    let &CachedAttentionShape { heads, d_head, d_value, capacity, scale, .. } = shape;
+    let keys = Columns { data: key_cache, stride: heads * d_head, first: 0 };
+    let values = Columns { data: value_cache, stride: heads * d_value, first: 0 };
     let most_keys = key_counts.iter().copied().max().unwrap_or(0) as usize;
     let arch = Arch::new();
-    for_each_row(context, heads * d_head, 2 * most_keys * heads * d_head, |row, context| {
-        let visible = slots[row * capacity..][..key_counts[row] as usize].iter().map(|&slot| slot as usize);
+    let work = most_keys * heads * (d_head + d_value);
+    for_each_row(context, heads * d_value, work, |row, context| {
+        let count = key_counts[row] as usize;
+        let slots = slots[row * capacity..][..count].iter().enumerate();
+        let visible = slots.map(|(position, &slot)| Key { row: slot as usize, position });
         let mut weights = Vec::with_capacity(most_keys);
-        for (head, context) in context.chunks_exact_mut(d_head).enumerate() {
-            let first = head * d_head;
-            let query = queries.slice(row, first, d_head);
-            let query = Query { query, scale, keys, first, visible: visible.clone() };
+        for (head, context) in context.chunks_exact_mut(d_value).enumerate() {
+            let query = Query {
+                query: queries.head(head, d_head).row(row, d_head),
+                scale,
+                keys: keys.head(head, d_head),
+                visible: visible.clone(),
+                bias: DistanceBias::new(distance_bias, heads, head, count.saturating_sub(1)),
+            };
+            let values = values.head(head, d_value);
             arch.dispatch(Attend { query, values, weights: &mut weights, context });
         }
     });

@@ -35,9 +35,14 @@ pub struct Columns<'a> {
 }
 
 impl<'a> Columns<'a> {
-    /// `width` elements of a row, starting `offset` after the first column.
-    fn slice(&self, row: usize, offset: usize, width: usize) -> &'a [f32] {
-        let start = row * self.stride + self.first + offset;
+    /// Those of one head, where each has `width` of them.
+    fn head(self, head: usize, width: usize) -> Self {
+        Self { first: self.first + head * width, ..self }
+    }
+
+    /// The first `width` of them in a row.
+    fn row(&self, row: usize, width: usize) -> &'a [f32] {
+        let start = row * self.stride + self.first;
         &self.data[start..start + width]
     }
 }

@@ -191,7 +191,7 @@ impl Graph {
         self.push(Op::Linear { x, linear, activation, join }, Shape::new(rows, outputs))
     }
 
-    /// See [`Op::Attention`]. `[batch * queries, heads * d_head]`
+    /// See [`Op::Attention`]. `[batch * queries, heads * d_value]`
     ///
     /// # Errors
     /// [`GraphError::Shape`]
@@ -202,11 +202,14 @@ impl Graph {
         keys: Columns,
         values: Columns,
         key_mask: Value,
+        distance_bias: Option<Rows>,
     ) -> Result<Value, GraphError> {
+        let AttentionShape { batch, heads, d_value, .. } = shape;
         self.attention_inputs("attention", &shape, queries, keys, key_mask)?;
-        self.columns("attention", "values", values, shape.batch * shape.keys, shape.heads * shape.d_head)?;
-        let made = Shape::new(shape.batch * shape.queries, shape.heads * shape.d_head);
-        self.push(Op::Attention { shape, queries, keys, values, key_mask }, made)
+        self.columns("attention", "values", values, batch * shape.keys, heads * d_value)?;
+        self.distance_bias("attention", distance_bias, heads)?;
+        let op = Op::Attention { shape, queries, keys, values, key_mask, distance_bias };
+        self.push(op, Shape::new(batch * shape.queries, heads * d_value))
     }
 
     /// See [`Op::AttentionWeights`]. `[batch * heads * queries, keys]`
@@ -219,10 +222,12 @@ impl Graph {
         queries: Columns,
         keys: Columns,
         key_mask: Value,
+        distance_bias: Option<Rows>,
     ) -> Result<Value, GraphError> {
         self.attention_inputs("attention_weights", &shape, queries, keys, key_mask)?;
+        self.distance_bias("attention_weights", distance_bias, shape.heads)?;
         let made = Shape::new(shape.batch * shape.heads * shape.queries, shape.keys);
-        self.push(Op::AttentionWeights { shape, queries, keys, key_mask }, made)
+        self.push(Op::AttentionWeights { shape, queries, keys, key_mask, distance_bias }, made)
     }
 
     fn attention_inputs(
@@ -239,7 +244,16 @@ impl Graph {
         self.expect(op, "key_mask", key_mask, Shape::new(shape.batch, shape.keys), Dtype::U32)
     }
 
-    /// See [`Op::CachedAttention`]. `[rows, d_model]`
+    fn distance_bias(&self, op: &'static str, table: Option<Rows>, heads: usize) -> Result<(), GraphError> {
+        let Some(Rows { rows, width, .. }) = table else { return Ok(()) };
+        if rows % 2 == 1 && width == heads {
+            return Ok(());
+        }
+        let want = format!("an odd number of rows of {heads} heads");
+        Err(self.mismatch(op, "distance_bias", Shape::new(rows, width), want))
+    }
+
+    /// See [`Op::CachedAttention`]. `[rows, heads * d_value]`; the widths of a head are those of the caches.
     ///
     /// # Errors
     /// [`GraphError::Shape`]
@@ -253,24 +267,31 @@ impl Graph {
         value_cache: State,
         slots: State,
         key_counts: State,
+        distance_bias: Option<Rows>,
     ) -> Result<Value, GraphError> {
         let op = "cached_attention";
         let Shape { rows, width: capacity } = slots.shape;
-        let width = key_cache.shape.width;
+        let (key_width, value_width) = (key_cache.shape.width, value_cache.shape.width);
         let [key_cache, value_cache, slots, key_counts] =
             [key_cache, value_cache, slots, key_counts].map(|state| self.state(state));
-        self.columns(op, "queries", queries, rows, width)?;
-        self.expect(op, "key_cache", key_cache, Shape::new(rows * capacity, width), Dtype::F32)?;
-        self.expect(op, "value_cache", value_cache, Shape::new(rows * capacity, width), Dtype::F32)?;
+        self.columns(op, "queries", queries, rows, key_width)?;
         self.expect(op, "slots", slots, Shape::new(rows, capacity), Dtype::U32)?;
         self.expect(op, "key_counts", key_counts, Shape::new(rows, 1), Dtype::U32)?;
-        if heads == 0 || !width.is_multiple_of(heads) {
-            let want = format!("a multiple of {heads} heads wide");
-            return Err(self.mismatch(op, "key_cache", Shape::new(rows * capacity, width), want));
+        for (name, cache, width) in
+            [("key_cache", key_cache, key_width), ("value_cache", value_cache, value_width)]
+        {
+            let shape = Shape::new(rows * capacity, width);
+            self.expect(op, name, cache, shape, Dtype::F32)?;
+            if heads == 0 || !width.is_multiple_of(heads) {
+                return Err(self.mismatch(op, name, shape, format!("a multiple of {heads} heads wide")));
+            }
         }
-        let shape = CachedAttentionShape { rows, heads, d_head: width / heads, capacity, scale };
-        let op = Op::CachedAttention { shape, queries, key_cache, value_cache, slots, key_counts };
-        self.push(op, Shape::new(rows, width))
+        self.distance_bias(op, distance_bias, heads)?;
+        let (d_head, d_value) = (key_width / heads, value_width / heads);
+        let shape = CachedAttentionShape { rows, heads, d_head, d_value, capacity, scale };
+        let op =
+            Op::CachedAttention { shape, queries, key_cache, value_cache, slots, key_counts, distance_bias };
+        self.push(op, Shape::new(rows, value_width))
     }
 
     /// See [`Op::AppendKv`].
@@ -287,10 +308,13 @@ impl Graph {
         let [cache_slots, key_cache, value_cache] =
             [cache_slots, key_cache, value_cache].map(|state| self.state(state));
         let rows = self.shape(qkv).rows;
-        let cache = self.shape(key_cache);
-        self.expect("append_kv", "qkv", qkv, Shape::new(rows, 3 * cache.width), Dtype::F32)?;
+        let (keys, values) = (self.shape(key_cache), self.shape(value_cache));
+        let width = 2 * keys.width + values.width;
+        self.expect("append_kv", "qkv", qkv, Shape::new(rows, width), Dtype::F32)?;
         self.expect("append_kv", "cache_slots", cache_slots, Shape::new(rows, 1), Dtype::U32)?;
-        self.expect("append_kv", "value_cache", value_cache, cache, Dtype::F32)?;
+        self.expect("append_kv", "key_cache", key_cache, keys, Dtype::F32)?;
+        let value_shape = Shape::new(keys.rows, values.width);
+        self.expect("append_kv", "value_cache", value_cache, value_shape, Dtype::F32)?;
         let op = Op::AppendKv { qkv, cache_slots, key_cache, value_cache };
         self.nodes.push(Node { place: self.place.clone(), op, output: None });
         Ok(())

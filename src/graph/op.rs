@@ -53,9 +53,10 @@ pub enum Op {
         /// z, `[rows, outputs]`: a residual or what is gated
         join: Option<(Join, Value)>,
     },
-    /// `softmax(scale · Q Kᵀ + mask) V` for each head. Section 3.2.1, equation (1).
+    /// `softmax(scale · Q Kᵀ + bias + mask) V` for each head. Section 3.2.1, equation (1); the bias by distance: Raffel et
+    /// al. 2020 (T5), section 2.1.
     Attention {
-        /// Batch, heads, lengths, head width, scale, causal.
+        /// Batch, heads, lengths, widths of a head, scale, causal.
         shape: AttentionShape,
         /// `[batch * queries, …]`
         queries: Columns,
@@ -65,6 +66,8 @@ pub enum Op {
         values: Columns,
         /// u32 `[batch, keys]`, nonzero = visible
         key_mask: Value,
+        /// `[2 * reach + 1, heads]`, of which the scores get row `clamp(key - query, -reach, reach) + reach`
+        distance_bias: Option<Rows>,
     },
     /// The weights of that attention, for whoever wants to look at them: `[batch * heads * queries, keys]`.
     AttentionWeights {
@@ -76,32 +79,36 @@ pub enum Op {
         keys: Columns,
         /// As in [`Op::Attention`].
         key_mask: Value,
+        /// As in [`Op::Attention`].
+        distance_bias: Option<Rows>,
     },
     /// Attention of one query per row over a key–value cache, in the order of an index table.
     CachedAttention {
-        /// Rows, heads, head width, cache positions per row, scale.
+        /// Rows, heads, widths of a head, cache positions per row, scale.
         shape: CachedAttentionShape,
         /// `[rows, …]`
         queries: Columns,
-        /// `[rows * capacity, d_model]`
+        /// `[rows * capacity, heads * d_head]`
         key_cache: Value,
-        /// `[rows * capacity, d_model]`
+        /// `[rows * capacity, heads * d_value]`
         value_cache: Value,
         /// u32 `[rows, capacity]`: row of the cache for each visible key
         slots: Value,
         /// u32 `[rows, 1]`: how many of them there are
         key_counts: Value,
+        /// As in [`Op::Attention`]; the query stands where its last key does.
+        distance_bias: Option<Rows>,
     },
-    /// Copies the keys and values of a fused `[rows, 3 * d_model]` projection into the caches. Writes its two caches
-    /// and makes no value of its own.
+    /// Copies the keys and values of a fused projection into the caches; rows whose slot is beyond them are left out.
+    /// Writes its two caches and makes no value of its own.
     AppendKv {
-        /// `[rows, 3 * d_model]`
+        /// `[rows, 2 * heads * d_head + heads * d_value]`
         qkv: Value,
-        /// u32 `[rows, 1]`: row of the cache to write
+        /// u32 `[rows, 1]`: row of the caches to write
         cache_slots: Value,
-        /// `[rows * capacity, d_model]`
+        /// `[rows * capacity, heads * d_head]`
         key_cache: Value,
-        /// `[rows * capacity, d_model]`
+        /// `[rows * capacity, heads * d_value]`
         value_cache: Value,
     },
     /// Layer normalization of `x + residual`. Ba et al. 2016; Vaswani et al. 2017, section 3.1. Without a shift it is RMS

@@ -128,28 +128,40 @@ impl Memory<'_> {
                 let join = join.map(|(join, value)| (join, self.f32(value)));
                 cpu::linear(self.f32(x), layer, activation, join, out);
             }
-            Op::Attention { shape, queries, keys, values, key_mask } => {
+            Op::Attention { shape, queries, keys, values, key_mask, distance_bias } => {
                 let [q, k, v] = [queries, keys, values].map(|columns| self.columns(columns));
-                cpu::attention(&shape, q, k, v, self.words(key_mask), out);
+                let bias = distance_bias.map(|table| weights.cpu(table.index));
+                cpu::attention(&shape, q, k, v, self.words(key_mask), bias, out);
             }
-            Op::AttentionWeights { shape, queries, keys, key_mask } => {
+            Op::AttentionWeights { shape, queries, keys, key_mask, distance_bias } => {
                 let [q, k] = [queries, keys].map(|columns| self.columns(columns));
-                cpu::attention_weights(&shape, q, k, self.words(key_mask), out);
+                let bias = distance_bias.map(|table| weights.cpu(table.index));
+                cpu::attention_weights(&shape, q, k, self.words(key_mask), bias, out);
             }
             Op::LayerNorm { x, residual, gamma, beta, epsilon } => {
                 let residual = residual.map(|value| self.f32(value));
                 let beta = beta.map(|beta| weights.cpu(beta.index));
                 cpu::layer_norm(self.f32(x), residual, weights.cpu(gamma.index), beta, epsilon, out);
             }
-            Op::CachedAttention { shape, queries, key_cache, value_cache, slots, key_counts } => {
+            Op::CachedAttention {
+                shape,
+                queries,
+                key_cache,
+                value_cache,
+                slots,
+                key_counts,
+                distance_bias,
+            } => {
+                let queries = self.columns(queries);
                 let [keys, values] = [key_cache, value_cache].map(|cache| self.f32(cache));
                 let [slots, counts] = [slots, key_counts].map(|value| self.words(value));
-                cpu::cached_attention(&shape, self.columns(queries), keys, values, slots, counts, out);
+                let bias = distance_bias.map(|table| weights.cpu(table.index));
+                cpu::cached_attention(&shape, queries, keys, values, slots, counts, bias, out);
             }
             Op::AppendKv { qkv, cache_slots, key_cache, value_cache } => {
-                let d_model = self.graph().shape(key_cache).width;
+                let widths = [key_cache, value_cache].map(|cache| self.graph().shape(cache).width);
                 let [mut keys, mut values] = [key_cache, value_cache].map(|cache| self.take(cache));
-                cpu::append_kv(self.f32(qkv), self.words(cache_slots), d_model, keys.f32(), values.f32());
+                cpu::append_kv(self.f32(qkv), self.words(cache_slots), widths, keys.f32(), values.f32());
                 self.put_back(keys);
                 self.put_back(values);
             }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::build::{Graph, Home, State, StateTable, Value};
 use super::op::{Columns, Node, Op};
 use super::plan::{Plan, stored_elements};
-use super::weights::Weights;
+use super::weights::{Rows, Weights};
 use crate::gpu::{Buffer, Gpu, GpuError, Readback, Recording};
 use crate::kernels::embed::EmbedShape;
 use crate::kernels::layer_norm::LayerNormShape;
@@ -135,6 +135,14 @@ impl<'a> Recorder<'a> {
         &self.weights.parts(index)[0].buffer
     }
 
+    /// The table and its reach, if there is one.
+    fn distance_bias(&self, table: Option<Rows>) -> (&'a Buffer, Option<usize>) {
+        match table {
+            Some(table) => (self.weight(table.index), Some((table.rows - 1) / 2)),
+            None => (self.nothing, None),
+        }
+    }
+
     fn layout(&self, columns: Columns) -> ColumnLayout {
         ColumnLayout { stride: stride(self.graph().shape(columns.value).width), first: columns.first }
     }
@@ -180,28 +188,40 @@ impl<'a> Recorder<'a> {
                     launches.push((dispatch, bound));
                 }
             }
-            Op::Attention { shape, queries, keys, values, key_mask } => {
+            Op::Attention { shape, queries, keys, values, key_mask, distance_bias } => {
                 let [q, k, v] = [queries, keys, values].map(|columns| self.layout(columns));
                 let bound =
                     [queries.value, keys.value, values.value, key_mask].map(|value| self.buffer(value));
-                let dispatch = attention::dispatch(&shape, q, k, v, class);
-                launches.push((dispatch, [&bound[..], &[output()]].concat()));
+                let (bias, reach) = self.distance_bias(distance_bias);
+                let dispatch = attention::dispatch(&shape, q, k, v, reach, class);
+                launches.push((dispatch, [&bound[..], &[bias, output()]].concat()));
             }
-            Op::AttentionWeights { shape, queries, keys, key_mask } => {
+            Op::AttentionWeights { shape, queries, keys, key_mask, distance_bias } => {
                 let [q, k] = [queries, keys].map(|columns| self.layout(columns));
                 let bound = [queries.value, keys.value, key_mask].map(|value| self.buffer(value));
-                let dispatch = attention_weights::dispatch(&shape, q, k);
-                launches.push((dispatch, [&bound[..], &[output()]].concat()));
+                let (bias, reach) = self.distance_bias(distance_bias);
+                let dispatch = attention_weights::dispatch(&shape, q, k, reach);
+                launches.push((dispatch, [&bound[..], &[bias, output()]].concat()));
             }
-            Op::CachedAttention { shape, queries, key_cache, value_cache, slots, key_counts } => {
+            Op::CachedAttention {
+                shape,
+                queries,
+                key_cache,
+                value_cache,
+                slots,
+                key_counts,
+                distance_bias,
+            } => {
                 let bound = [queries.value, key_cache, value_cache, slots, key_counts]
                     .map(|value| self.buffer(value));
-                let dispatch = cached_attention::dispatch(&shape, self.layout(queries), class);
-                launches.push((dispatch, [&bound[..], &[output()]].concat()));
+                let (bias, reach) = self.distance_bias(distance_bias);
+                let dispatch = cached_attention::dispatch(&shape, self.layout(queries), reach, class);
+                launches.push((dispatch, [&bound[..], &[bias, output()]].concat()));
             }
             Op::AppendKv { qkv, cache_slots, key_cache, value_cache } => {
-                let Shape { rows, .. } = self.graph().shape(qkv);
-                let dispatch = append_kv::dispatch(rows, self.graph().shape(key_cache).width);
+                let [qkv_shape, keys, values] =
+                    [qkv, key_cache, value_cache].map(|value| self.graph().shape(value));
+                let dispatch = append_kv::dispatch(qkv_shape.rows, keys.rows, keys.width, values.width);
                 let bound = [qkv, cache_slots, key_cache, value_cache].map(|value| self.buffer(value));
                 launches.push((dispatch, bound.to_vec()));
             }

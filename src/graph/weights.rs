@@ -24,7 +24,7 @@ pub struct Vector {
     pub length: usize,
 }
 
-/// A table read row by row: positions.
+/// A table read row by row: positions, biases by distance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Rows {
     pub(super) index: usize,

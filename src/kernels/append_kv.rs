@@ -2,7 +2,7 @@
 
 use super::{Access, Dispatch, Kernel, fold, stride};
 
-/// One invocation per element of a key.
+/// One invocation per element of a key and of a value.
 pub static APPEND_KV: Kernel = Kernel {
     name: "append_kv",
     wgsl: wgsl!("append_kv" + "grid"),
@@ -15,25 +15,34 @@ params! {
     pub struct AppendKvParams {
         /// Rows of the projection.
         pub rows: u32,
-        /// Elements of a key, and of a value.
-        pub d_model: u32,
+        /// Rows of the caches.
+        pub cache_rows: u32,
+        /// Elements of a key of all heads, and of a query.
+        pub key_width: u32,
+        /// Elements of a value of all heads.
+        pub value_width: u32,
         /// Between rows of the projection, elements.
         pub qkv_stride: u32,
-        /// Between rows of the caches, elements.
-        pub cache_stride: u32,
+        /// Between rows of the key cache, elements.
+        pub key_stride: u32,
+        /// Between rows of the value cache, elements.
+        pub value_stride: u32,
     }
 }
 
-/// The launch.
+/// The launch. A row whose cache slot is not below `cache_rows` is left out.
 ///
-/// * storage: qkv `[rows, 3 * d_model]`, cache slots u32 `[rows]` (row of the caches to write),
-///   key cache and value cache `[…, d_model]`
-pub fn dispatch(rows: usize, d_model: usize) -> Dispatch {
+/// * storage: qkv `[rows, 2 * key_width + value_width]`, cache slots u32 `[rows]` (row of the caches to write),
+///   key cache `[cache_rows, key_width]`, value cache `[cache_rows, value_width]`
+pub fn dispatch(rows: usize, cache_rows: usize, key_width: usize, value_width: usize) -> Dispatch {
     let params = AppendKvParams {
         rows: rows as u32,
-        d_model: d_model as u32,
-        qkv_stride: stride(3 * d_model) as u32,
-        cache_stride: stride(d_model) as u32,
+        cache_rows: cache_rows as u32,
+        key_width: key_width as u32,
+        value_width: value_width as u32,
+        qkv_stride: stride(2 * key_width + value_width) as u32,
+        key_stride: stride(key_width) as u32,
+        value_stride: stride(value_width) as u32,
     };
-    Dispatch::new(&APPEND_KV, Vec::new(), &params, fold(rows * d_model, 64))
+    Dispatch::new(&APPEND_KV, Vec::new(), &params, fold(rows * key_width.max(value_width), 64))
 }

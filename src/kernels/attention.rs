@@ -1,13 +1,15 @@
-//! `softmax(scale · Q Kᵀ + mask) V` for each head.  Vaswani et al. 2017, section 3.2.1, eq. (1).
+//! `softmax(scale · Q Kᵀ + bias + mask) V` for each head.  Vaswani et al. 2017, section 3.2.1, eq. (1); the bias by
+//! distance: Raffel et al. 2020 (T5), section 2.1.
 
 use super::{Access, AdapterClass, ColumnLayout, Dispatch, Kernel, fold, stride};
 
-const STORAGE: &[Access] = &[Access::Read, Access::Read, Access::Read, Access::Read, Access::Write];
+const STORAGE: &[Access] =
+    &[Access::Read, Access::Read, Access::Read, Access::Read, Access::Read, Access::Write];
 
 /// One invocation per query, head and 64 elements of the head.
 pub static ATTENTION: Kernel = Kernel {
     name: "attention",
-    wgsl: wgsl!("attention" + "attend_invocation" + "head_score" + "masked" + "grid"),
+    wgsl: wgsl!("attention" + "attend_invocation" + "head_score" + "distance_bias" + "masked" + "grid"),
     storage: STORAGE,
     params: AttentionParams::FIELDS,
 };
@@ -15,7 +17,7 @@ pub static ATTENTION: Kernel = Kernel {
 /// One workgroup per query, head and 64 elements of the head.
 pub static ATTENTION_WORKGROUP: Kernel = Kernel {
     name: "attention_workgroup",
-    wgsl: wgsl!("attention" + "attend_workgroup" + "reduce" + "masked" + "grid"),
+    wgsl: wgsl!("attention" + "attend_workgroup" + "distance_bias" + "reduce" + "masked" + "grid"),
     storage: STORAGE,
     params: AttentionParams::FIELDS,
 };
@@ -47,6 +49,8 @@ params! {
         pub out_stride: u32,
         /// Factor of the scores: 1 / √d_head, or 1.
         pub scale: f32,
+        /// Of the distance bias; 0 where there is none.
+        pub reach: u32,
     }
 }
 
@@ -61,8 +65,10 @@ pub struct AttentionShape {
     pub queries: usize,
     /// Keys of a sentence.
     pub keys: usize,
-    /// Width of one head.
+    /// Width of a query and of a key of one head: d_k.
     pub d_head: usize,
+    /// Width of a value of one head: d_v.
+    pub d_value: usize,
     /// Factor of the scores: 1 / √d_head, or 1.
     pub scale: f32,
     /// Whether query i sees only the keys up to i.
@@ -76,6 +82,7 @@ impl AttentionShape {
         keys: ColumnLayout,
         values: ColumnLayout,
         out_stride: usize,
+        reach: Option<usize>,
     ) -> AttentionParams {
         AttentionParams {
             batch: self.batch as u32,
@@ -90,6 +97,7 @@ impl AttentionShape {
             v_offset: values.first as u32,
             out_stride: out_stride as u32,
             scale: self.scale,
+            reach: reach.unwrap_or(0) as u32,
         }
     }
 }
@@ -113,21 +121,24 @@ pub fn choose(class: AdapterClass) -> Variant {
 
 /// Invocations in a workgroup of [`ATTENTION`]: the width of a CPU's vector.
 pub(super) const LANES: u32 = 8;
-/// Elements of a head that one invocation sums up in registers.
+/// Elements of a head's values that one invocation sums up in registers.
 pub(super) const HEAD_BLOCK: usize = 64;
 
 /// The launch.
 ///
+/// * `reach`: of the distance bias, where there is one
 /// * storage: q `[batch * queries, …]`, k and v `[batch * keys, …]`, key mask u32 `[batch, keys]` (nonzero = visible),
-///   context `[batch * queries, heads * d_head]`
+///   distance bias `[2 * reach + 1, heads]` (row `clamp(key - query, -reach, reach) + reach`),
+///   context `[batch * queries, heads * d_value]`
 pub fn dispatch(
     shape: &AttentionShape,
     queries: ColumnLayout,
     keys: ColumnLayout,
     values: ColumnLayout,
+    reach: Option<usize>,
     class: AdapterClass,
 ) -> Dispatch {
-    dispatch_variant(shape, queries, keys, values, choose(class))
+    dispatch_variant(shape, queries, keys, values, reach, choose(class))
 }
 
 /// [`dispatch`] with a kernel of one's own choice: for tests and measurements.
@@ -136,16 +147,20 @@ pub fn dispatch_variant(
     queries: ColumnLayout,
     keys: ColumnLayout,
     values: ColumnLayout,
+    reach: Option<usize>,
     variant: Variant,
 ) -> Dispatch {
-    let params = shape.params(queries, keys, values, stride(shape.heads * shape.d_head));
-    let aligned = [queries.first, keys.first, values.first, shape.d_head].iter().all(|n| n.is_multiple_of(4));
+    let params = shape.params(queries, keys, values, stride(shape.heads * shape.d_value), reach);
+    let multiples = [queries.first, keys.first, values.first, shape.d_head, shape.d_value];
+    let aligned = multiples.iter().all(|n| n.is_multiple_of(4));
     let constants = vec![
         ("D_HEAD", shape.d_head as f64),
+        ("D_VALUE", shape.d_value as f64),
         ("ALIGNED", f64::from(aligned)),
         ("CAUSAL", f64::from(shape.causal)),
+        ("HAS_DISTANCE_BIAS", f64::from(reach.is_some())),
     ];
-    let blocks = shape.batch * shape.queries * shape.heads * shape.d_head.div_ceil(HEAD_BLOCK);
+    let blocks = shape.batch * shape.queries * shape.heads * shape.d_value.div_ceil(HEAD_BLOCK);
     let (kernel, workgroups) = match variant {
         Variant::Invocation => (&ATTENTION, fold(blocks, LANES)),
         Variant::Workgroup => (&ATTENTION_WORKGROUP, fold(blocks, 1)),

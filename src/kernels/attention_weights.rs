@@ -1,4 +1,4 @@
-//! The weights `softmax(scale · Q Kᵀ + mask)` of an [attention](super::attention), for whoever wants to look at them. A
+//! The weights `softmax(scale · Q Kᵀ + bias + mask)` of an [attention](super::attention), for whoever wants to look at them. A
 //! kernel of its own, so that attention costs nothing more while nobody looks.
 
 use super::attention::{AttentionParams, AttentionShape, LANES};
@@ -7,22 +7,29 @@ use super::{Access, ColumnLayout, Dispatch, Kernel, fold, stride};
 /// One invocation per query and head.
 pub static ATTENTION_WEIGHTS: Kernel = Kernel {
     name: "attention_weights",
-    wgsl: wgsl!("attention_weights" + "head_score" + "masked" + "grid"),
-    storage: &[Access::Read, Access::Read, Access::Read, Access::Write],
+    wgsl: wgsl!("attention_weights" + "head_score" + "distance_bias" + "masked" + "grid"),
+    storage: &[Access::Read, Access::Read, Access::Read, Access::Read, Access::Write],
     params: AttentionParams::FIELDS,
 };
 
 /// The launch.
 ///
+/// * `reach`: of the distance bias, where there is one
 /// * storage: q `[batch * queries, …]`, k `[batch * keys, …]`, key mask u32 `[batch, keys]` (nonzero = visible),
-///   weights `[batch * heads * queries, keys]`
-pub fn dispatch(shape: &AttentionShape, queries: ColumnLayout, keys: ColumnLayout) -> Dispatch {
-    let params = shape.params(queries, keys, ColumnLayout { stride: 0, first: 0 }, stride(shape.keys));
+///   distance bias `[2 * reach + 1, heads]`, weights `[batch * heads * queries, keys]`
+pub fn dispatch(
+    shape: &AttentionShape,
+    queries: ColumnLayout,
+    keys: ColumnLayout,
+    reach: Option<usize>,
+) -> Dispatch {
+    let params = shape.params(queries, keys, ColumnLayout { stride: 0, first: 0 }, stride(shape.keys), reach);
     let aligned = [queries.first, keys.first, shape.d_head].iter().all(|n| n.is_multiple_of(4));
     let constants = vec![
         ("D_HEAD", shape.d_head as f64),
         ("ALIGNED", f64::from(aligned)),
         ("CAUSAL", f64::from(shape.causal)),
+        ("HAS_DISTANCE_BIAS", f64::from(reach.is_some())),
     ];
     Dispatch::new(
         &ATTENTION_WEIGHTS,

@@ -7,12 +7,14 @@ use super::attention::{HEAD_BLOCK, LANES, Variant, choose};
 use super::{Access, AdapterClass, ColumnLayout, Dispatch, Kernel, fold, stride};
 
 const STORAGE: &[Access] =
-    &[Access::Read, Access::Read, Access::Read, Access::Read, Access::Read, Access::Write];
+    &[Access::Read, Access::Read, Access::Read, Access::Read, Access::Read, Access::Read, Access::Write];
 
 /// One invocation per row, head and 64 elements of the head.
 pub static CACHED_ATTENTION: Kernel = Kernel {
     name: "cached_attention",
-    wgsl: wgsl!("cached_attention" + "attend_invocation" + "head_score" + "masked" + "grid"),
+    wgsl: wgsl!(
+        "cached_attention" + "attend_invocation" + "head_score" + "distance_bias" + "masked" + "grid"
+    ),
     storage: STORAGE,
     params: CachedAttentionParams::FIELDS,
 };
@@ -20,7 +22,7 @@ pub static CACHED_ATTENTION: Kernel = Kernel {
 /// One workgroup per row, head and 64 elements of the head.
 pub static CACHED_ATTENTION_WORKGROUP: Kernel = Kernel {
     name: "cached_attention_workgroup",
-    wgsl: wgsl!("cached_attention" + "attend_workgroup" + "reduce" + "masked" + "grid"),
+    wgsl: wgsl!("cached_attention" + "attend_workgroup" + "distance_bias" + "reduce" + "masked" + "grid"),
     storage: STORAGE,
     params: CachedAttentionParams::FIELDS,
 };
@@ -38,10 +40,14 @@ params! {
         pub q_stride: u32,
         /// First column of q.
         pub q_offset: u32,
-        /// Between rows of the caches, and of the context.
-        pub stride: u32,
+        /// Between rows of the key cache.
+        pub key_stride: u32,
+        /// Between rows of the value cache, and of the context.
+        pub value_stride: u32,
         /// Factor of the scores: 1 / √d_head, or 1.
         pub scale: f32,
+        /// Of the distance bias; 0 where there is none.
+        pub reach: u32,
     }
 }
 
@@ -52,8 +58,10 @@ pub struct CachedAttentionShape {
     pub rows: usize,
     /// Heads.
     pub heads: usize,
-    /// Width of one head.
+    /// Width of a query and of a key of one head: d_k.
     pub d_head: usize,
+    /// Width of a value of one head: d_v.
+    pub d_value: usize,
     /// Cache slots of a row.
     pub capacity: usize,
     /// Factor of the scores: 1 / √d_head, or 1.
@@ -62,27 +70,46 @@ pub struct CachedAttentionShape {
 
 /// The launch.
 ///
-/// * storage: q `[rows, …]`, key cache and value cache `[rows * capacity, heads * d_head]`, slots u32
-///   `[rows, capacity]` (row of the caches for each visible key, in order), key counts u32 `[rows]`,
-///   context `[rows, heads * d_head]`
-pub fn dispatch(shape: &CachedAttentionShape, queries: ColumnLayout, class: AdapterClass) -> Dispatch {
-    dispatch_variant(shape, queries, choose(class))
+/// * `reach`: of the distance bias, where there is one
+/// * storage: q `[rows, …]`, key cache `[rows * capacity, heads * d_head]`, value cache
+///   `[rows * capacity, heads * d_value]`, slots u32 `[rows, capacity]` (row of the caches for each visible key, in
+///   order), key counts u32 `[rows]`, distance bias `[2 * reach + 1, heads]` (the query stands where the last key does),
+///   context `[rows, heads * d_value]`
+pub fn dispatch(
+    shape: &CachedAttentionShape,
+    queries: ColumnLayout,
+    reach: Option<usize>,
+    class: AdapterClass,
+) -> Dispatch {
+    dispatch_variant(shape, queries, reach, choose(class))
 }
 
 /// [`dispatch`] with a kernel of one's own choice: for tests and measurements.
-pub fn dispatch_variant(shape: &CachedAttentionShape, queries: ColumnLayout, variant: Variant) -> Dispatch {
+pub fn dispatch_variant(
+    shape: &CachedAttentionShape,
+    queries: ColumnLayout,
+    reach: Option<usize>,
+    variant: Variant,
+) -> Dispatch {
     let params = CachedAttentionParams {
         rows: shape.rows as u32,
         heads: shape.heads as u32,
         capacity: shape.capacity as u32,
         q_stride: queries.stride as u32,
         q_offset: queries.first as u32,
-        stride: stride(shape.heads * shape.d_head) as u32,
+        key_stride: stride(shape.heads * shape.d_head) as u32,
+        value_stride: stride(shape.heads * shape.d_value) as u32,
         scale: shape.scale,
+        reach: reach.unwrap_or(0) as u32,
     };
-    let aligned = queries.first.is_multiple_of(4) && shape.d_head.is_multiple_of(4);
-    let constants = vec![("D_HEAD", shape.d_head as f64), ("ALIGNED", f64::from(aligned))];
-    let blocks = shape.rows * shape.heads * shape.d_head.div_ceil(HEAD_BLOCK);
+    let aligned = [queries.first, shape.d_head, shape.d_value].iter().all(|n| n.is_multiple_of(4));
+    let constants = vec![
+        ("D_HEAD", shape.d_head as f64),
+        ("D_VALUE", shape.d_value as f64),
+        ("ALIGNED", f64::from(aligned)),
+        ("HAS_DISTANCE_BIAS", f64::from(reach.is_some())),
+    ];
+    let blocks = shape.rows * shape.heads * shape.d_value.div_ceil(HEAD_BLOCK);
     let (kernel, workgroups) = match variant {
         Variant::Invocation => (&CACHED_ATTENTION, fold(blocks, LANES)),
         Variant::Workgroup => (&CACHED_ATTENTION_WORKGROUP, fold(blocks, 1)),
