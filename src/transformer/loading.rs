@@ -44,7 +44,7 @@ impl Loading {
     pub fn advance(&mut self, model: &Model) -> Result<bool, ModelError> {
         let Transformer { device, blueprint, weights, .. } = &mut self.transformer;
         let mut source =
-            CheckpointSource { blueprint, config: model.config(), checkpoint: model.checkpoint() };
+            CheckpointSource { blueprint, checkpoint: model.checkpoint() };
         self.upload.advance(device.gpu(), &blueprint.table, weights, &mut source)
     }
 
