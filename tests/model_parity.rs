@@ -275,9 +275,8 @@ async fn check_case(transformer: &Transformer, tensors: &Tensors, case: &Value, 
         .map(|(ids, mask)| {
             let input_ids: Vec<u32> =
                 ids.iter().zip(mask).filter(|&(_, &seen)| seen == 1).map(|(&id, _)| id).collect();
-            let options =
-                resolve(&kwargs, transformer.generation_config(), transformer.config(), input_ids.len())
-                    .unwrap_or_else(|error| panic!("{place}: {error}"));
+            let options = resolve(&kwargs, transformer.generation_config(), transformer.config(), &input_ids)
+                .unwrap_or_else(|error| panic!("{place}: {error}"));
             GenerateRequest { input_ids, options }
         })
         .collect();

@@ -69,7 +69,7 @@ impl SessionKey {
 
 /// What the decoder is given before it chooses tokens.
 fn prompt(request: &GenerateRequest) -> &[u32] {
-    std::slice::from_ref(&request.options.decoder_start)
+    &request.options.prompt
 }
 
 /// The first step reads the last token of a prompt; the others come before it.
