@@ -112,10 +112,11 @@ fn rows(model: &Model) -> [(&'static str, String); 12] {
         None => "at most 50 tokens more than the source".to_owned(),
     };
     let text = match model.tokenizer() {
-        Ok(tokenizer) => match tokenizer.language_tags().len() {
-            0 => "can be translated".to_owned(),
-            tags => {
-                format!("can be translated, to {tags} languages: {}", tokenizer.language_tags().join(" "))
+        Ok(tokenizer) => match &tokenizer.languages()[..] {
+            [] => format!("tokenizer in {}", tokenizer.origin()),
+            languages => {
+                let count = languages.len();
+                format!("tokenizer in {}, {count} languages: {}", tokenizer.origin(), languages.join(" "))
             }
         },
         Err(error) => format!("cannot be translated, only token ids: {error}"),
