@@ -100,6 +100,7 @@ async fn forward(transformer: &Transformer) -> Result<ForwardOutput, ForwardErro
         target_length: 2,
         input_ids: vec![5, 17, 0],
         attention_mask: vec![1; 3],
+        token_type_ids: Vec::new(),
         decoder_input_ids: vec![644, 9],
     };
     transformer.forward(&input).await

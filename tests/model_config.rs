@@ -8,8 +8,8 @@ use wordloom::activation::Activation;
 use wordloom::model::ModelError;
 use wordloom::model::checkpoint::Checkpoint;
 use wordloom::model::config::{
-    EmbeddingSharing, Family, ModelConfig, NormPlacement, OutputProjection, Positions, SpecialTokens,
-    StackConfig,
+    AttentionScale, EmbeddingSharing, Family, ModelConfig, NormKind, NormPlacement, OutputProjection,
+    Positions, RelativePositions, SpecialTokens, StackConfig,
 };
 use wordloom::model::files::ModelFiles;
 use wordloom::model::positions::SinusoidalLayout;
@@ -49,8 +49,12 @@ fn assert_refused<T>(result: Result<T, ModelError>, message: &str) {
     assert!(!error.contains('\n'), "{error:?} is more than a line");
 }
 
+fn stack(layers: usize, heads: usize, width: usize, ffn_width: usize) -> StackConfig {
+    StackConfig { layers, heads, d_k: width, d_v: width, ffn_width }
+}
+
 fn marian_tied() -> ModelConfig {
-    let stack = StackConfig { layers: 2, heads: 4, head_width: 16, ffn_width: 128 };
+    let stack = stack(2, 4, 16, 128);
     ModelConfig {
         family: Family::Marian,
         d_model: 64,
@@ -59,14 +63,20 @@ fn marian_tied() -> ModelConfig {
         source_vocabulary: 645,
         target_vocabulary: 645,
         embeddings: EmbeddingSharing::Shared,
-        output: OutputProjection { tied: true, bias: true },
-        positions: Positions::Sinusoidal { layout: SinusoidalLayout::Halves, count: 64 },
+        output: OutputProjection { tied: true, bias: true, scale: 1.0, transform: false },
+        token_types: 0,
         embedding_scale: 8.0,
+        embedding_norm: false,
+        positions: Positions::Sinusoidal { layout: SinusoidalLayout::Halves, count: 64 },
+        attention_scale: AttentionScale::PAPER,
         activation: Activation::Relu,
+        gated: false,
+        biases: true,
         norm: NormPlacement::Post,
+        norm_kind: NormKind::Layer,
         final_norm: false,
         layer_norm_eps: 1e-5,
-        tokens: SpecialTokens { pad: 644, eos: 0, bos: None, decoder_start: 644 },
+        tokens: SpecialTokens { pad: 644, eos: Some(0), bos: None, decoder_start: Some(644) },
     }
 }
 
@@ -74,7 +84,7 @@ fn marian_tied() -> ModelConfig {
 fn marian_folders_are_understood() {
     assert_eq!(ModelConfig::from_files(&model("marian_tied")).unwrap(), marian_tied());
 
-    let stack = StackConfig { layers: 2, heads: 3, head_width: 16, ffn_width: 80 };
+    let stack = stack(2, 3, 16, 80);
     let separate = ModelConfig {
         d_model: 48,
         encoder: stack,
@@ -85,19 +95,19 @@ fn marian_folders_are_understood() {
         positions: Positions::Sinusoidal { layout: SinusoidalLayout::Halves, count: 48 },
         embedding_scale: 48f32.sqrt(),
         activation: Activation::Silu,
-        tokens: SpecialTokens { pad: 436, eos: 0, bos: None, decoder_start: 436 },
+        tokens: SpecialTokens { pad: 436, eos: Some(0), bos: None, decoder_start: Some(436) },
         ..marian_tied()
     };
     assert_eq!(ModelConfig::from_files(&model("marian_untied_swish")).unwrap(), separate);
 
     let own_head = ModelConfig::from_files(&model("marian_separate_head")).unwrap();
-    assert_eq!(own_head.output, OutputProjection { tied: false, bias: true });
+    assert_eq!(own_head.output, OutputProjection { tied: false, bias: true, scale: 1.0, transform: false });
     assert_eq!((own_head.source_vocabulary, own_head.target_vocabulary), (260, 311));
 }
 
 #[test]
 fn vanilla_folders_are_understood() {
-    let stack = StackConfig { layers: 2, heads: 4, head_width: 12, ffn_width: 96 };
+    let stack = stack(2, 4, 12, 96);
     let pre_norm = ModelConfig {
         family: Family::Vanilla,
         d_model: 48,
@@ -105,12 +115,12 @@ fn vanilla_folders_are_understood() {
         decoder: stack,
         source_vocabulary: 300,
         target_vocabulary: 300,
-        output: OutputProjection { tied: true, bias: false },
+        output: OutputProjection { tied: true, bias: false, scale: 1.0, transform: false },
         positions: Positions::Sinusoidal { layout: SinusoidalLayout::Interleaved, count: 64 },
         embedding_scale: 48f32.sqrt(),
         norm: NormPlacement::Pre,
         final_norm: true,
-        tokens: SpecialTokens { pad: 0, eos: 2, bos: Some(1), decoder_start: 1 },
+        tokens: SpecialTokens { pad: 0, eos: Some(2), bos: Some(1), decoder_start: Some(1) },
         ..marian_tied()
     };
     assert_eq!(ModelConfig::from_files(&model("vanilla_preln")).unwrap(), pre_norm);
@@ -128,6 +138,13 @@ fn the_parameter_count_is_the_number_of_stored_values() {
         "marian_f16",
         "vanilla_postln",
         "vanilla_preln",
+        "bart",
+        "mbart",
+        "m2m_100",
+        "t5_relu_tied",
+        "t5_gated_untied_bf16",
+        "bert",
+        "gpt2",
     ] {
         let files = model(name);
         let checkpoint = Checkpoint::open(&files).unwrap();
@@ -139,7 +156,7 @@ fn the_parameter_count_is_the_number_of_stored_values() {
 
 #[test]
 fn marian_has_the_defaults_of_its_hugging_face_class() {
-    let stack = StackConfig { layers: 12, heads: 16, head_width: 64, ffn_width: 4096 };
+    let stack = stack(12, 16, 64, 4096);
     let defaults = ModelConfig {
         d_model: 1024,
         encoder: stack,
@@ -149,7 +166,7 @@ fn marian_has_the_defaults_of_its_hugging_face_class() {
         positions: Positions::Sinusoidal { layout: SinusoidalLayout::Halves, count: 1024 },
         embedding_scale: 1.0,
         activation: Activation::Gelu,
-        tokens: SpecialTokens { pad: 58_100, eos: 0, bos: None, decoder_start: 58_100 },
+        tokens: SpecialTokens { pad: 58_100, eos: Some(0), bos: None, decoder_start: Some(58_100) },
         ..marian_tied()
     };
     assert_eq!(config(json!({ "model_type": "marian" })).unwrap(), defaults);
@@ -165,8 +182,8 @@ fn marian_switches_are_independent_of_each_other() {
     let with = |changes| config(changed(&base, changes)).unwrap();
 
     let lopsided = with(json!({ "encoder_attention_heads": 1, "encoder_layers": 1, "decoder_ffn_dim": 7 }));
-    assert_eq!(lopsided.encoder, StackConfig { layers: 1, heads: 1, head_width: 64, ffn_width: 128 });
-    assert_eq!(lopsided.decoder, StackConfig { layers: 2, heads: 4, head_width: 16, ffn_width: 7 });
+    assert_eq!(lopsided.encoder, stack(1, 1, 64, 128));
+    assert_eq!(lopsided.decoder, stack(2, 4, 16, 7));
 
     // A shared table has one size, whatever decoder_vocab_size says.
     assert_eq!(with(json!({ "decoder_vocab_size": 700 })).target_vocabulary, 645);
@@ -181,6 +198,92 @@ fn marian_switches_are_independent_of_each_other() {
         for value in [true, false] {
             assert_eq!(with(json!({ key: value })), marian_tied(), "{key}: {value}");
         }
+    }
+}
+
+fn stored(name: &str) -> Value {
+    serde_json::from_slice(&fs::read(data(&format!("models/{name}/config.json"))).unwrap()).unwrap()
+}
+
+#[test]
+fn the_other_families_are_understood() {
+    let of = |name: &str| ModelConfig::from_files(&model(name)).unwrap();
+    let bart = of("bart");
+    assert_eq!(bart.positions, Positions::Learned { count: 64, offset: 2 });
+    assert_eq!((bart.norm, bart.final_norm, bart.embedding_norm), (NormPlacement::Post, false, true));
+    let mbart = of("mbart");
+    assert_eq!((mbart.norm, mbart.final_norm, mbart.embedding_norm), (NormPlacement::Pre, true, true));
+    let m2m = of("m2m_100");
+    assert_eq!(m2m.positions, Positions::SinusoidalWithoutPadding { count: 64, pad: 1 });
+    assert!(!m2m.output.bias && !m2m.embedding_norm);
+    let rows: Vec<u32> = m2m.position_rows(&[5, 1, 7, 1]).collect();
+    assert_eq!(rows, [2, 1, 3, 1], "padding has no place");
+
+    let t5 = of("t5_relu_tied");
+    assert_eq!(t5.output.scale, 0.125);
+    assert_eq!(t5.positions, Positions::Relative(RelativePositions { buckets: 32, max_distance: 128 }));
+    assert_eq!((t5.norm_kind, t5.biases, t5.gated), (NormKind::Rms, false, false));
+    let gated = of("t5_gated_untied_bf16");
+    assert_eq!((gated.gated, gated.activation, gated.output.scale), (true, Activation::GeluTanh, 1.0));
+    assert_eq!(gated.encoder, stack(3, 6, 12, 112));
+    assert_eq!(gated.decoder, stack(2, 6, 12, 112));
+
+    let bert = of("bert");
+    assert_eq!((bert.decoder, bert.token_types, bert.layer_norm_eps), (StackConfig::NONE, 2, 1e-12));
+    let gpt2 = of("gpt2");
+    assert_eq!((gpt2.encoder, gpt2.decoder), (StackConfig::NONE, stack(2, 4, 16, 256)));
+    assert_eq!((gpt2.tokens.pad, gpt2.tokens.eos), (399, Some(399)));
+}
+
+#[test]
+fn the_other_families_have_the_defaults_of_their_hugging_face_classes() {
+    let of = |model_type: &str| config(json!({ "model_type": model_type })).unwrap();
+    assert_eq!(of("bart").decoder, stack(12, 16, 64, 4096));
+    assert_eq!(of("mbart").tokens.decoder_start, None);
+    assert_eq!(of("m2m_100").target_vocabulary, 128_112);
+    assert_eq!(of("m2m_100").embedding_scale, 32.0);
+    assert_eq!(of("pegasus").tokens, SpecialTokens { pad: 0, eos: Some(1), bos: None, decoder_start: Some(0) });
+    assert_eq!(of("t5").encoder, stack(6, 8, 64, 2048));
+    assert_eq!(of("bert").encoder, stack(12, 12, 64, 3072));
+    assert_eq!(of("gpt2").decoder, stack(12, 12, 64, 3072));
+    assert_eq!(of("gpt2").activation, Activation::GeluTanh);
+}
+
+#[test]
+fn switches_of_the_other_families() {
+    let with = |name: &str, changes| config(changed(&stored(name), changes)).unwrap();
+    let t5 = |changes| with("t5_relu_tied", changes);
+    assert_eq!(t5(json!({ "feed_forward_proj": "gated-silu" })).activation, Activation::Silu);
+    assert_eq!(t5(json!({ "feed_forward_proj": "gelu" })).activation, Activation::Gelu);
+    assert_eq!(t5(json!({ "num_decoder_layers": 5 })).decoder.layers, 5);
+    assert_eq!(t5(json!({ "scale_decoder_outputs": null, "tie_word_embeddings": false })).output.scale, 1.0);
+    let gpt2 = |changes| with("gpt2", changes).attention_scale.factor(16, 1);
+    assert_eq!(gpt2(json!({})), 0.25);
+    assert_eq!(gpt2(json!({ "scale_attn_weights": false })), 1.0);
+    assert_eq!(gpt2(json!({ "scale_attn_by_inverse_layer_idx": true })), 0.125);
+    let row_b = with("vanilla_preln", json!({ "d_k": 5, "d_v": 7, "position_embedding_type": "learned" }));
+    assert_eq!((row_b.decoder.d_k, row_b.decoder.d_v), (5, 7));
+    assert_eq!(row_b.positions, Positions::Learned { count: 64, offset: 0 });
+}
+
+#[test]
+fn impossible_configurations_of_the_other_families_are_refused_by_key() {
+    for (name, changes, message) in [
+        ("bart", json!({ "is_encoder_decoder": false }), ""is_encoder_decoder": false is not supported"),
+        ("bart", json!({ "vocab_size": 2 }), ""eos_token_id" is 2; expected a token id below"),
+        ("m2m_100", json!({ "d_model": 2, "encoder_attention_heads": 1, "decoder_attention_heads": 1 }), "at least 4"),
+        ("t5_relu_tied", json!({ "feed_forward_proj": "gated-mish" }), ""gated-mish" is not supported"),
+        ("t5_relu_tied", json!({ "relative_attention_num_buckets": 3 }), "is 3; expected at least 4"),
+        ("t5_relu_tied", json!({ "relative_attention_max_distance": 16 }), "is 16; expected more than half of the 32"),
+        ("t5_relu_tied", json!({ "relative_attention_max_distance": 1u64 << 40 }), "expected a whole number"),
+        ("t5_relu_tied", json!({ "d_kv": 1 << 16 }), ""d_kv" is 65536"),
+        ("bert", json!({ "is_decoder": true }), ""is_decoder": true is not supported; supported: false"),
+        ("bert", json!({ "position_embedding_type": "relative_key" }), "supported: "absolute""),
+        ("gpt2", json!({ "add_cross_attention": true }), ""add_cross_attention": true is not supported"),
+        ("gpt2", json!({ "n_head": 3 }), ""n_head" is 3; expected a divisor of n_embd, 64"),
+        ("vanilla_preln", json!({ "d_k": 0 }), ""d_k" is 0"),
+    ] {
+        assert_refused(config(changed(&stored(name), changes)), message);
     }
 }
 

@@ -269,14 +269,19 @@ async fn check_case(transformer: &Transformer, tensors: &Tensors, case: &Value, 
         JsonObject::parse("the case", case["generate_kwargs"].to_string().as_bytes()).expect("an object");
     let kwargs = GenerationConfig::from_json(&json, UnknownKeys::Reject)
         .unwrap_or_else(|error| panic!("{place}: {error}"));
+    // a decoder-only model's batch is padded on the left, which lengths count
+    let padding = |mask: &[u32]| mask.iter().take_while(|&&seen| seen == 0).count();
     let requests: Vec<GenerateRequest> = ids
         .chunks(length)
         .zip(mask.chunks(length))
         .map(|(ids, mask)| {
             let input_ids: Vec<u32> =
                 ids.iter().zip(mask).filter(|&(_, &seen)| seen == 1).map(|(&id, _)| id).collect();
-            let options = resolve(&kwargs, transformer.generation_config(), transformer.config(), &input_ids)
+            let defaults = transformer.generation_config();
+            let mut options = resolve(&kwargs, defaults, transformer.config(), &input_ids)
                 .unwrap_or_else(|error| panic!("{place}: {error}"));
+            options.max_length -= padding(mask);
+            options.min_length = options.min_length.saturating_sub(padding(mask));
             GenerateRequest { input_ids, options }
         })
         .collect();
@@ -291,8 +296,12 @@ async fn check_case(transformer: &Transformer, tensors: &Tensors, case: &Value, 
     let sequences = case["sequences"].as_array().expect("sequences");
     assert_eq!(hypotheses.len(), sequences.len(), "{place}: number of sequences");
     for (index, (hypothesis, sequence)) in hypotheses.iter().zip(sequences).enumerate() {
+        let sentence = index * requests.len() / sequences.len();
         let padded: Vec<u32> = serde_json::from_value(sequence.clone()).expect("ids");
-        let end = padded.iter().skip(1).position(|id| eos.contains(id)).map_or(padded.len(), |at| at + 2);
+        let padded = &padded[padding(&mask[sentence * length..])..];
+        let prompt = requests[sentence].options.prompt.len();
+        let end = padded.iter().skip(prompt).position(|id| eos.contains(id));
+        let end = end.map_or(padded.len(), |at| at + prompt + 1);
         let want = &padded[..end];
         assert!(padded[end..].iter().all(|id| *id == pad || eos.contains(id)));
         assert_eq!(hypothesis.tokens, want, "{place}: sequence {index}");

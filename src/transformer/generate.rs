@@ -6,6 +6,7 @@ use super::session::{DecodeSession, SessionKey};
 use crate::decode::{BatchSearch, DecodeError, DecodeOptions, Hypothesis};
 use crate::gpu::GpuError;
 use crate::graph::GraphError;
+use crate::model::config::{Architecture, StackConfig};
 
 /// One source sentence, and how to decode it.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,6 +38,12 @@ pub enum Progress<'a> {
 /// Why nothing was generated.
 #[derive(Debug, thiserror::Error)]
 pub enum GenerateError {
+    /// A model that only reads.
+    #[error("a \"{model_type}\" model has no decoder and generates nothing; `forward` runs it")]
+    NoDecoder {
+        /// The model's family.
+        model_type: &'static str,
+    },
     /// A source without tokens.
     #[error("there are no input ids; at least one is needed")]
     Empty,
@@ -145,6 +152,9 @@ impl Transformer {
     pub fn check_request(&self, request: &GenerateRequest) -> Result<(), GenerateError> {
         let (limit, vocabulary) = (self.config.positions.count(), self.config.source_vocabulary);
         let length = request.input_ids.len();
+        if self.config.architecture() == Architecture::EncoderOnly {
+            return Err(GenerateError::NoDecoder { model_type: self.config.family.model_type() });
+        }
         if length == 0 {
             return Err(GenerateError::Empty);
         }
@@ -165,7 +175,11 @@ impl Transformer {
     ) -> usize {
         let elements = |count: usize, each: usize| count as u64 * each as u64;
         let config = &self.config;
-        let widest = config.encoder.ffn_width.max(3 * config.d_model);
+        let qkv = |stack: &StackConfig| 2 * stack.key_width() + stack.value_width();
+        // whichever stack reads the input
+        let reader = if config.encoder.layers > 0 { &config.encoder } else { &config.decoder };
+        let widest = reader.ffn_width.max(qkv(reader)).max(config.d_model);
+        let cached = config.decoder.key_width() + config.decoder.value_width();
         let mut capacity = 0;
         let mut size = 0;
         for &index in candidates {
@@ -173,12 +187,12 @@ impl Transformer {
             let rows = (size + 1) * request.options.num_beams;
             let source_tokens = (size + 1) * request.input_ids.len();
             capacity = capacity.max(request.options.max_length);
-            let cache = elements(rows * capacity, config.d_model);
+            let cache = elements(rows * capacity, cached);
             let largest =
                 cache.max(elements(rows, config.target_vocabulary)).max(elements(source_tokens, widest));
             let fits = rows <= MAX_ROWS
                 && source_tokens <= MAX_SOURCE_TOKENS
-                && 4 * 2 * config.decoder.layers as u64 * cache <= MAX_CACHE_BYTES
+                && 4 * config.decoder.layers as u64 * cache <= MAX_CACHE_BYTES
                 && 4 * largest <= self.device.max_buffer_bytes();
             if size > 0 && !fits {
                 break;

@@ -8,6 +8,7 @@ use crate::decode::BatchSearch;
 use crate::device::Device;
 use crate::graph::{Upload, Weights};
 use crate::model::blueprint::CheckpointSource;
+use crate::model::config::Architecture;
 use crate::model::generation_config::GenerationConfig;
 use crate::model::{Model, ModelError};
 
@@ -66,8 +67,14 @@ impl Loading {
     pub fn warm_up(&self, options: &GenerationConfig) -> Result<(), GenerateError> {
         let transformer = &self.transformer;
         let config = &transformer.config;
+        if config.architecture() == Architecture::EncoderOnly {
+            return Ok(());
+        }
         let input_ids = vec![config.tokens.pad];
-        let options = resolve(options, &transformer.generation, config, &input_ids)?;
+        // what generates nothing, or not without more being said, has nothing to rehearse
+        let Ok(options) = resolve(options, &transformer.generation, config, &input_ids) else {
+            return Ok(());
+        };
         let search = BatchSearch::new(vec![options.clone()])?;
         let request = GenerateRequest { input_ids, options };
         let mut session = DecodeSession::new(transformer, SessionKey::new(config, &[&request], &search))?;

@@ -8,6 +8,7 @@ pub use streaming::PartialTranslation;
 
 use crate::decode::{DecodeError, Hypothesis};
 use crate::device::Device;
+use crate::model::config::Positions;
 use crate::model::generation_config::GenerationConfig;
 use crate::model::{Model, ModelError};
 use crate::text::{TextError, Tokenizer, split_lines};
@@ -125,6 +126,9 @@ impl From<DecodeError> for TranslateError {
         Self::Generate(error.into())
     }
 }
+
+/// What a sentence may have where relative positions set no limit: as long as the texts that T5 was trained on.
+const TOKENS_WITHOUT_LIMIT: usize = 512;
 
 /// Translates text with a model on a device.
 pub struct Translator {
@@ -311,7 +315,10 @@ impl Translator {
     /// Source tokens of one sentence at most: what the model has positions for, and so much less than its longest
     /// output that a translation a third longer than its source is not cut.
     fn max_source_length(&self) -> usize {
-        let positions = self.transformer.config().positions.count();
+        let positions = match self.transformer.config().positions {
+            Positions::Relative(_) => TOKENS_WITHOUT_LIMIT,
+            positions => positions.count(),
+        };
         let longest_output =
             self.transformer.generation_config().max_length.unwrap_or(positions).min(positions);
         (longest_output * 3 / 4).max(2)
