@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use super::Transformer;
 use super::cancel::Cancel;
 use super::generate::{GenerateError, GenerateRequest};
-use crate::decode::{BatchSearch, Hypothesis, StepRequest};
+use crate::decode::{BatchSearch, Hypothesis, StepRequest, StepScores};
 use crate::graph::{Graph, Plan, Session, State, StateTable};
 use crate::kernels::log_softmax_top_k::{TopKShape, encode_edits};
 use crate::model::config::ModelConfig;
@@ -33,6 +33,8 @@ pub(super) struct SessionKey {
     scoring: TopKShape,
     /// Room for a step's score edits; 0 where there never are any.
     max_edits: usize,
+    /// Whether the search reads all scores.
+    whole_rows: bool,
 }
 
 impl SessionKey {
@@ -55,6 +57,7 @@ impl SessionKey {
                 0 => 0,
                 edits => edits.next_power_of_two(), // so that similar batches share a session
             },
+            whole_rows: search.wants_whole_rows(),
         }
     }
 }
@@ -95,6 +98,8 @@ pub(super) struct DecodeSession {
     key_counts: State,
     edits: Option<State>,
     best: State,
+    /// Where the search reads all of them.
+    scores: Option<State>,
     host: HostBuffers,
 }
 
@@ -133,6 +138,7 @@ impl DecodeSession {
         let key_counts = states.u32("key counts", rows, 1);
         let edits = (key.max_edits > 0).then(|| states.u32("score edits", 1 + key.max_edits, 4));
         let best = states.u32("best candidates", rows, 2 * key.scoring.candidates);
+        let scores = key.whole_rows.then(|| states.f32("scores", rows, config.target_vocabulary));
         let memory_states: Vec<State> = (0..config.decoder.layers)
             .map(|layer| states.f32(format!("memory {layer}"), batch * source_length, 2 * d_model))
             .collect();
@@ -164,6 +170,9 @@ impl DecodeSession {
         let (target, at) = (g.state(tokens), g.state(positions));
         let history = History::Cached(&caches);
         let logits = decoder(g, config, blueprint, target, at, &history, &memories, &[])?;
+        if let Some(scores) = scores {
+            g.keep(logits, scores)?; // edited in place
+        }
         let top = g.log_softmax_top_k(key.scoring, logits, edits)?;
         g.keep(top, best)?;
 
@@ -182,6 +191,7 @@ impl DecodeSession {
             key_counts,
             edits,
             best,
+            scores,
             host: HostBuffers::default(),
             key,
         })
@@ -204,9 +214,16 @@ impl DecodeSession {
             }
             before_step(&search);
             self.write_step(&search.step());
+            let step = self.session.program(STEP);
+            if let Some(scores) = self.scores {
+                self.session.run(step, &transformer.weights);
+                let values = self.session.read(scores).await?;
+                let vocabulary = self.key.scoring.vocabulary;
+                search.advance(StepScores::Whole { vocabulary, values: &values })?;
+                continue;
+            }
             let candidates = self.key.scoring.candidates;
             let HostBuffers { values, tokens, .. } = &mut self.host;
-            let step = self.session.program(STEP);
             self.session
                 .run_and_read(step, &transformer.weights, self.best, |words| {
                     values.clear();
