@@ -2,62 +2,13 @@
 //! do by hand.
 
 mod reference_search;
+mod toy_search;
 
 use reference_search::Model;
+use toy_search::{EOS, PAD, START, decode, mix, toy_model};
 use wordloom::decode::{BatchSearch, DecodeOptions, EarlyStopping, Hypothesis};
-use wordloom::scores::{TopScores, process_row, top_scores};
-
-const START: u32 = 0;
-const EOS: u32 = 1;
-const PAD: u32 = 2;
-
-/// Decodes one sentence per model as a device would, with full rows on the CPU.
-fn decode(options: Vec<DecodeOptions>, models: &[Model]) -> Vec<Vec<Hypothesis>> {
-    let begin = |options: &DecodeOptions| options.prompt.split_last().unwrap().1.to_vec(); // the last one is fed
-    let mut histories: Vec<Vec<u32>> = options.iter().map(begin).collect();
-    let prompts: Vec<usize> = options.iter().map(|options| options.prompt.len()).collect();
-    let mut search = BatchSearch::new(options).unwrap();
-    let beams = search.rows() / models.len();
-    histories = (0..search.rows()).map(|row| histories[row / beams].clone()).collect();
-    while !search.is_finished() {
-        let step = search.step();
-        assert!(step.edits.len() <= search.max_edits());
-        let width = search.candidates();
-        let (mut values, mut tokens) =
-            (vec![0.0; step.tokens.len() * width], vec![0; step.tokens.len() * width]);
-        histories = (0..step.tokens.len())
-            .map(|row| {
-                let parent = step.parents[row] as usize;
-                assert_eq!(parent / beams, row / beams, "a row continues another sentence");
-                let mut history = histories[parent].clone();
-                history.push(step.tokens[row]);
-                assert_eq!(history.len(), step.position + prompts[row / beams]);
-                let (values, tokens) =
-                    (&mut values[row * width..][..width], &mut tokens[row * width..][..width]);
-                if search.sentences()[row / beams].is_finished() {
-                    values.fill(f32::NAN); // rows of finished sentences may hold anything
-                } else {
-                    let mut scores = models[row / beams](&history);
-                    process_row(&mut scores, search.rules(), step.edits_of(row));
-                    top_scores(&scores, values, tokens);
-                }
-                history
-            })
-            .collect();
-        search.advance(TopScores { candidates: width, values: &values, tokens: &tokens }).unwrap();
-    }
-    search.finish()
-}
 
 // ---------------------------------------------------------------------------------------- random toy models
-
-/// SplitMix64.
-fn mix(state: u64) -> u64 {
-    let z = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
-}
 
 struct Random(u64);
 
@@ -69,17 +20,6 @@ impl Random {
 
     fn pick<T: Copy>(&mut self, from: &[T]) -> T {
         from[self.below(from.len())]
-    }
-}
-
-/// Logits that are a hash of the history, with a liking for the end token that grows with the length.
-fn toy_model(seed: u64, vocabulary: usize) -> impl Fn(&[u32]) -> Vec<f32> {
-    move |history| {
-        let context = history.iter().fold(seed, |hash, &token| mix(hash ^ u64::from(token)));
-        let uniform = |token: usize| (mix(context ^ mix(token as u64)) >> 40) as f32 / (1u64 << 24) as f32;
-        let mut logits: Vec<f32> = (0..vocabulary).map(|token| 6.0 * uniform(token) - 2.0).collect();
-        logits[EOS as usize] += 0.2 * history.len() as f32 - 0.5;
-        logits
     }
 }
 

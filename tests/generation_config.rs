@@ -3,11 +3,14 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
+use wordloom::decode::{DecodeError, DecodeOptions, Sampling};
 use wordloom::model::ModelError;
+use wordloom::model::config::ModelConfig;
 use wordloom::model::files::ModelFiles;
 use wordloom::model::generation_config::{
     EarlyStopping, GenerationConfig, JsonObject, TokenIds, UnknownKeys,
 };
+use wordloom::resolve;
 
 fn model(name: &str) -> ModelFiles {
     let models = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/models");
@@ -94,7 +97,10 @@ fn options_that_cannot_be_followed_are_refused_by_key() {
         (json!({ "eos_token_id": "</s>" }), "expected a token id or a list of token ids"),
         (json!({ "eos_token_id": [1, -1] }), "expected a token id or a list of token ids"),
         (json!({ "bad_words_ids": vec![vec!["x"; 100]] }), "…; expected"),
-        (json!({ "do_sample": true }), "line 3: \"do_sample\": true is not supported"),
+        (json!({ "do_sample": 1 }), "line 3: \"do_sample\" is 1; expected true or false"),
+        (json!({ "seed": -1 }), "\"seed\" is -1; expected a whole number, not negative"),
+        (json!({ "top_k": 2.5 }), "\"top_k\" is 2.5; expected a whole number, not negative"),
+        (json!({ "temperature": "hot" }), "\"temperature\" is \"hot\"; expected a number"),
         (json!({ "num_beam_groups": 2 }), "\"num_beam_groups\": 2 is not supported; supported: 1"),
         (json!({ "suppress_tokens": [5] }), "\"suppress_tokens\": [5] is not supported"),
         (json!({ "sequence_bias": [[[1], 0.5]] }), "\"sequence_bias\""),
@@ -104,15 +110,15 @@ fn options_that_cannot_be_followed_are_refused_by_key() {
         assert_refused(request(object), message);
     }
     let off = json!({
-        "do_sample": false, "num_beam_groups": 1, "diversity_penalty": 0.0, "encoder_repetition_penalty": 1.0,
+        "num_beam_groups": 1, "diversity_penalty": 0.0, "encoder_repetition_penalty": 1.0,
         "suppress_tokens": [], "sequence_bias": null, "forced_decoder_ids": null, "guidance_scale": 1,
-        "temperature": 0.7, "top_k": 50, "use_cache": true, "output_scores": true, "transformers_version": "5.23.0"
+        "use_cache": true, "output_scores": true, "transformers_version": "5.23.0"
     });
     assert_eq!(request(off).unwrap(), GenerationConfig::default());
 
     let file = |content: Value| GenerationConfig::from_files(&memory("generation_config.json", content));
     assert_eq!(file(json!({ "note": "by hand" })).unwrap(), GenerationConfig::default());
-    assert_refused(file(json!({ "do_sample": true })), "test/generation_config.json: \"do_sample\"");
+    assert_refused(file(json!({ "guidance_scale": 2 })), "test/generation_config.json: \"guidance_scale\"");
 }
 
 #[test]
@@ -133,4 +139,46 @@ fn without_its_own_file_generation_follows_config_json() {
     let files = [("config.json", old.to_string()), ("generation_config.json", "{}".to_owned())];
     let files = ModelFiles::memory("test", files.map(|(name, text)| (name, text.into_bytes())));
     assert_eq!(GenerationConfig::from_files(&files).unwrap(), GenerationConfig::default());
+}
+
+fn marian(generation: Value, asked: Value) -> Result<DecodeOptions, DecodeError> {
+    let config = ModelConfig::from_files(&model("marian_tied")).unwrap();
+    let file = GenerationConfig::from_files(&memory("generation_config.json", generation)).unwrap();
+    resolve(&request(asked).unwrap(), &file, &config, &[5, 6, 0])
+}
+
+#[test]
+fn sampling_comes_from_the_request_and_the_file() {
+    let hot = json!({ "do_sample": true, "temperature": 0.7, "top_k": 0, "top_p": 0.9, "min_p": null });
+    let of = |generation: &Value, asked| marian(generation.clone(), asked).unwrap().sampling;
+    let all = Sampling { temperature: 0.7, top_k: 0, top_p: 0.9, seed: 0 };
+    assert_eq!(of(&hot, json!({})), Some(all));
+    let asked = json!({ "temperature": 1.5, "seed": u64::MAX });
+    assert_eq!(of(&hot, asked), Some(Sampling { temperature: 1.5, seed: u64::MAX, ..all }));
+    assert_eq!(of(&hot, json!({ "do_sample": false })), None);
+    assert_eq!(of(&json!({}), json!({ "do_sample": true })), Some(Sampling::default()));
+    // a model's file may say how to sample without asking for it
+    assert_eq!(of(&json!({ "temperature": 0.0, "top_p": 7, "top_h": 0.3 }), json!({})), None);
+
+    for (generation, asked, option) in [
+        (json!({ "min_p": 0.05 }), json!({ "do_sample": true }), "min_p is 0.05; it must be left out"),
+        (json!({ "do_sample": true }), json!({ "typical_p": 0.9 }), "typical_p is 0.9"),
+        (json!({ "epsilon_cutoff": 3e-4, "do_sample": true }), json!({}), "epsilon_cutoff is 0.0003"),
+        (json!({ "eta_cutoff": 3e-4 }), json!({ "do_sample": true }), "eta_cutoff is 0.0003"),
+        (json!({ "top_h": 0.4 }), json!({ "do_sample": true }), "top_h is 0.4"),
+    ] {
+        let error = marian(generation, asked).unwrap_err().to_string();
+        assert!(error.starts_with(option), "{error}");
+    }
+    let off = json!({ "min_p": 0, "typical_p": 1.0, "epsilon_cutoff": 0.0, "eta_cutoff": 0.0 });
+    assert_eq!(of(&off, json!({ "do_sample": true })), Some(Sampling::default()));
+}
+
+#[test]
+fn an_encoder_decoder_starts_from_its_start_token() {
+    let options = marian(json!({ "max_length": 30 }), json!({ "min_new_tokens": 4 })).unwrap();
+    assert_eq!((options.prompt, options.max_length, options.min_length), (vec![644], 30, 5));
+    let options = marian(json!({ "decoder_start_token_id": 7 }), json!({ "max_new_tokens": 9 })).unwrap();
+    assert_eq!((options.prompt, options.max_length, options.min_length), (vec![7], 10, 0));
+    assert_eq!(marian(json!({}), json!({})).unwrap().max_length, 53, "the source's 3 tokens and 50");
 }

@@ -14,8 +14,8 @@ pub(super) struct Beam {
 }
 
 impl Beam {
-    pub(super) fn new(prompt: &[u32]) -> Self {
-        Self { tokens: prompt.to_vec(), step_logprobs: Vec::new(), score: 0.0, parent: 0 }
+    pub(super) fn new(prompt: &[u32], parent: usize) -> Self {
+        Self { tokens: prompt.to_vec(), step_logprobs: Vec::new(), score: 0.0, parent }
     }
 
     pub(super) fn push(&mut self, token: u32, logprob: f32) {
@@ -69,7 +69,7 @@ pub(super) struct BeamSearch {
 
 impl BeamSearch {
     pub(super) fn new(options: &DecodeOptions) -> Self {
-        let beams = || (0..options.num_beams).map(|_| Beam::new(&options.prompt)).collect();
+        let beams = || (0..options.num_beams).map(|_| Beam::new(&options.prompt, 0)).collect();
         Self {
             num_beams: options.num_beams,
             num_return_sequences: options.num_return_sequences,

@@ -28,6 +28,10 @@ pub enum DecodeError {
     )]
     Shape { rows: usize, candidates: usize, values: usize, tokens: usize, per_row: usize },
 
+    /// The device's answer is not whole rows, or not of this batch.
+    #[error("whole rows of scores are needed, [{rows}, vocabulary] values; there are {values}")]
+    WholeRows { rows: usize, values: usize },
+
     /// The model's scores overflowed.
     #[error(
         "the model's best score for sentence {sentence} at token {position} is not a number; \

@@ -1,8 +1,8 @@
-//! Decoding: from a step's scores to finished translations, by greedy or beam search.
+//! Decoding: from a step's scores to finished translations, by greedy search, sampling or beam search.
 //!
-//! The search follows Hugging Face's `GenerationMixin` (`_sample` without sampling and `_beam_search`, transformers
-//! 4.50 and later) token by token and score by score. It is cut in two so that the vocabulary never leaves the
-//! device:
+//! The search follows Hugging Face's `GenerationMixin` (`_sample` and `_beam_search`, transformers 4.50 and
+//! later) token by token and score by score. It is cut in two so that the vocabulary does not leave the
+//! device, unless samples are drawn from all of it:
 //!
 //! ```text
 //!   BatchSearch::step     tokens [rows], parents [rows], edits  ->   the device runs the decoder on `rows` tokens,
@@ -14,18 +14,19 @@
 //! | --- | --- |
 //! | `options` | what to decode: beams, lengths, penalties, special tokens; checked against the model |
 //! | `processors` | which scores to edit, given the tokens so far (bad words, n-grams, minimum length, ...) |
-//! | `greedy`, `beam` | the two strategies, one sentence each |
+//! | `sample` | greedy search and sampling of one sentence; what may be drawn |
+//! | `beam` | beam search of one sentence |
 //! | `search` | a sentence's rows, and the batch of sentences that a device steps together |
 //!
 //! Nothing here knows a device, waits, or reads a file.
 
 mod beam;
 mod error;
-mod greedy;
 mod options;
 mod processors;
+mod sample;
 mod search;
 
 pub use error::DecodeError;
-pub use options::{DecodeOptions, EarlyStopping, MAX_BEAMS};
-pub use search::{BatchSearch, Hypothesis, SentenceSearch, StepRequest};
+pub use options::{DecodeOptions, EarlyStopping, MAX_BEAMS, Sampling};
+pub use search::{BatchSearch, Hypothesis, SentenceSearch, StepRequest, StepScores};

@@ -21,6 +21,48 @@ pub enum EarlyStopping {
     Never,
 }
 
+/// How tokens are drawn at random instead of the best one being taken.  HF `do_sample`.
+///
+/// In this order, as in HF: the logits are edited as in greedy search, divided by `temperature`, cut to the best
+/// `top_k`, cut to `top_p`, and normalised; see [`Sampling::probabilities`].
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Sampling {
+    /// Above 0, where close to 0 is greedy search; default 1, the model's own distribution.
+    pub temperature: f32,
+    /// How many of the best tokens are drawn from; 0: from all. Default 50.
+    pub top_k: usize,
+    /// Only the best tokens that together reach this probability are drawn from; above 0, default 1, all. Holtzman et
+    /// al. 2020, "The Curious Case of Neural Text Degeneration", section 3.1.
+    pub top_p: f32,
+    /// Chooses the random numbers; default 0. A sentence's hypotheses differ, and are the same ones whenever the same
+    /// input is sampled from with the same options, whatever its batch.
+    pub seed: u64,
+}
+
+impl Default for Sampling {
+    fn default() -> Self {
+        Self { temperature: 1.0, top_k: 50, top_p: 1.0, seed: 0 }
+    }
+}
+
+impl Sampling {
+    /// Whether a row's best few tokens are not enough.
+    pub(super) fn wants_whole_rows(&self) -> bool {
+        !(1..=MAX_CANDIDATES).contains(&self.top_k)
+    }
+
+    fn validate(&self) -> Result<(), DecodeError> {
+        if !(self.temperature.is_finite() && self.temperature > 0.0) {
+            let allowed = "a finite number above 0; without do_sample the best tokens are taken";
+            return Err(refuse("temperature", self.temperature, allowed));
+        }
+        if !(self.top_p > 0.0 && self.top_p <= 1.0) {
+            return Err(refuse("top_p", self.top_p, "above 0 and at most 1 (1: all tokens)"));
+        }
+        Ok(())
+    }
+}
+
 /// What to decode for one sentence, fully resolved: no option is left to a default.
 ///
 /// Fields have the names and the meaning of HF's `GenerationConfig`; [`DecodeOptions::new`] sets its
@@ -28,10 +70,13 @@ pub enum EarlyStopping {
 /// `min_new_tokens` become `max_length` and `min_length` by adding the prompt's length.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DecodeOptions {
-    /// 1 (default) is greedy search; at most [`MAX_BEAMS`].
+    /// 1 (default) is greedy search, or sampling; at most [`MAX_BEAMS`].
     pub num_beams: usize,
-    /// How many hypotheses to return, best first; default 1, at most `num_beams`.
+    /// How many hypotheses to return; default 1. The best of a beam search, at most `num_beams`; as many samples,
+    /// in no order, at most [`MAX_BEAMS`].
     pub num_return_sequences: usize,
+    /// Draw tokens instead of taking the best; default `None`. Not with beams.
+    pub sampling: Option<Sampling>,
     /// Beam search scores a hypothesis of n generated tokens (end token included, prompt not) as
     /// `sum of log-probabilities / n^length_penalty`; default 1. Larger values favour longer hypotheses. This
     /// is HF's form, not `((5 + n) / 6)^α` of Wu et al. 2016, eq. (14), which "Attention Is All You Need",
@@ -74,6 +119,7 @@ impl DecodeOptions {
         Self {
             num_beams: 1,
             num_return_sequences: 1,
+            sampling: None,
             length_penalty: 1.0,
             early_stopping: EarlyStopping::Heuristic,
             max_length: 20,
@@ -88,6 +134,17 @@ impl DecodeOptions {
             repetition_penalty: 1.0,
             renormalize_logits: false,
         }
+    }
+
+    /// Rows of a batch that the search takes.
+    pub fn rows(&self) -> usize {
+        if self.sampling.is_some() { self.num_return_sequences } else { self.num_beams }
+    }
+
+    /// What the sentences of a batch have to agree in.
+    pub(crate) fn batch_key(&self) -> impl Ord + use<> {
+        let whole_rows = self.sampling.map(|sampling| sampling.wants_whole_rows());
+        (self.rows(), self.renormalize_logits, whole_rows)
     }
 
     /// Checks the options against a model with `target_vocabulary` tokens and `max_positions` target
@@ -130,7 +187,21 @@ impl DecodeOptions {
         if !(1..=MAX_BEAMS).contains(&self.num_beams) {
             return Err(refuse("num_beams", self.num_beams, format!("1 to {MAX_BEAMS}")));
         }
-        if !(1..=self.num_beams).contains(&self.num_return_sequences) {
+        if let Some(sampling) = &self.sampling {
+            if self.num_beams > 1 {
+                let allowed =
+                    "1 with do_sample: Wordloom draws no beams; set num_beams to 1, or do_sample to false";
+                return Err(refuse("num_beams", self.num_beams, allowed));
+            }
+            if !(1..=MAX_BEAMS).contains(&self.num_return_sequences) {
+                return Err(refuse(
+                    "num_return_sequences",
+                    self.num_return_sequences,
+                    format!("1 to {MAX_BEAMS}"),
+                ));
+            }
+            sampling.validate()?;
+        } else if !(1..=self.num_beams).contains(&self.num_return_sequences) {
             let allowed = format!("1 to num_beams, which is {}", self.num_beams);
             return Err(refuse("num_return_sequences", self.num_return_sequences, allowed));
         }

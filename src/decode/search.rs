@@ -1,53 +1,63 @@
 use super::beam::{Beam, BeamSearch};
-use super::greedy::GreedySearch;
 use super::processors::Processors;
+use super::sample::SampleSearch;
 use super::{DecodeError, DecodeOptions, MAX_BEAMS};
-use crate::scores::{ScoreEdit, ScoreRules, ScoreSpace, TopScores};
+use crate::scores::{BANNED, ScoreEdit, ScoreRules, ScoreSpace, TopScores};
 
-/// One translation.
+/// One output of a model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hypothesis {
     /// From the prompt to the end token, if it ended with one; no padding.
     pub tokens: Vec<u32>,
     /// Beam search: HF's `sequences_scores`, the sum of `step_logprobs` divided by `length^length_penalty`.
-    /// Greedy search: the plain sum.
+    /// Greedy search and sampling: the plain sum.
     pub score: f32,
-    /// The processed log-probability of every token after the prompt; 0 for a forced one.
+    /// The processed log-probability of every token after the prompt; 0 for a forced one. Sampling: of the distribution
+    /// that it was drawn from.
     pub step_logprobs: Vec<f32>,
 }
 
-/// The search for one sentence's translation: `num_beams` rows of its batch.
+/// The search for one sentence's output: some rows of its batch.
 pub struct SentenceSearch {
     strategy: Strategy,
     processors: Processors,
-    num_beams: usize,
+    rows: usize,
     pad: u32,
     finished: bool,
 }
 
 enum Strategy {
-    Greedy(GreedySearch),
+    Sample(SampleSearch),
     Beam(BeamSearch),
 }
 
 impl Strategy {
-    /// The hypotheses that are still growing, best first; never empty.
+    /// The hypotheses so far; never empty. In a beam search all are still growing, best first.
     fn beams(&self) -> &[Beam] {
         match self {
-            Strategy::Greedy(greedy) => std::slice::from_ref(&greedy.beam),
+            Strategy::Sample(sample) => sample.beams(),
             Strategy::Beam(beam) => beam.beams(),
         }
+    }
+
+    /// Those of them that wait for a token, with their places. All have the same length.
+    fn waiting(&self) -> impl Iterator<Item = (usize, &Beam)> {
+        let waits = |beam: &Beam| match self {
+            Strategy::Sample(sample) => !sample.is_complete(beam),
+            Strategy::Beam(_) => true,
+        };
+        self.beams().iter().enumerate().filter(move |(_, beam)| waits(beam))
     }
 }
 
 impl SentenceSearch {
     fn new(options: &DecodeOptions) -> Self {
         let strategy = match options.num_beams {
-            1 => Strategy::Greedy(GreedySearch::new(options)),
+            1 => Strategy::Sample(SampleSearch::new(options)),
             _ => Strategy::Beam(BeamSearch::new(options)),
         };
         let processors = Processors::new(options);
-        Self { strategy, processors, num_beams: options.num_beams, pad: options.pad, finished: false }
+        Self { strategy, processors, rows: options.rows(), pad: options.pad, finished: false }
     }
 
     /// Whether the result is final.
@@ -56,7 +66,7 @@ impl SentenceSearch {
     }
 
     /// The tokens of the best hypothesis so far, from the prompt on: the best that still grows or, when the
-    /// sentence is finished, the result.
+    /// sentence is finished, the result. Of several samples the first.
     pub fn best_tokens(&self) -> &[u32] {
         match &self.strategy {
             Strategy::Beam(beam) if self.finished => beam.best_tokens(),
@@ -75,52 +85,57 @@ impl SentenceSearch {
     /// Appends this sentence's rows, which begin at `first_row` of the batch.
     fn request(&mut self, first_row: usize, step: &mut StepBuffers) {
         if self.finished {
-            step.tokens.extend(std::iter::repeat_n(self.pad, self.num_beams));
-            step.parents.extend((first_row..first_row + self.num_beams).map(|row| row as u32));
+            step.tokens.extend(std::iter::repeat_n(self.pad, self.rows));
+            step.parents.extend((first_row..first_row + self.rows).map(|row| row as u32));
             return;
         }
-        let Self { strategy, processors, num_beams, .. } = self;
+        let Self { strategy, processors, rows, .. } = self;
         let beams = strategy.beams();
-        // Rows without a live beam repeat the best one; nobody reads their scores.
-        for beam in beams.iter().chain(std::iter::repeat(&beams[0])).take(*num_beams) {
+        // Rows without a live beam repeat the best one, those of complete samples their end; nobody reads their scores.
+        for beam in beams.iter().chain(std::iter::repeat(&beams[0])).take(*rows) {
             step.tokens.extend(beam.tokens.last());
             step.parents.push((first_row + beam.parent) as u32);
         }
-        if processors.forced(beams[0].tokens.len()).is_none() {
-            for (index, beam) in beams.iter().enumerate() {
+        for (index, beam) in strategy.waiting() {
+            if processors.forced(beam.tokens.len()).is_none() {
                 processors.edit((first_row + index) as u32, &beam.tokens, &mut step.edits);
             }
         }
     }
 
-    /// The token that every live beam has to take in this step.
+    /// The token that every waiting hypothesis has to take in this step.
     fn forced(&self) -> Option<u32> {
-        self.processors.forced(self.strategy.beams()[0].tokens.len())
+        self.strategy.waiting().next().and_then(|(_, beam)| self.processors.forced(beam.tokens.len()))
     }
 
     /// Whether this step depends on scores of which one is not a number.
-    fn cannot_use(&self, scores: TopScores<'_>) -> bool {
-        !self.finished && self.forced().is_none() && scores.values.iter().any(|score| score.is_nan())
+    fn cannot_use(&self, scores: StepScores<'_>) -> bool {
+        !self.finished
+            && self.forced().is_none()
+            && self.strategy.waiting().any(|(index, _)| {
+                scores.row(index).iter().any(|&score| score.is_nan() || score == f32::INFINITY)
+            })
     }
 
-    fn advance(&mut self, scores: TopScores<'_>) {
+    fn advance(&mut self, scores: StepScores<'_>) {
         if self.finished {
             return;
         }
         let forced = self.forced().map(|token| [token; MAX_BEAMS]);
         let scores = match &forced {
-            Some(tokens) => TopScores { candidates: 1, values: &[0.0; MAX_BEAMS], tokens },
+            Some(tokens) => TopScores { candidates: 1, values: &[0.0; MAX_BEAMS], tokens }.into(),
             None => scores,
         };
-        self.finished = match &mut self.strategy {
-            Strategy::Greedy(greedy) => greedy.advance(scores),
-            Strategy::Beam(beam) => beam.advance(scores),
+        self.finished = match (&mut self.strategy, scores) {
+            (Strategy::Sample(sample), scores) => sample.advance(scores),
+            (Strategy::Beam(beam), StepScores::Best(best)) => beam.advance(best),
+            (Strategy::Beam(_), StepScores::Whole { .. }) => unreachable!("only sampling wants whole rows"),
         };
     }
 
     fn finish(self) -> Vec<Hypothesis> {
         match self.strategy {
-            Strategy::Greedy(greedy) => greedy.finish(),
+            Strategy::Sample(sample) => sample.finish(),
             Strategy::Beam(beam) => beam.finish(),
         }
     }
@@ -129,7 +144,7 @@ impl SentenceSearch {
 /// What the device has to do in one step: run the decoder on one token a row, then score the next one. Before the first
 /// step it has to have run it on the rest of the prompt.
 ///
-/// Rows are sentence by sentence, `num_beams` each. Their number never changes: finished sentences keep their
+/// Rows are sentence by sentence, [`BatchSearch::rows_per_sentence`] each. Their number never changes: finished sentences keep their
 /// rows.
 #[derive(Debug, Clone, Copy)]
 pub struct StepRequest<'a> {
@@ -150,6 +165,52 @@ impl<'a> StepRequest<'a> {
         let start = self.edits.partition_point(|edit| (edit.row as usize) < row);
         let end = self.edits.partition_point(|edit| edit.row as usize <= row);
         &self.edits[start..end]
+    }
+}
+
+/// What the device answers.
+#[derive(Debug, Clone, Copy)]
+pub enum StepScores<'a> {
+    /// The best [`BatchSearch::candidates`] of each row.
+    Best(TopScores<'a>),
+    /// Where [`BatchSearch::wants_whole_rows`]: `[rows, vocabulary]`, edited. Logits will do, for sampling normalises
+    /// what it draws from.
+    Whole { vocabulary: usize, values: &'a [f32] },
+}
+
+impl<'a> From<TopScores<'a>> for StepScores<'a> {
+    fn from(best: TopScores<'a>) -> Self {
+        Self::Best(best)
+    }
+}
+
+impl<'a> StepScores<'a> {
+    /// The rows `first_row..first_row + rows` alone.
+    fn rows(&self, first_row: usize, rows: usize) -> Self {
+        match *self {
+            Self::Best(best) => Self::Best(best.rows(first_row, rows)),
+            Self::Whole { vocabulary, values } => {
+                Self::Whole { vocabulary, values: &values[first_row * vocabulary..][..rows * vocabulary] }
+            }
+        }
+    }
+
+    fn row(&self, row: usize) -> &'a [f32] {
+        match self.rows(row, 1) {
+            Self::Best(best) => best.values,
+            Self::Whole { values, .. } => values,
+        }
+    }
+
+    /// Replaces `candidates` by the tokens of `row` that are not banned and their scores.
+    pub(super) fn candidates(&self, row: usize, candidates: &mut Vec<(u32, f64)>) {
+        let scores = self.row(row).iter().map(|&score| f64::from(score));
+        candidates.clear();
+        match self.rows(row, 1) {
+            Self::Best(best) => candidates.extend(best.tokens.iter().copied().zip(scores)),
+            Self::Whole { .. } => candidates.extend((0..).zip(scores)),
+        }
+        candidates.retain(|&(_, score)| score > f64::from(BANNED));
     }
 }
 
@@ -185,16 +246,18 @@ struct StepBuffers {
 /// ```
 pub struct BatchSearch {
     sentences: Vec<SentenceSearch>,
-    num_beams: usize,
+    rows_per_sentence: usize,
     rules: ScoreRules,
     candidates: usize,
+    whole_rows: bool,
     position: usize,
     step: StepBuffers,
 }
 
 impl BatchSearch {
     /// Starts one search for each of `options`. They must agree in `num_beams` and, for beam search, in
-    /// `renormalize_logits`; everything else may differ. Token ids are not looked at:
+    /// `renormalize_logits`; in whether they sample and, where they do, in `num_return_sequences` and in whether `top_k`
+    /// asks for whole rows. Everything else may differ. Token ids are not looked at:
     /// [`DecodeOptions::validate`] knows the vocabulary.
     ///
     /// # Errors
@@ -203,15 +266,27 @@ impl BatchSearch {
         for (sentence, other) in options.iter().enumerate() {
             other.validate_numbers()?;
             check_same("num_beams", sentence, other.num_beams, options[0].num_beams)?;
+            let sampled = |options: &DecodeOptions| options.sampling;
+            check_same("do_sample", sentence, sampled(other).is_some(), sampled(&options[0]).is_some())?;
+            if let (Some(sampling), Some(first)) = (other.sampling, options[0].sampling) {
+                check_same("num_return_sequences", sentence, other.rows(), options[0].rows())?;
+                if sampling.wants_whole_rows() != first.wants_whole_rows() {
+                    check_same("top_k", sentence, sampling.top_k, first.top_k)?;
+                }
+            }
             if other.num_beams > 1 {
                 let (value, first) = (other.renormalize_logits, options[0].renormalize_logits);
                 check_same("renormalize_logits", sentence, value, first)?;
             }
         }
         let num_beams = options.first().map_or(1, |first| first.num_beams);
+        let rows_per_sentence = options.first().map_or(1, DecodeOptions::rows);
+        let samplings = || options.iter().filter_map(|options| options.sampling);
+        let whole_rows = samplings().any(|sampling| sampling.wants_whole_rows());
+        let best_tokens = if whole_rows { None } else { samplings().map(|sampling| sampling.top_k).max() };
         let end_tokens = options.iter().map(|options| options.eos.len()).max().unwrap_or(0);
         let (space, renormalize, candidates) = match num_beams {
-            1 => (ScoreSpace::Logits, true, 1),
+            1 => (ScoreSpace::Logits, true, best_tokens.unwrap_or(1)),
             _ => {
                 let candidates = BeamSearch::candidates_per_row(num_beams, end_tokens);
                 (ScoreSpace::LogProbabilities, options[0].renormalize_logits, candidates)
@@ -219,17 +294,29 @@ impl BatchSearch {
         };
         let rules = ScoreRules { space, renormalize };
         let sentences: Vec<_> = options.iter().map(SentenceSearch::new).collect();
-        let mut search =
-            Self { sentences, num_beams, rules, candidates, position: 0, step: StepBuffers::default() };
+        let mut search = Self {
+            sentences,
+            rows_per_sentence,
+            rules,
+            candidates,
+            whole_rows,
+            position: 0,
+            step: StepBuffers::default(),
+        };
         search.prepare_step();
         // Before the first step no beam continues another.
         search.step.parents = (0..search.rows() as u32).collect();
         Ok(search)
     }
 
-    /// Rows of every step: sentences times beams.
+    /// Rows of every step.
     pub fn rows(&self) -> usize {
-        self.sentences.len() * self.num_beams
+        self.sentences.len() * self.rows_per_sentence
+    }
+
+    /// Beams, or samples, of each sentence.
+    pub fn rows_per_sentence(&self) -> usize {
+        self.rows_per_sentence
     }
 
     /// How the device turns logits into scores; the same in every step.
@@ -242,10 +329,16 @@ impl BatchSearch {
         self.candidates
     }
 
+    /// Whether [`advance`](Self::advance) wants all scores instead; the same in every step.
+    pub fn wants_whole_rows(&self) -> bool {
+        self.whole_rows
+    }
+
     /// An upper bound of the number of edits in any step, for a device that reserves their memory once. Zero
     /// means that there never are any.
     pub fn max_edits(&self) -> usize {
-        self.sentences.iter().map(|sentence| self.num_beams * sentence.processors.max_edits_per_row()).sum()
+        let of_rows = |sentence: &SentenceSearch| sentence.rows * sentence.processors.max_edits_per_row();
+        self.sentences.iter().map(of_rows).sum()
     }
 
     /// The sentences in the order they were given.
@@ -265,23 +358,16 @@ impl BatchSearch {
     }
 
     /// Takes the device's answer to [`step`](Self::step): the best [`candidates`](Self::candidates) scores of
-    /// each row after [`rules`](Self::rules) and edits. Rows of finished sentences may hold anything.
+    /// each row after [`rules`](Self::rules) and edits, or [all](Self::wants_whole_rows). Rows of finished sentences may
+    /// hold anything.
     ///
     /// # Errors
-    /// [`DecodeError::Shape`]; [`DecodeError::NotANumber`]. The search is then as it was before.
-    pub fn advance(&mut self, best: TopScores<'_>) -> Result<(), DecodeError> {
-        let expected = self.rows() * self.candidates;
-        let sizes = [best.values.len(), best.tokens.len(), self.rows() * best.candidates];
-        if sizes != [expected; 3] {
-            return Err(DecodeError::Shape {
-                rows: self.rows(),
-                candidates: self.candidates,
-                values: best.values.len(),
-                tokens: best.tokens.len(),
-                per_row: best.candidates,
-            });
-        }
-        let of_sentence = |index: usize| best.rows(index * self.num_beams, self.num_beams);
+    /// [`DecodeError::Shape`], [`DecodeError::WholeRows`]; [`DecodeError::NotANumber`]. The search is then as it was
+    /// before.
+    pub fn advance<'a>(&mut self, scores: impl Into<StepScores<'a>>) -> Result<(), DecodeError> {
+        let scores = scores.into();
+        self.check_shape(scores)?;
+        let of_sentence = |index: usize| scores.rows(index * self.rows_per_sentence, self.rows_per_sentence);
         for (index, sentence) in self.sentences.iter().enumerate() {
             if sentence.cannot_use(of_sentence(index)) {
                 return Err(DecodeError::NotANumber { sentence: index, position: self.position + 1 });
@@ -302,12 +388,33 @@ impl BatchSearch {
         self.sentences.into_iter().map(SentenceSearch::finish).collect()
     }
 
+    fn check_shape(&self, scores: StepScores<'_>) -> Result<(), DecodeError> {
+        let (rows, candidates) = (self.rows(), self.candidates);
+        let (values, tokens, per_row) = match scores {
+            StepScores::Whole { vocabulary, values } if self.whole_rows => {
+                let fits = vocabulary > 0 && values.len() == rows * vocabulary;
+                return if fits {
+                    Ok(())
+                } else {
+                    Err(DecodeError::WholeRows { rows, values: values.len() })
+                };
+            }
+            StepScores::Best(_) if self.whole_rows => return Err(DecodeError::WholeRows { rows, values: 0 }),
+            StepScores::Whole { vocabulary, values } => (values.len(), 0, vocabulary),
+            StepScores::Best(best) => (best.values.len(), best.tokens.len(), best.candidates),
+        };
+        if [values, tokens, rows * per_row] != [rows * candidates; 3] {
+            return Err(DecodeError::Shape { rows, candidates, values, tokens, per_row });
+        }
+        Ok(())
+    }
+
     fn prepare_step(&mut self) {
         self.step.tokens.clear();
         self.step.parents.clear();
         self.step.edits.clear();
         for (index, sentence) in self.sentences.iter_mut().enumerate() {
-            sentence.request(index * self.num_beams, &mut self.step);
+            sentence.request(index * self.rows_per_sentence, &mut self.step);
         }
     }
 }

@@ -37,21 +37,42 @@ macro_rules! generation_config {
 }
 
 generation_config! {
-    /// Beams of the search; 1 is greedy.
+    /// Beams of the search; 1 is greedy, or sampling.
     num_beams: usize,
-    /// How many of the finished beams to return, best first.
+    /// How many of the finished beams to return, best first; or how many samples.
     num_return_sequences: usize,
+    /// Draw tokens at random instead of taking the best. Without it the next keys do nothing.
+    do_sample: bool,
+    /// Divides the scores that are drawn from: below 1 the likely tokens become likelier.
+    temperature: f32,
+    /// Draw from this many of the best tokens; 0 for all.
+    top_k: usize,
+    /// Draw from the best tokens that together have this probability; 1 for all.
+    top_p: f32,
+    /// Chooses the random numbers. Not one of Hugging Face's keys.
+    seed: u64,
+    /// Not supported while `do_sample` is on.
+    min_p: f32,
+    /// Not supported while `do_sample` is on, but for 1.
+    typical_p: f32,
+    /// Not supported while `do_sample` is on, but for 0.
+    epsilon_cutoff: f32,
+    /// Not supported while `do_sample` is on, but for 0.
+    eta_cutoff: f32,
+    /// Not supported while `do_sample` is on.
+    top_h: f32,
     /// A finished beam's score is its log-probability divided by its number of tokens to this power.
     length_penalty: f32,
     /// When a beam search may stop.
     early_stopping: EarlyStopping,
-    /// The most tokens of an output, start token included.
+    /// The most tokens of an output, start token or prompt included.
     max_length: usize,
-    /// The most tokens of an output, start token excluded; wins over `max_length`.
+    /// The most tokens of an output, start token or prompt excluded; wins over `max_length`.
     max_new_tokens: usize,
-    /// The fewest tokens of an output, start token included, before the end token may come.
+    /// The fewest tokens of an output, start token or prompt included, before the end token may come.
     min_length: usize,
-    /// The fewest tokens of an output, start token excluded, before the end token may come; wins over `min_length`.
+    /// The fewest tokens of an output, start token or prompt excluded, before the end token may come; wins over
+    /// `min_length`.
     min_new_tokens: usize,
     /// Token sequences that may not occur.
     bad_words_ids: Vec<Vec<u32>>,
@@ -139,11 +160,7 @@ pub enum UnknownKeys {
 
 /// Keys that change what is generated and are not supported yet, with the number that means "off". `null`, `false`
 /// and whatever is empty mean that for all of them.
-///
-/// Keys that only shape sampling (`temperature`, `top_k`, `top_p`, …) are not listed: they do nothing while
-/// `do_sample` is off.
-const UNSUPPORTED: [(&str, f64); 23] = [
-    ("do_sample", 0.0),
+const UNSUPPORTED: [(&str, f64); 22] = [
     ("num_beam_groups", 1.0),
     ("diversity_penalty", 0.0),
     ("penalty_alpha", 0.0),
@@ -168,16 +185,8 @@ const UNSUPPORTED: [(&str, f64); 23] = [
     ("custom_generate", 0.0),
 ];
 
-/// Keys that change nothing about what is generated: sampling while it is off, caching, what Python returns, notes.
-const HARMLESS: [&str; 34] = [
-    "temperature",
-    "top_k",
-    "top_p",
-    "top_h",
-    "min_p",
-    "typical_p",
-    "epsilon_cutoff",
-    "eta_cutoff",
+/// Keys that change nothing about what is generated: caching, what Python returns, notes.
+const HARMLESS: [&str; 26] = [
     "use_cache",
     "cache_implementation",
     "cache_config",

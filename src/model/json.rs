@@ -35,6 +35,9 @@ impl JsonValue for u32 {
 impl JsonValue for usize {
     const EXPECTED: &'static str = "a whole number, not negative";
 }
+impl JsonValue for u64 {
+    const EXPECTED: &'static str = "a whole number, not negative";
+}
 impl JsonValue for f32 {
     const EXPECTED: &'static str = "a number";
 }

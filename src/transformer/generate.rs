@@ -123,8 +123,7 @@ impl Transformer {
             self.check_request(request)?;
         }
         let mut order: Vec<usize> = (0..requests.len()).collect();
-        let kind =
-            |request: &GenerateRequest| (request.options.num_beams, request.options.renormalize_logits);
+        let kind = |request: &GenerateRequest| request.options.batch_key();
         order.sort_by_key(|&index| (kind(&requests[index]), requests[index].input_ids.len()));
 
         let mut results = vec![Vec::new(); requests.len()];
@@ -184,7 +183,7 @@ impl Transformer {
         let mut size = 0;
         for &index in candidates {
             let request = &requests[index];
-            let rows = (size + 1) * request.options.num_beams;
+            let rows = (size + 1) * request.options.rows();
             let source_tokens = (size + 1) * request.input_ids.len();
             capacity = capacity.max(request.options.max_length);
             let cache = elements(rows * capacity, cached);

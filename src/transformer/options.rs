@@ -1,6 +1,6 @@
 //! From what was asked for, and the model's own defaults, to options that leave nothing open.
 
-use crate::decode::{DecodeError, DecodeOptions};
+use crate::decode::{DecodeError, DecodeOptions, Sampling};
 use crate::model::config::{Architecture, ModelConfig};
 use crate::model::generation_config::GenerationConfig;
 
@@ -67,6 +67,7 @@ pub fn resolve(
         num_beams,
         num_return_sequences: merged.num_return_sequences.unwrap_or(1),
         length_penalty: merged.length_penalty.unwrap_or(1.0),
+        sampling: sampling(&merged)?,
         early_stopping: merged.early_stopping.unwrap_or_default(),
         max_length: requested.unwrap_or(by_default.min(positions.saturating_add(1))),
         min_length: merged.min_new_tokens.map(and_prompt).or(merged.min_length).unwrap_or(0),
@@ -80,4 +81,32 @@ pub fn resolve(
         repetition_penalty: merged.repetition_penalty.unwrap_or(1.0),
         renormalize_logits: merged.renormalize_logits.unwrap_or(false),
     })
+}
+
+/// HF's `LogitsProcessor`s that only sampling has; those that are not supported are refused where they would do
+/// something.
+fn sampling(config: &GenerationConfig) -> Result<Option<Sampling>, DecodeError> {
+    if config.do_sample != Some(true) {
+        return Ok(None);
+    }
+    let unsupported = [
+        ("min_p", config.min_p, Some(0.0)),
+        ("typical_p", config.typical_p, Some(1.0)),
+        ("epsilon_cutoff", config.epsilon_cutoff, Some(0.0)),
+        ("eta_cutoff", config.eta_cutoff, Some(0.0)),
+        ("top_h", config.top_h, None),
+    ];
+    for (option, value, off) in unsupported {
+        if let Some(value) = value.filter(|&value| Some(value) != off) {
+            let allowed = "left out with do_sample, which knows temperature, top_k and top_p".into();
+            return Err(DecodeError::Option { option, value: value.to_string(), allowed });
+        }
+    }
+    let default = Sampling::default();
+    Ok(Some(Sampling {
+        temperature: config.temperature.unwrap_or(default.temperature),
+        top_k: config.top_k.unwrap_or(default.top_k),
+        top_p: config.top_p.unwrap_or(default.top_p),
+        seed: config.seed.unwrap_or(default.seed),
+    }))
 }

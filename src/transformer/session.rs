@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use super::Transformer;
 use super::cancel::Cancel;
 use super::generate::{GenerateError, GenerateRequest};
-use crate::decode::{BatchSearch, Hypothesis, StepRequest};
+use crate::decode::{BatchSearch, Hypothesis, StepRequest, StepScores};
 use crate::graph::{Graph, Plan, Session, State, StateTable};
 use crate::kernels::log_softmax_top_k::{TopKShape, encode_edits};
 use crate::model::config::{Architecture, ModelConfig};
@@ -36,6 +36,8 @@ pub(super) struct SessionKey {
     scoring: TopKShape,
     /// Room for a step's score edits; 0 where there never are any.
     max_edits: usize,
+    /// Whether the search reads all scores.
+    whole_rows: bool,
 }
 
 impl SessionKey {
@@ -63,6 +65,7 @@ impl SessionKey {
                 0 => 0,
                 edits => edits.next_power_of_two(), // so that similar batches share a session
             },
+            whole_rows: search.wants_whole_rows(),
         }
     }
 }
@@ -112,6 +115,8 @@ pub(super) struct DecodeSession {
     key_counts: State,
     edits: Option<State>,
     best: State,
+    /// Where the search reads all of them.
+    scores: Option<State>,
     host: HostBuffers,
 }
 
@@ -216,6 +221,7 @@ impl DecodeSession {
         let key_counts = states.u32("key counts", rows, 1);
         let edits = (key.max_edits > 0).then(|| states.u32("score edits", 1 + key.max_edits, 4));
         let best = states.u32("best candidates", rows, 2 * key.scoring.candidates);
+        let scores = key.whole_rows.then(|| states.f32("scores", rows, config.target_vocabulary));
         let memory_layers = if source.is_some() { stack.layers } else { 0 };
         let memory_width = stack.key_width() + stack.value_width();
         let memory_states: Vec<State> = (0..memory_layers)
@@ -245,6 +251,9 @@ impl DecodeSession {
         let history = History::Cached(&caches);
         let last = decoder(g, config, blueprint, target, &history, &memory, Taps::default())?;
         let logits = output(g, config, blueprint, last)?;
+        if let Some(scores) = scores {
+            g.keep(logits, scores)?; // edited in place
+        }
         let top = g.log_softmax_top_k(key.scoring, logits, edits)?;
         g.keep(top, best)?;
         let mut plans = vec![Plan::new(step)];
@@ -284,6 +293,7 @@ impl DecodeSession {
             key_counts,
             edits,
             best,
+            scores,
             host: HostBuffers::default(),
             key,
         })
@@ -303,10 +313,21 @@ impl DecodeSession {
                 return Err(GenerateError::Cancelled);
             }
             before_step(&search);
+<<<<<<< HEAD
             self.write_step(&transformer.config, &search.step());
+=======
+            self.write_step(&search.step());
+            let step = self.session.program(STEP);
+            if let Some(scores) = self.scores {
+                self.session.run(step, &transformer.weights);
+                let values = self.session.read(scores).await?;
+                let vocabulary = self.key.scoring.vocabulary;
+                search.advance(StepScores::Whole { vocabulary, values: &values })?;
+                continue;
+            }
+>>>>>>> d
             let candidates = self.key.scoring.candidates;
             let HostBuffers { values, tokens, .. } = &mut self.host;
-            let step = self.session.program(STEP);
             self.session
                 .run_and_read(step, &transformer.weights, self.best, |words| {
                     values.clear();
