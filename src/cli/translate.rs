@@ -20,12 +20,8 @@ use super::{CliError, interrupt, notice};
 #[command(after_help = "\
 Options that are not given are the model's own; where it sets no maximal length,
 that is the source's and 50 tokens. Long lines are cut into sentences; blank
-lines and line breaks are kept.
-
-Models that know several languages need --target-lang, with a code that `wordloom
-inspect` lists; without --source-lang, multilingual models take text for English.
-With Marian's models >>fra<< at the beginning of a line does the same for that
-line. T5 takes its prefix from both, or from the text itself.
+lines and line breaks are kept. `wordloom inspect` lists a model's languages; in
+Marian's, >>fra<< at the beginning of a line chooses the target, too.
 
 With --json a line is an object: source, text, hypotheses (text, score) and
 sentences (source, source_ids, hypotheses: text, score, tokens, step_logprobs,
@@ -39,10 +35,10 @@ pub struct Arguments {
     /// Write to FILE [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Language of the text, in a model that has several
+    /// Language of the text [default: the model's, or else English]
     #[arg(long, value_name = "CODE")]
     source_lang: Option<String>,
-    /// Language to translate into, in a model that has several
+    /// Language to translate into, where the model has several
     #[arg(long, value_name = "CODE")]
     target_lang: Option<String>,
     /// Beams of the search, 1 to 16; 1 is greedy

@@ -67,6 +67,28 @@ fn a_tokenizer_needs_no_model_beside_it() {
     assert_eq!(lines(&tokenize(&["--model", text(&folder)], "\"a\"")).len(), 1);
 }
 
+/// The tokenizer of mBART-50 alone: its languages stand around the text.
+#[test]
+fn a_source_language_is_a_token() {
+    let folder = scratch("tokenize_languages");
+    let spm = data("tokenizers/fairseq.spm");
+    fs::copy(spm, folder.join("sentencepiece.bpe.model")).unwrap();
+    fs::write(folder.join("tokenizer_config.json"), r#"{ "tokenizer_class": "MBart50Tokenizer" }"#).unwrap();
+    let expected = fs::read_to_string(data("tokenizers/pieces.expected.json")).unwrap();
+    let expected: Value = serde_json::from_str(&expected).unwrap();
+    let item = expected["mbart50"]["items"].as_array().unwrap().iter();
+    let items: Vec<&Value> = item.filter(|item| item["source_language"] == "sl_SI").collect();
+    let texts = input(items.iter().map(|item| item["text"].clone()));
+    let arguments = ["--model", text(&folder), "--source-lang", "sl_SI"];
+    let want: Vec<Value> = items.iter().map(|item| item["ids"].clone()).collect();
+    assert_eq!(lines(&tokenize(&arguments, texts)), want);
+
+    let arguments = ["--model", text(&folder), "--source-lang", "sl_SL"];
+    tokenize(&arguments, "").fails(2, &["no language \"sl_SL\" among the 52", "near it: sl_SI", "inspect"]);
+    tokenize(&["--source-lang", "en"], "").fails(2, &["no source languages to choose from"]);
+    tokenize(&["--model", text(&scratch("tokenize_nothing"))], "").fails(1, &["\"tokenizer.json\""]);
+}
+
 #[test]
 fn a_megabyte_in_one_line_is_no_trouble() {
     for unit in ["a", " ", "word ", "ß", "\u{0301}"] {

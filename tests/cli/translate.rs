@@ -147,6 +147,27 @@ fn impossible_options_are_named_as_they_were_given() {
 }
 
 #[test]
+fn a_target_language_is_what_the_tag_says() {
+    let tagged = translate(&["--max-length", "8"], ">>kor<< one. two.\n>>kor<< three\n");
+    let chosen = translate(&["--max-length", "8", "--target-lang", "kor"], "one. two.\n>>kor<< three\n");
+    assert_eq!(chosen.succeeds(), tagged.succeeds());
+    assert_ne!(translate(&["--max-length", "8"], "one. two.\nthree\n").succeeds(), tagged.succeeds());
+}
+
+#[test]
+fn languages_that_the_model_does_not_have_are_refused() {
+    let own = &model("marian_tied");
+    let cases: [(&[&str], &[&str]); 3] = [
+        (&["--model", own, "--target-lang", "fra"], &["no language \"fra\" among the 1", "kor", "inspect"]),
+        (&["--model", own, "--source-lang", "kor"], &["no source languages to choose from"]),
+        (&["--target-lang", "de"], &["no target languages to choose from"]),
+    ];
+    for (options, parts) in cases {
+        run(&[&["translate", "--device", "cpu", "hi"], options].concat(), "").fails(2, parts);
+    }
+}
+
+#[test]
 fn what_is_wrong_with_a_line_is_said_after_the_lines_before_it() {
     let cases: [(&[u8], &[&str]); 2] = [
         (b"good\nbad \xff\n", &["standard input, line 2: not UTF-8 at byte 5", "iconv"]),
