@@ -32,6 +32,17 @@ impl Family {
     }
 }
 
+/// Which of the paper's two stacks a model has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Architecture {
+    /// From a source to a target: the paper's own.
+    EncoderDecoder,
+    /// Reads a text and says something about each of its tokens; generates nothing.
+    EncoderOnly,
+    /// Continues a text.
+    DecoderOnly,
+}
+
 /// An encoder-decoder Transformer: everything about it but the weights.  Vaswani et al. 2017, section 3.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelConfig {
@@ -167,6 +178,11 @@ impl ModelConfig {
             return Err(ModelError::TooManyParameters { file: json.file().to_owned(), parameters });
         }
         Ok(config)
+    }
+
+    /// Which stacks it has.
+    pub fn architecture(&self) -> Architecture {
+        Architecture::EncoderDecoder
     }
 
     /// The number of trained values: tied tensors count once, computed positions not at all.
