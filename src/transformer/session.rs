@@ -313,10 +313,7 @@ impl DecodeSession {
                 return Err(GenerateError::Cancelled);
             }
             before_step(&search);
-<<<<<<< HEAD
             self.write_step(&transformer.config, &search.step());
-=======
-            self.write_step(&search.step());
             let step = self.session.program(STEP);
             if let Some(scores) = self.scores {
                 self.session.run(step, &transformer.weights);
@@ -325,7 +322,6 @@ impl DecodeSession {
                 search.advance(StepScores::Whole { vocabulary, values: &values })?;
                 continue;
             }
->>>>>>> d
             let candidates = self.key.scoring.candidates;
             let HostBuffers { values, tokens, .. } = &mut self.host;
             self.session
