@@ -23,6 +23,7 @@
 //! | [`translate`] | text in, text out |
 //! | [`transformer`] | a model on a device: token ids in, token ids or tensors out |
 //! | [`text`] | SentencePiece, Marian's tokenizer, sentences |
+//! | [`evaluate`] | BLEU and chrF of translations |
 //! | [`decode`] | greedy and beam search, and what edits their scores |
 //! | [`model`] | a Hugging Face folder; the Transformer's blocks |
 //! | [`graph`] | operators → plan → replay |
@@ -42,6 +43,7 @@ pub mod activation;
 pub mod cpu;
 pub mod decode;
 pub mod device;
+pub mod evaluate;
 pub mod gpu;
 pub mod graph;
 pub mod join;

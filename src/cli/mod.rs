@@ -2,6 +2,7 @@
 
 mod devices;
 mod error;
+mod evaluate;
 mod forward;
 mod generate;
 mod inspect;
@@ -53,6 +54,8 @@ enum Command {
     Forward(forward::Arguments),
     /// Turn text into token ids, or ids into text
     Tokenize(tokenize::Arguments),
+    /// Score translations against references: BLEU, chrF
+    Evaluate(evaluate::Arguments),
     /// List what models can run on
     Devices(devices::Arguments),
     /// Show a model's shape, parameters and memory
@@ -72,6 +75,7 @@ pub fn run() -> ExitCode {
         Command::Generate(arguments) => generate::run(&arguments),
         Command::Forward(arguments) => forward::run(&arguments),
         Command::Tokenize(arguments) => tokenize::run(&arguments),
+        Command::Evaluate(arguments) => evaluate::run(&arguments),
         Command::Devices(arguments) => devices::run(&arguments),
         Command::Inspect(arguments) => inspect::run(&arguments),
         Command::Serve(arguments) => serve::run(&arguments),

@@ -2,7 +2,8 @@
 
 use super::run;
 
-const COMMANDS: [&str; 7] = ["translate", "generate", "forward", "tokenize", "devices", "inspect", "serve"];
+const COMMANDS: [&str; 8] =
+    ["translate", "generate", "forward", "tokenize", "evaluate", "devices", "inspect", "serve"];
 
 #[test]
 fn help_fits_a_screen() {

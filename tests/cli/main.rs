@@ -5,6 +5,7 @@
 mod common;
 
 mod damaged_models;
+mod evaluate;
 mod forward;
 mod generate;
 mod help;

@@ -1,0 +1,65 @@
+//! How good are translations? BLEU and chrF of a whole file, as sacreBLEU 2.6 computes them by default.
+
+mod bleu;
+mod chrf;
+mod tokenize_13a;
+
+use std::collections::HashMap;
+use std::hash::Hash;
+
+pub use bleu::{Bleu, bleu};
+pub use chrf::{Chrf, chrf};
+pub use tokenize_13a::tokenize_13a;
+
+/// Hypotheses and references that cannot be compared.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum EvaluateError {
+    #[error("there are no hypotheses; give at least one line")]
+    NoLines,
+    #[error("there is no reference to compare with; give at least one")]
+    NoReferences,
+    /// `reference` counts from 1.
+    #[error(
+        "there are {hypotheses} hypotheses, but reference {reference} has {lines} lines; each needs a line for each"
+    )]
+    LineCounts { hypotheses: usize, reference: usize, lines: usize },
+}
+
+/// Whether there is something to compare, and a line of each reference for each hypothesis.
+fn check(hypotheses: &[&str], references: &[Vec<&str>]) -> Result<(), EvaluateError> {
+    if hypotheses.is_empty() {
+        return Err(EvaluateError::NoLines);
+    }
+    if references.is_empty() {
+        return Err(EvaluateError::NoReferences);
+    }
+    match references.iter().position(|lines| lines.len() != hypotheses.len()) {
+        None => Ok(()),
+        Some(index) => Err(EvaluateError::LineCounts {
+            hypotheses: hypotheses.len(),
+            reference: index + 1,
+            lines: references[index].len(),
+        }),
+    }
+}
+
+/// How often each n-gram occurs.
+type Counts<'a, T> = HashMap<&'a [T], u64>;
+
+fn count<T: Eq + Hash>(items: &[T], order: usize) -> Counts<'_, T> {
+    let mut counts = Counts::new();
+    for gram in items.windows(order) {
+        *counts.entry(gram).or_default() += 1;
+    }
+    counts
+}
+
+/// What both have in common: an n-gram counts as often as in the one that has it less often.
+fn matches<T: Eq + Hash>(hypothesis: &Counts<'_, T>, reference: &Counts<'_, T>) -> u64 {
+    hypothesis.iter().map(|(gram, &count)| count.min(reference.get(gram).copied().unwrap_or(0))).sum()
+}
+
+/// White space as Python's `str.split` has it: Unicode's, and the four separators of ASCII.
+fn is_space(character: char) -> bool {
+    character.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&character)
+}
