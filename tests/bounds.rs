@@ -78,7 +78,7 @@ fn thirty_two_tokens(device: &Device) {
     };
     let input_ids: Vec<u32> = (0..31).map(|i| 10 + i * 37 % 7000).chain([0]).collect();
     let options =
-        resolve(&config, transformer.generation_config(), transformer.config(), 32).expect("resolves");
+        resolve(&config, transformer.generation_config(), transformer.config(), &[0; 32]).expect("resolves");
     let requests = [GenerateRequest { input_ids, options }];
     let run = || {
         let start = Instant::now();

@@ -31,6 +31,40 @@ fn edits_follow_the_history() {
     assert_eq!(search.sentences()[0].best_tokens(), [0, 2, 4, 2, 7]);
 }
 
+/// The whole prompt is history, its last token is the first one fed, and lengths count it.
+#[test]
+fn edits_follow_the_prompt() {
+    let options = DecodeOptions {
+        prompt: vec![7, 2, 7],
+        bad_words: vec![vec![2, 7, 3]],
+        min_length: 5,
+        max_length: 6,
+        no_repeat_ngram_size: 2,
+        repetition_penalty: 2.0,
+        forced_bos: Some(9), // only ever after a single token
+        forced_eos: Some(1),
+        ..DecodeOptions::new(0, 1, 0)
+    };
+    let mut search = BatchSearch::new(vec![options]).unwrap();
+    let steps: [(usize, u32, u32, &[u32], &[u32]); 3] = [
+        (0, 7, 4, &[1, 2, 3], &[7]), // 7 2 was there before, 2 7 3 is a bad phrase
+        (1, 4, 7, &[1], &[2, 4, 7]), // four tokens: the minimum length still bans 1
+        (2, 7, 1, &[], &[]),         // one token is missing to the maximal length
+    ];
+    for (position, token, next, banned, penalized) in steps {
+        let step = search.step();
+        assert_eq!((step.position, step.tokens, step.parents), (position, &[token][..], &[0][..]));
+        let edit = |kind| move |&token: &u32| ScoreEdit { row: 0, token, kind };
+        let bans = banned.iter().map(edit(EditKind::Ban));
+        let expected: Vec<_> = bans.chain(penalized.iter().map(edit(EditKind::Penalize(2.0)))).collect();
+        assert_eq!(step.edits, expected);
+        search.advance(TopScores { candidates: 1, values: &[-1.0], tokens: &[next] }).unwrap();
+    }
+    let hypothesis = search.finish().remove(0).remove(0);
+    assert_eq!(hypothesis.tokens, [7, 2, 7, 4, 7, 1]);
+    assert_eq!((hypothesis.step_logprobs.as_slice(), hypothesis.score), (&[-1.0, -1.0, 0.0][..], -2.0));
+}
+
 #[test]
 fn rows_of_scores_by_hand() {
     let edit = |token, kind| ScoreEdit { row: 0, token, kind };
@@ -64,7 +98,7 @@ fn options_out_of_range_are_named() {
     let good = DecodeOptions { num_beams: 4, ..DecodeOptions::new(0, 1, 2) };
     assert_eq!(good.validate(10, 20), Ok(()));
     type Spoil = fn(&mut DecodeOptions);
-    let numbers: [(Spoil, &str); 10] = [
+    let numbers: [(Spoil, &str); 12] = [
         (|o| o.num_beams = 0, "num_beams is 0; it must be 1 to 16"),
         (|o| o.num_beams = 17, "num_beams is 17; it must be 1 to 16"),
         (|o| o.num_return_sequences = 5, "num_return_sequences is 5; it must be 1 to num_beams, which is 4"),
@@ -75,6 +109,11 @@ fn options_out_of_range_are_named() {
             "repetition_penalty is 0; it must be a finite number above 0 (1: no penalty)",
         ),
         (|o| o.max_length = 1, "max_length is 1; it must be at least 2: the start token and one more"),
+        (
+            |o| o.prompt = vec![3; 20],
+            "max_length is 20; it must be at least 21: the prompt's 20 tokens and one more",
+        ),
+        (|o| o.prompt = vec![], "the prompt is empty; it must be at least one token"),
         (
             |o| o.max_length = 22,
             "max_length is 22; it must be at most 21: the model's 20 positions and one token more",
@@ -90,8 +129,9 @@ fn options_out_of_range_are_named() {
         spoil(&mut options);
         assert_eq!(options.validate(10, 20).unwrap_err().to_string(), message);
     }
-    let ids: [(Spoil, &str); 6] = [
-        (|o| o.decoder_start = 10, "decoder_start_token_id"),
+    let ids: [(Spoil, &str); 7] = [
+        (|o| o.prompt = vec![10], "decoder_start_token_id"),
+        (|o| o.prompt = vec![3, 10], "input_ids"),
         (|o| o.pad = 10, "pad_token_id"),
         (|o| o.forced_bos = Some(10), "forced_bos_token_id"),
         (|o| o.forced_eos = Some(10), "forced_eos_token_id"),

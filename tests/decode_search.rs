@@ -13,9 +13,12 @@ const PAD: u32 = 2;
 
 /// Decodes one sentence per model as a device would, with full rows on the CPU.
 fn decode(options: Vec<DecodeOptions>, models: &[Model]) -> Vec<Vec<Hypothesis>> {
+    let begin = |options: &DecodeOptions| options.prompt.split_last().unwrap().1.to_vec(); // the last one is fed
+    let mut histories: Vec<Vec<u32>> = options.iter().map(begin).collect();
+    let prompts: Vec<usize> = options.iter().map(|options| options.prompt.len()).collect();
     let mut search = BatchSearch::new(options).unwrap();
     let beams = search.rows() / models.len();
-    let mut histories: Vec<Vec<u32>> = vec![Vec::new(); search.rows()];
+    histories = (0..search.rows()).map(|row| histories[row / beams].clone()).collect();
     while !search.is_finished() {
         let step = search.step();
         assert!(step.edits.len() <= search.max_edits());
@@ -28,7 +31,7 @@ fn decode(options: Vec<DecodeOptions>, models: &[Model]) -> Vec<Vec<Hypothesis>>
                 assert_eq!(parent / beams, row / beams, "a row continues another sentence");
                 let mut history = histories[parent].clone();
                 history.push(step.tokens[row]);
-                assert_eq!(history.len(), step.position + 1);
+                assert_eq!(history.len(), step.position + prompts[row / beams]);
                 let (values, tokens) =
                     (&mut values[row * width..][..width], &mut tokens[row * width..][..width]);
                 if search.sentences()[row / beams].is_finished() {
@@ -86,8 +89,12 @@ fn random_options(
     renormalize: bool,
     vocabulary: usize,
 ) -> DecodeOptions {
-    let max_length = 2 + random.below(22);
     let token = |random: &mut Random| random.below(vocabulary) as u32;
+    let prompt: Vec<u32> = match random.below(2) {
+        0 => vec![START],
+        _ => (0..1 + random.below(7)).map(|_| token(random)).collect(),
+    };
+    let max_length = prompt.len() + 1 + random.below(22);
     let bad_words = (0..random.pick(&[0, 0, 1, 3]))
         .map(|_| (0..random.pick(&[1, 1, 2, 3])).map(|_| token(random)).collect())
         .collect();
@@ -105,6 +112,7 @@ fn random_options(
         no_repeat_ngram_size: random.pick(&[0, 0, 0, 1, 2, 3]),
         repetition_penalty: random.pick(&[1.0, 1.0, 1.0, 1.3, 0.8]),
         renormalize_logits: renormalize,
+        prompt,
         ..DecodeOptions::new(START, EOS, PAD)
     }
 }
@@ -153,7 +161,7 @@ fn random_searches_equal_the_slow_implementation_alone_and_in_batches() {
                     "case {case}: {} != {score}: {options:?}",
                     got.score
                 );
-                assert_eq!(got.step_logprobs.len() + 1, tokens.len());
+                assert_eq!(got.step_logprobs.len() + options.prompt.len(), tokens.len());
                 let penalty = if num_beams == 1 { 0.0 } else { options.length_penalty };
                 let sum =
                     got.step_logprobs.iter().sum::<f32>() / (got.step_logprobs.len() as f32).powf(penalty);
@@ -200,6 +208,28 @@ fn early_stopping_by_hand() {
         let got = decode(vec![options(rule)], &[&constant]).remove(0);
         assert_eq!(tokens_and_scores(&got), [(&[0, 2, 2, 2, 2][..], -6931), (&[0, 2, 2, 2, 1], -8664)]);
     }
+}
+
+/// A hypothesis is divided by its tokens after the prompt, and `"never"` looks at the most there can be of those.
+#[test]
+fn a_prompt_counts_for_the_length_but_not_for_the_score() {
+    let options = |early_stopping| DecodeOptions {
+        num_beams: 2,
+        num_return_sequences: 2,
+        prompt: vec![3, 0, 3],
+        max_length: 7,
+        early_stopping,
+        ..DecodeOptions::new(0, 1, 0)
+    };
+    let got = decode(vec![options(EarlyStopping::Always)], &[&constant]).remove(0);
+    assert_eq!(tokens_and_scores(&got), [(&[3, 0, 3, 2, 1][..], -10397), (&[3, 0, 3, 1], -13863)]);
+    let got = decode(vec![options(EarlyStopping::Never)], &[&constant]).remove(0);
+    let expected = [(&[3, 0, 3, 2, 2, 2, 2][..], -6931), (&[3, 0, 3, 2, 2, 2, 1], -8664)];
+    assert_eq!(tokens_and_scores(&got), expected);
+
+    let one_more = DecodeOptions { max_length: 4, ..options(EarlyStopping::Heuristic) };
+    let got = decode(vec![one_more], &[&constant]).remove(0);
+    assert_eq!(tokens_and_scores(&got), [(&[3, 0, 3, 2][..], -6931), (&[3, 0, 3, 1], -13863)]);
 }
 
 #[test]

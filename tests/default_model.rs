@@ -34,8 +34,7 @@ async fn generate(
         .iter()
         .map(|source| GenerateRequest {
             input_ids: source.clone(),
-            options: resolve(config, transformer.generation_config(), transformer.config(), source.len())
-                .unwrap(),
+            options: resolve(config, transformer.generation_config(), transformer.config(), source).unwrap(),
         })
         .collect();
     transformer.generate(&requests, &Cancel::default(), &mut |_| {}).await.unwrap()

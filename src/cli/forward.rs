@@ -6,6 +6,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
+use wordloom::model::config::Architecture;
 use wordloom::transformer::{ForwardError, ForwardInput, ForwardOutput, Tensor};
 
 use super::CliError;
@@ -16,13 +17,18 @@ use super::setup::{DeviceArguments, ModelArguments};
 #[command(after_help = "\
 Read (I32 or I64):
   input_ids, attention_mask                [batch, source length]
+  token_type_ids (BERT)                    [batch, source length]
   decoder_input_ids                        [batch, target length]
 Written (F32), N counting layers from 0:
   logits                                   [batch, target length, vocabulary]
   encoder_last_hidden_state                [batch, source length, d_model]
+  encoder_hidden_states.N, decoder_hidden_states.N
+                                           [batch, length, d_model]
   encoder_attentions.N, decoder_attentions.N, cross_attentions.N
                                            [batch, heads, queries, keys]
-Without attention_mask, every source token is attended to.")]
+Models of one stack (BERT, GPT-2) take no decoder_input_ids and write logits,
+hidden_states.N and attentions.N. Without attention_mask, every token is
+attended to.")]
 pub struct Arguments {
     /// Sources and targets, as safetensors
     #[arg(short, long, value_name = "FILE")]
@@ -39,13 +45,16 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     check_different(Some(&arguments.input), Some(&arguments.output))?;
     let name = arguments.input.display().to_string();
-    let input = read_input(&name, &read_file(&arguments.input)?)?;
-    let transformer = arguments.device.transformer(&arguments.model.open()?)?;
+    let bytes = read_file(&arguments.input)?;
+    let model = arguments.model.open()?;
+    let architecture = model.config().architecture();
+    let input = read_input(&name, &bytes, architecture)?;
+    let transformer = arguments.device.transformer(&model)?;
     let output = pollster::block_on(transformer.forward(&input)).map_err(|error| match error {
         ForwardError::Gpu(_) => error.into(),
         about_input => CliError::Input(format!("{name}: {about_input}")),
     })?;
-    write_output(&arguments.output, &output)
+    write_output(&arguments.output, &output, architecture)
 }
 
 fn read_file(path: &Path) -> Result<Vec<u8>, CliError> {
@@ -64,17 +73,24 @@ fn read_file(path: &Path) -> Result<Vec<u8>, CliError> {
     Ok(bytes)
 }
 
-fn write_output(path: &Path, output: &ForwardOutput) -> Result<(), CliError> {
-    let mut tensors = vec![
-        ("encoder_last_hidden_state".to_owned(), &output.encoder_last_hidden_state),
-        ("logits".to_owned(), &output.logits),
-    ];
-    for (kind, layers) in [
-        ("encoder_attentions", &output.encoder_attentions),
-        ("decoder_attentions", &output.decoder_attentions),
-        ("cross_attentions", &output.cross_attentions),
+fn write_output(path: &Path, output: &ForwardOutput, architecture: Architecture) -> Result<(), CliError> {
+    let mut tensors = vec![("logits".to_owned(), &output.logits)];
+    let [encoder, decoder] = match architecture {
+        Architecture::EncoderDecoder => ["encoder_", "decoder_"],
+        Architecture::EncoderOnly | Architecture::DecoderOnly => [""; 2],
+    };
+    if architecture == Architecture::EncoderDecoder {
+        tensors.push(("encoder_last_hidden_state".to_owned(), &output.encoder_last_hidden_state));
+    }
+    for (stack, kind, layers) in [
+        (encoder, "hidden_states", &output.encoder_hidden_states),
+        (decoder, "hidden_states", &output.decoder_hidden_states),
+        (encoder, "attentions", &output.encoder_attentions),
+        (decoder, "attentions", &output.decoder_attentions),
+        ("cross_", "attentions", &output.cross_attentions),
     ] {
-        tensors.extend(layers.iter().enumerate().map(|(layer, tensor)| (format!("{kind}.{layer}"), tensor)));
+        let named = |(layer, tensor)| (format!("{stack}{kind}.{layer}"), tensor);
+        tensors.extend(layers.iter().enumerate().map(named));
     }
     let views = tensors.into_iter().map(|(name, tensor)| (name, Stored(tensor)));
     let bytes = safetensors::serialize(views, None)
@@ -82,42 +98,49 @@ fn write_output(path: &Path, output: &ForwardOutput) -> Result<(), CliError> {
     fs::write(path, bytes).map_err(|source| cannot_write(path, source))
 }
 
-fn read_input(name: &str, bytes: &[u8]) -> Result<ForwardInput, CliError> {
+fn read_input(name: &str, bytes: &[u8], architecture: Architecture) -> Result<ForwardInput, CliError> {
     let file = SafeTensors::deserialize(bytes)
         .map_err(|error| CliError::Input(format!("{name}: not a sound safetensors file: {error}")))?;
     let tensor = |key: &str| {
         file.tensor(key).map_err(|_| CliError::Input(format!("{name}: there is no tensor {key}")))
     };
     let input_ids = tensor("input_ids")?;
-    let decoder_input_ids = tensor("decoder_input_ids")?;
     let source_shape = matrix_shape(name, "input_ids", &input_ids)?;
-    let target_shape = matrix_shape(name, "decoder_input_ids", &decoder_input_ids)?;
-    let ([batch, source_length], [target_batch, target_length]) = (source_shape, target_shape);
-    if target_batch != batch {
-        return Err(CliError::Input(format!(
-            "{name}: decoder_input_ids is {target_shape:?}, but input_ids is {source_shape:?}: both need the same batch"
-        )));
-    }
-    let attention_mask = match file.tensor("attention_mask") {
-        Err(_) => vec![1; batch * source_length],
-        Ok(mask) => {
-            let shape = matrix_shape(name, "attention_mask", &mask)?;
-            if shape != source_shape {
-                return Err(CliError::Input(format!(
-                    "{name}: attention_mask is {shape:?}, but input_ids is {source_shape:?}: both need the same shape"
-                )));
-            }
-            integers(name, "attention_mask", &mask)?
+    let [batch, source_length] = source_shape;
+    // what stands beside the input ids, token by token
+    let beside = |key: &str| {
+        let Ok(tensor) = file.tensor(key) else {
+            return Ok(None);
+        };
+        let shape = matrix_shape(name, key, &tensor)?;
+        if shape != source_shape {
+            return Err(CliError::Input(format!(
+                "{name}: {key} is {shape:?}, but input_ids is {source_shape:?}: both need the same shape"
+            )));
         }
+        integers(name, key, &tensor).map(Some)
     };
-    Ok(ForwardInput {
+    let mut input = ForwardInput {
         batch,
         source_length,
-        target_length,
+        target_length: 0,
         input_ids: integers(name, "input_ids", &input_ids)?,
-        attention_mask,
-        decoder_input_ids: integers(name, "decoder_input_ids", &decoder_input_ids)?,
-    })
+        attention_mask: beside("attention_mask")?.unwrap_or_else(|| vec![1; batch * source_length]),
+        token_type_ids: beside("token_type_ids")?.unwrap_or_default(),
+        decoder_input_ids: Vec::new(),
+    };
+    if architecture == Architecture::EncoderDecoder || file.tensor("decoder_input_ids").is_ok() {
+        let decoder_input_ids = tensor("decoder_input_ids")?;
+        let target_shape = matrix_shape(name, "decoder_input_ids", &decoder_input_ids)?;
+        if target_shape[0] != batch {
+            return Err(CliError::Input(format!(
+                "{name}: decoder_input_ids is {target_shape:?}, but input_ids is {source_shape:?}: both need the same batch"
+            )));
+        }
+        input.target_length = target_shape[1];
+        input.decoder_input_ids = integers(name, "decoder_input_ids", &decoder_input_ids)?;
+    }
+    Ok(input)
 }
 
 fn matrix_shape(name: &str, key: &str, tensor: &TensorView<'_>) -> Result<[usize; 2], CliError> {

@@ -98,8 +98,7 @@ fn request(transformer: &Transformer, place: &str, line: &Line) -> Result<Genera
         error => error.into(),
     })?;
     let defaults = transformer.generation_config();
-    let options =
-        resolve(&wanted, defaults, transformer.config(), input_ids.len()).map_err(GenerateError::from);
+    let options = resolve(&wanted, defaults, transformer.config(), &input_ids).map_err(GenerateError::from);
     let request = options.and_then(|options| {
         let request = GenerateRequest { input_ids, options };
         transformer.check_request(&request)?;

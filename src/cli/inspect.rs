@@ -46,7 +46,8 @@ fn as_json(model: &Model) -> serde_json::Value {
         json!({
             "layers": stack.layers,
             "heads": stack.heads,
-            "head_width": stack.head_width,
+            "d_k": stack.d_k,
+            "d_v": stack.d_v,
             "ffn_width": stack.ffn_width,
         })
     };
@@ -86,8 +87,8 @@ fn norm(placement: NormPlacement) -> &'static str {
 fn rows(model: &Model) -> [(&'static str, String); 12] {
     let config = model.config();
     let stack = |stack: StackConfig| {
-        let StackConfig { layers, heads, head_width, ffn_width } = stack;
-        format!("{layers} layers, {heads} heads of {head_width}, feed-forward {ffn_width}")
+        let StackConfig { layers, heads, d_k, ffn_width, .. } = stack;
+        format!("{layers} layers, {heads} heads of {d_k}, feed-forward {ffn_width}")
     };
     let vocabulary = match config.embeddings {
         EmbeddingSharing::Shared => {
@@ -127,7 +128,7 @@ fn rows(model: &Model) -> [(&'static str, String); 12] {
         ("decoder", stack(config.decoder)),
         ("blocks", format!("{}-norm, activation {}", norm(config.norm), config.activation.name())),
         ("vocabulary", vocabulary),
-        ("positions", format!("{}, sinusoidal", config.positions.count())),
+        ("positions", format!("{}, {}", config.positions.count(), config.positions.name())),
         (
             "parameters",
             format!("{}, {} tensors", thousands(config.parameter_count()), checkpoint.names().count()),

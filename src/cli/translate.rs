@@ -97,7 +97,7 @@ fn generation(arguments: &Arguments, model: &Model) -> Result<GenerationConfig, 
         ..GenerationConfig::default()
     };
     let config = model.config();
-    let resolved = resolve(&generation, model.generation_config(), config, 1)
+    let resolved = resolve(&generation, model.generation_config(), config, &[0])
         .and_then(|options| options.validate(config.target_vocabulary, config.positions.count()));
     match resolved {
         Ok(()) => Ok(generation),

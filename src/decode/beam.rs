@@ -3,9 +3,9 @@ use crate::scores::{BANNED, TopScores};
 
 /// A hypothesis that is still growing.
 pub(super) struct Beam {
-    /// From the start token on.
+    /// From the prompt on.
     pub(super) tokens: Vec<u32>,
-    /// One for each token but the first.
+    /// One for each token after the prompt.
     pub(super) step_logprobs: Vec<f32>,
     /// Their sum, in f32 and in this order, as HF accumulates it.
     pub(super) score: f32,
@@ -14,8 +14,8 @@ pub(super) struct Beam {
 }
 
 impl Beam {
-    pub(super) fn new(decoder_start: u32) -> Self {
-        Self { tokens: vec![decoder_start], step_logprobs: Vec::new(), score: 0.0, parent: 0 }
+    pub(super) fn new(prompt: &[u32]) -> Self {
+        Self { tokens: prompt.to_vec(), step_logprobs: Vec::new(), score: 0.0, parent: 0 }
     }
 
     pub(super) fn push(&mut self, token: u32, logprob: f32) {
@@ -54,7 +54,8 @@ pub(super) struct BeamSearch {
     num_return_sequences: usize,
     length_penalty: f32,
     early_stopping: EarlyStopping,
-    max_length: usize,
+    /// Of the tokens after the prompt.
+    max_new_tokens: usize,
     eos: Vec<u32>,
     /// `num_beams` beams; the first `live` count, best first.
     beams: Vec<Beam>,
@@ -68,13 +69,13 @@ pub(super) struct BeamSearch {
 
 impl BeamSearch {
     pub(super) fn new(options: &DecodeOptions) -> Self {
-        let beams = || (0..options.num_beams).map(|_| Beam::new(options.decoder_start)).collect();
+        let beams = || (0..options.num_beams).map(|_| Beam::new(&options.prompt)).collect();
         Self {
             num_beams: options.num_beams,
             num_return_sequences: options.num_return_sequences,
             length_penalty: options.length_penalty,
             early_stopping: options.early_stopping,
-            max_length: options.max_length,
+            max_new_tokens: options.max_length - options.prompt.len(),
             eos: options.eos.clone(),
             beams: beams(),
             live: 1, // all beams are equal before the first token
@@ -116,11 +117,11 @@ impl BeamSearch {
     /// finished.
     pub(super) fn advance(&mut self, scores: TopScores<'_>) -> bool {
         self.rank_candidates(scores);
-        let length = self.beams[0].tokens.len(); // generated tokens, this one included, and no start token
+        let length = self.beams[0].step_logprobs.len() + 1; // generated tokens, this one included
         let mut live = 0;
         for (rank, candidate) in self.candidates.iter().enumerate() {
             let parent = &self.beams[candidate.beam];
-            if length + 1 < self.max_length && !self.eos.contains(&candidate.token) {
+            if length < self.max_new_tokens && !self.eos.contains(&candidate.token) {
                 if live < self.num_beams {
                     self.next_beams[live].become_continuation(parent, candidate);
                     live += 1;
@@ -150,7 +151,7 @@ impl BeamSearch {
     pub(super) fn finish(mut self) -> Vec<Hypothesis> {
         if self.finished.is_empty() {
             let beam = &self.beams[0];
-            let score = beam.score / self.length_divisor((beam.tokens.len() - 1).max(1));
+            let score = beam.score / self.length_divisor(beam.step_logprobs.len().max(1));
             self.finished.push(beam.hypothesis(score));
         }
         self.finished.truncate(self.num_return_sequences);
@@ -180,7 +181,7 @@ impl BeamSearch {
         };
         let best_length = match self.early_stopping {
             EarlyStopping::Always => return false,
-            EarlyStopping::Never if self.length_penalty > 0.0 => self.max_length - 1,
+            EarlyStopping::Never if self.length_penalty > 0.0 => self.max_new_tokens,
             EarlyStopping::Never | EarlyStopping::Heuristic => length,
         };
         self.beams[0].score / self.length_divisor(best_length) > worst.score

@@ -12,11 +12,7 @@ pub(super) struct GreedySearch {
 
 impl GreedySearch {
     pub(super) fn new(options: &DecodeOptions) -> Self {
-        Self {
-            beam: Beam::new(options.decoder_start),
-            max_length: options.max_length,
-            eos: options.eos.clone(),
-        }
+        Self { beam: Beam::new(&options.prompt), max_length: options.max_length, eos: options.eos.clone() }
     }
 
     /// Takes the best token of `scores`, one row; returns whether the sentence is finished.

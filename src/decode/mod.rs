@@ -13,7 +13,7 @@
 //! | file | |
 //! | --- | --- |
 //! | `options` | what to decode: beams, lengths, penalties, special tokens; checked against the model |
-//! //! | `processors` | which scores to edit, given the tokens so far (bad words, n-grams, minimum length, ...) |
+//! | `processors` | which scores to edit, given the tokens so far (bad words, n-grams, minimum length, ...) |
 //! | `greedy`, `beam` | the two strategies, one sentence each |
 //! | `search` | a sentence's rows, and the batch of sentences that a device steps together |
 //!

@@ -24,16 +24,15 @@ pub enum EarlyStopping {
 /// What to decode for one sentence, fully resolved: no option is left to a default.
 ///
 /// Fields have the names and the meaning of HF's `GenerationConfig`; [`DecodeOptions::new`] sets its
-/// defaults. All lengths count tokens of the target **including the start token**, as HF does for
-/// encoder-decoder models, so `max_new_tokens` and `min_new_tokens` become `max_length` and `min_length` by adding
-/// one.
+/// defaults. All lengths count tokens **including the prompt**, as HF does, so `max_new_tokens` and
+/// `min_new_tokens` become `max_length` and `min_length` by adding the prompt's length.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DecodeOptions {
     /// 1 (default) is greedy search; at most [`MAX_BEAMS`].
     pub num_beams: usize,
     /// How many hypotheses to return, best first; default 1, at most `num_beams`.
     pub num_return_sequences: usize,
-    /// Beam search scores a hypothesis of n generated tokens (end token included, start token not) as
+    /// Beam search scores a hypothesis of n generated tokens (end token included, prompt not) as
     /// `sum of log-probabilities / n^length_penalty`; default 1. Larger values favour longer hypotheses. This
     /// is HF's form, not `((5 + n) / 6)^α` of Wu et al. 2016, eq. (14), which "Attention Is All You Need",
     /// 6.1, uses.
@@ -46,7 +45,8 @@ pub struct DecodeOptions {
     /// Token sequences that must not be generated: their last token is banned where it would complete one. A
     /// single end token in this list is ignored, as HF does.
     pub bad_words: Vec<Vec<u32>>,
-    /// The token to generate first, right after the start token.
+    /// The token to generate after a single one: the first, where the prompt is a start token. Nothing is forced
+    /// after a longer prompt.
     pub forced_bos: Option<u32>,
     /// The token to generate last where a hypothesis reaches `max_length`.
     pub forced_eos: Option<u32>,
@@ -54,13 +54,14 @@ pub struct DecodeOptions {
     pub eos: Vec<u32>,
     /// What the rows of finished sentences are fed; part of no hypothesis.
     pub pad: u32,
-    /// The first token of every hypothesis.
-    pub decoder_start: u32,
-    /// No sequence of this many tokens may occur twice, the start token included; 0 (default) switches this
-    /// off.
+    /// What every hypothesis begins with, at least one token: the start token of an encoder-decoder's target, the
+    /// whole input of a decoder.
+    pub prompt: Vec<u32>,
+    /// No sequence of this many tokens may be completed a second time, the prompt included; 0 (default) switches
+    /// this off.
     pub no_repeat_ngram_size: usize,
-    /// Divides positive and multiplies negative scores of tokens that already occur, the start token
-    /// included; 1 (default) switches this off. Keskar et al. 2019, section 4.1.
+    /// Divides positive and multiplies negative scores of tokens that already occur, the prompt included; 1
+    /// (default) switches this off. Keskar et al. 2019, section 4.1.
     pub repetition_penalty: f32,
     /// Normalise log-probabilities once more after all edits; default false. Marian models set it.
     pub renormalize_logits: bool,
@@ -82,7 +83,7 @@ impl DecodeOptions {
             forced_eos: None,
             eos: vec![eos],
             pad,
-            decoder_start,
+            prompt: vec![decoder_start],
             no_repeat_ngram_size: 0,
             repetition_penalty: 1.0,
             renormalize_logits: false,
@@ -103,13 +104,20 @@ impl DecodeOptions {
                 format!("at most {longest}: the model's {max_positions} positions and one token more");
             return Err(refuse("max_length", self.max_length, allowed));
         }
-        let single = [("decoder_start_token_id", self.decoder_start), ("pad_token_id", self.pad)];
-        let forced = [("forced_bos_token_id", self.forced_bos), ("forced_eos_token_id", self.forced_eos)];
+        let begins = match self.prompt.len() {
+            1 => "decoder_start_token_id",
+            _ => "input_ids",
+        };
+        let prompt = self.prompt.iter().map(|&token| (begins, token));
         let listed = self.eos.iter().map(|&token| ("eos_token_id", token));
         let banned = self.bad_words.iter().flatten().map(|&token| ("bad_words_ids", token));
-        let all =
-            single.into_iter().chain(forced.into_iter().filter_map(|(option, token)| Some((option, token?))));
-        for (option, token) in all.chain(listed).chain(banned) {
+        let single = [
+            ("pad_token_id", Some(self.pad)),
+            ("forced_bos_token_id", self.forced_bos),
+            ("forced_eos_token_id", self.forced_eos),
+        ];
+        let single = single.into_iter().filter_map(|(option, token)| Some((option, token?)));
+        for (option, token) in prompt.chain(single).chain(listed).chain(banned) {
             if token as usize >= target_vocabulary {
                 return Err(DecodeError::Token { option, token, vocabulary: target_vocabulary });
             }
@@ -136,8 +144,16 @@ impl DecodeOptions {
                 "a finite number above 0 (1: no penalty)",
             ));
         }
-        if self.max_length < 2 {
-            return Err(refuse("max_length", self.max_length, "at least 2: the start token and one more"));
+        if self.prompt.is_empty() {
+            return Err(refuse("the prompt", "empty", "at least one token"));
+        }
+        if self.max_length <= self.prompt.len() {
+            let begins = match self.prompt.len() {
+                1 => "the start token".to_owned(),
+                tokens => format!("the prompt's {tokens} tokens"),
+            };
+            let allowed = format!("at least {}: {begins} and one more", self.prompt.len() + 1);
+            return Err(refuse("max_length", self.max_length, allowed));
         }
         if self.num_beams + self.eos.len() > MAX_CANDIDATES {
             let allowed = format!("at most {} tokens with this many beams", MAX_CANDIDATES - self.num_beams);

@@ -9,6 +9,7 @@ pub(super) struct Processors {
     bad_tokens: Vec<u32>,
     bad_phrases: Vec<Vec<u32>>, // of two and more tokens
     eos: Vec<u32>,
+    prompt_length: usize,
     min_length: usize,
     max_length: usize,
     forced_bos: Option<u32>,
@@ -31,6 +32,7 @@ impl Processors {
             bad_tokens,
             bad_phrases,
             eos: options.eos.clone(),
+            prompt_length: options.prompt.len(),
             min_length: options.min_length,
             max_length: options.max_length,
             forced_bos: options.forced_bos,
@@ -51,7 +53,7 @@ impl Processors {
     }
 
     /// Appends the edits of `row`, by ascending token: bans first, then penalties. `history` begins with the
-    /// start token.
+    /// prompt.
     pub(super) fn edit(&mut self, row: u32, history: &[u32], edits: &mut Vec<ScoreEdit>) {
         self.banned.clear();
         self.banned.extend(&self.bad_tokens);
@@ -76,14 +78,14 @@ impl Processors {
 
     /// The most edits that a row can have in any step.
     pub(super) fn max_edits_per_row(&self) -> usize {
-        let ends = if self.min_length > 1 { self.eos.len() } else { 0 };
+        let ends = if self.min_length > self.prompt_length { self.eos.len() } else { 0 };
         let looks_back = self.no_repeat_ngram_size > 0 || self.repetition_penalty != 1.0;
         let history = if looks_back { self.max_length } else { 0 };
         self.bad_tokens.len() + self.bad_phrases.len() + ends + history
     }
 }
 
-/// The last token of `phrase`, if `history`, start token included, ends with all others.  `NoBadWordsLogitsProcessor`
+/// The last token of `phrase`, if `history`, prompt included, ends with all others.  `NoBadWordsLogitsProcessor`
 /// of transformers 5.
 fn completed_by(phrase: &[u32], history: &[u32]) -> Option<u32> {
     let (&last, prefix) = phrase.split_last()?;

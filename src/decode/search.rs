@@ -7,12 +7,12 @@ use crate::scores::{ScoreEdit, ScoreRules, ScoreSpace, TopScores};
 /// One translation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hypothesis {
-    /// From the start token to the end token, if it ended with one; no padding.
+    /// From the prompt to the end token, if it ended with one; no padding.
     pub tokens: Vec<u32>,
     /// Beam search: HF's `sequences_scores`, the sum of `step_logprobs` divided by `length^length_penalty`.
     /// Greedy search: the plain sum.
     pub score: f32,
-    /// The processed log-probability of every token but the first; 0 for a forced one.
+    /// The processed log-probability of every token after the prompt; 0 for a forced one.
     pub step_logprobs: Vec<f32>,
 }
 
@@ -55,7 +55,7 @@ impl SentenceSearch {
         self.finished
     }
 
-    /// The tokens of the best hypothesis so far, from the start token on: the best that still grows or, when the
+    /// The tokens of the best hypothesis so far, from the prompt on: the best that still grows or, when the
     /// sentence is finished, the result.
     pub fn best_tokens(&self) -> &[u32] {
         match &self.strategy {
@@ -126,13 +126,15 @@ impl SentenceSearch {
     }
 }
 
-/// What the device has to do in one step: run the decoder on one token a row, then score the next one.
+/// What the device has to do in one step: run the decoder on one token a row, then score the next one. Before the first
+/// step it has to have run it on the rest of the prompt.
 ///
 /// Rows are sentence by sentence, `num_beams` each. Their number never changes: finished sentences keep their
 /// rows.
 #[derive(Debug, Clone, Copy)]
 pub struct StepRequest<'a> {
-    /// The tokens' position in the target; 0 for the start token. It is the same in every row.
+    /// Tokens generated so far, the same number in every row; 0 in the first step, which takes the last token of the
+    /// prompt. So the tokens' position is the prompt's length - 1 more.
     pub position: usize,
     /// `[rows]`
     pub tokens: &'a [u32],

@@ -73,10 +73,10 @@ pub(super) fn residual_block(
     match config.norm {
         NormPlacement::Post => {
             let y = block(g, x, None)?;
-            g.layer_norm(y, Some(x), norm.gamma, Some(norm.beta), epsilon)
+            g.layer_norm(y, Some(x), norm.gamma, norm.beta, epsilon)
         }
         NormPlacement::Pre => {
-            let normalized = g.layer_norm(x, None, norm.gamma, Some(norm.beta), epsilon)?;
+            let normalized = g.layer_norm(x, None, norm.gamma, norm.beta, epsilon)?;
             block(g, normalized, Some(x))
         }
     }

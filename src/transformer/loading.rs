@@ -44,7 +44,7 @@ impl Loading {
     pub fn advance(&mut self, model: &Model) -> Result<bool, ModelError> {
         let Transformer { device, blueprint, weights, .. } = &mut self.transformer;
         let mut source =
-            CheckpointSource { blueprint, config: model.config(), checkpoint: model.checkpoint() };
+            CheckpointSource { blueprint, checkpoint: model.checkpoint() };
         self.upload.advance(device.gpu(), &blueprint.table, weights, &mut source)
     }
 
@@ -67,7 +67,7 @@ impl Loading {
         let transformer = &self.transformer;
         let config = &transformer.config;
         let input_ids = vec![config.tokens.pad];
-        let options = resolve(options, &transformer.generation, config, input_ids.len())?;
+        let options = resolve(options, &transformer.generation, config, &input_ids)?;
         let search = BatchSearch::new(vec![options.clone()])?;
         let request = GenerateRequest { input_ids, options };
         let mut session = DecodeSession::new(transformer, SessionKey::new(config, &[&request], &search))?;

@@ -1,5 +1,5 @@
-//! One batch on the device: the encoder's program, run once, and the decoder's step, replayed. Between two steps only
-//! the best few candidates of each row come down, and a token and a cache position per row go up.
+//! One batch on the device: the encoder's program and the prompt's, run once, and the decoder's step, replayed. Between
+//! two steps only the best few candidates of each row come down, and a token and a cache position per row go up.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -9,10 +9,11 @@ use super::generate::{GenerateError, GenerateRequest};
 use crate::decode::{BatchSearch, Hypothesis, StepRequest};
 use crate::graph::{Graph, Plan, Session, State, StateTable};
 use crate::kernels::log_softmax_top_k::{TopKShape, encode_edits};
-use crate::model::config::ModelConfig;
-use crate::model::decoder::{History, decoder, memory_key_values};
+use crate::model::config::{Architecture, ModelConfig};
+use crate::model::decoder::{History, decoder, memory_key_values, output};
+use crate::model::embedding::Tokens;
 use crate::model::encoder::encoder;
-use crate::model::{Cache, Memory, Sequences};
+use crate::model::{Cache, Memory, Sequences, Taps};
 use crate::scores::TopScores;
 
 /// Memory of the sessions kept for later batches, bytes: enough for sentences that come one by one. Large batches make
@@ -26,8 +27,10 @@ const CAPACITY_BUCKET: usize = 32;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct SessionKey {
     batch: usize,
-    /// Padded.
+    /// Padded; 0 without an encoder.
     source_length: usize,
+    /// Tokens of the longest prompt but its last, padded: what the decoder reads before its first step. Mostly 0.
+    prompt_length: usize,
     /// Cache positions of each row.
     capacity: usize,
     scoring: TopKShape,
@@ -40,10 +43,15 @@ impl SessionKey {
         let longest = |length: fn(&GenerateRequest) -> usize| {
             requests.iter().map(|request| length(request)).max().unwrap_or(1)
         };
-        let source_length = longest(|request| request.input_ids.len());
+        let padded = |length: usize| length.next_multiple_of(SOURCE_BUCKET).min(config.positions.count());
+        let source_length = match config.architecture() {
+            Architecture::DecoderOnly => 0,
+            _ => padded(longest(|request| request.input_ids.len())),
+        };
         Self {
             batch: requests.len(),
-            source_length: source_length.next_multiple_of(SOURCE_BUCKET).min(config.positions.count()),
+            source_length,
+            prompt_length: padded(longest(|request| before_last(prompt(request)).len())),
             capacity: longest(|request| request.options.max_length).next_multiple_of(CAPACITY_BUCKET),
             scoring: TopKShape {
                 rows: search.rows(),
@@ -57,6 +65,16 @@ impl SessionKey {
             },
         }
     }
+}
+
+/// What the decoder is given before it chooses tokens.
+fn prompt(request: &GenerateRequest) -> &[u32] {
+    &request.options.prompt
+}
+
+/// The first step reads the last token of a prompt; the others come before it.
+fn before_last(prompt: &[u32]) -> &[u32] {
+    prompt.split_last().map_or(&[], |(_, before)| before)
 }
 
 /// Sessions of earlier batches, for batches of the same shape.
@@ -85,9 +103,8 @@ pub(super) struct DecodeSession {
     /// Of its states.
     bytes: usize,
     session: Session,
-    source_tokens: State,
-    source_positions: State,
-    source_mask: State,
+    source: Option<InputStates>,
+    prompt: Option<PromptStates>,
     tokens: State,
     positions: State,
     cache_slots: State,
@@ -96,6 +113,60 @@ pub(super) struct DecodeSession {
     edits: Option<State>,
     best: State,
     host: HostBuffers,
+}
+
+/// Sequences that a program reads as a whole.
+struct InputStates {
+    /// Padded.
+    length: usize,
+    tokens: State,
+    positions: State,
+    mask: State,
+    program: usize,
+}
+
+struct PromptStates {
+    input: InputStates,
+    /// Where in the caches each token's keys and values go.
+    cache_slots: State,
+}
+
+impl InputStates {
+    fn new(states: &mut StateTable, name: &str, (batch, length): (usize, usize), program: usize) -> Self {
+        Self {
+            length,
+            tokens: states.u32(format!("{name} tokens"), batch * length, 1),
+            positions: states.u32(format!("{name} positions"), batch * length, 1),
+            mask: states.u32(format!("{name} mask"), batch, length),
+            program,
+        }
+    }
+
+    fn values(&self, g: &mut Graph, batch: usize) -> (Tokens, Sequences) {
+        let tokens = Tokens { ids: g.state(self.tokens), positions: g.state(self.positions), types: None };
+        (tokens, Sequences { batch, length: self.length, mask: g.state(self.mask) })
+    }
+
+    fn write<'a>(
+        &self,
+        session: &mut Session,
+        config: &ModelConfig,
+        sequences: impl ExactSizeIterator<Item = &'a [u32]>,
+    ) {
+        let elements = sequences.len() * self.length;
+        let mut tokens = vec![config.tokens.pad; elements];
+        let (mut positions, mut mask) = (vec![0; elements], vec![0; elements]);
+        for (row, sequence) in sequences.enumerate() {
+            let first = row * self.length;
+            tokens[first..][..sequence.len()].copy_from_slice(sequence);
+            mask[first..][..sequence.len()].fill(1);
+            let ids = &tokens[first..][..self.length];
+            positions.splice(first..first + self.length, config.position_rows(ids));
+        }
+        session.write(self.tokens, &tokens);
+        session.write(self.positions, &positions);
+        session.write(self.mask, &mask);
+    }
 }
 
 /// What goes up each step, kept so that a step allocates nothing.
@@ -107,25 +178,37 @@ struct HostBuffers {
     slots: Vec<u32>,
     previous_slots: Vec<u32>,
     edits: Vec<[u32; 4]>,
+    /// For each row, how many tokens of its prompt come before the last.
+    histories: Vec<usize>,
     values: Vec<f32>,
     tokens: Vec<u32>,
 }
 
-const ENCODE: usize = 0;
-const STEP: usize = 1;
+/// The step is the first program, because every session has it.
+const STEP: usize = 0;
 
 impl DecodeSession {
     pub fn new(transformer: &Transformer, key: SessionKey) -> Result<Self, GenerateError> {
         let config = &transformer.config;
         let blueprint = &transformer.blueprint;
-        let SessionKey { batch, source_length, capacity, .. } = key;
+        let SessionKey { batch, source_length, prompt_length, capacity, .. } = key;
         let rows = key.scoring.rows;
-        let d_model = config.d_model;
+        let stack = config.decoder;
 
         let mut states = StateTable::default();
-        let source_tokens = states.u32("source tokens", batch * source_length, 1);
-        let source_positions = states.u32("source positions", batch * source_length, 1);
-        let source_mask = states.u32("source mask", batch, source_length);
+        let mut programs = STEP + 1;
+        let mut input = |states: &mut StateTable, name, length| {
+            (length > 0).then(|| {
+                let input = InputStates::new(states, name, (batch, length), programs);
+                programs += 1;
+                input
+            })
+        };
+        let source = input(&mut states, "source", source_length);
+        let prompt = input(&mut states, "prompt", prompt_length).map(|input| PromptStates {
+            cache_slots: states.u32("prompt's cache slots", batch * prompt_length, 1),
+            input,
+        });
         let tokens = states.u32("tokens", rows, 1);
         let positions = states.u32("positions", rows, 1);
         let cache_slots = states.u32("cache slots", rows, 1);
@@ -133,48 +216,67 @@ impl DecodeSession {
         let key_counts = states.u32("key counts", rows, 1);
         let edits = (key.max_edits > 0).then(|| states.u32("score edits", 1 + key.max_edits, 4));
         let best = states.u32("best candidates", rows, 2 * key.scoring.candidates);
-        let memory_states: Vec<State> = (0..config.decoder.layers)
-            .map(|layer| states.f32(format!("memory {layer}"), batch * source_length, 2 * d_model))
+        let memory_layers = if source.is_some() { stack.layers } else { 0 };
+        let memory_width = stack.key_width() + stack.value_width();
+        let memory_states: Vec<State> = (0..memory_layers)
+            .map(|layer| states.f32(format!("memory {layer}"), batch * source_length, memory_width))
             .collect();
-        let caches: Vec<Cache> = (0..config.decoder.layers)
+        let caches: Vec<Cache> = (0..stack.layers)
             .map(|layer| Cache {
-                keys: states.f32(format!("key cache {layer}"), rows * capacity, d_model),
-                values: states.f32(format!("value cache {layer}"), rows * capacity, d_model),
+                keys: states.f32(format!("key cache {layer}"), rows * capacity, stack.key_width()),
+                values: states.f32(format!("value cache {layer}"), rows * capacity, stack.value_width()),
                 cache_slots,
                 slots,
                 key_counts,
             })
             .collect();
-
-        let mut encode = Graph::new("encode");
-        let g = &mut encode;
-        let sequences = Sequences { batch, length: source_length, mask: g.state(source_mask) };
-        let (source, at) = (g.state(source_tokens), g.state(source_positions));
-        let memory = encoder(g, config, blueprint, source, at, &sequences, &[])?;
-        for (layer, &state) in memory_states.iter().enumerate() {
-            let key_values = memory_key_values(g, blueprint, layer, memory)?;
-            g.keep(key_values, state)?;
-        }
+        let memories = |g: &mut Graph| match &source {
+            Some(source) => {
+                let (_, sequences) = source.values(g, batch);
+                memory_states.iter().map(|&state| Memory { key_values: g.state(state), sequences }).collect()
+            }
+            None => Vec::new(),
+        };
 
         let mut step = Graph::new("decode step");
         let g = &mut step;
-        let sequences = Sequences { batch, length: source_length, mask: g.state(source_mask) };
-        let memories: Vec<Memory> =
-            memory_states.iter().map(|&state| Memory { key_values: g.state(state), sequences }).collect();
-        let (target, at) = (g.state(tokens), g.state(positions));
+        let memory = memories(g);
+        let target = Tokens { ids: g.state(tokens), positions: g.state(positions), types: None };
         let history = History::Cached(&caches);
-        let logits = decoder(g, config, blueprint, target, at, &history, &memories, &[])?;
+        let last = decoder(g, config, blueprint, target, &history, &memory, Taps::default())?;
+        let logits = output(g, config, blueprint, last)?;
         let top = g.log_softmax_top_k(key.scoring, logits, edits)?;
         g.keep(top, best)?;
+        let mut plans = vec![Plan::new(step)];
 
-        let plans = vec![Plan::new(encode), Plan::new(step)];
+        if let Some(source) = &source {
+            let mut encode = Graph::new("encode");
+            let g = &mut encode;
+            let (tokens, sequences) = source.values(g, batch);
+            let memory = encoder(g, config, blueprint, tokens, &sequences, Taps::default())?;
+            for (key_values, &state) in memory_key_values(g, blueprint, memory)?.into_iter().zip(&memory_states) {
+                g.keep(key_values, state)?;
+            }
+            plans.push(Plan::new(encode));
+        }
+        if let Some(PromptStates { input, cache_slots }) = &prompt {
+            let mut read = Graph::new("prompt");
+            let g = &mut read;
+            let caches: Vec<Cache> =
+                caches.iter().map(|&cache| Cache { cache_slots: *cache_slots, ..cache }).collect();
+            let memory = memories(g);
+            let (tokens, sequences) = input.values(g, batch);
+            let history = History::Prompt(sequences, &caches);
+            decoder(g, config, blueprint, tokens, &history, &memory, Taps::default())?;
+            plans.push(Plan::new(read));
+        }
+
         let session = Session::new(&transformer.device, &transformer.weights, &states, plans)?;
         Ok(Self {
             session,
             bytes: states.bytes(),
-            source_tokens,
-            source_positions,
-            source_mask,
+            source,
+            prompt,
             tokens,
             positions,
             cache_slots,
@@ -195,15 +297,13 @@ impl DecodeSession {
         cancel: &Cancel,
         before_step: &mut dyn FnMut(&BatchSearch),
     ) -> Result<Vec<Vec<Hypothesis>>, GenerateError> {
-        self.write_source(requests, transformer.config.tokens.pad);
-        self.session.run(self.session.program(ENCODE), &transformer.weights);
-        self.reset_slots();
+        self.begin(transformer, requests);
         while !search.is_finished() {
             if cancel.listen().await {
                 return Err(GenerateError::Cancelled);
             }
             before_step(&search);
-            self.write_step(&search.step());
+            self.write_step(&transformer.config, &search.step());
             let candidates = self.key.scoring.candidates;
             let HostBuffers { values, tokens, .. } = &mut self.host;
             let step = self.session.program(STEP);
@@ -223,57 +323,84 @@ impl DecodeSession {
         Ok(search.finish())
     }
 
-    /// Submits both programs once, so that everything they need is compiled.
+    /// Submits every program once, so that everything they need is compiled.
     pub fn rehearse(&mut self, transformer: &Transformer, request: &GenerateRequest, search: &BatchSearch) {
-        self.write_source(&[request], transformer.config.tokens.pad);
-        self.session.run(self.session.program(ENCODE), &transformer.weights);
-        self.reset_slots();
-        self.write_step(&search.step());
+        self.begin(transformer, &[request]);
+        self.write_step(&transformer.config, &search.step());
         self.session.run(self.session.program(STEP), &transformer.weights);
     }
 
-    fn write_source(&mut self, requests: &[&GenerateRequest], pad: u32) {
-        let length = self.key.source_length;
-        let mut tokens = vec![pad; requests.len() * length];
-        let mut mask = vec![0; requests.len() * length];
-        for (row, request) in requests.iter().enumerate() {
-            let here = row * length..row * length + request.input_ids.len();
-            tokens[here.clone()].copy_from_slice(&request.input_ids);
-            mask[here].fill(1);
+    /// Runs the sources through the encoder, and the prompts, but for their last tokens, through the decoder.
+    fn begin(&mut self, transformer: &Transformer, requests: &[&GenerateRequest]) {
+        let (config, weights) = (&transformer.config, &transformer.weights);
+        let prompts = requests.iter().map(|request| before_last(prompt(request)));
+        let rows_each = self.key.scoring.rows / requests.len();
+        self.reset_slots(prompts.clone().map(<[u32]>::len), rows_each);
+        if let Some(source) = &self.source {
+            let sources = requests.iter().map(|request| request.input_ids.as_slice());
+            source.write(&mut self.session, config, sources);
+            self.session.run(self.session.program(source.program), weights);
         }
-        let positions: Vec<u32> = requests.iter().flat_map(|_| 0..length as u32).collect();
-        self.session.write(self.source_tokens, &tokens);
-        self.session.write(self.source_positions, &positions);
-        self.session.write(self.source_mask, &mask);
+        if let Some(PromptStates { input, cache_slots }) = &self.prompt {
+            // into the cache of each sentence's first row; padding goes nowhere
+            let capacity = self.key.capacity;
+            let slots: Vec<u32> = prompts
+                .clone()
+                .enumerate()
+                .flat_map(|(sentence, prompt)| {
+                    let first = (sentence * rows_each * capacity) as u32;
+                    let own = first..first + prompt.len() as u32;
+                    own.chain(std::iter::repeat(u32::MAX)).take(input.length)
+                })
+                .collect();
+            input.write(&mut self.session, config, prompts);
+            self.session.write(*cache_slots, &slots);
+            self.session.run(self.session.program(input.program), weights);
+        }
     }
 
-    /// Every row's history is its own part of the cache, until beams are reordered.
-    fn reset_slots(&mut self) {
-        self.host.slots.clear();
-        self.host.slots.extend(0..(self.key.scoring.rows * self.key.capacity) as u32);
-        self.session.write(self.slots, &self.host.slots);
+    /// Every row's history is its own part of the cache, until beams are reordered; but for the prompt, which the rows of
+    /// a sentence share.
+    fn reset_slots(&mut self, histories: impl Iterator<Item = usize>, rows_each: usize) {
+        let capacity = self.key.capacity;
+        let HostBuffers { slots, histories: rows, .. } = &mut self.host;
+        slots.clear();
+        slots.extend(0..(self.key.scoring.rows * capacity) as u32);
+        rows.clear();
+        for (sentence, length) in histories.enumerate() {
+            let first = sentence * rows_each;
+            rows.extend(std::iter::repeat_n(length, rows_each));
+            for row in first + 1..first + rows_each {
+                slots.copy_within(first * capacity..first * capacity + length, row * capacity);
+            }
+        }
+        self.session.write(self.slots, slots);
     }
 
     /// Writes what the next step needs. Beams are reordered by the table of slots; no cache is copied.
-    fn write_step(&mut self, step: &StepRequest<'_>) {
-        let (capacity, position) = (self.key.capacity, step.position);
+    fn write_step(&mut self, config: &ModelConfig, step: &StepRequest<'_>) {
+        let capacity = self.key.capacity;
         let host = &mut self.host;
         if step.parents.iter().enumerate().any(|(row, &parent)| parent as usize != row) {
             host.previous_slots.clone_from(&host.slots);
             for (row, &parent) in step.parents.iter().enumerate() {
+                let length = (host.histories[row] + step.position).min(capacity);
                 let parent = parent as usize * capacity;
-                host.slots[row * capacity..][..position]
-                    .copy_from_slice(&host.previous_slots[parent..][..position]);
+                host.slots[row * capacity..][..length]
+                    .copy_from_slice(&host.previous_slots[parent..][..length]);
             }
             self.session.write(self.slots, &host.slots);
         }
-        let rows = step.tokens.len();
         host.positions.clear();
-        host.positions.resize(rows, position as u32);
         host.key_counts.clear();
-        host.key_counts.resize(rows, position as u32 + 1);
         host.cache_slots.clear();
-        host.cache_slots.extend((0..rows).map(|row| (row * capacity + position) as u32));
+        for (row, (&token, history)) in step.tokens.iter().zip(&host.histories).enumerate() {
+            // rows of finished sentences, whose prompts may have been longer, stay where there is room
+            let before = (history + step.position).min(capacity - 1).min(config.positions.count() - 1);
+            host.positions.push(config.positions.row(before, token));
+            host.key_counts.push(before as u32 + 1);
+            host.cache_slots.push((row * capacity + before) as u32);
+        }
         self.session.write(self.tokens, step.tokens);
         self.session.write(self.positions, &host.positions);
         self.session.write(self.key_counts, &host.key_counts);

@@ -260,8 +260,7 @@ impl Translator {
                     let input_ids = self.tokenizer.encode_source(&tagged(tag, part.text))?;
                     let transformer = &self.transformer;
                     let defaults = transformer.generation_config();
-                    let resolved =
-                        resolve(&options.generation, defaults, transformer.config(), input_ids.len())?;
+                    let resolved = resolve(&options.generation, defaults, transformer.config(), &input_ids)?;
                     pieces.push(Piece::Sentence);
                     batch.sources.push(part.text.to_owned());
                     batch.requests.push(GenerateRequest { input_ids, options: resolved });

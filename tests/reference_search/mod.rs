@@ -74,7 +74,7 @@ fn ranking(scores: &[f64]) -> Vec<usize> {
 }
 
 pub fn greedy(model: Model, o: &DecodeOptions) -> Expected {
-    let (mut tokens, mut score, mut margin) = (vec![o.decoder_start], 0.0, f64::INFINITY);
+    let (mut tokens, mut score, mut margin) = (o.prompt.clone(), 0.0, f64::INFINITY);
     loop {
         let mut scores = process(&tokens, wide(model(&tokens)), o);
         log_softmax(&mut scores);
@@ -92,12 +92,14 @@ pub fn greedy(model: Model, o: &DecodeOptions) -> Expected {
 
 pub fn beam(model: Model, o: &DecodeOptions) -> Expected {
     let (k, penalty) = (o.num_beams, f64::from(o.length_penalty));
-    let mut running = vec![(vec![o.decoder_start], -1e9); k];
+    let mut running = vec![(o.prompt.clone(), -1e9); k];
     running[0].1 = 0.0;
     let mut finished: Vec<(Vec<u32>, f64)> = Vec::new();
     let mut margin = f64::INFINITY;
     let mut closest = |a: f64, b: f64| margin = margin.min((a - b).abs());
-    for length in 1.. {
+    let prompt = o.prompt.len();
+    for length in prompt.. {
+        let generated = length + 1 - prompt;
         let mut flat = Vec::new();
         for (tokens, score) in &running {
             let mut scores = wide(model(tokens));
@@ -119,7 +121,7 @@ pub fn beam(model: Model, o: &DecodeOptions) -> Expected {
             closest(flat[order[k - 1]], flat[order[k]]);
         }
         for &i in kept.iter().take(k).filter(|&&i| hits(i)) {
-            finished.push((extended(i), flat[i] / (length as f64).powf(penalty)));
+            finished.push((extended(i), flat[i] / (generated as f64).powf(penalty)));
         }
         finished.sort_by(|a, b| b.1.partial_cmp(&a.1).unwrap());
         if finished.len() > k {
@@ -127,16 +129,16 @@ pub fn beam(model: Model, o: &DecodeOptions) -> Expected {
             finished.truncate(k);
         }
         if order.is_empty() && finished.is_empty() {
-            finished
-                .push((running[0].0.clone(), running[0].1 / (length as f64 - 1.0).max(1.0).powf(penalty)));
+            let generated = (generated as f64 - 1.0).max(1.0);
+            finished.push((running[0].0.clone(), running[0].1 / generated.powf(penalty)));
         }
         let going: Vec<usize> = kept.iter().copied().filter(|&i| !hits(i)).take(k).collect();
         let mut done = going.is_empty();
         running = going.iter().map(|&i| (extended(i), flat[i])).collect();
         if !done && finished.len() == k {
             let never = o.early_stopping == EarlyStopping::Never && penalty > 0.0;
-            let length = if never { o.max_length - 1 } else { length };
-            let (best, worst) = (running[0].1 / (length as f64).powf(penalty), finished[k - 1].1);
+            let generated = if never { o.max_length - prompt } else { generated };
+            let (best, worst) = (running[0].1 / (generated as f64).powf(penalty), finished[k - 1].1);
             closest(best, worst);
             done = o.early_stopping == EarlyStopping::Always || best <= worst;
         }

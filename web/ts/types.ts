@@ -66,7 +66,8 @@ export interface EngineInfo {
     decoderHeads: number;
     sourceVocabulary: number;
     targetVocabulary: number;
-    positions: number;
+    /** The most tokens of a text; `null` where there is no limit. */
+    positions: number | null;
   };
   defaults: { beams: number; lengthPenalty: number; maxLength: number | null };
 }
@@ -172,7 +173,10 @@ export interface Generated {
 export interface ForwardInput {
   inputIds: number[][];
   attentionMask?: number[][];
-  decoderInputIds: number[][];
+  /** BERT's segments; all 0 by default. */
+  tokenTypeIds?: number[][];
+  /** Not for models of one stack, such as BERT and GPT-2. */
+  decoderInputIds?: number[][];
 }
 
 export interface Tensor {
@@ -183,6 +187,9 @@ export interface Tensor {
 export interface ForwardOutput {
   encoderLastHiddenState: Tensor;
   logits: Tensor;
+  /** The embeddings and each layer's output. A model of one stack leaves the other's empty. */
+  encoderHiddenStates: Tensor[];
+  decoderHiddenStates: Tensor[];
   encoderAttentions: Tensor[];
   decoderAttentions: Tensor[];
   crossAttentions: Tensor[];

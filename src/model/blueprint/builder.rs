@@ -154,9 +154,9 @@ impl<'a> Builder<'a> {
         if stack.layers == 0 {
             return Ok(Ends { positions: None, distance_bias: None, embedding_norm: None, final_norm: None });
         }
-        let mut norm = |wanted: bool, name| wanted.then(|| self.norm(name)).transpose();
-        let embedding_norm = norm(self.config.embedding_norm, names.embedding_norm)?;
-        let final_norm = norm(self.config.final_norm, names.final_norm)?;
+        let ModelConfig { embedding_norm, final_norm, .. } = *self.config;
+        let embedding_norm = embedding_norm.then(|| self.norm(names.embedding_norm)).transpose()?;
+        let final_norm = final_norm.then(|| self.norm(names.final_norm)).transpose()?;
         let (positions, distance_bias) = match self.config.positions {
             Positions::Relative(_) => {
                 (None, Some(self.distance_bias(names.distance_bias, stack, bidirectional)?))

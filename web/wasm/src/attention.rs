@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 use wasm_bindgen::prelude::*;
+use wordloom::model::config::Architecture;
 use wordloom::transformer::{ForwardInput, ForwardOutput, Tensor, Transformer, Wanted};
 
 use crate::failure::Failure;
@@ -82,13 +83,19 @@ impl Input {
             Kind::Decoder => wanted.decoder_attentions = layers,
             Kind::Cross => wanted.cross_attentions = layers,
         }
+        // a model of one stack has one text, on the side of that stack
+        let (source, target) = match config.architecture() {
+            Architecture::DecoderOnly => (&self.target_ids, &self.source_ids),
+            _ => (&self.source_ids, &self.target_ids),
+        };
         let input = ForwardInput {
             batch: 1,
-            source_length: self.source_ids.len(),
-            target_length: self.target_ids.len(),
-            input_ids: self.source_ids.clone(),
-            attention_mask: vec![1; self.source_ids.len()],
-            decoder_input_ids: self.target_ids.clone(),
+            source_length: source.len(),
+            target_length: target.len(),
+            input_ids: source.clone(),
+            attention_mask: vec![1; source.len()],
+            token_type_ids: Vec::new(),
+            decoder_input_ids: target.clone(),
         };
         let output = transformer.forward_selected(&input, &wanted).await?;
         let ForwardOutput { encoder_attentions, decoder_attentions, cross_attentions, .. } = output;

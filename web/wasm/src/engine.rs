@@ -109,7 +109,7 @@ impl Engine {
                 .iter()
                 .map(|(input_ids, options)| {
                     let defaults = transformer.generation_config();
-                    let options = resolve(options, defaults, transformer.config(), input_ids.len())
+                    let options = resolve(options, defaults, transformer.config(), &input_ids)
                         .map_err(wordloom::transformer::GenerateError::from)?;
                     Ok(GenerateRequest { input_ids: input_ids.clone(), options })
                 })
@@ -268,7 +268,8 @@ fn forward_input(input: &JsValue) -> Result<ForwardInput, Failure> {
     let mut input = object(input)?;
     let expected = "a list of equally long lists of token ids";
     let input_ids: Vec<Vec<u32>> = take(&mut input, "inputIds", expected)?;
-    let decoder_input_ids: Vec<Vec<u32>> = take(&mut input, "decoderInputIds", expected)?;
+    let decoder_input_ids: Option<Vec<Vec<u32>>> = take(&mut input, "decoderInputIds", expected)?;
+    let token_type_ids: Option<Vec<Vec<u32>>> = take(&mut input, "tokenTypeIds", expected)?;
     let attention_mask: Option<Vec<Vec<u32>>> =
         take(&mut input, "attentionMask", "a list of lists of 0 and 1")?;
     let attention_mask =
@@ -283,8 +284,18 @@ fn forward_input(input: &JsValue) -> Result<ForwardInput, Failure> {
     let batch = input_ids.len();
     let (source_length, input_ids) = flat("inputIds", &input_ids)?;
     let (_, attention_mask) = flat("attentionMask", &attention_mask)?;
-    let (target_length, decoder_input_ids) = flat("decoderInputIds", &decoder_input_ids)?;
-    Ok(ForwardInput { batch, source_length, target_length, input_ids, attention_mask, decoder_input_ids })
+    let (_, token_type_ids) = flat("tokenTypeIds", &token_type_ids.unwrap_or_default())?;
+    let (target_length, decoder_input_ids) =
+        flat("decoderInputIds", &decoder_input_ids.unwrap_or_default())?;
+    Ok(ForwardInput {
+        batch,
+        source_length,
+        target_length,
+        input_ids,
+        attention_mask,
+        token_type_ids,
+        decoder_input_ids,
+    })
 }
 
 fn info(transformer: &Transformer, choice: &DeviceChoice, label: &str) -> Info {
@@ -310,7 +321,7 @@ fn info(transformer: &Transformer, choice: &DeviceChoice, label: &str) -> Info {
             decoder_heads: config.decoder.heads,
             source_vocabulary: config.source_vocabulary,
             target_vocabulary: config.target_vocabulary,
-            positions: config.positions.count(),
+            positions: Some(config.positions.count()).filter(|&count| count < usize::MAX),
         },
         defaults: Defaults {
             beams: generation.num_beams.unwrap_or(1),

@@ -46,7 +46,7 @@ pub struct ModelInfo {
     pub decoder_heads: usize,
     pub source_vocabulary: usize,
     pub target_vocabulary: usize,
-    pub positions: usize,
+    pub positions: Option<usize>,
 }
 
 #[derive(Serialize)]
@@ -218,6 +218,8 @@ pub fn forward(output: &ForwardOutput) -> JsValue {
     js_object([
         ("encoderLastHiddenState", tensor(&output.encoder_last_hidden_state)),
         ("logits", tensor(&output.logits)),
+        ("encoderHiddenStates", tensors(&output.encoder_hidden_states)),
+        ("decoderHiddenStates", tensors(&output.decoder_hidden_states)),
         ("encoderAttentions", tensors(&output.encoder_attentions)),
         ("decoderAttentions", tensors(&output.decoder_attentions)),
         ("crossAttentions", tensors(&output.cross_attentions)),
