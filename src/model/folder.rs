@@ -73,7 +73,7 @@ impl Model {
     /// let config = br#"{"model_type": "bart", "d_model": 64, "encoder_attention_heads": 4,
     ///     "decoder_attention_heads": 4, "encoder_layers": 2, "decoder_layers": 2, "vocab_size": 100}"#;
     /// let model = Model::random(ModelFiles::memory("tiny", [("config.json", &config[..])]), 42)?;
-    /// assert_eq!(model.config().parameter_count(), model.blueprint().table.elements() as u64);
+    /// assert_eq!(model.config().encoder.d_k, 16);
     /// # Ok::<_, wordloom::ModelError>(())
     /// ```
     ///
