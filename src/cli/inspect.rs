@@ -149,10 +149,11 @@ fn rows(model: &Model, trial: Option<&Trial>) -> Vec<(&'static str, String)> {
     };
     let text = match model.tokenizer() {
         _ if checkpoint.is_random() => "none: the words of random weights mean nothing".to_owned(),
-        Ok(tokenizer) => match tokenizer.language_tags().len() {
-            0 => "can be translated".to_owned(),
-            tags => {
-                format!("can be translated, to {tags} languages: {}", tokenizer.language_tags().join(" "))
+        Ok(tokenizer) => match &tokenizer.languages()[..] {
+            [] => format!("tokenizer in {}", tokenizer.origin()),
+            languages => {
+                let count = languages.len();
+                format!("tokenizer in {}, {count} languages: {}", tokenizer.origin(), languages.join(" "))
             }
         },
         Err(error) => format!("cannot be translated, only token ids: {error}"),

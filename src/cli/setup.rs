@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use wordloom::model::files::ModelFiles;
-use wordloom::{Device, DeviceChoice, Model, Transformer, Translator};
+use wordloom::{Device, DeviceChoice, Model, Transformer};
 
 use super::progress::Progress;
 use super::{CliError, notice};
@@ -52,13 +52,6 @@ impl DeviceArguments {
         let device = self.open()?;
         let progress = Progress::of_fraction("loading");
         Ok(Transformer::load(&device, model, &mut |fraction| progress.set_fraction(fraction))?)
-    }
-
-    /// The same, with a tokenizer.
-    pub fn translator(&self, model: &Model) -> Result<Translator, CliError> {
-        let device = self.open()?;
-        let progress = Progress::of_fraction("loading");
-        Ok(Translator::with_progress(&device, model, &mut |fraction| progress.set_fraction(fraction))?)
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use wordloom::TextError;
 use wordloom::model::read_tokenizer;
-use wordloom::text::{MarianTokenizer, SentencePiece};
+use wordloom::text::{self, Direction, SentencePiece};
 
 use super::CliError;
 use super::lines::{Line, Lines, json_problem};
@@ -15,8 +15,8 @@ use super::setup::model_files;
 
 #[derive(clap::Args)]
 #[command(after_help = "\
-Ids are those of the model's vocabulary, ended by its end token; with --spm they
-are the SentencePiece model's own. --decode leaves special tokens out.
+Ids are those of the model's vocabulary, with the special tokens that it wants
+around a text; with --spm they are the SentencePiece model's own. --decode leaves special tokens out.
 
 Examples:
   echo '\"Good morning.\"' | wordloom tokenize
@@ -35,6 +35,9 @@ pub struct Arguments {
     /// A SentencePiece model alone
     #[arg(long, value_name = "FILE", conflicts_with = "model")]
     spm: Option<PathBuf>,
+    /// Language of the text, in a model that has several
+    #[arg(long, value_name = "CODE", conflicts_with_all = ["spm", "decode"])]
+    source_lang: Option<String>,
     /// JSON arrays of ids in, JSON strings out
     #[arg(long)]
     decode: bool,
@@ -48,7 +51,17 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     let lines = Lines::open(arguments.input.as_deref())?;
     let tokenizer = match &arguments.spm {
         Some(path) => Tokenizer::SentencePiece(Box::new(read_spm(path)?)),
-        None => Tokenizer::Marian(Box::new(read_tokenizer(&model_files(arguments.model.as_deref())?)?)),
+        None => {
+            let tokenizer = read_tokenizer(&model_files(arguments.model.as_deref())?)?;
+            let direction = match &arguments.source_lang {
+                Some(code) => {
+                    let direction = tokenizer.direction(Some(code), None);
+                    Some(direction.map_err(|error| CliError::Usage(error.to_string()))?)
+                }
+                None => None,
+            };
+            Tokenizer::Model(Box::new(tokenizer), direction)
+        }
     };
     let mut output = Output::open(arguments.output.as_deref())?;
     loop {
@@ -73,16 +86,14 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
 }
 
 fn encode(tokenizer: &Tokenizer, line: &Line, plain: bool, output: &mut Output) -> Result<(), CliError> {
-    if plain {
-        return output.json(&tokenizer.encode(line.text.strip_suffix('\r').unwrap_or(&line.text)));
-    }
-    if line.text.trim().is_empty() {
-        return Ok(());
-    }
-    let text: String = serde_json::from_str(&line.text).map_err(|error| {
-        CliError::Input(format!("not a JSON string: {}; --plain reads plain text", json_problem(&error)))
-    })?;
-    output.json(&tokenizer.encode(&text))
+    let text = match plain {
+        true => line.text.strip_suffix('\r').unwrap_or(&line.text).to_owned(),
+        false if line.text.trim().is_empty() => return Ok(()),
+        false => serde_json::from_str(&line.text).map_err(|error| {
+            CliError::Input(format!("not a JSON string: {}; --plain reads plain text", json_problem(&error)))
+        })?,
+    };
+    output.json(&tokenizer.encode(&text).map_err(|error| CliError::Input(error.to_string()))?)
 }
 
 fn decode(tokenizer: &Tokenizer, line: &Line, plain: bool, output: &mut Output) -> Result<(), CliError> {
@@ -100,21 +111,23 @@ fn decode(tokenizer: &Tokenizer, line: &Line, plain: bool, output: &mut Output) 
 }
 
 enum Tokenizer {
-    Marian(Box<MarianTokenizer>),
+    /// With the direction that was asked for.
+    Model(Box<text::Tokenizer>, Option<Direction>),
     SentencePiece(Box<SentencePiece>),
 }
 
 impl Tokenizer {
-    fn encode(&self, text: &str) -> Vec<u32> {
+    fn encode(&self, text: &str) -> Result<Vec<u32>, TextError> {
         match self {
-            Self::Marian(tokenizer) => tokenizer.encode(text),
-            Self::SentencePiece(model) => model.encode(text),
+            Self::Model(tokenizer, None) => tokenizer.encode(text),
+            Self::Model(tokenizer, Some(direction)) => tokenizer.encode_source(text, direction),
+            Self::SentencePiece(model) => Ok(model.encode(text)),
         }
     }
 
     fn decode(&self, ids: &[u32]) -> Result<String, TextError> {
         match self {
-            Self::Marian(tokenizer) => tokenizer.decode(ids, true),
+            Self::Model(tokenizer, _) => tokenizer.decode(ids, true),
             Self::SentencePiece(model) => model.decode(ids),
         }
     }

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use serde::Serialize;
 use wordloom::decode::DecodeError;
 use wordloom::model::generation_config::GenerationConfig;
-use wordloom::text::split_language_tag;
-use wordloom::translate::{Sentence, SentenceHypothesis, TextHypothesis};
-use wordloom::{Model, TranslateOptions, Translation, Translator, resolve};
+use wordloom::text::Direction;
+use wordloom::translate::{Sentence, SentenceHypothesis, TextHypothesis, resolve_languages};
+use wordloom::{Model, TextError, TranslateOptions, Translation, Translator, resolve};
 
 use super::lines::{Line, Lines, Round};
 use super::output::{Output, check_different};
@@ -20,8 +20,12 @@ use super::{CliError, interrupt, notice};
 #[command(after_help = "\
 Options that are not given are the model's own; where it sets no maximal length,
 that is the source's and 50 tokens. Long lines are cut into sentences; blank
-lines and line breaks are kept. >>fra<< at the beginning of a line chooses the
-target language of a model that has several.
+lines and line breaks are kept.
+
+Models that know several languages need --target-lang, with a code that `wordloom
+inspect` lists; without --source-lang, multilingual models take text for English.
+With Marian's models >>fra<< at the beginning of a line does the same for that
+line. T5 takes its prefix from both, or from the text itself.
 
 With --json a line is an object: source, text, hypotheses (text, score) and
 sentences (source, source_ids, hypotheses: text, score, tokens, step_logprobs,
@@ -35,6 +39,12 @@ pub struct Arguments {
     /// Write to FILE [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Language of the text, in a model that has several
+    #[arg(long, value_name = "CODE")]
+    source_lang: Option<String>,
+    /// Language to translate into, in a model that has several
+    #[arg(long, value_name = "CODE")]
+    target_lang: Option<String>,
     /// Beams of the search, 1 to 16; 1 is greedy
     #[arg(short, long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
     beams: Option<usize>,
@@ -65,13 +75,21 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     };
     let model = arguments.model.open()?;
     let generation = generation(arguments, &model)?;
-    let translator = arguments.device.translator(&model)?;
+    let options = TranslateOptions {
+        generation,
+        source_language: arguments.source_lang.clone(),
+        target_language: arguments.target_lang.clone(),
+        cancel,
+    };
+    let tokenizer = Translator::tokenizer_of(&model)?;
+    resolve_languages(&tokenizer, &options, model.generation_config()).map_err(refused_language)?;
+    let translator = Translator::from_parts(arguments.device.transformer(&model)?, tokenizer);
     if arguments.text.is_empty() && arguments.input.is_none() && std::io::stdin().is_terminal() {
         notice("type a line to translate it; Ctrl-D ends");
     }
     let mut command = Command {
         translator,
-        options: TranslateOptions { generation, cancel },
+        options,
         progress: Progress::new("translating", "sentences", lines.bytes()),
         output: Output::open(arguments.output.as_deref())?,
         n_best: arguments.n_best,
@@ -128,6 +146,11 @@ fn refused(arguments: &Arguments, model: &Model, error: &DecodeError) -> CliErro
     }
 }
 
+/// A language that cannot be, as the option that asks for it.
+fn refused_language(error: TextError) -> CliError {
+    CliError::Usage(error.to_string())
+}
+
 struct Command {
     translator: Translator,
     options: TranslateOptions,
@@ -142,8 +165,8 @@ impl Command {
     fn refuse_unknown_tags(&self, lines: &Lines, round: &mut Round) {
         let tokenizer = self.translator.tokenizer();
         let failed = round.lines.iter().enumerate().find_map(|(index, line)| {
-            let (tag, _) = split_language_tag(&line.text);
-            Some((index, tokenizer.encode_source(tag?).err()?))
+            let (tag, _) = tokenizer.split_tag(&line.text);
+            Some((index, tokenizer.encode_source(tag?, &Direction::default()).err()?))
         });
         if let Some((index, error)) = failed {
             let place = lines.place(round.lines[index].number);

@@ -10,6 +10,7 @@ mod cached_attention;
 mod embed;
 mod layer_norm;
 mod linear;
+mod log_probability;
 mod log_softmax_top_k;
 mod matrix_product;
 mod parallel;
@@ -21,6 +22,7 @@ pub use cached_attention::cached_attention;
 pub use embed::embed;
 pub use layer_norm::layer_norm;
 pub use linear::{LIBRARY_ROWS, Linear, linear};
+pub use log_probability::log_probability;
 pub use log_softmax_top_k::log_softmax_top_k;
 
 /// Some columns of a matrix, e.g. the keys in a fused `[rows, 3 * d_model]` projection.

@@ -8,6 +8,7 @@ use crate::activation::Activation;
 use crate::join::Join;
 use crate::kernels::attention::AttentionShape;
 use crate::kernels::cached_attention::CachedAttentionShape;
+use crate::kernels::log_probability;
 use crate::kernels::log_softmax_top_k::TopKShape;
 use crate::shape::{Dtype, Shape};
 
@@ -341,6 +342,18 @@ impl Graph {
             self.expect("layer_norm", "residual", residual, shape, Dtype::F32)?;
         }
         self.push(Op::LayerNorm { x, residual, gamma, beta, epsilon }, shape)
+    }
+
+    /// See [`Op::LogProbability`]. `[rows, 1]`
+    ///
+    /// # Errors
+    /// [`GraphError::Shape`]
+    pub fn log_probability(&mut self, logits: Value, targets: Value) -> Result<Value, GraphError> {
+        let Shape { rows, width } = self.shape(logits);
+        self.expect("log_probability", "logits", logits, Shape::new(rows, width), Dtype::F32)?;
+        self.expect("log_probability", "targets", targets, Shape::new(rows, 1), Dtype::U32)?;
+        let chunks = self.value(Shape::new(1, log_probability::chunk_elements(rows, width)), Dtype::F32);
+        self.push(Op::LogProbability { logits, targets, chunks }, Shape::new(rows, 1))
     }
 
     /// See [`Op::LogSoftmaxTopK`]. u32 `[rows, 2 * candidates]`

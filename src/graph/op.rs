@@ -125,6 +125,16 @@ pub enum Op {
         /// Added to the variance.
         epsilon: f32,
     },
+    /// `log_softmax(logits)[target]` of each row, `[rows, 1]`: what the model thought of tokens that are given; 0 where the
+    /// target is not below the vocabulary.
+    LogProbability {
+        /// `[rows, vocabulary]`
+        logits: Value,
+        /// u32 `[rows, 1]`
+        targets: Value,
+        /// The kernels' notes on parts of the vocabulary.
+        chunks: Value,
+    },
     /// The best tokens of each row by processed log-probability: u32 `[rows, 2 * candidates]`, the bits of the values,
     /// then the tokens. Score edits, where there are any, are applied to `logits` in place.
     LogSoftmaxTopK {
@@ -152,6 +162,7 @@ impl Op {
             Op::CachedAttention { .. } => "cached_attention",
             Op::AppendKv { .. } => "append_kv",
             Op::LayerNorm { .. } => "layer_norm",
+            Op::LogProbability { .. } => "log_probability",
             Op::LogSoftmaxTopK { .. } => "log_softmax_top_k",
         }
     }
@@ -159,6 +170,7 @@ impl Op {
     /// Values that the node uses as scratch memory while it runs.
     pub(super) fn scratch(&self) -> Vec<Value> {
         match *self {
+            Op::LogProbability { chunks, .. } => vec![chunks],
             Op::LogSoftmaxTopK { chunks, statistics, .. } => vec![chunks, statistics],
             _ => Vec::new(),
         }
@@ -180,6 +192,7 @@ impl Op {
                 vec![queries.value, key_cache, value_cache, slots, key_counts]
             }
             Op::AppendKv { qkv, cache_slots, .. } => vec![qkv, cache_slots],
+            Op::LogProbability { logits, targets, .. } => vec![logits, targets],
             Op::LogSoftmaxTopK { logits, edits, .. } => [logits].into_iter().chain(edits).collect(),
         }
     }

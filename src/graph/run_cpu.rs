@@ -165,6 +165,9 @@ impl Memory<'_> {
                 self.put_back(keys);
                 self.put_back(values);
             }
+            Op::LogProbability { logits, targets, .. } => {
+                cpu::log_probability(self.f32(logits), self.words(targets), out);
+            }
             Op::LogSoftmaxTopK { shape, logits, edits, .. } => {
                 let mut list = std::mem::take(self.edits);
                 list.clear();

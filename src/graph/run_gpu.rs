@@ -10,10 +10,11 @@ use crate::gpu::{Buffer, Gpu, GpuError, Readback, Recording};
 use crate::kernels::embed::EmbedShape;
 use crate::kernels::layer_norm::LayerNormShape;
 use crate::kernels::linear::LinearShape;
+use crate::kernels::log_probability::LogProbabilityBuffer;
 use crate::kernels::log_softmax_top_k::TopKBuffer;
 use crate::kernels::{
     ColumnLayout, Dispatch, append_kv, attention, attention_weights, cached_attention, embed, layer_norm,
-    linear, stride,
+    linear, log_probability, stride,
 };
 use crate::shape::{Dtype, Shape};
 
@@ -233,6 +234,18 @@ impl<'a> Recorder<'a> {
                 let gamma = self.weight(gamma.index);
                 let bound = vec![self.buffer(x), self.optional(residual), gamma, beta, output()];
                 launches.push((layer_norm::dispatch(&shape, class), bound));
+            }
+            Op::LogProbability { logits, targets, chunks } => {
+                let Shape { rows, width } = self.graph().shape(logits);
+                for (dispatch, names) in log_probability::launches(rows, width) {
+                    let bound = names.into_iter().map(|name| match name {
+                        LogProbabilityBuffer::Logits => self.buffer(logits),
+                        LogProbabilityBuffer::Targets => self.buffer(targets),
+                        LogProbabilityBuffer::Chunks => self.buffer(chunks),
+                        LogProbabilityBuffer::LogProbabilities => output(),
+                    });
+                    launches.push((dispatch, bound.collect()));
+                }
             }
             Op::LogSoftmaxTopK { shape, logits, edits, chunks, statistics } => {
                 let capacity = edits.map(|edits| self.graph().shape(edits).rows - 1);

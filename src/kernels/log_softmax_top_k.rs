@@ -136,12 +136,6 @@ pub enum TopKBuffer {
 }
 
 impl TopKShape {
-    /// Chunks of a row. Looking for the best chunk is as much work as looking through one when there are
-    /// √vocabulary of them.
-    fn chunks(&self) -> usize {
-        self.vocabulary.isqrt().max(1)
-    }
-
     /// Elements of the scratch buffer [`TopKBuffer::Chunks`].
     pub fn chunk_elements(&self) -> usize {
         self.statistics_elements() + self.rows * self.candidates * 2 * self.candidates
@@ -149,7 +143,7 @@ impl TopKShape {
 
     /// Elements of the scratch buffer [`TopKBuffer::Statistics`].
     pub fn statistics_elements(&self) -> usize {
-        self.rows * self.chunks() * 3
+        self.rows * chunks_of(self.vocabulary) * 3
     }
 
     /// The launches, in order, with the buffers that each one binds. `edits` is the room in the list of edits, `None`
@@ -162,13 +156,13 @@ impl TopKShape {
         let raw_sums = edits.is_some() && log_probabilities;
         let mut launches = Vec::new();
         if raw_sums {
-            launches.push((self.chunk_launch(), vec![Logits, Statistics]));
+            launches.push((chunk_launch(self.rows, self.vocabulary), vec![Logits, Statistics]));
         }
         if let Some(capacity) = edits {
             let statistics = if raw_sums { Statistics } else { Chunks };
             launches.push((self.edit_launch(capacity), vec![Edits, statistics, Logits]));
         }
-        launches.push((self.chunk_launch(), vec![Logits, Chunks]));
+        launches.push((chunk_launch(self.rows, self.vocabulary), vec![Logits, Chunks]));
         launches.push((self.candidate_launch(), vec![Logits, Chunks]));
         let normalized_by = if raw_sums && !self.rules.renormalize { Statistics } else { Chunks };
         launches.push((
@@ -178,22 +172,12 @@ impl TopKShape {
         launches
     }
 
-    fn chunk_launch(&self) -> Dispatch {
-        let params = VocabularyChunksParams {
-            rows: self.rows as u32,
-            vocabulary: self.vocabulary as u32,
-            logits_stride: stride(self.vocabulary) as u32,
-            chunks: self.chunks() as u32,
-        };
-        Dispatch::new(&VOCABULARY_CHUNKS, Vec::new(), &params, fold(self.rows * self.chunks(), 32))
-    }
-
     fn candidate_launch(&self) -> Dispatch {
         let params = ChunkCandidatesParams {
             rows: self.rows as u32,
             vocabulary: self.vocabulary as u32,
             logits_stride: stride(self.vocabulary) as u32,
-            chunks: self.chunks() as u32,
+            chunks: chunks_of(self.vocabulary) as u32,
             candidates: self.candidates as u32,
             lists: self.statistics_elements() as u32,
         };
@@ -203,7 +187,7 @@ impl TopKShape {
     fn merge_launch(&self, normalize: bool) -> Dispatch {
         let params = TopKMergeParams {
             rows: self.rows as u32,
-            chunks: self.chunks() as u32,
+            chunks: chunks_of(self.vocabulary) as u32,
             candidates: self.candidates as u32,
             lists: self.statistics_elements() as u32,
         };
@@ -216,12 +200,31 @@ impl TopKShape {
             rows: self.rows as u32,
             vocabulary: self.vocabulary as u32,
             logits_stride: stride(self.vocabulary) as u32,
-            chunks: self.chunks() as u32,
+            chunks: chunks_of(self.vocabulary) as u32,
         };
         let log_probabilities = self.rules.space == ScoreSpace::LogProbabilities;
         let constants = vec![("LOG_PROBABILITIES", f64::from(log_probabilities))];
         Dispatch::new(&EDIT_SCORES, constants, &params, fold(capacity, 32))
     }
+}
+
+/// Chunks of a row. Looking for the best chunk is as much work as looking through one when there are √vocabulary of them.
+pub(super) fn chunks_of(vocabulary: usize) -> usize {
+    vocabulary.isqrt().max(1)
+}
+
+/// The launch of [`VOCABULARY_CHUNKS`].
+///
+/// * storage: logits `[rows, vocabulary]`, chunks u32 `[rows, chunks, 3]` (best value, its token, sum)
+pub(super) fn chunk_launch(rows: usize, vocabulary: usize) -> Dispatch {
+    let chunks = chunks_of(vocabulary);
+    let params = VocabularyChunksParams {
+        rows: rows as u32,
+        vocabulary: vocabulary as u32,
+        logits_stride: stride(vocabulary) as u32,
+        chunks: chunks as u32,
+    };
+    Dispatch::new(&VOCABULARY_CHUNKS, Vec::new(), &params, fold(rows * chunks, 32))
 }
 
 /// The edits of a step as the device reads them: `[count, 0, 0, 0]`, then `[row, token, kind, bits of the penalty]` for

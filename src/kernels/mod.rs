@@ -49,11 +49,12 @@ pub mod cached_attention;
 pub mod embed;
 pub mod layer_norm;
 pub mod linear;
+pub mod log_probability;
 pub mod log_softmax_top_k;
 pub mod panels;
 
 /// Every kernel, for tests that hold them all to the rules.
-pub static ALL: [&Kernel; 17] = [
+pub static ALL: [&Kernel; 18] = [
     &append_kv::APPEND_KV,
     &attention::ATTENTION,
     &attention::ATTENTION_WORKGROUP,
@@ -67,6 +68,7 @@ pub static ALL: [&Kernel; 17] = [
     &linear::MATVEC_4ROWS,
     &linear::MATMUL_REGISTERS,
     &linear::MATMUL_TILED,
+    &log_probability::LOG_PROBABILITY,
     &log_softmax_top_k::VOCABULARY_CHUNKS,
     &log_softmax_top_k::CHUNK_CANDIDATES,
     &log_softmax_top_k::EDIT_SCORES,

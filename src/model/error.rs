@@ -195,6 +195,24 @@ pub enum ModelError {
         /// The family that the configuration names.
         model_type: &'static str,
     },
+    /// The folder has none of the files that a tokenizer of its kind is made of.
+    #[error("{folder}: there is no tokenizer ({looked_for}), so that the model takes token ids only")]
+    NoTokenizer {
+        /// The folder's label.
+        folder: String,
+        /// The files that were looked for.
+        looked_for: String,
+    },
+    /// A model that writes no translations: an encoder alone, or a decoder alone.
+    #[error(
+        "{folder}: a {model_type:?} model does not translate: it is an encoder alone, or a decoder alone"
+    )]
+    CannotTranslate {
+        /// The folder's label.
+        folder: String,
+        /// Its family.
+        model_type: &'static str,
+    },
     /// The folder's tokenizer cannot be read.
     #[error("{folder}: {source}")]
     Tokenizer {

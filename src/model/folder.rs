@@ -10,10 +10,11 @@ use super::config::ModelConfig;
 use super::files::ModelFiles;
 use super::generation_config::GenerationConfig;
 use super::names::Names;
-use crate::text::{MarianFiles, MarianTokenizer};
+use super::tokenizer::read_tokenizer;
+use crate::text::Tokenizer;
 
 /// A model read from a Hugging Face folder, unconverted: `config.json`, `generation_config.json`, `model.safetensors`
-/// (or shards with an index) and, for text, `source.spm`, `target.spm`, `vocab.json`.
+/// (or shards with an index) and, for text, a tokenizer's files.
 ///
 /// Configuration and tensor table are read and checked at once; the weights stay in the file until a
 /// [`Transformer`](crate::Transformer) takes them to a device.
@@ -24,9 +25,6 @@ pub struct Model {
     checkpoint: Checkpoint,
     blueprint: Blueprint,
 }
-
-/// The longest tokenizer file that is read, in bytes: the largest vocabularies stay below 20 MB.
-const TOKENIZER_FILE_LIMIT: u64 = 64 << 20;
 
 impl Model {
     /// Opens a folder on disk.
@@ -126,37 +124,15 @@ impl Model {
     ///
     /// # Errors
     /// [`ModelError`] when the folder has no tokenizer, or one that does not fit the model.
-    pub fn tokenizer(&self) -> Result<MarianTokenizer, ModelError> {
+    pub fn tokenizer(&self) -> Result<Tokenizer, ModelError> {
         let tokenizer = read_tokenizer(&self.files)?;
-        let vocabularies = [
-            ("source", tokenizer.source_vocabulary(), self.config.source_vocabulary),
-            ("target", tokenizer.target_vocabulary(), self.config.target_vocabulary),
-        ];
-        for (side, vocabulary, size) in vocabularies {
-            if let Some(&(id, token)) = vocabulary.tokens().last().filter(|(id, _)| *id as usize >= size) {
+        let sizes = [("source", self.config.source_vocabulary), ("target", self.config.target_vocabulary)];
+        for ((side, size), (id, token)) in sizes.into_iter().zip(tokenizer.last_tokens()) {
+            if id as usize >= size {
                 let (folder, token) = (self.label().to_owned(), token.to_owned());
                 return Err(ModelError::ForeignTokenizer { folder, side, token, id, vocabulary: size });
             }
         }
         Ok(tokenizer)
     }
-}
-
-/// The tokenizer of a folder, whether or not there is a model beside it.
-///
-/// # Errors
-/// [`ModelError`] naming the file that is missing or damaged.
-pub fn read_tokenizer(files: &ModelFiles) -> Result<MarianTokenizer, ModelError> {
-    let read = |name| files.read(name, TOKENIZER_FILE_LIMIT);
-    let optional = |name| files.has(name).then(|| read(name)).transpose();
-    let target_vocab = optional("target_vocab.json")?;
-    let config = optional("tokenizer_config.json")?;
-    let tokenizer = MarianTokenizer::new(MarianFiles {
-        source_spm: &read("source.spm")?,
-        target_spm: &read("target.spm")?,
-        vocab: &read("vocab.json")?,
-        target_vocab: target_vocab.as_deref(),
-        config: config.as_deref(),
-    });
-    tokenizer.map_err(|source| ModelError::Tokenizer { folder: files.label().to_owned(), source })
 }

@@ -25,7 +25,9 @@ mod feed_forward;
 mod folder;
 mod json;
 mod names;
+mod tokenizer;
 
 pub use attention::{Cache, Memory, Sequences, Tap, Taps};
 pub use error::ModelError;
-pub use folder::{Model, read_tokenizer};
+pub use folder::Model;
+pub use tokenizer::read_tokenizer;

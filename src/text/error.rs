@@ -47,4 +47,47 @@ pub enum TextError {
         /// The tags there are instead, as a phrase.
         known: String,
     },
+    /// A language code that the model does not have.
+    #[error(
+        "there is no language {code:?} among the {count} of this model; near it: {near}; `wordloom inspect` lists \
+         them all"
+    )]
+    UnknownLanguage {
+        /// The code as given.
+        code: String,
+        /// Similar codes, or else the first ones.
+        near: String,
+        /// Number of languages.
+        count: usize,
+    },
+    /// A model that was trained for some translations only was asked for another one.
+    #[error("this model has no task for {wanted}; it has {known}")]
+    NoSuchTask {
+        /// The languages as given.
+        wanted: String,
+        /// All tasks.
+        known: String,
+    },
+    /// A language was given to a model that has none to choose from.
+    #[error("this model has no {side} languages to choose from; leave the {side} language out")]
+    NoLanguages {
+        /// `source` or `target`.
+        side: &'static str,
+    },
+    /// A model with several target languages was not told which.
+    #[error(
+        "this model translates into {count} languages ({some}, …): it needs a target language (`--target-lang CODE`)"
+    )]
+    NoTargetLanguage {
+        /// Some codes.
+        some: String,
+        /// Number of languages.
+        count: usize,
+    },
+    /// The tokenizer is in a format that this build cannot read.
+    #[error(
+        "tokenizer.json: needs a build with the feature `tokenizers` (`cargo build --features tokenizers`); without \
+         it, the model takes token ids"
+    )]
+    NeedsFeature,
 }

@@ -1,10 +1,8 @@
 //! The tokenizer of Marian (OPUS-MT) models: two SentencePiece models and one vocabulary.
 
-use std::borrow::Cow;
-use std::collections::BTreeMap;
-
-use serde::Deserialize;
-
+use super::added_tokens::{AddedToken, AddedTokens, is_python_space};
+use super::clean_up::clean_up;
+use super::config::{TokenEntry, TokenizerConfig};
 use super::sentencepiece::SPACE;
 use super::{SentencePiece, TextError, Vocabulary};
 
@@ -33,51 +31,11 @@ pub struct MarianTokenizer {
     target_spm: SentencePiece,
     vocabulary: Vocabulary,
     target_vocabulary: Option<Vocabulary>,
-    /// Tokens that are cut out of the text before SentencePiece sees it.
-    added_tokens: Vec<String>,
+    added_tokens: AddedTokens,
     unknown: u32,
     eos: u32,
     pad: u32,
     clean_up: bool,
-}
-
-/// The keys of `tokenizer_config.json` that matter here.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Config {
-    unk_token: Option<TokenEntry>,
-    eos_token: Option<TokenEntry>,
-    pad_token: Option<TokenEntry>,
-    separate_vocabs: bool,
-    clean_up_tokenization_spaces: Option<bool>,
-    added_tokens_decoder: BTreeMap<u32, AddedTokenEntry>,
-}
-
-/// A special token, by name or in full.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum TokenEntry {
-    Name(String),
-    Full(AddedTokenEntry),
-}
-
-#[derive(Deserialize)]
-struct AddedTokenEntry {
-    content: String,
-    #[serde(default)]
-    lstrip: bool,
-    #[serde(default)]
-    rstrip: bool,
-    #[serde(default)]
-    single_word: bool,
-}
-
-impl TokenEntry {
-    fn into_content(self) -> String {
-        match self {
-            Self::Name(content) | Self::Full(AddedTokenEntry { content, .. }) => content,
-        }
-    }
 }
 
 impl MarianTokenizer {
@@ -86,65 +44,46 @@ impl MarianTokenizer {
     /// # Errors
     /// [`TextError`], naming the file that is damaged, missing, or asks for something unsupported.
     pub fn new(files: MarianFiles) -> Result<Self, TextError> {
-        let config: Config = match files.config {
-            None => Config::default(),
-            Some(bytes) => serde_json::from_slice(bytes).map_err(|error| TextError::Malformed {
-                file: "tokenizer_config.json".to_owned(),
-                reason: error.to_string(),
-            })?,
-        };
+        let config = TokenizerConfig::parse(files.config)?;
         let mut vocabulary = Vocabulary::from_json("vocab.json", files.vocab)?;
-        let mut target_vocabulary = match (config.separate_vocabs, files.target_vocab) {
+        let separate = config.separate_vocabs.unwrap_or(false);
+        let mut target_vocabulary = match (separate, files.target_vocab) {
             (false, _) => None,
             (true, None) => return Err(TextError::MissingTargetVocabulary),
             (true, Some(bytes)) => Some(Vocabulary::from_json("target_vocab.json", bytes)?),
         };
 
-        let name = |entry: Option<TokenEntry>, default: &str| {
-            entry.map_or_else(|| default.to_owned(), TokenEntry::into_content)
+        let name = |entry: &Option<TokenEntry>, default: &str| {
+            entry.as_ref().map_or(default, TokenEntry::content).to_owned()
         };
-        let eos_token = name(config.eos_token, "</s>");
-        let unk_token = name(config.unk_token, "<unk>");
-        let pad_token = name(config.pad_token, "<pad>");
+        let unk_token = name(&config.unk_token, "<unk>");
         if vocabulary.id(&unk_token).is_none() {
             return Err(TextError::MissingToken { file: "vocab.json".to_owned(), token: unk_token });
         }
 
         let mut added_tokens = Vec::new();
-        for (id, entry) in config.added_tokens_decoder {
-            if entry.lstrip || entry.rstrip || entry.single_word {
-                return Err(TextError::Unsupported {
-                    file: "tokenizer_config.json".to_owned(),
-                    feature: format!(
-                        "`lstrip`, `rstrip` or `single_word` of the added token `{}`",
-                        entry.content
-                    ),
-                });
-            }
+        for (id, token) in config.added_tokens()? {
             for vocabulary in std::iter::once(&mut vocabulary).chain(&mut target_vocabulary) {
-                vocabulary.insert(&entry.content, id);
+                vocabulary.insert(&token.content, id);
             }
-            added_tokens.push(entry.content);
+            added_tokens.push((token, id));
         }
         // A special token that the vocabulary lacks gets the next id. (OPUS-MT models have them all.)
         let mut special = |content: String| {
-            let next = vocabulary.size() as u32;
-            let id = vocabulary.id(&content).unwrap_or(next);
-            vocabulary.insert(&content, id);
-            added_tokens.push(content);
+            let id = vocabulary.id_or_next(&content);
+            added_tokens.push((AddedToken::special(&content), id));
             id
         };
-        let eos = special(eos_token);
+        let eos = special(name(&config.eos_token, "</s>"));
         let unknown = special(unk_token);
-        let pad = special(pad_token);
-        added_tokens.retain(|token| !token.is_empty());
+        let pad = special(name(&config.pad_token, "<pad>"));
 
         Ok(Self {
             source_spm: SentencePiece::from_bytes("source.spm", files.source_spm)?,
             target_spm: SentencePiece::from_bytes("target.spm", files.target_spm)?,
             vocabulary,
             target_vocabulary,
-            added_tokens,
+            added_tokens: AddedTokens::new(added_tokens),
             unknown,
             eos,
             pad,
@@ -192,27 +131,14 @@ impl MarianTokenizer {
         let id = |token: &str| self.vocabulary.id(token).unwrap_or(self.unknown);
         let mut rest = text;
         while !rest.is_empty() {
-            let (part, added, after) = self.split_at_added_token(rest);
+            let (part, added, after) = self.added_tokens.split(rest);
             let (tag, part) = split_tag(part);
             ids.extend(tag.map(id));
             let pieces = self.source_spm.encode_as_pieces(part);
             ids.extend(pieces.iter().map(|piece| id(piece)));
-            ids.extend(added.map(id));
+            ids.extend(added);
             rest = after;
         }
-    }
-
-    /// Text before the first added token, that token (of several at one place, the longest), text after it.
-    fn split_at_added_token<'a>(&self, text: &'a str) -> (&'a str, Option<&'a str>, &'a str) {
-        for (start, _) in text.char_indices() {
-            let (before, here) = text.split_at(start);
-            let found = self.added_tokens.iter().filter(|token| here.starts_with(token.as_str()));
-            if let Some(length) = found.map(String::len).max() {
-                let (token, after) = here.split_at(length);
-                return (before, Some(token), after);
-            }
-        }
-        (text, None, "")
     }
 
     /// The text of a sequence of target ids, through `target.spm`, without spaces at either end.
@@ -311,26 +237,4 @@ pub fn split_language_tag(text: &str) -> (Option<&str>, &str) {
         (Some(tag), rest) if is_name(&tag[2..tag.len() - 2]) => (Some(tag), rest),
         _ => (None, text),
     }
-}
-
-/// `str.isspace` of Python, which counts four separators of ASCII that Unicode does not.
-fn is_python_space(character: char) -> bool {
-    character.is_whitespace() || ('\x1c'..='\x1f').contains(&character)
-}
-
-/// `PreTrainedTokenizerBase.clean_up_tokenization`
-fn clean_up(text: &str) -> String {
-    const RULES: [(&str, &str); 10] = [
-        (" .", "."),
-        (" ?", "?"),
-        (" !", "!"),
-        (" ,", ","),
-        (" ' ", "'"),
-        (" n't", "n't"),
-        (" 'm", "'m"),
-        (" 's", "'s"),
-        (" 've", "'ve"),
-        (" 're", "'re"),
-    ];
-    RULES.iter().fold(Cow::Borrowed(text), |text, (from, to)| text.replace(from, to).into()).into_owned()
 }

@@ -29,6 +29,25 @@ impl Vocabulary {
         Ok(Self { ids, tokens })
     }
 
+    /// Numbers tokens as given; of several with one id, or ids of one token, the last counts.
+    pub(super) fn of_tokens<'a>(tokens: impl IntoIterator<Item = (u32, &'a str)>) -> Self {
+        let mut vocabulary = Self { ids: HashMap::new(), tokens: HashMap::new() };
+        tokens.into_iter().for_each(|(id, token)| vocabulary.insert(token, id));
+        vocabulary
+    }
+
+    /// The id of a token, which gets the next free one if it is not there yet.
+    pub(super) fn id_or_next(&mut self, token: &str) -> u32 {
+        self.id(token).unwrap_or_else(|| {
+            let mut next = self.size() as u32;
+            while self.tokens.contains_key(&next) {
+                next += 1;
+            }
+            self.insert(token, next);
+            next
+        })
+    }
+
     /// Adds a token, or gives it another id.
     pub(super) fn insert(&mut self, token: &str, id: u32) {
         let token: Arc<str> = token.into();
@@ -51,6 +70,11 @@ impl Vocabulary {
     /// The token with this id.
     pub fn token(&self, id: u32) -> Option<&str> {
         self.tokens.get(&id).map(|token| &**token)
+    }
+
+    /// The largest id and its token.
+    pub fn last(&self) -> (u32, &str) {
+        self.tokens.iter().map(|(&id, token)| (id, &**token)).max().unwrap_or_default()
     }
 
     /// All tokens, in the order of their ids.

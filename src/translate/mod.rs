@@ -1,16 +1,16 @@
 //! Text in, text out: lines and sentences, their tokens, their search, and everything put back together.
 
+mod languages;
 mod streaming;
 
-use std::borrow::Cow;
-
+pub use languages::resolve_languages;
 pub use streaming::PartialTranslation;
 
 use crate::decode::{DecodeError, Hypothesis};
 use crate::device::Device;
 use crate::model::generation_config::GenerationConfig;
 use crate::model::{Model, ModelError};
-use crate::text::{MarianTokenizer, TextError, split_language_tag, split_lines};
+use crate::text::{TextError, Tokenizer, split_lines};
 use crate::transformer::{Cancel, GenerateError, GenerateRequest, Transformer, resolve};
 
 /// How to translate. The default is what the model's `generation_config.json` asks for.
@@ -18,11 +18,28 @@ use crate::transformer::{Cancel, GenerateError, GenerateRequest, Transformer, re
 pub struct TranslateOptions {
     /// Search options that win over the model's own.
     pub generation: GenerationConfig,
+    /// The language of the text, by the model's own code; see [`Tokenizer::direction`].
+    pub source_language: Option<String>,
+    /// The language to translate into, by the model's own code. A model that has several needs it, unless its
+    /// `generation_config.json` or [`generation`](Self::generation) says with which token a translation begins.
+    pub target_language: Option<String>,
     /// Stops the translation when asked to.
     pub cancel: Cancel,
 }
 
 impl TranslateOptions {
+    /// The text is in this language.
+    pub fn source_language(mut self, code: impl Into<String>) -> Self {
+        self.source_language = Some(code.into());
+        self
+    }
+
+    /// Translate into this language.
+    pub fn target_language(mut self, code: impl Into<String>) -> Self {
+        self.target_language = Some(code.into());
+        self
+    }
+
     /// Search with this many beams; 1 is greedy.
     pub fn beams(mut self, beams: usize) -> Self {
         self.generation.num_beams = Some(beams);
@@ -112,7 +129,7 @@ impl From<DecodeError> for TranslateError {
 /// Translates text with a model on a device.
 pub struct Translator {
     transformer: Transformer,
-    tokenizer: MarianTokenizer,
+    tokenizer: Tokenizer,
 }
 
 /// A text taken apart: white space and line breaks as they are, and places of sentences.
@@ -158,12 +175,24 @@ impl Translator {
         model: &Model,
         progress: &mut dyn FnMut(f32),
     ) -> Result<Self, ModelError> {
-        let tokenizer = model.tokenizer()?;
+        let tokenizer = Self::tokenizer_of(model)?;
         Ok(Self { transformer: Transformer::load(device, model, progress)?, tokenizer })
     }
 
+    /// The tokenizer of a model that translates.
+    ///
+    /// # Errors
+    /// [`ModelError::CannotTranslate`] for an encoder or a decoder alone; otherwise as [`Model::tokenizer`].
+    pub fn tokenizer_of(model: &Model) -> Result<Tokenizer, ModelError> {
+        let model_type = model.config().family.model_type();
+        if ["bert", "gpt2"].contains(&model_type) {
+            return Err(ModelError::CannotTranslate { folder: model.label().to_owned(), model_type });
+        }
+        model.tokenizer()
+    }
+
     /// A translator of parts that are there already.
-    pub fn from_parts(transformer: Transformer, tokenizer: MarianTokenizer) -> Self {
+    pub fn from_parts(transformer: Transformer, tokenizer: Tokenizer) -> Self {
         Self { transformer, tokenizer }
     }
 
@@ -173,7 +202,7 @@ impl Translator {
     }
 
     /// Its tokenizer.
-    pub fn tokenizer(&self) -> &MarianTokenizer {
+    pub fn tokenizer(&self) -> &Tokenizer {
         &self.tokenizer
     }
 
@@ -246,21 +275,26 @@ impl Translator {
         batch: &mut Batch,
     ) -> Result<Vec<Piece<'a>>, TranslateError> {
         let mut pieces = Vec::new();
+        let defaults = self.transformer.generation_config();
+        let (direction, generation) = resolve_languages(&self.tokenizer, options, defaults)?;
         // A language tag at the beginning holds for every sentence of the text.
-        let (tag, text) = split_language_tag(text);
+        let (tag, text) = self.tokenizer.split_tag(text);
+        let encode = |text: &str| match tag {
+            Some(tag) => self.tokenizer.encode_source(&format!("{tag} {text}"), &direction),
+            None => self.tokenizer.encode_source(text, &direction),
+        };
         for line in split_lines(text) {
             pieces.push(Piece::Between(line.indent));
             let last = line.sentences.len().saturating_sub(1);
             for (index, sentence) in line.sentences.into_iter().enumerate() {
-                let parts = sentence.split_to_fit(self.max_source_length(), |text| {
-                    self.tokenizer.encode(&tagged(tag, text)).len()
-                });
+                // what cannot be encoded is an error of its part, below
+                let count = |text: &str| encode(text).map_or(0, |ids| ids.len());
+                let parts = sentence.split_to_fit(self.max_source_length(), count);
                 let last_part = parts.len() - 1;
                 for (part_index, part) in parts.into_iter().enumerate() {
-                    let input_ids = self.tokenizer.encode_source(&tagged(tag, part.text))?;
+                    let input_ids = encode(part.text)?;
                     let transformer = &self.transformer;
-                    let defaults = transformer.generation_config();
-                    let resolved = resolve(&options.generation, defaults, transformer.config(), &input_ids)?;
+                    let resolved = resolve(&generation, defaults, transformer.config(), &input_ids)?;
                     pieces.push(Piece::Sentence);
                     batch.sources.push(part.text.to_owned());
                     batch.requests.push(GenerateRequest { input_ids, options: resolved });
@@ -281,13 +315,6 @@ impl Translator {
         let longest_output =
             self.transformer.generation_config().max_length.unwrap_or(positions).min(positions);
         (longest_output * 3 / 4).max(2)
-    }
-}
-
-fn tagged<'a>(tag: Option<&str>, sentence: &'a str) -> Cow<'a, str> {
-    match tag {
-        Some(tag) => Cow::Owned(format!("{tag} {sentence}")),
-        None => Cow::Borrowed(sentence),
     }
 }
 

@@ -38,14 +38,17 @@ pub const INDEX: &str = "index.html";
 const MODEL: &str = "model/";
 
 /// The files of a model, apart from shards, which may have any name: nothing else in its folder is given away.
-const MODEL_FILES: [&str; 9] = [
+const MODEL_FILES: [&str; 12] = [
     "config.json",
     "generation_config.json",
     "model.safetensors",
     "model.safetensors.index.json",
+    "sentencepiece.bpe.model",
     "source.spm",
+    "spiece.model",
     "target.spm",
     "target_vocab.json",
+    "tokenizer.json",
     "tokenizer_config.json",
     "vocab.json",
 ];

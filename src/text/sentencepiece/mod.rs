@@ -17,7 +17,7 @@ use std::ops::Range;
 use self::normalizer::Normalizer;
 use self::pieces::{Pieces, byte_of};
 use self::proto::{ModelKind, ModelProto, PieceKind};
-use self::trie::Trie;
+pub(super) use self::trie::Trie;
 use self::unigram::Unigram;
 use super::TextError;
 

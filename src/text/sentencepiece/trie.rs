@@ -10,7 +10,7 @@ const NO_VALUE: u32 = u32::MAX;
 /// Nodes are numbered breadth first, so the children of node `n` are the consecutive nodes
 /// `first_child[n]..first_child[n + 1]`, sorted by label: two words and a byte per node, no pointers.
 #[derive(Clone, Debug)]
-pub(super) struct Trie {
+pub(in crate::text) struct Trie {
     first_child: Vec<u32>,
     /// The byte on the edge that leads to a node; the root's is unused.
     labels: Vec<u8>,
@@ -19,7 +19,7 @@ pub(super) struct Trie {
 
 impl Trie {
     /// Builds the trie in time and memory linear in the total length of the keys. Of equal keys one wins.
-    pub(super) fn new<'a>(keys: impl IntoIterator<Item = (&'a str, u32)>) -> Self {
+    pub(in crate::text) fn new<'a>(keys: impl IntoIterator<Item = (&'a str, u32)>) -> Self {
         let mut keys: Vec<(&[u8], u32)> =
             keys.into_iter().map(|(key, value)| (key.as_bytes(), value)).collect();
         keys.sort_unstable();
@@ -47,7 +47,7 @@ impl Trie {
     }
 
     /// Every non-empty key that `text` begins with, shortest first: `(length in bytes, value)`.
-    pub(super) fn prefixes(&self, text: &str) -> impl Iterator<Item = (usize, u32)> {
+    pub(in crate::text) fn prefixes(&self, text: &str) -> impl Iterator<Item = (usize, u32)> {
         let mut node = 0;
         text.bytes()
             .enumerate()

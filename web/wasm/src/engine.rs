@@ -13,7 +13,7 @@ use crate::abort::Abort;
 use crate::failure::{Failure, message_of};
 use crate::host::{Folder, Host, HostFolder};
 use crate::loading::{Runner, load};
-use crate::options::{generation, object, take};
+use crate::options::{generation, object, take, translation_options};
 use crate::results::{
     Defaults, DeviceInfo, Generated, Info, Memory, ModelInfo, Partial, Tokenized, forward, js_object, shape,
     to_js, translation,
@@ -64,9 +64,9 @@ impl Engine {
         abort: &Abort,
         on_partial: Option<Function>,
     ) -> Promise {
-        let generation = object(&options).and_then(generation);
+        let options = object(&options).and_then(translation_options);
         self.0.call(abort, async move |runner, cancel| {
-            let options = TranslateOptions { generation: generation.clone()?, cancel };
+            let options = TranslateOptions { cancel, ..options.clone()? };
             let translator = runner.translator()?;
             let begun = Date::now();
             let result = match &on_partial {
@@ -143,8 +143,9 @@ impl Engine {
     pub fn tokenize(&self, text: &str) -> Result<JsValue, JsValue> {
         let runner = self.0.runner()?;
         let tokenizer = runner.translator()?.tokenizer();
-        let ids = tokenizer.encode_source(text).map_err(Failure::from)?;
-        let piece = |id| tokenizer.source_vocabulary().token(id).unwrap_or_default().to_owned();
+        let direction = tokenizer.direction(None, None).map_err(Failure::from)?;
+        let ids = tokenizer.encode_source(text, &direction).map_err(Failure::from)?;
+        let piece = |id| tokenizer.source_token(id).unwrap_or_default().into_owned();
         let tokens = ids.iter().map(|&id| piece(id)).collect();
         Ok(to_js(&Tokenized { ids, tokens })?)
     }

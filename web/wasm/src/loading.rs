@@ -3,7 +3,7 @@
 use wordloom::model::ModelError;
 use wordloom::model::generation_config::GenerationConfig;
 use wordloom::transformer::{Loading, Transformer};
-use wordloom::{Device, DeviceChoice, Model, Translator};
+use wordloom::{Device, DeviceChoice, Model, TextError, Translator};
 
 use crate::failure::Failure;
 use crate::host::{Folder, Host};
@@ -75,7 +75,11 @@ pub async fn load(folder: &Folder, choice: &DeviceChoice, host: &Host) -> Result
             settle(&device).await?;
         }
     }
-    let tokenizer = arrived(folder, || model.tokenizer()).await;
+    let tokenizer = arrived(folder, || match Translator::tokenizer_of(&model) {
+        Err(ModelError::NotArrived { file, end }) => Err(ModelError::NotArrived { file, end }),
+        result => Ok(result),
+    })
+    .await?;
     let transformer = loading.finish()?;
     if device.gpu().is_some() {
         let compiled = |done: f64| {
@@ -91,10 +95,12 @@ pub async fn load(folder: &Folder, choice: &DeviceChoice, host: &Host) -> Result
     }
     let runner = match tokenizer {
         Ok(tokenizer) => Runner::Text(Box::new(Translator::from_parts(transformer, tokenizer))),
-        Err(Failure::Ours { kind: "input", message }) if !folder.files.has("source.spm") => {
-            Runner::Ids(Box::new(transformer), message)
-        }
-        Err(failure) => return Err(failure),
+        Err(
+            error @ (ModelError::NoTokenizer { .. }
+            | ModelError::CannotTranslate { .. }
+            | ModelError::Tokenizer { source: TextError::NeedsFeature, .. }),
+        ) => Runner::Ids(Box::new(transformer), error.to_string()),
+        Err(error) => return Err(error.into()),
     };
     host.progress(js_object([("stage", "ready".into())]));
     Ok(runner)

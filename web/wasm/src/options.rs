@@ -3,6 +3,7 @@
 use js_sys::{JSON, Object};
 use serde_json::{Map, Value};
 use wasm_bindgen::prelude::*;
+use wordloom::TranslateOptions;
 use wordloom::model::generation_config::{GenerationConfig, JsonObject, UnknownKeys};
 
 use crate::failure::{Failure, OPTIONS};
@@ -54,6 +55,14 @@ pub fn object(value: &JsValue) -> Result<Map<String, Value>, Failure> {
     }
     let text: String = JSON::stringify(value).map_err(Failure::Js)?.into();
     serde_json::from_str(&text).map_err(|error| Failure::input(format!("the options: {error}")))
+}
+
+/// The options of a translation: its languages, and those of its search.
+pub fn translation_options(mut options: Map<String, Value>) -> Result<TranslateOptions, Failure> {
+    let mut language = |name| take(&mut options, name, "a language code");
+    let (source_language, target_language) = (language("sourceLanguage")?, language("targetLanguage")?);
+    let generation = generation(options)?;
+    Ok(TranslateOptions { generation, source_language, target_language, ..TranslateOptions::default() })
 }
 
 /// The options of a search.

@@ -1,10 +1,11 @@
 //! Results, as JavaScript gets them. Names and shapes are those of `web/ts/types.ts`.
 
+use std::borrow::Cow;
+
 use js_sys::{Array, Float32Array, JSON, Object, Reflect};
 use serde::Serialize;
 use wasm_bindgen::prelude::*;
 use wordloom::decode::Hypothesis;
-use wordloom::text::Vocabulary;
 use wordloom::transformer::{ForwardOutput, Tensor};
 use wordloom::{Translation, Translator};
 
@@ -112,7 +113,7 @@ struct SentenceHypothesis<'a> {
 #[serde(rename_all = "camelCase")]
 struct Token<'a> {
     id: u32,
-    piece: &'a str,
+    piece: Cow<'a, str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     log_probability: Option<f32>,
 }
@@ -125,23 +126,28 @@ struct Stats {
     sentences: usize,
 }
 
-fn token(vocabulary: &Vocabulary, id: u32, log_probability: Option<f32>) -> Token<'_> {
-    Token { id, piece: vocabulary.token(id).unwrap_or_default(), log_probability }
-}
-
 pub fn translation(
     translator: &Translator,
     translation: &Translation,
     milliseconds: f64,
 ) -> Result<JsValue, Failure> {
     let tokenizer = translator.tokenizer();
-    let (source, target) = (tokenizer.source_vocabulary(), tokenizer.target_vocabulary());
+    let source = |&id: &u32| Token {
+        id,
+        piece: tokenizer.source_token(id).unwrap_or_default(),
+        log_probability: None,
+    };
+    let target = |(&id, log_probability): (&u32, Option<f32>)| Token {
+        id,
+        piece: tokenizer.target_token(id).unwrap_or_default(),
+        log_probability,
+    };
     let sentences: Vec<Sentence> = translation
         .sentences
         .iter()
         .map(|sentence| Sentence {
             source: &sentence.source,
-            source_tokens: sentence.source_ids.iter().map(|&id| token(source, id, None)).collect(),
+            source_tokens: sentence.source_ids.iter().map(source).collect(),
             hypotheses: sentence
                 .hypotheses
                 .iter()
@@ -152,11 +158,7 @@ pub fn translation(
                     SentenceHypothesis {
                         text: &hypothesis.text,
                         score: *score,
-                        tokens: tokens
-                            .iter()
-                            .zip(scores)
-                            .map(|(&id, score)| token(target, id, score))
-                            .collect(),
+                        tokens: tokens.iter().zip(scores).map(target).collect(),
                         reached_max_length: hypothesis.reached_max_length,
                     }
                 })

@@ -1,0 +1,27 @@
+//! `log_softmax(logits)[target]` of each row
+
+use super::parallel::for_each_row;
+
+/// What the model thought of the tokens that are given.
+///
+/// * `logits`: `[rows, vocabulary]`; `targets`: `[rows]`
+/// * `result`: `[rows]` log-probabilities; 0 where a target is not below the vocabulary
+pub fn log_probability(logits: &[f32], targets: &[u32], result: &mut [f32]) {
+    let vocabulary = logits.len().checked_div(targets.len()).unwrap_or(0);
+    assert_eq!(logits.len(), targets.len() * vocabulary, "logits are [{}, {vocabulary}]", targets.len());
+    // an exponential takes as long as a hundred multiplications of a matrix product
+    for_each_row(result, 1, 100 * vocabulary, |row, result| {
+        let logits = &logits[row * vocabulary..][..vocabulary];
+        result[0] = match logits.get(targets[row] as usize) {
+            Some(&logit) => (f64::from(logit) - log_sum_exp(logits)) as f32,
+            None => 0.0,
+        };
+    });
+}
+
+/// `ln Σ exp(x)`, summed in f64.
+fn log_sum_exp(row: &[f32]) -> f64 {
+    let max = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let sum: f64 = row.iter().map(|&x| f64::from((x - max).exp())).sum();
+    f64::from(max) + sum.ln()
+}

@@ -1,0 +1,112 @@
+//! Which tokenizer a folder has.
+
+use serde_json::Value;
+
+use super::ModelError;
+use super::files::ModelFiles;
+use super::json::JsonObject;
+use crate::text::{MarianFiles, MarianTokenizer, Task, TextError, Tokenizer, TokenizerClass, TokenizerFiles};
+
+/// The longest tokenizer file that is read, in bytes: the largest vocabularies stay below 40 MB.
+const FILE_LIMIT: u64 = 64 << 20;
+
+const CONFIG: &str = "tokenizer_config.json";
+const JSON: &str = "tokenizer.json";
+const MARIAN: [&str; 3] = ["source.spm", "target.spm", "vocab.json"];
+
+/// The tokenizer of a folder, whether or not there is a model beside it.
+///
+/// Hugging Face's class decides, after which files are looked for: `tokenizer_class` in `tokenizer_config.json`, else in
+/// `config.json`, else that of the `model_type`. Where it reads `tokenizer.json`, and there is one, and the feature
+/// `tokenizers` is on, that is taken, as in transformers; else the SentencePiece model.
+///
+/// # Errors
+/// [`ModelError`] naming the file that is missing or damaged; [`ModelError::NoTokenizer`] where there is none of those
+/// that the class could have.
+pub fn read_tokenizer(files: &ModelFiles) -> Result<Tokenizer, ModelError> {
+    let object = |name| files.has(name).then(|| JsonObject::read(files, name)).transpose();
+    let (model, tokenizer) = (object("config.json")?, object(CONFIG)?);
+    let class = class(files, model.as_ref(), tokenizer.as_ref())?;
+    let refused = |source| ModelError::Tokenizer { folder: files.label().to_owned(), source };
+
+    let read = |name| files.read(name, FILE_LIMIT);
+    let optional = |name| files.has(name).then(|| read(name)).transpose();
+    let config = optional(CONFIG)?;
+    let spm = class.sentencepiece_file();
+    let has_spm = spm.is_some_and(|file| files.has(file));
+    let has_json = class.reads_json() && files.has(JSON);
+    if class == TokenizerClass::Marian && MARIAN.iter().any(|file| files.has(file)) {
+        return marian(files, config.as_deref());
+    }
+    let build = |parts| {
+        let tasks = model.as_ref().map(tasks).transpose()?.unwrap_or_default();
+        Tokenizer::new(class, parts, config.as_deref(), tasks).map_err(refused)
+    };
+    match spm {
+        _ if has_json && (cfg!(feature = "tokenizers") || !has_spm) => match cfg!(feature = "tokenizers") {
+            true => build(TokenizerFiles::Json(&read(JSON)?)),
+            false => Err(refused(TextError::NeedsFeature)), // not worth reading it
+        },
+        Some(file) if has_spm => {
+            let vocab = (class == TokenizerClass::M2M100).then(|| read("vocab.json")).transpose()?;
+            build(TokenizerFiles::SentencePiece { file, model: &read(file)?, vocab: vocab.as_deref() })
+        }
+        _ => {
+            let looked_for = match (class, spm) {
+                (TokenizerClass::Marian, _) => MARIAN.map(|file| format!("{file:?}")).join(", "),
+                (TokenizerClass::M2M100, Some(file)) => format!("{file:?} and \"vocab.json\""),
+                (_, Some(file)) => format!("{JSON:?} or {file:?}"),
+                (_, None) => format!("{JSON:?}, or {}", MARIAN.map(|file| format!("{file:?}")).join(", ")),
+            };
+            Err(ModelError::NoTokenizer { folder: files.label().to_owned(), looked_for })
+        }
+    }
+}
+
+fn marian(files: &ModelFiles, config: Option<&[u8]>) -> Result<Tokenizer, ModelError> {
+    let read = |name| files.read(name, FILE_LIMIT);
+    let target_vocab = files.has("target_vocab.json").then(|| read("target_vocab.json")).transpose()?;
+    let [source_spm, target_spm, vocab] = MARIAN.map(read);
+    let tokenizer = MarianTokenizer::new(MarianFiles {
+        source_spm: &source_spm?,
+        target_spm: &target_spm?,
+        vocab: &vocab?,
+        target_vocab: target_vocab.as_deref(),
+        config,
+    });
+    let refused = |source| ModelError::Tokenizer { folder: files.label().to_owned(), source };
+    tokenizer.map(Tokenizer::from).map_err(refused)
+}
+
+/// The class that the folder names, or whose files it has.
+fn class(
+    files: &ModelFiles,
+    model: Option<&JsonObject>,
+    tokenizer: Option<&JsonObject>,
+) -> Result<TokenizerClass, ModelError> {
+    for object in [tokenizer, model].into_iter().flatten() {
+        let name: Option<String> = object.get("tokenizer_class")?;
+        if let Some(class) = name.as_deref().and_then(TokenizerClass::from_name) {
+            return Ok(class);
+        }
+    }
+    let model_type: Option<String> = model.map(|model| model.get("model_type")).transpose()?.flatten();
+    let class = model_type.as_deref().map_or(TokenizerClass::Other, TokenizerClass::of_model_type);
+    // models of no Hugging Face class, and tokenizers without a model, can have the files of Marian's
+    let unnamed = class == TokenizerClass::Other && files.has(MARIAN[0]) && !files.has(JSON);
+    Ok(if unnamed { TokenizerClass::Marian } else { class })
+}
+
+/// `translation_XX_to_YY` of `task_specific_params`, with their prefixes.
+fn tasks(model: &JsonObject) -> Result<Vec<Task>, ModelError> {
+    let Some((_, Value::Object(all))) = model.entries().find(|(key, _)| *key == "task_specific_params")
+    else {
+        return Ok(Vec::new());
+    };
+    let task = |(name, task): (&String, &Value)| {
+        let (source, target) = name.strip_prefix("translation_")?.split_once("_to_")?;
+        let prefix = task.get("prefix")?.as_str()?.to_owned();
+        Some(Task { source: source.to_owned(), target: target.to_owned(), prefix })
+    };
+    Ok(all.iter().filter_map(task).collect())
+}

@@ -1,0 +1,109 @@
+//! Tokenizers in `tokenizer.json`, through Hugging Face's own library.
+
+use std::collections::HashSet;
+
+use super::added_tokens::AddedToken;
+use super::clean_up::clean_up;
+use super::config::TokenizerConfig;
+use super::{TextError, TokenizerClass};
+
+const FILE: &str = "tokenizer.json";
+
+/// A `tokenizer.json`, as `PreTrainedTokenizerFast` of transformers reads it.
+#[derive(Debug)]
+pub(super) struct JsonTokenizer {
+    inner: tokenizers::Tokenizer,
+    special: HashSet<u32>,
+    /// The token with the largest id.
+    last: (u32, String),
+    clean_up: bool,
+}
+
+impl JsonTokenizer {
+    /// # Errors
+    /// [`TextError::Malformed`]
+    pub(super) fn new(
+        class: TokenizerClass,
+        bytes: &[u8],
+        config: &TokenizerConfig,
+    ) -> Result<Self, TextError> {
+        let mut inner = tokenizers::Tokenizer::from_bytes(bytes).map_err(malformed)?;
+        // transformers does neither unless a call asks for it, whatever the file says
+        inner.with_truncation(None).map_err(malformed)?;
+        inner.with_padding(None);
+
+        // What `tokenizer_config.json` declares, and what the class does, is special though the file may not say so.
+        let known = inner.get_added_tokens_decoder();
+        let mut added: Vec<AddedToken> = config.added_tokens()?.into_iter().map(|(_, token)| token).collect();
+        added.extend(config.special_tokens()?);
+        let languages = class.language_tokens(config).into_iter();
+        let languages = languages.filter(|token| inner.token_to_id(token).is_some());
+        added.extend(languages.map(|token| AddedToken::special(&token)));
+        added.retain(|token| !known.values().any(|known| known.content == token.content && known.special));
+        for token in added {
+            let token_here = tokenizers::AddedToken::from(token.content.clone(), token.special)
+                .lstrip(token.lstrip)
+                .rstrip(token.rstrip)
+                .normalized(token.normalized);
+            let done = match token.special {
+                true => inner.add_special_tokens([token_here]),
+                false => inner.add_tokens([token_here]),
+            };
+            done.map_err(malformed)?;
+        }
+        let special = inner.get_added_tokens_decoder();
+        let last = inner.get_vocab(true).into_iter().map(|(token, id)| (id, token)).max();
+        let wordy = !matches!(inner.get_model(), tokenizers::ModelWrapper::BPE(_));
+        Ok(Self {
+            special: special.into_iter().filter(|(_, token)| token.special).map(|(id, _)| id).collect(),
+            last: last.ok_or_else(|| malformed("it has no tokens"))?,
+            // it would take spaces from a byte-level text that belong there; transformers does not either
+            clean_up: wordy && config.clean_up_tokenization_spaces.unwrap_or(false),
+            inner,
+        })
+    }
+
+    /// The ids of a text, with the special tokens around it that the file's post-processor adds, or without.
+    ///
+    /// # Errors
+    /// [`TextError::Malformed`] for a text with something unknown in it, where the file names no token for that.
+    pub(super) fn encode(&self, text: &str, add_special_tokens: bool) -> Result<Vec<u32>, TextError> {
+        let encoding = self.inner.encode_fast(text, add_special_tokens).map_err(malformed)?;
+        Ok(encoding.get_ids().to_vec())
+    }
+
+    /// # Errors
+    /// [`TextError::UnknownId`]; [`TextError::Malformed`] where the file's decoder fails.
+    pub(super) fn decode(&self, ids: &[u32], skip_special_tokens: bool) -> Result<String, TextError> {
+        if let Some(&id) = ids.iter().find(|&&id| self.token(id).is_none()) {
+            return Err(TextError::UnknownId { id, size: self.inner.get_vocab_size(true) });
+        }
+        let text = self.inner.decode(ids, skip_special_tokens).map_err(malformed)?;
+        Ok(if self.clean_up { clean_up(&text) } else { text })
+    }
+
+    pub(super) fn token(&self, id: u32) -> Option<String> {
+        self.inner.id_to_token(id)
+    }
+
+    pub(super) fn id(&self, token: &str) -> Option<u32> {
+        self.inner.token_to_id(token)
+    }
+
+    pub(super) fn last(&self) -> (u32, &str) {
+        (self.last.0, &self.last.1)
+    }
+
+    pub(super) fn is_special(&self, id: u32) -> bool {
+        self.special.contains(&id)
+    }
+
+    /// The special tokens with their ids.
+    pub(super) fn special_tokens(&self) -> impl Iterator<Item = (String, u32)> {
+        self.special.iter().filter_map(|&id| Some((self.token(id)?, id)))
+    }
+}
+
+fn malformed(error: impl ToString) -> TextError {
+    TextError::Malformed { file: FILE.to_owned(), reason: error.to_string() }
+}

@@ -1,0 +1,249 @@
+//! Any model's tokenizer.
+
+use std::borrow::Cow;
+
+use super::config::TokenizerConfig;
+#[cfg(feature = "tokenizers")]
+use super::json::JsonTokenizer;
+use super::languages::{Codes, Direction, Languages, Task};
+use super::pieces::PieceTokenizer;
+use super::{MarianTokenizer, TextError, TokenizerClass, Vocabulary, split_language_tag};
+
+/// The contents of a tokenizer's files, apart from Marian's.
+#[derive(Clone, Debug)]
+pub enum TokenizerFiles<'a> {
+    /// A SentencePiece model by name, and M2M100's `vocab.json`.
+    SentencePiece {
+        /// Its name, such as `spiece.model`.
+        file: &'a str,
+        /// Its content.
+        model: &'a [u8],
+        /// `vocab.json`
+        vocab: Option<&'a [u8]>,
+    },
+    /// `tokenizer.json`
+    Json(&'a [u8]),
+}
+
+/// Text to token ids and back, for one model: with the special tokens of its family, and the languages it knows.
+///
+/// A model that was trained with SentencePiece can have its `.spm` file and a `tokenizer.json` that somebody converted
+/// it to. Both are read here; they agree on ordinary text, but Hugging Face's `Precompiled` normaliser goes by
+/// grapheme clusters, and so differs from SentencePiece on odd strings, such as letters with several accents.
+#[derive(Debug)]
+pub struct Tokenizer {
+    kind: Kind,
+    languages: Languages,
+    /// What it was read from.
+    origin: String,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Marian(Box<MarianTokenizer>),
+    Pieces(Box<PieceTokenizer>),
+    #[cfg(feature = "tokenizers")]
+    Json(Box<JsonTokenizer>),
+}
+
+impl From<MarianTokenizer> for Tokenizer {
+    fn from(tokenizer: MarianTokenizer) -> Self {
+        let tags: Vec<String> = tokenizer.language_tags().into_iter().map(str::to_owned).collect();
+        Self {
+            kind: Kind::Marian(Box::new(tokenizer)),
+            languages: if tags.is_empty() { Languages::Fixed } else { Languages::Tags(tags) },
+            origin: "source.spm".to_owned(),
+        }
+    }
+}
+
+impl Tokenizer {
+    /// Builds a tokenizer of this class from its files' contents. `config` is `tokenizer_config.json`, `tasks` are the
+    /// translations that `config.json` gives prefixes for (T5).
+    ///
+    /// # Errors
+    /// [`TextError`], naming the file that is damaged, or asks for something unsupported;
+    /// [`TextError::NeedsFeature`] for `tokenizer.json` in a build without the feature `tokenizers`.
+    pub fn new(
+        class: TokenizerClass,
+        files: TokenizerFiles,
+        config: Option<&[u8]>,
+        tasks: Vec<Task>,
+    ) -> Result<Self, TextError> {
+        let config = TokenizerConfig::parse(config)?;
+        let (kind, origin) = match files {
+            TokenizerFiles::SentencePiece { file, model, vocab } => {
+                (Kind::Pieces(Box::new(PieceTokenizer::new(class, (file, model), vocab, &config)?)), file)
+            }
+            #[cfg(feature = "tokenizers")]
+            TokenizerFiles::Json(bytes) => {
+                (Kind::Json(Box::new(JsonTokenizer::new(class, bytes, &config)?)), "tokenizer.json")
+            }
+            #[cfg(not(feature = "tokenizers"))]
+            TokenizerFiles::Json(_) => return Err(TextError::NeedsFeature),
+        };
+        let languages = if tasks.is_empty() {
+            codes(class, &kind, &config, &origin)?.map_or(Languages::Fixed, Languages::Codes)
+        } else {
+            Languages::Tasks(tasks)
+        };
+        Ok(Self { kind, languages, origin: origin.to_owned() })
+    }
+
+    /// The file that it was read from: `source.spm`, `spiece.model`, `tokenizer.json`, …
+    pub fn origin(&self) -> &str {
+        &self.origin
+    }
+
+    /// The languages that a model with several can be told, in the order of their ids; none for others. Those of
+    /// Marian's models are target languages.
+    pub fn languages(&self) -> Vec<&str> {
+        self.languages.codes()
+    }
+
+    /// Resolves languages by code, as the model has them: `en_XX` (mBART), `eng_Latn` (NLLB), `en` (M2M100, T5), `fra`
+    /// (Marian, target only).
+    ///
+    /// A model with source languages that is given none takes that of `tokenizer_config.json`, and else English, as
+    /// Hugging Face's classes do. Whether a model that needs a target language was given one, shows in
+    /// [`Direction::target`].
+    ///
+    /// # Errors
+    /// [`TextError::UnknownLanguage`] with similar ones, [`TextError::NoSuchTask`], [`TextError::NoLanguages`].
+    pub fn direction(&self, source: Option<&str>, target: Option<&str>) -> Result<Direction, TextError> {
+        self.languages.direction(source, target)
+    }
+
+    /// Splits what chooses a target language off a text: `>>fra<<` at its beginning, where the tokenizer is Marian's.
+    pub fn split_tag<'a>(&self, text: &'a str) -> (Option<&'a str>, &'a str) {
+        match self.kind {
+            Kind::Marian(_) => split_language_tag(text),
+            _ => (None, text),
+        }
+    }
+
+    /// The ids of a text: exactly what `tokenizer(text).input_ids` is in transformers.
+    ///
+    /// # Errors
+    /// As [`Tokenizer::encode_source`], but for language tags.
+    pub fn encode(&self, text: &str) -> Result<Vec<u32>, TextError> {
+        match &self.kind {
+            Kind::Marian(tokenizer) => Ok(tokenizer.encode(text)),
+            _ => self.encode_source(text, &self.direction(None, None)?),
+        }
+    }
+
+    /// The ids of a text to translate, with the special tokens of the family and of the source language.
+    ///
+    /// # Errors
+    /// [`TextError::UnknownLanguageTag`] for a text that begins with a tag like `>>xxx<<` which a Marian model does not
+    /// have; [`TextError::Malformed`] where `tokenizer.json` cannot encode the text.
+    pub fn encode_source(&self, text: &str, direction: &Direction) -> Result<Vec<u32>, TextError> {
+        // a tag that the text has itself wins
+        let text = match (&*direction.text_prefix, self.split_tag(text)) {
+            ("", _) | (_, (Some(_), _)) => Cow::Borrowed(text),
+            (prefix, (None, text)) => Cow::Owned(format!("{prefix}{text}")),
+        };
+        let ids = match &self.kind {
+            Kind::Marian(tokenizer) => return tokenizer.encode_source(&text),
+            Kind::Pieces(tokenizer) => match &direction.around {
+                Some(_) => tokenizer.encode(&text),
+                None => [tokenizer.encode(&text), vec![tokenizer.eos()]].concat(),
+            },
+            #[cfg(feature = "tokenizers")]
+            Kind::Json(tokenizer) => tokenizer.encode(&text, direction.around.is_none())?,
+        };
+        Ok(match &direction.around {
+            Some((before, after)) => [&before[..], &ids, after].concat(),
+            None => ids,
+        })
+    }
+
+    /// The text of a sequence of target ids.
+    ///
+    /// # Errors
+    /// [`TextError::UnknownId`]
+    pub fn decode(&self, ids: &[u32], skip_special_tokens: bool) -> Result<String, TextError> {
+        match &self.kind {
+            Kind::Marian(tokenizer) => tokenizer.decode(ids, skip_special_tokens),
+            Kind::Pieces(tokenizer) => tokenizer.decode(ids, skip_special_tokens),
+            #[cfg(feature = "tokenizers")]
+            Kind::Json(tokenizer) => tokenizer.decode(ids, skip_special_tokens),
+        }
+    }
+
+    /// The token of an id of the source.
+    pub fn source_token(&self, id: u32) -> Option<Cow<'_, str>> {
+        match &self.kind {
+            Kind::Marian(tokenizer) => tokenizer.source_vocabulary().token(id).map(Cow::Borrowed),
+            Kind::Pieces(tokenizer) => tokenizer.vocabulary().token(id).map(Cow::Borrowed),
+            #[cfg(feature = "tokenizers")]
+            Kind::Json(tokenizer) => tokenizer.token(id).map(Cow::Owned),
+        }
+    }
+
+    /// The token of an id of the target; those of the source, unless a Marian model keeps them apart.
+    pub fn target_token(&self, id: u32) -> Option<Cow<'_, str>> {
+        match &self.kind {
+            Kind::Marian(tokenizer) => tokenizer.target_vocabulary().token(id).map(Cow::Borrowed),
+            _ => self.source_token(id),
+        }
+    }
+
+    /// Whether an id of the target stands for no text: an end, a language, padding.
+    pub fn is_special(&self, id: u32) -> bool {
+        match &self.kind {
+            Kind::Marian(tokenizer) => {
+                tokenizer.target_vocabulary().token(id).is_some_and(|token| tokenizer.is_special(token))
+            }
+            Kind::Pieces(tokenizer) => tokenizer.is_special(id),
+            #[cfg(feature = "tokenizers")]
+            Kind::Json(tokenizer) => tokenizer.is_special(id),
+        }
+    }
+
+    /// The tokens with the largest ids, of source and target: a model's vocabularies have to be larger.
+    pub fn last_tokens(&self) -> [(u32, &str); 2] {
+        match &self.kind {
+            Kind::Marian(tokenizer) => {
+                [tokenizer.source_vocabulary(), tokenizer.target_vocabulary()].map(Vocabulary::last)
+            }
+            Kind::Pieces(tokenizer) => [tokenizer.vocabulary().last(); 2],
+            #[cfg(feature = "tokenizers")]
+            Kind::Json(tokenizer) => [tokenizer.last(); 2],
+        }
+    }
+}
+
+/// The languages of a class that has a token for each.
+fn codes(
+    class: TokenizerClass,
+    kind: &Kind,
+    config: &TokenizerConfig,
+    file: &str,
+) -> Result<Option<Codes>, TextError> {
+    let Some((place, role, english)) = class.translation(config) else { return Ok(None) };
+    let (special, eos): (Vec<(Cow<str>, u32)>, _) = match kind {
+        Kind::Marian(_) => return Ok(None),
+        Kind::Pieces(tokenizer) => {
+            let special = tokenizer.special_tokens().map(|(token, id)| (token.into(), id));
+            (special.collect(), Some(tokenizer.eos()))
+        }
+        #[cfg(feature = "tokenizers")]
+        Kind::Json(tokenizer) => {
+            let special = tokenizer.special_tokens().map(|(token, id)| (token.into(), id));
+            (special.collect(), tokenizer.id(config.eos_token()))
+        }
+    };
+    let code = |(token, id): &(Cow<str>, u32)| Some((class.language_code(token)?.to_owned(), *id));
+    let mut codes: Vec<(String, u32)> = special.iter().filter_map(code).collect();
+    codes.sort_unstable_by_key(|&(_, id)| id);
+    let missing = |token: &str| TextError::MissingToken { file: file.to_owned(), token: token.to_owned() };
+    let eos = eos.ok_or_else(|| missing(config.eos_token()))?;
+    let source = config.src_lang.as_deref().unwrap_or(english);
+    let source = class.language_code(source).unwrap_or(source).to_owned();
+    match codes.is_empty() {
+        true => Err(missing(&source)),
+        false => Ok(Some(Codes { class, codes, place, role, source, eos })),
+    }
+}

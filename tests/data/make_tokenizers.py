@@ -1,0 +1,159 @@
+"""Tokenizers of the families whose pieces come from one SentencePiece model: tiny models, and what transformers makes of
+texts with them.
+
+    python make_tokenizers.py pieces OUT   # transformers 4.57.6: its classes run SentencePiece itself
+    python make_tokenizers.py json OUT     # transformers 5.23.0: its classes run `tokenizer.json`
+
+`pieces` trains the models, so it comes first. Made with sentencepiece 0.2.3. The text to train on is tatoeba-test.tsv.
+"""
+
+import json
+import os
+import random
+import sys
+import tempfile
+
+import sentencepiece as spm
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+TEXTS = [
+    "", " ", "  \t ", "Hello world!", " Good morning.  How are you? ", "Where is the train station?",
+    "Wo ist der Bahnhof, bitte?", "Ｆｕｌｌ　ｗｉｄｔｈ ①", "naïve café, jalapeño", "cafe\u0301", "Straße", "日本語のテキスト", "Привет, мир",
+    "a\u00a0b\u2003c", "line\nbreak\r\nand\ttab", "e-mail@example.org 3.14 1,000", "😀🎉", "\u2581 literal \u2581piece",
+    "</s>", "before </s> after", "<unk>", "<pad><pad>", "<s> text", "a <mask> b", "a   <mask>   b", "<mask>", "<mask_1> x <mask_2>",
+    "<extra_id_0> fills <extra_id_99>.", "<extra_id_100>", "<unk_2><unk_102> <unk_103>", "en_XX text", "text de_DE", "__en__ text",
+    "text__fr__text", "eng_Latn text", "deu_Latn", "translate English to German: The house is wonderful.", "<n> new line", "x" * 60,
+    "!!!???...", "I'm sure it isn't; we've done it.", "Tom said: \"No!\"",
+]  # fmt: skip
+
+
+def texts():
+    with open(f"{HERE}/tatoeba-test.tsv", encoding="utf-8") as file:
+        lines = [part for line in file for part in line.rstrip("\n").split("\t")[:2]]
+    random.seed(7)
+    noise = ["".join(random.choice("abc ▁.,<>/s_äßЖ語\u0301 ") for _ in range(random.randint(1, 25))) for _ in range(60)]
+    return TEXTS + random.sample(lines, 60) + noise, lines
+
+
+def train(out, name, lines, **options):
+    with tempfile.TemporaryDirectory() as folder:
+        rules = f"{folder}/rules.tsv"
+        with open(rules, "w", encoding="utf-8") as file:
+            for code in range(0xFF01, 0xFF5F):
+                file.write(f"{code:X}\t{code - 0xFEE0:X}\n")
+            for space in ("9", "A", "D", "A0", "2003", "3000"):
+                file.write(f"{space}\t20\n")
+            file.write("65 301\tE9\n")
+        spm.SentencePieceTrainer.train(
+            sentence_iterator=iter(lines), model_prefix=f"{folder}/model", vocab_size=400, normalization_rule_tsv=rules,
+            character_coverage=0.999, num_threads=1, minloglevel=2, **options,
+        )  # fmt: skip
+        with open(f"{folder}/model.model", "rb") as model, open(f"{out}/{name}.spm", "wb") as file:
+            file.write(model.read())
+
+
+def entries(tokenizer, samples, special, languages):
+    items = []
+    for index, text in enumerate(samples):
+        item = {"text": text}
+        if languages:
+            item["source_language"] = languages[index % len(languages)]
+            tokenizer.src_lang = item["source_language"]
+        ids = tokenizer(text)["input_ids"]
+        item |= {"ids": ids, "tokens": tokenizer.convert_ids_to_tokens(ids)}
+        item["decoded"] = tokenizer.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False)
+        items.append(item)
+    return items
+
+
+def pieces(out):
+    from transformers import AddedToken, M2M100Tokenizer, MBart50Tokenizer, MBartTokenizer, NllbTokenizer
+    from transformers import PegasusTokenizer, T5Tokenizer
+    from transformers.models.nllb.tokenization_nllb import FAIRSEQ_LANGUAGE_CODES as NLLB
+
+    samples, lines = texts()
+    train(out, "pad_first", lines, pad_id=0, eos_id=1, unk_id=2, bos_id=-1)
+    train(out, "fairseq", lines, unk_id=0, bos_id=1, eos_id=2)
+    train(out, "fairseq_bpe", lines, unk_id=0, bos_id=1, eos_id=2, model_type="bpe")
+    model = spm.SentencePieceProcessor(model_file=f"{out}/fairseq.spm")
+    order = [model.id_to_piece(id) for id in range(3, len(model))]
+    random.shuffle(order)
+    order.remove(order[7])  # a piece that the vocabulary lacks
+    vocab = {token: id for id, token in enumerate(["<s>", "<pad>", "</s>", "<unk>"] + order)}
+    with open(f"{out}/m2m_100.vocab.json", "w") as file:
+        json.dump(vocab, file)
+    bpe = f"{out}/fairseq_bpe.spm"
+    size = len(spm.SentencePieceProcessor(model_file=bpe)) + 1
+    nllb = {size + index: AddedToken(code, special=True, normalized=False) for index, code in enumerate(NLLB)}
+    nllb[size + len(NLLB)] = AddedToken("<mask>", lstrip=True, special=True)
+    m2m = ["__%s__" % code for code in ("en", "fr", "de")]
+    cases = {
+        "t5": ("pad_first", T5Tokenizer, {}, {}, []),
+        "pegasus": ("pad_first", PegasusTokenizer, {}, {}, []),
+        "mbart": ("fairseq", MBartTokenizer, {}, {}, ["en_XX", "de_DE", "zh_CN"]),
+        "mbart50": ("fairseq", MBart50Tokenizer, {}, {}, ["en_XX", "sl_SI", "de_DE"]),
+        "nllb": ("fairseq_bpe", NllbTokenizer, {"added_tokens_decoder": nllb}, {}, ["eng_Latn", "deu_Latn", "zul_Latn"]),
+        "nllb_legacy": ("fairseq_bpe", NllbTokenizer, {"added_tokens_decoder": nllb}, {"legacy_behaviour": True}, ["eng_Latn"]),
+        "m2m_100": ("fairseq", M2M100Tokenizer, {}, {"additional_special_tokens": m2m}, ["en", "zu", "de"]),
+    }
+    result = {}
+    for name, (model, cls, extra, config, languages) in cases.items():
+        vocab_file = {"vocab_file": f"{out}/{model}.spm"}
+        if cls is M2M100Tokenizer:
+            vocab_file = {"vocab_file": f"{out}/m2m_100.vocab.json", "spm_file": f"{out}/{model}.spm"}
+        kwargs = json.loads(json.dumps(config))  # the class keeps the list and adds to it
+        tokenizer = cls(**vocab_file, **extra, **kwargs)
+        result[name] = {
+            "class": cls.__name__, "model": model, "config": config, "special": sorted(tokenizer.all_special_ids),
+            "items": entries(tokenizer, samples, None, languages),
+        }  # fmt: skip
+        if languages:
+            codes = getattr(tokenizer, "lang_code_to_id", None) or {code: tokenizer.convert_tokens_to_ids(code) for code in NLLB}
+            result[name]["languages"] = codes
+    write(f"{out}/pieces.expected.json", result)
+
+
+def json_files(out):
+    from transformers import AutoTokenizer, M2M100Tokenizer, MBart50Tokenizer, MBartTokenizer, NllbTokenizer
+
+    samples, _ = texts()
+    result = {}
+    for name, model, cls, languages in [
+        ("mbart", "fairseq", MBartTokenizer, ["en_XX", "de_DE"]),
+        ("mbart50", "fairseq", MBart50Tokenizer, ["en_XX", "sl_SI"]),
+        ("nllb", "fairseq_bpe", NllbTokenizer, ["eng_Latn", "deu_Latn"]),
+    ]:
+        with tempfile.TemporaryDirectory() as folder:
+            os.symlink(f"{os.path.abspath(out)}/{model}.spm", f"{folder}/sentencepiece.bpe.model")
+            cls.from_pretrained(folder).save_pretrained(f"{folder}/saved")
+            tokenizer = cls.from_pretrained(f"{folder}/saved")
+            with open(f"{folder}/saved/tokenizer.json") as file:
+                write(f"{out}/{name}.tokenizer.json", json.load(file))
+            with open(f"{folder}/saved/tokenizer_config.json") as file:
+                config = json.load(file)
+            result[name] = {
+                "class": cls.__name__, "config": config, "special": sorted(tokenizer.all_special_ids),
+                "items": entries(tokenizer, samples, None, languages),
+            }  # fmt: skip
+    write(f"{out}/json.expected.json", result)
+
+    # transformers 5 kept one class that runs SentencePiece: it still does what 4 did
+    with open(f"{out}/pieces.expected.json") as file:
+        case = json.load(file)["m2m_100"]
+    tokenizer = M2M100Tokenizer(f"{out}/m2m_100.vocab.json", f"{out}/fairseq.spm", **case["config"])
+    for item in case["items"]:
+        tokenizer.src_lang = item["source_language"]
+        ids = tokenizer(item["text"])["input_ids"]
+        if ids != item["ids"]:
+            print("transformers 5 differs:", item["text"], ids, item["ids"])
+
+
+def write(path, value):
+    with open(path, "w") as file:
+        json.dump(value, file, separators=(",", ":"), sort_keys=False)
+        file.write("\n")
+
+
+if __name__ == "__main__":
+    {"pieces": pieces, "json": json_files}[sys.argv[1]](sys.argv[2])

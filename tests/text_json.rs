@@ -1,0 +1,182 @@
+//! `tokenizer.json` against Hugging Face's own library and classes, id by id.
+#![cfg(feature = "tokenizers")]
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use wordloom::model::files::ModelFiles;
+use wordloom::model::read_tokenizer;
+use wordloom::text::Tokenizer;
+use wordloom::{ModelError, TextError};
+
+#[path = "common/files.rs"]
+#[allow(dead_code, reason = "other tests use the rest")]
+mod files;
+
+#[derive(Deserialize)]
+struct Expected {
+    #[serde(default)]
+    class: String,
+    #[serde(default)]
+    config: Value,
+    #[serde(default)]
+    special: Vec<u32>,
+    items: Vec<Item>,
+}
+
+#[derive(Deserialize)]
+struct Item {
+    text: String,
+    source_language: Option<String>,
+    ids: Vec<u32>,
+    tokens: Vec<String>,
+    decoded: String,
+}
+
+fn read(file: &str) -> Vec<u8> {
+    files::read(&files::data("tokenizers").join(file))
+}
+
+type File = (&'static str, Cow<'static, [u8]>);
+
+fn json_file(name: &'static str, value: &Value) -> File {
+    (name, value.to_string().into_bytes().into())
+}
+
+fn open(name: &str, others: &[File]) -> Result<Tokenizer, ModelError> {
+    let mut folder = others.to_vec();
+    folder.push(("tokenizer.json", read(&format!("{name}.tokenizer.json")).into()));
+    read_tokenizer(&ModelFiles::memory("the folder", folder))
+}
+
+fn family(model_type: &str) -> File {
+    json_file("config.json", &json!({ "model_type": model_type }))
+}
+
+fn check(tokenizer: &Tokenizer, items: &[Item]) {
+    for item in items {
+        let direction = tokenizer.direction(item.source_language.as_deref(), None).unwrap();
+        let ids = tokenizer.encode_source(&item.text, &direction).unwrap();
+        assert_eq!(ids, item.ids, "{:?}", item.text);
+        let tokens: Vec<Cow<str>> = ids.iter().map(|&id| tokenizer.source_token(id).unwrap()).collect();
+        assert_eq!(tokens, item.tokens, "{:?}", item.text);
+        assert_eq!(tokenizer.decode(&ids, true).unwrap(), item.decoded, "{:?}", item.text);
+    }
+}
+
+#[test]
+fn agrees_with_the_library() {
+    for (name, families) in [
+        ("bytelevel_bpe_bart", &["bart", "gpt2"][..]),
+        ("wordpiece_bert", &["bert"]),
+        ("unigram_t5", &["t5", "pegasus"]),
+    ] {
+        let expected: Expected = serde_json::from_slice(&read(&format!("{name}.expected.json"))).unwrap();
+        assert!(expected.items.len() >= 500);
+        for model_type in families {
+            check(&open(name, &[family(model_type)]).unwrap(), &expected.items);
+        }
+    }
+}
+
+#[test]
+fn agrees_with_the_classes_that_know_languages() {
+    let cases: BTreeMap<String, Expected> = serde_json::from_slice(&read("json.expected.json")).unwrap();
+    for ((name, case), count) in cases.iter().zip([25, 52, 202]) {
+        let mut config = case.config.clone();
+        config["tokenizer_class"] = case.class.clone().into();
+        let tokenizer = open(name, &[json_file("tokenizer_config.json", &config)]).unwrap();
+        check(&tokenizer, &case.items);
+        assert_eq!(tokenizer.languages().len(), count, "{name}");
+        let (last, _) = tokenizer.last_tokens()[0];
+        let special: Vec<u32> = (0..=last).filter(|&id| tokenizer.is_special(id)).collect();
+        assert_eq!(special, case.special, "{name}");
+    }
+}
+
+/// What a file says about cutting and padding is for whoever trained with it.
+#[test]
+fn nothing_is_cut_or_padded() {
+    let mut file: Value = serde_json::from_slice(&read("wordpiece_bert.tokenizer.json")).unwrap();
+    let plain = open("wordpiece_bert", &[]).unwrap();
+    file["truncation"] =
+        json!({ "direction": "Right", "max_length": 4, "strategy": "LongestFirst", "stride": 0 });
+    file["padding"] = json!({ "strategy": { "Fixed": 50 }, "direction": "Right", "pad_to_multiple_of": null,
+        "pad_id": 0, "pad_type_id": 0, "pad_token": "[PAD]" });
+    let tokenizer =
+        read_tokenizer(&ModelFiles::memory("the folder", [json_file("tokenizer.json", &file)])).unwrap();
+    let text = "A sentence of more than four tokens.";
+    assert_eq!(tokenizer.encode(text).unwrap(), plain.encode(text).unwrap());
+}
+
+#[test]
+fn spaces_are_cleaned_up_where_asked_and_never_in_bpe() {
+    let config = json_file("tokenizer_config.json", &json!({ "clean_up_tokenization_spaces": true }));
+    let decode = |name: &str, others: &[File]| {
+        let tokenizer = open(name, others).unwrap();
+        tokenizer.decode(&tokenizer.encode("Why ? He is here .").unwrap(), true).unwrap()
+    };
+    assert_eq!(decode("unigram_t5", &[family("t5")]), "Why ? He is here .");
+    assert_eq!(decode("unigram_t5", &[family("t5"), config.clone()]), "Why? He is here.");
+    assert_eq!(decode("bytelevel_bpe_bart", &[config]), "Why ? He is here .");
+}
+
+#[test]
+fn sentencepiece_gives_way_where_hugging_face_reads_json() {
+    let spm = |name| (name, read("pad_first.spm").into());
+    assert_eq!(open("unigram_t5", &[family("t5"), spm("spiece.model")]).unwrap().origin(), "tokenizer.json");
+    let folder = [
+        family("m2m_100"),
+        ("sentencepiece.bpe.model", read("fairseq.spm").into()),
+        ("vocab.json", read("m2m_100.vocab.json").into()),
+    ];
+    assert_eq!(open("unigram_t5", &folder).unwrap().origin(), "sentencepiece.bpe.model");
+}
+
+#[test]
+fn what_is_wrong_is_named() {
+    let open = |bytes: Vec<u8>| {
+        let error = read_tokenizer(&ModelFiles::memory("the folder", [("tokenizer.json", bytes)]));
+        error.map(|_| ()).unwrap_err().to_string()
+    };
+    let sound = read("wordpiece_bert.tokenizer.json");
+    for bytes in [&b""[..], b"{}", b"[]", b"\xff", &sound[..sound.len() / 2]] {
+        let error = open(bytes.to_vec());
+        assert!(error.starts_with("the folder: tokenizer.json: "), "{error}");
+    }
+    let tokenizer = self::open("wordpiece_bert", &[]).unwrap();
+    assert_eq!(tokenizer.decode(&[5, 900], true), Err(TextError::UnknownId { id: 900, size: 900 }));
+    // a class with languages, and a file without any
+    let error = self::open("unigram_t5", &[family("mbart")]).unwrap_err().to_string();
+    assert!(error.contains("tokenizer.json: has no token `en_XX`"), "{error}");
+}
+
+/// Damage must not lead to panics or hangs, whether or not it is noticed.
+#[test]
+fn survives_damage() {
+    let mut random = 1_u32;
+    let mut next = |below: usize| {
+        random ^= random << 13;
+        random ^= random >> 17;
+        random ^= random << 5;
+        random as usize % below
+    };
+    for name in ["bytelevel_bpe_bart", "wordpiece_bert", "mbart50"] {
+        let intact = read(&format!("{name}.tokenizer.json"));
+        for _ in 0..100 {
+            let mut bytes = intact.clone();
+            for _ in 0..=next(3) {
+                let place = next(bytes.len());
+                bytes[place] = b"0129\"{}[],:aZ"[next(13)];
+            }
+            let folder = ModelFiles::memory("the folder", [("tokenizer.json", bytes)]);
+            if let Ok(tokenizer) = read_tokenizer(&folder)
+                && let Ok(ids) = tokenizer.encode("Ｗo ist  der Bahnhof? 서울 <s>\u{0}\u{301} ﷺ ①½")
+            {
+                let _ = tokenizer.decode(&ids, true);
+            }
+        }
+    }
+}
