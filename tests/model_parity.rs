@@ -11,9 +11,9 @@ use common::{
 };
 use serde_json::Value;
 use wordloom::kernels::AdapterClass;
+use wordloom::model::config::Architecture;
 use wordloom::model::files::ModelFiles;
 use wordloom::model::generation_config::{GenerationConfig, JsonObject, UnknownKeys};
-use wordloom::model::config::Architecture;
 use wordloom::transformer::{Cancel, ForwardInput, GenerateRequest, Tensor, Transformer, resolve};
 use wordloom::{Device, Model};
 

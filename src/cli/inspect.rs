@@ -1,33 +1,52 @@
 //! `wordloom inspect`
 
+mod trial;
+
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use serde_json::json;
 use wordloom::Model;
-use wordloom::model::config::{EmbeddingSharing, NormPlacement, StackConfig};
+use wordloom::model::config::{Architecture, EmbeddingSharing, ModelConfig, NormPlacement, StackConfig};
+use wordloom::model::files::ModelFiles;
 
 use super::CliError;
 use super::output::Output;
-use super::setup::model_files;
+use super::setup::{DeviceArguments, model_files};
+use trial::Trial;
 
 #[derive(clap::Args)]
 pub struct Arguments {
     /// Hugging Face folder [default: the built-in model]
     #[arg(value_name = "DIR")]
     model: Option<PathBuf>,
+    /// A config.json alone; weights are made up
+    #[arg(long, value_name = "FILE", conflicts_with = "model")]
+    config: Option<PathBuf>,
+    /// What the weights of --config depend on
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "config")]
+    seed: u64,
+    /// Run a short forward pass and some decoding steps, too
+    #[arg(long)]
+    run: bool,
+    #[command(flatten)]
+    device: DeviceArguments,
     /// Write JSON, with the table of tensors
     #[arg(long)]
     json: bool,
 }
 
 pub fn run(arguments: &Arguments) -> Result<(), CliError> {
-    let model = Model::from_files(model_files(arguments.model.as_deref())?)?;
+    let model = match &arguments.config {
+        Some(file) => Model::random(ModelFiles::configuration(file), arguments.seed)?,
+        None => Model::from_files(model_files(arguments.model.as_deref())?)?,
+    };
+    let trial = arguments.run.then(|| Trial::run(&model, &arguments.device)).transpose()?;
     let mut output = Output::open(None)?;
     match arguments.json {
-        true => output.json(&as_json(&model))?,
+        true => output.json(&as_json(&model, trial.as_ref()))?,
         false => {
-            for (name, value) in rows(&model) {
+            for (name, value) in rows(&model, trial.as_ref()) {
                 output.line(&format!("{name:<12} {value}"))?;
             }
         }
@@ -40,7 +59,7 @@ fn device_bytes(model: &Model) -> u64 {
     model.blueprint().table.elements() as u64 * 4
 }
 
-fn as_json(model: &Model) -> serde_json::Value {
+fn as_json(model: &Model, trial: Option<&Trial>) -> serde_json::Value {
     let config = model.config();
     let stack = |stack: StackConfig| {
         json!({
@@ -69,6 +88,9 @@ fn as_json(model: &Model) -> serde_json::Value {
         "activation": config.activation.name(),
         "norm": norm(config.norm),
         "parameters": config.parameter_count(),
+        "parameters_by_part": config.parameters(),
+        "random_weights": checkpoint.is_random(),
+        "run": trial.map(Trial::json),
         "file_bytes": checkpoint.byte_len(),
         "device_bytes": device_bytes(model),
         "generation": model.generation_config(),
@@ -84,13 +106,19 @@ fn norm(placement: NormPlacement) -> &'static str {
     }
 }
 
-fn rows(model: &Model) -> [(&'static str, String); 12] {
+fn rows(model: &Model, trial: Option<&Trial>) -> Vec<(&'static str, String)> {
     let config = model.config();
     let stack = |stack: StackConfig| {
+        if stack == StackConfig::NONE {
+            return "none".to_owned();
+        }
         let StackConfig { layers, heads, d_k, ffn_width, .. } = stack;
         format!("{layers} layers, {heads} heads of {d_k}, feed-forward {ffn_width}")
     };
     let vocabulary = match config.embeddings {
+        EmbeddingSharing::Shared if config.architecture() != Architecture::EncoderDecoder => {
+            format!("{} tokens", config.source_vocabulary)
+        }
         EmbeddingSharing::Shared => {
             format!("{} tokens, shared by source and target", config.source_vocabulary)
         }
@@ -102,6 +130,10 @@ fn rows(model: &Model) -> [(&'static str, String); 12] {
     let dtypes: BTreeSet<String> =
         checkpoint.names().filter_map(|name| Some(checkpoint.info(name)?.dtype.to_string())).collect();
     let dtypes: Vec<String> = dtypes.into_iter().collect();
+    let stored = match checkpoint.is_random() {
+        true => "no file, random weights".to_owned(),
+        false => format!("{} in the file ({})", megabytes(checkpoint.byte_len()), dtypes.join(", ")),
+    };
     let generation = model.generation_config();
     let beams = match generation.num_beams.unwrap_or(1) {
         1 => "greedy".to_owned(),
@@ -111,7 +143,12 @@ fn rows(model: &Model) -> [(&'static str, String); 12] {
         Some(length) => format!("at most {length} tokens"),
         None => "at most 50 tokens more than the source".to_owned(),
     };
+    let positions = match config.positions.count() {
+        usize::MAX => format!("no limit, {}", config.positions.name()),
+        count => format!("{count}, {}", config.positions.name()),
+    };
     let text = match model.tokenizer() {
+        _ if checkpoint.is_random() => "none: the words of random weights mean nothing".to_owned(),
         Ok(tokenizer) => match &tokenizer.languages()[..] {
             [] => format!("tokenizer in {}", tokenizer.origin()),
             languages => {
@@ -121,7 +158,7 @@ fn rows(model: &Model) -> [(&'static str, String); 12] {
         },
         Err(error) => format!("cannot be translated, only token ids: {error}"),
     };
-    [
+    let rows = [
         ("model", model.label().to_owned()),
         ("family", config.family.model_type().to_owned()),
         ("width", format!("d_model {}", config.d_model)),
@@ -129,23 +166,46 @@ fn rows(model: &Model) -> [(&'static str, String); 12] {
         ("decoder", stack(config.decoder)),
         ("blocks", format!("{}-norm, activation {}", norm(config.norm), config.activation.name())),
         ("vocabulary", vocabulary),
-        ("positions", format!("{}, {}", config.positions.count(), config.positions.name())),
+        ("positions", positions),
         (
             "parameters",
             format!("{}, {} tensors", thousands(config.parameter_count()), checkpoint.names().count()),
         ),
-        (
-            "memory",
-            format!(
-                "{} in the file ({}), {} on a device (F32)",
-                megabytes(checkpoint.byte_len()),
-                dtypes.join(", "),
-                megabytes(device_bytes(model))
-            ),
-        ),
+        ("", parts(config)),
+        ("a layer", blocks(config)),
+        ("memory", format!("{stored}, {} on a device (F32)", megabytes(device_bytes(model)))),
         ("search", format!("{beams}, {length} (the model's own defaults)")),
         ("text", text),
-    ]
+    ];
+    rows.into_iter().chain(trial.map(|trial| ("run", trial.text()))).collect()
+}
+
+/// Embeddings 18,944,000 + …
+fn parts(config: &ModelConfig) -> String {
+    let parts = config.parameters();
+    let parts = [
+        ("embeddings", parts.embeddings),
+        ("encoder", parts.encoder),
+        ("decoder", parts.decoder),
+        ("output", parts.output),
+    ];
+    let parts = parts.iter().filter(|(_, count)| *count > 0);
+    parts.map(|(name, count)| format!("{name} {}", thousands(*count))).collect::<Vec<_>>().join(" + ")
+}
+
+/// Weights of a layer's blocks, which the paper's shape has 4 · d_model² and 8 · d_model² of.
+fn blocks(config: &ModelConfig) -> String {
+    let stack = if config.encoder.layers > 0 { &config.encoder } else { &config.decoder };
+    let d_model = config.d_model as u64;
+    let squares = |weights: u64| {
+        let multiple = weights as f64 / (d_model * d_model) as f64;
+        format!("{} = {} d_model²", thousands(weights), (multiple * 100.0).round() / 100.0)
+    };
+    format!(
+        "attention {}, feed-forward {}, without biases and norms",
+        squares(config.attention_weights(stack)),
+        squares(config.feed_forward_weights(stack))
+    )
 }
 
 fn megabytes(bytes: u64) -> String {

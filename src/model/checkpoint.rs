@@ -6,6 +6,7 @@
 //! which tensor is wrong.
 
 mod header;
+mod random;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -16,6 +17,7 @@ use safetensors::Dtype;
 use super::error::ModelError;
 use super::files::{ByteSource, ModelFiles};
 use super::json::JsonObject;
+use random::RandomTensors;
 
 const FILE: &str = "model.safetensors";
 const INDEX: &str = "model.safetensors.index.json";
@@ -32,6 +34,8 @@ pub struct Checkpoint {
     label: String,
     shards: Vec<ByteSource>,
     tensors: BTreeMap<String, TensorInfo>,
+    /// Where there are no files.
+    random: Option<RandomTensors>,
 }
 
 /// What is known about a tensor before it is read.
@@ -75,7 +79,7 @@ impl Checkpoint {
     fn open_file(files: &ModelFiles) -> Result<Self, ModelError> {
         let file = files.open(FILE)?;
         let tensors = header::read(&file, 0)?.into_iter().collect();
-        Ok(Self { label: file.label().to_owned(), shards: vec![file], tensors })
+        Ok(Self { label: file.label().to_owned(), shards: vec![file], tensors, random: None })
     }
 
     /// Index and shards must agree in both directions: a tensor that only one of them knows, or that two shards hold,
@@ -109,8 +113,20 @@ impl Checkpoint {
         }
         match weight_map.iter().find(|(tensor, _)| !tensors.contains_key(*tensor)) {
             Some((tensor, place)) => Err(invalid(format!("the tensor {tensor:?} is not in {place:?}"))),
-            None => Ok(Self { label, shards, tensors }),
+            None => Ok(Self { label, shards, tensors, random: None }),
         }
+    }
+
+    /// No tensors yet: [`Checkpoint::claim`] makes up those that a model asks for. `tables` are the names of those
+    /// that are embedding tables.
+    pub(super) fn random(label: String, seed: u64, tables: Vec<&'static str>) -> Self {
+        let random = Some(RandomTensors { seed, tables });
+        Self { label, shards: Vec::new(), tensors: BTreeMap::new(), random }
+    }
+
+    /// Whether its values are made up instead of read.
+    pub fn is_random(&self) -> bool {
+        self.random.is_some()
     }
 
     /// The file, or the index of the shards, as messages call it.
@@ -152,7 +168,7 @@ impl Checkpoint {
     /// [`ModelError::TensorDtype`] when its elements cannot be read as numbers.
     pub fn require(&self, name: &str, expected: &[usize]) -> Result<&TensorInfo, ModelError> {
         let info = self.find(name)?;
-        let (file, tensor) = (|| self.shards[info.shard].label().to_owned(), name.to_owned());
+        let (file, tensor) = (|| self.file_label(info).to_owned(), name.to_owned());
         if info.shape != expected {
             let (found, expected) = (info.shape.clone(), expected.to_vec());
             return Err(ModelError::TensorShape { file: file(), tensor, found, expected });
@@ -161,6 +177,15 @@ impl Checkpoint {
             return Err(ModelError::TensorDtype { file: file(), tensor, found: info.dtype });
         }
         Ok(info)
+    }
+
+    /// As [`require`](Self::require), but where values are made up, the tensor comes to be by being asked for.
+    pub(super) fn claim(&mut self, name: &str, shape: &[usize]) -> Result<(), ModelError> {
+        if self.is_random() && !self.contains(name) {
+            let info = TensorInfo { dtype: Dtype::F32, shape: shape.to_vec(), shard: 0, offset: 0 };
+            self.tensors.insert(name.to_owned(), info);
+        }
+        self.require(name, shape).map(|_| ())
     }
 
     /// Reads a whole tensor, row-major, as f32: F16 and BF16 exactly, F64 rounded to the nearest.
@@ -241,6 +266,11 @@ impl Checkpoint {
         Ok(())
     }
 
+    /// The file that a tensor is in.
+    fn file_label(&self, info: &TensorInfo) -> &str {
+        self.shards.get(info.shard).map_or(&self.label, ByteSource::label)
+    }
+
     fn find(&self, name: &str) -> Result<&TensorInfo, ModelError> {
         self.tensors.get(name).ok_or_else(|| ModelError::MissingTensor {
             checkpoint: self.label.clone(),
@@ -257,6 +287,10 @@ impl Checkpoint {
         values: &mut [f32],
     ) -> Result<(), ModelError> {
         assert_eq!(values.len(), elements.len(), "{name}: length of the destination");
+        if let Some(random) = &self.random {
+            random.fill(name, &info.shape, elements, values);
+            return Ok(());
+        }
         let file = &self.shards[info.shard];
         let Some(width) = element_bytes(info.dtype) else {
             let (file, tensor) = (file.label().to_owned(), name.to_owned());

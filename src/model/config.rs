@@ -10,6 +10,7 @@ mod positions;
 mod t5;
 mod vanilla;
 
+pub use parameters::Parameters;
 pub use positions::{Positions, RelativePositions};
 
 use super::error::ModelError;

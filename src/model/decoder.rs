@@ -63,8 +63,7 @@ pub fn decoder(
     let mut x = embedding(g, config, blueprint, (blueprint.target_embedding, ends), tokens)?;
     for (index, layer) in blueprint.decoder.iter().enumerate() {
         keep_hidden(g, taps, index, x)?;
-        let site =
-            Site { config, stack: &config.decoder, layer: index, distance_bias: ends.distance_bias };
+        let site = Site { config, stack: &config.decoder, layer: index, distance_bias: ends.distance_bias };
         g.enter(format!("decoder.{index}.self"));
         let weights = &layer.self_attention;
         let self_tap = tap(taps.attentions, index);

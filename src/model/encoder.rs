@@ -27,8 +27,7 @@ pub fn encoder(
     let mut x = embedding(g, config, blueprint, (blueprint.source_embedding, ends), tokens)?;
     for (index, layer) in blueprint.encoder.iter().enumerate() {
         keep_hidden(g, taps, index, x)?;
-        let site =
-            Site { config, stack: &config.encoder, layer: index, distance_bias: ends.distance_bias };
+        let site = Site { config, stack: &config.encoder, layer: index, distance_bias: ends.distance_bias };
         g.enter(format!("encoder.{index}.self"));
         let tap = tap(taps.attentions, index);
         x = self_attention(g, site, &layer.self_attention, false, x, sequences, None, tap)?;

@@ -29,6 +29,9 @@ pub struct ModelFiles {
 enum Source {
     #[cfg(not(target_arch = "wasm32"))]
     Directory(PathBuf),
+    /// A `config.json` under any name.
+    #[cfg(not(target_arch = "wasm32"))]
+    Configuration(PathBuf),
     Memory(BTreeMap<String, SharedBytes>),
     Host(BTreeMap<String, Arc<dyn HostFile>>),
 }
@@ -59,6 +62,10 @@ pub enum HostFileError {
     Failed(String),
 }
 
+/// The one file that every model has.
+#[cfg(not(target_arch = "wasm32"))]
+const CONFIGURATION: &str = "config.json";
+
 /// Embedded or owned bytes, shared with the [`ByteSource`]s that are open.
 type SharedBytes = Arc<Cow<'static, [u8]>>;
 
@@ -82,6 +89,14 @@ impl ModelFiles {
             }
             Err(source) => Err(ModelError::Io { file: label, source }),
         }
+    }
+
+    /// A configuration without its folder: one file, of whatever name, that stands for `config.json`. Its path becomes
+    /// the label.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn configuration(path: impl AsRef<Path>) -> Self {
+        let path = path.as_ref();
+        Self { label: path.display().to_string(), source: Source::Configuration(path.to_owned()) }
     }
 
     /// Files that are in memory already: the embedded model (`include_bytes!`), or what a page has fetched.
@@ -128,6 +143,10 @@ impl ModelFiles {
 
     /// The label of one file, as it appears in messages: `LABEL/NAME`.
     pub fn file_label(&self, name: &str) -> String {
+        #[cfg(not(target_arch = "wasm32"))]
+        if matches!(self.source, Source::Configuration(_)) {
+            return self.label.clone();
+        }
         format!("{}/{}", self.label.trim_end_matches('/'), name.escape_debug())
     }
 
@@ -136,6 +155,8 @@ impl ModelFiles {
         match &self.source {
             #[cfg(not(target_arch = "wasm32"))]
             Source::Directory(folder) => stays_inside(name) && folder.join(name).exists(),
+            #[cfg(not(target_arch = "wasm32"))]
+            Source::Configuration(_) => name == CONFIGURATION,
             Source::Memory(files) => files.contains_key(name),
             Source::Host(files) => files.contains_key(name),
         }
@@ -172,19 +193,15 @@ impl ModelFiles {
         match &self.source {
             #[cfg(not(target_arch = "wasm32"))]
             Source::Directory(folder) => {
-                let path = folder.join(name);
-                let io_error = |source: std::io::Error| match source.kind() {
-                    ErrorKind::NotFound => missing(),
-                    _ => ModelError::Io { file: label.clone(), source },
-                };
-                // Asked before opening: opening a named pipe would wait for a writer.
-                if !fs::metadata(&path).map_err(io_error)?.is_file() {
-                    return Err(ModelError::NotAFile { file: label });
-                }
-                let file = File::open(&path).map_err(io_error)?;
-                let len = file.metadata().map_err(io_error)?.len();
-                Ok(ByteSource { label, len, bytes: Bytes::File(Mutex::new(file)) })
+                ByteSource::open(&folder.join(name), label).map_err(|error| match error {
+                    ModelError::Io { source, .. } if source.kind() == ErrorKind::NotFound => missing(),
+                    error => error,
+                })
             }
+            #[cfg(not(target_arch = "wasm32"))]
+            Source::Configuration(path) if name == CONFIGURATION => ByteSource::open(path, label),
+            #[cfg(not(target_arch = "wasm32"))]
+            Source::Configuration(_) => Err(missing()),
             Source::Memory(files) => {
                 let bytes = files.get(name).ok_or_else(missing)?;
                 Ok(ByteSource { label, len: bytes.len() as u64, bytes: Bytes::Memory(Arc::clone(bytes)) })
@@ -226,6 +243,18 @@ enum Bytes {
 }
 
 impl ByteSource {
+    #[cfg(not(target_arch = "wasm32"))]
+    fn open(path: &Path, label: String) -> Result<Self, ModelError> {
+        let io_error = |source| ModelError::Io { file: label.clone(), source };
+        // Asked before opening: opening a named pipe would wait for a writer.
+        if !fs::metadata(path).map_err(io_error)?.is_file() {
+            return Err(ModelError::NotAFile { file: label });
+        }
+        let file = File::open(path).map_err(io_error)?;
+        let len = file.metadata().map_err(io_error)?.len();
+        Ok(Self { label, len, bytes: Bytes::File(Mutex::new(file)) })
+    }
+
     /// The file as messages call it.
     pub fn label(&self) -> &str {
         &self.label

@@ -9,6 +9,7 @@ use super::checkpoint::Checkpoint;
 use super::config::ModelConfig;
 use super::files::ModelFiles;
 use super::generation_config::GenerationConfig;
+use super::names::Names;
 use super::tokenizer::read_tokenizer;
 use crate::text::Tokenizer;
 
@@ -58,7 +59,39 @@ impl Model {
         let config = ModelConfig::from_files(&files)?;
         let generation = GenerationConfig::from_files(&files)?;
         let checkpoint = Checkpoint::open(&files)?;
-        let blueprint = Blueprint::new(&config, &checkpoint)?;
+        Self::new(files, config, generation, checkpoint)
+    }
+
+    /// A model of a configuration alone, with random weights: `files` need no more than `config.json`. The same seed
+    /// gives the same values everywhere.
+    ///
+    /// ```
+    /// use wordloom::{Model, model::files::ModelFiles};
+    ///
+    /// let config = br#"{"model_type": "bart", "d_model": 64, "encoder_attention_heads": 4,
+    ///     "decoder_attention_heads": 4, "encoder_layers": 2, "decoder_layers": 2, "vocab_size": 100}"#;
+    /// let model = Model::random(ModelFiles::memory("tiny", [("config.json", &config[..])]), 42)?;
+    /// assert_eq!(model.config().encoder.d_k, 16);
+    /// # Ok::<_, wordloom::ModelError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`ModelConfig::from_files`] and [`GenerationConfig::from_files`].
+    pub fn random(files: ModelFiles, seed: u64) -> Result<Self, ModelError> {
+        let config = ModelConfig::from_files(&files)?;
+        let generation = GenerationConfig::from_files(&files)?;
+        let tables = Names::of(config.family).tables();
+        let checkpoint = Checkpoint::random(files.label().to_owned(), seed, tables);
+        Self::new(files, config, generation, checkpoint)
+    }
+
+    fn new(
+        files: ModelFiles,
+        config: ModelConfig,
+        generation: GenerationConfig,
+        mut checkpoint: Checkpoint,
+    ) -> Result<Self, ModelError> {
+        let blueprint = Blueprint::new(&config, &mut checkpoint)?;
         Ok(Self { files, config, generation, checkpoint, blueprint })
     }
 

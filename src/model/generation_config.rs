@@ -229,7 +229,8 @@ impl GenerationConfig {
         let mut config = Self::from_json(&json, UnknownKeys::Ignore)?;
         // a default of some classes; `generation_config.json` is written with it
         let model_type: Option<String> = json.get("model_type")?;
-        let family = Family::ALL.into_iter().find(|family| model_type.as_deref() == Some(family.model_type()));
+        let family =
+            Family::ALL.into_iter().find(|family| model_type.as_deref() == Some(family.model_type()));
         if !json.contains("forced_eos_token_id") {
             config.forced_eos_token_id = family.and_then(Family::default_forced_eos).map(TokenIds::One);
         }

@@ -93,6 +93,15 @@ impl Names {
     }
 }
 
+impl Names {
+    /// The tensors that are tables of embeddings: a row for each token, place or kind.
+    pub fn tables(&self) -> Vec<&'static str> {
+        let ends = [self.source_embedding, self.target_embedding, self.token_types, self.output];
+        let positions = [self.encoder.positions, self.decoder.positions];
+        self.shared_embedding.iter().copied().chain(ends).chain(positions).collect()
+    }
+}
+
 /// BART and all that was made from it: HF `MarianMTModel`, `BartForConditionalGeneration`,
 /// `MBartForConditionalGeneration`, `M2M100ForConditionalGeneration`, `PegasusForConditionalGeneration`.
 static BART: Names = Names {
@@ -139,7 +148,10 @@ static BART: Names = Names {
 };
 
 const BART_STACK: StackNames = StackNames {
-    self_attention: separate(["self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"], "self_attn.out_proj"),
+    self_attention: separate(
+        ["self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"],
+        "self_attn.out_proj",
+    ),
     self_norm: "self_attn_layer_norm",
     up: "fc1",
     down: "fc2",

@@ -44,8 +44,7 @@ impl Loading {
     /// [`ModelError`]. After [`ModelError::NotArrived`] the same chunk can be tried again.
     pub fn advance(&mut self, model: &Model) -> Result<bool, ModelError> {
         let Transformer { device, blueprint, weights, .. } = &mut self.transformer;
-        let mut source =
-            CheckpointSource { blueprint, checkpoint: model.checkpoint() };
+        let mut source = CheckpointSource { blueprint, checkpoint: model.checkpoint() };
         self.upload.advance(device.gpu(), &blueprint.table, weights, &mut source)
     }
 

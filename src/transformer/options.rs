@@ -74,7 +74,9 @@ pub fn resolve(
         bad_words: merged.bad_words_ids.unwrap_or_default(),
         forced_bos: merged.forced_bos_token_id,
         forced_eos,
-        eos: merged.eos_token_id.map_or(model.tokens.eos.into_iter().collect(), |ids| ids.as_slice().to_vec()),
+        eos: merged
+            .eos_token_id
+            .map_or(model.tokens.eos.into_iter().collect(), |ids| ids.as_slice().to_vec()),
         pad: merged.pad_token_id.unwrap_or(model.tokens.pad),
         prompt,
         no_repeat_ngram_size: merged.no_repeat_ngram_size.unwrap_or(0),

@@ -263,7 +263,9 @@ impl DecodeSession {
             let g = &mut encode;
             let (tokens, sequences) = source.values(g, batch);
             let memory = encoder(g, config, blueprint, tokens, &sequences, Taps::default())?;
-            for (key_values, &state) in memory_key_values(g, blueprint, memory)?.into_iter().zip(&memory_states) {
+            for (key_values, &state) in
+                memory_key_values(g, blueprint, memory)?.into_iter().zip(&memory_states)
+            {
                 g.keep(key_values, state)?;
             }
             plans.push(Plan::new(encode));

@@ -1,8 +1,10 @@
 //! `wordloom inspect` and `wordloom devices`
 
+use std::fs;
+
 use serde_json::Value;
 
-use super::{model, run};
+use super::{model, run, scratch, text};
 
 #[test]
 fn inspect_shows_a_model_s_shape() {
@@ -24,6 +26,53 @@ fn inspect_gives_json() {
     assert_eq!(json["tokenizer"], true);
     let tensors = json["tensors"].as_array().unwrap();
     assert!(tensors.iter().any(|tensor| tensor["name"] == "final_logits_bias" && tensor["dtype"] == "F32"));
+}
+
+#[test]
+fn inspect_takes_a_configuration_alone() {
+    let base = super::common::repository("configs/table-3/base.json");
+    let arguments = ["inspect", "--config", text(&base)];
+    let output = run(&arguments, "");
+    let shown = output.succeeds();
+    for part in [
+        "63,082,496",
+        "embeddings 18,944,000 + encoder 18,914,304 + decoder 25,224,192",
+        "attention 1,048,576 = 4 d_model², feed-forward 2,097,152 = 8 d_model²",
+        "random weights, 253.4 MB on a device",
+    ] {
+        assert!(shown.contains(part), "{part} is not in:\n{shown}");
+    }
+    assert!(!shown.contains("\nrun "), "was not asked for:\n{shown}");
+}
+
+#[test]
+fn inspect_runs_every_family_with_random_weights() {
+    let folders = ["marian_tied", "vanilla_preln", "bart", "m2m_100", "t5_relu_tied", "bert", "gpt2"];
+    for folder in folders {
+        let config = model(folder) + "/config.json";
+        let arguments = ["inspect", "--config", &config, "--seed", "7", "--run", "--device", "cpu", "--json"];
+        let output = run(&arguments, "");
+        let json: Value = serde_json::from_str(output.succeeds()).unwrap();
+        assert_eq!(json["random_weights"], true, "{folder}");
+        assert!(json["run"]["forward_seconds"].as_f64().unwrap() > 0.0, "{folder}: {json}");
+        assert_eq!(json["run"]["generate_tokens"].is_null(), folder == "bert", "{folder}: {json}");
+        let parts = json["parameters_by_part"].as_object().unwrap();
+        let sum: u64 = parts.values().map(|count| count.as_u64().unwrap()).sum();
+        assert_eq!(json["parameters"], sum, "{folder}");
+    }
+}
+
+#[test]
+fn inspect_says_what_is_wrong_with_a_configuration() {
+    let file = scratch("inspect-config").join("own name.json");
+    let arguments = ["inspect", "--config", text(&file)];
+    run(&arguments, "").fails(1, &["own name.json", "No such file"]);
+    fs::write(&file, r#"{"model_type": "bart", "d_model": "wide"}"#).unwrap();
+    run(&arguments, "").fails(1, &["own name.json: ", "d_model"]);
+    fs::write(&file, r#"{"model_type": "bort"}"#).unwrap();
+    run(&arguments, "").fails(1, &["own name.json: ", "bort", "vanilla_transformer"]);
+    run(&["inspect", "--seed", "3"], "").fails(2, &["--config"]);
+    run(&["inspect", ".", "--config", "c.json"], "").fails(2, &["--config"]);
 }
 
 #[test]

@@ -16,7 +16,7 @@ use crate::model::positions::SinusoidalLayout;
 pub(super) struct Builder<'a> {
     config: &'a ModelConfig,
     names: &'static Names,
-    checkpoint: &'a Checkpoint,
+    checkpoint: &'a mut Checkpoint,
     table: WeightTable,
     sources: Vec<Source>,
     used: BTreeSet<String>,
@@ -25,7 +25,7 @@ pub(super) struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    pub fn new(config: &'a ModelConfig, names: &'static Names, checkpoint: &'a Checkpoint) -> Self {
+    pub fn new(config: &'a ModelConfig, names: &'static Names, checkpoint: &'a mut Checkpoint) -> Self {
         Self {
             config,
             names,
@@ -65,7 +65,7 @@ impl<'a> Builder<'a> {
 
     fn piece(&mut self, tensor: &str, shape: &[usize], rows: Range<usize>) -> Result<Piece, ModelError> {
         let tensor = self.stored(tensor);
-        self.checkpoint.require(&tensor, shape)?;
+        self.checkpoint.claim(&tensor, shape)?;
         self.used.insert(tensor.clone());
         Ok(Piece { tensor, rows, transposed: false })
     }

@@ -124,7 +124,7 @@ impl Blueprint {
     ///
     /// # Errors
     /// [`ModelError`] naming the tensor that is missing, of another shape or type, or not part of the model.
-    pub fn new(config: &ModelConfig, checkpoint: &Checkpoint) -> Result<Self, ModelError> {
+    pub fn new(config: &ModelConfig, checkpoint: &mut Checkpoint) -> Result<Self, ModelError> {
         let names = Names::of(config.family);
         let mut b = Builder::new(config, names, checkpoint);
         // `tied` is what an output projection without a tensor of its own shares

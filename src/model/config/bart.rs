@@ -48,13 +48,8 @@ const M2M_100: Kin = Kin {
     ..BART
 };
 
-const PEGASUS: Kin = Kin {
-    pad: 0,
-    others: [Some(1), None, Some(0)],
-    norm: NormPlacement::Pre,
-    embedding_norm: false,
-    ..BART
-};
+const PEGASUS: Kin =
+    Kin { pad: 0, others: [Some(1), None, Some(0)], norm: NormPlacement::Pre, embedding_norm: false, ..BART };
 
 /// Reads a `config.json` of one of the four families.
 ///

@@ -4,9 +4,7 @@ use super::keys::{
     activation, embedding_scale, encoder_and_decoder, limit, only, position_count, size, special_tokens,
     vocabularies,
 };
-use super::{
-    AttentionScale, Family, ModelConfig, NormKind, NormPlacement, OutputProjection, Positions,
-};
+use super::{AttentionScale, Family, ModelConfig, NormKind, NormPlacement, OutputProjection, Positions};
 use crate::model::error::ModelError;
 use crate::model::json::JsonObject;
 use crate::model::positions::SinusoidalLayout;

@@ -1,28 +1,63 @@
 //! Counting the trained values of a configuration.
 
+use serde::Serialize;
+
 use super::{EmbeddingSharing, ModelConfig, NormKind, Positions, StackConfig};
+
+/// Trained values by part. Tied tensors count once, computed positions not at all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Parameters {
+    /// Tables of tokens and of kinds of text.
+    pub embeddings: u64,
+    /// Layers, final norm and trained positions.
+    pub encoder: u64,
+    /// The same.
+    pub decoder: u64,
+    /// What the output projection does not share.
+    pub output: u64,
+}
 
 impl ModelConfig {
     /// The number of trained values: tied tensors count once, computed positions not at all.
     pub fn parameter_count(&self) -> u64 {
+        let Parameters { embeddings, encoder, decoder, output } = self.parameters();
+        embeddings + encoder + decoder + output
+    }
+
+    /// The number of trained values of each part.
+    pub fn parameters(&self) -> Parameters {
         let d_model = self.d_model as u64;
         let target_vocabulary = self.target_vocabulary as u64;
         let tables = match self.embeddings {
             EmbeddingSharing::Shared => target_vocabulary,
             EmbeddingSharing::Separate => self.source_vocabulary as u64 + target_vocabulary,
-        } + u64::from(!self.output.tied) * target_vocabulary;
+        };
+        let projection = u64::from(!self.output.tied) * target_vocabulary * d_model;
         let output_bias = u64::from(self.output.bias) * target_vocabulary;
         let transform =
             u64::from(self.output.transform) * (d_model * d_model + d_model + self.norm_parameters());
         let cross_attentions = u64::from(self.encoder.layers > 0);
-        (tables + self.token_types as u64) * d_model
-            + self.stack_parameters(&self.encoder, 1)
-            + self.stack_parameters(&self.decoder, 1 + cross_attentions)
-            + transform
-            + output_bias
+        Parameters {
+            embeddings: (tables + self.token_types as u64) * d_model,
+            encoder: self.stack_parameters(&self.encoder, 1),
+            decoder: self.stack_parameters(&self.decoder, 1 + cross_attentions),
+            output: projection + transform + output_bias,
+        }
     }
 
-    /// One attention sublayer with its norm: 4 · d_model² weights where heads · d_k = heads · d_v = d_model.
+    /// Weights of one attention sublayer, without biases and norm: 4 · d_model² where heads · d_k = heads · d_v =
+    /// d_model.
+    pub fn attention_weights(&self, stack: &StackConfig) -> u64 {
+        2 * self.d_model as u64 * (stack.key_width() + stack.value_width()) as u64
+    }
+
+    /// Weights of one feed-forward sublayer, without biases and norm: 8 · d_model² where d_ff = 4 · d_model.
+    pub fn feed_forward_weights(&self, stack: &StackConfig) -> u64 {
+        let maps = if self.gated { 3 } else { 2 };
+        maps * self.d_model as u64 * stack.ffn_width as u64
+    }
+
+    /// One attention sublayer with its biases and its norm.
     pub fn attention_parameters(&self, stack: &StackConfig) -> u64 {
         let d_model = self.d_model as u64;
         let (keys, values) = (stack.key_width() as u64, stack.value_width() as u64);
@@ -32,7 +67,7 @@ impl ModelConfig {
             + self.norm_parameters()
     }
 
-    /// One feed-forward sublayer with its norm: 8 · d_model² weights where d_ff = 4 · d_model.
+    /// One feed-forward sublayer with its biases and its norm.
     pub fn feed_forward_parameters(&self, stack: &StackConfig) -> u64 {
         let (d_model, ffn_width) = (self.d_model as u64, stack.ffn_width as u64);
         let ups = if self.gated { 2 } else { 1 };

@@ -45,11 +45,8 @@ pub fn config(json: &JsonObject) -> Result<ModelConfig, ModelError> {
 }
 
 fn stack(json: &JsonObject, layers: &'static str, d_model: usize) -> Result<StackConfig, ModelError> {
-    let keys = StackKeys {
-        layers: (layers, None),
-        heads: ("nhead", None),
-        ffn_width: ("dim_feedforward", None),
-    };
+    let keys =
+        StackKeys { layers: (layers, None), heads: ("nhead", None), ffn_width: ("dim_feedforward", None) };
     let stack = keys.read(json, d_model)?;
     let width = |key| size(json, key, Some(d_model / stack.heads), limit::D_MODEL / stack.heads);
     Ok(StackConfig { d_k: width("d_k")?, d_v: width("d_v")?, ..stack })

@@ -67,7 +67,13 @@ struct States<'a> {
 }
 
 impl States<'_> {
-    fn attentions(&mut self, kind: &str, layers: &[usize], stack: &StackConfig, lengths: [usize; 2]) -> Vec<Tap> {
+    fn attentions(
+        &mut self,
+        kind: &str,
+        layers: &[usize],
+        stack: &StackConfig,
+        lengths: [usize; 2],
+    ) -> Vec<Tap> {
         let [queries, keys] = lengths;
         let rows = self.batch * stack.heads * queries;
         let mut state = |layer| self.table.f32(format!("{kind} attentions {layer}"), rows, keys);
@@ -86,7 +92,9 @@ impl States<'_> {
             types: has_types.then(|| self.table.u32(format!("{name} token types"), rows, 1)),
             mask: self.table.u32(format!("{name} mask"), self.batch, length),
             hidden_states: (0..hidden_states)
-                .map(|layer| Tap(Some(self.table.f32(format!("{name} hidden states {layer}"), rows, d_model))))
+                .map(|layer| {
+                    Tap(Some(self.table.f32(format!("{name} hidden states {layer}"), rows, d_model)))
+                })
                 .collect(),
             attentions: self.attentions(name, attentions, stack, [length; 2]),
             cross_attentions: Vec::new(),
@@ -125,8 +133,7 @@ pub async fn run(
             Some(states.table.f32("encoder_last_hidden_state", rows, config.d_model))
         }
     });
-    let logits =
-        wanted.logits.then(|| states.table.f32("logits", batch * length, config.target_vocabulary));
+    let logits = wanted.logits.then(|| states.table.f32("logits", batch * length, config.target_vocabulary));
 
     let mut graph = Graph::new("forward");
     let g = &mut graph;
@@ -150,8 +157,7 @@ pub async fn run(
         add_logits(g, config, blueprint, last, state)?;
     }
 
-    let mut session =
-        Session::new(&transformer.device, weights, &states.table, vec![Plan::new(graph)])?;
+    let mut session = Session::new(&transformer.device, weights, &states.table, vec![Plan::new(graph)])?;
     let (ids, types, mask) = (&input.input_ids, &input.token_type_ids, &input.attention_mask);
     if let Some(source) = &source {
         source.write(&mut session, config, ids, types, mask);

@@ -286,8 +286,7 @@ fn forward_input(input: &JsValue) -> Result<ForwardInput, Failure> {
     let (source_length, input_ids) = flat("inputIds", &input_ids)?;
     let (_, attention_mask) = flat("attentionMask", &attention_mask)?;
     let (_, token_type_ids) = flat("tokenTypeIds", &token_type_ids.unwrap_or_default())?;
-    let (target_length, decoder_input_ids) =
-        flat("decoderInputIds", &decoder_input_ids.unwrap_or_default())?;
+    let (target_length, decoder_input_ids) = flat("decoderInputIds", &decoder_input_ids.unwrap_or_default())?;
     Ok(ForwardInput {
         batch,
         source_length,

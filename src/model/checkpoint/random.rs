@@ -1,0 +1,48 @@
+//! Tensors that no file has: seeded random values, for a configuration without weights.
+
+use std::ops::Range;
+
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+
+/// Makes values up. Each depends on the seed, the tensor's name and shape, and its own index alone: not on the order
+/// in which they are read, nor on the machine.
+#[derive(Clone, Debug)]
+pub(super) struct RandomTensors {
+    pub seed: u64,
+    /// Embedding tables.
+    pub tables: Vec<&'static str>,
+}
+
+impl RandomTensors {
+    /// Some elements of a tensor, counted row-major. Biases are zeros and scales of norms ones; matrices are uniform
+    /// in ±√(6 / (rows + columns)) (Glorot & Bengio 2010), embeddings in ±√(3 / columns), whose variance of
+    /// 1 / columns gives logits of about 1 where the table is the output projection, too.
+    pub fn fill(&self, name: &str, shape: &[usize], elements: Range<usize>, values: &mut [f32]) {
+        let bound = match *shape {
+            [rows, columns] if rows > 1 => {
+                let variance = match self.tables.contains(&name) {
+                    true => 1.0 / columns as f64,
+                    false => 2.0 / (rows + columns) as f64,
+                };
+                (3.0 * variance).sqrt() as f32
+            }
+            _ => return values.fill(if name.ends_with("bias") { 0.0 } else { 1.0 }),
+        };
+        let mut key = [0; 32];
+        key[..8].copy_from_slice(&self.seed.to_le_bytes());
+        let mut random = ChaCha8Rng::from_seed(key);
+        random.set_stream(stream(name));
+        random.set_word_pos(elements.start as u128);
+        for value in values {
+            // 24 bits, all that an f32 in [-1, 1) has room for
+            *value = bound * ((random.next_u32() >> 8) as f32 / (1 << 23) as f32 - 1.0);
+        }
+    }
+}
+
+/// FNV-1a of a tensor's name.
+fn stream(name: &str) -> u64 {
+    name.bytes()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
+}
