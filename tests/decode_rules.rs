@@ -46,12 +46,12 @@ fn edits_follow_the_prompt() {
         ..DecodeOptions::new(0, 1, 0)
     };
     let mut search = BatchSearch::new(vec![options]).unwrap();
-    let steps: [(usize, u32, u32, &[u32], &[u32]); 3] = [
-        (0, 7, 4, &[1, 2, 3], &[7]), // 7 2 was there before, 2 7 3 is a bad phrase
-        (1, 4, 7, &[1], &[2, 4, 7]), // four tokens: the minimum length still bans 1
-        (2, 7, 1, &[], &[]),         // one token is missing to the maximal length
+    let steps: [(u32, u32, &[u32], &[u32]); 3] = [
+        (7, 4, &[1, 2, 3], &[7]), // 7 2 was there before, 2 7 3 is a bad phrase
+        (4, 7, &[1], &[2, 4, 7]), // four tokens: the minimum length still bans 1
+        (7, 1, &[], &[]),         // one token is missing to the maximal length
     ];
-    for (position, token, next, banned, penalized) in steps {
+    for (position, (token, next, banned, penalized)) in steps.into_iter().enumerate() {
         let step = search.step();
         assert_eq!((step.position, step.tokens, step.parents), (position, &[token][..], &[0][..]));
         let edit = |kind| move |&token: &u32| ScoreEdit { row: 0, token, kind };
