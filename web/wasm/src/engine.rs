@@ -109,7 +109,7 @@ impl Engine {
                 .iter()
                 .map(|(input_ids, options)| {
                     let defaults = transformer.generation_config();
-                    let options = resolve(options, defaults, transformer.config(), &input_ids)
+                    let options = resolve(options, defaults, transformer.config(), input_ids)
                         .map_err(wordloom::transformer::GenerateError::from)?;
                     Ok(GenerateRequest { input_ids: input_ids.clone(), options })
                 })
