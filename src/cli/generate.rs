@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use serde::Serialize;
-use wordloom::decode::{DecodeOptions, Hypothesis};
+use wordloom::decode::Hypothesis;
 use wordloom::model::config::Architecture;
 use wordloom::model::generation_config::{GenerationConfig, JsonObject, UnknownKeys};
 use wordloom::transformer::{GenerateError, GenerateRequest};
@@ -105,10 +105,10 @@ fn request(transformer: &Transformer, place: &str, line: &Line) -> Result<Genera
     let unpadded = unpadded.map_err(|error| CliError::Input(format!("{place}: {error}")))?;
     let (wanted, defaults) =
         (unpadded.lengths_of(&wanted), unpadded.lengths_of(transformer.generation_config()));
-    let Unpadded { input_ids, padding } = unpadded;
+    let input_ids = unpadded.input_ids;
     let options = resolve(&wanted, &defaults, transformer.config(), &input_ids).map_err(GenerateError::from);
     let request = options.and_then(|options| {
-        let request = GenerateRequest { input_ids, options: DecodeOptions { padding, ..options } };
+        let request = GenerateRequest { input_ids, options };
         transformer.check_request(&request)?;
         Ok(request)
     });
@@ -118,15 +118,15 @@ fn request(transformer: &Transformer, place: &str, line: &Line) -> Result<Genera
 /// The tokens that an attention mask shows.
 struct Unpadded {
     input_ids: Vec<u32>,
-    /// What stood before them.
-    padding: Vec<u32>,
+    /// How many others stood before them.
+    padding: usize,
 }
 
 impl Unpadded {
     /// A decoder's input may be padded on its left, an encoder's on its right.
     fn new(mut ids: Vec<u32>, mask: Option<&[u32]>, architecture: Architecture) -> Result<Self, MaskError> {
         let Some(mask) = mask else {
-            return Ok(Self { input_ids: ids, padding: Vec::new() });
+            return Ok(Self { input_ids: ids, padding: 0 });
         };
         if mask.len() != ids.len() {
             return Err(MaskError::Length { mask: mask.len(), ids: ids.len() });
@@ -137,7 +137,7 @@ impl Unpadded {
         let shown = mask.iter().position(|&value| value == 1).zip(mask.iter().rposition(|&value| value == 1));
         let (first, last) = match shown {
             Some(shown) => shown,
-            None if ids.is_empty() => return Ok(Self { input_ids: ids, padding: Vec::new() }),
+            None if ids.is_empty() => return Ok(Self { input_ids: ids, padding: 0 }),
             None => return Err(MaskError::Everything),
         };
         let (side, misplaced) = match architecture {
@@ -149,12 +149,13 @@ impl Unpadded {
         }
         ids.truncate(last + 1);
         let input_ids = ids.split_off(first);
-        Ok(Self { input_ids, padding: ids })
+        Ok(Self { input_ids, padding: first })
     }
 
-    /// As in Hugging Face's `generate`, lengths count a prompt's padding.
+    /// As in Hugging Face's `generate`, lengths count a prompt's padding. Nothing else does: a prompt's result does not
+    /// depend on what stands beside it.
     fn lengths_of(&self, config: &GenerationConfig) -> GenerationConfig {
-        let without = |length: Option<usize>| length.map(|length| length.saturating_sub(self.padding.len()));
+        let without = |length: Option<usize>| length.map(|length| length.saturating_sub(self.padding));
         let (max_length, min_length) = (without(config.max_length), without(config.min_length));
         GenerationConfig { max_length, min_length, ..config.clone() }
     }
