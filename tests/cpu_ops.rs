@@ -5,6 +5,7 @@ mod common;
 use common::{Tensors, assert_close, data, heads_to_columns, portable_test, split_top};
 use wordloom::activation::Activation;
 use wordloom::cpu::{self, Columns, Linear};
+use wordloom::join::Join;
 use wordloom::kernels::attention::AttentionShape;
 use wordloom::kernels::cached_attention::CachedAttentionShape;
 use wordloom::kernels::log_softmax_top_k::TopKShape;
@@ -27,17 +28,42 @@ fn linear_is_a_matrix_product() {
         let inputs = tensors.shape(&format!("{case}.x"))[1];
         let tolerance = (1e-5 * (inputs as f32).sqrt(), 0.0);
         for (bias, want) in [(Some(&bias[..]), tensor("y")), (None, tensor("y_nobias"))] {
-            let layer = Linear { weight: &weight, inputs, bias };
+            let layer = Linear { weight: &weight, inputs, bias, scale: 1.0 };
             let mut y = vec![f32::NAN; want.len()];
             cpu::linear(&x, layer, Activation::Identity, None, &mut y);
             assert_close(&case, &y, &want, tolerance);
 
             let mut added = vec![f32::NAN; want.len()];
-            cpu::linear(&x, layer, Activation::Relu, Some(&want), &mut added);
-            let want: Vec<f32> = want.iter().map(|y| y.max(0.0) + y).collect();
-            assert_close(&format!("{case} with ReLU and residual"), &added, &want, (2.0 * tolerance.0, 0.0));
+            cpu::linear(&x, layer, Activation::Relu, Some((Join::Add, &want)), &mut added);
+            let sums: Vec<f32> = want.iter().map(|y| y.max(0.0) + y).collect();
+            assert_close(&format!("{case} with ReLU and residual"), &added, &sums, (2.0 * tolerance.0, 0.0));
+
+            let mut gated = vec![f32::NAN; want.len()];
+            cpu::linear(&x, layer, Activation::Relu, Some((Join::Multiply, &want)), &mut gated);
+            let products: Vec<f32> = want.iter().map(|y| y.max(0.0) * y).collect();
+            assert_close(
+                &format!("{case} with ReLU and gate"),
+                &gated,
+                &products,
+                (tolerance.0, tolerance.0),
+            );
         }
     }
+}
+
+/// The scale is the product's, not the bias's.
+#[portable_test]
+fn linear_scales_the_product() {
+    let tensors = fixture("matmul");
+    let tensor = |name: &str| tensors.f32(&format!("linear.3.{name}"));
+    let (x, weight, bias) = (tensor("x"), tensor("weight"), tensor("bias"));
+    let inputs = tensors.shape("linear.3.x")[1];
+    let layer = Linear { weight: &weight, inputs, bias: Some(&bias), scale: 0.25 };
+    let products = tensor("y_nobias");
+    let mut y = vec![f32::NAN; products.len()];
+    cpu::linear(&x, layer, Activation::Identity, None, &mut y);
+    let want: Vec<f32> = products.iter().zip(bias.iter().cycle()).map(|(y, bias)| 0.25 * y + bias).collect();
+    assert_close("scaled", &y, &want, (1e-5 * (inputs as f32).sqrt(), 0.0));
 }
 
 #[portable_test]
@@ -55,7 +81,7 @@ fn linear_multiplies_batches() {
             let transposed: Vec<f32> =
                 (0..columns).flat_map(|n| (0..inner).map(move |k| b[k * columns + n])).collect();
             let mut y = vec![f32::NAN; rows * columns];
-            let layer = Linear { weight: &transposed, inputs: inner, bias: None };
+            let layer = Linear { weight: &transposed, inputs: inner, bias: None, scale: 1.0 };
             cpu::linear(a, layer, Activation::Identity, None, &mut y);
             assert_close(case, &y, want, (1e-5 * (inner as f32).sqrt(), 0.0));
         }
@@ -69,7 +95,7 @@ fn a_row_does_not_depend_on_its_neighbours() {
     let value = |i: usize| (i as f32 * 0.618).fract() - 0.5;
     let x: Vec<f32> = (0..rows * inputs).map(value).collect();
     let weight: Vec<f32> = (0..outputs * inputs).map(|i| value(i * 7)).collect();
-    let layer = Linear { weight: &weight, inputs, bias: None };
+    let layer = Linear { weight: &weight, inputs, bias: None, scale: 1.0 };
     let mut together = vec![0.0; rows * outputs];
     cpu::linear(&x, layer, Activation::Identity, None, &mut together);
     for count in [1, 2, 3, 4, 5, 9] {
@@ -109,11 +135,12 @@ fn attention_weights_are_a_softmax() {
 fn check_softmax(case: &str, x: &[f32], mask: &[u32], keys: usize, want: &[f32]) {
     // a query of its own batch, because each has its own mask
     let batch = x.len() / keys;
-    let shape = AttentionShape { batch, heads: 1, queries: 1, keys, d_head: keys, scale: 1.0, causal: false };
+    let (queries, d_head, d_value) = (1, keys, keys);
+    let shape = AttentionShape { batch, heads: 1, queries, keys, d_head, d_value, scale: 1.0, causal: false };
     let identity: Vec<f32> =
         (0..batch * keys * keys).map(|i| f32::from((i % (keys * keys)).is_multiple_of(keys + 1))).collect();
     let mut weights = vec![f32::NAN; x.len()];
-    cpu::attention_weights(&shape, whole(x, keys), whole(&identity, keys), mask, &mut weights);
+    cpu::attention_weights(&shape, whole(x, keys), whole(&identity, keys), mask, None, &mut weights);
     assert_close(case, &weights, want, (1e-6, 0.0));
 }
 
@@ -127,16 +154,17 @@ fn attention_follows_the_formula() {
     let (q, k, v) = (columns("attention.q"), columns("attention.k"), columns("attention.v"));
     let mask: Vec<u32> = tensors.f32("attention.key_mask").iter().map(|&keep| (keep != 0.0).into()).collect();
     let scale = 1.0 / (d_head as f32).sqrt();
-    let shape = AttentionShape { batch, heads, queries: length, keys: length, d_head, scale, causal: true };
+    let (queries, keys, d_value) = (length, length, d_head);
+    let shape = AttentionShape { batch, heads, queries, keys, d_head, d_value, scale, causal: true };
     let width = heads * d_head;
 
     let mut weights = vec![f32::NAN; batch * heads * length * length];
-    cpu::attention_weights(&shape, whole(&q, width), whole(&k, width), &mask, &mut weights);
+    cpu::attention_weights(&shape, whole(&q, width), whole(&k, width), &mask, None, &mut weights);
     assert_close("weights", &weights, &tensors.f32("attention.probs_causal"), (1e-5, 0.0));
 
     let want = columns("attention.y_causal");
     let mut context = vec![f32::NAN; q.len()];
-    cpu::attention(&shape, whole(&q, width), whole(&k, width), whole(&v, width), &mask, &mut context);
+    cpu::attention(&shape, whole(&q, width), whole(&k, width), whole(&v, width), &mask, None, &mut context);
     assert_close("context", &context, &want, (1e-5, 0.0));
 
     // the same from one fused projection
@@ -145,61 +173,152 @@ fn attention_follows_the_formula() {
         .collect();
     let part = |first| Columns { data: &fused, stride: 3 * width, first };
     context.fill(f32::NAN);
-    cpu::attention(&shape, part(0), part(width), part(2 * width), &mask, &mut context);
+    cpu::attention(&shape, part(0), part(width), part(2 * width), &mask, None, &mut context);
     assert_close("context from a fused projection", &context, &want, (1e-5, 0.0));
+}
+
+/// `softmax(scale · Q Kᵀ + bias + mask) V` in f64, written from the formula. `bias` gets head, query and key.
+fn attention_in_f64(
+    shape: &AttentionShape,
+    [q, k, v]: [&[f32]; 3],
+    mask: &[u32],
+    bias: impl Fn(usize, usize, usize) -> f64,
+) -> (Vec<f32>, Vec<f32>) {
+    let &AttentionShape { batch, heads, queries, keys, d_head, d_value, scale, causal } = shape;
+    let mut all_weights = vec![0.0; batch * heads * queries * keys];
+    let mut context = vec![0.0; batch * queries * heads * d_value];
+    for (sentence, head, query) in
+        (0..batch * heads * queries).map(|i| (i / queries / heads, i / queries % heads, i % queries))
+    {
+        let row = sentence * queries + query;
+        let visible: Vec<usize> =
+            (0..keys).filter(|&key| mask[sentence * keys + key] != 0 && (!causal || key <= query)).collect();
+        let exponential = |&key: &usize| {
+            let product: f64 = (0..d_head)
+                .map(|i| {
+                    let key_row = sentence * keys + key;
+                    f64::from(q[(row * heads + head) * d_head + i])
+                        * f64::from(k[(key_row * heads + head) * d_head + i])
+                })
+                .sum();
+            (f64::from(scale) * product + bias(head, query, key)).exp()
+        };
+        let exponentials: Vec<f64> = visible.iter().map(exponential).collect();
+        let sum: f64 = exponentials.iter().sum();
+        for (&key, weight) in visible.iter().zip(exponentials) {
+            all_weights[((sentence * heads + head) * queries + query) * keys + key] = (weight / sum) as f32;
+        }
+        for i in 0..d_value {
+            let element = |key: usize| f64::from(v[((sentence * keys + key) * heads + head) * d_value + i]);
+            let weights = &all_weights[((sentence * heads + head) * queries + query) * keys..][..keys];
+            let value: f64 =
+                weights.iter().enumerate().map(|(key, &weight)| f64::from(weight) * element(key)).sum();
+            context[(row * heads + head) * d_value + i] = value as f32;
+        }
+    }
+    (context, all_weights)
+}
+
+fn wave(count: usize, step: f32) -> Vec<f32> {
+    (0..count).map(|i| (i as f32 * step).sin()).collect()
+}
+
+#[portable_test]
+fn attention_has_values_of_any_width_and_a_bias_by_distance() {
+    for (heads, d_head, d_value) in [(1, 5, 12), (3, 16, 64), (8, 65, 7), (2, 80, 80)] {
+        for (queries, keys, causal) in [(1, 1, false), (7, 7, true), (7, 65, false), (65, 7, false)] {
+            let batch = 2;
+            let shape = AttentionShape { batch, heads, queries, keys, d_head, d_value, scale: 0.4, causal };
+            let q = wave(batch * queries * heads * d_head, 0.37);
+            let k = wave(batch * keys * heads * d_head, 0.53);
+            let v = wave(batch * keys * heads * d_value, 0.71);
+            let mask: Vec<u32> = (0..batch * keys).map(|i| u32::from(i == 0 || i % 5 != 4)).collect();
+            for reach in [None, Some(0), Some(1), Some(40)] {
+                let table = reach.map(|reach| wave((2 * reach + 1) * heads, 1.3));
+                let (want, want_weights) =
+                    attention_in_f64(&shape, [&q, &k, &v], &mask, |head, query, key| {
+                        let (Some(reach), Some(table)) = (reach, &table) else { return 0.0 };
+                        let reach = reach as isize;
+                        let distance = (key as isize - query as isize).clamp(-reach, reach);
+                        table[(distance + reach) as usize * heads + head].into()
+                    });
+                let what = format!("reach {reach:?}, {shape:?}");
+                let (q, k) = (whole(&q, heads * d_head), whole(&k, heads * d_head));
+                let mut context = vec![f32::NAN; want.len()];
+                let bias = table.as_deref();
+                cpu::attention(&shape, q, k, whole(&v, heads * d_value), &mask, bias, &mut context);
+                assert_close(&what, &context, &want, (2e-6, 0.0));
+                let mut weights = vec![f32::NAN; want_weights.len()];
+                cpu::attention_weights(&shape, q, k, &mask, bias, &mut weights);
+                assert_close(&format!("weights, {what}"), &weights, &want_weights, (2e-6, 0.0));
+            }
+        }
+    }
 }
 
 /// Steps one by one through a cache whose rows are in any order, and gets what causal attention gives at once.
 #[portable_test]
 fn cached_attention_is_causal_attention() {
-    let (rows, heads, d_head, length) = (3, 2, 7, 5);
-    let width = heads * d_head;
-    let value = |i: usize| (i as f32 * 0.37).sin();
-    let qkv: Vec<f32> = (0..rows * length * 3 * width).map(value).collect();
-    let shape = AttentionShape {
-        batch: rows,
-        heads,
-        queries: length,
-        keys: length,
-        d_head,
-        scale: 0.4,
-        causal: true,
-    };
-    let part = |first| Columns { data: &qkv, stride: 3 * width, first };
-    let mut want = vec![f32::NAN; rows * length * width];
-    cpu::attention(&shape, part(0), part(width), part(2 * width), &vec![1; rows * length], &mut want);
+    for (d_head, d_value, reach) in
+        [(7, 7, None), (7, 7, Some(2)), (3, 8, None), (8, 3, Some(40)), (4, 4, Some(0))]
+    {
+        let (rows, heads, length) = (3, 2, 5);
+        let (width, value_width) = (heads * d_head, heads * d_value);
+        let fused_width = 2 * width + value_width;
+        let qkv = wave(rows * length * fused_width, 0.37);
+        let table = reach.map(|reach| wave((2 * reach + 1) * heads, 1.3));
+        let bias = table.as_deref();
+        let (queries, keys, scale, causal) = (length, length, 0.4, true);
+        let shape = AttentionShape { batch: rows, heads, queries, keys, d_head, d_value, scale, causal };
+        let part = |first| Columns { data: &qkv, stride: fused_width, first };
+        let mut want = vec![f32::NAN; rows * length * value_width];
+        let mask = vec![1; rows * length];
+        cpu::attention(&shape, part(0), part(width), part(2 * width), &mask, bias, &mut want);
 
-    let capacity = length + 1;
-    let (mut keys, mut values) =
-        (vec![f32::NAN; rows * capacity * width], vec![f32::NAN; rows * capacity * width]);
-    let mut slots = vec![u32::MAX; rows * capacity];
-    for step in 0..length {
-        let of_step: Vec<f32> = (0..rows)
-            .flat_map(|row| &qkv[(row * length + step) * 3 * width..][..3 * width])
-            .copied()
-            .collect();
-        // row r writes to the cache rows of row r + 1
-        let cache_slots: Vec<u32> =
-            (0..rows).map(|row| ((row + 1) % rows * capacity + step) as u32).collect();
-        cpu::append_kv(&of_step, &cache_slots, width, &mut keys, &mut values);
-        for (row, &slot) in cache_slots.iter().enumerate() {
-            slots[row * capacity + step] = slot;
-        }
-        let mut context = vec![f32::NAN; rows * width];
-        cpu::cached_attention(
-            &CachedAttentionShape { rows, heads, d_head, capacity, scale: 0.4 },
-            whole(&of_step, 3 * width),
-            &keys,
-            &values,
-            &slots,
-            &vec![step as u32 + 1; rows],
-            &mut context,
-        );
-        for row in 0..rows {
-            let want = &want[(row * length + step) * width..][..width];
-            assert_close(&format!("step {step}"), &context[row * width..][..width], want, (1e-6, 0.0));
+        let capacity = length + 1;
+        let mut keys = vec![f32::NAN; rows * capacity * width];
+        let mut values = vec![f32::NAN; rows * capacity * value_width];
+        let mut slots = vec![u32::MAX; rows * capacity];
+        for step in 0..length {
+            let of_step: Vec<f32> = (0..rows)
+                .flat_map(|row| &qkv[(row * length + step) * fused_width..][..fused_width])
+                .copied()
+                .collect();
+            // row r writes to the cache rows of row r + 1
+            let cache_slots: Vec<u32> =
+                (0..rows).map(|row| ((row + 1) % rows * capacity + step) as u32).collect();
+            cpu::append_kv(&of_step, &cache_slots, [width, value_width], &mut keys, &mut values);
+            for (row, &slot) in cache_slots.iter().enumerate() {
+                slots[row * capacity + step] = slot;
+            }
+            let mut context = vec![f32::NAN; rows * value_width];
+            cpu::cached_attention(
+                &CachedAttentionShape { rows, heads, d_head, d_value, capacity, scale },
+                whole(&of_step, fused_width),
+                &keys,
+                &values,
+                &slots,
+                &vec![step as u32 + 1; rows],
+                bias,
+                &mut context,
+            );
+            for row in 0..rows {
+                let what = format!("step {step}, widths {d_head} and {d_value}, reach {reach:?}");
+                let want = &want[(row * length + step) * value_width..][..value_width];
+                assert_close(&what, &context[row * value_width..][..value_width], want, (1e-6, 0.0));
+            }
         }
     }
+}
+
+/// A slot beyond the caches is that of padding.
+#[portable_test]
+fn padding_is_not_cached() {
+    let (mut keys, mut values) = ([0.0; 4], [0.0; 2]);
+    let qkv: Vec<f32> = (1..=20).map(|i| i as f32).collect();
+    cpu::append_kv(&qkv, &[u32::MAX, 1, 2, 0], [2, 1], &mut keys, &mut values);
+    assert_eq!(keys, [18.0, 19.0, 8.0, 9.0]);
+    assert_eq!(values, [20.0, 10.0]);
 }
 
 #[portable_test]
@@ -286,4 +405,24 @@ fn edits_and_missing_candidates() {
     let log_sum = (1f32.exp() + (-1f32).exp()).ln();
     assert_close("values", &values[..2], &[1.0 - log_sum, -1.0 - log_sum], (1e-6, 0.0));
     assert!(values[2..].iter().all(|&value| value < -1e30));
+}
+
+#[portable_test]
+fn the_log_probabilities_of_given_tokens_are_those_of_the_reference() {
+    let tensors = fixture("topk");
+    for case in ["topk.0", "topk.1"] {
+        let x = tensors.f32(&format!("{case}.x"));
+        let dims = tensors.shape(&format!("{case}.x"));
+        let (rows, vocabulary) = (dims[0], dims[1]);
+        let log_softmax = tensors.f32(&format!("{case}.log_softmax"));
+        for token in [0, 5, vocabulary - 1] {
+            let mut result = vec![f32::NAN; rows];
+            cpu::log_probability(&x, &vec![token as u32; rows], &mut result);
+            let want: Vec<f32> = (0..rows).map(|row| log_softmax[row * vocabulary + token]).collect();
+            assert_close(case, &result, &want, (1e-5, 0.0));
+        }
+        let mut result = vec![f32::NAN; rows];
+        cpu::log_probability(&x, &vec![vocabulary as u32; rows], &mut result);
+        assert_eq!(result, vec![0.0; rows], "{case}: no such token");
+    }
 }

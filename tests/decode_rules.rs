@@ -46,12 +46,12 @@ fn edits_follow_the_prompt() {
         ..DecodeOptions::new(0, 1, 0)
     };
     let mut search = BatchSearch::new(vec![options]).unwrap();
-    let steps: [(usize, u32, u32, &[u32], &[u32]); 3] = [
-        (0, 7, 4, &[1, 2, 3], &[7]), // 7 2 was there before, 2 7 3 is a bad phrase
-        (1, 4, 7, &[1], &[2, 4, 7]), // four tokens: the minimum length still bans 1
-        (2, 7, 1, &[], &[]),         // one token is missing to the maximal length
+    let steps: [(u32, u32, &[u32], &[u32]); 3] = [
+        (7, 4, &[1, 2, 3], &[7]), // 7 2 was there before, 2 7 3 is a bad phrase
+        (4, 7, &[1], &[2, 4, 7]), // four tokens: the minimum length still bans 1
+        (7, 1, &[], &[]),         // one token is missing to the maximal length
     ];
-    for (position, token, next, banned, penalized) in steps {
+    for (position, (token, next, banned, penalized)) in steps.into_iter().enumerate() {
         let step = search.step();
         assert_eq!((step.position, step.tokens, step.parents), (position, &[token][..], &[0][..]));
         let edit = |kind| move |&token: &u32| ScoreEdit { row: 0, token, kind };
@@ -63,6 +63,31 @@ fn edits_follow_the_prompt() {
     let hypothesis = search.finish().remove(0).remove(0);
     assert_eq!(hypothesis.tokens, [7, 2, 7, 4, 7, 1]);
     assert_eq!((hypothesis.step_logprobs.as_slice(), hypothesis.score), (&[-1.0, -1.0, 0.0][..], -2.0));
+}
+
+/// Padding before a prompt counts as something that occurred, and for no length.
+#[test]
+fn edits_follow_the_padding() {
+    let options = DecodeOptions {
+        prompt: vec![4, 5],
+        padding: vec![9, 9, 5, 6],
+        min_length: 3,
+        max_length: 4,
+        no_repeat_ngram_size: 2,
+        repetition_penalty: 2.0,
+        ..DecodeOptions::new(0, 1, 0)
+    };
+    let mut search = BatchSearch::new(vec![options]).unwrap();
+    let edits = |search: &BatchSearch, penalty: bool| {
+        let kind = |edit: &&ScoreEdit| matches!(edit.kind, EditKind::Penalize(_)) == penalty;
+        search.step().edits.iter().filter(kind).map(|edit| edit.token).collect::<Vec<_>>()
+    };
+    assert_eq!((edits(&search, false), edits(&search, true)), (vec![1, 6], vec![4, 5, 9]));
+    assert_eq!(search.step().tokens, [5]);
+    search.advance(TopScores { candidates: 1, values: &[-1.0], tokens: &[9] }).unwrap();
+    assert_eq!((edits(&search, false), edits(&search, true)), (vec![5, 9], vec![4, 6]));
+    search.advance(TopScores { candidates: 1, values: &[-1.0], tokens: &[3] }).unwrap();
+    assert_eq!(search.finish()[0][0].tokens, [4, 5, 9, 3]);
 }
 
 #[test]

@@ -105,6 +105,38 @@ fn what_does_not_fit_is_refused_by_name() {
         "attention (decoder.2.cross): keys is [6, 8], but 6 rows with columns 4..12 is needed"
     );
 
+    let [even, of_three] = [(4, 2), (5, 3)].map(|(rows, heads)| weights.rows("bias", rows, heads));
+    let fits = graph.state(states.u32("mask that fits", 2, 3));
+    for (table, got) in [(even, "[4, 2]"), (of_three, "[5, 3]")] {
+        let error = graph.attention(shape, all, all, all, fits, Some(table)).unwrap_err();
+        let want = "but an odd number of rows of 2 heads is needed";
+        assert_eq!(error.to_string(), format!("attention (decoder.2.cross): distance_bias is {got}, {want}"));
+    }
+    let wide = AttentionShape { d_value: 5, ..shape };
+    let error = graph.attention(wide, all, all, all, fits, None).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "attention (decoder.2.cross): values is [6, 8], but 6 rows with columns 0..10 is needed"
+    );
+
+    let gate = Linear { weight: weights.matrix("w", 4, 8), bias: None, scale: 1.0 };
+    let error = graph.gated_linear(x, gate, Activation::Silu, x).unwrap_err();
+    assert_eq!(error.to_string(), "linear (decoder.2.cross): factor is F32 [6, 8], but F32 [6, 4] is needed");
+
+    let error = graph.log_probability(x, x).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "log_probability (decoder.2.cross): targets is F32 [6, 8], but U32 [6, 1] is needed"
+    );
+
+    let [keys, values] = [("keys", 6), ("values", 4)].map(|(name, width)| states.f32(name, 9, width));
+    let slots = states.u32("slots", 6, 1);
+    let error = graph.append_kv(x, slots, keys, values).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "append_kv (decoder.2.cross): qkv is F32 [6, 8], but F32 [6, 16] is needed"
+    );
+
     let error = graph.keep(x, states.f32("elsewhere", 6, 9)).unwrap_err();
     assert!(matches!(error, GraphError::Shape { op: "keep", .. }), "{error}");
 

@@ -1,14 +1,16 @@
 //! Sampling: what may be drawn against transformers' own warpers, how often it is drawn, and that a seed says it all.
 
+mod common;
 mod toy_search;
 
 use std::fs;
-use std::path::Path;
 
+use common::{assert_close, data, device_test, devices, model};
 use serde_json::Value;
 use toy_search::{EOS, Model, PAD, START, decode, toy_model};
-use wordloom::decode::{BatchSearch, DecodeError, DecodeOptions, Sampling, StepScores};
+use wordloom::decode::{BatchSearch, DecodeError, DecodeOptions, Hypothesis, Sampling, StepScores};
 use wordloom::scores::TopScores;
+use wordloom::transformer::{Cancel, ForwardInput, GenerateRequest, Transformer};
 
 fn sampled(sampling: Sampling) -> DecodeOptions {
     DecodeOptions { sampling: Some(sampling), ..DecodeOptions::new(START, EOS, PAD) }
@@ -18,8 +20,8 @@ fn sampled(sampling: Sampling) -> DecodeOptions {
 /// TopPLogitsWarper leave of them.
 #[test]
 fn what_may_be_drawn_is_what_transformers_keeps() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/decode/sampling.json");
-    let file: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+    let file = fs::read_to_string(data("decode/sampling.json")).unwrap();
+    let file: Value = serde_json::from_str(&file).unwrap();
     let cases = file["cases"].as_array().unwrap();
     let mut fewer = 0;
     for case in cases {
@@ -246,4 +248,64 @@ fn sampling_that_cannot_be_is_named() {
     assert_eq!(search.advance(whole(&[0.0, 1.0, 2.0, 0.0, f32::INFINITY, 0.0])), not_a_number);
     let mut few = BatchSearch::new(vec![with(2)]).unwrap();
     assert!(matches!(few.advance(whole(&[0.0; 3])), Err(DecodeError::Shape { .. })));
+}
+
+/// Samples of the best few tokens of a row and of whole rows. What they were drawn with is what the same tokens have in
+/// one forward pass, normalised over what may be drawn.
+#[device_test]
+async fn samples_are_drawn_from_the_model() {
+    let mut samples = Vec::new();
+    for device in devices().await {
+        let transformer =
+            Transformer::load(&device, &model(&data("models/marian_tied")), &mut |_| {}).unwrap();
+        let tokens = transformer.config().tokens;
+        let requests: Vec<GenerateRequest> = [0, 64, 0, 9]
+            .into_iter()
+            .enumerate()
+            .map(|(index, top_k)| {
+                let sampling = Sampling { top_k, temperature: 0.8, top_p: 0.95, seed: index as u64 };
+                let options = DecodeOptions {
+                    num_return_sequences: 2,
+                    max_length: 14 + index,
+                    sampling: Some(sampling),
+                    bad_words: vec![vec![17]],
+                    ..DecodeOptions::new(tokens.decoder_start, tokens.eos, tokens.pad)
+                };
+                GenerateRequest { input_ids: vec![5 + index as u32, 91, 212, tokens.eos], options }
+            })
+            .collect();
+        let results = transformer.generate(&requests, &Cancel::default(), &mut |_| {}).await.unwrap();
+        for (request, hypotheses) in requests.iter().zip(&results) {
+            assert!(hypotheses.len() == 2 && hypotheses[0].tokens != hypotheses[1].tokens);
+            for hypothesis in hypotheses {
+                let fed = hypothesis.tokens.len() - 1;
+                let input = ForwardInput {
+                    batch: 1,
+                    source_length: request.input_ids.len(),
+                    target_length: fed,
+                    input_ids: request.input_ids.clone(),
+                    attention_mask: vec![1; request.input_ids.len()],
+                    decoder_input_ids: hypothesis.tokens[..fed].to_vec(),
+                };
+                let logits = transformer.forward(&input).await.unwrap().logits.data;
+                let rows = logits.chunks(logits.len() / fed);
+                let want: Vec<f32> = rows
+                    .zip(&hypothesis.tokens[1..])
+                    .map(|(row, &drawn)| {
+                        let row = row.iter().map(|&logit| f64::from(logit));
+                        let mut pairs: Vec<(u32, f64)> =
+                            (0..).zip(row).filter(|&(token, _)| token != 17).collect();
+                        request.options.sampling.unwrap().probabilities(&mut pairs);
+                        let drawn = pairs.iter().find(|&&(token, _)| token == drawn);
+                        drawn.expect("a token that may be drawn").1.ln() as f32
+                    })
+                    .collect();
+                assert_close("step_logprobs", &hypothesis.step_logprobs, &want, (2e-4, 0.0));
+            }
+        }
+        let of =
+            |hypotheses: &Vec<Hypothesis>| hypotheses.iter().map(|h| h.tokens.clone()).collect::<Vec<_>>();
+        samples.push(results.iter().map(of).collect::<Vec<_>>());
+    }
+    assert_eq!(samples[0], samples[1], "the CPU's and the GPU's");
 }

@@ -167,6 +167,7 @@ fn launches() -> Vec<Dispatch> {
             launches.push(linear::dispatch_variant(&linear_shape, 64..96, variant, class));
         }
     }
+    launches.extend(log_probability::launches(2, 100).map(|(dispatch, _)| dispatch));
     launches.extend(top.launches(Some(8)).into_iter().map(|(dispatch, _)| dispatch));
     launches
 }

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use serde::Serialize;
-use wordloom::decode::Hypothesis;
+use wordloom::decode::{DecodeOptions, Hypothesis};
+use wordloom::model::config::Architecture;
 use wordloom::model::generation_config::{GenerationConfig, JsonObject, UnknownKeys};
 use wordloom::transformer::{GenerateError, GenerateRequest};
 use wordloom::{ModelError, Transformer, resolve};
@@ -16,15 +17,17 @@ use super::{CliError, interrupt};
 
 #[derive(clap::Args)]
 #[command(after_help = "\
-A request is an object with input_ids and, where the model's own defaults should
-not hold, options under the names of Hugging Face's generate:
+A request is an object with input_ids, attention_mask if they are padded and,
+where the model's own defaults should not hold, options under the names of
+Hugging Face's generate:
   num_beams, num_return_sequences, length_penalty, early_stopping (true, false
   or \"never\"), max_length, max_new_tokens, min_length, min_new_tokens,
   no_repeat_ngram_size, repetition_penalty, bad_words_ids, renormalize_logits,
-  forced_bos_token_id, forced_eos_token_id, decoder_start_token_id, ...
+  forced_bos_token_id, forced_eos_token_id, decoder_start_token_id, ...;
+  do_sample with temperature, top_k, top_p and seed, a number of your choice
 
 An answer has sequences, sequences_scores and step_logprobs, best first, with
-start and end token, without padding; null is a log-probability of -infinity.
+start token or prompt and end token, without padding; null is -infinity.
 
 Example:
   echo '{\"input_ids\": [42, 91, 212, 46, 0], \"num_beams\": 1}' | wordloom generate")]
@@ -91,20 +94,82 @@ fn request(transformer: &Transformer, place: &str, line: &Line) -> Result<Genera
         error => error.into(),
     })?;
     let input_ids: Vec<u32> = json.take("input_ids")?;
+    let mask: Option<Vec<u32>> = json.take_if_set("attention_mask")?;
     let wanted = GenerationConfig::from_json(&json, UnknownKeys::Reject).map_err(|error| match error {
         ModelError::UnknownKey { .. } => {
             CliError::Input(format!("{error}; `wordloom generate --help` lists the options"))
         }
         error => error.into(),
     })?;
-    let defaults = transformer.generation_config();
-    let options = resolve(&wanted, defaults, transformer.config(), &input_ids).map_err(GenerateError::from);
+    let unpadded = Unpadded::new(input_ids, mask.as_deref(), transformer.config().architecture());
+    let unpadded = unpadded.map_err(|error| CliError::Input(format!("{place}: {error}")))?;
+    let (wanted, defaults) =
+        (unpadded.lengths_of(&wanted), unpadded.lengths_of(transformer.generation_config()));
+    let Unpadded { input_ids, padding } = unpadded;
+    let options = resolve(&wanted, &defaults, transformer.config(), &input_ids).map_err(GenerateError::from);
     let request = options.and_then(|options| {
-        let request = GenerateRequest { input_ids, options };
+        let request = GenerateRequest { input_ids, options: DecodeOptions { padding, ..options } };
         transformer.check_request(&request)?;
         Ok(request)
     });
     request.map_err(|error| CliError::Input(format!("{place}: {error}")))
+}
+
+/// The tokens that an attention mask shows.
+struct Unpadded {
+    input_ids: Vec<u32>,
+    /// What stood before them.
+    padding: Vec<u32>,
+}
+
+impl Unpadded {
+    /// A decoder's input may be padded on its left, an encoder's on its right.
+    fn new(mut ids: Vec<u32>, mask: Option<&[u32]>, architecture: Architecture) -> Result<Self, MaskError> {
+        let Some(mask) = mask else {
+            return Ok(Self { input_ids: ids, padding: Vec::new() });
+        };
+        if mask.len() != ids.len() {
+            return Err(MaskError::Length { mask: mask.len(), ids: ids.len() });
+        }
+        if let Some(&value) = mask.iter().find(|&&value| value > 1) {
+            return Err(MaskError::Value(value));
+        }
+        let shown = mask.iter().position(|&value| value == 1).zip(mask.iter().rposition(|&value| value == 1));
+        let (first, last) = match shown {
+            Some(shown) => shown,
+            None if ids.is_empty() => return Ok(Self { input_ids: ids, padding: Vec::new() }),
+            None => return Err(MaskError::Everything),
+        };
+        let (side, misplaced) = match architecture {
+            Architecture::DecoderOnly => ("beginning", last + 1 < mask.len()),
+            Architecture::EncoderDecoder | Architecture::EncoderOnly => ("end", first > 0),
+        };
+        if misplaced || mask[first..last].contains(&0) {
+            return Err(MaskError::Place(side));
+        }
+        ids.truncate(last + 1);
+        let input_ids = ids.split_off(first);
+        Ok(Self { input_ids, padding: ids })
+    }
+
+    /// As in Hugging Face's `generate`, lengths count a prompt's padding.
+    fn lengths_of(&self, config: &GenerationConfig) -> GenerationConfig {
+        let without = |length: Option<usize>| length.map(|length| length.saturating_sub(self.padding.len()));
+        let (max_length, min_length) = (without(config.max_length), without(config.min_length));
+        GenerationConfig { max_length, min_length, ..config.clone() }
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+enum MaskError {
+    #[error("\"attention_mask\" has {mask} values for {ids} input_ids; give one for each, or leave it out")]
+    Length { mask: usize, ids: usize },
+    #[error("\"attention_mask\" holds {0}; expected 1 for a token and 0 for padding")]
+    Value(u32),
+    #[error("\"attention_mask\" hides every token; at least one is needed")]
+    Everything,
+    #[error("\"attention_mask\" has a 0 where this model can have no padding, which is at the {0} only")]
+    Place(&'static str),
 }
 
 /// HF `GenerateBeamEncoderDecoderOutput`, without padding; one line of output.

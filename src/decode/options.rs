@@ -102,6 +102,9 @@ pub struct DecodeOptions {
     /// What every hypothesis begins with, at least one token: the start token of an encoder-decoder's target, the
     /// whole input of a decoder.
     pub prompt: Vec<u32>,
+    /// What the prompt was padded with on its left. The model does not see it and no length counts it, but the two
+    /// rules below do look at it, as HF's do. Default: none.
+    pub padding: Vec<u32>,
     /// No sequence of this many tokens may be completed a second time, the prompt included; 0 (default) switches
     /// this off.
     pub no_repeat_ngram_size: usize,
@@ -130,6 +133,7 @@ impl DecodeOptions {
             eos: vec![eos],
             pad,
             prompt: vec![decoder_start],
+            padding: Vec::new(),
             no_repeat_ngram_size: 0,
             repetition_penalty: 1.0,
             renormalize_logits: false,

@@ -10,13 +10,15 @@ pub(super) struct Processors {
     bad_phrases: Vec<Vec<u32>>, // of two and more tokens
     eos: Vec<u32>,
     prompt_length: usize,
+    padding: Vec<u32>,
     min_length: usize,
     max_length: usize,
     forced_bos: Option<u32>,
     forced_eos: Option<u32>,
     no_repeat_ngram_size: usize,
     repetition_penalty: f32,
-    // Buffers, kept between steps: sorted distinct tokens.
+    // Buffers, kept between steps: the history with its padding, then sorted distinct tokens.
+    padded: Vec<u32>,
     banned: Vec<u32>,
     penalized: Vec<u32>,
 }
@@ -33,12 +35,14 @@ impl Processors {
             bad_phrases,
             eos: options.eos.clone(),
             prompt_length: options.prompt.len(),
+            padding: options.padding.clone(),
             min_length: options.min_length,
             max_length: options.max_length,
             forced_bos: options.forced_bos,
             forced_eos: options.forced_eos,
             no_repeat_ngram_size: options.no_repeat_ngram_size,
             repetition_penalty: options.repetition_penalty,
+            padded: Vec::new(),
             banned: Vec::new(),
             penalized: Vec::new(),
         }
@@ -55,18 +59,20 @@ impl Processors {
     /// Appends the edits of `row`, by ascending token: bans first, then penalties. `history` begins with the
     /// prompt.
     pub(super) fn edit(&mut self, row: u32, history: &[u32], edits: &mut Vec<ScoreEdit>) {
+        self.padded.clear();
+        self.padded.extend(self.padding.iter().chain(history));
         self.banned.clear();
         self.banned.extend(&self.bad_tokens);
         self.banned.extend(self.bad_phrases.iter().filter_map(|phrase| completed_by(phrase, history)));
         if history.len() < self.min_length {
             self.banned.extend(&self.eos);
         }
-        self.banned.extend(repeated_ngrams(self.no_repeat_ngram_size, history));
+        self.banned.extend(repeated_ngrams(self.no_repeat_ngram_size, &self.padded));
         sort_distinct(&mut self.banned);
 
         self.penalized.clear();
         if self.repetition_penalty != 1.0 {
-            self.penalized.extend(history);
+            self.penalized.extend(&self.padded);
             sort_distinct(&mut self.penalized);
             self.penalized.retain(|token| self.banned.binary_search(token).is_err());
         }
@@ -80,7 +86,7 @@ impl Processors {
     pub(super) fn max_edits_per_row(&self) -> usize {
         let ends = if self.min_length > self.prompt_length { self.eos.len() } else { 0 };
         let looks_back = self.no_repeat_ngram_size > 0 || self.repetition_penalty != 1.0;
-        let history = if looks_back { self.max_length } else { 0 };
+        let history = if looks_back { self.padding.len() + self.max_length } else { 0 };
         self.bad_tokens.len() + self.bad_phrases.len() + ends + history
     }
 }

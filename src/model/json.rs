@@ -127,6 +127,16 @@ impl JsonObject {
         Ok(value)
     }
 
+    /// As [`JsonObject::get`]; takes the key out of the object.
+    ///
+    /// # Errors
+    /// As [`JsonObject::get`].
+    pub fn take_if_set<T: JsonValue>(&mut self, key: &'static str) -> Result<Option<T>, ModelError> {
+        let value = self.get(key)?;
+        self.values.remove(key);
+        Ok(value)
+    }
+
     /// Every key with its value.
     pub fn entries(&self) -> impl Iterator<Item = (&str, &Value)> {
         self.values.iter().map(|(key, value)| (key.as_str(), value))

@@ -94,6 +94,55 @@ fn lengths_count_as_hugging_face_counts_them() {
     assert_eq!(lengths, [5, 6, 4], "start token included");
 }
 
+#[test]
+fn padding_behind_a_mask_changes_nothing() {
+    let lines = [
+        json!({ "input_ids": [5, 6, 7, 0], "max_length": 9 }),
+        json!({ "input_ids": [5, 6, 7, 0], "max_length": 9, "attention_mask": [1, 1, 1, 1] }),
+        json!({ "input_ids": [5, 6, 7, 0, 8, 644], "max_length": 9, "attention_mask": [1, 1, 1, 1, 0, 0] }),
+        json!({ "input_ids": [5, 6, 7, 0], "max_length": 9, "attention_mask": null }),
+    ];
+    let answers = answers(&generate("marian_tied", &lines.map(|line| line.to_string()).join("\n")));
+    assert!(answers.len() == 4 && answers.iter().all(|answer| *answer == answers[0]), "{answers:?}");
+}
+
+/// Through a device: sampled from the best few of a row and from whole rows, with the scores of the step before edited.
+#[test]
+fn samples_follow_their_seed() {
+    let request = |options: Value| {
+        let mut request = json!({ "input_ids": [5, 6, 7, 0], "num_beams": 1, "do_sample": true, "max_length": 12,
+            "num_return_sequences": 3, "min_length": 12 });
+        request.as_object_mut().unwrap().extend(options.as_object().unwrap().clone());
+        request.to_string()
+    };
+    let lines = [
+        request(json!({})),
+        request(json!({ "seed": 1 })),
+        request(json!({ "top_k": 0 })),
+        request(json!({ "top_k": 0, "seed": 1 })),
+        request(json!({ "top_k": 0, "temperature": 1e-6, "num_return_sequences": 1 })),
+        request(json!({ "top_k": 5, "temperature": 1e-6, "num_return_sequences": 1 })),
+        request(json!({ "do_sample": false, "num_return_sequences": 1 })),
+    ];
+    let answers = answers(&generate("marian_tied", &lines.join("\n")));
+    for (line, together) in lines.iter().zip(&answers) {
+        let alone: Value = serde_json::from_str(generate("marian_tied", line).succeeds()).unwrap();
+        assert_eq!(alone["sequences"], together["sequences"]);
+    }
+    for answer in &answers[..4] {
+        let samples: Vec<Vec<u32>> = answer["sequences"].as_array().unwrap().iter().map(ids).collect();
+        assert!(samples.len() == 3 && samples[0] != samples[1] && samples[1] != samples[2], "{samples:?}");
+        assert!(
+            samples.iter().all(|sample| sample.len() == 12 && !sample[1..11].contains(&0)),
+            "{samples:?}"
+        );
+    }
+    assert_ne!(answers[0], answers[1]);
+    assert_ne!(answers[2], answers[3]);
+    assert_eq!(answers[4]["sequences"], answers[6]["sequences"]);
+    assert_eq!(answers[5]["sequences"], answers[6]["sequences"]);
+}
+
 /// Beams that no token is left to continue have the probability 0: minus infinity is `null` in JSON.
 #[test]
 fn every_answer_is_json() {
@@ -134,7 +183,24 @@ fn requests_that_cannot_be_are_named_with_their_line() {
         ("{\"input_ids\": [1, 0], \"repetition_penalty\": 0}", "repetition_penalty is 0"),
         ("{\"input_ids\": [1, 0], \"bad_words_ids\": [[9999]]}", "bad_words_ids names token 9999"),
         ("{\"input_ids\": [1, 0], \"forced_bos_token_id\": 9999}", "forced_bos_token_id names token 9999"),
-        ("{\"input_ids\": [1, 0], \"do_sample\": true}", "\"do_sample\": true is not supported"),
+        ("{\"input_ids\": [1, 0], \"do_sample\": true}", "num_beams is 4; it must be 1 with do_sample"),
+        (
+            "{\"input_ids\": [1, 0], \"num_beams\": 1, \"do_sample\": true, \"temperature\": 0}",
+            "temperature is 0; it must be",
+        ),
+        (
+            "{\"input_ids\": [1, 0], \"num_beams\": 1, \"do_sample\": true, \"min_p\": 0.1}",
+            "min_p is 0.1; it must be left out",
+        ),
+        (
+            "{\"input_ids\": [1, 0], \"attention_mask\": [1]}",
+            "\"attention_mask\" has 1 values for 2 input_ids",
+        ),
+        ("{\"input_ids\": [1, 0], \"attention_mask\": [1, 2]}", "\"attention_mask\" holds 2; expected 1"),
+        ("{\"input_ids\": [1, 0], \"attention_mask\": [0, 0]}", "\"attention_mask\" hides every token"),
+        ("{\"input_ids\": [1, 0], \"attention_mask\": [0, 1]}", "no padding, which is at the end only"),
+        ("{\"input_ids\": [1, 2, 0], \"attention_mask\": [1, 0, 1]}", "no padding, which is at the end only"),
+        ("{\"input_ids\": [1, 0], \"attention_mask\": \"11\"}", "expected a list of token ids"),
         (
             "{\"input_ids\": [1, 0], \"nun_beams\": 2}",
             "the key \"nun_beams\" is unknown; `wordloom generate --help`",

@@ -11,6 +11,11 @@ use crate::{fixture, pad, random, read, run, unpad, untouched, upload, upload_u3
 
 const VARIANTS: [Variant; 2] = [Variant::Invocation, Variant::Workgroup];
 
+/// Biases of `heads` heads by distance, up to a reach.
+fn random_bias(reach: usize, heads: usize) -> Vec<f32> {
+    random(4, (2 * reach + 1) * heads)
+}
+
 /// Queries, keys and values of an attention as columns of one fused buffer or of three.
 struct AttentionCase {
     shape: AttentionShape,
@@ -18,72 +23,92 @@ struct AttentionCase {
     k: Vec<f32>,
     v: Vec<f32>,
     mask: Vec<u32>,
+    reach: Option<usize>,
 }
 
 impl AttentionCase {
     fn random(shape: AttentionShape, mask: Mask) -> Self {
-        let width = shape.heads * shape.d_head;
-        let keys = shape.batch * shape.keys;
+        let (width, keys) = (shape.heads * shape.d_head, shape.batch * shape.keys);
         Self {
             shape,
             q: random(1, shape.batch * shape.queries * width),
             k: random(2, keys * width),
-            v: random(3, keys * width),
+            v: random(3, keys * shape.heads * shape.d_value),
             mask: (0..keys).map(|i| mask(i / shape.keys, i % shape.keys).into()).collect(),
+            reach: None,
         }
     }
 
-    fn width(&self) -> usize {
-        self.shape.heads * self.shape.d_head
+    /// Elements of a query and of a value.
+    fn widths(&self) -> (usize, usize) {
+        (self.shape.heads * self.shape.d_head, self.shape.heads * self.shape.d_value)
     }
 
-    fn columns<'a>(&self, data: &'a [f32]) -> Columns<'a> {
-        Columns { data, stride: self.width(), first: 0 }
+    fn bias(&self) -> Option<Vec<f32>> {
+        self.reach.map(|reach| random_bias(reach, self.shape.heads))
     }
 
     fn context_on_cpu(&self) -> Vec<f32> {
-        let mut context = vec![0.0; self.q.len()];
-        let [q, k, v] = [&self.q, &self.k, &self.v].map(|data| self.columns(data));
-        cpu::attention(&self.shape, q, k, v, &self.mask, &mut context);
+        let (width, value_width) = self.widths();
+        let mut context = vec![0.0; self.shape.batch * self.shape.queries * value_width];
+        let [q, k] = [&self.q, &self.k].map(|data| Columns { data, stride: width, first: 0 });
+        let v = Columns { data: &self.v, stride: value_width, first: 0 };
+        cpu::attention(&self.shape, q, k, v, &self.mask, self.bias().as_deref(), &mut context);
         context
     }
 
     fn weights_on_cpu(&self) -> Vec<f32> {
         let AttentionShape { batch, heads, queries, keys, .. } = self.shape;
         let mut weights = vec![0.0; batch * heads * queries * keys];
-        cpu::attention_weights(
-            &self.shape,
-            self.columns(&self.q),
-            self.columns(&self.k),
-            &self.mask,
-            &mut weights,
-        );
+        let [q, k] = [&self.q, &self.k].map(|data| Columns { data, stride: self.widths().0, first: 0 });
+        cpu::attention_weights(&self.shape, q, k, &self.mask, self.bias().as_deref(), &mut weights);
         weights
     }
 
     /// `offset` columns that belong to something else come first.
     async fn on_gpu(&self, gpu: &Gpu, variant: Variant, offset: usize) -> (Vec<f32>, Vec<f32>) {
         let AttentionShape { batch, heads, queries, keys, .. } = self.shape;
-        let width = self.width();
-        let layout = ColumnLayout { stride: stride(offset + width), first: offset };
-        let shifted = |data: &[f32]| {
+        let (width, value_width) = self.widths();
+        let shifted = |data: &[f32], width: usize| {
             let rows = data.chunks_exact(width);
             let wide: Vec<f32> =
                 rows.flat_map(|row| std::iter::repeat_n(7.0, offset).chain(row.iter().copied())).collect();
-            upload(gpu, &pad(&wide, offset + width, 7.0))
+            let layout = ColumnLayout { stride: stride(offset + width), first: offset };
+            (upload(gpu, &pad(&wide, offset + width, 7.0)), layout)
         };
-        let [q, k, v] = [&self.q, &self.k, &self.v].map(|data| shifted(data));
+        let ((q, q_layout), (k, k_layout)) = (shifted(&self.q, width), shifted(&self.k, width));
+        let (v, v_layout) = shifted(&self.v, value_width);
         let mask = upload_u32(gpu, &self.mask);
-        let context = untouched(gpu, batch * queries * stride(width));
+        let bias = upload(gpu, &self.bias().map_or(vec![7.0; 4], |bias| pad(&bias, heads, 7.0)));
+        let context = untouched(gpu, batch * queries * stride(value_width));
         let weights = untouched(gpu, batch * heads * queries * stride(keys));
-        let attend = attention::dispatch_variant(&self.shape, layout, layout, layout, variant);
-        let weigh = attention_weights::dispatch(&self.shape, layout, layout);
-        run(gpu, &[(attend, vec![&q, &k, &v, &mask, &context]), (weigh, vec![&q, &k, &mask, &weights])]);
+        let attend =
+            attention::dispatch_variant(&self.shape, q_layout, k_layout, v_layout, self.reach, variant);
+        let weigh = attention_weights::dispatch(&self.shape, q_layout, k_layout, self.reach);
+        run(
+            gpu,
+            &[
+                (attend, vec![&q, &k, &v, &mask, &bias, &context]),
+                (weigh, vec![&q, &k, &mask, &bias, &weights]),
+            ],
+        );
         let what = format!("{variant:?} of {:?}", self.shape);
         (
-            unpad(&what, &read(gpu, &context).await, batch * queries, width),
+            unpad(&what, &read(gpu, &context).await, batch * queries, value_width),
             unpad(&what, &read(gpu, &weights).await, batch * heads * queries, keys),
         )
+    }
+
+    /// Compares every variant with the CPU.
+    async fn check(&self, gpu: &Gpu, offset: usize) {
+        let (want, want_weights) = (self.context_on_cpu(), self.weights_on_cpu());
+        for variant in VARIANTS {
+            let what =
+                format!("{variant:?}, columns from {offset}, reach {:?}, {:?}", self.reach, self.shape);
+            let (context, weights) = self.on_gpu(gpu, variant, offset).await;
+            assert_close(&what, &context, &want, (2e-6, 1e-5));
+            assert_close(&format!("weights, {what}"), &weights, &want_weights, (1e-6, 1e-5));
+        }
     }
 }
 
@@ -91,11 +116,11 @@ impl AttentionCase {
 type Mask = fn(usize, usize) -> bool;
 
 /// Hides nothing; the end of each sentence; the beginning; everything of the second sentence.
-const MASKS: [(&str, Mask); 4] = [
-    ("none", |_, _| true),
-    ("right padding", |sentence, key| key < 3 + sentence),
-    ("left padding", |sentence, key| key > sentence),
-    ("one sentence hidden", |sentence, _| sentence != 1),
+const MASKS: [Mask; 4] = [
+    |_, _| true,
+    |sentence, key| key < 3 + sentence,
+    |sentence, key| key > sentence,
+    |sentence, _| sentence != 1,
 ];
 
 #[device_test]
@@ -103,16 +128,11 @@ async fn attention_agrees_for_every_mask() {
     let gpu = gpu().await;
     for (queries, keys) in [(1, 1), (1, 70), (7, 9), (8, 64), (9, 65), (17, 5)] {
         for causal in [false, true] {
-            for (name, mask) in MASKS {
+            for mask in MASKS {
+                let (d_head, d_value) = (12, 12);
                 let shape =
-                    AttentionShape { batch: 3, heads: 2, queries, keys, d_head: 12, scale: 0.3, causal };
-                let case = AttentionCase::random(shape, mask);
-                for variant in VARIANTS {
-                    let what = format!("{variant:?}, mask {name}, {shape:?}");
-                    let (context, weights) = case.on_gpu(&gpu, variant, 0).await;
-                    assert_close(&what, &context, &case.context_on_cpu(), (2e-6, 1e-5));
-                    assert_close(&format!("weights, {what}"), &weights, &case.weights_on_cpu(), (1e-6, 1e-5));
-                }
+                    AttentionShape { batch: 3, heads: 2, queries, keys, d_head, d_value, scale: 0.3, causal };
+                AttentionCase::random(shape, mask).check(&gpu, 0).await;
             }
         }
     }
@@ -124,16 +144,79 @@ async fn attention_agrees_for_every_width_of_a_head() {
     for (d_head, offset) in
         [(1, 0), (3, 5), (15, 0), (16, 8), (17, 1), (33, 0), (63, 2), (64, 64), (65, 0), (130, 3)]
     {
+        let d_value = d_head;
+        let (queries, keys) = (5, 6);
         let shape =
-            AttentionShape { batch: 2, heads: 3, queries: 5, keys: 6, d_head, scale: 0.5, causal: false };
-        let case = AttentionCase::random(shape, |sentence, key| key < 6 - sentence);
-        for variant in VARIANTS {
-            let what = format!("{variant:?}, columns from {offset}, {shape:?}");
-            let (context, weights) = case.on_gpu(&gpu, variant, offset).await;
-            assert_close(&what, &context, &case.context_on_cpu(), (2e-6, 1e-5));
-            assert_close(&format!("weights, {what}"), &weights, &case.weights_on_cpu(), (1e-6, 1e-5));
+            AttentionShape { batch: 2, heads: 3, queries, keys, d_head, d_value, scale: 0.5, causal: false };
+        AttentionCase::random(shape, |sentence, key| key < 6 - sentence).check(&gpu, offset).await;
+    }
+}
+
+/// The paper's table 3, row (B), has keys of 16 and values of 64 elements.
+#[device_test]
+async fn attention_agrees_for_values_of_another_width() {
+    let gpu = gpu().await;
+    for (d_head, d_value) in [(5, 12), (16, 64), (64, 16), (65, 7), (80, 80)] {
+        for (heads, queries, keys) in [(1, 7, 1), (3, 1, 65), (8, 9, 7)] {
+            let shape =
+                AttentionShape { batch: 2, heads, queries, keys, d_head, d_value, scale: 0.5, causal: false };
+            let case = AttentionCase::random(shape, |sentence, key| sentence == 0 || key > 0);
+            for offset in [0, 6] {
+                case.check(&gpu, offset).await;
+            }
         }
     }
+}
+
+#[device_test]
+async fn attention_agrees_with_a_bias_by_distance() {
+    let gpu = gpu().await;
+    for (reach, heads) in [(0, 3), (1, 1), (1, 8), (40, 1), (40, 3), (200, 8)] {
+        for (queries, keys) in [(1, 1), (7, 7), (65, 65), (130, 130), (7, 65), (65, 7)] {
+            for (causal, mask) in [false, true, false, true].into_iter().zip(MASKS) {
+                let (d_head, d_value) = if causal { (12, 12) } else { (5, 20) };
+                let shape =
+                    AttentionShape { batch: 3, heads, queries, keys, d_head, d_value, scale: 0.3, causal };
+                let case = AttentionCase { reach: Some(reach), ..AttentionCase::random(shape, mask) };
+                case.check(&gpu, 0).await;
+            }
+        }
+    }
+}
+
+/// Where all scores are equal, the weights are the softmax of the biases.
+#[device_test]
+async fn a_bias_by_distance_belongs_to_its_distance() {
+    let gpu = gpu().await;
+    let (length, reach) = (5, 2);
+    let shape = AttentionShape {
+        batch: 1,
+        heads: 1,
+        queries: length,
+        keys: length,
+        d_head: 4,
+        d_value: 4,
+        scale: 0.0,
+        causal: false,
+    };
+    let case = AttentionCase { reach: Some(reach), ..AttentionCase::random(shape, |_, _| true) };
+    let table = random_bias(reach, 1);
+    let mut want = Vec::new();
+    for query in 0..5i32 {
+        let biases = (0..5i32).map(|key| match key - query {
+            ..=-2 => table[0],
+            -1 => table[1],
+            0 => table[2],
+            1 => table[3],
+            2.. => table[4],
+        });
+        let exponentials: Vec<f32> = biases.map(f32::exp).collect();
+        let sum: f32 = exponentials.iter().sum();
+        want.extend(exponentials.iter().map(|value| value / sum));
+    }
+    let (_, weights) = case.on_gpu(&gpu, Variant::Invocation, 0).await;
+    assert_close("weights", &weights, &want, (1e-6, 0.0));
+    assert_close("weights on the CPU", &case.weights_on_cpu(), &want, (1e-6, 0.0));
 }
 
 /// More than 65,535 products for one query: lavapipe lets no invocation loop more often than that.
@@ -141,8 +224,17 @@ async fn attention_agrees_for_every_width_of_a_head() {
 async fn attention_agrees_for_many_keys() {
     let gpu = gpu().await;
     for (keys, d_head) in [(2100, 33), (1100, 65), (600, 128)] {
-        let shape =
-            AttentionShape { batch: 1, heads: 2, queries: 3, keys, d_head, scale: 0.2, causal: false };
+        let d_value = d_head;
+        let shape = AttentionShape {
+            batch: 1,
+            heads: 2,
+            queries: 3,
+            keys,
+            d_head,
+            d_value,
+            scale: 0.2,
+            causal: false,
+        };
         let case = AttentionCase::random(shape, |_, _| true);
         let (context, weights) = case.on_gpu(&gpu, Variant::Invocation, 0).await;
         assert_close(&format!("{shape:?}"), &context, &case.context_on_cpu(), (1e-5, 1e-5));
@@ -161,9 +253,10 @@ async fn attention_weights_are_a_softmax() {
         let k = (0..batch * keys * keys)
             .map(|i| f32::from((i % (keys * keys)).is_multiple_of(keys + 1)))
             .collect();
+        let (queries, d_head, d_value) = (1, keys, 1);
         let shape =
-            AttentionShape { batch, heads: 1, queries: 1, keys, d_head: keys, scale: 1.0, causal: false };
-        let case = AttentionCase { shape, v: vec![0.0; batch * keys * keys], q: x, k, mask };
+            AttentionShape { batch, heads: 1, queries, keys, d_head, d_value, scale: 1.0, causal: false };
+        let case = AttentionCase { shape, v: vec![0.0; batch * keys], q: x, k, mask, reach: None };
         let (_, weights) = case.on_gpu(&gpu, Variant::Invocation, 0).await;
         assert_close(name, &weights, want, (1e-6, 0.0));
     };
@@ -187,12 +280,14 @@ async fn attention_is_that_of_the_reference() {
     };
     let columns = |name: &str| heads_to_columns(&tensors.f32(name), [batch, heads, length, d_head]);
     let scale = 1.0 / (d_head as f32).sqrt();
+    let (queries, keys, d_value) = (length, length, d_head);
     let case = AttentionCase {
-        shape: AttentionShape { batch, heads, queries: length, keys: length, d_head, scale, causal: true },
+        shape: AttentionShape { batch, heads, queries, keys, d_head, d_value, scale, causal: true },
         q: columns("attention.q"),
         k: columns("attention.k"),
         v: columns("attention.v"),
         mask: tensors.f32("attention.key_mask").iter().map(|&keep| (keep != 0.0).into()).collect(),
+        reach: None,
     };
     for variant in VARIANTS {
         let (context, weights) = case.on_gpu(&gpu, variant, 3).await;
@@ -204,50 +299,78 @@ async fn attention_is_that_of_the_reference() {
 #[device_test]
 async fn the_cache_is_filled_and_attended() {
     let gpu = gpu().await;
-    for (rows, heads, d_head, capacity) in [(1, 1, 5, 3), (4, 2, 16, 70), (9, 3, 33, 8), (2, 1, 130, 4)] {
-        let width = heads * d_head;
-        let qkv = random(1, rows * 3 * width);
-        let (mut keys, mut values) = (random(2, rows * capacity * width), random(3, rows * capacity * width));
+    for (rows, heads, d_head, d_value, capacity) in [
+        (1, 1, 5, 5, 3),
+        (9, 3, 33, 33, 8),
+        (5, 3, 5, 12, 7),
+        (3, 8, 16, 64, 65),
+        (2, 2, 65, 7, 130),
+        (2, 3, 80, 80, 9),
+    ] {
+        let (width, value_width) = (heads * d_head, heads * d_value);
+        let fused_width = 2 * width + value_width;
+        let qkv = random(1, rows * fused_width);
+        let mut keys = random(2, rows * capacity * width);
+        let mut values = random(3, rows * capacity * value_width);
         // every row sees slots of other rows, in no particular order, and writes to the last that it sees
         let key_counts: Vec<u32> = (0..rows).map(|row| 1 + (row * 23 % capacity) as u32).collect();
         let mut slots: Vec<u32> = (0..rows * capacity).map(|i| (i * 7 % (rows * capacity)) as u32).collect();
-        let cache_slots: Vec<u32> = (0..rows).map(|row| (row * capacity) as u32).collect();
+        let mut cache_slots: Vec<u32> = (0..rows).map(|row| (row * capacity) as u32).collect();
         for row in 0..rows {
             slots[row * capacity + key_counts[row] as usize - 1] = cache_slots[row];
         }
-        let qkv_buffer = upload(&gpu, &pad(&qkv, 3 * width, 7.0));
-        let [key_cache, value_cache] = [&keys, &values].map(|cache| upload(&gpu, &pad(cache, width, 0.0)));
+        // these are padding: they must leave the caches alone
+        for (row, slot) in cache_slots.iter_mut().enumerate() {
+            match row % 4 {
+                2 => *slot = u32::MAX,
+                3 => *slot = (rows * capacity) as u32,
+                _ => {}
+            }
+        }
+        let qkv_buffer = upload(&gpu, &pad(&qkv, fused_width, 7.0));
+        let key_cache = upload(&gpu, &pad(&keys, width, 0.0));
+        let value_cache = upload(&gpu, &pad(&values, value_width, 0.0));
         let [slot_buffer, count_buffer, cache_slot_buffer] =
             [&slots, &key_counts, &cache_slots].map(|words| upload_u32(&gpu, words));
 
-        let shape = CachedAttentionShape { rows, heads, d_head, capacity, scale: 0.4 };
-        let mut want = vec![0.0; rows * width];
-        cpu::append_kv(&qkv, &cache_slots, width, &mut keys, &mut values);
-        let queries = Columns { data: &qkv, stride: 3 * width, first: 0 };
-        cpu::cached_attention(&shape, queries, &keys, &values, &slots, &key_counts, &mut want);
-
-        for variant in VARIANTS {
-            let what = format!("{variant:?} of {shape:?}");
-            let context = untouched(&gpu, rows * stride(width));
-            let append = append_kv::dispatch(rows, width);
-            let layout = ColumnLayout { stride: stride(3 * width), first: 0 };
-            let attend = cached_attention::dispatch_variant(&shape, layout, variant);
-            run(
-                &gpu,
-                &[
-                    (append, vec![&qkv_buffer, &cache_slot_buffer, &key_cache, &value_cache]),
-                    (
-                        attend,
-                        vec![&qkv_buffer, &key_cache, &value_cache, &slot_buffer, &count_buffer, &context],
-                    ),
-                ],
+        let shape = CachedAttentionShape { rows, heads, d_head, d_value, capacity, scale: 0.4 };
+        cpu::append_kv(&qkv, &cache_slots, [width, value_width], &mut keys, &mut values);
+        let queries = Columns { data: &qkv, stride: fused_width, first: 0 };
+        for reach in [None, Some(0), Some(1), Some(40)] {
+            let bias = reach.map(|reach| random_bias(reach, heads));
+            let mut want = vec![0.0; rows * value_width];
+            cpu::cached_attention(
+                &shape,
+                queries,
+                &keys,
+                &values,
+                &slots,
+                &key_counts,
+                bias.as_deref(),
+                &mut want,
             );
-            let context = unpad(&what, &read(&gpu, &context).await, rows, width);
-            assert_close(&what, &context, &want, (2e-6, 1e-5));
-            let cached = unpad(&what, &read(&gpu, &key_cache).await, rows * capacity, width);
-            assert!(cached == keys, "{what}: key cache");
-            let cached = unpad(&what, &read(&gpu, &value_cache).await, rows * capacity, width);
-            assert!(cached == values, "{what}: value cache");
+            let bias_buffer = upload(&gpu, &bias.map_or(vec![7.0; 4], |bias| pad(&bias, heads, 7.0)));
+            for variant in VARIANTS {
+                let what = format!("{variant:?}, reach {reach:?}, of {shape:?}");
+                let context = untouched(&gpu, rows * stride(value_width));
+                let append = append_kv::dispatch(rows, rows * capacity, width, value_width);
+                let layout = ColumnLayout { stride: stride(fused_width), first: 0 };
+                let attend = cached_attention::dispatch_variant(&shape, layout, reach, variant);
+                let (q, slots, counts) = (&qkv_buffer, &slot_buffer, &count_buffer);
+                run(
+                    &gpu,
+                    &[
+                        (append, vec![&qkv_buffer, &cache_slot_buffer, &key_cache, &value_cache]),
+                        (attend, vec![q, &key_cache, &value_cache, slots, counts, &bias_buffer, &context]),
+                    ],
+                );
+                let context = unpad(&what, &read(&gpu, &context).await, rows, value_width);
+                assert_close(&what, &context, &want, (2e-6, 1e-5));
+                let cached = unpad(&what, &read(&gpu, &key_cache).await, rows * capacity, width);
+                assert!(cached == keys, "{what}: key cache");
+                let cached = unpad(&what, &read(&gpu, &value_cache).await, rows * capacity, value_width);
+                assert!(cached == values, "{what}: value cache");
+            }
         }
     }
 }

@@ -3,6 +3,7 @@
 use wordloom::activation::Activation;
 use wordloom::cpu::{self, Linear};
 use wordloom::gpu::Gpu;
+use wordloom::join::Join;
 use wordloom::kernels::linear::{LinearShape, Variant, dispatch_variant};
 use wordloom::kernels::{AdapterClass, PANEL, panels, stride};
 
@@ -17,24 +18,24 @@ struct LinearCase {
     x: Vec<f32>,
     weight: Vec<f32>,
     bias: Vec<f32>,
-    residual: Vec<f32>,
+    z: Vec<f32>,
 }
 
 impl LinearCase {
     fn random(shape: LinearShape) -> Self {
         let LinearShape { rows, inputs, outputs, .. } = shape;
         let weight = random(2, outputs * inputs);
-        let (x, bias, residual) = (random(1, rows * inputs), random(3, outputs), random(4, rows * outputs));
-        Self { shape, x, weight, bias, residual }
+        let (x, bias, z) = (random(1, rows * inputs), random(3, outputs), random(4, rows * outputs));
+        Self { shape, x, weight, bias, z }
     }
 
     fn on_cpu(&self) -> Vec<f32> {
         let shape = self.shape;
         let mut y = vec![0.0; shape.rows * shape.outputs];
         let bias = shape.bias.then_some(&self.bias[..]);
-        let layer = Linear { weight: &self.weight, inputs: shape.inputs, bias };
-        let residual = shape.residual.then_some(&self.residual[..]);
-        cpu::linear(&self.x, layer, shape.activation, residual, &mut y);
+        let layer = Linear { weight: &self.weight, inputs: shape.inputs, bias, scale: shape.scale };
+        let join = shape.join.map(|join| (join, &self.z[..]));
+        cpu::linear(&self.x, layer, shape.activation, join, &mut y);
         y
     }
 
@@ -49,7 +50,7 @@ impl LinearCase {
         let LinearShape { rows, inputs, outputs, .. } = self.shape;
         let x = upload(gpu, &pad(&self.x, inputs, 7.0));
         let bias = upload(gpu, &pad(&self.bias, outputs, 0.0));
-        let residual = upload(gpu, &pad(&self.residual, outputs, 7.0));
+        let z = upload(gpu, &pad(&self.z, outputs, 7.0));
         let y = untouched(gpu, rows * stride(outputs));
         let parts: Vec<_> = (0..outputs)
             .step_by(panels_per_part * PANEL)
@@ -63,7 +64,7 @@ impl LinearCase {
             .iter()
             .map(|(part, weight)| {
                 let dispatch = dispatch_variant(&self.shape, part.clone(), variant, class);
-                (dispatch, vec![&x, weight, &bias, &residual, &y])
+                (dispatch, vec![&x, weight, &bias, &z, &y])
             })
             .collect();
         run(gpu, &launches);
@@ -101,9 +102,12 @@ const LINEAR_SIZES: [[usize; 3]; 22] = [
 async fn linear_agrees_in_every_variant_bit_by_bit() {
     let gpu = gpu().await;
     for [rows, inputs, outputs] in LINEAR_SIZES {
-        for fused in [false, true] {
-            let activation = if fused { Activation::Relu } else { Activation::Identity };
-            let shape = LinearShape { rows, inputs, outputs, bias: fused, activation, residual: fused };
+        for (scale, bias, activation, join) in [
+            (1.0, false, Activation::Identity, None),
+            (1.0, true, Activation::Relu, Some(Join::Add)),
+            (0.3, true, Activation::GeluTanh, Some(Join::Multiply)),
+        ] {
+            let shape = LinearShape { rows, inputs, outputs, scale, bias, activation, join };
             let case = LinearCase::random(shape);
             let want = case.on_cpu();
             let mut first: Option<Vec<f32>> = None;
@@ -126,7 +130,15 @@ async fn linear_is_right_for_weights_in_parts() {
     let gpu = gpu().await;
     for rows in [1, 4, 9, 70] {
         let activation = Activation::Identity;
-        let shape = LinearShape { rows, inputs: 33, outputs: 203, bias: true, activation, residual: true };
+        let shape = LinearShape {
+            rows,
+            inputs: 33,
+            outputs: 203,
+            scale: 0.7,
+            bias: true,
+            activation,
+            join: Some(Join::Add),
+        };
         let case = LinearCase::random(shape);
         for variant in Variant::ALL {
             let whole = case.on_gpu(&gpu, variant, AdapterClass::Software, 8).await;
@@ -150,10 +162,10 @@ async fn linear_is_a_matrix_product() {
         let rows = x.len() / inputs;
         for (bias, want) in [(true, tensor("y")), (false, tensor("y_nobias"))] {
             let activation = Activation::Identity;
-            let shape = LinearShape { rows, inputs, outputs, bias, activation, residual: false };
+            let shape = LinearShape { rows, inputs, outputs, scale: 1.0, bias, activation, join: None };
             let (x, weight, bias) = (x.clone(), tensor("weight"), tensor("bias"));
-            let residual = vec![0.0; rows * outputs];
-            let layer = LinearCase { shape, x, weight, bias, residual };
+            let z = vec![0.0; rows * outputs];
+            let layer = LinearCase { shape, x, weight, bias, z };
             for variant in Variant::ALL {
                 let y = layer.on_gpu(&gpu, variant, AdapterClass::Hardware, 100).await;
                 let tolerance = 1e-5 * (inputs as f32).sqrt();
@@ -179,9 +191,9 @@ async fn activations_are_those_of_the_reference() {
         ("tanh", Activation::Tanh),
     ] {
         let rows = x.len();
-        let shape = LinearShape { rows, inputs: 1, outputs: 1, bias: false, activation, residual: false };
-        let case =
-            LinearCase { shape, x: x.clone(), weight: vec![1.0], bias: vec![0.0], residual: vec![0.0; rows] };
+        let shape =
+            LinearShape { rows, inputs: 1, outputs: 1, scale: 1.0, bias: false, activation, join: None };
+        let case = LinearCase { shape, x: x.clone(), weight: vec![1.0], bias: vec![0.0], z: vec![0.0; rows] };
         let y = case.on_gpu(&gpu, Variant::MatmulRegisters, AdapterClass::Software, 1).await;
         assert_close(name, &y, &tensors.f32(name), (2e-6, 2e-6));
     }
@@ -192,7 +204,8 @@ async fn activations_are_those_of_the_reference() {
 async fn linear_of_more_rows_than_an_axis_holds() {
     let gpu = gpu().await;
     let activation = Activation::Identity;
-    let shape = LinearShape { rows: 70_001, inputs: 4, outputs: 4, bias: false, activation, residual: false };
+    let shape =
+        LinearShape { rows: 70_001, inputs: 4, outputs: 4, scale: 1.0, bias: false, activation, join: None };
     let case = LinearCase::random(shape);
     let y = case.on_gpu(&gpu, Variant::Matvec, AdapterClass::Software, 1).await;
     assert_close("matvec", &y, &case.on_cpu(), (1e-5, 0.0));

@@ -4,6 +4,7 @@
 mod attention;
 #[path = "../common/mod.rs"]
 mod common;
+mod graph;
 mod linear;
 mod rows;
 mod top_k;

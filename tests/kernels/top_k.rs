@@ -1,12 +1,14 @@
-//! The best tokens of each row, with and without edits of the scores.
+//! The best tokens of each row, with and without edits of the scores; the log-probability of given ones.
 
 use wordloom::cpu;
 use wordloom::gpu::Gpu;
+use wordloom::kernels::log_probability::{self, LogProbabilityBuffer};
 use wordloom::kernels::log_softmax_top_k::{TopKBuffer, TopKShape, encode_edits};
+use wordloom::kernels::stride;
 use wordloom::scores::{EditKind, ScoreEdit, ScoreRules, ScoreSpace};
 
 use crate::common::{assert_close, device_test, gpu, split_top};
-use crate::{fixture, pad, random, read, run, untouched, upload, upload_u32};
+use crate::{fixture, pad, random, read, run, unpad, untouched, upload, upload_u32};
 
 /// Values and tokens of each row.
 async fn top_on_gpu(
@@ -125,5 +127,60 @@ async fn the_best_tokens_are_those_of_the_reference() {
         let of = |(i, &token): (usize, &u32)| log_softmax[i / candidates * vocabulary + token as usize];
         let want: Vec<f32> = want.iter().enumerate().map(of).collect();
         assert_close(case, &values, &want, (1e-5, 0.0));
+    }
+}
+
+async fn log_probability_on_gpu(gpu: &Gpu, vocabulary: usize, logits: &[f32], targets: &[u32]) -> Vec<f32> {
+    let rows = targets.len();
+    let logits = upload(gpu, &pad(logits, vocabulary, 1e6));
+    let targets = upload_u32(gpu, targets);
+    let chunks = untouched(gpu, log_probability::chunk_elements(rows, vocabulary));
+    let result = untouched(gpu, rows * stride(1));
+    let launches = log_probability::launches(rows, vocabulary).map(|(dispatch, names)| {
+        let bound = names.into_iter().map(|name| match name {
+            LogProbabilityBuffer::Logits => &logits,
+            LogProbabilityBuffer::Targets => &targets,
+            LogProbabilityBuffer::Chunks => &chunks,
+            LogProbabilityBuffer::LogProbabilities => &result,
+        });
+        (dispatch, bound.collect())
+    });
+    run(gpu, &launches);
+    unpad("log-probabilities", &read(gpu, &result).await, rows, 1)
+}
+
+#[device_test]
+async fn the_log_probabilities_of_given_tokens_agree() {
+    let gpu = gpu().await;
+    for (rows, vocabulary) in [(1, 1), (3, 5), (2, 64), (9, 1003), (130, 37), (4, 60_001)] {
+        let logits: Vec<f32> = random(5, rows * vocabulary).iter().map(|value| 20.0 * value).collect();
+        let targets: Vec<u32> = (0..rows)
+            .map(|row| match row % 5 {
+                1 => vocabulary as u32,
+                3 => u32::MAX,
+                _ => (row * 37 % vocabulary) as u32,
+            })
+            .collect();
+        let mut want = vec![f32::NAN; rows];
+        cpu::log_probability(&logits, &targets, &mut want);
+        let got = log_probability_on_gpu(&gpu, vocabulary, &logits, &targets).await;
+        assert_close(&format!("{rows} rows of {vocabulary}"), &got, &want, (1e-5, 1e-6));
+    }
+}
+
+#[device_test]
+async fn the_log_probabilities_of_given_tokens_are_those_of_the_reference() {
+    let gpu = gpu().await;
+    let tensors = fixture("topk");
+    for case in ["topk.0", "topk.1"] {
+        let dims = tensors.shape(&format!("{case}.x"));
+        let (rows, vocabulary) = (dims[0], dims[1]);
+        let targets: Vec<u32> = (0..rows).map(|row| ((row * 61 + 5) % vocabulary) as u32).collect();
+        let log_softmax = tensors.f32(&format!("{case}.log_softmax"));
+        let want =
+            targets.iter().enumerate().map(|(row, &token)| log_softmax[row * vocabulary + token as usize]);
+        let got =
+            log_probability_on_gpu(&gpu, vocabulary, &tensors.f32(&format!("{case}.x")), &targets).await;
+        assert_close(case, &got, &want.collect::<Vec<_>>(), (1e-5, 0.0));
     }
 }
