@@ -200,3 +200,20 @@ fn odd_text() {
     let long = "Le petit chat dort. </s ".repeat(40_000);
     assert!(tokenizer.encode(&long).len() > 100_000);
 }
+
+/// `tokenizer(text_target=text).input_ids` of transformers 5.23.
+#[test]
+fn targets_are_cut_by_the_target_s_model() {
+    let tied = tokenizer(FIXTURE);
+    let cases: [(&str, &[u32]); 4] = [
+        ("Der Bahnhof ist dort.", &[2, 1, 2, 1, 2, 1, 2, 1, 4, 0]),
+        ("", &[0]),
+        (">>fra<< Guten Tag, Welt!", &[1, 2, 1, 2, 1, 26, 2, 1, 122, 0]),
+        ("naïve café </s> 日本", &[2, 1, 2, 1, 0, 2, 1, 0]),
+    ];
+    for (text, ids) in cases {
+        assert_eq!(tied.encode_target(text), ids, "{text}");
+    }
+    let words = tokenizer(DEFAULT_MODEL).encode_target("Wo ist „Straße“ 12,5?");
+    assert_eq!(words, [270, 18, 459, 1590, 9, 512, 1158, 24, 2150, 4378, 4, 1746, 6, 0]);
+}

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::process::ExitCode;
 
-use wordloom::transformer::{ForwardError, GenerateError};
+use wordloom::transformer::{ForwardError, GenerateError, ScoreError};
 use wordloom::{GpuError, ModelError, TextError, TranslateError};
 
 use super::{interrupt, notice};
@@ -35,6 +35,8 @@ pub enum CliError {
     Generate(GenerateError),
     #[error(transparent)]
     Forward(#[from] ForwardError),
+    #[error(transparent)]
+    Score(ScoreError),
 }
 
 impl From<GenerateError> for CliError {
@@ -42,6 +44,15 @@ impl From<GenerateError> for CliError {
         match error {
             GenerateError::Cancelled => Self::Interrupted,
             error => Self::Generate(error),
+        }
+    }
+}
+
+impl From<ScoreError> for CliError {
+    fn from(error: ScoreError) -> Self {
+        match error {
+            ScoreError::Cancelled => Self::Interrupted,
+            error => Self::Score(error),
         }
     }
 }

@@ -10,6 +10,7 @@ mod interrupt;
 mod lines;
 mod output;
 mod progress;
+mod score;
 mod serve;
 mod setup;
 mod tokenize;
@@ -54,7 +55,9 @@ enum Command {
     Forward(forward::Arguments),
     /// Turn text into token ids, or ids into text
     Tokenize(tokenize::Arguments),
-    /// Score translations against references: BLEU, chrF
+    /// Ask a model how probable given texts are
+    Score(score::Arguments),
+    /// Compare translations with references: BLEU, chrF
     Evaluate(evaluate::Arguments),
     /// List what models can run on
     Devices(devices::Arguments),
@@ -75,6 +78,7 @@ pub fn run() -> ExitCode {
         Command::Generate(arguments) => generate::run(&arguments),
         Command::Forward(arguments) => forward::run(&arguments),
         Command::Tokenize(arguments) => tokenize::run(&arguments),
+        Command::Score(arguments) => score::run(&arguments),
         Command::Evaluate(arguments) => evaluate::run(&arguments),
         Command::Devices(arguments) => devices::run(&arguments),
         Command::Inspect(arguments) => inspect::run(&arguments),

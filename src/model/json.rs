@@ -47,6 +47,9 @@ impl JsonValue for String {
 impl JsonValue for Vec<u32> {
     const EXPECTED: &'static str = "a list of token ids";
 }
+impl JsonValue for Vec<i64> {
+    const EXPECTED: &'static str = "a list of token ids, and -100 for none";
+}
 impl JsonValue for Vec<Vec<u32>> {
     const EXPECTED: &'static str = "a list of lists of token ids";
 }

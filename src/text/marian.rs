@@ -98,7 +98,7 @@ impl MarianTokenizer {
     /// it. To translate, [`encode_source`](Self::encode_source) is safer.
     pub fn encode(&self, text: &str) -> Vec<u32> {
         let mut ids = Vec::new();
-        self.encode_into(&mut ids, text, split_marked);
+        self.encode_into(&mut ids, text, (&self.source_spm, &self.vocabulary), split_marked);
         ids.push(self.eos);
         ids
     }
@@ -120,21 +120,35 @@ impl MarianTokenizer {
                 known: self.known_tags(),
             })?);
         }
-        self.encode_into(&mut ids, text, |part| (None, part));
+        self.encode_into(&mut ids, text, (&self.source_spm, &self.vocabulary), |part| (None, part));
         ids.push(self.eos);
         Ok(ids)
     }
 
-    /// Appends the ids of `text`. `split_tag` splits a leading language tag off each stretch between added
-    /// tokens.
-    fn encode_into(&self, ids: &mut Vec<u32>, text: &str, split_tag: fn(&str) -> (Option<&str>, &str)) {
-        let id = |token: &str| self.vocabulary.id(token).unwrap_or(self.unknown);
+    /// The ids of a translation, ended by the end-of-sentence token: what `tokenizer(text_target=text).input_ids` is.
+    pub fn encode_target(&self, text: &str) -> Vec<u32> {
+        let mut ids = Vec::new();
+        self.encode_into(&mut ids, text, (&self.target_spm, self.target_vocabulary()), split_marked);
+        ids.push(self.eos);
+        ids
+    }
+
+    /// Appends the ids of `text`, of one side. `split_tag` splits a leading language tag off each stretch between
+    /// added tokens.
+    fn encode_into(
+        &self,
+        ids: &mut Vec<u32>,
+        text: &str,
+        (spm, vocabulary): (&SentencePiece, &Vocabulary),
+        split_tag: fn(&str) -> (Option<&str>, &str),
+    ) {
+        let id = |token: &str| vocabulary.id(token).unwrap_or(self.unknown);
         let mut rest = text;
         while !rest.is_empty() {
             let (part, added, after) = self.added_tokens.split(rest);
             let (tag, part) = split_tag(part);
             ids.extend(tag.map(id));
-            let pieces = self.source_spm.encode_as_pieces(part);
+            let pieces = spm.encode_as_pieces(part);
             ids.extend(pieces.iter().map(|piece| id(piece)));
             ids.extend(added);
             rest = after;

@@ -159,6 +159,26 @@ impl Tokenizer {
         })
     }
 
+    /// The ids of a translation, or of a text to go on with, as a model is trained to give them: ended by the end token,
+    /// where the family has one, and without the language that it begins with ([`Direction::target`]).
+    ///
+    /// # Errors
+    /// [`TextError::Malformed`] where `tokenizer.json` cannot encode the text.
+    pub fn encode_target(&self, text: &str, direction: &Direction) -> Result<Vec<u32>, TextError> {
+        // what comes after a text begins with the end token, wherever languages stand
+        let end = direction.around.as_ref().map(|(_, after)| after.iter().take(1));
+        let ids = match &self.kind {
+            Kind::Marian(tokenizer) => return Ok(tokenizer.encode_target(text)),
+            Kind::Pieces(tokenizer) => match end {
+                Some(_) => tokenizer.encode(text),
+                None => [tokenizer.encode(text), vec![tokenizer.eos()]].concat(),
+            },
+            #[cfg(feature = "tokenizers")]
+            Kind::Json(tokenizer) => tokenizer.encode(text, end.is_none())?,
+        };
+        Ok(ids.into_iter().chain(end.into_iter().flatten().copied()).collect())
+    }
+
     /// The text of a sequence of target ids.
     ///
     /// # Errors

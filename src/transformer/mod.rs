@@ -5,6 +5,7 @@ mod forward;
 mod generate;
 mod loading;
 mod options;
+mod score;
 mod session;
 
 pub use cancel::Cancel;
@@ -12,6 +13,7 @@ pub use forward::{ForwardError, ForwardInput, ForwardOutput, Tensor, Wanted};
 pub use generate::{GenerateError, GenerateRequest, Progress};
 pub use loading::Loading;
 pub use options::resolve;
+pub use score::{Score, ScoreError, ScoreRequest};
 
 use crate::device::Device;
 use crate::graph::Weights;

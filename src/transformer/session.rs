@@ -121,7 +121,7 @@ pub(super) struct DecodeSession {
 }
 
 /// Sequences that a program reads as a whole.
-struct InputStates {
+pub(super) struct InputStates {
     /// Padded.
     length: usize,
     tokens: State,
@@ -137,7 +137,7 @@ struct PromptStates {
 }
 
 impl InputStates {
-    fn new(states: &mut StateTable, name: &str, (batch, length): (usize, usize), program: usize) -> Self {
+    pub fn new(states: &mut StateTable, name: &str, (batch, length): (usize, usize), program: usize) -> Self {
         Self {
             length,
             tokens: states.u32(format!("{name} tokens"), batch * length, 1),
@@ -147,12 +147,12 @@ impl InputStates {
         }
     }
 
-    fn values(&self, g: &mut Graph, batch: usize) -> (Tokens, Sequences) {
+    pub fn values(&self, g: &mut Graph, batch: usize) -> (Tokens, Sequences) {
         let tokens = Tokens { ids: g.state(self.tokens), positions: g.state(self.positions), types: None };
         (tokens, Sequences { batch, length: self.length, mask: g.state(self.mask) })
     }
 
-    fn write<'a>(
+    pub fn write<'a>(
         &self,
         session: &mut Session,
         config: &ModelConfig,

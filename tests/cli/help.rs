@@ -2,8 +2,8 @@
 
 use super::run;
 
-const COMMANDS: [&str; 8] =
-    ["translate", "generate", "forward", "tokenize", "evaluate", "devices", "inspect", "serve"];
+const COMMANDS: [&str; 9] =
+    ["translate", "generate", "forward", "tokenize", "score", "evaluate", "devices", "inspect", "serve"];
 
 #[test]
 fn help_fits_a_screen() {

@@ -11,6 +11,7 @@ mod generate;
 mod help;
 mod inspect;
 mod interrupt;
+mod score;
 mod serve;
 mod tokenize;
 mod translate;

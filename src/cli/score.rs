@@ -1,0 +1,345 @@
+//! `wordloom score`
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde_json::json;
+use wordloom::model::config::Architecture;
+use wordloom::model::generation_config::{GenerationConfig, JsonObject};
+use wordloom::text::{Direction, Tokenizer};
+use wordloom::transformer::{Cancel, Score, ScoreError, ScoreRequest};
+use wordloom::translate::resolve_languages;
+use wordloom::{ModelError, Transformer, TranslateOptions, resolve};
+
+use super::lines::{Line, Lines, json_problem};
+use super::output::{Output, check_different};
+use super::progress::Progress;
+use super::setup::{DeviceArguments, ModelArguments, count};
+use super::{CliError, interrupt};
+
+#[derive(clap::Args)]
+#[command(after_help = "\
+A request is {\"input_ids\": [...], \"labels\": [...]}; a decoder alone scores
+input_ids but the first, or labels after them. Answers are log_probability,
+token_log_probabilities and perplexity. --source and --target score pairs of
+lines, and totals last; --target alone a whole text, in windows (a decoder).")]
+pub struct Arguments {
+    /// Read requests from FILE [default: standard input]
+    #[arg(short, long, value_name = "FILE", conflicts_with = "target")]
+    input: Option<PathBuf>,
+    /// Text that was translated, a line each
+    #[arg(long, value_name = "FILE", requires = "target")]
+    source: Option<PathBuf>,
+    /// Its translations, a line each; or the text to score
+    #[arg(long, value_name = "FILE")]
+    target: Option<PathBuf>,
+    /// Language of the sources [default: the model's, or else English]
+    #[arg(long, value_name = "CODE", requires = "source")]
+    source_lang: Option<String>,
+    /// Language of the targets, where the model has several
+    #[arg(long, value_name = "CODE", requires = "source")]
+    target_lang: Option<String>,
+    /// Tokens a window advances by [default: half of the positions]
+    #[arg(long, value_name = "N", value_parser = count, requires = "target")]
+    stride: Option<usize>,
+    /// Write to FILE [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    model: ModelArguments,
+    #[command(flatten)]
+    device: DeviceArguments,
+}
+
+pub fn run(arguments: &Arguments) -> Result<(), CliError> {
+    for input in [&arguments.input, &arguments.source, &arguments.target] {
+        check_different(input.as_deref(), arguments.output.as_deref())?;
+    }
+    if arguments.stride == Some(0) {
+        return Err(CliError::Usage("--stride is 0; windows have to advance".into()));
+    }
+    let cancel = interrupt::handler();
+    let model = arguments.model.open()?;
+    let pairs = arguments.source.is_some();
+    let tokenizer = arguments.target.as_ref().map(|_| model.tokenizer()).transpose()?;
+    match (&arguments.target, model.config().architecture(), pairs) {
+        (Some(_), Architecture::EncoderDecoder, false) => {
+            return Err(CliError::Usage(format!(
+                "{} translates: give --source, too, the text that --target is a translation of",
+                model.label()
+            )));
+        }
+        (Some(_), Architecture::DecoderOnly, true) => {
+            return Err(CliError::Usage(format!(
+                "{} has no encoder: leave --source out; --target is the text to score",
+                model.label()
+            )));
+        }
+        _ => {}
+    }
+    let open = |path: &Option<PathBuf>| Lines::open(path.as_deref());
+    let (source, target) = (arguments.source.as_ref().map(|path| Lines::open(Some(path))), &arguments.target);
+    let source = source.transpose()?;
+    let first = open(if target.is_some() { target } else { &arguments.input })?;
+    let transformer = arguments.device.transformer(&model)?;
+    let mut scorer = Scorer {
+        transformer,
+        output: Output::open(arguments.output.as_deref())?,
+        progress: Progress::new("scoring", "targets", first.bytes()),
+        cancel,
+    };
+    match (tokenizer, source) {
+        (None, _) => scorer.requests(&first),
+        (Some(tokenizer), Some(source)) => scorer.pairs(arguments, &tokenizer, &source, &first),
+        (Some(tokenizer), None) => scorer.text(arguments.stride, &tokenizer, &first),
+    }
+}
+
+struct Scorer {
+    transformer: Transformer,
+    output: Output,
+    progress: Progress,
+    cancel: Cancel,
+}
+
+impl Scorer {
+    /// JSON Lines.
+    fn requests(&mut self, lines: &Lines) -> Result<(), CliError> {
+        loop {
+            let mut round = lines.round();
+            let mut requests = Vec::new();
+            for line in round.lines.iter().filter(|line| !line.text.trim().is_empty()) {
+                match request(&self.transformer, &lines.place(line.number), line) {
+                    Ok(request) => requests.push(request),
+                    Err(error) => {
+                        round.end = Some(Err(error));
+                        break;
+                    }
+                }
+            }
+            let scores = self.score(&requests, bytes(&round.lines))?;
+            self.write(&scores)?;
+            if let Some(end) = round.end {
+                return end;
+            }
+        }
+    }
+
+    /// Lines of two files.
+    fn pairs(
+        &mut self,
+        arguments: &Arguments,
+        tokenizer: &Tokenizer,
+        sources: &Lines,
+        targets: &Lines,
+    ) -> Result<(), CliError> {
+        let mut options = TranslateOptions::default();
+        options.source_language.clone_from(&arguments.source_lang);
+        options.target_language.clone_from(&arguments.target_lang);
+        let (direction, search) =
+            resolve_languages(tokenizer, &options, self.transformer.generation_config())?;
+        let name = |path: &Option<PathBuf>| path.as_deref().unwrap_or(Path::new("-")).display().to_string();
+        let (sources, targets) = (all(sources)?, Named { lines: all(targets)?, from: targets });
+        if sources.len() != targets.lines.len() {
+            return Err(CliError::Input(format!(
+                "{} has {} lines, but {} has {}; each source needs its target",
+                name(&arguments.source),
+                sources.len(),
+                name(&arguments.target),
+                targets.lines.len()
+            )));
+        }
+        let mut total = Total::default();
+        for (sources, lines) in sources.chunks(ROUND).zip(targets.lines.chunks(ROUND)) {
+            let requests = sources
+                .iter()
+                .zip(lines)
+                .map(|(source, target)| {
+                    self.pair(tokenizer, (&direction, &search), &source.text, &target.text).map_err(|error| {
+                        CliError::Input(format!("{}: {error}", targets.from.place(target.number)))
+                    })
+                })
+                .collect::<Result<Vec<_>, _>>()?;
+            let scores = self.score(&requests, bytes(lines))?;
+            scores.iter().for_each(|score| total.add(score));
+            self.write(&scores)?;
+        }
+        self.total(&total, "pairs")
+    }
+
+    fn pair(
+        &self,
+        tokenizer: &Tokenizer,
+        (direction, search): (&Direction, &GenerationConfig),
+        source: &str,
+        target: &str,
+    ) -> Result<ScoreRequest, CliError> {
+        let input_ids = tokenizer.encode_source(text(source), direction)?;
+        let target_ids = tokenizer.encode_target(text(target), direction)?;
+        let defaults = self.transformer.generation_config();
+        let options =
+            resolve(search, defaults, self.transformer.config(), &input_ids).map_err(ScoreError::from)?;
+        // a language that translations have to begin with is given, not scored
+        let language = direction.target.and(options.forced_bos);
+        let context_ids = options.prompt.into_iter().chain(language).collect();
+        let request = ScoreRequest { input_ids, context_ids, target_ids };
+        self.transformer.check_score_request(&request)?;
+        Ok(request)
+    }
+
+    /// A whole text, line breaks included.
+    fn text(&mut self, stride: Option<usize>, tokenizer: &Tokenizer, lines: &Lines) -> Result<(), CliError> {
+        let lines = all(lines)?;
+        let text = lines.iter().map(|line| line.text.as_str()).collect::<Vec<_>>().join("\n");
+        let ids = tokenizer.encode(&text)?;
+        let positions = self.transformer.config().positions.count();
+        let windows = self.transformer.score_windows(&ids, stride.unwrap_or((positions / 2).max(1)));
+        let mut total = Total::default();
+        let all_bytes = bytes(&lines);
+        for requests in windows.chunks(ROUND) {
+            let share = all_bytes * requests.len() as u64 / windows.len() as u64;
+            self.score(requests, share)?.iter().for_each(|score| total.add(score));
+        }
+        self.total(&total, "windows")
+    }
+
+    fn score(&self, requests: &[ScoreRequest], bytes: u64) -> Result<Vec<Score>, CliError> {
+        interrupt::working(|| {
+            Ok(self.progress.round(bytes, |report| {
+                let mut report = |done| report(done, requests.len());
+                pollster::block_on(self.transformer.score(requests, &self.cancel, &mut report))
+            })?)
+        })
+    }
+
+    fn write(&mut self, scores: &[Score]) -> Result<(), CliError> {
+        let Self { progress, output, .. } = self;
+        progress.suspend(|| {
+            scores.iter().try_for_each(|score| output.json(&Answer::new(score)))?;
+            output.flush()
+        })
+    }
+
+    fn total(&mut self, total: &Total, unit: &str) -> Result<(), CliError> {
+        if total.tokens == 0 {
+            return Err(CliError::Input("there is nothing to score; a text needs two tokens".into()));
+        }
+        let perplexity = (-total.log_probability / total.tokens as f64).exp();
+        let Self { progress, output, .. } = self;
+        progress.suspend(|| {
+            output.json(&json!({
+                unit: total.count,
+                "tokens": total.tokens,
+                "log_probability": total.log_probability,
+                "perplexity": perplexity,
+            }))?;
+            output.flush()
+        })
+    }
+}
+
+/// Lines scored between two looks at them.
+const ROUND: usize = 128;
+
+struct Named<'a> {
+    lines: Vec<Line>,
+    from: &'a Lines,
+}
+
+/// One line of output.
+#[derive(Serialize)]
+struct Answer<'a> {
+    log_probability: f64,
+    token_log_probabilities: &'a [f32],
+    perplexity: f64,
+}
+
+impl<'a> Answer<'a> {
+    fn new(score: &'a Score) -> Self {
+        Self {
+            log_probability: score.log_probability(),
+            token_log_probabilities: &score.token_log_probabilities,
+            perplexity: score.perplexity(),
+        }
+    }
+}
+
+#[derive(Default)]
+struct Total {
+    count: usize,
+    tokens: usize,
+    log_probability: f64,
+}
+
+impl Total {
+    fn add(&mut self, score: &Score) {
+        self.count += 1;
+        self.tokens += score.token_log_probabilities.len();
+        self.log_probability += score.log_probability();
+    }
+}
+
+fn all(lines: &Lines) -> Result<Vec<Line>, CliError> {
+    let mut all = Vec::new();
+    loop {
+        let round = lines.round();
+        all.extend(round.lines);
+        if let Some(end) = round.end {
+            return end.map(|()| all);
+        }
+    }
+}
+
+fn bytes(lines: &[Line]) -> u64 {
+    lines.iter().map(|line| line.bytes).sum()
+}
+
+/// A line without the carriage return of other systems' files.
+fn text(line: &str) -> &str {
+    line.strip_suffix('\r').unwrap_or(line)
+}
+
+fn request(transformer: &Transformer, place: &str, line: &Line) -> Result<ScoreRequest, CliError> {
+    let mut json = JsonObject::parse(place, line.text.as_bytes()).map_err(|error| match error {
+        ModelError::Json { source, .. } => {
+            CliError::Input(format!("{place}: not a JSON object: {}", json_problem(&source)))
+        }
+        error => error.into(),
+    })?;
+    let input_ids: Vec<u32> = json.take("input_ids")?;
+    let mut targets = Vec::new();
+    for key in ["labels", "target_ids"] {
+        if json.contains(key) {
+            let ids: Vec<i64> = json.take(key)?;
+            if !targets.is_empty() {
+                return Err(CliError::Input(format!(
+                    "{place}: labels and target_ids are the same; give one"
+                )));
+            }
+            targets = target_ids(place, key, &ids)?;
+        }
+    }
+    let mut options = GenerationConfig::default();
+    if json.contains("decoder_start_token_id") {
+        options.decoder_start_token_id = Some(json.take("decoder_start_token_id")?);
+    }
+    if let Some((key, _)) = json.entries().next() {
+        return Err(CliError::Input(format!(
+            "{place}: the key {key:?} is not known; use input_ids, labels (or target_ids), decoder_start_token_id"
+        )));
+    }
+    let request = transformer.score_request(input_ids, targets, &options);
+    request.map_err(|error| CliError::Input(format!("{place}: {error}")))
+}
+
+/// Labels without the -100 that fill them up.
+fn target_ids(place: &str, key: &str, ids: &[i64]) -> Result<Vec<u32>, CliError> {
+    const IGNORED: i64 = -100;
+    let length = ids.iter().rposition(|&id| id != IGNORED).map_or(0, |last| last + 1);
+    let ids = ids[..length].iter().map(|&id| {
+        u32::try_from(id).map_err(|_| {
+            CliError::Input(format!("{place}: {key} has {id}; use token ids, and -100 at the end only"))
+        })
+    });
+    ids.collect()
+}

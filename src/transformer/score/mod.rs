@@ -1,0 +1,185 @@
+//! How probable given targets are. One number for each token is read back; logits stay on the device.
+
+mod error;
+mod run;
+
+pub use error::ScoreError;
+
+use super::{Cancel, Transformer, resolve};
+use crate::model::config::Architecture;
+use crate::model::generation_config::GenerationConfig;
+
+/// A target to be scored.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ScoreRequest {
+    /// What the encoder reads, with whatever special tokens the model expects; empty in decoder-only models.
+    pub input_ids: Vec<u32>,
+    /// What the decoder is given before the target: its start token; or in decoder-only models the text before.
+    pub context_ids: Vec<u32>,
+    /// The tokens that are scored, the end token among them if that is to count.
+    pub target_ids: Vec<u32>,
+}
+
+impl ScoreRequest {
+    /// Everything that the decoder may read: all but the last token, which nothing comes after.
+    fn decoder_ids(&self) -> Vec<u32> {
+        let mut ids = [&self.context_ids[..], &self.target_ids].concat();
+        ids.pop();
+        ids
+    }
+}
+
+/// How probable a target is.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Score {
+    /// Natural logarithm of each token's probability, given those before it.
+    pub token_log_probabilities: Vec<f32>,
+}
+
+impl Score {
+    /// Logarithm of the whole target's probability.
+    pub fn log_probability(&self) -> f64 {
+        self.token_log_probabilities.iter().map(|&value| f64::from(value)).sum()
+    }
+
+    /// `exp(-log_probability / tokens)`: among how many equally probable tokens the model might as well have chosen.
+    pub fn perplexity(&self) -> f64 {
+        (-self.log_probability() / self.token_log_probabilities.len() as f64).exp()
+    }
+}
+
+impl Transformer {
+    /// A request as Hugging Face reads labels: with an encoder, `target_ids` come after the start token of `options`, of
+    /// the model's own defaults, or of its configuration. In decoder-only models they come after `input_ids`; without
+    /// targets, all `input_ids` but the first are scored.
+    ///
+    /// # Errors
+    /// As [`check_score_request`](Self::check_score_request); [`ScoreError::Decode`] when there is no start token.
+    pub fn score_request(
+        &self,
+        input_ids: Vec<u32>,
+        target_ids: Vec<u32>,
+        options: &GenerationConfig,
+    ) -> Result<ScoreRequest, ScoreError> {
+        let request = match self.config.architecture() {
+            Architecture::DecoderOnly if target_ids.is_empty() => {
+                let mut context_ids = input_ids;
+                let target_ids = context_ids.split_off(context_ids.len().min(1));
+                ScoreRequest { input_ids: Vec::new(), context_ids, target_ids }
+            }
+            Architecture::DecoderOnly => {
+                ScoreRequest { input_ids: Vec::new(), context_ids: input_ids, target_ids }
+            }
+            Architecture::EncoderOnly => return Err(self.no_decoder()),
+            Architecture::EncoderDecoder => {
+                let start = GenerationConfig {
+                    decoder_start_token_id: options.decoder_start_token_id,
+                    ..GenerationConfig::default()
+                };
+                let context_ids = resolve(&start, &self.generation, &self.config, &input_ids)?.prompt;
+                ScoreRequest { input_ids, context_ids, target_ids }
+            }
+        };
+        self.check_score_request(&request)?;
+        Ok(request)
+    }
+
+    /// A text of any length, for a decoder-only model, cut into requests that fit its positions. Each scores the `stride`
+    /// tokens after those of the one before, given as many of the text's tokens before them as there is room for; the
+    /// first scores as many as fit, but not the first token, which nothing comes before. As Hugging Face's guide to the
+    /// perplexity of models of fixed length.
+    ///
+    /// # Panics
+    /// When `stride` is 0.
+    pub fn score_windows(&self, ids: &[u32], stride: usize) -> Vec<ScoreRequest> {
+        assert!(stride > 0, "windows have to advance");
+        let size = self.config.positions.count();
+        let mut requests = Vec::new();
+        let mut scored = 1;
+        while scored < ids.len() {
+            let end = match requests.is_empty() {
+                true => size.min(ids.len()),
+                false => (scored + stride.min(size - 1)).min(ids.len()),
+            };
+            let first = end.saturating_sub(size);
+            requests.push(ScoreRequest {
+                input_ids: Vec::new(),
+                context_ids: ids[first..scored].to_vec(),
+                target_ids: ids[scored..end].to_vec(),
+            });
+            scored = end;
+        }
+        requests
+    }
+
+    /// Checks a request without running it.
+    ///
+    /// # Errors
+    /// [`ScoreError`] naming what does not fit the model.
+    pub fn check_score_request(&self, request: &ScoreRequest) -> Result<(), ScoreError> {
+        let config = &self.config;
+        let (source, target) = (config.source_vocabulary, config.target_vocabulary);
+        let with_encoder = match config.architecture() {
+            Architecture::EncoderOnly => return Err(self.no_decoder()),
+            Architecture::EncoderDecoder => true,
+            Architecture::DecoderOnly => false,
+        };
+        let ScoreRequest { input_ids, context_ids, target_ids } = request;
+        let limit = config.positions.count();
+        let inputs = [
+            ("input_ids", input_ids, source, with_encoder),
+            ("the decoder's context", context_ids, target, true),
+            ("target_ids", target_ids, target, true),
+        ];
+        for (input, ids, vocabulary, needed) in inputs {
+            if needed && ids.is_empty() {
+                return Err(ScoreError::Empty { input });
+            }
+            if let Some(&token) = ids.iter().find(|&&token| token as usize >= vocabulary) {
+                return Err(ScoreError::Token { input, token, vocabulary });
+            }
+        }
+        let lengths =
+            [("input_ids", input_ids.len()), ("the target", context_ids.len() + target_ids.len() - 1)];
+        match lengths.into_iter().find(|&(_, length)| length > limit) {
+            Some((input, length)) => Err(ScoreError::TooLong { input, length, limit }),
+            None => Ok(()),
+        }
+    }
+
+    /// Scores targets, in the order of the requests. They run in batches of similar length; no result depends on the
+    /// others. `finished` is called with the number of requests done.
+    ///
+    /// # Errors
+    /// [`ScoreError`] naming what does not fit the model; [`ScoreError::Cancelled`].
+    pub async fn score(
+        &self,
+        requests: &[ScoreRequest],
+        cancel: &Cancel,
+        finished: &mut dyn FnMut(usize),
+    ) -> Result<Vec<Score>, ScoreError> {
+        requests.iter().try_for_each(|request| self.check_score_request(request))?;
+        let mut order: Vec<usize> = (0..requests.len()).collect();
+        order.sort_by_key(|&index| (requests[index].decoder_ids().len(), requests[index].input_ids.len()));
+        let mut scores = vec![Score::default(); requests.len()];
+        let (mut waiting, mut done) = (order.as_slice(), 0);
+        while !waiting.is_empty() {
+            if cancel.listen().await {
+                return Err(ScoreError::Cancelled);
+            }
+            let (batch, rest) = waiting.split_at(run::batch_size(self, requests, waiting));
+            let batch_requests: Vec<&ScoreRequest> = batch.iter().map(|&index| &requests[index]).collect();
+            for (&index, score) in batch.iter().zip(run::run(self, &batch_requests).await?) {
+                scores[index] = score;
+            }
+            waiting = rest;
+            done += batch.len();
+            finished(done);
+        }
+        Ok(scores)
+    }
+
+    fn no_decoder(&self) -> ScoreError {
+        ScoreError::NoDecoder { model_type: self.config.family.model_type() }
+    }
+}

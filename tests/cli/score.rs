@@ -1,0 +1,99 @@
+//! `wordloom score`
+
+use std::fs;
+
+use serde_json::Value;
+
+use super::{model, run, scratch, text};
+
+fn lines(output: &str) -> Vec<Value> {
+    output.lines().map(|line| serde_json::from_str(line).expect("sound JSON")).collect()
+}
+
+#[test]
+fn score_reads_json_lines() {
+    let stored = fs::read(super::common::data("score.json")).unwrap();
+    let stored: Value = serde_json::from_slice(&stored).unwrap();
+    for model_name in ["bart", "mbart"] {
+        let expected = stored.as_array().unwrap().iter().find(|model| model["model"] == model_name).unwrap();
+        let cases = expected["cases"].as_array().unwrap();
+        let requests: String = cases
+            .iter()
+            .map(|case| {
+                format!("{{\"input_ids\": {}, \"labels\": {}}}\n\n", case["input_ids"], case["labels"])
+            })
+            .collect();
+        let output = run(&["score", "--model", &model(model_name), "--device", "cpu"], &requests);
+        let scores = lines(output.succeeds());
+        assert_eq!(scores.len(), cases.len());
+        for (score, case) in scores.iter().zip(cases) {
+            let loss = case["loss"].as_f64().unwrap();
+            assert!((score["perplexity"].as_f64().unwrap().ln() - loss).abs() < 1e-4, "{score}: {case}");
+            let count = case["labels"].as_array().unwrap().len();
+            assert_eq!(score["token_log_probabilities"].as_array().unwrap().len(), count);
+        }
+    }
+}
+
+#[test]
+fn labels_may_be_filled_up_and_a_decoder_needs_none() {
+    let bart = ["score", "--model", &model("bart"), "--device", "cpu"];
+    let output = run(
+        &bart,
+        r#"{"input_ids": [5, 6, 2], "labels": [7, 2, -100, -100]}
+{"input_ids": [5, 6, 2], "target_ids": [7, 2], "decoder_start_token_id": 2}
+"#,
+    );
+    let scores = lines(output.succeeds());
+    assert_eq!(scores[0], scores[1]);
+    let gpt2 = ["score", "--model", &model("gpt2"), "--device", "cpu"];
+    let output = run(&gpt2, "{\"input_ids\": [5, 6, 7]}\n{\"input_ids\": [5], \"labels\": [6, 7]}\n");
+    let scores = lines(output.succeeds());
+    assert_eq!(scores[0], scores[1]);
+}
+
+#[cfg(feature = "embedded-model")]
+#[test]
+fn translations_are_more_probable_than_other_text() {
+    let folder = scratch("score");
+    let (source, target) = (folder.join("source.txt"), folder.join("target.txt"));
+    fs::write(&source, "Where is the train station?\nWhere is the train station?\n").unwrap();
+    fs::write(&target, "Wo ist der Bahnhof?\r\nIch habe meinen Pass verloren.\n").unwrap();
+    let output = run(&["score", "--source", text(&source), "--target", text(&target), "--device", "cpu"], "");
+    let scores = lines(output.succeeds());
+    let [good, bad, total] = &scores[..] else { panic!("two pairs and the total: {scores:?}") };
+    let number = |value: &Value, key: &str| value[key].as_f64().unwrap();
+    assert!(number(good, "perplexity") < 3.0 && number(bad, "perplexity") > 50.0, "{scores:?}");
+    let sum = number(good, "log_probability") + number(bad, "log_probability");
+    assert!((number(total, "log_probability") - sum).abs() < 1e-9);
+    let tokens = |value: &Value| value["token_log_probabilities"].as_array().unwrap().len() as u64;
+    assert_eq!(total["tokens"], tokens(good) + tokens(bad));
+    assert_eq!(total["pairs"], 2);
+}
+
+#[test]
+fn score_says_what_is_wrong() {
+    let bart = ["score", "--model", &model("bart"), "--device", "cpu"];
+    let cases: [(&str, &[&str]); 6] = [
+        ("[1]", &["standard input, line 1", "object"]),
+        ("{\"labels\": [1]}", &["line 1", "input_ids"]),
+        ("{\"input_ids\": [5], \"labels\": [-100]}", &["line 1", "target_ids is empty"]),
+        ("{\"input_ids\": [5], \"labels\": [-100, 3]}", &["line 1", "labels has -100"]),
+        ("{\"input_ids\": [5], \"labels\": [3], \"beams\": 1}", &["line 1", "\"beams\" is not known"]),
+        ("{\"input_ids\": [5], \"labels\": [99999]}", &["line 1", "id 99999 is too large"]),
+    ];
+    for (request, parts) in cases {
+        assert_eq!(run(&bart, request).fails(1, parts), "");
+    }
+    let folder = scratch("score-errors");
+    let (one, two) = (folder.join("one.txt"), folder.join("two.txt"));
+    fs::write(&one, "a\n").unwrap();
+    fs::write(&two, "a\nb\n").unwrap();
+    let (one, two, tied) = (text(&one), text(&two), model("marian_tied"));
+    let marian = ["score", "--model", &tied, "--device", "cpu"];
+    let parts: &[&str] = &["one.txt has 1 lines", "two.txt has 2"];
+    run(&[&marian[..], &["--source", one, "--target", two]].concat(), "").fails(1, parts);
+    run(&[&marian[..], &["--target", one]].concat(), "").fails(2, &["--source"]);
+    run(&[&marian[..], &["--source", one]].concat(), "").fails(2, &["--target"]);
+    run(&[&marian[..], &["--target", one, "--stride", "0"]].concat(), "").fails(2, &["--stride"]);
+}
