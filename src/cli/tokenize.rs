@@ -35,7 +35,7 @@ pub struct Arguments {
     /// A SentencePiece model alone
     #[arg(long, value_name = "FILE", conflicts_with = "model")]
     spm: Option<PathBuf>,
-    /// Language of the text [default: the model's, or else English]
+    /// Source language [default: the model's or English]
     #[arg(long, value_name = "CODE", conflicts_with_all = ["spm", "decode"])]
     source_lang: Option<String>,
     /// JSON arrays of ids in, JSON strings out
