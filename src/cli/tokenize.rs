@@ -16,7 +16,8 @@ use super::setup::model_files;
 #[derive(clap::Args)]
 #[command(after_help = "\
 Ids are those of the model's vocabulary, with the special tokens that it wants
-around a text; with --spm they are the SentencePiece model's own. --decode leaves special tokens out.
+around a text; with --spm they are the SentencePiece model's own. --decode leaves
+special tokens out.
 
 Examples:
   echo '\"Good morning.\"' | wordloom tokenize
@@ -35,7 +36,7 @@ pub struct Arguments {
     /// A SentencePiece model alone
     #[arg(long, value_name = "FILE", conflicts_with = "model")]
     spm: Option<PathBuf>,
-    /// Language of the text [default: the model's, or else English]
+    /// Source language [default: the model's or English]
     #[arg(long, value_name = "CODE", conflicts_with_all = ["spm", "decode"])]
     source_lang: Option<String>,
     /// JSON arrays of ids in, JSON strings out

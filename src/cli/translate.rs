@@ -35,10 +35,10 @@ pub struct Arguments {
     /// Write to FILE [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Language of the text [default: the model's, or else English]
+    /// Source language [default: the model's or English]
     #[arg(long, value_name = "CODE")]
     source_lang: Option<String>,
-    /// Language to translate into, where the model has several
+    /// Target language, where the model has several
     #[arg(long, value_name = "CODE")]
     target_lang: Option<String>,
     /// Beams of the search, 1 to 16; 1 is greedy

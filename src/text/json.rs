@@ -27,7 +27,7 @@ impl JsonTokenizer {
         bytes: &[u8],
         config: &TokenizerConfig,
     ) -> Result<Self, TextError> {
-        let mut inner = tokenizers::Tokenizer::from_bytes(bytes).map_err(malformed)?;
+        let mut inner = parse(bytes)?;
         // transformers does neither unless a call asks for it, whatever the file says
         inner.with_truncation(None).map_err(malformed)?;
         inner.with_padding(None);
@@ -102,6 +102,13 @@ impl JsonTokenizer {
     pub(super) fn special_tokens(&self) -> impl Iterator<Item = (String, u32)> {
         self.special.iter().filter_map(|&id| Some((self.token(id)?, id)))
     }
+}
+
+/// The library panics on some damaged files, of which most are not even JSON.
+fn parse(bytes: &[u8]) -> Result<tokenizers::Tokenizer, TextError> {
+    let _: serde::de::IgnoredAny = serde_json::from_slice(bytes).map_err(malformed)?;
+    let parsed = std::panic::catch_unwind(|| tokenizers::Tokenizer::from_bytes(bytes));
+    parsed.map_err(|_| malformed("it is not what it should be"))?.map_err(malformed)
 }
 
 fn malformed(error: impl ToString) -> TextError {

@@ -25,6 +25,85 @@ pub(super) struct PieceTokenizer {
     clean_up: bool,
 }
 
+/// What the tokens with a role are called.
+struct Names<'a> {
+    bos: &'a str,
+    eos: &'a str,
+    unknown: &'a str,
+    pad: &'a str,
+    mask: &'a str,
+    /// Pegasus: stands for a whole sentence.
+    sentence_mask: &'a str,
+}
+
+impl<'a> Names<'a> {
+    fn new(class: TokenizerClass, config: &'a TokenizerConfig) -> Self {
+        fn name<'a>(entry: &'a Option<TokenEntry>, default: &'a str) -> &'a str {
+            entry.as_ref().map_or(default, TokenEntry::content)
+        }
+        let mask = if class == TokenizerClass::Pegasus { "<mask_2>" } else { "<mask>" };
+        Self {
+            bos: name(&config.bos_token, "<s>"),
+            eos: config.eos_token(),
+            unknown: name(&config.unk_token, "<unk>"),
+            pad: name(&config.pad_token, "<pad>"),
+            mask: name(&config.mask_token, mask),
+            sentence_mask: name(&config.mask_token_sent, "<mask_1>"),
+        }
+    }
+}
+
+/// Numbers beyond this, of tokens that a configuration asks for, are mistakes.
+const MOST_TOKENS: u32 = 1 << 16;
+
+/// SentencePiece's own numbers, and `<extra_id_N>` after them, the last first; with the special tokens.
+fn t5(spm: &SentencePiece, names: &Names, extra_ids: u32) -> (Vocabulary, Vec<String>) {
+    let mut vocabulary = Vocabulary::of_tokens(pieces(spm, 0, 0));
+    let mut special = [names.eos, names.unknown, names.pad].map(str::to_owned).to_vec();
+    for index in (0..extra_ids.min(MOST_TOKENS)).rev() {
+        let token = format!("<extra_id_{index}>");
+        vocabulary.id_or_next(&token);
+        special.push(token);
+    }
+    (vocabulary, special)
+}
+
+/// Padding, end, two masks and `<unk_N>`, then the pieces that come after padding and end; with the special tokens.
+fn pegasus(spm: &SentencePiece, names: &Names, offset: u32) -> (Vocabulary, Vec<String>) {
+    let offset = offset.min(MOST_TOKENS);
+    let mut special = [names.pad, names.eos, names.sentence_mask, names.mask].map(str::to_owned).to_vec();
+    special.extend((2..offset).map(|index| format!("<unk_{index}>")));
+    special.truncate(offset as usize + 2);
+    let first = (0..).zip(special.iter().map(String::as_str));
+    let vocabulary = Vocabulary::of_tokens(first.chain(pieces(spm, 2, offset)));
+    special.push(names.unknown.to_owned());
+    (vocabulary, special)
+}
+
+/// Four special tokens in fairseq's order, then the pieces that come after SentencePiece's three.
+fn fairseq(spm: &SentencePiece, names: &Names) -> (Vocabulary, Vec<String>) {
+    let special = [names.bos, names.pad, names.eos, names.unknown];
+    let vocabulary = Vocabulary::of_tokens((0..).zip(special).chain(pieces(spm, 3, 1)));
+    (vocabulary, special.map(str::to_owned).into())
+}
+
+/// The pieces from `first` on, their ids moved by `offset`.
+fn pieces(spm: &SentencePiece, first: u32, offset: u32) -> impl Iterator<Item = (u32, &str)> {
+    (first..spm.vocabulary_size() as u32)
+        .filter_map(move |id| Some((id.checked_add(offset)?, spm.piece(id)?)))
+}
+
+/// The unknown piece's place tells families apart.
+fn expect_unknown(spm: &SentencePiece, file: &str, id: u32) -> Result<(), TextError> {
+    match spm.piece(id) {
+        Some("<unk>") => Ok(()),
+        found => {
+            let reason = format!("piece {id} is {found:?}, not `<unk>`: is it another family's?");
+            Err(TextError::Malformed { file: file.to_owned(), reason })
+        }
+    }
+}
+
 impl PieceTokenizer {
     /// # Errors
     /// [`TextError`], naming the file that is damaged or belongs to another family.
@@ -35,59 +114,22 @@ impl PieceTokenizer {
         config: &TokenizerConfig,
     ) -> Result<Self, TextError> {
         let spm = SentencePiece::from_bytes(file, spm)?;
-        let name = |entry: &Option<TokenEntry>, default: &str| {
-            entry.as_ref().map_or(default, TokenEntry::content).to_owned()
-        };
-        let (bos, eos) = (name(&config.bos_token, "<s>"), name(&config.eos_token, "</s>"));
-        let (unknown, pad) = (name(&config.unk_token, "<unk>"), name(&config.pad_token, "<pad>"));
-        let mut own = vec![bos.clone(), eos.clone(), unknown.clone(), pad.clone()]; // special tokens of the class
-        let expect_unknown_at = |id: u32| {
-            let reason = format!("piece {id} is {:?}, not `<unk>`: is it another family's?", spm.piece(id));
-            match spm.piece(id) {
-                Some("<unk>") => Ok(()),
-                _ => Err(TextError::Malformed { file: file.to_owned(), reason }),
-            }
-        };
-        let pieces = |from: u32, offset: u32| {
-            (from..spm.vocabulary_size() as u32)
-                .filter_map(|id| Some((id.checked_add(offset)?, spm.piece(id)?)))
-                .collect::<Vec<_>>()
-        };
-        let mask =
-            name(&config.mask_token, if class == TokenizerClass::Pegasus { "<mask_2>" } else { "<mask>" });
-        let mut vocabulary = match class {
+        let names = Names::new(class, config);
+        let (mut vocabulary, own) = match class {
             TokenizerClass::Pegasus => {
-                let offset = config.offset.unwrap_or(103).min(1 << 16);
-                expect_unknown_at(2)?;
-                let sentence_mask = name(&config.mask_token_sent, "<mask_1>");
-                let mut first = vec![pad, eos.clone(), sentence_mask, mask.clone()];
-                first.extend((2..offset).map(|index| format!("<unk_{index}>")));
-                first.truncate(offset as usize + 2);
-                own = [&first[..], &[unknown.clone()]].concat();
-                let first = (0..).zip(first.iter().map(String::as_str));
-                Vocabulary::of_tokens(first.chain(pieces(2, offset)))
+                expect_unknown(&spm, file, 2)?;
+                pegasus(&spm, &names, config.offset.unwrap_or(103))
             }
             TokenizerClass::MBart | TokenizerClass::MBart50 | TokenizerClass::Nllb => {
-                expect_unknown_at(0)?;
-                let first = (0..).zip([&*bos, &pad, &eos, &unknown]);
-                Vocabulary::of_tokens(first.chain(pieces(3, 1)))
+                expect_unknown(&spm, file, 0)?;
+                fairseq(&spm, &names)
             }
-            TokenizerClass::M2M100 => Vocabulary::from_json("vocab.json", vocab.unwrap_or(b"{}"))?,
-            _ => {
-                let mut vocabulary = Vocabulary::of_tokens(pieces(0, 0));
-                for index in (0..config.extra_ids.unwrap_or(100).min(1 << 16)).rev() {
-                    own.push(format!("<extra_id_{index}>"));
-                    vocabulary.id_or_next(&format!("<extra_id_{index}>"));
-                }
-                own.retain(|token| *token != bos); // T5 has none
-                vocabulary
+            TokenizerClass::M2M100 => {
+                let vocabulary = Vocabulary::from_json("vocab.json", vocab.unwrap_or(b"{}"))?;
+                (vocabulary, [names.bos, names.eos, names.unknown, names.pad].map(str::to_owned).into())
             }
+            _ => t5(&spm, &names, config.extra_ids.unwrap_or(100)),
         };
-        let id_of = |vocabulary: &Vocabulary, token: &str| {
-            let file = if class == TokenizerClass::M2M100 { "vocab.json" } else { file }.to_owned();
-            vocabulary.id(token).ok_or_else(|| TextError::MissingToken { file, token: token.to_owned() })
-        };
-        let (unknown, eos) = (id_of(&vocabulary, &unknown)?, id_of(&vocabulary, &eos)?);
 
         // A later source of the same token only adds what is missing; `added_tokens_decoder` has the last word on ids.
         let languages = class.language_tokens(config);
@@ -97,10 +139,15 @@ impl PieceTokenizer {
         if let TokenizerClass::MBart | TokenizerClass::MBart50 | TokenizerClass::Nllb = class {
             // like a word, it comes with the space before it, unless its entry says how it behaves
             let lstrip = !matches!(config.mask_token, Some(TokenEntry::Full(_)));
-            added.insert(0, AddedToken { lstrip, ..AddedToken::special(&mask) });
+            added.insert(0, AddedToken { lstrip, ..AddedToken::special(names.mask) });
         }
         let numbered = config.added_tokens()?;
         numbered.iter().for_each(|(id, token)| vocabulary.insert(&token.content, *id));
+        let id_of = |vocabulary: &Vocabulary, token: &str| {
+            let file = if class == TokenizerClass::M2M100 { "vocab.json" } else { file }.to_owned();
+            vocabulary.id(token).ok_or_else(|| TextError::MissingToken { file, token: token.to_owned() })
+        };
+        let (unknown, eos) = (id_of(&vocabulary, names.unknown)?, id_of(&vocabulary, names.eos)?);
         let numbered = numbered.into_iter().map(|(id, token)| (token, id)).collect::<Vec<_>>();
         let added = added.into_iter().map(|token| {
             let id = vocabulary.id_or_next(&token.content);

@@ -83,7 +83,7 @@ impl Tokenizer {
             TokenizerFiles::Json(_) => return Err(TextError::NeedsFeature),
         };
         let languages = if tasks.is_empty() {
-            codes(class, &kind, &config, &origin)?.map_or(Languages::Fixed, Languages::Codes)
+            codes(class, &kind, &config, origin)?.map_or(Languages::Fixed, Languages::Codes)
         } else {
             Languages::Tasks(tasks)
         };

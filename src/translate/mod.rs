@@ -321,7 +321,7 @@ impl Translator {
         };
         let longest_output =
             self.transformer.generation_config().max_length.unwrap_or(positions).min(positions);
-        (longest_output * 3 / 4).max(2)
+        (longest_output - longest_output.div_ceil(4)).max(2)
     }
 }
 

@@ -148,7 +148,7 @@ fn impossible_options_are_named_as_they_were_given() {
 
 #[test]
 fn a_target_language_is_what_the_tag_says() {
-    let tagged = translate(&["--max-length", "8"], ">>kor<< one. two.\n>>kor<< three\n");
+    let tagged = translate(&["--max-length", "8"], ">>kor<<one. two.\n>>kor<< three\n");
     let chosen = translate(&["--max-length", "8", "--target-lang", "kor"], "one. two.\n>>kor<< three\n");
     assert_eq!(chosen.succeeds(), tagged.succeeds());
     assert_ne!(translate(&["--max-length", "8"], "one. two.\nthree\n").succeeds(), tagged.succeeds());

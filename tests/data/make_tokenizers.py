@@ -14,6 +14,7 @@ import sys
 import tempfile
 
 import sentencepiece as spm
+from sentencepiece import sentencepiece_model_pb2
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -49,11 +50,15 @@ def train(out, name, lines, **options):
             sentence_iterator=iter(lines), model_prefix=f"{folder}/model", vocab_size=400, normalization_rule_tsv=rules,
             character_coverage=0.999, num_threads=1, minloglevel=2, **options,
         )  # fmt: skip
-        with open(f"{folder}/model.model", "rb") as model, open(f"{out}/{name}.spm", "wb") as file:
-            file.write(model.read())
+        proto = sentencepiece_model_pb2.ModelProto()
+        with open(f"{folder}/model.model", "rb") as file:
+            proto.ParseFromString(file.read())
+        proto.trainer_spec.model_prefix = proto.normalizer_spec.normalization_rule_tsv = ""  # the folder's random name
+        with open(f"{out}/{name}.spm", "wb") as file:
+            file.write(proto.SerializeToString())
 
 
-def entries(tokenizer, samples, special, languages):
+def entries(tokenizer, samples, languages):
     items = []
     for index, text in enumerate(samples):
         item = {"text": text}
@@ -70,6 +75,7 @@ def entries(tokenizer, samples, special, languages):
 def pieces(out):
     from transformers import AddedToken, M2M100Tokenizer, MBart50Tokenizer, MBartTokenizer, NllbTokenizer
     from transformers import PegasusTokenizer, T5Tokenizer
+    from transformers.models.m2m_100.tokenization_m2m_100 import FAIRSEQ_LANGUAGE_CODES as M2M_100
     from transformers.models.nllb.tokenization_nllb import FAIRSEQ_LANGUAGE_CODES as NLLB
 
     samples, lines = texts()
@@ -87,7 +93,7 @@ def pieces(out):
     size = len(spm.SentencePieceProcessor(model_file=bpe)) + 1
     nllb = {size + index: AddedToken(code, special=True, normalized=False) for index, code in enumerate(NLLB)}
     nllb[size + len(NLLB)] = AddedToken("<mask>", lstrip=True, special=True)
-    m2m = ["__%s__" % code for code in ("en", "fr", "de")]
+    m2m = [f"__{code}__" for code in M2M_100["m2m100"]]  # as the published folders have them
     cases = {
         "t5": ("pad_first", T5Tokenizer, {}, {}, []),
         "pegasus": ("pad_first", PegasusTokenizer, {}, {}, []),
@@ -106,7 +112,7 @@ def pieces(out):
         tokenizer = cls(**vocab_file, **extra, **kwargs)
         result[name] = {
             "class": cls.__name__, "model": model, "config": config, "special": sorted(tokenizer.all_special_ids),
-            "items": entries(tokenizer, samples, None, languages),
+            "items": entries(tokenizer, samples, languages),
         }  # fmt: skip
         if languages:
             codes = getattr(tokenizer, "lang_code_to_id", None) or {code: tokenizer.convert_tokens_to_ids(code) for code in NLLB}
@@ -115,7 +121,8 @@ def pieces(out):
 
 
 def json_files(out):
-    from transformers import AutoTokenizer, M2M100Tokenizer, MBart50Tokenizer, MBartTokenizer, NllbTokenizer
+    from transformers import M2M100Tokenizer, MBart50Tokenizer, MBartTokenizer, NllbTokenizer
+    from transformers.models.nllb.tokenization_nllb import FAIRSEQ_LANGUAGE_CODES as NLLB
 
     samples, _ = texts()
     result = {}
@@ -126,7 +133,9 @@ def json_files(out):
     ]:
         with tempfile.TemporaryDirectory() as folder:
             os.symlink(f"{os.path.abspath(out)}/{model}.spm", f"{folder}/sentencepiece.bpe.model")
-            cls.from_pretrained(folder).save_pretrained(f"{folder}/saved")
+            # from SentencePiece alone, version 5 forgets NLLB's languages, which published folders list
+            extra = {"extra_special_tokens": NLLB} if cls is NllbTokenizer else {}
+            cls.from_pretrained(folder, **extra).save_pretrained(f"{folder}/saved")
             tokenizer = cls.from_pretrained(f"{folder}/saved")
             with open(f"{folder}/saved/tokenizer.json") as file:
                 write(f"{out}/{name}.tokenizer.json", json.load(file))
@@ -134,7 +143,7 @@ def json_files(out):
                 config = json.load(file)
             result[name] = {
                 "class": cls.__name__, "config": config, "special": sorted(tokenizer.all_special_ids),
-                "items": entries(tokenizer, samples, None, languages),
+                "items": entries(tokenizer, samples, languages),
             }  # fmt: skip
     write(f"{out}/json.expected.json", result)
 

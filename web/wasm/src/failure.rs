@@ -42,7 +42,8 @@ impl Failure {
                 // the library speaks to those who use its command, too
                 let message = message
                     .replace("`--device cpu`", "the CPU (`device: \"cpu\"`)")
-                    .replace("`--device gpu`", "a GPU (`device: \"gpu\"`)");
+                    .replace("`--device gpu`", "a GPU (`device: \"gpu\"`)")
+                    .replace("`--target-lang CODE`", "the option `targetLanguage`");
                 let error = Error::new(&message);
                 // a plain object takes every property
                 let _ = Reflect::set(&error, &"kind".into(), &kind.into());
