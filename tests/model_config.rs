@@ -242,7 +242,10 @@ fn the_other_families_have_the_defaults_of_their_hugging_face_classes() {
     assert_eq!(of("mbart").tokens.decoder_start, None);
     assert_eq!(of("m2m_100").target_vocabulary, 128_112);
     assert_eq!(of("m2m_100").embedding_scale, 32.0);
-    assert_eq!(of("pegasus").tokens, SpecialTokens { pad: 0, eos: Some(1), bos: None, decoder_start: Some(0) });
+    assert_eq!(
+        of("pegasus").tokens,
+        SpecialTokens { pad: 0, eos: Some(1), bos: None, decoder_start: Some(0) }
+    );
     assert_eq!(of("t5").encoder, stack(6, 8, 64, 2048));
     assert_eq!(of("bert").encoder, stack(12, 12, 64, 3072));
     assert_eq!(of("gpt2").decoder, stack(12, 12, 64, 3072));
@@ -269,19 +272,27 @@ fn switches_of_the_other_families() {
 #[test]
 fn impossible_configurations_of_the_other_families_are_refused_by_key() {
     for (name, changes, message) in [
-        ("bart", json!({ "is_encoder_decoder": false }), ""is_encoder_decoder": false is not supported"),
-        ("bart", json!({ "vocab_size": 2 }), ""eos_token_id" is 2; expected a token id below"),
-        ("m2m_100", json!({ "d_model": 2, "encoder_attention_heads": 1, "decoder_attention_heads": 1 }), "at least 4"),
-        ("t5_relu_tied", json!({ "feed_forward_proj": "gated-mish" }), ""gated-mish" is not supported"),
+        ("bart", json!({ "is_encoder_decoder": false }), "\"is_encoder_decoder\": false is not supported"),
+        ("bart", json!({ "vocab_size": 2 }), "\"eos_token_id\" is 2; expected a token id below"),
+        (
+            "m2m_100",
+            json!({ "d_model": 2, "encoder_attention_heads": 1, "decoder_attention_heads": 1 }),
+            "at least 4",
+        ),
+        ("t5_relu_tied", json!({ "feed_forward_proj": "gated-mish" }), "\"gated-mish\" is not supported"),
         ("t5_relu_tied", json!({ "relative_attention_num_buckets": 3 }), "is 3; expected at least 4"),
-        ("t5_relu_tied", json!({ "relative_attention_max_distance": 16 }), "is 16; expected more than half of the 32"),
+        (
+            "t5_relu_tied",
+            json!({ "relative_attention_max_distance": 16 }),
+            "is 16; expected more than half of the 32",
+        ),
         ("t5_relu_tied", json!({ "relative_attention_max_distance": 1u64 << 40 }), "expected a whole number"),
-        ("t5_relu_tied", json!({ "d_kv": 1 << 16 }), ""d_kv" is 65536"),
-        ("bert", json!({ "is_decoder": true }), ""is_decoder": true is not supported; supported: false"),
-        ("bert", json!({ "position_embedding_type": "relative_key" }), "supported: "absolute""),
-        ("gpt2", json!({ "add_cross_attention": true }), ""add_cross_attention": true is not supported"),
-        ("gpt2", json!({ "n_head": 3 }), ""n_head" is 3; expected a divisor of n_embd, 64"),
-        ("vanilla_preln", json!({ "d_k": 0 }), ""d_k" is 0"),
+        ("t5_relu_tied", json!({ "d_kv": 1 << 16 }), "\"d_kv\" is 65536"),
+        ("bert", json!({ "is_decoder": true }), "\"is_decoder\": true is not supported; supported: false"),
+        ("bert", json!({ "position_embedding_type": "relative_key" }), "supported: \"absolute\""),
+        ("gpt2", json!({ "add_cross_attention": true }), "\"add_cross_attention\": true is not supported"),
+        ("gpt2", json!({ "n_head": 3 }), "\"n_head\" is 3; expected a divisor of n_embd, 64"),
+        ("vanilla_preln", json!({ "d_k": 0 }), "\"d_k\" is 0"),
     ] {
         assert_refused(config(changed(&stored(name), changes)), message);
     }

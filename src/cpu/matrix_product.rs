@@ -1,4 +1,8 @@
-//! `y = x·Wᵀ` for many rows, by the `gemm` library.
+//! `y = x·Wᵀ` for many rows, by the `gemm` library: its part for f32, because the parts for complex numbers and f64 take
+//! longer to compile than all else that this one is made of.
+
+use gemm_common::Parallelism;
+use gemm_f32::gemm::f32::get_gemm_fn;
 
 /// Writes the product of `x` `[rows, inputs]` and the transpose of `weight` `[outputs, inputs]` to `y`
 /// `[rows, outputs]`, on all cores.
@@ -12,28 +16,30 @@ pub fn matrix_product(x: &[f32], weight: &[f32], inputs: usize, y: &mut [f32]) {
     assert_eq!(weight.len(), outputs * inputs, "the weight is [{outputs}, {inputs}]");
     assert_eq!(y.len(), rows * outputs, "y is [{rows}, {outputs}]");
     #[cfg(not(target_arch = "wasm32"))]
-    let parallelism = gemm::Parallelism::Rayon(0); // as many threads as there are
+    let parallelism = Parallelism::Rayon(0); // as many threads as there are
     #[cfg(target_arch = "wasm32")]
-    let parallelism = gemm::Parallelism::None;
-    let (row_stride, column_stride) = (inputs as isize, 1);
-    // SAFETY: with these strides the library reads `rows * inputs` elements of `x`, `outputs * inputs` of `weight`, and
+    let parallelism = Parallelism::None;
+    let stride = |elements: usize| elements as isize;
+    let multiply = get_gemm_fn();
+    // the library likes columns: yᵀ `[outputs, rows]` = W · xᵀ
+    // SAFETY: with these strides the library reads `outputs * inputs` elements of `weight`, `rows * inputs` of `x`, and
     // writes `rows * outputs` of `y`: just what the assertions above say is there. `y` is borrowed mutably, so it
     // overlaps neither. It is not read (`read_dst` is false).
     unsafe {
-        gemm::gemm(
-            rows,
+        multiply(
             outputs,
+            rows,
             inputs,
             y.as_mut_ptr(),
+            stride(outputs),
             1,
-            outputs as isize,
             false,
-            x.as_ptr(),
-            column_stride,
-            row_stride,
             weight.as_ptr(),
-            row_stride, // transposed
-            column_stride,
+            1,
+            stride(inputs),
+            x.as_ptr(),
+            stride(inputs),
+            1,
             0.0,
             1.0,
             false,

@@ -33,6 +33,48 @@ fn forward(name: &str, input: &Path, output: &Path) -> Run {
 }
 
 #[test]
+fn models_of_one_stack_go_without_a_target() {
+    let folder = scratch("forward_one_stack");
+    let (input, output) = (folder.join("input.safetensors"), folder.join("output.safetensors"));
+    for (name, keys) in [
+        ("bert", &["input_ids", "attention_mask", "token_type_ids"][..]),
+        ("gpt2", &["input_ids", "attention_mask"]),
+    ] {
+        let expected = Tensors::open(&data("models").join(name).join("expected.safetensors"));
+        let stored: Vec<(&str, Vec<usize>, Vec<i64>)> = keys
+            .iter()
+            .map(|&key| {
+                let stored = format!("main.{key}");
+                let values = expected.u32(&stored).into_iter().map(i64::from).collect();
+                (key, expected.shape(&stored), values)
+            })
+            .collect();
+        let tensors: Vec<Stored> = stored
+            .iter()
+            .map(|(key, shape, values)| (*key, Dtype::I64, shape.as_slice(), values.as_slice()))
+            .collect();
+        store(&input, &tensors);
+        assert_eq!(forward(name, &input, &output).succeeds(), "");
+        let output = Tensors::open(&output);
+        let names: Vec<String> = expected
+            .names()
+            .into_iter()
+            .filter_map(|name| name.strip_prefix("main.").map(str::to_owned))
+            .filter(|name| !keys.contains(&name.as_str()))
+            .collect();
+        assert!(names.iter().any(|name| name == "hidden_states.2"));
+        for key in names {
+            assert_eq!(output.shape(&key), expected.shape(&format!("main.{key}")), "{name}: {key}");
+        }
+
+        // a target is one input too many
+        let target = ("decoder_input_ids", Dtype::I64, tensors[0].2, tensors[0].3);
+        store(&input, &[tensors, vec![target]].concat());
+        forward(name, &input, &folder.join("none")).fails(1, &[name, "takes no decoder_input_ids"]);
+    }
+}
+
+#[test]
 fn results_equal_the_stored_ones_for_both_integer_types() {
     let folder = scratch("forward_results");
     for (name, dtype) in [("marian_tied", Dtype::I32), ("vanilla_preln", Dtype::I64)] {
