@@ -16,8 +16,8 @@ use super::setup::model_files;
 #[derive(clap::Args)]
 #[command(after_help = "\
 Ids are those of the model's vocabulary, with the special tokens that it wants
-around a text; with --spm they are the SentencePiece model's own. --decode leaves
-special tokens out.
+around a text; with --spm they are the SentencePiece model's own. --decode
+leaves special tokens out.
 
 Examples:
   echo '\"Good morning.\"' | wordloom tokenize
