@@ -165,7 +165,7 @@ fn added_tokens_of_the_configuration() {
     assert_eq!(tokenizer.encode("[name]"), [645, 0]);
     assert_eq!(tokenizer.decode(&[645, 0], true).unwrap(), "[name]");
 
-    let config = br#"{"added_tokens_decoder": {"645": {"content": "[name]", "lstrip": true}}}"#;
+    let config = br#"{"added_tokens_decoder": {"645": {"content": "[name]", "single_word": true}}}"#;
     let error = MarianTokenizer::new(MarianFiles { config: Some(config), ..folder.files() }).unwrap_err();
     assert!(matches!(error, TextError::Unsupported { .. }), "{error}");
 }
