@@ -79,7 +79,6 @@ pub fn resolve(
             .map_or(model.tokens.eos.into_iter().collect(), |ids| ids.as_slice().to_vec()),
         pad: merged.pad_token_id.unwrap_or(model.tokens.pad),
         prompt,
-        padding: Vec::new(),
         no_repeat_ngram_size: merged.no_repeat_ngram_size.unwrap_or(0),
         repetition_penalty: merged.repetition_penalty.unwrap_or(1.0),
         renormalize_logits: merged.renormalize_logits.unwrap_or(false),
