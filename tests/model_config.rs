@@ -4,9 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+use wordloom::Model;
 use wordloom::activation::Activation;
 use wordloom::model::ModelError;
-use wordloom::model::checkpoint::Checkpoint;
 use wordloom::model::config::{
     AttentionScale, EmbeddingSharing, Family, ModelConfig, NormKind, NormPlacement, OutputProjection,
     Positions, RelativePositions, SpecialTokens, StackConfig,
@@ -146,11 +146,11 @@ fn the_parameter_count_is_the_number_of_stored_values() {
         "bert",
         "gpt2",
     ] {
-        let files = model(name);
-        let checkpoint = Checkpoint::open(&files).unwrap();
+        let model = Model::from_files(model(name)).unwrap();
+        let checkpoint = model.checkpoint();
         let stored: usize =
             checkpoint.names().map(|name| checkpoint.info(name).unwrap().element_count()).sum();
-        assert_eq!(ModelConfig::from_files(&files).unwrap().parameter_count(), stored as u64, "{name}");
+        assert_eq!(model.config().parameter_count(), stored as u64, "{name}");
     }
 }
 

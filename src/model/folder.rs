@@ -87,11 +87,13 @@ impl Model {
 
     fn new(
         files: ModelFiles,
-        config: ModelConfig,
+        mut config: ModelConfig,
         generation: GenerationConfig,
         mut checkpoint: Checkpoint,
     ) -> Result<Self, ModelError> {
         let blueprint = Blueprint::new(&config, &mut checkpoint)?;
+        // a file may have an output projection of its own, whatever its configuration says (T5's never do)
+        config.output.tied &= blueprint.output.weight == blueprint.target_embedding;
         Ok(Self { files, config, generation, checkpoint, blueprint })
     }
 
