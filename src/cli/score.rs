@@ -33,13 +33,13 @@ pub struct Arguments {
     /// Its translations, a line each; or the text to score
     #[arg(long, value_name = "FILE")]
     target: Option<PathBuf>,
-    /// Language of the sources [default: the model's, or else English]
+    /// Language of the sources, where the model has several
     #[arg(long, value_name = "CODE", requires = "source")]
     source_lang: Option<String>,
     /// Language of the targets, where the model has several
     #[arg(long, value_name = "CODE", requires = "source")]
     target_lang: Option<String>,
-    /// Tokens a window advances by [default: half of the positions]
+    /// Tokens from window to window [default: half of all]
     #[arg(long, value_name = "N", value_parser = count, requires = "target")]
     stride: Option<usize>,
     /// Write to FILE [default: standard output]
