@@ -45,6 +45,8 @@ pub(super) struct Site<'a> {
     pub stack: &'a StackConfig,
     /// Counted from 0.
     pub layer: usize,
+    /// Whether a token sees itself and those before it only, in self-attention over whole sequences.
+    pub causal: bool,
     /// Relative positions: one table for all layers of a stack.
     pub distance_bias: Option<Rows>,
 }
@@ -82,20 +84,18 @@ pub(super) fn residual_block(
     }
 }
 
-/// Self-attention over whole sequences: the encoder's, or with `causal` the decoder's under teacher forcing and over a
-/// prompt. With a cache, keys and values are kept in it as well.
+/// Self-attention over whole sequences: the encoder's, or the decoder's under teacher forcing and over a prompt. With a cache, keys and values are kept in it as well.
 pub(super) fn self_attention(
     g: &mut Graph,
     site: Site<'_>,
     weights: &SelfAttention,
-    causal: bool,
     x: Value,
     sequences: &Sequences,
     cache: Option<&Cache>,
     tap: Tap,
 ) -> Result<Value, GraphError> {
     let Sequences { batch, length, mask } = *sequences;
-    let shape = site.shape(batch, length, length, causal);
+    let shape = site.shape(batch, length, length, site.causal);
     residual_block(g, site.config, weights.norm, x, |g, x, residual| {
         let qkv = g.linear(x, weights.qkv, Activation::Identity, None)?;
         if let Some(cache) = cache {

@@ -63,16 +63,20 @@ pub fn decoder(
     let mut x = embedding(g, config, blueprint, (blueprint.target_embedding, ends), tokens)?;
     for (index, layer) in blueprint.decoder.iter().enumerate() {
         keep_hidden(g, taps, index, x)?;
-        let site = Site { config, stack: &config.decoder, layer: index, distance_bias: ends.distance_bias };
+        let site = Site {
+            config,
+            stack: &config.decoder,
+            layer: index,
+            causal: true,
+            distance_bias: ends.distance_bias,
+        };
         g.enter(format!("decoder.{index}.self"));
         let weights = &layer.self_attention;
         let self_tap = tap(taps.attentions, index);
         x = match history {
-            History::Whole(sequences) => {
-                self_attention(g, site, weights, true, x, sequences, None, self_tap)?
-            }
+            History::Whole(sequences) => self_attention(g, site, weights, x, sequences, None, self_tap)?,
             History::Prompt(sequences, caches) => {
-                self_attention(g, site, weights, true, x, sequences, Some(&caches[index]), self_tap)?
+                self_attention(g, site, weights, x, sequences, Some(&caches[index]), self_tap)?
             }
             History::Cached(caches) => cached_self_attention(g, site, weights, x, &caches[index])?,
         };

@@ -27,10 +27,16 @@ pub fn encoder(
     let mut x = embedding(g, config, blueprint, (blueprint.source_embedding, ends), tokens)?;
     for (index, layer) in blueprint.encoder.iter().enumerate() {
         keep_hidden(g, taps, index, x)?;
-        let site = Site { config, stack: &config.encoder, layer: index, distance_bias: ends.distance_bias };
+        let site = Site {
+            config,
+            stack: &config.encoder,
+            layer: index,
+            causal: false,
+            distance_bias: ends.distance_bias,
+        };
         g.enter(format!("encoder.{index}.self"));
         let tap = tap(taps.attentions, index);
-        x = self_attention(g, site, &layer.self_attention, false, x, sequences, None, tap)?;
+        x = self_attention(g, site, &layer.self_attention, x, sequences, None, tap)?;
         g.enter(format!("encoder.{index}.feed_forward"));
         x = feed_forward(g, config, &layer.feed_forward, x)?;
     }
