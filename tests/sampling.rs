@@ -259,6 +259,7 @@ async fn samples_are_drawn_from_the_model() {
         let transformer =
             Transformer::load(&device, &model(&data("models/marian_tied")), &mut |_| {}).unwrap();
         let tokens = transformer.config().tokens;
+        let (start, eos) = tokens.decoder_start.zip(tokens.eos).expect("Marian has both");
         let requests: Vec<GenerateRequest> = [0, 64, 0, 9]
             .into_iter()
             .enumerate()
@@ -269,9 +270,9 @@ async fn samples_are_drawn_from_the_model() {
                     max_length: 14 + index,
                     sampling: Some(sampling),
                     bad_words: vec![vec![17]],
-                    ..DecodeOptions::new(tokens.decoder_start, tokens.eos, tokens.pad)
+                    ..DecodeOptions::new(start, eos, tokens.pad)
                 };
-                GenerateRequest { input_ids: vec![5 + index as u32, 91, 212, tokens.eos], options }
+                GenerateRequest { input_ids: vec![5 + index as u32, 91, 212, eos], options }
             })
             .collect();
         let results = transformer.generate(&requests, &Cancel::default(), &mut |_| {}).await.unwrap();
@@ -285,6 +286,7 @@ async fn samples_are_drawn_from_the_model() {
                     target_length: fed,
                     input_ids: request.input_ids.clone(),
                     attention_mask: vec![1; request.input_ids.len()],
+                    token_type_ids: Vec::new(),
                     decoder_input_ids: hypothesis.tokens[..fed].to_vec(),
                 };
                 let logits = transformer.forward(&input).await.unwrap().logits.data;
