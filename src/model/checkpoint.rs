@@ -256,7 +256,8 @@ impl Checkpoint {
         assert!(columns.end <= width, "{name}: columns {columns:?} of {width}");
         assert_eq!(values.len(), rows * columns.len(), "{name}: length of the destination");
         let mut part = vec![0.0; columns.len()];
-        for row in 0..rows {
+        // the last row first: where the file is still on its way, all of it is waited for at once
+        for row in (0..rows).rev() {
             let start = row * width;
             self.read_elements(name, info, start + columns.start..start + columns.end, &mut part)?;
             for (value, &element) in values.iter_mut().skip(row).step_by(rows).zip(&part) {

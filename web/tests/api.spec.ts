@@ -294,5 +294,5 @@ test('models that have no tokenizer take token ids', async ({ api, server }) => 
   }, `${server.url}/fixtures/vanilla_postln/`);
   expect(result.count).toBe(2);
   expect(result.scores[0]).toBeGreaterThanOrEqual(result.scores[1]!);
-  expect(result.kind).toBe('input');
+  expect(result.kind).toBe('unsupported');
 });

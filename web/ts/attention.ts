@@ -1,10 +1,19 @@
 /** Attention weights with the tokens that they stand between. */
 import { WordloomError } from './errors.js';
-import type { AttentionInput, AttentionMap, Token, TranslateOptions, Translation } from './types.js';
+import type { AttentionInput, AttentionMap, EngineInfo, Token, TranslateOptions, Translation } from './types.js';
 import type { Abort, Engine } from './wordloom_web.js';
 
-export async function attentionMap(engine: Engine, input: AttentionInput, abort: Abort): Promise<AttentionMap> {
-  const { sourceTokens, targetTokens, kind = 'cross', layer = 'mean', head = 'mean' } = input ?? {};
+type Architecture = EngineInfo['model']['architecture'];
+
+const KINDS = { 'encoder-decoder': 'cross', 'encoder-only': 'encoder', 'decoder-only': 'decoder' } as const;
+
+export async function attentionMap(
+  engine: Engine,
+  input: AttentionInput,
+  abort: Abort,
+  architecture: Architecture = 'encoder-decoder',
+): Promise<AttentionMap> {
+  const { sourceTokens, targetTokens, kind = KINDS[architecture], layer = 'mean', head = 'mean' } = input ?? {};
   if (!areTokens(sourceTokens) || !areTokens(targetTokens)) {
     throw new WordloomError('input', 'sourceTokens and targetTokens must be the tokens of a translated sentence.');
   }

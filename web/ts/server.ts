@@ -2,9 +2,10 @@
 import { aborted, toWire, WordloomError } from './errors.js';
 import type { OpenFolder } from './loading/folder.js';
 import type { Calls, FromEngine, Method, ToEngine, WireCreate } from './protocol.js';
-import type { ProgressEvent, TranslateOptions } from './types.js';
+import type { EngineInfo, Generated, GenerateRequest, ProgressEvent, TranslateOptions } from './types.js';
 import { attentionMap, attentionOf } from './attention.js';
 import { pause } from './pause.js';
+import { tellSeed, withSeed } from './seed.js';
 import { Abort, Engine, type Host, type LoadEvent } from './wordloom_web.js';
 
 /** What browsers and Node do differently. */
@@ -24,6 +25,7 @@ export class Server {
   readonly #post: (message: FromEngine, transfer: ArrayBuffer[]) => void;
   readonly #aborts = new Map<number, () => void>();
   #engine: Engine | undefined;
+  #info: EngineInfo | undefined;
   #folder: OpenFolder | undefined;
   /** The end of the queue. One call runs at a time: they share one device, and neither would be sooner done. */
   #last: Promise<void> = Promise.resolve();
@@ -86,11 +88,11 @@ export class Server {
       case 'translate':
         return this.#translate(engine, call.id, call.input.text, call.input.options, call.stream, signal);
       case 'generate':
-        return withAbort(signal, (abort) => engine.generate(call.input, abort));
+        return this.#generate(engine, call.input, signal);
       case 'forward':
         return withAbort(signal, (abort) => engine.forward(call.input, abort));
       case 'attention':
-        return withAbort(signal, (abort) => attentionMap(engine, call.input, abort));
+        return withAbort(signal, (abort) => attentionMap(engine, call.input, abort, this.#info?.model.architecture));
       case 'tokenize':
         return Promise.resolve(engine.tokenize(call.input));
       case 'memory':
@@ -113,7 +115,8 @@ export class Server {
       const [engine] = await unless(signal, Promise.all([loading, folder.complete]));
       this.#engine = engine;
       report({ stage: 'ready' });
-      return engine.info();
+      this.#info = engine.info();
+      return this.#info;
     } catch (error) {
       // Nobody waits for an engine that has not noticed yet.
       loading?.then((engine) => engine.destroy()).catch(() => {});
@@ -121,6 +124,13 @@ export class Server {
       folder.close();
       throw signal.aborted ? aborted() : cause;
     }
+  }
+
+  async #generate(engine: Engine, requests: GenerateRequest[], signal: AbortSignal): Promise<Generated[]> {
+    const byDefault = this.#info?.defaults.sample === true;
+    const seeded = requests.map((request) => withSeed(request, byDefault));
+    const results = await withAbort(signal, (abort) => engine.generate(seeded, abort));
+    return results.map((result, index) => tellSeed(result, seeded[index]!, byDefault));
   }
 
   #translate(
@@ -131,11 +141,14 @@ export class Server {
     stream: boolean,
     signal: AbortSignal,
   ): Promise<Calls['translate']['output']> {
-    const { attention, ...search } = options;
+    const { attention, ...unseeded } = options;
+    const byDefault = this.#info?.defaults.sample === true;
+    const search = withSeed(unseeded, byDefault);
     const partial = ({ stable, provisional }: { stable: string; provisional: string }) =>
       this.#post({ type: 'partial', id, partial: { stable, provisional } }, []);
     return withAbort(signal, async (abort) => {
-      const translation = await engine.translate(text, search, abort, stream ? partial : undefined);
+      const result = await engine.translate(text, search, abort, stream ? partial : undefined);
+      const translation = tellSeed(result, search, byDefault);
       if (attention) {
         const map = await attentionOf(engine, translation, attention, abort);
         if (map) translation.attention = map;

@@ -56,6 +56,11 @@ export interface EngineInfo {
   model: {
     label: string;
     family: string;
+    /** An encoder alone (BERT) or a decoder alone (GPT-2) translates nothing, but `forward` and `generate` run it. */
+    architecture: 'encoder-decoder' | 'encoder-only' | 'decoder-only';
+    /** Why there is no `translate`, only calls with token ids; `null` where text is translated. */
+    idsOnly: string | null;
+    languages: Languages;
     parameters: number;
     weightBytes: number;
     dModel: number;
@@ -69,7 +74,26 @@ export interface EngineInfo {
     /** The most tokens of a text; `null` where there is no limit. */
     positions: number | null;
   };
-  defaults: { beams: number; lengthPenalty: number; maxLength: number | null };
+  defaults: {
+    beams: number;
+    lengthPenalty: number;
+    maxLength: number | null;
+    /** Whether the model's own configuration asks for sampling. */
+    sample: boolean;
+    /** The language of a text, and of its translation, where a call names none. */
+    sourceLanguage: string | null;
+    targetLanguage: string | null;
+  };
+}
+
+/** What a multilingual model can be told, by its own codes: `deu_Latn` (NLLB), `de_DE` (mBART), `de` (M2M100, T5). */
+export interface Languages {
+  /** Empty where the model finds out by itself, as Marian's do. */
+  source: string[];
+  /** Empty for a model of one pair. */
+  target: string[];
+  /** The only pairs that there are, `[source, target]`; `null` where any source goes with any target. */
+  pairs: [string, string][] | null;
 }
 
 /** How to search. What is absent comes from the model's `generation_config.json`. */
@@ -84,6 +108,16 @@ export interface SearchOptions {
   earlyStopping?: boolean | 'never';
   noRepeatNgramSize?: number;
   repetitionPenalty?: number;
+  /** Draws tokens at random instead of taking the best; without beams. The next options say how. */
+  sample?: boolean;
+  /** Below 1 the likely tokens become likelier. Default 1. */
+  temperature?: number;
+  /** From how many of the best tokens; 0 for all. Default 50. */
+  topK?: number;
+  /** From the best tokens that together have this probability. Default 1. */
+  topP?: number;
+  /** The same seed draws the same tokens. Default: a random one, which the result names. */
+  seed?: number;
 }
 
 export interface CallOptions {
@@ -94,6 +128,10 @@ export interface CallOptions {
 export type AttentionKind = 'encoder' | 'decoder' | 'cross';
 
 export interface TranslateOptions extends SearchOptions, CallOptions {
+  /** The language of the text; one of `info.model.languages.source`. */
+  sourceLanguage?: string;
+  /** The language to translate into; one of `info.model.languages.target`. */
+  targetLanguage?: string;
   /** Attention weights of the best hypothesis of one sentence (default: `cross`, `mean`, `mean`, 0). */
   attention?: { kind?: AttentionKind; layer?: number | 'mean'; head?: number | 'mean'; sentence?: number };
 }
@@ -105,6 +143,8 @@ export interface Translation {
   sentences: Sentence[];
   /** Only where it was asked for. */
   attention?: AttentionMap;
+  /** With `sample`: what gives the same translation again. */
+  seed?: number;
   stats: { milliseconds: number; tokens: number; sentences: number };
 }
 
@@ -158,15 +198,18 @@ export interface GenerateRequest extends SearchOptions {
   forcedBosTokenId?: number;
   forcedEosTokenId?: number | number[];
   decoderStartTokenId?: number;
+  bosTokenId?: number;
   eosTokenId?: number | number[];
   padTokenId?: number;
 }
 
-/** Best first. */
+/** Best first; samples in the order in which they were drawn. */
 export interface Generated {
   sequences: number[][];
   scores: number[];
   stepLogProbabilities: number[][];
+  /** With `sample`: what gives the same sequences again. */
+  seed?: number;
 }
 
 /** Padded rows of equal length. */
@@ -195,12 +238,15 @@ export interface ForwardOutput {
   crossAttentions: Tensor[];
 }
 
-/** Which attention of which sentence. Tokens are those of a `Sentence` and of one of its hypotheses, whole. */
+/**
+ * Which attention of which sentence. Tokens are those of a `Sentence` and of one of its hypotheses, whole; of a model of
+ * one stack, those on the side of that stack, with the other side empty.
+ */
 export interface AttentionInput {
   sourceTokens: readonly Token[];
   /** From the start token to the end token. */
   targetTokens: readonly Token[];
-  /** Default `cross`. */
+  /** Default `cross`; in a model of one stack, that stack's. */
   kind?: AttentionKind;
   /** Default `mean`. */
   layer?: number | 'mean';

@@ -8,7 +8,7 @@ import type {
   GenerateRequest,
   Memory,
   Partial,
-  SearchOptions,
+  TranslateOptions,
   Translation,
 } from './types.js';
 
@@ -62,7 +62,7 @@ export class Engine {
   info(): EngineInfo;
   translate(
     text: string,
-    options: SearchOptions,
+    options: Omit<TranslateOptions, 'attention' | 'signal'>,
     abort: Abort,
     onPartial?: (partial: Partial) => void,
   ): Promise<Translation>;

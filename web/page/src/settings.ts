@@ -17,6 +17,9 @@ interface Stored {
   device: DeviceChoice;
   /** null: the model that came with the page. */
   modelUrl: string | null;
+  /** As the model that was there writes them; null: never chosen. */
+  sourceLanguage: string | null;
+  targetLanguage: string | null;
   showAlternatives: boolean;
   showConfidence: boolean;
   showAttention: boolean;
@@ -29,6 +32,8 @@ export const beams = signal(stored.beams);
 export const alternatives = signal(stored.alternatives);
 export const device = signal(stored.device);
 export const modelUrl = signal(stored.modelUrl);
+export const sourceLanguage = signal(stored.sourceLanguage);
+export const targetLanguage = signal(stored.targetLanguage);
 export const showAlternatives = signal(stored.showAlternatives);
 export const showConfidence = signal(stored.showConfidence);
 export const showAttention = signal(stored.showAttention);
@@ -52,6 +57,8 @@ export function keepSettings(): void {
       alternatives: alternatives.value,
       device: device.value,
       modelUrl: modelUrl.value,
+      sourceLanguage: sourceLanguage.value,
+      targetLanguage: targetLanguage.value,
       showAlternatives: showAlternatives.value,
       showConfidence: showConfidence.value,
       showAttention: showAttention.value,
@@ -76,11 +83,17 @@ function read(): Stored {
     beams: whole(value['beams'], 1, MAX_BEAMS),
     alternatives: whole(value['alternatives'], 1, MAX_ALTERNATIVES) ?? 3,
     device: device === 'gpu' || device === 'cpu' ? device : 'auto',
-    modelUrl: typeof value['modelUrl'] === 'string' ? value['modelUrl'] : null,
+    modelUrl: textOrNull(value['modelUrl']),
+    sourceLanguage: textOrNull(value['sourceLanguage']),
+    targetLanguage: textOrNull(value['targetLanguage']),
     showAlternatives: value['showAlternatives'] === true,
     showConfidence: value['showConfidence'] === true,
     showAttention: value['showAttention'] === true,
   };
+}
+
+function textOrNull(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
 }
 
 function whole(value: unknown, least: number, most: number): number | null {

@@ -36,6 +36,9 @@ export async function usage(files: FileList, handle: FileSystemDirectoryHandle):
   new Translator();
 
   const translation: Translation = await translator.translate('text', { beams: 4, nBest: 2, attention: {} });
+  await translator.translate('text', { sourceLanguage: 'eng_Latn', targetLanguage: 'deu_Latn', sample: true, topK: 5 });
+  translation.seed satisfies number | undefined;
+  translator.info.model.languages.target satisfies string[];
   translation.sentences[0]?.hypotheses[0]?.tokens[0]?.logProbability satisfies number | undefined;
   translation.attention satisfies AttentionMap | undefined;
   // @ts-expect-error the name is `beams`

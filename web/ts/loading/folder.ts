@@ -29,6 +29,40 @@ export function hasTargetVocabulary(tokenizerConfig: Uint8Array | undefined): bo
   return config?.separate_vocabs === true;
 }
 
+const MARIAN = ['source.spm', 'target.spm', 'vocab.json'];
+/** Files by tokenizer class, and the class of a model that names none. What is in no table may have Marian's files. */
+const FILES = new Map([
+  ['T5Tokenizer', ['spiece.model']],
+  ['PegasusTokenizer', ['spiece.model']],
+  ['MBartTokenizer', ['sentencepiece.bpe.model']],
+  ['MBart50Tokenizer', ['sentencepiece.bpe.model']],
+  ['NllbTokenizer', ['sentencepiece.bpe.model']],
+  ['M2M100Tokenizer', ['sentencepiece.bpe.model', 'vocab.json']],
+]);
+const CLASSES = new Map([
+  ['t5', 'T5Tokenizer'],
+  ['pegasus', 'PegasusTokenizer'],
+  ['mbart', 'MBartTokenizer'],
+  ['m2m_100', 'M2M100Tokenizer'],
+]);
+/** Names that say nothing about the files. */
+const NO_CLASSES = ['PreTrainedTokenizer', 'TokenizersBackend'];
+/** They translate nothing, so that their tokenizers are not read. */
+const WITHOUT_TEXT = ['bert', 'gpt2'];
+
+/** The files that a model needs for text, by `config.json` and `tokenizer_config.json`; as the engine looks for them. */
+export function textFiles(config: Uint8Array | undefined, tokenizerConfig: Uint8Array | undefined): string[] {
+  const [model, tokenizer] = [config, tokenizerConfig].map((bytes) => (bytes ? (parseJson(bytes) as Json) : undefined));
+  const type = model?.['model_type'];
+  if (WITHOUT_TEXT.includes(String(type))) return [];
+  const names = [tokenizer, model].map((json) => json?.['tokenizer_class']);
+  const classes = names.filter((name) => typeof name === 'string').map((name) => name.replace(/Fast$/, ''));
+  const named = classes.find((name) => !NO_CLASSES.includes(name)) ?? CLASSES.get(String(type));
+  return FILES.get(String(named)) ?? MARIAN;
+}
+
+type Json = Record<string, unknown> | undefined;
+
 /** Nothing where it is no JSON: the engine reads the same bytes and says what is wrong with them. */
 function parseJson(bytes: Uint8Array): unknown {
   try {

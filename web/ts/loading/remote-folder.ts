@@ -3,7 +3,7 @@ import { WordloomError } from '../errors.js';
 import type { HostFile } from '../wordloom_web.js';
 import type { Address } from './address.js';
 import { Download } from './download.js';
-import { hasTargetVocabulary, type OpenFolder, SHARD_INDEX, shardsOf, SINGLE_WEIGHTS } from './folder.js';
+import { hasTargetVocabulary, type OpenFolder, SHARD_INDEX, shardsOf, SINGLE_WEIGHTS, textFiles } from './folder.js';
 import { NotFound } from './http.js';
 import type { Keeper } from './keeper.js';
 import type { Manifest } from './manifest.js';
@@ -14,9 +14,6 @@ export interface RemoteOptions {
   manifest: Manifest;
   signal: AbortSignal;
 }
-
-/** Needed for text. Without any of them a model still takes token ids. */
-const TEXT = ['source.spm', 'target.spm', 'vocab.json'];
 
 export async function openRemoteFolder(options: RemoteOptions): Promise<OpenFolder> {
   const { address, keeper } = options;
@@ -39,7 +36,7 @@ export async function openRemoteFolder(options: RemoteOptions): Promise<OpenFold
   }
 }
 
-/** Everything but the weights, whole. All requests leave at once. */
+/** Everything but the weights, whole. Which files are needed for text, two of the others say. */
 async function receiveSmall(options: RemoteOptions, files: Download[]): Promise<Map<string, Download>> {
   const found = new Map<string, Download>();
   const get = async (name: string, optional: boolean) => {
@@ -58,16 +55,22 @@ async function receiveSmall(options: RemoteOptions, files: Download[]): Promise<
     get('config.json', false),
     get('generation_config.json', true),
     get('tokenizer_config.json', true),
-    ...TEXT.map(getText),
   ]);
-  if (missingText.length === TEXT.length) {
-    options.keeper.progress.warn(`${options.address.label} has no ${TEXT.join(', ')}: it takes token ids, but no text.`);
+  const [config, tokenizer] = ['config.json', 'tokenizer_config.json'].map((name) => whole(found.get(name)));
+  // Without any of them a model still takes token ids.
+  const text = textFiles(config, tokenizer);
+  await settled(text.map(getText));
+  if (missingText.length > 0 && missingText.length === text.length) {
+    options.keeper.progress.warn(`${options.address.label} has no ${text.join(', ')}: it takes token ids, but no text.`);
   } else if (missingText.length > 0) {
     throw missingText[0];
   }
-  const tokenizer = found.get('tokenizer_config.json');
-  if (hasTargetVocabulary(tokenizer?.read(0, tokenizer.size))) await get('target_vocab.json', true);
+  if (hasTargetVocabulary(tokenizer)) await get('target_vocab.json', true);
   return found;
+}
+
+function whole(file: Download | undefined): Uint8Array | undefined {
+  return file?.read(0, file.size);
 }
 
 /** The weights' files, with their lengths, in the order in which they will be received. */

@@ -74,6 +74,17 @@ impl Input {
     /// `([queries, keys], weights)`
     pub async fn run(&self, transformer: &Transformer) -> Result<([usize; 2], Vec<f32>), Failure> {
         let config = transformer.config();
+        let lacking = match (config.architecture(), self.kind) {
+            (Architecture::EncoderDecoder, _)
+            | (Architecture::EncoderOnly, Kind::Encoder)
+            | (Architecture::DecoderOnly, Kind::Decoder) => None,
+            (Architecture::EncoderOnly, _) => Some("encoder"),
+            (Architecture::DecoderOnly, _) => Some("decoder"),
+        };
+        if let Some(only) = lacking {
+            let family = config.family.model_type();
+            return Err(Failure::input(format!("\"kind\": a {family:?} model has only {only} attention")));
+        }
         let stack = if self.kind == Kind::Encoder { config.encoder } else { config.decoder };
         let layers = self.layer.of("layer", stack.layers)?;
         let heads = self.head.of("head", stack.heads)?;

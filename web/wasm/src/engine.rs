@@ -6,12 +6,14 @@ use std::rc::Rc;
 use js_sys::{Array, Date, Float32Array, Function, Promise, WebAssembly};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::{JsFuture, future_to_promise};
-use wordloom::transformer::{Cancel, ForwardInput, GenerateRequest, Transformer};
+use wordloom::model::config::Architecture;
+use wordloom::transformer::{Cancel, ForwardInput, GenerateError, GenerateRequest};
 use wordloom::{Device, DeviceChoice, TranslateOptions, resolve};
 
 use crate::abort::Abort;
 use crate::failure::{Failure, message_of};
 use crate::host::{Folder, Host, HostFolder};
+use crate::languages::{Languages, default_languages};
 use crate::loading::{Runner, load};
 use crate::options::{generation, object, take, translation_options};
 use crate::results::{
@@ -53,7 +55,7 @@ impl Engine {
     /// What runs, on what, and why.
     pub fn info(&self) -> Result<JsValue, JsValue> {
         let runner = self.0.runner()?;
-        Ok(to_js(&info(runner.transformer(), &self.0.choice, self.0.folder.files.label()))?)
+        Ok(to_js(&info(&runner, &self.0.choice, self.0.folder.files.label()))?)
     }
 
     /// Translates a text of any length. `on_partial` is shown how far it is, if there is somebody to show it to.
@@ -105,12 +107,17 @@ impl Engine {
         self.0.call(abort, async move |runner, cancel| {
             let transformer = runner.transformer();
             let requests = requests.as_ref().map_err(Failure::clone)?;
+            let config = transformer.config();
+            if config.architecture() == Architecture::EncoderOnly {
+                // before its options are missed
+                return Err(GenerateError::NoDecoder { model_type: config.family.model_type() }.into());
+            }
             let requests = requests
                 .iter()
                 .map(|(input_ids, options)| {
                     let defaults = transformer.generation_config();
-                    let options = resolve(options, defaults, transformer.config(), input_ids)
-                        .map_err(wordloom::transformer::GenerateError::from)?;
+                    let options =
+                        resolve(options, defaults, config, input_ids).map_err(GenerateError::from)?;
                     Ok(GenerateRequest { input_ids: input_ids.clone(), options })
                 })
                 .collect::<Result<Vec<_>, Failure>>()?;
@@ -298,10 +305,17 @@ fn forward_input(input: &JsValue) -> Result<ForwardInput, Failure> {
     })
 }
 
-fn info(transformer: &Transformer, choice: &DeviceChoice, label: &str) -> Info {
+fn info(runner: &Runner, choice: &DeviceChoice, label: &str) -> Info {
+    let transformer = runner.transformer();
     let (device, config) = (transformer.device(), transformer.config());
     let generation = transformer.generation_config();
     let gpu = device.gpu();
+    let (tokenizer, ids_only) = match runner {
+        Runner::Text(translator) => (Some(translator.tokenizer()), None),
+        Runner::Ids(_, reason) => (None, Some(reason.clone())),
+    };
+    let [source_language, target_language] =
+        tokenizer.map_or([None, None], |tokenizer| default_languages(tokenizer, generation));
     Info {
         device: DeviceInfo {
             kind: if matches!(device, Device::Cpu) { "cpu" } else { "gpu" },
@@ -312,6 +326,13 @@ fn info(transformer: &Transformer, choice: &DeviceChoice, label: &str) -> Info {
         model: ModelInfo {
             label: label.into(),
             family: config.family.model_type(),
+            architecture: match config.architecture() {
+                Architecture::EncoderDecoder => "encoder-decoder",
+                Architecture::EncoderOnly => "encoder-only",
+                Architecture::DecoderOnly => "decoder-only",
+            },
+            ids_only,
+            languages: tokenizer.map(Languages::of).unwrap_or_default(),
             parameters: transformer.parameters(),
             weight_bytes: transformer.weight_bytes(),
             d_model: config.d_model,
@@ -327,6 +348,9 @@ fn info(transformer: &Transformer, choice: &DeviceChoice, label: &str) -> Info {
             beams: generation.num_beams.unwrap_or(1),
             length_penalty: generation.length_penalty.unwrap_or(1.0),
             max_length: generation.max_length,
+            sample: generation.do_sample.unwrap_or(false),
+            source_language,
+            target_language,
         },
     }
 }

@@ -5,7 +5,7 @@ use wasm_bindgen::prelude::*;
 use wordloom::transformer::{ForwardError, GenerateError};
 use wordloom::{GpuError, ModelError, TextError, TranslateError};
 
-use crate::options::js_name;
+use crate::options::{js_name, js_names};
 
 /// Why a call failed.
 #[derive(Clone)]
@@ -19,6 +19,11 @@ pub enum Failure {
 impl Failure {
     pub fn input(message: impl Into<String>) -> Self {
         Self::Ours { kind: "input", message: message.into() }
+    }
+
+    /// What this model cannot do.
+    pub fn unsupported(message: impl Into<String>) -> Self {
+        Self::Ours { kind: "unsupported", message: message.into() }
     }
 
     pub fn aborted() -> Self {
@@ -43,7 +48,8 @@ impl Failure {
                 let message = message
                     .replace("`--device cpu`", "the CPU (`device: \"cpu\"`)")
                     .replace("`--device gpu`", "a GPU (`device: \"gpu\"`)")
-                    .replace("`--target-lang CODE`", "the option `targetLanguage`");
+                    .replace("`--target-lang CODE`", "the option `targetLanguage`")
+                    .replace("`wordloom inspect` lists", "`info.model.languages` has");
                 let error = Error::new(&message);
                 // a plain object takes every property
                 let _ = Reflect::set(&error, &"kind".into(), &kind.into());
@@ -94,7 +100,8 @@ impl From<GenerateError> for Failure {
             GenerateError::Gpu(error) => error.into(),
             GenerateError::Cancelled => Self::aborted(),
             GenerateError::Decode(wordloom::decode::DecodeError::Option { option, value, allowed }) => {
-                Self::input(format!("the option {:?} is {value}; allowed is {allowed}", js_name(option)))
+                let (name, allowed) = (js_name(option), js_names(&allowed));
+                Self::input(format!("the option {name:?} is {value}; allowed is {allowed}"))
             }
             GenerateError::Decode(error @ wordloom::decode::DecodeError::NotANumber { .. }) => {
                 Self::Ours { kind: "internal", message: error.to_string() }

@@ -10,6 +10,7 @@ mod attention;
 mod engine;
 mod failure;
 mod host;
+mod languages;
 mod loading;
 mod options;
 mod results;

@@ -33,7 +33,10 @@ impl Runner {
     pub fn translator(&self) -> Result<&Translator, Failure> {
         match self {
             Self::Text(translator) => Ok(translator),
-            Self::Ids(_, reason) => Err(Failure::input(format!("this model takes token ids only: {reason}"))),
+            Self::Ids(_, reason) => {
+                let instead = "`generate` and `forward` take token ids";
+                Err(Failure::unsupported(format!("cannot translate: {reason}; {instead}")))
+            }
         }
     }
 }
@@ -95,11 +98,13 @@ pub async fn load(folder: &Folder, choice: &DeviceChoice, host: &Host) -> Result
     }
     let runner = match tokenizer {
         Ok(tokenizer) => Runner::Text(Box::new(Translator::from_parts(transformer, tokenizer))),
-        Err(
-            error @ (ModelError::NoTokenizer { .. }
-            | ModelError::CannotTranslate { .. }
-            | ModelError::Tokenizer { source: TextError::NeedsFeature, .. }),
-        ) => Runner::Ids(Box::new(transformer), error.to_string()),
+        Err(ModelError::Tokenizer { folder, source: TextError::NeedsFeature }) => {
+            let reason = format!("{folder}: tokenizer.json is not read here, only SentencePiece models are");
+            Runner::Ids(Box::new(transformer), reason)
+        }
+        Err(error @ (ModelError::NoTokenizer { .. } | ModelError::CannotTranslate { .. })) => {
+            Runner::Ids(Box::new(transformer), error.to_string())
+        }
         Err(error) => return Err(error.into()),
     };
     host.progress(js_object([("stage", "ready".into())]));

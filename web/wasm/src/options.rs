@@ -9,9 +9,14 @@ use wordloom::model::generation_config::{GenerationConfig, JsonObject, UnknownKe
 use crate::failure::{Failure, OPTIONS};
 
 /// JavaScript's names, and the library's.
-const NAMES: [(&str, &str); 19] = [
+const NAMES: [(&str, &str); 24] = [
     ("beams", "num_beams"),
     ("nBest", "num_return_sequences"),
+    ("sample", "do_sample"),
+    ("temperature", "temperature"),
+    ("topK", "top_k"),
+    ("topP", "top_p"),
+    ("seed", "seed"),
     ("lengthPenalty", "length_penalty"),
     ("earlyStopping", "early_stopping"),
     ("maxLength", "max_length"),
@@ -34,6 +39,12 @@ const NAMES: [(&str, &str); 19] = [
 /// What JavaScript calls an option of the library.
 pub fn js_name(ours: &str) -> &str {
     NAMES.iter().find(|(_, name)| *name == ours).map_or(ours, |(name, _)| name)
+}
+
+/// A sentence of the library's, with JavaScript's names for options.
+pub fn js_names(message: &str) -> String {
+    // names that are the end of others come after them
+    NAMES.iter().fold(message.to_owned(), |message, (name, ours)| message.replace(ours, name))
 }
 
 /// The plain values of an object; `undefined` and functions are left out.

@@ -10,6 +10,7 @@ use wordloom::transformer::{ForwardOutput, Tensor};
 use wordloom::{Translation, Translator};
 
 use crate::failure::Failure;
+use crate::languages::Languages;
 
 /// A plain value as a JavaScript object.
 pub fn to_js(value: &impl Serialize) -> Result<JsValue, Failure> {
@@ -38,6 +39,9 @@ pub struct DeviceInfo {
 pub struct ModelInfo {
     pub label: String,
     pub family: &'static str,
+    pub architecture: &'static str,
+    pub ids_only: Option<String>,
+    pub languages: Languages,
     pub parameters: usize,
     pub weight_bytes: u64,
     pub d_model: usize,
@@ -56,6 +60,9 @@ pub struct Defaults {
     pub beams: usize,
     pub length_penalty: f32,
     pub max_length: Option<usize>,
+    pub sample: bool,
+    pub source_language: Option<String>,
+    pub target_language: Option<String>,
 }
 
 #[derive(Serialize)]

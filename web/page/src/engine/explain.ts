@@ -1,5 +1,5 @@
 /** Turns errors into notices: what happened, in the words of the error; what to do, by its kind. */
-import type { ErrorKind } from 'wordloom';
+import type { EngineInfo, ErrorKind } from 'wordloom';
 
 import type { Action, Notice } from '../notices.ts';
 import type { DeviceChoice } from '../settings.ts';
@@ -24,11 +24,7 @@ export function explainLoad(error: unknown, choice: ModelChoice, device: DeviceC
   const kind = kindOf(error);
   const again: Action = { label: 'Try again', run: () => void load(choice, device) };
   const onCpu: Action = { label: 'Run on the CPU', run: () => void load(choice, 'cpu') };
-  const bundled: Action = {
-    label: 'Use the built-in model',
-    run: () => void load({ kind: 'bundled' }, device),
-  };
-  const others = choice.kind === 'bundled' ? [] : [bundled];
+  const others = choice.kind === 'bundled' ? [] : [builtIn(device, load)];
   const devices = device === 'cpu' ? [] : [onCpu];
 
   const about = 'load';
@@ -78,8 +74,8 @@ export function explainLoad(error: unknown, choice: ModelChoice, device: DeviceC
         tone,
         title,
         advice:
-          'A Marian folder holds config.json, model.safetensors, source.spm, target.spm and vocab.json, ' +
-          'as the Hugging Face hub has them.',
+          'A folder holds config.json, model.safetensors and the files of its tokenizer, for a Marian model ' +
+          'source.spm, target.spm and vocab.json, as the Hugging Face hub has them.',
         actions: choice.kind === 'folder' ? others : [again, ...others],
       };
     default:
@@ -91,6 +87,35 @@ export function explainLoad(error: unknown, choice: ModelChoice, device: DeviceC
         actions: [again, ...devices, ...others],
       };
   }
+}
+
+/** A model that runs, but has no words for its tokens, or translates nothing at all. */
+export function explainIdsOnly(
+  { architecture, idsOnly }: EngineInfo['model'],
+  choice: ModelChoice,
+  device: DeviceChoice,
+  load: Load,
+): Notice {
+  const name = modelName(choice);
+  const stack = architecture === 'encoder-only' ? 'an encoder' : 'a decoder';
+  const words =
+    architecture === 'encoder-decoder'
+      ? {
+          title: `“${name}” cannot translate. ${sentence(idsOnly ?? '')}`,
+          advice:
+            'The tokenizer belongs into the folder: source.spm, target.spm and vocab.json of a Marian model, ' +
+            'spiece.model or sentencepiece.bpe.model of another.',
+        }
+      : {
+          title: `“${name}” cannot translate: it is ${stack} alone.`,
+          advice: 'Models that translate are Marian, mBART, M2M100, NLLB and T5.',
+        };
+  const actions = choice.kind === 'bundled' ? [] : [builtIn(device, load)];
+  return { about: 'load', tone: 'error', ...words, actions };
+}
+
+function builtIn(device: DeviceChoice, load: Load): Action {
+  return { label: 'Use the built-in model', run: () => void load({ kind: 'bundled' }, device) };
 }
 
 /** A translation, or an attention map, that failed while the model runs. */

@@ -6,7 +6,7 @@ import type { EngineInfo } from 'wordloom';
 import { dismissAll, notify } from '../notices.ts';
 import * as settings from '../settings.ts';
 import type { DeviceChoice } from '../settings.ts';
-import { explainLoad, isAbort } from './explain.ts';
+import { explainIdsOnly, explainLoad, isAbort } from './explain.ts';
 import { STARTING, progressOf } from './progress.ts';
 import type { Progress } from './progress.ts';
 import { toSource } from './source.ts';
@@ -64,9 +64,14 @@ export async function load(choice: ModelChoice, device: DeviceChoice): Promise<v
         if (!patient) progress.value = latest;
       },
     });
-    if (choice.kind !== 'bundled') await requireText(translator);
     if (controller !== own) {
       translator.destroy();
+      return;
+    }
+    // the engine also runs what translates no text, for those who bring token ids
+    if (translator.info.model.idsOnly !== null) {
+      translator.destroy();
+      notify(explainIdsOnly(translator.info.model, choice, device, load));
       return;
     }
     const previous = running.peek();
@@ -86,18 +91,6 @@ export async function load(choice: ModelChoice, device: DeviceChoice): Promise<v
         progress.value = null;
       });
     }
-  }
-}
-
-/**
- * The engine also runs models without a tokenizer, for those who bring token ids; this page has only text.
- */
-async function requireText(translator: Translator): Promise<void> {
-  try {
-    await translator.tokenize('.');
-  } catch (error) {
-    translator.destroy();
-    throw error;
   }
 }
 

@@ -1,6 +1,8 @@
 /** Where a model comes from, and what the page calls it. */
 import type { ModelSource } from 'wordloom';
 
+import type { Direction } from './languages.ts';
+
 export type ModelChoice =
   | { kind: 'bundled' }
   | { kind: 'url'; url: string }
@@ -48,26 +50,10 @@ export function toUrl(input: string): string {
   return url.href;
 }
 
-export interface Languages {
-  source: string | null;
-  target: string | null;
-}
-
 /** Languages as `opus-mt-en-fr` and its like carry them in their names. */
-export function languages(choice: ModelChoice): Languages {
+export function languages(choice: ModelChoice): Direction {
   const match = /(?:^|[-_])([a-z]{2,3})[-_]([a-z]{2,3})$/.exec(modelName(choice));
   return { source: match?.[1] ?? null, target: match?.[2] ?? null };
-}
-
-/** `de` -> German; null where the code is not one of a language. */
-export function languageName(code: string | null): string | null {
-  if (code === null) return null;
-  try {
-    const name = new Intl.DisplayNames('en', { type: 'language', fallback: 'none' }).of(code);
-    return name ?? null;
-  } catch {
-    return null;
-  }
 }
 
 function lastSegment(url: string): string {

@@ -3,10 +3,12 @@ import { batch, computed, effect, signal } from '@preact/signals';
 import type { TranslateOptions } from 'wordloom';
 
 import { explainWork, isAbort } from '../engine/explain.ts';
+import type { Direction } from '../engine/languages.ts';
 import { reload, running } from '../engine/load.ts';
 import type { Running } from '../engine/load.ts';
 import { dismissAll, notify } from '../notices.ts';
 import { alternatives, beams, text } from '../settings.ts';
+import { direction, spoken } from './direction.ts';
 import { cut } from './passages.ts';
 import type { Translated } from './passages.ts';
 import type { Outcome } from './run.ts';
@@ -43,13 +45,18 @@ let waitingSince = 0;
 
 /** Follows the text, the model and the options from now on. */
 export function startTranslating(): void {
-  let last: { text: string; engine: Running | null } = { text: '', engine: null };
+  let last: { text: string; engine: Running | null; into: Direction | null } = {
+    text: '',
+    engine: null,
+    into: null,
+  };
   effect(() => {
-    const now = { text: text.value, engine: running.value };
+    const now = { text: text.value, engine: running.value, into: direction.value };
     void searchBeams.value;
     void alternatives.value;
-    // a pause is for typing; a new model, a first text and an emptied one are answered at once
-    const typing = now.engine === last.engine && last.text !== '' && now.text !== '';
+    // a pause is for typing; a new model or language, a first text and an emptied one are answered at once
+    const same = now.engine === last.engine && now.into === last.into;
+    const typing = same && last.text !== '' && now.text !== '';
     last = now;
     schedule(typing ? PAUSE : 0);
   });
@@ -101,7 +108,12 @@ function start(): void {
 
 async function run(engine: Running, input: string, own: AbortController): Promise<void> {
   const count = searchBeams.peek();
-  const options: TranslateOptions = { beams: count, nBest: Math.min(alternatives.peek(), count) };
+  const options: TranslateOptions = {
+    beams: count,
+    nBest: Math.min(alternatives.peek(), count),
+    sample: false,
+    ...spoken(direction.peek()),
+  };
   forgetUnless(engine, JSON.stringify(options));
   const painter = paintOnce();
   try {

@@ -1,7 +1,8 @@
 import type { Signal } from '@preact/signals';
 
 import { loading, running } from '../engine/load.ts';
-import { languageName, languages, modelName } from '../engine/source.ts';
+import { languageName } from '../engine/languages.ts';
+import { languages, modelName } from '../engine/source.ts';
 import { ChevronIcon, Mark } from './icons.tsx';
 
 /** The name, and a button that says what runs and opens the choice of model and device. */

@@ -100,7 +100,7 @@ function ModelOptions() {
           </button>
         )}
       </div>
-      <p class="quiet">Or drop a Marian folder anywhere on this page.</p>
+      <p class="quiet">Or drop a model folder anywhere on this page.</p>
       <UrlField />
     </Group>
   );

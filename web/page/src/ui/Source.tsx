@@ -2,16 +2,22 @@
 import { useRef } from 'preact/hooks';
 
 import { loading, running } from '../engine/load.ts';
-import { languageName, languages } from '../engine/source.ts';
-import { text } from '../settings.ts';
+import { languageName, languageTag } from '../engine/languages.ts';
+import { languages } from '../engine/source.ts';
+import { sourceLanguage, text } from '../settings.ts';
+import { direction } from '../translation/direction.ts';
 import { selectAt } from '../translation/selection.ts';
 import { CloseIcon } from './icons.tsx';
+import { LanguageSelect } from './LanguageSelect.tsx';
 import { sizeClass } from './size.ts';
 
 export function Source() {
   const field = useRef<HTMLTextAreaElement>(null);
   const choice = running.value?.choice ?? loading.value?.choice;
-  const code = choice === undefined ? null : languages(choice).source;
+  const { source: chosen } = direction.value;
+  const codes = running.value?.info.model.languages.source ?? [];
+  const several = chosen !== null && codes.length > 1;
+  const code = chosen ?? (choice === undefined ? null : languages(choice).source);
   const value = text.value;
   const followCaret = (): void => {
     if (field.current !== null) selectAt(field.current.selectionStart);
@@ -19,9 +25,10 @@ export function Source() {
   return (
     <section class="pane" aria-label="Source text">
       <div class="pane__head">
-        <label class="pane__title" for="source">
+        <label class={several ? 'sr-only' : 'pane__title'} for="source">
           {languageName(code) ?? 'Your text'}
         </label>
+        {several && <LanguageSelect label="From" codes={codes} value={chosen} choice={sourceLanguage} />}
         {value !== '' && (
           <button
             type="button"
@@ -42,7 +49,7 @@ export function Source() {
         ref={field}
         class={`text ${sizeClass(value)}`}
         dir="auto"
-        lang={code ?? undefined}
+        lang={(code === null ? null : languageTag(code)) ?? undefined}
         value={value}
         placeholder="Type here …"
         autocomplete="off"

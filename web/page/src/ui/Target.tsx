@@ -1,32 +1,48 @@
 /** Where one reads. */
-import { useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 
 import { loading, progress, running } from '../engine/load.ts';
-import { languageName, languages } from '../engine/source.ts';
+import { languageName, languageTag, targetsOf } from '../engine/languages.ts';
+import { languages } from '../engine/source.ts';
 import { notify } from '../notices.ts';
-import { showConfidence, text } from '../settings.ts';
+import { showConfidence, targetLanguage, text } from '../settings.ts';
+import { direction } from '../translation/direction.ts';
 import { activity, outcome, searchBeams, unsettled, views } from '../translation/live.ts';
 import { viewText } from '../translation/views.ts';
 import { ConfidenceLegend } from './Confidence.tsx';
 import { CopyIcon, DoneIcon } from './icons.tsx';
+import { LanguageSelect } from './LanguageSelect.tsx';
 import { Output } from './Output.tsx';
 import { ProgressBar } from './ProgressBar.tsx';
 import { sizeClass } from './size.ts';
 
 export function Target() {
   const choice = running.value?.choice ?? loading.value?.choice;
-  const code = choice === undefined ? null : languages(choice).target;
+  const { source, target: chosen, guessed } = direction.value;
+  const all = running.value?.info.model.languages;
+  const codes = useMemo(() => (all === undefined ? [] : targetsOf(all, source)), [all, source]);
+  const several = chosen !== null && codes.length > 1;
+  const code = chosen ?? (choice === undefined ? null : languages(choice).target);
   const waiting = running.value === null ? progress.value : null;
   return (
     <section class="pane pane--target" aria-labelledby="target-title" aria-busy={unsettled.value}>
       <div class="pane__head">
-        <h2 class="pane__title" id="target-title">
+        <h2 class={several ? 'sr-only' : 'pane__title'} id="target-title">
           {languageName(code) ?? 'Translation'}
         </h2>
+        {several && (
+          <LanguageSelect
+            label="To"
+            codes={codes}
+            value={chosen}
+            choice={targetLanguage}
+            hint={guessed ? `This model writes ${codes.length} languages. Choose yours.` : undefined}
+          />
+        )}
         {views.value.length > 0 && <CopyButton />}
       </div>
       {waiting === null ? (
-        <Output lang={code} size={sizeClass(text.value)} />
+        <Output lang={code === null ? null : languageTag(code)} size={sizeClass(text.value)} />
       ) : (
         <div class="text text--waiting">
           <ProgressBar progress={waiting} />
