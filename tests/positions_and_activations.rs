@@ -5,6 +5,7 @@ use std::path::Path;
 
 use wordloom::activation::Activation;
 use wordloom::model::checkpoint::Checkpoint;
+use wordloom::model::config::RelativePositions;
 use wordloom::model::files::ModelFiles;
 use wordloom::model::positions::{SinusoidalLayout, sinusoidal_positions};
 
@@ -28,19 +29,43 @@ impl Reference {
 #[test]
 fn positions_are_those_of_the_reference() {
     let reference = Reference::open("positions.safetensors");
-    for (prefix, layout) in
-        [("marian.", SinusoidalLayout::Halves), ("interleaved.", SinusoidalLayout::Interleaved)]
-    {
+    for (prefix, layout) in [
+        ("marian.", SinusoidalLayout::Halves),
+        ("interleaved.", SinusoidalLayout::Interleaved),
+        ("m2m_100.", SinusoidalLayout::Tensor2Tensor),
+    ] {
         let mut tables = 0;
         for name in reference.0.names().filter(|name| name.starts_with(prefix)) {
             let &[count, d_model] = &reference.0.info(name).unwrap().shape[..] else { panic!("{name}") };
-            let table = sinusoidal_positions(layout, 0..count, d_model);
+            let mut table = sinusoidal_positions(layout, 0..count, d_model);
+            if layout == SinusoidalLayout::Tensor2Tensor {
+                table[d_model..2 * d_model].fill(0.0); // the row of padding
+            }
             for (value, expected) in table.iter().zip(reference.values(name)) {
                 assert!((value - expected).abs() <= 2e-6, "{name}: {value} is not {expected}");
             }
             tables += 1;
         }
         assert!(tables > 0, "{prefix}");
+    }
+}
+
+/// Every distance around the longest, in many configurations, odd ones among them.
+#[test]
+fn distances_fall_into_the_buckets_of_t5() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/t5_buckets.json");
+    let cases: Vec<serde_json::Value> = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
+    assert!(cases.len() >= 20);
+    for case in cases {
+        let size = |key: &str| case[key].as_u64().unwrap() as usize;
+        let positions =
+            RelativePositions { buckets: size("num_buckets"), max_distance: size("max_distance") };
+        let (bidirectional, first) =
+            (case["bidirectional"].as_bool().unwrap(), case["first"].as_i64().unwrap());
+        for (distance, bucket) in (first..).zip(case["buckets"].as_array().unwrap()) {
+            let got = positions.bucket(distance, bidirectional) as u64;
+            assert_eq!(Some(got), bucket.as_u64(), "{positions:?}, {distance}, {bidirectional}");
+        }
     }
 }
 
