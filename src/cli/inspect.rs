@@ -84,7 +84,7 @@ fn as_json(model: &Model, trial: Option<&Trial>) -> serde_json::Value {
         "decoder": stack(config.decoder),
         "source_vocabulary": config.source_vocabulary,
         "target_vocabulary": config.target_vocabulary,
-        "positions": config.positions.count(),
+        "positions": Some(config.positions.count()).filter(|&count| count < usize::MAX),
         "activation": config.activation.name(),
         "norm": norm(config.norm),
         "parameters": config.parameter_count(),
@@ -112,8 +112,9 @@ fn rows(model: &Model, trial: Option<&Trial>) -> Vec<(&'static str, String)> {
         if stack == StackConfig::NONE {
             return "none".to_owned();
         }
-        let StackConfig { layers, heads, d_k, ffn_width, .. } = stack;
-        format!("{layers} layers, {heads} heads of {d_k}, feed-forward {ffn_width}")
+        let StackConfig { layers, heads, d_k, d_v, ffn_width } = stack;
+        let values = if d_v == d_k { String::new() } else { format!(" and values of {d_v}") };
+        format!("{layers} layers, {heads} heads of {d_k}{values}, feed-forward {ffn_width}")
     };
     let vocabulary = match config.embeddings {
         EmbeddingSharing::Shared if config.architecture() != Architecture::EncoderDecoder => {
@@ -141,7 +142,11 @@ fn rows(model: &Model, trial: Option<&Trial>) -> Vec<(&'static str, String)> {
     };
     let length = match generation.max_length {
         Some(length) => format!("at most {length} tokens"),
-        None => "at most 50 tokens more than the source".to_owned(),
+        None => "at most 50 tokens more than the input".to_owned(),
+    };
+    let search = match config.architecture() {
+        Architecture::EncoderOnly => "none, as there is no decoder".to_owned(),
+        _ => format!("{beams}, {length} (the model's own defaults)"),
     };
     let positions = match config.positions.count() {
         usize::MAX => format!("no limit, {}", config.positions.name()),
@@ -174,7 +179,7 @@ fn rows(model: &Model, trial: Option<&Trial>) -> Vec<(&'static str, String)> {
         ("", parts(config)),
         ("a layer", blocks(config)),
         ("memory", format!("{stored}, {} on a device (F32)", megabytes(device_bytes(model)))),
-        ("search", format!("{beams}, {length} (the model's own defaults)")),
+        ("search", search),
         ("text", text),
     ];
     rows.into_iter().chain(trial.map(|trial| ("run", trial.text()))).collect()
