@@ -41,6 +41,8 @@ let knownFor = '';
 let knownBy: Running | null = null;
 let controller: AbortController | null = null;
 let timer = 0;
+/** Whether a change waits for its translation to begin: an older one that ends meanwhile settles nothing. */
+let waiting = false;
 let waitingSince = 0;
 
 /** Follows the text, the model and the options from now on. */
@@ -69,6 +71,7 @@ export function translateAgain(): void {
 function schedule(pause: number): void {
   clearTimeout(timer);
   unsettled.value = true;
+  waiting = true;
   if (pause === 0) {
     waitingSince = 0;
     start();
@@ -84,6 +87,7 @@ function schedule(pause: number): void {
 }
 
 function start(): void {
+  waiting = false;
   controller?.abort();
   controller = null;
   const engine = running.peek();
@@ -130,7 +134,7 @@ async function run(engine: Running, input: string, own: AbortController): Promis
     painter.flush();
     batch(() => {
       activity.value = null;
-      unsettled.value = false;
+      unsettled.value = waiting;
       if (result.tokens > 0) outcome.value = result;
       dismissAll('translate');
     });
@@ -139,7 +143,7 @@ async function run(engine: Running, input: string, own: AbortController): Promis
     painter.flush();
     batch(() => {
       activity.value = null;
-      unsettled.value = false;
+      unsettled.value = waiting;
     });
     const again = { label: 'Try again', run: translateAgain };
     notify(
