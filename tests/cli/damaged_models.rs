@@ -115,7 +115,7 @@ fn defaults_that_no_search_can_use() {
         (r#"{"max_length": 1}"#, "max_length is 1; it must be at least 2"),
         (r#"{"bad_words_ids": [[700]]}"#, "bad_words_ids names token 700"),
         (r#"{"no_repeat_ngram_size": -1}"#, "\"no_repeat_ngram_size\" is -1"),
-        (r#"{"do_sample": true}"#, "\"do_sample\": true is not supported"),
+        (r#"{"do_sample": true, "temperature": 0}"#, "temperature is 0; it must be"),
     ];
     for (content, part) in cases {
         check(
