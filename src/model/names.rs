@@ -13,7 +13,7 @@ pub(super) struct Names {
     pub token_types: &'static str,
     /// Output projection, where it is not the target table.
     pub output: &'static str,
-    /// The first name that the file has is taken.
+    /// The first name that the file has is taken; the last is the one that it should have.
     pub output_bias: &'static [&'static str],
     /// The linear layer before the output projection, and the norm between them.
     pub output_transform: [&'static str; 2],

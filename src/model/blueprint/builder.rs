@@ -336,7 +336,9 @@ impl<'a> Builder<'a> {
     }
 
     fn output_bias(&mut self, vocabulary: usize) -> Result<Option<Vector>, ModelError> {
-        let name = self.first_stored(self.names.output_bias);
+        let names = self.names.output_bias;
+        let stored = names.iter().find(|name| self.is_stored(name));
+        let Some(name) = stored.or(names.last()) else { return Ok(None) };
         // a buffer in BART's kin, which Hugging Face makes of zeros where it is absent
         let optional = !matches!(self.config.family, Family::Vanilla | Family::Bert);
         if optional && !self.is_stored(name) {
