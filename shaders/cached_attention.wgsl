@@ -1,29 +1,32 @@
 // context = softmax(scale * Q Kᵀ + bias) V for each head: one query per row, keys and values in a cache that an index table
-// orders. Bindings, and where things lie; one of two ways to go through the keys is in a shared file.
+// orders. The row's own key and value come with the query, in a fused projection with the columns Q, K, V, and go to the
+// row's slot of the cache, which is the last that it sees; a row whose slot is beyond the cache has none. Bindings, and
+// where things lie; one of two ways to go through the keys is in a shared file.
 // uses: shared/attend_invocation.wgsl or shared/attend_workgroup.wgsl
 override D_HEAD: u32 = 64u;   // of queries and keys
 override D_VALUE: u32 = 64u;  // of values
 override ALIGNED: bool = false;  // every head starts at a multiple of four elements
+override APPENDS: bool = false;  // own keys and values are not in the cache yet; wants ALIGNED
 
 struct Params {
     rows: u32,
     heads: u32,
     capacity: u32,      // slots of a row
-    q_stride: u32,      // between rows
-    q_offset: u32,      // first column
+    qkv_stride: u32,    // between rows
     key_stride: u32,    // between rows of the key cache
     value_stride: u32,  // between rows of the value cache, and of the context
     scale: f32,         // 1 / sqrt(d_head), or 1
     reach: u32,         // of the distance bias
 }
 
-@group(0) @binding(0) var<storage, read>       q: array<vec4<f32>>;        // [rows, ...]
-@group(0) @binding(1) var<storage, read>       k: array<vec4<f32>>;        // [rows * capacity, heads * d_head]
-@group(0) @binding(2) var<storage, read>       v: array<vec4<f32>>;        // [rows * capacity, heads * d_value]
-@group(0) @binding(3) var<storage, read>       slots: array<u32>;          // [rows, capacity]: rows of k and v, in order
-@group(0) @binding(4) var<storage, read>       key_counts: array<u32>;     // [rows]
-@group(0) @binding(5) var<storage, read>       distance_bias: array<f32>;  // [2 * reach + 1, heads]
-@group(0) @binding(6) var<storage, read_write> context: array<f32>;        // [rows, heads * d_value]
+@group(0) @binding(0) var<storage, read>       q: array<vec4<f32>>;        // [rows, heads * (2 * d_head + d_value)]
+@group(0) @binding(1) var<storage, read>       cache_slots: array<u32>;    // [rows]: where own keys and values go
+@group(0) @binding(2) var<storage, read>       slots: array<u32>;          // [rows, capacity]: rows of k and v, in order
+@group(0) @binding(3) var<storage, read>       key_counts: array<u32>;     // [rows]
+@group(0) @binding(4) var<storage, read>       distance_bias: array<f32>;  // [2 * reach + 1, heads]
+@group(0) @binding(5) var<storage, read_write> k: array<vec4<f32>>;        // [rows * capacity, heads * d_head]
+@group(0) @binding(6) var<storage, read_write> v: array<vec4<f32>>;        // [rows * capacity, heads * d_value]
+@group(0) @binding(7) var<storage, read_write> context: array<f32>;        // [rows, heads * d_value]
 @group(1) @binding(0) var<uniform> p: Params;
 
 fn sentences() -> u32 {
@@ -35,7 +38,7 @@ fn queries_of_sentence() -> u32 {
 }
 
 fn query_start(row: u32, query: u32) -> u32 {
-    return row * p.q_stride + p.q_offset;
+    return row * p.qkv_stride;
 }
 
 // The query is that of the last key.
@@ -65,4 +68,36 @@ fn context_start(row: u32, query: u32) -> u32 {
 
 fn out_stride() -> u32 {
     return p.value_stride;
+}
+
+// Whether the row's own key and value have a place in the cache.
+fn has_own(row: u32) -> bool {
+    return APPENDS && cache_slots[row] < p.rows * p.capacity;
+}
+
+// Where they lie in the projection.
+fn own_key_start(row: u32, head: u32) -> u32 {
+    return row * p.qkv_stride + (p.heads + head) * D_HEAD;
+}
+
+fn own_value_start(row: u32, head: u32) -> u32 {
+    return row * p.qkv_stride + 2u * p.heads * D_HEAD + head * D_VALUE;
+}
+
+// Copies them into the cache, four elements at a time and shared between so many lanes; of the value the elements of one
+// block of 64, and the key with the first of them.
+fn append(row: u32, head: u32, block: u32, lane: u32, lanes: u32) {
+    let slot = cache_slots[row];
+    if (block == 0u) {
+        let own = own_key_start(row, head) / 4u;
+        let cached = (slot * p.key_stride + head * D_HEAD) / 4u;
+        for (var i = lane; i < D_HEAD / 4u; i += lanes) {
+            k[cached + i] = q[own + i];
+        }
+    }
+    let own = own_value_start(row, head) / 4u;
+    let cached = (slot * p.value_stride + head * D_VALUE) / 4u;
+    for (var i = 16u * block + lane; i < min(16u * block + 16u, D_VALUE / 4u); i += lanes) {
+        v[cached + i] = q[own + i];
+    }
 }

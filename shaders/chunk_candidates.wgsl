@@ -1,7 +1,7 @@
 // The K best tokens of each of the K best chunks of a row. All K best tokens of the row are among them: a token of any
 // other chunk has K better ones, the best of these chunks. One chunk per invocation: the one of rank r finds the chunk
 // that comes r-th and sorts out its best tokens.
-// uses: shared/candidate.wgsl, shared/masked.wgsl, shared/grid.wgsl
+// uses: shared/bans.wgsl, shared/search.wgsl, shared/candidate.wgsl, shared/masked.wgsl, shared/grid.wgsl
 
 struct Params {
     rows: u32,
@@ -10,10 +10,15 @@ struct Params {
     chunks: u32,         // of a row
     candidates: u32,     // K
     lists: u32,          // where the lists begin in `chunks`
+    ban_words: u32,      // of a list of bans
+    beams: u32,          // rows of a sentence
+    block: u32,          // words of a sentence in `search`
 }
 
 @group(0) @binding(0) var<storage, read>       logits: array<f32>;  // [rows, vocabulary]
-@group(0) @binding(1) var<storage, read_write> chunks: array<u32>;  // see vocabulary_chunks.wgsl; then the lists
+@group(0) @binding(1) var<storage, read>       bans: array<u32>;    // see shared/bans.wgsl
+@group(0) @binding(2) var<storage, read>       search: array<u32>;  // see shared/search.wgsl
+@group(0) @binding(3) var<storage, read_write> chunks: array<u32>;  // see vocabulary_chunks.wgsl; then the lists
 @group(1) @binding(0) var<uniform> p: Params;                       // [rows, K ranks, 2, K]: values and tokens
 
 const LANES: u32 = 8u;
@@ -35,7 +40,7 @@ fn main(
     for (var i = 0u; i <= rank; i++) {
         var best = NONE;
         for (var chunk = zero(workgroup); chunk < p.chunks; chunk++) {
-            let at = 3u * (row * p.chunks + chunk);
+            let at = 4u * (row * p.chunks + chunk);
             let candidate = Candidate(bitcast<f32>(chunks[at]), chunks[at + 1u]);
             if (is_before(last, candidate) && is_before(candidate, best)) {
                 best = candidate;
@@ -47,12 +52,13 @@ fn main(
     // a rank beyond the number of chunks has an empty list
     let first_token = select(last.token % p.chunks, p.vocabulary, last.value == MASKED);
     let list = p.lists + 2u * p.candidates * index;
+    let bans_of_row = ban_list(row);
     last = FIRST;
     for (var i = zero(workgroup); i < p.candidates; i++) {
         var best = NONE;
         for (var token = first_token; token < p.vocabulary; token += p.chunks) {
             let candidate = Candidate(logits[row * p.logits_stride + token], token);
-            if (is_before(last, candidate) && is_before(candidate, best)) {
+            if (is_before(last, candidate) && is_before(candidate, best) && !is_banned(bans_of_row, token)) {
                 best = candidate;
             }
         }

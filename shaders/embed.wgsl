@@ -1,6 +1,6 @@
 // y[r] = scale * table[tokens[r]] + position_table[positions[r]], four elements per invocation.
 // "Attention Is All You Need", 3.4 and 3.5. The table may be a part of the vocabulary: other rows are left alone.
-// uses: shared/grid.wgsl
+// uses: shared/weights_*.wgsl, shared/grid.wgsl
 override HAS_POSITIONS: bool = false;
 
 struct Params {
@@ -12,8 +12,7 @@ struct Params {
 }
 
 @group(0) @binding(0) var<storage, read>       tokens: array<u32>;                // [rows]
-@group(0) @binding(1) var<storage, read>       positions: array<u32>;             // [rows]
-@group(0) @binding(2) var<storage, read>       table: array<f32>;                 // [panels, d_model, 64], see panels.rs
+@group(0) @binding(2) var<storage, read>       positions: array<u32>;             // [rows]
 @group(0) @binding(3) var<storage, read>       position_table: array<vec4<f32>>;  // [positions, d_model]
 @group(0) @binding(4) var<storage, read_write> y: array<vec4<f32>>;               // [rows, d_model]
 @group(1) @binding(0) var<uniform> p: Params;
@@ -35,8 +34,11 @@ fn main(
     if (token >= p.part_tokens) {
         return;
     }
-    let at = token / 64u * (p.quads * 256u) + quad * 256u + token % 64u;
-    var value = p.scale * vec4(table[at], table[at + 64u], table[at + 128u], table[at + 192u]);
+    // a token is an output of the table's panels, and the elements of its embedding are the inputs
+    let four = weights(first_block(token / 4u, p.quads) + quad * BLOCK_STEP);
+    let at = token % 4u;
+    var value = vec4(four[0][at], four[1][at], four[2][at], four[3][at]);
+    value *= weight_scale(token / 4u, p.quads)[at] * p.scale;
     if (HAS_POSITIONS) {
         value += position_table[positions[row] * p.quads + quad];
     }

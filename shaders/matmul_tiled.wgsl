@@ -1,6 +1,6 @@
 // A linear layer: a tile of 64 rows and 64 outputs (one panel) per workgroup, four outputs of four rows per invocation. x
 // and W pass through workgroup memory, sixteen inputs at a time.
-// uses: shared/linear.wgsl, shared/multiply_add.wgsl, shared/grid.wgsl
+// uses: shared/linear.wgsl, shared/plain_inputs.wgsl, shared/weights_*.wgsl, shared/multiply_add.wgsl, shared/grid.wgsl
 
 var<workgroup> x_tile: array<vec4<f32>, 256>;  // [64 rows, 4 quads of inputs]
 var<workgroup> w_tile: array<vec4<f32>, 256>;  // [16 inputs, 16 quads of outputs]
@@ -22,8 +22,9 @@ fn main(
     // what this invocation brings to the tiles
     let x_quad = lane % 4u;
     let x_row = min(first_row + lane / 4u, p.rows - 1u) * p.input_quads;
-    let w_input = lane / 16u;
-    let w_first = weights_of(min(panel * PANEL_QUADS, p.part_quads - 1u)) + lane % 16u;
+    let w_quad = lane / 64u;
+    let w_input = lane / 16u % 4u;
+    let w_first = first_block(min(panel * PANEL_QUADS, p.part_quads - 1u), p.input_quads) + lane % 16u;
 
     var sum0 = vec4(0.0);
     var sum1 = vec4(0.0);
@@ -33,18 +34,16 @@ fn main(
         // zeros beyond the last input
         let inside = min(k + x_quad, p.input_quads - 1u);
         x_tile[lane] = select(vec4(0.0), x[x_row + inside], k + x_quad < p.input_quads);
-        let input = min(4u * k + w_input, 4u * p.input_quads - 1u);
-        w_tile[lane] = select(vec4(0.0), weight[w_first + input * PANEL_QUADS], 4u * k + w_input < 4u * p.input_quads);
+        let block = w_first + min(k + w_quad, p.input_quads - 1u) * BLOCK_STEP;
+        w_tile[lane] = select(vec4(0.0), weights_of_input(block, w_input), k + w_quad < p.input_quads);
         workgroupBarrier();
         for (var i = 0u; i < 4u; i++) {
-            let w0 = w_tile[i * 64u + local.x];
-            let w1 = w_tile[i * 64u + 16u + local.x];
-            let w2 = w_tile[i * 64u + 32u + local.x];
-            let w3 = w_tile[i * 64u + 48u + local.x];
-            sum0 = multiply_add(x_tile[local.y * 16u + i], w0, w1, w2, w3, sum0);
-            sum1 = multiply_add(x_tile[local.y * 16u + 4u + i], w0, w1, w2, w3, sum1);
-            sum2 = multiply_add(x_tile[local.y * 16u + 8u + i], w0, w1, w2, w3, sum2);
-            sum3 = multiply_add(x_tile[local.y * 16u + 12u + i], w0, w1, w2, w3, sum3);
+            let at = i * 64u + local.x;
+            let w = mat4x4(w_tile[at], w_tile[at + 16u], w_tile[at + 32u], w_tile[at + 48u]);
+            sum0 = multiply_add(x_tile[local.y * 16u + i], w, sum0);
+            sum1 = multiply_add(x_tile[local.y * 16u + 4u + i], w, sum1);
+            sum2 = multiply_add(x_tile[local.y * 16u + 8u + i], w, sum2);
+            sum3 = multiply_add(x_tile[local.y * 16u + 12u + i], w, sum3);
         }
         workgroupBarrier();
     }

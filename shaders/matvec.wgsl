@@ -1,6 +1,6 @@
 // A linear layer: four outputs of one row per invocation.
-// uses: shared/linear.wgsl, shared/multiply_add.wgsl, shared/grid.wgsl
-override LANES: u32 = 64u;
+// uses: shared/linear.wgsl, shared/plain_inputs.wgsl, shared/weights_*.wgsl, shared/multiply_add.wgsl, shared/grid.wgsl
+const LANES: u32 = 16u;
 
 @compute @workgroup_size(LANES)
 fn main(
@@ -13,11 +13,11 @@ fn main(
     let row = group / groups_per_row;
     let quad = group % groups_per_row * LANES + lane;
     let x_row = min(row, p.rows - 1u) * p.input_quads;
-    var w = weights_of(min(quad, p.part_quads - 1u));
+    var block = first_block(min(quad, p.part_quads - 1u), p.input_quads);
     var sum = vec4(0.0);
     for (var k = zero(workgroup); k < p.input_quads; k++) {
-        sum = multiply_add(x[x_row + k], weight[w], weight[w + 16u], weight[w + 32u], weight[w + 48u], sum);
-        w += 64u;
+        sum = multiply_add(x[x_row + k], weights(block), sum);
+        block += BLOCK_STEP;
     }
     store(row, quad, sum);
 }

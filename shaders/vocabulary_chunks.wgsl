@@ -1,16 +1,22 @@
-// For each chunk of a row of logits: its best token, and the sum of its exponentials relative to that one's. One chunk per
-// invocation.
-// uses: shared/candidate.wgsl, shared/masked.wgsl, shared/grid.wgsl
+// For each chunk of a row of logits: its best token that is not banned, and the sum of its exponentials relative to its
+// maximum. One chunk per invocation.
+// uses: shared/bans.wgsl, shared/search.wgsl, shared/candidate.wgsl, shared/masked.wgsl, shared/grid.wgsl
+override SUM_BANNED: bool = true;  // whether banned tokens count in maximum and sum
 
 struct Params {
     rows: u32,
     vocabulary: u32,
     logits_stride: u32,
     chunks: u32,         // of a row: chunk c holds the tokens c, c + chunks, c + 2 * chunks, ...
+    ban_words: u32,      // of a list of bans
+    beams: u32,          // rows of a sentence
+    block: u32,          // words of a sentence in `search`
 }
 
 @group(0) @binding(0) var<storage, read>       logits: array<f32>;  // [rows, vocabulary]
-@group(0) @binding(1) var<storage, read_write> chunks: array<u32>;  // [rows, chunks, 3]: best value, its token, sum
+@group(0) @binding(1) var<storage, read>       bans: array<u32>;    // see shared/bans.wgsl
+@group(0) @binding(2) var<storage, read>       search: array<u32>;  // see shared/search.wgsl
+@group(0) @binding(3) var<storage, read_write> chunks: array<u32>;  // [rows, chunks, 4]: best, its token, maximum, sum
 @group(1) @binding(0) var<uniform> p: Params;
 
 const LANES: u32 = 32u;
@@ -28,18 +34,28 @@ fn main(
         return;
     }
     let start = row * p.logits_stride;
+    let list = ban_list(row);
     var best = NONE;
+    var maximum = MASKED;
     for (var token = chunk; token < p.vocabulary; token += p.chunks) {
         let candidate = Candidate(logits[start + token], token);
-        if (is_before(candidate, best)) {
+        let banned = is_banned(list, token);
+        if (!banned && is_before(candidate, best)) {
             best = candidate;
         }
+        if (SUM_BANNED && banned) {
+            maximum = max(maximum, candidate.value);
+        }
     }
+    maximum = max(maximum, best.value);
     var sum = 0.0;
     for (var token = chunk; token < p.vocabulary; token += p.chunks) {
-        sum += exp(logits[start + token] - best.value);
+        if (SUM_BANNED || !is_banned(list, token)) {
+            sum += exp(logits[start + token] - maximum);
+        }
     }
-    chunks[3u * index] = bitcast<u32>(best.value);
-    chunks[3u * index + 1u] = best.token;
-    chunks[3u * index + 2u] = bitcast<u32>(sum);
+    chunks[4u * index] = bitcast<u32>(best.value);
+    chunks[4u * index + 1u] = best.token;
+    chunks[4u * index + 2u] = bitcast<u32>(maximum);
+    chunks[4u * index + 3u] = bitcast<u32>(sum);
 }

@@ -83,6 +83,14 @@ impl Device {
         }
     }
 
+    /// What kind of processor runs the kernels.
+    pub(crate) fn class(&self) -> AdapterClass {
+        match self {
+            Self::Cpu => AdapterClass::Software,
+            Self::Gpu(gpu) => gpu.class(),
+        }
+    }
+
     /// The largest buffer that a value may need, bytes.
     pub(crate) fn max_buffer_bytes(&self) -> u64 {
         match self {

@@ -20,6 +20,7 @@
 //!
 //! | module | |
 //! |---|---|
+//! | [`trace`] | what a translation leaves to be looked at: attention, statistics, word alignment, files |
 //! | [`translate`] | text in, text out |
 //! | [`transformer`] | a model on a device: token ids in, token ids or tensors out |
 //! | [`text`] | SentencePiece, Marian's tokenizer, sentences |
@@ -28,12 +29,12 @@
 //! | [`model`] | a Hugging Face folder; the Transformer's blocks |
 //! | [`graph`] | operators → plan → replay |
 //! | [`kernels`], [`cpu`] | the operators as WGSL launches, and as plain code |
-//! | [`scores`], [`shape`], [`activation`], [`join`] | what both of them and the search speak of |
+//! | [`scores`], [`shape`], [`precision`], [`activation`], [`join`] | what both of them and the search speak of |
 //! | [`gpu`], [`device`] | adapters, buffers, pipelines; where a model runs |
 //!
 //! Modules use those below them. `docs/architecture.md` says why the house is built this way.
 
-#![deny(unsafe_code)] // but for one call of the matrix library
+#![deny(unsafe_code)] // but for one call of the matrix library, and for what a driver has compiled
 #![cfg_attr(
     target_arch = "wasm32",
     allow(clippy::arc_with_non_send_sync, reason = "natively they cross threads")
@@ -49,15 +50,18 @@ pub mod graph;
 pub mod join;
 pub mod kernels;
 pub mod model;
+pub mod precision;
 pub mod scores;
 pub mod shape;
 pub mod text;
+pub mod trace;
 pub mod transformer;
 pub mod translate;
 
 pub use device::{Device, DeviceChoice};
 pub use gpu::GpuError;
 pub use model::{Model, ModelError};
+pub use precision::WeightPrecision;
 pub use text::TextError;
 pub use transformer::{Transformer, resolve};
 pub use translate::{TranslateError, TranslateOptions, Translation, Translator};

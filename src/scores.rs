@@ -76,6 +76,16 @@ impl<'a> TopScores<'a> {
 
 /// Turns one row of logits `[vocabulary]` into scores, in place. `edits` are those of this row.
 pub fn process_row(logits: &mut [f32], rules: ScoreRules, edits: &[ScoreEdit]) {
+    process_row_with(log_softmax, logits, rules, edits);
+}
+
+/// The same with another way to compute `log_softmax`.
+pub(crate) fn process_row_with(
+    log_softmax: impl Fn(&mut [f32]),
+    logits: &mut [f32],
+    rules: ScoreRules,
+    edits: &[ScoreEdit],
+) {
     if rules.space == ScoreSpace::LogProbabilities {
         log_softmax(logits);
     }
@@ -105,14 +115,21 @@ pub fn top_scores(scores: &[f32], values: &mut [f32], tokens: &mut [u32]) {
         return;
     }
     let last = candidates - 1;
-    for (token, &score) in scores.iter().enumerate() {
-        if score <= values[last] {
-            continue; // nearly always; an equal score of a later token loses
+    const AT_A_TIME: usize = 64;
+    for (chunk, scores) in scores.chunks(AT_A_TIME).enumerate() {
+        // nearly always, and found out in vectors; an equal score of a later token loses
+        if scores.iter().fold(true, |all, &score| all & (score <= values[last])) {
+            continue;
         }
-        let place = values[..last].partition_point(|&better| better >= score || better.is_nan());
-        values[place..candidates].rotate_right(1);
-        tokens[place..candidates].rotate_right(1);
-        (values[place], tokens[place]) = (score, token as u32);
+        for (i, &score) in scores.iter().enumerate() {
+            if score <= values[last] {
+                continue;
+            }
+            let place = values[..last].partition_point(|&better| better >= score || better.is_nan());
+            values[place..candidates].rotate_right(1);
+            tokens[place..candidates].rotate_right(1);
+            (values[place], tokens[place]) = (score, (chunk * AT_A_TIME + i) as u32);
+        }
     }
 }
 

@@ -4,11 +4,12 @@ mod common;
 
 use common::{Tensors, assert_close, data, heads_to_columns, portable_test, split_top};
 use wordloom::activation::Activation;
-use wordloom::cpu::{self, Columns, Linear};
+use wordloom::cpu::{self, Columns, Linear, StoredMatrix, WeightMatrix};
 use wordloom::join::Join;
 use wordloom::kernels::attention::AttentionShape;
 use wordloom::kernels::cached_attention::CachedAttentionShape;
 use wordloom::kernels::log_softmax_top_k::TopKShape;
+use wordloom::precision::WeightPrecision;
 use wordloom::scores::{EditKind, NO_TOKEN, ScoreEdit, ScoreRules, ScoreSpace};
 
 fn fixture(name: &str) -> Tensors {
@@ -28,7 +29,7 @@ fn linear_is_a_matrix_product() {
         let inputs = tensors.shape(&format!("{case}.x"))[1];
         let tolerance = (1e-5 * (inputs as f32).sqrt(), 0.0);
         for (bias, want) in [(Some(&bias[..]), tensor("y")), (None, tensor("y_nobias"))] {
-            let layer = Linear { weight: &weight, inputs, bias, scale: 1.0 };
+            let layer = Linear { weight: WeightMatrix::F32(&weight), inputs, bias, scale: 1.0 };
             let mut y = vec![f32::NAN; want.len()];
             cpu::linear(&x, layer, Activation::Identity, None, &mut y);
             assert_close(&case, &y, &want, tolerance);
@@ -58,7 +59,7 @@ fn linear_scales_the_product() {
     let tensor = |name: &str| tensors.f32(&format!("linear.3.{name}"));
     let (x, weight, bias) = (tensor("x"), tensor("weight"), tensor("bias"));
     let inputs = tensors.shape("linear.3.x")[1];
-    let layer = Linear { weight: &weight, inputs, bias: Some(&bias), scale: 0.25 };
+    let layer = Linear { weight: WeightMatrix::F32(&weight), inputs, bias: Some(&bias), scale: 0.25 };
     let products = tensor("y_nobias");
     let mut y = vec![f32::NAN; products.len()];
     cpu::linear(&x, layer, Activation::Identity, None, &mut y);
@@ -81,7 +82,8 @@ fn linear_multiplies_batches() {
             let transposed: Vec<f32> =
                 (0..columns).flat_map(|n| (0..inner).map(move |k| b[k * columns + n])).collect();
             let mut y = vec![f32::NAN; rows * columns];
-            let layer = Linear { weight: &transposed, inputs: inner, bias: None, scale: 1.0 };
+            let layer =
+                Linear { weight: WeightMatrix::F32(&transposed), inputs: inner, bias: None, scale: 1.0 };
             cpu::linear(a, layer, Activation::Identity, None, &mut y);
             assert_close(case, &y, want, (1e-5 * (inner as f32).sqrt(), 0.0));
         }
@@ -95,7 +97,7 @@ fn a_row_does_not_depend_on_its_neighbours() {
     let value = |i: usize| (i as f32 * 0.618).fract() - 0.5;
     let x: Vec<f32> = (0..rows * inputs).map(value).collect();
     let weight: Vec<f32> = (0..outputs * inputs).map(|i| value(i * 7)).collect();
-    let layer = Linear { weight: &weight, inputs, bias: None, scale: 1.0 };
+    let layer = Linear { weight: WeightMatrix::F32(&weight), inputs, bias: None, scale: 1.0 };
     let mut together = vec![0.0; rows * outputs];
     cpu::linear(&x, layer, Activation::Identity, None, &mut together);
     for count in [1, 2, 3, 4, 5, 9] {
@@ -115,6 +117,96 @@ fn a_row_does_not_depend_on_its_neighbours() {
     cpu::linear(&many, layer, Activation::Identity, None, &mut by_library);
     let twice = [&together[..], &together[..]].concat();
     assert_close("many rows", &by_library, &twice, (1e-5 * (inputs as f32).sqrt(), 0.0));
+}
+
+/// Weights are multiplied as what their precision makes of them: by the vector code, and by the library, which gets some of
+/// them at a time.
+#[portable_test]
+fn stored_weights_are_the_rounded_ones() {
+    let inputs = 1031; // more outputs than are widened at a time
+    let value = |i: usize| (i as f32 * 0.618).fract() - 0.5;
+    for (rows, outputs) in [(1, 37), (3, 64), (cpu::LIBRARY_ROWS - 1, 17), (cpu::LIBRARY_ROWS + 1, 1021)] {
+        let x: Vec<f32> = (0..rows * inputs).map(|i| value(i * 3)).collect();
+        let weight: Vec<f32> = (0..outputs * inputs).map(|i| value(i * 7)).collect();
+        let bias: Vec<f32> = (0..outputs).map(value).collect();
+        for precision in WeightPrecision::ALL {
+            let mut rounded = weight.clone();
+            rounded.chunks_exact_mut(inputs).for_each(|row| precision.round_row(row));
+            let stored = StoredMatrix::of(&weight, inputs, precision);
+            let product = |x: &[f32], weight: WeightMatrix| {
+                let layer = Linear { weight, inputs, bias: Some(&bias), scale: 0.5 };
+                let mut y = vec![0.0; rows * outputs];
+                cpu::linear(x, layer, Activation::Identity, None, &mut y);
+                y
+            };
+            // rows are rounded, too, for weights of 8 bits: to whole numbers of 15 bits times a scale
+            let mut rounded_x = x.clone();
+            if precision == WeightPrecision::Q8 {
+                rounded_x.chunks_exact_mut(inputs).for_each(|row| {
+                    let step = row.iter().fold(0.0f32, |most, x| most.max(x.abs())) / 32_767.0;
+                    row.iter_mut().for_each(|x| *x = (*x / step).round() * step);
+                });
+            }
+            let got = product(&x, stored.view());
+            let want = product(&rounded_x, WeightMatrix::F32(&rounded));
+            let what = format!("{precision}, {rows} rows, {outputs} outputs");
+            match precision {
+                // the scales of 8 bits come after the sum, not before
+                WeightPrecision::Q8 => assert_close(&what, &got, &want, (1e-5, 1e-5)),
+                WeightPrecision::F32 | WeightPrecision::F16 => assert_eq!(got, want, "{what}"),
+            }
+        }
+    }
+}
+
+/// With weights of 8 bits, rows are multiplied in whole numbers: exactly, and so alike in any company.
+#[portable_test]
+fn a_row_of_whole_numbers_is_summed_up_alike_in_any_company() {
+    let value = |i: usize| (i as f32 * 0.618).fract() - 0.5;
+    for (inputs, outputs, rows) in [(259, 301, cpu::LIBRARY_ROWS + 20), (5000, 67, 6)] {
+        let x: Vec<f32> = (0..rows * inputs).map(value).collect();
+        let weight: Vec<f32> = (0..outputs * inputs).map(|i| value(i * 7)).collect();
+        let stored = StoredMatrix::of(&weight, inputs, WeightPrecision::Q8);
+        let product = |x: &[f32]| {
+            let layer = Linear { weight: stored.view(), inputs, bias: None, scale: 1.0 };
+            let mut y = vec![0.0; x.len() / inputs * outputs];
+            cpu::linear(x, layer, Activation::Identity, None, &mut y);
+            y
+        };
+        let together = product(&x);
+        for count in 1..6 {
+            for first in (0..rows - count).step_by(5) {
+                let alone = product(&x[first * inputs..(first + count) * inputs]);
+                let want = &together[first * outputs..(first + count) * outputs];
+                assert_eq!(alone, want, "{count} rows from {first}");
+            }
+        }
+        // half a step of x times a weight, for each input: sums of 32 bits leave long rows 14 bits
+        let bits = if inputs <= 2064 { 32_767.0 } else { (i32::MAX as usize / 127 / (inputs / 4)) as f32 };
+        let mut wide = weight.clone();
+        wide.chunks_exact_mut(inputs).for_each(|row| WeightPrecision::Q8.round_row(row));
+        for (x, y) in x.chunks_exact(inputs).zip(together.chunks_exact(outputs)) {
+            let step = x.iter().fold(0.0f32, |most, x| most.max(x.abs())) / bits;
+            for (w, y) in wide.chunks_exact(inputs).zip(y) {
+                let exact: f64 = x.iter().zip(w).map(|(x, w)| f64::from(*x) * f64::from(*w)).sum();
+                let bound = f64::from(step) * w.iter().map(|w| f64::from(w.abs())).sum::<f64>() / 2.0 + 1e-5;
+                assert!((f64::from(*y) - exact).abs() <= bound, "{y} is not within {bound} of {exact}");
+            }
+        }
+    }
+}
+
+#[portable_test]
+fn stored_embeddings_are_the_rounded_ones() {
+    let table: Vec<f32> = (0..5 * 7).map(|i| (i as f32 * 0.618).fract() - 0.5).collect();
+    for precision in WeightPrecision::ALL {
+        let mut want = table[3 * 7..4 * 7].to_vec();
+        precision.round_row(&mut want);
+        want.iter_mut().for_each(|value| *value *= 2.0);
+        let mut y = [0.0; 7];
+        cpu::embed(&[3], None, StoredMatrix::of(&table, 7, precision).view(), 7, 2.0, &mut y);
+        assert_close(precision.name(), &y, &want, (0.0, 1e-6));
+    }
 }
 
 /// The weights of one head whose keys are the identity matrix are the softmax of its queries.
@@ -356,9 +448,9 @@ fn embeddings_are_looked_up() {
     let table: Vec<f32> = (0..12).map(|i| i as f32).collect();
     let positions: Vec<f32> = (0..6).map(|i| 100.0 * i as f32).collect();
     let mut y = vec![f32::NAN; 6];
-    cpu::embed(&[3, 0], Some((&[1, 0], &positions)), &table, 3, 2.0, &mut y);
+    cpu::embed(&[3, 0], Some((&[1, 0], &positions)), WeightMatrix::F32(&table), 3, 2.0, &mut y);
     assert_eq!(y, [18.0 + 300.0, 20.0 + 400.0, 22.0 + 500.0, 0.0, 2.0 + 100.0, 4.0 + 200.0]);
-    cpu::embed(&[1, 2], None, &table, 3, 1.0, &mut y);
+    cpu::embed(&[1, 2], None, WeightMatrix::F32(&table), 3, 1.0, &mut y);
     assert_eq!(y, [3.0, 4.0, 5.0, 6.0, 7.0, 8.0]);
 }
 

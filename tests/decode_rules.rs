@@ -53,7 +53,7 @@ fn edits_follow_the_prompt() {
     ];
     for (position, (token, next, banned, penalized)) in steps.into_iter().enumerate() {
         let step = search.step();
-        assert_eq!((step.position, step.tokens, step.parents), (position, &[token][..], &[0][..]));
+        assert_eq!((step.positions, step.tokens, step.parents), (&[position][..], &[token][..], &[0][..]));
         let edit = |kind| move |&token: &u32| ScoreEdit { row: 0, token, kind };
         let bans = banned.iter().map(edit(EditKind::Ban));
         let expected: Vec<_> = bans.chain(penalized.iter().map(edit(EditKind::Penalize(2.0)))).collect();

@@ -4,9 +4,10 @@
 
 mod common;
 
-use common::{assert_close, device_test, devices, gpu, read, repository};
+use common::{assert_close, device_test, devices, gpu, gpu_as, read, repository};
 use serde_json::Value;
 use wordloom::decode::Hypothesis;
+use wordloom::kernels::AdapterClass;
 use wordloom::model::generation_config::GenerationConfig;
 use wordloom::transformer::{Cancel, GenerateRequest, Transformer, resolve};
 use wordloom::{Device, Model, TranslateOptions, Translator};
@@ -107,6 +108,33 @@ async fn a_token_allocates_no_device_buffer() {
     assert!(first > 0);
     assert_eq!(created(20).await, 0, "a session of the same shape is used again");
     assert_eq!(created(30).await, 0, "more tokens within its capacity need nothing more");
+}
+
+/// What docs/performance.md says of a step: so many launches for each of the three layers, one for the embedding, one for
+/// the logits, and the search's own.
+#[device_test]
+async fn a_step_takes_as_many_launches_as_it_should() {
+    let source = [ids(&cases()[0]["source_ids"])];
+    for (class, layer) in [(AdapterClass::Software, 11), (AdapterClass::Hardware, 8)] {
+        let device = gpu_as(class).await;
+        let Device::Gpu(gpu) = &device else { unreachable!("a GPU was asked for") };
+        let translator = translator(&device);
+        for (beams, search) in [(1, 2), (4, 5)] {
+            let launches = async |tokens| {
+                let before = gpu.counters();
+                let of_length = GenerationConfig {
+                    max_new_tokens: Some(tokens),
+                    min_new_tokens: Some(tokens),
+                    ..with_beams(beams)
+                };
+                generate(translator.transformer(), &source, &of_length).await;
+                gpu.counters().since(before).dispatches
+            };
+            // both are whole submits of steps, whatever a submit has
+            let steps = launches(48).await - launches(16).await;
+            assert_eq!(steps, 32 * (1 + 3 * layer + 1 + search), "{beams} beams, {class:?}");
+        }
+    }
 }
 
 #[device_test]

@@ -2,8 +2,9 @@
 //! when their lifetimes allow it.
 
 use wordloom::activation::Activation;
-use wordloom::graph::{Columns, Graph, GraphError, Linear, Plan, StateTable, WeightTable};
+use wordloom::graph::{Columns, Graph, GraphError, Linear, Normalization, Plan, StateTable, WeightTable};
 use wordloom::kernels::attention::AttentionShape;
+use wordloom::shape::Shape;
 
 /// `layers` times the same 8 → 8 layer, one after the other.
 fn chain(layers: usize) -> Graph {
@@ -62,6 +63,21 @@ fn a_large_value_makes_room_for_smaller_ones() {
     let plan = Plan::new(graph);
     assert_eq!(plan.buffer_count(), 2);
     assert_eq!(plan.buffer_bytes(), (5 * 32 + 5 * 8) * 4, "rows are padded to a multiple of four");
+}
+
+/// A layer and the norm before it make two values, and both live as long as somebody reads them.
+#[test]
+fn a_normalized_input_has_a_buffer_of_its_own() {
+    let (mut states, mut weights) = (StateTable::default(), WeightTable::default());
+    let state = states.f32("x", 5, 8);
+    let mut graph = Graph::new("norms");
+    let x = graph.state(state);
+    let norm = Normalization { gamma: weights.vector("gamma", 8), beta: None, epsilon: 1e-5 };
+    let linear = Linear { weight: weights.matrix("w", 8, 8), bias: None, scale: 1.0 };
+    let [normalized, y] = graph.normalized_linear(x, None, norm, linear, Activation::Identity).expect("fits");
+    let y = graph.linear(y, linear, Activation::Identity, None).expect("fits");
+    graph.linear(y, linear, Activation::Identity, Some(normalized)).expect("fits");
+    assert_eq!(Plan::new(graph).buffer_count(), 3);
 }
 
 #[test]
@@ -136,6 +152,36 @@ fn what_does_not_fit_is_refused_by_name() {
         error.to_string(),
         "append_kv (decoder.2.cross): qkv is F32 [6, 8], but F32 [6, 16] is needed"
     );
+
+    let [own, slots, counts] =
+        [("own", 1), ("all slots", 3), ("counts", 1)].map(|(name, width)| states.u32(name, 6, width));
+    let [keys, values] =
+        [("cached keys", 2), ("cached values", 4)].map(|(name, width)| states.f32(name, 18, width));
+    let context = graph.cached_attention(2, 1.0, x, own, keys, values, slots, counts, None).expect("fits");
+    assert_eq!(graph.shape(context), Shape::new(6, 4));
+    let error = graph.cached_attention(2, 1.0, x, own, values, values, slots, counts, None).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "cached_attention (decoder.2.cross): qkv is F32 [6, 8], but F32 [6, 12] is needed"
+    );
+    let error = graph.cached_attention(2, 1.0, x, slots, keys, values, slots, counts, None).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "cached_attention (decoder.2.cross): cache_slots is U32 [6, 3], but U32 [6, 1] is needed"
+    );
+
+    let mut norm = |width| Normalization { gamma: weights.vector("gamma", width), beta: None, epsilon: 1e-5 };
+    let (fits, wide) = (norm(8), norm(9));
+    let refused = [
+        (x, None, wide, narrow, "x is F32 [6, 8], but F32 [6, 9] is needed"),
+        (x, Some(context), fits, gate, "residual is F32 [6, 4], but F32 [6, 8] is needed"),
+        (x, None, fits, narrow, "x is F32 [6, 8], but F32 [6, 9] is needed"),
+        (x, None, fits, biased, "bias is [1, 5], but [1, 4] is needed"),
+    ];
+    for (x, residual, norm, linear, want) in refused {
+        let error = graph.normalized_linear(x, residual, norm, linear, Activation::Identity).unwrap_err();
+        assert_eq!(error.to_string(), format!("normalized_linear (decoder.2.cross): {want}"));
+    }
 
     let error = graph.keep(x, states.f32("elsewhere", 6, 9)).unwrap_err();
     assert!(matches!(error, GraphError::Shape { op: "keep", .. }), "{error}");

@@ -7,6 +7,7 @@ use wordloom::activation::Activation;
 use wordloom::gpu::{self, Buffer, Gpu};
 use wordloom::kernels::linear::{self, LinearShape};
 use wordloom::kernels::{Access, AdapterClass, Dispatch, Kernel, panels};
+use wordloom::precision::WeightPrecision;
 
 static CLASSIC: Kernel = Kernel {
     name: "matmul_classic",
@@ -19,7 +20,7 @@ fn timed(gpu: &Gpu, launch: (Dispatch, Vec<&Buffer>)) -> impl Fn() -> Duration {
     let recording = gpu.record("speed", &[launch]).unwrap();
     move || {
         let start = Instant::now();
-        gpu.submit(&recording, &[]);
+        gpu.submit(&recording, 1, &[]);
         gpu.flush().unwrap(); // waits
         start.elapsed()
     }
@@ -46,7 +47,7 @@ fn the_matmul_of_a_software_adapter_is_five_times_the_classic_one() {
     let Some(gpu) = open() else { return };
     let values: Vec<f32> = (0..SIZE * SIZE).map(|i| (i as f32 * 0.618).fract() - 0.5).collect();
     let x = gpu.upload("x", &values).unwrap();
-    let weight = gpu.upload("weight", &panels::pack(&values, SIZE, SIZE)).unwrap();
+    let weight = gpu.upload("weight", &panels::pack(&values, SIZE, SIZE, WeightPrecision::F32)).unwrap();
     let nothing = gpu.buffer("nothing", 4).unwrap();
     let [y, classic_y] = ["y", "classic y"].map(|label| gpu.buffer(label, SIZE * SIZE).unwrap());
 
@@ -58,6 +59,7 @@ fn the_matmul_of_a_software_adapter_is_five_times_the_classic_one() {
         bias: false,
         activation: Activation::Identity,
         join: None,
+        precision: WeightPrecision::F32,
     };
     let dispatch = linear::dispatch(&shape, 0..SIZE, gpu.class());
     let ours = timed(&gpu, (dispatch, vec![&x, &weight, &nothing, &nothing, &y]));
@@ -94,9 +96,11 @@ fn launches_are_not_recompiled() {
     let [one, eight] = [1, 8].map(|rows| {
         let (inputs, outputs) = (256, 1024);
         let activation = Activation::Identity;
-        let shape = LinearShape { rows, inputs, outputs, scale: 1.0, bias: false, activation, join: None };
+        let precision = WeightPrecision::F32;
+        let shape =
+            LinearShape { rows, inputs, outputs, scale: 1.0, bias: false, activation, join: None, precision };
         let variant = linear::Variant::MatmulRegisters;
-        let dispatch = linear::dispatch_variant(&shape, 0..outputs, variant, gpu.class());
+        let dispatch = linear::dispatch_variant(&shape, 0..outputs, variant);
         timed(&gpu, (dispatch, buffers.iter().collect()))
     });
     // in this order: a pipeline is specialized until a launch comes for which it would not be worth it
@@ -105,4 +109,32 @@ fn launches_are_not_recompiled() {
     eight();
     let eight = median((0..9).map(|_| eight()).collect());
     assert!(one < 4.0 * eight, "one row takes {:.1} times as long as eight", one / eight);
+}
+
+/// What q8 is for: a decoding step waits for weights, and they are a fourth of the bytes.
+#[test]
+fn eight_bits_are_faster_than_thirty_two() {
+    let Some(gpu) = open() else { return };
+    let (inputs, outputs) = (512, 8192);
+    let values: Vec<f32> = (0..inputs * outputs).map(|i| (i as f32 * 0.618).fract() - 0.5).collect();
+    let [x, nothing, y] = [inputs, 4, outputs].map(|elements| gpu.buffer("test", elements).unwrap());
+    let [q8, f32] = [WeightPrecision::Q8, WeightPrecision::F32].map(|precision| {
+        let shape = LinearShape {
+            rows: 1,
+            inputs,
+            outputs,
+            scale: 1.0,
+            bias: false,
+            activation: Activation::Identity,
+            join: None,
+            precision,
+        };
+        let weight = gpu.upload("weight", &panels::pack(&values, outputs, inputs, precision)).unwrap();
+        let dispatch = linear::dispatch(&shape, 0..outputs, gpu.class());
+        let run = timed(&gpu, (dispatch, vec![&x, &weight, &nothing, &nothing, &y]));
+        run();
+        median((0..9).map(|_| run()).collect())
+    });
+    println!("{}: q8 takes {:.2} of the time of f32", gpu.adapter().name(), q8 / f32);
+    assert!(q8 < 0.8 * f32, "q8 takes {:.2} of the time of f32", q8 / f32);
 }

@@ -7,13 +7,15 @@ mod common;
 
 use common::{
     Tensors, assert_close, assert_close_where, data, device_test, devices, gpu_as, gpu_with_buffers_of,
-    model, read,
+    model, read, rounded,
 };
+use safetensors::SafeTensors;
 use serde_json::Value;
 use wordloom::kernels::AdapterClass;
 use wordloom::model::config::Architecture;
 use wordloom::model::files::ModelFiles;
 use wordloom::model::generation_config::{GenerationConfig, JsonObject, UnknownKeys};
+use wordloom::precision::{PrecisionChoice, WeightPrecision};
 use wordloom::transformer::{Cancel, ForwardInput, GenerateRequest, Tensor, Transformer, resolve};
 use wordloom::{Device, Model};
 
@@ -329,5 +331,103 @@ async fn check_case(transformer: &Transformer, tensors: &Tensors, case: &Value, 
             let place = format!("{place}: sum {index}");
             assert_close(&place, &[hypothesis.score], &[sum as f32], (1e-4, 1e-6));
         }
+    }
+}
+
+/// Weights of every precision give what their rounded values give in f32 on the CPU, on every device.
+#[device_test]
+async fn stored_precisions_are_those_of_the_rounded_weights() {
+    let mut devices = devices().await;
+    devices.push(gpu_as(AdapterClass::Hardware).await);
+    for name in ["marian_tied", "bart", "t5_relu_tied", "vanilla_preln"] {
+        let model = model(&data("models").join(name));
+        for precision in [WeightPrecision::F16, WeightPrecision::Q8] {
+            let want =
+                forward_of(&load_as(&Device::Cpu, &rounded(name, precision), WeightPrecision::F32)).await;
+            let exact = forward_of(&load_as(&Device::Cpu, &model, WeightPrecision::F32)).await;
+            assert!(want != exact, "{name}: {precision} rounds nothing");
+            for device in &devices {
+                let transformer = load_as(device, &model, precision);
+                assert_eq!(transformer.precision(), precision);
+                let got = forward_of(&transformer).await;
+                let what = format!("{name} in {precision} on {device}");
+                if precision == WeightPrecision::Q8 && device.gpu().is_none() {
+                    // x is rounded, too, to 15 bits where weights have 7: what that loses should be about 2⁻⁸ of what
+                    // rounding the weights does, or four times as much, as activations stand out further
+                    let (lost, of) = (distance(&got, &want), distance(&want, &exact));
+                    assert!(lost <= of / 64.0, "{what}: {lost} is lost, by weights {of}");
+                } else {
+                    assert_close(&what, &got, &want, TOLERANCE);
+                }
+            }
+        }
+    }
+}
+
+/// The root of the mean of the squares of the differences.
+fn distance(a: &[f32], b: &[f32]) -> f32 {
+    let squares: f32 = a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum();
+    (squares / a.len() as f32).sqrt()
+}
+
+fn load_as(device: &Device, model: &Model, precision: WeightPrecision) -> Transformer {
+    let choice = PrecisionChoice::Is(precision);
+    Transformer::load_with_weights(device, model, choice, &mut |_| {})
+        .unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The logits of a short text.
+async fn forward_of(transformer: &Transformer) -> Vec<f32> {
+    let ids: Vec<u32> = (3..19).collect();
+    let input = ForwardInput {
+        batch: 1,
+        source_length: ids.len(),
+        target_length: ids.len(),
+        input_ids: ids.clone(),
+        attention_mask: vec![1; ids.len()],
+        decoder_input_ids: ids,
+        ..ForwardInput::default()
+    };
+    transformer.forward(&input).await.expect("runs").logits.data
+}
+
+/// `auto` takes half the memory where a file is f16, without changing a bit; never where the file is something else.
+#[device_test]
+async fn automatic_precision_is_exact() {
+    let device = gpu_as(AdapterClass::Hardware).await;
+    let model_f16 = model(&data("models/marian_f16"));
+    let auto = Transformer::load(&device, &model_f16, &mut |_| {}).expect("loads");
+    let wide = load_as(&device, &model_f16, WeightPrecision::F32);
+    assert_eq!((auto.precision(), wide.precision()), (WeightPrecision::F16, WeightPrecision::F32));
+    assert!(auto.weight_bytes() < wide.weight_bytes() * 3 / 4, "{} bytes", auto.weight_bytes());
+    assert_eq!(forward_of(&auto).await, forward_of(&wide).await);
+    // where it would cost more than it saves
+    for device in [Device::Cpu, gpu_as(AdapterClass::BrowserSoftware).await] {
+        let wide = Transformer::load(&device, &model_f16, &mut |_| {}).expect("loads");
+        assert_eq!(wide.precision(), WeightPrecision::F32, "{device}");
+    }
+    for other in ["marian_tied", "t5_gated_untied_bf16"] {
+        assert_eq!(load(&device, other).precision(), WeightPrecision::F32, "{other}");
+    }
+}
+
+/// A value that f16 cannot hold is no infinity, but an error that names the weight and the way out.
+#[device_test]
+async fn a_weight_beyond_half_precision_is_refused() {
+    let folder = data("models/marian_tied");
+    let mut bytes = read(&folder.join("model.safetensors"));
+    let (header, tensors) = SafeTensors::read_metadata(&bytes).expect("a sound fixture");
+    let place = tensors.info("model.encoder.layers.0.fc1.weight").expect("a matrix").data_offsets.0;
+    bytes[8 + header + place..][..4].copy_from_slice(&70_000f32.to_le_bytes());
+    let files = [("config.json", read(&folder.join("config.json"))), ("model.safetensors", bytes)];
+    let model = Model::from_files(ModelFiles::memory("large", files)).expect("sound");
+    for device in devices().await {
+        let choice = PrecisionChoice::Is(WeightPrecision::F16);
+        let error =
+            Transformer::load_with_weights(&device, &model, choice, &mut |_| {}).err().expect("too large");
+        let message = error.to_string();
+        let parts = ["layers.0.fc1", "70000", "f16", "--weights f32"];
+        assert!(parts.iter().all(|part| message.contains(part)), "{message}");
+        load_as(&device, &model, WeightPrecision::Q8);
     }
 }

@@ -9,11 +9,15 @@ use wordloom::activation::Activation;
 use wordloom::join::Join;
 use wordloom::kernels::attention::AttentionShape;
 use wordloom::kernels::cached_attention::CachedAttentionShape;
+use wordloom::kernels::edits::{Edits, HistoryEdits};
 use wordloom::kernels::embed::EmbedShape;
 use wordloom::kernels::layer_norm::LayerNormShape;
 use wordloom::kernels::linear::LinearShape;
 use wordloom::kernels::log_softmax_top_k::TopKShape;
+use wordloom::kernels::normalized_linear::NormalizedLinearShape;
+use wordloom::kernels::search::SearchShape;
 use wordloom::kernels::{self, Access, Dispatch, Kernel};
+use wordloom::precision::WeightPrecision;
 use wordloom::scores::{ScoreRules, ScoreSpace};
 
 fn module_of(kernel: &Kernel) -> naga::Module {
@@ -22,7 +26,9 @@ fn module_of(kernel: &Kernel) -> naga::Module {
 }
 
 fn validate(kernel: &Kernel, module: &naga::Module) -> naga::valid::ModuleInfo {
-    naga::valid::Validator::new(naga::valid::ValidationFlags::all(), naga::valid::Capabilities::empty())
+    // `unpack2x16float` is part of the language: this is no extension but for devices that are less than WebGPU
+    let capabilities = naga::valid::Capabilities::SHADER_FLOAT16_IN_FLOAT32;
+    naga::valid::Validator::new(naga::valid::ValidationFlags::all(), capabilities)
         .validate(module)
         .unwrap_or_else(|error| panic!("{}: {}", kernel.name, error.emit_to_string(kernel.wgsl)))
 }
@@ -32,6 +38,56 @@ fn every_shader_is_valid_without_extensions() {
     for kernel in kernels::ALL {
         validate(kernel, &module_of(kernel));
     }
+}
+
+/// Chromium's compiler refuses `a >> b & c` and its like, which naga takes.
+#[test]
+fn operators_on_bits_have_parentheses() {
+    assert_eq!(mixed_operators("return (bans[i] >> (token % 32u) & 1u) == 1u;"), Some(">> &".into()));
+    assert_eq!(mixed_operators("return ((bans[i] >> (token % 32u)) & 1u) == 1u;"), None);
+    assert_eq!(mixed_operators("let x = a & b == c;"), Some("& ==".into()));
+    assert_eq!(mixed_operators("let x = f(a + b, c | d) + e; let y = a < b && c << d > e;"), None);
+    for kernel in kernels::ALL {
+        let mixed = mixed_operators(kernel.wgsl);
+        assert_eq!(mixed, None, "{}: operators that want parentheses between them", kernel.name);
+    }
+}
+
+/// The first operators of one expression, without parentheses between them, that the language does not let meet. Relies
+/// on spaces around operators.
+fn mixed_operators(wgsl: &str) -> Option<String> {
+    const BITS: [&str; 3] = ["&", "|", "^"];
+    const SHIFTS: [&str; 2] = ["<<", ">>"];
+    const ARITHMETIC: [&str; 5] = ["+", "-", "*", "/", "%"];
+    const COMPARISONS: [&str; 6] = ["<", ">", "<=", ">=", "==", "!="];
+    let is_wrong = |operators: &[&str]| {
+        let shifts = operators.iter().any(|it| SHIFTS.contains(it));
+        let bits = operators.iter().any(|it| BITS.contains(it));
+        (shifts && operators.iter().any(|it| ARITHMETIC.contains(it) || BITS.contains(it)))
+            || (bits && operators.iter().any(|it| *it != operators[0]))
+    };
+    let code = wgsl.lines().map(|line| line.split("//").next().unwrap_or_default());
+    let mut levels = vec![Vec::new()];
+    for word in code.flat_map(str::split_whitespace) {
+        let operators = levels.last_mut()?;
+        if [&BITS[..], &SHIFTS, &ARITHMETIC, &COMPARISONS].concat().contains(&word) {
+            operators.push(word);
+            if is_wrong(operators) {
+                return Some(operators.join(" "));
+            }
+        } else if ["&&", "||"].contains(&word) || word.ends_with('=') {
+            operators.clear();
+        }
+        for character in word.chars() {
+            match character {
+                '(' | '[' => levels.push(Vec::new()),
+                ')' | ']' => drop(levels.pop()),
+                ',' | ';' | '{' | '}' => levels.last_mut()?.clear(),
+                _ => {}
+            }
+        }
+    }
+    None
 }
 
 #[test]
@@ -133,6 +189,7 @@ fn launches() -> Vec<Dispatch> {
         bias: true,
         activation: Activation::Gelu,
         join: Some(Join::Multiply),
+        precision: WeightPrecision::F32,
     };
     let shape = AttentionShape {
         batch: 2,
@@ -146,29 +203,56 @@ fn launches() -> Vec<Dispatch> {
     };
     let cached = CachedAttentionShape { rows: 2, heads: 4, d_head: 8, d_value: 12, capacity: 16, scale: 0.5 };
     let norm = LayerNormShape { rows: 2, width: 32, epsilon: 1e-5, residual: true, centered: false };
-    let embedding = EmbedShape { rows: 2, d_model: 32, scale: 1.0, positions: true };
+    let embedding =
+        EmbedShape { rows: 2, d_model: 32, scale: 1.0, positions: true, precision: WeightPrecision::F32 };
     let rules = ScoreRules { space: ScoreSpace::LogProbabilities, renormalize: false };
     let top = TopKShape { rows: 2, vocabulary: 100, candidates: 4, rules };
 
     let mut launches = vec![
         append_kv::dispatch(2, 64, 32, 48),
         attention_weights::dispatch(&shape, columns, columns, Some(3)),
-        embed::dispatch(&embedding, 0..64),
+        sum_blocks::dispatch(1000, AdapterClass::Hardware),
     ];
+    for precision in WeightPrecision::ALL {
+        launches.push(embed::dispatch(&EmbedShape { precision, ..embedding }, 0..64));
+    }
     for variant in [attention::Variant::Invocation, attention::Variant::Workgroup] {
         launches.push(attention::dispatch_variant(&shape, columns, columns, columns, Some(3), variant));
-        launches.push(cached_attention::dispatch_variant(&cached, columns, Some(3), variant));
+        launches.push(cached_attention::dispatch_variant(&cached, Some(3), variant));
     }
     for variant in [layer_norm::Variant::Invocation, layer_norm::Variant::Workgroup] {
         launches.push(layer_norm::dispatch_variant(&norm, variant));
     }
     for variant in linear::Variant::ALL {
-        for class in [AdapterClass::Software, AdapterClass::Hardware] {
-            launches.push(linear::dispatch_variant(&linear_shape, 64..96, variant, class));
+        for precision in WeightPrecision::ALL {
+            let shape = LinearShape { precision, ..linear_shape };
+            launches.push(linear::dispatch_variant(&shape, 64..96, variant));
+        }
+    }
+    for variant in normalized_linear::Variant::ALL {
+        for precision in WeightPrecision::ALL {
+            let linear = LinearShape { precision, join: None, ..linear_shape };
+            let shape =
+                NormalizedLinearShape { linear, epsilon: 1e-5, residual: true, centered: true, keeps: true };
+            launches.push(normalized_linear::dispatch(&shape, 64..96, variant));
         }
     }
     launches.extend(log_probability::launches(2, 100).map(|(dispatch, _)| dispatch));
-    launches.extend(top.launches(Some(8)).into_iter().map(|(dispatch, _)| dispatch));
+    launches.extend(top.launches(Edits::Listed(8)).into_iter().map(|(dispatch, _)| dispatch));
+    for beams in [1, 2] {
+        let search = SearchShape {
+            sentences: 2 / beams,
+            beams,
+            candidates: 4,
+            ends: 1,
+            capacity: 32,
+            first_position: 0,
+            pad_position: None,
+        };
+        let edits = HistoryEdits { bans: true, repeats: true, phrases: 1, penalty: true, search };
+        launches.extend(top.launches(Edits::ByHistory(edits)).into_iter().map(|(dispatch, _)| dispatch));
+        launches.extend(search.launches(10).into_iter().map(|(dispatch, _)| dispatch));
+    }
     launches
 }
 

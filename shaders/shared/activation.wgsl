@@ -1,8 +1,6 @@
 // The element-wise functions of `activation.rs`, in its order.
-override ACTIVATION: u32 = 0u;
-
-fn activate(x: vec4<f32>) -> vec4<f32> {
-    switch (ACTIVATION) {
+fn activate(x: vec4<f32>, activation: u32) -> vec4<f32> {
+    switch (activation) {
         case 1u: { return max(x, vec4(0.0)); }
         case 2u: { return 0.5 * x * (1.0 + erf(x * 0.70710678)); }
         case 3u: { return x * sigmoid(1.59576912 * (x + 0.044715 * x * x * x)); }  // (1 + tanh u) / 2 = sigmoid(2u)

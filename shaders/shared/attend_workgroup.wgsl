@@ -26,7 +26,23 @@ fn main(
     var maximum = MASKED;
     var sum = 0.0;
     var value = 0.0;
-    let count = key_count(sentence, query);
+    var count = key_count(sentence, query);
+    if (has_own(sentence)) {
+        // the last key comes first, and not from the cache, where it may not be visible to all lanes yet
+        count = max(count, 1u) - 1u;
+        var product = 0.0;
+        for (var i = lane; i < D_HEAD; i += LANES) {
+            let a = q_start + i;
+            let b = own_key_start(sentence, head) + i;
+            product = fma(q[a / 4u][a % 4u], q[b / 4u][b % 4u], product);
+        }
+        let score = reduce_sum(lane, product) * p.scale;
+        maximum = with_distance_bias(score, head, query_position(sentence, query), count);
+        sum = 1.0;
+        let own = own_value_start(sentence, head) + min(d, D_VALUE - 1u);
+        value = q[own / 4u][own % 4u];
+        append(sentence, head, d / LANES, lane, LANES);
+    }
     for (var first = zero(workgroup); first < count; first += LANES) {
         let key = first + lane;
         var score = MASKED;

@@ -60,6 +60,17 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
             limits.max_compute_invocations_per_workgroup,
             limits.max_compute_workgroup_storage_size >> 10
         ))?;
+        if adapter.hands_out_pipelines() {
+            output.line(&match gpu::pipeline_folder() {
+                Some(folder) => format!(
+                    "    pipelines  kept in {}; WORDLOOM_PIPELINE_CACHE is another folder, or off",
+                    folder.display()
+                ),
+                None => {
+                    "    pipelines  compiled in each run: WORDLOOM_PIPELINE_CACHE gives no folder".to_owned()
+                }
+            })?;
+        }
     }
     output.line(&format!("CPU ({threads} threads)"))?;
     output.line(&match chosen {

@@ -3,9 +3,11 @@
 use std::fmt::Write;
 use std::process::ExitCode;
 
+use wordloom::trace::TraceError;
 use wordloom::transformer::{ForwardError, GenerateError, ScoreError};
 use wordloom::{GpuError, ModelError, TextError, TranslateError};
 
+use super::resume::ResumeError;
 use super::{interrupt, notice};
 
 #[derive(Debug, thiserror::Error)]
@@ -25,6 +27,9 @@ pub enum CliError {
     /// The input is not what the command reads.
     #[error("{0}")]
     Input(String),
+    /// A run that cannot go on where another one stopped.
+    #[error(transparent)]
+    Resume(#[from] ResumeError),
     #[error(transparent)]
     Gpu(#[from] GpuError),
     #[error(transparent)]
@@ -37,6 +42,8 @@ pub enum CliError {
     Forward(#[from] ForwardError),
     #[error(transparent)]
     Score(ScoreError),
+    #[error(transparent)]
+    Trace(TraceError),
 }
 
 impl From<GenerateError> for CliError {
@@ -62,6 +69,17 @@ impl From<TranslateError> for CliError {
         match error {
             TranslateError::Generate(error) => error.into(),
             TranslateError::Text(error) => Self::Text(error),
+        }
+    }
+}
+
+impl From<TraceError> for CliError {
+    fn from(error: TraceError) -> Self {
+        match error {
+            TraceError::Translate(error) => error.into(),
+            TraceError::Score(error) => error.into(),
+            TraceError::Cancelled => Self::Interrupted,
+            error => Self::Trace(error),
         }
     }
 }
@@ -101,7 +119,7 @@ pub fn report_usage(error: &clap::Error) -> ExitCode {
 }
 
 /// Messages quote files: without line breaks and what else a terminal would obey, and of bounded length.
-fn one_line(message: &str) -> String {
+pub fn one_line(message: &str) -> String {
     const LENGTH: usize = 1000;
     let mut characters = message.chars();
     let line =

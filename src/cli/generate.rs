@@ -48,14 +48,15 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     check_different(arguments.input.as_deref(), arguments.output.as_deref())?;
     let cancel = interrupt::handler();
     let lines = Lines::open(arguments.input.as_deref())?;
-    let transformer = arguments.device.transformer(&arguments.model.open()?)?;
+    let model = arguments.model.open()?;
+    let transformer = arguments.device.generator(&model, &GenerationConfig::default())?;
     let mut output = Output::open(arguments.output.as_deref())?;
     let progress = Progress::new("generating", "requests", lines.bytes());
-    loop {
-        let mut round = lines.round();
-        let requests = requests(&transformer, &lines, &mut round);
-        let bytes = round.lines.iter().map(|line| line.bytes).sum();
-        interrupt::working(|| {
+    interrupt::working(|| {
+        loop {
+            let mut round = lines.round();
+            let requests = requests(&transformer, &lines, &mut round);
+            let bytes = round.lines.iter().map(|line| line.bytes).sum();
             let answers = progress.round(bytes, |report| {
                 let mut report = |done| report(done, requests.len());
                 pollster::block_on(transformer.generate(&requests, &cancel, &mut report))
@@ -63,12 +64,12 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
             progress.suspend(|| {
                 answers.iter().try_for_each(|hypotheses| output.json(&Answer::new(hypotheses)))?;
                 output.flush()
-            })
-        })?;
-        if let Some(end) = round.end {
-            return end;
+            })?;
+            if let Some(end) = round.end {
+                return end;
+            }
         }
-    }
+    })
 }
 
 /// The requests up to the first that is wrong, which ends the round; blank lines are none.

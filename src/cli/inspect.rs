@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use serde_json::json;
-use wordloom::Model;
 use wordloom::model::config::{Architecture, EmbeddingSharing, ModelConfig, NormPlacement, StackConfig};
 use wordloom::model::files::ModelFiles;
+use wordloom::{Model, WeightPrecision};
 
 use super::CliError;
 use super::output::Output;
@@ -54,9 +54,9 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     output.flush()
 }
 
-/// Bytes that the weights take on a device, where they are f32.
-fn device_bytes(model: &Model) -> u64 {
-    model.blueprint().table.elements() as u64 * 4
+/// Bytes that the weights take on a device, without what its layout adds.
+fn device_bytes(model: &Model, precision: WeightPrecision) -> u64 {
+    model.blueprint().table.bytes(precision)
 }
 
 fn as_json(model: &Model, trial: Option<&Trial>) -> serde_json::Value {
@@ -92,7 +92,9 @@ fn as_json(model: &Model, trial: Option<&Trial>) -> serde_json::Value {
         "random_weights": checkpoint.is_random(),
         "run": trial.map(Trial::json),
         "file_bytes": checkpoint.byte_len(),
-        "device_bytes": device_bytes(model),
+        "device_bytes": device_bytes(model, WeightPrecision::F32),
+        "device_bytes_f16": device_bytes(model, WeightPrecision::F16),
+        "device_bytes_q8": device_bytes(model, WeightPrecision::Q8),
         "generation": model.generation_config(),
         "tokenizer": model.tokenizer().is_ok(),
         "tensors": tensors,
@@ -163,6 +165,7 @@ fn rows(model: &Model, trial: Option<&Trial>) -> Vec<(&'static str, String)> {
         },
         Err(error) => format!("cannot be translated, only token ids: {error}"),
     };
+    let [f32, f16, q8] = WeightPrecision::ALL.map(|precision| megabytes(device_bytes(model, precision)));
     let rows = [
         ("model", model.label().to_owned()),
         ("family", config.family.model_type().to_owned()),
@@ -178,7 +181,7 @@ fn rows(model: &Model, trial: Option<&Trial>) -> Vec<(&'static str, String)> {
         ),
         ("", parts(config)),
         ("a layer", blocks(config)),
-        ("memory", format!("{stored}, {} on a device (F32)", megabytes(device_bytes(model)))),
+        ("memory", format!("{stored}, {f32} on a device in f32, {f16} in f16, {q8} in q8")),
         ("search", search),
         ("text", text),
     ];

@@ -1,5 +1,5 @@
 //! Ctrl-C: work in progress ends between two steps, so that what is done has been written; a second one, or one
-//! while nothing is in progress, ends the process at once.
+//! before work has begun or while it waits for somebody to type, ends the process at once.
 
 use std::process;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -36,7 +36,7 @@ pub fn ends_the_process() {
     let _ = ctrlc::set_handler(|| process::exit(0)); // an error: as above
 }
 
-/// Does something that looks at [`Cancel`] now and then.
+/// Does all of a command's work, which looks at [`Cancel`] now and then.
 ///
 /// # Errors
 /// Its own; [`CliError::Interrupted`] where Ctrl-C was pressed meanwhile, even if it came too late to stop the work.
@@ -46,5 +46,22 @@ pub fn working<R>(work: impl FnOnce() -> Result<R, CliError>) -> Result<R, CliEr
     match STATE.swap(IDLE, Ordering::SeqCst) {
         INTERRUPTED => Err(CliError::Interrupted),
         _ => result,
+    }
+}
+
+/// Waits for what may never come, in the middle of the work.
+///
+/// # Errors
+/// [`CliError::Interrupted`] where Ctrl-C was pressed before.
+pub fn waiting<R>(wait: impl FnOnce() -> R) -> Result<R, CliError> {
+    let change = |from, to| STATE.compare_exchange(from, to, Ordering::SeqCst, Ordering::SeqCst);
+    match change(WORKING, IDLE) {
+        Err(INTERRUPTED) => Err(CliError::Interrupted),
+        Err(_) => Ok(wait()),
+        Ok(_) => {
+            let result = wait();
+            let _ = change(IDLE, WORKING); // nothing else changes an idle state
+            Ok(result)
+        }
     }
 }

@@ -1,13 +1,13 @@
 //! Lines of text from a file, standard input or the command line, as they come.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Cursor, ErrorKind, Read};
+use std::io::{self, BufRead, BufReader, Cursor, ErrorKind, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::CliError;
+use super::{CliError, interrupt};
 
 /// Lines worked on together: enough to fill batches, few enough to see results soon.
 const ROUND: usize = 128;
@@ -21,6 +21,8 @@ const MAX_LINE: u64 = 64 << 20;
 pub struct Lines {
     name: String,
     bytes: Option<u64>,
+    /// Whether all lines come as fast as they are read; typed ones do not.
+    at_hand: bool,
     incoming: Receiver<Result<Line, CliError>>,
 }
 
@@ -34,6 +36,14 @@ pub struct Line {
     pub bytes: u64,
 }
 
+/// Where to begin in a file.
+#[derive(Clone, Copy, Default)]
+pub struct Start {
+    pub bytes: u64,
+    /// Lines in those bytes.
+    pub lines: usize,
+}
+
 /// Some lines, and how the input goes on.
 pub struct Round {
     pub lines: Vec<Line>,
@@ -44,20 +54,28 @@ pub struct Round {
 impl Lines {
     /// A file, or standard input where there is none.
     pub fn open(path: Option<&Path>) -> Result<Self, CliError> {
+        Self::open_at(path, Start::default())
+    }
+
+    /// As [`Lines::open`], from some line of the file on.
+    pub fn open_at(path: Option<&Path>, start: Start) -> Result<Self, CliError> {
         let Some(path) = path else {
-            return Ok(Self::read("standard input".into(), None, BufReader::new(io::stdin())));
+            return Ok(Self::read("standard input".into(), None, start, BufReader::new(io::stdin())));
         };
         let name = path.display().to_string();
         let open = || {
-            let file = File::open(path)?;
+            let mut file = File::open(path)?;
             let metadata = file.metadata()?;
             if metadata.is_dir() {
                 return Err(io::Error::new(ErrorKind::IsADirectory, "is a folder, not a text file"));
             }
+            if start.bytes > 0 {
+                file.seek(SeekFrom::Start(start.bytes))?;
+            }
             Ok((file, metadata.is_file().then_some(metadata.len())))
         };
         match open() {
-            Ok((file, bytes)) => Ok(Self::read(name, bytes, BufReader::new(file))),
+            Ok((file, bytes)) => Ok(Self::read(name, bytes, start, BufReader::new(file))),
             Err(source) => Err(CliError::Io { what: format!("cannot read {name}"), source }),
         }
     }
@@ -67,13 +85,13 @@ impl Lines {
         if !text.ends_with('\n') {
             text.push('\n');
         }
-        Self::read("the text".into(), Some(text.len() as u64), Cursor::new(text))
+        Self::read("the text".into(), Some(text.len() as u64), Start::default(), Cursor::new(text))
     }
 
-    fn read(name: String, bytes: Option<u64>, reader: impl BufRead + Send + 'static) -> Self {
+    fn read(name: String, bytes: Option<u64>, start: Start, reader: impl BufRead + Send + 'static) -> Self {
         let (outgoing, incoming) = sync_channel(ROUND);
-        let lines = Self { name: name.clone(), bytes, incoming };
-        thread::spawn(move || send_lines(&name, reader, &outgoing));
+        let lines = Self { name: name.clone(), bytes, at_hand: bytes.is_some(), incoming };
+        thread::spawn(move || send_lines(&name, start.lines + 1, reader, &outgoing));
         lines
     }
 
@@ -84,17 +102,35 @@ impl Lines {
 
     /// Waits for a line, and takes those with it that come together with it.
     pub fn round(&self) -> Round {
+        self.window(ROUND, u64::MAX)
+    }
+
+    /// As [`Lines::round`], for rounds of another size: so many lines at most, and no further one after so many bytes.
+    pub fn window(&self, most: usize, enough: u64) -> Round {
         let mut lines = Vec::new();
-        let mut next = self.incoming.recv().ok();
+        let mut bytes = 0;
+        let mut next = match self.at_hand {
+            true => self.incoming.recv().ok(),
+            false => {
+                interrupt::waiting(|| self.incoming.recv().ok()).unwrap_or_else(|error| Some(Err(error)))
+            }
+        };
         let deadline = Instant::now() + TOGETHER;
         let end = loop {
             match next {
                 None => break Some(Ok(())),
                 Some(Err(error)) => break Some(Err(error)),
-                Some(Ok(line)) => lines.push(line),
+                Some(Ok(line)) => {
+                    bytes += line.bytes;
+                    lines.push(line);
+                }
             }
-            if lines.len() == ROUND {
+            if lines.len() >= most || bytes >= enough {
                 break None;
+            }
+            if self.at_hand {
+                next = self.incoming.recv().ok();
+                continue;
             }
             next = match self.incoming.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
                 Ok(line) => Some(line),
@@ -116,8 +152,13 @@ fn place(name: &str, number: usize) -> String {
 }
 
 /// Ends with the input, the first error, or when nobody listens any more.
-fn send_lines(name: &str, mut reader: impl BufRead, outgoing: &SyncSender<Result<Line, CliError>>) {
-    for number in 1.. {
+fn send_lines(
+    name: &str,
+    first: usize,
+    mut reader: impl BufRead,
+    outgoing: &SyncSender<Result<Line, CliError>>,
+) {
+    for number in first.. {
         let line = read_line(name, number, &mut reader).transpose();
         let Some(line) = line else { return };
         let failed = line.is_err();

@@ -1,6 +1,10 @@
 //! Arguments → calls → exit code. One file per command.
 
+mod align;
+mod attend;
+mod bench;
 mod devices;
+mod digest;
 mod error;
 mod evaluate;
 mod forward;
@@ -10,6 +14,7 @@ mod interrupt;
 mod lines;
 mod output;
 mod progress;
+mod resume;
 mod score;
 mod serve;
 mod setup;
@@ -32,9 +37,8 @@ use error::CliError;
     version,
     after_help = "\
 Examples:
-  wordloom translate \"Where is the train station?\"
   wordloom translate --input book.txt --output buch.txt
-  echo '{\"input_ids\": [42, 91, 212, 46, 0]}' | wordloom generate
+  wordloom attend --output look.html \"Where is the train station?\"
 
 Without --model, commands use the English–German model that is built in.
 --device auto takes a hardware GPU, else the CPU; gpu takes a software GPU too.
@@ -53,6 +57,10 @@ enum Command {
     Generate(generate::Arguments),
     /// Run given sources and targets: logits, states and attention
     Forward(forward::Arguments),
+    /// Look at the attention of a translation
+    Attend(attend::Arguments),
+    /// Say which word was translated to which: Pharaoh lines
+    Align(align::Arguments),
     /// Turn text into token ids, or ids into text
     Tokenize(tokenize::Arguments),
     /// Ask a model how probable given texts are
@@ -63,6 +71,8 @@ enum Command {
     Devices(devices::Arguments),
     /// Show a model's shape, parameters and memory
     Inspect(inspect::Arguments),
+    /// Measure how fast a model runs here
+    Bench(bench::Arguments),
     /// Serve the page to a browser: translate as you type
     Serve(serve::Arguments),
 }
@@ -77,11 +87,14 @@ pub fn run() -> ExitCode {
         Command::Translate(arguments) => translate::run(&arguments),
         Command::Generate(arguments) => generate::run(&arguments),
         Command::Forward(arguments) => forward::run(&arguments),
+        Command::Attend(arguments) => attend::run(&arguments),
+        Command::Align(arguments) => align::run(&arguments),
         Command::Tokenize(arguments) => tokenize::run(&arguments),
         Command::Score(arguments) => score::run(&arguments),
         Command::Evaluate(arguments) => evaluate::run(&arguments),
         Command::Devices(arguments) => devices::run(&arguments),
         Command::Inspect(arguments) => inspect::run(&arguments),
+        Command::Bench(arguments) => bench::run(&arguments),
         Command::Serve(arguments) => serve::run(&arguments),
     };
     match result {

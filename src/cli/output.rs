@@ -1,33 +1,60 @@
 //! Where results go: standard output or a file.
 
-use std::fs::{self, File};
-use std::io::{self, BufWriter, ErrorKind, Write};
+use std::fs::{self, File, TryLockError};
+use std::io::{self, BufWriter, ErrorKind, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use super::CliError;
+use super::digest::Digest;
 
 pub struct Output {
     name: String,
     writer: BufWriter<Box<dyn Write>>,
+    /// The same file, to wait for its disk.
+    file: Option<File>,
+    digest: Digest,
 }
 
 impl Output {
     /// A file, or standard output where there is none.
     pub fn open(path: Option<&Path>) -> Result<Self, CliError> {
-        let (name, writer): (String, Box<dyn Write>) = match path {
-            None => ("standard output".into(), Box::new(io::stdout())),
-            Some(path) => {
-                let name = path.display().to_string();
-                match File::create(path) {
-                    Ok(file) => (name, Box::new(file)),
-                    Err(source) => return Err(cannot_write(path, source)),
-                }
+        match path {
+            Some(path) => Self::go_on(path, Digest::default()),
+            None => Ok(Self {
+                name: "standard output".into(),
+                writer: BufWriter::new(Box::new(io::stdout())),
+                file: None,
+                digest: Digest::default(),
+            }),
+        }
+    }
+
+    /// A file that keeps its beginning, which has this digest; what comes after it is lost.
+    pub fn go_on(path: &Path, beginning: Digest) -> Result<Self, CliError> {
+        let name = path.display().to_string();
+        let open = || {
+            let mut file = File::options().write(true).create(true).truncate(false).open(path)?;
+            if file.metadata()?.is_file() {
+                lock(&file)?;
+                file.set_len(beginning.bytes())?;
+                file.seek(SeekFrom::End(0))?;
             }
+            Ok((file.try_clone()?, file))
         };
-        Ok(Self { name, writer: BufWriter::new(writer) })
+        match open() {
+            Ok((file, writer)) => Ok(Self {
+                name,
+                writer: BufWriter::new(Box::new(writer)),
+                file: Some(file),
+                digest: beginning,
+            }),
+            Err(source) => Err(cannot_write(path, source)),
+        }
     }
 
     pub fn line(&mut self, line: &str) -> Result<(), CliError> {
+        self.digest.update(line.as_bytes());
+        self.digest.update(b"\n");
         let result = self.writer.write_all(line.as_bytes()).and_then(|()| self.writer.write_all(b"\n"));
         self.check(result)
     }
@@ -44,11 +71,31 @@ impl Output {
         self.check(result)
     }
 
+    /// As [`Output::flush`], and outlasts even a power failure; gives the digest of the whole output.
+    pub fn sync(&mut self) -> Result<&Digest, CliError> {
+        self.flush()?;
+        if let Some(file) = &self.file {
+            self.check(file.sync_data())?;
+        }
+        Ok(&self.digest)
+    }
+
     fn check(&self, result: io::Result<()>) -> Result<(), CliError> {
         result.map_err(|source| match source.kind() {
             ErrorKind::BrokenPipe => CliError::ClosedPipe,
             _ => CliError::Io { what: format!("cannot write {}", self.name), source },
         })
+    }
+}
+
+/// Two runs that write one file would mix their lines. The lock ends with the process, however that ends.
+fn lock(file: &File) -> io::Result<()> {
+    // elsewhere a lock keeps readers away, too; and not every file system has any
+    match cfg!(unix).then(|| file.try_lock()) {
+        Some(Err(TryLockError::WouldBlock)) => {
+            Err(io::Error::new(ErrorKind::WouldBlock, "another run is writing it"))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -12,12 +12,47 @@ pub struct Progress {
     bar: ProgressBar,
     /// What is counted, e.g. `sentences`.
     unit: &'static str,
-    endless: bool,
+    /// Bytes of the input, where that is known.
+    total: Option<u64>,
     counted: Cell<u64>,
+    /// Of lines, where they are counted, too.
+    lines: Cell<Lines>,
     /// Time spent in earlier rounds, and the beginning of this one.
     before: Cell<Duration>,
     since: Cell<Instant>,
     shown: Cell<bool>,
+}
+
+/// What a round has done so far.
+pub struct Done {
+    pub units: usize,
+    /// Of its work, 0 to 1.
+    pub fraction: f64,
+    /// Lines that have been written; 0 where nobody counts them.
+    pub lines: usize,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Lines {
+    done: usize,
+    /// In those bytes.
+    read: usize,
+    bytes: u64,
+}
+
+impl Lines {
+    /// `12/345 lines`; of a file whose end has not been read yet the total is an estimate, `12/~300 lines`.
+    fn label(self, total: Option<u64>) -> String {
+        let Self { done, read, bytes } = self;
+        match total {
+            Some(total) if bytes >= total => format!("{done}/{read} lines"),
+            Some(total) => {
+                let estimate = u128::from(total) * read as u128 / u128::from(bytes.max(1));
+                format!("{done}/~{} lines", estimate.max(done as u128))
+            }
+            None => format!("{done} lines"),
+        }
+    }
 }
 
 impl Progress {
@@ -42,28 +77,58 @@ impl Progress {
         Self {
             bar,
             unit,
-            endless: total.is_none(),
+            total,
             counted: Cell::default(),
+            lines: Cell::default(),
             before: Cell::default(),
             since: Cell::new(Instant::now()),
             shown: Cell::default(),
         }
     }
 
-    /// Does one round of the work. It tells what it has done so far: bytes since the round's beginning, and units.
+    /// So much was done before this run.
+    pub fn start_at(&self, bytes: u64, lines: usize) {
+        self.bar.set_position(bytes);
+        self.bar.reset_eta();
+        self.lines.set(Lines { done: lines, read: lines, bytes });
+    }
+
+    /// Does one round of the work. It tells what it has done so far: units, and of how many in this round.
     pub fn round<R>(&self, bytes: u64, work: impl FnOnce(&mut dyn FnMut(usize, usize)) -> R) -> R {
-        let (position, counted) = (self.bar.position(), self.counted.get());
+        self.round_of_lines(0, bytes, |report| {
+            work(&mut |done, total| {
+                report(Done { units: done, fraction: done as f64 / total.max(1) as f64, lines: 0 });
+            })
+        })
+    }
+
+    /// As [`Progress::round`], for work that counts lines, too; the round has so many.
+    pub fn round_of_lines<R>(
+        &self,
+        lines: usize,
+        bytes: u64,
+        work: impl FnOnce(&mut dyn FnMut(Done)) -> R,
+    ) -> R {
+        let (position, counted, before) = (self.bar.position(), self.counted.get(), self.lines.get());
+        let read = Lines { read: before.read + lines, bytes: before.bytes + bytes, ..before };
+        self.lines.set(Lines { done: before.done + lines, ..read });
         self.since.set(Instant::now());
-        let result = work(&mut |done, total| {
-            self.counted.set(counted + done as u64);
+        let result = work(&mut |done| {
+            self.counted.set(counted + done.units as u64);
             let rate = self.counted.get() as f64 / self.worked().as_secs_f64().max(0.001);
-            self.bar.set_prefix(format!("{} {}, {rate:.0}/s", self.counted.get(), self.unit));
-            self.set(position + bytes * done as u64 / total.max(1) as u64);
+            self.bar.set_prefix(match lines {
+                0 => format!("{} {}, {rate:.0}/s", self.counted.get(), self.unit),
+                _ => {
+                    let lines = Lines { done: before.done + done.lines, ..read }.label(self.total);
+                    format!("{lines}, {rate:.0} {}/s", self.unit)
+                }
+            });
+            self.set(position + (bytes as f64 * done.fraction) as u64);
         });
         self.before.set(self.worked());
         self.since.set(Instant::now());
         self.bar.set_position(position + bytes);
-        if self.endless {
+        if self.total.is_none() {
             self.hide(); // until the next round, which may have to be typed first
         }
         result
@@ -80,7 +145,7 @@ impl Progress {
     }
 
     fn set(&self, position: u64) {
-        let waited = if self.endless { self.since.get().elapsed() } else { self.worked() };
+        let waited = if self.total.is_none() { self.since.get().elapsed() } else { self.worked() };
         if !self.shown.get() && waited >= PATIENCE {
             self.bar.set_draw_target(ProgressDrawTarget::stderr()); // draws on terminals only
             self.shown.set(true);
@@ -104,5 +169,32 @@ impl Progress {
 impl Drop for Progress {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn totals_are_estimates_until_the_end_has_been_read() {
+        let lines = Lines { done: 10, read: 100, bytes: 2000 };
+        assert_eq!(lines.label(None), "10 lines");
+        assert_eq!(lines.label(Some(7000)), "10/~350 lines");
+        assert_eq!(lines.label(Some(2000)), "10/100 lines");
+    }
+
+    #[test]
+    fn what_was_done_before_is_counted_but_no_speed() {
+        let progress = Progress::new("testing", "sentences", Some(1000));
+        progress.start_at(500, 50);
+        let mut reported = String::new();
+        progress.round_of_lines(10, 100, |report| {
+            report(Done { units: 3, fraction: 0.5, lines: 4 });
+            reported = progress.bar.prefix();
+        });
+        assert!(reported.starts_with("54/~100 lines, ") && reported.ends_with(" sentences/s"), "{reported}");
+        assert_eq!(progress.bar.position(), 600);
+        assert_eq!((progress.lines.get().done, progress.counted.get()), (60, 3));
     }
 }

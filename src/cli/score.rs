@@ -88,11 +88,11 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
         progress: Progress::new("scoring", "targets", first.bytes()),
         cancel,
     };
-    match (tokenizer, source) {
+    interrupt::working(|| match (tokenizer, source) {
         (None, _) => scorer.requests(&first),
         (Some(tokenizer), Some(source)) => scorer.pairs(arguments, &tokenizer, &source, &first),
         (Some(tokenizer), None) => scorer.text(arguments.stride, &tokenizer, &first),
-    }
+    })
 }
 
 struct Scorer {
@@ -204,12 +204,10 @@ impl Scorer {
     }
 
     fn score(&self, requests: &[ScoreRequest], bytes: u64) -> Result<Vec<Score>, CliError> {
-        interrupt::working(|| {
-            Ok(self.progress.round(bytes, |report| {
-                let mut report = |done| report(done, requests.len());
-                pollster::block_on(self.transformer.score(requests, &self.cancel, &mut report))
-            })?)
-        })
+        Ok(self.progress.round(bytes, |report| {
+            let mut report = |done| report(done, requests.len());
+            pollster::block_on(self.transformer.score(requests, &self.cancel, &mut report))
+        })?)
     }
 
     fn write(&mut self, scores: &[Score]) -> Result<(), CliError> {

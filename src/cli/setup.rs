@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use wordloom::model::files::ModelFiles;
+use wordloom::model::generation_config::GenerationConfig;
+use wordloom::precision::PrecisionChoice;
 use wordloom::{Device, DeviceChoice, Model, Transformer};
 
 use super::progress::Progress;
@@ -37,11 +39,14 @@ pub struct DeviceArguments {
     /// auto, gpu, cpu, or a GPU's name
     #[arg(long, value_name = "DEVICE", default_value = "auto")]
     device: DeviceChoice,
+    /// Keep them as auto, f32, f16 or q8
+    #[arg(long, value_name = "TYPE", default_value = "auto")]
+    pub weights: PrecisionChoice,
 }
 
 impl DeviceArguments {
     /// Opens the device and says on stderr which one it is, and why.
-    fn open(&self) -> Result<Device, CliError> {
+    pub fn open(&self) -> Result<Device, CliError> {
         let device = pollster::block_on(Device::open(&self.device))?;
         notice(&device.notice(&self.device));
         Ok(device)
@@ -49,10 +54,28 @@ impl DeviceArguments {
 
     /// A model on the device, with progress while its weights go there.
     pub fn transformer(&self, model: &Model) -> Result<Transformer, CliError> {
-        let device = self.open()?;
-        let progress = Progress::of_fraction("loading");
-        Ok(Transformer::load(&device, model, &mut |fraction| progress.set_fraction(fraction))?)
+        load(&self.open()?, model, self.weights, None)
     }
+
+    /// The same for a model that is going to generate with these options.
+    pub fn generator(&self, model: &Model, options: &GenerationConfig) -> Result<Transformer, CliError> {
+        load(&self.open()?, model, self.weights, Some(options))
+    }
+}
+
+/// A model on an open device, with progress while its weights go there; readied for generating with `options`, if any.
+pub fn load(
+    device: &Device,
+    model: &Model,
+    weights: PrecisionChoice,
+    options: Option<&GenerationConfig>,
+) -> Result<Transformer, CliError> {
+    let progress = Progress::of_fraction("loading");
+    let mut told = |fraction| progress.set_fraction(fraction);
+    Ok(match options {
+        Some(options) => Transformer::load_to_generate(device, model, weights, options, &mut told)?,
+        None => Transformer::load_with_weights(device, model, weights, &mut told)?,
+    })
 }
 
 /// A whole number that is not negative.

@@ -2,26 +2,28 @@
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use wordloom::decode::DecodeError;
 use wordloom::model::generation_config::GenerationConfig;
 use wordloom::text::Direction;
-use wordloom::translate::{Sentence, SentenceHypothesis, TextHypothesis, resolve_languages};
+use wordloom::translate::{Ready, Sentence, SentenceHypothesis, TextHypothesis, resolve_languages};
 use wordloom::{Model, TextError, TranslateOptions, Translation, Translator, resolve};
 
-use super::lines::{Line, Lines, Round};
+use super::digest::Digest;
+use super::lines::{Line, Lines, Round, Start};
 use super::output::{Output, check_different};
-use super::progress::Progress;
+use super::progress::{Done, Progress};
+use super::resume::{Resumable, Settings};
 use super::setup::{DeviceArguments, ModelArguments, count};
 use super::{CliError, interrupt, notice};
 
 #[derive(clap::Args)]
 #[command(after_help = "\
 Options that are not given are the model's own; where it sets no maximal length,
-that is the source's and 50 tokens. Long lines are cut into sentences; blank
-lines and line breaks are kept. `wordloom inspect` lists a model's languages; in
-Marian's, >>fra<< at the beginning of a line chooses the target, too.
+that is the source's and 50 tokens. Lines are cut into sentences. `inspect`
+lists a model's languages; in Marian's, >>fra<< before a line chooses one, too.
 
 With --json a line is an object: source, text, hypotheses (text, score) and
 sentences (source, source_ids, hypotheses: text, score, tokens, step_logprobs,
@@ -35,6 +37,9 @@ pub struct Arguments {
     /// Write to FILE [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Go on where a run that was stopped left --output
+    #[arg(long, requires_all = ["input", "output"])]
+    resume: bool,
     /// Source language [default: the model's or English]
     #[arg(long, value_name = "CODE")]
     source_lang: Option<String>,
@@ -63,10 +68,18 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<(), CliError> {
-    check_different(arguments.input.as_deref(), arguments.output.as_deref())?;
+    let (input, output) = (arguments.input.as_deref(), arguments.output.as_deref());
+    check_different(input, output)?;
     let cancel = interrupt::handler();
+    let mut files = Resumable::new(input, output);
+    let stopped_at = match (arguments.resume, &mut files) {
+        (true, Some(files)) => files.go_on()?,
+        (true, None) => return Err(CliError::Usage(NO_FILES.into())),
+        (false, _) => None,
+    };
+    let start = stopped_at.map_or(Start::default(), |stopped_at| stopped_at.start);
     let lines = match arguments.text.as_slice() {
-        [] => Lines::open(arguments.input.as_deref())?,
+        [] => Lines::open_at(input, start)?,
         words => Lines::of_text(words.join(" ")),
     };
     let model = arguments.model.open()?;
@@ -79,26 +92,116 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     };
     let tokenizer = Translator::tokenizer_of(&model)?;
     resolve_languages(&tokenizer, &options, model.generation_config()).map_err(refused_language)?;
-    let translator = Translator::from_parts(arguments.device.transformer(&model)?, tokenizer);
+    let settings = if files.is_some() { settings(arguments)? } else { Settings::new() };
+    if let (Some(files), Some(_)) = (&files, stopped_at) {
+        files.check_settings(&settings)?;
+    }
+    let transformer = arguments.device.generator(&model, &options.generation)?;
+    let translator = Translator::from_parts(transformer, tokenizer);
     if arguments.text.is_empty() && arguments.input.is_none() && std::io::stdin().is_terminal() {
         notice("type a line to translate it; Ctrl-D ends");
     }
     let mut command = Command {
-        translator,
+        translator: translator.with_cache(CACHE_BYTES),
         options,
         progress: Progress::new("translating", "sentences", lines.bytes()),
-        output: Output::open(arguments.output.as_deref())?,
+        output: match (&files, output) {
+            (Some(files), Some(path)) => Output::go_on(path, files.written().clone())?,
+            _ => Output::open(output)?,
+        },
         n_best: arguments.n_best,
         json: arguments.json,
     };
-    loop {
-        let mut round = lines.round();
-        command.refuse_unknown_tags(&lines, &mut round);
-        interrupt::working(|| command.translate(&round.lines))?;
-        if let Some(end) = round.end {
-            return end;
+    command.progress.start_at(start.bytes, start.lines);
+    let mut window = stopped_at.map_or(FIRST_WINDOW, |stopped_at| stopped_at.window);
+    files =
+        files.and_then(|files| begin(files, settings, window, arguments.resume).transpose()).transpose()?;
+    interrupt::working(|| {
+        loop {
+            let mut round = lines.window(window, ENOUGH_BYTES);
+            command.refuse_unknown_tags(&lines, &mut round);
+            let began = Instant::now();
+            command.translate(&round.lines)?;
+            window = next_window(window, began.elapsed());
+            if let Some(files) = &mut files {
+                files.add(&round.lines);
+                if files.is_due() || round.end.is_some() {
+                    files.save(command.output.sync()?, window)?;
+                }
+            }
+            if let Some(end) = round.end {
+                return end;
+            }
+        }
+    })?;
+    files.into_iter().for_each(Resumable::finish);
+    Ok(())
+}
+
+/// Lines of the first window: few, to see results soon.
+const FIRST_WINDOW: usize = 128;
+/// Lines of a window at most. Batches of more lines have less padding; beyond this there is little to gain.
+const LARGEST_WINDOW: usize = 4096;
+/// No further line belongs to a window of so many bytes: it bounds the memory where lines are long.
+const ENOUGH_BYTES: u64 = 1 << 20;
+/// A window that takes less is followed by a larger one; one that takes more by a smaller one. Its lines come out
+/// late, because they are sorted, and are what a killed run loses.
+const WINDOW_TIME: [Duration; 2] = [Duration::from_secs(5), Duration::from_secs(20)];
+/// For sentences that come again: some ten thousands.
+const CACHE_BYTES: usize = 64 << 20;
+
+fn next_window(lines: usize, took: Duration) -> usize {
+    match took {
+        _ if took < WINDOW_TIME[0] => (2 * lines).min(LARGEST_WINDOW),
+        _ if took > WINDOW_TIME[1] => (lines / 2).max(FIRST_WINDOW),
+        _ => lines,
+    }
+}
+
+/// Begins to keep records, so that the run can be resumed. Where that is impossible, a run that was not asked to
+/// resume does without.
+fn begin(
+    mut files: Resumable,
+    settings: Settings,
+    window: usize,
+    needed: bool,
+) -> Result<Option<Resumable>, CliError> {
+    match files.begin(settings, window) {
+        Ok(()) => Ok(Some(files)),
+        Err(error) if needed => Err(error),
+        Err(error) => {
+            notice(&format!("warning: {error}; were this run stopped, it could not be resumed"));
+            Ok(None)
         }
     }
+}
+
+const NO_FILES: &str = "--resume needs files as --input and --output, not pipes or devices";
+
+/// What the output depends on.
+fn settings(arguments: &Arguments) -> Result<Settings, CliError> {
+    let model = match &arguments.model.model {
+        None => format!("the one built into wordloom {}", env!("CARGO_PKG_VERSION")),
+        Some(folder) => {
+            let digest = Digest::of_model(folder).map_err(|source| CliError::Io {
+                what: format!("cannot read {}", folder.display()),
+                source,
+            })?;
+            format!("a folder with digest {}", digest.summary().hash)
+        }
+    };
+    let number = |number: Option<usize>| number.map(|number| number.to_string());
+    let given = [
+        ("--model", Some(model)),
+        ("--source-lang", arguments.source_lang.clone()),
+        ("--target-lang", arguments.target_lang.clone()),
+        ("--beams", number(arguments.beams)),
+        ("--length-penalty", arguments.length_penalty.map(|penalty| penalty.to_string())),
+        ("--max-length", number(arguments.max_length)),
+        ("--n-best", number(arguments.n_best)),
+        ("--json", arguments.json.then(|| "given".to_owned())),
+    ];
+    Ok(given.into_iter().filter_map(|(option, value)| Some((option.to_owned(), value?))).collect())
 }
 
 /// The options of the command line over the model's own, known to be possible.
@@ -176,25 +279,46 @@ impl Command {
         let split = |line: &'_ Line| line.text.len() - usize::from(line.text.ends_with('\r'));
         let texts: Vec<&str> = lines.iter().map(|line| &line.text[..split(line)]).collect();
         let bytes = lines.iter().map(|line| line.bytes).sum();
-        let translations = self.progress.round(bytes, |report| {
-            pollster::block_on(self.translator.translate_all(&texts, &self.options, report))
-        })?;
-        let (progress, output) = (&self.progress, &mut self.output);
-        progress.suspend(|| {
-            for ((line, source), translation) in lines.iter().zip(texts).zip(&translations) {
-                warn_if_cut(line, translation);
-                if self.json {
-                    output.json(&JsonLine::new(source, translation))?;
-                } else if self.n_best.is_some() {
-                    for (rank, TextHypothesis { text, score }) in (1..).zip(&translation.hypotheses) {
-                        output.line(&format!("{rank}\t{score:.4}\t{text}"))?;
-                    }
-                } else {
-                    output.line(&format!("{}{}", translation.text, &line.text[source.len()..]))?;
+        let Self { translator, options, progress, output, n_best, json } = self;
+        let write = |output: &mut Output,
+                     line: &Line,
+                     source: &str,
+                     translation: &Translation|
+         -> Result<(), CliError> {
+            warn_if_cut(line, translation);
+            if *json {
+                output.json(&JsonLine::new(source, translation))?;
+            } else if n_best.is_some() {
+                for (rank, TextHypothesis { text, score }) in (1..).zip(&translation.hypotheses) {
+                    output.line(&format!("{rank}\t{score:.4}\t{text}"))?;
                 }
+            } else {
+                output.line(&format!("{}{}", translation.text, &line.text[source.len()..]))?;
             }
-            output.flush()
-        })
+            Ok(())
+        };
+        let mut waiting = lines.iter().zip(&texts);
+        let mut written = Ok(());
+        let translated = progress.round_of_lines(lines.len(), bytes, |report| {
+            let mut ready = |ready: Ready| {
+                if written.is_ok() && !ready.translations.is_empty() {
+                    written = progress.suspend(|| {
+                        for (translation, (line, source)) in ready.translations.iter().zip(&mut waiting) {
+                            write(output, line, source, translation)?;
+                        }
+                        output.flush()
+                    });
+                }
+                if written.is_err() {
+                    options.cancel.cancel(); // nobody needs the rest
+                }
+                let lines = lines.len() - waiting.len();
+                report(Done { units: ready.sentences, fraction: ready.fraction.into(), lines });
+            };
+            pollster::block_on(translator.translate_in_turn(&texts, options, &mut ready))
+        });
+        written?;
+        Ok(translated?)
     }
 }
 

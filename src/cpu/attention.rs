@@ -1,10 +1,12 @@
 //! `softmax(scale · Q Kᵀ + bias + mask) V` for each head
 
+use std::cell::Cell;
+
 use pulp::{Arch, Simd, WithSimd};
 
 use super::Columns;
 use super::parallel::for_each_row;
-use super::vector::{add_scaled, inner_products};
+use super::vector::{add_scaled, exp, inner_products};
 use crate::kernels::attention::AttentionShape;
 
 /// Attention.
@@ -26,19 +28,20 @@ pub fn attention(
     let arch = Arch::new();
     let work = shape.keys * heads * (d_head + d_value);
     for_each_row(context, heads * d_value, work, |row, context| {
-        let visible = visible(shape, key_mask, row);
-        let mut weights = Vec::with_capacity(shape.keys);
-        for (head, context) in context.chunks_exact_mut(d_value).enumerate() {
-            let query = Query {
-                query: queries.head(head, d_head).row(row, d_head),
-                scale,
-                keys: keys.head(head, d_head),
-                visible: visible.clone(),
-                bias: DistanceBias::new(distance_bias, heads, head, row % shape.queries),
-            };
-            let values = values.head(head, d_value);
-            arch.dispatch(Attend { query, values, weights: &mut weights, context });
-        }
+        with_scratch(|Scratch { keys: visible, weights }| {
+            visible.extend(visible_keys(shape, key_mask, row));
+            for (head, context) in context.chunks_exact_mut(d_value).enumerate() {
+                let query = Query {
+                    query: queries.head(head, d_head).row(row, d_head),
+                    scale,
+                    keys: keys.head(head, d_head),
+                    visible,
+                    bias: DistanceBias::new(distance_bias, heads, head, row % shape.queries),
+                };
+                let values = values.head(head, d_value);
+                arch.dispatch(Attend { query, values, weights, context });
+            }
+        });
     });
 }
 
@@ -56,21 +59,40 @@ pub fn attention_weights(
     for_each_row(weights, shape.keys, shape.keys * d_head, |row, out| {
         let (sentence, head) = (row / shape.queries / heads, row / shape.queries % heads);
         let row = sentence * shape.queries + row % shape.queries;
-        let visible = visible(shape, key_mask, row);
-        let query = Query {
-            query: queries.head(head, d_head).row(row, d_head),
-            scale,
-            keys: keys.head(head, d_head),
-            visible: visible.clone(),
-            bias: DistanceBias::new(distance_bias, heads, head, row % shape.queries),
-        };
-        let mut weights = Vec::with_capacity(shape.keys);
-        arch.dispatch(Weigh { query, weights: &mut weights });
-        out.fill(0.0);
-        for (key, weight) in visible.zip(weights) {
-            out[key.position] = weight;
-        }
+        with_scratch(|Scratch { keys: visible, weights }| {
+            visible.extend(visible_keys(shape, key_mask, row));
+            let query = Query {
+                query: queries.head(head, d_head).row(row, d_head),
+                scale,
+                keys: keys.head(head, d_head),
+                visible,
+                bias: DistanceBias::new(distance_bias, heads, head, row % shape.queries),
+            };
+            arch.dispatch(Weigh { query, weights });
+            out.fill(0.0);
+            for (key, &weight) in visible.iter().zip(&*weights) {
+                out[key.position] = weight;
+            }
+        });
     });
+}
+
+/// Room for a query's keys and weights, kept so that a step of decoding allocates nothing.
+#[derive(Default)]
+pub(super) struct Scratch {
+    /// Empty at first.
+    pub keys: Vec<Key>,
+    pub weights: Vec<f32>,
+}
+
+/// Calls `work` with the thread's scratch.
+pub(super) fn with_scratch(work: impl FnOnce(&mut Scratch)) {
+    thread_local!(static SCRATCH: Cell<Scratch> = Cell::default());
+    // taken, not borrowed: a thread that waits for another may be given a second row meanwhile
+    let mut scratch = SCRATCH.take();
+    scratch.keys.clear();
+    work(&mut scratch);
+    SCRATCH.set(scratch);
 }
 
 /// A key that a query sees.
@@ -83,11 +105,11 @@ pub(super) struct Key {
 }
 
 /// The keys that a query sees.
-fn visible<'a>(
+fn visible_keys<'a>(
     shape: &AttentionShape,
     key_mask: &'a [u32],
     row: usize,
-) -> impl Iterator<Item = Key> + Clone + use<'a> {
+) -> impl Iterator<Item = Key> + use<'a> {
     let (sentence, query) = (row / shape.queries, row % shape.queries);
     let count = if shape.causal { shape.keys.min(query + 1) } else { shape.keys };
     let first = sentence * shape.keys;
@@ -120,7 +142,7 @@ impl<'a> DistanceBias<'a> {
 }
 
 /// One query of one head.
-pub(super) struct Query<'a, Visible> {
+pub(super) struct Query<'a> {
     /// `[d_head]`
     pub query: &'a [f32],
     /// Factor of the scores.
@@ -128,31 +150,50 @@ pub(super) struct Query<'a, Visible> {
     /// The head's columns of all keys.
     pub keys: Columns<'a>,
     /// The keys that the query sees.
-    pub visible: Visible,
+    pub visible: &'a [Key],
     /// Added to the scaled scores.
     pub bias: Option<DistanceBias<'a>>,
 }
 
-impl<Visible: Iterator<Item = Key> + Clone> Query<'_, Visible> {
+impl Query<'_> {
     #[inline(always)]
     fn weigh<S: Simd>(&self, simd: S, weights: &mut Vec<f32>) {
         weights.clear();
-        weights.extend(self.visible.clone().map(|key| {
-            let row = self.keys.row(key.row, self.query.len());
-            let score = self.scale * inner_products(simd, [self.query], [row])[0][0];
-            self.bias.map_or(score, |bias| score + bias.of(key.position))
-        }));
-        softmax(weights);
+        let (fours, rest) = self.visible.as_chunks::<4>();
+        for keys in fours {
+            weights.extend(self.scores(simd, keys));
+        }
+        for &key in rest {
+            weights.extend(self.scores(simd, &[key]));
+        }
+        softmax(simd, weights);
+    }
+
+    #[inline(always)]
+    fn scores<S: Simd, const KEYS: usize>(&self, simd: S, keys: &[Key; KEYS]) -> [f32; KEYS] {
+        // loops, because compilers keep closures out of the function that has the processor's widest vectors
+        let mut rows = [&[][..]; KEYS];
+        for (row, key) in rows.iter_mut().zip(keys) {
+            *row = self.keys.row(key.row, self.query.len());
+        }
+        let [mut scores] = inner_products(simd, [self.query], rows);
+        for (score, key) in scores.iter_mut().zip(keys) {
+            *score *= self.scale;
+            if let Some(bias) = self.bias {
+                *score += bias.of(key.position);
+            }
+        }
+        scores
     }
 }
 
 /// The weights of a query, one for each visible key.
-struct Weigh<'a, Visible> {
-    query: Query<'a, Visible>,
+struct Weigh<'a> {
+    query: Query<'a>,
     weights: &'a mut Vec<f32>,
 }
 
-impl<Visible: Iterator<Item = Key> + Clone> WithSimd for Weigh<'_, Visible> {
+impl WithSimd for Weigh<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -162,8 +203,8 @@ impl<Visible: Iterator<Item = Key> + Clone> WithSimd for Weigh<'_, Visible> {
 }
 
 /// The values that a query sees, summed up by weight.
-pub(super) struct Attend<'a, Visible> {
-    pub query: Query<'a, Visible>,
+pub(super) struct Attend<'a> {
+    pub query: Query<'a>,
     /// The head's columns of all values.
     pub values: Columns<'a>,
     /// Room for the weights.
@@ -172,23 +213,32 @@ pub(super) struct Attend<'a, Visible> {
     pub context: &'a mut [f32],
 }
 
-impl<Visible: Iterator<Item = Key> + Clone> WithSimd for Attend<'_, Visible> {
+impl WithSimd for Attend<'_> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        self.query.weigh(simd, self.weights);
-        self.context.fill(0.0);
-        for (key, &weight) in self.query.visible.zip(&*self.weights) {
-            let value = self.values.row(key.row, self.context.len());
-            add_scaled(simd, self.context, weight, value);
+        let Self { query, values, weights, context } = self;
+        query.weigh(simd, weights);
+        context.fill(0.0);
+        let width = context.len();
+        let value = |key: Key| values.row(key.row, width);
+        let (fours, rest) = query.visible.as_chunks::<4>();
+        let (weight_fours, weight_rest) = weights.as_chunks::<4>();
+        for (keys, &weights) in fours.iter().zip(weight_fours) {
+            add_scaled(simd, context, weights, keys.map(value));
+        }
+        for (&key, &weight) in rest.iter().zip(weight_rest) {
+            add_scaled(simd, context, [weight], [value(key)]);
         }
     }
 }
 
-fn softmax(scores: &mut [f32]) {
+#[inline(always)]
+fn softmax<S: Simd>(simd: S, scores: &mut [f32]) {
     let max = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-    scores.iter_mut().for_each(|score| *score = (*score - max).exp());
+    scores.iter_mut().for_each(|score| *score -= max);
+    exp(simd, scores);
     let sum: f32 = scores.iter().sum();
     scores.iter_mut().for_each(|score| *score /= sum);
 }

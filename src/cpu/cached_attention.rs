@@ -3,7 +3,7 @@
 use pulp::Arch;
 
 use super::Columns;
-use super::attention::{Attend, DistanceBias, Key, Query};
+use super::attention::{Attend, DistanceBias, Key, Query, Scratch, with_scratch};
 use super::parallel::for_each_row;
 use crate::kernels::cached_attention::CachedAttentionShape;
 
@@ -34,19 +34,20 @@ pub fn cached_attention(
     let work = most_keys * heads * (d_head + d_value);
     for_each_row(context, heads * d_value, work, |row, context| {
         let count = key_counts[row] as usize;
-        let slots = slots[row * capacity..][..count].iter().enumerate();
-        let visible = slots.map(|(position, &slot)| Key { row: slot as usize, position });
-        let mut weights = Vec::with_capacity(most_keys);
-        for (head, context) in context.chunks_exact_mut(d_value).enumerate() {
-            let query = Query {
-                query: queries.head(head, d_head).row(row, d_head),
-                scale,
-                keys: keys.head(head, d_head),
-                visible: visible.clone(),
-                bias: DistanceBias::new(distance_bias, heads, head, count.saturating_sub(1)),
-            };
-            let values = values.head(head, d_value);
-            arch.dispatch(Attend { query, values, weights: &mut weights, context });
-        }
+        with_scratch(|Scratch { keys: visible, weights }| {
+            let slots = slots[row * capacity..][..count].iter().enumerate();
+            visible.extend(slots.map(|(position, &slot)| Key { row: slot as usize, position }));
+            for (head, context) in context.chunks_exact_mut(d_value).enumerate() {
+                let query = Query {
+                    query: queries.head(head, d_head).row(row, d_head),
+                    scale,
+                    keys: keys.head(head, d_head),
+                    visible,
+                    bias: DistanceBias::new(distance_bias, heads, head, count.saturating_sub(1)),
+                };
+                let values = values.head(head, d_value);
+                arch.dispatch(Attend { query, values, weights, context });
+            }
+        });
     });
 }

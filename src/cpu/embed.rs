@@ -1,5 +1,7 @@
 //! `y[r] = scale * table[tokens[r]] + positions[r-th position]`
 
+use super::WeightMatrix;
+
 /// Token embeddings, plus position embeddings where there are any.
 ///
 /// * `tokens`: `[rows]`; `positions`: `[rows]` indices, and the table that they point into, `[positions, d_model]`
@@ -7,16 +9,16 @@
 pub fn embed(
     tokens: &[u32],
     positions: Option<(&[u32], &[f32])>,
-    table: &[f32],
+    table: WeightMatrix,
     d_model: usize,
     scale: f32,
     y: &mut [f32],
 ) {
     let row = |index: u32| index as usize * d_model..(index as usize + 1) * d_model;
     for (r, (y, &token)) in y.chunks_exact_mut(d_model).zip(tokens).enumerate() {
-        for (y, x) in y.iter_mut().zip(&table[row(token)]) {
-            *y = scale * x;
-        }
+        table.widen(row(token), y);
+        let scale = table.row_scale(token as usize) * scale;
+        y.iter_mut().for_each(|y| *y *= scale);
         if let Some((indices, positions)) = positions {
             for (y, x) in y.iter_mut().zip(&positions[row(indices[r])]) {
                 *y += x;

@@ -1,12 +1,17 @@
 //! `y = activation(scale·x·Wᵀ + b)`, then `y + z` or `y ⊙ z`
 
+use std::cell::Cell;
 use std::ops::Range;
 
 use pulp::{Arch, Simd, WithSimd};
 
+use super::WeightMatrix;
+use super::activate::activate;
+use super::few_rows::{NEAR_ROWS, Piece};
 use super::matrix_product::matrix_product;
-use super::parallel::{Budget, for_each_row};
-use super::vector::inner_products;
+use super::parallel::for_each_row;
+use super::rounded_rows::RoundedRows;
+use super::weights::StoredValue;
 use crate::activation::Activation;
 use crate::join::Join;
 
@@ -14,11 +19,17 @@ use crate::join::Join;
 /// weights, it takes twice the time at 32 rows, nine tenths at 64 and six tenths at 512.
 pub const LIBRARY_ROWS: usize = 48;
 
+/// What becomes of a product takes as long as so many multiplications.
+const FINISH_WORK: usize = 16;
+
+/// Values that are widened at a time for the library.
+const WIDENED: usize = 1 << 20;
+
 /// Weights of a linear layer.
 #[derive(Clone, Copy, Debug)]
 pub struct Linear<'a> {
     /// `[outputs, inputs]`
-    pub weight: &'a [f32],
+    pub weight: WeightMatrix<'a>,
     /// Input features.
     pub inputs: usize,
     /// `[outputs]`
@@ -33,7 +44,12 @@ pub struct Linear<'a> {
 ///
 /// Many rows are left to a library for matrix products. Below [`LIBRARY_ROWS`], where such a library spends more on
 /// packing the weights than on multiplying, each weight is read once, where it lies, for all rows; a row's result is
-/// then the same, bit by bit, whatever the other rows are and however many.
+/// then the same, bit by bit, whatever the other rows are and however many. Either way, f16 weights are widened to f32 as
+/// they are stored, some at a time, and multiplied as those are.
+///
+/// With 8-bit weights, x is rounded, however many rows it has: to whole numbers of 15 bits and a sign, times a scale for
+/// each row, or of fewer bits where a row has more than 2,064 inputs, so that sums of 32 bits hold a fourth of its
+/// products. These sums are exact, and so a row's result is always the same.
 pub fn linear(x: &[f32], layer: Linear, activation: Activation, join: Option<(Join, &[f32])>, y: &mut [f32]) {
     let inputs = layer.inputs;
     let (rows, outputs) = (x.len() / inputs, layer.weight.len() / inputs);
@@ -43,19 +59,55 @@ pub fn linear(x: &[f32], layer: Linear, activation: Activation, join: Option<(Jo
     if outputs == 0 {
         return;
     }
-    if rows >= LIBRARY_ROWS {
-        matrix_product(x, layer.weight, inputs, y);
-        let problem = Problem { x, layer, outputs, activation, join };
-        for_each_row(y, outputs, outputs, |row, y| {
-            for (output, y) in y.iter_mut().enumerate() {
-                *y = problem.finish(row, output, *y);
-            }
-        });
-        return;
-    }
     let problem = Problem { x, layer, outputs, activation, join };
-    let piece = Piece { problem: &problem, row: 0, output: 0, y: y.chunks_exact_mut(outputs).collect() };
-    piece.run(Arch::new(), Budget::new(rows * outputs * inputs));
+    match layer.weight {
+        WeightMatrix::Q8 { values, .. } => in_whole_numbers(&problem, values, y),
+        WeightMatrix::F32(weight) if rows < LIBRARY_ROWS => in_vectors(&problem, weight, y),
+        WeightMatrix::F16(weight) if rows < LIBRARY_ROWS => in_vectors(&problem, weight, y),
+        WeightMatrix::F32(_) | WeightMatrix::F16(_) => by_library(&problem, y),
+    }
+}
+
+fn in_vectors<W: StoredValue>(problem: &Problem, weight: &[W], y: &mut [f32]) {
+    Piece::new(problem.x, weight, problem.layer.inputs, y).run(Piece::multiply_floats);
+    problem.finish(0, &[], y);
+}
+
+fn in_whole_numbers(problem: &Problem, weight: &[i8], y: &mut [f32]) {
+    // kept by each thread, so that a step of decoding allocates nothing
+    thread_local!(static ROUNDED: Cell<RoundedRows> = Cell::default());
+    let (mut rounded, inputs) = (ROUNDED.take(), problem.layer.inputs);
+    let pieces = problem.x.chunks(NEAR_ROWS * inputs).zip(y.chunks_mut(NEAR_ROWS * problem.outputs));
+    for (piece, (x, y)) in pieces.enumerate() {
+        rounded.set(x, inputs);
+        Piece::new(&rounded.values, weight, inputs, y).run(Piece::multiply_integers);
+        problem.finish(piece * NEAR_ROWS, &rounded.scales, y);
+    }
+    ROUNDED.set(rounded);
+}
+
+fn by_library(problem: &Problem, y: &mut [f32]) {
+    let (outputs, inputs) = (problem.outputs, problem.layer.inputs);
+    let multiply = |weight: &[f32], columns: Range<usize>, y: &mut [f32]| {
+        matrix_product(problem.x, weight, inputs, y, outputs, columns);
+    };
+    match problem.layer.weight {
+        WeightMatrix::F32(weight) => multiply(weight, 0..outputs, y),
+        stored => {
+            let step = (WIDENED / inputs).clamp(1, outputs);
+            let (arch, mut widened) = (Arch::new(), vec![0.0; step * inputs]);
+            for first in (0..outputs).step_by(step) {
+                let columns = first..outputs.min(first + step);
+                let widened = &mut widened[..columns.len() * inputs];
+                for_each_row(widened, inputs, inputs, |row, values| {
+                    let start = (first + row) * inputs;
+                    arch.dispatch(|| stored.widen(start..start + inputs, values));
+                });
+                multiply(widened, columns, y);
+            }
+        }
+    }
+    problem.finish(0, &[], y);
 }
 
 struct Problem<'a> {
@@ -67,121 +119,49 @@ struct Problem<'a> {
 }
 
 impl Problem<'_> {
-    fn x(&self, row: usize) -> &[f32] {
-        &self.x[row * self.layer.inputs..][..self.layer.inputs]
-    }
-
-    fn weight(&self, output: usize) -> &[f32] {
-        &self.layer.weight[output * self.layer.inputs..][..self.layer.inputs]
-    }
-
-    fn finish(&self, row: usize, output: usize, product: f32) -> f32 {
-        let scaled = self.layer.scale * product;
-        let biased = self.layer.bias.map_or(scaled, |bias| scaled + bias[output]);
-        let value = self.activation.apply(biased);
-        self.join.map_or(value, |(join, z)| join.apply(value, z[row * self.outputs + output]))
+    /// Makes results of the products of some rows, from `first` on; `x_scales`: what those rows of x have to be multiplied
+    /// by, if there are any.
+    fn finish(&self, first: usize, x_scales: &[f32], y: &mut [f32]) {
+        let arch = Arch::new();
+        for_each_row(y, self.outputs, FINISH_WORK * self.outputs, |row, y| {
+            let x_scale = x_scales.get(row).copied().unwrap_or(1.0);
+            arch.dispatch(Finish { problem: self, row: first + row, x_scale, y });
+        });
     }
 }
 
-/// Some rows and some outputs of a problem.
-struct Piece<'a> {
+/// What comes after the products of a row.
+struct Finish<'a> {
     problem: &'a Problem<'a>,
-    /// The first row.
     row: usize,
-    /// The first output.
-    output: usize,
-    /// The piece's outputs of each of its rows.
-    y: Vec<&'a mut [f32]>,
+    /// What the row of x, as it was multiplied, has to be multiplied by.
+    x_scale: f32,
+    /// The products of all outputs.
+    y: &'a mut [f32],
 }
 
-/// Rows whose inputs stay in the processor's nearest memory while the weights pass by once.
-const NEAR_ROWS: usize = 32;
-
-impl<'a> Piece<'a> {
-    fn run(self, arch: Arch, budget: Budget) {
-        let (rows, outputs) = (self.y.len(), self.y.first().map_or(0, |row| row.len()));
-        let halves = match budget.allows_split() {
-            true if rows >= 2 * NEAR_ROWS => self.split_rows((rows / 2).next_multiple_of(4)),
-            true if outputs >= 32 => self.split_outputs((outputs / 2).next_multiple_of(8)),
-            _ => return arch.dispatch(self),
-        };
-        let (low, high) = halves;
-        budget.join(|budget| low.run(arch, budget), |budget| high.run(arch, budget));
-    }
-
-    fn split_rows(mut self, rows: usize) -> (Self, Self) {
-        let high = Self {
-            problem: self.problem,
-            row: self.row + rows,
-            output: self.output,
-            y: self.y.split_off(rows),
-        };
-        (self, high)
-    }
-
-    fn split_outputs(self, outputs: usize) -> (Self, Self) {
-        let (low, high) = self.y.into_iter().map(|row| row.split_at_mut(outputs)).unzip();
-        (Self { y: low, ..self }, Self { output: self.output + outputs, y: high, ..self })
-    }
-
-    /// `ROWS × OUTPUTS` elements, starting at a row and an output of the piece.
-    #[inline(always)]
-    fn block<S: Simd, const ROWS: usize, const OUTPUTS: usize>(
-        &mut self,
-        simd: S,
-        row: usize,
-        output: usize,
-    ) {
-        let (first_row, first_output) = (self.row + row, self.output + output);
-        let x = std::array::from_fn(|i| self.problem.x(first_row + i));
-        let weights = std::array::from_fn(|i| self.problem.weight(first_output + i));
-        let products = inner_products::<S, ROWS, OUTPUTS>(simd, x, weights);
-        for (i, products) in products.iter().enumerate() {
-            for (j, &product) in products.iter().enumerate() {
-                self.y[row + i][output + j] = self.problem.finish(first_row + i, first_output + j, product);
-            }
-        }
-    }
-
-    /// All outputs of the given rows, `OUTPUTS` of them side by side.
-    #[inline(always)]
-    fn sweep<S: Simd, const OUTPUTS: usize>(&mut self, simd: S, rows: Range<usize>) {
-        let outputs = self.y[rows.start].len();
-        let rest = outputs - outputs % OUTPUTS;
-        for output in (0..rest).step_by(OUTPUTS) {
-            self.column::<S, OUTPUTS>(simd, rows.clone(), output);
-        }
-        for output in rest..outputs {
-            self.column::<S, 1>(simd, rows.clone(), output);
-        }
-    }
-
-    /// `OUTPUTS` outputs of the given rows, four rows side by side.
-    #[inline(always)]
-    fn column<S: Simd, const OUTPUTS: usize>(&mut self, simd: S, rows: Range<usize>, output: usize) {
-        for row in rows.clone().step_by(4) {
-            match rows.end - row {
-                1 => self.block::<S, 1, OUTPUTS>(simd, row, output),
-                2 => self.block::<S, 2, OUTPUTS>(simd, row, output),
-                3 => self.block::<S, 3, OUTPUTS>(simd, row, output),
-                _ => self.block::<S, 4, OUTPUTS>(simd, row, output),
-            }
-        }
-    }
-}
-
-impl WithSimd for Piece<'_> {
+impl WithSimd for Finish<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: Simd>(mut self, simd: S) {
-        for first in (0..self.y.len()).step_by(NEAR_ROWS) {
-            let rows = first..self.y.len().min(first + NEAR_ROWS);
-            // as many sums as the registers hold: AVX-512 has 32, AVX2 has 16
-            match S::F32_LANES {
-                16 => self.sweep::<S, 4>(simd, rows),
-                _ => self.sweep::<S, 3>(simd, rows),
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { problem, row, x_scale, y } = self;
+        let Problem { layer, activation, join, .. } = problem;
+        if let WeightMatrix::Q8 { scales, .. } = layer.weight {
+            for (y, scale) in y.iter_mut().zip(scales) {
+                *y = scale * (x_scale * *y);
             }
+        }
+        if layer.scale != 1.0 {
+            y.iter_mut().for_each(|y| *y *= layer.scale);
+        }
+        if let Some(bias) = layer.bias {
+            y.iter_mut().zip(bias).for_each(|(y, bias)| *y += bias);
+        }
+        activate(simd, *activation, y);
+        if let Some((join, z)) = join {
+            let z = &z[row * problem.outputs..];
+            y.iter_mut().zip(z).for_each(|(y, z)| *y = join.apply(*y, *z));
         }
     }
 }

@@ -1,23 +1,44 @@
 //! From logits to the best few tokens of each row and their log-probabilities
 
+use pulp::{Arch, Simd, WithSimd};
+
 use super::parallel::for_each_row;
+use super::vector::{largest, sum_of_exp};
 use crate::kernels::log_softmax_top_k::TopKShape;
-use crate::scores::{ScoreEdit, process_row, top_scores};
+use crate::scores::{ScoreEdit, process_row_with, top_scores};
 
 /// * `logits`: `[rows, vocabulary]`, overwritten with the scores
-/// * `edits`: of all rows
+/// * `edits`: of all rows, by ascending row
 /// * `top`: `[rows, 2 * candidates]`; each row has the bits of its values, then its tokens
 pub fn log_softmax_top_k(shape: &TopKShape, logits: &mut [f32], edits: &[ScoreEdit], top: &mut [u32]) {
     let &TopKShape { vocabulary, candidates, rules, .. } = shape;
-    // an exponential takes as long as a hundred multiplications of a matrix product
-    for_each_row(logits, vocabulary, 100 * vocabulary, |row, logits| {
-        let edits: Vec<_> = edits.iter().filter(|edit| edit.row as usize == row).copied().collect();
-        process_row(logits, rules, &edits);
+    // an exponential takes as long as some multiplications of a matrix product
+    for_each_row(logits, vocabulary, 16 * vocabulary, |row, logits| {
+        let first = edits.partition_point(|edit| (edit.row as usize) < row);
+        let end = edits.partition_point(|edit| edit.row as usize <= row);
+        process_row_with(|row| Arch::new().dispatch(LogSoftmax(row)), logits, rules, &edits[first..end]);
     });
-    let mut values = vec![0.0; candidates];
     for (logits, top) in logits.chunks_exact(vocabulary).zip(top.chunks_exact_mut(2 * candidates)) {
         let (bits, tokens) = top.split_at_mut(candidates);
-        top_scores(logits, &mut values, tokens);
-        bits.iter_mut().zip(&values).for_each(|(bits, value)| *bits = value.to_bits());
+        top_scores(logits, bytemuck::cast_slice_mut(bits), tokens);
+    }
+}
+
+/// `x - ln Σ exp(x)`, in place. A row of minus infinities stays as it is.
+struct LogSoftmax<'a>(&'a mut [f32]);
+
+impl WithSimd for LogSoftmax<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let max = largest(simd, self.0);
+        if max == f32::NEG_INFINITY {
+            return;
+        }
+        let log_sum = f64::from(max) + sum_of_exp(simd, self.0, max).ln();
+        for x in self.0 {
+            *x = (f64::from(*x) - log_sum) as f32;
+        }
     }
 }

@@ -1,20 +1,31 @@
 //! `y = x·Wᵀ` for many rows, by the `gemm` library: its part for f32, because the parts for complex numbers and f64 take
 //! longer to compile than all else that this one is made of.
 
+use std::ops::Range;
+
 use gemm_common::Parallelism;
 use gemm_f32::gemm::f32::get_gemm_fn;
 
-/// Writes the product of `x` `[rows, inputs]` and the transpose of `weight` `[outputs, inputs]` to `y`
-/// `[rows, outputs]`, on all cores.
+/// Writes the product of `x` `[rows, inputs]` and the transpose of `weight` `[columns, inputs]` to some columns of `y`,
+/// whose rows are `width` wide, on all cores.
 ///
 /// # Panics
 /// When the slices' lengths do not agree.
 #[expect(unsafe_code, reason = "the library takes pointers")]
-pub fn matrix_product(x: &[f32], weight: &[f32], inputs: usize, y: &mut [f32]) {
-    let (rows, outputs) = (x.len() / inputs, weight.len() / inputs);
+pub fn matrix_product(
+    x: &[f32],
+    weight: &[f32],
+    inputs: usize,
+    y: &mut [f32],
+    width: usize,
+    columns: Range<usize>,
+) {
+    let (rows, outputs) = (x.len() / inputs, columns.len());
     assert_eq!(x.len(), rows * inputs, "x is [{rows}, {inputs}]");
     assert_eq!(weight.len(), outputs * inputs, "the weight is [{outputs}, {inputs}]");
-    assert_eq!(y.len(), rows * outputs, "y is [{rows}, {outputs}]");
+    assert_eq!(y.len(), rows * width, "y is [{rows}, {width}]");
+    assert!(columns.start <= columns.end && columns.end <= width, "columns {columns:?} of {width}");
+    let y = &mut y[columns.start..];
     #[cfg(not(target_arch = "wasm32"))]
     let parallelism = Parallelism::Rayon(0); // as many threads as there are
     #[cfg(target_arch = "wasm32")]
@@ -23,15 +34,15 @@ pub fn matrix_product(x: &[f32], weight: &[f32], inputs: usize, y: &mut [f32]) {
     let multiply = get_gemm_fn();
     // the library likes columns: yᵀ `[outputs, rows]` = W · xᵀ
     // SAFETY: with these strides the library reads `outputs * inputs` elements of `weight`, `rows * inputs` of `x`, and
-    // writes `rows * outputs` of `y`: just what the assertions above say is there. `y` is borrowed mutably, so it
-    // overlaps neither. It is not read (`read_dst` is false).
+    // writes `outputs` of every `width` elements of `y`, `rows` times: just what the assertions above say is there. `y` is
+    // borrowed mutably, so it overlaps neither. It is not read (`read_dst` is false).
     unsafe {
         multiply(
             outputs,
             rows,
             inputs,
             y.as_mut_ptr(),
-            stride(outputs),
+            stride(width),
             1,
             false,
             weight.as_ptr(),

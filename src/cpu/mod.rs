@@ -2,19 +2,24 @@
 //!
 //! They are the oracle of the [kernels](crate::kernels), and what runs where there is no GPU. Values are row-major and,
 //! unlike on a GPU, without padding: `[rows, width]` has `rows * width` elements. Weight matrices are `[outputs, inputs]`
-//! as in the file. Lengths that do not agree are mistakes of the caller and panic.
+//! as in the file, in any [precision](WeightMatrix). Lengths that do not agree are mistakes of the caller and panic.
 
+mod activate;
 mod append_kv;
 mod attention;
 mod cached_attention;
 mod embed;
+mod few_rows;
+mod integers;
 mod layer_norm;
 mod linear;
 mod log_probability;
 mod log_softmax_top_k;
 mod matrix_product;
 mod parallel;
+mod rounded_rows;
 mod vector;
+mod weights;
 
 pub use append_kv::append_kv;
 pub use attention::{attention, attention_weights};
@@ -24,6 +29,8 @@ pub use layer_norm::layer_norm;
 pub use linear::{LIBRARY_ROWS, Linear, linear};
 pub use log_probability::log_probability;
 pub use log_softmax_top_k::log_softmax_top_k;
+pub(crate) use parallel::among_the_cores;
+pub use weights::{StoredMatrix, WeightMatrix};
 
 /// Some columns of a matrix, e.g. the keys in a fused `[rows, 3 * d_model]` projection.
 #[derive(Clone, Copy, Debug)]

@@ -38,6 +38,18 @@ impl Budget {
     }
 }
 
+/// Runs what consists of many operators on the threads that share their work, so that none of them has to be handed over.
+#[cfg(not(target_arch = "wasm32"))]
+pub fn among_the_cores<R: Send>(work: impl FnOnce() -> R + Send) -> R {
+    rayon::scope(|_| work())
+}
+
+/// Runs what consists of many operators. A browser's handles of a GPU, which `work` may hold, cannot be sent to threads.
+#[cfg(target_arch = "wasm32")]
+pub fn among_the_cores<R>(work: impl FnOnce() -> R) -> R {
+    work()
+}
+
 /// Calls `each(row, &mut data[row * width..][..width])` for every row, in any order; a row takes `work` multiplications.
 pub fn for_each_row<T: Send>(
     data: &mut [T],

@@ -4,21 +4,31 @@ use pulp::Simd;
 
 /// All `ROWS × COLUMNS` inner products of `x` and `w`, slices of equal length.
 ///
-/// Each of them is summed up alike, whatever the block's size: in one vector, then across its lanes, then the tail.
+/// Each of them is summed up alike, whatever the block's size: in one vector, then across its lanes.
 #[inline(always)]
 pub fn inner_products<S: Simd, const ROWS: usize, const COLUMNS: usize>(
     simd: S,
     x: [&[f32]; ROWS],
     w: [&[f32]; COLUMNS],
 ) -> [[f32; COLUMNS]; ROWS] {
-    let (vectors, _) = S::as_simd_f32s(w[0]);
-    let (vectors, tail_start) = (vectors.len(), w[0].len() / S::F32_LANES * S::F32_LANES);
+    let (vectors, tail) = S::as_simd_f32s(w[0]);
+    let (vectors, tail) = (vectors.len(), tail.len());
+    // loops, here and below, because compilers keep the closures of long arrays out of the function that has the vectors
+    let mut x_vectors = [&[][..]; ROWS];
+    let mut w_vectors = [&[][..]; COLUMNS];
     // equal lengths, visibly: no bounds checks below
-    let x_vectors = x.map(|x| &S::as_simd_f32s(x).0[..vectors]);
-    let w_vectors = w.map(|w| &S::as_simd_f32s(w).0[..vectors]);
+    for row in 0..ROWS {
+        x_vectors[row] = &S::as_simd_f32s(x[row]).0[..vectors];
+    }
+    for column in 0..COLUMNS {
+        w_vectors[column] = &S::as_simd_f32s(w[column]).0[..vectors];
+    }
     let mut sums = [[simd.splat_f32s(0.0); COLUMNS]; ROWS];
     for i in 0..vectors {
-        let w = w_vectors.map(|w| w[i]);
+        let mut w = [simd.splat_f32s(0.0); COLUMNS];
+        for column in 0..COLUMNS {
+            w[column] = w_vectors[column][i];
+        }
         for row in 0..ROWS {
             let x = x_vectors[row][i];
             for column in 0..COLUMNS {
@@ -26,27 +36,161 @@ pub fn inner_products<S: Simd, const ROWS: usize, const COLUMNS: usize>(
             }
         }
     }
-    let mut result = [[0.0; COLUMNS]; ROWS];
-    for row in 0..ROWS {
-        for column in 0..COLUMNS {
-            let tails = x[row][tail_start..].iter().zip(&w[column][tail_start..]);
-            result[row][column] =
-                tails.fold(simd.reduce_sum_f32s(sums[row][column]), |sum, (x, w)| sum + x * w);
+    if tail > 0 {
+        for row in 0..ROWS {
+            let x = simd.partial_load_f32s(&x[row][x[row].len() - tail..]);
+            for column in 0..COLUMNS {
+                let w = simd.partial_load_f32s(&w[column][w[column].len() - tail..]);
+                sums[row][column] = simd.mul_add_e_f32s(x, w, sums[row][column]);
+            }
         }
     }
-    result
+    let mut products = [[0.0; COLUMNS]; ROWS];
+    for row in 0..ROWS {
+        for column in 0..COLUMNS {
+            products[row][column] = simd.reduce_sum_f32s(sums[row][column]);
+        }
+    }
+    products
 }
 
-/// `y += factor * x`
+/// `y += factor * x` for some x one after the other.
 #[inline(always)]
-pub fn add_scaled<S: Simd>(simd: S, y: &mut [f32], factor: f32, x: &[f32]) {
+pub fn add_scaled<S: Simd, const COUNT: usize>(
+    simd: S,
+    y: &mut [f32],
+    factors: [f32; COUNT],
+    x: [&[f32]; COUNT],
+) {
     let (y_vectors, y_tail) = S::as_mut_simd_f32s(y);
-    let (x_vectors, x_tail) = S::as_simd_f32s(x);
-    let factors = simd.splat_f32s(factor);
-    for (y, &x) in y_vectors.iter_mut().zip(x_vectors) {
-        *y = simd.mul_add_e_f32s(factors, x, *y);
+    let (vectors, tail) = (y_vectors.len(), y_tail.len());
+    let parts = x.map(S::as_simd_f32s);
+    // equal lengths, visibly: no bounds checks below
+    let x_vectors = parts.map(|(x, _)| &x[..vectors]);
+    let x_tails = parts.map(|(_, x)| &x[..tail]);
+    let splats = factors.map(|factor| simd.splat_f32s(factor));
+    for (i, y) in y_vectors.iter_mut().enumerate() {
+        for j in 0..COUNT {
+            *y = simd.mul_add_e_f32s(splats[j], x_vectors[j][i], *y);
+        }
     }
-    for (y, x) in y_tail.iter_mut().zip(x_tail) {
-        *y += factor * x;
+    for (i, y) in y_tail.iter_mut().enumerate() {
+        for j in 0..COUNT {
+            *y += factors[j] * x_tails[j][i];
+        }
+    }
+}
+
+/// `eˣ` of every element, in place, for x ≤ 0 or a little more: within 2 units in the last place, and 0 below -87.
+///
+/// x = n·ln 2 + r, and a polynomial for e^r: Cephes' `expf` by S. Moshier, in vectors.
+#[inline(always)]
+pub fn exp<S: Simd>(simd: S, values: &mut [f32]) {
+    let (vectors, tail) = S::as_mut_simd_f32s(values);
+    for x in vectors {
+        *x = exp_vector(simd, *x);
+    }
+    if !tail.is_empty() {
+        let x = exp_vector(simd, simd.partial_load_f32s(tail));
+        simd.partial_store_f32s(tail, x);
+    }
+}
+
+/// The largest value; minus infinity where there is none. Which one it is where some are no numbers, processors differ in.
+#[inline(always)]
+pub fn largest<S: Simd>(simd: S, values: &[f32]) -> f32 {
+    let (vectors, tail) = S::as_simd_f32s(values);
+    let mut most = simd.splat_f32s(f32::NEG_INFINITY);
+    for &x in vectors {
+        most = simd.max_f32s(x, most);
+    }
+    tail.iter().copied().fold(simd.reduce_max_f32s(most), f32::max)
+}
+
+/// `Σ eˣ⁻ᵐ`, where no x is above m: in vectors, some of them at a time, whose sums are summed up in f64.
+#[inline(always)]
+pub fn sum_of_exp<S: Simd>(simd: S, values: &[f32], m: f32) -> f64 {
+    const AT_A_TIME: usize = 64;
+    let (vectors, tail) = S::as_simd_f32s(values);
+    let shift = simd.splat_f32s(m);
+    let mut total = 0.0;
+    for vectors in vectors.chunks(AT_A_TIME) {
+        let mut sum = simd.splat_f32s(0.0);
+        for &x in vectors {
+            sum = simd.add_f32s(sum, exp_vector(simd, simd.sub_f32s(x, shift)));
+        }
+        total += f64::from(simd.reduce_sum_f32s(sum));
+    }
+    let mut rest = [0.0; 16];
+    let rest = &mut rest[..tail.len()];
+    rest.iter_mut().zip(tail).for_each(|(rest, x)| *rest = x - m);
+    exp(simd, rest);
+    total + rest.iter().copied().map(f64::from).sum::<f64>()
+}
+
+/// `σ(x) = 1 / (1 + e⁻ˣ)`; not for what is no number.
+#[inline(always)]
+pub fn sigmoid<S: Simd>(simd: S, x: S::f32s) -> S::f32s {
+    let one = simd.splat_f32s(1.0);
+    let quotient = simd.div_f32s(one, simd.add_f32s(one, exp_vector(simd, simd.neg_f32s(x))));
+    // the exponential goes no further
+    let kept = simd.greater_than_or_equal_f32s(x, simd.splat_f32s(-87.0));
+    simd.select_f32s(kept, quotient, simd.splat_f32s(0.0))
+}
+
+#[inline(always)]
+fn exp_vector<S: Simd>(simd: S, x: S::f32s) -> S::f32s {
+    /// Added to a small number it leaves the nearest whole number in the low bits.
+    const WHOLE: f32 = (3 << 22) as f32;
+    let splat = |value: f32| simd.splat_f32s(value);
+    let kept = simd.greater_than_or_equal_f32s(x, splat(-87.0));
+    // beyond it, the powers of two below would not be ordinary numbers
+    let x = simd.max_f32s(simd.min_f32s(x, splat(88.0)), splat(-87.0));
+    let shifted = simd.mul_add_e_f32s(x, splat(std::f32::consts::LOG2_E), splat(WHOLE));
+    let n = simd.sub_f32s(shifted, splat(WHOLE));
+    // ln 2 in two parts, so that nothing is lost
+    let r = simd.mul_add_e_f32s(n, splat(-0.693_359_4), x);
+    let r = simd.mul_add_e_f32s(n, splat(2.121_944_4e-4), r);
+    let mut y = splat(1.987_569_1e-4);
+    for coefficient in [1.398_199_9e-3, 8.333_452e-3, 4.166_579_6e-2, 1.666_666_6e-1, 0.5] {
+        y = simd.mul_add_e_f32s(y, r, splat(coefficient));
+    }
+    let y = simd.mul_add_e_f32s(simd.mul_f32s(r, r), y, simd.add_f32s(r, splat(1.0)));
+    // 2ⁿ by its exponent bits: what the shift leaves of `shifted` is n
+    let exponent = simd.wrapping_dyn_shl_u32s(simd.transmute_u32s_f32s(shifted), simd.splat_u32s(23));
+    let bits = simd.add_u32s(simd.transmute_u32s_f32s(y), exponent);
+    simd.select_f32s(kept, simd.transmute_f32s_u32s(bits), splat(0.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use pulp::{Arch, WithSimd};
+
+    use super::*;
+
+    struct Exp<'a>(&'a mut [f32]);
+
+    impl WithSimd for Exp<'_> {
+        type Output = ();
+
+        #[inline(always)]
+        fn with_simd<S: Simd>(self, simd: S) {
+            exp(simd, self.0);
+        }
+    }
+
+    #[test]
+    fn powers_of_e_are_right_to_the_last_places() {
+        let mut values: Vec<f32> = (0..100_003).map(|i| -100.0 + i as f32 * 1e-3).collect();
+        let want: Vec<f32> = values.iter().map(|value| f64::from(*value).exp() as f32).collect();
+        let x = values.clone();
+        Arch::new().dispatch(Exp(&mut values));
+        for ((x, got), want) in x.iter().zip(&values).zip(want) {
+            let want = if *x < -87.0 { 0.0 } else { want };
+            assert!((got - want).abs() <= 2.0 * f32::EPSILON * want, "e^{x}: {got}, not {want}");
+        }
+        let mut odd = [0.0, -0.0, f32::NEG_INFINITY, -1e38, 1.0];
+        Arch::new().dispatch(Exp(&mut odd));
+        assert_eq!(odd[..4], [1.0, 1.0, 0.0, 0.0]);
     }
 }

@@ -188,6 +188,11 @@ impl BeamSearch {
     }
 
     fn length_divisor(&self, length: usize) -> f32 {
-        (length as f64).powf(f64::from(self.length_penalty)) as f32
+        length_divisor(length, self.length_penalty)
     }
+}
+
+/// What the sum of a hypothesis' log-probabilities is divided by: `length ^ length_penalty`.
+pub(crate) fn length_divisor(length: usize, length_penalty: f32) -> f32 {
+    (length as f64).powf(f64::from(length_penalty)) as f32
 }

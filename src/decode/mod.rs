@@ -27,6 +27,7 @@ mod processors;
 mod sample;
 mod search;
 
+pub(crate) use beam::length_divisor;
 pub use error::DecodeError;
 pub use options::{DecodeOptions, EarlyStopping, MAX_BEAMS, Sampling};
 pub use search::{BatchSearch, Hypothesis, SentenceSearch, StepRequest, StepScores};

@@ -76,6 +76,16 @@ impl Processors {
         edits.extend(self.penalized.iter().map(edit(EditKind::Penalize(self.repetition_penalty))));
     }
 
+    /// The number of generated tokens before which there is no end token.
+    pub(super) fn first_end(&self) -> usize {
+        self.min_length.saturating_sub(self.prompt_length) + 1
+    }
+
+    /// The number of generated tokens at which every hypothesis is complete.
+    pub(super) fn max_new_tokens(&self) -> usize {
+        self.max_length - self.prompt_length
+    }
+
     /// The most edits that a row can have in any step.
     pub(super) fn max_edits_per_row(&self) -> usize {
         let ends = if self.min_length > self.prompt_length { self.eos.len() } else { 0 };

@@ -23,6 +23,8 @@ pub struct SentenceSearch {
     processors: Processors,
     rows: usize,
     pad: u32,
+    /// Tokens so far, the prompt's not counted.
+    generated: usize,
     finished: bool,
 }
 
@@ -57,7 +59,7 @@ impl SentenceSearch {
             _ => Strategy::Beam(BeamSearch::new(options)),
         };
         let processors = Processors::new(options);
-        Self { strategy, processors, rows: options.rows(), pad: options.pad, finished: false }
+        Self { strategy, processors, rows: options.rows(), pad: options.pad, generated: 0, finished: false }
     }
 
     /// Whether the result is final.
@@ -83,21 +85,24 @@ impl SentenceSearch {
     }
 
     /// Appends this sentence's rows, which begin at `first_row` of the batch.
-    fn request(&mut self, first_row: usize, step: &mut StepBuffers) {
+    fn request(&mut self, first_row: usize, edits_wanted: bool, step: &mut StepBuffers) {
+        step.positions.extend(std::iter::repeat_n(self.generated, self.rows));
         if self.finished {
             step.tokens.extend(std::iter::repeat_n(self.pad, self.rows));
             step.parents.extend((first_row..first_row + self.rows).map(|row| row as u32));
             return;
         }
-        let Self { strategy, processors, rows, .. } = self;
+        let Self { strategy, processors, rows, generated, .. } = self;
         let beams = strategy.beams();
         // Rows without a live beam repeat the best one, those of complete samples their end; nobody reads their scores.
-        for beam in beams.iter().chain(std::iter::repeat(&beams[0])).take(*rows) {
+        for (row, beam) in beams.iter().chain(std::iter::repeat(&beams[0])).take(*rows).enumerate() {
+            // before the first step no beam continues another
+            let parent = if *generated == 0 { row } else { beam.parent };
             step.tokens.extend(beam.tokens.last());
-            step.parents.push((first_row + beam.parent) as u32);
+            step.parents.push((first_row + parent) as u32);
         }
         for (index, beam) in strategy.waiting() {
-            if processors.forced(beam.tokens.len()).is_none() {
+            if edits_wanted && processors.forced(beam.tokens.len()).is_none() {
                 processors.edit((first_row + index) as u32, &beam.tokens, &mut step.edits);
             }
         }
@@ -131,6 +136,7 @@ impl SentenceSearch {
             (Strategy::Beam(beam), StepScores::Best(best)) => beam.advance(best),
             (Strategy::Beam(_), StepScores::Whole { .. }) => unreachable!("only sampling wants whole rows"),
         };
+        self.generated += 1;
     }
 
     fn finish(self) -> Vec<Hypothesis> {
@@ -144,13 +150,13 @@ impl SentenceSearch {
 /// What the device has to do in one step: run the decoder on one token a row, then score the next one. Before the first
 /// step it has to have run it on the rest of the prompt.
 ///
-/// Rows are sentence by sentence, [`BatchSearch::rows_per_sentence`] each. Their number never changes: finished sentences keep their
-/// rows.
+/// Rows are sentence by sentence, [`BatchSearch::rows_per_sentence`] each. Their number never changes: finished sentences
+/// keep their rows until others [take their place](BatchSearch::replace).
 #[derive(Debug, Clone, Copy)]
 pub struct StepRequest<'a> {
-    /// Tokens generated so far, the same number in every row; 0 in the first step, which takes the last token of the
-    /// prompt. So the tokens' position is the prompt's length - 1 more.
-    pub position: usize,
+    /// `[rows]`: tokens generated so far, the same number in the rows of a sentence; 0 in its first step, which takes the
+    /// last token of the prompt. So the tokens' position is the prompt's length - 1 more.
+    pub positions: &'a [usize],
     /// `[rows]`
     pub tokens: &'a [u32],
     /// `[rows]`: the row of the step before whose history each row continues; of the same sentence.
@@ -216,6 +222,7 @@ impl<'a> StepScores<'a> {
 
 #[derive(Default)]
 struct StepBuffers {
+    positions: Vec<usize>,
     tokens: Vec<u32>,
     parents: Vec<u32>,
     edits: Vec<ScoreEdit>,
@@ -250,7 +257,7 @@ pub struct BatchSearch {
     rules: ScoreRules,
     candidates: usize,
     whole_rows: bool,
-    position: usize,
+    edits_wanted: bool,
     step: StepBuffers,
 }
 
@@ -300,13 +307,37 @@ impl BatchSearch {
             rules,
             candidates,
             whole_rows,
-            position: 0,
+            edits_wanted: true,
             step: StepBuffers::default(),
         };
         search.prepare_step();
-        // Before the first step no beam continues another.
-        search.step.parents = (0..search.rows() as u32).collect();
         Ok(search)
+    }
+
+    /// Has another sentence take the place of one that is finished, and gives the hypotheses of that. The others go on as
+    /// if nothing had happened.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new), where the options do not agree with those of the batch; nothing is replaced then.
+    ///
+    /// # Panics
+    /// When there is no such sentence, or it is not finished.
+    pub fn replace(
+        &mut self,
+        sentence: usize,
+        options: DecodeOptions,
+    ) -> Result<Vec<Hypothesis>, DecodeError> {
+        assert!(self.sentences[sentence].is_finished(), "sentence {sentence} still grows");
+        // what a batch of this sentence alone would ask of a device
+        let alone = Self::new(vec![options])?;
+        let [rows, candidates] = [alone.rows_per_sentence, alone.candidates];
+        check_same("num_beams", sentence, rows, self.rows_per_sentence)?;
+        check_same("end tokens", sentence, candidates, self.candidates)?;
+        check_same("renormalize_logits", sentence, alone.rules.renormalize, self.rules.renormalize)?;
+        let Some(new) = alone.sentences.into_iter().next() else { return Ok(Vec::new()) };
+        let old = std::mem::replace(&mut self.sentences[sentence], new);
+        self.prepare_step();
+        Ok(old.finish())
     }
 
     /// Rows of every step.
@@ -335,10 +366,34 @@ impl BatchSearch {
     }
 
     /// An upper bound of the number of edits in any step, for a device that reserves their memory once. Zero
-    /// means that there never are any.
+    /// means that there never are any. It holds after a sentence [is replaced](Self::replace), too, by one that needs no
+    /// more than some other does.
     pub fn max_edits(&self) -> usize {
-        let of_rows = |sentence: &SentenceSearch| sentence.rows * sentence.processors.max_edits_per_row();
-        self.sentences.iter().map(of_rows).sum()
+        let of_row = |sentence: &SentenceSearch| sentence.processors.max_edits_per_row();
+        self.rows() * self.sentences.iter().map(of_row).max().unwrap_or(0)
+    }
+
+    /// For a device that edits scores itself: from now on [`step`](Self::step) lists no edits.
+    pub fn leave_edits_to_device(&mut self) {
+        self.edits_wanted = false;
+        self.step.edits.clear();
+    }
+
+    /// How many steps there will be at least, this one included, whatever the scores are. 0 when it is finished.
+    pub fn certain_steps(&self) -> usize {
+        let certain = |processors: &Processors| processors.first_end().min(processors.max_new_tokens());
+        self.steps_left(certain).max(usize::from(!self.is_finished()))
+    }
+
+    /// How many steps there will be at most, this one included.
+    pub fn possible_steps(&self) -> usize {
+        self.steps_left(Processors::max_new_tokens)
+    }
+
+    fn steps_left(&self, of_all: impl Fn(&Processors) -> usize) -> usize {
+        let growing = self.sentences.iter().filter(|sentence| !sentence.is_finished());
+        let left = growing.map(|sentence| of_all(&sentence.processors).saturating_sub(sentence.generated));
+        left.max().unwrap_or(0)
     }
 
     /// The sentences in the order they were given.
@@ -353,8 +408,8 @@ impl BatchSearch {
 
     /// What the device has to do next.
     pub fn step(&self) -> StepRequest<'_> {
-        let StepBuffers { tokens, parents, edits } = &self.step;
-        StepRequest { position: self.position, tokens, parents, edits }
+        let StepBuffers { positions, tokens, parents, edits } = &self.step;
+        StepRequest { positions, tokens, parents, edits }
     }
 
     /// Takes the device's answer to [`step`](Self::step): the best [`candidates`](Self::candidates) scores of
@@ -370,13 +425,12 @@ impl BatchSearch {
         let of_sentence = |index: usize| scores.rows(index * self.rows_per_sentence, self.rows_per_sentence);
         for (index, sentence) in self.sentences.iter().enumerate() {
             if sentence.cannot_use(of_sentence(index)) {
-                return Err(DecodeError::NotANumber { sentence: index, position: self.position + 1 });
+                return Err(DecodeError::NotANumber { sentence: index, position: sentence.generated + 1 });
             }
         }
         for (index, sentence) in self.sentences.iter_mut().enumerate() {
             sentence.advance(of_sentence(index));
         }
-        self.position += 1;
         self.prepare_step();
         Ok(())
     }
@@ -410,11 +464,12 @@ impl BatchSearch {
     }
 
     fn prepare_step(&mut self) {
+        self.step.positions.clear();
         self.step.tokens.clear();
         self.step.parents.clear();
         self.step.edits.clear();
         for (index, sentence) in self.sentences.iter_mut().enumerate() {
-            sentence.request(index * self.rows_per_sentence, &mut self.step);
+            sentence.request(index * self.rows_per_sentence, self.edits_wanted, &mut self.step);
         }
     }
 }

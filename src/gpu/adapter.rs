@@ -16,6 +16,11 @@ impl Adapter {
         Self { handle, info }
     }
 
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(super) fn info(&self) -> &wgpu::AdapterInfo {
+        &self.info
+    }
+
     /// The adapter's name, as its driver gives it. Browsers may hide it.
     pub fn name(&self) -> &str {
         if self.info.name.is_empty() { "WebGPU adapter" } else { &self.info.name }
@@ -38,6 +43,7 @@ impl Adapter {
     /// Whether a GPU or a CPU executes the shaders.
     pub fn class(&self) -> AdapterClass {
         match self.info.device_type {
+            wgpu::DeviceType::Cpu if cfg!(target_arch = "wasm32") => AdapterClass::BrowserSoftware,
             wgpu::DeviceType::Cpu => AdapterClass::Software,
             _ => AdapterClass::Hardware,
         }
@@ -62,6 +68,11 @@ impl Adapter {
     /// The optional features that the adapter offers.
     pub fn features(&self) -> wgpu::Features {
         self.handle.features()
+    }
+
+    /// Whether what its driver compiles can be [kept on disk](super::Gpu::open_with_pipelines).
+    pub fn hands_out_pipelines(&self) -> bool {
+        self.features().contains(wgpu::Features::PIPELINE_CACHE)
     }
 
     /// Lower is better: the order in which adapters are preferred.

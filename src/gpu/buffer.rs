@@ -2,8 +2,8 @@
 
 use std::ops::Deref;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::counters::Memory;
 use super::{Gpu, GpuError};
 
 /// A storage buffer.
@@ -19,13 +19,28 @@ impl Buffer {
     }
 }
 
+/// Some 4-byte words of one buffer for another.
+#[derive(Clone, Copy, Debug)]
+pub struct BufferCopy<'a> {
+    /// Whose.
+    pub from: &'a Buffer,
+    /// The first of them.
+    pub first: usize,
+    /// Another buffer.
+    pub to: &'a Buffer,
+    /// Where the first goes.
+    pub at: usize,
+    /// How many.
+    pub elements: usize,
+}
+
 /// A buffer whose memory is given back when it is dropped. A browser would wait for its garbage collector, which does
 /// not know how much device memory a handle holds.
 #[derive(Debug)]
 pub(super) struct Owned {
     buffer: wgpu::Buffer,
-    /// Bytes of all buffers of the device.
-    in_use: Arc<AtomicU64>,
+    /// Of all buffers of the device.
+    memory: Arc<Memory>,
 }
 
 impl Deref for Owned {
@@ -38,7 +53,7 @@ impl Deref for Owned {
 
 impl Drop for Owned {
     fn drop(&mut self) {
-        self.in_use.fetch_sub(self.buffer.size(), Ordering::Relaxed);
+        self.memory.give_back(self.buffer.size());
         self.buffer.destroy(); // what has been submitted still runs
     }
 }
@@ -70,12 +85,23 @@ impl Gpu {
         self.queue.write_buffer(&buffer.handle, first as u64 * 4, bytemuck::cast_slice(data));
     }
 
+    /// Copies on the device, after all that was submitted before.
+    pub fn copy<'a>(&self, copies: impl IntoIterator<Item = BufferCopy<'a>>) {
+        let label = wgpu::CommandEncoderDescriptor { label: Some("copy") };
+        let mut encoder = self.device.create_command_encoder(&label);
+        for BufferCopy { from, first, to, at, elements } in copies {
+            let [first, at, bytes] = [first, at, elements].map(|elements| elements as u64 * 4);
+            encoder.copy_buffer_to_buffer(&from.handle, first, &to.handle, at, bytes);
+        }
+        self.send([encoder.finish()]);
+    }
+
     /// Sends pending writes off and frees their staging memory; call it now and then while uploading weights.
     ///
     /// # Errors
     /// [`GpuError`] of anything that failed since the last check.
     pub fn flush(&self) -> Result<(), GpuError> {
-        self.queue.submit([]);
+        self.send([]);
         #[cfg(not(target_arch = "wasm32"))] // the browser drives its own queue
         if let Err(error) = self.device.poll(wgpu::PollType::wait_indefinitely()) {
             return Err(GpuError::Lost { adapter: self.adapter_name().into(), reason: error.to_string() });
@@ -110,10 +136,10 @@ impl Gpu {
             usage,
             mapped_at_creation: false,
         });
-        self.bytes_in_use.fetch_add(buffer.size(), Ordering::Relaxed);
-        let owned = Owned { buffer, in_use: self.bytes_in_use.clone() };
+        self.memory.take(buffer.size());
+        let owned = Owned { buffer, memory: self.memory.clone() };
         self.check()?;
-        self.buffers_created.fetch_add(1, Ordering::Relaxed);
+        self.tally.buffers.add(1);
         Ok(owned)
     }
 }

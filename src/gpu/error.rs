@@ -1,5 +1,7 @@
 //! What can go wrong on a GPU.
 
+use crate::precision::WeightPrecision;
+
 /// An error of the device layer. Every variant says what was being done and what a user may do about it.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum GpuError {
@@ -55,6 +57,16 @@ pub enum GpuError {
         adapter: String,
         /// The driver's words.
         reason: String,
+    },
+    /// The device reads weights of a precision otherwise than they are stored: a broken driver.
+    #[error(
+        "`{adapter}` computes wrong numbers with weights stored as {precision}; use `--weights f32`, or `--device cpu`"
+    )]
+    WrongAnswer {
+        /// The adapter's name.
+        adapter: String,
+        /// How the weights were stored.
+        precision: WeightPrecision,
     },
     /// A call that the API refused: a mistake of ours, or a broken driver.
     #[error("the GPU `{adapter}` refused a command: {reason}")]

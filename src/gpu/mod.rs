@@ -6,19 +6,24 @@
 
 mod adapter;
 mod buffer;
+mod counters;
 mod error;
 mod pipeline;
+#[cfg(not(target_arch = "wasm32"))]
+mod pipeline_file;
 mod readback;
 mod recording;
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 pub use adapter::{Adapter, adapters, any, hardware, named};
-pub use buffer::Buffer;
+pub use buffer::{Buffer, BufferCopy};
+pub use counters::Counters;
 pub use error::GpuError;
 pub use readback::Readback;
-pub use recording::Recording;
+pub use recording::{Recording, Submission};
 
 use crate::kernels::AdapterClass;
 
@@ -31,26 +36,39 @@ pub struct Gpu {
     class: AdapterClass,
     fault: Arc<Mutex<Option<GpuError>>>,
     pipelines: pipeline::PipelineCache,
+    #[cfg(not(target_arch = "wasm32"))]
+    pipeline_file: Option<pipeline_file::PipelineFile>,
     params_layout: wgpu::BindGroupLayout,
-    buffers_created: AtomicU64,
-    bytes_in_use: Arc<AtomicU64>,
+    tally: counters::Tally,
+    memory: Arc<counters::Memory>,
     /// Set before the device is given back, which is no fault.
     closing: Arc<AtomicBool>,
 }
 
 impl Gpu {
-    /// Opens an adapter with WebGPU's default limits, save that buffers may be as large as the adapter allows.
+    /// Opens an adapter with WebGPU's default limits, save that buffers may be as large as the adapter allows. Compiled
+    /// pipelines are kept in the [user's folder](pipeline_folder) for them.
     ///
     /// # Errors
     /// [`GpuError::Open`].
     pub async fn open(adapter: Adapter) -> Result<Self, GpuError> {
+        Self::open_with_pipelines(adapter, pipeline_folder().as_deref()).await
+    }
+
+    /// As [`open`](Self::open), with compiled pipelines kept in the folder given, if any, where the adapter's API hands
+    /// them out. A file there that is damaged, or another driver's, is ignored and replaced; one that cannot be written is
+    /// done without.
+    ///
+    /// # Errors
+    /// [`GpuError::Open`].
+    pub async fn open_with_pipelines(adapter: Adapter, folder: Option<&Path>) -> Result<Self, GpuError> {
         let offered = adapter.limits();
         let limits = wgpu::Limits {
             max_buffer_size: offered.max_buffer_size,
             max_storage_buffer_binding_size: offered.max_storage_buffer_binding_size,
             ..wgpu::Limits::defaults()
         };
-        Self::open_with_limits(adapter, limits).await
+        Self::open_as(adapter, limits, folder).await
     }
 
     /// Opens an adapter with the limits given: for tests that lower them on purpose.
@@ -58,11 +76,20 @@ impl Gpu {
     /// # Errors
     /// [`GpuError::Open`], naming a limit that the adapter cannot meet.
     pub async fn open_with_limits(adapter: Adapter, limits: wgpu::Limits) -> Result<Self, GpuError> {
+        Self::open_as(adapter, limits, None).await
+    }
+
+    async fn open_as(
+        adapter: Adapter,
+        limits: wgpu::Limits,
+        folder: Option<&Path>,
+    ) -> Result<Self, GpuError> {
+        let pipeline_cache = adapter.features() & wgpu::Features::PIPELINE_CACHE;
         let (device, queue) = adapter
             .handle
             .request_device(&wgpu::DeviceDescriptor {
                 label: Some("wordloom"),
-                required_features: wgpu::Features::empty(),
+                required_features: folder.map_or(wgpu::Features::empty(), |_| pipeline_cache),
                 required_limits: limits.clone(),
                 // weights and caches stay: small blocks waste less than they cost
                 memory_hints: wgpu::MemoryHints::MemoryUsage,
@@ -83,11 +110,20 @@ impl Gpu {
                 set_lost(&slot, GpuError::Lost { adapter: name.clone(), reason });
             }
         });
+        #[cfg(not(target_arch = "wasm32"))]
+        let pipeline_file =
+            folder.and_then(|folder| pipeline_file::PipelineFile::open(&device, adapter.info(), folder));
+        #[cfg(not(target_arch = "wasm32"))]
+        let compiled = pipeline_file.as_ref().map(|file| file.cache().clone());
+        #[cfg(target_arch = "wasm32")] // a browser keeps its own
+        let compiled = None;
         Ok(Self {
             params_layout: pipeline::params_layout(&device),
-            pipelines: pipeline::PipelineCache::default(),
-            buffers_created: AtomicU64::new(0),
-            bytes_in_use: Arc::default(),
+            pipelines: pipeline::PipelineCache::new(compiled),
+            #[cfg(not(target_arch = "wasm32"))]
+            pipeline_file,
+            tally: counters::Tally::default(),
+            memory: Arc::default(),
             closing,
             class: adapter.class(),
             device,
@@ -96,6 +132,21 @@ impl Gpu {
             limits,
             fault,
         })
+    }
+
+    /// Whether compiled pipelines are on disk, from an earlier run or from this one.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn has_stored_pipelines(&self) -> bool {
+        self.pipeline_file.as_ref().is_some_and(pipeline_file::PipelineFile::is_stored)
+    }
+
+    /// Writes the pipelines that have been compiled since the last time to disk, where they are kept at all; dropping the
+    /// device does so, too.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn store_pipelines(&self) {
+        if let Some(file) = &self.pipeline_file {
+            file.store();
+        }
     }
 
     /// The adapter behind it.
@@ -133,12 +184,22 @@ impl Gpu {
 
     /// How many buffers have been made since the device was opened: constant while a plan is replayed.
     pub fn buffers_created(&self) -> u64 {
-        self.buffers_created.load(Ordering::Relaxed)
+        self.tally.buffers.get()
+    }
+
+    /// What has been done since the device was opened.
+    pub fn counters(&self) -> Counters {
+        self.tally.counters()
     }
 
     /// Bytes of all buffers that there are now.
     pub fn bytes_in_use(&self) -> u64 {
-        self.bytes_in_use.load(Ordering::Relaxed)
+        self.memory.now()
+    }
+
+    /// The most bytes that all buffers together have had.
+    pub fn peak_bytes(&self) -> u64 {
+        self.memory.peak()
     }
 
     /// Waits until everything that was submitted has been done.
@@ -147,7 +208,7 @@ impl Gpu {
     /// [`GpuError`] of anything that failed since the last check.
     pub async fn settled(&self) -> Result<(), GpuError> {
         let (send, done) = futures_channel::oneshot::channel();
-        self.queue.submit([]);
+        self.send([]);
         self.queue.on_submitted_work_done(move || {
             let _ = send.send(()); // the receiver may have been dropped: nobody waits any more
         });
@@ -177,6 +238,40 @@ impl Gpu {
         }
     }
 
+    /// Does work whose failure no later call is told of: what the API reports out of band because of this thread ends here.
+    /// What it reports meanwhile because of others stays for them.
+    ///
+    /// # Errors
+    /// The work's own, or else the first that was reported.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn apart<T>(&self, work: impl FnOnce() -> Result<T, GpuError>) -> Result<T, GpuError> {
+        use wgpu::ErrorFilter::{Internal, OutOfMemory, Validation};
+        // scopes are a thread's own; natively, what they have caught is known at once
+        let scopes = [Validation, OutOfMemory, Internal].map(|filter| self.device.push_error_scope(filter));
+        let result = work();
+        let mut reported = None;
+        for scope in scopes.into_iter().rev() {
+            reported = pollster::block_on(scope.pop()).or(reported);
+        }
+        match (result, reported) {
+            (Err(error @ GpuError::OutOfMemory { .. }), _)
+            | (Err(error @ GpuError::Validation { .. }), _) => {
+                // what work came across when it checked was not its own, which the scopes have
+                keep_first(&self.fault, error.clone());
+                Err(error)
+            }
+            (Err(error), _) => Err(error),
+            (Ok(_), Some(error)) => Err(typed(self.adapter_name(), error)),
+            (Ok(result), None) => Ok(result),
+        }
+    }
+
+    /// Submits to the queue.
+    fn send(&self, commands: impl IntoIterator<Item = wgpu::CommandBuffer>) -> wgpu::SubmissionIndex {
+        self.tally.submits.add(1);
+        self.queue.submit(commands)
+    }
+
     fn adapter_name(&self) -> &str {
         self.adapter.name()
     }
@@ -184,8 +279,21 @@ impl Gpu {
 
 impl Drop for Gpu {
     fn drop(&mut self) {
+        #[cfg(not(target_arch = "wasm32"))]
+        if !self.closing.load(Ordering::Relaxed) && self.check().is_ok() {
+            self.store_pipelines();
+        }
         self.close(); // a browser would wait for its garbage collector
     }
+}
+
+/// Where [`Gpu::open`] keeps compiled pipelines: a folder of the user's caches, or the one that the environment variable
+/// `WORDLOOM_PIPELINE_CACHE` gives; none where that is `off`, or the system has no such folder.
+pub fn pipeline_folder() -> Option<PathBuf> {
+    #[cfg(not(target_arch = "wasm32"))]
+    return pipeline_file::users_folder();
+    #[cfg(target_arch = "wasm32")]
+    None
 }
 
 /// The loss of a device explains whatever failed before it was noticed.

@@ -15,12 +15,19 @@ struct Key {
 /// All pipelines of one device.
 #[derive(Default)]
 pub(super) struct PipelineCache {
+    /// What the driver has compiled in earlier runs, where it hands that out.
+    compiled: Option<wgpu::PipelineCache>,
     pipelines: Mutex<HashMap<Key, wgpu::ComputePipeline>>,
     modules: Mutex<HashMap<&'static str, wgpu::ShaderModule>>,
     storage_layouts: Mutex<HashMap<&'static [Access], wgpu::BindGroupLayout>>,
 }
 
 impl PipelineCache {
+    /// No pipelines yet; they are looked up in, and added to, what has been compiled.
+    pub fn new(compiled: Option<wgpu::PipelineCache>) -> Self {
+        Self { compiled, ..Self::default() }
+    }
+
     /// The pipeline of a launch.
     pub fn get(
         &self,
@@ -51,7 +58,7 @@ impl PipelineCache {
                         constants: &dispatch.constants,
                         ..Default::default()
                     },
-                    cache: None,
+                    cache: self.compiled.as_ref(),
                 })
             })
             .clone()

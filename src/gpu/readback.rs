@@ -1,7 +1,7 @@
 //! Bringing results to the host.
 
 use super::buffer::Owned;
-use super::{Buffer, Gpu, GpuError};
+use super::{Buffer, Gpu, GpuError, Submission};
 
 /// Host-visible memory that results are copied into; made once, used for every reading.
 #[derive(Debug)]
@@ -25,22 +25,31 @@ impl Gpu {
         Ok(Readback { handle: self.create(label, buffer.bytes(), usage)? })
     }
 
-    /// Waits until the copy into `readback` is done, then hands its words to `use_words`.
+    /// Waits until the copy into `readback` is done, then hands its words to `use_words`. With a submission, the one that
+    /// copies, later ones are not waited for.
     ///
     /// # Errors
     /// [`GpuError`] of this or an earlier command.
     pub async fn map<R>(
         &self,
         readback: &Readback,
+        submission: Option<Submission>,
         use_words: impl FnOnce(&[u32]) -> R,
     ) -> Result<R, GpuError> {
+        self.tally.readbacks.add(1);
         let (send, done) = futures_channel::oneshot::channel();
         readback.handle.map_async(wgpu::MapMode::Read, .., move |outcome| {
             let _ = send.send(outcome); // the receiver may have been dropped: nobody waits any more
         });
         let lost = |reason: String| GpuError::Lost { adapter: self.adapter_name().into(), reason };
         #[cfg(not(target_arch = "wasm32"))] // the browser drives its own queue
-        self.device.poll(wgpu::PollType::wait_indefinitely()).map_err(|error| lost(error.to_string()))?;
+        {
+            let submission_index = submission.map(|submission| submission.0);
+            let wait = wgpu::PollType::Wait { submission_index, timeout: None };
+            self.device.poll(wait).map_err(|error| lost(error.to_string()))?;
+        }
+        #[cfg(target_arch = "wasm32")]
+        let _ = submission;
         let outcome = done.await;
         self.check()?; // the reason why, if mapping failed
         match outcome {
@@ -64,7 +73,7 @@ impl Gpu {
         let mut encoder =
             self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("read") });
         encoder.copy_buffer_to_buffer(&buffer.handle, 0, &readback.handle, 0, buffer.bytes());
-        self.queue.submit([encoder.finish()]);
-        self.map(&readback, |words| bytemuck::cast_slice(words).to_vec()).await
+        self.send([encoder.finish()]);
+        self.map(&readback, None, |words| bytemuck::cast_slice(words).to_vec()).await
     }
 }

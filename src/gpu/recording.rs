@@ -24,6 +24,13 @@ pub struct Recording {
     _uniform: Owned,
 }
 
+/// What was submitted, to wait for it and not for what came later.
+#[derive(Clone, Debug)]
+pub struct Submission(
+    #[cfg_attr(target_arch = "wasm32", expect(dead_code, reason = "the browser waits by itself"))]
+    pub(super) wgpu::SubmissionIndex,
+);
+
 impl Recording {
     /// How many dispatches one replay submits.
     pub fn dispatches(&self) -> usize {
@@ -74,12 +81,19 @@ impl Gpu {
                 }),
             }],
         });
+        self.tally.bind_groups.add(commands.len() as u64 + 1);
         self.check()?;
         Ok(Recording { label: label.to_owned(), commands, params, _uniform: uniform })
     }
 
-    /// Submits a recording, all of it in one compute pass, then copies each `(from, to)` pair for reading back.
-    pub fn submit(&self, recording: &Recording, copies: &[(&Buffer, &super::Readback)]) {
+    /// Submits a recording `times` over, all of it in one compute pass, then copies each `(from, to)` pair for reading
+    /// back.
+    pub fn submit(
+        &self,
+        recording: &Recording,
+        times: usize,
+        copies: &[(&Buffer, &super::Readback)],
+    ) -> Submission {
         let mut encoder = self
             .device
             .create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some(&recording.label) });
@@ -88,7 +102,8 @@ impl Gpu {
                 label: Some(&recording.label),
                 timestamp_writes: None,
             });
-            for (slot, command) in (0u64..).zip(&recording.commands) {
+            let replays = (0..times).flat_map(|_| (0u64..).zip(&recording.commands));
+            for (slot, command) in replays {
                 pass.set_pipeline(&command.pipeline);
                 pass.set_bind_group(0, &command.storage, &[]);
                 pass.set_bind_group(1, &recording.params, &[(slot * PARAMS_SLOT) as u32]);
@@ -99,6 +114,7 @@ impl Gpu {
         for (from, to) in copies {
             encoder.copy_buffer_to_buffer(&from.handle, 0, &to.handle, 0, from.bytes().min(to.bytes()));
         }
-        self.queue.submit([encoder.finish()]);
+        self.tally.dispatches.add((times * recording.commands.len()) as u64);
+        Submission(self.send([encoder.finish()]))
     }
 }

@@ -2,14 +2,17 @@
 //! an error here, not on the device.
 
 use super::GraphError;
-use super::op::{Columns, Linear, Node, Op};
-use super::weights::{Matrix, Rows, Vector};
+use super::op::{Columns, Linear, Node, Normalization, Op, SearchStates};
+use super::weights::{Matrix, Rows};
 use crate::activation::Activation;
 use crate::join::Join;
 use crate::kernels::attention::AttentionShape;
+use crate::kernels::bans::ban_words;
 use crate::kernels::cached_attention::CachedAttentionShape;
+use crate::kernels::edits::HistoryEdits;
 use crate::kernels::log_probability;
 use crate::kernels::log_softmax_top_k::TopKShape;
+use crate::kernels::search::RING;
 use crate::shape::{Dtype, Shape};
 
 /// A value of one graph.
@@ -176,20 +179,47 @@ impl Graph {
         activation: Activation,
         join: Option<(Join, Value)>,
     ) -> Result<Value, GraphError> {
-        let Shape { rows, .. } = self.shape(x);
-        let Matrix { outputs, inputs, .. } = linear.weight;
-        self.expect("linear", "x", x, Shape::new(rows, inputs), Dtype::F32)?;
-        if let Some(bias) = linear.bias {
-            self.agree("linear", "bias", Shape::new(1, bias.length), Shape::new(1, outputs))?;
-        }
+        let made = self.linear_output("linear", x, linear)?;
         if let Some((join, value)) = join {
             let input = match join {
                 Join::Add => "residual",
                 Join::Multiply => "factor",
             };
-            self.expect("linear", input, value, Shape::new(rows, outputs), Dtype::F32)?;
+            self.expect("linear", input, value, made, Dtype::F32)?;
         }
-        self.push(Op::Linear { x, linear, activation, join }, Shape::new(rows, outputs))
+        self.push(Op::Linear { x, linear, activation, join }, made)
+    }
+
+    /// What a linear layer makes of x, which has to fit.
+    fn linear_output(&self, op: &'static str, x: Value, linear: Linear) -> Result<Shape, GraphError> {
+        let Shape { rows, .. } = self.shape(x);
+        let Matrix { outputs, inputs, .. } = linear.weight;
+        self.expect(op, "x", x, Shape::new(rows, inputs), Dtype::F32)?;
+        if let Some(bias) = linear.bias {
+            self.agree(op, "bias", Shape::new(1, bias.length), Shape::new(1, outputs))?;
+        }
+        Ok(Shape::new(rows, outputs))
+    }
+
+    /// A [layer norm](Self::layer_norm) and a [linear layer](Self::linear) of it, see [`Op::NormalizedLinear`]: the norm,
+    /// `[rows, inputs]`, and the layer, `[rows, outputs]`.
+    ///
+    /// # Errors
+    /// [`GraphError::Shape`]
+    pub fn normalized_linear(
+        &mut self,
+        x: Value,
+        residual: Option<Value>,
+        norm: Normalization,
+        linear: Linear,
+        activation: Activation,
+    ) -> Result<[Value; 2], GraphError> {
+        let op = "normalized_linear";
+        let shape = self.normalized(op, x, residual, norm)?;
+        let made = self.linear_output(op, x, linear)?;
+        let normalized = self.value(shape, Dtype::F32);
+        let op = Op::NormalizedLinear { x, residual, norm, linear, activation, normalized };
+        Ok([normalized, self.push(op, made)?])
     }
 
     /// See [`Op::Attention`]. `[batch * queries, heads * d_value]`
@@ -263,7 +293,8 @@ impl Graph {
         &mut self,
         heads: usize,
         scale: f32,
-        queries: Columns,
+        qkv: Value,
+        cache_slots: State,
         key_cache: State,
         value_cache: State,
         slots: State,
@@ -273,9 +304,10 @@ impl Graph {
         let op = "cached_attention";
         let Shape { rows, width: capacity } = slots.shape;
         let (key_width, value_width) = (key_cache.shape.width, value_cache.shape.width);
-        let [key_cache, value_cache, slots, key_counts] =
-            [key_cache, value_cache, slots, key_counts].map(|state| self.state(state));
-        self.columns(op, "queries", queries, rows, key_width)?;
+        let [cache_slots, key_cache, value_cache, slots, key_counts] =
+            [cache_slots, key_cache, value_cache, slots, key_counts].map(|state| self.state(state));
+        self.expect(op, "qkv", qkv, Shape::new(rows, 2 * key_width + value_width), Dtype::F32)?;
+        self.expect(op, "cache_slots", cache_slots, Shape::new(rows, 1), Dtype::U32)?;
         self.expect(op, "slots", slots, Shape::new(rows, capacity), Dtype::U32)?;
         self.expect(op, "key_counts", key_counts, Shape::new(rows, 1), Dtype::U32)?;
         for (name, cache, width) in
@@ -290,8 +322,16 @@ impl Graph {
         self.distance_bias(op, distance_bias, heads)?;
         let (d_head, d_value) = (key_width / heads, value_width / heads);
         let shape = CachedAttentionShape { rows, heads, d_head, d_value, capacity, scale };
-        let op =
-            Op::CachedAttention { shape, queries, key_cache, value_cache, slots, key_counts, distance_bias };
+        let op = Op::CachedAttention {
+            shape,
+            qkv,
+            cache_slots,
+            key_cache,
+            value_cache,
+            slots,
+            key_counts,
+            distance_bias,
+        };
         self.push(op, Shape::new(rows, value_width))
     }
 
@@ -329,19 +369,36 @@ impl Graph {
         &mut self,
         x: Value,
         residual: Option<Value>,
-        gamma: Vector,
-        beta: Option<Vector>,
-        epsilon: f32,
+        norm: Normalization,
     ) -> Result<Value, GraphError> {
+        let shape = self.normalized("layer_norm", x, residual, norm)?;
+        self.push(Op::LayerNorm { x, residual, norm }, shape)
+    }
+
+    /// What a norm makes of x, which has to fit.
+    fn normalized(
+        &self,
+        op: &'static str,
+        x: Value,
+        residual: Option<Value>,
+        norm: Normalization,
+    ) -> Result<Shape, GraphError> {
+        let Normalization { gamma, beta, .. } = norm;
         let shape = self.shape(x);
-        self.expect("layer_norm", "x", x, Shape::new(shape.rows, gamma.length), Dtype::F32)?;
+        self.expect(op, "x", x, Shape::new(shape.rows, gamma.length), Dtype::F32)?;
         if let Some(beta) = beta {
-            self.agree("layer_norm", "beta", Shape::new(1, beta.length), Shape::new(1, gamma.length))?;
+            self.agree(op, "beta", Shape::new(1, beta.length), Shape::new(1, gamma.length))?;
         }
         if let Some(residual) = residual {
-            self.expect("layer_norm", "residual", residual, shape, Dtype::F32)?;
+            self.expect(op, "residual", residual, shape, Dtype::F32)?;
         }
-        self.push(Op::LayerNorm { x, residual, gamma, beta, epsilon }, shape)
+        Ok(shape)
+    }
+
+    /// Whether a node reads the value, or the host may: where it is kept in a state.
+    pub(super) fn is_wanted(&self, value: Value) -> bool {
+        self.values[value.0].home != Home::Planned
+            || self.nodes.iter().any(|node| node.op.inputs().contains(&value))
     }
 
     /// See [`Op::LogProbability`]. `[rows, 1]`
@@ -378,6 +435,50 @@ impl Graph {
         let value = self.push(op, Shape::new(shape.rows, 2 * shape.candidates))?;
         self.values[value.0].dtype = Dtype::U32;
         Ok(value)
+    }
+
+    /// See [`Op::SearchStep`].
+    ///
+    /// # Errors
+    /// [`GraphError::Shape`]
+    pub fn search_step(
+        &mut self,
+        shape: TopKShape,
+        edits: HistoryEdits,
+        logits: Value,
+        states: &SearchStates,
+    ) -> Result<(), GraphError> {
+        let name = "search_step";
+        let TopKShape { rows, vocabulary, candidates, .. } = shape;
+        let search = edits.search;
+        self.expect(name, "logits", logits, Shape::new(rows, vocabulary), Dtype::F32)?;
+        let column = Shape::new(rows, 1);
+        for (what, state, want) in [
+            ("search", states.search, Shape::new(search.sentences, search.block())),
+            ("tokens", states.tokens, column),
+            ("positions", states.positions, column),
+            ("key_counts", states.key_counts, column),
+            ("cache_slots", states.cache_slots, column),
+            ("slots", states.slots, Shape::new(rows, search.capacity)),
+            ("slot_tokens", states.slot_tokens, Shape::new(rows * search.capacity, 1)),
+            ("record", states.record, Shape::new(RING * rows, search.record_width())),
+        ] {
+            let value = self.state(state);
+            self.expect(name, what, value, want, Dtype::U32)?;
+        }
+        let chunks = self.value(Shape::new(1, shape.chunk_elements()), Dtype::F32);
+        let statistics = match edits.penalty {
+            true => shape.statistics_elements(),
+            false => 1,
+        };
+        let statistics = self.value(Shape::new(1, statistics), Dtype::F32);
+        let top = self.value(Shape::new(rows, 2 * candidates), Dtype::U32);
+        let words = if edits.repeats { ban_words(vocabulary) } else { 1 };
+        let row_bans = self.value(Shape::new(rows, words), Dtype::U32);
+        let state = states.map(|state| self.state(state));
+        let op = Op::SearchStep { shape, edits, logits, chunks, statistics, top, row_bans, state };
+        self.nodes.push(Node { place: self.place.clone(), op, output: None });
+        Ok(())
     }
 
     fn value(&mut self, shape: Shape, dtype: Dtype) -> Value {

@@ -1,4 +1,6 @@
-//! Mistakes in building a graph.
+//! Mistakes in building a graph, and weights that cannot be stored as asked for.
+
+use crate::precision::WeightPrecision;
 
 /// A node whose inputs do not fit together. Names the place in the model, the operator and both sizes.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -29,4 +31,17 @@ pub enum GraphError {
         /// Its width.
         width: usize,
     },
+}
+
+/// A weight that is finite, but beyond what its precision can hold: stored, it would be infinite, and everything after it
+/// noise.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("the weight {weight:?} has the value {value}, which {precision} cannot hold; use `--weights f32`")]
+pub struct UnstorableWeight {
+    /// Its entry in the [`WeightTable`](super::WeightTable).
+    pub weight: String,
+    /// The value.
+    pub value: f32,
+    /// The precision asked for.
+    pub precision: WeightPrecision,
 }

@@ -6,6 +6,7 @@
 
 mod build;
 mod error;
+mod known_answer;
 mod op;
 mod plan;
 mod run;
@@ -15,9 +16,10 @@ mod upload;
 mod weights;
 
 pub use build::{Graph, State, StateTable, Value};
-pub use error::GraphError;
-pub use op::{Columns, Linear, Node, Op};
+pub use error::{GraphError, UnstorableWeight};
+pub use known_answer::check_known_answers;
+pub use op::{Columns, Linear, Node, Normalization, Op, SearchStates, SearchTable, SearchValues};
 pub use plan::Plan;
-pub use run::{Program, Session};
+pub use run::{Program, RowCopy, Session};
 pub use upload::Upload;
 pub use weights::{Matrix, Rows, Vector, WeightKind, WeightSource, WeightTable, Weights};

@@ -1,11 +1,12 @@
 //! The operators: few, and named after what they compute. Fusion is a named operator, not a pattern found later.
 
-use super::build::Value;
+use super::build::{State, Value};
 use super::weights::{Matrix, Rows, Vector};
 use crate::activation::Activation;
 use crate::join::Join;
 use crate::kernels::attention::AttentionShape;
 use crate::kernels::cached_attention::CachedAttentionShape;
+use crate::kernels::edits::HistoryEdits;
 use crate::kernels::log_softmax_top_k::TopKShape;
 
 /// Some columns of a value, e.g. the queries in a fused `[rows, 3 * d_model]` projection.
@@ -26,6 +27,17 @@ pub struct Linear {
     pub bias: Option<Vector>,
     /// Factor of the product: 1, or 1 / √d_model where T5 ties its output layer to the embedding.
     pub scale: f32,
+}
+
+/// Scale, shift and ε of a norm.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Normalization {
+    /// `[width]`
+    pub gamma: Vector,
+    /// `[width]`; RMS norms have none.
+    pub beta: Option<Vector>,
+    /// Added to the variance.
+    pub epsilon: f32,
 }
 
 /// What a node computes. Values are f32 unless noted.
@@ -82,12 +94,15 @@ pub enum Op {
         /// As in [`Op::Attention`].
         distance_bias: Option<Rows>,
     },
-    /// Attention of one query per row over a key–value cache, in the order of an index table.
+    /// Attention of one query per row over a key–value cache, in the order of an index table, to which the row's own key
+    /// and value are added before; rows whose cache slot is beyond the caches only attend.
     CachedAttention {
         /// Rows, heads, widths of a head, cache positions per row, scale.
         shape: CachedAttentionShape,
-        /// `[rows, …]`
-        queries: Columns,
+        /// A fused projection, `[rows, 2 * heads * d_head + heads * d_value]`
+        qkv: Value,
+        /// u32 `[rows, 1]`: row of the caches to write, the last that the row sees; no other row may see it in this run
+        cache_slots: Value,
         /// `[rows * capacity, heads * d_head]`
         key_cache: Value,
         /// `[rows * capacity, heads * d_value]`
@@ -99,8 +114,8 @@ pub enum Op {
         /// As in [`Op::Attention`]; the query stands where its last key does.
         distance_bias: Option<Rows>,
     },
-    /// Copies the keys and values of a fused projection into the caches; rows whose slot is beyond them are left out.
-    /// Writes its two caches and makes no value of its own.
+    /// Copies the keys and values of whole prompts, in a fused projection, into the caches; rows whose slot is beyond them
+    /// are left out. Writes its two caches and makes no value of its own.
     AppendKv {
         /// `[rows, 2 * heads * d_head + heads * d_value]`
         qkv: Value,
@@ -119,11 +134,23 @@ pub enum Op {
         /// `[rows, d_model]`
         residual: Option<Value>,
         /// `[d_model]`
-        gamma: Vector,
-        /// `[d_model]`
-        beta: Option<Vector>,
-        /// Added to the variance.
-        epsilon: f32,
+        norm: Normalization,
+    },
+    /// A layer norm, as above, and a linear layer of it: `y = activation(scale·n·Wᵀ + b)` with n the norm of `x + residual`.
+    /// Makes both; on a GPU n is left out where nobody reads it and a kernel can do without.
+    NormalizedLinear {
+        /// `[rows, inputs]`
+        x: Value,
+        /// `[rows, inputs]`
+        residual: Option<Value>,
+        /// `[inputs]`
+        norm: Normalization,
+        /// The layer's weights.
+        linear: Linear,
+        /// The layer's activation.
+        activation: Activation,
+        /// n, `[rows, inputs]`
+        normalized: Value,
     },
     /// `log_softmax(logits)[target]` of each row, `[rows, 1]`: what the model thought of tokens that are given; 0 where the
     /// target is not below the vocabulary.
@@ -149,6 +176,75 @@ pub enum Op {
         /// Their notes on the logits before the edits.
         statistics: Value,
     },
+    /// The whole of a search's step, on the device: scores edited, the best tokens of each row chosen, and the search's
+    /// state moved on by one token. Writes that state and makes no value. On the CPU, where nothing has to wait for
+    /// anything, the search is the host's own.
+    SearchStep {
+        /// Rows, vocabulary, candidates, rules.
+        shape: TopKShape,
+        /// The search, and which edits it may make.
+        edits: HistoryEdits,
+        /// `[rows, vocabulary]`
+        logits: Value,
+        /// The kernels' notes on parts of the vocabulary.
+        chunks: Value,
+        /// Their notes on the logits before the edits.
+        statistics: Value,
+        /// The best candidates of each row, u32 `[rows, 2 * candidates]`.
+        top: Value,
+        /// What each row may not take, a bit for each token.
+        row_bans: Value,
+        /// What it reads and writes.
+        state: SearchValues,
+    },
+}
+
+/// The state of a search on the device; u32, all of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SearchTable<T> {
+    /// `[sentences, block]`
+    pub search: T,
+    /// `[rows, 1]`: what each row is fed
+    pub tokens: T,
+    /// `[rows, 1]`: its row of the position table
+    pub positions: T,
+    /// `[rows, 1]`: how many keys it sees
+    pub key_counts: T,
+    /// `[rows, 1]`: where its keys and values go
+    pub cache_slots: T,
+    /// `[rows, capacity]`: where those of its history are
+    pub slots: T,
+    /// `[rows * capacity, 1]`: the token of each slot
+    pub slot_tokens: T,
+    /// `[ring * rows, 2 * candidates + 1]`: what the last steps saw, for the host
+    pub record: T,
+    /// `[1, words]`: lists of banned tokens
+    pub bans: T,
+    /// `[1, words]`: banned phrases
+    pub phrases: T,
+}
+
+/// As values of a graph.
+pub type SearchValues = SearchTable<Value>;
+/// As states of a session.
+pub type SearchStates = SearchTable<State>;
+
+impl<T: Copy> SearchTable<T> {
+    /// The same table of something else.
+    pub fn map<U>(&self, mut map: impl FnMut(T) -> U) -> SearchTable<U> {
+        SearchTable {
+            search: map(self.search),
+            tokens: map(self.tokens),
+            positions: map(self.positions),
+            key_counts: map(self.key_counts),
+            cache_slots: map(self.cache_slots),
+            slots: map(self.slots),
+            slot_tokens: map(self.slot_tokens),
+            record: map(self.record),
+            bans: map(self.bans),
+            phrases: map(self.phrases),
+        }
+    }
 }
 
 impl Op {
@@ -162,16 +258,22 @@ impl Op {
             Op::CachedAttention { .. } => "cached_attention",
             Op::AppendKv { .. } => "append_kv",
             Op::LayerNorm { .. } => "layer_norm",
+            Op::NormalizedLinear { .. } => "normalized_linear",
             Op::LogProbability { .. } => "log_probability",
             Op::LogSoftmaxTopK { .. } => "log_softmax_top_k",
+            Op::SearchStep { .. } => "search_step",
         }
     }
 
-    /// Values that the node uses as scratch memory while it runs.
-    pub(super) fn scratch(&self) -> Vec<Value> {
+    /// Values that the node makes besides its output: scratch memory while it runs, or a second output.
+    pub(super) fn made(&self) -> Vec<Value> {
         match *self {
+            Op::NormalizedLinear { normalized, .. } => vec![normalized],
             Op::LogProbability { chunks, .. } => vec![chunks],
             Op::LogSoftmaxTopK { chunks, statistics, .. } => vec![chunks, statistics],
+            Op::SearchStep { chunks, statistics, top, row_bans, .. } => {
+                vec![chunks, statistics, top, row_bans]
+            }
             _ => Vec::new(),
         }
     }
@@ -183,17 +285,20 @@ impl Op {
                 [tokens].into_iter().chain(positions.map(|(rows, _)| rows)).collect()
             }
             Op::Linear { x, join, .. } => [x].into_iter().chain(join.map(|(_, value)| value)).collect(),
-            Op::LayerNorm { x, residual, .. } => [x].into_iter().chain(residual).collect(),
+            Op::LayerNorm { x, residual, .. } | Op::NormalizedLinear { x, residual, .. } => {
+                [x].into_iter().chain(residual).collect()
+            }
             Op::Attention { queries, keys, values, key_mask, .. } => {
                 vec![queries.value, keys.value, values.value, key_mask]
             }
             Op::AttentionWeights { queries, keys, key_mask, .. } => vec![queries.value, keys.value, key_mask],
-            Op::CachedAttention { queries, key_cache, value_cache, slots, key_counts, .. } => {
-                vec![queries.value, key_cache, value_cache, slots, key_counts]
+            Op::CachedAttention { qkv, cache_slots, key_cache, value_cache, slots, key_counts, .. } => {
+                vec![qkv, cache_slots, key_cache, value_cache, slots, key_counts]
             }
             Op::AppendKv { qkv, cache_slots, .. } => vec![qkv, cache_slots],
             Op::LogProbability { logits, targets, .. } => vec![logits, targets],
             Op::LogSoftmaxTopK { logits, edits, .. } => [logits].into_iter().chain(edits).collect(),
+            Op::SearchStep { logits, .. } => vec![logits], // all else are states
         }
     }
 }

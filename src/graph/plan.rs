@@ -29,7 +29,7 @@ impl Plan {
                     lifetime.last_use = time;
                 }
             }
-            for value in node.op.scratch().into_iter().chain(node.output) {
+            for value in node.op.made().into_iter().chain(node.output) {
                 let info = graph.values[value.0];
                 if info.home == Home::Planned {
                     let elements = stored_elements(info.shape, info.dtype);

@@ -12,6 +12,21 @@ use crate::gpu::GpuError;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Program(usize);
 
+/// Some rows of a state for another.
+#[derive(Clone, Copy, Debug)]
+pub struct RowCopy {
+    /// Whose.
+    pub from: State,
+    /// The first of them.
+    pub first: usize,
+    /// Another state, as wide.
+    pub to: State,
+    /// The row that the first becomes.
+    pub at: usize,
+    /// How many.
+    pub rows: usize,
+}
+
 /// States on a device, and the programs that work on them. Everything is allocated when the session is made; running
 /// a program allocates nothing.
 pub struct Session {
@@ -51,15 +66,40 @@ impl Session {
     /// # Panics
     /// When `data` is longer than the state.
     pub fn write(&mut self, state: State, data: &[u32]) {
+        self.write_rows(state, 0, data);
+    }
+
+    /// Writes some rows of a u32 state, from row `first` on, for the runs that follow.
+    ///
+    /// # Panics
+    /// When `data` goes beyond the state.
+    pub fn write_rows(&mut self, state: State, first: usize, data: &[u32]) {
+        let start = first * state.shape.width;
         assert!(
-            data.len() <= state.shape.elements(),
-            "{} elements for a state of {}",
+            start + data.len() <= state.shape.elements(),
+            "{} elements from row {first} of a state of {}",
             data.len(),
             state.shape
         );
         match &mut self.runner {
-            Runner::Cpu(session) => session.write(state, data),
-            Runner::Gpu(session) => session.write(state, data),
+            Runner::Cpu(session) => session.write(state, start, data),
+            Runner::Gpu(session) => session.write(state, start, data),
+        }
+    }
+
+    /// Copies rows from state to state, after the runs before and for those that follow.
+    ///
+    /// # Panics
+    /// When rows go beyond their states, or two states are one or differ in width or type.
+    pub fn copy_rows(&mut self, copies: &[RowCopy]) {
+        for RowCopy { from, first, to, at, rows } in copies {
+            let alike = from.shape.width == to.shape.width && from.dtype == to.dtype;
+            assert!(from.index != to.index && alike, "rows of {} for {}", from.shape, to.shape);
+            assert!(first + rows <= from.shape.rows && at + rows <= to.shape.rows, "{rows} rows");
+        }
+        match &mut self.runner {
+            Runner::Cpu(session) => session.copy_rows(copies),
+            Runner::Gpu(session) => session.copy_rows(copies),
         }
     }
 
@@ -88,6 +128,39 @@ impl Session {
                 Ok(use_elements(session.u32_state(state)))
             }
             Runner::Gpu(session) => session.run_and_read(program.0, state, use_elements).await,
+        }
+    }
+
+    /// Submits a program `times` over, and has a u32 state brought to the host: for [`wait`](Self::wait), while the device
+    /// goes on with what is submitted next.
+    ///
+    /// # Errors
+    /// [`GpuError`]
+    ///
+    /// # Panics
+    /// On the CPU, which has no queue.
+    pub fn submit(&mut self, program: Program, times: usize, state: State) -> Result<(), GpuError> {
+        match &mut self.runner {
+            Runner::Cpu(_) => unreachable!("on the CPU the host searches"),
+            Runner::Gpu(session) => session.submit(program.0, times, state),
+        }
+    }
+
+    /// Forgets what was [submitted](Self::submit) and nobody has waited for.
+    pub fn forget(&mut self) {
+        if let Runner::Gpu(session) = &mut self.runner {
+            session.forget();
+        }
+    }
+
+    /// Hands the words of the state that was [submitted](Self::submit) first to `use_words`; `None` where nothing was.
+    ///
+    /// # Errors
+    /// [`GpuError`] of this or an earlier command.
+    pub async fn wait<R>(&mut self, use_words: impl FnOnce(&[u32]) -> R) -> Result<Option<R>, GpuError> {
+        match &mut self.runner {
+            Runner::Cpu(_) => Ok(None),
+            Runner::Gpu(session) => session.wait(use_words).await,
         }
     }
 

@@ -1,11 +1,14 @@
 //! Running plans on the CPU: the same states and shared buffers in host memory, and a call for each node.
 
 use super::build::{Graph, Home, State, StateTable, Value};
-use super::op::{Columns, Node, Op};
+use super::op::{Columns, Linear, Node, Normalization, Op};
 use super::plan::Plan;
+use super::run::RowCopy;
 use super::weights::Weights;
+use crate::activation::Activation;
 use crate::cpu;
-use crate::kernels::log_softmax_top_k::decode_edits;
+use crate::join::Join;
+use crate::kernels::edits::decode_edits;
 use crate::scores::ScoreEdit;
 use crate::shape::Dtype;
 
@@ -37,9 +40,20 @@ impl CpuSession {
         Self { states, programs }
     }
 
-    pub fn write(&mut self, state: State, data: &[u32]) {
+    pub fn write(&mut self, state: State, start: usize, data: &[u32]) {
         assert_eq!(state.dtype, Dtype::U32, "only u32 states are written by the host");
-        self.states[state.index][..data.len()].copy_from_slice(data);
+        self.states[state.index][start..][..data.len()].copy_from_slice(data);
+    }
+
+    pub fn copy_rows(&mut self, copies: &[RowCopy]) {
+        for &RowCopy { from, first, to, at, rows } in copies {
+            let width = from.shape.width;
+            let [source, target] = match self.states.get_disjoint_mut([from.index, to.index]) {
+                Ok(states) => states,
+                Err(_) => unreachable!("two states"),
+            };
+            target[at * width..][..rows * width].copy_from_slice(&source[first * width..][..rows * width]);
+        }
     }
 
     pub fn u32_state(&self, state: State) -> &[u32] {
@@ -53,9 +67,11 @@ impl CpuSession {
     pub fn run(&mut self, program: usize, weights: &Weights) {
         let Program { plan, shared, edits } = &mut self.programs[program];
         let mut memory = Memory { plan, states: &mut self.states, shared, edits };
-        for node in &plan.graph.nodes {
-            memory.run(node, weights);
-        }
+        cpu::among_the_cores(|| {
+            for node in &plan.graph.nodes {
+                memory.run(node, weights);
+            }
+        });
     }
 }
 
@@ -110,23 +126,57 @@ impl Memory<'_> {
         }
     }
 
+    fn append_kv(&mut self, qkv: Value, cache_slots: Value, key_cache: Value, value_cache: Value) {
+        let widths = [key_cache, value_cache].map(|cache| self.graph().shape(cache).width);
+        let [mut keys, mut values] = [key_cache, value_cache].map(|cache| self.take(cache));
+        cpu::append_kv(self.f32(qkv), self.words(cache_slots), widths, keys.f32(), values.f32());
+        self.put_back(keys);
+        self.put_back(values);
+    }
+
+    fn linear(
+        &self,
+        x: Value,
+        linear: Linear,
+        activation: Activation,
+        join: Option<(Join, Value)>,
+        weights: &Weights,
+        out: &mut [f32],
+    ) {
+        let layer = cpu::Linear {
+            weight: weights.cpu_matrix(linear.weight.index),
+            inputs: linear.weight.inputs,
+            bias: linear.bias.map(|bias| weights.cpu(bias.index)),
+            scale: linear.scale,
+        };
+        let join = join.map(|(join, value)| (join, self.f32(value)));
+        cpu::linear(self.f32(x), layer, activation, join, out);
+    }
+
+    fn layer_norm(
+        &self,
+        x: Value,
+        residual: Option<Value>,
+        norm: Normalization,
+        weights: &Weights,
+        out: &mut [f32],
+    ) {
+        let residual = residual.map(|value| self.f32(value));
+        let beta = norm.beta.map(|beta| weights.cpu(beta.index));
+        cpu::layer_norm(self.f32(x), residual, weights.cpu(norm.gamma.index), beta, norm.epsilon, out);
+    }
+
     fn run(&mut self, node: &Node, weights: &Weights) {
         let mut output = node.output.map(|value| self.take(value));
         let out = output.as_mut().map_or(&mut [][..], Taken::f32);
         match node.op {
             Op::Embed { tokens, positions, table, scale } => {
                 let positions = positions.map(|(index, rows)| (self.words(index), weights.cpu(rows.index)));
-                cpu::embed(self.words(tokens), positions, weights.cpu(table.index), table.inputs, scale, out);
+                let table_values = weights.cpu_matrix(table.index);
+                cpu::embed(self.words(tokens), positions, table_values, table.inputs, scale, out);
             }
             Op::Linear { x, linear, activation, join } => {
-                let layer = cpu::Linear {
-                    weight: weights.cpu(linear.weight.index),
-                    inputs: linear.weight.inputs,
-                    bias: linear.bias.map(|bias| weights.cpu(bias.index)),
-                    scale: linear.scale,
-                };
-                let join = join.map(|(join, value)| (join, self.f32(value)));
-                cpu::linear(self.f32(x), layer, activation, join, out);
+                self.linear(x, linear, activation, join, weights, out);
             }
             Op::Attention { shape, queries, keys, values, key_mask, distance_bias } => {
                 let [q, k, v] = [queries, keys, values].map(|columns| self.columns(columns));
@@ -138,36 +188,37 @@ impl Memory<'_> {
                 let bias = distance_bias.map(|table| weights.cpu(table.index));
                 cpu::attention_weights(&shape, q, k, self.words(key_mask), bias, out);
             }
-            Op::LayerNorm { x, residual, gamma, beta, epsilon } => {
-                let residual = residual.map(|value| self.f32(value));
-                let beta = beta.map(|beta| weights.cpu(beta.index));
-                cpu::layer_norm(self.f32(x), residual, weights.cpu(gamma.index), beta, epsilon, out);
+            Op::LayerNorm { x, residual, norm } => self.layer_norm(x, residual, norm, weights, out),
+            Op::NormalizedLinear { x, residual, norm, linear, activation, normalized } => {
+                let mut taken = self.take(normalized);
+                self.layer_norm(x, residual, norm, weights, taken.f32());
+                self.put_back(taken);
+                self.linear(normalized, linear, activation, None, weights, out);
             }
             Op::CachedAttention {
                 shape,
-                queries,
+                qkv,
+                cache_slots,
                 key_cache,
                 value_cache,
                 slots,
                 key_counts,
                 distance_bias,
             } => {
-                let queries = self.columns(queries);
+                self.append_kv(qkv, cache_slots, key_cache, value_cache);
+                let queries = self.columns(Columns { value: qkv, first: 0 });
                 let [keys, values] = [key_cache, value_cache].map(|cache| self.f32(cache));
                 let [slots, counts] = [slots, key_counts].map(|value| self.words(value));
                 let bias = distance_bias.map(|table| weights.cpu(table.index));
                 cpu::cached_attention(&shape, queries, keys, values, slots, counts, bias, out);
             }
             Op::AppendKv { qkv, cache_slots, key_cache, value_cache } => {
-                let widths = [key_cache, value_cache].map(|cache| self.graph().shape(cache).width);
-                let [mut keys, mut values] = [key_cache, value_cache].map(|cache| self.take(cache));
-                cpu::append_kv(self.f32(qkv), self.words(cache_slots), widths, keys.f32(), values.f32());
-                self.put_back(keys);
-                self.put_back(values);
+                self.append_kv(qkv, cache_slots, key_cache, value_cache);
             }
             Op::LogProbability { logits, targets, .. } => {
                 cpu::log_probability(self.f32(logits), self.words(targets), out);
             }
+            Op::SearchStep { .. } => unreachable!("on the CPU the host searches"),
             Op::LogSoftmaxTopK { shape, logits, edits, .. } => {
                 let mut list = std::mem::take(self.edits);
                 list.clear();

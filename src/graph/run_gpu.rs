@@ -1,20 +1,27 @@
 //! Running plans on a GPU: states and shared buffers, and for each plan a recording of its dispatches.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::build::{Graph, Home, State, StateTable, Value};
-use super::op::{Columns, Node, Op};
+use super::op::{Columns, Linear, Node, Normalization, Op};
 use super::plan::{Plan, stored_elements};
-use super::weights::{Rows, Weights};
-use crate::gpu::{Buffer, Gpu, GpuError, Readback, Recording};
+use super::run::RowCopy;
+use super::weights::{Rows, Vector, Weights};
+use crate::activation::Activation;
+use crate::gpu::{Buffer, BufferCopy, Gpu, GpuError, Readback, Recording, Submission};
+use crate::join::Join;
+use crate::kernels::edits::Edits;
 use crate::kernels::embed::EmbedShape;
 use crate::kernels::layer_norm::LayerNormShape;
 use crate::kernels::linear::LinearShape;
 use crate::kernels::log_probability::LogProbabilityBuffer;
-use crate::kernels::log_softmax_top_k::TopKBuffer;
+use crate::kernels::log_softmax_top_k::{TopKBuffer, chunks_of};
+use crate::kernels::normalized_linear::NormalizedLinearShape;
+use crate::kernels::search::SearchBuffer;
 use crate::kernels::{
     ColumnLayout, Dispatch, append_kv, attention, attention_weights, cached_attention, embed, layer_norm,
-    linear, log_probability, stride,
+    linear, log_probability, normalized_linear, stride,
 };
 use crate::shape::{Dtype, Shape};
 
@@ -24,7 +31,14 @@ pub(super) struct GpuSession {
     /// For states that have been read: made at the first reading, then kept.
     readbacks: Vec<Option<Readback>>,
     programs: Vec<Recording>,
+    /// Submits that nobody has waited for yet, and where their results will be.
+    waiting: VecDeque<(Submission, Readback)>,
+    spare: Vec<Readback>,
 }
+
+/// Submits with results that may be on their way at once: one that is waited for, and one that the device works on
+/// meanwhile.
+const READBACKS: usize = 2;
 
 impl GpuSession {
     pub fn new(
@@ -65,16 +79,57 @@ impl GpuSession {
             })
             .collect::<Result<Vec<_>, _>>()?;
         let readbacks = states.iter().map(|_| None).collect();
-        Ok(Self { gpu, states, readbacks, programs })
+        Ok(Self { gpu, states, readbacks, programs, waiting: VecDeque::new(), spare: Vec::new() })
     }
 
-    pub fn write(&self, state: State, data: &[u32]) {
+    pub fn write(&self, state: State, start: usize, data: &[u32]) {
         assert_eq!(state.dtype, Dtype::U32, "only u32 states are written by the host");
-        self.gpu.write(&self.states[state.index], 0, data);
+        self.gpu.write(&self.states[state.index], start, data);
+    }
+
+    pub fn copy_rows(&self, copies: &[RowCopy]) {
+        self.gpu.copy(copies.iter().map(|&RowCopy { from, first, to, at, rows }| {
+            let row = stored_elements(Shape::new(1, from.shape.width), from.dtype);
+            BufferCopy {
+                from: &self.states[from.index],
+                first: first * row,
+                to: &self.states[to.index],
+                at: at * row,
+                elements: rows * row,
+            }
+        }));
     }
 
     pub fn run(&self, program: usize) {
-        self.gpu.submit(&self.programs[program], &[]);
+        self.gpu.submit(&self.programs[program], 1, &[]);
+    }
+
+    /// Submits a program `times` over and has `state` copied for [`wait`](Self::wait), which takes what was submitted
+    /// first. There may be [`READBACKS`] of them on their way.
+    pub fn submit(&mut self, program: usize, times: usize, state: State) -> Result<(), GpuError> {
+        let buffer = &self.states[state.index];
+        if self.waiting.is_empty() && self.spare.is_empty() {
+            for _ in 0..READBACKS {
+                self.spare.push(self.gpu.readback("record", buffer)?);
+            }
+        }
+        let readback = self.spare.pop().expect("no more submits on their way than read-backs");
+        let submission = self.gpu.submit(&self.programs[program], times, &[(buffer, &readback)]);
+        self.waiting.push_back((submission, readback));
+        Ok(())
+    }
+
+    /// Forgets what nobody has waited for.
+    pub fn forget(&mut self) {
+        self.spare.extend(self.waiting.drain(..).map(|(_, readback)| readback));
+    }
+
+    /// Waits for the oldest submit, and no other; hands the words of its state to `use_words`.
+    pub async fn wait<R>(&mut self, use_words: impl FnOnce(&[u32]) -> R) -> Result<Option<R>, GpuError> {
+        let Some((submission, readback)) = self.waiting.pop_front() else { return Ok(None) };
+        let result = self.gpu.map(&readback, Some(submission), use_words).await;
+        self.spare.push(readback);
+        result.map(Some)
     }
 
     pub async fn run_and_read<R>(
@@ -88,9 +143,9 @@ impl GpuSession {
             Some(readback) => readback,
             none => none.insert(self.gpu.readback("read-back", buffer)?),
         };
-        self.gpu.submit(&self.programs[program], &[(buffer, readback)]);
+        let submission = self.gpu.submit(&self.programs[program], 1, &[(buffer, readback)]);
         let elements = state.shape.elements();
-        self.gpu.map(readback, |words| use_elements(&words[..elements])).await
+        self.gpu.map(readback, Some(submission), |words| use_elements(&words[..elements])).await
     }
 
     pub async fn read(&self, state: State) -> Result<Vec<f32>, GpuError> {
@@ -104,6 +159,9 @@ impl GpuSession {
         Ok(stored)
     }
 }
+
+/// A dispatch and what it binds.
+type Launch<'a> = (Dispatch, Vec<&'a Buffer>);
 
 /// Turns the nodes of one plan into launches over its buffers.
 struct Recorder<'a> {
@@ -148,7 +206,69 @@ impl<'a> Recorder<'a> {
         ColumnLayout { stride: stride(self.graph().shape(columns.value).width), first: columns.first }
     }
 
-    fn node(&self, node: &Node, launches: &mut Vec<(Dispatch, Vec<&'a Buffer>)>) -> Result<(), GpuError> {
+    fn vector(&self, vector: Option<Vector>) -> &'a Buffer {
+        vector.map_or(self.nothing, |vector| self.weight(vector.index))
+    }
+
+    fn linear_shape(
+        &self,
+        x: Value,
+        linear: Linear,
+        activation: Activation,
+        join: Option<Join>,
+    ) -> LinearShape {
+        LinearShape {
+            rows: self.graph().shape(x).rows,
+            inputs: linear.weight.inputs,
+            outputs: linear.weight.outputs,
+            scale: linear.scale,
+            bias: linear.bias.is_some(),
+            activation,
+            join,
+            precision: self.weights.precision(),
+        }
+    }
+
+    fn linear(
+        &self,
+        shape: &LinearShape,
+        x: &'a Buffer,
+        linear: Linear,
+        joined: &'a Buffer,
+        y: &'a Buffer,
+        launches: &mut Vec<Launch<'a>>,
+    ) {
+        let bias = self.vector(linear.bias);
+        for part in self.weights.parts(linear.weight.index) {
+            let dispatch = linear::dispatch(shape, part.outputs(), self.gpu.class());
+            launches.push((dispatch, vec![x, &part.buffer, bias, joined, y]));
+        }
+    }
+
+    fn layer_norm(
+        &self,
+        x: Value,
+        residual: Option<Value>,
+        norm: Normalization,
+        y: &'a Buffer,
+    ) -> Launch<'a> {
+        let Shape { rows, width } = self.graph().shape(x);
+        let Normalization { gamma, beta, epsilon } = norm;
+        let (added, centered) = (residual.is_some(), beta.is_some());
+        let shape = LayerNormShape { rows, width, epsilon, residual: added, centered };
+        let (gamma, beta) = (self.weight(gamma.index), self.vector(beta));
+        let bound = vec![self.buffer(x), self.optional(residual), gamma, beta, y];
+        (layer_norm::dispatch(&shape, self.gpu.class()), bound)
+    }
+
+    fn append_kv(&self, qkv: Value, cache_slots: Value, key_cache: Value, value_cache: Value) -> Launch<'a> {
+        let [qkv_shape, keys, values] = [qkv, key_cache, value_cache].map(|value| self.graph().shape(value));
+        let dispatch = append_kv::dispatch(qkv_shape.rows, keys.rows, keys.width, values.width);
+        let bound = [qkv, cache_slots, key_cache, value_cache].map(|value| self.buffer(value));
+        (dispatch, bound.to_vec())
+    }
+
+    fn node(&self, node: &Node, launches: &mut Vec<Launch<'a>>) -> Result<(), GpuError> {
         let class = self.gpu.class();
         let output = || match node.output {
             Some(value) => self.buffer(value),
@@ -161,6 +281,7 @@ impl<'a> Recorder<'a> {
                     d_model: table.inputs,
                     scale,
                     positions: positions.is_some(),
+                    precision: self.weights.precision(),
                 };
                 let (index, rows) = match positions {
                     Some((value, rows)) => (self.buffer(value), self.weight(rows.index)),
@@ -168,25 +289,39 @@ impl<'a> Recorder<'a> {
                 };
                 for part in self.weights.parts(table.index) {
                     let dispatch = embed::dispatch(&shape, part.outputs());
-                    launches.push((dispatch, vec![self.buffer(tokens), index, &part.buffer, rows, output()]));
+                    launches.push((dispatch, vec![self.buffer(tokens), &part.buffer, index, rows, output()]));
                 }
             }
             Op::Linear { x, linear, activation, join } => {
-                let shape = LinearShape {
-                    rows: self.graph().shape(x).rows,
-                    inputs: linear.weight.inputs,
-                    outputs: linear.weight.outputs,
-                    scale: linear.scale,
-                    bias: linear.bias.is_some(),
-                    activation,
-                    join: join.map(|(join, _)| join),
-                };
+                let shape = self.linear_shape(x, linear, activation, join.map(|(join, _)| join));
                 let joined = self.optional(join.map(|(_, value)| value));
-                let bias = linear.bias.map_or(self.nothing, |bias| self.weight(bias.index));
-                for part in self.weights.parts(linear.weight.index) {
-                    let dispatch = linear::dispatch(&shape, part.outputs(), class);
-                    let bound = vec![self.buffer(x), &part.buffer, bias, joined, output()];
-                    launches.push((dispatch, bound));
+                self.linear(&shape, self.buffer(x), linear, joined, output(), launches);
+            }
+            Op::NormalizedLinear { x, residual, norm, linear, activation, normalized } => {
+                let shape = self.linear_shape(x, linear, activation, None);
+                let made = self.buffer(normalized);
+                match normalized_linear::choose(&shape, class) {
+                    Some(variant) => {
+                        let shape = NormalizedLinearShape {
+                            linear: shape,
+                            epsilon: norm.epsilon,
+                            residual: residual.is_some(),
+                            centered: norm.beta.is_some(),
+                            keeps: self.graph().is_wanted(normalized),
+                        };
+                        let (x, residual) = (self.buffer(x), self.optional(residual));
+                        let [bias, beta] = [linear.bias, norm.beta].map(|vector| self.vector(vector));
+                        let gamma = self.weight(norm.gamma.index);
+                        for part in self.weights.parts(linear.weight.index) {
+                            let dispatch = normalized_linear::dispatch(&shape, part.outputs(), variant);
+                            let bound = vec![x, &part.buffer, bias, residual, gamma, beta, output(), made];
+                            launches.push((dispatch, bound));
+                        }
+                    }
+                    None => {
+                        launches.push(self.layer_norm(x, residual, norm, made));
+                        self.linear(&shape, made, linear, self.nothing, output(), launches);
+                    }
                 }
             }
             Op::Attention { shape, queries, keys, values, key_mask, distance_bias } => {
@@ -206,34 +341,31 @@ impl<'a> Recorder<'a> {
             }
             Op::CachedAttention {
                 shape,
-                queries,
+                qkv,
+                cache_slots,
                 key_cache,
                 value_cache,
                 slots,
                 key_counts,
                 distance_bias,
             } => {
-                let bound = [queries.value, key_cache, value_cache, slots, key_counts]
-                    .map(|value| self.buffer(value));
+                let variant = attention::choose(class);
+                if !cached_attention::appends(&shape, variant) {
+                    launches.push(self.append_kv(qkv, cache_slots, key_cache, value_cache));
+                }
+                let [qkv, cache_slots, slots, key_counts, keys, values] =
+                    [qkv, cache_slots, slots, key_counts, key_cache, value_cache]
+                        .map(|value| self.buffer(value));
                 let (bias, reach) = self.distance_bias(distance_bias);
-                let dispatch = cached_attention::dispatch(&shape, self.layout(queries), reach, class);
-                launches.push((dispatch, [&bound[..], &[bias, output()]].concat()));
+                let dispatch = cached_attention::dispatch_variant(&shape, reach, variant);
+                let bound = vec![qkv, cache_slots, slots, key_counts, bias, keys, values, output()];
+                launches.push((dispatch, bound));
             }
             Op::AppendKv { qkv, cache_slots, key_cache, value_cache } => {
-                let [qkv_shape, keys, values] =
-                    [qkv, key_cache, value_cache].map(|value| self.graph().shape(value));
-                let dispatch = append_kv::dispatch(qkv_shape.rows, keys.rows, keys.width, values.width);
-                let bound = [qkv, cache_slots, key_cache, value_cache].map(|value| self.buffer(value));
-                launches.push((dispatch, bound.to_vec()));
+                launches.push(self.append_kv(qkv, cache_slots, key_cache, value_cache));
             }
-            Op::LayerNorm { x, residual, gamma, beta, epsilon } => {
-                let Shape { rows, width } = self.graph().shape(x);
-                let (added, centered) = (residual.is_some(), beta.is_some());
-                let shape = LayerNormShape { rows, width, epsilon, residual: added, centered };
-                let beta = beta.map_or(self.nothing, |beta| self.weight(beta.index));
-                let gamma = self.weight(gamma.index);
-                let bound = vec![self.buffer(x), self.optional(residual), gamma, beta, output()];
-                launches.push((layer_norm::dispatch(&shape, class), bound));
+            Op::LayerNorm { x, residual, norm } => {
+                launches.push(self.layer_norm(x, residual, norm, output()));
             }
             Op::LogProbability { logits, targets, chunks } => {
                 let Shape { rows, width } = self.graph().shape(logits);
@@ -243,19 +375,62 @@ impl<'a> Recorder<'a> {
                         LogProbabilityBuffer::Targets => self.buffer(targets),
                         LogProbabilityBuffer::Chunks => self.buffer(chunks),
                         LogProbabilityBuffer::LogProbabilities => output(),
+                        LogProbabilityBuffer::Nothing => self.nothing,
                     });
                     launches.push((dispatch, bound.collect()));
                 }
             }
             Op::LogSoftmaxTopK { shape, logits, edits, chunks, statistics } => {
-                let capacity = edits.map(|edits| self.graph().shape(edits).rows - 1);
-                for (dispatch, names) in shape.launches(capacity) {
+                let listed = match edits {
+                    Some(edits) => Edits::Listed(self.graph().shape(edits).rows - 1),
+                    None => Edits::None,
+                };
+                for (dispatch, names) in shape.launches(listed) {
                     let bound = names.into_iter().map(|name| match name {
                         TopKBuffer::Logits => self.buffer(logits),
                         TopKBuffer::Edits => self.optional(edits),
                         TopKBuffer::Chunks => self.buffer(chunks),
                         TopKBuffer::Statistics => self.buffer(statistics),
                         TopKBuffer::Top => output(),
+                        _ => self.nothing,
+                    });
+                    launches.push((dispatch, bound.collect()));
+                }
+            }
+            Op::SearchStep { shape, edits, logits, chunks, statistics, top, row_bans, state } => {
+                let by_history = Edits::ByHistory(edits);
+                // greedy search takes the best of a row's chunks itself
+                let (selection, scores) = match edits.search.beams {
+                    1 => (shape.chunk_launches(by_history), chunks),
+                    _ => (shape.launches(by_history), top),
+                };
+                for (dispatch, names) in selection {
+                    let bound = names.into_iter().map(|name| match name {
+                        TopKBuffer::Logits => self.buffer(logits),
+                        TopKBuffer::Chunks => self.buffer(chunks),
+                        TopKBuffer::Statistics => self.buffer(statistics),
+                        TopKBuffer::Top => self.buffer(top),
+                        TopKBuffer::Bans => self.buffer(state.bans),
+                        TopKBuffer::RowBans => self.buffer(row_bans),
+                        TopKBuffer::Phrases => self.buffer(state.phrases),
+                        TopKBuffer::Search => self.buffer(state.search),
+                        TopKBuffer::Slots => self.buffer(state.slots),
+                        TopKBuffer::SlotTokens => self.buffer(state.slot_tokens),
+                        TopKBuffer::Edits | TopKBuffer::Nothing => self.nothing,
+                    });
+                    launches.push((dispatch, bound.collect()));
+                }
+                for (dispatch, names) in edits.search.launches(chunks_of(shape.vocabulary)) {
+                    let bound = names.into_iter().map(|name| match name {
+                        SearchBuffer::Scores => self.buffer(scores),
+                        SearchBuffer::Search => self.buffer(state.search),
+                        SearchBuffer::Tokens => self.buffer(state.tokens),
+                        SearchBuffer::Positions => self.buffer(state.positions),
+                        SearchBuffer::KeyCounts => self.buffer(state.key_counts),
+                        SearchBuffer::CacheSlots => self.buffer(state.cache_slots),
+                        SearchBuffer::SlotTokens => self.buffer(state.slot_tokens),
+                        SearchBuffer::Record => self.buffer(state.record),
+                        SearchBuffer::Slots => self.buffer(state.slots),
                     });
                     launches.push((dispatch, bound.collect()));
                 }

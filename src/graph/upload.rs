@@ -1,8 +1,11 @@
 //! Bringing weights to a device, a chunk at a time.
 
+use super::error::UnstorableWeight;
 use super::weights::{Part, Storage, WeightEntry, WeightKind, WeightSource, WeightTable, Weights, pad_rows};
+use crate::cpu::StoredMatrix;
 use crate::gpu::{Gpu, GpuError};
 use crate::kernels::{PANEL, panels, stride};
+use crate::precision::WeightPrecision;
 
 /// Host memory that a chunk takes, elements.
 const CHUNK_ELEMENTS: usize = 1 << 18;
@@ -38,7 +41,7 @@ impl Upload {
     /// Brings one more chunk; `false` when there was none left. After an error the same chunk can be tried again.
     ///
     /// # Errors
-    /// Those of the source; [`GpuError`] of the device.
+    /// Those of the source; [`UnstorableWeight`]; [`GpuError`] of the device.
     pub fn advance<S: WeightSource>(
         &mut self,
         gpu: Option<&Gpu>,
@@ -46,35 +49,61 @@ impl Upload {
         weights: &mut Weights,
         source: &mut S,
     ) -> Result<bool, S::Error> {
+        if let Some(gpu) = gpu {
+            return self.advance_on_gpu(gpu, table, weights, source);
+        }
         let Some(&index) = self.order.get(self.entry) else {
             return Ok(false);
         };
-        let entry = &table.entries()[index];
-        let rows = match (&mut weights.storage, gpu) {
-            (Storage::Cpu(tensors), _) => {
-                let rows = (CHUNK_ELEMENTS / entry.width).clamp(1, entry.rows - self.row);
-                let values = &mut tensors[index][self.row * entry.width..][..rows * entry.width];
-                source.read_rows(index, self.row..self.row + rows, values)?;
-                rows
-            }
-            (Storage::Gpu(tensors), Some(gpu)) => {
-                let rows = match entry.kind {
-                    WeightKind::Matrix => self.matrix_chunk(gpu, index, entry, &tensors[index], source)?,
-                    WeightKind::Vector | WeightKind::Rows => {
-                        self.rows_chunk(gpu, index, entry, &tensors[index][0], source)?
-                    }
-                };
-                self.flush_now_and_then(gpu)?;
-                rows
-            }
-            (Storage::Gpu(_), None) => unreachable!("weights on a GPU come with it"),
+        let (entry, precision) = (&table.entries()[index], weights.precision());
+        let Storage::Cpu(tensors) = &mut weights.storage else {
+            unreachable!("weights on a GPU come with it")
         };
+        let rows = (CHUNK_ELEMENTS / entry.width).clamp(1, entry.rows - self.row);
+        match &mut tensors[index] {
+            StoredMatrix::F32(values) => {
+                let values = &mut values[self.row * entry.width..][..rows * entry.width];
+                source.read_rows(index, self.row..self.row + rows, values)?;
+            }
+            stored => {
+                self.read_matrix(index, entry, rows, precision, source)?;
+                stored.set_rows(self.row, entry.width, &self.scratch);
+            }
+        }
+        self.arrived(entry, rows);
+        Ok(true)
+    }
+
+    /// As [`advance`](Self::advance), for weights on a GPU: sessions over them may be made meanwhile.
+    ///
+    /// # Errors
+    /// As [`advance`](Self::advance).
+    pub fn advance_on_gpu<S: WeightSource>(
+        &mut self,
+        gpu: &Gpu,
+        table: &WeightTable,
+        weights: &Weights,
+        source: &mut S,
+    ) -> Result<bool, S::Error> {
+        let Some(&index) = self.order.get(self.entry) else {
+            return Ok(false);
+        };
+        let (entry, parts) = (&table.entries()[index], weights.parts(index));
+        let rows = match entry.kind {
+            WeightKind::Matrix => self.matrix_chunk(gpu, index, entry, parts, weights.precision(), source)?,
+            WeightKind::Vector | WeightKind::Rows => self.rows_chunk(gpu, index, entry, &parts[0], source)?,
+        };
+        self.flush_now_and_then(gpu)?;
+        self.arrived(entry, rows);
+        Ok(true)
+    }
+
+    fn arrived(&mut self, entry: &WeightEntry, rows: usize) {
         self.done += rows * entry.width;
         self.row += rows;
         if self.row == entry.rows {
             (self.entry, self.row) = (self.entry + 1, 0);
         }
-        Ok(true)
     }
 
     /// Some rows of a matrix, into panels.
@@ -84,15 +113,17 @@ impl Upload {
         index: usize,
         entry: &WeightEntry,
         parts: &[Part],
+        precision: WeightPrecision,
         source: &mut S,
     ) -> Result<usize, S::Error> {
         let part = parts.iter().find(|part| part.outputs().contains(&self.row));
         let part = part.unwrap_or_else(|| unreachable!("the parts cover all rows"));
         let panels_per_chunk = (CHUNK_ELEMENTS / (stride(entry.width) * PANEL)).max(1);
         let rows = (part.outputs().end - self.row).min(panels_per_chunk * PANEL);
-        self.read(index, entry, rows, source)?;
-        let packed = panels::pack(&self.scratch, rows, entry.width);
-        gpu.write(&part.buffer, (self.row - part.outputs().start) * stride(entry.width), &packed);
+        self.read_matrix(index, entry, rows, precision, source)?;
+        let packed = panels::pack(&self.scratch, rows, entry.width, precision);
+        let first_panel = (self.row - part.outputs().start) / PANEL;
+        gpu.write(&part.buffer, first_panel * panels::panel_words(entry.width, precision), &packed);
         self.pending += packed.len() as u64 * 4;
         Ok(rows)
     }
@@ -113,6 +144,22 @@ impl Upload {
         gpu.write(&part.buffer, self.row * padded, &padded_rows);
         self.pending += padded_rows.len() as u64 * 4;
         Ok(rows)
+    }
+
+    /// Some rows of a matrix, which `precision` has to be able to hold.
+    fn read_matrix<S: WeightSource>(
+        &mut self,
+        index: usize,
+        entry: &WeightEntry,
+        rows: usize,
+        precision: WeightPrecision,
+        source: &mut S,
+    ) -> Result<(), S::Error> {
+        self.read(index, entry, rows, source)?;
+        match precision.overflow(&self.scratch) {
+            Some(value) => Err(UnstorableWeight { weight: entry.name.clone(), value, precision }.into()),
+            None => Ok(()),
+        }
     }
 
     fn read<S: WeightSource>(

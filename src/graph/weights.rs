@@ -2,9 +2,12 @@
 
 use std::ops::Range;
 
+use super::error::UnstorableWeight;
+use crate::cpu::{StoredMatrix, WeightMatrix};
 use crate::device::Device;
 use crate::gpu::{Buffer, Gpu, GpuError};
 use crate::kernels::{PANEL, panels, stride};
+use crate::precision::WeightPrecision;
 
 /// A matrix `[outputs, inputs]` of a linear layer, or an embedding table `[vocabulary, d_model]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -95,9 +98,13 @@ impl WeightTable {
         self.entries.iter().map(|entry| entry.rows * entry.width).sum()
     }
 
-    /// Bytes of all of them in f32.
-    pub fn bytes(&self) -> u64 {
-        self.elements() as u64 * 4
+    /// Bytes of all of them, with matrices stored in `precision` and all else in f32.
+    pub fn bytes(&self, precision: WeightPrecision) -> u64 {
+        let bytes = self.entries.iter().map(|entry| match entry.kind {
+            WeightKind::Matrix => precision.matrix_bytes(entry.rows, entry.width),
+            WeightKind::Vector | WeightKind::Rows => 4 * (entry.rows * entry.width) as u64,
+        });
+        bytes.sum()
     }
 
     fn add(&mut self, name: String, kind: WeightKind, rows: usize, width: usize) -> usize {
@@ -109,7 +116,7 @@ impl WeightTable {
 /// Where weights come from: some rows of one entry at a time, so that no file is ever held whole.
 pub trait WeightSource {
     /// What reading can fail with.
-    type Error: From<GpuError>;
+    type Error: From<GpuError> + From<UnstorableWeight>;
 
     /// Reads rows of the table's entry `index` into `out`, `[rows.len(), width]`.
     ///
@@ -133,7 +140,7 @@ impl Part {
 
 pub(super) enum Storage {
     /// Row-major, as in the file.
-    Cpu(Vec<Vec<f32>>),
+    Cpu(Vec<StoredMatrix>),
     /// One list of parts for each entry; vectors and rows have one part.
     Gpu(Vec<Vec<Part>>),
 }
@@ -141,28 +148,39 @@ pub(super) enum Storage {
 /// The weights of a model on a device.
 pub struct Weights {
     pub(super) storage: Storage,
+    precision: WeightPrecision,
     bytes: u64,
 }
 
 impl Weights {
-    /// Room for all weights of a table, zeros in it; an [`Upload`](super::Upload) brings the values.
+    /// Room for all weights of a table, zeros in it; an [`Upload`](super::Upload) brings the values. Matrices are stored in
+    /// `precision`, all else in f32.
     ///
     /// # Errors
     /// [`GpuError`] where the device, or the CPU's memory, has no room.
-    pub fn allocate(device: &Device, table: &WeightTable) -> Result<Self, GpuError> {
+    pub fn allocate(
+        device: &Device,
+        table: &WeightTable,
+        precision: WeightPrecision,
+    ) -> Result<Self, GpuError> {
         let mut bytes = 0;
         let storage = match device {
             Device::Cpu => {
                 let tensors = table.entries.iter().map(|entry| {
-                    bytes += entry.rows as u64 * entry.width as u64 * 4;
-                    zeros(entry.rows * entry.width).ok_or(GpuError::HostMemory { bytes: table.bytes() })
+                    let precision = match entry.kind {
+                        WeightKind::Matrix => precision,
+                        WeightKind::Vector | WeightKind::Rows => WeightPrecision::F32,
+                    };
+                    StoredMatrix::zeros(entry.rows, entry.width, precision)
+                        .ok_or(GpuError::HostMemory { bytes: table.bytes(precision) })
                 });
+                bytes = table.bytes(precision);
                 Storage::Cpu(tensors.collect::<Result<_, _>>()?)
             }
             Device::Gpu(gpu) => {
                 let tensors = table.entries.iter().map(|entry| {
                     let parts = match entry.kind {
-                        WeightKind::Matrix => matrix_parts(gpu, entry)?,
+                        WeightKind::Matrix => matrix_parts(gpu, entry, precision)?,
                         WeightKind::Vector | WeightKind::Rows => {
                             let buffer = gpu.buffer(&entry.name, entry.rows * stride(entry.width))?;
                             vec![Part { first_output: 0, count: entry.rows, buffer }]
@@ -174,7 +192,12 @@ impl Weights {
                 Storage::Gpu(tensors.collect::<Result<_, GpuError>>()?)
             }
         };
-        Ok(Self { storage, bytes })
+        Ok(Self { storage, precision, bytes })
+    }
+
+    /// How matrices are stored.
+    pub fn precision(&self) -> WeightPrecision {
+        self.precision
     }
 
     /// Device memory that they take, bytes.
@@ -182,10 +205,35 @@ impl Weights {
         self.bytes
     }
 
-    pub(super) fn cpu(&self, index: usize) -> &[f32] {
+    /// Memory that a matrix takes as it is stored, bytes.
+    pub fn matrix_bytes(&self, matrix: Matrix) -> u64 {
+        self.entry_bytes(matrix.index)
+    }
+
+    /// Memory that a vector takes as it is stored, bytes.
+    pub fn vector_bytes(&self, vector: Vector) -> u64 {
+        self.entry_bytes(vector.index)
+    }
+
+    fn entry_bytes(&self, index: usize) -> u64 {
         match &self.storage {
-            Storage::Cpu(tensors) => &tensors[index],
+            Storage::Cpu(tensors) => tensors[index].bytes(),
+            Storage::Gpu(tensors) => tensors[index].iter().map(|part| part.buffer.bytes()).sum(),
+        }
+    }
+
+    pub(super) fn cpu_matrix(&self, index: usize) -> WeightMatrix<'_> {
+        match &self.storage {
+            Storage::Cpu(tensors) => tensors[index].view(),
             Storage::Gpu(_) => unreachable!("a session runs on the device that holds its weights"),
+        }
+    }
+
+    /// A vector, or a table of rows.
+    pub(super) fn cpu(&self, index: usize) -> &[f32] {
+        match self.cpu_matrix(index) {
+            WeightMatrix::F32(values) => values,
+            _ => unreachable!("only matrices are stored in another precision"),
         }
     }
 
@@ -197,22 +245,15 @@ impl Weights {
     }
 }
 
-/// Zeros, unless there is no memory for them.
-fn zeros(elements: usize) -> Option<Vec<f32>> {
-    // asked for first, because `vec!` would end the program
-    Vec::<f32>::new().try_reserve_exact(elements).ok()?;
-    Some(vec![0.0; elements])
-}
-
 /// Buffers for a matrix in panels: several where one would be too large.
-fn matrix_parts(gpu: &Gpu, entry: &WeightEntry) -> Result<Vec<Part>, GpuError> {
-    let panel_bytes = (stride(entry.width) * PANEL) as u64 * 4;
+fn matrix_parts(gpu: &Gpu, entry: &WeightEntry, precision: WeightPrecision) -> Result<Vec<Part>, GpuError> {
+    let panel_bytes = panels::panel_words(entry.width, precision) as u64 * 4;
     let panels_per_part = (gpu.max_storage_bytes() / panel_bytes).max(1) as usize;
     (0..entry.rows)
         .step_by(panels_per_part * PANEL)
         .map(|first_output| {
             let count = (entry.rows - first_output).min(panels_per_part * PANEL);
-            let buffer = gpu.buffer(&entry.name, panels::packed_len(count, entry.width))?;
+            let buffer = gpu.buffer(&entry.name, panels::packed_words(count, entry.width, precision))?;
             Ok(Part { first_output, count, buffer })
         })
         .collect()

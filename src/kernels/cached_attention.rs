@@ -1,13 +1,23 @@
-//! Attention of one query per row over a key–value cache, in the order of an index table.
+//! Attention of one query per row over a key–value cache, in the order of an index table, and the way of the row's own key
+//! and value into the cache.
 //!
 //! A row's history is a list of cache slots. When a beam search reorders its beams, it rewrites these lists; keys and
-//! values stay where they were written.
+//! values stay where they were written. What a step makes of a row is read by that row alone until the next step, and each
+//! of its heads by one workgroup or invocation alone: so that who attends can fill the cache as well.
 
 use super::attention::{HEAD_BLOCK, LANES, Variant, choose};
-use super::{Access, AdapterClass, ColumnLayout, Dispatch, Kernel, fold, stride};
+use super::{Access, AdapterClass, Dispatch, Kernel, fold, stride};
 
-const STORAGE: &[Access] =
-    &[Access::Read, Access::Read, Access::Read, Access::Read, Access::Read, Access::Read, Access::Write];
+const STORAGE: &[Access] = &[
+    Access::Read,
+    Access::Read,
+    Access::Read,
+    Access::Read,
+    Access::Read,
+    Access::Write,
+    Access::Write,
+    Access::Write,
+];
 
 /// One invocation per row, head and 64 elements of the head.
 pub static CACHED_ATTENTION: Kernel = Kernel {
@@ -36,10 +46,8 @@ params! {
         pub heads: u32,
         /// Cache slots of a row.
         pub capacity: u32,
-        /// Between rows of q.
-        pub q_stride: u32,
-        /// First column of q.
-        pub q_offset: u32,
+        /// Between rows of the projection.
+        pub qkv_stride: u32,
         /// Between rows of the key cache.
         pub key_stride: u32,
         /// Between rows of the value cache, and of the context.
@@ -68,45 +76,51 @@ pub struct CachedAttentionShape {
     pub scale: f32,
 }
 
-/// The launch.
+/// Whether the launch fills the cache as well; else [`append_kv`](super::append_kv) has to come before it. Heads are copied
+/// four elements at a time, which must not be those of two heads. Where they are wider than what an invocation sums up,
+/// several would need the same key.
+pub fn appends(shape: &CachedAttentionShape, variant: Variant) -> bool {
+    let aligned = [shape.d_head, shape.d_value].iter().all(|n| n.is_multiple_of(4));
+    match variant {
+        Variant::Invocation => aligned && shape.d_value <= HEAD_BLOCK,
+        Variant::Workgroup => aligned,
+    }
+}
+
+/// The launch; where it does not [append](appends), after an [`append_kv`](super::append_kv).
+///
+/// A row whose cache slot is below `rows * capacity` has its own key and value written there, and must have that slot as
+/// its last; no other row may have it among its own. A row without a cache slot only attends.
 ///
 /// * `reach`: of the distance bias, where there is one
-/// * storage: q `[rows, …]`, key cache `[rows * capacity, heads * d_head]`, value cache
-///   `[rows * capacity, heads * d_value]`, slots u32 `[rows, capacity]` (row of the caches for each visible key, in
-///   order), key counts u32 `[rows]`, distance bias `[2 * reach + 1, heads]` (the query stands where the last key does),
-///   context `[rows, heads * d_value]`
-pub fn dispatch(
-    shape: &CachedAttentionShape,
-    queries: ColumnLayout,
-    reach: Option<usize>,
-    class: AdapterClass,
-) -> Dispatch {
-    dispatch_variant(shape, queries, reach, choose(class))
+/// * storage: qkv `[rows, heads * (2 * d_head + d_value)]`, cache slots u32 `[rows]`, slots u32 `[rows, capacity]` (row of
+///   the caches for each visible key, in order), key counts u32 `[rows]`, distance bias `[2 * reach + 1, heads]` (the query
+///   stands where the last key does), key cache `[rows * capacity, heads * d_head]`, value cache
+///   `[rows * capacity, heads * d_value]`, context `[rows, heads * d_value]`
+pub fn dispatch(shape: &CachedAttentionShape, reach: Option<usize>, class: AdapterClass) -> Dispatch {
+    dispatch_variant(shape, reach, choose(class))
 }
 
 /// [`dispatch`] with a kernel of one's own choice: for tests and measurements.
-pub fn dispatch_variant(
-    shape: &CachedAttentionShape,
-    queries: ColumnLayout,
-    reach: Option<usize>,
-    variant: Variant,
-) -> Dispatch {
+pub fn dispatch_variant(shape: &CachedAttentionShape, reach: Option<usize>, variant: Variant) -> Dispatch {
+    let key_width = shape.heads * shape.d_head;
+    let value_width = shape.heads * shape.d_value;
     let params = CachedAttentionParams {
         rows: shape.rows as u32,
         heads: shape.heads as u32,
         capacity: shape.capacity as u32,
-        q_stride: queries.stride as u32,
-        q_offset: queries.first as u32,
-        key_stride: stride(shape.heads * shape.d_head) as u32,
-        value_stride: stride(shape.heads * shape.d_value) as u32,
+        qkv_stride: stride(2 * key_width + value_width) as u32,
+        key_stride: stride(key_width) as u32,
+        value_stride: stride(value_width) as u32,
         scale: shape.scale,
         reach: reach.unwrap_or(0) as u32,
     };
-    let aligned = [queries.first, shape.d_head, shape.d_value].iter().all(|n| n.is_multiple_of(4));
+    let aligned = [shape.d_head, shape.d_value].iter().all(|n| n.is_multiple_of(4));
     let constants = vec![
         ("D_HEAD", shape.d_head as f64),
         ("D_VALUE", shape.d_value as f64),
         ("ALIGNED", f64::from(aligned)),
+        ("APPENDS", f64::from(appends(shape, variant))),
         ("HAS_DISTANCE_BIAS", f64::from(reach.is_some())),
     ];
     let blocks = shape.rows * shape.heads * shape.d_value.div_ceil(HEAD_BLOCK);

@@ -2,15 +2,15 @@
 
 use std::ops::Range;
 
-use super::{Access, Dispatch, Kernel, PANEL, fold, stride};
+use super::{Access, ByPrecision, Dispatch, PANEL, fold, stride};
+use crate::precision::WeightPrecision;
 
 /// One invocation for four elements of y.
-pub static EMBED: Kernel = Kernel {
-    name: "embed",
-    wgsl: wgsl!("embed" + "grid"),
+pub static EMBED: ByPrecision = by_precision!(
+    "embed" + "grid",
     storage: &[Access::Read, Access::Read, Access::Read, Access::Read, Access::Write],
     params: EmbedParams::FIELDS,
-};
+);
 
 params! {
     /// Group 1 of `embed.wgsl`.
@@ -39,13 +39,15 @@ pub struct EmbedShape {
     pub scale: f32,
     /// Whether positions are added.
     pub positions: bool,
+    /// How the table is stored.
+    pub precision: WeightPrecision,
 }
 
 /// The launch that writes the rows whose token is in `part`, a range that starts at a multiple of [`PANEL`]; it leaves
 /// the others alone.
 ///
-/// * storage: tokens and positions u32 `[rows]`, table (panels of `part`), position table `[positions, d_model]`,
-///   y `[rows, d_model]`
+/// * storage: tokens u32 `[rows]`, table (panels of `part`), positions u32 `[rows]`, position table
+///   `[positions, d_model]`, y `[rows, d_model]`
 pub fn dispatch(shape: &EmbedShape, part: Range<usize>) -> Dispatch {
     assert!(part.start.is_multiple_of(PANEL), "tokens {part:?} of a table in panels");
     let quads = stride(shape.d_model) / 4;
@@ -57,5 +59,5 @@ pub fn dispatch(shape: &EmbedShape, part: Range<usize>) -> Dispatch {
         scale: shape.scale,
     };
     let constants = vec![("HAS_POSITIONS", f64::from(shape.positions))];
-    Dispatch::new(&EMBED, constants, &params, fold(shape.rows * quads, 64))
+    Dispatch::new(EMBED.of(shape.precision), constants, &params, fold(shape.rows * quads, 64))
 }

@@ -57,10 +57,15 @@ pub enum Variant {
     Workgroup,
 }
 
+impl Variant {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Invocation, Self::Workgroup];
+}
+
 /// A workgroup per row where barriers are cheap.
 pub fn choose(class: AdapterClass) -> Variant {
     match class {
-        AdapterClass::Software => Variant::Invocation,
+        AdapterClass::Software | AdapterClass::BrowserSoftware => Variant::Invocation,
         AdapterClass::Hardware => Variant::Workgroup,
     }
 }

@@ -1,50 +1,72 @@
 //! `y = activation(scale·x·Wᵀ + b)`, then `y + z` or `y ⊙ z`: every projection, feed-forward layer and the output layer.
 //!
-//! Four kernels compute it. All of them sum over the inputs in ascending order, one fused multiply–add at a time
-//! (`shared/multiply_add.wgsl`), so that a row's result does not depend on how many other rows there are.
+//! Seven kernels compute it, three for GPUs and four for software adapters, each for weights of every precision, which
+//! changes what is multiplied, not how. Sums run over the inputs in ascending order, one fused multiply–add at a time
+//! (`shared/multiply_add.wgsl`); the two for a few rows on a GPU have sixteen such sums and add them up
+//! ([`Variant::splits_inputs`]). So a row's result does not depend on how many other rows there are, but for its last bits
+//! where a GPU has more than sixteen rows.
 
 use std::ops::Range;
 
-use super::{Access, AdapterClass, Dispatch, Kernel, PANEL, fold, stride};
+use super::{Access, AdapterClass, ByPrecision, Dispatch, PANEL, fold, stride};
 use crate::activation::Activation;
 use crate::join::Join;
+use crate::precision::WeightPrecision;
 
 const STORAGE: &[Access] = &[Access::Read, Access::Read, Access::Read, Access::Read, Access::Write];
 
-/// One row, four outputs per invocation: reads each weight once, and nothing else matters.
-pub static MATVEC: Kernel = Kernel {
-    name: "matvec",
-    wgsl: wgsl!("matvec" + "linear" + "multiply_add" + "activation" + "grid"),
+/// One row, a panel of outputs per workgroup, with the inputs split between its lanes: a GPU's way to read every weight
+/// once and as fast as it can.
+pub static MATVEC_SPLIT: ByPrecision = by_precision!(
+    "matvec_split" + "linear" + "plain_inputs" + "multiply_add" + "activation" + "grid",
     storage: STORAGE,
     params: LinearParams::FIELDS,
-};
+);
 
-/// Four rows (the beams of a sentence), four outputs per invocation: reads each weight once for all of them.
-pub static MATVEC_4ROWS: Kernel = Kernel {
-    name: "matvec_4rows",
-    wgsl: wgsl!("matvec_4rows" + "linear" + "multiply_add" + "activation" + "grid"),
+/// The same for four rows (the beams of a sentence), which share what is read.
+pub static MATVEC_4ROWS_SPLIT: ByPrecision = by_precision!(
+    "matvec_4rows_split" + "linear" + "plain_inputs" + "multiply_add" + "activation" + "grid",
     storage: STORAGE,
     params: LinearParams::FIELDS,
-};
+);
 
-/// Eight rows, eight outputs per invocation, everything in registers: no barriers, which software adapters pay dearly.
-pub static MATMUL_REGISTERS: Kernel = Kernel {
-    name: "matmul_registers",
-    wgsl: wgsl!("matmul_registers" + "linear" + "multiply_add" + "activation" + "grid"),
+/// One row, four outputs per invocation: for the software adapter of a browser.
+pub static MATVEC: ByPrecision = by_precision!(
+    "matvec" + "linear" + "plain_inputs" + "multiply_add" + "activation" + "grid",
     storage: STORAGE,
     params: LinearParams::FIELDS,
-};
+);
+
+/// One row, sixteen outputs per invocation: for software adapters, where readings are what costs.
+pub static MATVEC_WIDE: ByPrecision = by_precision!(
+    "matvec_wide" + "linear" + "plain_inputs" + "multiply_add" + "activation" + "grid",
+    storage: STORAGE,
+    params: LinearParams::FIELDS,
+);
+
+/// Four rows, sixteen outputs per invocation: the same.
+pub static MATVEC_4ROWS_WIDE: ByPrecision = by_precision!(
+    "matvec_4rows_wide" + "linear" + "plain_inputs" + "multiply_add" + "activation" + "grid",
+    storage: STORAGE,
+    params: LinearParams::FIELDS,
+);
+
+/// Eight rows, sixteen outputs per invocation, everything in registers: no barriers, which software adapters pay dearly.
+pub static MATMUL_REGISTERS: ByPrecision = by_precision!(
+    "matmul_registers" + "linear" + "plain_inputs" + "multiply_add" + "activation" + "grid",
+    storage: STORAGE,
+    params: LinearParams::FIELDS,
+);
 
 /// A tile of 64 rows and 64 outputs per workgroup, staged through workgroup memory: many rows on a GPU.
-pub static MATMUL_TILED: Kernel = Kernel {
-    name: "matmul_tiled",
-    wgsl: wgsl!("matmul_tiled" + "linear" + "multiply_add" + "activation" + "grid"),
+pub static MATMUL_TILED: ByPrecision = by_precision!(
+    "matmul_tiled" + "linear" + "plain_inputs" + "multiply_add" + "activation" + "grid",
     storage: STORAGE,
     params: LinearParams::FIELDS,
-};
+);
 
 params! {
-    /// Group 1 of the four kernels. A *quad* is four neighbouring elements.
+    /// Group 1 of the seven kernels. A *quad* is four neighbouring elements.
     pub struct LinearParams {
         /// Rows of x and y.
         pub rows: u32,
@@ -58,6 +80,12 @@ params! {
         pub outputs: u32,
         /// Factor of the product.
         pub scale: f32,
+        /// Whether there is a bias.
+        pub has_bias: u32,
+        /// See `shared/activation.wgsl`.
+        pub activation: u32,
+        /// 0: nothing, 1: y + z, 2: y ⊙ z.
+        pub join: u32,
     }
 }
 
@@ -78,39 +106,69 @@ pub struct LinearShape {
     pub activation: Activation,
     /// How z is joined, if there is one.
     pub join: Option<Join>,
+    /// How the weights are stored.
+    pub precision: WeightPrecision,
 }
 
 /// A kernel that computes a linear layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Variant {
-    /// [`MATVEC`]
-    Matvec,
-    /// [`MATVEC_4ROWS`]
-    Matvec4Rows,
-    /// [`MATMUL_REGISTERS`]
-    MatmulRegisters,
+    /// [`MATVEC_SPLIT`]
+    MatvecSplit,
+    /// [`MATVEC_4ROWS_SPLIT`]
+    Matvec4RowsSplit,
     /// [`MATMUL_TILED`]
     MatmulTiled,
+    /// [`MATVEC`]
+    Matvec,
+    /// [`MATVEC_WIDE`]
+    MatvecWide,
+    /// [`MATVEC_4ROWS_WIDE`]
+    Matvec4RowsWide,
+    /// [`MATMUL_REGISTERS`]
+    MatmulRegisters,
 }
 
 impl Variant {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Matvec, Self::Matvec4Rows, Self::MatmulRegisters, Self::MatmulTiled];
+    pub const ALL: [Self; 7] = [
+        Self::MatvecSplit,
+        Self::Matvec4RowsSplit,
+        Self::MatmulTiled,
+        Self::Matvec,
+        Self::MatvecWide,
+        Self::Matvec4RowsWide,
+        Self::MatmulRegisters,
+    ];
+
+    /// Whether it sums up a row's products in several parts. Kernels that agree in this agree bit by bit.
+    pub const fn splits_inputs(self) -> bool {
+        matches!(self, Self::MatvecSplit | Self::Matvec4RowsSplit)
+    }
 }
 
 /// The kernel for `rows` rows.
 ///
-/// | rows | software | hardware |
-/// |---|---|---|
-/// | 1 | `matvec` | `matvec` |
-/// | 2–4 | `matvec_4rows` | `matvec_4rows` |
-/// | 5–16 | `matmul_registers` | `matvec_4rows` |
-/// | more | `matmul_registers` | `matmul_tiled` |
+/// | rows | software | a browser's software | hardware |
+/// |---|---|---|---|
+/// | 1 | `matvec_wide` | `matvec` | `matvec_split` |
+/// | 2–4 | `matvec_4rows_wide` | `matvec_4rows_wide` | `matvec_4rows_split` |
+/// | 5–8 | `matmul_registers` | `matvec_4rows_wide` | `matvec_4rows_split` |
+/// | 9–16 | `matmul_registers` | `matmul_registers` | `matvec_4rows_split` |
+/// | more | `matmul_registers` | `matmul_registers` | `matmul_tiled` |
+///
+/// The software adapter of browsers is Chromium's SwiftShader. There 256 × 8,000 weights took 14 ms of processor time with
+/// `matvec_wide`, and 9 with `matvec`; for four rows sixteen outputs were worth it (14 ms, and 18 with four). A source of up
+/// to eight tokens shares its kernel with the beams that follow, which saves the compiling of another.
 pub fn choose(rows: usize, class: AdapterClass) -> Variant {
     match (class, rows) {
-        (_, 0..=1) => Variant::Matvec,
-        (_, 2..=4) | (AdapterClass::Hardware, 5..=16) => Variant::Matvec4Rows,
-        (AdapterClass::Software, _) => Variant::MatmulRegisters,
+        (AdapterClass::BrowserSoftware, 0..=1) => Variant::Matvec,
+        (AdapterClass::BrowserSoftware, 2..=8) => Variant::Matvec4RowsWide,
+        (AdapterClass::Software, 0..=1) => Variant::MatvecWide,
+        (AdapterClass::Software, 2..=4) => Variant::Matvec4RowsWide,
+        (AdapterClass::Software | AdapterClass::BrowserSoftware, _) => Variant::MatmulRegisters,
+        (AdapterClass::Hardware, 0..=1) => Variant::MatvecSplit,
+        (AdapterClass::Hardware, 2..=16) => Variant::Matvec4RowsSplit,
         (AdapterClass::Hardware, _) => Variant::MatmulTiled,
     }
 }
@@ -119,19 +177,13 @@ pub fn choose(rows: usize, class: AdapterClass) -> Variant {
 ///
 /// * storage: x `[rows, inputs]`, weight (panels of `part`), bias `[outputs]`, z and y `[rows, outputs]`
 pub fn dispatch(shape: &LinearShape, part: Range<usize>, class: AdapterClass) -> Dispatch {
-    dispatch_variant(shape, part, choose(shape.rows, class), class)
+    dispatch_variant(shape, part, choose(shape.rows, class))
 }
 
 /// [`dispatch`] with a kernel of one's own choice: for tests and measurements.
-pub fn dispatch_variant(
-    shape: &LinearShape,
-    part: Range<usize>,
-    variant: Variant,
-    class: AdapterClass,
-) -> Dispatch {
+pub fn dispatch_variant(shape: &LinearShape, part: Range<usize>, variant: Variant) -> Dispatch {
     assert!(part.start.is_multiple_of(PANEL) && part.end <= shape.outputs, "outputs {part:?} of {shape:?}");
     let part_quads = part.len().div_ceil(4);
-    let panels = part.len().div_ceil(PANEL);
     let params = LinearParams {
         rows: shape.rows as u32,
         input_quads: (stride(shape.inputs) / 4) as u32,
@@ -139,32 +191,27 @@ pub fn dispatch_variant(
         part_quads: part_quads as u32,
         outputs: shape.outputs as u32,
         scale: shape.scale,
+        has_bias: shape.bias.into(),
+        activation: activation_code(shape.activation),
+        join: join_code(shape.join),
     };
-    let mut constants = vec![
-        ("HAS_BIAS", f64::from(shape.bias)),
-        ("ACTIVATION", f64::from(activation_code(shape.activation))),
-        ("JOIN", f64::from(join_code(shape.join))),
-    ];
-    // Few lanes on a CPU, so that a small layer still makes work for all of its cores.
-    let lanes = match class {
-        AdapterClass::Software => 8,
-        AdapterClass::Hardware => 64,
+    // rows and outputs of a workgroup: few on a software adapter, so that a small layer makes work for all of its cores
+    let (kernel, rows, outputs) = match variant {
+        Variant::MatvecSplit => (&MATVEC_SPLIT, 1, PANEL),
+        Variant::Matvec4RowsSplit => (&MATVEC_4ROWS_SPLIT, 4, PANEL),
+        Variant::MatmulTiled => (&MATMUL_TILED, 64, PANEL),
+        Variant::Matvec => (&MATVEC, 1, PANEL),
+        Variant::MatvecWide => (&MATVEC_WIDE, 1, 2 * PANEL),
+        Variant::Matvec4RowsWide => (&MATVEC_4ROWS_WIDE, 4, 2 * PANEL),
+        Variant::MatmulRegisters => (&MATMUL_REGISTERS, 8, 2 * PANEL),
     };
-    let groups_of_quads = part_quads.div_ceil(lanes as usize);
-    let (kernel, workgroups) = match variant {
-        Variant::Matvec => (&MATVEC, fold(shape.rows * groups_of_quads, 1)),
-        Variant::Matvec4Rows => (&MATVEC_4ROWS, fold(shape.rows.div_ceil(4) * groups_of_quads, 1)),
-        Variant::MatmulRegisters => (&MATMUL_REGISTERS, fold(shape.rows.div_ceil(8) * panels, 1)),
-        Variant::MatmulTiled => (&MATMUL_TILED, fold(shape.rows.div_ceil(64) * panels, 1)),
-    };
-    if matches!(variant, Variant::Matvec | Variant::Matvec4Rows) {
-        constants.push(("LANES", f64::from(lanes)));
-    }
-    Dispatch::new(kernel, constants, &params, workgroups)
+    let workgroups = fold(shape.rows.div_ceil(rows) * part.len().div_ceil(outputs), 1);
+    let kernel = kernel.of(shape.precision);
+    Dispatch::new(kernel, Vec::new(), &params, workgroups)
 }
 
-/// The value of `ACTIVATION` in `shared/activation.wgsl`.
-const fn activation_code(activation: Activation) -> u32 {
+/// Its number in `shared/activation.wgsl`.
+pub(super) const fn activation_code(activation: Activation) -> u32 {
     match activation {
         Activation::Identity => 0,
         Activation::Relu => 1,
@@ -177,7 +224,7 @@ const fn activation_code(activation: Activation) -> u32 {
     }
 }
 
-/// The value of `JOIN` in `shared/linear.wgsl`.
+/// Its number in `shared/linear.wgsl`.
 const fn join_code(join: Option<Join>) -> u32 {
     match join {
         None => 0,

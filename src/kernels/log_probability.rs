@@ -36,18 +36,20 @@ pub enum LogProbabilityBuffer {
     Targets,
     /// Scratch, [`chunk_elements`]: the chunks' best tokens and sums.
     Chunks,
+    /// Any buffer; it is not read.
+    Nothing,
     /// The result, f32 `[rows, 1]`; 0 where a target is not below the vocabulary.
     LogProbabilities,
 }
 
 /// Elements of the scratch buffer [`LogProbabilityBuffer::Chunks`].
 pub fn chunk_elements(rows: usize, vocabulary: usize) -> usize {
-    rows * chunks_of(vocabulary) * 3
+    rows * chunks_of(vocabulary) * 4
 }
 
 /// The launches, in order, with the buffers that each one binds.
 pub fn launches(rows: usize, vocabulary: usize) -> [(Dispatch, Vec<LogProbabilityBuffer>); 2] {
-    use LogProbabilityBuffer::{Chunks, LogProbabilities, Logits, Targets};
+    use LogProbabilityBuffer::{Chunks, LogProbabilities, Logits, Nothing, Targets};
     let params = LogProbabilityParams {
         rows: rows as u32,
         vocabulary: vocabulary as u32,
@@ -56,7 +58,7 @@ pub fn launches(rows: usize, vocabulary: usize) -> [(Dispatch, Vec<LogProbabilit
     };
     let pick = Dispatch::new(&LOG_PROBABILITY, Vec::new(), &params, fold(rows, 8));
     [
-        (chunk_launch(rows, vocabulary), vec![Logits, Chunks]),
+        (chunk_launch(rows, vocabulary, None, true), vec![Logits, Nothing, Nothing, Chunks]),
         (pick, vec![Logits, Targets, Chunks, LogProbabilities]),
     ]
 }

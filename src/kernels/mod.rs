@@ -22,6 +22,33 @@ macro_rules! wgsl {
     };
 }
 
+/// One kernel for each [`WeightPrecision`](crate::precision::WeightPrecision): the same text with another way to read
+/// weights, `shaders/shared/weights_*.wgsl`. Of a kernel that has several forms, `prefix` tells them apart.
+macro_rules! by_precision {
+    ($(prefix: $prefix:literal,)? $kernel:literal $(+ $helper:literal)*, storage: $storage:expr, params: $params:expr $(,)?) => {
+        $crate::kernels::ByPrecision {
+            f32: $crate::kernels::Kernel {
+                name: concat!($($prefix,)? $kernel, "_f32"),
+                wgsl: wgsl!($kernel + "weights_f32" $(+ $helper)*),
+                storage: $storage,
+                params: $params,
+            },
+            f16: $crate::kernels::Kernel {
+                name: concat!($($prefix,)? $kernel, "_f16"),
+                wgsl: wgsl!($kernel + "weights_f16" $(+ $helper)*),
+                storage: $storage,
+                params: $params,
+            },
+            q8: $crate::kernels::Kernel {
+                name: concat!($($prefix,)? $kernel, "_q8"),
+                wgsl: wgsl!($kernel + "weights_q8" $(+ $helper)*),
+                storage: $storage,
+                params: $params,
+            },
+        }
+    };
+}
+
 /// Declares a kernel's `Params` struct together with the list of its fields, which a test holds against the WGSL side.
 /// Fields are four bytes each, so that `repr(C)` and WGSL's uniform layout agree without padding.
 macro_rules! params {
@@ -45,34 +72,73 @@ macro_rules! params {
 pub mod append_kv;
 pub mod attention;
 pub mod attention_weights;
+pub mod bans;
 pub mod cached_attention;
+pub mod edits;
 pub mod embed;
 pub mod layer_norm;
 pub mod linear;
 pub mod log_probability;
 pub mod log_softmax_top_k;
+pub mod normalized_linear;
 pub mod panels;
+pub mod search;
+pub mod sum_blocks;
+
+use crate::precision::WeightPrecision;
 
 /// Every kernel, for tests that hold them all to the rules.
-pub static ALL: [&Kernel; 18] = [
+pub static ALL: [&Kernel; 50] = [
     &append_kv::APPEND_KV,
     &attention::ATTENTION,
     &attention::ATTENTION_WORKGROUP,
     &attention_weights::ATTENTION_WEIGHTS,
     &cached_attention::CACHED_ATTENTION,
     &cached_attention::CACHED_ATTENTION_WORKGROUP,
-    &embed::EMBED,
+    &embed::EMBED.f32,
+    &embed::EMBED.f16,
+    &embed::EMBED.q8,
     &layer_norm::LAYER_NORM,
     &layer_norm::LAYER_NORM_WORKGROUP,
-    &linear::MATVEC,
-    &linear::MATVEC_4ROWS,
-    &linear::MATMUL_REGISTERS,
-    &linear::MATMUL_TILED,
+    &linear::MATVEC.f32,
+    &linear::MATVEC.f16,
+    &linear::MATVEC.q8,
+    &linear::MATVEC_SPLIT.f32,
+    &linear::MATVEC_SPLIT.f16,
+    &linear::MATVEC_SPLIT.q8,
+    &linear::MATVEC_4ROWS_SPLIT.f32,
+    &linear::MATVEC_4ROWS_SPLIT.f16,
+    &linear::MATVEC_4ROWS_SPLIT.q8,
+    &linear::MATVEC_WIDE.f32,
+    &linear::MATVEC_WIDE.f16,
+    &linear::MATVEC_WIDE.q8,
+    &linear::MATVEC_4ROWS_WIDE.f32,
+    &linear::MATVEC_4ROWS_WIDE.f16,
+    &linear::MATVEC_4ROWS_WIDE.q8,
+    &linear::MATMUL_REGISTERS.f32,
+    &linear::MATMUL_REGISTERS.f16,
+    &linear::MATMUL_REGISTERS.q8,
+    &linear::MATMUL_TILED.f32,
+    &linear::MATMUL_TILED.f16,
+    &linear::MATMUL_TILED.q8,
     &log_probability::LOG_PROBABILITY,
     &log_softmax_top_k::VOCABULARY_CHUNKS,
     &log_softmax_top_k::CHUNK_CANDIDATES,
-    &log_softmax_top_k::EDIT_SCORES,
+    &edits::EDIT_SCORES,
+    &edits::PENALIZE_REPEATS,
+    &bans::RESET_BANS,
+    &bans::BAN_REPEATS,
     &log_softmax_top_k::TOP_K_MERGE,
+    &normalized_linear::MATVEC_SPLIT.f32,
+    &normalized_linear::MATVEC_SPLIT.f16,
+    &normalized_linear::MATVEC_SPLIT.q8,
+    &normalized_linear::MATVEC_4ROWS_SPLIT.f32,
+    &normalized_linear::MATVEC_4ROWS_SPLIT.f16,
+    &normalized_linear::MATVEC_4ROWS_SPLIT.q8,
+    &search::GREEDY_STEP,
+    &search::BEAM_STEP,
+    &search::REORDER_SLOTS,
+    &sum_blocks::SUM_BLOCKS,
 ];
 
 /// Outputs (columns of `x·Wᵀ`) in one panel of a packed weight matrix.
@@ -104,6 +170,28 @@ pub struct Kernel {
     pub params: &'static [Field],
 }
 
+/// Kernels that do the same with weights that are stored differently.
+#[derive(Debug)]
+pub struct ByPrecision {
+    /// For [`WeightPrecision::F32`].
+    pub f32: Kernel,
+    /// For [`WeightPrecision::F16`].
+    pub f16: Kernel,
+    /// For [`WeightPrecision::Q8`].
+    pub q8: Kernel,
+}
+
+impl ByPrecision {
+    /// The kernel for weights stored so.
+    pub const fn of(&self, precision: WeightPrecision) -> &Kernel {
+        match precision {
+            WeightPrecision::F32 => &self.f32,
+            WeightPrecision::F16 => &self.f16,
+            WeightPrecision::Q8 => &self.q8,
+        }
+    }
+}
+
 /// A field of a `Params` struct.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Field {
@@ -120,8 +208,20 @@ pub struct Field {
 pub enum AdapterClass {
     /// A GPU: workgroups run in parallel, shared memory and barriers are cheap.
     Hardware,
-    /// A CPU behind a GPU interface (lavapipe, SwiftShader, WARP): barriers are ruinous, registers are everything.
+    /// A CPU behind a GPU interface (lavapipe, WARP): barriers are ruinous, registers are everything.
     Software,
+    /// The same behind a browser (SwiftShader), where compiling takes longer than what is compiled for a short text.
+    BrowserSoftware,
+}
+
+impl AdapterClass {
+    /// Whether a CPU executes the shaders.
+    pub const fn is_software(self) -> bool {
+        match self {
+            Self::Hardware => false,
+            Self::Software | Self::BrowserSoftware => true,
+        }
+    }
 }
 
 /// One launch of a kernel, ready to be recorded.

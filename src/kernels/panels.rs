@@ -1,40 +1,86 @@
 //! The layout of weight matrices on the device: panels of [`PANEL`] outputs.
 //!
-//! A matrix `[outputs, inputs]` is transposed and cut into panels. Element `(k, n)` of the transposed matrix lies at
-//! `(n / 64) * depth * 64 + k * 64 + n % 64` with `depth = stride(inputs)`. So neighbouring outputs are neighbours in
-//! memory, which matrix–vector products need, and the 64 columns that one workgroup of a matrix product multiplies by
-//! are one contiguous block, whatever the number of outputs. What lies outside of the matrix is zero.
+//! A matrix `[outputs, inputs]` is transposed and cut into panels of 64 outputs and `depth = stride(inputs)` inputs, one
+//! after the other. In a panel, a *block* is what one reading of a kernel gives it: four neighbouring outputs of as many
+//! neighbouring inputs as fill 16 bytes. So neighbouring outputs are neighbours in memory, which matrix–vector products
+//! need, and the 64 columns that one workgroup of a matrix product multiplies by are contiguous, whatever the number of
+//! outputs. What lies outside of the matrix is zero.
+//!
+//! | stored | inputs of a block | a panel | shader |
+//! |---|---|---|---|
+//! | f32 | 1 | `[depth, 16 blocks, 4]` | `shared/weights_f32.wgsl` |
+//! | f16 | 2 | `[depth / 2, 16 blocks, 2, 4]` | `shared/weights_f16.wgsl` |
+//! | q8 | 4 | `[depth / 4, 16 blocks, 4, 4]`, then the scales of its outputs, f32 `[64]` | `shared/weights_q8.wgsl` |
+
+use half::f16;
+use half::slice::HalfFloatSliceExt;
 
 use super::{PANEL, stride};
+use crate::precision::{WeightPrecision, quantize, row_scale};
 
-/// Elements of a packed matrix.
-pub const fn packed_len(outputs: usize, inputs: usize) -> usize {
-    outputs.next_multiple_of(PANEL) * stride(inputs)
-}
-
-/// Packs a row-major matrix `[outputs, inputs]`.
-pub fn pack(weight: &[f32], outputs: usize, inputs: usize) -> Vec<f32> {
-    let mut packed = vec![0.0; packed_len(outputs, inputs)];
-    pack_into(weight, outputs, inputs, &mut packed);
-    packed
-}
-
-/// Packs a row-major matrix `[outputs, inputs]` into the `packed_len(outputs, inputs)` elements of `packed`. Consecutive
-/// panels are consecutive in memory, so that a large matrix may be packed piece by piece, in multiples of [`PANEL`] rows.
-pub fn pack_into(weight: &[f32], outputs: usize, inputs: usize, packed: &mut [f32]) {
-    assert_eq!(weight.len(), outputs * inputs, "the matrix is [{outputs}, {inputs}]");
-    assert_eq!(packed.len(), packed_len(outputs, inputs), "the packed matrix [{outputs}, {inputs}]");
-    if inputs == 0 {
-        return;
+/// Words of four bytes that a panel of a matrix with `inputs` inputs takes.
+pub const fn panel_words(inputs: usize, precision: WeightPrecision) -> usize {
+    let values = stride(inputs) * PANEL;
+    match precision {
+        WeightPrecision::F32 => values,
+        WeightPrecision::F16 => values / 2,
+        WeightPrecision::Q8 => values / 4 + PANEL,
     }
-    for (panel, rows) in packed.chunks_exact_mut(stride(inputs) * PANEL).zip(weight.chunks(PANEL * inputs)) {
-        panel.fill(0.0);
+}
+
+/// Words of a packed matrix.
+pub const fn packed_words(outputs: usize, inputs: usize, precision: WeightPrecision) -> usize {
+    outputs.div_ceil(PANEL) * panel_words(inputs, precision)
+}
+
+/// Packs a row-major matrix `[outputs, inputs]`, rounding its values to what `precision` has. Consecutive panels are
+/// consecutive in memory, so that a large matrix may be packed piece by piece, in multiples of [`PANEL`] rows.
+pub fn pack(weight: &[f32], outputs: usize, inputs: usize, precision: WeightPrecision) -> Vec<u32> {
+    assert_eq!(weight.len(), outputs * inputs, "the matrix is [{outputs}, {inputs}]");
+    let mut packed = vec![0; packed_words(outputs, inputs, precision)];
+    if inputs == 0 {
+        return packed;
+    }
+    let mut halves = vec![f16::ZERO; if precision == WeightPrecision::F16 { inputs } else { 0 }];
+    let panels = packed.chunks_exact_mut(panel_words(inputs, precision));
+    for (panel, rows) in panels.zip(weight.chunks(PANEL * inputs)) {
+        let (values, scales) = panel.split_at_mut(stride(inputs) * PANEL * precision.value_bytes() / 4);
         for (n, row) in rows.chunks_exact(inputs).enumerate() {
-            for (column, &value) in panel.chunks_exact_mut(PANEL).zip(row) {
-                column[n] = value;
+            match precision {
+                WeightPrecision::F32 => {
+                    scatter::<_, _, 1>(bytemuck::cast_slice_mut(values), n, row, |value| value);
+                }
+                WeightPrecision::F16 => {
+                    halves.convert_from_f32_slice(row);
+                    scatter::<_, _, 2>(bytemuck::cast_slice_mut(values), n, &halves, |value| value);
+                }
+                WeightPrecision::Q8 => {
+                    let scale = row_scale(row);
+                    scales[n] = scale.to_bits();
+                    scatter::<_, _, 4>(bytemuck::cast_slice_mut(values), n, row, |value| {
+                        quantize(value, scale)
+                    });
+                }
             }
         }
     }
+    packed
+}
+
+/// Writes the row of output `n` into a panel whose blocks have `INPUTS` inputs.
+fn scatter<V: Copy, T, const INPUTS: usize>(panel: &mut [T], n: usize, row: &[V], stored: impl Fn(V) -> T) {
+    let blocks = panel.chunks_exact_mut(PANEL * INPUTS);
+    for (blocks, values) in blocks.zip(row.chunks(INPUTS)) {
+        for (k, &value) in values.iter().enumerate() {
+            blocks[position::<INPUTS>(k, n)] = stored(value);
+        }
+    }
+}
+
+/// Where the value of input `k` and output `n` lies among the values of a panel.
+const fn position<const INPUTS: usize>(k: usize, n: usize) -> usize {
+    let (row, k) = (k / INPUTS, k % INPUTS);
+    row * INPUTS * PANEL + n / 4 * (4 * INPUTS) + k * 4 + n % 4
 }
 
 #[cfg(test)]
@@ -44,15 +90,39 @@ mod tests {
     #[test]
     fn every_element_is_found_where_the_layout_says() {
         for (outputs, inputs) in [(1, 1), (3, 5), (64, 4), (65, 7), (130, 33)] {
-            let weight: Vec<f32> = (1..=outputs * inputs).map(|i| i as f32).collect();
-            let packed = pack(&weight, outputs, inputs);
-            for n in 0..outputs {
-                for k in 0..inputs {
-                    let at = (n / PANEL) * stride(inputs) * PANEL + k * PANEL + n % PANEL;
-                    assert_eq!(packed[at], weight[n * inputs + k], "[{outputs}, {inputs}] at ({n}, {k})");
+            // whole numbers that all three can hold, and a 127 in every row: the scale is 1
+            let value = |i: usize| if i.is_multiple_of(inputs) { 127.0 } else { 1.0 + (i % 100) as f32 };
+            let weight: Vec<f32> = (0..outputs * inputs).map(value).collect();
+            for precision in WeightPrecision::ALL {
+                let packed = pack(&weight, outputs, inputs, precision);
+                assert_eq!(packed.len(), packed_words(outputs, inputs, precision));
+                let mut rest = packed.clone();
+                let (words, values) = (panel_words(inputs, precision), stride(inputs) * PANEL);
+                for output in 0..outputs {
+                    let (panel, n) = (&packed[output / PANEL * words..][..words], output % PANEL);
+                    for k in 0..inputs {
+                        let stored = match precision {
+                            WeightPrecision::F32 => f32::from_bits(panel[position::<1>(k, n)]),
+                            WeightPrecision::F16 => {
+                                bytemuck::cast_slice::<_, f16>(panel)[position::<2>(k, n)].to_f32()
+                            }
+                            WeightPrecision::Q8 => {
+                                f32::from(bytemuck::cast_slice::<_, i8>(panel)[position::<4>(k, n)])
+                            }
+                        };
+                        let place = format!("{precision} [{outputs}, {inputs}] at ({output}, {k})");
+                        assert_eq!(stored, weight[output * inputs + k], "{place}");
+                    }
+                    if precision == WeightPrecision::Q8 {
+                        assert_eq!(f32::from_bits(panel[values / 4 + n]), 1.0, "a scale");
+                        rest[output / PANEL * words + values / 4 + n] = 0;
+                    }
                 }
+                let bytes: &[u8] = bytemuck::cast_slice(&rest);
+                let nonzero =
+                    bytes.chunks(precision.value_bytes()).filter(|value| value.iter().any(|&b| b != 0));
+                assert_eq!(nonzero.count(), weight.len(), "{precision}: padding is zero");
             }
-            assert_eq!(packed.iter().filter(|&&value| value != 0.0).count(), weight.len());
         }
     }
 }

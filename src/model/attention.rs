@@ -3,6 +3,7 @@
 
 use super::blueprint::{CrossAttention, Norm, SelfAttention, qkv_columns};
 use super::config::{ModelConfig, NormPlacement, StackConfig};
+use super::hidden::Hidden;
 use crate::activation::Activation;
 use crate::graph::{Columns, Graph, GraphError, Rows, State, Value};
 use crate::kernels::attention::AttentionShape;
@@ -68,18 +69,19 @@ pub(super) fn residual_block(
     g: &mut Graph,
     config: &ModelConfig,
     norm: Norm,
-    x: Value,
-    block: impl FnOnce(&mut Graph, Value, Option<Value>) -> Result<Value, GraphError>,
-) -> Result<Value, GraphError> {
-    let epsilon = config.layer_norm_eps;
+    mut x: Hidden,
+    block: impl FnOnce(&mut Graph, &mut Hidden, Option<Value>) -> Result<Value, GraphError>,
+) -> Result<Hidden, GraphError> {
     match config.norm {
         NormPlacement::Post => {
-            let y = block(g, x, None)?;
-            g.layer_norm(y, Some(x), norm.gamma, norm.beta, epsilon)
+            let y = block(g, &mut x, None)?;
+            let residual = x.value(g)?;
+            Ok(Hidden::normalized(config, norm, y, Some(residual)))
         }
         NormPlacement::Pre => {
-            let normalized = g.layer_norm(x, None, norm.gamma, norm.beta, epsilon)?;
-            block(g, normalized, Some(x))
+            let residual = x.value(g)?;
+            let mut normalized = Hidden::normalized(config, norm, residual, None);
+            block(g, &mut normalized, Some(residual)).map(Hidden::Known)
         }
     }
 }
@@ -89,15 +91,15 @@ pub(super) fn self_attention(
     g: &mut Graph,
     site: Site<'_>,
     weights: &SelfAttention,
-    x: Value,
+    x: Hidden,
     sequences: &Sequences,
     cache: Option<&Cache>,
     tap: Tap,
-) -> Result<Value, GraphError> {
+) -> Result<Hidden, GraphError> {
     let Sequences { batch, length, mask } = *sequences;
     let shape = site.shape(batch, length, length, site.causal);
     residual_block(g, site.config, weights.norm, x, |g, x, residual| {
-        let qkv = g.linear(x, weights.qkv, Activation::Identity, None)?;
+        let qkv = x.linear(g, weights.qkv, Activation::Identity)?;
         if let Some(cache) = cache {
             g.append_kv(qkv, cache.cache_slots, cache.keys, cache.values)?;
         }
@@ -123,22 +125,21 @@ pub struct Cache {
     pub key_counts: State,
 }
 
-/// Self-attention of one new token per row to its history.
+/// Self-attention of one new token per row to its history, which it becomes the end of.
 pub(super) fn cached_self_attention(
     g: &mut Graph,
     site: Site<'_>,
     weights: &SelfAttention,
-    x: Value,
+    x: Hidden,
     cache: &Cache,
-) -> Result<Value, GraphError> {
+) -> Result<Hidden, GraphError> {
     residual_block(g, site.config, weights.norm, x, |g, x, residual| {
-        let qkv = g.linear(x, weights.qkv, Activation::Identity, None)?;
-        g.append_kv(qkv, cache.cache_slots, cache.keys, cache.values)?;
-        let queries = Columns { value: qkv, first: 0 };
+        let qkv = x.linear(g, weights.qkv, Activation::Identity)?;
         let context = g.cached_attention(
             site.stack.heads,
             site.scale(),
-            queries,
+            qkv,
+            cache.cache_slots,
             cache.keys,
             cache.values,
             cache.slots,
@@ -164,14 +165,14 @@ pub(super) fn cross_attention(
     g: &mut Graph,
     site: Site<'_>,
     weights: &CrossAttention,
-    x: Value,
+    x: Hidden,
     memory: &Memory,
     tap: Tap,
-) -> Result<Value, GraphError> {
+) -> Result<Hidden, GraphError> {
     let Sequences { batch, length, mask } = memory.sequences;
-    let shape = site.shape(batch, g.shape(x).rows / batch, length, false);
+    let shape = site.shape(batch, x.rows(g) / batch, length, false);
     residual_block(g, site.config, weights.norm, x, |g, x, residual| {
-        let queries = Columns { value: g.linear(x, weights.query, Activation::Identity, None)?, first: 0 };
+        let queries = Columns { value: x.linear(g, weights.query, Activation::Identity)?, first: 0 };
         let [keys, values] =
             [0, site.stack.key_width()].map(|first| Columns { value: memory.key_values, first });
         capture(g, shape, queries, keys, mask, None, tap)?;

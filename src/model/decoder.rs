@@ -8,6 +8,7 @@ use super::blueprint::Blueprint;
 use super::config::ModelConfig;
 use super::embedding::{Tokens, embedding, end_of_stack, keep_hidden};
 use super::feed_forward::feed_forward;
+use super::hidden::Hidden;
 use crate::activation::Activation;
 use crate::graph::{Graph, GraphError, Value};
 
@@ -45,7 +46,7 @@ pub fn memory_key_values(
 ///
 /// * `tokens`: `rows` of them, those of one source sentence side by side
 /// * `memories`: one for each layer, where there is an encoder
-/// * returns the last states, `[rows, d_model]`
+/// * returns the last states
 ///
 /// # Errors
 /// [`GraphError`]
@@ -57,12 +58,12 @@ pub fn decoder(
     history: &History<'_>,
     memories: &[Memory],
     taps: Taps<'_>,
-) -> Result<Value, GraphError> {
+) -> Result<Hidden, GraphError> {
     let ends = &blueprint.decoder_ends;
     g.enter("decoder.embedding");
     let mut x = embedding(g, config, blueprint, (blueprint.target_embedding, ends), tokens)?;
     for (index, layer) in blueprint.decoder.iter().enumerate() {
-        keep_hidden(g, taps, index, x)?;
+        keep_hidden(g, taps, index, &mut x)?;
         let site = Site {
             config,
             stack: &config.decoder,
@@ -91,7 +92,7 @@ pub fn decoder(
     end_of_stack(g, config, ends.final_norm, blueprint.decoder.len(), x, taps)
 }
 
-/// Adds the way from a stack's last states, `[rows, d_model]`, to logits, `[rows, target_vocabulary]`.
+/// Adds the way from a stack's last states to logits, `[rows, target_vocabulary]`.
 ///
 /// # Errors
 /// [`GraphError`]
@@ -99,15 +100,12 @@ pub fn output(
     g: &mut Graph,
     config: &ModelConfig,
     blueprint: &Blueprint,
-    states: Value,
+    mut states: Hidden,
 ) -> Result<Value, GraphError> {
     g.enter("output");
-    let x = match blueprint.output_transform {
-        Some((linear, norm)) => {
-            let x = g.linear(states, linear, config.activation, None)?;
-            g.layer_norm(x, None, norm.gamma, norm.beta, config.layer_norm_eps)?
-        }
-        None => states,
-    };
-    g.linear(x, blueprint.output, Activation::Identity, None)
+    if let Some((linear, norm)) = blueprint.output_transform {
+        let x = states.linear(g, linear, config.activation)?;
+        states = Hidden::normalized(config, norm, x, None);
+    }
+    states.linear(g, blueprint.output, Activation::Identity)
 }

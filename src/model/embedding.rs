@@ -3,6 +3,7 @@
 use super::attention::{Taps, tap};
 use super::blueprint::{Blueprint, Ends, Norm};
 use super::config::ModelConfig;
+use super::hidden::Hidden;
 use crate::graph::{Graph, GraphError, Matrix, Value};
 
 /// Tokens, u32 `[rows, 1]` each.
@@ -23,24 +24,32 @@ pub(super) fn embedding(
     blueprint: &Blueprint,
     (table, ends): (Matrix, &Ends),
     tokens: Tokens,
-) -> Result<Value, GraphError> {
+) -> Result<Hidden, GraphError> {
     let positions = ends.positions.map(|rows| (tokens.positions, rows));
     let x = g.embed(tokens.ids, positions, table, config.embedding_scale)?;
     let types = match (tokens.types, blueprint.token_types) {
         (Some(types), Some(table)) => Some(g.embed(types, None, table, 1.0)?),
         _ => None,
     };
-    match ends.embedding_norm {
-        Some(norm) => g.layer_norm(x, types, norm.gamma, norm.beta, config.layer_norm_eps),
+    Ok(match ends.embedding_norm {
+        Some(norm) => Hidden::normalized(config, norm, x, types),
         // the one family with token types has the norm
-        None => Ok(x),
-    }
+        None => Hidden::Known(x),
+    })
 }
 
 /// Keeps a layer's output where somebody wants to see it; the embeddings are number 0.
-pub(super) fn keep_hidden(g: &mut Graph, taps: Taps<'_>, layer: usize, x: Value) -> Result<(), GraphError> {
+pub(super) fn keep_hidden(
+    g: &mut Graph,
+    taps: Taps<'_>,
+    layer: usize,
+    x: &mut Hidden,
+) -> Result<(), GraphError> {
     match tap(taps.hidden_states, layer).0 {
-        Some(state) => g.keep(x, state),
+        Some(state) => {
+            let value = x.value(g)?;
+            g.keep(value, state)
+        }
         None => Ok(()),
     }
 }
@@ -51,18 +60,18 @@ pub(super) fn end_of_stack(
     config: &ModelConfig,
     norm: Option<Norm>,
     layers: usize,
-    x: Value,
+    mut x: Hidden,
     taps: Taps<'_>,
-) -> Result<Value, GraphError> {
+) -> Result<Hidden, GraphError> {
     if !config.last_hidden_is_normed() {
-        keep_hidden(g, taps, layers, x)?;
+        keep_hidden(g, taps, layers, &mut x)?;
     }
-    let end = match norm {
-        Some(norm) => g.layer_norm(x, None, norm.gamma, norm.beta, config.layer_norm_eps)?,
+    let mut end = match norm {
+        Some(norm) => Hidden::normalized(config, norm, x.value(g)?, None),
         None => x,
     };
     if config.last_hidden_is_normed() {
-        keep_hidden(g, taps, layers, end)?;
+        keep_hidden(g, taps, layers, &mut end)?;
     }
     Ok(end)
 }

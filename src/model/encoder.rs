@@ -26,7 +26,7 @@ pub fn encoder(
     g.enter("encoder.embedding");
     let mut x = embedding(g, config, blueprint, (blueprint.source_embedding, ends), tokens)?;
     for (index, layer) in blueprint.encoder.iter().enumerate() {
-        keep_hidden(g, taps, index, x)?;
+        keep_hidden(g, taps, index, &mut x)?;
         let site = Site {
             config,
             stack: &config.encoder,
@@ -41,5 +41,5 @@ pub fn encoder(
         x = feed_forward(g, config, &layer.feed_forward, x)?;
     }
     g.enter("encoder.norm");
-    end_of_stack(g, config, ends.final_norm, blueprint.encoder.len(), x, taps)
+    end_of_stack(g, config, ends.final_norm, blueprint.encoder.len(), x, taps)?.value(g)
 }

@@ -241,6 +241,9 @@ pub enum ModelError {
     /// The device has no room for the weights, or failed.
     #[error(transparent)]
     Gpu(#[from] crate::gpu::GpuError),
+    /// A weight that the precision asked for cannot hold.
+    #[error(transparent)]
+    UnstorableWeight(#[from] crate::graph::UnstorableWeight),
     /// A tensor's elements are of a type that weights cannot be read from.
     #[error("{file}: the tensor \"{tensor}\" is stored as {found}; weights can be F32, F16, BF16 or F64")]
     TensorDtype {

@@ -4,22 +4,24 @@
 use super::attention::residual_block;
 use super::blueprint::FeedForward;
 use super::config::ModelConfig;
+use super::hidden::Hidden;
 use crate::activation::Activation;
-use crate::graph::{Graph, GraphError, Value};
+use crate::graph::{Graph, GraphError};
 
 pub(super) fn feed_forward(
     g: &mut Graph,
     config: &ModelConfig,
     weights: &FeedForward,
-    x: Value,
-) -> Result<Value, GraphError> {
+    x: Hidden,
+) -> Result<Hidden, GraphError> {
     residual_block(g, config, weights.norm, x, |g, x, residual| {
         let hidden = match weights.gate {
             Some(gate) => {
-                let up = g.linear(x, weights.up, Activation::Identity, None)?;
+                let up = x.linear(g, weights.up, Activation::Identity)?;
+                let x = x.value(g)?;
                 g.gated_linear(x, gate, config.activation, up)?
             }
-            None => g.linear(x, weights.up, config.activation, None)?,
+            None => x.linear(g, weights.up, config.activation)?,
         };
         g.linear(hidden, weights.down, Activation::Identity, residual)
     })

@@ -18,7 +18,8 @@ use super::error::ModelError;
 ///
 /// Nothing is read ahead: small files are read whole with [`ModelFiles::read`], weights range by range with
 /// [`ModelFiles::open`], so that a checkpoint is never held twice. Files are not mapped into memory: a mapping needs
-/// `unsafe`, and a file that shrinks underneath it ends the process instead of returning an error.
+/// `unsafe`, a file that shrinks underneath it ends the process instead of returning an error, and it would not be quicker
+/// (`docs/architecture.md` has the numbers).
 #[derive(Clone, Debug)]
 pub struct ModelFiles {
     label: String,

@@ -11,6 +11,7 @@ use super::files::ModelFiles;
 use super::generation_config::GenerationConfig;
 use super::names::Names;
 use super::tokenizer::read_tokenizer;
+use crate::precision::WeightPrecision;
 use crate::text::Tokenizer;
 
 /// A model read from a Hugging Face folder, unconverted: `config.json`, `generation_config.json`, `model.safetensors`
@@ -115,6 +116,11 @@ impl Model {
     /// Its tensors.
     pub fn checkpoint(&self) -> &Checkpoint {
         &self.checkpoint
+    }
+
+    /// The least precision that keeps every matrix of the file exactly as it is.
+    pub fn stored_precision(&self) -> WeightPrecision {
+        self.blueprint.stored_precision(&self.checkpoint)
     }
 
     /// Its blocks.

@@ -7,6 +7,7 @@
 //! | `names` | what each family calls its tensors |
 //! | [`blueprint`] | which weights each block has, where they come from |
 //! | [`embedding`], `attention`, `feed_forward`, [`encoder`], [`decoder`] | the blocks |
+//! | `hidden` | what goes from one to the next |
 //! | [`Model`] | all of it, but the device |
 
 pub mod blueprint;
@@ -23,6 +24,7 @@ mod attention;
 mod error;
 mod feed_forward;
 mod folder;
+mod hidden;
 mod json;
 mod names;
 mod tokenizer;
@@ -30,4 +32,5 @@ mod tokenizer;
 pub use attention::{Cache, Memory, Sequences, Tap, Taps};
 pub use error::ModelError;
 pub use folder::Model;
+pub use hidden::Hidden;
 pub use tokenizer::read_tokenizer;

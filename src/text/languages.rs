@@ -51,6 +51,13 @@ pub struct Direction {
     pub target: Option<Target>,
 }
 
+impl Direction {
+    /// What stands before every text: T5's `translate English to German: `, Marian's `>>fra<<`; mostly nothing.
+    pub fn text_prefix(&self) -> &str {
+        &self.text_prefix
+    }
+}
+
 /// How a search is told the language of a translation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Target {

@@ -38,7 +38,7 @@ impl Cancel {
     }
 
     /// Whether that was asked for, once whoever may ask has had the chance to.
-    pub(super) async fn listen(&self) -> bool {
+    pub(crate) async fn listen(&self) -> bool {
         if let Some(turn) = &self.turn {
             turn().await;
         }

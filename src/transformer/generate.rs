@@ -1,8 +1,11 @@
-//! Generation: requests sorted into batches, and each batch searched.
+//! Generation: requests sorted into batches, and each batch searched, with others taking the place of those that are done.
+
+use std::cmp::Reverse;
 
 use super::Transformer;
 use super::cancel::Cancel;
-use super::session::{DecodeSession, SessionKey};
+use super::queue::Queue;
+use super::session::{DecodeSession, SessionKey, padded_length};
 use crate::decode::{BatchSearch, DecodeError, DecodeOptions, Hypothesis};
 use crate::gpu::GpuError;
 use crate::graph::GraphError;
@@ -19,16 +22,16 @@ pub struct GenerateRequest {
 
 /// What a generation tells those who watch it.
 pub enum Progress<'a> {
-    /// A batch is about to take its next step.
+    /// A batch is about to take its next step, or the next few where the device takes them by itself.
     Step {
-        /// Its requests, as places among all that were given.
+        /// Those that have its rows now, as places among all that were given.
         requests: &'a [usize],
         /// Its searches, in the same order.
         search: &'a BatchSearch,
     },
-    /// A batch is done.
+    /// Requests are done: the last of a batch, or one whose rows another takes over.
     Finished {
-        /// Its requests, as places among all that were given.
+        /// As places among all that were given.
         requests: &'a [usize],
         /// Their hypotheses, in the same order, best first.
         hypotheses: &'a [Vec<Hypothesis>],
@@ -72,6 +75,18 @@ pub enum GenerateError {
     /// A fault of the device.
     #[error(transparent)]
     Gpu(#[from] GpuError),
+    /// The device's search chose another token than the same search on the host: its driver computes something else than
+    /// it should, or Wordloom does.
+    #[error(
+        "at token {step} of row {row} the device's search chose another token than the same search on the CPU; this is a \
+         fault of its driver, or of Wordloom: please report it, and use another device (`--device cpu`)"
+    )]
+    SearchDiverged {
+        /// Counted from 1.
+        step: usize,
+        /// Of the batch.
+        row: usize,
+    },
     /// [`Cancel::cancel`] was called.
     #[error("cancelled")]
     Cancelled,
@@ -87,7 +102,8 @@ const MAX_CACHE_BYTES: u64 = 512 << 20;
 impl Transformer {
     /// Generates for every request the hypotheses that its options ask for, best first, in the order of the requests.
     ///
-    /// Requests are decoded in batches of similar length; no result depends on the others. `finished` is called with
+    /// Requests are decoded in batches of similar length, where those that are done make room for the next; no result
+    /// depends on the others. `finished` is called with
     /// the number of requests done.
     ///
     /// # Errors
@@ -108,7 +124,7 @@ impl Transformer {
         self.generate_watched(requests, cancel, &mut count).await
     }
 
-    /// As [`generate`](Self::generate), with a look at the searches before every step: for showing a translation while
+    /// As [`generate`](Self::generate), with a look at the searches before every step, or every few: for showing a translation while
     /// it is being made.
     ///
     /// # Errors
@@ -124,7 +140,9 @@ impl Transformer {
         }
         let mut order: Vec<usize> = (0..requests.len()).collect();
         let kind = |request: &GenerateRequest| request.options.batch_key();
-        order.sort_by_key(|&index| (kind(&requests[index]), requests[index].input_ids.len()));
+        // Similar lengths share a batch, so that little is padding. The longest go first: what a device has no room for
+        // fails at once rather than at the end, and what is left to do is never more than it seems.
+        order.sort_by_key(|&index| (kind(&requests[index]), Reverse(requests[index].input_ids.len())));
 
         let mut results = vec![Vec::new(); requests.len()];
         let mut waiting = order.as_slice();
@@ -132,13 +150,9 @@ impl Transformer {
             let same_kind =
                 waiting.iter().take_while(|&&index| kind(&requests[index]) == kind(&requests[first]));
             let (batch, rest) = waiting.split_at(self.batch_size(requests, same_kind));
-            let batch_requests: Vec<&GenerateRequest> = batch.iter().map(|&index| &requests[index]).collect();
-            let mut step = |search: &BatchSearch| watch(Progress::Step { requests: batch, search });
-            let hypotheses = self.generate_batch(&batch_requests, cancel, &mut step).await?;
-            watch(Progress::Finished { requests: batch, hypotheses: &hypotheses });
-            for (&index, hypotheses) in batch.iter().zip(hypotheses) {
-                results[index] = hypotheses;
-            }
+            let (following, rest) = rest.split_at(self.followers(requests, batch, rest));
+            let queue = Queue::new(requests, batch, following, &mut results, watch);
+            self.generate_queue(queue, cancel).await?;
             waiting = rest;
         }
         Ok(results)
@@ -166,7 +180,7 @@ impl Transformer {
         Ok(request.options.validate(self.config.target_vocabulary, limit)?)
     }
 
-    /// How many of the requests, shortest first, go into one batch.
+    /// How many of the requests go into one batch.
     fn batch_size<'a>(
         &self,
         requests: &[GenerateRequest],
@@ -179,12 +193,13 @@ impl Transformer {
         let reader = if config.encoder.layers > 0 { &config.encoder } else { &config.decoder };
         let widest = reader.ffn_width.max(qkv(reader)).max(config.d_model);
         let cached = config.decoder.key_width() + config.decoder.value_width();
-        let mut capacity = 0;
+        let (mut capacity, mut longest) = (0, 0);
         let mut size = 0;
         for &index in candidates {
             let request = &requests[index];
             let rows = (size + 1) * request.options.rows();
-            let source_tokens = (size + 1) * request.input_ids.len();
+            longest = longest.max(request.input_ids.len());
+            let source_tokens = (size + 1) * longest;
             capacity = capacity.max(request.options.max_length);
             let cache = elements(rows * capacity, cached);
             let largest =
@@ -201,19 +216,38 @@ impl Transformer {
         size
     }
 
-    async fn generate_batch(
-        &self,
-        requests: &[&GenerateRequest],
-        cancel: &Cancel,
-        before_step: &mut dyn FnMut(&BatchSearch),
-    ) -> Result<Vec<Vec<Hypothesis>>, GenerateError> {
-        let search = BatchSearch::new(requests.iter().map(|request| request.options.clone()).collect())?;
-        let key = SessionKey::new(&self.config, requests, &search);
+    /// How many of the `waiting` requests, from the first on, can take over rows of the batch when its own are done: all that
+    /// they need has room there, and no more of it is padding than anywhere. Both are places among `requests`, the longest first.
+    fn followers(&self, requests: &[GenerateRequest], batch: &[usize], waiting: &[usize]) -> usize {
+        let (Some(&first), Architecture::EncoderDecoder) = (batch.first(), self.config.architecture()) else {
+            return 0;
+        };
+        let first = &requests[first];
+        let batch = || batch.iter().map(|&index| &requests[index]);
+        if batch().any(|request| request.options.prompt.len() > 1) {
+            return 0; // prompts are read for all rows at once
+        }
+        let max_length = batch().map(|request| request.options.max_length).max().unwrap_or(0);
+        let padded = |input_ids: &[u32]| padded_length(&self.config, input_ids.len());
+        let follows = |&&index: &&usize| {
+            let GenerateRequest { input_ids, options } = &requests[index];
+            let as_first = DecodeOptions { max_length: first.options.max_length, ..options.clone() };
+            padded(input_ids) == padded(&first.input_ids)
+                && options.max_length <= max_length
+                && as_first == first.options
+        };
+        waiting.iter().take_while(follows).count()
+    }
+
+    async fn generate_queue(&self, queue: Queue<'_>, cancel: &Cancel) -> Result<(), GenerateError> {
+        let batch = queue.batch();
+        let search = BatchSearch::new(batch.iter().map(|request| request.options.clone()).collect())?;
+        let key = SessionKey::new(self, &batch, &search, queue.waiting());
         let mut session = match self.idle.take(&key) {
             Some(session) => session,
             None => DecodeSession::new(self, key)?,
         };
-        let result = session.run(self, requests, search, cancel, before_step).await;
+        let result = session.run(self, queue, search, cancel).await;
         // a session is good for another batch whatever became of this one, unless the device failed
         if !matches!(result, Err(GenerateError::Gpu(_))) {
             self.idle.put(session);

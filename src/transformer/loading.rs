@@ -6,11 +6,17 @@ use super::session::{DecodeSession, IdleSessions, SessionKey};
 use super::{GenerateRequest, resolve};
 use crate::decode::BatchSearch;
 use crate::device::Device;
-use crate::graph::{Upload, Weights};
+use crate::graph::{Upload, Weights, check_known_answers};
+use crate::kernels::AdapterClass;
 use crate::model::blueprint::CheckpointSource;
 use crate::model::config::Architecture;
 use crate::model::generation_config::GenerationConfig;
 use crate::model::{Model, ModelError};
+use crate::precision::PrecisionChoice;
+
+/// Tokens of the sentence that is rehearsed natively: so many that the kernels for many rows are among those compiled.
+#[cfg(not(target_arch = "wasm32"))]
+const REHEARSED_TOKENS: usize = 24;
 
 /// A [`Transformer`] whose weights arrive chunk by chunk, in the order of their files: for a page that downloads them
 /// and does other things meanwhile. [`Transformer::load`] is for all else.
@@ -20,22 +26,45 @@ pub struct Loading {
 }
 
 impl Loading {
-    /// Takes the device's memory for a model.
+    /// Takes the device's memory for a model, whose weights are stored as [`PrecisionChoice::Auto`] says.
     ///
     /// # Errors
     /// [`ModelError::Gpu`] when it has no room.
     pub fn new(device: &Device, model: &Model) -> Result<Self, ModelError> {
+        Self::with_weights(device, model, PrecisionChoice::Auto)
+    }
+
+    /// The same with weights stored as asked for.
+    ///
+    /// # Errors
+    /// As [`Loading::new`].
+    pub fn with_weights(device: &Device, model: &Model, choice: PrecisionChoice) -> Result<Self, ModelError> {
+        // a browser's software adapter takes seconds more to compile what unpacks f16 than it could save
+        let halves = device.gpu().is_some_and(|gpu| gpu.class() != AdapterClass::BrowserSoftware);
+        let precision = choice.resolve(model.stored_precision(), halves);
         let blueprint = model.blueprint().clone();
         let upload = Upload::new(blueprint.file_order(model.checkpoint()));
         let transformer = Transformer {
             device: device.clone(),
             config: model.config().clone(),
             generation: model.generation_config().clone(),
-            weights: Weights::allocate(device, &blueprint.table)?,
+            weights: Weights::allocate(device, &blueprint.table, precision)?,
             blueprint,
             idle: IdleSessions::default(),
         };
         Ok(Self { transformer, upload })
+    }
+
+    /// Makes sure that the device reads weights as they are stored, with a small test whose answers are known. Nothing to do
+    /// for f32, and on the CPU.
+    ///
+    /// # Errors
+    /// [`GpuError::WrongAnswer`](crate::GpuError::WrongAnswer) if it does not.
+    pub async fn check(&self) -> Result<(), ModelError> {
+        if let Some(gpu) = self.transformer.device.gpu() {
+            check_known_answers(gpu, self.transformer.precision()).await?;
+        }
+        Ok(())
     }
 
     /// Brings one more chunk of the weights, a megabyte or so, to the device; `false` when all are there.
@@ -55,7 +84,7 @@ impl Loading {
 
     /// Bytes of all weights, counted as f32.
     pub fn total_bytes(&self) -> u64 {
-        self.transformer.blueprint.table.bytes()
+        self.transformer.blueprint.table.elements() as u64 * 4
     }
 
     /// Submits the programs of a short sentence with the weights that are there, so that their pipelines are compiled
@@ -64,22 +93,51 @@ impl Loading {
     /// # Errors
     /// [`GenerateError`] when the device refuses something.
     pub fn warm_up(&self, options: &GenerationConfig) -> Result<(), GenerateError> {
-        let transformer = &self.transformer;
-        let config = &transformer.config;
-        if config.architecture() == Architecture::EncoderOnly {
-            return Ok(());
-        }
-        let input_ids = vec![config.tokens.pad];
-        // what generates nothing, or not without more being said, has nothing to rehearse
-        let Ok(options) = resolve(options, &transformer.generation, config, &input_ids) else {
-            return Ok(());
+        rehearse(&self.transformer, options, 1)
+    }
+
+    /// Brings all weights to the device, and meanwhile, on another thread, does as [`warm_up`](Self::warm_up) does. What
+    /// the rehearsal fails with is left for generation to meet: perhaps nothing will be generated, or something else.
+    ///
+    /// # Errors
+    /// As [`advance`](Self::advance).
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(super) fn advance_and_rehearse(
+        &mut self,
+        model: &Model,
+        options: &GenerationConfig,
+        progress: &mut dyn FnMut(f32),
+    ) -> Result<(), ModelError> {
+        let Self { transformer, upload } = self;
+        let transformer = &*transformer;
+        let Some(gpu) = transformer.device.gpu() else {
+            while self.advance(model)? {
+                progress(self.fraction());
+            }
+            return Ok(()); // the CPU has nothing to compile
         };
-        let search = BatchSearch::new(vec![options.clone()])?;
-        let request = GenerateRequest { input_ids, options };
-        let mut session = DecodeSession::new(transformer, SessionKey::new(config, &[&request], &search))?;
-        session.rehearse(transformer, &request, &search);
-        transformer.idle.put(session);
-        Ok(())
+        let Transformer { blueprint, weights, .. } = transformer;
+        let elements = blueprint.table.elements().max(1) as f32;
+        std::thread::scope(|scope| {
+            let rehearsal = std::thread::Builder::new().name("rehearsal".into());
+            // where there is no thread to be had, the first sentence compiles what it needs
+            let _ = rehearsal.spawn_scoped(scope, || {
+                gpu.apart(|| match rehearse(transformer, options, REHEARSED_TOKENS) {
+                    Err(GenerateError::Gpu(error)) => Err(error),
+                    _ => Ok(()),
+                })
+            });
+            let mut source = CheckpointSource { blueprint, checkpoint: model.checkpoint() };
+            while upload.advance_on_gpu(gpu, &blueprint.table, weights, &mut source)? {
+                progress(upload.elements() as f32 / elements);
+            }
+            Ok(())
+        })
+    }
+
+    /// How much of the weights has arrived.
+    pub(super) fn fraction(&self) -> f32 {
+        self.bytes() as f32 / self.total_bytes().max(1) as f32
     }
 
     /// The model on its device.
@@ -96,4 +154,30 @@ impl Loading {
         }
         Ok(self.transformer)
     }
+}
+
+/// Makes the session of a sentence of `tokens` tokens, and submits its programs with the weights that are there.
+fn rehearse(
+    transformer: &Transformer,
+    options: &GenerationConfig,
+    tokens: usize,
+) -> Result<(), GenerateError> {
+    let config = &transformer.config;
+    if config.architecture() == Architecture::EncoderOnly {
+        return Ok(());
+    }
+    let input_ids = vec![config.tokens.pad; tokens.min(config.positions.count())];
+    // what generates nothing, or not without more being said, has nothing to rehearse
+    let Ok(options) = resolve(options, &transformer.generation, config, &input_ids) else {
+        return Ok(());
+    };
+    let request = GenerateRequest { input_ids, options };
+    if transformer.check_request(&request).is_err() {
+        return Ok(());
+    }
+    let mut search = BatchSearch::new(vec![request.options.clone()])?;
+    let mut session = DecodeSession::new(transformer, SessionKey::new(transformer, &[&request], &search, 0))?;
+    session.rehearse(transformer, &request, &mut search);
+    transformer.idle.put(session);
+    Ok(())
 }

@@ -1,20 +1,30 @@
-//! One batch on the device: the encoder's program and the prompt's, run once, and the decoder's step, replayed. Between
-//! two steps only the best few candidates of each row come down, and a token and a cache position per row go up.
+//! One batch on the device: the encoder's program and the prompt's, run once, and the decoder's step, replayed.
+//!
+//! On a GPU greedy and beam search run on the device ([`DeviceSearch`]): several steps go into one submit, and the host
+//! follows by a record of them. On the CPU, and where samples are drawn, the host searches between two steps
+//! ([`HostSearch`]): the best few candidates of each row come down, and a token and a cache position per row go up.
+//!
+//! Where more requests wait than there are rows for, the sources of the next are encoded while others are decoded, and take
+//! over the rows of sentences that are done.
 
 use std::sync::{Mutex, PoisonError};
 
 use super::Transformer;
 use super::cancel::Cancel;
+use super::device_search::{DeviceSearch, DeviceSearchKey};
 use super::generate::{GenerateError, GenerateRequest};
-use crate::decode::{BatchSearch, Hypothesis, StepRequest, StepScores};
-use crate::graph::{Graph, Plan, Session, State, StateTable};
-use crate::kernels::log_softmax_top_k::{TopKShape, encode_edits};
+use super::host_search::{HostSearch, HostSearchKey};
+use super::input_states::InputStates;
+use super::queue::Queue;
+use crate::decode::{BatchSearch, SentenceSearch, StepRequest};
+use crate::device::Device;
+use crate::graph::{Graph, Plan, RowCopy, Session, State, StateTable};
+use crate::kernels::log_softmax_top_k::TopKShape;
 use crate::model::config::{Architecture, ModelConfig};
 use crate::model::decoder::{History, decoder, memory_key_values, output};
 use crate::model::embedding::Tokens;
 use crate::model::encoder::encoder;
-use crate::model::{Cache, Memory, Sequences, Taps};
-use crate::scores::TopScores;
+use crate::model::{Cache, Memory, Taps};
 
 /// Memory of the sessions kept for later batches, bytes: enough for sentences that come one by one. Large batches make
 /// theirs anew, which is little beside their run.
@@ -22,6 +32,15 @@ const MAX_IDLE_BYTES: usize = 32 << 20;
 /// Source lengths and cache capacities are rounded up to these, so that similar batches share a session.
 const SOURCE_BUCKET: usize = 8;
 const CAPACITY_BUCKET: usize = 32;
+
+/// When a sentence in so many of a batch is done, others take their place: seldom enough that encoding them is worth its
+/// launches, and soon enough that few rows idle.
+const NEXT_SHARE: usize = 8;
+
+/// What a sequence of `length` tokens is padded to.
+pub(super) fn padded_length(config: &ModelConfig, length: usize) -> usize {
+    length.next_multiple_of(SOURCE_BUCKET).min(config.positions.count())
+}
 
 /// What a session is made for.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,39 +52,55 @@ pub(super) struct SessionKey {
     prompt_length: usize,
     /// Cache positions of each row.
     capacity: usize,
+    /// Sentences whose memory can be made ready while others are decoded; 0 where none follow.
+    next: usize,
     scoring: TopKShape,
-    /// Room for a step's score edits; 0 where there never are any.
-    max_edits: usize,
-    /// Whether the search reads all scores.
-    whole_rows: bool,
+    search: SearchPlace,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum SearchPlace {
+    Host(HostSearchKey),
+    Device(DeviceSearchKey),
 }
 
 impl SessionKey {
-    pub fn new(config: &ModelConfig, requests: &[&GenerateRequest], search: &BatchSearch) -> Self {
+    /// * `waiting`: requests that will take the place of those that are done
+    pub fn new(
+        transformer: &Transformer,
+        requests: &[&GenerateRequest],
+        search: &BatchSearch,
+        waiting: usize,
+    ) -> Self {
+        let config = &transformer.config;
         let longest = |length: fn(&GenerateRequest) -> usize| {
             requests.iter().map(|request| length(request)).max().unwrap_or(1)
         };
-        let padded = |length: usize| length.next_multiple_of(SOURCE_BUCKET).min(config.positions.count());
         let source_length = match config.architecture() {
             Architecture::DecoderOnly => 0,
-            _ => padded(longest(|request| request.input_ids.len())),
+            _ => padded_length(config, longest(|request| request.input_ids.len())),
         };
+        let capacity = longest(|request| request.options.max_length).next_multiple_of(CAPACITY_BUCKET);
+        let scoring = TopKShape {
+            rows: search.rows(),
+            vocabulary: config.target_vocabulary,
+            candidates: search.candidates(),
+            rules: search.rules(),
+        };
+        let draws = requests.iter().any(|request| request.options.sampling.is_some());
         Self {
             batch: requests.len(),
             source_length,
-            prompt_length: padded(longest(|request| before_last(prompt(request)).len())),
-            capacity: longest(|request| request.options.max_length).next_multiple_of(CAPACITY_BUCKET),
-            scoring: TopKShape {
-                rows: search.rows(),
-                vocabulary: config.target_vocabulary,
-                candidates: search.candidates(),
-                rules: search.rules(),
+            prompt_length: padded_length(config, longest(|request| before_last(prompt(request)).len())),
+            capacity,
+            next: if waiting == 0 { 0 } else { requests.len().div_ceil(NEXT_SHARE) },
+            scoring,
+            search: match transformer.device {
+                Device::Gpu(_) if !draws => {
+                    SearchPlace::Device(DeviceSearchKey::new(config, requests, &scoring, capacity))
+                }
+                _ => SearchPlace::Host(HostSearchKey::new(search)),
             },
-            max_edits: match search.max_edits() {
-                0 => 0,
-                edits => edits.next_power_of_two(), // so that similar batches share a session
-            },
-            whole_rows: search.wants_whole_rows(),
         }
     }
 }
@@ -76,7 +111,7 @@ fn prompt(request: &GenerateRequest) -> &[u32] {
 }
 
 /// The first step reads the last token of a prompt; the others come before it.
-fn before_last(prompt: &[u32]) -> &[u32] {
+pub(super) fn before_last(prompt: &[u32]) -> &[u32] {
     prompt.split_last().map_or(&[], |(_, before)| before)
 }
 
@@ -107,27 +142,26 @@ pub(super) struct DecodeSession {
     bytes: usize,
     session: Session,
     source: Option<InputStates>,
+    /// What cross-attention reads, for each layer: `[batch * source length, keys and values]`.
+    memory: Vec<State>,
+    next: Option<NextStates>,
     prompt: Option<PromptStates>,
-    tokens: State,
-    positions: State,
-    cache_slots: State,
-    slots: State,
-    key_counts: State,
-    edits: Option<State>,
-    best: State,
-    /// Where the search reads all of them.
-    scores: Option<State>,
-    host: HostBuffers,
+    rows: Rows,
+    search: Search,
 }
 
-/// Sequences that a program reads as a whole.
-pub(super) struct InputStates {
-    /// Padded.
-    length: usize,
-    tokens: State,
-    positions: State,
-    mask: State,
-    program: usize,
+enum Search {
+    Host(HostSearch),
+    Device(Box<DeviceSearch>),
+}
+
+/// Sources that are encoded while others are decoded.
+struct NextStates {
+    input: InputStates,
+    /// As the session's own, for fewer sentences.
+    memory: Vec<State>,
+    /// Whose memory is there, in this order.
+    ready: Vec<usize>,
 }
 
 struct PromptStates {
@@ -136,57 +170,32 @@ struct PromptStates {
     cache_slots: State,
 }
 
-impl InputStates {
-    pub fn new(states: &mut StateTable, name: &str, (batch, length): (usize, usize), program: usize) -> Self {
-        Self {
-            length,
-            tokens: states.u32(format!("{name} tokens"), batch * length, 1),
-            positions: states.u32(format!("{name} positions"), batch * length, 1),
-            mask: states.u32(format!("{name} mask"), batch, length),
-            program,
-        }
-    }
-
-    pub fn values(&self, g: &mut Graph, batch: usize) -> (Tokens, Sequences) {
-        let tokens = Tokens { ids: g.state(self.tokens), positions: g.state(self.positions), types: None };
-        (tokens, Sequences { batch, length: self.length, mask: g.state(self.mask) })
-    }
-
-    pub fn write<'a>(
-        &self,
-        session: &mut Session,
-        config: &ModelConfig,
-        sequences: impl ExactSizeIterator<Item = &'a [u32]>,
-    ) {
-        let elements = sequences.len() * self.length;
-        let mut tokens = vec![config.tokens.pad; elements];
-        let (mut positions, mut mask) = (vec![0; elements], vec![0; elements]);
-        for (row, sequence) in sequences.enumerate() {
-            let first = row * self.length;
-            tokens[first..][..sequence.len()].copy_from_slice(sequence);
-            mask[first..][..sequence.len()].fill(1);
-            let ids = &tokens[first..][..self.length];
-            positions.splice(first..first + self.length, config.position_rows(ids));
-        }
-        session.write(self.tokens, &tokens);
-        session.write(self.positions, &positions);
-        session.write(self.mask, &mask);
-    }
+/// What the step reads of each row; u32.
+#[derive(Clone, Copy)]
+pub(super) struct RowStates {
+    /// `[rows, 1]`
+    pub tokens: State,
+    /// `[rows, 1]`: rows of the position table
+    pub positions: State,
+    /// `[rows, 1]`: where keys and values go
+    pub cache_slots: State,
+    /// `[rows, capacity]`: where those of each row's history are
+    pub slots: State,
+    /// `[rows, 1]`: how many of them there are
+    pub key_counts: State,
 }
 
-/// What goes up each step, kept so that a step allocates nothing.
-#[derive(Default)]
-struct HostBuffers {
+/// The rows as the host knows them; kept so that a step allocates nothing.
+pub(super) struct Rows {
+    states: RowStates,
+    capacity: usize,
+    /// For each row, how many tokens of its prompt come before the last.
+    histories: Vec<usize>,
     positions: Vec<u32>,
     cache_slots: Vec<u32>,
     key_counts: Vec<u32>,
     slots: Vec<u32>,
     previous_slots: Vec<u32>,
-    edits: Vec<[u32; 4]>,
-    /// For each row, how many tokens of its prompt come before the last.
-    histories: Vec<usize>,
-    values: Vec<f32>,
-    tokens: Vec<u32>,
 }
 
 /// The step is the first program, because every session has it.
@@ -196,44 +205,61 @@ impl DecodeSession {
     pub fn new(transformer: &Transformer, key: SessionKey) -> Result<Self, GenerateError> {
         let config = &transformer.config;
         let blueprint = &transformer.blueprint;
-        let SessionKey { batch, source_length, prompt_length, capacity, .. } = key;
+        let SessionKey { batch, source_length, prompt_length, capacity, next, .. } = key;
         let rows = key.scoring.rows;
         let stack = config.decoder;
 
         let mut states = StateTable::default();
         let mut programs = STEP + 1;
-        let mut input = |states: &mut StateTable, name, length| {
-            (length > 0).then(|| {
+        let mut input = |states: &mut StateTable, name, batch, length| {
+            (batch * length > 0).then(|| {
                 let input = InputStates::new(states, name, (batch, length), programs);
                 programs += 1;
                 input
             })
         };
-        let source = input(&mut states, "source", source_length);
-        let prompt = input(&mut states, "prompt", prompt_length).map(|input| PromptStates {
+        let source = input(&mut states, "source", batch, source_length);
+        let next_source = input(&mut states, "next source", next, source_length);
+        let prompt = input(&mut states, "prompt", batch, prompt_length).map(|input| PromptStates {
             cache_slots: states.u32("prompt's cache slots", batch * prompt_length, 1),
             input,
         });
-        let tokens = states.u32("tokens", rows, 1);
-        let positions = states.u32("positions", rows, 1);
-        let cache_slots = states.u32("cache slots", rows, 1);
-        let slots = states.u32("slots", rows, capacity);
-        let key_counts = states.u32("key counts", rows, 1);
-        let edits = (key.max_edits > 0).then(|| states.u32("score edits", 1 + key.max_edits, 4));
-        let best = states.u32("best candidates", rows, 2 * key.scoring.candidates);
-        let scores = key.whole_rows.then(|| states.f32("scores", rows, config.target_vocabulary));
+        let row_states = RowStates {
+            tokens: states.u32("tokens", rows, 1),
+            positions: states.u32("positions", rows, 1),
+            cache_slots: states.u32("cache slots", rows, 1),
+            slots: states.u32("slots", rows, capacity),
+            key_counts: states.u32("key counts", rows, 1),
+        };
+        let search = match &key.search {
+            SearchPlace::Host(search) => Search::Host(HostSearch::new(*search, &key.scoring, &mut states)),
+            SearchPlace::Device(search) => {
+                let work = transformer.parameters() * rows;
+                let class = transformer.device.class();
+                let search = DeviceSearch::new(search.clone(), &mut states, &row_states, class, work);
+                Search::Device(Box::new(search))
+            }
+        };
         let memory_layers = if source.is_some() { stack.layers } else { 0 };
         let memory_width = stack.key_width() + stack.value_width();
-        let memory_states: Vec<State> = (0..memory_layers)
-            .map(|layer| states.f32(format!("memory {layer}"), batch * source_length, memory_width))
-            .collect();
+        let memory_of = |states: &mut StateTable, name: &str, batch: usize| -> Vec<State> {
+            (0..memory_layers)
+                .map(|layer| states.f32(format!("{name} {layer}"), batch * source_length, memory_width))
+                .collect()
+        };
+        let memory_states = memory_of(&mut states, "memory", batch);
+        let next = next_source.map(|input| NextStates {
+            input,
+            memory: memory_of(&mut states, "next memory", next),
+            ready: Vec::new(),
+        });
         let caches: Vec<Cache> = (0..stack.layers)
             .map(|layer| Cache {
                 keys: states.f32(format!("key cache {layer}"), rows * capacity, stack.key_width()),
                 values: states.f32(format!("value cache {layer}"), rows * capacity, stack.value_width()),
-                cache_slots,
-                slots,
-                key_counts,
+                cache_slots: row_states.cache_slots,
+                slots: row_states.slots,
+                key_counts: row_states.key_counts,
             })
             .collect();
         let memories = |g: &mut Graph| match &source {
@@ -247,28 +273,34 @@ impl DecodeSession {
         let mut step = Graph::new("decode step");
         let g = &mut step;
         let memory = memories(g);
-        let target = Tokens { ids: g.state(tokens), positions: g.state(positions), types: None };
+        let target =
+            Tokens { ids: g.state(row_states.tokens), positions: g.state(row_states.positions), types: None };
         let history = History::Cached(&caches);
         let last = decoder(g, config, blueprint, target, &history, &memory, Taps::default())?;
         let logits = output(g, config, blueprint, last)?;
-        if let Some(scores) = scores {
-            g.keep(logits, scores)?; // edited in place
+        match &search {
+            Search::Host(search) => search.add_to(g, logits)?,
+            Search::Device(search) => search.add_to(g, logits)?,
         }
-        let top = g.log_softmax_top_k(key.scoring, logits, edits)?;
-        g.keep(top, best)?;
         let mut plans = vec![Plan::new(step)];
 
-        if let Some(source) = &source {
-            let mut encode = Graph::new("encode");
+        let encode = |label: &str, source: &InputStates, batch: usize, memory_states: &[State]| {
+            let mut encode = Graph::new(label);
             let g = &mut encode;
             let (tokens, sequences) = source.values(g, batch);
             let memory = encoder(g, config, blueprint, tokens, &sequences, Taps::default())?;
             for (key_values, &state) in
-                memory_key_values(g, blueprint, memory)?.into_iter().zip(&memory_states)
+                memory_key_values(g, blueprint, memory)?.into_iter().zip(memory_states)
             {
                 g.keep(key_values, state)?;
             }
-            plans.push(Plan::new(encode));
+            Ok::<_, GenerateError>(Plan::new(encode))
+        };
+        if let Some(source) = &source {
+            plans.push(encode("encode", source, batch, &memory_states)?);
+        }
+        if let Some(NextStates { input, memory, .. }) = &next {
+            plans.push(encode("encode the next", input, key.next, memory)?);
         }
         if let Some(PromptStates { input, cache_slots }) = &prompt {
             let mut read = Graph::new("prompt");
@@ -287,16 +319,11 @@ impl DecodeSession {
             session,
             bytes: states.bytes(),
             source,
+            memory: memory_states,
+            next,
             prompt,
-            tokens,
-            positions,
-            cache_slots,
-            slots,
-            key_counts,
-            edits,
-            best,
-            scores,
-            host: HostBuffers::default(),
+            rows: Rows::new(row_states, capacity),
+            search,
             key,
         })
     }
@@ -304,61 +331,132 @@ impl DecodeSession {
     pub async fn run(
         &mut self,
         transformer: &Transformer,
-        requests: &[&GenerateRequest],
+        mut queue: Queue<'_>,
         mut search: BatchSearch,
         cancel: &Cancel,
-        before_step: &mut dyn FnMut(&BatchSearch),
-    ) -> Result<Vec<Vec<Hypothesis>>, GenerateError> {
-        self.begin(transformer, requests);
-        while !search.is_finished() {
+    ) -> Result<(), GenerateError> {
+        self.begin(transformer, &queue.batch(), &mut search);
+        self.encode_next(transformer, &mut queue);
+        while !(search.is_finished() && self.seats_all()) {
             if cancel.listen().await {
                 return Err(GenerateError::Cancelled);
             }
-            before_step(&search);
-            self.write_step(&transformer.config, &search.step());
+            self.seat_next(transformer, &mut queue, &mut search)?;
+            queue.show(&search);
             let step = self.session.program(STEP);
-            if let Some(scores) = self.scores {
-                self.session.run(step, &transformer.weights);
-                let values = self.session.read(scores).await?;
-                let vocabulary = self.key.scoring.vocabulary;
-                search.advance(StepScores::Whole { vocabulary, values: &values })?;
-                continue;
+            match &mut self.search {
+                Search::Device(device) => {
+                    device.follow(&mut self.session, step, &mut search, &mut queue).await?;
+                }
+                Search::Host(host) => {
+                    self.rows.write(&mut self.session, &transformer.config, &search.step());
+                    host.advance(&mut self.session, &transformer.weights, step, &mut search).await?;
+                }
             }
-            let candidates = self.key.scoring.candidates;
-            let HostBuffers { values, tokens, .. } = &mut self.host;
-            self.session
-                .run_and_read(step, &transformer.weights, self.best, |words| {
-                    values.clear();
-                    tokens.clear();
-                    for row in words.chunks_exact(2 * candidates) {
-                        let (row_values, row_tokens) = row.split_at(candidates);
-                        values.extend(row_values.iter().copied().map(f32::from_bits));
-                        tokens.extend_from_slice(row_tokens);
-                    }
-                })
-                .await?;
-            search.advance(TopScores { candidates, values, tokens })?;
         }
-        Ok(search.finish())
+        queue.finish(search);
+        Ok(())
+    }
+
+    /// Whether all that wanted rows have them.
+    fn seats_all(&self) -> bool {
+        let searched = match &self.search {
+            Search::Device(device) => device.seats_all(),
+            Search::Host(_) => true,
+        };
+        searched && self.next.as_ref().is_none_or(|next| next.ready.is_empty())
+    }
+
+    /// Has the sources that come next encoded, after what the device is doing.
+    fn encode_next(&mut self, transformer: &Transformer, queue: &mut Queue<'_>) {
+        let Some(NextStates { input, ready, .. }) = &mut self.next else { return };
+        ready.extend(queue.next(self.key.next));
+        if !ready.is_empty() {
+            let sources = ready.iter().map(|&index| queue.request(index).input_ids.as_slice());
+            input.write(&mut self.session, &transformer.config, sources);
+            self.session.run(self.session.program(input.program), &transformer.weights);
+        }
+    }
+
+    /// Gives the rows of sentences that are done to those whose memory is ready, if there are enough for all of these.
+    fn seat_next(
+        &mut self,
+        transformer: &Transformer,
+        queue: &mut Queue<'_>,
+        search: &mut BatchSearch,
+    ) -> Result<(), GenerateError> {
+        let Self { session, memory, source, next, rows, .. } = self;
+        let (Some(source), Some(NextStates { memory: next_memory, ready, .. })) = (source, next) else {
+            return Ok(());
+        };
+        let promised = |sentence: usize| match &self.search {
+            Search::Device(device) => device.has_promised(sentence),
+            Search::Host(_) => false,
+        };
+        let finished = search.sentences().iter().map(SentenceSearch::is_finished).enumerate();
+        let free = || {
+            let free = finished.clone().filter(|&(sentence, finished)| finished && !promised(sentence));
+            free.map(|(sentence, _)| sentence)
+        };
+        if ready.is_empty() || free().count() < ready.len() {
+            return Ok(());
+        }
+        let seats: Vec<(usize, usize)> = free().zip(ready.drain(..)).collect();
+        let length = source.length;
+        let copies = seats.iter().enumerate().flat_map(|(place, &(sentence, _))| {
+            let layers = next_memory.iter().zip(memory.iter());
+            layers.map(move |(&from, &to)| RowCopy {
+                from,
+                first: place * length,
+                to,
+                at: sentence * length,
+                rows: length,
+            })
+        });
+        session.copy_rows(&copies.collect::<Vec<_>>());
+        for (sentence, index) in seats {
+            let request = queue.request(index);
+            source.write_mask(session, sentence, request.input_ids.len());
+            rows.seat(session, &transformer.config, sentence, search.rows_per_sentence(), prompt(request));
+            match &mut self.search {
+                Search::Device(device) => device.seat(session, sentence, index, request),
+                Search::Host(_) => {
+                    let finished = search.replace(sentence, request.options.clone())?;
+                    queue.seat(sentence, index, finished);
+                }
+            }
+        }
+        self.encode_next(transformer, queue);
+        Ok(())
     }
 
     /// Submits every program once, so that everything they need is compiled.
-    pub fn rehearse(&mut self, transformer: &Transformer, request: &GenerateRequest, search: &BatchSearch) {
-        self.begin(transformer, &[request]);
-        self.write_step(&transformer.config, &search.step());
+    pub fn rehearse(
+        &mut self,
+        transformer: &Transformer,
+        request: &GenerateRequest,
+        search: &mut BatchSearch,
+    ) {
+        self.begin(transformer, &[request], search);
+        self.rows.write(&mut self.session, &transformer.config, &search.step());
         self.session.run(self.session.program(STEP), &transformer.weights);
     }
 
-    /// Runs the sources through the encoder, and the prompts, but for their last tokens, through the decoder.
-    fn begin(&mut self, transformer: &Transformer, requests: &[&GenerateRequest]) {
+    /// Runs the sources through the encoder, and the prompts, but for their last tokens, through the decoder; readies the
+    /// search.
+    fn begin(&mut self, transformer: &Transformer, requests: &[&GenerateRequest], search: &mut BatchSearch) {
         let (config, weights) = (&transformer.config, &transformer.weights);
         let prompts = requests.iter().map(|request| before_last(prompt(request)));
         let rows_each = self.key.scoring.rows / requests.len();
-        self.reset_slots(prompts.clone().map(<[u32]>::len), rows_each);
+        let session = &mut self.session;
+        if let Some(next) = &mut self.next {
+            next.ready.clear();
+        }
+        self.rows.reset(session, prompts.clone().map(<[u32]>::len), rows_each);
         if let Some(source) = &self.source {
             let sources = requests.iter().map(|request| request.input_ids.as_slice());
-            source.write(&mut self.session, config, sources);
-            self.session.run(self.session.program(source.program), weights);
+            source.write(session, config, sources);
+            session.run(session.program(source.program), weights);
         }
         if let Some(PromptStates { input, cache_slots }) = &self.prompt {
             // into the cache of each sentence's first row; padding goes nowhere
@@ -372,19 +470,44 @@ impl DecodeSession {
                     own.chain(std::iter::repeat(u32::MAX)).take(input.length)
                 })
                 .collect();
-            input.write(&mut self.session, config, prompts);
-            self.session.write(*cache_slots, &slots);
-            self.session.run(self.session.program(input.program), weights);
+            input.write(session, config, prompts);
+            session.write(*cache_slots, &slots);
+            session.run(session.program(input.program), weights);
+        }
+        if let Search::Device(device) = &mut self.search {
+            search.leave_edits_to_device();
+            self.rows.write(session, config, &search.step());
+            device.begin(session, requests);
+        }
+    }
+}
+
+impl Rows {
+    fn new(states: RowStates, capacity: usize) -> Self {
+        Self {
+            states,
+            capacity,
+            histories: Vec::new(),
+            positions: Vec::new(),
+            cache_slots: Vec::new(),
+            key_counts: Vec::new(),
+            slots: Vec::new(),
+            previous_slots: Vec::new(),
         }
     }
 
     /// Every row's history is its own part of the cache, until beams are reordered; but for the prompt, which the rows of
     /// a sentence share.
-    fn reset_slots(&mut self, histories: impl Iterator<Item = usize>, rows_each: usize) {
-        let capacity = self.key.capacity;
-        let HostBuffers { slots, histories: rows, .. } = &mut self.host;
+    fn reset(
+        &mut self,
+        session: &mut Session,
+        histories: impl ExactSizeIterator<Item = usize>,
+        rows_each: usize,
+    ) {
+        let capacity = self.capacity;
+        let Self { slots, histories: rows, .. } = self;
         slots.clear();
-        slots.extend(0..(self.key.scoring.rows * capacity) as u32);
+        slots.extend(0..(histories.len() * rows_each * capacity) as u32);
         rows.clear();
         for (sentence, length) in histories.enumerate() {
             let first = sentence * rows_each;
@@ -393,40 +516,64 @@ impl DecodeSession {
                 slots.copy_within(first * capacity..first * capacity + length, row * capacity);
             }
         }
-        self.session.write(self.slots, slots);
+        session.write(self.states.slots, slots);
+    }
+
+    /// Has the rows of a sentence begin anew, with a prompt of one token.
+    fn seat(
+        &mut self,
+        session: &mut Session,
+        config: &ModelConfig,
+        sentence: usize,
+        rows_each: usize,
+        prompt: &[u32],
+    ) {
+        let capacity = self.capacity;
+        let (first, token) = (sentence * rows_each, prompt[0]);
+        let own = (first * capacity) as u32..((first + rows_each) * capacity) as u32;
+        for (slot, own) in self.slots[first * capacity..].iter_mut().zip(own) {
+            *slot = own;
+        }
+        session.write_rows(self.states.slots, first, &self.slots[first * capacity..][..rows_each * capacity]);
+        let rows = first..first + rows_each;
+        let first_slots: Vec<u32> = rows.map(|row| (row * capacity) as u32).collect();
+        session.write_rows(self.states.cache_slots, first, &first_slots);
+        for (state, value) in [
+            (self.states.tokens, token),
+            (self.states.positions, config.positions.row(0, token)),
+            (self.states.key_counts, 1),
+        ] {
+            session.write_rows(state, first, &vec![value; rows_each]);
+        }
     }
 
     /// Writes what the next step needs. Beams are reordered by the table of slots; no cache is copied.
-    fn write_step(&mut self, config: &ModelConfig, step: &StepRequest<'_>) {
-        let capacity = self.key.capacity;
-        let host = &mut self.host;
+    fn write(&mut self, session: &mut Session, config: &ModelConfig, step: &StepRequest<'_>) {
+        let capacity = self.capacity;
         if step.parents.iter().enumerate().any(|(row, &parent)| parent as usize != row) {
-            host.previous_slots.clone_from(&host.slots);
+            self.previous_slots.clone_from(&self.slots);
             for (row, &parent) in step.parents.iter().enumerate() {
-                let length = (host.histories[row] + step.position).min(capacity);
+                let length = (self.histories[row] + step.positions[row]).min(capacity);
                 let parent = parent as usize * capacity;
-                host.slots[row * capacity..][..length]
-                    .copy_from_slice(&host.previous_slots[parent..][..length]);
+                self.slots[row * capacity..][..length]
+                    .copy_from_slice(&self.previous_slots[parent..][..length]);
             }
-            self.session.write(self.slots, &host.slots);
+            session.write(self.states.slots, &self.slots);
         }
-        host.positions.clear();
-        host.key_counts.clear();
-        host.cache_slots.clear();
-        for (row, (&token, history)) in step.tokens.iter().zip(&host.histories).enumerate() {
+        self.positions.clear();
+        self.key_counts.clear();
+        self.cache_slots.clear();
+        for (row, (&token, history)) in step.tokens.iter().zip(&self.histories).enumerate() {
             // rows of finished sentences, whose prompts may have been longer, stay where there is room
-            let before = (history + step.position).min(capacity - 1).min(config.positions.count() - 1);
-            host.positions.push(config.positions.row(before, token));
-            host.key_counts.push(before as u32 + 1);
-            host.cache_slots.push((row * capacity + before) as u32);
+            let before = history + step.positions[row];
+            let before = before.min(capacity - 1).min(config.positions.count() - 1);
+            self.positions.push(config.positions.row(before, token));
+            self.key_counts.push(before as u32 + 1);
+            self.cache_slots.push((row * capacity + before) as u32);
         }
-        self.session.write(self.tokens, step.tokens);
-        self.session.write(self.positions, &host.positions);
-        self.session.write(self.key_counts, &host.key_counts);
-        self.session.write(self.cache_slots, &host.cache_slots);
-        if let Some(edits) = self.edits {
-            encode_edits(step.edits, &mut host.edits);
-            self.session.write(edits, bytemuck::cast_slice(&host.edits));
-        }
+        session.write(self.states.tokens, step.tokens);
+        session.write(self.states.positions, &self.positions);
+        session.write(self.states.key_counts, &self.key_counts);
+        session.write(self.states.cache_slots, &self.cache_slots);
     }
 }

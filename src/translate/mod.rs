@@ -1,16 +1,26 @@
 //! Text in, text out: lines and sentences, their tokens, their search, and everything put back together.
 
+mod cache;
+mod in_turn;
 mod languages;
 mod streaming;
 
+pub use in_turn::Ready;
 pub use languages::resolve_languages;
 pub use streaming::PartialTranslation;
+
+use std::sync::Mutex;
+use std::sync::atomic::AtomicU64;
+
+use cache::SentenceCache;
 
 use crate::decode::{DecodeError, Hypothesis};
 use crate::device::Device;
 use crate::model::config::Positions;
 use crate::model::generation_config::GenerationConfig;
 use crate::model::{Model, ModelError};
+#[cfg(not(target_arch = "wasm32"))]
+use crate::precision::PrecisionChoice;
 use crate::text::{TextError, Tokenizer, split_lines};
 use crate::transformer::{Cancel, GenerateError, GenerateRequest, Transformer, resolve};
 
@@ -134,6 +144,9 @@ const TOKENS_WITHOUT_LIMIT: usize = 512;
 pub struct Translator {
     transformer: Transformer,
     tokenizer: Tokenizer,
+    cache: Mutex<SentenceCache>,
+    /// Sentences that were not searched.
+    reused: AtomicU64,
 }
 
 /// A text taken apart: white space and line breaks as they are, and places of sentences.
@@ -180,7 +193,17 @@ impl Translator {
         progress: &mut dyn FnMut(f32),
     ) -> Result<Self, ModelError> {
         let tokenizer = Self::tokenizer_of(model)?;
-        Ok(Self { transformer: Transformer::load(device, model, progress)?, tokenizer })
+        #[cfg(not(target_arch = "wasm32"))]
+        let transformer = Transformer::load_to_generate(
+            device,
+            model,
+            PrecisionChoice::Auto,
+            &GenerationConfig::default(),
+            progress,
+        )?;
+        #[cfg(target_arch = "wasm32")] // which has no threads; a page takes `Loading`
+        let transformer = Transformer::load(device, model, progress)?;
+        Ok(Self::from_parts(transformer, tokenizer))
     }
 
     /// The tokenizer of a model that translates.
@@ -197,7 +220,14 @@ impl Translator {
 
     /// A translator of parts that are there already.
     pub fn from_parts(transformer: Transformer, tokenizer: Tokenizer) -> Self {
-        Self { transformer, tokenizer }
+        Self { transformer, tokenizer, cache: Mutex::new(SentenceCache::new(0)), reused: AtomicU64::new(0) }
+    }
+
+    /// Remembers the results of the last sentences, in about so many bytes: one that comes again with the same options
+    /// and languages is not searched again. A sentence and its translation take about a kilobyte. By default nothing is
+    /// remembered from call to call.
+    pub fn with_cache(self, bytes: usize) -> Self {
+        Self { cache: Mutex::new(SentenceCache::new(bytes)), ..self }
     }
 
     /// The model on its device.
@@ -223,52 +253,40 @@ impl Translator {
         Ok(translations.remove(0))
     }
 
-    /// Translates several texts; their sentences share batches. `progress` is told how many sentences are done, and
-    /// of how many.
-    ///
-    /// # Errors
-    /// [`TranslateError`]
-    pub async fn translate_all(
-        &self,
-        texts: &[&str],
-        options: &TranslateOptions,
-        progress: &mut dyn FnMut(usize, usize),
-    ) -> Result<Vec<Translation>, TranslateError> {
-        let mut batch = Batch::default();
-        let mut layouts = Vec::with_capacity(texts.len());
-        for text in texts {
-            layouts.push(self.take_apart(text, options, &mut batch)?);
-        }
-        let total = batch.requests.len();
-        let mut count = |done| progress(done, total);
-        let results = self.transformer.generate(&batch.requests, &options.cancel, &mut count).await?;
-        self.assemble(&layouts, batch, results)
-    }
-
-    /// From hypotheses back to texts.
+    /// From hypotheses back to a text.
     fn assemble(
         &self,
-        layouts: &[Vec<Piece<'_>>],
+        layout: &[Piece<'_>],
         batch: Batch,
         results: Vec<Vec<Hypothesis>>,
-    ) -> Result<Vec<Translation>, TranslateError> {
+    ) -> Result<Translation, TranslateError> {
         let Batch { sources, requests } = batch;
-        let mut sentences = Vec::with_capacity(requests.len());
-        for ((source, request), hypotheses) in sources.into_iter().zip(requests).zip(results) {
-            let hypotheses = hypotheses
-                .into_iter()
-                .map(|search| {
-                    Ok(SentenceHypothesis {
-                        text: self.tokenizer.decode(&search.tokens, true)?,
-                        reached_max_length: search.tokens.len() >= request.options.max_length,
-                        search,
-                    })
+        let sentences = sources
+            .into_iter()
+            .zip(&requests)
+            .zip(results)
+            .map(|((source, request), hypotheses)| self.sentence(source, request, hypotheses))
+            .collect::<Result<Vec<_>, _>>()?;
+        Ok(put_together(layout, sentences))
+    }
+
+    fn sentence(
+        &self,
+        source: String,
+        request: &GenerateRequest,
+        hypotheses: Vec<Hypothesis>,
+    ) -> Result<Sentence, TextError> {
+        let hypotheses = hypotheses
+            .into_iter()
+            .map(|search| {
+                Ok(SentenceHypothesis {
+                    text: self.tokenizer.decode(&search.tokens, true)?,
+                    reached_max_length: search.tokens.len() >= request.options.max_length,
+                    search,
                 })
-                .collect::<Result<Vec<_>, TextError>>()?;
-            sentences.push(Sentence { source, source_ids: request.input_ids, hypotheses });
-        }
-        let mut sentences = sentences.into_iter();
-        Ok(layouts.iter().map(|layout| put_together(layout, &mut sentences)).collect())
+            })
+            .collect::<Result<Vec<_>, TextError>>()?;
+        Ok(Sentence { source, source_ids: request.input_ids.clone(), hypotheses })
     }
 
     /// Cuts a text into sentences that the model can take, and makes a request of each.
@@ -326,9 +344,7 @@ impl Translator {
 }
 
 /// Puts a text's translations between what stood between its sentences.
-fn put_together(layout: &[Piece<'_>], sentences: &mut impl Iterator<Item = Sentence>) -> Translation {
-    let count = layout.iter().filter(|piece| matches!(piece, Piece::Sentence)).count();
-    let sentences: Vec<Sentence> = sentences.take(count).collect();
+fn put_together(layout: &[Piece<'_>], sentences: Vec<Sentence>) -> Translation {
     let ranks = sentences.iter().map(|sentence| sentence.hypotheses.len()).max().unwrap_or(1);
     let hypotheses: Vec<TextHypothesis> = (0..ranks)
         .map(|rank| {
@@ -336,8 +352,8 @@ fn put_together(layout: &[Piece<'_>], sentences: &mut impl Iterator<Item = Sente
             let mut chosen = sentences
                 .iter()
                 .filter_map(|sentence| sentence.hypotheses.get(rank).or(sentence.hypotheses.last()));
-            let score =
-                chosen.clone().map(|hypothesis| hypothesis.search.score).sum::<f32>() / count.max(1) as f32;
+            let score = chosen.clone().map(|hypothesis| hypothesis.search.score).sum::<f32>()
+                / sentences.len().max(1) as f32;
             let text = layout
                 .iter()
                 .map(|piece| match piece {

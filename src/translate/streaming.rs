@@ -55,7 +55,7 @@ impl Translator {
             let window = self.transformer.generate_watched(window, &options.cancel, &mut watch).await?;
             results.extend(window);
         }
-        Ok(self.assemble(&[layout], batch, results)?.remove(0))
+        self.assemble(&layout, batch, results)
     }
 
     /// The text of tokens that a search has made.

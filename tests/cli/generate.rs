@@ -230,3 +230,16 @@ fn options_of_the_model_s_own_file_are_checked() {
     run(&arguments, "{\"input_ids\": [1, 0]}").fails(1, &["num_beams is 99"]);
     run(&arguments, "{\"input_ids\": [1, 0], \"num_beams\": 2, \"max_length\": 3}").succeeds();
 }
+
+/// Weights of any precision give translations; a name that is none says which there are.
+#[test]
+fn weights_are_kept_as_asked_for() {
+    for precision in ["auto", "f32", "f16", "q8"] {
+        let arguments =
+            ["generate", "--device", "cpu", "--weights", precision, "--model", &model("marian_tied")];
+        let answers = answers(&run(&arguments, "{\"input_ids\": [5, 17, 0]}\n"));
+        assert_eq!(answers.len(), 1, "{precision}");
+    }
+    let arguments = ["generate", "--weights", "int8", "--model", &model("marian_tied")];
+    run(&arguments, "").fails(2, &["--weights", "int8", "`q8`"]);
+}

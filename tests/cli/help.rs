@@ -2,8 +2,20 @@
 
 use super::run;
 
-const COMMANDS: [&str; 9] =
-    ["translate", "generate", "forward", "tokenize", "score", "evaluate", "devices", "inspect", "serve"];
+const COMMANDS: [&str; 12] = [
+    "translate",
+    "generate",
+    "forward",
+    "attend",
+    "align",
+    "tokenize",
+    "score",
+    "evaluate",
+    "devices",
+    "inspect",
+    "bench",
+    "serve",
+];
 
 #[test]
 fn help_fits_a_screen() {

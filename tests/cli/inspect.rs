@@ -38,7 +38,8 @@ fn inspect_takes_a_configuration_alone() {
         "63,082,496",
         "embeddings 18,944,000 + encoder 18,914,304 + decoder 25,224,192",
         "attention 1,048,576 = 4 d_model², feed-forward 2,097,152 = 8 d_model²",
-        "random weights, 253.4 MB on a device",
+        "random weights, 253.4 MB on a device in f32, ",
+        " in f16, ",
     ] {
         assert!(shown.contains(part), "{part} is not in:\n{shown}");
     }

@@ -1,9 +1,12 @@
 //! The commands from outside: what they print, their exit codes, and that whatever is wrong with an input ends in one
-//! line on stderr. The real binary runs, on the CPU.
+//! line on stderr. The real binary runs, on the CPU, but for what `bench` counts on a GPU adapter.
 
 #[path = "../common/mod.rs"]
 mod common;
 
+mod align;
+mod attend;
+mod bench;
 mod damaged_models;
 mod evaluate;
 mod forward;
@@ -11,6 +14,7 @@ mod generate;
 mod help;
 mod inspect;
 mod interrupt;
+mod resume;
 mod score;
 mod serve;
 mod tokenize;
@@ -23,6 +27,7 @@ use std::process::{Command, Output, Stdio};
 /// The binary, with everything piped.
 fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_wordloom"));
+    command.env("WORDLOOM_PIPELINE_CACHE", "off"); // tests leave nothing in the user's folders
     command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }

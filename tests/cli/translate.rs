@@ -2,6 +2,8 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
+#[cfg(target_os = "linux")]
+use std::process::Stdio;
 
 use serde_json::Value;
 
@@ -53,6 +55,57 @@ fn files_are_read_and_written() {
     let written = fs::read_to_string(&target).unwrap();
     assert_eq!(written.lines().count(), 300);
     assert_eq!(written, translate(&["--max-length", "4"], &lines).stdout());
+    assert!(!folder.join("target.txt.resume").exists(), "nothing else is left");
+}
+
+/// Lines are sorted by length into batches, over windows of growing size.
+#[test]
+fn lines_come_out_in_the_order_they_went_in() {
+    let lines: Vec<String> =
+        (0..700).map(|number| format!("{}{number}.", "a word ".repeat(number * 13 % 17))).collect();
+    let reversed: Vec<&str> = lines.iter().rev().map(String::as_str).collect();
+    let [forwards, backwards] = [lines.join("\n"), reversed.join("\n")]
+        .map(|text| translate(&["--max-length", "20"], text).succeeds().to_owned());
+    let (forwards, backwards): (Vec<&str>, Vec<&str>) =
+        (forwards.lines().collect(), backwards.lines().rev().collect());
+    assert_eq!(forwards, backwards);
+    let different: std::collections::HashSet<_> = forwards.iter().collect();
+    assert!(different.len() > 100, "{}", different.len());
+}
+
+/// What comes again is translated once: a hundred thousand lines in no time, and the same text as without.
+#[test]
+fn repeated_lines_are_right() {
+    let lines = ["one two three.", "", "four. one two three.", "five six seven eight."];
+    let alone = lines.map(|line| translate(&[], line.to_owned() + "\n").succeeds().to_owned()).concat();
+    let many = translate(&[], (lines.join("\n") + "\n").repeat(25_000));
+    assert!(many.succeeds() == alone.repeat(25_000), "another text");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn memory_is_bounded_whatever_the_length_of_the_input() {
+    const LINE: usize = 30_000;
+    let peak_kilobytes = |lines: usize| {
+        let folder = model("marian_tied");
+        let arguments = ["translate", "--device", "cpu", "--model", &folder, "-b", "1", "-o", "/dev/null"];
+        // nobody reads its warnings; it must not wait for that
+        let mut child = command(&arguments).stderr(Stdio::null()).spawn().unwrap();
+        let mut typed = child.stdin.take().unwrap();
+        let line = format!("one two.{}three four.\n", " ".repeat(LINE));
+        for _ in 0..lines {
+            typed.write_all(line.as_bytes()).unwrap();
+        }
+        // it is still there: it waits for more, after all but what a pipe and a thread have in hand
+        let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+        drop(typed);
+        assert!(child.wait().unwrap().success());
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+        peak.trim().trim_end_matches(" kB").parse::<usize>().unwrap()
+    };
+    let (few, many) = (peak_kilobytes(200), peak_kilobytes(3000));
+    println!("{few} kB, {many} kB");
+    assert!(many < few + 30_000, "{few} kB for 6 MB of text, {many} kB for 90 MB");
 }
 
 #[test]

@@ -2,7 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use safetensors::SafeTensors;
 use wordloom::Model;
+use wordloom::model::files::ModelFiles;
+use wordloom::precision::WeightPrecision;
 
 /// A file or folder of this repository.
 pub fn repository(name: &str) -> PathBuf {
@@ -53,6 +56,30 @@ pub fn model(folder: &Path) -> Model {
 pub fn model(folder: &Path) -> Model {
     let names = ["config.json", "generation_config.json", "model.safetensors"];
     let files = names.into_iter().filter_map(|name| Some((name, fetch(&folder.join(name))?)));
-    let files = wordloom::model::files::ModelFiles::memory(folder.display().to_string(), files);
+    let files = ModelFiles::memory(folder.display().to_string(), files);
     Model::from_files(files).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// A fixture with f32 weights whose matrices have been rounded as `precision` rounds them.
+pub fn rounded(name: &str, precision: WeightPrecision) -> Model {
+    let folder = data("models").join(name);
+    let mut bytes = read(&folder.join("model.safetensors"));
+    let (header, tensors) = SafeTensors::read_metadata(&bytes).expect("a sound fixture");
+    for (tensor, info) in tensors.tensors() {
+        let &[rows, width] = &info.shape[..] else { continue };
+        // position tables and biases are no matrices
+        if rows == 1 || tensor.contains("position") || tensor.contains("bias") {
+            continue;
+        }
+        assert_eq!(info.dtype, safetensors::Dtype::F32, "{name}: {tensor}");
+        let (start, end) = info.data_offsets;
+        for row in bytes[8 + header..][start..end].chunks_exact_mut(4 * width) {
+            let mut values: Vec<f32> =
+                row.as_chunks().0.iter().map(|&value| f32::from_le_bytes(value)).collect();
+            precision.round_row(&mut values);
+            row.copy_from_slice(&values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<_>>());
+        }
+    }
+    let files = [("config.json", read(&folder.join("config.json"))), ("model.safetensors", bytes)];
+    Model::from_files(ModelFiles::memory(name.to_owned(), files)).expect("as sound as before")
 }

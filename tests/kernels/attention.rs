@@ -304,6 +304,8 @@ async fn the_cache_is_filled_and_attended() {
         (9, 3, 33, 33, 8),
         (5, 3, 5, 12, 7),
         (3, 8, 16, 64, 65),
+        (6, 5, 4, 20, 3),
+        (2, 2, 68, 132, 6),
         (2, 2, 65, 7, 130),
         (2, 3, 80, 80, 9),
     ] {
@@ -312,9 +314,11 @@ async fn the_cache_is_filled_and_attended() {
         let qkv = random(1, rows * fused_width);
         let mut keys = random(2, rows * capacity * width);
         let mut values = random(3, rows * capacity * value_width);
-        // every row sees slots of other rows, in no particular order, and writes to the last that it sees
+        // every row sees slots of other rows, in no particular order and but for the first, which is written now, and
+        // writes to the last that it sees
         let key_counts: Vec<u32> = (0..rows).map(|row| 1 + (row * 23 % capacity) as u32).collect();
-        let mut slots: Vec<u32> = (0..rows * capacity).map(|i| (i * 7 % (rows * capacity)) as u32).collect();
+        let earlier = |i| (i * 7 % rows * capacity + 1 + i * 3 % (capacity - 1)) as u32;
+        let mut slots: Vec<u32> = (0..rows * capacity).map(earlier).collect();
         let mut cache_slots: Vec<u32> = (0..rows).map(|row| (row * capacity) as u32).collect();
         for row in 0..rows {
             slots[row * capacity + key_counts[row] as usize - 1] = cache_slots[row];
@@ -328,8 +332,7 @@ async fn the_cache_is_filled_and_attended() {
             }
         }
         let qkv_buffer = upload(&gpu, &pad(&qkv, fused_width, 7.0));
-        let key_cache = upload(&gpu, &pad(&keys, width, 0.0));
-        let value_cache = upload(&gpu, &pad(&values, value_width, 0.0));
+        let (keys_before, values_before) = (pad(&keys, width, 0.0), pad(&values, value_width, 0.0));
         let [slot_buffer, count_buffer, cache_slot_buffer] =
             [&slots, &key_counts, &cache_slots].map(|words| upload_u32(&gpu, words));
 
@@ -353,17 +356,17 @@ async fn the_cache_is_filled_and_attended() {
             for variant in VARIANTS {
                 let what = format!("{variant:?}, reach {reach:?}, of {shape:?}");
                 let context = untouched(&gpu, rows * stride(value_width));
-                let append = append_kv::dispatch(rows, rows * capacity, width, value_width);
-                let layout = ColumnLayout { stride: stride(fused_width), first: 0 };
-                let attend = cached_attention::dispatch_variant(&shape, layout, reach, variant);
-                let (q, slots, counts) = (&qkv_buffer, &slot_buffer, &count_buffer);
-                run(
-                    &gpu,
-                    &[
-                        (append, vec![&qkv_buffer, &cache_slot_buffer, &key_cache, &value_cache]),
-                        (attend, vec![q, &key_cache, &value_cache, slots, counts, &bias_buffer, &context]),
-                    ],
-                );
+                let [key_cache, value_cache] =
+                    [&keys_before, &values_before].map(|cache| upload(&gpu, cache));
+                let mut launches = Vec::new();
+                if !cached_attention::appends(&shape, variant) {
+                    let append = append_kv::dispatch(rows, rows * capacity, width, value_width);
+                    launches.push((append, vec![&qkv_buffer, &cache_slot_buffer, &key_cache, &value_cache]));
+                }
+                let inputs = [&qkv_buffer, &cache_slot_buffer, &slot_buffer, &count_buffer, &bias_buffer];
+                let attend = cached_attention::dispatch_variant(&shape, reach, variant);
+                launches.push((attend, [&inputs[..], &[&key_cache, &value_cache, &context]].concat()));
+                run(&gpu, &launches);
                 let context = unpad(&what, &read(&gpu, &context).await, rows, value_width);
                 assert_close(&what, &context, &want, (2e-6, 1e-5));
                 let cached = unpad(&what, &read(&gpu, &key_cache).await, rows * capacity, width);

@@ -4,25 +4,33 @@ use std::ops::Range;
 
 use wordloom::Device;
 use wordloom::activation::Activation;
-use wordloom::gpu::GpuError;
 use wordloom::graph::{
-    Columns, Graph, GraphError, Linear, Plan, Session, State, StateTable, Upload, WeightSource, WeightTable,
-    Weights,
+    Columns, Graph, GraphError, Linear, Normalization, Plan, Session, State, StateTable, Upload, WeightKind,
+    WeightSource, WeightTable, Weights,
 };
+use wordloom::kernels::AdapterClass;
 use wordloom::kernels::attention::AttentionShape;
+use wordloom::precision::WeightPrecision;
 
-use crate::common::{assert_close, device_test, devices};
+use crate::common::{assert_close, device_test, devices, gpu_as};
 use crate::random;
 
 /// Every weight is random.
-struct RandomWeights<'a>(&'a WeightTable);
+struct RandomWeights<'a> {
+    table: &'a WeightTable,
+    /// What matrices are rounded to.
+    precision: WeightPrecision,
+}
 
 impl WeightSource for RandomWeights<'_> {
-    type Error = GpuError;
+    type Error = Box<dyn std::error::Error>;
 
-    fn read_rows(&mut self, index: usize, rows: Range<usize>, out: &mut [f32]) -> Result<(), GpuError> {
-        let entry = &self.0.entries()[index];
-        let all = random(index as u32 + 1, entry.rows * entry.width);
+    fn read_rows(&mut self, index: usize, rows: Range<usize>, out: &mut [f32]) -> Result<(), Self::Error> {
+        let entry = &self.table.entries()[index];
+        let mut all = random(index as u32 + 1, entry.rows * entry.width);
+        if entry.kind == WeightKind::Matrix {
+            all.chunks_exact_mut(entry.width).for_each(|row| self.precision.round_row(row));
+        }
         out.copy_from_slice(&all[rows.start * entry.width..rows.end * entry.width]);
         Ok(())
     }
@@ -81,14 +89,14 @@ fn layer(states: &mut StateTable, weights: &mut WeightTable) -> Result<(Graph, S
     let down = linear(D_MODEL, 13, 1.0);
     let table = weights.matrix("table", VOCABULARY, D_MODEL);
     let head = Linear { weight: table, bias: None, scale: 0.25 };
-    let gamma = weights.vector("gamma", D_MODEL);
+    let rms = Normalization { gamma: weights.vector("gamma", D_MODEL), beta: None, epsilon: 1e-6 };
     let bias = Some(weights.rows("bias by distance", 7, HEADS));
 
     let mut g = Graph::new("layer");
     let [tokens, targets, mask] = [host.tokens, host.targets, host.mask].map(|state| g.state(state));
     let [attention_weights, context, cached_context, logits, log_probabilities] = host.read;
     let x = g.embed(tokens, None, table, 1.0)?;
-    let normalized = g.layer_norm(x, None, gamma, None, 1e-6)?;
+    let normalized = g.layer_norm(x, None, rms)?;
     let qkv = g.linear(normalized, qkv_layer, Activation::Identity, None)?;
     let part = |first| Columns { value: qkv, first };
     let (queries, keys, values) = (part(0), part(key_width), part(2 * key_width));
@@ -105,14 +113,12 @@ fn layer(states: &mut StateTable, weights: &mut WeightTable) -> Result<(Graph, S
     let weights = g.attention_weights(shape, queries, keys, mask, bias)?;
     g.keep(weights, attention_weights)?;
     let attended = g.attention(shape, queries, keys, values, mask, bias)?;
-    g.append_kv(qkv, host.cache_slots, key_cache, value_cache)?;
-    let (slots, counts) = (host.slots, host.key_counts);
-    let cached = g.cached_attention(HEADS, 1.0, queries, key_cache, value_cache, slots, counts, bias)?;
+    let (own, slots, counts) = (host.cache_slots, host.slots, host.key_counts);
+    let cached = g.cached_attention(HEADS, 1.0, qkv, own, key_cache, value_cache, slots, counts, bias)?;
     let x = g.linear(attended, output, Activation::Identity, Some(x))?;
     g.keep(attended, context)?;
     g.keep(cached, cached_context)?;
-    let normalized = g.layer_norm(x, Some(x), gamma, None, 1e-6)?;
-    let linear_half = g.linear(normalized, up, Activation::Identity, None)?;
+    let [normalized, linear_half] = g.normalized_linear(x, Some(x), rms, up, Activation::Identity)?;
     let hidden = g.gated_linear(normalized, gate, Activation::GeluTanh, linear_half)?;
     let x = g.linear(hidden, down, Activation::Identity, Some(x))?;
     let made = g.linear(x, head, Activation::Identity, None)?;
@@ -124,32 +130,51 @@ fn layer(states: &mut StateTable, weights: &mut WeightTable) -> Result<(Graph, S
 
 #[device_test]
 async fn a_layer_of_every_option_is_the_same_on_every_device() {
+    for precision in WeightPrecision::ALL {
+        every_device_computes_the_same(precision).await;
+    }
+}
+
+async fn every_device_computes_the_same(precision: WeightPrecision) {
     let mut want: Option<Vec<Vec<f32>>> = None;
-    for device in devices().await {
+    let mut all = devices().await;
+    all.push(gpu_as(AdapterClass::Hardware).await);
+    // the rounded weights in f32 are what the others are compared with; but with those of 8 bits the CPU rounds x, too
+    let mut runs = vec![(Device::Cpu, WeightPrecision::F32)];
+    let rounds_x = |device: &Device| device.gpu().is_none() && precision == WeightPrecision::Q8;
+    runs.extend(all.into_iter().filter(|device| !rounds_x(device)).map(|device| (device, precision)));
+    for (device, stored) in runs {
         let (mut states, mut table) = (StateTable::default(), WeightTable::default());
         let (graph, host) = layer(&mut states, &mut table).expect("fits");
-        let mut weights = Weights::allocate(&device, &table).unwrap();
+        let mut weights = Weights::allocate(&device, &table, stored).unwrap();
         let mut upload = Upload::new((0..table.entries().len()).collect());
         let gpu = match &device {
             Device::Cpu => None,
             Device::Gpu(gpu) => Some(&**gpu),
         };
-        while upload.advance(gpu, &table, &mut weights, &mut RandomWeights(&table)).unwrap() {}
+        while upload
+            .advance(gpu, &table, &mut weights, &mut RandomWeights { table: &table, precision })
+            .unwrap()
+        {}
         let mut session = Session::new(&device, &weights, &states, vec![Plan::new(graph)]).unwrap();
         let rows = 0..ROWS as u32;
-        session.write(host.tokens, &rows.clone().map(|row| row * 7 % VOCABULARY as u32).collect::<Vec<_>>());
         session.write(host.targets, &rows.clone().map(|row| row * 9).collect::<Vec<_>>());
         session.write(host.mask, &(0..ROWS).map(|i| u32::from(i != ROWS - 1)).collect::<Vec<_>>());
-        // the last row is padding
-        let slot = |row| if row == ROWS as u32 - 1 { u32::MAX } else { 2 * row };
-        session.write(host.cache_slots, &rows.clone().map(slot).collect::<Vec<_>>());
-        // a row sees itself and the one before
-        session.write(
-            host.slots,
-            &rows.clone().flat_map(|row| [2 * row.max(1) - 2, 2 * row]).collect::<Vec<_>>(),
-        );
-        session.write(host.key_counts, &[2; ROWS]);
-        session.run(session.program(0), &weights);
+        for step in 0..2 {
+            let token = |row| (row * 7 + step * 5) % VOCABULARY as u32;
+            session.write(host.tokens, &rows.clone().map(token).collect::<Vec<_>>());
+            // the last row is padding
+            let slot = |row| if row == ROWS as u32 - 1 { u32::MAX } else { 2 * row + step };
+            session.write(host.cache_slots, &rows.clone().map(slot).collect::<Vec<_>>());
+            // in the second step a row sees what the one before it was in the first, and itself
+            let seen = |row: u32| match step {
+                0 => [2 * row, 0],
+                _ => [2 * row.max(1) - 2, 2 * row + 1],
+            };
+            session.write(host.slots, &rows.clone().flat_map(seen).collect::<Vec<_>>());
+            session.write(host.key_counts, &[step + 1; ROWS]);
+            session.run(session.program(0), &weights);
+        }
         let mut results = Vec::new();
         for state in host.read {
             results.push(session.read(state).await.unwrap());
@@ -158,7 +183,8 @@ async fn a_layer_of_every_option_is_the_same_on_every_device() {
             None => want = Some(results),
             Some(want) => {
                 for (index, (got, want)) in results.iter().zip(want).enumerate() {
-                    assert_close(&format!("result {index}"), got, want, (2e-5, 1e-5));
+                    let what = format!("{precision}, result {index}");
+                    assert_close(&what, got, want, (2e-5, 1e-5));
                     assert!(want.iter().any(|&value| value != 0.0), "result {index} is empty");
                 }
                 let last = &want[4];

@@ -4,9 +4,12 @@
 mod attention;
 #[path = "../common/mod.rs"]
 mod common;
+mod divide;
 mod graph;
 mod linear;
+mod normalized_linear;
 mod rows;
+mod sum_blocks;
 mod top_k;
 
 use common::{Tensors, data};
@@ -30,7 +33,7 @@ fn untouched(gpu: &Gpu, elements: usize) -> Buffer {
 
 fn run(gpu: &Gpu, launches: &[(Dispatch, Vec<&Buffer>)]) {
     let recording = gpu.record("test", launches).unwrap();
-    gpu.submit(&recording, &[]);
+    gpu.submit(&recording, 1, &[]);
 }
 
 async fn read<T: bytemuck::AnyBitPattern>(gpu: &Gpu, buffer: &Buffer) -> Vec<T> {

@@ -1,10 +1,11 @@
 //! What works on one row at a time: embeddings and norms.
 
-use wordloom::cpu;
+use wordloom::cpu::{self, StoredMatrix};
 use wordloom::gpu::Gpu;
 use wordloom::kernels::embed::{self, EmbedShape};
 use wordloom::kernels::layer_norm::{LayerNormShape, Variant, dispatch_variant};
 use wordloom::kernels::{PANEL, panels, stride};
+use wordloom::precision::WeightPrecision;
 
 use crate::common::{assert_close, device_test, gpu};
 use crate::{fixture, pad, random, read, run, unpad, untouched, upload, upload_u32};
@@ -17,12 +18,15 @@ async fn embeddings_are_looked_up() {
         let position_table = random(2, 40 * d_model);
         let tokens: Vec<u32> = (0..rows).map(|r| (r * 67 % vocabulary) as u32).collect();
         let positions: Vec<u32> = (0..rows).map(|r| (r * 7 % 40) as u32).collect();
-        for with_positions in [false, true] {
+        for (precision, with_positions) in
+            WeightPrecision::ALL.into_iter().flat_map(|precision| [(precision, false), (precision, true)])
+        {
+            let stored = StoredMatrix::of(&table, d_model, precision);
             let mut want = vec![0.0; rows * d_model];
             let position = with_positions.then_some((&positions[..], &position_table[..]));
-            cpu::embed(&tokens, position, &table, d_model, 1.5, &mut want);
+            cpu::embed(&tokens, position, stored.view(), d_model, 1.5, &mut want);
 
-            let shape = EmbedShape { rows, d_model, scale: 1.5, positions: with_positions };
+            let shape = EmbedShape { rows, d_model, scale: 1.5, positions: with_positions, precision };
             let token_buffer = upload_u32(&gpu, &tokens);
             let position_buffer = upload_u32(&gpu, &positions);
             let rows_buffer = upload(&gpu, &pad(&position_table, d_model, 0.0));
@@ -32,13 +36,13 @@ async fn embeddings_are_looked_up() {
                 .map(|first| {
                     let part = first..vocabulary.min(first + PANEL);
                     let rows = &table[part.start * d_model..part.end * d_model];
-                    (part.clone(), upload(&gpu, &panels::pack(rows, part.len(), d_model)))
+                    (part.clone(), upload_u32(&gpu, &panels::pack(rows, part.len(), d_model, precision)))
                 })
                 .collect();
             let launches: Vec<_> = parts
                 .iter()
                 .map(|(part, table)| {
-                    let bound = vec![&token_buffer, &position_buffer, table, &rows_buffer, &y];
+                    let bound = vec![&token_buffer, table, &position_buffer, &rows_buffer, &y];
                     (embed::dispatch(&shape, part.clone()), bound)
                 })
                 .collect();

@@ -2,8 +2,9 @@
 
 use wordloom::cpu;
 use wordloom::gpu::Gpu;
+use wordloom::kernels::edits::{Edits, encode_edits};
 use wordloom::kernels::log_probability::{self, LogProbabilityBuffer};
-use wordloom::kernels::log_softmax_top_k::{TopKBuffer, TopKShape, encode_edits};
+use wordloom::kernels::log_softmax_top_k::{TopKBuffer, TopKShape};
 use wordloom::kernels::stride;
 use wordloom::scores::{EditKind, ScoreEdit, ScoreRules, ScoreSpace};
 
@@ -24,9 +25,10 @@ async fn top_on_gpu(
     let edit_buffer = upload_u32(gpu, words.as_flattened());
     let chunks = untouched(gpu, shape.chunk_elements());
     let statistics = untouched(gpu, shape.statistics_elements());
+    let nothing = untouched(gpu, 4);
     let top = untouched(gpu, shape.rows * 2 * shape.candidates);
     let launches: Vec<_> = shape
-        .launches(edits.map(|_| words.len() - 1))
+        .launches(edits.map_or(Edits::None, |_| Edits::Listed(words.len() - 1)))
         .into_iter()
         .map(|(dispatch, names)| {
             let bound = names.into_iter().map(|name| match name {
@@ -35,6 +37,7 @@ async fn top_on_gpu(
                 TopKBuffer::Chunks => &chunks,
                 TopKBuffer::Statistics => &statistics,
                 TopKBuffer::Top => &top,
+                _ => &nothing,
             });
             (dispatch, bound.collect())
         })
@@ -136,12 +139,14 @@ async fn log_probability_on_gpu(gpu: &Gpu, vocabulary: usize, logits: &[f32], ta
     let targets = upload_u32(gpu, targets);
     let chunks = untouched(gpu, log_probability::chunk_elements(rows, vocabulary));
     let result = untouched(gpu, rows * stride(1));
+    let nothing = untouched(gpu, 4);
     let launches = log_probability::launches(rows, vocabulary).map(|(dispatch, names)| {
         let bound = names.into_iter().map(|name| match name {
             LogProbabilityBuffer::Logits => &logits,
             LogProbabilityBuffer::Targets => &targets,
             LogProbabilityBuffer::Chunks => &chunks,
             LogProbabilityBuffer::LogProbabilities => &result,
+            LogProbabilityBuffer::Nothing => &nothing,
         });
         (dispatch, bound.collect())
     });

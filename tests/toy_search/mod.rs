@@ -46,7 +46,9 @@ pub fn decode(options: Vec<DecodeOptions>, models: &[Model]) -> Vec<Vec<Hypothes
                 assert_eq!(parent / beams, row / beams, "a row continues another sentence");
                 let mut history = histories[parent].clone();
                 history.push(step.tokens[row]);
-                assert_eq!(history.len(), step.position + prompts[row / beams]);
+                if !search.sentences()[row / beams].is_finished() {
+                    assert_eq!(history.len(), step.positions[row] + prompts[row / beams]);
+                }
                 history
             })
             .collect();

@@ -31,6 +31,24 @@ test('translates with the bundled model', async ({ api }) => {
   expect([...new Set(result.stages)]).toEqual(['download', 'device', 'weights', 'ready']);
 });
 
+test('weights are kept as asked for', async ({ api }) => {
+  const kept = await api.evaluate(async (text) => {
+    const results = [];
+    for (const weights of ['auto', 'f16', 'q8'] as const) {
+      const translator = await wordloom.Translator.create({ device: 'cpu', weights });
+      const { weights: now, weightBytes } = translator.info.model;
+      results.push({ weights: now, weightBytes, text: (await translator.translate(text)).text });
+      translator.destroy();
+    }
+    return results;
+  }, STATION);
+  expect(kept.map(({ weights }) => weights)).toEqual(['f32', 'f16', 'q8']);
+  expect(kept.map(({ text }) => text)).toEqual(Array(3).fill('Wo ist der Bahnhof?'));
+  const [f32, f16, q8] = kept.map(({ weightBytes }) => weightBytes);
+  expect(f16! / f32!).toBeLessThan(0.55);
+  expect(q8! / f32!).toBeLessThan(0.3);
+});
+
 test('several hypotheses, best first', async ({ api }) => {
   const { text, hypotheses } = await api.evaluate(async () => {
     const translator = await wordloom.Translator.create({ device: 'cpu' });

@@ -26,6 +26,7 @@ export type WireSource =
 export interface WireCreate {
   source: WireSource;
   device: NonNullable<CreateOptions['device']>;
+  weights: NonNullable<CreateOptions['weights']>;
   cache: NonNullable<CreateOptions['cache']>;
   manifest: string | Record<string, string> | undefined;
 }

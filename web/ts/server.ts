@@ -111,7 +111,7 @@ export class Server {
       await wasm;
       // Ready is told below, when the last file has been checked.
       const progress = (event: LoadEvent) => event.stage !== 'ready' && report(event);
-      loading = Engine.load(folder.host, options.device, { pause, progress });
+      loading = Engine.load(folder.host, options.device, options.weights, { pause, progress });
       const [engine] = await unless(signal, Promise.all([loading, folder.complete]));
       this.#engine = engine;
       report({ stage: 'ready' });

@@ -4,8 +4,9 @@ import type { WireCreate, WireSource } from './protocol.js';
 import type { CreateOptions, ModelSource } from './types.js';
 
 const DEVICES = ['auto', 'gpu', 'cpu'] as const;
+const WEIGHTS = ['auto', 'f32', 'f16', 'q8'] as const;
 const CACHES = ['preferred', 'required', 'none'] as const;
-const OPTIONS = ['model', 'device', 'cache', 'manifest', 'onProgress', 'signal', 'worker'];
+const OPTIONS = ['model', 'device', 'weights', 'cache', 'manifest', 'onProgress', 'signal', 'worker'];
 
 /** Checks what `create` was given. `base` is what relative URLs are relative to. */
 export function toWire(options: CreateOptions, bundled: WireSource | undefined, base: string): WireCreate {
@@ -14,10 +15,11 @@ export function toWire(options: CreateOptions, bundled: WireSource | undefined, 
       throw new WordloomError('input', `There is no option ${quote(name)}; there are ${OPTIONS.join(', ')}.`);
     }
   }
-  const { model, device = 'auto', cache = 'preferred', manifest } = options;
+  const { model, device = 'auto', weights = 'auto', cache = 'preferred', manifest } = options;
   return {
     source: model === undefined ? required(bundled) : wireSource(model, base),
     device: oneOf('device', device, DEVICES),
+    weights: oneOf('weights', weights, WEIGHTS),
     cache: oneOf('cache', cache, CACHES),
     manifest: typeof manifest === 'string' || manifest instanceof URL ? absolute(manifest, base) : manifest,
   };

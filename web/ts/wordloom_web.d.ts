@@ -58,7 +58,7 @@ export interface AttentionRequest {
 }
 
 export class Engine {
-  static load(folder: HostFolder, device: string, host: Host): Promise<Engine>;
+  static load(folder: HostFolder, device: string, weights: string, host: Host): Promise<Engine>;
   info(): EngineInfo;
   translate(
     text: string,

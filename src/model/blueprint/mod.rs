@@ -6,11 +6,14 @@ mod source;
 
 pub(crate) use source::CheckpointSource;
 
+use safetensors::Dtype;
+
 use super::checkpoint::Checkpoint;
 use super::config::{Architecture, EmbeddingSharing, ModelConfig, StackConfig};
 use super::error::ModelError;
 use super::names::Names;
-use crate::graph::{Linear, Matrix, Rows, Vector, WeightTable};
+use crate::graph::{Linear, Matrix, Rows, Vector, WeightKind, WeightTable};
+use crate::precision::WeightPrecision;
 use builder::Builder;
 use source::Source;
 
@@ -175,6 +178,19 @@ impl Blueprint {
             table,
             sources,
         })
+    }
+
+    /// f16 if that is how the file stores every matrix, else f32: bf16 has exponents that f16 lacks.
+    pub(super) fn stored_precision(&self, checkpoint: &Checkpoint) -> WeightPrecision {
+        let mut matrices = self
+            .sources
+            .iter()
+            .zip(self.table.entries())
+            .filter(|(_, entry)| entry.kind == WeightKind::Matrix);
+        match matrices.all(|(source, _)| source.is_stored_as(checkpoint, Dtype::F16)) {
+            true => WeightPrecision::F16,
+            false => WeightPrecision::F32,
+        }
     }
 
     /// The weights in the order in which their last byte comes when the files are downloaded.

@@ -3,6 +3,8 @@
 
 use std::ops::Range;
 
+use safetensors::Dtype;
+
 use super::Blueprint;
 use crate::graph::{WeightKind, WeightSource};
 use crate::model::checkpoint::Checkpoint;
@@ -45,6 +47,16 @@ pub struct Piece {
 }
 
 impl Source {
+    /// Whether all of it is read from tensors of one type.
+    pub fn is_stored_as(&self, checkpoint: &Checkpoint, dtype: Dtype) -> bool {
+        let is = |tensor: &str| checkpoint.info(tensor).is_some_and(|info| info.dtype == dtype);
+        match self {
+            Self::Tensors(pieces) => pieces.iter().all(|piece| is(&piece.tensor)),
+            Self::Sinusoids { .. } => false,
+            Self::Distances { tensor, .. } => is(tensor),
+        }
+    }
+
     /// Where the last of its bytes is; nowhere, if it is computed.
     pub fn end(&self, checkpoint: &Checkpoint) -> Option<(usize, u64)> {
         match self {

@@ -73,6 +73,15 @@ impl Positions {
         }
     }
 
+    /// The row that the first token has, each later one the next; and the token that has the row of its own number instead.
+    pub fn first_row(&self) -> (u32, Option<u32>) {
+        match *self {
+            Self::Sinusoidal { .. } | Self::Relative(_) => (0, None),
+            Self::SinusoidalWithoutPadding { pad, .. } => (pad + 1, Some(pad)),
+            Self::Learned { offset, .. } => (offset as u32, None),
+        }
+    }
+
     /// Whether a token moves those after it one place on.
     pub fn counts(&self, token: u32) -> bool {
         !matches!(*self, Self::SinusoidalWithoutPadding { pad, .. } if token == pad)

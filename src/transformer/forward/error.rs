@@ -18,6 +18,12 @@ pub enum ForwardError {
         /// Columns asked for.
         columns: usize,
     },
+    /// A model that only continues text.
+    #[error("a \"{model_type}\" model has no encoder")]
+    NoEncoder {
+        /// The model's family.
+        model_type: &'static str,
+    },
     /// An empty input.
     #[error("{input} is empty; at least one sentence of one token is needed")]
     Empty {

@@ -8,7 +8,7 @@ use crate::model::config::{Architecture, ModelConfig, StackConfig};
 use crate::model::decoder::{History, decoder, memory_key_values, output};
 use crate::model::embedding::Tokens;
 use crate::model::encoder::encoder;
-use crate::model::{Memory, Sequences, Tap, Taps};
+use crate::model::{Hidden, Memory, Sequences, Tap, Taps};
 use crate::transformer::Transformer;
 
 /// The states of one stack: what goes in, and what somebody wants to see.
@@ -147,7 +147,7 @@ pub async fn run(
         }
         let key_values = memory_key_values(g, blueprint, memory)?;
         memories = key_values.into_iter().map(|key_values| Memory { key_values, sequences }).collect();
-        last = Some(memory);
+        last = Some(Hidden::Known(memory));
     }
     if let Some(target) = &target {
         let (tokens, history) = (target.tokens(g), History::Whole(target.sequences(g, batch)));
@@ -196,7 +196,7 @@ fn add_logits(
     g: &mut Graph,
     config: &ModelConfig,
     blueprint: &Blueprint,
-    last: crate::graph::Value,
+    last: Hidden,
     state: State,
 ) -> Result<(), ForwardError> {
     let logits = output(g, config, blueprint, last)?;

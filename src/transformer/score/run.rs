@@ -6,7 +6,7 @@ use crate::model::decoder::{History, decoder, memory_key_values, output};
 use crate::model::encoder::encoder;
 use crate::model::{Memory, Taps};
 use crate::transformer::Transformer;
-use crate::transformer::session::InputStates;
+use crate::transformer::input_states::InputStates;
 
 /// Tokens of the sources, or of the targets, that run together at most, padding included.
 const MAX_TOKENS: usize = 4096;

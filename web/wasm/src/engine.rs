@@ -7,6 +7,7 @@ use js_sys::{Array, Date, Float32Array, Function, Promise, WebAssembly};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::{JsFuture, future_to_promise};
 use wordloom::model::config::Architecture;
+use wordloom::precision::PrecisionChoice;
 use wordloom::transformer::{Cancel, ForwardInput, GenerateError, GenerateRequest};
 use wordloom::{Device, DeviceChoice, TranslateOptions, resolve};
 
@@ -28,6 +29,7 @@ pub struct Engine(Rc<Inner>);
 struct Inner {
     folder: Folder,
     choice: DeviceChoice,
+    weights: PrecisionChoice,
     host: Host,
     state: RefCell<State>,
 }
@@ -43,13 +45,20 @@ struct State {
 
 #[wasm_bindgen]
 impl Engine {
-    /// Opens a device (`auto`, `gpu`, `cpu` or a part of an adapter's name) and brings a model to it.
-    pub async fn load(folder: HostFolder, device: String, host: Host) -> Result<Engine, JsValue> {
+    /// Opens a device (`auto`, `gpu`, `cpu` or a part of an adapter's name) and brings a model to it, whose weights are kept
+    /// as asked for (`auto`, `f32`, `f16` or `q8`).
+    pub async fn load(
+        folder: HostFolder,
+        device: String,
+        weights: String,
+        host: Host,
+    ) -> Result<Engine, JsValue> {
         let choice: DeviceChoice = device.parse().map_err(|error: String| Failure::input(error))?;
+        let weights: PrecisionChoice = weights.parse().map_err(|error: String| Failure::input(error))?;
         let folder = Folder::new(&folder);
-        let runner = load(&folder, &choice, &host).await?;
+        let runner = load(&folder, &choice, weights, &host).await?;
         let state = State { runner: Some(Rc::new(runner)), reopening: None, running: Vec::new() };
-        Ok(Self(Rc::new(Inner { folder, choice, host, state: RefCell::new(state) })))
+        Ok(Self(Rc::new(Inner { folder, choice, weights, host, state: RefCell::new(state) })))
     }
 
     /// What runs, on what, and why.
@@ -238,7 +247,7 @@ impl Inner {
                 .reopening
                 .get_or_insert_with(|| {
                     future_to_promise(async move {
-                        let result = load(&inner.folder, &inner.choice, &inner.host).await;
+                        let result = load(&inner.folder, &inner.choice, inner.weights, &inner.host).await;
                         let mut state = inner.state.borrow_mut();
                         state.reopening = None;
                         match result {
@@ -320,7 +329,7 @@ fn info(runner: &Runner, choice: &DeviceChoice, label: &str) -> Info {
         device: DeviceInfo {
             kind: if matches!(device, Device::Cpu) { "cpu" } else { "gpu" },
             name: gpu.map_or("CPU".into(), |gpu| gpu.adapter().name().into()),
-            software: gpu.is_some_and(|gpu| gpu.class() == wordloom::kernels::AdapterClass::Software),
+            software: gpu.is_some_and(|gpu| gpu.class().is_software()),
             notice: device.notice(choice).replace("`--device cpu`", "the CPU"),
         },
         model: ModelInfo {
@@ -334,6 +343,7 @@ fn info(runner: &Runner, choice: &DeviceChoice, label: &str) -> Info {
             ids_only,
             languages: tokenizer.map(Languages::of).unwrap_or_default(),
             parameters: transformer.parameters(),
+            weights: transformer.precision().name(),
             weight_bytes: transformer.weight_bytes(),
             d_model: config.d_model,
             encoder_layers: config.encoder.layers,

@@ -48,6 +48,7 @@ impl Failure {
                 let message = message
                     .replace("`--device cpu`", "the CPU (`device: \"cpu\"`)")
                     .replace("`--device gpu`", "a GPU (`device: \"gpu\"`)")
+                    .replace("`--weights f32`", "the option `weights: \"f32\"`")
                     .replace("`--target-lang CODE`", "the option `targetLanguage`")
                     .replace("`wordloom inspect` lists", "`info.model.languages` has");
                 let error = Error::new(&message);
@@ -68,7 +69,9 @@ impl From<Failure> for JsValue {
 impl From<GpuError> for Failure {
     fn from(error: GpuError) -> Self {
         let kind = match error {
-            GpuError::NoAdapter { .. } | GpuError::Open { .. } => "unsupported",
+            GpuError::NoAdapter { .. } | GpuError::Open { .. } | GpuError::WrongAnswer { .. } => {
+                "unsupported"
+            }
             GpuError::TooLarge { .. } | GpuError::OutOfMemory { .. } | GpuError::HostMemory { .. } => {
                 "memory"
             }

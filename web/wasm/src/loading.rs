@@ -2,6 +2,7 @@
 
 use wordloom::model::ModelError;
 use wordloom::model::generation_config::GenerationConfig;
+use wordloom::precision::PrecisionChoice;
 use wordloom::transformer::{Loading, Transformer};
 use wordloom::{Device, DeviceChoice, Model, TextError, Translator};
 
@@ -43,12 +44,17 @@ impl Runner {
 
 /// Opens the device and brings the model to it. Kernels are compiled while weights are on their way, and what is left to
 /// compile is waited for at the end.
-pub async fn load(folder: &Folder, choice: &DeviceChoice, host: &Host) -> Result<Runner, Failure> {
+pub async fn load(
+    folder: &Folder,
+    choice: &DeviceChoice,
+    weights: PrecisionChoice,
+    host: &Host,
+) -> Result<Runner, Failure> {
     let device = Device::open(choice).await?;
     host.progress(js_object([("stage", "device".into()), ("notice", device.notice(choice).into())]));
     let model = arrived(folder, || Model::from_files(folder.files.clone())).await?;
 
-    let mut loading = Loading::new(&device, &model)?;
+    let mut loading = Loading::with_weights(&device, &model, weights)?;
     if device.gpu().is_some() {
         // what the first sentences will need, if they are searched for as the model's own configuration says
         loading.warm_up(&GenerationConfig::default())?;
@@ -83,6 +89,7 @@ pub async fn load(folder: &Folder, choice: &DeviceChoice, host: &Host) -> Result
         result => Ok(result),
     })
     .await?;
+    loading.check().await?; // so late, because by now its kernels have been compiled
     let transformer = loading.finish()?;
     if device.gpu().is_some() {
         let compiled = |done: f64| {

@@ -1,0 +1,163 @@
+//! What the CPU spends its time on, piece by piece: `cargo bench`, or `cargo bench -- NAME` for some of it.
+//! `wordloom bench` measures whole models, and the kernels of a GPU.
+
+#[cfg(not(target_arch = "wasm32"))]
+fn main() {
+    divan::main();
+}
+
+#[cfg(target_arch = "wasm32")]
+fn main() {}
+
+#[cfg(not(target_arch = "wasm32"))]
+mod benches {
+    use divan::counter::{BytesCount, ItemsCount};
+    use divan::{Bencher, black_box};
+    use wordloom::activation::Activation;
+    use wordloom::cpu::{self, Columns, Linear, StoredMatrix};
+    use wordloom::decode::{BatchSearch, DecodeOptions};
+    use wordloom::kernels::attention::AttentionShape;
+    use wordloom::kernels::cached_attention::CachedAttentionShape;
+    use wordloom::precision::WeightPrecision;
+    use wordloom::scores::TopScores;
+
+    /// Of the paper's base model.
+    const D_MODEL: usize = 512;
+    const HEADS: usize = 8;
+    const D_HEAD: usize = D_MODEL / HEADS;
+
+    /// Numbers between -½ and ½ that are no pattern.
+    fn numbers(count: usize) -> Vec<f32> {
+        (0..count).map(|index| (index as f32 * 0.618_034).fract() - 0.5).collect()
+    }
+
+    /// One token, a sentence's beams, a small batch, both sides of where the library takes over, and a long source.
+    #[divan::bench(args = [1, 4, 16, 47, 48, 512])]
+    fn linear(bencher: Bencher<'_, '_>, rows: usize) {
+        linear_of(bencher, rows, WeightPrecision::F32);
+    }
+
+    /// In whole numbers.
+    #[divan::bench(args = [1, 4, 16, 48, 512])]
+    fn linear_q8(bencher: Bencher<'_, '_>, rows: usize) {
+        linear_of(bencher, rows, WeightPrecision::Q8);
+    }
+
+    fn linear_of(bencher: Bencher<'_, '_>, rows: usize, precision: WeightPrecision) {
+        let (inputs, outputs) = (D_MODEL, 4 * D_MODEL);
+        let (x, weight) = (numbers(rows * inputs), numbers(inputs * outputs));
+        let weight = StoredMatrix::of(&weight, inputs, precision);
+        let mut y = vec![0.0; rows * outputs];
+        let layer = Linear { weight: weight.view(), inputs, bias: None, scale: 1.0 };
+        bencher
+            .counter(ItemsCount::new(2 * rows * inputs * outputs)) // items/s are FLOP/s
+            .bench_local(|| cpu::linear(&x, layer, Activation::Identity, None, black_box(&mut y)));
+    }
+
+    #[divan::bench(args = [32, 128, 512])]
+    fn attention(bencher: Bencher<'_, '_>, length: usize) {
+        let qkv = numbers(length * 3 * D_MODEL);
+        let columns = |block: usize| Columns { data: &qkv, stride: 3 * D_MODEL, first: block * D_MODEL };
+        let shape = AttentionShape {
+            batch: 1,
+            heads: HEADS,
+            queries: length,
+            keys: length,
+            d_head: D_HEAD,
+            d_value: D_HEAD,
+            scale: 0.125,
+            causal: false,
+        };
+        let (mask, mut context) = (vec![1; length], vec![0.0; length * D_MODEL]);
+        bencher.counter(ItemsCount::new(4 * length * length * D_MODEL)).bench_local(|| {
+            let [q, k, v] = [0, 1, 2].map(columns);
+            cpu::attention(&shape, q, k, v, &mask, None, black_box(&mut context));
+        });
+    }
+
+    /// Four beams with so many tokens so far.
+    #[divan::bench(args = [32, 128, 512])]
+    fn cached_attention(bencher: Bencher<'_, '_>, length: usize) {
+        let rows = 4;
+        let shape = CachedAttentionShape {
+            rows,
+            heads: HEADS,
+            d_head: D_HEAD,
+            d_value: D_HEAD,
+            capacity: length,
+            scale: 0.125,
+        };
+        let queries = numbers(rows * D_MODEL);
+        let [keys, values] = [(); 2].map(|()| numbers(rows * length * D_MODEL));
+        let slots: Vec<u32> = (0..(rows * length) as u32).collect();
+        let (counts, mut context) = (vec![length as u32; rows], vec![0.0; rows * D_MODEL]);
+        bencher.counter(ItemsCount::new(4 * rows * length * D_MODEL)).bench_local(|| {
+            let q = Columns { data: &queries, stride: D_MODEL, first: 0 };
+            let context = black_box(&mut context);
+            cpu::cached_attention(&shape, q, &keys, &values, &slots, &counts, None, context);
+        });
+    }
+
+    /// The search's part of a step: so many beams of one sentence.
+    #[divan::bench(args = [1, 4, 16])]
+    fn beam_step(bencher: Bencher<'_, '_>, beams: usize) {
+        let options = DecodeOptions {
+            num_beams: beams,
+            max_length: 1 << 20,
+            min_length: 1 << 20,
+            ..DecodeOptions::new(1, 0, 2)
+        };
+        let after_some_steps = || {
+            let mut search = BatchSearch::new(vec![options.clone()]).expect("these options are valid");
+            for step in 0..16 {
+                advance(&mut search, step);
+            }
+            search
+        };
+        bencher.with_inputs(after_some_steps).bench_local_values(|mut search| {
+            advance(&mut search, 16);
+            search
+        });
+    }
+
+    /// Tokens and scores that differ from row to row and from step to step.
+    fn advance(search: &mut BatchSearch, step: usize) {
+        black_box(search.step());
+        let (rows, candidates) = (search.rows(), search.candidates());
+        let tokens: Vec<u32> = (0..rows * candidates)
+            .map(|place| 3 + ((place * 7919 + step * 104_729) % 30_000) as u32)
+            .collect();
+        let values: Vec<f32> = (0..rows)
+            .flat_map(|row| (0..candidates).map(move |n| -1.0 - row as f32 * 0.01 - n as f32))
+            .collect();
+        let scores = TopScores { candidates, values: &values, tokens: &tokens };
+        search.advance(scores).expect("every row has its candidates");
+    }
+
+    #[cfg(feature = "embedded-model")]
+    #[divan::bench_group]
+    mod tokenizer {
+        use super::*;
+        use wordloom::Model;
+
+        const TEXT: &str = "The train to the coast leaves from platform nine, unless it has snowed; \
+            in that case passengers are asked to take the replacement buses in front of the station.";
+
+        #[divan::bench]
+        fn encode(bencher: Bencher<'_, '_>) {
+            let model = Model::embedded().expect("the model is built in");
+            let tokenizer = model.tokenizer().expect("and its tokenizer");
+            bencher.counter(BytesCount::of_str(TEXT)).bench_local(|| tokenizer.encode(black_box(TEXT)));
+        }
+
+        #[divan::bench]
+        fn decode(bencher: Bencher<'_, '_>) {
+            let model = Model::embedded().expect("the model is built in");
+            let tokenizer = model.tokenizer().expect("and its tokenizer");
+            let ids = tokenizer.encode(TEXT).expect("it can be encoded");
+            bencher
+                .counter(ItemsCount::new(ids.len()))
+                .bench_local(|| tokenizer.decode(black_box(&ids), true));
+        }
+    }
+}

@@ -1,0 +1,69 @@
+// One step of greedy search: each sentence takes the best token of its row, or the one that is forced.  HF
+// GenerationMixin._sample; twin of decode/sample.rs. One sentence per invocation.
+// uses: shared/search.wgsl, shared/continue_row.wgsl, shared/log_sum_exp.wgsl, shared/candidate.wgsl,
+// shared/masked.wgsl, shared/grid.wgsl
+
+struct Params {
+    rows: u32,            // as many as sentences
+    chunks: u32,          // of a row
+    candidates: u32,      // 1
+    block: u32,           // words of a sentence in `search`
+    capacity: u32,        // of a row's cache
+    ring: u32,            // steps that the record holds
+    first_position: u32,  // row of the position table
+    pad: u32,             // the token that has a position of its own; NO_TOKEN: none has
+}
+
+@group(0) @binding(0) var<storage, read>       chunks: array<u32>;       // see vocabulary_chunks.wgsl
+@group(0) @binding(1) var<storage, read_write> search: array<u32>;       // [sentences, block]
+@group(0) @binding(2) var<storage, read_write> tokens: array<u32>;       // [rows]
+@group(0) @binding(3) var<storage, read_write> positions: array<u32>;    // [rows]
+@group(0) @binding(4) var<storage, read_write> key_counts: array<u32>;   // [rows]
+@group(0) @binding(5) var<storage, read_write> cache_slots: array<u32>;  // [rows]
+@group(0) @binding(6) var<storage, read_write> slot_tokens: array<u32>;  // [rows * capacity]: whose keys a slot holds
+@group(0) @binding(7) var<storage, read_write> record: array<u32>;       // [ring, rows, 2 * candidates + 1]
+@group(1) @binding(0) var<uniform> p: Params;
+
+const LANES: u32 = 8u;
+
+@compute @workgroup_size(LANES)
+fn main(
+    @builtin(workgroup_id) workgroup: vec3<u32>,
+    @builtin(num_workgroups) workgroups: vec3<u32>,
+    @builtin(local_invocation_index) lane: u32,
+) {
+    let row = flat_workgroup(workgroup, workgroups) * LANES + lane;
+    if (row >= p.rows) {
+        return;
+    }
+    let block = row * p.block;
+    if (search[block + DONE] != 0u) {
+        return;
+    }
+    var best = NONE;
+    for (var chunk = zero(workgroup); chunk < p.chunks; chunk++) {
+        let at = 4u * (row * p.chunks + chunk);
+        let candidate = Candidate(bitcast<f32>(chunks[at]), chunks[at + 1u]);
+        if (is_before(candidate, best)) {
+            best = candidate;
+        }
+    }
+    let origin = log_sum_exp(row, zero(workgroup));
+    let is_none = best.value == MASKED;
+    let at = record_of(block, row);
+    record[at] = bitcast<u32>(select(best.value - origin.x, MASKED, is_none) - origin.y);
+    record[at + 1u] = select(best.token, NO_TOKEN, is_none);
+    record[at + 2u] = tokens[row];
+    search[block + CLOCK] += 1u;
+
+    let length = search[block + GENERATED] + 1u;
+    let forced = forced_token(block, length);
+    // where every token is banned, the first of all: as an argmax over equal scores
+    let chosen = select(select(best.token, 0u, is_none), forced, forced != NO_TOKEN);
+    search[block + GENERATED] = length;
+    if (length >= search[block + MAX_NEW] || is_end(block, chosen, zero(workgroup))) {
+        search[block + DONE] = 1u;
+        return;
+    }
+    continue_row(block, row, chosen);
+}

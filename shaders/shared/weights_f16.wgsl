@@ -1,0 +1,31 @@
+// Weights as f16: a block is four outputs of two inputs, two in a word. See panels.rs.
+@group(0) @binding(1) var<storage, read> weight: array<vec4<u32>>;  // [panels, inputs / 2, 16 blocks]
+
+const BLOCK_STEP: u32 = 32u;  // from a block to that of the same outputs, four inputs further on
+
+// The first block of four neighbouring outputs.
+fn first_block(part_quad: u32, input_quads: u32) -> u32 {
+    return part_quad / 16u * (input_quads * 32u) + part_quad % 16u;
+}
+
+fn widened(words: vec2<u32>) -> vec4<f32> {
+    return vec4(unpack2x16float(words.x), unpack2x16float(words.y));
+}
+
+// Four outputs of four inputs, a column for each input.
+fn weights(block: u32) -> mat4x4<f32> {
+    let a = weight[block];
+    let b = weight[block + 16u];
+    return mat4x4(widened(a.xy), widened(a.zw), widened(b.xy), widened(b.zw));
+}
+
+// Four outputs of one of four inputs.
+fn weights_of_input(block: u32, input: u32) -> vec4<f32> {
+    let words = weight[block + input / 2u * 16u];
+    return widened(select(words.xy, words.zw, input % 2u == 1u));
+}
+
+// What four outputs' weights have to be multiplied by.
+fn weight_scale(part_quad: u32, input_quads: u32) -> vec4<f32> {
+    return vec4(1.0);
+}

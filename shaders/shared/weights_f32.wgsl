@@ -1,0 +1,24 @@
+// Weights as f32: a block is four outputs of one input. See panels.rs.
+@group(0) @binding(1) var<storage, read> weight: array<vec4<f32>>;  // [panels, inputs, 16 blocks]
+
+const BLOCK_STEP: u32 = 64u;  // from a block to that of the same outputs, four inputs further on
+
+// The first block of four neighbouring outputs.
+fn first_block(part_quad: u32, input_quads: u32) -> u32 {
+    return part_quad / 16u * (input_quads * 64u) + part_quad % 16u;
+}
+
+// Four outputs of four inputs, a column for each input.
+fn weights(block: u32) -> mat4x4<f32> {
+    return mat4x4(weight[block], weight[block + 16u], weight[block + 32u], weight[block + 48u]);
+}
+
+// Four outputs of one of four inputs.
+fn weights_of_input(block: u32, input: u32) -> vec4<f32> {
+    return weight[block + input * 16u];
+}
+
+// What four outputs' weights have to be multiplied by.
+fn weight_scale(part_quad: u32, input_quads: u32) -> vec4<f32> {
+    return vec4(1.0);
+}

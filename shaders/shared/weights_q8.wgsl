@@ -1,0 +1,31 @@
+// Weights of 8 bits: a block is four outputs of four inputs, a word for each input; a panel ends with its outputs' scales.
+// See panels.rs.
+@group(0) @binding(1) var<storage, read> weight: array<vec4<u32>>;  // [panels, inputs / 4 + 1, 16 blocks]
+
+const BLOCK_STEP: u32 = 16u;  // from a block to that of the same outputs, four inputs further on
+
+// The first block of four neighbouring outputs.
+fn first_block(part_quad: u32, input_quads: u32) -> u32 {
+    return part_quad / 16u * ((input_quads + 1u) * 16u) + part_quad % 16u;
+}
+
+// Four signed bytes, the lowest first.
+fn widened(word: u32) -> vec4<f32> {
+    return vec4<f32>(bitcast<vec4<i32>>(vec4(word) << vec4(24u, 16u, 8u, 0u)) >> vec4(24u));
+}
+
+// Four outputs of four inputs, a column for each input.
+fn weights(block: u32) -> mat4x4<f32> {
+    let words = weight[block];
+    return mat4x4(widened(words.x), widened(words.y), widened(words.z), widened(words.w));
+}
+
+// Four outputs of one of four inputs.
+fn weights_of_input(block: u32, input: u32) -> vec4<f32> {
+    return widened(weight[block][input]);
+}
+
+// What four outputs' weights have to be multiplied by.
+fn weight_scale(part_quad: u32, input_quads: u32) -> vec4<f32> {
+    return bitcast<vec4<f32>>(weight[first_block(part_quad, input_quads) + input_quads * 16u]);
+}

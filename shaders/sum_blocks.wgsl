@@ -1,0 +1,40 @@
+// Reads a buffer once, as fast as the adapter can: each invocation sums every INVOCATIONS-th quad, so that neighbours
+// read neighbours. What a memory-bound kernel is held against; no model has it.
+// uses: shared/grid.wgsl
+override LANES: u32 = 64u;
+
+struct Params {
+    invocations: u32,  // of the launch
+    turns: u32,        // fours of quads of an invocation
+}
+
+@group(0) @binding(0) var<storage, read>       data: array<vec4<u32>>;  // [turns * 4 * invocations]
+@group(0) @binding(1) var<storage, read_write> sums: array<u32>;        // [invocations]
+@group(1) @binding(0) var<uniform> p: Params;
+
+@compute @workgroup_size(LANES)
+fn main(
+    @builtin(workgroup_id) workgroup: vec3<u32>,
+    @builtin(num_workgroups) workgroups: vec3<u32>,
+    @builtin(local_invocation_index) lane: u32,
+) {
+    let first = flat_workgroup(workgroup, workgroups) * LANES + lane;
+    if (first >= p.invocations) {
+        return;
+    }
+    // four reads on their way at a time
+    var a = vec4(0u);
+    var b = vec4(0u);
+    var c = vec4(0u);
+    var d = vec4(0u);
+    var at = first;
+    for (var turn = zero(workgroup); turn < p.turns; turn++) {
+        a += data[at];
+        b += data[at + p.invocations];
+        c += data[at + 2u * p.invocations];
+        d += data[at + 3u * p.invocations];
+        at += 4u * p.invocations;
+    }
+    let sum = a + b + c + d;
+    sums[first] = sum.x + sum.y + sum.z + sum.w;
+}

@@ -1,0 +1,234 @@
+//! `wordloom align`
+
+use std::path::PathBuf;
+
+use wordloom::trace::alignment::{Alignment, words};
+use wordloom::trace::{AttentionKind, Trace, TraceOptions};
+use wordloom::translate::resolve_languages;
+use wordloom::{TranslateOptions, Translation, Translator};
+
+use super::lines::{Line, Lines};
+use super::output::{Output, check_different};
+use super::progress::Progress;
+use super::setup::{DeviceArguments, ModelArguments, count};
+use super::{CliError, interrupt};
+
+#[derive(clap::Args)]
+#[command(after_help = "\
+A line has a link for each pair of words, `0-0 1-2`: source word, target word,
+counted from 0, cut at white space. They come from cross-attention.
+
+Examples:
+  wordloom align -i book.txt --translations buch.txt -o book.links
+  wordloom align -i book.txt --target buch.txt -o book.links")]
+pub struct Arguments {
+    /// Read source lines from FILE [default: stdin]
+    #[arg(short, long, value_name = "FILE")]
+    input: Option<PathBuf>,
+    /// Write to FILE [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Align these translations, a line each
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["translations", "beams"])]
+    target: Option<PathBuf>,
+    /// Write the translations that were made to FILE
+    #[arg(long, value_name = "FILE")]
+    translations: Option<PathBuf>,
+    /// Source language, where the model has several
+    #[arg(long, value_name = "CODE")]
+    source_lang: Option<String>,
+    /// Target language, where the model has several
+    #[arg(long, value_name = "CODE")]
+    target_lang: Option<String>,
+    /// Beams of the search, 1 to 16; 1 is greedy
+    #[arg(short, long, value_name = "N", value_parser = count)]
+    beams: Option<usize>,
+    #[command(flatten)]
+    model: ModelArguments,
+    #[command(flatten)]
+    device: DeviceArguments,
+}
+
+pub fn run(arguments: &Arguments) -> Result<(), CliError> {
+    let Arguments { input, output, target, translations, .. } = arguments;
+    for (read, written) in [(input, output), (target, output), (input, translations), (output, translations)]
+    {
+        check_different(read.as_deref(), written.as_deref())?;
+    }
+    let mut options = TranslateOptions {
+        source_language: arguments.source_lang.clone(),
+        target_language: arguments.target_lang.clone(),
+        cancel: interrupt::handler(),
+        ..TranslateOptions::default()
+    };
+    options.generation.num_beams = arguments.beams;
+    let model = arguments.model.open()?;
+    let tokenizer = Translator::tokenizer_of(&model)?;
+    resolve_languages(&tokenizer, &options, model.generation_config())
+        .map_err(|error| CliError::Usage(error.to_string()))?;
+    let sources = Lines::open(input.as_deref())?;
+    let targets = target.as_deref().map(|path| Lines::open(Some(path))).transpose()?;
+    let transformer = match target {
+        Some(_) => arguments.device.transformer(&model)?,
+        None => arguments.device.generator(&model, &options.generation)?,
+    };
+    let mut command = Command {
+        translator: Translator::from_parts(transformer, tokenizer),
+        options,
+        output: Output::open(output.as_deref())?,
+        translations: translations.as_deref().map(|path| Output::open(Some(path))).transpose()?,
+    };
+    let progress = Progress::new("aligning", "lines", sources.bytes());
+    interrupt::working(|| {
+        let mut waiting =
+            targets.as_ref().map(|lines| Waiting { lines, round: Vec::new().into_iter(), ended: false });
+        loop {
+            let round = sources.round();
+            let bytes = round.lines.iter().map(|line| line.bytes).sum();
+            progress.round(bytes, |done| {
+                // translated together, looked at one by one
+                let mut made = match waiting {
+                    Some(_) => Vec::new(),
+                    None => command.translate(&round.lines)?,
+                }
+                .into_iter();
+                for (index, line) in round.lines.iter().enumerate() {
+                    let target = match &mut waiting {
+                        Some(waiting) => Target::Given(waiting.next(&sources, line)?),
+                        None => made.next().map_or(Target::Nothing, Target::Made),
+                    };
+                    let alignment = command.align(&sources, line, target)?;
+                    command.output.line(&alignment.pharaoh())?;
+                    done(index + 1, round.lines.len());
+                }
+                Ok::<(), CliError>(())
+            })?;
+            progress.suspend(|| command.flush())?;
+            match (round.end, &mut waiting) {
+                (Some(Ok(())), Some(waiting)) => return waiting.end(),
+                (Some(end), _) => return end,
+                (None, _) => {}
+            }
+        }
+    })
+}
+
+/// What a line is aligned with.
+enum Target {
+    Made(Translation),
+    Given(Line),
+    Nothing,
+}
+
+struct Command {
+    translator: Translator,
+    options: TranslateOptions,
+    output: Output,
+    translations: Option<Output>,
+}
+
+impl Command {
+    fn translate(&self, lines: &[Line]) -> Result<Vec<Translation>, CliError> {
+        let texts: Vec<&str> = lines.iter().map(|line| without_return(&line.text)).collect();
+        Ok(pollster::block_on(self.translator.translate_all(&texts, &self.options, &mut |_, _| {}))?)
+    }
+
+    fn align(&mut self, lines: &Lines, line: &Line, target: Target) -> Result<Alignment, CliError> {
+        let source = without_return(&line.text);
+        let kept =
+            TraceOptions { kinds: vec![AttentionKind::Cross], scores: false, ..TraceOptions::default() };
+        let trace = pollster::block_on(async {
+            match target {
+                Target::Made(translation) => {
+                    self.translator.trace_translation(source, translation, &self.options, &kept).await
+                }
+                Target::Given(target) if !source.trim().is_empty() && !target.text.trim().is_empty() => {
+                    let target = without_return(&target.text);
+                    self.translator.trace_pair(source, target, &self.options, &kept).await
+                }
+                Target::Given(_) | Target::Nothing => Ok(Trace::default()),
+            }
+        });
+        let trace = trace.map_err(|error| match CliError::from(error) {
+            error @ (CliError::Interrupted | CliError::Gpu(_)) => error,
+            error => CliError::Input(format!("{}: {error}", lines.place(line.number))),
+        })?;
+        let (mut whole, mut target_words) = (Alignment::default(), 0);
+        let mut translation = Vec::new();
+        for sentence in &trace.sentences {
+            if !sentence.left_out.is_empty() {
+                let place = lines.place(line.number);
+                let message =
+                    format!("{place}: its attention takes more memory than there is for a line; split it");
+                return Err(CliError::Input(message));
+            }
+            // in scripts without spaces between sentences, several are one word
+            let before = source.get(..sentence.offset).unwrap_or_default();
+            let within = usize::from(before.ends_with(|c: char| !c.is_whitespace()));
+            whole.append(&sentence.alignment(), words(before).len() - within, target_words);
+            target_words += words(&sentence.target).len();
+            translation.push(&*sentence.target);
+        }
+        if let Some(translations) = &mut self.translations {
+            translations.line(&translation.join(" "))?;
+        }
+        Ok(whole)
+    }
+
+    fn flush(&mut self) -> Result<(), CliError> {
+        self.translations.iter_mut().try_for_each(Output::flush)?;
+        self.output.flush()
+    }
+}
+
+/// Lines of the targets that nobody asked for yet.
+struct Waiting<'a> {
+    lines: &'a Lines,
+    round: std::vec::IntoIter<Line>,
+    ended: bool,
+}
+
+impl Waiting<'_> {
+    /// The target of a source line.
+    fn next(&mut self, sources: &Lines, source: &Line) -> Result<Line, CliError> {
+        loop {
+            if let Some(line) = self.round.next() {
+                return Ok(line);
+            }
+            if self.ended {
+                return Err(CliError::Input(format!(
+                    "{} has no target: --target ends before",
+                    sources.place(source.number)
+                )));
+            }
+            self.read()?;
+        }
+    }
+
+    /// Refuses targets without a source.
+    fn end(&mut self) -> Result<(), CliError> {
+        loop {
+            if let Some(line) = self.round.next() {
+                return Err(CliError::Input(format!(
+                    "{} has no source: --input ends before",
+                    self.lines.place(line.number)
+                )));
+            }
+            if self.ended {
+                return Ok(());
+            }
+            self.read()?;
+        }
+    }
+
+    fn read(&mut self) -> Result<(), CliError> {
+        let round = self.lines.round();
+        self.round = round.lines.into_iter();
+        self.ended = round.end.transpose()?.is_some();
+        Ok(())
+    }
+}
+
+fn without_return(line: &str) -> &str {
+    line.strip_suffix('\r').unwrap_or(line)
+}

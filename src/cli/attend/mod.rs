@@ -1,0 +1,262 @@
+//! `wordloom attend`
+
+mod grid;
+mod html;
+mod picture;
+mod png;
+mod statistics;
+mod svg;
+mod terminal;
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use wordloom::trace::{AttentionKind, MAX_FILE_BYTES, Trace, TraceOptions};
+use wordloom::translate::resolve_languages;
+use wordloom::{TranslateOptions, Translator};
+
+use super::error::one_line;
+use super::lines::Lines;
+use super::output::{Output, cannot_write, check_different};
+use super::setup::{DeviceArguments, ModelArguments, count};
+use super::{CliError, interrupt, notice};
+use picture::Picture;
+
+// Its help fits a screen: 30 lines.
+
+#[derive(clap::Args)]
+#[command(after_help = "\
+Without --output, a heatmap of --kind, --layer and --head goes to the terminal.
+docs/trace.md describes .json and .safetensors. Layers and heads begin at 0.")]
+pub struct Arguments {
+    /// What to translate [default: standard input]
+    text: Vec<String>,
+    /// Write .html .svg .png .json or .safetensors
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Look at this translation, not at the model's
+    #[arg(long, value_name = "TEXT", conflicts_with_all = ["trace", "beams", "max_length"])]
+    target: Option<String>,
+    /// encoder, decoder or cross
+    #[arg(long, value_name = "KIND", default_value = "cross")]
+    kind: AttentionKind,
+    /// One layer [default: the last]
+    #[arg(long, value_name = "N", value_parser = count)]
+    layer: Option<usize>,
+    /// One head [default: the mean of all]
+    #[arg(long, value_name = "N", value_parser = count)]
+    head: Option<usize>,
+    /// Draw all layers and heads (.svg, .png)
+    #[arg(long, conflicts_with_all = ["layer", "head"])]
+    grid: bool,
+    /// Write numbers and a name for every head
+    #[arg(long)]
+    statistics: bool,
+    /// Look at a trace that was saved; no model runs
+    #[arg(long, value_name = "FILE", conflicts_with = "text")]
+    trace: Option<PathBuf>,
+    /// Write JSON: the trace, or the statistics
+    #[arg(long)]
+    json: bool,
+    /// Source language, where the model has several
+    #[arg(long, value_name = "CODE")]
+    source_lang: Option<String>,
+    /// Target language, where the model has several
+    #[arg(long, value_name = "CODE")]
+    target_lang: Option<String>,
+    /// Beams of the search, 1 to 16; 1 is greedy
+    #[arg(short, long, value_name = "N", value_parser = count)]
+    beams: Option<usize>,
+    /// Most tokens of a translated sentence
+    #[arg(long, value_name = "N", value_parser = count)]
+    max_length: Option<usize>,
+    /// Most memory for attention, MiB
+    #[arg(long, value_name = "N", value_parser = count, default_value = "256")]
+    memory: usize,
+    #[command(flatten)]
+    model: ModelArguments,
+    #[command(flatten)]
+    device: DeviceArguments,
+}
+
+/// What a file's name asks for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Format {
+    Html,
+    Svg,
+    Png,
+    Json,
+    Safetensors,
+}
+
+pub fn run(arguments: &Arguments) -> Result<(), CliError> {
+    check_different(arguments.trace.as_deref(), arguments.output.as_deref())?;
+    let format = arguments.output.as_deref().map(format).transpose()?;
+    if arguments.grid && !matches!(format, Some(Format::Svg | Format::Png)) {
+        return Err(CliError::Usage(
+            "--grid draws pictures: give an --output that ends with .svg or .png".into(),
+        ));
+    }
+    let trace = match &arguments.trace {
+        Some(path) => open(path)?,
+        None => make(arguments)?,
+    };
+    if trace.sentences.is_empty() {
+        return Err(CliError::Input("there is nothing to look at: the text has no words".into()));
+    }
+    tell_left_out(&trace);
+    if let (Some(path), Some(format)) = (&arguments.output, format) {
+        let bytes = match format {
+            Format::Html => html::page(&trace)?.into_bytes(),
+            Format::Svg if arguments.grid => svg::grid(&trace, arguments.kind)?.into_bytes(),
+            Format::Svg => svg::pictures(&pictures(arguments, &trace)?)?.into_bytes(),
+            Format::Png if arguments.grid => png::grid(&trace, arguments.kind)?,
+            Format::Png => png::pictures(&pictures(arguments, &trace)?)?,
+            Format::Json => trace.to_json().map_err(unwritable)?.into_bytes(),
+            Format::Safetensors => trace.to_safetensors().map_err(unwritable)?,
+        };
+        fs::write(path, bytes).map_err(|source| cannot_write(path, source))?;
+    }
+    let mut output = Output::open(None)?;
+    match (arguments.statistics, arguments.json) {
+        (true, true) => output.line(&statistics::json(&trace)?)?,
+        (true, false) => statistics::table(&trace, &mut output)?,
+        (false, true) => output.line(&trace.to_json().map_err(unwritable)?)?,
+        (false, false) if arguments.output.is_some() => {}
+        (false, false) => {
+            for (index, picture) in pictures(arguments, &trace)?.iter().enumerate() {
+                if index > 0 {
+                    output.line("")?;
+                }
+                terminal::draw(picture, &terminal::Style::of_stdout(), &mut output)?;
+            }
+        }
+    }
+    output.flush()
+}
+
+fn format(path: &Path) -> Result<Format, CliError> {
+    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+    match &*extension.to_ascii_lowercase() {
+        "html" | "htm" => Ok(Format::Html),
+        "svg" => Ok(Format::Svg),
+        "png" => Ok(Format::Png),
+        "json" => Ok(Format::Json),
+        "safetensors" => Ok(Format::Safetensors),
+        _ => Err(CliError::Usage(format!(
+            "--output {} has no known ending; use .html, .svg, .png, .json or .safetensors",
+            path.display()
+        ))),
+    }
+}
+
+fn unwritable(error: wordloom::trace::TraceFileError) -> CliError {
+    CliError::Input(format!("the trace cannot be written: {error}"))
+}
+
+/// A trace from a file.
+fn open(path: &Path) -> Result<Trace, CliError> {
+    let name = path.display();
+    let mut bytes = Vec::new();
+    File::open(path)
+        .and_then(|file| file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes))
+        .map_err(|source| CliError::Io { what: format!("cannot read {name}"), source })?;
+    Trace::from_bytes(&bytes).map_err(|error| CliError::Input(format!("{name} {error}")))
+}
+
+/// A trace of a translation that is made now.
+fn make(arguments: &Arguments) -> Result<Trace, CliError> {
+    let mut options = TranslateOptions {
+        source_language: arguments.source_lang.clone(),
+        target_language: arguments.target_lang.clone(),
+        cancel: interrupt::handler(),
+        ..TranslateOptions::default()
+    };
+    options.generation.num_beams = arguments.beams;
+    options.generation.max_length = arguments.max_length;
+    let text = match arguments.text.as_slice() {
+        [] => whole(&Lines::open(None)?)?,
+        words => words.join(" "),
+    };
+    let model = arguments.model.open()?;
+    let tokenizer = Translator::tokenizer_of(&model)?;
+    resolve_languages(&tokenizer, &options, model.generation_config())
+        .map_err(|error| CliError::Usage(error.to_string()))?;
+    let transformer = match arguments.target {
+        Some(_) => arguments.device.transformer(&model)?,
+        None => arguments.device.generator(&model, &options.generation)?,
+    };
+    let translator = Translator::from_parts(transformer, tokenizer);
+    let kept = TraceOptions {
+        // where a folder lies is nobody's business who looks at the trace
+        model: Path::new(model.label())
+            .file_name()
+            .map_or_else(|| model.label().to_owned(), |name| name.to_string_lossy().into_owned()),
+        memory: (arguments.memory as u64).saturating_mul(1 << 20),
+        ..TraceOptions::default()
+    };
+    interrupt::working(|| {
+        Ok(pollster::block_on(async {
+            match &arguments.target {
+                Some(target) => translator.trace_pair(&text, target, &options, &kept).await,
+                None => translator.trace(&text, &options, &kept).await,
+            }
+        })?)
+    })
+}
+
+/// All of standard input.
+fn whole(lines: &Lines) -> Result<String, CliError> {
+    let mut text = String::new();
+    loop {
+        let round = lines.round();
+        for line in round.lines {
+            text.push_str(&line.text);
+            text.push('\n');
+        }
+        if let Some(end) = round.end {
+            return end.map(|()| text);
+        }
+    }
+}
+
+/// Says what a trace does not have, a line for each sentence.
+fn tell_left_out(trace: &Trace) {
+    for (sentence, traced) in (1..).zip(&trace.sentences) {
+        let what: Vec<String> = traced
+            .left_out
+            .iter()
+            .map(|left_out| match left_out.attention {
+                Some((kind, layer)) => format!("{kind} {layer}"),
+                None => "alternatives".to_owned(),
+            })
+            .collect();
+        if let [first, ..] = &traced.left_out[..] {
+            notice(&one_line(&format!(
+                "warning: sentence {sentence} is without {}: {}; see --memory",
+                what.join(", "),
+                first.reason
+            )));
+        }
+    }
+}
+
+/// What the options choose of every sentence that has it.
+fn pictures(arguments: &Arguments, trace: &Trace) -> Result<Vec<Picture>, CliError> {
+    let Arguments { kind, layer, head, .. } = arguments;
+    let pictures: Vec<Picture> =
+        trace.sentences.iter().filter_map(|sentence| Picture::new(sentence, *kind, *layer, *head)).collect();
+    if !pictures.is_empty() {
+        return Ok(pictures);
+    }
+    let kept = trace.sentences.iter().flat_map(|sentence| sentence.layers(*kind));
+    let kept: Vec<(usize, usize)> = kept.map(|layer| (layer.layer, layer.heads)).collect();
+    Err(match (kept.iter().map(|(layer, _)| layer).max(), kept.iter().map(|(_, heads)| heads).max()) {
+        (Some(layers), Some(heads)) => CliError::Usage(format!(
+            "there is no such layer or head in the {kind} attention; --layer is 0 to {layers}, --head 0 to {}",
+            heads - 1
+        )),
+        _ => CliError::Input(format!("the trace has no {kind} attention")),
+    })
+}

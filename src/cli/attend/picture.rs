@@ -1,0 +1,84 @@
+//! One attention map with its labels, and its colours.
+
+use wordloom::trace::{AttentionKind, TracedSentence};
+
+/// One map, ready to be drawn.
+pub struct Picture {
+    /// What it shows.
+    pub title: String,
+    /// Row labels.
+    pub queries: Vec<String>,
+    /// Column labels.
+    pub keys: Vec<String>,
+    /// `[queries, keys]`
+    pub weights: Vec<f32>,
+}
+
+impl Picture {
+    /// A head, or the mean of all, of a layer, or of the last one.
+    pub fn new(
+        sentence: &TracedSentence,
+        kind: AttentionKind,
+        layer: Option<usize>,
+        head: Option<usize>,
+    ) -> Option<Self> {
+        let attention = match layer {
+            Some(layer) => sentence.layer(kind, layer)?,
+            None => sentence.layers(kind).next_back()?,
+        };
+        let (weights, which) = match head {
+            Some(head) if head >= attention.heads => return None,
+            Some(head) => (attention.head(head).weights.to_vec(), format!("head {head}")),
+            None => (attention.mean(), format!("mean of {} heads", attention.heads)),
+        };
+        Some(Self {
+            title: format!("{}, layer {}, {which}", name(kind), attention.layer),
+            queries: labels(sentence.query_labels(kind)),
+            keys: labels(sentence.key_labels(kind)),
+            weights,
+        })
+    }
+
+    /// The largest weight, which has the last colour.
+    pub fn largest(&self) -> f32 {
+        self.weights.iter().copied().fold(0.0, f32::max)
+    }
+
+    pub fn rows(&self) -> impl Iterator<Item = &[f32]> {
+        self.weights.chunks_exact(self.keys.len().max(1))
+    }
+}
+
+/// What a kind of attention is called.
+pub fn name(kind: AttentionKind) -> &'static str {
+    match kind {
+        AttentionKind::Encoder => "encoder self-attention",
+        AttentionKind::Decoder => "decoder self-attention",
+        AttentionKind::Cross => "cross-attention",
+    }
+}
+
+/// Labels come from texts and files that anybody may have written: what a terminal would obey, or what turns the direction
+/// of the text around it, is shown as `�`, and there is an end to every label.
+fn labels(labels: Vec<String>) -> Vec<String> {
+    labels.iter().map(|label| harmless(label, 40)).collect()
+}
+
+pub fn harmless(text: &str, longest: usize) -> String {
+    let turns =
+        |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let breaks = |c: char| matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}');
+    let shown = text.chars().map(|c| if c.is_control() || turns(c) || breaks(c) { '\u{fffd}' } else { c });
+    let mut shown: String = shown.take(longest + 1).collect();
+    if shown.chars().count() > longest {
+        shown.pop();
+        shown.push('…');
+    }
+    shown
+}
+
+/// Viridis (van der Walt and Smith), 0 to 1: perceptually uniform, and readable without seeing colours.
+pub fn colour(value: f32) -> [u8; 3] {
+    let colorous::Color { r, g, b } = colorous::VIRIDIS.eval_continuous(f64::from(value.clamp(0.0, 1.0)));
+    [r, g, b]
+}

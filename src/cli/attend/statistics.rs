@@ -1,0 +1,64 @@
+//! Numbers and a name for every head.
+
+use serde_json::{Value, json};
+use wordloom::trace::Trace;
+use wordloom::trace::statistics::HeadStatistics;
+
+use crate::cli::CliError;
+use crate::cli::output::Output;
+
+/// A line for each head.
+pub fn table(trace: &Trace, output: &mut Output) -> Result<(), CliError> {
+    output.line(
+        "kind    layer head  entropy  rel.  dist.  diag. prev. next  end   punct. rare  conf.  rank     looks like",
+    )?;
+    for head in trace.statistics() {
+        let HeadStatistics { kind, layer, head: index, numbers } = head;
+        let rank = format!("{}/{}", numbers.rank, numbers.full_rank);
+        output.line(&format!(
+            "{:<7} {layer:>5} {index:>4} {:>8.3} {:>5.2} {:>6.2}  {:>5.2} {:>5.2} {:>5.2} {:>5.2} {:>6.2} {:>5.2} {:>5.2}  {rank:<8} {}",
+            kind.to_string(),
+            numbers.entropy,
+            numbers.relative_entropy,
+            numbers.distance,
+            numbers.diagonal,
+            numbers.previous,
+            numbers.next,
+            numbers.special,
+            numbers.punctuation,
+            numbers.rare,
+            numbers.confidence,
+            head.label(),
+        ))?;
+    }
+    Ok(())
+}
+
+/// The same as JSON.
+pub fn json(trace: &Trace) -> Result<String, CliError> {
+    let heads: Vec<Value> = trace.statistics().iter().map(head).collect();
+    Ok(json!({ "model": trace.model, "heads": heads }).to_string())
+}
+
+pub fn head(head: &HeadStatistics) -> Value {
+    let HeadStatistics { kind, layer, head: index, numbers } = head;
+    json!({
+        "kind": kind,
+        "layer": layer,
+        "head": index,
+        "label": head.label().to_string(),
+        "queries": numbers.queries,
+        "entropy": numbers.entropy,
+        "relative_entropy": numbers.relative_entropy,
+        "distance": numbers.distance,
+        "diagonal": numbers.diagonal,
+        "previous": numbers.previous,
+        "next": numbers.next,
+        "special": numbers.special,
+        "punctuation": numbers.punctuation,
+        "rare": numbers.rare,
+        "confidence": numbers.confidence,
+        "rank": numbers.rank,
+        "full_rank": numbers.full_rank,
+    })
+}

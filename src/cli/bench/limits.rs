@@ -1,0 +1,195 @@
+//! What a device can do at best, measured with work of the engine's own kind: reading, and a matrix product.
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use rayon::prelude::*;
+use serde::Serialize;
+use wordloom::activation::Activation;
+use wordloom::gpu::{Buffer, Gpu};
+use wordloom::kernels::linear::{self, LinearShape};
+use wordloom::kernels::{AdapterClass, Dispatch, panels, sum_blocks};
+use wordloom::precision::WeightPrecision;
+use wordloom::{Device, GpuError, cpu};
+
+use super::timing::{median, round};
+
+/// More than the caches of nearly every GPU hold.
+const GPU_BYTES: u64 = 256 << 20;
+/// More than the caches of nearly every processor hold.
+const CPU_BYTES: usize = 512 << 20;
+/// Less is read too quickly to be timed.
+const LEAST_BYTES: u64 = 1 << 20;
+/// Work of one measurement: long beside what submitting and waiting take, short for a page or a driver's watchdog.
+const WORK: Duration = Duration::from_millis(20);
+const MOST_LAUNCHES: usize = 256;
+const REPEATS: usize = 5;
+
+/// How fast a buffer was read.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Reading {
+    pub bytes: u64,
+    pub gb_per_second: f64,
+}
+
+/// How fast matrices of `size` × `size` were multiplied.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Product {
+    pub size: usize,
+    pub gflop_per_second: f64,
+}
+
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Limits {
+    /// As many bytes as the weights of a step, over and over: they may stay in caches, as the weights may.
+    pub weights: Reading,
+    /// More bytes than caches hold.
+    pub memory: Reading,
+    pub product: Product,
+}
+
+impl Limits {
+    pub fn measure(device: &Device, weight_bytes: u64) -> Result<Self, GpuError> {
+        match device.gpu() {
+            None => Ok(Self {
+                weights: cpu_reading(weight_bytes.max(LEAST_BYTES) as usize),
+                memory: cpu_reading(CPU_BYTES),
+                product: cpu_product(1024),
+            }),
+            Some(gpu) => {
+                let size = match gpu.class() {
+                    AdapterClass::Software | AdapterClass::BrowserSoftware => 512,
+                    AdapterClass::Hardware => 2048,
+                };
+                Ok(Self {
+                    weights: gpu_reading(gpu, weight_bytes.max(LEAST_BYTES))?,
+                    memory: gpu_reading(gpu, GPU_BYTES)?,
+                    product: gpu_product(gpu, size)?,
+                })
+            }
+        }
+    }
+}
+
+fn reading(bytes: u64, seconds: f64) -> Reading {
+    Reading { bytes, gb_per_second: round(bytes as f64 / seconds / 1e9) }
+}
+
+fn product(size: usize, seconds: f64) -> Product {
+    Product { size, gflop_per_second: round(2.0 * (size as f64).powi(3) / seconds / 1e9) }
+}
+
+fn gpu_reading(gpu: &Gpu, bytes: u64) -> Result<Reading, GpuError> {
+    let count = (bytes.min(gpu.max_storage_bytes()) / 4) as usize / sum_blocks::WORDS;
+    let words = count * sum_blocks::WORDS;
+    let data = gpu.buffer("data", words)?;
+    let sums = gpu.buffer("sums", count)?;
+    let launch = (sum_blocks::dispatch(count, gpu.class()), vec![&data, &sums]);
+    Ok(reading(words as u64 * 4, launch_seconds(gpu, &[launch], None)?))
+}
+
+fn gpu_product(gpu: &Gpu, size: usize) -> Result<Product, GpuError> {
+    let shape = linear_shape(size, size, size, WeightPrecision::F32);
+    let x = gpu.upload("x", &numbers(size * size))?;
+    let weight =
+        gpu.upload("weight", &panels::pack(&numbers(size * size), size, size, WeightPrecision::F32))?;
+    let nothing = gpu.buffer("nothing", 4)?;
+    let y = gpu.buffer("y", size * size)?;
+    let launch = (linear::dispatch(&shape, 0..size, gpu.class()), vec![&x, &weight, &nothing, &nothing, &y]);
+    Ok(product(size, launch_seconds(gpu, &[launch], None)?))
+}
+
+/// A linear layer without anything else.
+pub fn linear_shape(rows: usize, inputs: usize, outputs: usize, precision: WeightPrecision) -> LinearShape {
+    LinearShape {
+        rows,
+        inputs,
+        outputs,
+        scale: 1.0,
+        bias: false,
+        activation: Activation::Identity,
+        join: None,
+        precision,
+    }
+}
+
+/// Numbers between -½ and ½ that are no pattern.
+pub fn numbers(count: usize) -> Vec<f32> {
+    (0..count).map(|index| (index as f32 * 0.618_034).fract() - 0.5).collect()
+}
+
+/// Seconds that one launch takes among many of one submission, which run one after the other. The launches are taken in
+/// turn: where they read different buffers, none stays in a cache. One that takes longer than `most` on its own is not
+/// repeated.
+pub fn launch_seconds(
+    gpu: &Gpu,
+    launches: &[(Dispatch, Vec<&Buffer>)],
+    most: Option<Duration>,
+) -> Result<f64, GpuError> {
+    let run = |count: usize| {
+        let repeated: Vec<_> = launches.iter().cycle().take(count).cloned().collect();
+        let recording = gpu.record("measurement", &repeated)?;
+        Ok::<_, GpuError>(move || {
+            let start = Instant::now();
+            gpu.submit(&recording, 1, &[]);
+            gpu.flush()?; // waits
+            Ok::<_, GpuError>(start.elapsed())
+        })
+    };
+    let once = run(1)?;
+    let first = once()?; // compiles
+    if most.is_some_and(|most| first > most) {
+        return Ok(first.as_secs_f64());
+    }
+    let single = once()?;
+    let count = (WORK.as_secs_f64() / single.as_secs_f64().max(1e-7)).ceil();
+    let count = (count as usize).clamp(1, MOST_LAUNCHES);
+    let many = run(count)?;
+    many()?;
+    let times = (0..REPEATS).map(|_| Ok(many()?.as_secs_f64())).collect::<Result<Vec<f64>, GpuError>>()?;
+    Ok(median(&times).unwrap_or(0.0) / count as f64)
+}
+
+/// Seconds that a call takes: the median of several rounds of enough calls.
+pub fn call_seconds(mut call: impl FnMut()) -> f64 {
+    let mut round = |count: usize| {
+        let start = Instant::now();
+        (0..count).for_each(|_| call());
+        start.elapsed().as_secs_f64() / count as f64
+    };
+    round(1);
+    let count = (WORK.as_secs_f64() / round(1).max(1e-9)).ceil().clamp(1.0, 1e6) as usize;
+    let times: Vec<f64> = (0..REPEATS).map(|_| round(count)).collect();
+    median(&times).unwrap_or(0.0)
+}
+
+/// All cores read a slice.
+fn cpu_reading(bytes: usize) -> Reading {
+    let data: Vec<u32> = (0..bytes as u32 / 4).collect();
+    let piece = data.len().div_ceil(4 * rayon::current_num_threads()).max(1);
+    let seconds = call_seconds(|| {
+        let sums = data.par_chunks(piece).map(|piece| {
+            // several sums, so that no addition waits for the last one
+            let mut sums = [0u32; 64];
+            for words in piece.chunks_exact(sums.len()) {
+                for (sum, word) in sums.iter_mut().zip(words) {
+                    *sum = sum.wrapping_add(*word);
+                }
+            }
+            sums.iter().fold(0, |sum: u32, part| sum.wrapping_add(*part))
+        });
+        black_box(sums.reduce(|| 0, u32::wrapping_add));
+    });
+    reading(data.len() as u64 * 4, seconds)
+}
+
+fn cpu_product(size: usize) -> Product {
+    let (x, weight) = (numbers(size * size), numbers(size * size));
+    let mut y = vec![0.0; size * size];
+    let seconds = call_seconds(|| {
+        let layer =
+            cpu::Linear { weight: cpu::WeightMatrix::F32(&weight), inputs: size, bias: None, scale: 1.0 };
+        cpu::linear(&x, layer, Activation::Identity, None, black_box(&mut y));
+    });
+    product(size, seconds)
+}

@@ -1,0 +1,153 @@
+//! `wordloom bench`; docs/performance.md says how it measures.
+
+mod folders;
+mod host;
+mod kernels;
+mod limits;
+mod models;
+mod report;
+mod soak;
+mod subject;
+mod table;
+mod timing;
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use wordloom::Model;
+use wordloom::model::files::ModelFiles;
+
+use super::CliError;
+use super::output::Output;
+use super::progress::Progress;
+use super::setup::{self, DeviceArguments, ModelArguments, model_files};
+use report::Report;
+use soak::Soak;
+use subject::Subject;
+
+#[derive(clap::Args)]
+#[command(after_help = "\
+N,… is one number or several: each is measured, beams with each batch. Every
+translation has exactly --tokens tokens. docs/performance.md says what is what.")]
+pub struct Arguments {
+    #[command(flatten)]
+    model: ModelArguments,
+    /// A config.json alone; weights are made up
+    #[arg(long, value_name = "FILE", conflicts_with = "model")]
+    config: Option<PathBuf>,
+    #[command(flatten)]
+    device: DeviceArguments,
+    #[command(flatten)]
+    workload: Workload,
+    /// Kernel by kernel: each variant, and which is chosen
+    #[arg(long)]
+    kernels: bool,
+    /// Many sentences of all lengths: speed and memory
+    #[arg(long, value_name = "N", value_parser = positive, conflicts_with_all = ["kernels", "lines"])]
+    sentences: Option<usize>,
+    /// A JSON line per workload for each model folder in DIR
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["model", "config", "kernels", "json"])]
+    lines: Option<PathBuf>,
+    /// Write JSON, with what the tables leave out
+    #[arg(long)]
+    json: bool,
+}
+
+/// What is measured.
+#[derive(clap::Args, Clone, Debug, serde::Serialize)]
+pub struct Workload {
+    /// Source lengths to encode
+    #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = positive, default_value = "32,128")]
+    encode: Vec<usize>,
+    /// Tokens of each source that is translated
+    #[arg(long, value_name = "N", value_parser = positive, default_value = "32")]
+    source: usize,
+    /// Tokens of each translation
+    #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = positive, default_value = "32")]
+    tokens: Vec<usize>,
+    /// Beams; 1 is greedy
+    #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = positive, default_value = "1,4")]
+    beams: Vec<usize>,
+    /// Sources that are translated together
+    #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = positive, default_value = "1,16")]
+    batch: Vec<usize>,
+    /// Runs of each, after one to warm up
+    #[arg(long, value_name = "N", value_parser = positive, default_value = "5")]
+    repeats: usize,
+}
+
+fn positive(text: &str) -> Result<usize, &'static str> {
+    text.parse().ok().filter(|&number| number > 0).ok_or("a whole number above 0 is needed")
+}
+
+pub fn run(arguments: &Arguments) -> Result<(), CliError> {
+    let mut output = Output::open(None)?;
+    if let Some(folder) = &arguments.lines {
+        return folders::run(folder, arguments, &mut output);
+    }
+    let files = || match &arguments.config {
+        Some(file) => Ok(ModelFiles::configuration(file)),
+        None => model_files(arguments.model.model.as_deref()),
+    };
+    let (subject, load) = loaded(arguments, files()?)?;
+    match (arguments.kernels, arguments.sentences) {
+        (true, _) => kernels::run(&subject, arguments.json, &mut output)?,
+        (false, Some(sentences)) => {
+            let soak = Soak::measure(&subject, &arguments.workload, sentences)?;
+            match arguments.json {
+                true => output.json(&soak)?,
+                false => soak.text(&mut output)?,
+            }
+        }
+        (false, None) => {
+            subject.check(&arguments.workload)?;
+            let report = Report::measure(&subject, &arguments.workload, load)?;
+            match arguments.json {
+                true => output.json(&report)?,
+                false => report.text(&mut output)?,
+            }
+        }
+    }
+    output.flush()
+}
+
+/// How long a model takes until it can be run.
+struct Load {
+    /// Finding and opening the adapter.
+    open: Duration,
+    /// From the folder's files to weights on the device.
+    load: Duration,
+}
+
+fn loaded(arguments: &Arguments, files: ModelFiles) -> Result<(Subject, Load), CliError> {
+    let start = Instant::now();
+    let device = arguments.device.open()?;
+    let open = start.elapsed();
+    let start = Instant::now();
+    let model = match &arguments.config {
+        Some(_) => Model::random(files, 0)?,
+        None => Model::from_files(files)?,
+    };
+    let options = (!arguments.kernels).then(|| subject::first_search(&arguments.workload));
+    let transformer = setup::load(&device, &model, arguments.device.weights, options.as_ref())?;
+    let load = start.elapsed();
+    Ok((Subject::new(&model, transformer), Load { open, load }))
+}
+
+/// A bar over measurements of which each takes about as long.
+struct Steps {
+    bar: Progress,
+    total: usize,
+    done: usize,
+}
+
+impl Steps {
+    fn new(total: usize) -> Self {
+        Self { bar: Progress::of_fraction("measuring"), total, done: 0 }
+    }
+
+    fn step(&mut self) {
+        self.done += 1;
+        self.bar.set_fraction(self.done as f32 / self.total.max(1) as f32);
+    }
+}

@@ -1,0 +1,225 @@
+//! `OUT.resume`: how far a translation from a file to a file has come, so that one that was killed can go on.
+//!
+//! The record says how many bytes of both files belong together, with hashes of them, and what else the output depends
+//! on. It is written after the output it speaks of, and replaced as a whole, so that at any moment it is true. What the
+//! output has beyond it is cut off, and translated again: a window of lines at most.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use super::digest::{Digest, Summary};
+use super::lines::{Line, Start};
+use super::{CliError, notice};
+
+/// Why a run cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum ResumeError {
+    #[error(
+        "{output} is there, but no {record}: it is complete, or was not written by this command; leave out --resume to \
+         translate anew"
+    )]
+    NoRecord { output: String, record: String },
+    #[error("{record}: is no record of a translation ({problem}); leave out --resume to translate anew")]
+    Record { record: String, problem: String },
+    #[error(
+        "{record}: {name} was {before}, and is {now}; give it as it was, or leave out --resume to translate anew"
+    )]
+    Setting { record: String, name: String, before: String, now: String },
+    #[error(
+        "{file}: its first {bytes} bytes are not those that {record} was written for; bring them back, or leave out \
+         --resume to translate anew"
+    )]
+    File { file: String, bytes: u64, record: String },
+}
+
+/// What an output depends on besides its input: values by option, as messages say them. The device is not among them:
+/// a run may go on elsewhere.
+pub type Settings = BTreeMap<String, String>;
+
+/// The file's content.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Record {
+    format: u32,
+    settings: Settings,
+    /// What has been read, and what has been written for it.
+    input: Summary,
+    output: Summary,
+    lines: usize,
+    /// Lines of the next window.
+    window: usize,
+}
+
+/// Of [`Record`]; to be counted up when the same text would be cut or put together in another way.
+const FORMAT: u32 = 1;
+/// Records are brought to the disk; more often than this they would cost more than what they save.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// The two files of a run, and the record between them.
+pub struct Resumable {
+    input: PathBuf,
+    output: PathBuf,
+    path: PathBuf,
+    record: Record,
+    /// All of the input up to here, and what the output had for it when this run began.
+    read: Digest,
+    written: Digest,
+    saved: Instant,
+}
+
+/// Where a run goes on.
+#[derive(Clone, Copy)]
+pub struct StoppedAt {
+    /// In the input.
+    pub start: Start,
+    /// Lines of the next window.
+    pub window: usize,
+}
+
+impl Resumable {
+    /// `None` where input or output cannot be gone on with: a terminal, a pipe, a device.
+    pub fn new(input: Option<&Path>, output: Option<&Path>) -> Option<Self> {
+        let (input, output) = (input?.to_owned(), output?.to_owned());
+        let is_file = |path: &Path| fs::metadata(path).map(|found| found.is_file());
+        if !is_file(&input).unwrap_or(false) || !is_file(&output).unwrap_or(true) {
+            return None;
+        }
+        let mut path = OsString::from(&output);
+        path.push(".resume");
+        let record = Record {
+            format: FORMAT,
+            settings: Settings::new(),
+            input: Digest::default().summary(),
+            output: Digest::default().summary(),
+            lines: 0,
+            window: 0,
+        };
+        let (path, read, written) = (path.into(), Digest::default(), Digest::default());
+        Some(Self { input, output, path, record, read, written, saved: Instant::now() })
+    }
+
+    /// Where the record says that an earlier run stopped; `None` where there is nothing to go on with.
+    pub fn go_on(&mut self) -> Result<Option<StoppedAt>, CliError> {
+        let content = match fs::read(&self.path) {
+            Ok(content) => content,
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                return match fs::metadata(&self.output) {
+                    Ok(found) if found.len() > 0 => Err(ResumeError::NoRecord {
+                        output: self.output.display().to_string(),
+                        record: self.name(),
+                    }
+                    .into()),
+                    _ => Ok(None),
+                };
+            }
+            Err(source) => {
+                return Err(CliError::Io { what: format!("cannot read {}", self.name()), source });
+            }
+        };
+        let problem = |problem: String| ResumeError::Record { record: self.name(), problem };
+        let record: Record = serde_json::from_slice(&content).map_err(|error| problem(error.to_string()))?;
+        if record.format != FORMAT {
+            return Err(problem(format!("format {}, not {FORMAT}", record.format)).into());
+        }
+        self.record = record;
+        self.read = self.check_beginning(&self.input, &self.record.input)?;
+        if self.record.output.bytes > 0 {
+            self.written = self.check_beginning(&self.output, &self.record.output)?;
+        }
+        let start = Start { bytes: self.record.input.bytes, lines: self.record.lines };
+        Ok(Some(StoppedAt { start, window: self.record.window.clamp(1, 1 << 16) }))
+    }
+
+    fn check_beginning(&self, path: &Path, before: &Summary) -> Result<Digest, CliError> {
+        let file = path.display().to_string();
+        match Digest::of_beginning(path, before.bytes) {
+            Ok(now) if now.summary() == *before => Ok(now),
+            Err(source) if source.kind() != ErrorKind::NotFound => {
+                Err(CliError::Io { what: format!("cannot read {file}"), source })
+            }
+            _ => Err(ResumeError::File { file, bytes: before.bytes, record: self.name() }.into()),
+        }
+    }
+
+    /// Compares what the record says the output depends on.
+    pub fn check_settings(&self, settings: &Settings) -> Result<(), ResumeError> {
+        let get =
+            |settings: &Settings, name| settings.get(name).map_or("not given", String::as_str).to_owned();
+        for name in self.record.settings.keys().chain(settings.keys()) {
+            let (before, now) = (get(&self.record.settings, name), get(settings, name));
+            if before != now {
+                return Err(ResumeError::Setting { record: self.name(), name: name.clone(), before, now });
+            }
+        }
+        Ok(())
+    }
+
+    /// The part of the output that stays.
+    pub fn written(&self) -> &Digest {
+        &self.written
+    }
+
+    /// Begins to keep records.
+    pub fn begin(&mut self, settings: Settings, window: usize) -> Result<(), CliError> {
+        self.record.settings = settings;
+        self.record.window = window;
+        self.write()
+    }
+
+    /// Lines have been translated.
+    pub fn add(&mut self, lines: &[Line]) {
+        for line in lines {
+            self.read.update(line.text.as_bytes());
+            self.read.update(&b"\n"[..(line.bytes as usize - line.text.len()).min(1)]);
+        }
+        self.record.lines += lines.len();
+    }
+
+    /// Whether it is time for another record.
+    pub fn is_due(&self) -> bool {
+        self.saved.elapsed() >= PAUSE
+    }
+
+    /// Records that the translations of all lines so far are on the disk, as `output`.
+    pub fn save(&mut self, output: &Digest, window: usize) -> Result<(), CliError> {
+        self.record.input = self.read.summary();
+        self.record.output = output.summary();
+        self.record.window = window;
+        self.write()
+    }
+
+    /// The translation is complete.
+    pub fn finish(self) {
+        if let Err(error) = fs::remove_file(&self.path) {
+            notice(&format!("warning: cannot remove {}: {error}", self.name()));
+        }
+    }
+
+    fn write(&mut self) -> Result<(), CliError> {
+        let mut new = OsString::from(&self.path);
+        new.push(".new");
+        let replace = || {
+            let mut file = File::create(&new)?;
+            serde_json::to_writer(&mut file, &self.record)?;
+            file.write_all(b"\n")?;
+            file.sync_all()?;
+            fs::rename(&new, &self.path)
+        };
+        replace().map_err(|source: io::Error| CliError::Io {
+            what: format!("cannot write {}", self.name()),
+            source,
+        })?;
+        self.saved = Instant::now();
+        Ok(())
+    }
+
+    fn name(&self) -> String {
+        self.path.display().to_string()
+    }
+}

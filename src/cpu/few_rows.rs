@@ -1,0 +1,261 @@
+//! Products of a few rows of x with all rows of a weight, each of which is read once, where it lies.
+
+use std::cell::Cell;
+use std::marker::PhantomData;
+use std::ops::Range;
+
+use pulp::{Arch, Simd, WithSimd};
+use smallvec::SmallVec;
+
+use super::integers::{self, IntegerVectors, WithIntegers};
+use super::linear::LIBRARY_ROWS;
+use super::parallel::Budget;
+use super::vector;
+use super::weights::StoredValue;
+
+/// Some rows, and some outputs of them: rows of x as `X`, weights stored as `W`.
+pub(super) struct Piece<'a, X, W> {
+    /// `[rows, inputs]`
+    x: &'a [X],
+    /// All weights, `[outputs, inputs]`.
+    weight: &'a [W],
+    inputs: usize,
+    /// The first output.
+    output: usize,
+    /// The piece's outputs of each row: so many that none need be allocated for.
+    y: SmallVec<[&'a mut [f32]; LIBRARY_ROWS]>,
+}
+
+/// Rows whose inputs stay in the processor's nearest memory while the weights pass by once.
+pub(super) const NEAR_ROWS: usize = 32;
+
+/// Outputs side by side where there is but one row: many reads of far memory under way at a time. For WebAssembly compilers
+/// keep more sums than these in memory, not in registers.
+const ALONE: usize = if cfg!(target_arch = "wasm32") { 4 } else { 8 };
+
+impl<'a, X: Sync, W: Sync> Piece<'a, X, W> {
+    /// All of a product: `y` is `[rows, outputs]`.
+    pub fn new(x: &'a [X], weight: &'a [W], inputs: usize, y: &'a mut [f32]) -> Self {
+        let y = y.chunks_exact_mut(weight.len() / inputs).collect();
+        Self { x, weight, inputs, output: 0, y }
+    }
+
+    /// Calls `work` for the whole piece, or for parts of it side by side.
+    pub fn run(self, work: fn(Self)) {
+        let budget = Budget::new(self.y.len() * self.weight.len());
+        self.share(budget, work);
+    }
+
+    fn share(self, budget: Budget, work: fn(Self)) {
+        let outputs = self.y.first().map_or(0, |row| row.len());
+        if !budget.allows_split() || outputs < 32 {
+            return work(self);
+        }
+        let (low, high) = self.split_outputs((outputs / 2).next_multiple_of(8));
+        budget.join(|budget| low.share(budget, work), |budget| high.share(budget, work));
+    }
+
+    fn split_outputs(self, outputs: usize) -> (Self, Self) {
+        let (low, high) = self.y.into_iter().map(|row| row.split_at_mut(outputs)).unzip();
+        (Self { y: low, ..self }, Self { output: self.output + outputs, y: high, ..self })
+    }
+
+    #[inline(always)]
+    fn multiply<M: Multiplier<X = X, W = W>>(mut self, multiplier: M) {
+        // kept by each thread, so that a step of decoding allocates nothing
+        thread_local!(static SCRATCH: Cell<Vec<f32>> = const { Cell::new(Vec::new()) });
+        let mut scratch = SCRATCH.take();
+        scratch.resize(M::WIDENED_ROWS * self.inputs, 0.0);
+        for first in (0..self.y.len()).step_by(NEAR_ROWS) {
+            let rows = first..self.y.len().min(first + NEAR_ROWS);
+            // as many sums as the registers hold: AVX-512 has 32, AVX2 and WebAssembly in a browser have 16
+            if rows.len() == 1 {
+                self.sweep::<M, ALONE>(multiplier, rows, &mut scratch);
+            } else if M::MANY_REGISTERS {
+                self.sweep::<M, 4>(multiplier, rows, &mut scratch);
+            } else {
+                self.sweep::<M, 3>(multiplier, rows, &mut scratch);
+            }
+        }
+        SCRATCH.set(scratch);
+    }
+
+    /// All outputs of the given rows, `OUTPUTS` of them side by side.
+    #[inline(always)]
+    fn sweep<M: Multiplier<X = X, W = W>, const OUTPUTS: usize>(
+        &mut self,
+        multiplier: M,
+        rows: Range<usize>,
+        scratch: &mut [f32],
+    ) {
+        let outputs = self.y[rows.start].len();
+        let rest = outputs - outputs % OUTPUTS;
+        for output in (0..rest).step_by(OUTPUTS) {
+            self.column::<M, OUTPUTS>(multiplier, rows.clone(), output, scratch);
+        }
+        for output in rest..outputs {
+            self.column::<M, 1>(multiplier, rows.clone(), output, scratch);
+        }
+    }
+
+    /// `OUTPUTS` outputs of the given rows, four rows side by side.
+    #[inline(always)]
+    fn column<M: Multiplier<X = X, W = W>, const OUTPUTS: usize>(
+        &mut self,
+        multiplier: M,
+        rows: Range<usize>,
+        output: usize,
+        scratch: &mut [f32],
+    ) {
+        let inputs = self.inputs;
+        let first = self.output + output;
+        // a loop, because compilers keep closures out of the function that has the processor's widest vectors
+        for (i, scratch) in scratch.chunks_exact_mut(inputs).take(OUTPUTS).enumerate() {
+            M::widen(&self.weight[(first + i) * inputs..][..inputs], scratch);
+        }
+        let mut weights = [&[][..]; OUTPUTS];
+        for (i, weights) in weights.iter_mut().enumerate() {
+            let stored = &self.weight[(first + i) * inputs..][..inputs];
+            *weights = M::factors(stored, scratch.get(i * inputs..(i + 1) * inputs).unwrap_or_default());
+        }
+        if OUTPUTS == ALONE {
+            return self.block::<M, 1, OUTPUTS>(multiplier, rows.start, output, weights);
+        }
+        for row in rows.clone().step_by(4) {
+            match rows.end - row {
+                1 => self.block::<M, 1, OUTPUTS>(multiplier, row, output, weights),
+                2 => self.block::<M, 2, OUTPUTS>(multiplier, row, output, weights),
+                3 => self.block::<M, 3, OUTPUTS>(multiplier, row, output, weights),
+                _ => self.block::<M, 4, OUTPUTS>(multiplier, row, output, weights),
+            }
+        }
+    }
+
+    /// `ROWS × OUTPUTS` elements, starting at a row and an output of the piece; `weights` are those of the outputs.
+    #[inline(always)]
+    fn block<M: Multiplier<X = X, W = W>, const ROWS: usize, const OUTPUTS: usize>(
+        &mut self,
+        multiplier: M,
+        row: usize,
+        output: usize,
+        weights: [&[M::Factor]; OUTPUTS],
+    ) {
+        let mut x = [&[][..]; ROWS];
+        for (i, x) in x.iter_mut().enumerate() {
+            *x = &self.x[(row + i) * self.inputs..][..self.inputs];
+        }
+        let products = multiplier.inner_products(x, weights);
+        for (y, products) in self.y[row..row + ROWS].iter_mut().zip(&products) {
+            y[output..output + OUTPUTS].copy_from_slice(products);
+        }
+    }
+}
+
+/// How rows of x are multiplied with stored weights.
+trait Multiplier: Copy {
+    type X;
+    type W;
+    /// What a stored weight is multiplied as.
+    type Factor;
+    /// How many rows of weights are widened side by side.
+    const WIDENED_ROWS: usize;
+
+    /// Whether there are 32 of them.
+    const MANY_REGISTERS: bool;
+
+    fn widen(stored: &[Self::W], widened: &mut [f32]);
+    fn factors<'v>(stored: &'v [Self::W], widened: &'v [f32]) -> &'v [Self::Factor];
+    fn inner_products<const ROWS: usize, const OUTPUTS: usize>(
+        self,
+        x: [&[Self::X]; ROWS],
+        w: [&[Self::Factor]; OUTPUTS],
+    ) -> [[f32; OUTPUTS]; ROWS];
+}
+
+#[derive(Clone, Copy)]
+struct Floats<S, W>(S, PhantomData<W>);
+
+impl<S: Simd, W: StoredValue> Multiplier for Floats<S, W> {
+    type X = f32;
+    type W = W;
+    type Factor = f32;
+    const WIDENED_ROWS: usize = W::SCRATCH_ROWS;
+    const MANY_REGISTERS: bool = S::F32_LANES == 16;
+
+    #[inline(always)]
+    fn widen(stored: &[W], widened: &mut [f32]) {
+        W::widen(stored, widened);
+    }
+
+    #[inline(always)]
+    fn factors<'v>(stored: &'v [W], widened: &'v [f32]) -> &'v [f32] {
+        W::as_f32(stored, widened)
+    }
+
+    #[inline(always)]
+    fn inner_products<const ROWS: usize, const OUTPUTS: usize>(
+        self,
+        x: [&[f32]; ROWS],
+        w: [&[f32]; OUTPUTS],
+    ) -> [[f32; OUTPUTS]; ROWS] {
+        vector::inner_products(self.0, x, w)
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Integers<S>(S);
+
+impl<S: IntegerVectors> Multiplier for Integers<S> {
+    type X = i16;
+    type W = i8;
+    type Factor = i8;
+    const WIDENED_ROWS: usize = 0;
+    const MANY_REGISTERS: bool = size_of::<S::Sums>() == 64;
+
+    #[inline(always)]
+    fn widen(_: &[i8], _: &mut [f32]) {}
+
+    #[inline(always)]
+    fn factors<'v>(stored: &'v [i8], _: &'v [f32]) -> &'v [i8] {
+        stored
+    }
+
+    #[inline(always)]
+    fn inner_products<const ROWS: usize, const OUTPUTS: usize>(
+        self,
+        x: [&[i16]; ROWS],
+        w: [&[i8]; OUTPUTS],
+    ) -> [[f32; OUTPUTS]; ROWS] {
+        integers::inner_products(self.0, x, w)
+    }
+}
+
+impl<W: StoredValue> Piece<'_, f32, W> {
+    /// In f32, to which weights are widened as they are needed.
+    pub fn multiply_floats(self) {
+        Arch::new().dispatch(self);
+    }
+}
+
+impl Piece<'_, i16, i8> {
+    /// In whole numbers.
+    pub fn multiply_integers(self) {
+        integers::dispatch(Arch::new(), self);
+    }
+}
+
+impl<W: StoredValue> WithSimd for Piece<'_, f32, W> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        self.multiply(Floats(simd, PhantomData));
+    }
+}
+
+impl WithIntegers for Piece<'_, i16, i8> {
+    #[inline(always)]
+    fn with_integers<S: IntegerVectors>(self, simd: S) {
+        self.multiply(Integers(simd));
+    }
+}

@@ -1,0 +1,92 @@
+//! Rows of x as whole numbers, for weights that are whole numbers, too.
+
+use pulp::Arch;
+
+use super::integers::largest;
+
+/// Rows `[rows, inputs]`, each of them whole numbers and a scale.
+#[derive(Debug, Default)]
+pub struct RoundedRows {
+    /// `[rows, inputs]`
+    pub values: Vec<i16>,
+    /// `[rows]`
+    pub scales: Vec<f32>,
+}
+
+impl RoundedRows {
+    /// Takes the nearest multiples of a row's scale, of which the row's largest magnitude is the [`largest`] that can be
+    /// summed up. A row that has a value that is no number, or infinite, has a scale that is none.
+    pub fn set(&mut self, x: &[f32], inputs: usize) {
+        self.values.resize(x.len(), 0);
+        self.scales.resize(x.len() / inputs, 0.0);
+        let rows = self.values.chunks_exact_mut(inputs).zip(&mut self.scales).zip(x.chunks_exact(inputs));
+        Arch::new().dispatch(
+            #[inline(always)]
+            || {
+                for ((values, scale), row) in rows {
+                    *scale = round_row(row, values);
+                }
+            },
+        );
+    }
+}
+
+#[inline(always)]
+fn round_row(row: &[f32], values: &mut [i16]) -> f32 {
+    /// Added to a small number it leaves the nearest whole number, ties to even.
+    const WHOLE: f32 = (3 << 22) as f32;
+    let most = f32::from(largest(row.len()));
+    // bits of magnitudes are in the magnitudes' order, what is no number beyond infinity: whole numbers have a maximum in
+    // vectors that loses none
+    let magnitude = row.iter().fold(0, |most, x| (x.to_bits() & !(1 << 31)).max(most));
+    let magnitude = f32::from_bits(magnitude);
+    let factor = most / magnitude;
+    for (value, x) in values.iter_mut().zip(row) {
+        // where the factor is infinite, because the row is nearly zero, 0 times it is no number, and that becomes 0
+        let scaled = (x * factor).clamp(-most, most);
+        *value = (scaled + WHOLE - WHOLE) as i16;
+    }
+    // 0 times infinity
+    if magnitude.is_finite() { magnitude / most } else { f32::NAN }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rounded(row: &[f32]) -> (Vec<i16>, f32) {
+        let mut rows = RoundedRows::default();
+        rows.set(row, row.len());
+        (rows.values, rows.scales[0])
+    }
+
+    #[test]
+    fn a_row_is_off_by_half_a_step_at_most() {
+        for inputs in [1, 7, 512, 2048, 5000] {
+            let row: Vec<f32> = (0..inputs).map(|i| (i as f32 * 0.618).fract() - 0.6).collect();
+            let (values, scale) = rounded(&row);
+            let most = largest(inputs);
+            assert!(values.iter().any(|value| value.abs() == most), "{inputs}");
+            for (value, x) in values.iter().zip(&row) {
+                let error = (f32::from(*value) * scale - x).abs();
+                assert!(error <= 0.501 * scale, "{inputs}: {x} is off by {error}, a step is {scale}");
+            }
+        }
+    }
+
+    #[test]
+    fn odd_rows_are_seen_or_do_no_harm() {
+        assert_eq!(rounded(&[0.0, -0.0]), (vec![0, 0], 0.0));
+        for tiny in [f32::MIN_POSITIVE, 1e-36, 1e-45] {
+            let (values, scale) = rounded(&[tiny, 0.0, -tiny]);
+            assert_eq!(values, [i16::MAX, 0, -i16::MAX]);
+            assert!(scale <= 2.0 * tiny, "{scale}");
+        }
+        let (values, scale) = rounded(&[f32::MAX, -1.0]);
+        assert_eq!((values[0], scale.is_finite()), (i16::MAX, true));
+        for broken in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+            let (values, scale) = rounded(&[1.0, broken, 3.0]);
+            assert!(scale.is_nan() && values.iter().all(|value| *value >= -i16::MAX));
+        }
+    }
+}

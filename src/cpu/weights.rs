@@ -1,0 +1,229 @@
+//! Weight matrices in host memory, in every precision: row-major `[rows, width]`, as in the file.
+
+use std::ops::Range;
+
+use half::f16;
+use half::slice::HalfFloatSliceExt;
+use pulp::Arch;
+
+use crate::precision::{WeightPrecision, quantize, row_scale};
+
+/// A weight matrix `[rows, width]`.
+#[derive(Clone, Copy, Debug)]
+pub enum WeightMatrix<'a> {
+    /// [`WeightPrecision::F32`]
+    F32(&'a [f32]),
+    /// [`WeightPrecision::F16`]
+    F16(&'a [f16]),
+    /// [`WeightPrecision::Q8`]
+    Q8 {
+        /// `[rows, width]`
+        values: &'a [i8],
+        /// `[rows]`
+        scales: &'a [f32],
+    },
+}
+
+impl WeightMatrix<'_> {
+    /// Number of values.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::F32(values) => values.len(),
+            Self::F16(values) => values.len(),
+            Self::Q8 { values, .. } => values.len(),
+        }
+    }
+
+    /// Whether it has no values.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Widens some values, counted row-major, without the scale of their row.
+    #[inline(always)]
+    pub(super) fn widen(&self, range: Range<usize>, out: &mut [f32]) {
+        match self {
+            Self::F32(values) => out.copy_from_slice(&values[range]),
+            Self::F16(values) => f16::widen(&values[range], out),
+            Self::Q8 { values, .. } => i8::widen(&values[range], out),
+        }
+    }
+
+    /// What the products with a row's values have to be multiplied by.
+    pub(super) fn row_scale(&self, row: usize) -> f32 {
+        match self {
+            Self::F32(_) | Self::F16(_) => 1.0,
+            Self::Q8 { scales, .. } => scales[row],
+        }
+    }
+}
+
+/// A number that stands for a weight.
+pub(super) trait StoredValue: Copy + Sync {
+    /// How many rows are widened side by side.
+    const SCRATCH_ROWS: usize = 8;
+
+    /// Widens `values`; both slices are equally long.
+    fn widen(values: &[Self], out: &mut [f32]);
+
+    /// `values` as f32, which are `widened` unless they need not be.
+    #[inline(always)]
+    fn as_f32<'v>(_: &'v [Self], widened: &'v [f32]) -> &'v [f32] {
+        widened
+    }
+}
+
+impl StoredValue for f32 {
+    const SCRATCH_ROWS: usize = 0;
+
+    #[inline(always)]
+    fn widen(values: &[Self], out: &mut [f32]) {
+        out.copy_from_slice(values);
+    }
+
+    #[inline(always)]
+    fn as_f32<'v>(values: &'v [Self], _: &'v [f32]) -> &'v [f32] {
+        values
+    }
+}
+
+impl StoredValue for f16 {
+    /// In whole numbers and one exact multiplication, which compilers turn into vectors of any kind of processor.
+    #[inline(always)]
+    fn widen(values: &[Self], out: &mut [f32]) {
+        /// What the exponents' biases differ by.
+        const REBIAS: f32 = f32::from_bits((127 + 112) << 23);
+        const INFINITY: u32 = 0x7c00 << 13;
+        for (out, value) in out.iter_mut().zip(values) {
+            let bits = u32::from(value.to_bits());
+            let magnitude = (bits & 0x7fff) << 13;
+            // infinities and what is no number have the largest exponent here as there
+            let beyond = if magnitude >= INFINITY { 0xff << 23 } else { 0 };
+            let widened = (f32::from_bits(magnitude) * REBIAS).to_bits() | beyond;
+            *out = f32::from_bits(widened | (bits & 0x8000) << 16);
+        }
+    }
+}
+
+impl StoredValue for i8 {
+    #[inline(always)]
+    fn widen(values: &[Self], out: &mut [f32]) {
+        for (out, &value) in out.iter_mut().zip(values) {
+            *out = f32::from(value);
+        }
+    }
+}
+
+/// The memory of a weight matrix `[rows, width]`, filled row by row.
+#[derive(Clone, Debug)]
+pub enum StoredMatrix {
+    /// [`WeightPrecision::F32`]
+    F32(Vec<f32>),
+    /// [`WeightPrecision::F16`]
+    F16(Vec<f16>),
+    /// [`WeightPrecision::Q8`]
+    Q8 {
+        /// `[rows, width]`
+        values: Vec<i8>,
+        /// `[rows]`
+        scales: Vec<f32>,
+    },
+}
+
+impl StoredMatrix {
+    /// Zeros, unless there is no memory for them.
+    pub fn zeros(rows: usize, width: usize, precision: WeightPrecision) -> Option<Self> {
+        let elements = rows * width;
+        Some(match precision {
+            WeightPrecision::F32 => Self::F32(zeros(elements)?),
+            WeightPrecision::F16 => Self::F16(zeros(elements)?),
+            WeightPrecision::Q8 => Self::Q8 { values: zeros(elements)?, scales: zeros(rows)? },
+        })
+    }
+
+    /// A matrix of the values given.
+    pub fn of(values: &[f32], width: usize, precision: WeightPrecision) -> Self {
+        let rows = values.len() / width.max(1);
+        let mut matrix = Self::zeros(rows, width, precision).unwrap_or_else(|| panic!("no memory"));
+        matrix.set_rows(0, width, values);
+        matrix
+    }
+
+    /// Stores some rows, the first of them at `row`, rounding their values to what the precision has.
+    pub fn set_rows(&mut self, row: usize, width: usize, rows: &[f32]) {
+        let range = row * width..row * width + rows.len();
+        match self {
+            Self::F32(values) => values[range].copy_from_slice(rows),
+            Self::F16(values) => values[range].convert_from_f32_slice(rows),
+            Self::Q8 { values, scales } => Arch::new().dispatch(|| {
+                let stored = values[range].chunks_exact_mut(width).zip(&mut scales[row..]);
+                for ((values, scale), row) in stored.zip(rows.chunks_exact(width)) {
+                    *scale = row_scale(row);
+                    for (value, &exact) in values.iter_mut().zip(row) {
+                        *value = quantize(exact, *scale);
+                    }
+                }
+            }),
+        }
+    }
+
+    /// Memory that it takes, bytes.
+    pub fn bytes(&self) -> u64 {
+        let bytes = match self {
+            Self::F32(values) => size_of_val(&values[..]),
+            Self::F16(values) => size_of_val(&values[..]),
+            Self::Q8 { values, scales } => size_of_val(&values[..]) + size_of_val(&scales[..]),
+        };
+        bytes as u64
+    }
+
+    /// To read from.
+    pub fn view(&self) -> WeightMatrix<'_> {
+        match self {
+            Self::F32(values) => WeightMatrix::F32(values),
+            Self::F16(values) => WeightMatrix::F16(values),
+            Self::Q8 { values, scales } => WeightMatrix::Q8 { values, scales },
+        }
+    }
+}
+
+/// Zeros, unless there is no memory for them.
+fn zeros<T: bytemuck::Zeroable + Clone>(elements: usize) -> Option<Vec<T>> {
+    // asked for first, because `vec!` would end the program
+    Vec::<T>::new().try_reserve_exact(elements).ok()?;
+    Some(vec![T::zeroed(); elements])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_half_precision_number_is_widened_exactly() {
+        let all: Vec<f16> = (0..=u16::MAX).map(f16::from_bits).collect();
+        let mut widened = vec![0.0; all.len()];
+        f16::widen(&all, &mut widened);
+        for (value, widened) in all.iter().zip(&widened) {
+            let want = value.to_f32();
+            let same = want.to_bits() == widened.to_bits() || (want.is_nan() && widened.is_nan());
+            assert!(same, "{:#06x}: {widened}, not {want}", value.to_bits());
+        }
+    }
+
+    #[test]
+    fn a_stored_row_is_the_rounded_row() {
+        let (rows, width) = (3, 37);
+        let values: Vec<f32> = (0..rows * width).map(|i| (i as f32 * 0.618).fract() - 0.5).collect();
+        for precision in WeightPrecision::ALL {
+            let matrix = StoredMatrix::of(&values, width, precision);
+            let mut widened = vec![0.0; width];
+            for (row, values) in values.chunks_exact(width).enumerate() {
+                let mut want = values.to_vec();
+                precision.round_row(&mut want);
+                matrix.view().widen(row * width..(row + 1) * width, &mut widened);
+                widened.iter_mut().for_each(|value| *value *= matrix.view().row_scale(row));
+                assert_eq!(widened, want, "{precision}, row {row}");
+            }
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! What rows may not take next: lists of a bit for each token, which a selection passes over. Single tokens, and ends
+//! that come too early, are listed once for a batch; n-grams that would repeat and phrases for each row before each step.
+
+use super::edits::HistoryEdits;
+use super::{Access, Dispatch, Kernel, fold};
+
+/// One invocation per word of each row's list of bans.
+pub static RESET_BANS: Kernel = Kernel {
+    name: "reset_bans",
+    wgsl: wgsl!("reset_bans" + "bans" + "search" + "grid"),
+    storage: &[Access::Read, Access::Read, Access::Write],
+    params: ResetBansParams::FIELDS,
+};
+
+/// One invocation per n-gram and phrase of each row.
+pub static BAN_REPEATS: Kernel = Kernel {
+    name: "ban_repeats",
+    wgsl: wgsl!("ban_repeats" + "search" + "grid"),
+    storage: &[Access::Read, Access::Read, Access::Read, Access::Read, Access::Write],
+    params: BanRepeatsParams::FIELDS,
+};
+
+params! {
+    /// Group 1 of `reset_bans.wgsl`.
+    pub struct ResetBansParams {
+        /// Rows.
+        pub rows: u32,
+        /// Words of a list of bans.
+        pub ban_words: u32,
+        /// Rows of a sentence.
+        pub beams: u32,
+        /// Words of a sentence's search.
+        pub block: u32,
+    }
+}
+
+params! {
+    /// Group 1 of `ban_repeats.wgsl`.
+    pub struct BanRepeatsParams {
+        /// Rows.
+        pub rows: u32,
+        /// Banned phrases of a sentence at most.
+        pub phrases: u32,
+        /// Words of a list of bans.
+        pub ban_words: u32,
+        /// Rows of a sentence.
+        pub beams: u32,
+        /// Words of a sentence's search.
+        pub block: u32,
+        /// Slots of a row's cache.
+        pub capacity: u32,
+    }
+}
+
+/// The launch of [`RESET_BANS`]: search, bans, bans of the rows.
+pub(super) fn reset_launch(rows: usize, vocabulary: usize, history: &HistoryEdits) -> Dispatch {
+    let words = ban_words(vocabulary);
+    let params = ResetBansParams {
+        rows: rows as u32,
+        ban_words: words as u32,
+        beams: history.search.beams as u32,
+        block: history.search.block() as u32,
+    };
+    Dispatch::new(&RESET_BANS, Vec::new(), &params, fold(rows * words, 32))
+}
+
+/// The launch of [`BAN_REPEATS`]: search, slots, their tokens, phrases, bans of the rows.
+pub(super) fn repeat_launch(rows: usize, vocabulary: usize, history: &HistoryEdits) -> Dispatch {
+    let params = BanRepeatsParams {
+        rows: rows as u32,
+        phrases: history.phrases as u32,
+        ban_words: ban_words(vocabulary) as u32,
+        beams: history.search.beams as u32,
+        block: history.search.block() as u32,
+        capacity: history.search.capacity as u32,
+    };
+    let jobs = history.search.capacity + history.phrases;
+    Dispatch::new(&BAN_REPEATS, Vec::new(), &params, fold(rows * jobs, 32))
+}
+
+/// Words of a list of bans: a bit for each token.
+pub fn ban_words(vocabulary: usize) -> usize {
+    vocabulary.div_ceil(32)
+}
+
+/// What `shared/bans.wgsl` is told.
+pub(super) struct BanParams {
+    pub kind: f64,
+    pub words: u32,
+    pub beams: u32,
+    pub block: u32,
+}
+
+impl BanParams {
+    pub fn new(vocabulary: usize, history: Option<HistoryEdits>) -> Self {
+        let Some(history) = history else { return Self { kind: 0.0, words: 0, beams: 1, block: 0 } };
+        Self {
+            kind: match history {
+                HistoryEdits { repeats: true, .. } => 2.0,
+                HistoryEdits { bans: true, .. } => 1.0,
+                _ => 0.0,
+            },
+            words: ban_words(vocabulary) as u32,
+            beams: history.search.beams as u32,
+            block: history.search.block() as u32,
+        }
+    }
+}
+
+/// Lists of banned tokens and phrases as the device reads them.
+#[derive(Debug, Default)]
+pub struct Bans {
+    /// For each sentence two lists of a bit for each token: what is banned always, and what is while the sentence may not
+    /// end. Sentences that agree share theirs.
+    pub lists: Vec<u32>,
+    /// For each sentence the first word and the length of each of its phrases; the phrases themselves behind.
+    pub phrases: Vec<u32>,
+}
+
+impl Bans {
+    /// Adds a sentence's lists of tokens; returns where they begin.
+    pub fn add_lists(&mut self, vocabulary: usize, always: &[u32], ends: &[u32]) -> usize {
+        let words = ban_words(vocabulary);
+        let first = self.lists.len();
+        self.lists.resize(first + 2 * words, 0);
+        let (list, early) = self.lists[first..].split_at_mut(words);
+        let ban = |list: &mut [u32], token: u32| list[token as usize / 32] |= 1 << (token % 32);
+        always.iter().for_each(|&token| ban(list, token));
+        always.iter().chain(ends).for_each(|&token| ban(early, token));
+        let added = &self.lists[first..];
+        let known = self.lists[..first].chunks_exact(2 * words).position(|lists| lists == added);
+        match known {
+            None => first,
+            Some(index) => {
+                self.lists.truncate(first);
+                index * 2 * words
+            }
+        }
+    }
+
+    /// Adds a sentence's phrases; returns where they are listed.
+    pub fn add_phrases<'a>(&mut self, phrases: impl ExactSizeIterator<Item = &'a [u32]> + Clone) -> usize {
+        let first = self.phrases.len();
+        let mut at = first + 2 * phrases.len();
+        for phrase in phrases.clone() {
+            self.phrases.extend([at as u32, phrase.len() as u32]);
+            at += phrase.len();
+        }
+        phrases.for_each(|phrase| self.phrases.extend(phrase));
+        first
+    }
+}

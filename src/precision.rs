@@ -1,0 +1,204 @@
+//! How weight matrices are stored on a device: the numbers that stand for a matrix's values, and what becomes of values
+//! that have none of their own.
+//!
+//! Only matrices (of linear layers, and embedding tables) are stored so: they are nearly all of a model's bytes, and all
+//! that a decoding step reads. Vectors and position tables stay f32, and so does arithmetic: a stored number is widened to
+//! f32 before it is multiplied, and sums are f32. There is one exception: on the CPU, matrices in
+//! [`WeightPrecision::Q8`] are multiplied in whole numbers, for which their inputs are rounded to 15 bits and a sign (see
+//! [`linear`](crate::cpu::linear())).
+
+use std::fmt;
+use std::str::FromStr;
+
+use half::f16;
+
+/// How the values of a weight matrix are stored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum WeightPrecision {
+    /// Four bytes a value, as they are.
+    #[default]
+    F32,
+    /// Two bytes a value: rounded to the nearest half-precision number, ties to even. Values that a file stores so stay
+    /// exactly what they are.
+    F16,
+    /// One byte a value, a whole number in -127 … 127, and an f32 scale for each row `[inputs]` of the matrix: a token of
+    /// an embedding table, an output of a linear layer. See [`row_scale`] and [`quantize`].
+    Q8,
+}
+
+impl WeightPrecision {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::F32, Self::F16, Self::Q8];
+
+    /// Its name, as the command line has it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::F32 => "f32",
+            Self::F16 => "f16",
+            Self::Q8 => "q8",
+        }
+    }
+
+    /// Bytes of a value.
+    pub const fn value_bytes(self) -> usize {
+        match self {
+            Self::F32 => 4,
+            Self::F16 => 2,
+            Self::Q8 => 1,
+        }
+    }
+
+    /// Bytes of a matrix `[rows, width]`, scales included, padding not.
+    pub const fn matrix_bytes(self, rows: usize, width: usize) -> u64 {
+        let scales = match self {
+            Self::F32 | Self::F16 => 0,
+            Self::Q8 => 4 * rows as u64,
+        };
+        rows as u64 * width as u64 * self.value_bytes() as u64 + scales
+    }
+
+    /// The first of some values that it cannot hold: one that is finite, but becomes infinite.
+    pub fn overflow(self, values: &[f32]) -> Option<f32> {
+        match self {
+            Self::F32 | Self::Q8 => None,
+            // half way between the largest f16 and what would come next
+            Self::F16 => values.iter().copied().find(|value| value.is_finite() && value.abs() >= 65_520.0),
+        }
+    }
+
+    /// What becomes of the values of a matrix's row when they are stored: for tests and comparisons.
+    pub fn round_row(self, row: &mut [f32]) {
+        match self {
+            Self::F32 => {}
+            Self::F16 => row.iter_mut().for_each(|value| *value = f16::from_f32(*value).to_f32()),
+            Self::Q8 => {
+                let scale = row_scale(row);
+                row.iter_mut().for_each(|value| *value = f32::from(quantize(*value, scale)) * scale);
+            }
+        }
+    }
+}
+
+impl fmt::Display for WeightPrecision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What a user asks for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PrecisionChoice {
+    /// What loses nothing, and suits the device: see [`PrecisionChoice::resolve`].
+    #[default]
+    Auto,
+    /// This one.
+    Is(WeightPrecision),
+}
+
+impl PrecisionChoice {
+    /// The precision for a file whose matrices can be `stored` so without a loss, on a device that gains by it (a GPU, but
+    /// for a browser's software adapter) or not.
+    ///
+    /// | chosen | file | gains: GPU | does not: CPU |
+    /// |---|---|---|---|
+    /// | `auto` | f16 | f16 | f32 |
+    /// | `auto` | other | f32 | f32 |
+    /// | any other | | as chosen | as chosen |
+    ///
+    /// So `auto` changes no number. A GPU reads half the bytes in f16; also software adapters, where every reading costs,
+    /// take half the time (measured on llvmpipe). The CPU has the bytes of a small model near, and takes up to twice the
+    /// time where it widens them first.
+    pub fn resolve(self, stored: WeightPrecision, gains: bool) -> WeightPrecision {
+        match self {
+            Self::Is(precision) => precision,
+            Self::Auto if gains => stored,
+            Self::Auto => WeightPrecision::F32,
+        }
+    }
+}
+
+impl FromStr for PrecisionChoice {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text.trim() {
+            "auto" => Ok(Self::Auto),
+            name => match WeightPrecision::ALL.into_iter().find(|precision| precision.name() == name) {
+                Some(precision) => Ok(Self::Is(precision)),
+                None => Err("choose `auto`, `f32`, `f16` or `q8`".into()),
+            },
+        }
+    }
+}
+
+/// The scale of a row in [`WeightPrecision::Q8`]: its largest magnitude is 127 times as much. Not a number, if one of its
+/// values is none, so that a broken weight shows.
+pub fn row_scale(row: &[f32]) -> f32 {
+    let largest = row.iter().fold(0.0f32, |largest, value| {
+        let magnitude = value.abs();
+        if magnitude > largest || magnitude.is_nan() { magnitude } else { largest }
+    });
+    largest / 127.0
+}
+
+/// The whole number that stands for a value in [`WeightPrecision::Q8`]: the nearest multiple of the row's scale, ties to
+/// even.
+#[inline]
+pub fn quantize(value: f32, scale: f32) -> i8 {
+    /// So large that the sum of it and a small number has no places after the point: rounding as f32 sums do, which every
+    /// processor has in vectors, as it has not `round_ties_even`.
+    const WHOLE: f32 = (3 << 22) as f32;
+    // a row of zeros has the scale 0, and what is not a number becomes 0
+    (value / scale + WHOLE - WHOLE) as i8
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_of_8_bits_is_off_by_half_a_step_at_most() {
+        let mut row: Vec<f32> = (0..100).map(|i| (i as f32 * 0.618).fract() - 0.4).collect();
+        let (want, scale) = (row.clone(), row_scale(&row));
+        WeightPrecision::Q8.round_row(&mut row);
+        for (got, want) in row.iter().zip(&want) {
+            assert!((got - want).abs() <= 0.5001 * scale, "{got}, not {want}");
+        }
+        let largest = want.iter().fold(0.0f32, |largest, value| largest.max(value.abs()));
+        assert!(row.iter().any(|value| value.abs() == 127.0 * scale && (value.abs() - largest).abs() < 1e-6));
+    }
+
+    #[test]
+    fn odd_rows_stay_what_they_are() {
+        for row in [&[0.0, -0.0, 0.0][..], &[], &[-3.5], &[127.0, -127.0, 1.0, -126.0]] {
+            let mut rounded = row.to_vec();
+            WeightPrecision::Q8.round_row(&mut rounded);
+            assert_eq!(rounded, row);
+        }
+        for broken in [f32::NAN, f32::INFINITY] {
+            let mut row = [1.0, broken, 2.0, f32::MAX];
+            WeightPrecision::Q8.round_row(&mut row);
+            assert!(row.iter().any(|value| !value.is_finite()), "{broken} was lost: {row:?}");
+        }
+    }
+
+    #[test]
+    fn automatic_precision_loses_nothing() {
+        use WeightPrecision::{F16, F32, Q8};
+        let auto = PrecisionChoice::Auto;
+        assert_eq!([true, false].map(|gpu| auto.resolve(F16, gpu)), [F16, F32]);
+        assert_eq!([true, false].map(|gpu| auto.resolve(F32, gpu)), [F32, F32]);
+        assert_eq!("q8".parse::<PrecisionChoice>().map(|choice| choice.resolve(F16, true)), Ok(Q8));
+        assert_eq!("auto".parse(), Ok(auto));
+        assert!("int8".parse::<PrecisionChoice>().is_err_and(|message| message.contains("`q8`")));
+    }
+
+    #[test]
+    fn half_precision_says_what_it_cannot_hold() {
+        let values = [65_519.0, -65_504.0, f32::INFINITY, f32::NAN];
+        assert_eq!(WeightPrecision::F16.overflow(&values), None);
+        assert!(f16::from_f32(65_519.0).is_finite() && f16::from_f32(65_520.0).is_infinite());
+        assert_eq!(WeightPrecision::F16.overflow(&[1.0, -65_520.0]), Some(-65_520.0));
+        assert_eq!(WeightPrecision::F32.overflow(&[f32::MAX]), None);
+    }
+}

@@ -1,0 +1,134 @@
+//! Which word was translated to which, from cross-attention.
+//!
+//! Words are what white space separates, as in Pharaoh's format; in a script without spaces a sentence is one word.
+//!
+//! 1. The layer whose mean over heads is most confident is taken: the mean over the target's tokens of the largest mass on
+//!    one source token, tokens without text left out on both sides. (Single heads are sharper, but many of them look at
+//!    the end token, or at what comes next.)
+//! 2. A target word's mass on a source word is the sum over the source word's tokens, and the mean over its own tokens.
+//!    Punctuation at a word's end is left out.
+//! 3. A pair is linked where the source word is the target word's best, or the target word is the source word's best
+//!    and has at least half the mass of the target word's best. Equal masses are all best: no side is preferred.
+
+use super::{AttentionKind, LayerAttention, Token, TracedSentence};
+
+/// Masses that differ by less, relative to the larger, are equal.
+const EQUAL: f64 = 1e-6;
+/// How much of its best word's mass a target word must give to one that is linked because of the source word's side.
+const OTHER_SIDE: f64 = 0.5;
+
+/// Links between the words of a sentence and of its translation.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Alignment {
+    /// `(source word, target word)`, counted from 0, sorted.
+    pub links: Vec<(usize, usize)>,
+    /// The layer they were taken from; `None` where no cross-attention was kept.
+    pub layer: Option<usize>,
+}
+
+impl Alignment {
+    /// As `0-0 1-2`: source word, target word.
+    pub fn pharaoh(&self) -> String {
+        let links: Vec<String> =
+            self.links.iter().map(|(source, target)| format!("{source}-{target}")).collect();
+        links.join(" ")
+    }
+
+    /// Adds the links of the next sentence, whose words come after so many.
+    pub fn append(&mut self, other: &Self, source_words: usize, target_words: usize) {
+        let moved =
+            other.links.iter().map(|&(source, target)| (source + source_words, target + target_words));
+        self.links.extend(moved);
+        self.layer = self.layer.or(other.layer);
+    }
+}
+
+impl TracedSentence {
+    /// Which word of the source was translated to which word of the target.
+    pub fn alignment(&self) -> Alignment {
+        let [source, target] = [&self.source, &self.target].map(|text| words(text));
+        let of_key: Vec<Option<usize>> =
+            self.source_tokens.iter().map(|token| word_of(token, &self.source, &source)).collect();
+        let queries = self.query_tokens(AttentionKind::Cross).into_iter();
+        let of_query: Vec<Option<usize>> =
+            queries.map(|token| word_of(token, &self.target, &target)).collect();
+        let layers = self.layers(AttentionKind::Cross).map(|layer| {
+            let mean = layer.mean();
+            (confidence(layer, &mean, &of_query, &of_key), layer, mean)
+        });
+        // of equal ones the last, which is nearest to the result
+        let Some((_, layer, mean)) = layers.max_by(|(a, ..), (b, ..)| a.total_cmp(b)) else {
+            return Alignment::default();
+        };
+        let mut masses = vec![0.0; source.len() * target.len()];
+        let mut tokens = vec![0; target.len()];
+        for (row, &target_word) in mean.chunks_exact(layer.keys.max(1)).zip(&of_query) {
+            let Some(target_word) = target_word else { continue };
+            tokens[target_word] += 1;
+            for (&weight, &source_word) in row.iter().zip(&of_key) {
+                if let Some(source_word) = source_word {
+                    masses[target_word * source.len() + source_word] += f64::from(weight);
+                }
+            }
+        }
+        for (row, &count) in masses.chunks_exact_mut(source.len().max(1)).zip(&tokens) {
+            row.iter_mut().for_each(|mass| *mass /= f64::from(count.max(1)));
+        }
+        Alignment { links: link(&masses, source.len()), layer: Some(layer.layer) }
+    }
+}
+
+/// Links by the rule of step 3. `masses` are `[target words, source words]`.
+pub fn link(masses: &[f64], sources: usize) -> Vec<(usize, usize)> {
+    let rows: Vec<&[f64]> = masses.chunks_exact(sources.max(1)).collect();
+    let best_of_row: Vec<f64> = rows.iter().map(|row| row.iter().copied().fold(0.0, f64::max)).collect();
+    let best_of_column: Vec<f64> =
+        (0..sources).map(|source| rows.iter().map(|row| row[source]).fold(0.0, f64::max)).collect();
+    let is = |mass: f64, best: f64| mass > 0.0 && mass >= best * (1.0 - EQUAL);
+    let mut links = Vec::new();
+    for source in 0..sources {
+        for (target, row) in rows.iter().enumerate() {
+            let mass = row[source];
+            let other_side = is(mass, best_of_column[source]) && mass >= OTHER_SIDE * best_of_row[target];
+            if is(mass, best_of_row[target]) || other_side {
+                links.push((source, target));
+            }
+        }
+    }
+    links
+}
+
+/// The bytes of each word.
+pub fn words(text: &str) -> Vec<[usize; 2]> {
+    let start = text.as_ptr() as usize;
+    text.split_whitespace()
+        .map(|word| {
+            let first = word.as_ptr() as usize - start;
+            [first, first + word.len()]
+        })
+        .collect()
+}
+
+/// The word that a token belongs to: the one that it begins in. A full stop at a word's end says nothing about the word.
+fn word_of(token: &Token, text: &str, words: &[[usize; 2]]) -> Option<usize> {
+    let [first, _] = token.range.filter(|_| !token.special)?;
+    let place = words.partition_point(|&[_, end]| end <= first);
+    let &[begin, end] = words.get(place).filter(|&&[begin, _]| begin <= first)?;
+    let beside = token.is_punctuation() && text.get(begin..end)?.contains(char::is_alphanumeric);
+    (!beside).then_some(place)
+}
+
+fn confidence(
+    layer: &LayerAttention,
+    mean: &[f32],
+    queries: &[Option<usize>],
+    keys: &[Option<usize>],
+) -> f64 {
+    let rows = mean.chunks_exact(layer.keys.max(1)).zip(queries).filter(|(_, word)| word.is_some());
+    let maxima = rows.map(|(row, _)| {
+        let of_words = row.iter().zip(keys).filter(|(_, word)| word.is_some());
+        f64::from(of_words.map(|(&weight, _)| weight).fold(0.0, f32::max))
+    });
+    let (sum, count) = maxima.fold((0.0, 0), |(sum, count), largest| (sum + largest, count + 1));
+    sum / f64::from(count.max(1))
+}

@@ -1,0 +1,65 @@
+//! What is kept of long texts.
+
+use super::{AttentionKind, LeftOut, TraceOptions};
+use crate::model::config::ModelConfig;
+use crate::transformer::Wanted;
+
+/// Tokens of one sentence that is going to be recorded.
+#[derive(Clone, Copy, Debug)]
+pub struct Lengths {
+    pub source: usize,
+    /// That the decoder reads.
+    pub target: usize,
+}
+
+/// What is taken of one sentence, and what is not.
+#[derive(Clone, Debug, Default)]
+pub struct Share {
+    pub wanted: Wanted,
+    pub left_out: Vec<LeftOut>,
+}
+
+/// Shares the memory of a trace between sentences. What most ask for comes first: cross-attention, then the decoder's, then the
+/// encoder's; of each kind the last layers, which are nearest to the result; of each layer the first sentences. No layer
+/// is larger than a `buffer` of the device.
+pub fn share(config: &ModelConfig, sentences: &[Lengths], options: &TraceOptions, buffer: u64) -> Vec<Share> {
+    let mut shares = vec![Share::default(); sentences.len()];
+    let memory = options.memory;
+    let mut left = memory;
+    let by_importance = [AttentionKind::Cross, AttentionKind::Decoder, AttentionKind::Encoder];
+    for kind in by_importance.into_iter().filter(|kind| options.kinds.contains(kind)) {
+        let stack = if kind == AttentionKind::Encoder { config.encoder } else { config.decoder };
+        for layer in (0..stack.layers).rev() {
+            for (share, lengths) in shares.iter_mut().zip(sentences) {
+                let queries = if kind.queries_target() { lengths.target } else { lengths.source };
+                let keys = if kind.keys_target() { lengths.target } else { lengths.source };
+                let bytes = 4 * (stack.heads * queries * keys) as u64;
+                let reason = match () {
+                    () if bytes > buffer => format!("the device has buffers of {buffer} bytes at most"),
+                    () if bytes > left => format!("a trace was to have {memory} bytes of attention at most"),
+                    () => {
+                        left -= bytes;
+                        wanted(&mut share.wanted, kind).push(layer);
+                        continue;
+                    }
+                };
+                share.left_out.push(LeftOut { attention: Some((kind, layer)), bytes, reason });
+            }
+        }
+    }
+    for share in &mut shares {
+        for kind in AttentionKind::ALL {
+            wanted(&mut share.wanted, kind).sort_unstable();
+        }
+        share.left_out.sort_by_key(|left_out| left_out.attention);
+    }
+    shares
+}
+
+fn wanted(wanted: &mut Wanted, kind: AttentionKind) -> &mut Vec<usize> {
+    match kind {
+        AttentionKind::Encoder => &mut wanted.encoder_attentions,
+        AttentionKind::Decoder => &mut wanted.decoder_attentions,
+        AttentionKind::Cross => &mut wanted.cross_attentions,
+    }
+}

@@ -1,0 +1,177 @@
+//! From a text to its trace.
+
+use super::record::Recording;
+use super::tokens::tokens;
+use super::{Alternative, AttentionKind, TargetToken, Trace, TraceError, TraceRequest, TracedSentence};
+use crate::model::generation_config::GenerationConfig;
+use crate::text::Direction;
+use crate::transformer::resolve;
+use crate::translate::{TranslateOptions, Translation, Translator, resolve_languages};
+
+/// What a trace keeps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TraceOptions {
+    /// What the model is called in it.
+    pub model: String,
+    /// The kinds of attention that are looked at.
+    pub kinds: Vec<AttentionKind>,
+    /// Memory for the attention of all sentences, bytes.
+    pub memory: u64,
+    /// Whether it is asked how probable the target's tokens are.
+    pub scores: bool,
+    /// With [`scores`](Self::scores): how many of the most probable tokens are kept at each place.
+    pub alternatives: usize,
+}
+
+impl Default for TraceOptions {
+    fn default() -> Self {
+        let kinds = AttentionKind::ALL.to_vec();
+        Self { model: String::new(), kinds, memory: 256 << 20, scores: true, alternatives: 5 }
+    }
+}
+
+/// A sentence before its pass.
+struct Pending {
+    source: String,
+    offset: usize,
+    target: String,
+    request: TraceRequest,
+}
+
+impl Translator {
+    /// Translates a text and runs the best translation of each sentence once more, with every attention looked at.
+    ///
+    /// What [`TraceOptions::memory`] has no room for is listed in [`TracedSentence::left_out`].
+    ///
+    /// # Errors
+    /// [`TraceError`]
+    pub async fn trace(
+        &self,
+        text: &str,
+        options: &TranslateOptions,
+        trace: &TraceOptions,
+    ) -> Result<Trace, TraceError> {
+        let translation = self.translate(text, options).await?;
+        self.trace_translation(text, translation, options, trace).await
+    }
+
+    /// The same for a translation that this translator made of the text with these options.
+    ///
+    /// # Errors
+    /// [`TraceError`]
+    pub async fn trace_translation(
+        &self,
+        text: &str,
+        translation: Translation,
+        options: &TranslateOptions,
+        trace: &TraceOptions,
+    ) -> Result<Trace, TraceError> {
+        let (direction, generation) = self.languages(options)?;
+        let mut pending = Vec::new();
+        let mut at = text.len() - self.tokenizer().split_tag(text).1.len();
+        for sentence in translation.sentences {
+            // sentences are parts of the text, in order
+            let offset = text[at..].find(&sentence.source).map_or(at, |place| at + place);
+            at = (offset + sentence.source.len()).min(text.len());
+            let Some(best) = sentence.hypotheses.into_iter().next() else { continue };
+            let prompt = self.prompt(&direction, &generation, &sentence.source_ids)?;
+            // what begins as the prompt does was given; a search can also begin otherwise
+            let given = prompt.iter().zip(&best.search.tokens).take_while(|(a, b)| a == b).count().max(1);
+            pending.push(Pending {
+                source: sentence.source,
+                offset,
+                target: best.text,
+                request: TraceRequest {
+                    input_ids: sentence.source_ids,
+                    prompt: given.min(best.search.tokens.len().saturating_sub(1)),
+                    target_ids: best.search.tokens,
+                },
+            });
+        }
+        self.run(pending, &direction, options, trace).await
+    }
+
+    /// The same for a translation that is given: both texts are one sentence, because nobody knows which parts belong
+    /// together.
+    ///
+    /// # Errors
+    /// [`TraceError`]; [`ForwardError::TooLong`](crate::transformer::ForwardError::TooLong) for a text with more tokens
+    /// than the model has positions.
+    pub async fn trace_pair(
+        &self,
+        source: &str,
+        target: &str,
+        options: &TranslateOptions,
+        trace: &TraceOptions,
+    ) -> Result<Trace, TraceError> {
+        let (direction, generation) = self.languages(options)?;
+        let (source_tag, untagged) = self.tokenizer().split_tag(source);
+        let (own, target) = (untagged.trim(), target.trim());
+        let offset = source.len() - untagged.trim_start().len();
+        let encoded = match source_tag {
+            Some(tag) => self.tokenizer().encode_source(&format!("{tag} {own}"), &direction)?,
+            None => self.tokenizer().encode_source(own, &direction)?,
+        };
+        let prompt = self.prompt(&direction, &generation, &encoded)?;
+        let target_ids = [&prompt[..], &self.tokenizer().encode_target(target, &direction)?].concat();
+        let request = TraceRequest { input_ids: encoded, target_ids, prompt: prompt.len() };
+        let pending = Pending { source: own.to_owned(), offset, target: target.to_owned(), request };
+        self.run(vec![pending], &direction, options, trace).await
+    }
+
+    fn languages(&self, options: &TranslateOptions) -> Result<(Direction, GenerationConfig), TraceError> {
+        Ok(resolve_languages(self.tokenizer(), options, self.transformer().generation_config())?)
+    }
+
+    /// What translations begin with: the start token, and their language where that is a token.
+    fn prompt(
+        &self,
+        direction: &Direction,
+        generation: &GenerationConfig,
+        input_ids: &[u32],
+    ) -> Result<Vec<u32>, TraceError> {
+        let transformer = self.transformer();
+        let defaults = transformer.generation_config();
+        let options = resolve(generation, defaults, transformer.config(), input_ids)
+            .map_err(crate::transformer::GenerateError::from)?;
+        let language = direction.target.and(options.forced_bos);
+        Ok(options.prompt.into_iter().chain(language).collect())
+    }
+
+    async fn run(
+        &self,
+        pending: Vec<Pending>,
+        direction: &Direction,
+        options: &TranslateOptions,
+        trace: &TraceOptions,
+    ) -> Result<Trace, TraceError> {
+        let requests: Vec<TraceRequest> = pending.iter().map(|pending| pending.request.clone()).collect();
+        let (transformer, cancel) = (self.transformer(), &options.cancel);
+        let recordings = transformer.record(&requests, trace, cancel).await?;
+        let sentences = pending.into_iter().zip(recordings);
+        let sentences = sentences.map(|(pending, recording)| self.traced(pending, recording, direction));
+        Ok(Trace { model: trace.model.clone(), sentences: sentences.collect() })
+    }
+
+    fn traced(&self, pending: Pending, recording: Recording, direction: &Direction) -> TracedSentence {
+        let Pending { source, offset, target, request } = pending;
+        let TraceRequest { input_ids, target_ids, prompt } = request;
+        let tokenizer = self.tokenizer();
+        let source_tokens = tokens(tokenizer, &input_ids, &source, direction.text_prefix(), false);
+        let mut target_tokens: Vec<TargetToken> = tokens(tokenizer, &target_ids, &target, "", true)
+            .into_iter()
+            .map(|token| TargetToken { token, ..TargetToken::default() })
+            .collect();
+        let numbers = recording.log_probabilities.into_iter().zip(recording.alternatives);
+        for (token, (log_probability, alternatives)) in target_tokens[prompt..].iter_mut().zip(numbers) {
+            token.log_probability = Some(log_probability);
+            let alternative = |(id, log_probability)| {
+                let piece = tokenizer.target_token(id).map_or_else(|| format!("#{id}"), |p| p.into_owned());
+                Alternative { id, piece, log_probability }
+            };
+            token.alternatives = alternatives.into_iter().map(alternative).collect();
+        }
+        let (attention, left_out) = (recording.attention, recording.left_out);
+        TracedSentence { source, offset, target, source_tokens, target_tokens, prompt, attention, left_out }
+    }
+}

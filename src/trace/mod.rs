@@ -1,0 +1,278 @@
+//! What a translation leaves to be looked at: its tokens, how probable they were, what else might have come, and every
+//! attention map of the three kinds.
+//!
+//! * [`Translator::trace`](crate::Translator::trace) makes a [`Trace`], [`Translator::trace_pair`](crate::Translator::trace_pair)
+//!   one of a given translation; [`Transformer::record`](crate::Transformer::record) does the same for token ids
+//! * [`Trace::to_json`], [`Trace::to_safetensors`] and [`Trace::from_bytes`]: its file, `docs/trace.md`
+//! * [`statistics`]: numbers and a plain name for every head
+//! * [`alignment`]: which word was translated to which
+
+pub mod alignment;
+mod budget;
+mod error;
+mod file;
+mod make;
+mod record;
+pub mod statistics;
+mod tokens;
+
+pub use error::{TraceError, TraceFileError};
+pub use file::{FORMAT, MAX_FILE_BYTES, VERSION};
+pub use make::TraceOptions;
+pub use record::{Recording, TraceRequest};
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// What a translation left to be looked at.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Trace {
+    /// What the model is called.
+    pub model: String,
+    /// The sentences of the text, in order.
+    pub sentences: Vec<TracedSentence>,
+}
+
+/// One sentence and its translation, as the model saw them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TracedSentence {
+    /// The source, without the white space around it.
+    pub source: String,
+    /// Where the source begins in the text that was translated, bytes.
+    pub offset: usize,
+    /// Its translation.
+    pub target: String,
+    /// What the encoder read.
+    pub source_tokens: Vec<Token>,
+    /// From the decoder's start token to the last token that it produced. The decoder read all but the last: query `i` of
+    /// its attention is where it read token `i`, and produced token `i + 1`.
+    pub target_tokens: Vec<TargetToken>,
+    /// How many of the target's first tokens were given: the start token, and in some models a language.
+    pub prompt: usize,
+    /// Kept attention: by kind, then by layer.
+    pub attention: Vec<LayerAttention>,
+    /// What there was no room for.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// One piece of a text.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Token {
+    /// Its id.
+    pub id: u32,
+    /// As the tokenizer has it, `▁station` for example.
+    pub piece: String,
+    /// Whether it stands for no text: an end, a start, a language, padding.
+    pub special: bool,
+    /// The bytes of the sentence's source or target that it stands for, where that is known. Several tokens that
+    /// stand for one stretch together (the bytes of an emoji) have the same.
+    pub range: Option<[usize; 2]>,
+}
+
+/// One token of the target.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TargetToken {
+    /// The token.
+    #[serde(flatten)]
+    pub token: Token,
+    /// Natural logarithm of its probability after the tokens before it; `None` for what was given.
+    pub log_probability: Option<f32>,
+    /// The most probable tokens here, best first, whatever was chosen.
+    pub alternatives: Vec<Alternative>,
+}
+
+/// What might have come.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Alternative {
+    /// Its id.
+    pub id: u32,
+    /// As the tokenizer has it.
+    pub piece: String,
+    /// Natural logarithm of its probability.
+    pub log_probability: f32,
+}
+
+/// Whose attention to what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AttentionKind {
+    /// The encoder's self-attention: source to source.
+    Encoder,
+    /// The decoder's masked self-attention: target to the target so far.
+    Decoder,
+    /// The decoder's attention to the encoder: target to source.
+    Cross,
+}
+
+impl AttentionKind {
+    /// All kinds.
+    pub const ALL: [Self; 3] = [Self::Encoder, Self::Decoder, Self::Cross];
+
+    /// Whether its queries are the target's.
+    pub fn queries_target(self) -> bool {
+        self != Self::Encoder
+    }
+
+    /// Whether its keys are the target's.
+    pub fn keys_target(self) -> bool {
+        self == Self::Decoder
+    }
+}
+
+impl fmt::Display for AttentionKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Encoder => "encoder",
+            Self::Decoder => "decoder",
+            Self::Cross => "cross",
+        })
+    }
+}
+
+impl FromStr for AttentionKind {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "encoder" => Ok(Self::Encoder),
+            "decoder" => Ok(Self::Decoder),
+            "cross" => Ok(Self::Cross),
+            _ => Err("encoder, decoder or cross is needed"),
+        }
+    }
+}
+
+/// The attention of one layer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LayerAttention {
+    /// Whose, to what.
+    pub kind: AttentionKind,
+    /// Counted from 0.
+    pub layer: usize,
+    /// Its heads.
+    pub heads: usize,
+    /// Rows of a head.
+    pub queries: usize,
+    /// Columns of a head.
+    pub keys: usize,
+    /// `[heads, queries, keys]`; a row sums to 1.
+    pub weights: Vec<f32>,
+}
+
+impl LayerAttention {
+    /// One head, `[queries, keys]`.
+    ///
+    /// # Panics
+    /// Where there is no such head.
+    pub fn head(&self, head: usize) -> Map<'_> {
+        let size = self.queries * self.keys;
+        Map { queries: self.queries, keys: self.keys, weights: &self.weights[head * size..][..size] }
+    }
+
+    /// The mean of all heads, `[queries, keys]`.
+    pub fn mean(&self) -> Vec<f32> {
+        let size = self.queries * self.keys;
+        let mut mean = vec![0.0; size];
+        for head in self.weights.chunks_exact(size.max(1)) {
+            mean.iter_mut().zip(head).for_each(|(sum, weight)| *sum += weight);
+        }
+        mean.iter_mut().for_each(|sum| *sum /= self.heads as f32);
+        mean
+    }
+}
+
+/// One attention map.
+#[derive(Clone, Copy, Debug)]
+pub struct Map<'a> {
+    /// Rows.
+    pub queries: usize,
+    /// Columns.
+    pub keys: usize,
+    /// `[queries, keys]`
+    pub weights: &'a [f32],
+}
+
+impl<'a> Map<'a> {
+    /// Its rows.
+    pub fn rows(&self) -> impl ExactSizeIterator<Item = &'a [f32]> + use<'a> {
+        self.weights.chunks_exact(self.keys.max(1))
+    }
+}
+
+/// Something that a trace does not have, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOut {
+    /// What: a layer's attention; `None` for what might have come instead of the target's tokens.
+    pub attention: Option<(AttentionKind, usize)>,
+    /// The memory that it would take, bytes.
+    pub bytes: u64,
+    /// Why, in plain words.
+    pub reason: String,
+}
+
+impl TracedSentence {
+    /// A kept layer.
+    pub fn layer(&self, kind: AttentionKind, layer: usize) -> Option<&LayerAttention> {
+        self.attention.iter().find(|attention| attention.kind == kind && attention.layer == layer)
+    }
+
+    /// The kept layers of a kind, in order.
+    pub fn layers(&self, kind: AttentionKind) -> impl DoubleEndedIterator<Item = &LayerAttention> {
+        self.attention.iter().filter(move |attention| attention.kind == kind)
+    }
+
+    /// The tokens that a kind's queries are named after: what the encoder read, or what the decoder produced there.
+    pub fn query_tokens(&self, kind: AttentionKind) -> Vec<&Token> {
+        match kind.queries_target() {
+            false => self.source_tokens.iter().collect(),
+            true => self.target_tokens.iter().skip(1).map(|target| &target.token).collect(),
+        }
+    }
+
+    /// The tokens that a kind's keys are: what the encoder or the decoder read.
+    pub fn key_tokens(&self, kind: AttentionKind) -> Vec<&Token> {
+        match kind.keys_target() {
+            false => self.source_tokens.iter().collect(),
+            true => {
+                let read = self.target_tokens.len().saturating_sub(1);
+                self.target_tokens[..read].iter().map(|target| &target.token).collect()
+            }
+        }
+    }
+
+    /// What a reader sees of a kind's queries, one label for each row.
+    pub fn query_labels(&self, kind: AttentionKind) -> Vec<String> {
+        let text = if kind.queries_target() { &self.target } else { &self.source };
+        self.query_tokens(kind).into_iter().map(|token| token.label(text)).collect()
+    }
+
+    /// What a reader sees of a kind's keys, one label for each column.
+    pub fn key_labels(&self, kind: AttentionKind) -> Vec<String> {
+        let text = if kind.keys_target() { &self.target } else { &self.source };
+        self.key_tokens(kind).into_iter().map(|token| token.label(text)).collect()
+    }
+}
+
+impl Token {
+    /// The text it stands for, with `·` before what goes on in the middle of a word; or the piece, where that is not known.
+    pub fn label(&self, text: &str) -> String {
+        let Some((own, [first, _])) =
+            self.range.and_then(|range| Some((text.get(range[0]..range[1])?, range)))
+        else {
+            let piece = self.piece.trim_start_matches('▁');
+            return if piece.is_empty() { self.piece.clone() } else { piece.to_owned() };
+        };
+        let before = text[..first].chars().next_back();
+        let goes_on = before.is_some_and(char::is_alphanumeric) && own.starts_with(char::is_alphanumeric);
+        if goes_on { format!("·{own}") } else { own.to_owned() }
+    }
+
+    /// Whether it stands for signs that are neither letters nor digits.
+    pub fn is_punctuation(&self) -> bool {
+        let sign = |c: char| !c.is_alphanumeric() && !c.is_whitespace();
+        let mut piece = self.piece.trim_start_matches('▁').chars().peekable();
+        !self.special && self.piece != "<unk>" && piece.peek().is_some() && piece.all(sign)
+    }
+}

@@ -1,0 +1,182 @@
+//! Which bytes of a text each of its tokens stands for.
+
+use super::Token;
+use crate::text::Tokenizer;
+
+/// How far a token may be from where the one before it ended, bytes: what lies between stands for tokens that say
+/// something else than the text, because it was normalized or is unknown.
+const WINDOW: usize = 64;
+
+/// Tokens of one side.
+pub fn tokens(tokenizer: &Tokenizer, ids: &[u32], text: &str, prefix: &str, of_target: bool) -> Vec<Token> {
+    // a tag is a token of its own, other words before a text are tokens like its own
+    let prefix = if tokenizer.split_tag(prefix).0.is_some() { "" } else { prefix };
+    let by_piece = tokenizer.origin() != "tokenizer.json";
+    let mut tokens = Vec::with_capacity(ids.len());
+    let mut said = Vec::with_capacity(ids.len());
+    for &id in ids {
+        let piece = match of_target {
+            true => tokenizer.target_token(id),
+            false => tokenizer.source_token(id),
+        };
+        let piece = piece.map_or_else(|| format!("#{id}"), |piece| piece.into_owned());
+        // what is unknown stands for some text
+        let special = piece != "<unk>"
+            && match of_target {
+                true => tokenizer.is_special(id),
+                false => is_special_source(tokenizer, id, &piece),
+            };
+        // byte-level pieces are unreadable; their tokenizer knows what they say
+        said.push(match special {
+            true => String::new(),
+            false if by_piece => piece.replace('▁', " ").trim().to_owned(),
+            false => tokenizer.decode(&[id], false).unwrap_or_default().trim().to_owned(),
+        });
+        let piece = if by_piece || special || said.last().is_none_or(String::is_empty) {
+            piece
+        } else {
+            readable(&piece, &said[said.len() - 1])
+        };
+        tokens.push(Token { id, piece, special, range: None });
+    }
+    let whole = format!("{prefix}{text}");
+    let mut word = 0;
+    let places: Vec<Place> = tokens
+        .iter()
+        .map(|token| {
+            word += usize::from(token.piece.starts_with('▁'));
+            Place { word, special: token.special }
+        })
+        .collect();
+    for (token, range) in tokens.iter_mut().zip(ranges(&whole, &said, &places)) {
+        token.range = range.and_then(|[first, end]| {
+            let first = first.checked_sub(prefix.len())?;
+            Some([first, end - prefix.len()])
+        });
+    }
+    tokens
+}
+
+/// A piece of a byte-level vocabulary as SentencePiece would write it.
+fn readable(piece: &str, said: &str) -> String {
+    if piece.starts_with(['Ġ', '▁']) { format!("▁{said}") } else { said.to_owned() }
+}
+
+/// Ids of the source are those of the target, unless a Marian model keeps its vocabularies apart: then its special tokens
+/// have the same names.
+fn is_special_source(tokenizer: &Tokenizer, id: u32, piece: &str) -> bool {
+    if tokenizer.target_token(id).as_deref() == Some(piece) {
+        return tokenizer.is_special(id);
+    }
+    ["</s>", "<pad>", "<s>"].contains(&piece) || tokenizer.split_tag(piece).0.is_some()
+}
+
+/// What is known of a token without the text.
+#[derive(Clone, Copy, Default)]
+struct Place {
+    /// Words that began so far, as the tokenizer marks them.
+    word: usize,
+    special: bool,
+}
+
+/// Goes along the text and its tokens together. Runs of tokens that are not found have what lies between their
+/// neighbours: word by word, where there are as many words as the tokens say, else all of them together.
+fn ranges(text: &str, said: &[String], places: &[Place]) -> Vec<Option<[usize; 2]>> {
+    let mut ranges: Vec<Option<[usize; 2]>> = vec![None; said.len()];
+    let mut at = 0;
+    let mut missed: Vec<usize> = Vec::new();
+    for (index, token) in said.iter().enumerate() {
+        if places[index].special || token.is_empty() {
+            continue;
+        }
+        let space = text[at..].len() - text[at..].trim_start().len();
+        let next = at + space;
+        let found = match missed.is_empty() {
+            // the usual case: it is what comes next
+            true => text[next..].starts_with(&**token).then_some(next),
+            false => {
+                // what was missed stands for one character at least
+                let end = text.ceil_char_boundary((next + WINDOW).min(text.len()));
+                let one = text[next..].chars().next().map_or(0, char::len_utf8);
+                let found = text[next + one..end.max(next + one)].find(&**token);
+                let here = || text[next..].starts_with(&**token).then_some(next);
+                found.map(|place| next + one + place).or_else(here)
+            }
+        };
+        let Some(first) = found else {
+            missed.push(index);
+            continue;
+        };
+        fill(&mut ranges, &mut missed, places, (text, [at, first]));
+        at = first + token.len();
+        ranges[index] = Some([first, at]);
+    }
+    fill(&mut ranges, &mut missed, places, (text, [at, text.len()]));
+    ranges
+}
+
+/// Gives the tokens that were missed what lies between.
+fn fill(
+    ranges: &mut [Option<[usize; 2]>],
+    missed: &mut Vec<usize>,
+    places: &[Place],
+    (text, [from, to]): (&str, [usize; 2]),
+) {
+    let start = text.as_ptr() as usize;
+    let words: Vec<[usize; 2]> = text[from..to]
+        .split_whitespace()
+        .map(|word| {
+            let first = word.as_ptr() as usize - start;
+            [first, first + word.len()]
+        })
+        .collect();
+    let mut counted: Vec<usize> = missed.iter().map(|&index| places[index].word).collect();
+    counted.dedup();
+    let whole = words.first().zip(words.last()).map(|(&[first, _], &[_, end])| [first, end]);
+    for index in missed.drain(..) {
+        let range = match counted.len() == words.len() {
+            true => counted.binary_search(&places[index].word).ok().map(|word| words[word]),
+            false => whole,
+        };
+        ranges[index] = range.filter(|[first, end]| end - first <= WINDOW);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Place, ranges};
+
+    fn check(text: &str, tokens: &[&str], expected: &[Option<&str>]) {
+        let said: Vec<String> = tokens.iter().map(|token| token.replace('▁', "")).collect();
+        let mut word = 0;
+        let place = |token: &&str| {
+            word += usize::from(token.starts_with('▁'));
+            Place { word, special: false }
+        };
+        let places: Vec<Place> = tokens.iter().map(place).collect();
+        let got = ranges(text, &said, &places);
+        let got: Vec<Option<&str>> = got.into_iter().map(|range| range.map(|[a, b]| &text[a..b])).collect();
+        assert_eq!(got, expected);
+    }
+
+    #[test]
+    fn tokens_have_their_bytes() {
+        check("a cat.", &["a", "c", "at", "."], &[Some("a"), Some("c"), Some("at"), Some(".")]);
+    }
+
+    #[test]
+    fn what_is_unknown_lies_between_its_neighbours() {
+        check("hi 🎉 you", &["hi", "<unk>", "you"], &[Some("hi"), Some("🎉"), Some("you")]);
+        check("hi 🎉", &["hi", "<0xF0>", "<0x9F>"], &[Some("hi"), Some("🎉"), Some("🎉")]);
+        let two = ["▁", "<unk>", "▁", "<unk>", "!"];
+        check("안녕 세계!", &two, &[None, Some("안녕"), None, Some("세계"), Some("!")]);
+        check("안녕세계!", &two, &[None, Some("안녕세계"), None, Some("안녕세계"), Some("!")]);
+        check("ﬁne day", &["fine", "day"], &[Some("ﬁne"), Some("day")]);
+    }
+
+    #[test]
+    fn nothing_is_made_up_where_a_text_ends() {
+        check("", &["a"], &[None]);
+        check("a", &["a", "b"], &[Some("a"), None]);
+    }
+}

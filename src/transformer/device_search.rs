@@ -1,0 +1,382 @@
+//! A batch's search on the device: its buffers, what they begin with, and how the host follows.
+//!
+//! The device takes the decisions. It also keeps a record of the few candidates that it took them from, and the host goes
+//! through that record with the same search as plain code ([`BatchSearch`]), some steps behind: that is where hypotheses,
+//! scores and the text so far come from. Both searches are the same to the last bit, so the host knows when the device is
+//! done, and sees it if a driver computes something else.
+
+use std::collections::VecDeque;
+
+use super::generate::{GenerateError, GenerateRequest};
+use super::queue::Queue;
+use super::session::{RowStates, before_last};
+use crate::decode::{BatchSearch, DecodeOptions, EarlyStopping, length_divisor};
+use crate::graph::{Graph, GraphError, Program, SearchStates, Session, StateTable, Value};
+use crate::kernels::AdapterClass;
+use crate::kernels::bans::Bans;
+use crate::kernels::edits::HistoryEdits;
+use crate::kernels::log_softmax_top_k::TopKShape;
+use crate::kernels::search::{RING, SearchShape, SentenceState, Stopping};
+use crate::model::config::ModelConfig;
+use crate::scores::TopScores;
+
+/// What its states depend on.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct DeviceSearchKey {
+    scoring: TopKShape,
+    edits: HistoryEdits,
+    ban_words: usize,
+    phrase_words: usize,
+}
+
+/// Of what is banned: single tokens, unless they end a sentence, which Hugging Face does not ban.
+fn banned_tokens(options: &DecodeOptions) -> Vec<u32> {
+    let single = options.bad_words.iter().filter(|word| word.len() == 1).flatten();
+    single.copied().filter(|token| !options.eos.contains(token)).collect()
+}
+
+/// Of what is banned: phrases of several tokens.
+fn banned_phrases(options: &DecodeOptions) -> Vec<&[u32]> {
+    options.bad_words.iter().filter(|word| word.len() > 1).map(Vec::as_slice).collect()
+}
+
+fn min_new_tokens(options: &DecodeOptions) -> usize {
+    options.min_length.saturating_sub(options.prompt.len())
+}
+
+/// The lists of a batch, and for each sentence where its own are.
+fn bans(requests: &[&GenerateRequest], vocabulary: usize) -> (Bans, Vec<[usize; 2]>) {
+    let mut bans = Bans::default();
+    let places = requests.iter().map(|request| {
+        let options = &request.options;
+        let lists = bans.add_lists(vocabulary, &banned_tokens(options), &options.eos);
+        let phrases = banned_phrases(options);
+        [lists, bans.add_phrases(phrases.iter().copied())]
+    });
+    let places = places.collect();
+    (bans, places)
+}
+
+impl DeviceSearchKey {
+    pub fn new(
+        config: &ModelConfig,
+        requests: &[&GenerateRequest],
+        scoring: &TopKShape,
+        capacity: usize,
+    ) -> Self {
+        let any = |test: fn(&DecodeOptions) -> bool| requests.iter().any(|request| test(&request.options));
+        let most = |count: fn(&DecodeOptions) -> usize| {
+            requests.iter().map(|request| count(&request.options)).max().unwrap_or(0)
+        };
+        let phrases = most(|options| banned_phrases(options).len());
+        let repeats = phrases > 0 || any(|options| options.no_repeat_ngram_size > 0);
+        let bans_tokens = any(|options| min_new_tokens(options) > 0 || !banned_tokens(options).is_empty());
+        let (first_position, pad_position) = config.positions.first_row();
+        let search = SearchShape {
+            sentences: requests.len(),
+            beams: scoring.rows / requests.len(),
+            candidates: scoring.candidates,
+            ends: most(|options| options.eos.len()),
+            capacity,
+            first_position,
+            pad_position,
+        };
+        let (bans, _) = bans(requests, scoring.vocabulary);
+        Self {
+            scoring: *scoring,
+            edits: HistoryEdits {
+                bans: repeats || bans_tokens,
+                repeats,
+                phrases,
+                penalty: any(|options| options.repetition_penalty != 1.0),
+                search,
+            },
+            ban_words: bans.lists.len(),
+            // so that similar batches share a session
+            phrase_words: bans.phrases.len().next_power_of_two(),
+        }
+    }
+}
+
+/// The search's half of a session.
+pub(super) struct DeviceSearch {
+    key: DeviceSearchKey,
+    states: SearchStates,
+    pace: Pace,
+    /// Submits whose record has not been read.
+    under_way: VecDeque<Submit>,
+    /// Seats that the device knows of from the next submit on.
+    promised: Vec<Seat>,
+    /// Where the batch's lists of bans are: its first sentence's, whose options the others have that take over rows.
+    bans_of_first: [usize; 2],
+    /// Steps submitted so far.
+    clock: usize,
+    // Buffers, kept so that a step allocates nothing.
+    record: Vec<u32>,
+    values: Vec<f32>,
+    tokens: Vec<u32>,
+    /// Steps that the host has followed.
+    followed: usize,
+}
+
+struct Submit {
+    steps: usize,
+    /// Who is seated before them.
+    seats: Vec<Seat>,
+}
+
+/// A request that takes over the rows of a sentence.
+struct Seat {
+    sentence: usize,
+    /// Its place in the queue.
+    index: usize,
+    options: DecodeOptions,
+    /// Steps submitted before.
+    clock: usize,
+}
+
+impl DeviceSearch {
+    /// * `work`: multiplications of a step
+    pub fn new(
+        key: DeviceSearchKey,
+        states: &mut StateTable,
+        rows: &RowStates,
+        class: AdapterClass,
+        work: usize,
+    ) -> Self {
+        let search = key.edits.search;
+        let states = SearchStates {
+            search: states.u32("search", search.sentences, search.block()),
+            tokens: rows.tokens,
+            positions: rows.positions,
+            key_counts: rows.key_counts,
+            cache_slots: rows.cache_slots,
+            slots: rows.slots,
+            slot_tokens: states.u32("tokens of the slots", search.rows() * search.capacity, 1),
+            record: states.u32("record", RING * search.rows(), search.record_width()),
+            bans: states.u32("banned tokens", 1, key.ban_words),
+            phrases: states.u32("banned phrases", 1, key.phrase_words),
+        };
+        Self {
+            key,
+            states,
+            pace: Pace::new(class, work),
+            under_way: VecDeque::with_capacity(SUBMITS),
+            promised: Vec::new(),
+            bans_of_first: [0; 2],
+            clock: 0,
+            record: Vec::new(),
+            values: Vec::new(),
+            tokens: Vec::new(),
+            followed: 0,
+        }
+    }
+
+    /// Adds to the step what it has to do with its logits.
+    pub fn add_to(&self, g: &mut Graph, logits: Value) -> Result<(), GraphError> {
+        g.search_step(self.key.scoring, self.key.edits, logits, &self.states)
+    }
+
+    /// Writes the searches of a new batch.
+    pub fn begin(&mut self, session: &mut Session, requests: &[&GenerateRequest]) {
+        session.forget();
+        self.under_way.clear();
+        self.promised.clear();
+        self.clock = 0;
+        self.followed = 0;
+        let search = self.key.edits.search;
+        let (bans, places) = bans(requests, self.key.scoring.vocabulary);
+        self.bans_of_first = places.first().copied().unwrap_or_default();
+        let mut words = Vec::with_capacity(search.sentences * search.block());
+        for (request, places) in requests.iter().zip(places) {
+            self.encode(&request.options, places, &mut words);
+        }
+        session.write(self.states.search, &words);
+        session.write(self.states.bans, &bans.lists);
+        session.write(self.states.phrases, &bans.phrases);
+        if self.key.edits.repeats || self.key.edits.penalty {
+            session.write(self.states.slot_tokens, &self.slot_tokens(requests));
+        }
+    }
+
+    /// Has a request take over the rows of a sentence that is done. The device begins with its next submit, and the host
+    /// when it follows that.
+    pub fn seat(&mut self, session: &mut Session, sentence: usize, index: usize, request: &GenerateRequest) {
+        let mut words = Vec::with_capacity(self.key.edits.search.block());
+        self.encode(&request.options, self.bans_of_first, &mut words);
+        session.write_rows(self.states.search, sentence, &words);
+        if self.key.edits.repeats || self.key.edits.penalty {
+            let tokens = self.slot_tokens(&[request]);
+            session.write_rows(self.states.slot_tokens, sentence * tokens.len(), &tokens);
+        }
+        self.promised.push(Seat { sentence, index, options: request.options.clone(), clock: self.clock });
+    }
+
+    /// Whether the host has followed up on every seat.
+    pub fn seats_all(&self) -> bool {
+        self.seats().next().is_none()
+    }
+
+    /// Whether a sentence's rows are somebody else's already, though the host has not come so far.
+    pub fn has_promised(&self, sentence: usize) -> bool {
+        self.seats().any(|seat| seat.sentence == sentence)
+    }
+
+    fn seats(&self) -> impl Iterator<Item = &Seat> {
+        self.under_way.iter().flat_map(|submit| &submit.seats).chain(&self.promised)
+    }
+
+    /// Appends a search's block.
+    fn encode(&self, options: &DecodeOptions, [ban_lists, phrases]: [usize; 2], words: &mut Vec<u32>) {
+        let state = SentenceState {
+            clock: self.clock,
+            history: before_last(&options.prompt).len(),
+            max_new_tokens: options.max_length - options.prompt.len(),
+            min_new_tokens: min_new_tokens(options),
+            stopping: match options.early_stopping {
+                EarlyStopping::Always => Stopping::AtOnce,
+                EarlyStopping::Never if options.length_penalty > 0.0 => Stopping::ByMaxLength,
+                EarlyStopping::Never | EarlyStopping::Heuristic => Stopping::ByLengthSoFar,
+            },
+            forced_first: options.forced_bos.filter(|_| options.prompt.len() == 1),
+            forced_last: options.forced_eos,
+            ban_lists,
+            repetition_penalty: options.repetition_penalty,
+            no_repeat_ngram_size: options.no_repeat_ngram_size,
+            phrases,
+            phrase_count: banned_phrases(options).len(),
+            ends: &options.eos,
+            length_divisor: &|length| length_divisor(length, options.length_penalty),
+        };
+        self.key.edits.search.encode(&state, words);
+    }
+
+    /// The prompts: all of them but the last token in the slots of a sentence's first row, which the others share.
+    fn slot_tokens(&self, requests: &[&GenerateRequest]) -> Vec<u32> {
+        let SearchShape { beams, capacity, .. } = self.key.edits.search;
+        let mut tokens = vec![0; requests.len() * beams * capacity];
+        for (rows, request) in tokens.chunks_exact_mut(beams * capacity).zip(requests) {
+            let prompt = &request.options.prompt;
+            rows[..prompt.len()].copy_from_slice(prompt);
+            for row in rows.chunks_exact_mut(capacity) {
+                row[prompt.len() - 1] = prompt[prompt.len() - 1];
+            }
+        }
+        tokens
+    }
+
+    /// Keeps the device busy, and follows it by as many steps as its next submit has.
+    pub async fn follow(
+        &mut self,
+        session: &mut Session,
+        step: Program,
+        search: &mut BatchSearch,
+        queue: &mut Queue<'_>,
+    ) -> Result<(), GenerateError> {
+        if self.under_way.is_empty() {
+            let seats = std::mem::take(&mut self.promised);
+            self.follow_seats(seats, search, queue)?;
+        }
+        let wanted = self.pace.wanted(search.certain_steps(), search.possible_steps());
+        while self.under_way.len() < SUBMITS {
+            let ahead = self.under_way.iter().map(|submit| submit.steps).sum::<usize>();
+            let steps = wanted.saturating_sub(ahead).min(self.pace.block);
+            if steps == 0 {
+                break;
+            }
+            session.submit(step, steps, self.states.record)?;
+            self.clock += steps;
+            let seats = std::mem::take(&mut self.promised);
+            self.under_way.push_back(Submit { steps, seats });
+        }
+        let record = &mut self.record;
+        let take = |words: &[u32]| {
+            record.clear();
+            record.extend_from_slice(words);
+        };
+        session.wait(take).await?;
+        let Some(Submit { steps, seats }) = self.under_way.pop_front() else { return Ok(()) };
+        self.follow_seats(seats, search, queue)?;
+        for _ in 0..steps {
+            if search.is_finished() {
+                break; // the device stands still as well
+            }
+            self.replay(search)?;
+        }
+        Ok(())
+    }
+
+    fn follow_seats(
+        &mut self,
+        seats: Vec<Seat>,
+        search: &mut BatchSearch,
+        queue: &mut Queue<'_>,
+    ) -> Result<(), GenerateError> {
+        for Seat { sentence, index, options, clock } in seats {
+            let finished = search.replace(sentence, options)?;
+            queue.seat(sentence, index, finished);
+            self.followed = clock; // steps in vain, with all sentences done, are none that it has to follow
+        }
+        Ok(())
+    }
+
+    /// Takes the host's search one step further.
+    fn replay(&mut self, search: &mut BatchSearch) -> Result<(), GenerateError> {
+        let shape = self.key.edits.search;
+        let (rows, candidates, width) = (shape.rows(), shape.candidates, shape.record_width());
+        let Self { record, values, tokens, .. } = self;
+        let record = &record[self.followed % RING * rows * width..][..rows * width];
+        let step = search.step();
+        values.clear();
+        tokens.clear();
+        for (row, (record, &fed)) in record.chunks_exact(width).zip(step.tokens).enumerate() {
+            let grows = !search.sentences()[row / shape.beams].is_finished();
+            if grows && record[2 * candidates] != fed {
+                return Err(GenerateError::SearchDiverged { step: self.followed + 1, row });
+            }
+            values.extend(record[..candidates].iter().copied().map(f32::from_bits));
+            tokens.extend_from_slice(&record[candidates..2 * candidates]);
+        }
+        search.advance(TopScores { candidates, values, tokens })?;
+        self.followed += 1;
+        Ok(())
+    }
+}
+
+/// Submits under way at once: the host looks at one, and the device works on the next meanwhile.
+const SUBMITS: usize = 2;
+
+/// How far the device runs ahead of what the host knows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Pace {
+    /// Steps of a submit at most.
+    block: usize,
+    /// Steps ahead, where all searches may be over any time.
+    speculative: usize,
+}
+
+impl Pace {
+    /// | adapter | steps of a submit | steps ahead that may be in vain |
+    /// |---|---|---|
+    /// | software | 64 million multiplications, 8 at most | none: a step takes longer than the look whether it is needed |
+    /// | hardware | 512 million, 4 at most | two submits |
+    ///
+    /// So a submit takes some tens of milliseconds at most; a page is drawn by the same device in between.
+    fn new(class: AdapterClass, work: usize) -> Self {
+        let steps = |multiplications: usize| multiplications / work.max(1);
+        match class {
+            AdapterClass::Software | AdapterClass::BrowserSoftware => {
+                Self { block: steps(64 << 20).clamp(1, RING), speculative: 1 }
+            }
+            AdapterClass::Hardware => {
+                let block = steps(512 << 20).clamp(1, RING / 2);
+                Self { block, speculative: SUBMITS * block }
+            }
+        }
+    }
+
+    /// Steps that should be under way, given how many there will be at least and at most.
+    fn wanted(&self, certain: usize, possible: usize) -> usize {
+        certain.max(self.speculative.min(possible))
+    }
+}

@@ -1,0 +1,95 @@
+//! The encoder alone, made once for sources of one shape and run as often as wanted.
+
+use super::input_states::InputStates;
+use super::{ForwardError, Tensor, Transformer};
+use crate::gpu::GpuError;
+use crate::graph::{Graph, Plan, Session, State, StateTable};
+use crate::model::Taps;
+use crate::model::config::Architecture;
+use crate::model::embedding::Tokens;
+use crate::model::encoder::encoder;
+
+/// An encoder with its buffers; nothing of the decoder is in it, not even the keys and values of cross-attention.
+pub struct Encoder<'a> {
+    transformer: &'a Transformer,
+    session: Session,
+    input: InputStates,
+    memory: State,
+    batch: usize,
+    length: usize,
+}
+
+impl Transformer {
+    /// The encoder for `batch` sources of up to `length` tokens each.
+    ///
+    /// # Errors
+    /// [`ForwardError::NoEncoder`], [`ForwardError::Empty`], [`ForwardError::TooLong`], and those of the device.
+    pub fn encoder(&self, batch: usize, length: usize) -> Result<Encoder<'_>, ForwardError> {
+        let Self { device, config, blueprint, weights, .. } = self;
+        let limit = config.positions.count();
+        if config.architecture() == Architecture::DecoderOnly {
+            return Err(ForwardError::NoEncoder { model_type: config.family.model_type() });
+        }
+        if batch == 0 || length == 0 {
+            return Err(ForwardError::Empty { input: "input_ids" });
+        }
+        if length > limit {
+            return Err(ForwardError::TooLong { input: "input_ids", length, limit });
+        }
+        let mut states = StateTable::default();
+        let input = InputStates::new(&mut states, "source", (batch, length), 0);
+        // of the first kind, which zeros are
+        let types = (config.token_types > 0).then(|| states.u32("source token types", batch * length, 1));
+        let memory = states.f32("encoder_last_hidden_state", batch * length, config.d_model);
+        let mut graph = Graph::new("encoder");
+        let g = &mut graph;
+        let (tokens, sequences) = input.values(g, batch);
+        let tokens = Tokens { types: types.map(|types| g.state(types)), ..tokens };
+        let last = encoder(g, config, blueprint, tokens, &sequences, Taps::default())?;
+        g.keep(last, memory)?;
+        let session = Session::new(device, weights, &states, vec![Plan::new(graph)])?;
+        Ok(Encoder { transformer: self, session, input, memory, batch, length })
+    }
+}
+
+impl Encoder<'_> {
+    /// Runs sources through the encoder and waits until the device has done it; [`read`](Self::read) brings the result.
+    /// Tokens are of the model's first kind of text, where it has several.
+    ///
+    /// # Errors
+    /// [`ForwardError`] for another number of sources, one that is longer than the encoder was made for, or a token that
+    /// the vocabulary does not have.
+    pub async fn run(&mut self, sources: &[Vec<u32>]) -> Result<(), ForwardError> {
+        let Transformer { config, weights, device, .. } = self.transformer;
+        let (rows, columns, input) = (self.batch, self.length, "input_ids");
+        if sources.len() != rows {
+            let got = sources.iter().map(Vec::len).sum();
+            return Err(ForwardError::Size { input, got, rows, columns });
+        }
+        let vocabulary = config.source_vocabulary;
+        for (row, source) in sources.iter().enumerate() {
+            if source.len() > columns {
+                return Err(ForwardError::TooLong { input, length: source.len(), limit: columns });
+            }
+            if let Some(column) = source.iter().position(|&token| token as usize >= vocabulary) {
+                let token = source[column];
+                return Err(ForwardError::Token { input, token, row, column, vocabulary });
+            }
+        }
+        self.input.write(&mut self.session, config, sources.iter().map(Vec::as_slice));
+        self.session.run(self.session.program(0), weights);
+        if let Some(gpu) = device.gpu() {
+            gpu.settled().await?;
+        }
+        Ok(())
+    }
+
+    /// The encoder's last hidden states after the last run, `[batch, length, d_model]`.
+    ///
+    /// # Errors
+    /// [`GpuError`] of this or an earlier command.
+    pub async fn read(&self) -> Result<Tensor, GpuError> {
+        let shape = vec![self.batch, self.length, self.transformer.config.d_model];
+        Ok(Tensor { shape, data: self.session.read(self.memory).await? })
+    }
+}

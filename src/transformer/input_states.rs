@@ -1,0 +1,61 @@
+//! Sequences that a program reads as a whole.
+
+use crate::graph::{Graph, Session, State, StateTable};
+use crate::model::Sequences;
+use crate::model::config::ModelConfig;
+use crate::model::embedding::Tokens;
+
+/// Sequences that a program reads as a whole.
+pub(super) struct InputStates {
+    /// Padded.
+    pub length: usize,
+    tokens: State,
+    positions: State,
+    mask: State,
+    /// Which one.
+    pub program: usize,
+}
+
+impl InputStates {
+    pub fn new(states: &mut StateTable, name: &str, (batch, length): (usize, usize), program: usize) -> Self {
+        Self {
+            length,
+            tokens: states.u32(format!("{name} tokens"), batch * length, 1),
+            positions: states.u32(format!("{name} positions"), batch * length, 1),
+            mask: states.u32(format!("{name} mask"), batch, length),
+            program,
+        }
+    }
+
+    pub fn values(&self, g: &mut Graph, batch: usize) -> (Tokens, Sequences) {
+        let tokens = Tokens { ids: g.state(self.tokens), positions: g.state(self.positions), types: None };
+        (tokens, Sequences { batch, length: self.length, mask: g.state(self.mask) })
+    }
+
+    /// Says how many tokens one of the sequences has, for programs that read what others made of them.
+    pub fn write_mask(&self, session: &mut Session, sequence: usize, tokens: usize) {
+        let mask: Vec<u32> = (0..self.length).map(|token| u32::from(token < tokens)).collect();
+        session.write_rows(self.mask, sequence, &mask);
+    }
+
+    pub fn write<'a>(
+        &self,
+        session: &mut Session,
+        config: &ModelConfig,
+        sequences: impl ExactSizeIterator<Item = &'a [u32]>,
+    ) {
+        let elements = sequences.len() * self.length;
+        let mut tokens = vec![config.tokens.pad; elements];
+        let (mut positions, mut mask) = (vec![0; elements], vec![0; elements]);
+        for (row, sequence) in sequences.enumerate() {
+            let first = row * self.length;
+            tokens[first..][..sequence.len()].copy_from_slice(sequence);
+            mask[first..][..sequence.len()].fill(1);
+            let ids = &tokens[first..][..self.length];
+            positions.splice(first..first + self.length, config.position_rows(ids));
+        }
+        session.write(self.tokens, &tokens);
+        session.write(self.positions, &positions);
+        session.write(self.mask, &mask);
+    }
+}

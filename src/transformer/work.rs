@@ -1,0 +1,84 @@
+//! How much a model reads and computes, counted from its shapes: what measured times are held against.
+
+use super::Transformer;
+use crate::graph::Linear;
+use crate::model::blueprint::{FeedForward, Norm};
+use crate::model::config::StackConfig;
+
+/// Bytes of an element of the key–value caches and of the memory's keys and values.
+const CACHE_ELEMENT_BYTES: u64 = 4;
+
+impl Transformer {
+    /// Bytes of weights that one step of decoding reads, as they are stored: the decoder's layers without the
+    /// projections of the memory, which are applied once a sentence, and the output projection. Embeddings and positions
+    /// are not counted, as a step reads one row of each.
+    pub fn step_weight_bytes(&self) -> u64 {
+        let blueprint = &self.blueprint;
+        let layers = blueprint.decoder.iter().flat_map(|layer| {
+            let own = &layer.self_attention;
+            let cross = layer.cross_attention.as_ref();
+            let linears = [own.qkv, own.output].into_iter();
+            let linears = linears.chain(cross.into_iter().flat_map(|cross| [cross.query, cross.output]));
+            let linears = linears.chain(feed_forward(&layer.feed_forward));
+            let norms = [Some(own.norm), cross.map(|cross| cross.norm), Some(layer.feed_forward.norm)];
+            linears
+                .map(|linear| self.linear_bytes(&linear))
+                .chain(norms.into_iter().flatten().map(|norm| self.norm_bytes(norm)))
+                .collect::<Vec<_>>()
+        });
+        let ends = [blueprint.decoder_ends.embedding_norm, blueprint.decoder_ends.final_norm];
+        let ends = ends.into_iter().flatten().map(|norm| self.norm_bytes(norm));
+        let transform = blueprint.output_transform.iter();
+        let transform = transform.map(|(linear, norm)| self.linear_bytes(linear) + self.norm_bytes(*norm));
+        layers.chain(ends).chain(transform).sum::<u64>() + self.linear_bytes(&blueprint.output)
+    }
+
+    /// Bytes of keys and values that self-attention keeps of one token.
+    pub fn cache_bytes_per_token(&self) -> u64 {
+        let StackConfig { layers, .. } = self.config.decoder;
+        layers as u64 * self.key_value_bytes()
+    }
+
+    /// Bytes of keys and values that cross-attention keeps of one source token; 0 without an encoder.
+    pub fn memory_bytes_per_token(&self) -> u64 {
+        let crossing = self.blueprint.decoder.iter().filter(|layer| layer.cross_attention.is_some());
+        crossing.count() as u64 * self.key_value_bytes()
+    }
+
+    /// Floating-point operations of the encoder's matrix products and attention for one source of `length` tokens, where
+    /// a multiplication and an addition are two.
+    pub fn encoder_operations(&self, length: usize) -> u64 {
+        let stack = &self.config.encoder;
+        let length = length as u64;
+        let layers = self.blueprint.encoder.iter().map(|layer| {
+            let linears = [layer.self_attention.qkv, layer.self_attention.output].into_iter();
+            let weights: usize = linears
+                .chain(feed_forward(&layer.feed_forward))
+                .map(|linear| linear.weight.outputs * linear.weight.inputs)
+                .sum();
+            let attention = length * length * (stack.key_width() + stack.value_width()) as u64;
+            2 * (length * weights as u64 + attention)
+        });
+        layers.sum()
+    }
+
+    /// Of one token in one layer.
+    fn key_value_bytes(&self) -> u64 {
+        let stack = &self.config.decoder;
+        (stack.key_width() + stack.value_width()) as u64 * CACHE_ELEMENT_BYTES
+    }
+
+    fn linear_bytes(&self, linear: &Linear) -> u64 {
+        let bias = linear.bias.map_or(0, |bias| self.weights.vector_bytes(bias));
+        self.weights.matrix_bytes(linear.weight) + bias
+    }
+
+    fn norm_bytes(&self, norm: Norm) -> u64 {
+        let beta = norm.beta.map_or(0, |beta| self.weights.vector_bytes(beta));
+        self.weights.vector_bytes(norm.gamma) + beta
+    }
+}
+
+fn feed_forward(layer: &FeedForward) -> impl Iterator<Item = Linear> + use<> {
+    [Some(layer.up), layer.gate, Some(layer.down)].into_iter().flatten()
+}

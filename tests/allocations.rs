@@ -1,0 +1,62 @@
+//! Decoding on the CPU allocates nothing for a token: sequences grow, now and then to twice their size, and that is all.
+#![cfg(feature = "embedded-model")]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use wordloom::decode::DecodeOptions;
+use wordloom::precision::{PrecisionChoice, WeightPrecision};
+use wordloom::transformer::{Cancel, GenerateRequest, Transformer};
+use wordloom::{Device, Model};
+
+struct Counting;
+
+static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: everything is left to the system's allocator.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the caller's promises are passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promises are passed on.
+        unsafe { System.dealloc(memory, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+#[test]
+fn a_token_allocates_nothing_on_the_cpu() {
+    let model = Model::embedded().unwrap();
+    let precisions = [WeightPrecision::F32, WeightPrecision::Q8].map(PrecisionChoice::Is);
+    for (weights, num_beams) in precisions.into_iter().flat_map(|weights| [(weights, 1), (weights, 4)]) {
+        let transformer = Transformer::load_with_weights(&Device::Cpu, &model, weights, &mut |_| {}).unwrap();
+        let count = |tokens: usize| {
+            let mut options = DecodeOptions::new(7999, 0, 7999);
+            options.num_beams = num_beams;
+            options.min_length = tokens + 1;
+            options.max_length = tokens + 1;
+            let requests = [GenerateRequest { input_ids: vec![5, 17, 300, 0], options }];
+            let run = || {
+                pollster::block_on(transformer.generate(&requests, &Cancel::default(), &mut |_| {})).unwrap()
+            };
+            run(); // makes the session, and threads' scratch
+            let before = ALLOCATIONS.load(Ordering::Relaxed);
+            let hypotheses = run();
+            let after = ALLOCATIONS.load(Ordering::Relaxed);
+            assert_eq!(hypotheses[0][0].tokens.len(), tokens + 1);
+            after - before
+        };
+        // of one size of session
+        let (few, many) = (count(70), count(94));
+        assert!(
+            many <= few + 8,
+            "{weights:?}, {num_beams} beams: {few} allocations for 70 tokens, {many} for 94"
+        );
+    }
+}

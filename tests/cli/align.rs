@@ -1,0 +1,45 @@
+//! `wordloom align`
+
+use std::fs;
+
+use super::{model, run, scratch, text};
+
+#[cfg(feature = "embedded-model")]
+#[test]
+fn lines_become_links() {
+    let folder = scratch("align");
+    let [source, made, links, given] =
+        ["source.txt", "made.txt", "links.txt", "given.txt"].map(|name| folder.join(name));
+    fs::write(&source, "Where is the train station?\r\n\nGood morning! I have lost my passport.\n").unwrap();
+    let arguments = ["align", "--device", "cpu", "-i", text(&source)];
+    let more = ["-o", text(&links), "--translations", text(&made)];
+    assert_eq!(run(&[&arguments[..], &more].concat(), "").succeeds(), "");
+    let (made_text, links) = (fs::read_to_string(&made).unwrap(), fs::read_to_string(&links).unwrap());
+    assert_eq!(made_text, "Wo ist der Bahnhof?\n\nGuten Morgen! Ich habe meinen Pass verloren.\n");
+    let lines: Vec<&str> = links.lines().collect();
+    assert_eq!(lines[..2], ["0-0 1-1 2-2 3-3 4-3", ""]);
+    // Good-Guten, I-Ich, lost-verloren, passport-Pass: words of the second sentence are counted on
+    for link in ["0-0", "2-2", "4-6", "6-5"] {
+        assert!(lines[2].split(' ').any(|other| other == link), "{link}: {}", lines[2]);
+    }
+
+    fs::write(&given, "Wo ist der Bahnhof?\n\nIch habe meinen Pass verloren.\n").unwrap();
+    let output = run(&[&arguments[..], &["--target", text(&given)]].concat(), "");
+    assert_eq!(output.succeeds().lines().take(2).collect::<Vec<_>>(), lines[..2]);
+}
+
+#[test]
+fn files_of_other_lengths_are_refused() {
+    let folder = scratch("align-errors");
+    let [one, two] = ["one.txt", "two.txt"].map(|name| folder.join(name));
+    fs::write(&one, "a\n").unwrap();
+    fs::write(&two, "a\nb\n").unwrap();
+    let tied = model("marian_tied");
+    let align = |source, target| {
+        run(&["align", "--model", &tied, "--device", "cpu", "-i", source, "--target", target], "")
+    };
+    assert_eq!(align(text(&two), text(&one)).fails(1, &["two.txt, line 2", "--target"]).lines().count(), 1);
+    align(text(&one), text(&two)).fails(1, &["two.txt, line 2", "--input"]);
+    let same = ["align", "-i", text(&one), "-o", text(&one)];
+    run(&same, "").fails(2, &["the same file"]);
+}

@@ -1,0 +1,172 @@
+//! `wordloom attend`
+
+use std::fs;
+
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use super::{Run, command, model, run, scratch, text};
+
+const HOSTILE: &str = "</script><img src=x onerror=alert(1)> \"<&'";
+
+/// On a model with random weights, which attends to anything.
+fn attend(arguments: &[&str]) -> Run {
+    let tied = model("marian_tied");
+    let known = ["attend", "--model", &tied, "--device", "cpu", "--max-length", "12"];
+    run(&[&known[..], arguments].concat(), "")
+}
+
+#[cfg(feature = "embedded-model")]
+#[test]
+fn the_terminal_has_a_map_with_labels() {
+    let question = ["attend", "--device", "cpu", "Where is the train station?"];
+    let plain = run(&question, "");
+    let plain = plain.succeeds();
+    let lines: Vec<&str> = plain.lines().collect();
+    assert_eq!(lines[0], "cross-attention, layer 2, mean of 8 heads");
+    assert!(lines[1].contains("Where") && lines[1].contains("station"), "{plain}");
+    assert!(lines[2].trim_start().starts_with("Wo "), "{plain}");
+    assert!(plain.contains('@') && !plain.contains('\u{1b}'), "{plain}");
+
+    let mut coloured = command(&question);
+    coloured.env("CLICOLOR_FORCE", "1").env_remove("NO_COLOR");
+    let coloured = coloured.output().unwrap().stdout;
+    let coloured = String::from_utf8(coloured).unwrap();
+    assert!(coloured.contains("\u{1b}[48;2;") && coloured.contains("Bahnhof"), "{coloured}");
+    let mut forbidden = command(&question);
+    forbidden.env("CLICOLOR_FORCE", "1").env("NO_COLOR", "1");
+    assert!(!forbidden.output().unwrap().stdout.contains(&0x1b));
+
+    // labels stand upright, and a narrow terminal has stripes
+    let mut narrow = command(&question);
+    narrow.env("COLUMNS", "24");
+    let narrow = String::from_utf8(narrow.output().unwrap().stdout).unwrap();
+    assert!(narrow.lines().all(|line| line.chars().count() <= 42), "{narrow}");
+    assert!(narrow.lines().count() > plain.lines().count() + 5, "{narrow}");
+}
+
+#[test]
+fn a_saved_trace_is_the_same_without_the_model() {
+    let folder = scratch("attend");
+    let files = ["trace.json", "trace.safetensors"].map(|name| folder.join(name));
+    for file in &files {
+        assert_eq!(attend(&["hello there. And you?", "-o", text(file)]).succeeds(), "");
+    }
+    let fresh = attend(&["hello there. And you?", "--json"]);
+    for file in &files {
+        let again = run(&["attend", "--trace", text(file), "--json"], "");
+        assert_eq!(again.succeeds(), fresh.succeeds());
+    }
+    let json: Value = serde_json::from_str(fresh.succeeds()).unwrap();
+    assert_eq!((&json["format"], &json["version"]), (&"wordloom.trace".into(), &1.into()));
+    assert_eq!(json["sentences"].as_array().unwrap().len(), 2);
+
+    let statistics = run(&["attend", "--trace", text(&files[0]), "--statistics", "--json"], "");
+    let statistics: Value = serde_json::from_str(statistics.succeeds()).unwrap();
+    let heads = statistics["heads"].as_array().unwrap();
+    let table = run(&["attend", "--trace", text(&files[0]), "--statistics"], "");
+    assert_eq!(table.succeeds().lines().count(), heads.len() + 1);
+    assert!(heads.iter().all(|head| head["rank"].as_u64().unwrap() > 0 && head["label"].is_string()));
+
+    // every cut of a file is one line of error
+    let bytes = fs::read(&files[1]).unwrap();
+    for length in [0, 7, 100, bytes.len() - 1] {
+        let cut = folder.join("cut.safetensors");
+        fs::write(&cut, &bytes[..length]).unwrap();
+        run(&["attend", "--trace", text(&cut)], "").fails(1, &["cut.safetensors", "is not a trace"]);
+    }
+}
+
+#[test]
+fn pictures_have_their_format() {
+    let folder = scratch("attend-pictures");
+    for (name, more) in
+        [("a.svg", &[][..]), ("b.svg", &["--grid"]), ("c.svg", &["--kind", "decoder", "--head", "1"])]
+    {
+        let path = folder.join(name);
+        attend(&[&["hello there", "-o", text(&path)], more].concat()).succeeds();
+        let svg = fs::read_to_string(&path).unwrap();
+        assert!(svg.starts_with("<svg ") && svg.trim_end().ends_with("</svg>") && !svg.contains("<script"));
+    }
+    for (name, more) in [("a.png", &[][..]), ("b.png", &["--grid", "--kind", "encoder"])] {
+        let path = folder.join(name);
+        attend(&[&["hello there", "-o", text(&path)], more].concat()).succeeds();
+        let decoder = png::Decoder::new(std::io::Cursor::new(fs::read(&path).unwrap()));
+        let mut reader = decoder.read_info().unwrap();
+        let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+        let frame = reader.next_frame(&mut pixels).unwrap();
+        assert!(frame.width > 50 && frame.height > 50, "{name}");
+        assert!(
+            pixels.as_chunks::<3>().0.iter().any(|pixel| *pixel == [68, 1, 84] || *pixel == [253, 231, 37]),
+            "viridis"
+        );
+    }
+}
+
+/// What the texts say is never markup: in the page it is data, without a `<`; in a picture it is escaped.
+#[test]
+fn hostile_text_stays_text() {
+    let folder = scratch("attend-hostile");
+    let (page, picture) = (folder.join("page.html"), folder.join("picture.svg"));
+    let tied = model("marian_tied");
+    let common = [
+        "attend",
+        "--model",
+        &tied,
+        "--device",
+        "cpu",
+        HOSTILE,
+        "--target",
+        "</script><script>alert(2)</script>",
+    ];
+    run(&[&common[..], &["-o", text(&page)]].concat(), "").succeeds();
+    run(&[&common[..], &["-o", text(&picture)]].concat(), "").succeeds();
+    let html = fs::read_to_string(&page).unwrap();
+    assert_eq!(html.matches("</script>").count(), 2);
+    assert_eq!(html.matches("<script").count(), 2);
+    assert!(
+        !html.contains("<img") && !html.contains("innerHTML") && !html.contains("://"),
+        "no markup, no network"
+    );
+    let (_, data) = html.split_once("<script type=\"application/json\" id=\"data\">").unwrap();
+    let (data, rest) = data.split_once("</script>").unwrap();
+    let data: Value = serde_json::from_str(data).unwrap();
+    assert_eq!(data["sentences"][0]["source"], HOSTILE);
+    // the policy runs this script and no other
+    let (_, script) = rest.split_once("<script>").unwrap();
+    let (script, _) = script.split_once("</script>").unwrap();
+    let hash = base64::Engine::encode(&base64::prelude::BASE64_STANDARD, Sha256::digest(script));
+    assert!(html.contains(&format!("script-src 'sha256-{hash}'")), "viewer.html needs sha256-{hash}");
+    let svg = fs::read_to_string(&picture).unwrap();
+    assert!(!svg.contains("<img") && !svg.contains("<script") && svg.contains("&lt;"), "{svg}");
+    // what a terminal would obey
+    let escaped = run(
+        &["attend", "--model", &tied, "--device", "cpu", "a\u{1b}[2Jb \u{202e}c", "--target", "x\u{7}"],
+        "",
+    );
+    assert!(!escaped.succeeds().contains(['\u{1b}', '\u{7}', '\u{202e}']));
+}
+
+#[test]
+fn memory_that_is_too_small_is_said() {
+    let run = attend(&["hello there", "--memory", "0", "--json"]);
+    let json: Value = serde_json::from_str(run.succeeds()).unwrap();
+    assert_eq!(json["sentences"][0]["attention"].as_array().unwrap().len(), 0);
+    assert!(!json["sentences"][0]["left_out"].as_array().unwrap().is_empty());
+    assert!(run.stderr().contains("warning: sentence 1 is without encoder 0, "), "{}", run.stderr());
+    assert!(run.stderr().contains("--memory"));
+    attend(&["hello there", "--memory", "0"]).fails(1, &["no cross attention"]);
+}
+
+#[test]
+fn attend_says_what_is_wrong() {
+    attend(&["hello", "-o", "map.gif"]).fails(2, &["map.gif", ".svg"]);
+    attend(&["hello", "--layer", "99"]).fails(2, &["--layer is 0 to "]);
+    attend(&["hello", "--head", "99"]).fails(2, &["--head 0 to "]);
+    attend(&["hello", "--kind", "both"]).fails(2, &["--kind", "encoder, decoder or cross"]);
+    attend(&["hello", "--grid"]).fails(2, &["--grid", ".svg"]);
+    attend(&[" "]).fails(1, &["nothing to look at"]);
+    run(&["attend", "--trace", "nowhere.json"], "").fails(1, &["cannot read nowhere.json"]);
+    let gpt2 = model("gpt2");
+    run(&["attend", "--model", &gpt2, "--device", "cpu", "hi"], "").fails(1, &["gpt2"]);
+}

@@ -1,0 +1,525 @@
+//! Traces: attention through them against Hugging Face's, on the CPU and on the GPU; statistics and alignments with numbers
+//! worked by hand; files, sound and damaged.
+
+mod common;
+
+use common::{Tensors, assert_close, data, devices, model};
+use wordloom::trace::alignment::{Alignment, link};
+use wordloom::trace::statistics::{Label, Numbers, rank};
+use wordloom::trace::{
+    AttentionKind, LayerAttention, LeftOut, Map, TargetToken, Token, Trace, TraceError, TraceFileError,
+    TraceOptions, TraceRequest, TracedSentence,
+};
+use wordloom::transformer::{Cancel, Transformer};
+use wordloom::{TranslateOptions, Translator};
+
+const TOLERANCE: (f32, f32) = (1e-4, 1e-4);
+
+/// Everything, in so many bytes.
+fn options(memory: u64, alternatives: usize) -> TraceOptions {
+    TraceOptions { memory, alternatives, ..TraceOptions::default() }
+}
+
+fn all(alternatives: usize) -> TraceOptions {
+    options(256 << 20, alternatives)
+}
+
+/// Every sentence of the fixtures' padded batch alone, without its padding: attention, and the probability of what came.
+#[pollster::test]
+async fn attention_equals_hugging_face_s() {
+    for device in devices().await {
+        for name in [
+            "marian_tied",
+            "marian_f16",
+            "bart",
+            "mbart",
+            "m2m_100",
+            "pegasus",
+            "t5_relu_tied",
+            "vanilla_preln",
+        ] {
+            let folder = data("models").join(name);
+            let transformer = Transformer::load(&device, &model(&folder), &mut |_| {}).expect("is sound");
+            let tensors = Tensors::open(&folder.join("expected.safetensors"));
+            check_batch(&transformer, &tensors, &format!("{name} on {device}")).await;
+        }
+    }
+}
+
+async fn check_batch(transformer: &Transformer, tensors: &Tensors, place: &str) {
+    let [ids, mask, decoder] =
+        ["input_ids", "attention_mask", "decoder_input_ids"].map(|name| tensors.u32(&format!("main.{name}")));
+    let shape = tensors.shape("main.input_ids");
+    let (batch, source) = (shape[0], shape[1]);
+    let target = decoder.len() / batch;
+    let requests: Vec<TraceRequest> = (0..batch)
+        .map(|row| {
+            let real = (0..source).filter(|column| mask[row * source + column] == 1);
+            let last = decoder[row * target + target - 1]; // what comes after the last is not compared
+            TraceRequest {
+                input_ids: real.map(|column| ids[row * source + column]).collect(),
+                target_ids: [&decoder[row * target..][..target], &[last]].concat(),
+                prompt: 1,
+            }
+        })
+        .collect();
+    let recordings = transformer.record(&requests, &all(3), &Cancel::default()).await.expect("fits");
+    let logits = tensors.f32("main.logits");
+    let vocabulary = transformer.config().target_vocabulary;
+    for (row, (recording, request)) in recordings.iter().zip(&requests).enumerate() {
+        assert!(recording.left_out.is_empty(), "{place}");
+        let (encoder, decoder) = (transformer.config().encoder.layers, transformer.config().decoder.layers);
+        assert_eq!(recording.attention.len(), encoder + 2 * decoder, "{place}");
+        for layer in &recording.attention {
+            let name = match layer.kind {
+                AttentionKind::Encoder => "encoder_attentions",
+                AttentionKind::Decoder => "decoder_attentions",
+                AttentionKind::Cross => "cross_attentions",
+            };
+            let name = format!("main.{name}.{}", layer.layer);
+            let ([_, heads, queries, keys], whole) =
+                (<[usize; 4]>::try_from(tensors.shape(&name)).unwrap(), tensors.f32(&name));
+            let mut expected = Vec::new();
+            for head in 0..heads {
+                for query in 0..layer.queries {
+                    let first = ((row * heads + head) * queries + query) * keys;
+                    expected.extend_from_slice(&whole[first..first + layer.keys]);
+                }
+            }
+            let place = format!("{place}: sentence {row}, {name}");
+            assert_close(&place, &layer.weights, &expected, TOLERANCE);
+        }
+        // against the stored logits, in float64
+        for (step, (&got, best)) in
+            recording.log_probabilities.iter().zip(&recording.alternatives).enumerate()
+        {
+            let row: Vec<f64> = logits[(row * target + step) * vocabulary..][..vocabulary]
+                .iter()
+                .map(|&x| f64::from(x))
+                .collect();
+            let sum = row.iter().map(|x| x.exp()).sum::<f64>().ln();
+            let log_probability = |id: u32| row[id as usize] - sum;
+            let chosen = log_probability(request.target_ids[step + 1]);
+            assert!(
+                (f64::from(got) - chosen).abs() < 1e-4 * (1.0 + chosen.abs()),
+                "{place}: {got}, not {chosen}"
+            );
+            assert_eq!(best.len(), 3);
+            assert!(best.windows(2).all(|pair| pair[0].1 >= pair[1].1), "{place}");
+            let largest = row.iter().copied().fold(f64::NEG_INFINITY, f64::max) - sum;
+            assert!((f64::from(best[0].1) - largest).abs() < 1e-4 * (1.0 + largest.abs()), "{place}");
+        }
+    }
+}
+
+#[pollster::test]
+async fn memory_decides_what_is_kept_and_the_rest_is_listed() {
+    let folder = data("models/marian_tied");
+    let transformer =
+        Transformer::load(&wordloom::Device::Cpu, &model(&folder), &mut |_| {}).expect("is sound");
+    let request = TraceRequest { input_ids: vec![5, 6, 7, 0], target_ids: vec![644, 8, 9, 0], prompt: 1 };
+    let config = transformer.config();
+    let (encoder, decoder, heads) =
+        (config.encoder.layers, config.decoder.layers, config.decoder.heads as u64);
+    // one layer of cross-attention takes 3 x 4 weights a head
+    let one = 4 * heads * 12;
+    for (memory, kept) in [(0, 0), (one - 1, 0), (one, 1), (decoder as u64 * one, decoder)] {
+        let recordings = transformer
+            .record(std::slice::from_ref(&request), &options(memory, 2), &Cancel::default())
+            .await
+            .unwrap();
+        let [recording] = &recordings[..] else { panic!("one request") };
+        let all: Vec<_> = recording.attention.iter().map(|layer| (layer.kind, layer.layer)).collect();
+        // the decoder's own attention has 3 x 3 weights a head, so that some of it may fit where no cross-attention does
+        let cross: Vec<usize> =
+            all.iter().filter(|(kind, _)| *kind == AttentionKind::Cross).map(|&(_, layer)| layer).collect();
+        assert_eq!(cross, (decoder - kept..decoder).collect::<Vec<_>>(), "the last layers");
+        assert_eq!(all.len() + recording.left_out.len(), encoder + 2 * decoder);
+        assert!(recording.left_out.iter().all(|left_out| left_out.bytes > 0 && !left_out.reason.is_empty()));
+        let bytes: usize = recording.attention.iter().map(|layer| 4 * layer.weights.len()).sum();
+        assert!(bytes as u64 <= memory);
+    }
+    // what nobody asked for is not missed
+    let cross = TraceOptions { kinds: vec![AttentionKind::Cross], scores: false, ..all(5) };
+    let recordings =
+        transformer.record(std::slice::from_ref(&request), &cross, &Cancel::default()).await.unwrap();
+    assert_eq!(recordings[0].attention.len(), decoder);
+    assert!(recordings[0].left_out.is_empty() && recordings[0].log_probabilities.is_empty());
+    let cancel = Cancel::default();
+    cancel.cancel();
+    let error = transformer.record(std::slice::from_ref(&request), &all(0), &cancel).await.unwrap_err();
+    assert!(matches!(error, TraceError::Cancelled));
+    let error = transformer
+        .record(
+            &[TraceRequest { input_ids: vec![0], target_ids: vec![644], prompt: 1 }],
+            &all(0),
+            &Cancel::default(),
+        )
+        .await
+        .unwrap_err();
+    assert!(matches!(error, TraceError::NoTarget { tokens: 1, prompt: 1 }));
+}
+
+#[cfg(feature = "embedded-model")]
+#[pollster::test]
+async fn a_text_becomes_sentences_with_their_tokens() {
+    let translator =
+        Translator::new(&wordloom::Device::Cpu, &wordloom::Model::embedded().unwrap()).expect("is sound");
+    let options = TranslateOptions::default();
+    let text = "Where is the train station?  I like 🎉 a lot.\n";
+    let trace = translator.trace(text, &options, &TraceOptions::default()).await.unwrap();
+    assert_eq!(trace.sentences.len(), 2);
+    let translation = translator.translate(text, &options).await.unwrap();
+    for (traced, sentence) in trace.sentences.iter().zip(&translation.sentences) {
+        assert_eq!(text[traced.offset..][..traced.source.len()], sentence.source);
+        assert_eq!(traced.target, sentence.hypotheses[0].text);
+        let ids: Vec<u32> = traced.source_tokens.iter().map(|token| token.id).collect();
+        assert_eq!(ids, sentence.source_ids);
+        assert!(traced.target_tokens[0].log_probability.is_none() && traced.prompt == 1);
+        // what the search chose has the probability that it was chosen with
+        for (token, &expected) in
+            traced.target_tokens[1..].iter().zip(&sentence.hypotheses[0].search.step_logprobs)
+        {
+            let got = token.log_probability.unwrap();
+            assert!((got - expected).abs() < 2e-3, "{got} {expected}");
+            assert_eq!(token.alternatives.len(), 5);
+        }
+        for layer in &traced.attention {
+            assert_eq!(traced.query_labels(layer.kind).len(), layer.queries);
+            assert_eq!(traced.key_labels(layer.kind).len(), layer.keys);
+            for row in layer.weights.chunks_exact(layer.keys) {
+                assert!((row.iter().sum::<f32>() - 1.0).abs() < 1e-4);
+            }
+        }
+    }
+    let labels = trace.sentences[0].key_labels(AttentionKind::Cross);
+    assert_eq!(labels.concat().replace('·', ""), "Whereisthetrainstation?</s>");
+    assert!(trace.sentences[1].key_labels(AttentionKind::Cross).contains(&"🎉".to_owned()));
+    assert_eq!(trace.sentences[0].alignment().pharaoh(), "0-0 1-1 2-2 3-3 4-3");
+
+    let pair = translator
+        .trace_pair("Where is it?", " Wo ist es? ", &options, &TraceOptions::default())
+        .await
+        .unwrap();
+    assert_eq!((pair.sentences.len(), &*pair.sentences[0].target), (1, "Wo ist es?"));
+    assert!(pair.sentences[0].target_tokens.last().unwrap().token.special);
+}
+
+// ---- statistics, by hand
+
+fn keys(pieces: &[&str]) -> Vec<Token> {
+    let token = |(id, piece): (u32, &&str)| Token {
+        id,
+        piece: (*piece).to_owned(),
+        special: *piece == "</s>",
+        range: None,
+    };
+    (10..).zip(pieces).map(token).collect()
+}
+
+fn numbers(kind: AttentionKind, weights: &[f32], keys: &[Token]) -> Numbers {
+    let map = Map { queries: weights.len() / keys.len(), keys: keys.len(), weights };
+    Numbers::of(kind, map, &keys.iter().collect::<Vec<_>>())
+}
+
+fn near(got: f64, expected: f64) {
+    assert!((got - expected).abs() < 1e-6, "{got}, not {expected}");
+}
+
+#[test]
+fn a_uniform_head_is_broad() {
+    let keys = keys(&["▁a", "▁b", ".", "</s>"]);
+    let uniform = numbers(AttentionKind::Encoder, &[0.25; 16], &keys);
+    near(uniform.entropy, 4_f64.ln());
+    near(uniform.relative_entropy, 1.0);
+    near(uniform.confidence, 0.25);
+    // |i - j| over 4 x 4 is 20, and each weight is a quarter: 20 / 4 / 4 rows
+    near(uniform.distance, 1.25);
+    for mass in
+        [uniform.diagonal, uniform.previous, uniform.next, uniform.special, uniform.punctuation, uniform.rare]
+    {
+        near(mass, 0.25);
+    }
+    assert_eq!((uniform.rank, uniform.full_rank, uniform.queries), (1, 4, 4));
+    assert_eq!(uniform.label(AttentionKind::Encoder), Label::Broad);
+}
+
+#[test]
+fn positional_heads_are_named() {
+    let keys = keys(&["▁a", "▁b", "▁c", "</s>"]);
+    let shifted = |shift: isize| {
+        let at = |i: usize| (i as isize + shift).clamp(0, 3) as usize;
+        (0..16).map(|i| f32::from(u8::from(i % 4 == at(i / 4)))).collect::<Vec<f32>>()
+    };
+    let diagonal = numbers(AttentionKind::Encoder, &shifted(0), &keys);
+    near(diagonal.entropy, 0.0);
+    near(diagonal.diagonal, 1.0);
+    near(diagonal.distance, 0.0);
+    near(diagonal.confidence, 1.0);
+    assert_eq!((diagonal.rank, diagonal.label(AttentionKind::Encoder)), (4, Label::Diagonal));
+    let previous = numbers(AttentionKind::Encoder, &shifted(-1), &keys);
+    near(previous.previous, 1.0); // of the three rows that have one
+    near(previous.diagonal, 0.25);
+    near(previous.distance, 0.75);
+    assert_eq!((previous.rank, previous.label(AttentionKind::Encoder)), (3, Label::PreviousToken));
+    let next = numbers(AttentionKind::Encoder, &shifted(1), &keys);
+    assert_eq!((next.rank, next.label(AttentionKind::Encoder)), (3, Label::NextToken));
+    assert_eq!(next.label(AttentionKind::Encoder).to_string(), "positional: next token");
+    // two queries over four keys lie at 0 and 3
+    let cross = numbers(AttentionKind::Cross, &[1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0], &keys);
+    near(cross.diagonal, 1.0);
+    near(cross.distance, 0.0);
+}
+
+#[test]
+fn sinks_and_rare_words_are_named() {
+    let keys = keys(&["▁a", "▁rare", ".", "</s>"]);
+    let column = |column: usize| (0..16).map(|i| f32::from(u8::from(i % 4 == column))).collect::<Vec<f32>>();
+    let labels = [(3, Label::EndSink), (2, Label::PunctuationSink), (1, Label::RareWord)];
+    for (place, label) in labels {
+        let numbers = numbers(AttentionKind::Encoder, &column(place), &keys);
+        assert_eq!((numbers.rank, numbers.label(AttentionKind::Encoder)), (1, label));
+        near(numbers.confidence, 1.0);
+    }
+    // one key after the other, in no order that has a name
+    let scattered = [0., 0., 0.9, 0.1, 0.9, 0.1, 0., 0., 0.9, 0.1, 0., 0., 0., 0.9, 0., 0.1];
+    assert_eq!(
+        numbers(AttentionKind::Encoder, &scattered, &keys).label(AttentionKind::Encoder),
+        Label::Focused
+    );
+}
+
+#[test]
+fn a_decoder_s_rows_see_what_came_before() {
+    let keys = keys(&["<s>", "▁a", "▁b"]);
+    let third = 1.0 / 3.0;
+    let causal = [1.0, 0.0, 0.0, 0.5, 0.5, 0.0, third, third, third];
+    let numbers = numbers(AttentionKind::Decoder, &causal, &keys);
+    assert_eq!((numbers.queries, numbers.rank), (2, 3)); // the first row has no choice
+    near(numbers.relative_entropy, 1.0);
+    near(numbers.entropy, f64::midpoint(2_f64.ln(), 3_f64.ln()));
+    near(numbers.diagonal, (0.5 + 1.0 / 3.0) / 2.0);
+    near(numbers.next, 0.0); // nobody sees it
+    assert_eq!(numbers.label(AttentionKind::Decoder), Label::Broad);
+    let start = [1., 0., 0., 1., 0., 0., 1., 0., 0.];
+    let keys = self::keys(&["</s>", "▁a", "▁b"]);
+    let numbers = self::numbers(AttentionKind::Decoder, &start, &keys);
+    assert_eq!(numbers.label(AttentionKind::Decoder), Label::StartSink);
+}
+
+#[test]
+fn the_rank_is_that_of_known_matrices() {
+    let sum = |pairs: &[(usize, usize)], queries: usize, keys: usize| {
+        // each pair (a, b) is one product of a column and a row that are not multiples of others'
+        let mut weights = vec![0.0_f32; queries * keys];
+        for &(a, b) in pairs {
+            for (i, weight) in weights.iter_mut().enumerate() {
+                *weight += (1.0 + ((i / keys) * a) as f32).sin() * (1.0 + ((i % keys) * b) as f32).cos();
+            }
+        }
+        rank(Map { queries, keys, weights: &weights })
+    };
+    assert_eq!(sum(&[], 5, 4), 0);
+    assert_eq!(sum(&[(1, 1)], 12, 9), 1);
+    assert_eq!(sum(&[(1, 1), (2, 3)], 9, 12), 2);
+    assert_eq!(sum(&[(1, 1), (2, 3), (3, 2)], 30, 20), 3);
+    assert_eq!(rank(Map { queries: 0, keys: 3, weights: &[] }), 0);
+}
+
+// ---- alignment, by hand
+
+#[test]
+fn words_are_linked_to_their_best() {
+    // target words as rows, source words as columns
+    assert_eq!(link(&[0.9, 0.1, 0.2, 0.8], 2), [(0, 0), (1, 1)]);
+    // a source word that is nobody's best is linked to its own best, where that gives it at least half
+    assert_eq!(link(&[0.5, 0.4], 2), [(0, 0), (1, 0)]);
+    assert_eq!(link(&[0.7, 0.2], 2), [(0, 0)]);
+    // ties go to both, and nothing to words that nobody looks at
+    assert_eq!(link(&[0.5, 0.5, 0.0], 3), [(0, 0), (1, 0)]);
+    assert_eq!(link(&[0.5, 0.5], 1), [(0, 0), (0, 1)]);
+    assert_eq!(link(&[0.0, 0.0], 2), []);
+    assert_eq!(link(&[], 0), []);
+}
+
+/// `b a` for `a b`, in pieces.
+fn crossing() -> TracedSentence {
+    let token = |id, piece: &str, range| Token { id, piece: piece.into(), special: false, range };
+    let end = || Token { id: 0, piece: "</s>".into(), special: true, range: None };
+    let target = |token| TargetToken { token, log_probability: Some(-0.5), alternatives: Vec::new() };
+    TracedSentence {
+        source: "one twofold".into(),
+        target: "zweifach eins".into(),
+        source_tokens: vec![
+            token(3, "▁one", Some([0, 3])),
+            token(4, "▁two", Some([4, 7])),
+            token(5, "fold", Some([7, 11])),
+            end(),
+        ],
+        target_tokens: vec![
+            TargetToken { token: end(), ..TargetToken::default() },
+            target(token(6, "▁zwei", Some([0, 4]))),
+            target(token(7, "fach", Some([4, 8]))),
+            target(token(8, "▁eins", Some([9, 13]))),
+            target(end()),
+        ],
+        prompt: 1,
+        attention: vec![
+            LayerAttention {
+                kind: AttentionKind::Cross,
+                layer: 0,
+                heads: 1,
+                queries: 4,
+                keys: 4,
+                weights: vec![0.25; 16],
+            },
+            LayerAttention {
+                kind: AttentionKind::Cross,
+                layer: 1,
+                heads: 2,
+                queries: 4,
+                keys: 4,
+                weights: [
+                    [0.0, 0.8, 0.1, 0.1, 0.1, 0.1, 0.7, 0.1, 0.6, 0.1, 0.0, 0.3, 0.0, 0.0, 0.0, 1.0],
+                    [0.0, 0.6, 0.3, 0.1, 0.1, 0.3, 0.5, 0.1, 0.6, 0.1, 0.0, 0.3, 0.0, 0.0, 0.0, 1.0],
+                ]
+                .concat(),
+            },
+        ],
+        left_out: vec![LeftOut {
+            attention: Some((AttentionKind::Encoder, 0)),
+            bytes: 64,
+            reason: "a test".into(),
+        }],
+        ..TracedSentence::default()
+    }
+}
+
+#[test]
+fn pieces_become_words() {
+    let alignment = crossing().alignment();
+    assert_eq!(alignment, Alignment { links: vec![(0, 1), (1, 0)], layer: Some(1) });
+    assert_eq!(alignment.pharaoh(), "0-1 1-0");
+    let labels = crossing().query_labels(AttentionKind::Cross);
+    assert_eq!(labels, ["zwei", "·fach", "eins", "</s>"]);
+    let nothing = TracedSentence { attention: Vec::new(), ..crossing() };
+    assert_eq!(nothing.alignment(), Alignment::default());
+}
+
+// ---- files
+
+fn sound() -> Trace {
+    let mut hostile = crossing();
+    hostile.source = "</script><img src=x onerror=alert(1)>".into();
+    hostile.source_tokens[0].piece = "\u{0}\u{1b}[31m\"<&>'\u{202e}".into();
+    Trace { model: "a model".into(), sentences: vec![crossing(), hostile, crossing()] }
+}
+
+#[test]
+fn files_come_back_as_they_were() {
+    let trace = sound();
+    let (json, tensors) = (trace.to_json().unwrap(), trace.to_safetensors().unwrap());
+    assert_eq!(Trace::from_bytes(json.as_bytes()).unwrap(), trace);
+    assert_eq!(Trace::from_bytes(&tensors).unwrap(), trace);
+    let pretty =
+        serde_json::to_string_pretty(&serde_json::from_str::<serde_json::Value>(&json).unwrap()).unwrap();
+    assert_eq!(Trace::from_bytes(format!("\n  {pretty}\n").as_bytes()).unwrap(), trace);
+    let file = safetensors::SafeTensors::deserialize(&tensors).unwrap();
+    assert_eq!(file.tensor("2.cross.1").unwrap().shape(), [2, 4, 4]);
+}
+
+/// A sound file with one value changed.
+fn changed(change: impl FnOnce(&mut serde_json::Value)) -> Result<Trace, TraceFileError> {
+    let mut json = serde_json::from_str(&sound().to_json().unwrap()).unwrap();
+    change(&mut json);
+    Trace::from_bytes(json.to_string().as_bytes())
+}
+
+#[test]
+fn what_is_wrong_with_a_file_is_said() {
+    use serde_json::json;
+    let check = |result: Result<Trace, TraceFileError>, part: &str| {
+        let error = result.expect_err(part).to_string();
+        assert!(error.contains(part), "{part:?} is not in: {error}");
+    };
+    check(Trace::from_bytes(b""), "is not a trace");
+    check(Trace::from_bytes(b"{}"), "\"format\" is \"\"");
+    check(Trace::from_bytes(b"[1]"), "is not a trace");
+    check(changed(|json| json["format"] = json!("else")), "\"else\"");
+    check(changed(|json| json["version"] = json!(2)), "version 2");
+    check(changed(|json| json["version"] = json!(-1)), "is not a trace");
+    let other =
+        safetensors::serialize(Vec::<(&str, safetensors::tensor::TensorView<'_>)>::new(), None).unwrap();
+    check(Trace::from_bytes(&other), "no \"wordloom.trace\"");
+    type Change = fn(&mut serde_json::Value);
+    let cases: [(Change, &str); 12] = [
+        (|sentence| sentence["prompt"] = json!(0), "a prompt of 0"),
+        (|sentence| sentence["prompt"] = json!(5), "a prompt of 5"),
+        (|sentence| sentence["source_tokens"] = json!([]), "0 and 5 tokens"),
+        (|sentence| sentence["source_tokens"][0]["range"] = json!([0, 99]), "0 to 99"),
+        (|sentence| sentence["source_tokens"][0]["range"] = json!([3, 0]), "3 to 0"),
+        (|sentence| sentence["target_tokens"][1]["log_probability"] = json!(1.5), "above 0"),
+        (|sentence| sentence["attention"][0]["shape"] = json!([2, 4, 4]), "[2, 4, 4]"),
+        (|sentence| sentence["attention"][0]["shape"] = json!([u64::MAX, 4, 4]), "with 16 weights"),
+        (|sentence| sentence["attention"][0]["weights"][0] = json!(7.0), "the weight 7"),
+        (|sentence| sentence["attention"][0]["layer"] = json!(1), "twice"),
+        (|sentence| sentence["attention"][0]["layer"] = json!(1_u64 << 40), "more than layer"),
+        (|sentence| _ = sentence["attention"][0].as_object_mut().unwrap().remove("weights"), "no weights"),
+    ];
+    for (change, part) in cases {
+        let result = changed(|json| change(&mut json["sentences"][1]));
+        assert!(
+            matches!(&result, Err(TraceFileError::Inconsistent { sentence: 1, .. })),
+            "{part}: {result:?}"
+        );
+        check(result, part);
+    }
+}
+
+/// Files that are cut or changed at random are refused, or are another sound trace; nothing panics, and nothing that is
+/// used to index is wrong.
+#[test]
+fn damaged_files_do_no_harm() {
+    let trace = sound();
+    let mut random = 1_u64;
+    let mut next = |below: usize| {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (random >> 33) as usize % below
+    };
+    let mut read = 0;
+    for file in [trace.to_json().unwrap().into_bytes(), trace.to_safetensors().unwrap()] {
+        for cut in (0..file.len()).step_by(7) {
+            assert!(Trace::from_bytes(&file[..cut]).is_err(), "cut at {cut}");
+        }
+        for round in 0..4000 {
+            let mut damaged = file.clone();
+            for _ in 0..=round % 3 {
+                let place = next(damaged.len());
+                match next(4) {
+                    0 => damaged[place] = next(256) as u8,
+                    1 => damaged[place] ^= 1 << next(8),
+                    2 => damaged[place] = b"0123456789-e[]{}\","[next(18)],
+                    _ => _ = damaged.remove(place),
+                }
+            }
+            if let Ok(trace) = Trace::from_bytes(&damaged) {
+                read += 1;
+                use_all(&trace);
+            }
+        }
+    }
+    assert!(read > 100, "most changes of weights are sound: {read}");
+}
+
+fn use_all(trace: &Trace) {
+    trace.statistics();
+    for sentence in &trace.sentences {
+        sentence.alignment();
+        for layer in &sentence.attention {
+            assert_eq!(sentence.query_labels(layer.kind).len(), layer.queries);
+            assert_eq!(sentence.key_labels(layer.kind).len(), layer.keys);
+            assert_eq!(layer.mean().len(), layer.queries * layer.keys);
+        }
+    }
+    assert_eq!(Trace::from_bytes(&trace.to_safetensors().unwrap()).unwrap(), *trace);
+}
