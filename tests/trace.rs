@@ -5,7 +5,7 @@ mod common;
 
 use common::{Tensors, assert_close, data, devices, edited, model};
 use wordloom::decode::Fate;
-use wordloom::heatmap::{Painter, View};
+use wordloom::heatmap::{ColourMap, Painter, Scale, View};
 use wordloom::model::generation_config::GenerationConfig;
 use wordloom::trace::alignment::{Alignment, link};
 use wordloom::trace::statistics::{Label, Numbers, rank};
@@ -705,5 +705,50 @@ async fn attention_stays_on_the_device() {
         assert!(empty.maps(&painter, AttentionKind::Cross).await.is_err());
         drop((attended, empty));
         assert_eq!(cost().await, before, "translating on {device} costs what it did");
+    }
+}
+
+/// Pictures by numpy and matplotlib: `tests/data/make_heatmap.py`.
+#[pollster::test]
+async fn pictures_are_those_of_matplotlib() {
+    let tensors = Tensors::open(&data("models/marian_tied/expected.safetensors"));
+    let layers: Vec<LayerAttention> = (0..2)
+        .map(|layer| {
+            let name = format!("main.cross_attentions.{layer}");
+            let [_, heads, queries, keys] = <[usize; 4]>::try_from(tensors.shape(&name)).unwrap();
+            let mut weights = tensors.f32(&name);
+            weights.truncate(heads * queries * keys);
+            LayerAttention { kind: AttentionKind::Cross, layer, heads, queries, keys, weights }
+        })
+        .collect();
+    let layers: Vec<&LayerAttention> = layers.iter().collect();
+    for device in devices().await {
+        let painter = Painter::new(&device);
+        let mut maps = painter.load(&layers).expect("fits");
+        for (name, cell, gap, scale, colours) in [
+            ("grid", 5.0, 3.0, Scale::Linear, ColourMap::Viridis),
+            ("rows", 4.0, 2.0, Scale::Rows, ColourMap::Magma),
+            ("far", 0.5, 1.0, Scale::Logarithmic, ColourMap::Cividis),
+        ] {
+            let file = common::read(&data("heatmap").join(name).with_extension("png"));
+            let mut reader = png::Decoder::new(std::io::Cursor::new(file)).read_info().expect("a picture");
+            let mut expected = vec![0; reader.output_buffer_size().expect("is small")];
+            let info = reader.next_frame(&mut expected).expect("a picture");
+            let view = View {
+                size: [info.width, info.height],
+                origin: [0.0; 2],
+                cell: [cell; 2],
+                gap: gap / cell,
+                scale,
+                colours,
+                ..View::fit(maps.shape(), [1, 1])
+            };
+            let painted = painter.paint(&mut maps, &view).await.expect("paints");
+            assert_eq!(painted.rgba.len(), expected.len(), "{name}");
+            // tables of colours are rounded, and so are shares; cividis is a polynomial here, as in d3, and a table there
+            let most = if colours == ColourMap::Cividis { 18 } else { 4 };
+            let apart = painted.rgba.iter().zip(&expected).map(|(a, b)| a.abs_diff(*b)).max();
+            assert!(apart <= Some(most), "{name} on {device}: {apart:?} apart");
+        }
     }
 }
