@@ -3,6 +3,7 @@
 use std::fmt::Write;
 use std::process::ExitCode;
 
+use wordloom::heatmap::HeatmapError;
 use wordloom::trace::TraceError;
 use wordloom::transformer::{ForwardError, GenerateError, ScoreError};
 use wordloom::{GpuError, ModelError, TextError, TranslateError};
@@ -44,6 +45,8 @@ pub enum CliError {
     Score(ScoreError),
     #[error(transparent)]
     Trace(TraceError),
+    #[error(transparent)]
+    Heatmap(#[from] HeatmapError),
 }
 
 impl From<GenerateError> for CliError {

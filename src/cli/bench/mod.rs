@@ -1,5 +1,6 @@
 //! `wordloom bench`; docs/performance.md says how it measures.
 
+mod attention;
 mod folders;
 mod host;
 mod kernels;
@@ -21,6 +22,7 @@ use super::CliError;
 use super::output::Output;
 use super::progress::Progress;
 use super::setup::{self, DeviceArguments, ModelArguments, model_files};
+use attention::Looking;
 use report::Report;
 use soak::Soak;
 use subject::Subject;
@@ -42,6 +44,9 @@ pub struct Arguments {
     /// Kernel by kernel: each variant, and which is chosen
     #[arg(long)]
     kernels: bool,
+    /// What looking at attention costs, and painting it
+    #[arg(long, conflicts_with_all = ["kernels", "lines", "sentences"])]
+    attention: bool,
     /// Many sentences of all lengths: speed and memory
     #[arg(long, value_name = "N", value_parser = positive, conflicts_with_all = ["kernels", "lines"])]
     sentences: Option<usize>,
@@ -92,6 +97,14 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     let (subject, load) = loaded(arguments, files()?)?;
     match (arguments.kernels, arguments.sentences) {
         (true, _) => kernels::run(&subject, arguments.json, &mut output)?,
+        _ if arguments.attention => {
+            subject.check(&arguments.workload)?;
+            let looking = Looking::measure(&subject, &arguments.workload)?;
+            match arguments.json {
+                true => output.json(&looking)?,
+                false => looking.text(&mut output)?,
+            }
+        }
         (false, Some(sentences)) => {
             let soak = Soak::measure(&subject, &arguments.workload, sentences)?;
             match arguments.json {

@@ -32,7 +32,8 @@ impl Samples {
         Ok(samples)
     }
 
-    fn add(&mut self, run: impl FnOnce() -> Result<(), CliError>) -> Result<(), CliError> {
+    /// Times one run.
+    pub fn add(&mut self, run: impl FnOnce() -> Result<(), CliError>) -> Result<(), CliError> {
         let cpu = ProcessTime::try_now();
         let wall = Instant::now();
         run()?;
