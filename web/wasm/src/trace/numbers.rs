@@ -31,7 +31,9 @@ pub fn of_head(sentence: &TracedSentence, which: Which) -> Result<HeadNumbers, F
     let layer = which.layer(sentence)?;
     let head = match which.head {
         Pick::Index(head) if head < layer.heads => head,
-        _ => return Err(Failure::input(format!("\"head\" has to be 0 to {}", layer.heads.saturating_sub(1)))),
+        _ => {
+            return Err(Failure::input(format!("\"head\" has to be 0 to {}", layer.heads.saturating_sub(1))));
+        }
     };
     let keys = sentence.key_tokens(which.kind);
     let numbers = Numbers::of(which.kind, layer.head(head), &keys);

@@ -35,11 +35,14 @@ pub fn view(input: &JsValue) -> Result<View, Failure> {
     let ViewInput { width, height, cell, .. } = input;
     let pixels = u64::from(width) * u64::from(height);
     if pixels == 0 || pixels > MOST_PIXELS {
-        let message = format!("a picture of {width} x {height} pixels; 1 to {MOST_PIXELS} in all can be drawn");
+        let message =
+            format!("a picture of {width} x {height} pixels; 1 to {MOST_PIXELS} in all can be drawn");
         return Err(Failure::input(message));
     }
     if cell.iter().any(|&side| side <= 0.0) || input.gap < 0.0 {
-        return Err(Failure::input("the sides of a cell have to be larger than 0, and the gap must not be negative"));
+        return Err(Failure::input(
+            "the sides of a cell have to be larger than 0, and the gap must not be negative",
+        ));
     }
     Ok(View {
         size: [width, height],
@@ -73,11 +76,6 @@ pub fn paint(layers: &[&LayerAttention], view: &View) -> Result<JsValue, Failure
 /// 256 colours, RGB.
 pub fn colour_table(name: &str) -> Result<Uint8Array, Failure> {
     let map: ColourMap = named("colours", name)?;
-    let table: Vec<u8> = (0..=255u8)
-        .flat_map(|step| {
-            let [red, green, blue, _] = map.colour(f32::from(step) / 255.0);
-            [red, green, blue]
-        })
-        .collect();
+    let table: Vec<u8> = (0..=255u8).flat_map(|step| map.colour(f32::from(step) / 255.0)).collect();
     Ok(Uint8Array::from(&table[..]))
 }

@@ -78,7 +78,9 @@ impl Which {
                 Pick::Index(head) if head < layer.heads => layer.head(head).weights.to_vec(),
                 Pick::Index(head) => {
                     let heads = layer.heads;
-                    return Err(Failure::input(format!("there is no head {head}; there are {heads}, from 0")));
+                    return Err(Failure::input(format!(
+                        "there is no head {head}; there are {heads}, from 0"
+                    )));
                 }
                 Pick::Mean => layer.mean(),
                 Pick::All => return Err(Failure::input("\"all\" is for pictures of all heads")),
