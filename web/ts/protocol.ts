@@ -56,7 +56,7 @@ export interface Calls {
   memory: { input: undefined; output: Memory };
   positions: { input: number; output: Positions };
   trace: { input: WireTraceInput; output: WireTrace };
-  openTrace: { input: Uint8Array; output: WireTrace };
+  openTrace: { input: Blob | ArrayBuffer | Uint8Array; output: WireTrace };
   traceMap: { input: { trace: number; which: Required<MapChoice> }; output: Weights };
   tracePaint: { input: { trace: number; which: Required<MapChoice> | Required<GridChoice>; view: MapView }; output: Pixels };
   traceStatistics: { input: { trace: number; kind: AttentionKind; sentence: number }; output: HeadStatistics[] };

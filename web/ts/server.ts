@@ -181,9 +181,10 @@ export class Server {
     return this.#traces.keep(trace, scores);
   }
 
-  async #openTrace(bytes: Uint8Array): Promise<WireTrace> {
-    await this.#platform.startWasm();
-    return this.#traces.keep(Trace.open(bytes));
+  async #openTrace(file: Calls['openTrace']['input']): Promise<WireTrace> {
+    const wasm = this.#platform.startWasm();
+    const [bytes] = await Promise.all([file instanceof Blob ? read(file) : file, wasm]);
+    return this.#traces.keep(Trace.open(new Uint8Array(bytes)));
   }
 
   async #generate(engine: Engine, requests: GenerateRequest[], signal: AbortSignal): Promise<Generated[]> {
@@ -249,6 +250,14 @@ function unless<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
     signal.addEventListener('abort', abort, { once: true });
     work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
   });
+}
+
+async function read(file: Blob): Promise<ArrayBuffer> {
+  try {
+    return await file.arrayBuffer();
+  } catch (error) {
+    throw new WordloomError('input', 'The file could not be read: choose it once more.', { cause: error });
+  }
 }
 
 /** The memory of typed arrays anywhere in `value`: handed over, not copied. */

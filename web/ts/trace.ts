@@ -115,20 +115,17 @@ export async function openTraceBehind(
   file: Blob | ArrayBuffer | Uint8Array,
   { signal }: CallOptions,
 ): Promise<Trace> {
-  const bytes = file instanceof Blob ? new Uint8Array(await read(file)) : new Uint8Array(file);
   const client = connect(open());
   try {
-    return new Trace(client, await client.call('openTrace', bytes, signal), true);
+    return new Trace(client, await client.call('openTrace', checked(file), signal), true);
   } catch (error) {
     client.destroy();
     throw error;
   }
 }
 
-async function read(file: Blob): Promise<ArrayBuffer> {
-  try {
-    return await file.arrayBuffer();
-  } catch (error) {
-    throw new WordloomError('input', 'The file could not be read: choose it once more.', { cause: error });
-  }
+/** A blob crosses to the engine without being read here. */
+function checked(file: unknown): Blob | ArrayBuffer | Uint8Array {
+  if (file instanceof Blob || file instanceof ArrayBuffer || file instanceof Uint8Array) return file;
+  throw new WordloomError('input', 'A trace file is a File, a Blob, or its bytes.');
 }

@@ -2,8 +2,7 @@
  * One map: tokens on both sides, a cell under the pointer or the keyboard, and what it says. The canvas has a pixel for
  * each cell and is stretched, and only labels near the screen exist: a long text costs little more than a short one.
  */
-import { useEffect, useRef, useState } from 'preact/hooks';
-import type { RefObject } from 'preact';
+import { useRef } from 'preact/hooks';
 
 import { mapColours, mapScale } from '../settings.ts';
 import { useSize } from '../ui/hooks.ts';
@@ -13,14 +12,13 @@ import { KIND_NAMES, keysOf, labelOf, queriesOf } from './labels.ts';
 import { Reading } from './Reading.tsx';
 import { Summary } from './Summary.tsx';
 import type { MapOnShow } from './traces.ts';
+import { useNearCells } from './use-near-cells.ts';
 import { usePainting } from './use-painting.ts';
 
 const LARGEST_CELL = 38;
 const SMALLEST_CELL = 14;
 /** Room for the longest label, at most. */
 const LARGEST_LABEL = 104;
-/** Labels that are there before they can be seen. */
-const AHEAD = 12;
 
 interface Grid {
   readonly cell: number;
@@ -143,36 +141,6 @@ function describe({ kind, shape: [rows, columns] }: MapOnShow): string {
 function roomFor(labels: readonly string[]): number {
   const longest = labels.reduce((most, label) => Math.max(most, label.length), 0);
   return Math.min(LARGEST_LABEL, 20 + Math.ceil(longest * 7.4));
-}
-
-/** Which rows and columns are on the screen, or soon will be; in steps, so that scrolling draws seldom. */
-function useNearCells(
-  element: RefObject<HTMLElement | null>,
-  side: number,
-): { rows: readonly [number, number]; columns: readonly [number, number] } {
-  const [near, setNear] = useState<readonly number[]>([0, 60, 0, 60]);
-  useEffect(() => {
-    const box = element.current;
-    if (box === null) return undefined;
-    const look = (): void => {
-      const range = (start: number, length: number): number[] => {
-        const first = Math.max(0, Math.floor(start / side / AHEAD) * AHEAD - AHEAD);
-        return [first, Math.ceil((start + length) / side / AHEAD) * AHEAD + AHEAD];
-      };
-      const next = [...range(box.scrollTop, box.clientHeight), ...range(box.scrollLeft, box.clientWidth)];
-      setNear((old) => (next.every((value, index) => value === old[index]) ? old : next));
-    };
-    look();
-    box.addEventListener('scroll', look, { passive: true });
-    const observer = new ResizeObserver(look);
-    observer.observe(box);
-    return () => {
-      box.removeEventListener('scroll', look);
-      observer.disconnect();
-    };
-  }, [side]);
-  const [firstRow = 0, lastRow = 0, firstColumn = 0, lastColumn = 0] = near;
-  return { rows: [firstRow, lastRow], columns: [firstColumn, lastColumn] };
 }
 
 /** Scrolls so that a cell can be seen beside the labels, which stay where they are. */

@@ -9,12 +9,14 @@ import { KIND_NAMES, keysOf, labelOf, queriesOf } from './labels.ts';
 import { Reading } from './Reading.tsx';
 import { Summary } from './Summary.tsx';
 import type { MapOnShow } from './traces.ts';
+import { useNearCells } from './use-near-cells.ts';
 
 export const LINE = 24;
 const WIDEST = 640;
 
 export function Lines({ map, stale }: { map: MapOnShow; stale: boolean }) {
   const frame = useRef<HTMLDivElement>(null);
+  const scroll = useRef<HTMLDivElement>(null);
   const { width } = useSize(frame);
   // a token on the right, whose column is shown; rows are shared with the other views
   const [key, setKey] = useState<number | null>(null);
@@ -30,6 +32,7 @@ export function Lines({ map, stale }: { map: MapOnShow; stale: boolean }) {
     const placing = { y: (index: number) => index * LINE + LINE / 2, left: label + 8, right: wide - label - 8 };
     return bundle(map, placing, rows, at);
   }, [map, wide, label, rows, at?.row, at?.column]);
+  const [first, last] = useNearCells(scroll, LINE).rows;
   const high = Math.max(queries.length, keys.length) * LINE;
   const weightTo = (index: number): number =>
     row === null || key !== null ? 0 : (map.weights[row * map.shape[1] + index] ?? 0);
@@ -56,6 +59,7 @@ export function Lines({ map, stale }: { map: MapOnShow; stale: boolean }) {
     <div class={stale ? 'lines lines--stale' : 'lines'} ref={frame}>
       <div
         class="lines__scroll"
+        ref={scroll}
         role="application"
         aria-roledescription="lines between tokens"
         aria-label={
@@ -93,7 +97,7 @@ export function Lines({ map, stale }: { map: MapOnShow; stale: boolean }) {
                 <path d={d} stroke-opacity={opacity} key={opacity} />
               ))}
             </g>
-            {queries.map((token, index) => (
+            {near(queries, first, last, (token, index) => (
               <Label
                 text={labelOf(token)}
                 x={label}
@@ -106,7 +110,7 @@ export function Lines({ map, stale }: { map: MapOnShow; stale: boolean }) {
                 key={`q${index}`}
               />
             ))}
-            {keys.map((token, index) => (
+            {near(keys, first, last, (token, index) => (
               <Label
                 text={labelOf(token)}
                 x={wide - label}
@@ -131,6 +135,11 @@ export function Lines({ map, stale }: { map: MapOnShow; stale: boolean }) {
       <Summary map={map} />
     </div>
   );
+}
+
+/** Draws the tokens that are on the screen or close to it. */
+function near<T, U>(tokens: readonly T[], first: number, last: number, draw: (token: T, index: number) => U): U[] {
+  return tokens.slice(first, last).map((token, offset) => draw(token, first + offset));
 }
 
 interface LabelProps {

@@ -1,11 +1,24 @@
 /** A map in words, for those who do not see the picture: where each token looked most. */
+import { memo } from 'preact/compat';
+import { useEffect, useState } from 'preact/hooks';
+
 import { keysOf, labelOf, queriesOf } from './labels.ts';
 import type { MapOnShow } from './traces.ts';
 
 /** Nobody listens to more rows; the arrow keys and the saved tables have the rest. */
-const MOST_ROWS = 100;
+const MOST_ROWS = 60;
 
-export function Summary({ map }: { map: MapOnShow }) {
+/** In a task of its own, after what is seen: a table of a long text takes a while to lay out. */
+export const Summary = memo(function Summary({ map }: { map: MapOnShow }) {
+  const [late, setLate] = useState<MapOnShow | null>(null);
+  useEffect(() => {
+    const timer = setTimeout(() => setLate(map), 30);
+    return () => clearTimeout(timer);
+  }, [map]);
+  return late === null ? null : <Rows map={late} />;
+});
+
+function Rows({ map }: { map: MapOnShow }) {
   const { kind, shown, shape } = map;
   const queries = queriesOf(shown.sentence, kind);
   const keys = keysOf(shown.sentence, kind);

@@ -40,7 +40,7 @@ export function toSvg(scene: Scene): Blob {
   add(root, 'rect', { width, height, fill: scene.background });
   for (const { pixels, ...place } of scene.images) {
     const href = canvasOf(pixels).toDataURL('image/png');
-    const image = { ...place, href, preserveAspectRatio: 'none', style: 'image-rendering: pixelated' };
+    const image = { ...place, href, preserveAspectRatio: 'none', 'image-rendering': 'pixelated' };
     add(root, 'image', image);
   }
   for (const { d, stroke, opacity } of scene.paths) {

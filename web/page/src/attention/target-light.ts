@@ -1,27 +1,37 @@
 /** Light on the words of the translation, by the browser's own highlights: the text itself stays as it is. */
-import { effect } from '@preact/signals';
+import { effect, signal } from '@preact/signals';
 
 import { selected } from '../translation/selection.ts';
-import { views } from '../translation/live.ts';
 import { showAttention, showConfidence } from '../settings.ts';
 import { lit } from './lit.ts';
 import type { Level, Span } from './lit.ts';
 import { opened } from './traces.ts';
+
+const redrawn = signal(0);
 
 const LEVELS: readonly Level[] = ['own', 'key', 1, 2, 3];
 
 export function followLight(): void {
   // older browsers have none: there the map alone says it
   if (!('highlights' in CSS)) return;
+  // sentences far from the screen are not there in detail, and come back when they are scrolled to
+  const changes = new MutationObserver(() => (redrawn.value += 1));
+  let watched: Element | null = null;
   effect(() => {
-    void views.value;
+    void redrawn.value;
     void showConfidence.value;
     const spans = showAttention.value && opened.value === null ? lit.value.target : [];
     const now = selected.value;
     // what is drawn for these values stands on the page a moment later
     const frame = requestAnimationFrame(() => {
+      const output = document.querySelector('[data-testid=output]');
+      if (output !== null && output !== watched) {
+        changes.disconnect();
+        changes.observe(output, { childList: true, characterData: true, subtree: true });
+        watched = output;
+      }
       const place = now === null ? '' : `[data-passage="${now.passage}"][data-sentence="${now.sentence}"]`;
-      const sentence = spans.length === 0 ? null : document.querySelector(`[data-testid=output] .sentence${place}`);
+      const sentence = spans.length === 0 ? null : (output?.querySelector(`.sentence${place}`) ?? null);
       paint(sentence, spans);
     });
     return () => cancelAnimationFrame(frame);
