@@ -1,6 +1,7 @@
 /** The attention viewer: all heads, one head, lines, playing, numbers, positions, files and links. */
 import { execFileSync } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
+import { AxeBuilder } from '@axe-core/playwright';
 import type { Locator, Page, TestInfo } from '@playwright/test';
 import { drive, expect, settled, test } from './support/page.ts';
 import type { Wordloom } from './support/page.ts';
@@ -353,6 +354,31 @@ test('a link brings the text and the view back, and tells no server', async ({ p
   await expect(panel.getByText('Mean of all layers and heads')).toBeVisible();
   expect(await page.locator('img').count()).toBe(0);
 });
+
+for (const [name, colorScheme, viewport] of [
+  ['wide and light', 'light', { width: 1280, height: 1100 }],
+  ['narrow and dark', 'dark', { width: 320, height: 640 }],
+] as const) {
+  test.describe(name, () => {
+    test.use({ colorScheme, viewport });
+
+    test('every view is for everybody', async ({ page, wordloom }) => {
+      const panel = await look(page, wordloom, '안녕 🎉! The animal did not cross the street because it was too tired.');
+      for (const view of ['Map', 'All heads', 'Lines', 'Numbers', 'Positions']) {
+        await choose(page, 'View', view);
+        await expect(panel.locator('canvas[data-painted], .lines__bundle path, td, canvas[role=img]').first()).toBeAttached();
+        await wordloom.screenshot(`attention-${view.toLowerCase().replace(' ', '-')}-${colorScheme}`);
+        const { violations } = await new AxeBuilder({ page }).include('#attention').analyze();
+        expect(violations.map(({ id, nodes }) => `${view}, ${id}: ${nodes[0]?.html}`)).toEqual([]);
+        const { scrollWidth, clientWidth } = await page.evaluate(() => {
+          const { scrollWidth, clientWidth } = document.documentElement;
+          return { scrollWidth, clientWidth };
+        });
+        expect(scrollWidth, view).toBe(clientWidth);
+      }
+    });
+  });
+}
 
 /** From the moment when the page has the file, since how it is put there is the test's own affair, to the painted map. */
 async function opening(page: Page, panel: Locator, file: string): Promise<number> {

@@ -20,7 +20,7 @@ import { Player } from './Player.tsx';
 import { PositionTable } from './PositionTable.tsx';
 import { SaveBar } from './SaveBar.tsx';
 import { TraceTexts } from './TraceTexts.tsx';
-import { closeFile, kindOnShow, map, opened, openedSentence, pickOnShow, shown, stale } from './traces.ts';
+import { closeFile, kindOnShow, map, opened, openedSentence, pickOnShow, shown, stale, stepFile } from './traces.ts';
 
 export function AttentionPanel() {
   const file = opened.value;
@@ -228,7 +228,7 @@ function FilePicker({ count }: { count: number }) {
         class="icon-button"
         aria-label="Sentence before"
         disabled={index === 0}
-        onClick={() => (openedSentence.value = index - 1)}
+        onClick={() => stepFile(-1)}
       >
         <BackIcon />
       </button>
@@ -241,7 +241,7 @@ function FilePicker({ count }: { count: number }) {
         class="icon-button"
         aria-label="Next sentence"
         disabled={index >= count - 1}
-        onClick={() => (openedSentence.value = index + 1)}
+        onClick={() => stepFile(1)}
       >
         <NextIcon />
       </button>

@@ -5,7 +5,7 @@ import type { RefObject } from 'preact';
 import { showAttention, text } from '../settings.ts';
 import { selected, sourceStart } from '../translation/selection.ts';
 import { lit } from './lit.ts';
-import { opened } from './traces.ts';
+import { mapIsOfSelected } from './traces.ts';
 import { Marked } from './TraceTexts.tsx';
 
 /** Laying out more than this on every move of the pointer would be felt. */
@@ -19,7 +19,7 @@ export function SourceLight({ field, size }: { field: RefObject<HTMLTextAreaElem
   const start = now === null ? -1 : sourceStart(now, whole);
   const hidden =
     !showAttention.value ||
-    opened.value !== null ||
+    !mapIsOfSelected.value ||
     spans.length === 0 ||
     start < 0 ||
     whole.length > MOST_CHARACTERS;

@@ -5,7 +5,7 @@ import { selected } from '../translation/selection.ts';
 import { showAttention, showConfidence } from '../settings.ts';
 import { lit } from './lit.ts';
 import type { Level, Span } from './lit.ts';
-import { opened } from './traces.ts';
+import { mapIsOfSelected } from './traces.ts';
 
 const redrawn = signal(0);
 
@@ -20,7 +20,7 @@ export function followLight(): void {
   effect(() => {
     void redrawn.value;
     void showConfidence.value;
-    const spans = showAttention.value && opened.value === null ? lit.value.target : [];
+    const spans = showAttention.value && mapIsOfSelected.value ? lit.value.target : [];
     const now = selected.value;
     // what is drawn for these values stands on the page a moment later
     const frame = requestAnimationFrame(() => {

@@ -68,6 +68,19 @@ export const pickOnShow = computed<{ layer: Pick; head: Pick }>(() => {
 /** The weights of the map that is looked at. */
 export const map = signal<MapOnShow | null>(null);
 
+/** Whether the map on show is of the sentence that is selected in the two texts, and not of the one before it. */
+export const mapIsOfSelected = computed(() => {
+  const now = selected.value;
+  const of = map.value?.shown.sentence;
+  return (
+    opened.value === null &&
+    now !== null &&
+    of !== undefined &&
+    of.source === now.source.source &&
+    of.target === now.hypothesis.text
+  );
+});
+
 /** Traces of hypotheses that may be looked at again. Their weights are in the worker's memory: only a few. */
 const MOST_KEPT = 6;
 const kept = new Map<Hypothesis, Shown>();
@@ -188,6 +201,15 @@ export async function openFile(file: File): Promise<void> {
       advice: 'A trace is what “Trace” below a map saves here, or what the command wordloom attend writes.',
     });
   }
+}
+
+/** Another sentence of the opened file. */
+export function stepFile(by: 1 | -1): void {
+  batch(() => {
+    openedSentence.value += by;
+    cell.value = null;
+    step.value = null;
+  });
 }
 
 /** Back to the translation. */
