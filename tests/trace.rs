@@ -3,15 +3,19 @@
 
 mod common;
 
-use common::{Tensors, assert_close, data, devices, model};
+use common::{Tensors, assert_close, data, devices, edited, model};
+use wordloom::decode::Fate;
+use wordloom::model::generation_config::GenerationConfig;
 use wordloom::trace::alignment::{Alignment, link};
 use wordloom::trace::statistics::{Label, Numbers, rank};
 use wordloom::trace::{
     AttentionKind, LayerAttention, LeftOut, Map, TargetToken, Token, Trace, TraceError, TraceFileError,
     TraceOptions, TraceRequest, TracedSentence,
 };
-use wordloom::transformer::{Cancel, Transformer};
-use wordloom::{TranslateOptions, Translator};
+use wordloom::transformer::{
+    Cancel, Exploration, ForwardInput, GenerateRequest, MuteError, Transformer, Wanted,
+};
+use wordloom::{TranslateOptions, Translator, resolve};
 
 const TOLERANCE: (f32, f32) = (1e-4, 1e-4);
 
@@ -522,4 +526,113 @@ fn use_all(trace: &Trace) {
         }
     }
     assert_eq!(Trace::from_bytes(&trace.to_safetensors().unwrap()).unwrap(), *trace);
+}
+
+/// All that a search looked at: the tree has its hypotheses with their scores, and going on where a branch was left begins
+/// with that branch.
+#[pollster::test]
+async fn a_search_leaves_its_tree() {
+    for device in devices().await {
+        let folder = data("models").join("marian_tied");
+        let transformer = Transformer::load(&device, &model(&folder), &mut |_| {}).expect("is sound");
+        let cancel = Cancel::default();
+        let input_ids = vec![11, 5, 23, 7, 0];
+        for (beams, length_penalty) in [(1, 1.0), (3, 1.0), (4, 0.3), (2, -0.5)] {
+            let place = format!("{beams} beams on {device}");
+            let asked = GenerationConfig {
+                num_beams: Some(beams),
+                num_return_sequences: Some(beams),
+                length_penalty: Some(length_penalty),
+                max_length: Some(12),
+                ..GenerationConfig::default()
+            };
+            let defaults = transformer.generation_config();
+            let options = resolve(&asked, defaults, transformer.config(), &input_ids).expect("sound options");
+            let mut request = GenerateRequest { input_ids: input_ids.clone(), options };
+            let Exploration { hypotheses, tree } =
+                transformer.explore(&request, &cancel).await.expect("searches");
+            let generated = transformer.generate(&[request.clone()], &cancel, &mut |_| {}).await;
+            assert_eq!(hypotheses, generated.expect("generates")[0], "{place}");
+            assert!(tree.is_sound() && tree.beams == beams, "{place}: {tree:?}");
+            let best = tree.finished(length_penalty);
+            for (hypothesis, &node) in hypotheses.iter().zip(&best) {
+                assert_eq!(hypothesis.tokens[1..], tree.tokens(node), "{place}");
+                if beams > 1 {
+                    assert_eq!(hypothesis.score, tree.nodes[node].score(length_penalty), "{place}");
+                }
+            }
+            for step in 1..=tree.nodes.iter().map(|node| node.step).max().unwrap() {
+                let fates =
+                    |fate| tree.nodes.iter().filter(|node| node.step == step && node.fate == fate).count();
+                let all = fates(Fate::Kept) + fates(Fate::Finished) + fates(Fate::Rejected);
+                assert!(fates(Fate::Kept) <= beams && (1..=2 * beams).contains(&all), "{place}, step {step}");
+            }
+            let Some(left) = tree.nodes.iter().position(|node| node.fate == Fate::Rejected) else {
+                assert_eq!(beams, 1, "a beam search rejects something");
+                continue;
+            };
+            request.options.prompt.extend(tree.tokens(left));
+            let forced = request.options.prompt.clone();
+            let onward = transformer.explore(&request, &cancel).await.expect("searches");
+            assert!(onward.hypotheses.iter().all(|found| found.tokens.starts_with(&forced)), "{place}");
+            assert!(onward.tree.is_sound(), "{place}");
+        }
+    }
+}
+
+/// A muted head is one whose values are zeros in the file.
+#[pollster::test]
+async fn muted_heads_bring_nothing() {
+    let heads = ["encoder.1.2", "decoder.0.3", "cross.1.0", "cross.1.3"].map(|name| name.parse().unwrap());
+    let zeros = [
+        ("encoder.layers.1.self_attn.v_proj", 2),
+        ("decoder.layers.0.self_attn.v_proj", 3),
+        ("decoder.layers.1.encoder_attn.v_proj", 0),
+        ("decoder.layers.1.encoder_attn.v_proj", 3),
+        ("encoder.block.1.layer.0.SelfAttention.v", 2),
+        ("decoder.block.0.layer.0.SelfAttention.v", 3),
+        ("decoder.block.1.layer.1.EncDecAttention.v", 0),
+        ("decoder.block.1.layer.1.EncDecAttention.v", 3),
+    ];
+    let input = ForwardInput {
+        batch: 1,
+        source_length: 5,
+        target_length: 4,
+        input_ids: vec![11, 5, 23, 7, 0],
+        attention_mask: vec![1; 5],
+        token_type_ids: Vec::new(),
+        decoder_input_ids: vec![9, 4, 8, 15],
+    };
+    let wanted = Wanted { logits: true, ..Wanted::default() };
+    for device in devices().await {
+        for name in ["marian_tied", "t5_relu_tied"] {
+            let place = format!("{name} on {device}");
+            let whole = edited(name, |_, _, _| {});
+            let without = edited(name, |tensor, shape, values| {
+                for (_, head) in zeros.iter().filter(|(linear, _)| tensor.contains(linear)) {
+                    let of_head = values.len() / shape[0] * 16; // heads of both models are 16 wide
+                    values[head * of_head..][..of_head].fill(0.0);
+                }
+            });
+            let expected = Transformer::load(&device, &without, &mut |_| {}).expect("is sound");
+            let mut muted = Transformer::load(&device, &whole, &mut |_| {}).expect("is sound");
+            let mut logits = Vec::new();
+            for heads in [&[][..], &heads, &heads[..1], &[]] {
+                muted.mute(&whole, heads).expect("has these heads");
+                assert_eq!(muted.muted(), heads);
+                logits.push(muted.forward_selected(&input, &wanted).await.expect("runs").logits.data);
+            }
+            let expected = expected.forward_selected(&input, &wanted).await.expect("runs").logits.data;
+            assert_eq!(logits[1], expected, "{place}");
+            assert_eq!(logits[0], logits[3], "{place}: all of them contribute again");
+            assert!(logits[0] != logits[1] && logits[1] != logits[2] && logits[2] != logits[3], "{place}");
+            let error = muted.mute(&whole, &["cross.2.0".parse().unwrap()]).unwrap_err();
+            assert_eq!(
+                error.to_string(),
+                "there is no head cross.2.0: the model has layers 0 to 1, and heads 0 to 3 in each"
+            );
+            let other = model(&data("models").join("bart"));
+            assert!(matches!(muted.mute(&other, &[]), Err(MuteError::OtherModel { .. })), "{place}");
+        }
+    }
 }

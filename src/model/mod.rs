@@ -7,6 +7,7 @@
 //! | `names` | what each family calls its tensors |
 //! | [`blueprint`] | which weights each block has, where they come from |
 //! | [`embedding`], `attention`, `feed_forward`, [`encoder`], [`decoder`] | the blocks |
+//! | `head` | the kinds of attention, and names of heads |
 //! | `hidden` | what goes from one to the next |
 //! | [`Model`] | all of it, but the device |
 
@@ -24,6 +25,7 @@ mod attention;
 mod error;
 mod feed_forward;
 mod folder;
+mod head;
 mod hidden;
 mod json;
 mod names;
@@ -32,5 +34,6 @@ mod tokenizer;
 pub use attention::{Cache, Memory, Sequences, Tap, Taps};
 pub use error::ModelError;
 pub use folder::Model;
+pub use head::{AttentionKind, HeadName};
 pub use hidden::Hidden;
 pub use tokenizer::read_tokenizer;

@@ -16,15 +16,17 @@ mod record;
 pub mod statistics;
 mod tokens;
 
+pub use crate::model::{AttentionKind, HeadName};
 pub use error::{TraceError, TraceFileError};
 pub use file::{FORMAT, MAX_FILE_BYTES, VERSION};
 pub use make::TraceOptions;
 pub use record::{Recording, TraceRequest};
 
-use std::fmt;
-use std::str::FromStr;
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+
+use crate::decode::SearchTree;
 
 /// What a translation left to be looked at.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -55,6 +57,17 @@ pub struct TracedSentence {
     pub attention: Vec<LayerAttention>,
     /// What there was no room for.
     pub left_out: Vec<LeftOut>,
+    /// All that the search looked at, where that was kept.
+    pub search: Option<TracedSearch>,
+}
+
+/// A search, readable without its model.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TracedSearch {
+    /// What it looked at.
+    pub tree: SearchTree,
+    /// Each of its tokens as the tokenizer has it.
+    pub pieces: BTreeMap<u32, String>,
 }
 
 /// One piece of a text.
@@ -92,56 +105,6 @@ pub struct Alternative {
     pub piece: String,
     /// Natural logarithm of its probability.
     pub log_probability: f32,
-}
-
-/// Whose attention to what.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum AttentionKind {
-    /// The encoder's self-attention: source to source.
-    Encoder,
-    /// The decoder's masked self-attention: target to the target so far.
-    Decoder,
-    /// The decoder's attention to the encoder: target to source.
-    Cross,
-}
-
-impl AttentionKind {
-    /// All kinds.
-    pub const ALL: [Self; 3] = [Self::Encoder, Self::Decoder, Self::Cross];
-
-    /// Whether its queries are the target's.
-    pub fn queries_target(self) -> bool {
-        self != Self::Encoder
-    }
-
-    /// Whether its keys are the target's.
-    pub fn keys_target(self) -> bool {
-        self == Self::Decoder
-    }
-}
-
-impl fmt::Display for AttentionKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Encoder => "encoder",
-            Self::Decoder => "decoder",
-            Self::Cross => "cross",
-        })
-    }
-}
-
-impl FromStr for AttentionKind {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text {
-            "encoder" => Ok(Self::Encoder),
-            "decoder" => Ok(Self::Decoder),
-            "cross" => Ok(Self::Cross),
-            _ => Err("encoder, decoder or cross is needed"),
-        }
-    }
 }
 
 /// The attention of one layer.
