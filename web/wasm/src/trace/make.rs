@@ -49,6 +49,7 @@ impl Input {
                 memory: memory.unwrap_or(defaults.memory),
                 scores: alternatives > 0,
                 alternatives,
+                search: false,
             },
         })
     }

@@ -65,8 +65,13 @@ impl Which {
     }
 
     /// A layer as the trace has it.
-    pub fn layer<'a>(self, sentence: &'a TracedSentence) -> Result<&'a LayerAttention, Failure> {
-        self.layers(sentence).map(|layers| layers[0])
+    pub fn layer(self, sentence: &TracedSentence) -> Result<&LayerAttention, Failure> {
+        match self.layer {
+            Pick::Index(_) => self.layers(sentence).map(|layers| layers[0]),
+            Pick::Mean | Pick::All => {
+                Err(Failure::input("\"layer\" has to be a number: of one head, not of a mean"))
+            }
+        }
     }
 
     /// The map that is meant, as a layer of one head.
