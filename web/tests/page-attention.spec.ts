@@ -278,7 +278,7 @@ test('a saved trace opens again without the model, and a hostile one does no har
   const panel = panelOf(page);
   for (const file of files) {
     await panel.getByLabel('Trace file').setInputFiles(file);
-    await expect(panel.getByText(/a trace of/)).toBeVisible();
+    await expect(panel.getByText('a trace of tatoeba-en-de')).toBeVisible();
     await expect(panel.getByText('Source: Where is the train station?')).toBeVisible();
     await choose(page, 'Kind', 'Decoder');
     await expect.poll(() => panel.getByRole('table').allTextContents()).toEqual(weights);

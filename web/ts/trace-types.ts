@@ -4,6 +4,8 @@ import type { AttentionKind, CallOptions, Sentence, Token } from './types.js';
 /** A translated sentence, as `translate` gave it, and which of its hypotheses is meant. */
 export interface TraceInput extends CallOptions {
   sentences: readonly { sentence: Sentence; hypothesis?: number }[];
+  /** What the model is called in the trace. Default: where it came from. */
+  model?: string;
   /** Default: all three. */
   kinds?: readonly AttentionKind[];
   /** For the weights of all sentences, bytes; what there is no room for is named in `leftOut`. Default 256 MiB. */

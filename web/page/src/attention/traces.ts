@@ -6,6 +6,7 @@ import type { AttentionKind, Hypothesis, Trace, TracedKind, TracedSentence, Weig
 import { explainWork, isAbort } from '../engine/explain.ts';
 import { reload, running } from '../engine/load.ts';
 import type { Running } from '../engine/load.ts';
+import { modelName } from '../engine/source.ts';
 import { dismissAll, notify } from '../notices.ts';
 import { showAttention } from '../settings.ts';
 import { direction, spoken } from '../translation/direction.ts';
@@ -115,6 +116,7 @@ function followSentence(): (() => void) | undefined {
   engine.translator
     .trace({
       sentences: [{ sentence: source, hypothesis: rank }],
+      model: modelName(engine.choice),
       signal: controller.signal,
       ...spoken(direction.peek()),
     })

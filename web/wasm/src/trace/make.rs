@@ -30,8 +30,10 @@ pub struct Input {
 }
 
 impl Input {
-    pub fn new(input: &JsValue, model: &str) -> Result<Self, Failure> {
+    /// `label` is what the model is called where the input does not say it.
+    pub fn new(input: &JsValue, label: &str) -> Result<Self, Failure> {
         let mut input = object(input)?;
+        let model: Option<String> = take(&mut input, "model", "a name")?;
         let defaults = TraceOptions::default();
         let kinds: Option<Vec<AttentionKind>> =
             take(&mut input, "kinds", "a list of \"encoder\", \"decoder\" and \"cross\"")?;
@@ -44,7 +46,7 @@ impl Input {
             sentences: take(&mut input, "sentences", "a list of translated sentences")?,
             translate: TranslateOptions { source_language, target_language, ..TranslateOptions::default() },
             trace: TraceOptions {
-                model: model.to_owned(),
+                model: model.unwrap_or_else(|| label.to_owned()),
                 kinds: kinds.unwrap_or(defaults.kinds),
                 memory: memory.unwrap_or(defaults.memory),
                 scores: alternatives > 0,
