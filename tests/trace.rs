@@ -5,6 +5,7 @@ mod common;
 
 use common::{Tensors, assert_close, data, devices, edited, model};
 use wordloom::decode::Fate;
+use wordloom::heatmap::{ColourMap, Painter, Scale, View};
 use wordloom::model::generation_config::GenerationConfig;
 use wordloom::trace::alignment::{Alignment, link};
 use wordloom::trace::statistics::{Label, Numbers, rank};
@@ -633,6 +634,121 @@ async fn muted_heads_bring_nothing() {
             );
             let other = model(&data("models").join("bart"));
             assert!(matches!(muted.mute(&other, &[]), Err(MuteError::OtherModel { .. })), "{place}");
+        }
+    }
+}
+
+/// Attention that stays on a device is what a recording of it is, read or painted; and translating, before and after, knows
+/// nothing of it.
+#[pollster::test]
+async fn attention_stays_on_the_device() {
+    for device in devices().await {
+        let transformer =
+            Transformer::load(&device, &model(&data("models").join("marian_tied")), &mut |_| {})
+                .expect("is sound");
+        let cancel = Cancel::default();
+        let input_ids = vec![11, 5, 23, 7, 31, 40, 0];
+        let request =
+            TraceRequest { input_ids: input_ids.clone(), target_ids: vec![9, 4, 8, 15, 16, 0], prompt: 1 };
+        let asked =
+            GenerationConfig { num_beams: Some(4), max_length: Some(12), ..GenerationConfig::default() };
+        let options = resolve(&asked, transformer.generation_config(), transformer.config(), &input_ids);
+        let translation = GenerateRequest { input_ids, options: options.expect("sound options") };
+        let cost = async || {
+            let before = device.gpu().map(|gpu| gpu.counters());
+            let found = transformer
+                .generate(std::slice::from_ref(&translation), &cancel, &mut |_| {})
+                .await
+                .expect("generates");
+            let counted = device
+                .gpu()
+                .zip(before)
+                .map(|(gpu, before)| (gpu.counters().since(before), gpu.bytes_in_use()));
+            (found, counted)
+        };
+        cost().await; // makes the session
+        let before = cost().await;
+
+        let recorded =
+            transformer.record(std::slice::from_ref(&request), &all(0), &cancel).await.expect("fits");
+        let attended = transformer.attend(&request, &all(0)).expect("fits");
+        assert!(attended.left_out().is_empty());
+        let painter = Painter::new(&device);
+        for kind in AttentionKind::ALL {
+            let layers: Vec<&LayerAttention> =
+                recorded[0].attention.iter().filter(|layer| layer.kind == kind).collect();
+            let place = format!("{kind} on {device}");
+            assert_eq!(attended.layers(kind).collect::<Vec<_>>(), [0, 1], "{place}");
+            for layer in &layers {
+                let read = attended.read_layer(kind, layer.layer).await.expect("reads").expect("is there");
+                assert_eq!(&read, *layer, "{place}");
+                for head in 0..layer.heads {
+                    let read = attended.read_head(kind, layer.layer, head).await.expect("reads");
+                    assert_eq!(read, Some(layer.only(head)), "{place}");
+                }
+            }
+            let mut maps = attended.maps(&painter, kind).await.expect("fits");
+            let mut loaded = painter.load(&layers).expect("fits");
+            let whole = View::fit(maps.shape(), [300, 200]);
+            let painted = painter.paint(&mut maps, &whole).await.expect("paints");
+            assert_eq!(painted, painter.paint(&mut loaded, &whole).await.expect("paints"), "{place}");
+            let mut one = maps.only(1, 2).expect("is there");
+            let mut alone = painter.load(&[&layers[1].only(2)]).expect("fits");
+            let near = View::fit(one.shape(), [120, 130]);
+            let painted = painter.paint(&mut one, &near).await.expect("paints");
+            assert_eq!(painted, painter.paint(&mut alone, &near).await.expect("paints"), "{place}");
+            assert!(maps.only(2, 0).is_err() && maps.only(0, 4).is_err());
+        }
+        assert_eq!(attended.read_head(AttentionKind::Cross, 0, 4).await.expect("reads"), None);
+        let none = TraceOptions { kinds: Vec::new(), ..all(0) };
+        let empty = transformer.attend(&request, &none).expect("fits");
+        assert!(empty.maps(&painter, AttentionKind::Cross).await.is_err());
+        drop((attended, empty));
+        assert_eq!(cost().await, before, "translating on {device} costs what it did");
+    }
+}
+
+/// Pictures by numpy and matplotlib: `tests/data/make_heatmap.py`.
+#[pollster::test]
+async fn pictures_are_those_of_matplotlib() {
+    let tensors = Tensors::open(&data("models/marian_tied/expected.safetensors"));
+    let layers: Vec<LayerAttention> = (0..2)
+        .map(|layer| {
+            let name = format!("main.cross_attentions.{layer}");
+            let [_, heads, queries, keys] = <[usize; 4]>::try_from(tensors.shape(&name)).unwrap();
+            let mut weights = tensors.f32(&name);
+            weights.truncate(heads * queries * keys);
+            LayerAttention { kind: AttentionKind::Cross, layer, heads, queries, keys, weights }
+        })
+        .collect();
+    let layers: Vec<&LayerAttention> = layers.iter().collect();
+    for device in devices().await {
+        let painter = Painter::new(&device);
+        let mut maps = painter.load(&layers).expect("fits");
+        for (name, cell, gap, scale, colours) in [
+            ("grid", 5.0, 3.0, Scale::Linear, ColourMap::Viridis),
+            ("rows", 4.0, 2.0, Scale::Rows, ColourMap::Magma),
+            ("far", 0.5, 1.0, Scale::Logarithmic, ColourMap::Cividis),
+        ] {
+            let file = common::read(&data("heatmap").join(name).with_extension("png"));
+            let mut reader = png::Decoder::new(std::io::Cursor::new(file)).read_info().expect("a picture");
+            let mut expected = vec![0; reader.output_buffer_size().expect("is small")];
+            let info = reader.next_frame(&mut expected).expect("a picture");
+            let view = View {
+                size: [info.width, info.height],
+                origin: [0.0; 2],
+                cell: [cell; 2],
+                gap: gap / cell,
+                scale,
+                colours,
+                ..View::fit(maps.shape(), [1, 1])
+            };
+            let painted = painter.paint(&mut maps, &view).await.expect("paints");
+            assert_eq!(painted.rgba.len(), expected.len(), "{name}");
+            // tables of colours are rounded, and so are shares; cividis is a polynomial here, as in d3, and a table there
+            let most = if colours == ColourMap::Cividis { 18 } else { 4 };
+            let apart = painted.rgba.iter().zip(&expected).map(|(a, b)| a.abs_diff(*b)).max();
+            assert!(apart <= Some(most), "{name} on {device}: {apart:?} apart");
         }
     }
 }

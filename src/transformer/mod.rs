@@ -17,6 +17,7 @@ mod work;
 
 pub use cancel::Cancel;
 pub use encode::Encoder;
+pub(crate) use forward::KeptAttention;
 pub use forward::{ForwardError, ForwardInput, ForwardOutput, Tensor, Wanted};
 pub use generate::{Exploration, GenerateError, GenerateRequest, Progress};
 pub use loading::Loading;
