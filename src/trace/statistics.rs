@@ -52,7 +52,7 @@ pub struct Numbers {
     /// Mass on the most attended key.
     pub confidence: f64,
     /// Numerical rank of the matrix: singular values above the largest times its longer side times f32's epsilon, as NumPy's
-    /// `matrix_rank`. 0 in a browser, where no library for it is on board.
+    /// `matrix_rank`.
     pub rank: usize,
     /// What the rank could be: the shorter side.
     pub full_rank: usize,
@@ -262,7 +262,6 @@ impl Sums {
 }
 
 /// Numerical rank; see [`Numbers::rank`].
-#[cfg(not(target_arch = "wasm32"))]
 pub fn rank(map: Map<'_>) -> usize {
     if map.weights.is_empty() {
         return 0;
@@ -275,12 +274,6 @@ pub fn rank(map: Map<'_>) -> usize {
     let values = matrix.singular_values();
     let tolerance = values.max() * map.queries.max(map.keys) as f64 * f64::from(f32::EPSILON);
     values.iter().filter(|&&value| value > tolerance).count()
-}
-
-/// Not known in a browser: the library is too large to be downloaded for it.
-#[cfg(target_arch = "wasm32")]
-pub fn rank(_: Map<'_>) -> usize {
-    0
 }
 
 impl TracedSentence {

@@ -81,6 +81,79 @@ test('streaming: stable text only grows, and ends as the whole', async ({ api })
   expect(partials.slice(0, -1).every(({ translation }) => translation === undefined)).toBe(true);
 });
 
+test('a trace has every map, as numbers and as pixels, and its file opens again', async ({ api }) => {
+  const result = await api.evaluate(async (text) => {
+    const translator = await wordloom.Translator.create({ device: 'cpu' });
+    const { sentences } = await translator.translate(`${text} Thank you.`);
+    const trace = await translator.trace({ sentences: sentences.map((sentence) => ({ sentence })), alternatives: 2 });
+    const [{ sourceTokens, hypotheses }] = sentences as [(typeof sentences)[0]];
+    const targetTokens = hypotheses[0]!.tokens;
+    const far = [];
+    for (const kind of ['encoder', 'decoder', 'cross'] as const) {
+      for (const [layer, head] of [[0, 2], [2, 'mean'], ['mean', 'mean']] as const) {
+        const one = await trace.map({ kind, layer, head });
+        const other = await translator.attention({ sourceTokens, targetTokens, kind, layer, head });
+        const difference = one.weights.map((weight, index) => Math.abs(weight - other.weights[index]!));
+        far.push({ shapes: [one.shape, other.shape], most: Math.max(...difference) });
+      }
+    }
+    // black where the weight is largest: the first map of the grid, a pixel for each cell
+    const [queries, keys] = (await trace.map({ kind: 'cross' })).shape;
+    const view = { width: 8 * keys, height: 3 * queries, cell: [1, 1], colours: 'greys' } as const;
+    const { rgba } = await trace.paint({ kind: 'cross', layer: 'all', head: 'all' }, { ...view, cell: [1, 1] });
+    const { weights } = await trace.map({ kind: 'cross', layer: 0, head: 0 });
+    const largest = weights.indexOf(Math.max(...weights));
+    const darkest = rgba[4 * (Math.floor(largest / keys) * 8 * keys + (largest % keys))];
+    const reds = rgba.filter((_, index) => index % 4 === 0);
+
+    const numbers = await trace.statistics({ kind: 'decoder', sentence: 1 });
+    const again = await wordloom.openTrace(new Blob([await trace.file('safetensors')]), { worker: false });
+    const same = JSON.stringify(again.sentences) === JSON.stringify(trace.sentences);
+    const map = await again.map({ kind: 'decoder', layer: 1, head: 7, sentence: 1 });
+    const before = await trace.map({ kind: 'decoder', layer: 1, head: 7, sentence: 1 });
+    const kinds = [];
+    for (const wrong of [
+      () => trace.map({ kind: 'cross', layer: 99 }),
+      () => trace.map({ kind: 'self' as never }),
+      () => trace.map({ kind: 'cross', sentence: 7 }),
+      () => trace.map({ kind: 'cross', layer: 'all' as never }),
+      () => trace.paint({ kind: 'cross' }, { ...view, cell: [0, 1] }),
+      () => trace.paint({ kind: 'cross' }, { ...view, cell: [1, 1], width: 1e9 }),
+      () => trace.paint({ kind: 'cross' }, { ...view, cell: [1, 1], colours: 'pink' as never }),
+      () => translator.trace({ sentences: [{ sentence: sentences[0]!, hypothesis: 9 }] }),
+      () => translator.trace(undefined as never),
+      () => wordloom.openTrace(new Uint8Array([1, 2, 3])),
+      () => wordloom.openTrace('a path' as never),
+      () => (again.close(), again.map({ kind: 'cross' })),
+      () => (trace.close(), trace.map({ kind: 'cross' })),
+    ]) {
+      kinds.push(await wrong().then(() => 'none', (error) => error.kind));
+    }
+    const { targetTokens: tokens, source } = trace.sentences[0]!;
+    return { far, darkest, lightest: Math.min(...reds) === darkest, numbers, same, kinds, tokens, source,
+      equal: map.weights.every((weight, index) => weight === before.weights[index]) };
+  }, STATION);
+  for (const { shapes, most } of result.far) {
+    expect(shapes[0]).toEqual(shapes[1]);
+    expect(most).toBeLessThan(1e-5);
+  }
+  expect(result.darkest).toBeLessThan(20);
+  expect(result.lightest).toBe(true);
+  expect(result.numbers).toHaveLength(24);
+  for (const { rank, fullRank, confidence, label } of result.numbers) {
+    expect(rank).toBeGreaterThan(0);
+    expect(rank).toBeLessThanOrEqual(fullRank);
+    expect(confidence).toBeGreaterThan(0);
+    expect(label).not.toBe('');
+  }
+  expect([result.same, result.equal]).toEqual([true, true]);
+  expect(result.kinds).toEqual([...Array<string>(11).fill('input'), 'aborted', 'input']);
+  expect(result.tokens.map(({ label }) => label)).toEqual(['<pad>', 'Wo', 'ist', 'der', 'Bahnhof', '?', '</s>']);
+  const [, wo] = result.tokens;
+  expect(wo).toMatchObject({ range: [0, 2], special: false });
+  expect(wo!.alternatives![0]!.logProbability).toBeCloseTo(wo!.logProbability!, 4);
+});
+
 test('attention: rows sum to one, and agree with a teacher-forced pass', async ({ api }) => {
   const result = await api.evaluate(async (text) => {
     const translator = await wordloom.Translator.create({ device: 'cpu' });

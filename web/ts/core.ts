@@ -4,6 +4,8 @@ import { TranslatorBase } from './translator.js';
 import type { CreateOptions, ModelSource } from './types.js';
 
 export * from './types.js';
+export { openTrace } from './open.js';
+export { Trace } from './trace.js';
 export { WordloomError, type ErrorKind } from './errors.js';
 
 export class Translator extends TranslatorBase {

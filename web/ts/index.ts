@@ -6,6 +6,8 @@ import { TranslatorBase } from './translator.js';
 import type { CreateOptions } from './types.js';
 
 export * from './types.js';
+export { openTrace } from './open.js';
+export { Trace } from './trace.js';
 export { WordloomError, type ErrorKind } from './errors.js';
 export type { Availability, LanguagePair } from './availability.js';
 

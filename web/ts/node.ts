@@ -7,10 +7,13 @@ import { WordloomError } from './errors.js';
 import { inThread } from './in-thread.js';
 import type { Channel } from './protocol.js';
 import { toWire } from './source.js';
+import { Client } from './client.js';
+import { openTraceBehind, type Trace } from './trace.js';
 import { connect, TranslatorBase } from './translator.js';
-import type { CreateOptions } from './types.js';
+import type { CallOptions, CreateOptions } from './types.js';
 
 export * from './types.js';
+export { Trace } from './trace.js';
 export { WordloomError, type ErrorKind } from './errors.js';
 export type { Availability, LanguagePair } from './availability.js';
 
@@ -33,6 +36,15 @@ export class Translator extends TranslatorBase {
   static async availability(pair: LanguagePair = {}): Promise<Availability> {
     return translates(pair) ? 'available' : 'unavailable';
   }
+}
+
+/** Opens a trace file, JSON or safetensors, without a model, in a thread of its own that ends with `close`. */
+export async function openTrace(
+  file: Blob | ArrayBuffer | Uint8Array,
+  options: CallOptions & Pick<CreateOptions, 'worker'> = {},
+): Promise<Trace> {
+  const open = options.worker === false ? directChannel : threadChannel;
+  return openTraceBehind((channel) => new Client(channel, undefined), open, file, options);
 }
 
 /** A process that has forgotten `destroy()` ends all the same, as soon as no call waits. */

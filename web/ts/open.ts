@@ -1,11 +1,25 @@
 import { directChannel, workerChannel } from './channel.js';
 import type { WireSource } from './protocol.js';
 import { toWire } from './source.js';
+import { Client } from './client.js';
+import { openTraceBehind, type Trace } from './trace.js';
 import { connect } from './translator.js';
-import type { CreateOptions } from './types.js';
+import type { CallOptions, CreateOptions } from './types.js';
 
 /** A model behind a worker, or in this thread; `bundled` is the one for those who name none. */
 export async function openInBrowser(options: CreateOptions, bundled: WireSource | undefined) {
   const wire = toWire(options, bundled, globalThis.location.href);
   return connect(options.worker === false ? directChannel : workerChannel, wire, options);
+}
+
+/**
+ * Opens a trace file (`docs/trace.md`), JSON or safetensors, from anywhere: without a model, in a worker of its own
+ * (`worker: false`: in this thread) that ends with `close`.
+ */
+export async function openTrace(
+  file: Blob | ArrayBuffer | Uint8Array,
+  options: CallOptions & Pick<CreateOptions, 'worker'> = {},
+): Promise<Trace> {
+  const open = options.worker === false ? directChannel : workerChannel;
+  return openTraceBehind((channel) => new Client(channel, undefined), open, file, options);
 }

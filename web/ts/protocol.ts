@@ -1,7 +1,21 @@
 /** What the two sides of a worker's border say to each other. */
 import type { WireError } from './errors.js';
 import type {
+  ColourMap,
+  GridChoice,
+  HeadStatistics,
+  MapChoice,
+  MapView,
+  Pixels,
+  Positions,
+  TraceFormat,
+  Weights,
+  WireTrace,
+  WireTraceInput,
+} from './trace-types.js';
+import type {
   AttentionInput,
+  AttentionKind,
   AttentionMap,
   CreateOptions,
   EngineInfo,
@@ -40,6 +54,18 @@ export interface Calls {
   attention: { input: AttentionInput; output: AttentionMap };
   tokenize: { input: string; output: { ids: number[]; tokens: string[] } };
   memory: { input: undefined; output: Memory };
+  positions: { input: number; output: Positions };
+  trace: { input: WireTraceInput; output: WireTrace };
+  openTrace: { input: Blob | ArrayBuffer | Uint8Array; output: WireTrace };
+  traceMap: { input: { trace: number; which: Required<MapChoice> }; output: Weights };
+  tracePaint: { input: { trace: number; which: Required<MapChoice> | Required<GridChoice>; view: MapView }; output: Pixels };
+  traceStatistics: { input: { trace: number; kind: AttentionKind; sentence: number }; output: HeadStatistics[] };
+  traceFile: {
+    input: { trace: number; format: TraceFormat; sentence: number };
+    output: Uint8Array<ArrayBuffer>;
+  };
+  closeTrace: { input: number; output: undefined };
+  colours: { input: ColourMap; output: Uint8Array };
 }
 
 export type Method = keyof Calls;

@@ -6,7 +6,9 @@ import type { EngineInfo, Generated, GenerateRequest, ProgressEvent, TranslateOp
 import { attentionMap, attentionOf } from './attention.js';
 import { pause } from './pause.js';
 import { tellSeed, withSeed } from './seed.js';
-import { Abort, Engine, type Host, type LoadEvent } from './wordloom_web.js';
+import { Traces } from './server-traces.js';
+import type { WireTrace, WireTraceInput } from './trace-types.js';
+import { Abort, colourTable, Engine, type Host, type LoadEvent, Trace } from './wordloom_web.js';
 
 /** What browsers and Node do differently. */
 export interface Platform {
@@ -20,10 +22,27 @@ const IDLE_HOST: Host = { pause, progress() {} };
 
 type Call = Extract<ToEngine, { type: 'call' }>;
 
+/** Calls that need no device do not wait for a long translation. */
+const IMMEDIATE: ReadonlySet<Method> = new Set<Method>([
+  'tokenize',
+  'memory',
+  'positions',
+  'openTrace',
+  'traceMap',
+  'tracePaint',
+  'traceStatistics',
+  'traceFile',
+  'closeTrace',
+  'colours',
+]);
+
 export class Server {
   readonly #platform: Platform;
   readonly #post: (message: FromEngine, transfer: ArrayBuffer[]) => void;
   readonly #aborts = new Map<number, () => void>();
+  readonly #traces = new Traces();
+  /** By call, until somebody says that it has not arrived. */
+  readonly #traceOf = new Map<number, number>();
   #engine: Engine | undefined;
   #info: EngineInfo | undefined;
   #folder: OpenFolder | undefined;
@@ -43,6 +62,7 @@ export class Server {
         break;
       case 'abort':
         this.#aborts.get(message.id)?.();
+        this.#forget(message.id);
         break;
       case 'destroy':
         this.#destroy();
@@ -59,8 +79,7 @@ export class Server {
   #start(call: Call): void {
     const controller = new AbortController();
     this.#aborts.set(call.id, () => controller.abort());
-    // Answers that need no device do not wait for a long translation.
-    const immediate = call.method === 'tokenize' || call.method === 'memory';
+    const immediate = IMMEDIATE.has(call.method);
     const turn = immediate ? Promise.resolve() : this.#last;
     const done = turn.then(() => this.#run(call, controller.signal));
     if (!immediate) this.#last = done;
@@ -70,6 +89,7 @@ export class Server {
     try {
       if (signal.aborted || this.#destroyed) throw aborted();
       const value = await this.#answer(call, signal);
+      if (call.method === 'trace' && value && 'sentences' in value && 'id' in value) this.#traceOf.set(call.id, value.id);
       this.#post({ type: 'done', id: call.id, value }, buffersOf(value));
     } catch (error) {
       // A trap leaves the module in an unknown state: nothing that it says afterwards could be trusted.
@@ -81,7 +101,24 @@ export class Server {
   }
 
   #answer(call: Call, signal: AbortSignal): Promise<Calls[Method]['output']> {
-    if (call.method === 'create') return this.#create(call.input, signal);
+    switch (call.method) {
+      case 'create':
+        return this.#create(call.input, signal);
+      case 'openTrace':
+        return this.#openTrace(call.input);
+      case 'traceMap':
+        return Promise.resolve(this.#traces.map(call.input));
+      case 'tracePaint':
+        return Promise.resolve(this.#traces.paint(call.input));
+      case 'traceStatistics':
+        return this.#traces.statistics(call.input, signal);
+      case 'traceFile':
+        return Promise.resolve(this.#traces.file(call.input));
+      case 'closeTrace':
+        return Promise.resolve(this.#traces.close(call.input));
+      case 'colours':
+        return Promise.resolve(colourTable(call.input));
+    }
     const engine = this.#engine;
     if (!engine) throw new WordloomError('internal', 'There is no model.');
     switch (call.method) {
@@ -97,6 +134,10 @@ export class Server {
         return Promise.resolve(engine.tokenize(call.input));
       case 'memory':
         return Promise.resolve(engine.memory());
+      case 'positions':
+        return Promise.resolve(engine.positions(call.input));
+      case 'trace':
+        return this.#trace(engine, call.input, signal);
     }
   }
 
@@ -124,6 +165,26 @@ export class Server {
       folder.close();
       throw signal.aborted ? aborted() : cause;
     }
+  }
+
+  /** Whoever was told that their call is aborted will never close the trace that it made all the same. */
+  #forget(call: number): void {
+    const trace = this.#traceOf.get(call);
+    if (trace !== undefined) this.#traces.close(trace);
+    this.#traceOf.delete(call);
+  }
+
+  async #trace(engine: Engine, input: WireTraceInput, signal: AbortSignal): Promise<WireTrace> {
+    const scores = input.sentences.map(({ tokens }) => tokens);
+    const sentences = input.sentences.map(({ tokens: _, ...ids }) => ids);
+    const trace = await withAbort(signal, (abort) => engine.trace({ ...input, sentences }, abort));
+    return this.#traces.keep(trace, scores);
+  }
+
+  async #openTrace(file: Calls['openTrace']['input']): Promise<WireTrace> {
+    const wasm = this.#platform.startWasm();
+    const [bytes] = await Promise.all([file instanceof Blob ? read(file) : file, wasm]);
+    return this.#traces.keep(Trace.open(new Uint8Array(bytes)));
   }
 
   async #generate(engine: Engine, requests: GenerateRequest[], signal: AbortSignal): Promise<Generated[]> {
@@ -160,6 +221,7 @@ export class Server {
   #destroy(): void {
     this.#destroyed = true;
     for (const abort of this.#aborts.values()) abort();
+    this.#traces.closeAll();
     this.#engine?.destroy();
     this.#engine = undefined;
     this.#folder?.close();
@@ -190,9 +252,17 @@ function unless<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   });
 }
 
+async function read(file: Blob): Promise<ArrayBuffer> {
+  try {
+    return await file.arrayBuffer();
+  } catch (error) {
+    throw new WordloomError('input', 'The file could not be read: choose it once more.', { cause: error });
+  }
+}
+
 /** The memory of typed arrays anywhere in `value`: handed over, not copied. */
 function buffersOf(value: unknown): ArrayBuffer[] {
-  if (value instanceof Float32Array) {
+  if (value instanceof Float32Array || value instanceof Uint8Array || value instanceof Uint8ClampedArray) {
     const { buffer, byteLength } = value;
     return buffer instanceof ArrayBuffer && buffer.byteLength === byteLength ? [buffer] : [];
   }

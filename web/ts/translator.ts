@@ -2,6 +2,8 @@ import { Client } from './client.js';
 import { aborted, WordloomError } from './errors.js';
 import type { Calls, Channel, Method, WireCreate } from './protocol.js';
 import { PartialStream } from './stream.js';
+import { Trace, wireTrace } from './trace.js';
+import type { Positions, TraceInput } from './trace-types.js';
 import type {
   AttentionInput,
   AttentionMap,
@@ -68,6 +70,17 @@ export class TranslatorBase {
   /** The attention of one layer and head, or of their means, between the tokens of a translated sentence. */
   attention(input: AttentionInput, options: CallOptions = {}): Promise<AttentionMap> {
     return this.#call('attention', () => input, options.signal);
+  }
+
+  /** Runs translated sentences once more and keeps every attention map of them; see `Trace`. */
+  async trace(input: TraceInput): Promise<Trace> {
+    const described = await this.#call('trace', () => wireTrace(input), input?.signal);
+    return new Trace(this.#client, described, false);
+  }
+
+  /** The first rows of the model's table of positions. */
+  positions(count = 50, options: CallOptions = {}): Promise<Positions> {
+    return this.#call('positions', () => count, options.signal);
   }
 
   tokenize(text: string): Promise<{ ids: number[]; tokens: string[] }> {

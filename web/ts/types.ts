@@ -1,4 +1,5 @@
 /** What the package takes and gives. Ids are token ids; names are camelCase of Hugging Face's. */
+export type * from './trace-types.js';
 
 /**
  * Where a model is: the URL of a Hugging Face folder, or the files of one that the user has chosen or dropped.

@@ -1,5 +1,17 @@
 /** The wasm module as `wasm-bindgen` writes it, with the types that its own declarations leave out. */
 import type {
+  ColourMap,
+  GridChoice,
+  HeadStatistics,
+  MapChoice,
+  MapView,
+  Positions,
+  TracedSentence,
+  Weights,
+  WirePair,
+  WireTraceInput,
+} from './trace-types.js';
+import type {
   AttentionKind,
   EngineInfo,
   ForwardInput,
@@ -69,7 +81,26 @@ export class Engine {
   generate(requests: GenerateRequest[], abort: Abort): Promise<Generated[]>;
   forward(input: ForwardInput, abort: Abort): Promise<ForwardOutput>;
   attention(input: AttentionRequest, abort: Abort): Promise<{ shape: [number, number]; weights: Float32Array }>;
+  trace(input: Omit<WireTraceInput, 'sentences'> & { sentences: WirePair[] }, abort: Abort): Promise<Trace>;
+  positions(count: number): Positions;
   tokenize(text: string): { ids: number[]; tokens: string[] };
   memory(): Memory;
   destroy(): void;
 }
+
+export class Trace {
+  static open(bytes: Uint8Array): Trace;
+  describe(): { model: string; sentences: TracedSentence[] };
+  map(which: Required<MapChoice>): Weights;
+  paint(
+    which: Required<MapChoice> | Required<GridChoice>,
+    view: Required<MapView>,
+  ): { width: number; height: number; rgba: Uint8Array<ArrayBuffer> };
+  statistics(which: Required<MapChoice>): HeadStatistics;
+  json(): Uint8Array<ArrayBuffer>;
+  safetensors(): Uint8Array<ArrayBuffer>;
+  free(): void;
+}
+
+/** 256 colours, RGB. */
+export function colourTable(name: ColourMap): Uint8Array;

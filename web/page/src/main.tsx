@@ -1,9 +1,11 @@
 /** Starts the worker before anything is drawn: the model loads while the page is built. */
 import { render } from 'preact';
 
-import { followAttention } from './attention/maps.ts';
+import { followLight } from './attention/target-light.ts';
+import { followAttention } from './attention/traces.ts';
 import { load, startingChoice } from './engine/load.ts';
 import { keepOffline } from './offline.ts';
+import { followPermalinks } from './permalink.ts';
 import { device, keepSettings } from './settings.ts';
 import { startTranslating } from './translation/live.ts';
 import { App } from './ui/App.tsx';
@@ -11,8 +13,10 @@ import { App } from './ui/App.tsx';
 import './styles/index.css';
 
 void load(startingChoice(), device.peek());
+followPermalinks();
 startTranslating();
 followAttention();
+followLight();
 keepSettings();
 render(<App />, document.getElementById('page') ?? document.body);
 keepOffline();

@@ -1,5 +1,6 @@
 /** What the user chose, and what of it survives a reload. */
 import { effect, signal } from '@preact/signals';
+import type { ColourMap, Scale } from 'wordloom';
 
 export type DeviceChoice = 'auto' | 'gpu' | 'cpu';
 
@@ -23,6 +24,8 @@ interface Stored {
   showAlternatives: boolean;
   showConfidence: boolean;
   showAttention: boolean;
+  mapColours: ColourMap;
+  mapScale: Scale;
 }
 
 const stored = read();
@@ -37,6 +40,8 @@ export const targetLanguage = signal(stored.targetLanguage);
 export const showAlternatives = signal(stored.showAlternatives);
 export const showConfidence = signal(stored.showConfidence);
 export const showAttention = signal(stored.showAttention);
+export const mapColours = signal(stored.mapColours);
+export const mapScale = signal(stored.mapScale);
 
 /** Writes every change down, once typing pauses, and when the page goes away. */
 export function keepSettings(): void {
@@ -62,6 +67,8 @@ export function keepSettings(): void {
       showAlternatives: showAlternatives.value,
       showConfidence: showConfidence.value,
       showAttention: showAttention.value,
+      mapColours: mapColours.value,
+      mapScale: mapScale.value,
     };
     clearTimeout(timer);
     timer = window.setTimeout(write, 400);
@@ -89,7 +96,14 @@ function read(): Stored {
     showAlternatives: value['showAlternatives'] === true,
     showConfidence: value['showConfidence'] === true,
     showAttention: value['showAttention'] === true,
+    mapColours: oneOf(value['mapColours'], ['viridis', 'cividis', 'magma', 'greys']),
+    mapScale: oneOf(value['mapScale'], ['linear', 'logarithmic', 'rows']),
   };
+}
+
+/** The first where it is none of them. */
+function oneOf<T extends string>(value: unknown, known: readonly [T, ...T[]]): T {
+  return known.find((one) => one === value) ?? known[0];
 }
 
 function textOrNull(value: unknown): string | null {

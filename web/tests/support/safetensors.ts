@@ -22,8 +22,8 @@ export function readTensors(path: string): Map<string, Stored> {
   return tensors;
 }
 
-export function writeTensors(path: string, tensors: Map<string, Stored>): void {
-  const header: Record<string, unknown> = {};
+export function writeTensors(path: string, tensors: Map<string, Stored>, metadata?: Record<string, string>): void {
+  const header: Record<string, unknown> = metadata === undefined ? {} : { __metadata__: metadata };
   let end = 0;
   for (const [name, { dtype, shape, bytes }] of tensors) {
     header[name] = { dtype, shape, data_offsets: [end, (end += bytes.length)] };

@@ -3,7 +3,10 @@ import {
   type AttentionMap,
   type ErrorKind,
   type Generated,
+  type HeadStatistics,
+  openTrace,
   type Partial,
+  Trace,
   type Translation,
   Translator,
   WordloomError,
@@ -64,6 +67,16 @@ export async function usage(files: FileList, handle: FileSystemDirectoryHandle):
     const map = await translator.attention({ sourceTokens, targetTokens: hypotheses[0]!.tokens, layer: 'mean' });
     map.shape satisfies [number, number];
   }
+  const trace: Trace = await translator.trace({ sentences: translation.sentences.map((sentence) => ({ sentence })) });
+  const { weights } = await trace.map({ kind: 'encoder', layer: 0 });
+  weights satisfies Float32Array;
+  const { rgba } = await trace.paint({ kind: 'cross', layer: 'all', head: 'all' }, { width: 8, height: 8, cell: [1, 1] });
+  rgba satisfies Uint8ClampedArray;
+  // @ts-expect-error one map or all of them
+  await trace.map({ kind: 'cross', layer: 'all', head: 'all' });
+  (await trace.statistics({ kind: 'decoder' })) satisfies HeadStatistics[];
+  (await openTrace(new Blob([await trace.file('safetensors')]))) satisfies Trace;
+  trace.close() satisfies void;
   // @ts-expect-error what runs does not change
   translator.info = translator.info;
   translator.inputQuota satisfies number;

@@ -155,6 +155,23 @@ impl Engine {
         })
     }
 
+    /// The trace of translated sentences, all of whose attention is kept: a [`Trace`](crate::Trace).
+    pub fn trace(&self, input: JsValue, abort: &Abort) -> Promise {
+        let input = crate::trace::Input::new(&input, self.0.folder.files.label());
+        self.0.call(abort, async move |runner, cancel| {
+            let input = input.as_ref().map_err(Failure::clone)?;
+            let trace = input.run(runner.translator()?, cancel).await?;
+            Ok(crate::Trace::from(trace).into())
+        })
+    }
+
+    /// The model's table of positions, its first rows: `{ kind, shape, values }`, without shape and values where the
+    /// positions are no sinusoids.
+    pub fn positions(&self, count: usize) -> Result<JsValue, JsValue> {
+        let runner = self.0.runner()?;
+        Ok(crate::positions::table(runner.transformer().config(), count))
+    }
+
     /// The ids and pieces of a source text, the end token included.
     pub fn tokenize(&self, text: &str) -> Result<JsValue, JsValue> {
         let runner = self.0.runner()?;

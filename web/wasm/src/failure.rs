@@ -2,7 +2,8 @@
 
 use js_sys::{Error, JsString, Reflect};
 use wasm_bindgen::prelude::*;
-use wordloom::transformer::{ForwardError, GenerateError};
+use wordloom::trace::{TraceError, TraceFileError};
+use wordloom::transformer::{ForwardError, GenerateError, ScoreError};
 use wordloom::{GpuError, ModelError, TextError, TranslateError};
 
 use crate::options::{js_name, js_names};
@@ -129,6 +130,25 @@ impl From<ForwardError> for Failure {
             ForwardError::Gpu(error) => error.into(),
             error => Self::input(error.to_string()),
         }
+    }
+}
+
+impl From<TraceError> for Failure {
+    fn from(error: TraceError) -> Self {
+        match error {
+            TraceError::Translate(error) => error.into(),
+            TraceError::Forward(error) => error.into(),
+            TraceError::Score(ScoreError::Gpu(error)) => error.into(),
+            TraceError::Cancelled | TraceError::Score(ScoreError::Cancelled) => Self::aborted(),
+            error @ TraceError::NotATranslator { .. } => Self::unsupported(error.to_string()),
+            error => Self::input(error.to_string()),
+        }
+    }
+}
+
+impl From<TraceFileError> for Failure {
+    fn from(error: TraceFileError) -> Self {
+        Self::input(format!("the file {error}"))
     }
 }
 

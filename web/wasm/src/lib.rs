@@ -13,10 +13,13 @@ mod host;
 mod languages;
 mod loading;
 mod options;
+mod positions;
 mod results;
+mod trace;
 
 pub use abort::Abort;
 pub use engine::Engine;
+pub use trace::{Trace, colour_table};
 
 /// A panic is a mistake of ours. It ends the module; the console gets to know where it was.
 #[wasm_bindgen::prelude::wasm_bindgen(start)]

@@ -1,85 +1,267 @@
-/** The attention of the translation on show: which layer, which head, and what the picture means. */
+/** The attention of the translation on show, or of a trace file: which kind, layer and head, seen how, and what it means. */
+import type { Signal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+
 import { running } from '../engine/load.ts';
+import { mapColours, mapScale } from '../settings.ts';
 import { views } from '../translation/live.ts';
+import { BackIcon, NextIcon } from '../ui/icons.tsx';
 import { SentencePicker } from '../ui/SentencePicker.tsx';
-import { largestWeight } from './draw.ts';
-import { Formula } from './Formula.tsx';
+import { COLOURS, KINDS, LOOKS, SCALES, head, kind, layer, look, step } from './choice.ts';
+import type { Pick } from './choice.ts';
+import { Formula, PositionFormula } from './Formula.tsx';
 import { Heatmap } from './Heatmap.tsx';
-import { head, layer, shown, stale } from './maps.ts';
-import type { Pick } from './maps.ts';
+import { headName, KIND_NAMES } from './labels.ts';
+import { Legend } from './Legend.tsx';
+import { Lines } from './Lines.tsx';
+import { Numbers } from './Numbers.tsx';
+import { Overview } from './Overview.tsx';
+import { Player } from './Player.tsx';
+import { PositionTable } from './PositionTable.tsx';
+import { SaveBar } from './SaveBar.tsx';
+import { TraceTexts } from './TraceTexts.tsx';
+import { closeFile, kindOnShow, map, opened, openedSentence, pickOnShow, shown, stale, stepFile } from './traces.ts';
 
 export function AttentionPanel() {
-  const now = views.value.length === 0 ? null : shown.value;
-  const model = running.value?.info.model;
+  const file = opened.value;
+  const now = file === null && views.value.length === 0 ? null : shown.value;
+  useEffect(() => () => void (step.value = null), []);
   return (
     <section class="panel panel--attention" id="attention" aria-labelledby="attention-title">
       <div class="panel__head">
         <h2 id="attention-title">Attention</h2>
-        <SentencePicker />
+        {file === null ? <SentencePicker /> : <FilePicker count={file.trace.sentences.length} />}
       </div>
-      <div class="attention">
-        <div class="attention__map">
-          {now === null ? (
-            <p class="quiet">The map appears with the first translation.</p>
-          ) : (
-            <Heatmap map={now.map} stale={stale.value} />
-          )}
-        </div>
-        <div class="attention__side">
-          {model !== undefined && (
-            <>
-              <Choice
-                label="Layer"
-                name="layer"
-                count={model.decoderLayers}
-                value={layer.value}
-                set={(pick) => (layer.value = pick)}
-              />
-              <Choice
-                label="Head"
-                name="head"
-                count={model.decoderHeads}
-                value={head.value}
-                set={(pick) => (head.value = pick)}
-              />
-            </>
-          )}
-          {now !== null && (
-            <div class="legend" aria-hidden="true">
-              <span class="number">0</span>
-              <span class="legend__ramp" />
-              <span class="number">{largestWeight(now.map).toFixed(2)}</span>
+      {file !== null && <OpenFile name={file.name} model={file.trace.model} />}
+      {now === null ? (
+        <p class="quiet">The map appears with the first translation.</p>
+      ) : (
+        <>
+          <div class="viewer__bar">
+            <Choice
+              label="Kind"
+              name="kind"
+              options={KINDS.filter(({ value }) => now.sentence.kinds.some((one) => one.kind === value))}
+              value={kindOnShow.value?.kind ?? kind.value}
+              set={(value) => (kind.value = value)}
+            />
+            <Choice label="View" name="look" options={LOOKS} value={look.value} set={(value) => (look.value = value)} />
+          </div>
+          <div class={look.value === 'numbers' ? 'attention attention--wide' : 'attention'}>
+            <div class="attention__map">
+              <View />
             </div>
-          )}
-          <Formula width={model === undefined ? null : Math.round(model.dModel / model.decoderHeads)} />
-        </div>
-      </div>
+            <div class="attention__side">
+              <Side />
+            </div>
+          </div>
+          <LeftOut />
+        </>
+      )}
+      <SaveBar shown={now} />
     </section>
   );
 }
 
-interface ChoiceProps {
-  readonly label: string;
-  readonly name: string;
-  readonly count: number;
-  readonly value: Pick;
-  set(pick: Pick): void;
+function View() {
+  const now = shown.value;
+  const one = map.value;
+  if (now === null) return null;
+  switch (look.value) {
+    case 'heads':
+      return (
+        <>
+          <Overview shown={now} />
+          <Player shown={now} />
+        </>
+      );
+    case 'numbers':
+      return <Numbers shown={now} />;
+    case 'positions':
+      return <PositionTable />;
+  }
+  if (one === null) return <p class="quiet">One moment …</p>;
+  const old = stale.value || one.shown !== now;
+  return (
+    <>
+      <p class="viewer__title">{title(headName(one.layer, one.head))}</p>
+      {look.value === 'map' ? <Heatmap map={one} stale={old} /> : <Lines map={one} stale={old} />}
+      <Player shown={now} />
+    </>
+  );
 }
 
-function Choice({ label, name, count, value, set }: ChoiceProps) {
-  const picks: Pick[] = ['mean', ...Array.from({ length: count }, (_, index) => index)];
-  const current = value !== 'mean' && value >= count ? 'mean' : value;
+/** What is chosen, what a colour means, and what all of it is. */
+function Side() {
+  const of = kindOnShow.value;
+  const model = opened.value === null ? running.value?.info.model : undefined;
+  const pick = pickOnShow.value;
+  const how = look.value;
+  if (how === 'positions') {
+    return (
+      <>
+        <Legend ends={['−1', '1']} />
+        <Select label="Colours" options={COLOURS} choice={mapColours} />
+        <PositionFormula />
+      </>
+    );
+  }
+  const heads = of?.kind === 'encoder' ? model?.heads : model?.decoderHeads;
+  return (
+    <>
+      {of !== null && (how === 'map' || how === 'lines') && (
+        <>
+          <Choice
+            label="Layer"
+            name="layer"
+            options={numbered(of.layers)}
+            value={pick.layer}
+            set={(value) => (layer.value = value)}
+          />
+          <Choice
+            label="Head"
+            name="head"
+            options={numbered(Array.from({ length: of.heads }, (_, index) => index))}
+            value={pick.head}
+            set={(value) => (head.value = value)}
+          />
+        </>
+      )}
+      {(how === 'map' || how === 'heads') && (
+        <>
+          {how === 'map' || mapScale.value !== 'linear' ? <Legend /> : <Legend ends={['0', 'a head’s most']} />}
+          <div class="viewer__selects">
+            <Select label="Colours" options={COLOURS} choice={mapColours} />
+            <Select label="Scale" options={SCALES} choice={mapScale} />
+          </div>
+        </>
+      )}
+      <Formula
+        kind={of?.kind ?? 'cross'}
+        width={model === undefined || heads === undefined ? null : Math.round(model.dModel / heads)}
+      />
+    </>
+  );
+}
+
+function numbered(indices: readonly number[]): readonly { value: Pick; label: string }[] {
+  return [
+    { value: 'mean', label: 'mean' },
+    ...indices.map((value) => ({ value, label: String(value + 1) })),
+  ];
+}
+
+interface ChoiceProps<T> {
+  readonly label: string;
+  readonly name: string;
+  readonly options: readonly { readonly value: T; readonly label: string }[];
+  readonly value: T;
+  set(value: T): void;
+}
+
+function Choice<T extends string | number>({ label, name, options, value, set }: ChoiceProps<T>) {
   return (
     <fieldset class="choice">
       <legend>{label}</legend>
       <div class="choice__list">
-        {picks.map((pick) => (
-          <label class="choice__item" key={pick}>
-            <input type="radio" name={name} checked={pick === current} onChange={() => set(pick)} />
-            <span>{pick === 'mean' ? 'mean' : pick + 1}</span>
+        {options.map((option) => (
+          <label class="choice__item" key={option.value}>
+            <input type="radio" name={name} checked={option.value === value} onChange={() => set(option.value)} />
+            <span>{option.label}</span>
           </label>
         ))}
       </div>
     </fieldset>
   );
+}
+
+interface SelectProps<T extends string> {
+  readonly label: string;
+  readonly options: readonly { readonly value: T; readonly label: string }[];
+  readonly choice: Signal<T>;
+}
+
+function Select<T extends string>({ label, options, choice }: SelectProps<T>) {
+  return (
+    <label class="viewer__select">
+      <span>{label}</span>
+      <select value={choice.value} onChange={(event) => (choice.value = event.currentTarget.value as T)}>
+        {options.map((option) => (
+          <option value={option.value} key={option.value}>
+            {option.label}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+function OpenFile({ name, model }: { name: string; model: string }) {
+  const now = shown.value;
+  return (
+    <div class="viewer__file">
+      <p>
+        <bdi>
+          <b class="viewer__name">{name}</b>
+        </bdi>
+        {model !== '' && (
+          <>
+            , a trace of <bdi>{model}</bdi>
+          </>
+        )}
+      </p>
+      <button type="button" class="button" onClick={closeFile}>
+        Back to the translation
+      </button>
+      {now !== null && <TraceTexts sentence={now.sentence} />}
+    </div>
+  );
+}
+
+function FilePicker({ count }: { count: number }) {
+  const index = openedSentence.value;
+  if (count < 2) return null;
+  return (
+    <div class="stepper" role="group" aria-label="Sentence">
+      <button
+        type="button"
+        class="icon-button"
+        aria-label="Sentence before"
+        disabled={index === 0}
+        onClick={() => stepFile(-1)}
+      >
+        <BackIcon />
+      </button>
+      <span class="number">
+        <span class="sr-only">Sentence </span>
+        {index + 1} of {count}
+      </span>
+      <button
+        type="button"
+        class="icon-button"
+        aria-label="Next sentence"
+        disabled={index >= count - 1}
+        onClick={() => stepFile(1)}
+      >
+        <NextIcon />
+      </button>
+    </div>
+  );
+}
+
+/** What the memory did not suffice for, in the words of those who left it out. */
+function LeftOut() {
+  const missing = shown.value?.sentence.leftOut ?? [];
+  if (missing.length === 0) return null;
+  const name = (entry: (typeof missing)[number]): string =>
+    entry.kind === null ? 'alternatives' : `${KIND_NAMES[entry.kind]}, layer ${(entry.layer ?? 0) + 1}`;
+  return (
+    <p class="quiet panel__note">
+      Not kept: {missing.map(name).join('; ')}: <bdi>{missing[0]?.reason}</bdi>.
+    </p>
+  );
+}
+
+function title(words: string): string {
+  return words.charAt(0).toUpperCase() + words.slice(1);
 }

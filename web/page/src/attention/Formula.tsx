@@ -1,12 +1,36 @@
-/** What the picture shows, in plain words and as the paper writes it. */
-export function Formula({ width }: { width: number | null }) {
+/** What each kind of attention is, in plain words and as the paper writes it. */
+import type { AttentionKind } from 'wordloom';
+
+const WORDS: Record<AttentionKind, string> = {
+  encoder:
+    'Reading, the encoder lets each source token look at all source tokens, before and after it, and take from them ' +
+    'what it means here. A row is one token that looks; the brighter a cell, the more of that token it takes. A row adds up to 1.',
+  decoder:
+    'Writing, the decoder looks back at what it has written so far. A row is one token that is being written; what comes ' +
+    'later does not exist yet, so that everything above the diagonal is empty. A row adds up to 1.',
+  cross:
+    'To write each token on the left, the decoder asks the whole source sentence where to look. A row is one question; ' +
+    'the brighter a cell, the more of that source token went into the answer. A row adds up to 1.',
+};
+
+const FROM: Record<AttentionKind, string> = {
+  encoder: 'Q, K and V all come from the source',
+  decoder: 'Q, K and V all come from the tokens written so far; the mask M is 0 for those and −∞ for later ones',
+  cross: 'Q comes from the tokens written so far, K and V from the source',
+};
+
+export function Formula({ kind, width }: { kind: AttentionKind; width: number | null }) {
+  const masked = kind === 'decoder';
   return (
     <div class="formula">
-      <p>
-        To write each word on the left, the decoder asks the whole source sentence where to look. A row is one
-        question; the stronger a cell, the more of that source word went into the answer. A row adds up to 1.
-      </p>
-      <math display="block" aria-label="softmax of Q times K transposed, divided by the square root of d k">
+      <p>{WORDS[kind]}</p>
+      <math
+        display="block"
+        aria-label={
+          'softmax of Q times K transposed, divided by the square root of d k' +
+          (masked ? ', plus the mask M; that times V' : '; that times V')
+        }
+      >
         <mi>softmax</mi>
         <mspace width="0.15em" />
         <mrow>
@@ -26,14 +50,70 @@ export function Formula({ width }: { width: number | null }) {
               </msub>
             </msqrt>
           </mfrac>
+          {masked && (
+            <>
+              <mo>+</mo>
+              <mi>M</mi>
+            </>
+          )}
           <mo>)</mo>
         </mrow>
+        <mspace width="0.15em" />
+        <mi>V</mi>
       </math>
       <p class="quiet">
-        Q comes from the words written so far, K from the source
-        {width === null ? '' : `; a head compares ${width} numbers of each (dₖ\u00a0=\u00a0${width})`}. Each
-        head learns to look in its own way.
+        The map is the softmax. {FROM[kind]}
+        {width === null ? '' : `; a head compares ${width} numbers of each (dₖ\u00a0=\u00a0${width})`}. Each head learns to
+        look in its own way.
       </p>
+    </div>
+  );
+}
+
+/** The waves of the table of positions, as the paper writes them. */
+export function PositionFormula() {
+  const wave = (name: string, column: string) => (
+    <mtr>
+      <mtd>
+        <mrow>
+          <mi>PE</mi>
+          <mo>(</mo>
+          <mi>p</mi>
+          <mo>,</mo>
+          <mi>{column}</mi>
+          <mo>)</mo>
+          <mo>=</mo>
+          <mi>{name}</mi>
+          <mo>(</mo>
+          <mfrac>
+            <mi>p</mi>
+            <msup>
+              <mn>10000</mn>
+              <mrow>
+                <mn>2</mn>
+                <mi>i</mi>
+                <mo>/</mo>
+                <mi>d</mi>
+              </mrow>
+            </msup>
+          </mfrac>
+          <mo>)</mo>
+        </mrow>
+      </mtd>
+    </mtr>
+  );
+  return (
+    <div class="formula">
+      <p>
+        Attention itself knows no order: to it, a sentence is a bag of words. So a pattern of waves is added to each token’s
+        numbers, another one for each place.
+      </p>
+      <math display="block" aria-label="Sine and cosine of the position p over ten thousand to the power of 2 i over d">
+        <mtable>
+          {wave('sin', '2i')}
+          {wave('cos', '2i+1')}
+        </mtable>
+      </math>
     </div>
   );
 }

@@ -1,103 +1,119 @@
-/** The map itself: tokens on both sides, a cell under the pointer or the keyboard, and what it says. */
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import type { AttentionMap } from 'wordloom';
+/**
+ * One map: tokens on both sides, a cell under the pointer or the keyboard, and what it says. The canvas has a pixel for
+ * each cell and is stretched, and only labels near the screen exist: a long text costs little more than a short one.
+ */
+import { useRef } from 'preact/hooks';
 
-import { tokenLabel } from '../translation/tokens.ts';
+import { mapColours, mapScale } from '../settings.ts';
 import { useSize } from '../ui/hooks.ts';
-import { draw, layOut } from './draw.ts';
-import type { Grid } from './draw.ts';
+import { cell, step } from './choice.ts';
+import type { Cell } from './choice.ts';
+import { KIND_NAMES, keysOf, labelOf, queriesOf } from './labels.ts';
+import { Reading } from './Reading.tsx';
+import { Summary } from './Summary.tsx';
+import type { MapOnShow } from './traces.ts';
+import { useNearCells } from './use-near-cells.ts';
+import { usePainting } from './use-painting.ts';
 
-interface Cell {
-  readonly row: number;
-  readonly column: number;
+const LARGEST_CELL = 38;
+const SMALLEST_CELL = 14;
+/** Room for the longest label, at most. */
+const LARGEST_LABEL = 104;
+
+interface Grid {
+  readonly cell: number;
+  readonly rows: number;
+  readonly columns: number;
 }
 
-interface Props {
-  readonly map: AttentionMap;
-  readonly stale: boolean;
-}
-
-/** Room for the words on the left. */
-const LABELS = 104;
-
-export function Heatmap({ map, stale }: Props) {
+export function Heatmap({ map, stale }: { map: MapOnShow; stale: boolean }) {
   const frame = useRef<HTMLDivElement>(null);
+  const scroll = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const { width } = useSize(frame);
-  const [cell, setCell] = useState<Cell | null>(null);
-  const dark = useDark();
-  const grid = layOut(map, width - LABELS - 8);
+  const [rows, columns] = map.shape;
+  const keys = keysOf(map.shown.sentence, map.kind).map(labelOf);
+  const queries = queriesOf(map.shown.sentence, map.kind).map(labelOf);
+  const left = roomFor(queries);
+  const top = roomFor(keys) + 6;
+  const room = width - left - 8;
+  const side = Math.max(SMALLEST_CELL, Math.min(LARGEST_CELL, Math.floor(room / Math.max(1, columns))));
+  const grid: Grid = { cell: side, rows, columns };
+  const near = useNearCells(scroll, side);
+  usePainting(
+    canvas,
+    map.shown,
+    { kind: map.kind, layer: map.layer, head: map.head, sentence: map.shown.index },
+    {
+      width: columns,
+      height: rows,
+      cell: [1, 1],
+      scale: mapScale.value,
+      colours: mapColours.value,
+      ...(step.value === null ? {} : { rows: step.value }),
+    },
+  );
+  const at = cell.value !== null && cell.value.row < rows && (cell.value.column ?? 0) < columns ? cell.value : null;
+  const playing = step.value === null ? null : step.value - 1;
 
-  // Another sentence: the pointer has to move again, but who is here by keyboard stays where they are.
-  useEffect(() => {
-    const focused = frame.current?.contains(document.activeElement) ?? false;
-    const { rows, columns } = grid;
-    setCell((old) => {
-      if (old === null || !focused) return null;
-      return { row: Math.min(old.row, rows - 1), column: Math.min(old.column, columns - 1) };
+  const labels = (texts: readonly string[], [first, last]: readonly [number, number], current: number | null) =>
+    texts.slice(first, last).map((text, offset) => {
+      const index = first + offset;
+      return (
+        <span
+          class={index === current ? 'heatmap__label is-current' : 'heatmap__label'}
+          style={{ '--at': index }}
+          key={index}
+        >
+          <bdi>{text}</bdi>
+        </span>
+      );
     });
-  }, [map.queries.length, map.keys.length]);
-  useLayoutEffect(() => {
-    if (canvas.current === null || frame.current === null || width === 0) return;
-    const style = getComputedStyle(frame.current);
-    draw(canvas.current, map, grid, {
-      paper: style.getPropertyValue('--card').trim(),
-      ink: style.getPropertyValue('--accent').trim(),
-    });
-  }, [map, grid.cell, width, dark]);
 
-  const at = cell !== null && cell.row < grid.rows && cell.column < grid.columns ? cell : null;
-  const reading = at === null ? null : read(map, at);
   return (
     <div class={stale ? 'heatmap heatmap--stale' : 'heatmap'} ref={frame}>
       <div
         class="heatmap__scroll"
+        ref={scroll}
         role="application"
         aria-roledescription="heatmap"
-        aria-label={
-          `Attention of ${grid.rows} written tokens to ${grid.columns} source tokens. ` + 'Arrow keys move.'
-        }
+        aria-label={describe(map)}
         tabIndex={0}
         onKeyDown={(event) => {
           const next = move(at, event.key, grid);
           if (next === null) return;
           event.preventDefault();
-          setCell(next);
+          cell.value = next;
+          follow(scroll.current, next, side, left, top);
         }}
-        onFocus={() => at ?? setCell(strongest(map))}
-        onBlur={() => setCell(null)}
+        onFocus={() => (cell.value ??= strongest(map))}
+        onBlur={() => (cell.value = null)}
       >
         <div
           class="heatmap__grid"
           style={{
-            '--cell': `${grid.cell}px`,
-            '--columns': grid.columns,
-            '--rows': grid.rows,
-            '--labels': `${LABELS}px`,
+            '--cell': `${side}px`,
+            '--columns': columns,
+            '--rows': rows,
+            '--left': `${left}px`,
+            '--top': `${top}px`,
           }}
         >
+          <div class="heatmap__corner" aria-hidden="true" />
           <div class="heatmap__keys" aria-hidden="true">
-            {map.keys.map((token, column) => (
-              <span class={column === at?.column ? 'heatmap__key is-current' : 'heatmap__key'} key={column}>
-                <bdi>{tokenLabel(token)}</bdi>
-              </span>
-            ))}
+            {labels(keys, near.columns, at?.column ?? null)}
           </div>
           <div class="heatmap__queries" aria-hidden="true">
-            {map.queries.map((token, row) => (
-              <span class={row === at?.row ? 'heatmap__query is-current' : 'heatmap__query'} key={row}>
-                <bdi>{tokenLabel(token)}</bdi>
-              </span>
-            ))}
+            {labels(queries, near.rows, at?.row ?? playing)}
           </div>
           <div
             class="heatmap__cells"
-            onPointerMove={(event) => setCell(under(event, grid))}
-            onPointerDown={(event) => setCell(under(event, grid))}
-            onPointerLeave={() => setCell(null)}
+            onPointerMove={(event) => (cell.value = under(event, grid))}
+            onPointerDown={(event) => (cell.value = under(event, grid))}
+            onPointerLeave={() => (cell.value = null)}
           >
             <canvas ref={canvas} aria-hidden="true" />
-            {at !== null && (
+            {at !== null && at.column !== null && (
               <span
                 class="heatmap__cursor"
                 style={{ '--row': at.row, '--column': at.column }}
@@ -107,95 +123,55 @@ export function Heatmap({ map, stale }: Props) {
           </div>
         </div>
       </div>
-      <p class="heatmap__reading" role="status">
-        {reading === null ? (
-          <span class="quiet">Point at a cell, or move with the arrow keys.</span>
-        ) : (
-          <>
-            Writing{' '}
-            <b>
-              <bdi>{reading.query}</bdi>
-            </b>{' '}
-            looked at{' '}
-            <b>
-              <bdi>{reading.key}</bdi>
-            </b>{' '}
-            with <b class="number">{reading.weight}</b>
-          </>
-        )}
-      </p>
+      <Reading map={map} />
       <Summary map={map} />
     </div>
   );
 }
 
-/** The same in words, for those who do not see the picture: where each token looked most. */
-function Summary({ map }: { map: AttentionMap }) {
-  const [rows] = map.shape;
-  return (
-    <div class="sr-only">
-      <table>
-        <caption>Where each written token looked most</caption>
-        <thead>
-          <tr>
-            <th scope="col">Written</th>
-            <th scope="col">Most at</th>
-            <th scope="col">Weight</th>
-            <th scope="col">Then at</th>
-            <th scope="col">Weight</th>
-          </tr>
-        </thead>
-        <tbody>
-          {Array.from({ length: rows }, (_, row) => {
-            const [first = 0, second = 0] = ranked(map, row);
-            return (
-              <tr key={row}>
-                <th scope="row">{label(map.queries[row])}</th>
-                <td>{label(map.keys[first])}</td>
-                <td>{weightAt(map, row, first)}</td>
-                <td>{label(map.keys[second])}</td>
-                <td>{weightAt(map, row, second)}</td>
-              </tr>
-            );
-          })}
-        </tbody>
-      </table>
-    </div>
-  );
+function describe({ kind, shape: [rows, columns] }: MapOnShow): string {
+  const sides = {
+    cross: `${rows} written tokens to ${columns} source tokens`,
+    encoder: `${rows} source tokens to each other`,
+    decoder: `${rows} written tokens to those before them`,
+  };
+  return `Attention of ${sides[kind]}, ${KIND_NAMES[kind]}. Arrow keys move.`;
 }
 
-function ranked(map: AttentionMap, row: number): number[] {
-  const [, columns] = map.shape;
-  const weights = map.weights.subarray(row * columns, (row + 1) * columns);
-  return Array.from(weights.keys()).sort((a, b) => (weights[b] ?? 0) - (weights[a] ?? 0));
+function roomFor(labels: readonly string[]): number {
+  const longest = labels.reduce((most, label) => Math.max(most, label.length), 0);
+  return Math.min(LARGEST_LABEL, 20 + Math.ceil(longest * 7.4));
 }
 
-function strongest(map: AttentionMap): Cell {
-  return { row: 0, column: ranked(map, 0)[0] ?? 0 };
+/** Scrolls so that a cell can be seen beside the labels, which stay where they are. */
+function follow(box: HTMLElement | null, { row, column }: Cell, side: number, left: number, top: number): void {
+  if (box === null) return;
+  const [x, y] = [(column ?? 0) * side, row * side];
+  const within = (now: number, start: number, room: number): number =>
+    Math.min(start, Math.max(now, start + side - room));
+  box.scrollLeft = within(box.scrollLeft, x, box.clientWidth - left);
+  box.scrollTop = within(box.scrollTop, y, box.clientHeight - top);
 }
 
-function read(map: AttentionMap, { row, column }: Cell): { query: string; key: string; weight: string } {
-  return { query: label(map.queries[row]), key: label(map.keys[column]), weight: weightAt(map, row, column) };
+function strongest({ weights, shape: [, columns] }: MapOnShow): Cell {
+  const row = weights.subarray(0, columns);
+  return { row: 0, column: row.reduce((best, weight, index) => (weight > (row[best] ?? 0) ? index : best), 0) };
 }
 
-function weightAt(map: AttentionMap, row: number, column: number): string {
-  return (map.weights[row * map.shape[1] + column] ?? 0).toFixed(3);
-}
-
-function label(token: AttentionMap['keys'][number] | undefined): string {
-  return token === undefined ? '' : tokenLabel(token);
-}
-
-function under(event: PointerEvent, { cell, rows, columns }: Grid): Cell | null {
+function under(event: PointerEvent, { cell: side, rows, columns }: Grid): Cell | null {
   const box = (event.currentTarget as HTMLElement).getBoundingClientRect();
-  const column = Math.floor((event.clientX - box.left) / cell);
-  const row = Math.floor((event.clientY - box.top) / cell);
-  return row >= 0 && row < rows && column >= 0 && column < columns ? { row, column } : null;
+  const column = Math.floor((event.clientX - box.left) / side);
+  const row = Math.floor((event.clientY - box.top) / side);
+  const inside = row >= 0 && row < rows && column >= 0 && column < columns;
+  if (!inside) return null;
+  const now = cell.peek();
+  return now?.row === row && now.column === column ? now : { row, column };
 }
 
 /** null: a key that means nothing here. */
 function move(from: Cell | null, key: string, { rows, columns }: Grid): Cell | null {
-  const { row, column } = from ?? { row: 0, column: 0 };
+  const row = from?.row ?? 0;
+  const column = from?.column ?? 0;
   const clamp = (value: number, count: number): number => Math.max(0, Math.min(count - 1, value));
   switch (key) {
     case 'ArrowLeft':
@@ -217,16 +193,4 @@ function move(from: Cell | null, key: string, { rows, columns }: Grid): Cell | n
     default:
       return null;
   }
-}
-
-/** Drawn colours do not follow the scheme by themselves. */
-function useDark(): boolean {
-  const query = window.matchMedia('(prefers-color-scheme: dark)');
-  const [dark, setDark] = useState(query.matches);
-  useEffect(() => {
-    const change = (): void => setDark(query.matches);
-    query.addEventListener('change', change);
-    return () => query.removeEventListener('change', change);
-  }, []);
-  return dark;
 }

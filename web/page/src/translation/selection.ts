@@ -80,8 +80,25 @@ export function selectAt(position: number): void {
   }
 }
 
-function cutTagLength(): number {
-  const whole = text.peek();
+/** Where a selected sentence begins in the whole text; -1 where the text has changed meanwhile. */
+export function sourceStart({ passage, sentence }: Place, whole: string): number {
+  const { passages } = cut(whole);
+  const here = passages[passage];
+  const view = views.value[passage];
+  if (here === undefined || view?.translated == null || view.passage.source !== here.source) return -1;
+  let start = cutTagLength(whole);
+  for (const { source, end } of passages.slice(0, passage)) start += source.length + end.length;
+  let within = 0;
+  for (const [index, { source }] of view.translated.sentences.entries()) {
+    within = here.source.indexOf(source, within);
+    if (within < 0) return -1;
+    if (index === sentence) return start + within;
+    within += source.length;
+  }
+  return -1;
+}
+
+function cutTagLength(whole = text.peek()): number {
   const { passages } = cut(whole);
   return whole.length - passages.reduce((sum, { source, end }) => sum + source.length + end.length, 0);
 }

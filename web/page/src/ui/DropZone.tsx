@@ -1,6 +1,7 @@
 /** The whole page takes a model folder. */
 import { useEffect, useState } from 'preact/hooks';
 
+import { openFile } from '../attention/traces.ts';
 import { droppedFolder } from '../engine/drop.ts';
 import { load } from '../engine/load.ts';
 import { notify } from '../notices.ts';
@@ -50,7 +51,7 @@ export function DropZone() {
     <div class="drop" aria-hidden="true">
       <p>
         <FolderIcon />
-        Drop a model folder to translate with it
+        Drop a model folder to translate with it, or a trace to look at
       </p>
     </div>
   );
@@ -59,6 +60,12 @@ export function DropZone() {
 async function take(transfer: DataTransfer): Promise<void> {
   try {
     const { name, files } = await droppedFolder(transfer);
+    const [file] = files;
+    // a model is never one file alone
+    if (files.length === 1 && file !== undefined && /\.(json|safetensors)$/i.test(file.name)) {
+      await openFile(file);
+      return;
+    }
     await load({ kind: 'folder', name, files }, device.peek());
   } catch {
     notify({

@@ -7,6 +7,7 @@ import { languages } from '../engine/source.ts';
 import { sourceLanguage, text } from '../settings.ts';
 import { direction } from '../translation/direction.ts';
 import { selectAt } from '../translation/selection.ts';
+import { SourceLight } from '../attention/SourceLight.tsx';
 import { CloseIcon } from './icons.tsx';
 import { LanguageSelect } from './LanguageSelect.tsx';
 import { sizeClass } from './size.ts';
@@ -44,6 +45,8 @@ export function Source() {
           </button>
         )}
       </div>
+      <div class="pane__field">
+      <SourceLight field={field} size={sizeClass(value)} />
       <textarea
         id="source"
         ref={field}
@@ -59,6 +62,7 @@ export function Source() {
         onKeyUp={followCaret}
         onClick={followCaret}
       />
+      </div>
       <div class="pane__foot quiet">
         <span class="number">{value === '' ? '' : `${value.length.toLocaleString('en')} characters`}</span>
       </div>

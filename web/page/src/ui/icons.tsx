@@ -66,6 +66,21 @@ export const GaugeIcon = () => (
     <path d="M4 14.5h3M8.5 14.5h3M13 14.5h3M4 11h2M8.5 11V5.5h3V11M13 11V9h3v2" />
   </Icon>
 );
+export const PlayIcon = () => (
+  <Icon>
+    <path d="M7 4.8v10.4l8.2-5.2z" />
+  </Icon>
+);
+export const PauseIcon = () => (
+  <Icon>
+    <path d="M7.5 5v10M12.5 5v10" />
+  </Icon>
+);
+export const LinkIcon = () => (
+  <Icon>
+    <path d="M8.5 11.5a3 3 0 0 0 4.2 0l2.4-2.4a3 3 0 0 0-4.2-4.2l-1 1M11.5 8.5a3 3 0 0 0-4.2 0l-2.4 2.4a3 3 0 0 0 4.2 4.2l1-1" />
+  </Icon>
+);
 export const GridIcon = () => (
   <Icon>
     <rect x="4" y="4" width="12" height="12" rx="1.5" />

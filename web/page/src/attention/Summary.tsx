@@ -1,0 +1,69 @@
+/** A map in words, for those who do not see the picture: where each token looked most. */
+import { memo } from 'preact/compat';
+import { useEffect, useState } from 'preact/hooks';
+
+import { keysOf, labelOf, queriesOf } from './labels.ts';
+import type { MapOnShow } from './traces.ts';
+
+/** Nobody listens to more rows; the arrow keys and the saved tables have the rest. */
+const MOST_ROWS = 60;
+
+/** In a task of its own, after what is seen: a table of a long text takes a while to lay out. */
+export const Summary = memo(function Summary({ map }: { map: MapOnShow }) {
+  const [late, setLate] = useState<MapOnShow | null>(null);
+  useEffect(() => {
+    const timer = setTimeout(() => setLate(map), 30);
+    return () => clearTimeout(timer);
+  }, [map]);
+  return late === null ? null : <Rows map={late} />;
+});
+
+function Rows({ map }: { map: MapOnShow }) {
+  const { kind, shown, shape } = map;
+  const queries = queriesOf(shown.sentence, kind);
+  const keys = keysOf(shown.sentence, kind);
+  const token = kind === 'encoder' ? 'source token' : 'written token';
+  return (
+    <div class="sr-only">
+      <table>
+        <caption>
+          Where each {token} looked most
+          {queries.length > MOST_ROWS && `: the first ${MOST_ROWS} of ${queries.length}`}
+        </caption>
+        <thead>
+          <tr>
+            <th scope="col">{kind === 'encoder' ? 'Read' : 'Written'}</th>
+            <th scope="col">Most at</th>
+            <th scope="col">Weight</th>
+            <th scope="col">Then at</th>
+            <th scope="col">Weight</th>
+          </tr>
+        </thead>
+        <tbody>
+          {queries.slice(0, MOST_ROWS).map((query, row) => {
+            const weights = map.weights.subarray(row * shape[1], (row + 1) * shape[1]);
+            const [first, second] = twoLargest(weights);
+            return (
+              <tr key={row}>
+                <th scope="row">{labelOf(query)}</th>
+                <td>{labelOf(keys[first])}</td>
+                <td>{(weights[first] ?? 0).toFixed(3)}</td>
+                <td>{labelOf(keys[second])}</td>
+                <td>{(weights[second] ?? 0).toFixed(3)}</td>
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function twoLargest(weights: Float32Array): [number, number] {
+  let [first, second] = [-1, -1];
+  weights.forEach((weight, index) => {
+    if (first < 0 || weight > (weights[first] ?? 0)) [first, second] = [index, first];
+    else if (second < 0 || weight > (weights[second] ?? 0)) second = index;
+  });
+  return [first, second];
+}

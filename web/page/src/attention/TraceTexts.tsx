@@ -1,0 +1,37 @@
+/** The two texts of a trace file, whose words light up as those of a translation do. */
+import type { TracedSentence } from 'wordloom';
+
+import { lit, pieces } from './lit.ts';
+import type { Span } from './lit.ts';
+
+export function TraceTexts({ sentence }: { sentence: TracedSentence }) {
+  return (
+    <div class="trace-texts">
+      <p dir="auto">
+        <span class="sr-only">Source: </span>
+        <Marked text={sentence.source} spans={lit.value.source} />
+      </p>
+      <p dir="auto">
+        <span class="sr-only">Translation: </span>
+        <Marked text={sentence.target} spans={lit.value.target} />
+      </p>
+    </div>
+  );
+}
+
+/** A text with light on it. */
+export function Marked({ text, spans }: { text: string; spans: readonly Span[] }) {
+  return (
+    <>
+      {pieces(text, spans).map(({ text, level }, index) =>
+        level === null ? (
+          text
+        ) : (
+          <mark class={`lit lit--${level}`} key={index}>
+            {text}
+          </mark>
+        ),
+      )}
+    </>
+  );
+}

@@ -1,0 +1,50 @@
+/** The lines between tokens: which are drawn, and as few paths as there are shades. */
+import type { Cell } from './choice.ts';
+import type { MapOnShow } from './traces.ts';
+
+/** More tokens than this on one side, and only what stands out is drawn. */
+export const FEW_TOKENS = 80;
+const MOST_LINES = 2400;
+const SHADES = 12;
+/** Below this nobody sees a line. */
+const FAINT = 0.01;
+
+export interface Bundle {
+  readonly paths: readonly { readonly d: string; readonly opacity: number }[];
+  /** Weights below it are not drawn. */
+  readonly threshold: number;
+}
+
+export interface Placing {
+  /** The middle of a token's line, from above. */
+  y(index: number): number;
+  readonly left: number;
+  readonly right: number;
+}
+
+/** `rows`: only so many of the map's rows; `at`: only the lines of that token. */
+export function bundle(map: MapOnShow, { y, left, right }: Placing, rows: number, at: Cell | null): Bundle {
+  const [, columns] = map.shape;
+  const chosen = (index: number): boolean =>
+    at === null || Math.floor(index / columns) === at.row || (at.row < 0 && index % columns === at.column);
+  const weights = map.weights.subarray(0, Math.min(rows, map.shape[0]) * columns);
+  const threshold = at === null ? thresholdOf(weights, Math.max(columns, map.shape[0])) : FAINT;
+  const drawn: string[][] = Array.from({ length: SHADES }, () => []);
+  const middle = (left + right) / 2;
+  weights.forEach((weight, index) => {
+    if (weight < threshold || !chosen(index)) return;
+    const [from, to] = [y(Math.floor(index / columns)), y(index % columns)];
+    const shade = Math.min(SHADES - 1, Math.floor(weight * SHADES));
+    drawn[shade]?.push(`M${left} ${from}C${middle} ${from} ${middle} ${to} ${right} ${to}`);
+  });
+  const paths = drawn.map((parts, shade) => ({ d: parts.join(''), opacity: (shade + 0.6) / SHADES }));
+  return { paths: paths.filter(({ d }) => d !== ''), threshold };
+}
+
+/** So high that not too many lines are left. */
+function thresholdOf(weights: Float32Array, tokens: number): number {
+  let threshold = tokens > FEW_TOKENS ? 0.05 : FAINT;
+  const count = (): number => weights.reduce((sum, weight) => sum + (weight >= threshold ? 1 : 0), 0);
+  while (count() > MOST_LINES) threshold *= 1.5;
+  return threshold;
+}

@@ -1,0 +1,34 @@
+/** What stands at the rows and columns of a map, and which characters of the texts that is. */
+import type { AttentionKind, TracedSentence, TracedToken } from 'wordloom';
+
+/** What a kind's rows stand for: what the encoder read, or what the decoder wrote there. */
+export function queriesOf(sentence: TracedSentence, kind: AttentionKind): readonly TracedToken[] {
+  return kind === 'encoder' ? sentence.sourceTokens : sentence.targetTokens.slice(1);
+}
+
+/** What a kind's columns stand for: what was read. */
+export function keysOf(sentence: TracedSentence, kind: AttentionKind): readonly TracedToken[] {
+  return kind === 'decoder' ? sentence.targetTokens.slice(0, -1) : sentence.sourceTokens;
+}
+
+/** A token for the eye; control tokens get a name. */
+export function labelOf(token: TracedToken | undefined): string {
+  if (token === undefined) return '';
+  if (token.special && token.piece === '</s>') return 'end';
+  if (token.special && token.piece === '<pad>') return 'start';
+  return token.label.trim() === '' || token.label === '▁' ? '␣' : token.label;
+}
+
+export function headName(layer: number | 'mean', head: number | 'mean'): string {
+  const of = (what: string, pick: number | 'mean'): string =>
+    pick === 'mean' ? `mean of all ${what}s` : `${what} ${pick + 1}`;
+  return layer === 'mean' && head === 'mean'
+    ? 'mean of all layers and heads'
+    : `${of('layer', layer)}, ${of('head', head)}`;
+}
+
+export const KIND_NAMES: Record<AttentionKind, string> = {
+  encoder: 'encoder self-attention',
+  decoder: 'decoder self-attention',
+  cross: 'cross-attention',
+};

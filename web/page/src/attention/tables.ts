@@ -1,0 +1,47 @@
+/** What is on show as tables for spreadsheets. */
+import type { HeadStatistics } from 'wordloom';
+
+import { keysOf, labelOf, queriesOf } from './labels.ts';
+import type { MapOnShow } from './traces.ts';
+
+/** Rows ask, columns are looked at. */
+export function mapTable(map: MapOnShow): string {
+  const keys = keysOf(map.shown.sentence, map.kind).map(labelOf);
+  const rows = queriesOf(map.shown.sentence, map.kind).map((query, row) => {
+    const weights = map.weights.subarray(row * map.shape[1], (row + 1) * map.shape[1]);
+    return [quoted(labelOf(query)), ...Array.from(weights, String)].join(',');
+  });
+  return csv([['""', ...keys.map(quoted)].join(','), ...rows]);
+}
+
+/** Layers and heads count from 1, as on the page. */
+export function numbersTable(heads: readonly HeadStatistics[]): string {
+  const names = Object.keys(heads[0] ?? {}) as (keyof HeadStatistics)[];
+  const rows = heads.map((one) =>
+    names
+      .map((name) => {
+        const value = one[name];
+        if (typeof value === 'string') return quoted(value);
+        return String(name === 'layer' || name === 'head' ? value + 1 : value);
+      })
+      .join(','),
+  );
+  return csv([names.join(','), ...rows]);
+}
+
+export function positionsTable(values: Float32Array, width: number): string {
+  const rows = Array.from({ length: values.length / width }, (_, row) =>
+    Array.from(values.subarray(row * width, (row + 1) * width), String).join(','),
+  );
+  return csv(rows);
+}
+
+function csv(lines: readonly string[]): string {
+  return `${lines.join('\r\n')}\r\n`;
+}
+
+/** Spreadsheets take what begins like this for a formula, and would run it: an apostrophe says that it is text. */
+function quoted(text: string): string {
+  const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  return `"${safe.replaceAll('"', '""')}"`;
+}

@@ -1,0 +1,33 @@
+/** Pixels from the worker on a canvas: the newest picture stays until the next one has arrived. */
+import { useEffect } from 'preact/hooks';
+import type { RefObject } from 'preact';
+import type { GridChoice, MapChoice, MapView } from 'wordloom';
+
+import { fail } from './traces.ts';
+import type { Shown } from './traces.ts';
+
+/** `view` is compared by its content. Nothing is painted while it is null. */
+export function usePainting(
+  canvas: RefObject<HTMLCanvasElement | null>,
+  shown: Shown | null,
+  choice: MapChoice | GridChoice,
+  view: MapView | null,
+): void {
+  const key = JSON.stringify([choice, view]);
+  useEffect(() => {
+    if (shown === null || view === null) return undefined;
+    const controller = new AbortController();
+    shown.trace.paint(choice, view, { signal: controller.signal }).then(({ width, height, rgba }) => {
+      const element = canvas.current;
+      if (controller.signal.aborted || element === null) return;
+      element.width = width;
+      element.height = height;
+      element.getContext('2d')?.putImageData(new ImageData(rgba, width, height), 0, 0);
+      element.dataset['painted'] = key;
+    }, fail);
+    return () => controller.abort();
+  }, [shown, key]);
+}
+
+/** A canvas beyond this side is refused by some browsers. */
+export const LARGEST_CANVAS = 8192;

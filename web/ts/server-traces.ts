@@ -1,0 +1,115 @@
+/** The traces of an engine, by number, and what can be asked of them. None of it needs the device. */
+import { aborted, WordloomError } from './errors.js';
+import { npz } from './npz.js';
+import { pause } from './pause.js';
+import type { Calls } from './protocol.js';
+import type { HeadStatistics, MapView, TracedSentence, WireTrace } from './trace-types.js';
+import type { AttentionKind, Token } from './types.js';
+import type { Trace } from './wordloom_web.js';
+
+interface Kept {
+  readonly trace: Trace;
+  readonly sentences: TracedSentence[];
+  /** By sentence and kind. Ranks of long texts take a while. */
+  readonly statistics: Map<string, HeadStatistics[]>;
+}
+
+export class Traces {
+  readonly #kept = new Map<number, Kept>();
+  #next = 0;
+
+  /** `scores` are those of the target's tokens, where the search has told them. */
+  keep(trace: Trace, scores: readonly (readonly Token[])[] = []): WireTrace {
+    const { model, sentences } = trace.describe();
+    const id = this.#next++;
+    for (const [index, { targetTokens }] of sentences.entries()) {
+      for (const [place, token] of targetTokens.entries()) {
+        const known = scores[index]?.[place]?.logProbability;
+        if (known !== undefined) token.logProbability ??= known;
+      }
+    }
+    this.#kept.set(id, { trace, sentences, statistics: new Map() });
+    return { id, model, sentences };
+  }
+
+  map({ trace, which }: Calls['traceMap']['input']): Calls['traceMap']['output'] {
+    return this.#get(trace).trace.map(which);
+  }
+
+  paint({ trace, which, view }: Calls['tracePaint']['input']): Calls['tracePaint']['output'] {
+    const { width, height, rgba } = this.#get(trace).trace.paint(which, completeView(view));
+    return { width, height, rgba: new Uint8ClampedArray(rgba.buffer) };
+  }
+
+  /** Head by head, so that other calls are answered in between. */
+  async statistics(
+    { trace, kind, sentence }: Calls['traceStatistics']['input'],
+    signal: AbortSignal,
+  ): Promise<HeadStatistics[]> {
+    const { sentences, statistics } = this.#get(trace);
+    const key = `${sentence}/${kind}`;
+    const known = statistics.get(key);
+    if (known) return known;
+    const shape = kindOf(sentences[sentence], kind);
+    const all: HeadStatistics[] = [];
+    for (const layer of shape.layers) {
+      for (let head = 0; head < shape.heads; head += 1) {
+        all.push(this.#get(trace).trace.statistics({ sentence, kind, layer, head }));
+        await pause();
+        if (signal.aborted) throw aborted();
+      }
+    }
+    statistics.set(key, all);
+    return all;
+  }
+
+  file({ trace, format, sentence }: Calls['traceFile']['input']): Uint8Array<ArrayBuffer> {
+    const kept = this.#get(trace);
+    switch (format) {
+      case 'json':
+        return kept.trace.json();
+      case 'safetensors':
+        return kept.trace.safetensors();
+      case 'npz': {
+        const described = kept.sentences[sentence];
+        if (!described) throw new WordloomError('input', `There is no sentence ${sentence}.`);
+        return npz(kept.trace, described, sentence);
+      }
+      default:
+        throw new WordloomError('input', 'The format can be "json", "safetensors" or "npz".');
+    }
+  }
+
+  close(id: number): undefined {
+    this.#kept.get(id)?.trace.free();
+    this.#kept.delete(id);
+  }
+
+  closeAll(): void {
+    for (const id of [...this.#kept.keys()]) this.close(id);
+  }
+
+  #get(id: number): Kept {
+    const kept = this.#kept.get(id);
+    if (!kept) throw new WordloomError('input', 'This trace is closed.');
+    return kept;
+  }
+}
+
+function completeView(view: MapView): Required<MapView> {
+  return {
+    origin: [0, 0],
+    gap: 0,
+    scale: 'linear',
+    colours: 'viridis',
+    background: [0, 0, 0, 0],
+    ...view,
+    rows: Math.min(view.rows ?? 0xffff_ffff, 0xffff_ffff),
+  };
+}
+
+function kindOf(sentence: TracedSentence | undefined, kind: AttentionKind) {
+  const found = sentence?.kinds.find((one) => one.kind === kind);
+  if (!found) throw new WordloomError('input', `The trace has no ${kind} attention of that sentence.`);
+  return found;
+}

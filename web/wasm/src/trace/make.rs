@@ -1,0 +1,75 @@
+//! From a translated sentence, as JavaScript kept it, to its trace.
+
+use serde::Deserialize;
+use wasm_bindgen::JsValue;
+use wordloom::decode::Hypothesis;
+use wordloom::trace::{AttentionKind, Trace, TraceOptions};
+use wordloom::transformer::Cancel;
+use wordloom::translate::{Sentence, SentenceHypothesis};
+use wordloom::{TranslateOptions, Translation, Translator};
+
+use crate::failure::Failure;
+use crate::options::{object, take};
+
+/// A sentence, and the hypothesis of it that is looked at.
+#[derive(Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Pair {
+    source: String,
+    source_ids: Vec<u32>,
+    target: String,
+    target_ids: Vec<u32>,
+}
+
+/// What to trace.
+#[derive(Clone)]
+pub struct Input {
+    sentences: Vec<Pair>,
+    translate: TranslateOptions,
+    trace: TraceOptions,
+}
+
+impl Input {
+    /// `label` is what the model is called where the input does not say it.
+    pub fn new(input: &JsValue, label: &str) -> Result<Self, Failure> {
+        let mut input = object(input)?;
+        let model: Option<String> = take(&mut input, "model", "a name")?;
+        let defaults = TraceOptions::default();
+        let kinds: Option<Vec<AttentionKind>> =
+            take(&mut input, "kinds", "a list of \"encoder\", \"decoder\" and \"cross\"")?;
+        let memory: Option<u64> = take(&mut input, "memory", "a number of bytes")?;
+        let alternatives: Option<usize> = take(&mut input, "alternatives", "a number of tokens")?;
+        let mut language = |name| take(&mut input, name, "a language code");
+        let (source_language, target_language) = (language("sourceLanguage")?, language("targetLanguage")?);
+        let alternatives = alternatives.unwrap_or(0);
+        Ok(Self {
+            sentences: take(&mut input, "sentences", "a list of translated sentences")?,
+            translate: TranslateOptions { source_language, target_language, ..TranslateOptions::default() },
+            trace: TraceOptions {
+                model: model.unwrap_or_else(|| label.to_owned()),
+                kinds: kinds.unwrap_or(defaults.kinds),
+                memory: memory.unwrap_or(defaults.memory),
+                scores: alternatives > 0,
+                alternatives,
+                search: false,
+            },
+        })
+    }
+
+    pub async fn run(&self, translator: &Translator, cancel: Cancel) -> Result<Trace, Failure> {
+        let sources: Vec<&str> = self.sentences.iter().map(|pair| pair.source.as_str()).collect();
+        let sentences = self.sentences.iter().cloned().map(|pair| Sentence {
+            source: pair.source,
+            source_ids: pair.source_ids,
+            hypotheses: vec![SentenceHypothesis {
+                text: pair.target,
+                search: Hypothesis { tokens: pair.target_ids, score: 0.0, step_logprobs: Vec::new() },
+                reached_max_length: false,
+            }],
+        });
+        let translation =
+            Translation { text: String::new(), hypotheses: Vec::new(), sentences: sentences.collect() };
+        let options = TranslateOptions { cancel, ..self.translate.clone() };
+        Ok(translator.trace_translation(&sources.join("\n"), translation, &options, &self.trace).await?)
+    }
+}

@@ -1,0 +1,57 @@
+//! The numbers of a head, in JavaScript's names.
+
+use serde::Serialize;
+use wordloom::trace::TracedSentence;
+use wordloom::trace::statistics::Numbers;
+
+use super::which::{Pick, Which};
+use crate::failure::Failure;
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HeadNumbers {
+    layer: usize,
+    head: usize,
+    label: String,
+    entropy: f64,
+    relative_entropy: f64,
+    distance: f64,
+    diagonal: f64,
+    previous: f64,
+    next: f64,
+    special: f64,
+    punctuation: f64,
+    rare: f64,
+    confidence: f64,
+    rank: usize,
+    full_rank: usize,
+}
+
+pub fn of_head(sentence: &TracedSentence, which: Which) -> Result<HeadNumbers, Failure> {
+    let layer = which.layer(sentence)?;
+    let head = match which.head {
+        Pick::Index(head) if head < layer.heads => head,
+        _ => {
+            return Err(Failure::input(format!("\"head\" has to be 0 to {}", layer.heads.saturating_sub(1))));
+        }
+    };
+    let keys = sentence.key_tokens(which.kind);
+    let numbers = Numbers::of(which.kind, layer.head(head), &keys);
+    Ok(HeadNumbers {
+        layer: layer.layer,
+        head,
+        label: numbers.label(which.kind).to_string(),
+        entropy: numbers.entropy,
+        relative_entropy: numbers.relative_entropy,
+        distance: numbers.distance,
+        diagonal: numbers.diagonal,
+        previous: numbers.previous,
+        next: numbers.next,
+        special: numbers.special,
+        punctuation: numbers.punctuation,
+        rare: numbers.rare,
+        confidence: numbers.confidence,
+        rank: numbers.rank,
+        full_rank: numbers.full_rank,
+    })
+}
