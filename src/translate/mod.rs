@@ -285,6 +285,26 @@ impl Translator {
         Ok((self.assemble(&layout, batch, results)?, trees))
     }
 
+    /// Searches for the translation of one sentence's token ids, and keeps all that the search looked at. It goes on after `prefix`,
+    /// target tokens behind the start token; the tree and its steps begin there. Hypotheses come best first, the prefix included.
+    ///
+    /// # Errors
+    /// [`TranslateError`], also for a prefix that leaves no room up to the maximal length.
+    pub async fn explore_tokens(
+        &self,
+        input_ids: &[u32],
+        prefix: &[u32],
+        options: &TranslateOptions,
+    ) -> Result<(Vec<SentenceHypothesis>, SearchTree), TranslateError> {
+        let defaults = self.transformer.generation_config();
+        let (_, generation) = resolve_languages(&self.tokenizer, options, defaults)?;
+        let mut resolved = resolve(&generation, defaults, self.transformer.config(), input_ids)?;
+        resolved.prompt.extend(prefix);
+        let request = GenerateRequest { input_ids: input_ids.to_vec(), options: resolved };
+        let Exploration { hypotheses, tree } = self.transformer.explore(&request, &options.cancel).await?;
+        Ok((self.sentence(String::new(), &request, hypotheses)?.hypotheses, tree))
+    }
+
     /// From hypotheses back to a text.
     fn assemble(
         &self,

@@ -1,5 +1,6 @@
 /** What the two sides of a worker's border say to each other. */
 import type { WireError } from './errors.js';
+import type { HeadName, SearchTree, SearchTreeInput } from './search-types.js';
 import type {
   ColourMap,
   GridChoice,
@@ -45,11 +46,20 @@ export interface WireCreate {
   manifest: string | Record<string, string> | undefined;
 }
 
+/** A sentence by its ids. */
+export interface WireSearchTree extends Omit<SearchTreeInput, 'sourceTokens' | 'prefix' | 'signal'> {
+  sourceIds: number[];
+  prefix: number[];
+  sample: false;
+}
+
 /** Every call of an engine: what goes over, and what comes back. */
 export interface Calls {
   create: { input: WireCreate; output: EngineInfo };
   translate: { input: { text: string; options: Omit<TranslateOptions, 'signal'> }; output: Translation };
   generate: { input: GenerateRequest[]; output: Generated[] };
+  searchTree: { input: WireSearchTree; output: SearchTree };
+  mute: { input: HeadName[]; output: undefined };
   forward: { input: ForwardInput; output: ForwardOutput };
   attention: { input: AttentionInput; output: AttentionMap };
   tokenize: { input: string; output: { ids: number[]; tokens: string[] } };

@@ -126,6 +126,10 @@ export class Server {
         return this.#translate(engine, call.id, call.input.text, call.input.options, call.stream, signal);
       case 'generate':
         return this.#generate(engine, call.input, signal);
+      case 'searchTree':
+        return withAbort(signal, (abort) => engine.searchTree(call.input, abort));
+      case 'mute':
+        return engine.mute(call.input);
       case 'forward':
         return withAbort(signal, (abort) => engine.forward(call.input, abort));
       case 'attention':

@@ -1,6 +1,8 @@
 import { Client } from './client.js';
 import { aborted, WordloomError } from './errors.js';
 import type { Calls, Channel, Method, WireCreate } from './protocol.js';
+import type { HeadName, SearchTree, SearchTreeInput } from './search-types.js';
+import { wireSearch } from './search.js';
 import { PartialStream } from './stream.js';
 import { Trace, wireTrace } from './trace.js';
 import type { Positions, TraceInput } from './trace-types.js';
@@ -27,6 +29,7 @@ export class TranslatorBase {
   /** Any length is welcome: text is cut into sentences. */
   readonly inputQuota: number = Infinity;
   readonly #client: Client;
+  #muted: readonly HeadName[] = [];
 
   protected constructor(client: Client, info: EngineInfo) {
     this.#client = client;
@@ -76,6 +79,29 @@ export class TranslatorBase {
   async trace(input: TraceInput): Promise<Trace> {
     const described = await this.#call('trace', () => wireTrace(input), input?.signal);
     return new Trace(this.#client, described, false);
+  }
+
+  /** Searches for one sentence's translation, and gives all that the search looked at. */
+  searchTree(input: SearchTreeInput): Promise<SearchTree> {
+    return this.#call('searchTree', () => wireSearch(input), input?.signal);
+  }
+
+  /**
+   * Has these heads, and no others, contribute nothing to any call from now on; `[]`: all of them count again. Their
+   * attention stays what it is. It waits for the calls before it, and holds on a device that replaces a lost one.
+   */
+  async mute(heads: readonly HeadName[]): Promise<void> {
+    if (!Array.isArray(heads)) {
+      throw new WordloomError('input', 'heads must be a list of names such as "cross.2.5".');
+    }
+    const names: HeadName[] = [...heads];
+    await this.#call('mute', () => names);
+    this.#muted = names;
+  }
+
+  /** The heads that are muted. */
+  get muted(): readonly HeadName[] {
+    return this.#muted;
   }
 
   /** The first rows of the model's table of positions. */

@@ -1,4 +1,5 @@
 /** What the package takes and gives. Ids are token ids; names are camelCase of Hugging Face's. */
+export type * from './search-types.js';
 export type * from './trace-types.js';
 
 /**

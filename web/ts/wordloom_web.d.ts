@@ -1,4 +1,6 @@
 /** The wasm module as `wasm-bindgen` writes it, with the types that its own declarations leave out. */
+import type { WireSearchTree } from './protocol.js';
+import type { HeadName, SearchTree } from './search-types.js';
 import type {
   ColourMap,
   GridChoice,
@@ -79,6 +81,8 @@ export class Engine {
     onPartial?: (partial: Partial) => void,
   ): Promise<Translation>;
   generate(requests: GenerateRequest[], abort: Abort): Promise<Generated[]>;
+  searchTree(input: WireSearchTree, abort: Abort): Promise<SearchTree>;
+  mute(heads: HeadName[]): Promise<undefined>;
   forward(input: ForwardInput, abort: Abort): Promise<ForwardOutput>;
   attention(input: AttentionRequest, abort: Abort): Promise<{ shape: [number, number]; weights: Float32Array }>;
   trace(input: Omit<WireTraceInput, 'sentences'> & { sentences: WirePair[] }, abort: Abort): Promise<Trace>;

@@ -8,7 +8,7 @@ export interface Action {
 
 export interface Notice {
   /** A newer notice about the same subject takes its place. */
-  readonly about: 'load' | 'translate' | 'attention' | 'copy' | 'update' | 'drop';
+  readonly about: 'load' | 'translate' | 'attention' | 'search' | 'mute' | 'copy' | 'update' | 'drop';
   readonly tone: 'error' | 'info';
   readonly title: string;
   readonly advice?: string;

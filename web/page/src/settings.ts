@@ -24,6 +24,7 @@ interface Stored {
   showAlternatives: boolean;
   showConfidence: boolean;
   showAttention: boolean;
+  showSearch: boolean;
   mapColours: ColourMap;
   mapScale: Scale;
 }
@@ -40,6 +41,7 @@ export const targetLanguage = signal(stored.targetLanguage);
 export const showAlternatives = signal(stored.showAlternatives);
 export const showConfidence = signal(stored.showConfidence);
 export const showAttention = signal(stored.showAttention);
+export const showSearch = signal(stored.showSearch);
 export const mapColours = signal(stored.mapColours);
 export const mapScale = signal(stored.mapScale);
 
@@ -67,6 +69,7 @@ export function keepSettings(): void {
       showAlternatives: showAlternatives.value,
       showConfidence: showConfidence.value,
       showAttention: showAttention.value,
+      showSearch: showSearch.value,
       mapColours: mapColours.value,
       mapScale: mapScale.value,
     };
@@ -96,6 +99,7 @@ function read(): Stored {
     showAlternatives: value['showAlternatives'] === true,
     showConfidence: value['showConfidence'] === true,
     showAttention: value['showAttention'] === true,
+    showSearch: value['showSearch'] === true,
     mapColours: oneOf(value['mapColours'], ['viridis', 'cividis', 'magma', 'greys']),
     mapScale: oneOf(value['mapScale'], ['linear', 'logarithmic', 'rows']),
   };

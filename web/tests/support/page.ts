@@ -28,7 +28,7 @@ export interface Wordloom {
   /** Types a text as a paste does, and waits for its translation. */
   translate(text: string): Promise<string>;
   options(): Promise<void>;
-  look(...panels: ('Alternatives' | 'Confidence' | 'Attention')[]): Promise<void>;
+  look(...panels: ('Alternatives' | 'Confidence' | 'Search' | 'Attention')[]): Promise<void>;
   screenshot(name: string): Promise<void>;
 }
 

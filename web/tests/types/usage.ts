@@ -81,6 +81,14 @@ export async function usage(files: FileList, handle: FileSystemDirectoryHandle):
   translator.info = translator.info;
   translator.inputQuota satisfies number;
   (await translator.measureInputUsage('text')) satisfies number;
+  const { nodes, hypotheses: found } = await translator.searchTree({ sourceTokens: [{ id: 0, piece: '' }], prefix: [7] });
+  nodes[0]?.fate satisfies 'kept' | 'finished' | 'rejected' | undefined;
+  found[0]?.text satisfies string | undefined;
+  // @ts-expect-error samples have no tree
+  await translator.searchTree({ sourceTokens: [], sample: true });
+  await translator.mute(['cross.2.5']);
+  // @ts-expect-error the kind comes first
+  await translator.mute(['2.5']);
   (await Translator.availability({ sourceLanguage: 'en' })) satisfies string;
   translator.destroy() satisfies void;
 

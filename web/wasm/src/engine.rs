@@ -7,15 +7,16 @@ use js_sys::{Array, Date, Float32Array, Function, Promise, WebAssembly};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::{JsFuture, future_to_promise};
 use wordloom::model::config::Architecture;
+use wordloom::model::{HeadName, ModelError};
 use wordloom::precision::PrecisionChoice;
-use wordloom::transformer::{Cancel, ForwardInput, GenerateError, GenerateRequest};
+use wordloom::transformer::{Cancel, ForwardInput, GenerateError, GenerateRequest, MuteError};
 use wordloom::{Device, DeviceChoice, TranslateOptions, resolve};
 
 use crate::abort::Abort;
 use crate::failure::{Failure, message_of};
 use crate::host::{Folder, Host, HostFolder};
 use crate::languages::{Languages, default_languages};
-use crate::loading::{Runner, load};
+use crate::loading::{Runner, load, open_again, settle};
 use crate::options::{generation, object, take, translation_options};
 use crate::results::{
     Defaults, DeviceInfo, Generated, Info, Memory, ModelInfo, Partial, Tokenized, forward, js_object, shape,
@@ -41,6 +42,8 @@ struct State {
     reopening: Option<Promise>,
     /// Of the calls that are running.
     running: Vec<Cancel>,
+    /// The heads that contribute nothing, also on a device that takes the place of a lost one.
+    muted: Vec<HeadName>,
 }
 
 #[wasm_bindgen]
@@ -57,7 +60,8 @@ impl Engine {
         let weights: PrecisionChoice = weights.parse().map_err(|error: String| Failure::input(error))?;
         let folder = Folder::new(&folder);
         let runner = load(&folder, &choice, weights, &host).await?;
-        let state = State { runner: Some(Rc::new(runner)), reopening: None, running: Vec::new() };
+        let state =
+            State { runner: Some(Rc::new(runner)), reopening: None, running: Vec::new(), muted: Vec::new() };
         Ok(Self(Rc::new(Inner { folder, choice, weights, host, state: RefCell::new(state) })))
     }
 
@@ -132,6 +136,34 @@ impl Engine {
                 .collect::<Result<Vec<_>, Failure>>()?;
             let results = transformer.generate(&requests, &cancel, &mut |_| {}).await?;
             to_js(&results.into_iter().map(Generated::from).collect::<Vec<_>>())
+        })
+    }
+
+    /// Searches for one sentence's translation and keeps all that the search looked at; see [`crate::search`].
+    #[wasm_bindgen(js_name = searchTree)]
+    pub fn search_tree(&self, input: JsValue, abort: &Abort) -> Promise {
+        let input = crate::search::Input::new(&input);
+        self.0.call(abort, async move |runner, cancel| {
+            let input = input.as_ref().map_err(Failure::clone)?;
+            input.run(runner.translator()?, cancel).await
+        })
+    }
+
+    /// Has these heads (`"cross.2.5"`), and no others, contribute nothing from now on. No call may be running.
+    pub fn mute(&self, heads: Array) -> Promise {
+        let inner = self.0.clone();
+        let heads: Result<Vec<HeadName>, Failure> = heads
+            .iter()
+            .map(|head| {
+                let text = head.as_string().unwrap_or_default();
+                text.parse().map_err(|wrong| Failure::input(format!("{text:?} names no head: {wrong}")))
+            })
+            .collect();
+        future_to_promise(async move {
+            match inner.mute(heads?).await {
+                Ok(()) => Ok(JsValue::UNDEFINED),
+                Err(failure) => Err(failure.into_js()),
+            }
         })
     }
 
@@ -251,6 +283,49 @@ impl Inner {
         }
     }
 
+    /// Another runner like the one that was lost, its heads as silent.
+    async fn load_again(&self) -> Result<Runner, Failure> {
+        let mut runner = load(&self.folder, &self.choice, self.weights, &self.host).await?;
+        let muted = self.state.borrow().muted.clone();
+        if !muted.is_empty() {
+            runner.mute(&open_again(&self.folder).await?, &muted)?; // its files have been read just now
+            settle(runner.transformer().device()).await?;
+        }
+        Ok(runner)
+    }
+
+    async fn mute(self: &Rc<Self>, heads: Vec<HeadName>) -> Result<(), Failure> {
+        let model = open_again(&self.folder).await?;
+        let result = loop {
+            let attempt = {
+                let mut state = self.state.borrow_mut();
+                let runner = state.runner.as_mut().ok_or_else(destroyed)?;
+                let Some(runner) = Rc::get_mut(runner) else {
+                    let message = "heads cannot be muted while another call is running; wait for it";
+                    return Err(Failure::input(message));
+                };
+                runner.mute(&model, &heads)
+            };
+            match attempt {
+                Err(MuteError::Model(ModelError::NotArrived { file, end })) => {
+                    self.folder.wait(&file, end).await?;
+                }
+                result => break result.map_err(Failure::from),
+            }
+        };
+        let runner = self.runner()?;
+        let result = match result {
+            Ok(()) => settle(runner.transformer().device()).await,
+            failed => failed,
+        };
+        let lost = result.as_ref().is_err_and(Failure::is_loss);
+        if result.is_ok() || lost {
+            self.state.borrow_mut().muted = heads;
+        }
+        // the device that takes its place begins with these heads muted
+        if lost { self.reopen(&runner).await } else { result }
+    }
+
     /// Replaces a runner whose device was lost, unless somebody has done so already.
     async fn reopen(self: &Rc<Self>, lost: &Rc<Runner>) -> Result<(), Failure> {
         let promise = {
@@ -264,7 +339,7 @@ impl Inner {
                 .reopening
                 .get_or_insert_with(|| {
                     future_to_promise(async move {
-                        let result = load(&inner.folder, &inner.choice, inner.weights, &inner.host).await;
+                        let result = inner.load_again().await;
                         let mut state = inner.state.borrow_mut();
                         state.reopening = None;
                         match result {

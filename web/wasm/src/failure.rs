@@ -3,7 +3,7 @@
 use js_sys::{Error, JsString, Reflect};
 use wasm_bindgen::prelude::*;
 use wordloom::trace::{TraceError, TraceFileError};
-use wordloom::transformer::{ForwardError, GenerateError, ScoreError};
+use wordloom::transformer::{ForwardError, GenerateError, MuteError, ScoreError};
 use wordloom::{GpuError, ModelError, TextError, TranslateError};
 
 use crate::options::{js_name, js_names};
@@ -128,6 +128,15 @@ impl From<ForwardError> for Failure {
     fn from(error: ForwardError) -> Self {
         match error {
             ForwardError::Gpu(error) => error.into(),
+            error => Self::input(error.to_string()),
+        }
+    }
+}
+
+impl From<MuteError> for Failure {
+    fn from(error: MuteError) -> Self {
+        match error {
+            MuteError::Model(error) => error.into(),
             error => Self::input(error.to_string()),
         }
     }

@@ -15,6 +15,7 @@ mod loading;
 mod options;
 mod positions;
 mod results;
+mod search;
 mod trace;
 
 pub use abort::Abort;

@@ -1,9 +1,9 @@
 //! From a folder of files, some still on their way, to a model on a device.
 
-use wordloom::model::ModelError;
 use wordloom::model::generation_config::GenerationConfig;
+use wordloom::model::{HeadName, ModelError};
 use wordloom::precision::PrecisionChoice;
-use wordloom::transformer::{Loading, Transformer};
+use wordloom::transformer::{Loading, MuteError, Transformer};
 use wordloom::{Device, DeviceChoice, Model, TextError, Translator};
 
 use crate::failure::Failure;
@@ -28,6 +28,13 @@ impl Runner {
         match self {
             Self::Text(translator) => translator.transformer(),
             Self::Ids(transformer, _) => transformer,
+        }
+    }
+
+    pub fn mute(&mut self, model: &Model, heads: &[HeadName]) -> Result<(), MuteError> {
+        match self {
+            Self::Text(translator) => translator.mute(model, heads),
+            Self::Ids(transformer, _) => transformer.mute(model, heads),
         }
     }
 
@@ -118,7 +125,13 @@ pub async fn load(
     Ok(runner)
 }
 
-async fn settle(device: &Device) -> Result<(), Failure> {
+/// The model that is on a device already, to read some of it again.
+pub async fn open_again(folder: &Folder) -> Result<Model, Failure> {
+    arrived(folder, || Model::from_files(folder.files.clone())).await
+}
+
+/// Waits until a device has done all that it was given.
+pub async fn settle(device: &Device) -> Result<(), Failure> {
     match device.gpu() {
         Some(gpu) => Ok(gpu.settled().await?),
         None => Ok(()),

@@ -6,6 +6,7 @@ use js_sys::{Array, Float32Array, JSON, Object, Reflect};
 use serde::Serialize;
 use wasm_bindgen::prelude::*;
 use wordloom::decode::Hypothesis;
+use wordloom::text::Tokenizer;
 use wordloom::transformer::{ForwardOutput, Tensor};
 use wordloom::{Translation, Translator};
 
@@ -110,7 +111,7 @@ struct Sentence<'a> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct SentenceHypothesis<'a> {
+pub struct SentenceHypothesis<'a> {
     text: &'a str,
     score: f32,
     tokens: Vec<Token<'a>>,
@@ -124,6 +125,26 @@ struct Token<'a> {
     piece: Cow<'a, str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     log_probability: Option<f32>,
+}
+
+impl<'a> SentenceHypothesis<'a> {
+    pub fn of(hypothesis: &'a wordloom::translate::SentenceHypothesis, tokenizer: &'a Tokenizer) -> Self {
+        let Hypothesis { tokens, score, step_logprobs } = &hypothesis.search;
+        // what it begins with is given, not chosen
+        let given = tokens.len().saturating_sub(step_logprobs.len());
+        let scores = std::iter::repeat_n(None, given).chain(step_logprobs.iter().copied().map(Some));
+        let target = |(&id, log_probability): (&u32, Option<f32>)| Token {
+            id,
+            piece: tokenizer.target_token(id).unwrap_or_default(),
+            log_probability,
+        };
+        Self {
+            text: &hypothesis.text,
+            score: *score,
+            tokens: tokens.iter().zip(scores).map(target).collect(),
+            reached_max_length: hypothesis.reached_max_length,
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -145,11 +166,6 @@ pub fn translation(
         piece: tokenizer.source_token(id).unwrap_or_default(),
         log_probability: None,
     };
-    let target = |(&id, log_probability): (&u32, Option<f32>)| Token {
-        id,
-        piece: tokenizer.target_token(id).unwrap_or_default(),
-        log_probability,
-    };
     let sentences: Vec<Sentence> = translation
         .sentences
         .iter()
@@ -159,17 +175,7 @@ pub fn translation(
             hypotheses: sentence
                 .hypotheses
                 .iter()
-                .map(|hypothesis| {
-                    let Hypothesis { tokens, score, step_logprobs } = &hypothesis.search;
-                    // the start token is given, not chosen
-                    let scores = std::iter::once(None).chain(step_logprobs.iter().copied().map(Some));
-                    SentenceHypothesis {
-                        text: &hypothesis.text,
-                        score: *score,
-                        tokens: tokens.iter().zip(scores).map(target).collect(),
-                        reached_max_length: hypothesis.reached_max_length,
-                    }
-                })
+                .map(|hypothesis| SentenceHypothesis::of(hypothesis, tokenizer))
                 .collect(),
         })
         .collect();

@@ -118,17 +118,22 @@ function builtIn(device: DeviceChoice, load: Load): Action {
   return { label: 'Use the built-in model', run: () => void load({ kind: 'bundled' }, device) };
 }
 
+const FAILED = {
+  translate: 'This text could not be translated.',
+  attention: 'The attention could not be computed.',
+  search: 'The search could not be shown.',
+  mute: 'The heads could not be muted.',
+} as const;
+
 /** A translation, or an attention map, that failed while the model runs. */
 export function explainWork(
   error: unknown,
-  about: 'translate' | 'attention',
+  about: keyof typeof FAILED,
   retry: Action,
   reload: Action,
 ): Notice {
   const kind = kindOf(error);
-  const what =
-    about === 'translate' ? 'This text could not be translated.' : 'The attention could not be computed.';
-  const title = `${what} ${messageOf(error)}`;
+  const title = `${FAILED[about]} ${messageOf(error)}`;
   const tone = 'error';
   switch (kind) {
     case 'device-lost':

@@ -1,7 +1,8 @@
 import { signal } from '@preact/signals';
 
 import { AttentionPanel } from '../attention/AttentionPanel.tsx';
-import { showAlternatives, showAttention } from '../settings.ts';
+import { SearchPanel } from '../search/SearchPanel.tsx';
+import { showAlternatives, showAttention, showSearch } from '../settings.ts';
 import { AlternativesPanel } from './Alternatives.tsx';
 import { Announcer } from './Announcer.tsx';
 import { Desk } from './Desk.tsx';
@@ -27,6 +28,7 @@ export function App() {
           <Examples />
         </div>
         {showAlternatives.value && <AlternativesPanel />}
+        {showSearch.value && <SearchPanel />}
         {showAttention.value && <AttentionPanel />}
       </main>
       <footer class="foot quiet">

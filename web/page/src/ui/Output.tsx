@@ -5,7 +5,7 @@
 import { memo } from 'preact/compat';
 import { useMemo, useRef, useState } from 'preact/hooks';
 
-import { showAlternatives, showAttention, showConfidence } from '../settings.ts';
+import { showAlternatives, showAttention, showConfidence, showSearch } from '../settings.ts';
 import { views } from '../translation/live.ts';
 import { oldTail } from '../translation/overlay.ts';
 import { select, selected } from '../translation/selection.ts';
@@ -18,7 +18,7 @@ const CHUNK = 24;
 
 export function Output({ lang, size }: { lang: string | null; size: string }) {
   const chunks = useChunks(views.value);
-  const now = showAlternatives.value || showAttention.value ? selected.value : null;
+  const now = showAlternatives.value || showAttention.value || showSearch.value ? selected.value : null;
   const marked = now !== null && now.count > 1 ? now : null;
   const confident = showConfidence.value;
   const tip = useTokenTip();

@@ -2,8 +2,8 @@
 import type { Signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 
-import { showAlternatives, showAttention, showConfidence } from '../settings.ts';
-import { GaugeIcon, GridIcon, ListIcon } from './icons.tsx';
+import { showAlternatives, showAttention, showConfidence, showSearch } from '../settings.ts';
+import { GaugeIcon, GridIcon, ListIcon, TreeIcon } from './icons.tsx';
 
 export function Toolbar() {
   return (
@@ -15,6 +15,10 @@ export function Toolbar() {
       <Switch shown={showConfidence}>
         <GaugeIcon />
         Confidence
+      </Switch>
+      <Switch shown={showSearch}>
+        <TreeIcon />
+        Search
       </Switch>
       <Switch shown={showAttention}>
         <GridIcon />

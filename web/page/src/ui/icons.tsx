@@ -81,6 +81,11 @@ export const LinkIcon = () => (
     <path d="M8.5 11.5a3 3 0 0 0 4.2 0l2.4-2.4a3 3 0 0 0-4.2-4.2l-1 1M11.5 8.5a3 3 0 0 0-4.2 0l-2.4 2.4a3 3 0 0 0 4.2 4.2l1-1" />
   </Icon>
 );
+export const TreeIcon = () => (
+  <Icon>
+    <path d="M4 10h3.5M7.5 10q2 0 2-2.5t2-2.5H16M7.5 10q2 0 2 2.5t2 2.5H16M9.5 10H16" />
+  </Icon>
+);
 export const GridIcon = () => (
   <Icon>
     <rect x="4" y="4" width="12" height="12" rx="1.5" />

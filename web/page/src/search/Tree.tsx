@@ -1,0 +1,163 @@
+/**
+ * The tree, from left to right as it grew. Only columns near the screen are drawn, so that a long search costs little
+ * more than a short one.
+ */
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+
+import { tokenLabel } from '../translation/tokens.ts';
+import { COLUMN, edge, layOut, left, middle, next, NODE, ROOT, ROW } from './layout.ts';
+import { force, pathTo, scoreOf, signed, wordsOf } from './searches.ts';
+import type { Searched } from './searches.ts';
+import { useNearColumns } from './use-near-columns.ts';
+
+interface TreeProps {
+  readonly searched: Searched;
+  /** The node that ends the best hypothesis. */
+  readonly best: number | null;
+  readonly power: number;
+  readonly stale: boolean;
+}
+
+export function Tree({ searched, best, power, stale }: TreeProps) {
+  const { tree, prefix } = searched;
+  const scroll = useRef<HTMLDivElement>(null);
+  const layout = useMemo(() => layOut(tree), [tree]);
+  const [focus, setFocus] = useState(0);
+  const [pointed, setPointed] = useState<number | null>(null);
+  const wanted = useRef(false);
+  const [first, last] = useNearColumns(scroll, COLUMN, ROOT);
+  useEffect(() => {
+    setFocus(0);
+    setPointed(null);
+    if (scroll.current !== null) scroll.current.scrollLeft = 0;
+  }, [tree]);
+  useEffect(() => {
+    if (!wanted.current) return;
+    wanted.current = false;
+    scroll.current?.querySelector<HTMLElement>(`[data-node="${focus}"]`)?.focus();
+  }, [focus]);
+
+  const current = tree.nodes[focus] === undefined ? 0 : focus;
+  const near = layout.columns.slice(first, last).flat();
+  const at = layout.places[current];
+  // what has the focus stays on the page
+  const drawn = at === undefined || near.includes(at) ? near : [...near, at];
+  const path = useMemo(() => new Set(best === null ? [] : pathTo(tree, best)), [tree, best]);
+  const pointedPath = useMemo(() => new Set(pointed === null ? [] : pathTo(tree, pointed)), [tree, pointed]);
+  const move = (event: KeyboardEvent): void => {
+    const to = next(layout, tree, current, event.key);
+    if (to === null) return;
+    event.preventDefault();
+    wanted.current = true;
+    setFocus(to);
+  };
+  const wide = ROOT + layout.columns.length * COLUMN + 8;
+  const high = layout.rows * ROW;
+  return (
+    <>
+      <div class={stale ? 'tree tree--stale' : 'tree'} ref={scroll}>
+        <div
+          class="tree__space"
+          role="group"
+          aria-label={`Search tree of ${tree.nodes.length} tokens. Arrow keys move, Enter goes on from a token.`}
+          style={{ '--wide': `${wide}px`, '--high': `${high}px` }}
+          onKeyDown={move}
+        >
+          <svg width={wide} height={high} aria-hidden="true">
+            {drawn.map((place) => {
+              const node = tree.nodes[place.index];
+              if (node === undefined) return null;
+              const on = pointedPath.has(place.index) ? ' is-pointed' : path.has(place.index) ? ' is-best' : '';
+              return (
+                <path class={`tree__edge is-${node.fate}${on}`} d={edge(layout, node.parent, place)} key={place.index} />
+              );
+            })}
+          </svg>
+          <span class="tree__root" title={wordsOf(prefix)} style={{ '--y': `${middle(0)}px` }}>
+            {prefix.length === 0 ? 'start' : `… ${wordsOf(prefix.slice(-1)) || '␣'}`}
+          </span>
+          {drawn.map(({ index, column, row }) => {
+            const node = tree.nodes[index];
+            if (node === undefined) return null;
+            const label = tokenLabel(node);
+            const share = Math.exp(node.logProbability);
+            const on = path.has(index) ? ' is-best' : '';
+            const score = node.fate === 'finished' ? scoreOf(node, power) : null;
+            const says = {
+              kept: 'kept',
+              rejected: 'rejected',
+              finished: `finished, score ${signed(score ?? 0)}`,
+            }[node.fate];
+            return (
+              <button
+                type="button"
+                class={`tree__node is-${node.fate}${on}`}
+                style={{
+                  '--x': `${left(column)}px`,
+                  '--y': `${middle(row)}px`,
+                  '--across': `${NODE.width}px`,
+                  '--down': `${NODE.height}px`,
+                }}
+                data-node={index}
+                tabIndex={index === current ? 0 : -1}
+                aria-label={`${label}, step ${node.step}, ${percent(share)}, ${says}`}
+                aria-disabled={node.ends}
+                onFocus={() => {
+                  setFocus(index);
+                  setPointed(index);
+                }}
+                onBlur={() => setPointed(null)}
+                onPointerEnter={() => setPointed(index)}
+                onPointerLeave={() => setPointed(null)}
+                onClick={() => {
+                  if (!node.ends) force(searched, index);
+                }}
+                key={index}
+              >
+                <bdi>{label}</bdi>
+                <span class="number">{score === null ? percent(share) : signed(score)}</span>
+              </button>
+            );
+          })}
+        </div>
+      </div>
+      <Reading searched={searched} index={pointed} power={power} />
+    </>
+  );
+}
+
+/** What the token says that somebody points at. */
+function Reading({ searched: { tree, prefix }, index, power }: { searched: Searched; index: number | null; power: number }) {
+  const node = index === null ? undefined : tree.nodes[index];
+  if (node === undefined || index === null) {
+    return (
+      <p class="tree__reading quiet">
+        Each column is a step. Solid tokens were kept, pale ones rejected, framed ones end a hypothesis. Choose a token to
+        go on from there.
+      </p>
+    );
+  }
+  const path = pathTo(tree, index).flatMap((at) => tree.nodes[at] ?? []);
+  const before = wordsOf([...prefix, ...path.slice(0, -1)]);
+  const fate = {
+    kept: 'kept as one of the beams',
+    rejected: node.ends ? 'rejected; it would have ended here' : 'rejected; choose it to go on from here',
+    finished: `finished, with the score ${signed(scoreOf(node, power))}`,
+  }[node.fate];
+  return (
+    <p class="tree__reading" role="status">
+      <bdi>
+        {before} <b>{tokenLabel(node)}</b>
+      </bdi>
+      <span class="quiet">
+        {' '}
+        with {percent(Math.exp(node.logProbability))}, together {signed(node.sum)}: {fate}.
+      </span>
+    </p>
+  );
+}
+
+export function percent(share: number): string {
+  const value = 100 * share;
+  return value >= 10 ? `${Math.round(value)} %` : value >= 0.1 ? `${value.toFixed(1)} %` : '< 0.1 %';
+}

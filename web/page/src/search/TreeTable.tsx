@@ -1,0 +1,66 @@
+/** The tree in words: what somebody reads who does not see the picture. */
+import { useState } from 'preact/hooks';
+
+import { tokenLabel } from '../translation/tokens.ts';
+import { pathTo, scoreOf, signed, wordsOf } from './searches.ts';
+import type { Searched } from './searches.ts';
+import { percent } from './Tree.tsx';
+
+/** Drawn at once; a long search has thousands. */
+const ROWS = 200;
+
+export function TreeTable({ searched, power }: { searched: Searched; power: number }) {
+  const [open, setOpen] = useState(false);
+  const [count, setCount] = useState(ROWS);
+  const { tree, prefix } = searched;
+  return (
+    <details class="tree-table" onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>The tree as a table</summary>
+      {open && (
+        <div class="tree-table__scroll" tabIndex={0} role="region" aria-label="The tree as a table">
+          <table class="numbers__table">
+            <thead>
+              <tr>
+                {['Step', 'After', 'Token', 'Probability', 'Sum of logarithms', 'What became of it'].map((name) => (
+                  <th scope="col" key={name}>
+                    {name}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {tree.nodes.slice(0, count).map((node, index) => (
+                <tr key={index}>
+                  <td>{node.step}</td>
+                  <td class="is-words">
+                    <bdi>
+                      {wordsOf([
+                        ...prefix,
+                        ...pathTo(tree, index)
+                          .slice(0, -1)
+                          .flatMap((at) => tree.nodes[at] ?? []),
+                      ])}
+                    </bdi>
+                  </td>
+                  <td class="is-words">
+                    <bdi>{tokenLabel(node)}</bdi>
+                  </td>
+                  <td>{percent(Math.exp(node.logProbability))}</td>
+                  <td>{signed(node.sum)}</td>
+                  <td class="is-words">
+                    {node.fate === 'finished' ? `finished, ${signed(scoreOf(node, power))}` : node.fate}
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+          {count < tree.nodes.length && (
+            <button type="button" class="button" onClick={() => setCount(count + ROWS)}>
+              More rows
+            </button>
+          )}
+        </div>
+      )}
+    </details>
+  );
+}

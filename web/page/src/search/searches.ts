@@ -1,0 +1,130 @@
+/** The search of the sentence that is selected, computed while its panel is open, and the branch that was forced. */
+import { batch, computed, effect, signal } from '@preact/signals';
+import type { SearchNode, SearchTree } from 'wordloom';
+
+import { explainWork, isAbort } from '../engine/explain.ts';
+import { reload, running } from '../engine/load.ts';
+import { dismissAll, notify } from '../notices.ts';
+import { showSearch } from '../settings.ts';
+import { direction, spoken } from '../translation/direction.ts';
+import { searchBeams } from '../translation/live.ts';
+import { selected } from '../translation/selection.ts';
+
+export interface Token {
+  readonly id: number;
+  readonly piece: string;
+}
+
+export interface Searched {
+  readonly source: string;
+  readonly tree: SearchTree;
+  /** What the translation had to begin with. */
+  readonly prefix: readonly Token[];
+}
+
+/** The newest search; it stays while the next one runs. */
+export const searched = signal<Searched | null>(null);
+export const searching = signal(false);
+/** What finished hypotheses are ranked by; null: as the search did. */
+export const penalty = signal<number | null>(null);
+
+/** A beginning that was forced holds for its sentence only. */
+const forced = signal<{ source: string; prefix: readonly Token[] } | null>(null);
+const prefixNow = computed<readonly Token[]>(() => {
+  const now = forced.value;
+  return now !== null && now.source === selected.value?.source.source ? now.prefix : NO_PREFIX;
+});
+const NO_PREFIX: readonly Token[] = [];
+const again = signal(0);
+
+export function followSearch(): void {
+  effect(() => {
+    void again.value;
+    const engine = running.value;
+    if (!showSearch.value || engine === null) return undefined;
+    const source = selected.value?.source;
+    const prefix = prefixNow.value;
+    if (source === undefined) {
+      searching.value = true;
+      return undefined;
+    }
+    const controller = new AbortController();
+    searching.value = true;
+    engine.translator
+      .searchTree({
+        sourceTokens: source.sourceTokens,
+        beams: searchBeams.value,
+        prefix: prefix.map(({ id }) => id),
+        signal: controller.signal,
+        ...spoken(direction.value),
+      })
+      .then(
+        (tree) => {
+          if (controller.signal.aborted) return;
+          batch(() => {
+            searched.value = { source: source.source, tree, prefix };
+            searching.value = false;
+            dismissAll('search');
+          });
+        },
+        (error: unknown) => {
+          if (controller.signal.aborted || isAbort(error)) return;
+          const retry = { label: 'Try again', run: () => void (again.value += 1) };
+          notify(explainWork(error, 'search', retry, { label: 'Load the model again', run: () => void reload() }));
+        },
+      );
+    return () => controller.abort();
+  });
+}
+
+/** The tokens from the root to a node. */
+export function pathTo(tree: SearchTree, index: number): number[] {
+  const path: number[] = [];
+  for (let at: number | null = index; at !== null; at = tree.nodes[at]?.parent ?? null) path.push(at);
+  return path.reverse();
+}
+
+/** Has the search go on from a node, as if nothing else had been possible there. */
+export function force({ source, tree, prefix }: Searched, index: number): void {
+  const path = pathTo(tree, index).flatMap((at) => tree.nodes[at] ?? []);
+  if (path.length === 0 || path.some(({ ends }) => ends)) return;
+  forced.value = { source, prefix: [...prefix, ...path.map(({ id, piece }) => ({ id, piece }))] };
+}
+
+/** Back to the search that nobody interfered with. */
+export function release(): void {
+  forced.value = null;
+}
+
+/** What a finished hypothesis is ranked by; more is better. */
+export function scoreOf({ sum, step }: SearchNode, power: number): number {
+  return sum / step ** power;
+}
+
+export interface Ranked {
+  readonly index: number;
+  readonly node: SearchNode;
+  readonly score: number;
+}
+
+/** Finished hypotheses, best first; equal ones in the order in which they were found. */
+export function ranking({ nodes }: SearchTree, power: number): Ranked[] {
+  const finished = nodes.flatMap((node, index) =>
+    node.fate === 'finished' ? [{ index, node, score: scoreOf(node, power) }] : [],
+  );
+  return finished.sort((a, b) => b.score - a.score);
+}
+
+/** A number with a sign that is as wide as a digit. */
+export function signed(value: number, digits = 2): string {
+  return value.toFixed(digits).replace('-', '−');
+}
+
+/** The words of some tokens, as far as pieces tell. */
+export function wordsOf(tokens: readonly { readonly piece: string }[]): string {
+  return tokens
+    .map(({ piece }) => piece)
+    .join('')
+    .replace(/▁/gu, ' ')
+    .trim();
+}

@@ -1,0 +1,73 @@
+/** How a translation was found, and what becomes of it: the search's tree, other penalties, forced branches, silent heads. */
+import { AxeBuilder } from '@axe-core/playwright';
+import type { Locator, Page } from '@playwright/test';
+import { expect, settled, test } from './support/page.ts';
+
+test.use({ viewport: { width: 1280, height: 1100 } });
+
+const COFFEE = 'I would like a cup of coffee, please.';
+const BEST = 'Ich hätte gerne eine Tasse Kaffee.';
+const searchOf = (page: Page): Locator => page.getByRole('region', { name: 'Search', exact: true });
+
+test('the search tree: ranked anew by a length penalty, and forced along a rejected branch', async ({ page, wordloom }) => {
+  await wordloom.open();
+  await wordloom.translate(COFFEE);
+  await wordloom.look('Search');
+  const panel = searchOf(page);
+  const tree = panel.getByRole('group', { name: /^Search tree of \d+ tokens/ });
+  await expect(tree).toBeVisible();
+  const list = panel.getByRole('list', { name: 'Finished hypotheses, best first' });
+  await expect(list.getByRole('listitem').first()).toContainText(BEST);
+  await expect(list.getByRole('listitem').first()).toContainText('−0.18');
+  await wordloom.screenshot('search');
+  const { violations } = await new AxeBuilder({ page }).include('#search').analyze();
+  expect(violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)).toEqual([]);
+
+  // at 0 the sum alone counts; at -1 it counts times the length
+  const scores = async (): Promise<number[]> =>
+    (await list.locator('.search__score').allTextContents()).map((text) =>
+      Number(text.replace('score ', '').replace('−', '-')),
+    );
+  const lengths = async (): Promise<number[]> =>
+    (await list.locator('li > .quiet').allTextContents()).map((text) => Number.parseInt(text, 10));
+  const slider = panel.getByRole('slider', { name: 'Length penalty' });
+  const [length = 0] = await lengths();
+  const [mean = 0] = await scores();
+  await slider.fill('0');
+  const [sum = 0] = await scores();
+  const [shortest = 0] = await lengths();
+  expect(sum).toBeGreaterThanOrEqual(mean * length - 0.06);
+  await slider.fill('-1');
+  const low = await scores();
+  expect(low).toEqual([...low].sort((a, b) => b - a));
+  await slider.fill('3');
+  expect((await lengths())[0]).toBeGreaterThanOrEqual(shortest);
+  await panel.getByRole('button', { name: /^As the search/ }).click();
+  expect((await scores())[0]).toBe(mean);
+
+  // the table says what the picture shows
+  const nodes = Number(/of (\d+) tokens/.exec((await tree.getAttribute('aria-label')) ?? '')?.[1]);
+  await panel.getByText('The tree as a table').click();
+  await expect(panel.getByRole('table').getByRole('row')).toHaveCount(nodes + 1);
+
+  // by keyboard to a rejected first token, and on from there
+  await tree.getByRole('button', { name: /^Ich, step 1, .*kept/ }).focus();
+  const rejected = tree.getByRole('button', { name: /, step 1, .*rejected/ }).first();
+  const word = ((await rejected.getAttribute('aria-label')) ?? '').split(',')[0] ?? '';
+  while (!(await rejected.evaluate((node) => node === document.activeElement))) await page.keyboard.press('ArrowDown');
+  await expect(panel.locator('.tree__reading')).toContainText(`${word} with`);
+  await page.keyboard.press('Enter');
+  await expect(panel.getByText(`Made to begin with “${word}”`)).toBeVisible();
+  await expect(list.locator('mark').first()).toHaveText(word);
+  for (const text of await list.locator('.search__text').allTextContents()) expect(text.startsWith(word)).toBe(true);
+  await wordloom.screenshot('search-forced');
+  await panel.getByRole('button', { name: 'Back to the free search' }).click();
+  await expect(list.getByRole('listitem').first()).toContainText(BEST);
+
+  // another text has a tree of its own, in which nothing is forced
+  await wordloom.source.fill('안녕 🎉!');
+  await settled(page);
+  await expect(panel).toHaveAttribute('aria-busy', 'false');
+  await expect(panel.getByText(/^Made to begin/)).toHaveCount(0);
+  await expect(list.getByText(BEST)).toHaveCount(0);
+});
