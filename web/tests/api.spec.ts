@@ -63,6 +63,39 @@ test('several hypotheses, best first', async ({ api }) => {
   expect(text).toBe(hypotheses[0]!.text);
 });
 
+test('a search leaves its tree, and goes on from a beginning that it is given', async ({ api }) => {
+  const { sentence, tree, forced, wrong } = await api.evaluate(async () => {
+    const translator = await wordloom.Translator.create({ device: 'cpu' });
+    const { sentences } = await translator.translate('I would like a cup of coffee, please.', { beams: 4, nBest: 4 });
+    const { sourceTokens } = sentences[0]!;
+    const tree = await translator.searchTree({ sourceTokens, beams: 4 });
+    const rejected = tree.nodes.find(({ step, fate }) => step === 1 && fate === 'rejected')!;
+    const forced = await translator.searchTree({ sourceTokens, beams: 4, prefix: [rejected.id] });
+    const kinds = async (call: Promise<unknown>) => call.catch((error) => `${error.kind}: ${error.message}`);
+    const wrong = [
+      await kinds(translator.searchTree({ sourceTokens, prefix: [9_999_999] })),
+      await kinds(translator.mute(['cross.3.0'])),
+      await kinds(translator.mute(['sideways.0.0' as 'cross.0.0'])),
+    ];
+    return { sentence: sentences[0]!, tree, forced: { ...forced, id: rejected.id }, wrong };
+  });
+  const finished = tree.nodes.filter(({ fate }) => fate === 'finished');
+  const best = finished.map(({ sum, step, text }) => ({ score: sum / step ** tree.lengthPenalty, text }));
+  best.sort((a, b) => b.score - a.score);
+  expect(best[0]!.text).toBe(sentence.hypotheses[0]!.text);
+  expect(best[0]!.score).toBeCloseTo(sentence.hypotheses[0]!.score, 4);
+  for (const { parent, step } of tree.nodes) expect(parent === null ? 1 : tree.nodes[parent]!.step + 1).toBe(step);
+  const [first] = forced.hypotheses;
+  expect(first!.tokens[1]).toMatchObject({ id: forced.id });
+  expect(first!.tokens[1]!.logProbability).toBeUndefined();
+  expect(first!.tokens[2]!.logProbability).toBeLessThanOrEqual(0);
+  expect(wrong).toEqual([
+    expect.stringMatching(/^input: /),
+    expect.stringMatching(/^input: there is no head cross\.3\.0: the model has layers 0 to 2/),
+    expect.stringMatching(/^input: "sideways\.0\.0" names no head/),
+  ]);
+});
+
 test('streaming: stable text only grows, and ends as the whole', async ({ api }) => {
   const text = 'I have a dog. It is very old.\n\nMy brother lives in Berlin, and he likes it there.';
   const { partials, whole } = await api.evaluate(async (text) => {

@@ -114,6 +114,34 @@ test('a device that is lost in mid sentence is replaced: same ids', async ({ api
   expect(result.after).toBe(result.expected.text);
 });
 
+test('muted heads stay muted on a device that replaces a lost one', async ({ api }) => {
+  await watchWebGpu(api);
+  const result = await api.evaluate(async (text) => {
+    const translator = await wordloom.Translator.create({ device: 'gpu', worker: false });
+    const options = { maxLength: 10 };
+    const translate = async (text: string) => (await translator.translate(text, options)).text;
+    const free = await translate(text);
+    // without any look at the source, every sentence has the same translation
+    const { decoderLayers, decoderHeads } = translator.info.model;
+    const heads = Array.from(
+      { length: decoderLayers * decoderHeads },
+      (_, index) => `cross.${Math.floor(index / decoderHeads)}.${index % decoderHeads}` as const,
+    );
+    await translator.mute(heads);
+    const blind = [await translate(text), await translate('Thank you.')];
+    webgpu.devices[0]!.destroy();
+    const replaced = [await translate(text), await translate('Thank you.')];
+    await translator.mute([]);
+    return { free, blind, replaced, again: await translate(text), devices: webgpu.devices.length, left: translator.muted };
+  }, TEXT);
+  expect(result.devices).toBe(2);
+  expect(result.blind[0]).not.toBe(result.free);
+  expect(result.blind[1]).toBe(result.blind[0]);
+  expect(result.replaced).toEqual(result.blind);
+  expect(result.again).toBe(result.free);
+  expect(result.left).toEqual([]);
+});
+
 test('a device that is lost twice in one call is an error, and the next call works', async ({ api }) => {
   await watchWebGpu(api);
   const result = await api.evaluate(async (text) => {

@@ -71,3 +71,35 @@ test('the search tree: ranked anew by a length penalty, and forced along a rejec
   await expect(panel.getByText(/^Made to begin/)).toHaveCount(0);
   await expect(list.getByText(BEST)).toHaveCount(0);
 });
+
+test('a muted head changes the translation, which says so until all heads count again', async ({ page, wordloom }) => {
+  await wordloom.open();
+  await wordloom.translate(COFFEE);
+  await wordloom.look('Attention');
+  const panel = page.getByRole('region', { name: 'Attention' });
+  const choose = (group: string, name: string): Promise<void> =>
+    panel.getByRole('group', { name: group, exact: true }).getByLabel(name, { exact: true }).check();
+  await expect(panel.locator('canvas[data-painted]')).toBeVisible();
+  const banner = page.locator('.muted');
+  await expect(panel.getByRole('button', { name: 'Mute this head' })).toHaveCount(0);
+  await choose('Layer', '3');
+  await choose('Head', '1');
+  await panel.getByRole('button', { name: 'Only this head of its layer' }).click();
+  await expect(banner).toContainText('Muted: cross-attention, layer 3: heads 2–8.');
+  await settled(page);
+  const changed = (await wordloom.output.innerText()).trim();
+  expect(changed).not.toBe(BEST);
+  await expect(banner).toContainText(`With all heads: ${BEST}`);
+  await expect(wordloom.output.locator('mark').first()).toBeVisible();
+  for (const word of await wordloom.output.locator('mark').allTextContents()) expect(BEST).not.toContain(word.trim());
+  await wordloom.screenshot('muted');
+  const { violations } = await new AxeBuilder({ page }).include('.page').analyze();
+  expect(violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)).toEqual([]);
+
+  await choose('View', 'All heads');
+  await expect(panel.getByRole('button', { name: /^Layer 3, head 8.*, muted$/ })).toBeVisible();
+  await banner.getByRole('button', { name: 'All heads' }).click();
+  await expect(banner).toHaveCount(0);
+  await expect(wordloom.output).toHaveText(BEST);
+  await expect(wordloom.output.locator('mark')).toHaveCount(0);
+});

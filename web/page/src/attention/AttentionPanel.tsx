@@ -5,6 +5,7 @@ import { useEffect } from 'preact/hooks';
 import { running } from '../engine/load.ts';
 import { mapColours, mapScale } from '../settings.ts';
 import { views } from '../translation/live.ts';
+import { HeadSwitch } from '../muting/HeadSwitch.tsx';
 import { BackIcon, NextIcon } from '../ui/icons.tsx';
 import { SentencePicker } from '../ui/SentencePicker.tsx';
 import { COLOURS, KINDS, LOOKS, SCALES, head, kind, layer, look, step } from './choice.ts';
@@ -125,6 +126,9 @@ function Side() {
             value={pick.head}
             set={(value) => (head.value = value)}
           />
+          {opened.value === null && pick.layer !== 'mean' && pick.head !== 'mean' && (
+            <HeadSwitch head={{ kind: of.kind, layer: pick.layer, head: pick.head }} count={of.heads} />
+          )}
         </>
       )}
       {(how === 'map' || how === 'heads') && (

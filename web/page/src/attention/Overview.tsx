@@ -1,11 +1,12 @@
 /** All heads of a kind at once: a row for each layer, a column for each head. A click or Enter opens one. */
 import { useRef, useState } from 'preact/hooks';
 
+import { isMuted } from '../muting/muted.ts';
 import { mapColours, mapScale } from '../settings.ts';
 import { useSize } from '../ui/hooks.ts';
 import { open, step } from './choice.ts';
 import { headName, KIND_NAMES } from './labels.ts';
-import { kindOnShow, pickOnShow, stale } from './traces.ts';
+import { kindOnShow, opened, pickOnShow, stale } from './traces.ts';
 import type { Shown } from './traces.ts';
 import { useNumbers } from './use-numbers.ts';
 import { LARGEST_CANVAS, usePainting } from './use-painting.ts';
@@ -108,11 +109,13 @@ export function Overview({ shown }: { shown: Shown }) {
           {layers.map((layer, row) =>
             Array.from({ length: heads }, (_, head) => {
               const known = numbers?.find((one) => one.layer === layer && one.head === head);
-              const name = headName(layer, head) + (known === undefined ? '' : `: ${known.label}`);
+              const silent = opened.value === null && isMuted({ kind: of.kind, layer, head });
+              const name =
+                headName(layer, head) + (known === undefined ? '' : `: ${known.label}`) + (silent ? ', muted' : '');
               return (
                 <button
                   type="button"
-                  class="overview__map"
+                  class={silent ? 'overview__map is-muted' : 'overview__map'}
                   style={{
                     '--x': `${head * (across + GAP)}px`,
                     '--y': `${row * (down + gapDown)}px`,

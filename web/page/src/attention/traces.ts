@@ -7,6 +7,7 @@ import { explainWork, isAbort } from '../engine/explain.ts';
 import { reload, running } from '../engine/load.ts';
 import type { Running } from '../engine/load.ts';
 import { modelName } from '../engine/source.ts';
+import { muted } from '../muting/muted.ts';
 import { dismissAll, notify } from '../notices.ts';
 import { showAttention } from '../settings.ts';
 import { direction, spoken } from '../translation/direction.ts';
@@ -86,6 +87,8 @@ export const mapIsOfSelected = computed(() => {
 const MOST_KEPT = 6;
 const kept = new Map<Hypothesis, Shown>();
 let keptBy: Running | null = null;
+/** The heads that were muted then. */
+let keptWith: readonly string[] = [];
 const again = signal(0);
 
 export function followAttention(): void {
@@ -103,7 +106,13 @@ function followSentence(): (() => void) | undefined {
     return undefined;
   }
   if (engine !== keptBy) kept.clear(); // the old engine's traces went with it
+  const silent = muted.peek();
+  if (silent !== keptWith) {
+    for (const { trace } of kept.values()) if (trace !== made.peek()?.trace) trace.close();
+    kept.clear();
+  }
   keptBy = engine;
+  keptWith = silent;
   const { hypothesis, rank, source } = now;
   const known = kept.get(hypothesis);
   if (known !== undefined) {

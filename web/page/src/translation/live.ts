@@ -6,6 +6,7 @@ import { explainWork, isAbort } from '../engine/explain.ts';
 import type { Direction } from '../engine/languages.ts';
 import { reload, running } from '../engine/load.ts';
 import type { Running } from '../engine/load.ts';
+import { muted } from '../muting/muted.ts';
 import { dismissAll, notify } from '../notices.ts';
 import { alternatives, beams, text } from '../settings.ts';
 import { direction, spoken } from './direction.ts';
@@ -38,6 +39,8 @@ const MOST_KNOWN = 5000;
 
 let known = new Map<string, Translated>();
 let knownFor = '';
+/** What was known when all heads counted: for comparison while some are muted, and for when they count again. */
+const plain = signal<{ options: string; known: Map<string, Translated> } | null>(null);
 let knownBy: Running | null = null;
 let controller: AbortController | null = null;
 let timer = 0;
@@ -47,17 +50,19 @@ let waitingSince = 0;
 
 /** Follows the text, the model and the options from now on. */
 export function startTranslating(): void {
-  let last: { text: string; engine: Running | null; into: Direction | null } = {
-    text: '',
-    engine: null,
-    into: null,
-  };
+  interface Wanted {
+    text: string;
+    engine: Running | null;
+    into: Direction | null;
+    muted: readonly string[];
+  }
+  let last: Wanted = { text: '', engine: null, into: null, muted: [] };
   effect(() => {
-    const now = { text: text.value, engine: running.value, into: direction.value };
+    const now = { text: text.value, engine: running.value, into: direction.value, muted: muted.value };
     void searchBeams.value;
     void alternatives.value;
     // a pause is for typing; a new model or language, a first text and an emptied one are answered at once
-    const same = now.engine === last.engine && now.into === last.into;
+    const same = now.engine === last.engine && now.into === last.into && now.muted === last.muted;
     const typing = same && last.text !== '' && now.text !== '';
     last = now;
     schedule(typing ? PAUSE : 0);
@@ -118,7 +123,7 @@ async function run(engine: Running, input: string, own: AbortController): Promis
     sample: false,
     ...spoken(direction.peek()),
   };
-  forgetUnless(engine, JSON.stringify(options));
+  forgetUnless(engine, JSON.stringify(options), muted.peek());
   const painter = paintOnce();
   try {
     const result = await runTranslation({
@@ -194,11 +199,29 @@ function paintOnce(): {
   };
 }
 
-/** Translations are kept for one model under one set of options, the newest ones. */
-function forgetUnless(engine: Running, options: string): void {
-  if (engine !== knownBy || options !== knownFor || known.size > MOST_KNOWN) known = new Map();
+/** Translations are kept for one model under one set of options and of muted heads, the newest ones. */
+function forgetUnless(engine: Running, options: string, heads: readonly string[]): void {
+  if (engine !== knownBy || (heads.length > 0 && plain.peek()?.options !== options)) plain.value = null;
+  const wanted = [options, ...heads].join(' ');
+  if (engine !== knownBy || wanted !== knownFor || known.size > MOST_KNOWN) {
+    known = new Map();
+    if (heads.length === 0) {
+      const before = plain.peek();
+      if (before?.options === options && before.known.size <= MOST_KNOWN) known = before.known;
+      plain.value = { options, known };
+    }
+  }
   knownBy = engine;
-  knownFor = options;
+  knownFor = wanted;
+}
+
+/** What a sentence's translation was when no head was muted; null: it was not translated then, or none is. */
+export function plainOf(passage: number, sentence: number): string | null {
+  const view = views.value[passage];
+  const before = plain.value;
+  if (muted.value.length === 0 || before === null || view?.translated == null) return null;
+  const was = before.known.get(keyOf(cut(text.peek()).tag, view.passage.source));
+  return was?.sentences[sentence]?.hypotheses[was.chosen[sentence] ?? 0]?.text ?? null;
 }
 
 /** Shows another hypothesis of a sentence, wherever its passage stands, and remembers it. */

@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals';
 
 import { AttentionPanel } from '../attention/AttentionPanel.tsx';
+import { MutedBanner } from '../muting/MutedBanner.tsx';
 import { SearchPanel } from '../search/SearchPanel.tsx';
 import { showAlternatives, showAttention, showSearch } from '../settings.ts';
 import { AlternativesPanel } from './Alternatives.tsx';
@@ -21,6 +22,7 @@ export function App() {
       <Header options={showOptions} />
       <main>
         <Notices />
+        <MutedBanner />
         {showOptions.value && <Options close={() => (showOptions.value = false)} />}
         <Desk />
         <div class="under">

@@ -5,8 +5,10 @@
 import { memo } from 'preact/compat';
 import { useMemo, useRef, useState } from 'preact/hooks';
 
+import { changes } from '../muting/changes.ts';
+import { muted } from '../muting/muted.ts';
 import { showAlternatives, showAttention, showConfidence, showSearch } from '../settings.ts';
-import { views } from '../translation/live.ts';
+import { plainOf, views } from '../translation/live.ts';
 import { oldTail } from '../translation/overlay.ts';
 import { select, selected } from '../translation/selection.ts';
 import type { View } from '../translation/views.ts';
@@ -21,6 +23,7 @@ export function Output({ lang, size }: { lang: string | null; size: string }) {
   const now = showAlternatives.value || showAttention.value || showSearch.value ? selected.value : null;
   const marked = now !== null && now.count > 1 ? now : null;
   const confident = showConfidence.value;
+  const compared = muted.value.length > 0;
   const tip = useTokenTip();
   return (
     <div
@@ -50,6 +53,7 @@ export function Output({ lang, size }: { lang: string | null; size: string }) {
             views={chunk}
             first={first}
             confident={confident}
+            compared={compared}
             passage={here ? marked.passage : -1}
             sentence={here ? marked.sentence : -1}
           />
@@ -64,12 +68,14 @@ interface ChunkProps {
   readonly views: readonly View[];
   readonly first: number;
   readonly confident: boolean;
+  /** Whether heads are muted, so that what changed is marked. */
+  readonly compared: boolean;
   /** The marked sentence; -1: not here. */
   readonly passage: number;
   readonly sentence: number;
 }
 
-const Chunk = memo(function Chunk({ views, first, confident, passage, sentence }: ChunkProps) {
+const Chunk = memo(function Chunk({ views, first, confident, compared, passage, sentence }: ChunkProps) {
   const element = useRef<HTMLDivElement>(null);
   const near = useNear(element, first === 0);
   return (
@@ -81,6 +87,7 @@ const Chunk = memo(function Chunk({ views, first, confident, passage, sentence }
               view={view}
               index={first + index}
               confident={confident}
+              compared={compared}
               marked={first + index === passage ? sentence : -1}
             />
           ))
@@ -93,10 +100,11 @@ interface PassageProps {
   readonly view: View;
   readonly index: number;
   readonly confident: boolean;
+  readonly compared: boolean;
   readonly marked: number;
 }
 
-const Passage = memo(function Passage({ view, index, confident, marked }: PassageProps) {
+const Passage = memo(function Passage({ view, index, confident, compared, marked }: PassageProps) {
   const { translated, stable, provisional, old, passage } = view;
   if (translated === null) {
     return (
@@ -121,7 +129,13 @@ const Passage = memo(function Passage({ view, index, confident, marked }: Passag
               data-passage={index}
               data-sentence={number}
             >
-              {confident ? <Tokens hypothesis={hypothesis} /> : hypothesis.text}
+              {confident ? (
+                <Tokens hypothesis={hypothesis} />
+              ) : compared ? (
+                <Compared text={hypothesis.text} before={plainOf(index, number)} />
+              ) : (
+                hypothesis.text
+              )}
             </span>
             {translated.between[number + 1]}
           </>
@@ -131,6 +145,24 @@ const Passage = memo(function Passage({ view, index, confident, marked }: Passag
     </>
   );
 });
+
+/** A translation by fewer heads: the words that were not there with all of them are marked. */
+function Compared({ text, before }: { text: string; before: string | null }) {
+  if (before === null || before === text) return <>{text}</>;
+  return (
+    <>
+      {changes(text, before).map(({ text, changed }, part) =>
+        changed ? (
+          <mark class="changed" title={`With all heads: ${before}`} key={part}>
+            {text}
+          </mark>
+        ) : (
+          text
+        ),
+      )}
+    </>
+  );
+}
 
 /**
  * Cuts the views into chunks; a chunk in which nothing changed stays the same array, so that it is not drawn

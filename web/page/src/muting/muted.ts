@@ -1,0 +1,106 @@
+/** Heads that contribute nothing, by choice of whoever looks at them: how to choose them, and what they are called. */
+import { batch, computed, signal } from '@preact/signals';
+import type { AttentionKind, HeadName } from 'wordloom';
+
+import { KIND_NAMES } from '../attention/labels.ts';
+import { explainWork, isAbort } from '../engine/explain.ts';
+import { reload, running } from '../engine/load.ts';
+import type { Running } from '../engine/load.ts';
+import { dismissAll, notify } from '../notices.ts';
+
+interface Choice {
+  /** A model that is loaded anew has all of its heads. */
+  readonly engine: Running | null;
+  readonly heads: readonly HeadName[];
+}
+
+const chosen = signal<Choice>({ engine: null, heads: [] });
+
+export const muted = computed<readonly HeadName[]>(() =>
+  chosen.value.engine === running.value ? chosen.value.heads : NONE,
+);
+const NONE: readonly HeadName[] = [];
+
+export interface Head {
+  readonly kind: AttentionKind;
+  readonly layer: number;
+  readonly head: number;
+}
+
+export function nameOf({ kind, layer, head }: Head): HeadName {
+  return `${kind}.${layer}.${head}`;
+}
+
+export function isMuted(head: Head): boolean {
+  return muted.value.includes(nameOf(head));
+}
+
+export function muteAlso(head: Head): void {
+  set([...muted.peek(), nameOf(head)]);
+}
+
+export function unmute(head: Head): void {
+  set(muted.peek().filter((name) => name !== nameOf(head)));
+}
+
+/** Mutes the other `count - 1` heads of its layer. */
+export function isolate(head: Head, count: number): void {
+  const others = muted.peek().filter((name) => !name.startsWith(`${head.kind}.${head.layer}.`));
+  const own = Array.from({ length: count }, (_, index) => nameOf({ ...head, head: index }));
+  set([...others, ...own.filter((name) => name !== nameOf(head))]);
+}
+
+export function unmuteAll(): void {
+  set([]);
+}
+
+/**
+ * The engine answers in turn: what is asked for after this call is answered with these heads muted, so it counts as done from
+ * here on, unless it fails.
+ */
+function set(heads: readonly HeadName[]): void {
+  const engine = running.peek();
+  if (engine === null) return;
+  const before = muted.peek();
+  engine.translator.mute(heads).then(
+    () => dismissAll('mute'),
+    (error: unknown) => {
+      if (isAbort(error)) return;
+      const retry = { label: 'Try again', run: () => set(heads) };
+      batch(() => {
+        if (chosen.peek().heads === heads) chosen.value = { engine, heads: before };
+        notify(explainWork(error, 'mute', retry, { label: 'Load the model again', run: () => void reload() }));
+      });
+    },
+  );
+  chosen.value = { engine, heads };
+}
+
+/** `cross-attention, layer 3: heads 1, 2, 4–8`, for each layer. */
+export function describe(heads: readonly HeadName[]): string[] {
+  const layers = new Map<string, number[]>();
+  for (const name of heads) {
+    const [kind = '', layer = '', head = ''] = name.split('.');
+    const key = `${kind}.${layer}`;
+    layers.set(key, [...(layers.get(key) ?? []), Number(head) + 1]);
+  }
+  return [...layers].map(([key, numbers]) => {
+    const [kind = 'cross', layer = '0'] = key.split('.');
+    const what = numbers.length === 1 ? 'head' : 'heads';
+    return `${KIND_NAMES[kind as AttentionKind]}, layer ${Number(layer) + 1}: ${what} ${runs(numbers)}`;
+  });
+}
+
+/** 1, 2, 4–8 */
+function runs(numbers: readonly number[]): string {
+  const sorted = [...numbers].sort((a, b) => a - b);
+  const parts: [number, number][] = [];
+  for (const number of sorted) {
+    const last = parts[parts.length - 1];
+    if (last !== undefined && last[1] === number - 1) last[1] = number;
+    else parts.push([number, number]);
+  }
+  return parts
+    .map(([first, last]) => (first === last ? `${first}` : last === first + 1 ? `${first}, ${last}` : `${first}–${last}`))
+    .join(', ');
+}
