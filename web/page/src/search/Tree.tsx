@@ -2,12 +2,13 @@
  * The tree, from left to right as it grew. Only columns near the screen are drawn, so that a long search costs little
  * more than a short one.
  */
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 
 import { tokenLabel } from '../translation/tokens.ts';
-import { COLUMN, edge, layOut, left, middle, next, NODE, ROOT, ROW } from './layout.ts';
-import { force, pathTo, scoreOf, signed, wordsOf } from './searches.ts';
+import { COLUMN, edge, layOut, middle, next, ROOT, ROW } from './layout.ts';
+import { force, pathTo, percent, scoreOf, signed, wordsOf } from './searches.ts';
 import type { Searched } from './searches.ts';
+import { TreeNode } from './TreeNode.tsx';
 import { useNearColumns } from './use-near-columns.ts';
 
 interface TreeProps {
@@ -31,7 +32,7 @@ export function Tree({ searched, best, power, stale }: TreeProps) {
     setPointed(null);
     if (scroll.current !== null) scroll.current.scrollLeft = 0;
   }, [tree]);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!wanted.current) return;
     wanted.current = false;
     scroll.current?.querySelector<HTMLElement>(`[data-node="${focus}"]`)?.focus();
@@ -51,6 +52,11 @@ export function Tree({ searched, best, power, stale }: TreeProps) {
     wanted.current = true;
     setFocus(to);
   };
+  const reach = useCallback((index: number) => {
+    setFocus(index);
+    setPointed(index);
+  }, []);
+  const choose = useCallback((index: number) => force(searched, index), [searched]);
   const wide = ROOT + layout.columns.length * COLUMN + 8;
   const high = layout.rows * ROW;
   return (
@@ -76,47 +82,22 @@ export function Tree({ searched, best, power, stale }: TreeProps) {
           <span class="tree__root" title={wordsOf(prefix)} style={{ '--y': `${middle(0)}px` }}>
             {prefix.length === 0 ? 'start' : `… ${wordsOf(prefix.slice(-1)) || '␣'}`}
           </span>
-          {drawn.map(({ index, column, row }) => {
+          {drawn.map(({ index, row }) => {
             const node = tree.nodes[index];
             if (node === undefined) return null;
-            const label = tokenLabel(node);
-            const share = Math.exp(node.logProbability);
-            const on = path.has(index) ? ' is-best' : '';
-            const score = node.fate === 'finished' ? scoreOf(node, power) : null;
-            const says = {
-              kept: 'kept',
-              rejected: 'rejected',
-              finished: `finished, score ${signed(score ?? 0)}`,
-            }[node.fate];
             return (
-              <button
-                type="button"
-                class={`tree__node is-${node.fate}${on}`}
-                style={{
-                  '--x': `${left(column)}px`,
-                  '--y': `${middle(row)}px`,
-                  '--across': `${NODE.width}px`,
-                  '--down': `${NODE.height}px`,
-                }}
-                data-node={index}
-                tabIndex={index === current ? 0 : -1}
-                aria-label={`${label}, step ${node.step}, ${percent(share)}, ${says}`}
-                aria-disabled={node.ends}
-                onFocus={() => {
-                  setFocus(index);
-                  setPointed(index);
-                }}
-                onBlur={() => setPointed(null)}
-                onPointerEnter={() => setPointed(index)}
-                onPointerLeave={() => setPointed(null)}
-                onClick={() => {
-                  if (!node.ends) force(searched, index);
-                }}
+              <TreeNode
+                node={node}
+                index={index}
+                row={row}
+                score={node.fate === 'finished' ? scoreOf(node, power) : null}
+                best={path.has(index)}
+                current={index === current}
+                focus={reach}
+                point={setPointed}
+                choose={choose}
                 key={index}
-              >
-                <bdi>{label}</bdi>
-                <span class="number">{score === null ? percent(share) : signed(score)}</span>
-              </button>
+              />
             );
           })}
         </div>
@@ -155,9 +136,4 @@ function Reading({ searched: { tree, prefix }, index, power }: { searched: Searc
       </span>
     </p>
   );
-}
-
-export function percent(share: number): string {
-  const value = 100 * share;
-  return value >= 10 ? `${Math.round(value)} %` : value >= 0.1 ? `${value.toFixed(1)} %` : '< 0.1 %';
 }

@@ -2,12 +2,13 @@
 import { useState } from 'preact/hooks';
 
 import { tokenLabel } from '../translation/tokens.ts';
-import { pathTo, scoreOf, signed, wordsOf } from './searches.ts';
+import { pathTo, percent, scoreOf, signed, wordsOf } from './searches.ts';
 import type { Searched } from './searches.ts';
-import { percent } from './Tree.tsx';
 
 /** Drawn at once; a long search has thousands. */
-const ROWS = 200;
+const ROWS = 100;
+const COLUMNS = ['Step', 'After', 'Token', 'Probability', 'Sum of logarithms', 'What became of it'];
+const WORDS = ['After', 'Token', 'What became of it'];
 
 export function TreeTable({ searched, power }: { searched: Searched; power: number }) {
   const [open, setOpen] = useState(false);
@@ -21,8 +22,8 @@ export function TreeTable({ searched, power }: { searched: Searched; power: numb
           <table class="numbers__table">
             <thead>
               <tr>
-                {['Step', 'After', 'Token', 'Probability', 'Sum of logarithms', 'What became of it'].map((name) => (
-                  <th scope="col" key={name}>
+                {COLUMNS.map((name) => (
+                  <th scope="col" class={WORDS.includes(name) ? 'is-words' : undefined} key={name}>
                     {name}
                   </th>
                 ))}

@@ -128,3 +128,8 @@ export function wordsOf(tokens: readonly { readonly piece: string }[]): string {
     .replace(/▁/gu, ' ')
     .trim();
 }
+
+export function percent(share: number): string {
+  const value = 100 * share;
+  return value >= 10 ? `${Math.round(value)} %` : value >= 0.1 ? `${value.toFixed(1)} %` : '< 0.1 %';
+}
