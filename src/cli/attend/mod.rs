@@ -200,6 +200,7 @@ fn make(arguments: &Arguments, format: Option<Format>) -> Result<Trace, CliError
             .file_name()
             .map_or_else(|| model.label().to_owned(), |name| name.to_string_lossy().into_owned()),
         memory: (arguments.memory as u64).saturating_mul(1 << 20),
+        depth: arguments.statistics,
         // a picture does not show it
         search: arguments.json || matches!(format, Some(Format::Json | Format::Safetensors)),
         ..TraceOptions::default()
