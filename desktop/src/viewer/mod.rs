@@ -1,0 +1,405 @@
+//! The half of the window where one looks: all heads of a kind, one of them, or their numbers.
+
+mod axes;
+mod canvas;
+mod numbers;
+mod play;
+mod sentence;
+
+use std::sync::Arc;
+
+use eframe::egui::{ComboBox, Key, Response, RichText, ScrollArea, Sense, Ui, WidgetInfo, WidgetType, vec2};
+use wordloom::heatmap::{Cell, ColourMap, GridShape, Scale};
+use wordloom::trace::{AttentionKind, LayerAttention, Trace, TracedSentence};
+
+use crate::files::{Content, Files};
+use crate::gallery::{self, Chosen, Gallery, Head};
+use crate::theme;
+use canvas::Canvas;
+use numbers::Numbers;
+use play::Play;
+
+/// What is looked at, and how.
+pub struct Viewer {
+    live: Option<Arc<Trace>>,
+    /// A trace that was opened, and what its file is called; it hides the live one.
+    file: Option<(String, Arc<Trace>)>,
+    sentence: usize,
+    pub kind: AttentionKind,
+    pub scale: Scale,
+    pub colours: ColourMap,
+    place: Place,
+    canvas: Canvas,
+    play: Play,
+    numbers: Numbers,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    All,
+    One(Head),
+    Numbers,
+}
+
+impl Viewer {
+    pub fn new(kind: AttentionKind, scale: Scale, colours: ColourMap) -> Self {
+        Self {
+            live: None,
+            file: None,
+            sentence: 0,
+            kind,
+            scale,
+            colours,
+            place: Place::All,
+            canvas: Canvas::default(),
+            play: Play::default(),
+            numbers: Numbers::default(),
+        }
+    }
+
+    /// What a translation left; a file that is looked at stays.
+    pub fn set_live(&mut self, trace: Arc<Trace>) {
+        self.live = Some(trace);
+        if self.file.is_none() {
+            self.play.stop();
+        }
+    }
+
+    /// Looks at a trace from a file.
+    pub fn open(&mut self, name: String, trace: Arc<Trace>) {
+        self.file = Some((name, trace));
+        self.sentence = 0;
+        self.place = Place::All;
+        self.play.stop();
+        self.canvas.reset();
+    }
+
+    /// Back to what is being translated.
+    pub fn close_file(&mut self) {
+        if self.file.take().is_some() {
+            (self.sentence, self.place) = (0, Place::All);
+            self.canvas.reset();
+        }
+    }
+
+    /// Whether it shows a file.
+    pub fn shows_file(&self) -> bool {
+        self.file.is_some()
+    }
+
+    fn trace(&self) -> Option<Arc<Trace>> {
+        self.file.as_ref().map(|(_, trace)| trace).or(self.live.as_ref()).cloned()
+    }
+
+    /// All texts that it shows, to be looked through for letters that no font has.
+    pub fn texts(&self) -> Vec<String> {
+        let shown = self.trace();
+        let sentence = shown.as_ref().and_then(|trace| trace.sentences.get(self.sentence));
+        sentence.map_or_else(Vec::new, |sentence| vec![sentence.source.clone(), sentence.target.clone()])
+    }
+
+    pub fn show(&mut self, ui: &mut Ui, gallery: &Gallery, files: &mut Files) {
+        self.show_file(ui);
+        let Some(trace) = self.trace() else {
+            self.show_nothing(ui, "The attention of a translation appears here.");
+            return;
+        };
+        if trace.sentences.is_empty() {
+            self.show_nothing(ui, "There is no sentence yet, so that there is no attention to see.");
+            return;
+        }
+        self.sentence = self.sentence.min(trace.sentences.len() - 1);
+        self.show_sentences(ui, &trace);
+        let sentence = &trace.sentences[self.sentence];
+        self.show_kinds(ui, sentence);
+        self.numbers.attend(ui.ctx(), &trace, self.sentence, self.place == Place::Numbers);
+        match self.place {
+            Place::Numbers => {
+                self.show_places(ui, sentence);
+                if let Some(head) = self.numbers.show(ui, self.kind) {
+                    self.go(Place::One(head));
+                }
+            }
+            Place::All | Place::One(_) => self.show_maps(ui, &trace, gallery, files),
+        }
+    }
+
+    fn go(&mut self, place: Place) {
+        if self.place != place {
+            self.place = place;
+            self.canvas.reset();
+        }
+    }
+
+    fn show_nothing(&self, ui: &mut Ui, why: &str) {
+        ui.centered_and_justified(|ui| ui.label(RichText::new(why).weak()));
+    }
+
+    fn show_file(&mut self, ui: &mut Ui) {
+        let Some((name, trace)) = &self.file else { return };
+        let mut close = false;
+        theme::card(ui).show(ui, |ui| {
+            ui.horizontal_wrapped(|ui| {
+                ui.label(RichText::new(name).strong());
+                ui.label(RichText::new(format!("a trace of “{}”", shortened(&trace.model, 60))).weak());
+                close = ui.button("Close").on_hover_text("Back to what you translate").clicked();
+            });
+        });
+        if close {
+            self.close_file();
+        }
+    }
+
+    fn show_sentences(&mut self, ui: &mut Ui, trace: &Trace) {
+        if trace.sentences.len() < 2 {
+            return;
+        }
+        let before = self.sentence;
+        let name = |index: usize| {
+            format!("{} of {}: {}", index + 1, trace.sentences.len(), shortened(&trace.sentences[index].source, 48))
+        };
+        ComboBox::from_label("sentence").selected_text(name(self.sentence)).width(320.0).show_ui(ui, |ui| {
+            let height = ui.spacing().interact_size.y;
+            ScrollArea::vertical().max_height(320.0).show_rows(ui, height, trace.sentences.len(), |ui, rows| {
+                for index in rows {
+                    ui.selectable_value(&mut self.sentence, index, name(index));
+                }
+            });
+        });
+        if self.sentence != before {
+            self.canvas.reset();
+            self.play.stop();
+        }
+    }
+
+    fn show_kinds(&mut self, ui: &mut Ui, sentence: &TracedSentence) {
+        ui.horizontal_wrapped(|ui| {
+            for (kind, name, explained) in KINDS {
+                let there = sentence.layers(kind).next().is_some();
+                let tab = ui.add_enabled_ui(there, |ui| ui.selectable_label(self.kind == kind, name)).inner;
+                if tab.on_hover_text(explained).on_disabled_hover_text(missing(sentence, kind)).clicked() {
+                    self.kind = kind;
+                    self.play.stop();
+                    if let Place::One(_) = self.place {
+                        self.place = Place::All; // another kind has other heads
+                    }
+                    self.canvas.reset();
+                }
+            }
+            ui.separator();
+            ComboBox::from_label("colours").selected_text(self.colours.to_string()).show_ui(ui, |ui| {
+                for colours in ColourMap::ALL {
+                    ui.selectable_value(&mut self.colours, colours, colours.to_string());
+                }
+            });
+            ComboBox::from_label("scale").selected_text(scale_name(self.scale)).show_ui(ui, |ui| {
+                for scale in Scale::ALL {
+                    ui.selectable_value(&mut self.scale, scale, scale_name(scale));
+                }
+            });
+            show_legend(ui, self.colours, self.scale);
+        });
+    }
+
+    /// Where one is, and the ways from there.
+    fn show_places(&mut self, ui: &mut Ui, sentence: &TracedSentence) {
+        ui.horizontal_wrapped(|ui| {
+            let all = ui.selectable_label(self.place == Place::All, "All heads");
+            if all.on_hover_text("Layers go down, heads go right").clicked() {
+                self.go(Place::All);
+            }
+            if ui.selectable_label(self.place == Place::Numbers, "Numbers").clicked() {
+                self.go(Place::Numbers);
+            }
+            if let Place::One(head) = self.place {
+                self.show_head_choice(ui, sentence, head);
+            }
+        });
+    }
+
+    fn show_head_choice(&mut self, ui: &mut Ui, sentence: &TracedSentence, shown: Head) {
+        let mut chosen = shown;
+        let layers: Vec<&LayerAttention> = sentence.layers(self.kind).collect();
+        ComboBox::from_label("layer").selected_text((shown.layer + 1).to_string()).show_ui(ui, |ui| {
+            for layer in &layers {
+                ui.selectable_value(&mut chosen.layer, layer.layer, (layer.layer + 1).to_string());
+            }
+        });
+        let heads = sentence.layer(self.kind, shown.layer).map_or(0, |layer| layer.heads);
+        let name = |head: Option<usize>| head.map_or("mean of all".into(), |head| (head + 1).to_string());
+        ComboBox::from_label("head").selected_text(name(shown.head)).show_ui(ui, |ui| {
+            ui.selectable_value(&mut chosen.head, None, name(None));
+            for head in (0..heads).map(Some) {
+                ui.selectable_value(&mut chosen.head, head, name(head));
+            }
+        });
+        if let Some(label) = self.numbers.label(self.kind, shown) {
+            ui.label(RichText::new(label).color(theme::accent(ui)));
+        }
+        // the same place of another head is what one wants to compare
+        self.place = Place::One(chosen);
+    }
+
+    fn show_maps(&mut self, ui: &mut Ui, trace: &Arc<Trace>, gallery: &Gallery, files: &mut Files) {
+        let sentence = &trace.sentences[self.sentence];
+        self.show_places(ui, sentence);
+        let one = if let Place::One(head) = self.place { Some(head) } else { None };
+        let chosen = Chosen { sentence: self.sentence, kind: self.kind, one };
+        let Some(shape) = gallery::shape(sentence, &chosen) else {
+            let why = match one {
+                Some(_) => "This head is not in this sentence.".to_owned(),
+                None => missing(sentence, self.kind),
+            };
+            self.show_nothing(ui, &why);
+            return;
+        };
+        let rows = self.play.rows(shape.queries);
+        let look = canvas::Look { scale: self.scale, colours: self.colours, rows };
+        let below = 92.0;
+        let size = vec2(ui.available_width(), (ui.available_height() - below).max(120.0));
+        let seen = self.canvas.show(ui, gallery, trace, &chosen, shape, &look, size, |ui, at, view| match one {
+            Some(_) => axes::tokens(ui, at, view, sentence, self.kind),
+            None => axes::maps(ui, at, view, sentence, self.kind, shape),
+        });
+        self.show_readout(ui, sentence, &chosen, shape, seen.at);
+        ui.horizontal_wrapped(|ui| {
+            self.play.show(ui, shape.queries);
+            if ui.button("Fit").on_hover_text("The whole picture (0, or a double click)").clicked() {
+                self.canvas.reset();
+            }
+            if ui.button("Save trace…").on_hover_text("All maps, to be opened again without the model").clicked() {
+                files.save(Content::Trace(trace.clone()));
+            }
+            if ui.button("Save picture…").on_hover_text("These maps as a PNG file").clicked() {
+                let wish = self.canvas.wish(trace, &chosen, shape, &look, ui);
+                files.save(Content::Picture(Box::new(wish)));
+            }
+        });
+        match (one, seen.chosen) {
+            (None, Some(cell)) => {
+                if let Some(layer) = sentence.layers(self.kind).nth(cell.layer) {
+                    self.go(Place::One(Head { layer: layer.layer, head: Some(cell.head) }));
+                }
+            }
+            (Some(_), _) if seen.left || ui.input(|input| input.key_pressed(Key::Backspace)) && seen.focused => {
+                self.go(Place::All);
+            }
+            _ => {}
+        }
+    }
+
+    /// One line that says what is under the pointer, above the sentence with both tokens marked.
+    fn show_readout(
+        &self,
+        ui: &mut Ui,
+        sentence: &TracedSentence,
+        chosen: &Chosen,
+        shape: GridShape,
+        at: Option<Cell>,
+    ) {
+        let found = at.and_then(|cell| describe(sentence, chosen, cell));
+        let text = match (&found, at) {
+            (Some(found), Some(cell)) => {
+                let head = match chosen.one {
+                    Some(_) => String::new(),
+                    None => {
+                        let layer = sentence.layers(self.kind).nth(cell.layer).map_or(0, |layer| layer.layer);
+                        let label = self.numbers.label(self.kind, Head { layer, head: Some(cell.head) });
+                        let label = label.map_or_else(String::new, |label| format!(" ({label})"));
+                        format!("layer {}, head {}{label}: ", layer + 1, cell.head + 1)
+                    }
+                };
+                format!("{head}“{}” attends to “{}” with {:.4}", found.query, found.key, found.weight)
+            }
+            _ if chosen.one.is_none() => format!(
+                "{} layers of {} heads, {} × {} tokens. Click one to see it large; the wheel zooms, dragging moves.",
+                shape.layers, shape.heads, shape.queries, shape.keys
+            ),
+            _ => "Each row is a token that attends, each column one that is attended to.".into(),
+        };
+        ui.label(RichText::new(text).weak());
+        sentence::show(ui, sentence, self.kind, at.map(|cell| (cell.query, cell.key)));
+    }
+}
+
+const KINDS: [(AttentionKind, &str, &str); 3] = [
+    (AttentionKind::Cross, "Translation → source", "Cross-attention: where the decoder looks in the source"),
+    (AttentionKind::Encoder, "Source", "The encoder's self-attention: source to source"),
+    (AttentionKind::Decoder, "Translation", "The decoder's self-attention: to what it has written so far"),
+];
+
+fn scale_name(scale: Scale) -> &'static str {
+    match scale {
+        Scale::Linear => "linear",
+        Scale::Logarithmic => "logarithmic",
+        Scale::Rows => "each row by itself",
+    }
+}
+
+/// Why a kind is not there.
+fn missing(sentence: &TracedSentence, kind: AttentionKind) -> String {
+    let of_kind = |left: &&wordloom::trace::LeftOut| left.attention.is_some_and(|(left, _)| left == kind);
+    match sentence.left_out.iter().find(of_kind) {
+        Some(left) => format!("Left out: {}", shortened(&left.reason, 200)),
+        None => "This trace has no such attention.".into(),
+    }
+}
+
+/// What is at a cell.
+struct Found {
+    query: String,
+    key: String,
+    weight: f32,
+}
+
+fn describe(sentence: &TracedSentence, chosen: &Chosen, cell: Cell) -> Option<Found> {
+    let (layer, head) = match chosen.one {
+        Some(Head { layer, head }) => (sentence.layer(chosen.kind, layer)?, head),
+        None => (sentence.layers(chosen.kind).nth(cell.layer)?, Some(cell.head)),
+    };
+    let at = |head: usize| layer.weights.get((head * layer.queries + cell.query) * layer.keys + cell.key).copied();
+    let weight = match head {
+        Some(head) => at(head)?,
+        None => (0..layer.heads).map(at).sum::<Option<f32>>()? / layer.heads as f32,
+    };
+    Some(Found {
+        query: axes::label(sentence, chosen.kind, axes::Side::Query, cell.query)?,
+        key: axes::label(sentence, chosen.kind, axes::Side::Key, cell.key)?,
+        weight,
+    })
+}
+
+fn show_legend(ui: &mut Ui, colours: ColourMap, scale: Scale) -> Response {
+    let (least, most) = match scale {
+        Scale::Linear => ("0", "map's largest"),
+        Scale::Logarithmic => ("0.0001", "1"),
+        Scale::Rows => ("0", "row's largest"),
+    };
+    let text = |text: &str| RichText::new(text).small().weak();
+    let inner = ui.horizontal(|ui| {
+        ui.spacing_mut().item_spacing.x = 5.0;
+        ui.label(text(least));
+        let (rect, response) = ui.allocate_exact_size(vec2(72.0, 8.0), Sense::hover());
+        for step in 0..36 {
+            let [r, g, b] = colours.colour((step as f32 + 0.5) / 36.0);
+            let mut part = rect;
+            part.set_left(rect.left() + 2.0 * step as f32);
+            part.set_width(2.0);
+            ui.painter().rect_filled(part, 0.0, eframe::egui::Color32::from_rgb(r, g, b));
+        }
+        ui.label(text(most));
+        response
+    });
+    let named = format!("colours from {least} to {most}");
+    inner.inner.widget_info(|| WidgetInfo::labeled(WidgetType::Other, true, &named));
+    inner.inner
+}
+
+/// Text of a file or a model, fit for one line: without line breaks and signs that turn others around.
+pub fn shortened(text: &str, most: usize) -> String {
+    let turns = |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let plain = |c: char| if c.is_control() || turns(c) { ' ' } else { c };
+    let mut characters = text.chars().map(plain);
+    let line: String = characters.by_ref().take(most).collect();
+    if characters.next().is_some() { line + "…" } else { line }
+}
