@@ -20,6 +20,7 @@
 //!
 //! | module | |
 //! |---|---|
+//! | [`heatmap`] | attention maps as pixels |
 //! | [`trace`] | what a translation leaves to be looked at: attention, statistics, word alignment, files |
 //! | [`translate`] | text in, text out |
 //! | [`transformer`] | a model on a device: token ids in, token ids or tensors out |
@@ -47,6 +48,7 @@ pub mod device;
 pub mod evaluate;
 pub mod gpu;
 pub mod graph;
+pub mod heatmap;
 pub mod join;
 pub mod kernels;
 pub mod model;

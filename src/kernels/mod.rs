@@ -76,6 +76,7 @@ pub mod bans;
 pub mod cached_attention;
 pub mod edits;
 pub mod embed;
+pub mod heatmap;
 pub mod layer_norm;
 pub mod linear;
 pub mod log_probability;
@@ -88,7 +89,7 @@ pub mod sum_blocks;
 use crate::precision::WeightPrecision;
 
 /// Every kernel, for tests that hold them all to the rules.
-pub static ALL: [&Kernel; 50] = [
+pub static ALL: [&Kernel; 53] = [
     &append_kv::APPEND_KV,
     &attention::ATTENTION,
     &attention::ATTENTION_WORKGROUP,
@@ -98,6 +99,9 @@ pub static ALL: [&Kernel; 50] = [
     &embed::EMBED.f32,
     &embed::EMBED.f16,
     &embed::EMBED.q8,
+    &heatmap::HEATMAP,
+    &heatmap::MAP_MAXIMA,
+    &heatmap::ROW_MAXIMA,
     &layer_norm::LAYER_NORM,
     &layer_norm::LAYER_NORM_WORKGROUP,
     &linear::MATVEC.f32,

@@ -171,6 +171,19 @@ impl LayerAttention {
         Map { queries: self.queries, keys: self.keys, weights: &self.weights[head * size..][..size] }
     }
 
+    /// One head as a layer of its own.
+    ///
+    /// # Panics
+    /// Where there is no such head.
+    pub fn only(&self, head: usize) -> Self {
+        Self { heads: 1, weights: self.head(head).weights.to_vec(), ..*self }
+    }
+
+    /// The mean of all heads as a layer of one.
+    pub fn averaged(&self) -> Self {
+        Self { heads: 1, weights: self.mean(), ..*self }
+    }
+
     /// The mean of all heads, `[queries, keys]`.
     pub fn mean(&self) -> Vec<f32> {
         let size = self.queries * self.keys;

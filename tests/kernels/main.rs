@@ -6,6 +6,7 @@ mod attention;
 mod common;
 mod divide;
 mod graph;
+mod heatmap;
 mod linear;
 mod normalized_linear;
 mod rows;

@@ -77,7 +77,8 @@ test('destroy() gives the memory of the device back', async ({ api }) => {
     await translator.translate('Thank you.');
     const used = webgpu.bytes();
     const { deviceBytes } = await translator.memory();
-    const call = translator.translate('Where is the train station? '.repeat(20)).catch((error) => error);
+    const sentences = Array.from({ length: 40 }, (_, day) => `Where is station ${day + 20}, and who knows it? `);
+    const call = translator.translate(sentences.join('')).catch((error) => error);
     await new Promise((resolve) => setTimeout(resolve, 200));
     translator.destroy();
     const { kind } = await call;

@@ -1,6 +1,7 @@
 //! One attention map with its labels, and its colours.
 
-use wordloom::trace::{AttentionKind, TracedSentence};
+use wordloom::heatmap::ColourMap;
+use wordloom::trace::{AttentionKind, LayerAttention, TracedSentence};
 
 /// One map, ready to be drawn.
 pub struct Picture {
@@ -44,6 +45,18 @@ impl Picture {
         self.weights.iter().copied().fold(0.0, f32::max)
     }
 
+    /// As a layer of one head.
+    pub fn layer(&self) -> LayerAttention {
+        LayerAttention {
+            kind: AttentionKind::Cross,
+            layer: 0,
+            heads: 1,
+            queries: self.queries.len(),
+            keys: self.keys.len(),
+            weights: self.weights.clone(),
+        }
+    }
+
     pub fn rows(&self) -> impl Iterator<Item = &[f32]> {
         self.weights.chunks_exact(self.keys.len().max(1))
     }
@@ -77,8 +90,7 @@ pub fn harmless(text: &str, longest: usize) -> String {
     shown
 }
 
-/// Viridis (van der Walt and Smith), 0 to 1: perceptually uniform, and readable without seeing colours.
+/// From 0 to 1.
 pub fn colour(value: f32) -> [u8; 3] {
-    let colorous::Color { r, g, b } = colorous::VIRIDIS.eval_continuous(f64::from(value.clamp(0.0, 1.0)));
-    [r, g, b]
+    ColourMap::default().colour(value)
 }

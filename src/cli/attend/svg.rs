@@ -5,7 +5,7 @@ use std::fmt::Write;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use unicode_width::UnicodeWidthStr;
-use wordloom::trace::{AttentionKind, Map, Trace};
+use wordloom::trace::{AttentionKind, LayerAttention, Trace};
 
 use super::grid::{GAP, Grid};
 use super::picture::{Picture, colour, harmless, name};
@@ -62,8 +62,7 @@ fn one(body: &mut String, picture: &Picture, top: usize) -> Result<[usize; 2], C
     }
     let largest = picture.largest();
     if picture.weights.len() > MOST_CELLS {
-        let map = Map { queries: picture.queries.len(), keys: picture.keys.len(), weights: &picture.weights };
-        image(body, map, [left, map_top], [right - left, bottom - map_top])?;
+        image(body, (&picture.layer(), 0), [left, map_top], [right - left, bottom - map_top])?;
     } else {
         for (row, weights) in picture.rows().enumerate() {
             for (column, &weight) in weights.iter().enumerate() {
@@ -121,7 +120,7 @@ pub fn grid(trace: &Trace, kind: AttentionKind) -> Result<String, CliError> {
                 writeln!(body, r#"<text class="small" x="{MARGIN}" y="{y}">layer {}</text>"#, layer.layer);
             for head in 0..layer.heads {
                 let x = left + head * (grid.width + GAP);
-                image(&mut body, layer.head(head), [x, top], [grid.width, grid.height])?;
+                image(&mut body, (layer, head), [x, top], [grid.width, grid.height])?;
             }
             top += grid.height + GAP;
         }
@@ -137,11 +136,11 @@ pub fn grid(trace: &Trace, kind: AttentionKind) -> Result<String, CliError> {
 /// A map as an image of one pixel for each weight.
 fn image(
     body: &mut String,
-    map: Map<'_>,
+    (layer, head): (&LayerAttention, usize),
     [x, y]: [usize; 2],
     [width, height]: [usize; 2],
 ) -> Result<(), CliError> {
-    let data = BASE64_STANDARD.encode(png::pixels(map)?);
+    let data = BASE64_STANDARD.encode(png::pixels(layer, head)?);
     let _ = writeln!(
         body,
         r#"<image x="{x}" y="{y}" width="{width}" height="{height}" preserveAspectRatio="none" style="image-rendering:pixelated" href="data:image/png;base64,{data}"/>"#

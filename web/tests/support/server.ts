@@ -200,8 +200,9 @@ async function sendBody(
     sent += part.length;
     await new Promise<void>((resolve) => response.write(part, () => resolve()));
     if (part.length < chunk.length || left === part.length) {
-      // What has been written is on its way; the connection ends without the rest.
-      await sleep(50);
+      // What has been written is on its way; the connection ends without the rest. A browser throws away what its page
+      // has not read by then, so that a busy one is given time.
+      await sleep(1000);
       response.destroy();
       return;
     }

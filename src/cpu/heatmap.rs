@@ -1,0 +1,101 @@
+//! Attention maps as pixels.
+
+use super::parallel::for_each_row;
+use crate::kernels::heatmap::{GridShape, ViewWords};
+
+/// The largest weight of each map, then of its rows.
+///
+/// * `weights`: `[heads * queries, keys]`; `maxima`: `[heads, 1 + queries]`
+pub fn map_maxima(shape: GridShape, weights: &[f32], maxima: &mut [f32]) {
+    let GridShape { queries, keys, .. } = shape;
+    let largest = |values: &[f32]| values.iter().copied().fold(0.0, f32::max);
+    for_each_row(maxima, 1 + queries, queries * keys, |head, maxima| {
+        let rows = weights[head * queries * keys..][..queries * keys].chunks_exact(keys);
+        for (maximum, row) in maxima[1..].iter_mut().zip(rows) {
+            *maximum = largest(row);
+        }
+        maxima[0] = largest(&maxima[1..]);
+    });
+}
+
+/// What part of a picture's one row of pixels a layer is.
+struct Line {
+    layer: usize,
+    queries: std::ops::Range<usize>,
+}
+
+/// A grid of maps as colours, as `shaders/heatmap.wgsl` has them.
+///
+/// * `layers`: of each, weights and maxima as in [`map_maxima`]
+/// * `colours`: RGBA; `pixels`: `[height, width]` RGBA, red in the lowest byte
+pub fn heatmap(
+    shape: GridShape,
+    layers: &[(&[f32], &[f32])],
+    view: &ViewWords,
+    colours: &[u32; 256],
+    width: usize,
+    pixels: &mut [u32],
+) {
+    let GridShape { heads, queries, keys, .. } = shape;
+    let background = u32::from_le_bytes(view.background);
+    let cells_of_a_line = (width as f32 * view.step[0] * view.step[1].max(1.0)).max(width as f32);
+    for_each_row(pixels, width, 8 * cells_of_a_line as usize, |y, pixels| {
+        let line = place(y, 1, view, queries, shape.layers).map(|(layer, queries)| Line { layer, queries });
+        let Some(Line { layer, queries: shown }) =
+            line.filter(|line| line.queries.start < view.rows as usize)
+        else {
+            return pixels.fill(background);
+        };
+        let shown = shown.start..shown.end.min(view.rows as usize);
+        let (weights, maxima) = layers[layer];
+        for (x, pixel) in pixels.iter_mut().enumerate() {
+            let Some((head, columns)) = place(x, 0, view, keys, heads) else {
+                *pixel = background;
+                continue;
+            };
+            let mut value = 0.0f32;
+            for query in shown.clone() {
+                let row = &weights[(head * queries + query) * keys..][..keys];
+                let largest = row[columns.clone()].iter().copied().fold(0.0, f32::max);
+                value = value.max(scaled(largest, &maxima[head * (1 + queries)..], query, view.scale));
+            }
+            *pixel = colours[((value.clamp(0.0, 1.0) * 255.0 + 0.5) as usize).min(255)];
+        }
+    });
+}
+
+/// Along one axis: which of `count` maps of `cells` cells a pixel shows, and which of its cells.
+fn place(
+    pixel: usize,
+    axis: usize,
+    view: &ViewWords,
+    cells: usize,
+    count: usize,
+) -> Option<(usize, std::ops::Range<usize>)> {
+    let step = view.step[axis];
+    let point = view.origin[axis] + (pixel as f32 + 0.5) * step;
+    let pitch = cells as f32 + view.gap;
+    let map = (point / pitch).floor();
+    let middle = point - map * pitch;
+    if !(map >= 0.0 && map < count as f32 && middle >= 0.0 && middle < cells as f32) {
+        return None;
+    }
+    let one = (middle as usize).min(cells - 1);
+    if step <= 1.0 {
+        return Some((map as usize, one..one + 1));
+    }
+    let first = (middle - 0.5 * step).max(0.0) as usize;
+    let end = ((middle + 0.5 * step).ceil() as usize).min(cells);
+    Some((map as usize, first.min(one)..end.max(one + 1)))
+}
+
+/// 0 … 1
+fn scaled(weight: f32, maxima: &[f32], query: usize, scale: u32) -> f32 {
+    let largest = match scale {
+        1 if weight > 1e-4 => return 1.0 + weight.ln() / 1e4f32.ln(),
+        1 => return 0.0,
+        2 => maxima[1 + query],
+        _ => maxima[0],
+    };
+    if largest > 0.0 { weight / largest } else { 0.0 }
+}

@@ -1,0 +1,191 @@
+//! Painting on a device, and without one.
+
+use std::sync::Arc;
+
+use super::{GridShape, HeatmapError, Pixels, View, shape_of};
+use crate::cpu;
+use crate::device::Device;
+use crate::gpu::{Buffer, Gpu, Readback, Recording};
+use crate::kernels::{heatmap, stride};
+use crate::trace::LayerAttention;
+
+/// Paints where a model runs.
+#[derive(Clone)]
+pub struct Painter {
+    device: Device,
+}
+
+/// Maps on a device, ready to be painted.
+pub struct Maps {
+    shape: GridShape,
+    home: Home,
+}
+
+enum Home {
+    Host(HostMaps),
+    Gpu(GpuMaps),
+}
+
+/// Weights and largest weights of each layer.
+struct HostMaps {
+    layers: Vec<(Vec<f32>, Vec<f32>)>,
+}
+
+struct GpuMaps {
+    gpu: Arc<Gpu>,
+    /// `[heads * queries, keys]` and `[heads, 1 + queries]` of each layer
+    layers: Vec<(Buffer, Buffer)>,
+    view: Buffer,
+    colours: Buffer,
+    /// For pictures of the size that was asked for last.
+    canvas: Option<Canvas>,
+}
+
+struct Canvas {
+    size: [u32; 2],
+    pixels: Buffer,
+    readback: Readback,
+    paint: Recording,
+}
+
+impl Painter {
+    /// A painter for a device.
+    pub fn new(device: &Device) -> Self {
+        Self { device: device.clone() }
+    }
+
+    /// Brings maps to the device; the layers become the rows of a grid, in their order.
+    ///
+    /// # Errors
+    /// [`HeatmapError`]: no layers, layers that differ, or no room on the device.
+    pub fn load(&self, layers: &[&LayerAttention]) -> Result<Maps, HeatmapError> {
+        let shape = shape_of(layers)?;
+        let home = match &self.device {
+            Device::Cpu => Home::Host(HostMaps::new(shape, layers)),
+            Device::Gpu(gpu) => {
+                let uploaded = layers.iter().map(|layer| {
+                    let padded = stride(shape.keys);
+                    let mut stored = vec![0.0; shape.heads * shape.queries * padded];
+                    let rows = layer.weights.chunks_exact(shape.keys);
+                    for (stored, row) in stored.chunks_exact_mut(padded).zip(rows) {
+                        stored[..shape.keys].copy_from_slice(row);
+                    }
+                    Ok(gpu.upload("attention maps", &stored)?)
+                });
+                let weights = uploaded.collect::<Result<Vec<_>, HeatmapError>>()?;
+                Home::Gpu(GpuMaps::new(gpu.clone(), shape, weights)?)
+            }
+        };
+        Ok(Maps { shape, home })
+    }
+
+    /// Paints what a view shows of maps.
+    ///
+    /// # Errors
+    /// [`HeatmapError`]: a view of nothing, or the device's.
+    pub async fn paint(&self, maps: &mut Maps, view: &View) -> Result<Pixels, HeatmapError> {
+        match &mut maps.home {
+            Home::Host(host) => host.paint(maps.shape, view),
+            Home::Gpu(gpu) => gpu.paint(maps.shape, view).await,
+        }
+    }
+}
+
+impl Maps {
+    /// The grid that they make.
+    pub fn shape(&self) -> GridShape {
+        self.shape
+    }
+}
+
+/// Paints on the CPU, for maps that are seen once.
+///
+/// # Errors
+/// [`HeatmapError`]: no layers, layers that differ, or a view of nothing.
+pub fn paint(layers: &[&LayerAttention], view: &View) -> Result<Pixels, HeatmapError> {
+    let shape = shape_of(layers)?;
+    let maxima: Vec<Vec<f32>> = layers.iter().map(|layer| maxima(shape, &layer.weights)).collect();
+    let layers = layers.iter().zip(&maxima).map(|(layer, maxima)| (&layer.weights[..], &maxima[..]));
+    paint_on_cpu(shape, &layers.collect::<Vec<_>>(), view)
+}
+
+fn maxima(shape: GridShape, weights: &[f32]) -> Vec<f32> {
+    let mut maxima = vec![0.0; shape.heads * (1 + shape.queries)];
+    cpu::map_maxima(shape, weights, &mut maxima);
+    maxima
+}
+
+fn paint_on_cpu(shape: GridShape, layers: &[(&[f32], &[f32])], view: &View) -> Result<Pixels, HeatmapError> {
+    let words = view.words()?;
+    let [width, height] = view.size;
+    let mut pixels = vec![0; width as usize * height as usize];
+    cpu::heatmap(shape, layers, &words, &view.colours.table(), width as usize, &mut pixels);
+    Ok(picture(view.size, &pixels))
+}
+
+fn picture([width, height]: [u32; 2], pixels: &[u32]) -> Pixels {
+    // colours have red in the lowest byte, which comes first in memory wherever WebGPU runs
+    Pixels { width, height, rgba: bytemuck::cast_slice(pixels).to_vec() }
+}
+
+impl HostMaps {
+    fn new(shape: GridShape, layers: &[&LayerAttention]) -> Self {
+        let layers = layers.iter().map(|layer| (layer.weights.clone(), maxima(shape, &layer.weights)));
+        Self { layers: layers.collect() }
+    }
+
+    fn paint(&self, shape: GridShape, view: &View) -> Result<Pixels, HeatmapError> {
+        let layers = self.layers.iter().map(|(weights, maxima)| (&weights[..], &maxima[..]));
+        paint_on_cpu(shape, &layers.collect::<Vec<_>>(), view)
+    }
+}
+
+impl GpuMaps {
+    fn new(gpu: Arc<Gpu>, shape: GridShape, weights: Vec<Buffer>) -> Result<Self, HeatmapError> {
+        let with_maxima = weights.into_iter().map(|weights| {
+            let maxima = gpu.buffer("largest weights", shape.heads * (1 + shape.queries))?;
+            Ok((weights, maxima))
+        });
+        let layers = with_maxima.collect::<Result<Vec<_>, HeatmapError>>()?;
+        let mut launches = Vec::new();
+        for (weights, maxima) in &layers {
+            let [of_rows, of_maps] = heatmap::maxima(shape);
+            launches.push((of_rows, vec![weights, maxima]));
+            launches.push((of_maps, vec![maxima]));
+        }
+        let recording = gpu.record("largest weights", &launches)?;
+        gpu.submit(&recording, 1, &[]);
+        let view = gpu.buffer("view", size_of::<heatmap::ViewWords>() / 4)?;
+        let colours = gpu.buffer("colours", 256)?;
+        Ok(Self { gpu, layers, view, colours, canvas: None })
+    }
+
+    async fn paint(&mut self, shape: GridShape, view: &View) -> Result<Pixels, HeatmapError> {
+        let words = view.words()?;
+        if self.canvas.as_ref().is_none_or(|canvas| canvas.size != view.size) {
+            self.canvas = None; // its memory goes before more is asked for
+            self.canvas = Some(self.canvas(shape, view.size)?);
+        }
+        let Self { gpu, canvas: Some(canvas), .. } = self else { unreachable!("made above") };
+        gpu.write(&self.view, 0, &[words]);
+        gpu.write(&self.colours, 0, &view.colours.table());
+        let submission = gpu.submit(&canvas.paint, 1, &[(&canvas.pixels, &canvas.readback)]);
+        let count = view.size[0] as usize * view.size[1] as usize;
+        let pixels =
+            gpu.map(&canvas.readback, Some(submission), |pixels| picture(view.size, &pixels[..count]));
+        Ok(pixels.await?)
+    }
+
+    fn canvas(&self, shape: GridShape, size: [u32; 2]) -> Result<Canvas, HeatmapError> {
+        let pixels = self.gpu.buffer("pixels", size[0] as usize * size[1] as usize)?;
+        let launches: Vec<_> = (self.layers.iter().enumerate())
+            .map(|(layer, (weights, maxima))| {
+                let bound = vec![weights, maxima, &self.view, &self.colours, &pixels];
+                (heatmap::paint(shape, layer, size), bound)
+            })
+            .collect();
+        let paint = self.gpu.record("heatmap", &launches)?;
+        let readback = self.gpu.readback("pixels", &pixels)?;
+        Ok(Canvas { size, pixels, readback, paint })
+    }
+}

@@ -1,0 +1,162 @@
+//! Pictures of attention: the GPU's against the CPU's, and what single pixels have to be.
+
+use wordloom::Device;
+use wordloom::heatmap::{ColourMap, GridShape, HeatmapError, Painter, Pixels, Scale, View, paint};
+use wordloom::trace::{AttentionKind, LayerAttention};
+
+use crate::common::{device_test, gpu};
+use crate::random;
+
+fn maps(shape: GridShape, seed: u32) -> Vec<LayerAttention> {
+    let GridShape { layers, heads, queries, keys } = shape;
+    let layer = |layer: usize| {
+        // a few large weights among many small ones, as attention has them
+        let weights = random(seed + layer as u32, heads * queries * keys);
+        let weights = weights.iter().map(|weight| weight.powi(8)).collect();
+        LayerAttention { kind: AttentionKind::Cross, layer, heads, queries, keys, weights }
+    };
+    (0..layers).map(layer).collect()
+}
+
+fn refs(layers: &[LayerAttention]) -> Vec<&LayerAttention> {
+    layers.iter().collect()
+}
+
+/// Rounding may choose the next of 256 colours; where cells are smaller than pixels, it may take a neighbouring cell in at a pixel's
+/// edge.
+fn assert_alike(what: &str, got: &Pixels, want: &Pixels) {
+    assert_eq!([got.width, got.height], [want.width, want.height], "{what}");
+    let pixels = got.rgba.chunks_exact(4).zip(want.rgba.chunks_exact(4));
+    let others = pixels.filter(|(a, b)| a.iter().zip(*b).any(|(a, b)| a.abs_diff(*b) > 6)).count();
+    let most = got.rgba.len() / 4 / 1000;
+    assert!(others <= most, "{what}: {others} pixels differ, {most} may");
+}
+
+#[device_test]
+async fn a_gpu_paints_what_the_cpu_paints() {
+    let painter = Painter::new(&Device::Gpu(gpu().await));
+    for (shape, size) in [
+        (GridShape { layers: 1, heads: 1, queries: 1, keys: 1 }, [5, 3]),
+        (GridShape { layers: 1, heads: 1, queries: 7, keys: 9 }, [200, 160]),
+        (GridShape { layers: 3, heads: 8, queries: 13, keys: 6 }, [640, 301]),
+        (GridShape { layers: 2, heads: 5, queries: 130, keys: 67 }, [257, 90]),
+    ] {
+        let layers = maps(shape, 7);
+        let layers = refs(&layers);
+        let mut maps = painter.load(&layers).unwrap();
+        assert_eq!(maps.shape(), shape);
+        let whole = View::fit(shape, size);
+        let mut near = View { scale: Scale::Logarithmic, colours: ColourMap::Cividis, ..whole };
+        near.zoom([31.0, 17.0], 2.37);
+        let rows = (shape.queries as u32).div_ceil(2);
+        let background = [10, 20, 30, 255];
+        let half = View { scale: Scale::Rows, colours: ColourMap::Greys, rows, background, ..whole };
+        let mut far = View { colours: ColourMap::Magma, ..whole };
+        far.zoom([3.0, 2.0], 0.41);
+        for view in [whole, near, half, far] {
+            let got = painter.paint(&mut maps, &view).await.unwrap();
+            assert_alike(&format!("{shape:?}, {view:?}"), &got, &paint(&layers, &view).unwrap());
+        }
+    }
+}
+
+/// Two layers of two heads of 2 x 3, cells of 4 pixels, a gap of one cell.
+#[device_test]
+async fn a_pixel_has_the_colour_of_its_cell() {
+    let layer = |layer: usize, weights: [f32; 12]| LayerAttention {
+        kind: AttentionKind::Cross,
+        layer,
+        heads: 2,
+        queries: 2,
+        keys: 3,
+        weights: weights.to_vec(),
+    };
+    let layers =
+        [layer(0, [1.0, 0.0, 0.0, 0.2, 0.3, 0.5, 0.25, 0.25, 0.5, 0.01, 0.0, 0.99]), layer(1, [0.0; 12])];
+    let layers = refs(&layers);
+    let grey = |value: f32| {
+        let [r, g, b] = ColourMap::Greys.colour((value * 255.0).round() / 255.0);
+        [r, g, b, 255]
+    };
+    let background = [1, 2, 3, 4];
+    let view = View {
+        size: [28, 20],
+        origin: [0.0; 2],
+        cell: [4.0; 2],
+        gap: 1.0,
+        rows: u32::MAX,
+        scale: Scale::Linear,
+        colours: ColourMap::Greys,
+        background,
+    };
+    for device in [Device::Cpu, Device::Gpu(gpu().await)] {
+        let painter = Painter::new(&device);
+        let mut maps = painter.load(&layers).unwrap();
+        for (scale, cells) in [
+            // the second head's largest weight is 0.99
+            (
+                Scale::Linear,
+                [((0, 0), 1.0), ((11, 7), 0.5), ((0, 4), 0.2), ((16, 0), 0.25 / 0.99), ((27, 7), 1.0)],
+            ),
+            (Scale::Rows, [((0, 0), 1.0), ((11, 7), 1.0), ((0, 4), 0.4), ((16, 0), 0.5), ((27, 7), 1.0)]),
+            // 0.01 is halfway from 10⁻⁴ to 1
+            (
+                Scale::Logarithmic,
+                [((0, 0), 1.0), ((4, 0), 0.0), ((16, 7), 0.5), ((20, 7), 0.0), ((1, 13), 0.0)],
+            ),
+        ] {
+            let picture = painter.paint(&mut maps, &View { scale, ..view }).await.unwrap();
+            let pixel = |x: usize, y: usize| picture.rgba[4 * (y * 28 + x)..][..4].to_vec();
+            for ((x, y), value) in cells {
+                let (got, want) = (pixel(x, y), grey(value));
+                let apart = got.iter().zip(&want).map(|(a, b)| a.abs_diff(*b)).max();
+                assert!(apart <= Some(2), "{device}, {scale}, ({x}, {y}): {got:?}, not {want:?}");
+            }
+            for (x, y) in [(12, 0), (15, 7), (0, 8), (27, 11)] {
+                assert_eq!(pixel(x, y), background, "{device}, {scale}, ({x}, {y}) is between maps");
+            }
+        }
+        // one row is shown, and a pixel of three by two cells has the largest of what is shown
+        let far = View { size: [8, 2], cell: [4.0 / 3.0, 2.0].map(|cell| cell / 4.0), rows: 1, ..view };
+        let picture = painter.paint(&mut maps, &far).await.unwrap();
+        assert_eq!(picture.rgba[..4], grey(1.0), "{device}");
+    }
+}
+
+#[device_test]
+async fn what_cannot_be_painted_is_said() {
+    let shape = GridShape { layers: 2, heads: 1, queries: 2, keys: 2 };
+    let layers = maps(shape, 1);
+    let view = View::fit(shape, [10, 10]);
+    let fails = |view: View| paint(&refs(&layers), &view).unwrap_err();
+    assert_eq!(paint(&[], &view), Err(HeatmapError::Empty));
+    assert!(matches!(fails(View { size: [0, 9], ..view }), HeatmapError::Size { width: 0, .. }));
+    assert!(matches!(fails(View { size: [1 << 17, 1 << 17], ..view }), HeatmapError::Size { .. }));
+    assert!(matches!(fails(View { cell: [0.0, 1.0], ..view }), HeatmapError::View { what: "cell", .. }));
+    assert!(matches!(
+        fails(View { origin: [f32::NAN, 1.0], ..view }),
+        HeatmapError::View { what: "origin", .. }
+    ));
+    let others = maps(GridShape { keys: 3, layers: 1, ..shape }, 1);
+    let error = paint(&[&layers[0], &others[0]], &view).unwrap_err();
+    assert_eq!(error, HeatmapError::Uneven { first: 0, other: 0 });
+}
+
+#[device_test]
+async fn a_view_finds_the_cell_under_a_pixel() {
+    let shape = GridShape { layers: 4, heads: 8, queries: 12, keys: 9 };
+    let mut view = View::fit(shape, [900, 700]);
+    let seen = |view: &View| {
+        let cells = (0..700).flat_map(|y| (0..900).map(move |x| (x, y)));
+        let cells = cells.filter_map(|(x, y)| view.at(shape, [x as f32 + 0.5, y as f32 + 0.5]));
+        cells.collect::<std::collections::HashSet<_>>().len()
+    };
+    assert_eq!(seen(&view), 4 * 8 * 12 * 9, "every cell fits");
+    let under = view.at(shape, [333.5, 222.5]);
+    assert!(under.is_some());
+    view.zoom([333.5, 222.5], 3.0);
+    assert_eq!(view.at(shape, [333.5, 222.5]), under);
+    view.pan([50.0, -20.0]);
+    assert_eq!(view.at(shape, [383.5, 202.5]), under);
+    assert!(view.at(shape, [-1e6, 0.0]).is_none());
+}
