@@ -365,7 +365,7 @@ fn show_drop(window: &Context) {
     if window.input(|input| input.raw.hovered_files.is_empty()) {
         return;
     }
-    let painter = window.layer_painter(LayerId::new(Order::Foreground, Id::new("drop")));
+    let painter = window.layer_painter(LayerId::new(Order::Foreground, Id::unique("drop")));
     let room = window.content_rect();
     painter.rect_filled(room, 0.0, Color32::from_black_alpha(170));
     let text = "Drop the folder of a model, or a trace";

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use eframe::egui::{
     Color32, EventFilter, Key, Pos2, Rect, Sense, Stroke, StrokeKind, TextureHandle, TextureOptions, Ui, Vec2,
-    WidgetInfo, WidgetType, pos2, vec2,
+    WidgetInfo, accesskit::Role, pos2, vec2,
 };
 use wordloom::heatmap::{Cell, ColourMap, GridShape, Scale, View};
 use wordloom::trace::Trace;
@@ -144,7 +144,7 @@ impl Canvas {
             ui.painter().rect_stroke(outer, 4.0, stroke, StrokeKind::Inside);
         }
         let name = format!("attention maps, {} layers of {} heads", shape.layers, shape.heads);
-        response.widget_info(|| WidgetInfo::labeled(WidgetType::Image, true, &name));
+        response.widget_info(|| WidgetInfo::labeled(Role::Image, true, &name));
         seen
     }
 

@@ -8,7 +8,7 @@ mod sentence;
 
 use std::sync::Arc;
 
-use eframe::egui::{ComboBox, Key, Response, RichText, ScrollArea, Sense, Ui, WidgetInfo, WidgetType, vec2};
+use eframe::egui::{ComboBox, Key, Response, RichText, ScrollArea, Sense, Ui, WidgetInfo, accesskit::Role, vec2};
 use wordloom::heatmap::{Cell, ColourMap, GridShape, Scale};
 use wordloom::trace::{AttentionKind, LayerAttention, Trace, TracedSentence};
 
@@ -391,7 +391,7 @@ fn show_legend(ui: &mut Ui, colours: ColourMap, scale: Scale) -> Response {
         response
     });
     let named = format!("colours from {least} to {most}");
-    inner.inner.widget_info(|| WidgetInfo::labeled(WidgetType::Other, true, &named));
+    inner.inner.widget_info(|| WidgetInfo::labeled(Role::Image, true, &named));
     inner.inner
 }
 
