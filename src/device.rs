@@ -80,11 +80,7 @@ impl Device {
     /// # Errors
     /// [`GpuError::Open`] where it was opened with less than WebGPU's default limits.
     #[cfg(not(target_arch = "wasm32"))]
-    pub fn share(
-        adapter: wgpu::Adapter,
-        device: wgpu::Device,
-        queue: wgpu::Queue,
-    ) -> Result<Self, GpuError> {
+    pub fn share(adapter: wgpu::Adapter, device: wgpu::Device, queue: wgpu::Queue) -> Result<Self, GpuError> {
         Ok(Self::Gpu(Arc::new(Gpu::share(adapter, device, queue)?)))
     }
 

@@ -182,7 +182,9 @@ impl App {
             }
             News::CannotOpen(error) => {
                 self.translation.loading = None;
-                if self.translation.model.name.is_empty() && cfg!(feature = "embedded-model") && self.model.is_some()
+                if self.translation.model.name.is_empty()
+                    && cfg!(feature = "embedded-model")
+                    && self.model.is_some()
                 {
                     self.tell(format!("{error}. The built-in model is taken instead."), true);
                     self.open_model(None);
@@ -291,7 +293,8 @@ impl App {
     fn show_viewer(&mut self, ui: &mut Ui) {
         ui.horizontal_wrapped(|ui| {
             ui.heading("Attention");
-            if ui.button("Open a trace…").on_hover_text("A file of “Save trace”; or drop it here").clicked() {
+            if ui.button("Open a trace…").on_hover_text("A file of “Save trace”; or drop it here").clicked()
+            {
                 self.files.choose_trace();
             }
             if self.files.is_busy() {
@@ -321,8 +324,12 @@ impl eframe::App for App {
         let width = ui.available_width();
         let height = ui.available_height();
         let panel = match narrow {
-            false => Panel::left("translation").default_size(400.0).size_range(280.0..=(width * 0.6).max(280.0)),
-            true => Panel::top("translation above").default_size(height * 0.5).size_range(160.0..=height * 0.7),
+            false => {
+                Panel::left("translation").default_size(400.0).size_range(280.0..=(width * 0.6).max(280.0))
+            }
+            true => {
+                Panel::top("translation above").default_size(height * 0.5).size_range(160.0..=height * 0.7)
+            }
         };
         let mut asked = Asked::default();
         panel.resizable(true).frame(frame).show(ui, |ui| asked = self.translation.show(ui));

@@ -43,7 +43,8 @@ fn select(
     adapters: &[wgpu::Adapter],
     surface: Option<&wgpu::Surface<'_>>,
 ) -> Result<wgpu::Adapter, String> {
-    let draws = |adapter: &&wgpu::Adapter| surface.is_none_or(|surface| adapter.is_surface_supported(surface));
+    let draws =
+        |adapter: &&wgpu::Adapter| surface.is_none_or(|surface| adapter.is_surface_supported(surface));
     let mut found: Vec<&wgpu::Adapter> = adapters.iter().filter(draws).collect();
     if found.is_empty() {
         return Err("there is no graphics driver that can draw; install one for Vulkan, Metal or DX12".into());
@@ -58,11 +59,16 @@ fn select(
     let best = match choice {
         DeviceChoice::Name(part) => {
             let part = part.to_lowercase();
-            found.iter().find(|adapter| adapter.get_info().name.to_lowercase().contains(&part)).ok_or_else(|| {
-                let names: Vec<String> =
-                    found.iter().map(|adapter| format!("`{}`", adapter.get_info().name)).collect();
-                format!("no GPU that draws is named so; choose auto, gpu, cpu, or one of {}", names.join(", "))
-            })?
+            found.iter().find(|adapter| adapter.get_info().name.to_lowercase().contains(&part)).ok_or_else(
+                || {
+                    let names: Vec<String> =
+                        found.iter().map(|adapter| format!("`{}`", adapter.get_info().name)).collect();
+                    format!(
+                        "no GPU that draws is named so; choose auto, gpu, cpu, or one of {}",
+                        names.join(", ")
+                    )
+                },
+            )?
         }
         _ => found[0],
     };

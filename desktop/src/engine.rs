@@ -151,7 +151,8 @@ impl Worker {
                 }
             }));
             if done.is_err() {
-                let error = "this should not have happened, and is a fault of the program; the terminal says where";
+                let error =
+                    "this should not have happened, and is a fault of the program; the terminal says where";
                 (self.tell)(News::Failed { number, error: error.into() });
             }
         }

@@ -47,7 +47,8 @@ impl MissingLetters {
     pub fn notice(&self) -> Option<String> {
         let scripts: Vec<&str> = self.scripts.iter().copied().collect();
         let (last, others) = scripts.split_last()?;
-        let all = if others.is_empty() { (*last).to_owned() } else { format!("{} and {last}", others.join(", ")) };
+        let all =
+            if others.is_empty() { (*last).to_owned() } else { format!("{} and {last}", others.join(", ")) };
         Some(format!(
             "No font on this machine has all of the {all} shown here, so that boxes stand for it. Translations are not \
              changed by that. A font that has it will be found at the next start: on Debian and Ubuntu, \
@@ -71,7 +72,8 @@ mod tests {
     #[test]
     fn a_script_without_a_font_is_named_and_others_are_not() {
         let window = Context::default(); // with its own fonts, and without the system's
-        let _ = window.run_ui(RawInput::default(), |_| {});
+        let mut output = window.run_ui(RawInput::default(), |_| {});
+        output.textures_delta.clear(); // nobody draws it
         let mut missing = MissingLetters::default();
         missing.look_for(&window, "Wo ist der Bahnhof? Где вокзал? Πού; 🙂");
         assert_eq!(missing.notice(), None);

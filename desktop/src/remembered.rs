@@ -110,6 +110,9 @@ mod tests {
         }
         memory.set_string(KEY, "(beams:900,kind:\"sideways\",scale:\"\",later:5)".into());
         let read = Remembered::read(Some(&memory));
-        assert_eq!((read.beams, read.kind(), read.scale()), (MOST_BEAMS, AttentionKind::Cross, Scale::Linear));
+        assert_eq!(
+            (read.beams, read.kind(), read.scale()),
+            (MOST_BEAMS, AttentionKind::Cross, Scale::Linear)
+        );
     }
 }

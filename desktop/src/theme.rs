@@ -2,8 +2,8 @@
 
 use eframe::egui::style::WidgetVisuals;
 use eframe::egui::{
-    Color32, Context, CornerRadius, FontFamily, FontId, Frame, Margin, Shadow, Stroke, Style, TextStyle, Theme,
-    ThemePreference, Ui, vec2,
+    Color32, Context, CornerRadius, FontFamily, FontId, Frame, Margin, Shadow, Stroke, Style, TextStyle,
+    Theme, ThemePreference, Ui, vec2,
 };
 
 struct Palette {

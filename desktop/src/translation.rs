@@ -86,7 +86,10 @@ impl Translation {
         self.show_choices(ui, &mut asked);
         theme::card(ui).show(ui, |ui| {
             ui.set_width(ui.available_width());
-            ScrollArea::vertical().id_salt("target").max_height(room * 0.45).show(ui, |ui| self.show_result(ui));
+            ScrollArea::vertical()
+                .id_salt("target")
+                .max_height(room * 0.45)
+                .show(ui, |ui| self.show_result(ui));
         });
         self.show_others(ui, &mut asked);
         ui.with_layout(Layout::bottom_up(Align::Min), |ui| {
@@ -107,7 +110,8 @@ impl Translation {
                 None if self.model.name.is_empty() => _ = ui.label(RichText::new("no model").weak()),
                 None => _ = ui.label(RichText::new(&self.model.name).strong()),
             }
-            asked.choose_model = ui.button("Open a model…").on_hover_text("The folder of a model; or drop it here").clicked();
+            asked.choose_model =
+                ui.button("Open a model…").on_hover_text("The folder of a model; or drop it here").clicked();
             if cfg!(feature = "embedded-model") && self.model.folder.is_some() {
                 asked.built_in_model = ui.button("Built-in model").clicked();
             }
@@ -123,7 +127,9 @@ impl Translation {
                 }
             });
             if !self.model.languages.is_empty() {
-                for (label, chosen) in [("from", &mut self.source_language), ("to", &mut self.target_language)] {
+                for (label, chosen) in
+                    [("from", &mut self.source_language), ("to", &mut self.target_language)]
+                {
                     let shown = chosen.clone().unwrap_or_else(|| "as the model says".into());
                     ComboBox::from_label(label).selected_text(shown).height(320.0).show_ui(ui, |ui| {
                         asked.chosen |= ui.selectable_value(chosen, None, "as the model says").changed();
@@ -142,7 +148,8 @@ impl Translation {
 
     fn show_result(&self, ui: &mut Ui) {
         let (ink, quiet) = (ui.visuals().text_color(), ui.visuals().weak_text_color());
-        let format = |color| TextFormat { font_id: FontId::proportional(TEXT), color, ..TextFormat::default() };
+        let format =
+            |color| TextFormat { font_id: FontId::proportional(TEXT), color, ..TextFormat::default() };
         let mut job = LayoutJob::default();
         match &self.shown {
             Shown::Nothing => job.append("The translation appears here.", 0.0, format(quiet)),

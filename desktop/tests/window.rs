@@ -90,7 +90,8 @@ impl<'a> Desktop<'a> {
     }
 
     fn title(&self, window: Window) -> String {
-        let atom = |name: &[u8]| self.x.intern_atom(false, name).expect("a request").reply().expect("an atom").atom;
+        let atom =
+            |name: &[u8]| self.x.intern_atom(false, name).expect("a request").reply().expect("an atom").atom;
         let (name, utf8) = (atom(b"_NET_WM_NAME"), atom(b"UTF8_STRING"));
         let property = self.x.get_property(false, window, name, utf8, 0, 1024).expect("a request").reply();
         property.map_or_else(|_| String::new(), |title| String::from_utf8_lossy(&title.value).into_owned())
@@ -118,7 +119,8 @@ impl<'a> Desktop<'a> {
     fn type_keys(&self, symbols: impl IntoIterator<Item = u32>, held: Option<u32>) {
         let setup = self.x.setup();
         let (least, most) = (setup.min_keycode, setup.max_keycode);
-        let map = self.x.get_keyboard_mapping(least, most - least + 1).expect("a request").reply().expect("a map");
+        let map =
+            self.x.get_keyboard_mapping(least, most - least + 1).expect("a request").reply().expect("a map");
         let per_key = usize::from(map.keysyms_per_keycode);
         let find = |symbol: u32| {
             let place = map.keysyms.chunks(per_key).position(|key| key[..2].contains(&symbol));
@@ -147,7 +149,8 @@ impl<'a> Desktop<'a> {
 
     /// Asks the window to close, as a window manager does.
     fn close(mut self) {
-        let atom = |name: &[u8]| self.x.intern_atom(false, name).expect("a request").reply().expect("an atom").atom;
+        let atom =
+            |name: &[u8]| self.x.intern_atom(false, name).expect("a request").reply().expect("an atom").atom;
         let data = [atom(b"WM_DELETE_WINDOW"), 0, 0, 0, 0];
         let message = ClientMessageEvent::new(32, self.window, atom(b"WM_PROTOCOLS"), data);
         self.x.send_event(false, self.window, EventMask::NO_EVENT, message).expect("a request");
@@ -193,7 +196,8 @@ fn a_window_translates_what_is_typed_and_remembers_it() {
     let mut desktop = Desktop::open(&server, &x, screen, &state);
     desktop.wait_for_translation("Wo ist der Bahnhof?");
     // without a window manager nobody else gives it the keyboard
-    let focus = x.set_input_focus(InputFocus::PARENT, desktop.window, x11rb::CURRENT_TIME).expect("a request");
+    let focus =
+        x.set_input_focus(InputFocus::PARENT, desktop.window, x11rb::CURRENT_TIME).expect("a request");
     focus.check().expect("it is shown");
     desktop.click([120, 90]);
     const CONTROL: u32 = 0xffe3;

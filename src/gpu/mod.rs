@@ -108,11 +108,7 @@ impl Gpu {
     /// # Errors
     /// [`GpuError::Open`] where the device was opened with less than [`wgpu::Limits::defaults`].
     #[cfg(not(target_arch = "wasm32"))]
-    pub fn share(
-        adapter: wgpu::Adapter,
-        device: wgpu::Device,
-        queue: wgpu::Queue,
-    ) -> Result<Self, GpuError> {
+    pub fn share(adapter: wgpu::Adapter, device: wgpu::Device, queue: wgpu::Queue) -> Result<Self, GpuError> {
         let adapter = Adapter::new(adapter);
         let limits = device.limits();
         let mut short = None;

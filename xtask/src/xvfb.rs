@@ -21,6 +21,9 @@ pub fn find() -> Option<String> {
 pub fn install() -> Result<(), String> {
     match System::detect() {
         System::Debian => apt::install(&PACKAGES),
-        _ => Err("install Xvfb (X.Org's server without a screen), libxcursor, libXi and libxkbcommon-x11".into()),
+        _ => {
+            Err("install Xvfb (X.Org's server without a screen), libxcursor, libXi and libxkbcommon-x11"
+                .into())
+        }
     }
 }

@@ -57,7 +57,8 @@ pub fn tokens(
     let Some(placed) = placed else {
         let quiet = ui.visuals().weak_text_color();
         let widest = |side| {
-            let widths = (0..MEASURED).map_while(|index| lay(side, index, quiet)).map(|galley| galley.size().x);
+            let widths =
+                (0..MEASURED).map_while(|index| lay(side, index, quiet)).map(|galley| galley.size().x);
             widths.fold(0.0, f32::max).min(MOST) + SPACE + 2.0
         };
         return Margins { left: widest(Side::Query), top: widest(Side::Key) };
@@ -87,11 +88,13 @@ pub fn tokens(
             match side {
                 Side::Query => {
                     let clip = placed.rect.with_min_x(placed.rect.left() - MOST - SPACE);
-                    let place = pos2(placed.rect.left() - SPACE - galley.size().x, at - galley.size().y / 2.0);
+                    let place =
+                        pos2(placed.rect.left() - SPACE - galley.size().x, at - galley.size().y / 2.0);
                     ui.painter_at(clip).galley(place, galley, color);
                 }
                 Side::Key => {
-                    let clip = placed.rect.with_min_y(placed.rect.top() - MOST - SPACE).expand2(vec2(8.0, 0.0));
+                    let clip =
+                        placed.rect.with_min_y(placed.rect.top() - MOST - SPACE).expand2(vec2(8.0, 0.0));
                     let foot: Pos2 = pos2(at, placed.rect.top() - SPACE - galley.size().y / 2.0);
                     let upright = TextShape::new(foot, galley, color)
                         .with_angle_and_anchor(-FRAC_PI_2, Align2::LEFT_CENTER);
@@ -115,7 +118,9 @@ pub fn maps(
     let margins = Margins { left: 58.0, top: 24.0 };
     let Some(placed) = placed else { return margins };
     let names: [Vec<String>; 2] = [
-        (1..=shape.heads).map(|head| if head == 1 { "head 1".to_owned() } else { head.to_string() }).collect(),
+        (1..=shape.heads)
+            .map(|head| if head == 1 { "head 1".to_owned() } else { head.to_string() })
+            .collect(),
         sentence.layers(kind).map(|layer| format!("layer {}", layer.layer + 1)).collect(),
     ];
     for (axis, names) in names.iter().enumerate() {

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use eframe::egui::accesskit::Role;
 use eframe::egui::{
-    Color32, EventFilter, Key, Pos2, Rect, Sense, Stroke, StrokeKind, TextureHandle, TextureOptions, Ui, Vec2,
-    WidgetInfo, accesskit::Role, pos2, vec2,
+    Color32, EventFilter, Key, Pos2, Rect, Sense, Stroke, StrokeKind, TextureHandle, TextureOptions, Ui,
+    Vec2, WidgetInfo, pos2, vec2,
 };
 use wordloom::heatmap::{Cell, ColourMap, GridShape, Scale, View};
 use wordloom::trace::Trace;
@@ -106,9 +107,7 @@ impl Canvas {
         }
         let fitting = {
             let mut view = View::fit(shape, to_pixels(rect.size()));
-            if shape.layers * shape.heads == 1 {
-                view.origin = [0.0; 2]; // beside its labels
-            }
+            view.origin = [0.0; 2]; // beside its labels
             view
         };
         let mut view = fitting;
@@ -116,7 +115,8 @@ impl Canvas {
             // a gap grows with its cells
             (view.origin, view.cell) = (origin, cell);
         }
-        let in_picture = |at: Pos2| [at.x - rect.left(), at.y - rect.top()].map(|side| side * pixels_per_point);
+        let in_picture =
+            |at: Pos2| [at.x - rect.left(), at.y - rect.top()].map(|side| side * pixels_per_point);
         self.move_about(ui, &response, rect, shape, &fitting, &mut view);
         let mut seen = self.keys(ui, &response, rect, shape, &fitting, &mut view);
 
@@ -196,10 +196,11 @@ impl Canvas {
         let step = |less, more| i64::from(pressed(more)) - i64::from(pressed(less));
         let by = [step(Key::ArrowLeft, Key::ArrowRight), step(Key::ArrowUp, Key::ArrowDown)];
         if by != [0, 0] {
-            self.mark = Some(self.mark.map_or_else(
-                || Cell { layer: 0, head: 0, query: 0, key: 0 },
-                |mark| moved(mark, by, shape),
-            ));
+            self.mark =
+                Some(self.mark.map_or_else(
+                    || Cell { layer: 0, head: 0, query: 0, key: 0 },
+                    |mark| moved(mark, by, shape),
+                ));
         }
         let louder = pressed(Key::Plus) || pressed(Key::Equals);
         if louder || pressed(Key::Minus) {
@@ -264,7 +265,8 @@ impl Canvas {
         }
         if let Some(error) = &self.error {
             let color = ui.visuals().warn_fg_color;
-            let text = painter.layout(error.clone(), eframe::egui::FontId::proportional(14.0), color, rect.width());
+            let text =
+                painter.layout(error.clone(), eframe::egui::FontId::proportional(14.0), color, rect.width());
             painter.galley(rect.min, text, color);
         }
     }

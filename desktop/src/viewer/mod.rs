@@ -8,7 +8,8 @@ mod sentence;
 
 use std::sync::Arc;
 
-use eframe::egui::{ComboBox, Key, Response, RichText, ScrollArea, Sense, Ui, WidgetInfo, accesskit::Role, vec2};
+use eframe::egui::accesskit::Role;
+use eframe::egui::{Color32, ComboBox, Key, Label, Rect, RichText, ScrollArea, Sense, Ui, WidgetInfo, vec2};
 use wordloom::heatmap::{Cell, ColourMap, GridShape, Scale};
 use wordloom::trace::{AttentionKind, LayerAttention, Trace, TracedSentence};
 
@@ -32,6 +33,8 @@ pub struct Viewer {
     canvas: Canvas,
     play: Play,
     numbers: Numbers,
+    /// What was under the pointer a frame ago: it is told above the picture.
+    at: Option<Cell>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -54,6 +57,7 @@ impl Viewer {
             canvas: Canvas::default(),
             play: Play::default(),
             numbers: Numbers::default(),
+            at: None,
         }
     }
 
@@ -156,15 +160,25 @@ impl Viewer {
         }
         let before = self.sentence;
         let name = |index: usize| {
-            format!("{} of {}: {}", index + 1, trace.sentences.len(), shortened(&trace.sentences[index].source, 48))
+            format!(
+                "{} of {}: {}",
+                index + 1,
+                trace.sentences.len(),
+                shortened(&trace.sentences[index].source, 48)
+            )
         };
         ComboBox::from_label("sentence").selected_text(name(self.sentence)).width(320.0).show_ui(ui, |ui| {
             let height = ui.spacing().interact_size.y;
-            ScrollArea::vertical().max_height(320.0).show_rows(ui, height, trace.sentences.len(), |ui, rows| {
-                for index in rows {
-                    ui.selectable_value(&mut self.sentence, index, name(index));
-                }
-            });
+            ScrollArea::vertical().max_height(320.0).show_rows(
+                ui,
+                height,
+                trace.sentences.len(),
+                |ui, rows| {
+                    for index in rows {
+                        ui.selectable_value(&mut self.sentence, index, name(index));
+                    }
+                },
+            );
         });
         if self.sentence != before {
             self.canvas.reset();
@@ -255,19 +269,16 @@ impl Viewer {
         };
         let rows = self.play.rows(shape.queries);
         let look = canvas::Look { scale: self.scale, colours: self.colours, rows };
-        let below = 92.0;
-        let size = vec2(ui.available_width(), (ui.available_height() - below).max(120.0));
-        let seen = self.canvas.show(ui, gallery, trace, &chosen, shape, &look, size, |ui, at, view| match one {
-            Some(_) => axes::tokens(ui, at, view, sentence, self.kind),
-            None => axes::maps(ui, at, view, sentence, self.kind, shape),
-        });
-        self.show_readout(ui, sentence, &chosen, shape, seen.at);
         ui.horizontal_wrapped(|ui| {
             self.play.show(ui, shape.queries);
-            if ui.button("Fit").on_hover_text("The whole picture (0, or a double click)").clicked() {
+            if ui.button("Fit").on_hover_text("The whole picture (key 0)").clicked() {
                 self.canvas.reset();
             }
-            if ui.button("Save trace…").on_hover_text("All maps, to be opened again without the model").clicked() {
+            if ui
+                .button("Save trace…")
+                .on_hover_text("All maps, to be opened again without the model")
+                .clicked()
+            {
                 files.save(Content::Trace(trace.clone()));
             }
             if ui.button("Save picture…").on_hover_text("These maps as a PNG file").clicked() {
@@ -275,13 +286,27 @@ impl Viewer {
                 files.save(Content::Picture(Box::new(wish)));
             }
         });
+        let within = |cell: &Cell| cell.query < shape.queries && cell.key < shape.keys;
+        self.show_readout(ui, sentence, &chosen, shape, self.at.filter(within));
+        let size = ui.available_size().max(vec2(120.0, 120.0));
+        let seen =
+            self.canvas.show(ui, gallery, trace, &chosen, shape, &look, size, |ui, at, view| match one {
+                Some(_) => axes::tokens(ui, at, view, sentence, self.kind),
+                None => axes::maps(ui, at, view, sentence, self.kind, shape),
+            });
+        if self.at != seen.at {
+            self.at = seen.at;
+            ui.ctx().request_repaint();
+        }
         match (one, seen.chosen) {
             (None, Some(cell)) => {
                 if let Some(layer) = sentence.layers(self.kind).nth(cell.layer) {
                     self.go(Place::One(Head { layer: layer.layer, head: Some(cell.head) }));
                 }
             }
-            (Some(_), _) if seen.left || ui.input(|input| input.key_pressed(Key::Backspace)) && seen.focused => {
+            (Some(_), _)
+                if seen.left || ui.input(|input| input.key_pressed(Key::Backspace)) && seen.focused =>
+            {
                 self.go(Place::All);
             }
             _ => {}
@@ -317,7 +342,7 @@ impl Viewer {
             ),
             _ => "Each row is a token that attends, each column one that is attended to.".into(),
         };
-        ui.label(RichText::new(text).weak());
+        ui.add(Label::new(RichText::new(text).weak()).truncate());
         sentence::show(ui, sentence, self.kind, at.map(|cell| (cell.query, cell.key)));
     }
 }
@@ -357,7 +382,8 @@ fn describe(sentence: &TracedSentence, chosen: &Chosen, cell: Cell) -> Option<Fo
         Some(Head { layer, head }) => (sentence.layer(chosen.kind, layer)?, head),
         None => (sentence.layers(chosen.kind).nth(cell.layer)?, Some(cell.head)),
     };
-    let at = |head: usize| layer.weights.get((head * layer.queries + cell.query) * layer.keys + cell.key).copied();
+    let at =
+        |head: usize| layer.weights.get((head * layer.queries + cell.query) * layer.keys + cell.key).copied();
     let weight = match head {
         Some(head) => at(head)?,
         None => (0..layer.heads).map(at).sum::<Option<f32>>()? / layer.heads as f32,
@@ -369,35 +395,28 @@ fn describe(sentence: &TracedSentence, chosen: &Chosen, cell: Cell) -> Option<Fo
     })
 }
 
-fn show_legend(ui: &mut Ui, colours: ColourMap, scale: Scale) -> Response {
+/// What the colours mean, in a row that breaks where the window is narrow.
+fn show_legend(ui: &mut Ui, colours: ColourMap, scale: Scale) {
     let (least, most) = match scale {
-        Scale::Linear => ("0", "map's largest"),
+        Scale::Linear => ("0", "the map's largest"),
         Scale::Logarithmic => ("0.0001", "1"),
-        Scale::Rows => ("0", "row's largest"),
+        Scale::Rows => ("0", "the row's largest"),
     };
-    let text = |text: &str| RichText::new(text).small().weak();
-    let inner = ui.horizontal(|ui| {
-        ui.spacing_mut().item_spacing.x = 5.0;
-        ui.label(text(least));
-        let (rect, response) = ui.allocate_exact_size(vec2(72.0, 8.0), Sense::hover());
-        for step in 0..36 {
-            let [r, g, b] = colours.colour((step as f32 + 0.5) / 36.0);
-            let mut part = rect;
-            part.set_left(rect.left() + 2.0 * step as f32);
-            part.set_width(2.0);
-            ui.painter().rect_filled(part, 0.0, eframe::egui::Color32::from_rgb(r, g, b));
-        }
-        ui.label(text(most));
-        response
-    });
-    let named = format!("colours from {least} to {most}");
-    inner.inner.widget_info(|| WidgetInfo::labeled(Role::Image, true, &named));
-    inner.inner
+    let (rect, response) = ui.allocate_exact_size(vec2(72.0, 8.0), Sense::hover());
+    for step in 0..36 {
+        let [r, g, b] = colours.colour((step as f32 + 0.5) / 36.0);
+        let part = Rect::from_min_size(rect.min + vec2(2.0 * step as f32, 0.0), vec2(2.0, rect.height()));
+        ui.painter().rect_filled(part, 0.0, Color32::from_rgb(r, g, b));
+    }
+    let named = format!("{least} to {most}");
+    ui.label(RichText::new(&named).small().weak());
+    response.widget_info(|| WidgetInfo::labeled(Role::Image, true, format!("colours: {named}")));
 }
 
 /// Text of a file or a model, fit for one line: without line breaks and signs that turn others around.
 pub fn shortened(text: &str, most: usize) -> String {
-    let turns = |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let turns =
+        |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let plain = |c: char| if c.is_control() || turns(c) { ' ' } else { c };
     let mut characters = text.chars().map(plain);
     let line: String = characters.by_ref().take(most).collect();

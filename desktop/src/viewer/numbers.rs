@@ -42,7 +42,12 @@ enum Column {
 const COLUMNS: [(Column, &str, f32, &str); 12] = [
     (Column::Head, "head", 66.0, "Layer and head, counted from 1"),
     (Column::Name, "looks", 180.0, "The place or kind of token that stands out"),
-    (Column::Entropy, "entropy", 70.0, "Over that of a head without preferences: 0 is one key, 1 is all of them"),
+    (
+        Column::Entropy,
+        "entropy",
+        70.0,
+        "Over that of a head without preferences: 0 is one key, 1 is all of them",
+    ),
     (Column::Distance, "distance", 74.0, "How far away the attended keys are, in keys"),
     (Column::Diagonal, "own", 60.0, "Mass on the query's own place"),
     (Column::Previous, "previous", 76.0, "Mass on the place before it"),
@@ -65,7 +70,8 @@ impl Numbers {
         if let Some(heads) = self.coming.as_ref().and_then(|coming| coming.try_recv().ok()) {
             (self.heads, self.coming) = (heads, None);
         }
-        let tokens = trace.sentences[sentence].source_tokens.len() + trace.sentences[sentence].target_tokens.len();
+        let tokens =
+            trace.sentences[sentence].source_tokens.len() + trace.sentences[sentence].target_tokens.len();
         if self.heads.is_empty() && self.coming.is_none() && (looked_at || tokens <= 2 * SHORT) {
             let (send, coming) = channel();
             let (trace, window) = (trace.clone(), window.clone());
@@ -81,9 +87,8 @@ impl Numbers {
 
     /// A head's name, where it is known.
     pub fn label(&self, kind: AttentionKind, head: Head) -> Option<String> {
-        let own = |one: &&HeadStatistics| {
-            (one.kind, one.layer, Some(one.head)) == (kind, head.layer, head.head)
-        };
+        let own =
+            |one: &&HeadStatistics| (one.kind, one.layer, Some(one.head)) == (kind, head.layer, head.head);
         self.heads.iter().find(own).map(|head| head.label().to_string())
     }
 
@@ -121,7 +126,8 @@ impl Numbers {
                             (true, true) => " ⏷",
                         };
                         let text = RichText::new(format!("{name}{arrow}")).weak();
-                        let head = ui.add_sized(vec2(width, height), eframe::egui::Button::new(text).frame(false));
+                        let head =
+                            ui.add_sized(vec2(width, height), eframe::egui::Button::new(text).frame(false));
                         if head.on_hover_text(explained).clicked() {
                             sort = Some(column);
                         }

@@ -45,7 +45,9 @@ fn marked(ui: &Ui, text: &str, mut ranges: Vec<[usize; 2]>, quiet: bool) -> Layo
     let mut at = from;
     for [first, last] in ranges {
         // the file's reader has seen to it that ranges are whole characters
-        let (Some(before), Some(own)) = (text.get(at..first), text.get(first.max(at)..last.min(to))) else { continue };
+        let (Some(before), Some(own)) = (text.get(at..first), text.get(first.max(at)..last.min(to))) else {
+            continue;
+        };
         job.append(before, 0.0, plain.clone());
         job.append(own, 0.0, strong.clone());
         at = last.min(to);
