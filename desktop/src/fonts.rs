@@ -1,6 +1,6 @@
 //! Letters that no font has.
 //!
-//! The window comes with fonts for Latin, Greek, Cyrillic and emoji; for all else it asks the system for a font when such a
+//! The window comes with fonts for Latin, Greek, Cyrillic and many emoji; for all else it asks the system for a font when such a
 //! letter is first shown. What the system has none for is shown as boxes, and named here.
 
 use std::collections::BTreeSet;
@@ -75,7 +75,7 @@ mod tests {
         let mut output = window.run_ui(RawInput::default(), |_| {});
         output.textures_delta.clear(); // nobody draws it
         let mut missing = MissingLetters::default();
-        missing.look_for(&window, "Wo ist der Bahnhof? Где вокзал? Πού; 🙂");
+        missing.look_for(&window, "Wo ist der Bahnhof? Где вокзал? Πού;");
         assert_eq!(missing.notice(), None);
         missing.look_for(&window, "기차역이 어디예요?");
         missing.look_for(&window, "أين المحطة");

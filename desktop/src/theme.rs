@@ -2,8 +2,8 @@
 
 use eframe::egui::style::WidgetVisuals;
 use eframe::egui::{
-    Color32, Context, CornerRadius, FontFamily, FontId, Frame, Margin, Shadow, Stroke, Style, TextStyle,
-    Theme, ThemePreference, Ui, vec2,
+    Color32, Context, CornerRadius, FontFamily, FontId, Frame, Margin, RichText, Shadow, Stroke, Style,
+    TextStyle, Theme, ThemePreference, Ui, vec2,
 };
 
 struct Palette {
@@ -42,9 +42,10 @@ const DARK: Palette = Palette {
     warning: Color32::from_rgb(0xe8, 0xa8, 0x7c),
 };
 
-/// Puts the house's clothes on, for both themes; which is worn, the system says.
+/// Puts the house's clothes on, for both themes; which is worn, the system says, or the user.
 pub fn dress(window: &Context) {
-    window.set_theme(ThemePreference::System);
+    // as a browser does where the system has no wish
+    window.options_mut(|options| options.fallback_theme = Theme::Light);
     for (theme, palette) in [(Theme::Light, &LIGHT), (Theme::Dark, &DARK)] {
         window.style_mut_of(theme, |style| clothe(style, palette));
     }
@@ -102,6 +103,25 @@ fn clothe(style: &mut Style, palette: &Palette) {
     widgets.hovered = widget(palette.hover, palette.ink, palette.quiet);
     widgets.active = widget(palette.hover, palette.ink, palette.accent);
     widgets.open = widget(palette.hover, palette.ink, palette.line);
+}
+
+/// Lets the user choose: as the system, light or dark. The choice is kept with the window's state.
+pub fn show_choice(ui: &mut Ui) {
+    let mut chosen = ui.ctx().options(|options| options.theme_preference);
+    let before = chosen;
+    ui.horizontal(|ui| {
+        ui.spacing_mut().item_spacing.x = 4.0;
+        for (theme, name) in [
+            (ThemePreference::System, "As the system"),
+            (ThemePreference::Light, "Light"),
+            (ThemePreference::Dark, "Dark"),
+        ] {
+            ui.selectable_value(&mut chosen, theme, RichText::new(name).small());
+        }
+    });
+    if chosen != before {
+        ui.ctx().set_theme(chosen);
+    }
 }
 
 /// The one colour that means "this".

@@ -93,6 +93,7 @@ impl Translation {
         });
         self.show_others(ui, &mut asked);
         ui.with_layout(Layout::bottom_up(Align::Min), |ui| {
+            theme::show_choice(ui);
             for line in self.machine.iter().rev() {
                 ui.label(RichText::new(line).small().weak());
             }

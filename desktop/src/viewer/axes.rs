@@ -84,7 +84,7 @@ pub fn tokens(
             } else {
                 ui.visuals().weak_text_color()
             };
-            let Some(galley) = lay(side, index, color) else { break };
+            let Some(galley) = lay(side, index, color) else { continue };
             match side {
                 Side::Query => {
                     let clip = placed.rect.with_min_x(placed.rect.left() - MOST - SPACE);

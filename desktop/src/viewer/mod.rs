@@ -409,7 +409,7 @@ fn show_legend(ui: &mut Ui, colours: ColourMap, scale: Scale) {
         ui.painter().rect_filled(part, 0.0, Color32::from_rgb(r, g, b));
     }
     let named = format!("{least} to {most}");
-    ui.label(RichText::new(&named).small().weak());
+    ui.add(Label::new(RichText::new(&named).small().weak()).extend());
     response.widget_info(|| WidgetInfo::labeled(Role::Image, true, format!("colours: {named}")));
 }
 
