@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use eframe::egui::{
-    Align2, CentralPanel, Color32, Context, FontId, Frame, Id, LayerId, Margin, Order, Panel, RichText, Ui,
-    ViewportBuilder, ViewportCommand, vec2,
+    Align2, CentralPanel, Color32, Context, FontId, Frame, Id, LayerId, Margin, Order, Panel, RichText,
+    ScrollArea, Ui, ViewportBuilder, ViewportCommand, vec2,
 };
 use eframe::{CreationContext, NativeOptions, Storage};
 use wordloom::{DeviceChoice, TranslateOptions};
@@ -23,6 +23,8 @@ use crate::{device, theme};
 const APP_ID: &str = "wordloom";
 /// Below this width, points, both halves stand above one another.
 const NARROW: f32 = 820.0;
+/// Below this height, points, the maps would have no room without scrolling.
+const LOW: f32 = 520.0;
 /// After the last key, before a text is translated.
 const PAUSE: Duration = Duration::from_millis(150);
 
@@ -333,7 +335,11 @@ impl eframe::App for App {
         };
         let mut asked = Asked::default();
         panel.resizable(true).frame(frame).show(ui, |ui| asked = self.translation.show(ui));
-        CentralPanel::default().frame(frame).show(ui, |ui| self.show_viewer(ui));
+        self.viewer.scrolls = narrow || height < LOW;
+        CentralPanel::default().frame(frame).show(ui, |ui| match self.viewer.scrolls {
+            true => _ = ScrollArea::vertical().auto_shrink(false).show(ui, |ui| self.show_viewer(ui)),
+            false => self.show_viewer(ui),
+        });
         self.do_as_asked(&window, &asked);
         self.translate(&window);
         self.entitle(&window);

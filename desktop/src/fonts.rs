@@ -1,6 +1,6 @@
 //! Letters that no font has.
 //!
-//! The window comes with fonts for Latin, Greek, Cyrillic and many emoji; for all else it asks the system for a font when such a
+//! The window comes with fonts for Latin, Greek and Cyrillic; for all else it asks the system for a font when such a
 //! letter is first shown. What the system has none for is shown as boxes, and named here.
 
 use std::collections::BTreeSet;

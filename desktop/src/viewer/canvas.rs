@@ -71,6 +71,13 @@ impl Canvas {
         self.mark = None;
     }
 
+    /// Whether the picture that is shown is the one that is wanted.
+    #[cfg(test)]
+    pub fn is_painted(&self) -> bool {
+        let (Some(wished), Some((painted, _))) = (&self.wished, &self.picture) else { return false };
+        wished.same(painted)
+    }
+
     /// The picture as it would be saved: the whole grid, of a size that is worth keeping.
     pub fn wish(&self, trace: &Arc<Trace>, chosen: &Chosen, shape: GridShape, look: &Look, ui: &Ui) -> Wish {
         const LONGEST: u32 = 4000;
@@ -128,9 +135,11 @@ impl Canvas {
         };
         if response.clicked() {
             response.request_focus();
-            let at = response.interact_pointer_pos().filter(|at| rect.contains(*at));
-            seen.chosen = at.and_then(|at| view.at(shape, in_picture(at)));
-            self.mark = seen.chosen;
+            // Enter is a click, too, and has no place
+            if let Some(at) = response.interact_pointer_pos().filter(|at| rect.contains(*at)) {
+                seen.chosen = view.at(shape, in_picture(at));
+                self.mark = seen.chosen;
+            }
         }
         self.wish_and_hang(ui, gallery, Wish { trace: trace.clone(), chosen: *chosen, view });
         self.paint(ui, rect, pixels_per_point, &view);
@@ -172,6 +181,8 @@ impl Canvas {
         let (wheel, pinch) = ui.input(|input| (input.smooth_scroll_delta().y, input.zoom_delta()));
         let factor = pinch * (wheel / 200.0).exp();
         if factor != 1.0 {
+            // the wheel turns one thing at a time
+            ui.input_mut(|input| input.smooth_scroll_delta = Vec2::ZERO);
             zoom(view, (at - rect.min) * pixels_per_point, factor, fitting);
             self.keep(shape, fitting, view);
         }

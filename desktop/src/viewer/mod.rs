@@ -33,6 +33,8 @@ pub struct Viewer {
     canvas: Canvas,
     play: Play,
     numbers: Numbers,
+    /// Whether it stands in a part of the window that scrolls, so that there is no end to fill up to.
+    pub scrolls: bool,
     /// What was under the pointer a frame ago: it is told above the picture.
     at: Option<Cell>,
 }
@@ -57,6 +59,7 @@ impl Viewer {
             canvas: Canvas::default(),
             play: Play::default(),
             numbers: Numbers::default(),
+            scrolls: false,
             at: None,
         }
     }
@@ -211,7 +214,6 @@ impl Viewer {
                     ui.selectable_value(&mut self.scale, scale, scale_name(scale));
                 }
             });
-            show_legend(ui, self.colours, self.scale);
         });
     }
 
@@ -227,6 +229,10 @@ impl Viewer {
             }
             if let Place::One(head) = self.place {
                 self.show_head_choice(ui, sentence, head);
+            }
+            if self.place != Place::Numbers {
+                ui.separator();
+                show_legend(ui, self.colours, self.scale);
             }
         });
     }
@@ -288,7 +294,10 @@ impl Viewer {
         });
         let within = |cell: &Cell| cell.query < shape.queries && cell.key < shape.keys;
         self.show_readout(ui, sentence, &chosen, shape, self.at.filter(within));
-        let size = ui.available_size().max(vec2(120.0, 120.0));
+        let size = match self.scrolls {
+            true => vec2(ui.available_width(), ui.available_width().clamp(260.0, 420.0)),
+            false => ui.available_size().max(vec2(120.0, 120.0)),
+        };
         let seen =
             self.canvas.show(ui, gallery, trace, &chosen, shape, &look, size, |ui, at, view| match one {
                 Some(_) => axes::tokens(ui, at, view, sentence, self.kind),
@@ -348,7 +357,7 @@ impl Viewer {
 }
 
 const KINDS: [(AttentionKind, &str, &str); 3] = [
-    (AttentionKind::Cross, "Translation → source", "Cross-attention: where the decoder looks in the source"),
+    (AttentionKind::Cross, "Translation to source", "Cross-attention: where the decoder looks in the source"),
     (AttentionKind::Encoder, "Source", "The encoder's self-attention: source to source"),
     (AttentionKind::Decoder, "Translation", "The decoder's self-attention: to what it has written so far"),
 ];
@@ -421,4 +430,140 @@ pub fn shortened(text: &str, most: usize) -> String {
     let mut characters = text.chars().map(plain);
     let line: String = characters.by_ref().take(most).collect();
     if characters.next().is_some() { line + "…" } else { line }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use eframe::egui::{Context, Vec2};
+    use egui_kittest::Harness;
+    use egui_kittest::kittest::Queryable;
+    use wordloom::Device;
+    use wordloom::trace::{TargetToken, Token};
+
+    use super::*;
+
+    /// A sentence of so many tokens, whose heads attend straight across.
+    fn trace(tokens: usize) -> Trace {
+        let source: String = (0..tokens).map(|index| format!("w{index} ")).collect();
+        let mut at = 0;
+        let source_tokens: Vec<Token> = source
+            .split_inclusive(' ')
+            .map(|word| {
+                let range = Some([at, at + word.len() - 1]);
+                at += word.len();
+                Token { id: 5, piece: format!("▁{}", word.trim()), special: false, range }
+            })
+            .collect();
+        let target_tokens =
+            std::iter::once(Token { piece: "<pad>".into(), special: true, ..Token::default() })
+                .chain(source_tokens.iter().cloned())
+                .map(|token| TargetToken { token, ..TargetToken::default() })
+                .collect();
+        let heads = 8;
+        let one = |index: usize| {
+            if index / tokens % tokens == index % tokens { 0.75 } else { 0.25 / tokens as f32 }
+        };
+        let layer = |layer| LayerAttention {
+            kind: AttentionKind::Cross,
+            layer,
+            heads,
+            queries: tokens,
+            keys: tokens,
+            weights: (0..heads * tokens * tokens).map(one).collect(),
+        };
+        let sentence = TracedSentence {
+            target: source.trim_end().into(),
+            source: source.trim_end().into(),
+            source_tokens,
+            target_tokens,
+            prompt: 1,
+            attention: (0..4).map(layer).collect(),
+            ..TracedSentence::default()
+        };
+        Trace { model: "made up".into(), sentences: vec![sentence] }
+    }
+
+    struct Shown {
+        viewer: Viewer,
+        gallery: Gallery,
+        files: Files,
+    }
+
+    fn shown(trace: Trace) -> Harness<'static, Shown> {
+        let window = Context::default();
+        let mut viewer = Viewer::new(AttentionKind::Cross, Scale::Linear, ColourMap::Viridis);
+        viewer.open("a.json".into(), Arc::new(trace));
+        let gallery = Gallery::open(&Device::Cpu, window.clone()).expect("a thread");
+        let shown = Shown { viewer, gallery, files: Files::new(window) };
+        Harness::builder()
+            .with_size(Vec2::new(900.0, 700.0))
+            .build_ui_state(|ui, shown| shown.viewer.show(ui, &shown.gallery, &mut shown.files), shown)
+    }
+
+    /// Shows frames until the picture that is wanted is there; how long that took.
+    fn until_painted(harness: &mut Harness<'_, Shown>) -> Duration {
+        let begun = Instant::now();
+        harness.step(); // says what is wanted
+        while !harness.state().viewer.canvas.is_painted() {
+            assert!(begun.elapsed() < Duration::from_secs(20), "nothing is painted");
+            std::thread::sleep(Duration::from_millis(5));
+            harness.step();
+        }
+        begun.elapsed()
+    }
+
+    #[test]
+    fn all_heads_of_four_hundred_tokens_and_one_of_them_are_there_within_a_second() {
+        let mut harness = shown(trace(400));
+        let overview = until_painted(&mut harness);
+        let maps = harness.get_by_label_contains("attention maps");
+        maps.focus();
+        harness.step();
+        for key in [Key::ArrowRight, Key::ArrowDown, Key::Enter] {
+            harness.key_press(key);
+            harness.step();
+        }
+        let viewer = &harness.state().viewer;
+        assert!(viewer.place == Place::One(Head { layer: 0, head: Some(0) }), "Enter opens the marked head");
+        let head = until_painted(&mut harness);
+        // what tells is that nobody waits; a machine may be busy with other tests
+        assert!(overview < Duration::from_secs(1), "the overview took {overview:?}");
+        assert!(head < Duration::from_secs(1), "the head took {head:?}");
+    }
+
+    #[test]
+    fn the_marked_cell_is_told_and_numbers_lead_to_their_head() {
+        let mut harness = shown(trace(6));
+        until_painted(&mut harness);
+        harness.get_by_label_contains("attention maps").focus();
+        harness.step();
+        for key in [Key::ArrowRight, Key::ArrowDown, Key::ArrowRight] {
+            harness.key_press(key);
+            harness.run_steps(2);
+        }
+        // the first arrow puts the mark on the first cell
+        harness.get_by_label_contains("“w1” attends to “w1” with 0.75");
+        harness.get_by_label("Numbers").click();
+        harness.step();
+        let begun = Instant::now();
+        while harness.query_all_by_label("positional: diagonal").next().is_none() {
+            assert!(begun.elapsed() < Duration::from_secs(20), "no numbers");
+            std::thread::sleep(Duration::from_millis(5));
+            harness.step();
+        }
+        harness.get_by_label("entropy").click(); // the arrow that it gets, fonts have to have
+        harness.run_steps(2);
+        harness.get_by_label("2.5").click();
+        harness.run_steps(2);
+        let place = harness.state().viewer.place;
+        assert!(place == Place::One(Head { layer: 1, head: Some(4) }), "a row leads to its head");
+    }
+
+    #[test]
+    fn a_label_is_one_line_that_turns_nothing_around() {
+        assert_eq!(shortened("a\nb\u{202e}c", 9), "a b c");
+        assert_eq!(shortened("abcdef", 3), "abc…");
+    }
 }

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 
-use eframe::egui::{Context, Label, RichText, ScrollArea, Sense, Ui, vec2};
+use eframe::egui::{Button, Context, Label, Rect, RichText, ScrollArea, Sense, Shape, Stroke, Ui, vec2};
 use wordloom::trace::statistics::HeadStatistics;
 use wordloom::trace::{AttentionKind, Trace};
 
 use crate::gallery::Head;
+use crate::theme;
 
 /// Ranks of long sentences take a while: they wait until somebody looks.
 const SHORT: usize = 48;
@@ -120,14 +121,12 @@ impl Numbers {
             ui.vertical(|ui| {
                 ui.horizontal(|ui| {
                     for (column, name, width, explained) in COLUMNS {
-                        let arrow = match (sorted == Some(column), descending) {
-                            (false, _) => "",
-                            (true, false) => " ⏶",
-                            (true, true) => " ⏷",
-                        };
-                        let text = RichText::new(format!("{name}{arrow}")).weak();
-                        let head =
-                            ui.add_sized(vec2(width, height), eframe::egui::Button::new(text).frame(false));
+                        let text = RichText::new(name).weak();
+                        let button = Button::new(text).frame(false);
+                        let head = ui.add_sized(vec2(width, height), button);
+                        if sorted == Some(column) {
+                            paint_arrow(ui, head.rect, descending);
+                        }
                         if head.on_hover_text(explained).clicked() {
                             sort = Some(column);
                         }
@@ -154,6 +153,14 @@ impl Numbers {
         }
         chosen
     }
+}
+
+/// Painted, because not every font has such a sign.
+fn paint_arrow(ui: &Ui, rect: Rect, down: bool) {
+    let (tip, foot) = if down { (3.0, -3.0) } else { (-3.0, 3.0) };
+    let middle = rect.right_center() - vec2(2.0, 0.0);
+    let corners = [vec2(-4.0, foot), vec2(4.0, foot), vec2(0.0, tip)].map(|corner| middle + corner);
+    ui.painter().add(Shape::convex_polygon(corners.to_vec(), theme::accent(ui), Stroke::NONE));
 }
 
 fn value(head: &HeadStatistics, column: Column) -> f64 {
