@@ -10,10 +10,15 @@ use super::CliError;
 const PROGRAM: &str = "wordloom-desktop";
 
 #[derive(clap::Args)]
-#[command(disable_help_flag = true)]
 pub struct Arguments {
-    /// What the window is to open, and how: see `wordloom desktop --help`
-    #[arg(value_name = "ARGUMENT", trailing_var_arg = true, allow_hyphen_values = true)]
+    /// A model's folder or a trace to open; --device and --state,
+    /// as `wordloom-desktop --help` has them
+    #[arg(
+        value_name = "ARGUMENT",
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        verbatim_doc_comment
+    )]
     arguments: Vec<OsString>,
 }
 

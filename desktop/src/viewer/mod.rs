@@ -407,9 +407,9 @@ fn describe(sentence: &TracedSentence, chosen: &Chosen, cell: Cell) -> Option<Fo
 /// What the colours mean, in a row that breaks where the window is narrow.
 fn show_legend(ui: &mut Ui, colours: ColourMap, scale: Scale) {
     let (least, most) = match scale {
-        Scale::Linear => ("0", "the map's largest"),
+        Scale::Linear => ("0", "largest"),
         Scale::Logarithmic => ("0.0001", "1"),
-        Scale::Rows => ("0", "the row's largest"),
+        Scale::Rows => ("0", "row's largest"),
     };
     let (rect, response) = ui.allocate_exact_size(vec2(72.0, 8.0), Sense::hover());
     for step in 0..36 {
@@ -417,7 +417,7 @@ fn show_legend(ui: &mut Ui, colours: ColourMap, scale: Scale) {
         let part = Rect::from_min_size(rect.min + vec2(2.0 * step as f32, 0.0), vec2(2.0, rect.height()));
         ui.painter().rect_filled(part, 0.0, Color32::from_rgb(r, g, b));
     }
-    let named = format!("{least} to {most}");
+    let named = format!("{least} – {most}");
     ui.add(Label::new(RichText::new(&named).small().weak()).extend());
     response.widget_info(|| WidgetInfo::labeled(Role::Image, true, format!("colours: {named}")));
 }

@@ -41,23 +41,23 @@ enum Column {
 }
 
 const COLUMNS: [(Column, &str, f32, &str); 12] = [
-    (Column::Head, "head", 66.0, "Layer and head, counted from 1"),
-    (Column::Name, "looks", 180.0, "The place or kind of token that stands out"),
+    (Column::Head, "head", 48.0, "Layer and head, counted from 1"),
+    (Column::Name, "looks", 166.0, "The place or kind of token that stands out"),
     (
         Column::Entropy,
         "entropy",
-        70.0,
+        68.0,
         "Over that of a head without preferences: 0 is one key, 1 is all of them",
     ),
-    (Column::Distance, "distance", 74.0, "How far away the attended keys are, in keys"),
-    (Column::Diagonal, "own", 60.0, "Mass on the query's own place"),
-    (Column::Previous, "previous", 76.0, "Mass on the place before it"),
-    (Column::Next, "next", 60.0, "Mass on the place after it"),
-    (Column::Special, "special", 68.0, "Mass on tokens that stand for no text"),
-    (Column::Punctuation, "signs", 60.0, "Mass on punctuation"),
-    (Column::Rare, "rare", 60.0, "Mass on the rarest key"),
-    (Column::Confidence, "largest", 68.0, "The mean of the rows' largest weights"),
-    (Column::Rank, "rank", 68.0, "Numerical rank, of the greatest possible"),
+    (Column::Distance, "distance", 72.0, "How far away the attended keys are, in keys"),
+    (Column::Diagonal, "own", 50.0, "Mass on the query's own place"),
+    (Column::Previous, "previous", 72.0, "Mass on the place before it"),
+    (Column::Next, "next", 50.0, "Mass on the place after it"),
+    (Column::Special, "special", 62.0, "Mass on tokens that stand for no text"),
+    (Column::Punctuation, "signs", 50.0, "Mass on punctuation"),
+    (Column::Rare, "rare", 50.0, "Mass on the rarest key"),
+    (Column::Confidence, "largest", 62.0, "The mean of the rows' largest weights"),
+    (Column::Rank, "rank", 54.0, "Numerical rank, of the greatest possible"),
 ];
 
 impl Numbers {
@@ -119,6 +119,7 @@ impl Numbers {
         let mut sort = None;
         ScrollArea::horizontal().show(ui, |ui| {
             ui.vertical(|ui| {
+                ui.spacing_mut().item_spacing.x = 0.0;
                 ui.horizontal(|ui| {
                     for (column, name, width, explained) in COLUMNS {
                         let text = RichText::new(name).weak();
