@@ -63,7 +63,7 @@ pub struct App {
     files: Files,
     translation: Translation,
     viewer: Viewer,
-    /// The folder whose model is wished for; remembered even where it fails to open once.
+    /// The folder of the model that is there, or wished for.
     model: Option<PathBuf>,
     notices: Vec<Notice>,
     missing: MissingLetters,
@@ -204,6 +204,9 @@ impl App {
             News::Traced { number, trace } if number == current => self.viewer.set_live(trace),
             News::Failed { number, error } if number == current || number == 0 => {
                 *shown = Shown::Nothing;
+                if number == 0 {
+                    self.translation.loading = None; // it was a model, and not a text
+                }
                 self.tell(error, true);
             }
             // answers to a text that has changed since

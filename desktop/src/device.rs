@@ -32,9 +32,7 @@ pub fn configuration(choice: &DeviceChoice) -> WgpuConfiguration {
             ..Default::default()
         }
     });
-    let mut configuration = WgpuConfiguration::default();
-    configuration.wgpu_setup = WgpuSetup::CreateNew(setup);
-    configuration
+    WgpuConfiguration { wgpu_setup: WgpuSetup::CreateNew(setup), ..WgpuConfiguration::default() }
 }
 
 /// The best adapter that can draw on the window's surface, hardware first; of those with the name, if one was asked for.

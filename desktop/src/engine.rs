@@ -5,7 +5,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use eframe::egui::Context;
@@ -24,7 +24,7 @@ pub struct Request {
 enum Wish {
     /// A folder, or the built-in model.
     Open(Option<PathBuf>),
-    Translate(Request),
+    Translate(Box<Request>),
 }
 
 /// What the engine has to tell.
@@ -98,7 +98,7 @@ impl Engine {
         self.cancel.cancel();
         self.cancel = Cancel::default();
         request.options.cancel = self.cancel.clone();
-        self.send(Wish::Translate(request));
+        self.send(Wish::Translate(Box::new(request)));
     }
 
     /// Gives up what is being translated.
@@ -155,6 +155,9 @@ impl Worker {
                     "this should not have happened, and is a fault of the program; the terminal says where";
                 (self.tell)(News::Failed { number, error: error.into() });
             }
+        }
+        if let Some(gpu) = self.device.gpu() {
+            gpu.store_pipelines(); // others may still hold the device when the program ends
         }
     }
 
@@ -226,7 +229,7 @@ impl Worker {
 }
 
 /// The last model and the last text that were wished for; a text wished for before the model is out of date.
-fn last_wishes(first: Wish, wished: &Receiver<Wish>) -> (Option<Option<PathBuf>>, Option<Request>) {
+fn last_wishes(first: Wish, wished: &Receiver<Wish>) -> (Option<Option<PathBuf>>, Option<Box<Request>>) {
     let (mut open, mut request) = (None, None);
     let mut next = Some(first);
     while let Some(wish) = next {
@@ -234,10 +237,7 @@ fn last_wishes(first: Wish, wished: &Receiver<Wish>) -> (Option<Option<PathBuf>>
             Wish::Open(folder) => (open, request) = (Some(folder), None),
             Wish::Translate(text) => request = Some(text),
         }
-        next = match wished.try_recv() {
-            Ok(wish) => Some(wish),
-            Err(TryRecvError::Empty | TryRecvError::Disconnected) => None,
-        };
+        next = wished.try_recv().ok();
     }
     (open, request)
 }

@@ -235,10 +235,10 @@ impl Canvas {
     fn keep(&mut self, shape: GridShape, fitting: &View, view: &mut View) {
         view.gap = fitting.gap;
         let extent = extent(shape, view);
-        for axis in 0..2 {
+        for (axis, extent) in extent.into_iter().enumerate() {
             let room = view.size[axis] as f32 / view.cell[axis];
-            let some = (0.2 * room).min(extent[axis]);
-            view.origin[axis] = view.origin[axis].clamp(some - room, extent[axis] - some);
+            let some = (0.2 * room).min(extent);
+            view.origin[axis] = view.origin[axis].clamp(some - room, extent - some);
         }
         self.moved = Some((view.origin, view.cell));
     }
