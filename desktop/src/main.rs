@@ -52,7 +52,9 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             let error = files::one_line(&error.to_string());
-            eprintln!("error: no window: {error}; `wordloom serve` shows the same in a browser");
+            eprintln!(
+                "error: no window: {error}; without a screen, `wordloom serve` shows a page in a browser"
+            );
             ExitCode::FAILURE
         }
     }
