@@ -6,7 +6,8 @@ override LANES: u32 = 64u;
 struct Params {
     layer: u32,           // the row of the grid that `weights` are
     layers: u32,
-    heads: u32,
+    heads: u32,           // columns of the grid
+    first_head: u32,      // of the layer's
     queries: u32,
     keys: u32,
     weights_stride: u32,  // between rows
@@ -50,7 +51,7 @@ fn covered(middle: f32, step: f32, count: u32) -> vec2<u32> {
 
 // 0 … 1
 fn scaled(weight: f32, head: u32, query: u32) -> f32 {
-    let of_map = head * (1u + p.queries);
+    let of_map = (p.first_head + head) * (1u + p.queries);
     if (view.scale == LOGARITHMIC) {
         return select(0.0, 1.0 + log(weight) / DECADES, weight > 1e-4);
     }
@@ -94,7 +95,7 @@ fn main(
     var value = 0.0;
     let end = min(of_queries.y, view.rows);
     for (var query = zero(workgroup) + of_queries.x; query < end; query++) {
-        let row = (head * p.queries + query) * p.weights_stride;
+        let row = ((p.first_head + head) * p.queries + query) * p.weights_stride;
         var largest = 0.0;
         for (var key = zero(workgroup) + of_keys.x; key < of_keys.y; key++) {
             largest = max(largest, weights[row + key]);

@@ -3,15 +3,20 @@
 
 mod common;
 
-use common::{Tensors, assert_close, data, devices, model};
+use common::{Tensors, assert_close, data, devices, edited, model};
+use wordloom::decode::Fate;
+use wordloom::heatmap::{ColourMap, Painter, Scale, View};
+use wordloom::model::generation_config::GenerationConfig;
 use wordloom::trace::alignment::{Alignment, link};
 use wordloom::trace::statistics::{Label, Numbers, rank};
 use wordloom::trace::{
     AttentionKind, LayerAttention, LeftOut, Map, TargetToken, Token, Trace, TraceError, TraceFileError,
     TraceOptions, TraceRequest, TracedSentence,
 };
-use wordloom::transformer::{Cancel, Transformer};
-use wordloom::{TranslateOptions, Translator};
+use wordloom::transformer::{
+    Cancel, Exploration, ForwardInput, GenerateRequest, MuteError, Transformer, Wanted,
+};
+use wordloom::{TranslateOptions, Translator, resolve};
 
 const TOLERANCE: (f32, f32) = (1e-4, 1e-4);
 
@@ -522,4 +527,228 @@ fn use_all(trace: &Trace) {
         }
     }
     assert_eq!(Trace::from_bytes(&trace.to_safetensors().unwrap()).unwrap(), *trace);
+}
+
+/// All that a search looked at: the tree has its hypotheses with their scores, and going on where a branch was left begins
+/// with that branch.
+#[pollster::test]
+async fn a_search_leaves_its_tree() {
+    for device in devices().await {
+        let folder = data("models").join("marian_tied");
+        let transformer = Transformer::load(&device, &model(&folder), &mut |_| {}).expect("is sound");
+        let cancel = Cancel::default();
+        let input_ids = vec![11, 5, 23, 7, 0];
+        for (beams, length_penalty) in [(1, 1.0), (3, 1.0), (4, 0.3), (2, -0.5)] {
+            let place = format!("{beams} beams on {device}");
+            let asked = GenerationConfig {
+                num_beams: Some(beams),
+                num_return_sequences: Some(beams),
+                length_penalty: Some(length_penalty),
+                max_length: Some(12),
+                ..GenerationConfig::default()
+            };
+            let defaults = transformer.generation_config();
+            let options = resolve(&asked, defaults, transformer.config(), &input_ids).expect("sound options");
+            let mut request = GenerateRequest { input_ids: input_ids.clone(), options };
+            let Exploration { hypotheses, tree } =
+                transformer.explore(&request, &cancel).await.expect("searches");
+            let generated = transformer.generate(&[request.clone()], &cancel, &mut |_| {}).await;
+            assert_eq!(hypotheses, generated.expect("generates")[0], "{place}");
+            assert!(tree.is_sound() && tree.beams == beams, "{place}: {tree:?}");
+            let best = tree.finished(length_penalty);
+            for (hypothesis, &node) in hypotheses.iter().zip(&best) {
+                assert_eq!(hypothesis.tokens[1..], tree.tokens(node), "{place}");
+                if beams > 1 {
+                    assert_eq!(hypothesis.score, tree.nodes[node].score(length_penalty), "{place}");
+                }
+            }
+            for step in 1..=tree.nodes.iter().map(|node| node.step).max().unwrap() {
+                let fates =
+                    |fate| tree.nodes.iter().filter(|node| node.step == step && node.fate == fate).count();
+                let all = fates(Fate::Kept) + fates(Fate::Finished) + fates(Fate::Rejected);
+                assert!(fates(Fate::Kept) <= beams && (1..=2 * beams).contains(&all), "{place}, step {step}");
+            }
+            let Some(left) = tree.nodes.iter().position(|node| node.fate == Fate::Rejected) else {
+                assert_eq!(beams, 1, "a beam search rejects something");
+                continue;
+            };
+            request.options.prompt.extend(tree.tokens(left));
+            let forced = request.options.prompt.clone();
+            let onward = transformer.explore(&request, &cancel).await.expect("searches");
+            assert!(onward.hypotheses.iter().all(|found| found.tokens.starts_with(&forced)), "{place}");
+            assert!(onward.tree.is_sound(), "{place}");
+        }
+    }
+}
+
+/// A muted head is one whose values are zeros in the file.
+#[pollster::test]
+async fn muted_heads_bring_nothing() {
+    let heads = ["encoder.1.2", "decoder.0.3", "cross.1.0", "cross.1.3"].map(|name| name.parse().unwrap());
+    let zeros = [
+        ("encoder.layers.1.self_attn.v_proj", 2),
+        ("decoder.layers.0.self_attn.v_proj", 3),
+        ("decoder.layers.1.encoder_attn.v_proj", 0),
+        ("decoder.layers.1.encoder_attn.v_proj", 3),
+        ("encoder.block.1.layer.0.SelfAttention.v", 2),
+        ("decoder.block.0.layer.0.SelfAttention.v", 3),
+        ("decoder.block.1.layer.1.EncDecAttention.v", 0),
+        ("decoder.block.1.layer.1.EncDecAttention.v", 3),
+    ];
+    let input = ForwardInput {
+        batch: 1,
+        source_length: 5,
+        target_length: 4,
+        input_ids: vec![11, 5, 23, 7, 0],
+        attention_mask: vec![1; 5],
+        token_type_ids: Vec::new(),
+        decoder_input_ids: vec![9, 4, 8, 15],
+    };
+    let wanted = Wanted { logits: true, ..Wanted::default() };
+    for device in devices().await {
+        for name in ["marian_tied", "t5_relu_tied"] {
+            let place = format!("{name} on {device}");
+            let whole = edited(name, |_, _, _| {});
+            let without = edited(name, |tensor, shape, values| {
+                for (_, head) in zeros.iter().filter(|(linear, _)| tensor.contains(linear)) {
+                    let of_head = values.len() / shape[0] * 16; // heads of both models are 16 wide
+                    values[head * of_head..][..of_head].fill(0.0);
+                }
+            });
+            let expected = Transformer::load(&device, &without, &mut |_| {}).expect("is sound");
+            let mut muted = Transformer::load(&device, &whole, &mut |_| {}).expect("is sound");
+            let mut logits = Vec::new();
+            for heads in [&[][..], &heads, &heads[..1], &[]] {
+                muted.mute(&whole, heads).expect("has these heads");
+                assert_eq!(muted.muted(), heads);
+                logits.push(muted.forward_selected(&input, &wanted).await.expect("runs").logits.data);
+            }
+            let expected = expected.forward_selected(&input, &wanted).await.expect("runs").logits.data;
+            assert_eq!(logits[1], expected, "{place}");
+            assert_eq!(logits[0], logits[3], "{place}: all of them contribute again");
+            assert!(logits[0] != logits[1] && logits[1] != logits[2] && logits[2] != logits[3], "{place}");
+            let error = muted.mute(&whole, &["cross.2.0".parse().unwrap()]).unwrap_err();
+            assert_eq!(
+                error.to_string(),
+                "there is no head cross.2.0: the model has layers 0 to 1, and heads 0 to 3 in each"
+            );
+            let other = model(&data("models").join("bart"));
+            assert!(matches!(muted.mute(&other, &[]), Err(MuteError::OtherModel { .. })), "{place}");
+        }
+    }
+}
+
+/// Attention that stays on a device is what a recording of it is, read or painted; and translating, before and after, knows
+/// nothing of it.
+#[pollster::test]
+async fn attention_stays_on_the_device() {
+    for device in devices().await {
+        let transformer =
+            Transformer::load(&device, &model(&data("models").join("marian_tied")), &mut |_| {})
+                .expect("is sound");
+        let cancel = Cancel::default();
+        let input_ids = vec![11, 5, 23, 7, 31, 40, 0];
+        let request =
+            TraceRequest { input_ids: input_ids.clone(), target_ids: vec![9, 4, 8, 15, 16, 0], prompt: 1 };
+        let asked =
+            GenerationConfig { num_beams: Some(4), max_length: Some(12), ..GenerationConfig::default() };
+        let options = resolve(&asked, transformer.generation_config(), transformer.config(), &input_ids);
+        let translation = GenerateRequest { input_ids, options: options.expect("sound options") };
+        let cost = async || {
+            let before = device.gpu().map(|gpu| gpu.counters());
+            let found = transformer
+                .generate(std::slice::from_ref(&translation), &cancel, &mut |_| {})
+                .await
+                .expect("generates");
+            let counted = device
+                .gpu()
+                .zip(before)
+                .map(|(gpu, before)| (gpu.counters().since(before), gpu.bytes_in_use()));
+            (found, counted)
+        };
+        cost().await; // makes the session
+        let before = cost().await;
+
+        let recorded =
+            transformer.record(std::slice::from_ref(&request), &all(0), &cancel).await.expect("fits");
+        let attended = transformer.attend(&request, &all(0)).expect("fits");
+        assert!(attended.left_out().is_empty());
+        let painter = Painter::new(&device);
+        for kind in AttentionKind::ALL {
+            let layers: Vec<&LayerAttention> =
+                recorded[0].attention.iter().filter(|layer| layer.kind == kind).collect();
+            let place = format!("{kind} on {device}");
+            assert_eq!(attended.layers(kind).collect::<Vec<_>>(), [0, 1], "{place}");
+            for layer in &layers {
+                let read = attended.read_layer(kind, layer.layer).await.expect("reads").expect("is there");
+                assert_eq!(&read, *layer, "{place}");
+                for head in 0..layer.heads {
+                    let read = attended.read_head(kind, layer.layer, head).await.expect("reads");
+                    assert_eq!(read, Some(layer.only(head)), "{place}");
+                }
+            }
+            let mut maps = attended.maps(&painter, kind).await.expect("fits");
+            let mut loaded = painter.load(&layers).expect("fits");
+            let whole = View::fit(maps.shape(), [300, 200]);
+            let painted = painter.paint(&mut maps, &whole).await.expect("paints");
+            assert_eq!(painted, painter.paint(&mut loaded, &whole).await.expect("paints"), "{place}");
+            let mut one = maps.only(1, 2).expect("is there");
+            let mut alone = painter.load(&[&layers[1].only(2)]).expect("fits");
+            let near = View::fit(one.shape(), [120, 130]);
+            let painted = painter.paint(&mut one, &near).await.expect("paints");
+            assert_eq!(painted, painter.paint(&mut alone, &near).await.expect("paints"), "{place}");
+            assert!(maps.only(2, 0).is_err() && maps.only(0, 4).is_err());
+        }
+        assert_eq!(attended.read_head(AttentionKind::Cross, 0, 4).await.expect("reads"), None);
+        let none = TraceOptions { kinds: Vec::new(), ..all(0) };
+        let empty = transformer.attend(&request, &none).expect("fits");
+        assert!(empty.maps(&painter, AttentionKind::Cross).await.is_err());
+        drop((attended, empty));
+        assert_eq!(cost().await, before, "translating on {device} costs what it did");
+    }
+}
+
+/// Pictures by numpy and matplotlib: `tests/data/make_heatmap.py`.
+#[pollster::test]
+async fn pictures_are_those_of_matplotlib() {
+    let tensors = Tensors::open(&data("models/marian_tied/expected.safetensors"));
+    let layers: Vec<LayerAttention> = (0..2)
+        .map(|layer| {
+            let name = format!("main.cross_attentions.{layer}");
+            let [_, heads, queries, keys] = <[usize; 4]>::try_from(tensors.shape(&name)).unwrap();
+            let mut weights = tensors.f32(&name);
+            weights.truncate(heads * queries * keys);
+            LayerAttention { kind: AttentionKind::Cross, layer, heads, queries, keys, weights }
+        })
+        .collect();
+    let layers: Vec<&LayerAttention> = layers.iter().collect();
+    for device in devices().await {
+        let painter = Painter::new(&device);
+        let mut maps = painter.load(&layers).expect("fits");
+        for (name, cell, gap, scale, colours) in [
+            ("grid", 5.0, 3.0, Scale::Linear, ColourMap::Viridis),
+            ("rows", 4.0, 2.0, Scale::Rows, ColourMap::Magma),
+            ("far", 0.5, 1.0, Scale::Logarithmic, ColourMap::Cividis),
+        ] {
+            let file = common::read(&data("heatmap").join(name).with_extension("png"));
+            let mut reader = png::Decoder::new(std::io::Cursor::new(file)).read_info().expect("a picture");
+            let mut expected = vec![0; reader.output_buffer_size().expect("is small")];
+            let info = reader.next_frame(&mut expected).expect("a picture");
+            let view = View {
+                size: [info.width, info.height],
+                origin: [0.0; 2],
+                cell: [cell; 2],
+                gap: gap / cell,
+                scale,
+                colours,
+                ..View::fit(maps.shape(), [1, 1])
+            };
+            let painted = painter.paint(&mut maps, &view).await.expect("paints");
+            assert_eq!(painted.rgba.len(), expected.len(), "{name}");
+            // tables of colours are rounded, and so are shares; cividis is a polynomial here, as in d3, and a table there
+            let most = if colours == ColourMap::Cividis { 18 } else { 4 };
+            let apart = painted.rgba.iter().zip(&expected).map(|(a, b)| a.abs_diff(*b)).max();
+            assert!(apart <= Some(most), "{name} on {device}: {apart:?} apart");
+        }
+    }
 }

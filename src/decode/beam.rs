@@ -1,3 +1,4 @@
+use super::tree::{Fate, Growing, SearchTree};
 use super::{DecodeOptions, EarlyStopping, Hypothesis};
 use crate::scores::{BANNED, TopScores};
 
@@ -62,6 +63,8 @@ pub(super) struct BeamSearch {
     live: usize,
     /// At most `num_beams`, best first.
     finished: Vec<Hypothesis>,
+    /// Where somebody wants to see all that was looked at.
+    tree: Option<Growing>,
     // Buffers, kept between steps.
     next_beams: Vec<Beam>,
     candidates: Vec<Candidate>,
@@ -80,9 +83,20 @@ impl BeamSearch {
             beams: beams(),
             live: 1, // all beams are equal before the first token
             finished: Vec::new(),
+            tree: None,
             next_beams: beams(),
             candidates: Vec::new(),
         }
+    }
+
+    /// From now on, before the first step, keeps all that is looked at.
+    pub(super) fn keep_tree(&mut self) {
+        self.tree = Some(Growing::new(self.num_beams, self.length_penalty));
+    }
+
+    /// What was looked at, if that was to be kept.
+    pub(super) fn take_tree(&mut self) -> Option<SearchTree> {
+        self.tree.take().map(|growing| growing.tree)
     }
 
     /// How many candidates of each row [`advance`](Self::advance) has to see.
@@ -121,12 +135,15 @@ impl BeamSearch {
         let mut live = 0;
         for (rank, candidate) in self.candidates.iter().enumerate() {
             let parent = &self.beams[candidate.beam];
+            let mut fate = Fate::Rejected;
             if length < self.max_new_tokens && !self.eos.contains(&candidate.token) {
                 if live < self.num_beams {
                     self.next_beams[live].become_continuation(parent, candidate);
                     live += 1;
+                    fate = Fate::Kept;
                 }
             } else if rank < self.num_beams {
+                fate = Fate::Finished;
                 let score = candidate.score / self.length_divisor(length);
                 let place = self.finished.partition_point(|better| better.score >= score);
                 if place < self.num_beams {
@@ -137,6 +154,12 @@ impl BeamSearch {
                     self.finished.truncate(self.num_beams);
                 }
             }
+            if let Some(tree) = self.tree.as_mut().filter(|_| rank < 2 * self.num_beams) {
+                tree.add(candidate.beam, candidate.token, [candidate.logprob, candidate.score], fate);
+            }
+        }
+        if let Some(tree) = &mut self.tree {
+            tree.end_step();
         }
         if live == 0 {
             return true;

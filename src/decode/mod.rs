@@ -16,6 +16,7 @@
 //! | `processors` | which scores to edit, given the tokens so far (bad words, n-grams, minimum length, ...) |
 //! | `sample` | greedy search and sampling of one sentence; what may be drawn |
 //! | `beam` | beam search of one sentence |
+//! | `tree` | all that a beam search looked at, for those who want to see it |
 //! | `search` | a sentence's rows, and the batch of sentences that a device steps together |
 //!
 //! Nothing here knows a device, waits, or reads a file.
@@ -26,8 +27,10 @@ mod options;
 mod processors;
 mod sample;
 mod search;
+mod tree;
 
 pub(crate) use beam::length_divisor;
 pub use error::DecodeError;
 pub use options::{DecodeOptions, EarlyStopping, MAX_BEAMS, Sampling};
 pub use search::{BatchSearch, Hypothesis, SentenceSearch, StepRequest, StepScores};
+pub use tree::{Fate, SearchTree, TreeNode};

@@ -1,6 +1,7 @@
 use super::beam::{Beam, BeamSearch};
 use super::processors::Processors;
 use super::sample::SampleSearch;
+use super::tree::{Fate, Growing, SearchTree};
 use super::{DecodeError, DecodeOptions, MAX_BEAMS};
 use crate::scores::{BANNED, ScoreEdit, ScoreRules, ScoreSpace, TopScores};
 
@@ -26,6 +27,7 @@ pub struct SentenceSearch {
     /// Tokens so far, the prompt's not counted.
     generated: usize,
     finished: bool,
+    keeps_tree: bool,
 }
 
 enum Strategy {
@@ -59,7 +61,15 @@ impl SentenceSearch {
             _ => Strategy::Beam(BeamSearch::new(options)),
         };
         let processors = Processors::new(options);
-        Self { strategy, processors, rows: options.rows(), pad: options.pad, generated: 0, finished: false }
+        Self {
+            strategy,
+            processors,
+            rows: options.rows(),
+            pad: options.pad,
+            generated: 0,
+            finished: false,
+            keeps_tree: false,
+        }
     }
 
     /// Whether the result is final.
@@ -81,6 +91,38 @@ impl SentenceSearch {
         match &self.strategy {
             Strategy::Beam(beam) if !self.finished => beam.settled_tokens(),
             _ => self.best_tokens().len(),
+        }
+    }
+
+    /// From now on, before the first step, keeps all that a beam search looks at.
+    pub(crate) fn keep_tree(&mut self) {
+        self.keeps_tree = true;
+        if let Strategy::Beam(beam) = &mut self.strategy {
+            beam.keep_tree();
+        }
+    }
+
+    /// What was looked at, if that was to be kept. Of a search without beams, which looks at nothing else, what was chosen.
+    pub(crate) fn take_tree(&mut self) -> Option<SearchTree> {
+        if !std::mem::take(&mut self.keeps_tree) {
+            return None;
+        }
+        match &mut self.strategy {
+            Strategy::Beam(beam) => beam.take_tree(),
+            Strategy::Sample(sample) => {
+                let beam = &sample.beams()[0];
+                let mut growing = Growing::new(1, 0.0);
+                let (mut sum, count) = (0.0, beam.step_logprobs.len());
+                let tokens = &beam.tokens[beam.tokens.len() - count..];
+                for (index, (&token, &log_probability)) in tokens.iter().zip(&beam.step_logprobs).enumerate()
+                {
+                    sum += log_probability;
+                    let fate = if index + 1 == count { Fate::Finished } else { Fate::Kept };
+                    growing.add(0, token, [log_probability, sum], fate);
+                    growing.end_step();
+                }
+                Some(growing.tree)
+            }
         }
     }
 
@@ -399,6 +441,11 @@ impl BatchSearch {
     /// The sentences in the order they were given.
     pub fn sentences(&self) -> &[SentenceSearch] {
         &self.sentences
+    }
+
+    /// The same, to tell them what to keep.
+    pub(crate) fn sentences_mut(&mut self) -> &mut [SentenceSearch] {
+        &mut self.sentences
     }
 
     /// Whether every sentence is.

@@ -1,5 +1,7 @@
 //! Bringing results to the host.
 
+use std::ops::Range;
+
 use super::buffer::Owned;
 use super::{Buffer, Gpu, GpuError, Submission};
 
@@ -69,10 +71,27 @@ impl Gpu {
     /// # Errors
     /// As [`Gpu::map`].
     pub async fn read<T: bytemuck::AnyBitPattern>(&self, buffer: &Buffer) -> Result<Vec<T>, GpuError> {
-        let readback = self.readback("read", buffer)?;
+        self.read_part(buffer, 0..(buffer.bytes() / 4) as usize).await
+    }
+
+    /// Reads some of a buffer's words.
+    ///
+    /// # Errors
+    /// As [`Gpu::map`].
+    pub async fn read_part<T: bytemuck::AnyBitPattern>(
+        &self,
+        buffer: &Buffer,
+        words: Range<usize>,
+    ) -> Result<Vec<T>, GpuError> {
+        if words.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (first, bytes) = (4 * words.start as u64, 4 * words.len() as u64);
+        let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
+        let readback = Readback { handle: self.create("read", bytes, usage)? };
         let mut encoder =
             self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("read") });
-        encoder.copy_buffer_to_buffer(&buffer.handle, 0, &readback.handle, 0, buffer.bytes());
+        encoder.copy_buffer_to_buffer(&buffer.handle, first, &readback.handle, 0, bytes);
         self.send([encoder.finish()]);
         self.map(&readback, None, |words| bytemuck::cast_slice(words).to_vec()).await
     }

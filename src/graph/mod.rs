@@ -20,6 +20,6 @@ pub use error::{GraphError, UnstorableWeight};
 pub use known_answer::check_known_answers;
 pub use op::{Columns, Linear, Node, Normalization, Op, SearchStates, SearchTable, SearchValues};
 pub use plan::Plan;
-pub use run::{Program, RowCopy, Session};
+pub use run::{Kept, Program, RowCopy, Session};
 pub use upload::Upload;
 pub use weights::{Matrix, Rows, Vector, WeightKind, WeightSource, WeightTable, Weights};

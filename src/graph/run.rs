@@ -1,12 +1,17 @@
 //! Running plans: the same states and programs on a GPU or on the CPU.
 
+use std::ops::Range;
+use std::sync::Arc;
+
 use super::plan::Plan;
 use super::run_cpu::CpuSession;
 use super::run_gpu::GpuSession;
 use super::weights::Weights;
 use super::{State, StateTable};
 use crate::device::Device;
-use crate::gpu::GpuError;
+use crate::gpu::{Buffer, Gpu, GpuError};
+use crate::kernels::stride;
+use crate::shape::Shape;
 
 /// A plan in a session, ready to be replayed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +41,54 @@ pub struct Session {
 enum Runner {
     Cpu(CpuSession),
     Gpu(GpuSession),
+}
+
+/// A state that outlives its session, where it is.
+#[derive(Clone)]
+pub struct Kept {
+    shape: Shape,
+    home: KeptHome,
+}
+
+#[derive(Clone)]
+enum KeptHome {
+    Host(Arc<Vec<f32>>),
+    Gpu(Arc<Gpu>, Buffer),
+}
+
+impl Kept {
+    /// `[rows, width]`
+    pub fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// Its buffer, with the stride of activations, and the device that has it; `None` on the CPU.
+    pub fn on_gpu(&self) -> Option<(&Arc<Gpu>, &Buffer)> {
+        match &self.home {
+            KeptHome::Host(_) => None,
+            KeptHome::Gpu(gpu, buffer) => Some((gpu, buffer)),
+        }
+    }
+
+    /// Brings some rows to the host, without padding.
+    ///
+    /// # Errors
+    /// [`GpuError`] of this or an earlier command.
+    ///
+    /// # Panics
+    /// Where there are no such rows.
+    pub async fn read_rows(&self, rows: Range<usize>) -> Result<Vec<f32>, GpuError> {
+        let Shape { rows: count, width } = self.shape;
+        assert!(rows.start <= rows.end && rows.end <= count, "{rows:?} of {count} rows");
+        match &self.home {
+            KeptHome::Host(values) => Ok(values[rows.start * width..rows.end * width].to_vec()),
+            KeptHome::Gpu(gpu, buffer) => {
+                let padded = stride(width);
+                let stored: Vec<f32> = gpu.read_part(buffer, rows.start * padded..rows.end * padded).await?;
+                Ok(stored.chunks_exact(padded).flat_map(|row| &row[..width]).copied().collect())
+            }
+        }
+    }
 }
 
 impl Session {
@@ -162,6 +215,19 @@ impl Session {
             Runner::Cpu(_) => Ok(None),
             Runner::Gpu(session) => session.wait(use_words).await,
         }
+    }
+
+    /// An f32 state as the runs so far leave it, for longer than the session lives. On a GPU nothing is copied: it has to
+    /// be a state that no later run writes.
+    pub fn keep(&self, state: State) -> Kept {
+        let home = match &self.runner {
+            Runner::Cpu(session) => KeptHome::Host(Arc::new(session.f32_state(state).to_vec())),
+            Runner::Gpu(session) => {
+                let (gpu, buffer) = session.keep(state);
+                KeptHome::Gpu(gpu, buffer)
+            }
+        };
+        Kept { shape: state.shape, home }
     }
 
     /// Reads an f32 state, `[rows, width]` without padding.

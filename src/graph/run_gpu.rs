@@ -148,6 +148,10 @@ impl GpuSession {
         self.gpu.map(readback, Some(submission), |words| use_elements(&words[..elements])).await
     }
 
+    pub fn keep(&self, state: State) -> (Arc<Gpu>, Buffer) {
+        (self.gpu.clone(), self.states[state.index].clone())
+    }
+
     pub async fn read(&self, state: State) -> Result<Vec<f32>, GpuError> {
         let Shape { rows, width } = state.shape;
         let mut stored: Vec<f32> = self.gpu.read(&self.states[state.index]).await?;

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::error::UnstorableWeight;
+use super::op::Linear;
 use crate::cpu::{StoredMatrix, WeightMatrix};
 use crate::device::Device;
 use crate::gpu::{Buffer, Gpu, GpuError};
@@ -91,6 +92,11 @@ impl WeightTable {
     /// The name that a matrix was added under.
     pub fn name(&self, matrix: Matrix) -> &str {
         &self.entries[matrix.index].name
+    }
+
+    /// Where the entries of a linear layer's weights are.
+    pub fn entries_of(linear: Linear) -> impl Iterator<Item = usize> {
+        [linear.weight.index].into_iter().chain(linear.bias.map(|bias| bias.index))
     }
 
     /// Elements of all weights together.

@@ -14,7 +14,7 @@ pub enum ColourMap {
     /// Black through magenta to white (van der Walt & Smith 2015).
     Magma,
     /// Blue to yellow, made to look the same to readers with and without colour blindness (Nuñez, Anderton & Renslow
-    /// 2018).
+    /// 2018), as d3 approximates it by a polynomial.
     Cividis,
     /// White to black, for paper (Brewer).
     Greys,

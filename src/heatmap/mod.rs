@@ -15,7 +15,7 @@ pub use error::HeatmapError;
 pub use painter::{Maps, Painter, paint};
 pub use view::{Cell, Scale, View};
 
-use crate::trace::LayerAttention;
+use crate::model::LayerAttention;
 
 /// A picture.
 #[derive(Clone, Debug, PartialEq, Eq)]

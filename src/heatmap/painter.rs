@@ -6,8 +6,9 @@ use super::{GridShape, HeatmapError, Pixels, View, shape_of};
 use crate::cpu;
 use crate::device::Device;
 use crate::gpu::{Buffer, Gpu, Readback, Recording};
+use crate::graph::Kept;
 use crate::kernels::{heatmap, stride};
-use crate::trace::LayerAttention;
+use crate::model::LayerAttention;
 
 /// Paints where a model runs.
 #[derive(Clone)]
@@ -18,6 +19,8 @@ pub struct Painter {
 /// Maps on a device, ready to be painted.
 pub struct Maps {
     shape: GridShape,
+    /// Which of the layers' heads is the grid's first.
+    first_head: usize,
     home: Home,
 }
 
@@ -28,7 +31,7 @@ enum Home {
 
 /// Weights and largest weights of each layer.
 struct HostMaps {
-    layers: Vec<(Vec<f32>, Vec<f32>)>,
+    layers: Arc<Vec<(Vec<f32>, Vec<f32>)>>,
 }
 
 struct GpuMaps {
@@ -76,7 +79,35 @@ impl Painter {
                 Home::Gpu(GpuMaps::new(gpu.clone(), shape, weights)?)
             }
         };
-        Ok(Maps { shape, home })
+        Ok(Maps { shape, first_head: 0, home })
+    }
+
+    /// The same of attention that a device has already, `[heads * queries, keys]` of each layer. Where it is the painter's own GPU,
+    /// nothing is moved.
+    ///
+    /// # Errors
+    /// [`HeatmapError::Empty`]; no room on the device.
+    pub(crate) async fn take(&self, shape: GridShape, layers: &[&Kept]) -> Result<Maps, HeatmapError> {
+        if layers.is_empty() {
+            return Err(HeatmapError::Empty);
+        }
+        let buffers: Option<Vec<_>> = layers.iter().map(|layer| layer.on_gpu()).collect();
+        let home = match (buffers, &self.device) {
+            (Some(buffers), Device::Gpu(gpu)) if buffers.iter().all(|(own, _)| Arc::ptr_eq(own, gpu)) => {
+                let weights = buffers.into_iter().map(|(_, buffer)| buffer.clone()).collect();
+                Home::Gpu(GpuMaps::new(gpu.clone(), shape, weights)?)
+            }
+            _ => {
+                let mut host = Vec::with_capacity(layers.len());
+                for layer in layers {
+                    let weights = layer.read_rows(0..layer.shape().rows).await?;
+                    let maxima = maxima(shape, &weights);
+                    host.push((weights, maxima));
+                }
+                Home::Host(HostMaps { layers: Arc::new(host) })
+            }
+        };
+        Ok(Maps { shape, first_head: 0, home })
     }
 
     /// Paints what a view shows of maps.
@@ -85,8 +116,8 @@ impl Painter {
     /// [`HeatmapError`]: a view of nothing, or the device's.
     pub async fn paint(&self, maps: &mut Maps, view: &View) -> Result<Pixels, HeatmapError> {
         match &mut maps.home {
-            Home::Host(host) => host.paint(maps.shape, view),
-            Home::Gpu(gpu) => gpu.paint(maps.shape, view).await,
+            Home::Host(host) => host.paint(maps.shape, maps.first_head, view),
+            Home::Gpu(gpu) => gpu.paint(maps.shape, maps.first_head, view).await,
         }
     }
 }
@@ -95,6 +126,22 @@ impl Maps {
     /// The grid that they make.
     pub fn shape(&self) -> GridShape {
         self.shape
+    }
+
+    /// One head of one layer (a row of this grid) alone, from the same memory.
+    ///
+    /// # Errors
+    /// [`HeatmapError::Empty`] where there is no such head.
+    pub fn only(&self, layer: usize, head: usize) -> Result<Self, HeatmapError> {
+        if layer >= self.shape.layers || head >= self.shape.heads {
+            return Err(HeatmapError::Empty);
+        }
+        let home = match &self.home {
+            Home::Host(host) => Home::Host(HostMaps { layers: Arc::new(vec![host.layers[layer].clone()]) }),
+            Home::Gpu(gpu) => Home::Gpu(gpu.only(layer)?),
+        };
+        let shape = GridShape { layers: 1, heads: 1, ..self.shape };
+        Ok(Self { shape, first_head: self.first_head + head, home })
     }
 }
 
@@ -131,11 +178,15 @@ fn picture([width, height]: [u32; 2], pixels: &[u32]) -> Pixels {
 impl HostMaps {
     fn new(shape: GridShape, layers: &[&LayerAttention]) -> Self {
         let layers = layers.iter().map(|layer| (layer.weights.clone(), maxima(shape, &layer.weights)));
-        Self { layers: layers.collect() }
+        Self { layers: Arc::new(layers.collect()) }
     }
 
-    fn paint(&self, shape: GridShape, view: &View) -> Result<Pixels, HeatmapError> {
-        let layers = self.layers.iter().map(|(weights, maxima)| (&weights[..], &maxima[..]));
+    fn paint(&self, shape: GridShape, head: usize, view: &View) -> Result<Pixels, HeatmapError> {
+        let GridShape { queries, keys, .. } = shape;
+        let layers = self
+            .layers
+            .iter()
+            .map(|(weights, maxima)| (&weights[head * queries * keys..], &maxima[head * (1 + queries)..]));
         paint_on_cpu(shape, &layers.collect::<Vec<_>>(), view)
     }
 }
@@ -155,16 +206,29 @@ impl GpuMaps {
         }
         let recording = gpu.record("largest weights", &launches)?;
         gpu.submit(&recording, 1, &[]);
+        Self::of_layers(gpu, layers)
+    }
+
+    fn of_layers(gpu: Arc<Gpu>, layers: Vec<(Buffer, Buffer)>) -> Result<Self, HeatmapError> {
         let view = gpu.buffer("view", size_of::<heatmap::ViewWords>() / 4)?;
         let colours = gpu.buffer("colours", 256)?;
         Ok(Self { gpu, layers, view, colours, canvas: None })
     }
 
-    async fn paint(&mut self, shape: GridShape, view: &View) -> Result<Pixels, HeatmapError> {
+    fn only(&self, layer: usize) -> Result<Self, HeatmapError> {
+        Self::of_layers(self.gpu.clone(), vec![self.layers[layer].clone()])
+    }
+
+    async fn paint(
+        &mut self,
+        shape: GridShape,
+        first_head: usize,
+        view: &View,
+    ) -> Result<Pixels, HeatmapError> {
         let words = view.words()?;
         if self.canvas.as_ref().is_none_or(|canvas| canvas.size != view.size) {
             self.canvas = None; // its memory goes before more is asked for
-            self.canvas = Some(self.canvas(shape, view.size)?);
+            self.canvas = Some(self.canvas(shape, first_head, view.size)?);
         }
         let Self { gpu, canvas: Some(canvas), .. } = self else { unreachable!("made above") };
         gpu.write(&self.view, 0, &[words]);
@@ -176,12 +240,12 @@ impl GpuMaps {
         Ok(pixels.await?)
     }
 
-    fn canvas(&self, shape: GridShape, size: [u32; 2]) -> Result<Canvas, HeatmapError> {
+    fn canvas(&self, shape: GridShape, first_head: usize, size: [u32; 2]) -> Result<Canvas, HeatmapError> {
         let pixels = self.gpu.buffer("pixels", size[0] as usize * size[1] as usize)?;
         let launches: Vec<_> = (self.layers.iter().enumerate())
             .map(|(layer, (weights, maxima))| {
                 let bound = vec![weights, maxima, &self.view, &self.colours, &pixels];
-                (heatmap::paint(shape, layer, size), bound)
+                (heatmap::paint(shape, layer, first_head, size), bound)
             })
             .collect();
         let paint = self.gpu.record("heatmap", &launches)?;

@@ -35,6 +35,8 @@ params! {
         pub layers: u32,
         /// Columns of the grid.
         pub heads: u32,
+        /// Which of the layer's heads is the first column.
+        pub first_head: u32,
         /// Rows of a map.
         pub queries: u32,
         /// Columns of a map.
@@ -116,13 +118,15 @@ pub fn maxima(shape: GridShape) -> [Dispatch; 2] {
 
 /// The launch that paints one layer; that of layer 0 paints the background, too.
 ///
+/// * `first_head`: which of the layer's heads is the grid's first
 /// * storage: weights and maxima as in [`maxima`], [`ViewWords`], 256 colours (RGBA, red in the lowest byte), pixels
 ///   `[height, width]`
-pub fn paint(shape: GridShape, layer: usize, [width, height]: [u32; 2]) -> Dispatch {
+pub fn paint(shape: GridShape, layer: usize, first_head: usize, [width, height]: [u32; 2]) -> Dispatch {
     let params = HeatmapParams {
         layer: layer as u32,
         layers: shape.layers as u32,
         heads: shape.heads as u32,
+        first_head: first_head as u32,
         queries: shape.queries as u32,
         keys: shape.keys as u32,
         weights_stride: stride(shape.keys) as u32,

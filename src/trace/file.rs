@@ -10,7 +10,8 @@ use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AttentionKind, LayerAttention, LeftOut, TargetToken, Token, Trace, TraceFileError, TracedSentence,
+    AttentionKind, LayerAttention, LeftOut, TargetToken, Token, Trace, TraceFileError, TracedSearch,
+    TracedSentence,
 };
 
 /// What `format` says in every trace, and the key of the metadata.
@@ -47,6 +48,8 @@ struct SentenceJson<'a> {
     prompt: usize,
     attention: Vec<AttentionJson<'a>>,
     left_out: Cow<'a, [LeftOut]>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    search: Option<Cow<'a, TracedSearch>>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -147,6 +150,7 @@ fn sentence_json(sentence: &TracedSentence, with_weights: bool) -> SentenceJson<
         prompt: sentence.prompt,
         attention: sentence.attention.iter().map(|layer| attention_json(layer, with_weights)).collect(),
         left_out: (&sentence.left_out).into(),
+        search: sentence.search.as_ref().map(Cow::Borrowed),
     }
 }
 
@@ -165,8 +169,17 @@ fn sentence(
     json: SentenceJson<'_>,
     tensors: Option<&SafeTensors<'_>>,
 ) -> Result<TracedSentence, String> {
-    let SentenceJson { source, offset, target, source_tokens, target_tokens, prompt, attention, left_out } =
-        json;
+    let SentenceJson {
+        source,
+        offset,
+        target,
+        source_tokens,
+        target_tokens,
+        prompt,
+        attention,
+        left_out,
+        search,
+    } = json;
     check_ranges("source", &source, source_tokens.iter())?;
     check_ranges("target", &target, target_tokens.iter().map(|token| &token.token))?;
     if prompt == 0 || prompt >= target_tokens.len() || source_tokens.is_empty() {
@@ -179,6 +192,9 @@ fn sentence(
         if others.chain(token.log_probability).any(|value| value.is_nan() || value > 1e-3) {
             return Err("has a log-probability above 0".into());
         }
+    }
+    if search.as_ref().is_some_and(|search| !search.tree.is_sound()) {
+        return Err("has a search whose nodes do not follow their parents".into());
     }
     let mut layers: Vec<LayerAttention> = Vec::new();
     for AttentionJson { kind, layer, shape, weights } in attention {
@@ -218,6 +234,7 @@ fn sentence(
         prompt,
         attention: layers,
         left_out: left_out.into_owned(),
+        search: search.map(Cow::into_owned),
     })
 }
 

@@ -2,9 +2,11 @@
 
 use super::record::Recording;
 use super::tokens::tokens;
-use super::{Alternative, AttentionKind, TargetToken, Trace, TraceError, TraceRequest, TracedSentence};
+use super::{
+    Alternative, AttentionKind, TargetToken, Trace, TraceError, TraceRequest, TracedSearch, TracedSentence,
+};
 use crate::model::generation_config::GenerationConfig;
-use crate::text::Direction;
+use crate::text::{Direction, Tokenizer};
 use crate::transformer::resolve;
 use crate::translate::{TranslateOptions, Translation, Translator, resolve_languages};
 
@@ -19,6 +21,8 @@ pub struct TraceOptions {
     pub memory: u64,
     /// Whether it is asked how probable the target's tokens are.
     pub scores: bool,
+    /// Whether all that the beam searches looked at is kept; for translations that are made with the trace.
+    pub search: bool,
     /// With [`scores`](Self::scores): how many of the most probable tokens are kept at each place.
     pub alternatives: usize,
 }
@@ -26,7 +30,7 @@ pub struct TraceOptions {
 impl Default for TraceOptions {
     fn default() -> Self {
         let kinds = AttentionKind::ALL.to_vec();
-        Self { model: String::new(), kinds, memory: 256 << 20, scores: true, alternatives: 5 }
+        Self { model: String::new(), kinds, memory: 256 << 20, scores: true, search: false, alternatives: 5 }
     }
 }
 
@@ -51,8 +55,17 @@ impl Translator {
         options: &TranslateOptions,
         trace: &TraceOptions,
     ) -> Result<Trace, TraceError> {
-        let translation = self.translate(text, options).await?;
-        self.trace_translation(text, translation, options, trace).await
+        if !trace.search {
+            let translation = self.translate(text, options).await?;
+            return self.trace_translation(text, translation, options, trace).await;
+        }
+        let (translation, trees) = self.explore(text, options).await?;
+        let mut traced = self.trace_translation(text, translation, options, trace).await?;
+        for (sentence, tree) in traced.sentences.iter_mut().zip(trees) {
+            let pieces = tree.nodes.iter().map(|node| (node.token, piece(self.tokenizer(), node.token)));
+            sentence.search = Some(TracedSearch { pieces: pieces.collect(), tree });
+        }
+        Ok(traced)
     }
 
     /// The same for a translation that this translator made of the text with these options.
@@ -165,13 +178,27 @@ impl Translator {
         let numbers = recording.log_probabilities.into_iter().zip(recording.alternatives);
         for (token, (log_probability, alternatives)) in target_tokens[prompt..].iter_mut().zip(numbers) {
             token.log_probability = Some(log_probability);
-            let alternative = |(id, log_probability)| {
-                let piece = tokenizer.target_token(id).map_or_else(|| format!("#{id}"), |p| p.into_owned());
-                Alternative { id, piece, log_probability }
-            };
+            let alternative =
+                |(id, log_probability)| Alternative { id, piece: piece(tokenizer, id), log_probability };
             token.alternatives = alternatives.into_iter().map(alternative).collect();
         }
         let (attention, left_out) = (recording.attention, recording.left_out);
-        TracedSentence { source, offset, target, source_tokens, target_tokens, prompt, attention, left_out }
+        let search = None;
+        TracedSentence {
+            source,
+            offset,
+            target,
+            source_tokens,
+            target_tokens,
+            prompt,
+            attention,
+            left_out,
+            search,
+        }
     }
+}
+
+/// A token of the target as the tokenizer has it.
+fn piece(tokenizer: &Tokenizer, id: u32) -> String {
+    tokenizer.target_token(id).map_or_else(|| format!("#{id}"), |piece| piece.into_owned())
 }

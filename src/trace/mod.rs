@@ -3,11 +3,13 @@
 //!
 //! * [`Translator::trace`](crate::Translator::trace) makes a [`Trace`], [`Translator::trace_pair`](crate::Translator::trace_pair)
 //!   one of a given translation; [`Transformer::record`](crate::Transformer::record) does the same for token ids
+//! * [`Transformer::attend`](crate::Transformer::attend) leaves attention on the device, to be painted there
 //! * [`Trace::to_json`], [`Trace::to_safetensors`] and [`Trace::from_bytes`]: its file, `docs/trace.md`
 //! * [`statistics`]: numbers and a plain name for every head
 //! * [`alignment`]: which word was translated to which
 
 pub mod alignment;
+mod attended;
 mod budget;
 mod error;
 mod file;
@@ -16,15 +18,18 @@ mod record;
 pub mod statistics;
 mod tokens;
 
+pub use crate::model::{AttentionKind, HeadName, LayerAttention, Map};
+pub use attended::Attended;
 pub use error::{TraceError, TraceFileError};
 pub use file::{FORMAT, MAX_FILE_BYTES, VERSION};
 pub use make::TraceOptions;
 pub use record::{Recording, TraceRequest};
 
-use std::fmt;
-use std::str::FromStr;
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+
+use crate::decode::SearchTree;
 
 /// What a translation left to be looked at.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -55,6 +60,17 @@ pub struct TracedSentence {
     pub attention: Vec<LayerAttention>,
     /// What there was no room for.
     pub left_out: Vec<LeftOut>,
+    /// All that the search looked at, where that was kept.
+    pub search: Option<TracedSearch>,
+}
+
+/// A search, readable without its model.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TracedSearch {
+    /// What it looked at.
+    pub tree: SearchTree,
+    /// Each of its tokens as the tokenizer has it.
+    pub pieces: BTreeMap<u32, String>,
 }
 
 /// One piece of a text.
@@ -92,126 +108,6 @@ pub struct Alternative {
     pub piece: String,
     /// Natural logarithm of its probability.
     pub log_probability: f32,
-}
-
-/// Whose attention to what.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum AttentionKind {
-    /// The encoder's self-attention: source to source.
-    Encoder,
-    /// The decoder's masked self-attention: target to the target so far.
-    Decoder,
-    /// The decoder's attention to the encoder: target to source.
-    Cross,
-}
-
-impl AttentionKind {
-    /// All kinds.
-    pub const ALL: [Self; 3] = [Self::Encoder, Self::Decoder, Self::Cross];
-
-    /// Whether its queries are the target's.
-    pub fn queries_target(self) -> bool {
-        self != Self::Encoder
-    }
-
-    /// Whether its keys are the target's.
-    pub fn keys_target(self) -> bool {
-        self == Self::Decoder
-    }
-}
-
-impl fmt::Display for AttentionKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Encoder => "encoder",
-            Self::Decoder => "decoder",
-            Self::Cross => "cross",
-        })
-    }
-}
-
-impl FromStr for AttentionKind {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text {
-            "encoder" => Ok(Self::Encoder),
-            "decoder" => Ok(Self::Decoder),
-            "cross" => Ok(Self::Cross),
-            _ => Err("encoder, decoder or cross is needed"),
-        }
-    }
-}
-
-/// The attention of one layer.
-#[derive(Clone, Debug, PartialEq)]
-pub struct LayerAttention {
-    /// Whose, to what.
-    pub kind: AttentionKind,
-    /// Counted from 0.
-    pub layer: usize,
-    /// Its heads.
-    pub heads: usize,
-    /// Rows of a head.
-    pub queries: usize,
-    /// Columns of a head.
-    pub keys: usize,
-    /// `[heads, queries, keys]`; a row sums to 1.
-    pub weights: Vec<f32>,
-}
-
-impl LayerAttention {
-    /// One head, `[queries, keys]`.
-    ///
-    /// # Panics
-    /// Where there is no such head.
-    pub fn head(&self, head: usize) -> Map<'_> {
-        let size = self.queries * self.keys;
-        Map { queries: self.queries, keys: self.keys, weights: &self.weights[head * size..][..size] }
-    }
-
-    /// One head as a layer of its own.
-    ///
-    /// # Panics
-    /// Where there is no such head.
-    pub fn only(&self, head: usize) -> Self {
-        Self { heads: 1, weights: self.head(head).weights.to_vec(), ..*self }
-    }
-
-    /// The mean of all heads as a layer of one.
-    pub fn averaged(&self) -> Self {
-        Self { heads: 1, weights: self.mean(), ..*self }
-    }
-
-    /// The mean of all heads, `[queries, keys]`.
-    pub fn mean(&self) -> Vec<f32> {
-        let size = self.queries * self.keys;
-        let mut mean = vec![0.0; size];
-        for head in self.weights.chunks_exact(size.max(1)) {
-            mean.iter_mut().zip(head).for_each(|(sum, weight)| *sum += weight);
-        }
-        mean.iter_mut().for_each(|sum| *sum /= self.heads as f32);
-        mean
-    }
-}
-
-/// One attention map.
-#[derive(Clone, Copy, Debug)]
-pub struct Map<'a> {
-    /// Rows.
-    pub queries: usize,
-    /// Columns.
-    pub keys: usize,
-    /// `[queries, keys]`
-    pub weights: &'a [f32],
-}
-
-impl<'a> Map<'a> {
-    /// Its rows.
-    pub fn rows(&self) -> impl ExactSizeIterator<Item = &'a [f32]> + use<'a> {
-        self.weights.chunks_exact(self.keys.max(1))
-    }
 }
 
 /// Something that a trace does not have, and why.

@@ -16,6 +16,23 @@ pub struct TraceRequest {
     pub prompt: usize,
 }
 
+impl TraceRequest {
+    /// What the model reads: the target but its last token.
+    pub(super) fn input(&self) -> ForwardInput {
+        let Self { input_ids, target_ids, .. } = self;
+        let length = target_ids.len() - 1;
+        ForwardInput {
+            batch: 1,
+            source_length: input_ids.len(),
+            target_length: length,
+            input_ids: input_ids.clone(),
+            attention_mask: vec![1; input_ids.len()],
+            token_type_ids: Vec::new(),
+            decoder_input_ids: target_ids[..length].to_vec(),
+        }
+    }
+}
+
 /// What was recorded of one request.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Recording {
@@ -45,6 +62,23 @@ impl Transformer {
         options: &TraceOptions,
         cancel: &Cancel,
     ) -> Result<Vec<Recording>, TraceError> {
+        let shares = self.shares(requests, options)?;
+        let mut recordings = Vec::with_capacity(requests.len());
+        for (request, share) in requests.iter().zip(shares) {
+            if cancel.listen().await {
+                return Err(TraceError::Cancelled);
+            }
+            recordings.push(self.record_one(request, share, options, cancel).await?);
+        }
+        Ok(recordings)
+    }
+
+    /// What there is room for.
+    pub(super) fn shares(
+        &self,
+        requests: &[TraceRequest],
+        options: &TraceOptions,
+    ) -> Result<Vec<Share>, TraceError> {
         if self.config().architecture() != Architecture::EncoderDecoder {
             return Err(TraceError::NotATranslator { model_type: self.config().family.model_type() });
         }
@@ -55,16 +89,7 @@ impl Transformer {
             }
             lengths.push(Lengths { source: input_ids.len(), target: target_ids.len() - 1 });
         }
-        let buffer = self.device().max_buffer_bytes();
-        let shares = share(self.config(), &lengths, options, buffer);
-        let mut recordings = Vec::with_capacity(requests.len());
-        for (request, share) in requests.iter().zip(shares) {
-            if cancel.listen().await {
-                return Err(TraceError::Cancelled);
-            }
-            recordings.push(self.record_one(request, share, options, cancel).await?);
-        }
-        Ok(recordings)
+        Ok(share(self.config(), &lengths, options, self.device().max_buffer_bytes()))
     }
 
     async fn record_one(
@@ -81,15 +106,7 @@ impl Transformer {
         let count = options.alternatives;
         wanted.logits =
             options.scores && logits_bytes <= MAX_LOGITS_BYTES.min(self.device().max_buffer_bytes());
-        let input = ForwardInput {
-            batch: 1,
-            source_length: input_ids.len(),
-            target_length: length,
-            input_ids: input_ids.clone(),
-            attention_mask: vec![1; input_ids.len()],
-            token_type_ids: Vec::new(),
-            decoder_input_ids: target_ids[..length].to_vec(),
-        };
+        let input = request.input();
         let output = self.forward_selected(&input, &wanted).await?;
         let (log_probabilities, alternatives) = match (options.scores, wanted.logits) {
             (false, _) => (Vec::new(), Vec::new()),

@@ -6,7 +6,7 @@ use super::Transformer;
 use super::cancel::Cancel;
 use super::queue::Queue;
 use super::session::{DecodeSession, SessionKey, padded_length};
-use crate::decode::{BatchSearch, DecodeError, DecodeOptions, Hypothesis};
+use crate::decode::{BatchSearch, DecodeError, DecodeOptions, Hypothesis, SearchTree, SentenceSearch};
 use crate::gpu::GpuError;
 use crate::graph::GraphError;
 use crate::model::config::{Architecture, StackConfig};
@@ -99,6 +99,22 @@ const MAX_SOURCE_TOKENS: usize = 4096;
 /// Memory for one batch's caches, bytes.
 const MAX_CACHE_BYTES: u64 = 512 << 20;
 
+/// What a search leaves.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Keep {
+    Hypotheses,
+    Tree,
+}
+
+/// A search that can be looked at.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Exploration {
+    /// Its result, best first.
+    pub hypotheses: Vec<Hypothesis>,
+    /// All that it looked at, after the prompt.
+    pub tree: SearchTree,
+}
+
 impl Transformer {
     /// Generates for every request the hypotheses that its options ask for, best first, in the order of the requests.
     ///
@@ -152,7 +168,7 @@ impl Transformer {
             let (batch, rest) = waiting.split_at(self.batch_size(requests, same_kind));
             let (following, rest) = rest.split_at(self.followers(requests, batch, rest));
             let queue = Queue::new(requests, batch, following, &mut results, watch);
-            self.generate_queue(queue, cancel).await?;
+            self.generate_queue(queue, cancel, Keep::Hypotheses).await?;
             waiting = rest;
         }
         Ok(results)
@@ -239,9 +255,36 @@ impl Transformer {
         waiting.iter().take_while(follows).count()
     }
 
-    async fn generate_queue(&self, queue: Queue<'_>, cancel: &Cancel) -> Result<(), GenerateError> {
+    /// Searches for one request's hypotheses as [`generate`](Self::generate) does, and keeps all that the search looked at.
+    /// A [prompt](DecodeOptions::prompt) of more tokens than the start makes it go on from there.
+    ///
+    /// # Errors
+    /// As [`generate`](Self::generate).
+    pub async fn explore(
+        &self,
+        request: &GenerateRequest,
+        cancel: &Cancel,
+    ) -> Result<Exploration, GenerateError> {
+        self.check_request(request)?;
+        let (mut results, mut watch) = ([Vec::new()], |_: Progress<'_>| {});
+        let queue = Queue::new(std::slice::from_ref(request), &[0], &[], &mut results, &mut watch);
+        let tree = self.generate_queue(queue, cancel, Keep::Tree).await?.unwrap_or_default();
+        let [hypotheses] = results;
+        Ok(Exploration { hypotheses, tree })
+    }
+
+    /// Gives the first sentence's tree, where that is to be kept.
+    async fn generate_queue(
+        &self,
+        queue: Queue<'_>,
+        cancel: &Cancel,
+        keep: Keep,
+    ) -> Result<Option<SearchTree>, GenerateError> {
         let batch = queue.batch();
-        let search = BatchSearch::new(batch.iter().map(|request| request.options.clone()).collect())?;
+        let mut search = BatchSearch::new(batch.iter().map(|request| request.options.clone()).collect())?;
+        if keep == Keep::Tree {
+            search.sentences_mut().iter_mut().for_each(SentenceSearch::keep_tree);
+        }
         let key = SessionKey::new(self, &batch, &search, queue.waiting());
         let mut session = match self.idle.take(&key) {
             Some(session) => session,

@@ -51,6 +51,7 @@ impl Loading {
             weights: Weights::allocate(device, &blueprint.table, precision)?,
             blueprint,
             idle: IdleSessions::default(),
+            muted: Vec::new(),
         };
         Ok(Self { transformer, upload })
     }

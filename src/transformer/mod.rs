@@ -8,6 +8,7 @@ mod generate;
 mod host_search;
 mod input_states;
 mod loading;
+mod mute;
 mod options;
 mod queue;
 mod score;
@@ -16,9 +17,11 @@ mod work;
 
 pub use cancel::Cancel;
 pub use encode::Encoder;
+pub(crate) use forward::KeptAttention;
 pub use forward::{ForwardError, ForwardInput, ForwardOutput, Tensor, Wanted};
-pub use generate::{GenerateError, GenerateRequest, Progress};
+pub use generate::{Exploration, GenerateError, GenerateRequest, Progress};
 pub use loading::Loading;
+pub use mute::MuteError;
 pub use options::resolve;
 pub use score::{Score, ScoreError, ScoreRequest};
 
@@ -27,7 +30,7 @@ use crate::graph::Weights;
 use crate::model::blueprint::Blueprint;
 use crate::model::config::ModelConfig;
 use crate::model::generation_config::GenerationConfig;
-use crate::model::{Model, ModelError};
+use crate::model::{HeadName, Model, ModelError};
 use crate::precision::{PrecisionChoice, WeightPrecision};
 use session::IdleSessions;
 
@@ -40,6 +43,7 @@ pub struct Transformer {
     blueprint: Blueprint,
     weights: Weights,
     idle: IdleSessions,
+    muted: Vec<HeadName>,
 }
 
 impl Transformer {

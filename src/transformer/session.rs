@@ -16,7 +16,7 @@ use super::generate::{GenerateError, GenerateRequest};
 use super::host_search::{HostSearch, HostSearchKey};
 use super::input_states::InputStates;
 use super::queue::Queue;
-use crate::decode::{BatchSearch, SentenceSearch, StepRequest};
+use crate::decode::{BatchSearch, SearchTree, SentenceSearch, StepRequest};
 use crate::device::Device;
 use crate::graph::{Graph, Plan, RowCopy, Session, State, StateTable};
 use crate::kernels::log_softmax_top_k::TopKShape;
@@ -334,7 +334,7 @@ impl DecodeSession {
         mut queue: Queue<'_>,
         mut search: BatchSearch,
         cancel: &Cancel,
-    ) -> Result<(), GenerateError> {
+    ) -> Result<Option<SearchTree>, GenerateError> {
         self.begin(transformer, &queue.batch(), &mut search);
         self.encode_next(transformer, &mut queue);
         while !(search.is_finished() && self.seats_all()) {
@@ -354,8 +354,9 @@ impl DecodeSession {
                 }
             }
         }
+        let tree = search.sentences_mut().first_mut().and_then(SentenceSearch::take_tree);
         queue.finish(search);
-        Ok(())
+        Ok(tree)
     }
 
     /// Whether all that wanted rows have them.

@@ -28,6 +28,12 @@ impl SentenceCache {
         Self { entries: LruCache::unbounded(), bytes: 0, max_bytes }
     }
 
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.entries.clear();
+        self.bytes = 0;
+    }
+
     /// The result of an equal request.
     pub fn get(&mut self, request: &GenerateRequest) -> Option<Vec<Hypothesis>> {
         let entry = self.entries.get(&request.input_ids)?;

@@ -9,20 +9,22 @@ pub use in_turn::Ready;
 pub use languages::resolve_languages;
 pub use streaming::PartialTranslation;
 
-use std::sync::Mutex;
 use std::sync::atomic::AtomicU64;
+use std::sync::{Mutex, PoisonError};
 
 use cache::SentenceCache;
 
-use crate::decode::{DecodeError, Hypothesis};
+use crate::decode::{DecodeError, Hypothesis, SearchTree};
 use crate::device::Device;
 use crate::model::config::Positions;
 use crate::model::generation_config::GenerationConfig;
-use crate::model::{Model, ModelError};
+use crate::model::{HeadName, Model, ModelError};
 #[cfg(not(target_arch = "wasm32"))]
 use crate::precision::PrecisionChoice;
 use crate::text::{TextError, Tokenizer, split_lines};
-use crate::transformer::{Cancel, GenerateError, GenerateRequest, Transformer, resolve};
+use crate::transformer::{
+    Cancel, Exploration, GenerateError, GenerateRequest, MuteError, Transformer, resolve,
+};
 
 /// How to translate. The default is what the model's `generation_config.json` asks for.
 #[derive(Clone, Debug, Default)]
@@ -240,6 +242,15 @@ impl Translator {
         &self.tokenizer
     }
 
+    /// Has some heads contribute nothing; see [`Transformer::mute`]. What was remembered of other translations is forgotten.
+    ///
+    /// # Errors
+    /// [`MuteError`]
+    pub fn mute(&mut self, model: &Model, heads: &[HeadName]) -> Result<(), MuteError> {
+        self.cache.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
+        self.transformer.mute(model, heads)
+    }
+
     /// Translates one text of any length, sentence by sentence.
     ///
     /// # Errors
@@ -251,6 +262,27 @@ impl Translator {
     ) -> Result<Translation, TranslateError> {
         let mut translations = self.translate_all(&[text], options, &mut |_, _| {}).await?;
         Ok(translations.remove(0))
+    }
+
+    /// Translates a text as [`translate`](Self::translate) does, one sentence after the other, and keeps all that their searches
+    /// looked at: a tree for each sentence.
+    ///
+    /// # Errors
+    /// [`TranslateError`]
+    pub async fn explore(
+        &self,
+        text: &str,
+        options: &TranslateOptions,
+    ) -> Result<(Translation, Vec<SearchTree>), TranslateError> {
+        let mut batch = Batch::default();
+        let layout = self.take_apart(text, options, &mut batch)?;
+        let (mut results, mut trees) = (Vec::new(), Vec::new());
+        for request in &batch.requests {
+            let Exploration { hypotheses, tree } = self.transformer.explore(request, &options.cancel).await?;
+            results.push(hypotheses);
+            trees.push(tree);
+        }
+        Ok((self.assemble(&layout, batch, results)?, trees))
     }
 
     /// From hypotheses back to a text.

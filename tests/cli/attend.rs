@@ -164,6 +164,8 @@ fn attend_says_what_is_wrong() {
     attend(&["hello", "--layer", "99"]).fails(2, &["--layer is 0 to "]);
     attend(&["hello", "--head", "99"]).fails(2, &["--head 0 to "]);
     attend(&["hello", "--kind", "both"]).fails(2, &["--kind", "encoder, decoder or cross"]);
+    attend(&["hello", "--mute", "cross.9.9"]).fails(2, &["cross.9.9", "layers 0 to "]);
+    attend(&["hello", "--mute", "cross"]).fails(2, &["--mute", "KIND.LAYER.HEAD"]);
     attend(&["hello", "--grid"]).fails(2, &["--grid", ".svg"]);
     attend(&[" "]).fails(1, &["nothing to look at"]);
     run(&["attend", "--trace", "nowhere.json"], "").fails(1, &["cannot read nowhere.json"]);

@@ -62,23 +62,30 @@ pub fn model(folder: &Path) -> Model {
 
 /// A fixture with f32 weights whose matrices have been rounded as `precision` rounds them.
 pub fn rounded(name: &str, precision: WeightPrecision) -> Model {
+    edited(name, |tensor, shape, values| {
+        // position tables and biases are no matrices
+        if let &[rows, width] = shape
+            && rows > 1
+            && !tensor.contains("position")
+            && !tensor.contains("bias")
+        {
+            values.chunks_exact_mut(width).for_each(|row| precision.round_row(row));
+        }
+    })
+}
+
+/// A fixture with f32 weights of which some have been changed, by tensor: its name, its shape, its values.
+pub fn edited(name: &str, edit: impl Fn(&str, &[usize], &mut [f32])) -> Model {
     let folder = data("models").join(name);
     let mut bytes = read(&folder.join("model.safetensors"));
     let (header, tensors) = SafeTensors::read_metadata(&bytes).expect("a sound fixture");
     for (tensor, info) in tensors.tensors() {
-        let &[rows, width] = &info.shape[..] else { continue };
-        // position tables and biases are no matrices
-        if rows == 1 || tensor.contains("position") || tensor.contains("bias") {
-            continue;
-        }
         assert_eq!(info.dtype, safetensors::Dtype::F32, "{name}: {tensor}");
         let (start, end) = info.data_offsets;
-        for row in bytes[8 + header..][start..end].chunks_exact_mut(4 * width) {
-            let mut values: Vec<f32> =
-                row.as_chunks().0.iter().map(|&value| f32::from_le_bytes(value)).collect();
-            precision.round_row(&mut values);
-            row.copy_from_slice(&values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<_>>());
-        }
+        let stored = bytes[8 + header..][start..end].as_chunks_mut().0;
+        let mut values: Vec<f32> = stored.iter().map(|&value| f32::from_le_bytes(value)).collect();
+        edit(&tensor, &info.shape, &mut values);
+        stored.iter_mut().zip(values).for_each(|(stored, value)| *stored = value.to_le_bytes());
     }
     let files = [("config.json", read(&folder.join("config.json"))), ("model.safetensors", bytes)];
     Model::from_files(ModelFiles::memory(name.to_owned(), files)).expect("as sound as before")

@@ -7,7 +7,7 @@ mod files;
 use std::path::Path;
 
 pub use devices::{devices, gpu, gpu_as, gpu_with_buffers_of};
-pub use files::{data, model, read, repository, rounded};
+pub use files::{data, edited, model, read, repository, rounded};
 
 /// Marks a test that runs natively and in a browser alike.
 #[cfg(not(target_arch = "wasm32"))]

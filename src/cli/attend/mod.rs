@@ -12,7 +12,7 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use wordloom::trace::{AttentionKind, MAX_FILE_BYTES, Trace, TraceOptions};
+use wordloom::trace::{AttentionKind, HeadName, MAX_FILE_BYTES, Trace, TraceOptions};
 use wordloom::translate::resolve_languages;
 use wordloom::{TranslateOptions, Translator};
 
@@ -53,6 +53,9 @@ pub struct Arguments {
     /// Write numbers and a name for every head
     #[arg(long)]
     statistics: bool,
+    /// Have a head contribute nothing, cross.2.5 for example; may be repeated
+    #[arg(long, value_name = "HEAD", conflicts_with = "trace")]
+    mute: Vec<HeadName>,
     /// Look at a trace that was saved; no model runs
     #[arg(long, value_name = "FILE", conflicts_with = "text")]
     trace: Option<PathBuf>,
@@ -100,7 +103,7 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     }
     let trace = match &arguments.trace {
         Some(path) => open(path)?,
-        None => make(arguments)?,
+        None => make(arguments, format)?,
     };
     if trace.sentences.is_empty() {
         return Err(CliError::Input("there is nothing to look at: the text has no words".into()));
@@ -166,7 +169,7 @@ fn open(path: &Path) -> Result<Trace, CliError> {
 }
 
 /// A trace of a translation that is made now.
-fn make(arguments: &Arguments) -> Result<Trace, CliError> {
+fn make(arguments: &Arguments, format: Option<Format>) -> Result<Trace, CliError> {
     let mut options = TranslateOptions {
         source_language: arguments.source_lang.clone(),
         target_language: arguments.target_lang.clone(),
@@ -187,13 +190,18 @@ fn make(arguments: &Arguments) -> Result<Trace, CliError> {
         Some(_) => arguments.device.transformer(&model)?,
         None => arguments.device.generator(&model, &options.generation)?,
     };
-    let translator = Translator::from_parts(transformer, tokenizer);
+    let mut translator = Translator::from_parts(transformer, tokenizer);
+    translator
+        .mute(&model, &arguments.mute)
+        .map_err(|error| CliError::Usage(one_line(&error.to_string())))?;
     let kept = TraceOptions {
         // where a folder lies is nobody's business who looks at the trace
         model: Path::new(model.label())
             .file_name()
             .map_or_else(|| model.label().to_owned(), |name| name.to_string_lossy().into_owned()),
         memory: (arguments.memory as u64).saturating_mul(1 << 20),
+        // a picture does not show it
+        search: arguments.json || matches!(format, Some(Format::Json | Format::Safetensors)),
         ..TraceOptions::default()
     };
     interrupt::working(|| {

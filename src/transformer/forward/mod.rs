@@ -5,6 +5,7 @@ mod error;
 mod run;
 
 pub use error::ForwardError;
+pub(crate) use run::KeptAttention;
 
 use super::Transformer;
 use crate::model::config::{ModelConfig, StackConfig};
@@ -114,6 +115,20 @@ impl Transformer {
     ) -> Result<ForwardOutput, ForwardError> {
         check::check(&self.config, input)?;
         check::check_layers(&self.config, wanted)?;
-        run::run(self, input, wanted).await
+        run::run(self, input, wanted)?.read(&self.config, input).await
+    }
+
+    /// Runs a pass for its attention alone, which stays on the device: for pictures that are painted there.
+    ///
+    /// # Errors
+    /// As [`forward_selected`](Self::forward_selected).
+    pub(crate) fn keep_attention(
+        &self,
+        input: &ForwardInput,
+        wanted: &Wanted,
+    ) -> Result<KeptAttention, ForwardError> {
+        check::check(&self.config, input)?;
+        check::check_layers(&self.config, wanted)?;
+        Ok(run::run(self, input, wanted)?.keep_attention())
     }
 }

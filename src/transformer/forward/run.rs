@@ -2,7 +2,7 @@
 
 use super::{ForwardError, ForwardInput, ForwardOutput, Tensor, Wanted};
 use crate::gpu::GpuError;
-use crate::graph::{Graph, Plan, Session, State, StateTable};
+use crate::graph::{Graph, Kept, Plan, Session, State, StateTable};
 use crate::model::blueprint::Blueprint;
 use crate::model::config::{Architecture, ModelConfig, StackConfig};
 use crate::model::decoder::{History, decoder, memory_key_values, output};
@@ -102,11 +102,71 @@ impl States<'_> {
     }
 }
 
-pub async fn run(
-    transformer: &Transformer,
-    input: &ForwardInput,
-    wanted: &Wanted,
-) -> Result<ForwardOutput, ForwardError> {
+/// A pass that the device has been given, and where what is wanted of it will be.
+pub struct Pass {
+    session: Session,
+    source: Option<Stack>,
+    target: Option<Stack>,
+    hidden: Option<State>,
+    logits: Option<State>,
+    /// Tokens of a row of logits.
+    length: usize,
+}
+
+/// What is kept of the three kinds of attention, in the order of their layers.
+pub struct KeptAttention {
+    pub encoder: Vec<Kept>,
+    pub decoder: Vec<Kept>,
+    pub cross: Vec<Kept>,
+}
+
+impl Pass {
+    /// Leaves attention where it is, and lets go of all else.
+    pub fn keep_attention(self) -> KeptAttention {
+        let keep = |stack: &Option<Stack>, of: fn(&Stack) -> &Vec<Tap>| {
+            let taps = stack.as_ref().map(|stack| of(stack).as_slice()).unwrap_or_default();
+            taps.iter().filter_map(|tap| tap.0).map(|state| self.session.keep(state)).collect()
+        };
+        KeptAttention {
+            encoder: keep(&self.source, |stack| &stack.attentions),
+            decoder: keep(&self.target, |stack| &stack.attentions),
+            cross: keep(&self.target, |stack| &stack.cross_attentions),
+        }
+    }
+
+    /// Waits for the pass and reads what was wanted.
+    pub async fn read(
+        self,
+        config: &ModelConfig,
+        input: &ForwardInput,
+    ) -> Result<ForwardOutput, ForwardError> {
+        let Self { session, source, target, hidden, logits, length } = self;
+        let ForwardInput { batch, source_length, .. } = *input;
+        let read = Read { session: &session, batch };
+        let d_model = config.d_model;
+        let (encoder, decoder) = (config.encoder.heads, config.decoder.heads);
+        let taps = |stack: &Option<Stack>, of: fn(&Stack) -> &Vec<Tap>| {
+            stack.as_ref().map(|stack| of(stack).clone()).unwrap_or_default()
+        };
+        let hidden_states = |stack| taps(stack, |stack| &stack.hidden_states);
+        let attentions = |stack| taps(stack, |stack| &stack.attentions);
+        let crossing = taps(&target, |stack| &stack.cross_attentions);
+        Ok(ForwardOutput {
+            encoder_last_hidden_state: read.one(hidden, &[source_length, d_model]).await?,
+            logits: read.one(logits, &[length, config.target_vocabulary]).await?,
+            encoder_hidden_states: read.all(hidden_states(&source), &[source_length, d_model]).await?,
+            decoder_hidden_states: read.all(hidden_states(&target), &[length, d_model]).await?,
+            encoder_attentions: read
+                .all(attentions(&source), &[encoder, source_length, source_length])
+                .await?,
+            decoder_attentions: read.all(attentions(&target), &[decoder, length, length]).await?,
+            cross_attentions: read.all(crossing, &[decoder, length, source_length]).await?,
+        })
+    }
+}
+
+/// Gives the device a pass to do.
+pub fn run(transformer: &Transformer, input: &ForwardInput, wanted: &Wanted) -> Result<Pass, ForwardError> {
     let Transformer { config, blueprint, weights, .. } = transformer;
     let ForwardInput { batch, source_length, target_length, .. } = *input;
     let architecture = config.architecture();
@@ -171,25 +231,7 @@ pub async fn run(
         (None, _) => {}
     }
     session.run(session.program(0), weights);
-
-    let read = Read { session: &session, batch };
-    let d_model = config.d_model;
-    let (encoder, decoder) = (config.encoder.heads, config.decoder.heads);
-    let taps = |stack: &Option<Stack>, of: fn(&Stack) -> &Vec<Tap>| {
-        stack.as_ref().map(|stack| of(stack).clone()).unwrap_or_default()
-    };
-    let hidden_states = |stack| taps(stack, |stack| &stack.hidden_states);
-    let attentions = |stack| taps(stack, |stack| &stack.attentions);
-    let crossing = taps(&target, |stack| &stack.cross_attentions);
-    Ok(ForwardOutput {
-        encoder_last_hidden_state: read.one(hidden, &[source_length, d_model]).await?,
-        logits: read.one(logits, &[length, config.target_vocabulary]).await?,
-        encoder_hidden_states: read.all(hidden_states(&source), &[source_length, d_model]).await?,
-        decoder_hidden_states: read.all(hidden_states(&target), &[length, d_model]).await?,
-        encoder_attentions: read.all(attentions(&source), &[encoder, source_length, source_length]).await?,
-        decoder_attentions: read.all(attentions(&target), &[decoder, length, length]).await?,
-        cross_attentions: read.all(crossing, &[decoder, length, source_length]).await?,
-    })
+    Ok(Pass { session, source, target, hidden, logits, length })
 }
 
 fn add_logits(

@@ -1,0 +1,121 @@
+//! What a beam search looked at: for reading why a translation won, and for going on where another was left.
+
+use serde::{Deserialize, Serialize};
+
+/// Every token that a search of one sentence weighed, each after those before it. The root, which is no node, is the prompt.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SearchTree {
+    /// Beams of the search; 1: greedy, and the tree is a line.
+    pub beams: usize,
+    /// What the search divided scores by: the length to this power. See [`TreeNode::score`].
+    pub length_penalty: f32,
+    /// Parents come before their children; within a step the best come first.
+    pub nodes: Vec<TreeNode>,
+}
+
+/// A token that some hypothesis might have continued with.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TreeNode {
+    /// The node that it continues; `None`: the prompt.
+    pub parent: Option<u32>,
+    /// Tokens from the prompt to this one, this one included.
+    pub step: u32,
+    /// Its id.
+    pub token: u32,
+    /// Natural logarithm of its probability after those before it, with the search's edits.
+    pub log_probability: f32,
+    /// The sum of these from the prompt on.
+    pub sum: f32,
+    /// What became of it.
+    pub fate: Fate,
+}
+
+/// What became of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Fate {
+    /// It became one of the beams.
+    Kept,
+    /// It ended a hypothesis: with an end token, or at the maximal length.
+    Finished,
+    /// Others were better.
+    Rejected,
+}
+
+impl TreeNode {
+    /// What the search ranks finished hypotheses by, were its penalty this one: `sum / step ^ length_penalty`.
+    pub fn score(&self, length_penalty: f32) -> f32 {
+        self.sum / super::length_divisor(self.step as usize, length_penalty)
+    }
+}
+
+impl SearchTree {
+    /// The tokens after the prompt of the hypothesis that ends with a node.
+    ///
+    /// # Panics
+    /// Where there is no such node, or a tree of somebody else's making has parents after their children.
+    pub fn tokens(&self, node: usize) -> Vec<u32> {
+        let mut tokens = Vec::new();
+        let mut at = Some(node);
+        while let Some(index) = at {
+            tokens.push(self.nodes[index].token);
+            let parent = self.nodes[index].parent.map(|parent| parent as usize);
+            assert!(parent.is_none_or(|parent| parent < index), "parents come first");
+            at = parent;
+        }
+        tokens.reverse();
+        tokens
+    }
+
+    /// The nodes that end hypotheses, best first under a length penalty; equal ones in the order in which they were found.
+    pub fn finished(&self, length_penalty: f32) -> Vec<usize> {
+        let finished = (0..self.nodes.len()).filter(|&node| self.nodes[node].fate == Fate::Finished);
+        let mut finished: Vec<usize> = finished.collect();
+        let score = |&node: &usize| self.nodes[node].score(length_penalty);
+        finished.sort_by(|a, b| score(b).total_cmp(&score(a)));
+        finished
+    }
+
+    /// Whether it is a tree: parents come before their children, and steps are counted.
+    pub fn is_sound(&self) -> bool {
+        self.nodes.iter().enumerate().all(|(index, node)| match node.parent {
+            None => node.step == 1,
+            Some(parent) => {
+                let parent = parent as usize;
+                parent < index && self.nodes[parent].step.checked_add(1) == Some(node.step)
+            }
+        })
+    }
+}
+
+/// A tree that grows with its search.
+#[derive(Debug)]
+pub(super) struct Growing {
+    pub tree: SearchTree,
+    /// The node that each beam ends with, best beam first.
+    leaves: Vec<Option<u32>>,
+    next_leaves: Vec<Option<u32>>,
+}
+
+impl Growing {
+    pub fn new(beams: usize, length_penalty: f32) -> Self {
+        let tree = SearchTree { beams, length_penalty, nodes: Vec::new() };
+        Self { tree, leaves: vec![None; beams], next_leaves: Vec::new() }
+    }
+
+    /// Adds a candidate of this step to a beam of the last one; those that are kept come in the order of the new beams.
+    pub fn add(&mut self, beam: usize, token: u32, [log_probability, sum]: [f32; 2], fate: Fate) {
+        let parent = self.leaves[beam];
+        let step = parent.map_or(0, |parent| self.tree.nodes[parent as usize].step) + 1;
+        if fate == Fate::Kept {
+            self.next_leaves.push(Some(self.tree.nodes.len() as u32));
+        }
+        self.tree.nodes.push(TreeNode { parent, step, token, log_probability, sum, fate });
+    }
+
+    /// The step is over.
+    pub fn end_step(&mut self) {
+        std::mem::swap(&mut self.leaves, &mut self.next_leaves);
+        self.next_leaves.clear();
+    }
+}

@@ -1,0 +1,73 @@
+//! Attention maps on the host.
+
+use super::head::AttentionKind;
+
+/// The attention of one layer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LayerAttention {
+    /// Whose, to what.
+    pub kind: AttentionKind,
+    /// Counted from 0.
+    pub layer: usize,
+    /// Its heads.
+    pub heads: usize,
+    /// Rows of a head.
+    pub queries: usize,
+    /// Columns of a head.
+    pub keys: usize,
+    /// `[heads, queries, keys]`; a row sums to 1.
+    pub weights: Vec<f32>,
+}
+
+impl LayerAttention {
+    /// One head, `[queries, keys]`.
+    ///
+    /// # Panics
+    /// Where there is no such head.
+    pub fn head(&self, head: usize) -> Map<'_> {
+        let size = self.queries * self.keys;
+        Map { queries: self.queries, keys: self.keys, weights: &self.weights[head * size..][..size] }
+    }
+
+    /// One head as a layer of its own.
+    ///
+    /// # Panics
+    /// Where there is no such head.
+    pub fn only(&self, head: usize) -> Self {
+        Self { heads: 1, weights: self.head(head).weights.to_vec(), ..*self }
+    }
+
+    /// The mean of all heads as a layer of one.
+    pub fn averaged(&self) -> Self {
+        Self { heads: 1, weights: self.mean(), ..*self }
+    }
+
+    /// The mean of all heads, `[queries, keys]`.
+    pub fn mean(&self) -> Vec<f32> {
+        let size = self.queries * self.keys;
+        let mut mean = vec![0.0; size];
+        for head in self.weights.chunks_exact(size.max(1)) {
+            mean.iter_mut().zip(head).for_each(|(sum, weight)| *sum += weight);
+        }
+        mean.iter_mut().for_each(|sum| *sum /= self.heads as f32);
+        mean
+    }
+}
+
+/// One attention map.
+#[derive(Clone, Copy, Debug)]
+pub struct Map<'a> {
+    /// Rows.
+    pub queries: usize,
+    /// Columns.
+    pub keys: usize,
+    /// `[queries, keys]`
+    pub weights: &'a [f32],
+}
+
+impl<'a> Map<'a> {
+    /// Its rows.
+    pub fn rows(&self) -> impl ExactSizeIterator<Item = &'a [f32]> + use<'a> {
+        self.weights.chunks_exact(self.keys.max(1))
+    }
+}

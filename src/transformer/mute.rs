@@ -1,0 +1,150 @@
+//! Heads that contribute nothing, to see what they are for. Hugging Face's `head_mask`; Michel et al. 2019, "Are Sixteen
+//! Heads Really Better than One?"
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use super::Transformer;
+use crate::graph::{Linear, Upload, WeightKind, WeightSource, WeightTable};
+use crate::model::blueprint::{Blueprint, CheckpointSource};
+use crate::model::config::{ModelConfig, StackConfig};
+use crate::model::{AttentionKind, HeadName, Model, ModelError};
+
+/// Why heads could not be muted.
+#[derive(Debug, thiserror::Error)]
+pub enum MuteError {
+    /// There is no such head.
+    #[error("there is no head {head}: the model has {}", said(*layers, *heads))]
+    NoSuchHead {
+        /// What was asked for.
+        head: HeadName,
+        /// Layers that have this kind of attention.
+        layers: usize,
+        /// Heads of each.
+        heads: usize,
+    },
+    /// Weights are read again from the model that they came from.
+    #[error("{model} is not the model that is loaded: its weights have other shapes")]
+    OtherModel {
+        /// What the model is called.
+        model: String,
+    },
+    /// Its weights could not be read again.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+}
+
+fn said(layers: usize, heads: usize) -> String {
+    match layers {
+        0 => "no such attention".into(),
+        _ => format!("layers 0 to {}, and heads 0 to {} in each", layers - 1, heads.saturating_sub(1)),
+    }
+}
+
+/// What a head's values are made by: outputs of a linear layer.
+fn values_of(blueprint: &Blueprint, config: &ModelConfig, name: HeadName) -> Result<Outputs, MuteError> {
+    let HeadName { kind, layer, head } = name;
+    let (stack, layers) = match kind {
+        AttentionKind::Encoder => (&config.encoder, blueprint.encoder.len()),
+        AttentionKind::Decoder => (&config.decoder, blueprint.decoder.len()),
+        AttentionKind::Cross => {
+            let crosses = blueprint.decoder.iter().filter(|layer| layer.cross_attention.is_some());
+            (&config.decoder, crosses.count())
+        }
+    };
+    let &StackConfig { heads, d_v, .. } = stack;
+    if layer >= layers || head >= heads {
+        return Err(MuteError::NoSuchHead { head: name, layers, heads });
+    }
+    let (linear, before) = match kind {
+        AttentionKind::Encoder => (blueprint.encoder[layer].self_attention.qkv, 2 * stack.key_width()),
+        AttentionKind::Decoder => (blueprint.decoder[layer].self_attention.qkv, 2 * stack.key_width()),
+        AttentionKind::Cross => match blueprint.decoder[layer].cross_attention {
+            Some(cross) => (cross.key_value, stack.key_width()),
+            None => return Err(MuteError::NoSuchHead { head: name, layers, heads }),
+        },
+    };
+    let first = before + head * d_v;
+    Ok(Outputs { linear, range: first..first + d_v })
+}
+
+struct Outputs {
+    linear: Linear,
+    range: Range<usize>,
+}
+
+/// A checkpoint with zeros for some outputs of its linear layers.
+struct Muted<'a> {
+    source: CheckpointSource<'a>,
+    table: &'a WeightTable,
+    /// By entry: rows of a matrix, elements of a vector.
+    zeros: BTreeMap<usize, Vec<Range<usize>>>,
+}
+
+impl WeightSource for Muted<'_> {
+    type Error = ModelError;
+
+    fn read_rows(&mut self, index: usize, rows: Range<usize>, out: &mut [f32]) -> Result<(), ModelError> {
+        self.source.read_rows(index, rows.clone(), out)?;
+        let entry = &self.table.entries()[index];
+        // a vector is one row of many outputs
+        let (first, width) = match entry.kind {
+            WeightKind::Vector => (0, 1),
+            WeightKind::Matrix | WeightKind::Rows => (rows.start, entry.width),
+        };
+        let outputs = first..first + out.len() / width;
+        for zeros in self.zeros.get(&index).into_iter().flatten() {
+            let (start, end) = (zeros.start.max(outputs.start), zeros.end.min(outputs.end));
+            if start < end {
+                out[(start - first) * width..(end - first) * width].fill(0.0);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Transformer {
+    /// Has these heads, and no others, contribute nothing from now on: their attention stays what it is, but the values that they
+    /// bring are zeros. No heads: all contribute again. Only the layers concerned are read again from the model's files; a
+    /// step takes as long as ever.
+    ///
+    /// # Errors
+    /// [`MuteError`]; for a head that does not exist, or another model, nothing is changed.
+    pub fn mute(&mut self, model: &Model, heads: &[HeadName]) -> Result<(), MuteError> {
+        let Self { device, config, blueprint, weights, muted, .. } = self;
+        let shapes = |table: &WeightTable| -> Vec<_> {
+            table.entries().iter().map(|entry| (entry.name.clone(), entry.rows, entry.width)).collect()
+        };
+        if shapes(&model.blueprint().table) != shapes(&blueprint.table) {
+            return Err(MuteError::OtherModel { model: model.label().to_owned() });
+        }
+        let mut zeros: BTreeMap<usize, Vec<Range<usize>>> = BTreeMap::new();
+        let mut changed = BTreeSet::new();
+        for (&name, now) in
+            heads.iter().map(|name| (name, true)).chain(muted.iter().map(|name| (name, false)))
+        {
+            let Outputs { linear, range } = values_of(blueprint, config, name)?;
+            for index in WeightTable::entries_of(linear) {
+                changed.insert(index);
+                if now {
+                    zeros.entry(index).or_default().push(range.clone());
+                }
+            }
+        }
+        muted.extend(heads); // until all is read: what is half done is mended by the next call
+        let checkpoint = CheckpointSource { blueprint, checkpoint: model.checkpoint() };
+        let mut source = Muted { source: checkpoint, table: &blueprint.table, zeros };
+        let mut upload = Upload::new(changed.into_iter().collect());
+        while upload.advance(device.gpu(), &blueprint.table, weights, &mut source)? {}
+        if let Some(gpu) = device.gpu() {
+            gpu.flush().map_err(ModelError::from)?;
+        }
+        *muted = heads.to_vec();
+        Ok(())
+    }
+
+    /// The heads that are muted.
+    pub fn muted(&self) -> &[HeadName] {
+        &self.muted
+    }
+}
