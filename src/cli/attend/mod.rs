@@ -53,7 +53,7 @@ pub struct Arguments {
     /// Write numbers and a name for every head
     #[arg(long)]
     statistics: bool,
-    /// Have a head contribute nothing, cross.2.5 for example; may be repeated
+    /// Mute a head, cross.2.5 for example; repeatable
     #[arg(long, value_name = "HEAD", conflicts_with = "trace")]
     mute: Vec<HeadName>,
     /// Look at a trace that was saved; no model runs
