@@ -75,6 +75,15 @@ impl Device {
         Ok(Self::Gpu(Arc::new(Gpu::open(adapter).await?)))
     }
 
+    /// A GPU that somebody else has opened and goes on using, as [`Gpu::share`] has it.
+    ///
+    /// # Errors
+    /// [`GpuError::Open`] where it was opened with less than WebGPU's default limits.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn share(adapter: wgpu::Adapter, device: wgpu::Device, queue: wgpu::Queue) -> Result<Self, GpuError> {
+        Ok(Self::Gpu(Arc::new(Gpu::share(adapter, device, queue)?)))
+    }
+
     /// The GPU, if it is one.
     pub fn gpu(&self) -> Option<&Gpu> {
         match self {

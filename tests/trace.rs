@@ -10,8 +10,8 @@ use wordloom::model::generation_config::GenerationConfig;
 use wordloom::trace::alignment::{Alignment, link};
 use wordloom::trace::statistics::{Label, Numbers, rank};
 use wordloom::trace::{
-    AttentionKind, LayerAttention, LeftOut, Map, TargetToken, Token, Trace, TraceError, TraceFileError,
-    TraceOptions, TraceRequest, TracedSentence,
+    AttentionKind, Depth, LayerAttention, LeftOut, Map, Stack, TargetToken, Token, Trace, TraceError,
+    TraceFileError, TraceOptions, TraceRequest, TracedSentence,
 };
 use wordloom::transformer::{
     Cancel, Exploration, ForwardInput, GenerateRequest, MuteError, Transformer, Wanted,
@@ -751,4 +751,42 @@ async fn pictures_are_those_of_matplotlib() {
             assert!(apart <= Some(most), "{name} on {device}: {apart:?} apart");
         }
     }
+}
+
+fn states(rows: usize, width: usize, value: impl Fn(usize, usize) -> f32) -> Vec<f32> {
+    (0..rows).flat_map(|row| (0..width).map(move |column| (row, column))).map(|(r, c)| value(r, c)).collect()
+}
+
+#[test]
+fn the_residual_stream_collapses_or_not() {
+    let of = |rows: usize, width: usize, values: &[f32]| {
+        Depth::of(Stack::Encoder, 0, Map { queries: rows, keys: width, weights: values })
+    };
+    // all tokens the same
+    let same = of(4, 6, &states(4, 6, |_, column| column as f32 + 1.0));
+    assert_eq!((same.rank, same.full_rank), (1, 4));
+    near(same.spread, 0.0);
+    // unit vectors: the mean is 1/4 everywhere, so that ‖X − 1x̄‖² = 4 · (9/16 + 3/16) = 3 of 4
+    let apart = of(4, 4, &states(4, 4, |row, column| f32::from(row == column)));
+    assert_eq!((apart.rank, apart.full_rank), (4, 4));
+    near(apart.spread, 0.75f64.sqrt());
+    // opposite pairs: no mean, one direction
+    let opposite = of(2, 3, &[1.0, 2.0, 2.0, -1.0, -2.0, -2.0]);
+    assert_eq!(opposite.rank, 1);
+    near(opposite.spread, 1.0);
+    near(of(2, 2, &[0.0; 4]).spread, 0.0);
+}
+
+#[test]
+fn heads_tell_more_apart_together_than_alone() {
+    let mut sentence = crossing();
+    let LayerAttention { queries, keys, .. } = sentence.attention[0];
+    // each head has two different rows, and side by side they are four
+    let head = |head: usize| states(queries, keys, move |row, key| f32::from(key == (row >> head) % 2));
+    sentence.attention[0].heads = 2;
+    sentence.attention[0].weights = [head(0), head(1)].concat();
+    let alone = rank(sentence.attention[0].head(0));
+    let together = sentence.combined_ranks()[0];
+    // the fourth row is the second and the third without the first
+    assert_eq!((alone, together.rank, together.full_rank), (2, 3, 4));
 }

@@ -3,6 +3,7 @@
 mod align;
 mod attend;
 mod bench;
+mod desktop;
 mod devices;
 mod digest;
 mod error;
@@ -75,6 +76,8 @@ enum Command {
     Bench(bench::Arguments),
     /// Serve the page to a browser: translate as you type
     Serve(serve::Arguments),
+    /// Open the window: translate as you type, see the attention
+    Desktop(desktop::Arguments),
 }
 
 /// Runs the command that the arguments ask for. Exit code 0: done; 1: failed; 2: bad usage; 130: interrupted.
@@ -96,6 +99,7 @@ pub fn run() -> ExitCode {
         Command::Inspect(arguments) => inspect::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Serve(arguments) => serve::run(&arguments),
+        Command::Desktop(arguments) => desktop::run(&arguments),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -11,7 +11,7 @@ pub struct Adapter {
 }
 
 impl Adapter {
-    fn new(handle: wgpu::Adapter) -> Self {
+    pub(super) fn new(handle: wgpu::Adapter) -> Self {
         let info = handle.get_info();
         Self { handle, info }
     }

@@ -43,6 +43,8 @@ pub struct Gpu {
     memory: Arc<counters::Memory>,
     /// Set before the device is given back, which is no fault.
     closing: Arc<AtomicBool>,
+    /// Whether somebody else works with the device, too, and gives it back.
+    shared: bool,
 }
 
 impl Gpu {
@@ -97,7 +99,39 @@ impl Gpu {
             })
             .await
             .map_err(|error| GpuError::Open { adapter: adapter.name().into(), reason: error.to_string() })?;
+        Ok(Self::around(adapter, device, queue, limits, folder, false))
+    }
 
+    /// Works on a device that somebody else has opened and goes on using: a window that draws, for example. Nothing here
+    /// gives it back. Errors that the API reports out of band come to this side from now on, whoever caused them.
+    ///
+    /// # Errors
+    /// [`GpuError::Open`] where the device was opened with less than [`wgpu::Limits::defaults`].
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn share(adapter: wgpu::Adapter, device: wgpu::Device, queue: wgpu::Queue) -> Result<Self, GpuError> {
+        let adapter = Adapter::new(adapter);
+        let limits = device.limits();
+        let mut short = None;
+        wgpu::Limits::defaults().check_limits_with_fail_fn(&limits, false, |name, needed, there| {
+            short.get_or_insert(format!("it was opened with {there} {name}, and {needed} are needed"));
+        });
+        if let Some(reason) = short {
+            return Err(GpuError::Open { adapter: adapter.name().into(), reason });
+        }
+        let keeps_pipelines = device.features().contains(wgpu::Features::PIPELINE_CACHE);
+        let folder = pipeline_folder().filter(|_| keeps_pipelines);
+        Ok(Self::around(adapter, device, queue, limits, folder.as_deref(), true))
+    }
+
+    #[cfg_attr(target_arch = "wasm32", expect(unused_variables, reason = "a browser keeps pipelines itself"))]
+    fn around(
+        adapter: Adapter,
+        device: wgpu::Device,
+        queue: wgpu::Queue,
+        limits: wgpu::Limits,
+        folder: Option<&Path>,
+        shared: bool,
+    ) -> Self {
         let fault = Arc::new(Mutex::new(None));
         let (name, slot) = (adapter.name().to_owned(), fault.clone());
         device.on_uncaptured_error(Arc::new(move |error| keep_first(&slot, typed(&name, error))));
@@ -117,7 +151,7 @@ impl Gpu {
         let compiled = pipeline_file.as_ref().map(|file| file.cache().clone());
         #[cfg(target_arch = "wasm32")] // a browser keeps its own
         let compiled = None;
-        Ok(Self {
+        Self {
             params_layout: pipeline::params_layout(&device),
             pipelines: pipeline::PipelineCache::new(compiled),
             #[cfg(not(target_arch = "wasm32"))]
@@ -131,7 +165,8 @@ impl Gpu {
             adapter,
             limits,
             fault,
-        })
+            shared,
+        }
     }
 
     /// Whether compiled pipelines are on disk, from an earlier run or from this one.
@@ -166,10 +201,12 @@ impl Gpu {
     }
 
     /// Gives the device and all of its memory back at once, whatever is still running: that ends with
-    /// [`GpuError::Lost`].
+    /// [`GpuError::Lost`]. A [shared](Self::share) device stays as it is.
     pub fn close(&self) {
         self.closing.store(true, Ordering::Relaxed);
-        self.device.destroy();
+        if !self.shared {
+            self.device.destroy();
+        }
     }
 
     /// Gives the device up, as a driver may do at any time: so that tests can see what becomes of that.

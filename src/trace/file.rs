@@ -10,7 +10,7 @@ use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AttentionKind, LayerAttention, LeftOut, TargetToken, Token, Trace, TraceFileError, TracedSearch,
+    AttentionKind, Depth, LayerAttention, LeftOut, TargetToken, Token, Trace, TraceFileError, TracedSearch,
     TracedSentence,
 };
 
@@ -50,6 +50,8 @@ struct SentenceJson<'a> {
     left_out: Cow<'a, [LeftOut]>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     search: Option<Cow<'a, TracedSearch>>,
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    depth: Cow<'a, [Depth]>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -151,6 +153,7 @@ fn sentence_json(sentence: &TracedSentence, with_weights: bool) -> SentenceJson<
         attention: sentence.attention.iter().map(|layer| attention_json(layer, with_weights)).collect(),
         left_out: (&sentence.left_out).into(),
         search: sentence.search.as_ref().map(Cow::Borrowed),
+        depth: (&sentence.depth).into(),
     }
 }
 
@@ -179,6 +182,7 @@ fn sentence(
         attention,
         left_out,
         search,
+        depth,
     } = json;
     check_ranges("source", &source, source_tokens.iter())?;
     check_ranges("target", &target, target_tokens.iter().map(|token| &token.token))?;
@@ -235,6 +239,7 @@ fn sentence(
         attention: layers,
         left_out: left_out.into_owned(),
         search: search.map(Cow::into_owned),
+        depth: depth.into_owned(),
     })
 }
 

@@ -23,6 +23,8 @@ pub struct TraceOptions {
     pub scores: bool,
     /// Whether all that the beam searches looked at is kept; for translations that are made with the trace.
     pub search: bool,
+    /// Whether the residual stream is looked at after every layer.
+    pub depth: bool,
     /// With [`scores`](Self::scores): how many of the most probable tokens are kept at each place.
     pub alternatives: usize,
 }
@@ -30,7 +32,15 @@ pub struct TraceOptions {
 impl Default for TraceOptions {
     fn default() -> Self {
         let kinds = AttentionKind::ALL.to_vec();
-        Self { model: String::new(), kinds, memory: 256 << 20, scores: true, search: false, alternatives: 5 }
+        Self {
+            model: String::new(),
+            kinds,
+            memory: 256 << 20,
+            scores: true,
+            search: false,
+            depth: false,
+            alternatives: 5,
+        }
     }
 }
 
@@ -175,14 +185,14 @@ impl Translator {
             .into_iter()
             .map(|token| TargetToken { token, ..TargetToken::default() })
             .collect();
-        let numbers = recording.log_probabilities.into_iter().zip(recording.alternatives);
+        let Recording { log_probabilities, alternatives, attention, left_out, depth } = recording;
+        let numbers = log_probabilities.into_iter().zip(alternatives);
         for (token, (log_probability, alternatives)) in target_tokens[prompt..].iter_mut().zip(numbers) {
             token.log_probability = Some(log_probability);
             let alternative =
                 |(id, log_probability)| Alternative { id, piece: piece(tokenizer, id), log_probability };
             token.alternatives = alternatives.into_iter().map(alternative).collect();
         }
-        let (attention, left_out) = (recording.attention, recording.left_out);
         let search = None;
         TracedSentence {
             source,
@@ -194,6 +204,7 @@ impl Translator {
             attention,
             left_out,
             search,
+            depth,
         }
     }
 }

@@ -11,6 +11,7 @@
 pub mod alignment;
 mod attended;
 mod budget;
+mod depth;
 mod error;
 mod file;
 mod make;
@@ -20,6 +21,7 @@ mod tokens;
 
 pub use crate::model::{AttentionKind, HeadName, LayerAttention, Map};
 pub use attended::Attended;
+pub use depth::{CombinedRank, Depth, Stack};
 pub use error::{TraceError, TraceFileError};
 pub use file::{FORMAT, MAX_FILE_BYTES, VERSION};
 pub use make::TraceOptions;
@@ -62,6 +64,8 @@ pub struct TracedSentence {
     pub left_out: Vec<LeftOut>,
     /// All that the search looked at, where that was kept.
     pub search: Option<TracedSearch>,
+    /// The residual stream of both stacks, bottom to top, where that was asked for.
+    pub depth: Vec<Depth>,
 }
 
 /// A search, readable without its model.

@@ -1,7 +1,7 @@
 //! One teacher-forced pass with its attention tapped, over exactly a source and what the decoder read.
 
 use super::budget::{Lengths, Share, share};
-use super::{AttentionKind, LayerAttention, LeftOut, TraceError, TraceOptions};
+use super::{AttentionKind, Depth, LayerAttention, LeftOut, Stack, TraceError, TraceOptions};
 use crate::model::config::Architecture;
 use crate::transformer::{Cancel, ForwardInput, ScoreRequest, Transformer};
 
@@ -45,6 +45,8 @@ pub struct Recording {
     pub alternatives: Vec<Vec<(u32, f32)>>,
     /// What there was no room for.
     pub left_out: Vec<LeftOut>,
+    /// The residual stream of both stacks; none where that was not asked for.
+    pub depth: Vec<Depth>,
 }
 
 /// Memory for the logits of one sentence, bytes. Without them, probabilities are computed on the device.
@@ -106,6 +108,7 @@ impl Transformer {
         let count = options.alternatives;
         wanted.logits =
             options.scores && logits_bytes <= MAX_LOGITS_BYTES.min(self.device().max_buffer_bytes());
+        wanted.hidden_states = options.depth;
         let input = request.input();
         let output = self.forward_selected(&input, &wanted).await?;
         let (log_probabilities, alternatives) = match (options.scores, wanted.logits) {
@@ -147,7 +150,10 @@ impl Transformer {
                 attention.push(LayerAttention { kind, layer, heads, queries, keys, weights: tensor.data });
             }
         }
-        Ok(Recording { attention, log_probabilities, alternatives, left_out })
+        let depth = Depth::of_all(Stack::Encoder, &output.encoder_hidden_states)
+            .chain(Depth::of_all(Stack::Decoder, &output.decoder_hidden_states))
+            .collect();
+        Ok(Recording { attention, log_probabilities, alternatives, left_out, depth })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::run;
 
-const COMMANDS: [&str; 12] = [
+const COMMANDS: [&str; 13] = [
     "translate",
     "generate",
     "forward",
@@ -15,6 +15,7 @@ const COMMANDS: [&str; 12] = [
     "inspect",
     "bench",
     "serve",
+    "desktop",
 ];
 
 #[test]

@@ -8,6 +8,7 @@ mod align;
 mod attend;
 mod bench;
 mod damaged_models;
+mod desktop;
 mod evaluate;
 mod forward;
 mod generate;

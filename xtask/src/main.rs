@@ -14,6 +14,7 @@ mod vulkan;
 mod wasm;
 mod wasm_bindgen;
 mod web;
+mod xvfb;
 
 use std::ffi::OsString;
 use std::path::Path;

@@ -2,7 +2,7 @@
 
 use crate::process::{self, cargo};
 use crate::terminal::{BAD, GOOD, heading};
-use crate::{chromium, node, rustup, vulkan, wasm, wasm_bindgen};
+use crate::{chromium, node, rustup, vulkan, wasm, wasm_bindgen, xvfb};
 
 /// One thing a machine needs. The strings are for the developer.
 struct Requirement {
@@ -13,7 +13,7 @@ struct Requirement {
     install: fn() -> Result<(), String>,
 }
 
-const REQUIREMENTS: [Requirement; 8] = [
+const REQUIREMENTS: [Requirement; 9] = [
     Requirement { name: "Vulkan driver on the CPU", find: vulkan::find, install: vulkan::install },
     Requirement {
         name: "rustfmt",
@@ -27,6 +27,7 @@ const REQUIREMENTS: [Requirement; 8] = [
     },
     Requirement { name: "wasm32 standard library", find: wasm::find, install: wasm::install },
     Requirement { name: "wasm-bindgen", find: wasm_bindgen::find, install: wasm_bindgen::install },
+    Requirement { name: "Xvfb", find: xvfb::find, install: xvfb::install },
     Requirement { name: "Chromium", find: chromium::find, install: chromium::install },
     Requirement { name: "Node.js", find: node::find, install: node::install },
     Requirement { name: "npm packages", find: node::find_packages, install: node::install_packages },

@@ -53,7 +53,7 @@ pub struct Arguments {
     /// Write numbers and a name for every head
     #[arg(long)]
     statistics: bool,
-    /// Have a head contribute nothing, cross.2.5 for example; may be repeated
+    /// Mute a head, cross.2.5 for example; repeatable
     #[arg(long, value_name = "HEAD", conflicts_with = "trace")]
     mute: Vec<HeadName>,
     /// Look at a trace that was saved; no model runs
@@ -200,6 +200,7 @@ fn make(arguments: &Arguments, format: Option<Format>) -> Result<Trace, CliError
             .file_name()
             .map_or_else(|| model.label().to_owned(), |name| name.to_string_lossy().into_owned()),
         memory: (arguments.memory as u64).saturating_mul(1 << 20),
+        depth: arguments.statistics,
         // a picture does not show it
         search: arguments.json || matches!(format, Some(Format::Json | Format::Safetensors)),
         ..TraceOptions::default()

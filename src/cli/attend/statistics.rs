@@ -1,8 +1,8 @@
 //! Numbers and a name for every head.
 
 use serde_json::{Value, json};
-use wordloom::trace::Trace;
 use wordloom::trace::statistics::HeadStatistics;
+use wordloom::trace::{CombinedRank, Depth, Trace};
 
 use crate::cli::CliError;
 use crate::cli::output::Output;
@@ -31,13 +31,38 @@ pub fn table(trace: &Trace, output: &mut Output) -> Result<(), CliError> {
             head.label(),
         ))?;
     }
+    // numbers of a whole sentence, not means
+    for (number, sentence) in (1..).zip(&trace.sentences) {
+        let of = if trace.sentences.len() > 1 { format!(" of sentence {number}") } else { String::new() };
+        output.line(&format!("\nheads combined{of}"))?;
+        for CombinedRank { kind, layer, rank, full_rank } in sentence.combined_ranks() {
+            output.line(&format!("{:<7} {layer:>5}  rank {rank}/{full_rank}", kind.to_string()))?;
+        }
+        if !sentence.depth.is_empty() {
+            output.line(&format!(
+                "\nresidual stream{of}, after so many layers (spread 0: all tokens are the same)"
+            ))?;
+        }
+        for Depth { stack, layer, rank, full_rank, spread } in &sentence.depth {
+            let rank = format!("{rank}/{full_rank}");
+            output.line(&format!("{:<7} {layer:>5}  rank {rank:<8} spread {spread:.3}", stack.name()))?;
+        }
+    }
     Ok(())
 }
 
 /// The same as JSON.
 pub fn json(trace: &Trace) -> Result<String, CliError> {
     let heads: Vec<Value> = trace.statistics().iter().map(head).collect();
-    Ok(json!({ "model": trace.model, "heads": heads }).to_string())
+    let layers = trace.sentences.iter().map(|sentence| {
+        let combined = sentence.combined_ranks().into_iter();
+        let combined = combined.map(|CombinedRank { kind, layer, rank, full_rank }| {
+            json!({ "kind": kind, "layer": layer, "rank": rank, "full_rank": full_rank })
+        });
+        json!({ "heads_combined": combined.collect::<Vec<Value>>(), "residual_stream": sentence.depth })
+    });
+    let layers: Vec<Value> = layers.collect();
+    Ok(json!({ "model": trace.model, "heads": heads, "sentences": layers }).to_string())
 }
 
 pub fn head(head: &HeadStatistics) -> Value {

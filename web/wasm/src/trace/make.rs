@@ -52,6 +52,7 @@ impl Input {
                 scores: alternatives > 0,
                 alternatives,
                 search: false,
+                depth: false,
             },
         })
     }

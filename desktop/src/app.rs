@@ -1,0 +1,395 @@
+//! The window: what is where, and who tells whom.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use eframe::egui::{
+    Align2, CentralPanel, Color32, Context, FontId, Frame, Id, LayerId, Margin, Order, Panel, RichText,
+    ScrollArea, Ui, ViewportBuilder, ViewportCommand, vec2,
+};
+use eframe::{CreationContext, NativeOptions, Storage};
+use wordloom::{DeviceChoice, TranslateOptions};
+
+use crate::engine::{Engine, News, Request};
+use crate::files::{Done, Files, Kind, kind, one_line};
+use crate::fonts::MissingLetters;
+use crate::gallery::Gallery;
+use crate::remembered::Remembered;
+use crate::translation::{Asked, Shown, Translation};
+use crate::viewer::{Viewer, shortened};
+use crate::{device, theme};
+
+/// Under this name the system knows the window, and its folder for state.
+const APP_ID: &str = "wordloom";
+/// Below this width, points, both halves stand above one another.
+const NARROW: f32 = 820.0;
+/// Below this height, points, the maps would have no room without scrolling.
+const LOW: f32 = 520.0;
+/// After the last key, before a text is translated.
+const PAUSE: Duration = Duration::from_millis(150);
+
+/// Opens the window, and returns when it has been closed.
+///
+/// # Errors
+/// Where there is no screen or no graphics driver.
+pub fn open(path: Option<PathBuf>, choice: DeviceChoice, state: Option<PathBuf>) -> eframe::Result {
+    let viewport = ViewportBuilder::default()
+        .with_app_id(APP_ID)
+        .with_title("Wordloom")
+        .with_inner_size([1180.0, 800.0])
+        .with_min_inner_size([360.0, 420.0]);
+    let options = NativeOptions {
+        viewport,
+        wgpu_options: device::configuration(&choice),
+        persistence_path: state,
+        ..NativeOptions::default()
+    };
+    eframe::run_native(
+        APP_ID,
+        options,
+        Box::new(move |context| Ok(Box::new(App::new(context, path, &choice)?))),
+    )
+}
+
+/// Something the user should know, in plain words.
+struct Notice {
+    text: String,
+    warning: bool,
+}
+
+pub struct App {
+    engine: Engine,
+    gallery: Gallery,
+    files: Files,
+    translation: Translation,
+    viewer: Viewer,
+    /// The folder of the model that is there, or wished for.
+    model: Option<PathBuf>,
+    notices: Vec<Notice>,
+    missing: MissingLetters,
+    missing_dismissed: Option<String>,
+    number: u64,
+    /// The text is translated then, unless it changes before.
+    due: Option<Instant>,
+    title: String,
+}
+
+impl App {
+    /// The window's content.
+    ///
+    /// # Errors
+    /// Where the device cannot be used, or no thread can be started.
+    pub fn new(
+        context: &CreationContext<'_>,
+        path: Option<PathBuf>,
+        choice: &DeviceChoice,
+    ) -> Result<Self, Box<dyn std::error::Error + Send + Sync>> {
+        let window = &context.egui_ctx;
+        theme::dress(window);
+        let drawing = context.wgpu_render_state.as_ref();
+        let device = device::of_window(choice, drawing)?;
+        let kept = Remembered::read(context.storage);
+        let machine = [Some(device.notice(choice)), device::drawn_by(drawing)];
+        let mut app = Self {
+            engine: Engine::start(device.clone(), window.clone())?,
+            gallery: Gallery::open(&device, window.clone())?,
+            files: Files::new(window.clone()),
+            viewer: Viewer::new(kept.kind(), kept.scale(), kept.colours()),
+            translation: Translation {
+                text: kept.text,
+                beams: kept.beams,
+                source_language: kept.source_language,
+                target_language: kept.target_language,
+                shown: Shown::default(),
+                model: Default::default(),
+                loading: Some(0.0),
+                machine: machine.into_iter().flatten().collect(),
+            },
+            model: kept.model,
+            notices: Vec::new(),
+            missing: MissingLetters::default(),
+            missing_dismissed: None,
+            number: 0,
+            due: None,
+            title: String::new(),
+        };
+        match path.as_deref().map(kind) {
+            Some(Kind::Model(folder)) => app.model = Some(folder),
+            Some(Kind::Trace(file)) => app.files.read_trace(file),
+            None => {}
+        }
+        app.engine.open(app.model.clone());
+        Ok(app)
+    }
+
+    fn open_model(&mut self, folder: Option<PathBuf>) {
+        self.translation.loading = Some(0.0);
+        self.engine.open(folder);
+    }
+
+    fn open_path(&mut self, path: &std::path::Path) {
+        match kind(path) {
+            Kind::Model(folder) => self.open_model(Some(folder)),
+            Kind::Trace(file) => self.files.read_trace(file),
+        }
+    }
+
+    fn tell(&mut self, text: String, warning: bool) {
+        let text = shortened(&text, 600);
+        self.notices.retain(|notice| notice.text != text);
+        self.notices.push(Notice { text, warning });
+        if self.notices.len() > 3 {
+            self.notices.remove(0);
+        }
+    }
+
+    /// What the threads have to tell.
+    fn hear(&mut self, window: &Context) {
+        for news in self.engine.news() {
+            self.hear_engine(news);
+        }
+        for done in self.files.done() {
+            match done {
+                Done::Folder(folder) => self.open_model(Some(folder)),
+                Done::Trace { path, trace } => {
+                    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+                    self.viewer.open(shortened(&name, 60), trace);
+                }
+                Done::Saved(path) => self.tell(format!("Saved: {}", path.display()), false),
+                Done::Failed(error) => self.tell(error, true),
+            }
+        }
+        let dropped = window.input(|input| input.raw.dropped_files.clone());
+        if let Some(file) = dropped.first() {
+            self.open_path(file.path());
+        }
+        if dropped.len() > 1 {
+            self.tell("One thing at a time: the first of the dropped files was opened.".into(), false);
+        }
+    }
+
+    fn hear_engine(&mut self, news: News) {
+        let current = self.number;
+        let shown = &mut self.translation.shown;
+        match news {
+            News::Loading(fraction) => self.translation.loading = Some(fraction),
+            News::Ready(opened) => {
+                self.translation.loading = None;
+                self.model = opened.folder.clone();
+                let known = |language: &String| opened.languages.contains(language);
+                self.translation.source_language = self.translation.source_language.take().filter(known);
+                self.translation.target_language = self.translation.target_language.take().filter(known);
+                self.translation.model = opened;
+                self.due = Some(Instant::now());
+            }
+            News::CannotOpen(error) => {
+                self.translation.loading = None;
+                if self.translation.model.name.is_empty()
+                    && cfg!(feature = "embedded-model")
+                    && self.model.is_some()
+                {
+                    self.tell(format!("{error}. The built-in model is taken instead."), true);
+                    self.open_model(None);
+                } else {
+                    self.tell(error, true);
+                    self.due = Some(Instant::now()); // what was given up for it
+                }
+            }
+            News::Partial { number, settled, open } if number == current => {
+                *shown = Shown::Partial(settled, open);
+            }
+            News::Translated { number, translation } if number == current => {
+                *shown = Shown::Finished(translation);
+            }
+            News::Traced { number, trace } if number == current => self.viewer.set_live(trace),
+            News::Failed { number, error } if number == current || number == 0 => {
+                *shown = Shown::Nothing;
+                if number == 0 {
+                    self.translation.loading = None; // it was a model, and not a text
+                }
+                self.tell(error, true);
+            }
+            // answers to a text that has changed since
+            News::Partial { .. } | News::Translated { .. } | News::Traced { .. } | News::Failed { .. } => {}
+        }
+    }
+
+    fn do_as_asked(&mut self, window: &Context, asked: &Asked) {
+        if asked.typed {
+            self.viewer.close_file();
+            self.engine.cancel(); // its answer would be out of date
+            self.due = Some(Instant::now() + PAUSE);
+        }
+        if asked.chosen {
+            self.due = Some(Instant::now());
+        }
+        if asked.choose_model {
+            self.files.choose_model();
+        }
+        if asked.built_in_model {
+            self.open_model(None);
+        }
+        if asked.copy {
+            window.copy_text(self.translation.shown.text().to_owned());
+        }
+    }
+
+    /// Translates when it is time.
+    fn translate(&mut self, window: &Context) {
+        let Some(due) = self.due else { return };
+        let now = Instant::now();
+        if due > now {
+            return window.request_repaint_after(due - now);
+        }
+        if self.translation.loading.is_some() || self.translation.model.name.is_empty() {
+            return; // its end asks again
+        }
+        self.due = None;
+        self.number += 1;
+        let translation = &mut self.translation;
+        if translation.text.trim().is_empty() {
+            self.engine.cancel();
+            translation.shown = Shown::Nothing;
+            return;
+        }
+        translation.shown = Shown::Waiting(translation.shown.text().to_owned());
+        let best = translation.beams.min(4);
+        let mut options = TranslateOptions::default().beams(translation.beams).n_best(best);
+        options.source_language = translation.source_language.clone();
+        options.target_language = translation.target_language.clone();
+        let text = translation.text.clone();
+        self.engine.translate(Request { number: self.number, text, options });
+    }
+
+    /// The translation's beginning is the window's title: a taskbar shows it.
+    fn entitle(&mut self, window: &Context) {
+        let title = match &self.translation.shown {
+            Shown::Finished(_) if !self.viewer.shows_file() => {
+                let line = shortened(self.translation.shown.text().trim(), 60);
+                if line.is_empty() { "Wordloom".into() } else { format!("{line} – Wordloom") }
+            }
+            Shown::Nothing => "Wordloom".into(),
+            _ => return,
+        };
+        if title != self.title {
+            window.send_viewport_cmd(ViewportCommand::Title(title.clone()));
+            self.title = title;
+        }
+    }
+
+    fn show_notices(&mut self, ui: &mut Ui) {
+        let letters = self.missing.notice().filter(|notice| self.missing_dismissed.as_ref() != Some(notice));
+        if let Some(text) = letters
+            && show_notice(ui, &Notice { text: text.clone(), warning: false })
+        {
+            self.missing_dismissed = Some(text);
+        }
+        let mut dismissed = None;
+        for (index, notice) in self.notices.iter().enumerate() {
+            if show_notice(ui, notice) {
+                dismissed = Some(index);
+            }
+        }
+        if let Some(index) = dismissed {
+            self.notices.remove(index);
+        }
+    }
+
+    fn show_viewer(&mut self, ui: &mut Ui) {
+        ui.horizontal_wrapped(|ui| {
+            ui.heading("Attention");
+            if ui.button("Open a trace…").on_hover_text("A file of “Save trace”; or drop it here").clicked()
+            {
+                self.files.choose_trace();
+            }
+            if self.files.is_busy() {
+                ui.spinner();
+            }
+        });
+        self.viewer.show(ui, &self.gallery, &mut self.files);
+    }
+}
+
+impl eframe::App for App {
+    fn ui(&mut self, ui: &mut Ui, _frame: &mut eframe::Frame) {
+        let window = ui.ctx().clone();
+        self.hear(&window);
+        self.missing.look_for(&window, &self.translation.text);
+        self.missing.look_for(&window, self.translation.shown.text());
+        for text in self.viewer.texts() {
+            self.missing.look_for(&window, &text);
+        }
+        let frame = Frame::new().fill(ui.visuals().panel_fill).inner_margin(Margin::symmetric(16, 12));
+        let told = !self.notices.is_empty()
+            || self.missing.notice().is_some_and(|notice| self.missing_dismissed.as_ref() != Some(&notice));
+        if told {
+            Panel::top("notices").frame(frame).show(ui, |ui| self.show_notices(ui));
+        }
+        let narrow = ui.available_width() < NARROW;
+        let width = ui.available_width();
+        let height = ui.available_height();
+        let panel = match narrow {
+            false => {
+                Panel::left("translation").default_size(400.0).size_range(280.0..=(width * 0.6).max(280.0))
+            }
+            true => {
+                Panel::top("translation above").default_size(height * 0.5).size_range(160.0..=height * 0.7)
+            }
+        };
+        let mut asked = Asked::default();
+        panel.resizable(true).frame(frame).show(ui, |ui| asked = self.translation.show(ui));
+        self.viewer.scrolls = narrow || height < LOW;
+        CentralPanel::default().frame(frame).show(ui, |ui| match self.viewer.scrolls {
+            true => _ = ScrollArea::vertical().auto_shrink(false).show(ui, |ui| self.show_viewer(ui)),
+            false => self.show_viewer(ui),
+        });
+        self.do_as_asked(&window, &asked);
+        self.translate(&window);
+        self.entitle(&window);
+        show_drop(&window);
+    }
+
+    fn save(&mut self, storage: &mut dyn Storage) {
+        let translation = &self.translation;
+        Remembered {
+            text: translation.text.clone(),
+            beams: translation.beams,
+            model: self.model.clone(),
+            source_language: translation.source_language.clone(),
+            target_language: translation.target_language.clone(),
+            kind: self.viewer.kind.to_string(),
+            scale: self.viewer.scale.to_string(),
+            colours: self.viewer.colours.to_string(),
+        }
+        .write(storage);
+    }
+}
+
+/// Whether it was dismissed.
+fn show_notice(ui: &mut Ui, notice: &Notice) -> bool {
+    let color = if notice.warning { ui.visuals().warn_fg_color } else { ui.visuals().weak_text_color() };
+    ui.horizontal_wrapped(|ui| {
+        let dismissed = ui.button("OK").clicked();
+        ui.label(RichText::new(one_line(&notice.text)).color(color));
+        dismissed
+    })
+    .inner
+}
+
+/// While something is held over the window, it says what it takes.
+fn show_drop(window: &Context) {
+    if window.input(|input| input.raw.hovered_files.is_empty()) {
+        return;
+    }
+    let painter = window.layer_painter(LayerId::new(Order::Foreground, Id::unique("drop")));
+    let room = window.content_rect();
+    painter.rect_filled(room, 0.0, Color32::from_black_alpha(170));
+    let text = "Drop the folder of a model, or a trace";
+    painter.text(room.center(), Align2::CENTER_CENTER, text, FontId::proportional(22.0), Color32::WHITE);
+    painter.rect_stroke(
+        room.shrink2(vec2(14.0, 14.0)),
+        12.0,
+        (2.0, Color32::from_white_alpha(150)),
+        eframe::egui::StrokeKind::Inside,
+    );
+}

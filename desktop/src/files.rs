@@ -1,0 +1,257 @@
+//! Opens and saves, on threads of their own: the system's dialogs, traces, pictures; and what was dropped on the window.
+
+use std::fs::File;
+use std::io::{BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use eframe::egui::Context;
+use wordloom::heatmap::Pixels;
+use wordloom::trace::{MAX_FILE_BYTES, Trace};
+
+use crate::gallery::{Wish, paint_once};
+
+/// What a path leads to.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A folder: a model, as far as one can tell from outside.
+    Model(PathBuf),
+    /// A file that should be a trace.
+    Trace(PathBuf),
+}
+
+/// What a path that the user gave leads to. One of a model's own files stands for its folder.
+pub fn kind(path: &Path) -> Kind {
+    if path.is_dir() {
+        return Kind::Model(path.to_owned());
+    }
+    let own_file = path.file_name().and_then(|name| name.to_str()).is_some_and(|name| {
+        ["config.json", "generation_config.json", "tokenizer.json", "model.safetensors"].contains(&name)
+            || name.ends_with(".spm")
+    });
+    match path.parent() {
+        Some(folder) if own_file && folder.join("config.json").is_file() => Kind::Model(folder.to_owned()),
+        _ => Kind::Trace(path.to_owned()),
+    }
+}
+
+/// What is done about files.
+pub enum Done {
+    /// The user chose a model's folder.
+    Folder(PathBuf),
+    /// A trace was read.
+    Trace { path: PathBuf, trace: Arc<Trace> },
+    /// A file was written.
+    Saved(PathBuf),
+    /// Neither, and why.
+    Failed(String),
+}
+
+/// What can be saved.
+pub enum Content {
+    Trace(Arc<Trace>),
+    /// What is painted when there is a place for it.
+    Picture(Box<Wish>),
+}
+
+/// Work on files that is being done, and what came of it.
+pub struct Files {
+    tell: Sender<Option<Done>>,
+    done: Receiver<Option<Done>>,
+    window: Context,
+    busy: usize,
+}
+
+impl Files {
+    pub fn new(window: Context) -> Self {
+        let (tell, done) = channel();
+        Self { tell, done, window, busy: 0 }
+    }
+
+    /// Whether something is being done.
+    pub fn is_busy(&self) -> bool {
+        self.busy > 0
+    }
+
+    /// Asks the user for a model's folder.
+    pub fn choose_model(&mut self) {
+        self.apart("dialog", || {
+            let folder = rfd::FileDialog::new().set_title("Folder of a translation model").pick_folder()?;
+            Some(Done::Folder(folder))
+        });
+    }
+
+    /// Asks the user for a trace, and reads it.
+    pub fn choose_trace(&mut self) {
+        self.apart("dialog", || {
+            let dialog = rfd::FileDialog::new().set_title("Trace of a translation");
+            let path = dialog.add_filter("Traces", &["json", "safetensors"]).pick_file()?;
+            Some(read(&path))
+        });
+    }
+
+    /// Reads a trace.
+    pub fn read_trace(&mut self, path: PathBuf) {
+        self.apart("trace", move || Some(read(&path)));
+    }
+
+    /// Asks the user where to save something, and saves it.
+    pub fn save(&mut self, content: Content) {
+        self.apart("dialog", move || {
+            let dialog = rfd::FileDialog::new();
+            let dialog = match content {
+                Content::Trace(_) => dialog
+                    .set_title("Save the trace")
+                    .set_file_name("translation.safetensors")
+                    .add_filter("safetensors (half as large)", &["safetensors"])
+                    .add_filter("JSON", &["json"]),
+                Content::Picture(_) => dialog
+                    .set_title("Save the picture")
+                    .set_file_name("attention.png")
+                    .add_filter("PNG", &["png"]),
+            };
+            let path = dialog.save_file()?;
+            Some(match write(&path, &content) {
+                Ok(()) => Done::Saved(path),
+                Err(error) => Done::Failed(format!("{} could not be saved: {error}", path.display())),
+            })
+        });
+    }
+
+    /// What was done since the last call.
+    pub fn done(&mut self) -> Vec<Done> {
+        let all: Vec<Option<Done>> = self.done.try_iter().collect();
+        self.busy -= all.len().min(self.busy);
+        all.into_iter().flatten().collect()
+    }
+
+    fn apart(&mut self, name: &str, work: impl FnOnce() -> Option<Done> + Send + 'static) {
+        let (tell, window) = (self.tell.clone(), self.window.clone());
+        let started = std::thread::Builder::new().name(name.into()).spawn(move || {
+            let _ = tell.send(work()); // the window may have been closed
+            window.request_repaint();
+        });
+        self.busy += 1;
+        if let Err(error) = started {
+            let _ = self.tell.send(Some(Done::Failed(format!("no thread could be started: {error}"))));
+        }
+    }
+}
+
+fn read(path: &Path) -> Done {
+    let bytes = File::open(path).and_then(|file| {
+        // a length may lie; what is read is bounded all the same
+        let mut bytes = Vec::new();
+        file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    });
+    let bytes = match bytes {
+        Ok(bytes) => bytes,
+        Err(error) => return Done::Failed(format!("{} could not be read: {error}", path.display())),
+    };
+    match Trace::from_bytes(&bytes) {
+        Ok(trace) if trace.sentences.is_empty() => {
+            Done::Failed(format!("{} is a trace without a sentence: there is nothing to see", path.display()))
+        }
+        Ok(trace) => Done::Trace { path: path.to_owned(), trace: Arc::new(trace) },
+        Err(error) => Done::Failed(format!(
+            "{} {error}. A trace comes from “Save trace”, or from `wordloom attend`; for a model, drop its folder",
+            path.display()
+        )),
+    }
+}
+
+fn write(path: &Path, content: &Content) -> Result<(), String> {
+    let bytes = match content {
+        Content::Trace(trace) if path.extension().is_some_and(|end| end.eq_ignore_ascii_case("json")) => {
+            trace.to_json().map_err(|error| error.to_string())?.into_bytes()
+        }
+        Content::Trace(trace) => trace.to_safetensors().map_err(|error| error.to_string())?,
+        Content::Picture(wish) => {
+            let pixels = paint_once(wish).map_err(|error| error.to_string())?;
+            png(&pixels).map_err(|error| error.to_string())?
+        }
+    };
+    write_bytes(path, &bytes)
+}
+
+/// Writes beside the place and moves there, so that no half of a file is ever found.
+fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), String> {
+    let name = path.file_name().ok_or("that is no name for a file")?;
+    let mut beside = name.to_owned();
+    beside.push(format!(".{}.part", std::process::id()));
+    let beside = path.with_file_name(beside);
+    let written = File::create(&beside).and_then(|mut file| file.write_all(bytes));
+    written.and_then(|()| std::fs::rename(&beside, path)).map_err(|error| {
+        let _ = std::fs::remove_file(&beside); // it may never have been made
+        error.to_string()
+    })
+}
+
+fn png(pixels: &Pixels) -> Result<Vec<u8>, png::EncodingError> {
+    let mut bytes = Vec::new();
+    let mut encoder = png::Encoder::new(BufWriter::new(&mut bytes), pixels.width, pixels.height);
+    encoder.set_color(png::ColorType::Rgba);
+    encoder.set_depth(png::BitDepth::Eight);
+    let mut writer = encoder.write_header()?;
+    writer.write_image_data(&pixels.rgba)?;
+    writer.finish()?;
+    Ok(bytes)
+}
+
+/// Messages quote files: without what a terminal would obey.
+pub fn one_line(message: &str) -> String {
+    message.chars().map(|character| if character.is_control() { ' ' } else { character }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scratch(name: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("wordloom-desktop-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        folder
+    }
+
+    #[test]
+    fn a_model_is_its_folder_and_each_of_its_files() {
+        let folder = scratch("model");
+        std::fs::write(folder.join("config.json"), "{}").expect("a file");
+        assert_eq!(kind(&folder), Kind::Model(folder.clone()));
+        assert_eq!(kind(&folder.join("config.json")), Kind::Model(folder.clone()));
+        assert_eq!(kind(&folder.join("source.spm")), Kind::Model(folder.clone()));
+        let trace = folder.join("trace.json");
+        assert_eq!(kind(&trace), Kind::Trace(trace.clone()));
+        std::fs::remove_dir_all(folder).expect("it is there");
+    }
+
+    #[test]
+    fn what_is_no_trace_is_named_with_the_way_out() {
+        let folder = scratch("no-trace");
+        let path = folder.join("shopping.json");
+        std::fs::write(&path, "[\"milk\"]").expect("a file");
+        for path in [path, folder.join("missing.json")] {
+            let Done::Failed(error) = read(&path) else { panic!("{} was opened", path.display()) };
+            assert!(error.contains(&path.display().to_string()), "{error}");
+        }
+        std::fs::remove_dir_all(folder).expect("it is there");
+    }
+
+    #[test]
+    fn a_picture_is_written_whole_and_leaves_nothing_beside_it() {
+        let folder = scratch("picture");
+        let path = folder.join("attention.png");
+        let rgba = (0..2 * 3 * 4).map(|value| value * 10).collect::<Vec<u8>>();
+        let pixels = Pixels { width: 2, height: 3, rgba: rgba.clone() };
+        write_bytes(&path, &png(&pixels).expect("a picture")).expect("it can be written");
+        let decoder = png::Decoder::new(std::io::BufReader::new(File::open(&path).expect("it is there")));
+        let mut reader = decoder.read_info().expect("a picture");
+        let mut back = vec![0; reader.output_buffer_size().expect("a size")];
+        reader.next_frame(&mut back).expect("its pixels");
+        assert_eq!((back, reader.info().size()), (rgba, (2, 3)));
+        assert_eq!(std::fs::read_dir(&folder).expect("a folder").count(), 1);
+        std::fs::remove_dir_all(folder).expect("it is there");
+    }
+}

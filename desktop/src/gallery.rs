@@ -1,0 +1,167 @@
+//! Paints maps, on a thread of its own: a large picture takes longer than a frame may.
+//!
+//! Only the last wish is painted; until it is there, the window shows the picture before it, moved and stretched to where
+//! it belongs.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use eframe::egui::{ColorImage, Context};
+use wordloom::Device;
+use wordloom::heatmap::{self, GridShape, HeatmapError, Maps, Painter, Pixels, View, shape_of};
+use wordloom::trace::{AttentionKind, LayerAttention, Trace, TracedSentence};
+
+/// Which maps: all of a kind, or one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Chosen {
+    pub sentence: usize,
+    pub kind: AttentionKind,
+    pub one: Option<Head>,
+}
+
+/// One map of a kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// As the model counts: a layer may have been left out.
+    pub layer: usize,
+    /// `None` is the mean of the layer's heads.
+    pub head: Option<usize>,
+}
+
+/// A picture that is wished for.
+#[derive(Clone)]
+pub struct Wish {
+    pub trace: Arc<Trace>,
+    pub chosen: Chosen,
+    pub view: View,
+}
+
+impl Wish {
+    /// Whether both show the same maps, however.
+    pub fn same_maps(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.trace, &other.trace) && self.chosen == other.chosen
+    }
+
+    /// Whether both are the same picture.
+    pub fn same(&self, other: &Self) -> bool {
+        self.same_maps(other) && self.view == other.view
+    }
+}
+
+/// A picture that was painted.
+pub struct Picture {
+    pub wish: Wish,
+    pub image: Result<ColorImage, String>,
+}
+
+/// The thread, seen from the window.
+pub struct Gallery {
+    wishes: Sender<Wish>,
+    pictures: Receiver<Picture>,
+}
+
+impl Gallery {
+    /// Starts the thread. It repaints the window whenever a picture is there.
+    pub fn open(device: &Device, window: Context) -> std::io::Result<Self> {
+        let (wishes, wished) = channel::<Wish>();
+        let (hang, pictures) = channel();
+        let painter = Painter::new(device);
+        std::thread::Builder::new().name("gallery".into()).spawn(move || {
+            let mut maps: Option<(Wish, Maps)> = None;
+            while let Ok(first) = wished.recv() {
+                let wish = wished.try_iter().last().unwrap_or(first);
+                let image = paint(&painter, &mut maps, &wish).map_err(|error| error.to_string());
+                if hang.send(Picture { wish, image }).is_err() {
+                    return; // the window has been closed
+                }
+                window.request_repaint();
+            }
+        })?;
+        Ok(Self { wishes, pictures })
+    }
+
+    /// Asks for a picture.
+    pub fn wish(&self, wish: Wish) {
+        let _ = self.wishes.send(wish); // a thread that has ended paints nothing more
+    }
+
+    /// The last picture that was painted since the last call.
+    pub fn picture(&self) -> Option<Picture> {
+        self.pictures.try_iter().last()
+    }
+}
+
+fn paint(
+    painter: &Painter,
+    kept: &mut Option<(Wish, Maps)>,
+    wish: &Wish,
+) -> Result<ColorImage, HeatmapError> {
+    if !kept.as_ref().is_some_and(|(of, _)| of.same_maps(wish)) {
+        *kept = None; // its memory goes before more is asked for
+    }
+    let maps = match kept {
+        Some((_, maps)) => maps,
+        None => {
+            let sentence = wish.trace.sentences.get(wish.chosen.sentence).ok_or(HeatmapError::Empty)?;
+            let layers = layers(sentence, &wish.chosen);
+            let maps = painter.load(&layers.iter().map(AsRef::as_ref).collect::<Vec<_>>())?;
+            &mut kept.insert((wish.clone(), maps)).1
+        }
+    };
+    let pixels = pollster::block_on(painter.paint(maps, &wish.view))?;
+    Ok(ColorImage::from_rgba_unmultiplied([pixels.width as usize, pixels.height as usize], &pixels.rgba))
+}
+
+/// Paints a picture that is seen once: for a file.
+pub fn paint_once(wish: &Wish) -> Result<Pixels, HeatmapError> {
+    let sentence = wish.trace.sentences.get(wish.chosen.sentence).ok_or(HeatmapError::Empty)?;
+    let layers = layers(sentence, &wish.chosen);
+    heatmap::paint(&layers.iter().map(AsRef::as_ref).collect::<Vec<_>>(), &wish.view)
+}
+
+/// A layer of a trace, or one that was made of it.
+enum Layer<'a> {
+    Kept(&'a LayerAttention),
+    Made(Box<LayerAttention>),
+}
+
+impl AsRef<LayerAttention> for Layer<'_> {
+    fn as_ref(&self) -> &LayerAttention {
+        match self {
+            Self::Kept(layer) => layer,
+            Self::Made(layer) => layer,
+        }
+    }
+}
+
+/// The maps that were chosen, as the rows of a grid.
+fn layers<'a>(sentence: &'a TracedSentence, chosen: &Chosen) -> Vec<Layer<'a>> {
+    match chosen.one {
+        None => sentence.layers(chosen.kind).map(Layer::Kept).collect(),
+        Some(Head { layer, head }) => {
+            let Some(layer) = sentence.layer(chosen.kind, layer) else { return Vec::new() };
+            let made = match head {
+                None => layer.averaged(),
+                Some(head) if head < layer.heads => layer.only(head),
+                Some(_) => return Vec::new(),
+            };
+            vec![Layer::Made(Box::new(made))]
+        }
+    }
+}
+
+/// The grid that the chosen maps make, without making it.
+pub fn shape(sentence: &TracedSentence, chosen: &Chosen) -> Option<GridShape> {
+    match chosen.one {
+        None => shape_of(&sentence.layers(chosen.kind).collect::<Vec<_>>()).ok(),
+        Some(Head { layer, .. }) => {
+            let layer = sentence.layer(chosen.kind, layer)?;
+            (layer.queries > 0 && layer.keys > 0).then_some(GridShape {
+                layers: 1,
+                heads: 1,
+                queries: layer.queries,
+                keys: layer.keys,
+            })
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! What the next start finds again.
+
+use std::path::PathBuf;
+
+use eframe::Storage;
+use serde::{Deserialize, Serialize};
+use wordloom::heatmap::{ColourMap, Scale};
+use wordloom::trace::AttentionKind;
+
+const KEY: &str = "wordloom";
+/// A longer text is not kept: every save would write it anew.
+const MOST_TEXT: usize = 1 << 20;
+
+/// Names instead of the library's types: they stay the same when those change.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Remembered {
+    pub text: String,
+    pub beams: usize,
+    pub model: Option<PathBuf>,
+    pub source_language: Option<String>,
+    pub target_language: Option<String>,
+    pub kind: String,
+    pub scale: String,
+    pub colours: String,
+}
+
+impl Default for Remembered {
+    fn default() -> Self {
+        Self {
+            text: "Where is the train station?".into(),
+            beams: 4,
+            model: None,
+            source_language: None,
+            target_language: None,
+            kind: AttentionKind::Cross.to_string(),
+            scale: Scale::default().to_string(),
+            colours: ColourMap::default().to_string(),
+        }
+    }
+}
+
+/// The most beams that the library takes.
+pub const MOST_BEAMS: usize = 16;
+
+impl Remembered {
+    /// From the last time; what is missing or damaged is as at the first start.
+    pub fn read(storage: Option<&dyn Storage>) -> Self {
+        let read: Self = storage.and_then(|storage| eframe::get_value(storage, KEY)).unwrap_or_default();
+        Self { beams: read.beams.clamp(1, MOST_BEAMS), ..read }
+    }
+
+    pub fn write(mut self, storage: &mut dyn Storage) {
+        if self.text.len() > MOST_TEXT {
+            self.text.clear();
+        }
+        eframe::set_value(storage, KEY, &self);
+    }
+
+    pub fn kind(&self) -> AttentionKind {
+        self.kind.parse().unwrap_or(AttentionKind::Cross)
+    }
+
+    pub fn scale(&self) -> Scale {
+        self.scale.parse().unwrap_or_default()
+    }
+
+    pub fn colours(&self) -> ColourMap {
+        self.colours.parse().unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use super::*;
+
+    #[derive(Default)]
+    struct Memory(HashMap<String, String>);
+
+    impl Storage for Memory {
+        fn get_string(&self, key: &str) -> Option<String> {
+            self.0.get(key).cloned()
+        }
+        fn set_string(&mut self, key: &str, value: String) {
+            self.0.insert(key.into(), value);
+        }
+        fn remove_string(&mut self, key: &str) {
+            self.0.remove(key);
+        }
+        fn flush(&mut self) {}
+    }
+
+    #[test]
+    fn what_was_written_is_read_again() {
+        let text = "안녕하세요 🙂\n\"quoted\" \\ and so on".to_owned();
+        let kept = Remembered { text, beams: 7, model: Some("/a model".into()), ..Remembered::default() };
+        let mut memory = Memory::default();
+        kept.clone().write(&mut memory);
+        assert_eq!(Remembered::read(Some(&memory)), kept);
+    }
+
+    #[test]
+    fn a_damaged_state_is_that_of_the_first_start() {
+        let mut memory = Memory::default();
+        for damaged in ["", "(text:", "(beams:\"many\")", "(text:\"a\",beams:99999999999999999999)"] {
+            memory.set_string(KEY, damaged.into());
+            assert_eq!(Remembered::read(Some(&memory)), Remembered::default(), "{damaged}");
+        }
+        memory.set_string(KEY, "(beams:900,kind:\"sideways\",scale:\"\",later:5)".into());
+        let read = Remembered::read(Some(&memory));
+        assert_eq!(
+            (read.beams, read.kind(), read.scale()),
+            (MOST_BEAMS, AttentionKind::Cross, Scale::Linear)
+        );
+    }
+}

@@ -1,0 +1,199 @@
+//! The half of the window where one writes: a text, its translation, and how it is made.
+
+use eframe::egui::text::LayoutJob;
+use eframe::egui::{
+    Align, ComboBox, Context, FontId, Layout, ProgressBar, RichText, ScrollArea, TextEdit, TextFormat, Ui,
+};
+
+use crate::engine::{Opened, Translated};
+use crate::remembered::MOST_BEAMS;
+use crate::theme;
+
+/// What is written, and what came of it.
+pub struct Translation {
+    pub text: String,
+    pub beams: usize,
+    pub source_language: Option<String>,
+    pub target_language: Option<String>,
+    pub shown: Shown,
+    /// The model that is there.
+    pub model: Opened,
+    /// So much of a model has been read, while one is.
+    pub loading: Option<f32>,
+    /// What runs what.
+    pub machine: Vec<String>,
+}
+
+/// A translation on its way.
+#[derive(Default)]
+pub enum Shown {
+    /// Nothing was asked for.
+    #[default]
+    Nothing,
+    /// Asked for; the translation before it stays, paler, until there is something new.
+    Waiting(String),
+    /// What stays, and what may still change.
+    Partial(String, String),
+    /// The end.
+    Finished(Translated),
+}
+
+impl Shown {
+    /// The translation as far as it is there.
+    pub fn text(&self) -> &str {
+        match self {
+            Self::Nothing => "",
+            Self::Waiting(before) => before,
+            Self::Partial(settled, _) => settled,
+            Self::Finished(translated) => translated.hypotheses.first().map_or("", |(text, _)| text),
+        }
+    }
+}
+
+/// What the user asked for.
+#[derive(Default, PartialEq, Eq, Debug)]
+pub struct Asked {
+    /// Another text.
+    pub typed: bool,
+    /// Another way to translate it.
+    pub chosen: bool,
+    pub choose_model: bool,
+    pub built_in_model: bool,
+    pub copy: bool,
+}
+
+const TEXT: f32 = 17.0;
+
+impl Translation {
+    pub fn show(&mut self, ui: &mut Ui) -> Asked {
+        let mut asked = Asked::default();
+        self.show_model(ui, &mut asked);
+        let room = (ui.available_height() - 150.0).max(120.0);
+        theme::card(ui).show(ui, |ui| {
+            ScrollArea::vertical().id_salt("source").max_height(room * 0.45).show(ui, |ui| {
+                let source = TextEdit::multiline(&mut self.text)
+                    .id_salt("text to translate")
+                    .hint_text("Write something…")
+                    .font(FontId::proportional(TEXT))
+                    .frame(eframe::egui::Frame::NONE)
+                    .desired_width(f32::INFINITY)
+                    .desired_rows(3);
+                let source = ui.add(source);
+                name(ui.ctx(), source.id, "Text to translate");
+                asked.typed = source.changed();
+            });
+        });
+        self.show_choices(ui, &mut asked);
+        theme::card(ui).show(ui, |ui| {
+            ui.set_width(ui.available_width());
+            ScrollArea::vertical()
+                .id_salt("target")
+                .max_height(room * 0.45)
+                .show(ui, |ui| self.show_result(ui));
+        });
+        self.show_others(ui, &mut asked);
+        ui.with_layout(Layout::bottom_up(Align::Min), |ui| {
+            theme::show_choice(ui);
+            for line in self.machine.iter().rev() {
+                ui.label(RichText::new(line).small().weak());
+            }
+        });
+        asked
+    }
+
+    fn show_model(&self, ui: &mut Ui, asked: &mut Asked) {
+        ui.horizontal_wrapped(|ui| {
+            match self.loading {
+                Some(fraction) => {
+                    ui.add(ProgressBar::new(fraction).desired_width(160.0).desired_height(6.0));
+                    ui.label(RichText::new("reading the model").weak());
+                }
+                None if self.model.name.is_empty() => _ = ui.label(RichText::new("no model").weak()),
+                None => _ = ui.label(RichText::new(&self.model.name).strong()),
+            }
+            asked.choose_model =
+                ui.button("Open a model…").on_hover_text("The folder of a model; or drop it here").clicked();
+            if cfg!(feature = "embedded-model") && self.model.folder.is_some() {
+                asked.built_in_model = ui.button("Built-in model").clicked();
+            }
+        });
+    }
+
+    fn show_choices(&mut self, ui: &mut Ui, asked: &mut Asked) {
+        ui.horizontal_wrapped(|ui| {
+            let beams = ComboBox::from_label("beams").selected_text(self.beams.to_string());
+            beams.show_ui(ui, |ui| {
+                for beams in [1, 2, 4, 8, MOST_BEAMS] {
+                    asked.chosen |= ui.selectable_value(&mut self.beams, beams, beams.to_string()).changed();
+                }
+            });
+            if !self.model.languages.is_empty() {
+                for (label, chosen) in
+                    [("from", &mut self.source_language), ("to", &mut self.target_language)]
+                {
+                    let shown = chosen.clone().unwrap_or_else(|| "as the model says".into());
+                    ComboBox::from_label(label).selected_text(shown).height(320.0).show_ui(ui, |ui| {
+                        asked.chosen |= ui.selectable_value(chosen, None, "as the model says").changed();
+                        for language in &self.model.languages {
+                            let value = Some(language.clone());
+                            asked.chosen |= ui.selectable_value(chosen, value, language).changed();
+                        }
+                    });
+                }
+            }
+            if matches!(self.shown, Shown::Waiting(_) | Shown::Partial(..)) {
+                ui.spinner();
+            }
+        });
+    }
+
+    fn show_result(&self, ui: &mut Ui) {
+        let (ink, quiet) = (ui.visuals().text_color(), ui.visuals().weak_text_color());
+        let format =
+            |color| TextFormat { font_id: FontId::proportional(TEXT), color, ..TextFormat::default() };
+        let mut job = LayoutJob::default();
+        match &self.shown {
+            Shown::Nothing => job.append("The translation appears here.", 0.0, format(quiet)),
+            Shown::Waiting(before) => job.append(before, 0.0, format(quiet)),
+            Shown::Partial(settled, open) => {
+                job.append(settled, 0.0, format(ink));
+                job.append(open, 0.0, format(quiet));
+            }
+            Shown::Finished(_) => job.append(self.shown.text(), 0.0, format(ink)),
+        }
+        job.wrap.max_width = ui.available_width();
+        ui.label(job);
+        if let Shown::Finished(Translated { cut_short: true, .. }) = self.shown {
+            let text = "A sentence reached the model's greatest length: something may be missing.";
+            ui.label(RichText::new(text).color(ui.visuals().warn_fg_color));
+        }
+    }
+
+    fn show_others(&self, ui: &mut Ui, asked: &mut Asked) {
+        let Shown::Finished(translated) = &self.shown else { return };
+        ui.horizontal_wrapped(|ui| {
+            if !self.shown.text().is_empty() {
+                asked.copy = ui.button("Copy").clicked();
+            }
+        });
+        if translated.hypotheses.len() < 2 {
+            return;
+        }
+        ui.collapsing("Other translations", |ui| {
+            ScrollArea::vertical().id_salt("others").max_height(140.0).show(ui, |ui| {
+                for (text, score) in &translated.hypotheses[1..] {
+                    ui.horizontal_wrapped(|ui| {
+                        ui.label(RichText::new(format!("{score:.3}")).weak().monospace())
+                            .on_hover_text("The logarithm of its probability, over its length");
+                        ui.label(text);
+                    });
+                }
+            });
+        });
+    }
+}
+
+/// A name for readers of screens, for what has no label of its own.
+pub fn name(window: &Context, id: eframe::egui::Id, name: &str) {
+    window.accesskit_node_builder(id, |node| node.set_label(name));
+}

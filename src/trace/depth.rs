@@ -1,0 +1,103 @@
+//! What becomes of the residual stream from layer to layer: whether tokens stay apart. Dong et al. 2021, "Attention Is Not
+//! All You Need: Pure Attention Loses Rank Doubly Exponentially with Depth".
+
+use serde::{Deserialize, Serialize};
+
+use super::statistics::rank;
+use super::{AttentionKind, Map, TracedSentence};
+use crate::transformer::Tensor;
+
+/// The residual stream at one depth.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Depth {
+    /// Whose stream.
+    pub stack: Stack,
+    /// After so many layers; 0: the embeddings.
+    pub layer: usize,
+    /// Numerical rank of `[tokens, d_model]`.
+    pub rank: usize,
+    /// What it could be: the shorter side.
+    pub full_rank: usize,
+    /// How far the tokens are from being all the same: `‖X − 1x̄‖ / ‖X‖` with x̄ their mean, in the Frobenius norm. 0 where
+    /// they are, which is rank collapse.
+    pub spread: f64,
+}
+
+/// One of the two stacks of layers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Stack {
+    /// Reads the source.
+    Encoder,
+    /// Reads the target so far.
+    Decoder,
+}
+
+impl Stack {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Encoder => "encoder",
+            Self::Decoder => "decoder",
+        }
+    }
+}
+
+impl Depth {
+    /// Of hidden states `[tokens, width]`.
+    pub fn of(stack: Stack, layer: usize, states: Map<'_>) -> Self {
+        let (rows, width) = (states.queries, states.keys);
+        let mut mean = vec![0.0f64; width];
+        for row in states.rows() {
+            mean.iter_mut().zip(row).for_each(|(mean, &x)| *mean += f64::from(x) / rows as f64);
+        }
+        let (mut apart, mut whole) = (0.0, 0.0);
+        for row in states.rows() {
+            for (&x, mean) in row.iter().zip(&mean) {
+                whole += f64::from(x).powi(2);
+                apart += (f64::from(x) - mean).powi(2);
+            }
+        }
+        let spread = if whole > 0.0 { (apart / whole).sqrt() } else { 0.0 };
+        Self { stack, layer, rank: rank(states), full_rank: rows.min(width), spread }
+    }
+
+    /// Of all hidden states of a stack, `[1, tokens, d_model]` each.
+    pub(super) fn of_all(stack: Stack, states: &[Tensor]) -> impl Iterator<Item = Self> {
+        states.iter().enumerate().map(move |(layer, tensor)| {
+            let width = tensor.shape.last().copied().unwrap_or(0);
+            let queries = tensor.data.len().checked_div(width).unwrap_or(0);
+            Self::of(stack, layer, Map { queries, keys: width, weights: &tensor.data })
+        })
+    }
+}
+
+/// The heads of one layer together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CombinedRank {
+    /// Whose attention, to what.
+    pub kind: AttentionKind,
+    /// Counted from 0.
+    pub layer: usize,
+    /// Numerical rank of the heads' maps side by side, `[queries, heads * keys]`: how many queries all heads together tell apart.
+    pub rank: usize,
+    /// What it could be.
+    pub full_rank: usize,
+}
+
+impl TracedSentence {
+    /// The ranks of each kept layer's heads combined.
+    pub fn combined_ranks(&self) -> Vec<CombinedRank> {
+        let of_layer = |layer: &super::LayerAttention| {
+            let (heads, queries, keys) = (layer.heads, layer.queries, layer.keys);
+            let rows = (0..queries).flat_map(|query| {
+                (0..heads).flat_map(move |head| &layer.weights[(head * queries + query) * keys..][..keys])
+            });
+            let side_by_side: Vec<f32> = rows.copied().collect();
+            let map = Map { queries, keys: heads * keys, weights: &side_by_side };
+            let full_rank = queries.min(heads * keys);
+            CombinedRank { kind: layer.kind, layer: layer.layer, rank: rank(map), full_rank }
+        };
+        self.attention.iter().map(of_layer).collect()
+    }
+}
