@@ -37,8 +37,7 @@ use error::CliError;
     name = "wordloom",
     version,
     after_help = "\
-Examples:
-  wordloom translate --input book.txt --output buch.txt
+Example:
   wordloom attend --output look.html \"Where is the train station?\"
 
 Without --model, commands use the English–German model that is built in.

@@ -65,7 +65,13 @@ fn a_saved_trace_is_the_same_without_the_model() {
     let statistics: Value = serde_json::from_str(statistics.succeeds()).unwrap();
     let heads = statistics["heads"].as_array().unwrap();
     let table = run(&["attend", "--trace", text(&files[0]), "--statistics"], "");
-    assert_eq!(table.succeeds().lines().count(), heads.len() + 1);
+    let (table, rest) = table.succeeds().split_once("\n\n").unwrap();
+    assert_eq!(table.lines().count(), heads.len() + 1);
+    // the numbers that are of whole sentences; a saved trace has no residual stream
+    assert_eq!(rest.matches("heads combined of sentence").count(), 2);
+    assert!(!rest.contains("residual stream"));
+    let fresh = attend(&["hello there. And you?", "--statistics"]);
+    assert_eq!(fresh.succeeds().matches("residual stream of sentence").count(), 2);
     assert!(heads.iter().all(|head| head["rank"].as_u64().unwrap() > 0 && head["label"].is_string()));
 
     // every cut of a file is one line of error
