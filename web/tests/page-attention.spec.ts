@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { AxeBuilder } from '@axe-core/playwright';
 import type { Locator, Page, TestInfo } from '@playwright/test';
+import { slowdown } from './support/machine.ts';
 import { drive, expect, settled, test } from './support/page.ts';
 import type { Wordloom } from './support/page.ts';
 import { longestTasks } from './support/tasks.ts';
@@ -446,7 +447,11 @@ test('400 tokens: the trace, its overview and a head within a second each, and t
   }
   await wordloom.screenshot('attention-long');
   const longest = tasks.map((task) => task.toFixed(1)).join(', ');
-  console.log(`${tokens} tokens: ${JSON.stringify(times)} ms; longest tasks ${longest} ms`);
-  for (const time of Object.values(times)) expect(time).toBeLessThan(1000);
+  const busy = await slowdown();
+  console.log(
+    `${tokens} tokens: ${JSON.stringify(times)} ms; longest tasks ${longest} ms; ` +
+      `the machine is ${busy.toFixed(1)} times slower than the one of the bound`,
+  );
+  for (const time of Object.values(times)) expect(time).toBeLessThan(1000 * busy);
   expect(tasks[0]).toBeLessThan(50);
 });
