@@ -44,8 +44,9 @@ fn a_value_keeps_its_buffer_until_its_last_reader() {
     let kept = linear(&mut graph, input, None);
     let a = linear(&mut graph, kept, None);
     let b = linear(&mut graph, a, None);
-    linear(&mut graph, b, Some(kept));
-    // `kept` lives to the end; of the others, the last may take the place of `a`
+    let last = linear(&mut graph, b, Some(kept));
+    graph.keep(last, states.f32("output", 2, 4)).expect("fits");
+    // `kept` lives to the end, and a layer does not write what it reads
     assert_eq!(Plan::new(graph).buffer_count(), 3);
 }
 
@@ -60,6 +61,7 @@ fn a_large_value_makes_room_for_smaller_ones() {
         let linear = Linear { weight: weights.matrix("w", width, inputs), bias: None, scale: 1.0 };
         x = graph.linear(x, linear, Activation::Gelu, None).expect("fits");
     }
+    graph.keep(x, states.f32("output", 5, 6)).expect("fits");
     let plan = Plan::new(graph);
     assert_eq!(plan.buffer_count(), 2);
     assert_eq!(plan.buffer_bytes(), (5 * 32 + 5 * 8) * 4, "rows are padded to a multiple of four");
@@ -76,8 +78,33 @@ fn a_normalized_input_has_a_buffer_of_its_own() {
     let linear = Linear { weight: weights.matrix("w", 8, 8), bias: None, scale: 1.0 };
     let [normalized, y] = graph.normalized_linear(x, None, norm, linear, Activation::Identity).expect("fits");
     let y = graph.linear(y, linear, Activation::Identity, None).expect("fits");
-    graph.linear(y, linear, Activation::Identity, Some(normalized)).expect("fits");
+    let last = graph.linear(y, linear, Activation::Identity, Some(normalized)).expect("fits");
+    graph.keep(last, states.f32("output", 5, 8)).expect("fits");
     assert_eq!(Plan::new(graph).buffer_count(), 3);
+}
+
+#[test]
+fn what_nothing_outside_hears_of_is_left_out() {
+    let (mut states, mut weights) = (StateTable::default(), WeightTable::default());
+    let [input, output] = ["input", "output"].map(|name| states.f32(name, 2, 4));
+    let linear = Linear { weight: weights.matrix("w", 4, 4), bias: None, scale: 1.0 };
+    let mut graph = Graph::new("branches");
+    let x = graph.state(input);
+    let mut layer = |x| graph.linear(x, linear, Activation::Identity, None).expect("fits");
+    let shared = layer(x);
+    let kept = layer(shared);
+    let side = layer(shared);
+    layer(side);
+    graph.keep(kept, output).expect("fits");
+    let plan = Plan::new(graph);
+    assert_eq!((plan.node_count(), plan.buffer_count()), (2, 1), "the side branch is computed");
+
+    // no value of it is kept, but its caches are
+    let mut graph = Graph::new("caches");
+    let qkv = graph.state(states.f32("qkv", 2, 12));
+    let [keys, values] = ["keys", "values"].map(|name| states.f32(name, 4, 4));
+    graph.append_kv(qkv, states.u32("slots", 2, 1), keys, values).expect("fits");
+    assert_eq!(Plan::new(graph).node_count(), 1);
 }
 
 #[test]

@@ -278,6 +278,11 @@ impl Op {
         }
     }
 
+    /// Whether the node writes states that are not among the values it makes.
+    pub(super) fn writes_states(&self) -> bool {
+        matches!(self, Op::CachedAttention { .. } | Op::AppendKv { .. } | Op::SearchStep { .. })
+    }
+
     /// Every value that the node reads.
     pub fn inputs(&self) -> Vec<Value> {
         match *self {

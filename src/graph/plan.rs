@@ -20,8 +20,12 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Plans a graph.
-    pub fn new(graph: Graph) -> Self {
+    /// Plans a graph. Nodes that nothing outside ever hears of are left out: a pass that is run for its attention alone, for
+    /// example, ends where the last of it is known.
+    pub fn new(mut graph: Graph) -> Self {
+        let heard = heard(&graph);
+        let mut heard = heard.into_iter();
+        graph.nodes.retain(|_| heard.next().unwrap_or(true));
         let mut lifetimes: Vec<Lifetime> = Vec::new();
         for (time, node) in graph.nodes.iter().enumerate() {
             for input in node.op.inputs() {
@@ -56,6 +60,11 @@ impl Plan {
         Self { graph, buffer_of, buffers }
     }
 
+    /// How many nodes are run.
+    pub fn node_count(&self) -> usize {
+        self.graph.nodes.len()
+    }
+
     /// How many buffers the graph's temporary values share.
     pub fn buffer_count(&self) -> usize {
         self.buffers.len()
@@ -65,6 +74,21 @@ impl Plan {
     pub fn buffer_bytes(&self) -> usize {
         self.buffers.iter().sum::<usize>() * 4
     }
+}
+
+/// Of each node, whether it writes a state or makes a value that such a node needs, at once or by way of others.
+fn heard(graph: &Graph) -> Vec<bool> {
+    let mut needed: Vec<bool> =
+        graph.values.iter().map(|value| matches!(value.home, Home::State(_))).collect();
+    let mut heard = vec![false; graph.nodes.len()];
+    for (node, heard) in graph.nodes.iter().zip(&mut heard).rev() {
+        let mut made = node.op.made().into_iter().chain(node.output);
+        *heard = node.op.writes_states() || made.any(|value| needed[value.0]);
+        if *heard {
+            node.op.inputs().into_iter().for_each(|input| needed[input.0] = true);
+        }
+    }
+    heard
 }
 
 /// Times are node indices, both inclusive: a node's output must not share a buffer with its inputs.
