@@ -11,7 +11,7 @@ use wordloom::kernels::attention::AttentionShape;
 use wordloom::kernels::cached_attention::CachedAttentionShape;
 use wordloom::kernels::edits::{Edits, HistoryEdits};
 use wordloom::kernels::embed::EmbedShape;
-use wordloom::kernels::heatmap::GridShape;
+use wordloom::kernels::heatmap::{Band, GridShape};
 use wordloom::kernels::layer_norm::LayerNormShape;
 use wordloom::kernels::linear::LinearShape;
 use wordloom::kernels::log_softmax_top_k::TopKShape;
@@ -240,7 +240,8 @@ fn launches() -> Vec<Dispatch> {
     }
     let grid = GridShape { layers: 2, heads: 3, queries: 5, keys: 7 };
     launches.extend(heatmap::maxima(grid));
-    launches.push(heatmap::paint(grid, 1, 0, [70, 30]));
+    launches.extend(heatmap::blocks(grid));
+    launches.push(heatmap::paint(grid, 0, 70, &Band { layer: 1, rows: 20..30 }));
     launches.extend(log_probability::launches(2, 100).map(|(dispatch, _)| dispatch));
     launches.extend(top.launches(Edits::Listed(8)).into_iter().map(|(dispatch, _)| dispatch));
     for beams in [1, 2] {

@@ -84,9 +84,13 @@ fn place(
     if step <= 1.0 {
         return Some((map as usize, one..one + 1));
     }
-    let first = (middle - 0.5 * step).max(0.0) as usize;
-    let end = ((middle + 0.5 * step).ceil() as usize).min(cells);
-    Some((map as usize, first.min(one)..end.max(one + 1)))
+    // a map's first and last pixel also show what its edge leaves over, less than half a pixel
+    let first = if middle < step { 0 } else { ((middle - 0.5 * step) as usize).min(one) };
+    let last = middle + step >= cells as f32;
+    let end = if last { cells } else { ((middle + 0.5 * step).ceil() as usize).clamp(one + 1, cells) };
+    // whole blocks, as on a GPU, which keeps their largest weights
+    let block = 1 << view.level;
+    Some((map as usize, first / block * block..end.next_multiple_of(block).min(cells)))
 }
 
 /// 0 … 1

@@ -7,7 +7,8 @@ use crate::cpu;
 use crate::device::Device;
 use crate::gpu::{Buffer, Gpu, Readback, Recording};
 use crate::graph::Kept;
-use crate::kernels::{heatmap, stride};
+use crate::kernels::heatmap::{self, Band};
+use crate::kernels::stride;
 use crate::model::LayerAttention;
 
 /// Paints where a model runs.
@@ -26,7 +27,7 @@ pub struct Maps {
 
 enum Home {
     Host(HostMaps),
-    Gpu(GpuMaps),
+    Gpu(Box<GpuMaps>),
 }
 
 /// Weights and largest weights of each layer.
@@ -36,19 +37,31 @@ struct HostMaps {
 
 struct GpuMaps {
     gpu: Arc<Gpu>,
-    /// `[heads * queries, keys]` and `[heads, 1 + queries]` of each layer
-    layers: Vec<(Buffer, Buffer)>,
+    /// How many heads each layer has, shown or not.
+    heads: usize,
+    layers: Vec<GpuLayer>,
     view: Buffer,
     colours: Buffer,
     /// For pictures of the size that was asked for last.
     canvas: Option<Canvas>,
 }
 
+#[derive(Clone)]
+struct GpuLayer {
+    /// `[heads * queries, keys]`
+    weights: Buffer,
+    /// `[heads, 1 + queries]`
+    maxima: Buffer,
+    /// Smaller maps, made when a picture first has more cells than pixels.
+    blocks: Option<Buffer>,
+}
+
 struct Canvas {
     size: [u32; 2],
     pixels: Buffer,
     readback: Readback,
-    paint: Recording,
+    /// For the bands that were painted last.
+    paint: Option<(Vec<Band>, Recording)>,
 }
 
 impl Painter {
@@ -76,7 +89,7 @@ impl Painter {
                     Ok(gpu.upload("attention maps", &stored)?)
                 });
                 let weights = uploaded.collect::<Result<Vec<_>, HeatmapError>>()?;
-                Home::Gpu(GpuMaps::new(gpu.clone(), shape, weights)?)
+                Home::Gpu(Box::new(GpuMaps::new(gpu.clone(), shape, weights)?))
             }
         };
         Ok(Maps { shape, first_head: 0, home })
@@ -95,7 +108,7 @@ impl Painter {
         let home = match (buffers, &self.device) {
             (Some(buffers), Device::Gpu(gpu)) if buffers.iter().all(|(own, _)| Arc::ptr_eq(own, gpu)) => {
                 let weights = buffers.into_iter().map(|(_, buffer)| buffer.clone()).collect();
-                Home::Gpu(GpuMaps::new(gpu.clone(), shape, weights)?)
+                Home::Gpu(Box::new(GpuMaps::new(gpu.clone(), shape, weights)?))
             }
             _ => {
                 let mut host = Vec::with_capacity(layers.len());
@@ -138,7 +151,7 @@ impl Maps {
         }
         let home = match &self.home {
             Home::Host(host) => Home::Host(HostMaps { layers: Arc::new(vec![host.layers[layer].clone()]) }),
-            Home::Gpu(gpu) => Home::Gpu(gpu.only(layer)?),
+            Home::Gpu(gpu) => Home::Gpu(Box::new(gpu.only(layer)?)),
         };
         let shape = GridShape { layers: 1, heads: 1, ..self.shape };
         Ok(Self { shape, first_head: self.first_head + head, home })
@@ -163,7 +176,7 @@ fn maxima(shape: GridShape, weights: &[f32]) -> Vec<f32> {
 }
 
 fn paint_on_cpu(shape: GridShape, layers: &[(&[f32], &[f32])], view: &View) -> Result<Pixels, HeatmapError> {
-    let words = view.words()?;
+    let words = view.words(shape)?;
     let [width, height] = view.size;
     let mut pixels = vec![0; width as usize * height as usize];
     cpu::heatmap(shape, layers, &words, &view.colours.table(), width as usize, &mut pixels);
@@ -195,28 +208,28 @@ impl GpuMaps {
     fn new(gpu: Arc<Gpu>, shape: GridShape, weights: Vec<Buffer>) -> Result<Self, HeatmapError> {
         let with_maxima = weights.into_iter().map(|weights| {
             let maxima = gpu.buffer("largest weights", shape.heads * (1 + shape.queries))?;
-            Ok((weights, maxima))
+            Ok(GpuLayer { weights, maxima, blocks: None })
         });
         let layers = with_maxima.collect::<Result<Vec<_>, HeatmapError>>()?;
         let mut launches = Vec::new();
-        for (weights, maxima) in &layers {
+        for GpuLayer { weights, maxima, .. } in &layers {
             let [of_rows, of_maps] = heatmap::maxima(shape);
             launches.push((of_rows, vec![weights, maxima]));
             launches.push((of_maps, vec![maxima]));
         }
         let recording = gpu.record("largest weights", &launches)?;
         gpu.submit(&recording, 1, &[]);
-        Self::of_layers(gpu, layers)
+        Self::of_layers(gpu, shape.heads, layers)
     }
 
-    fn of_layers(gpu: Arc<Gpu>, layers: Vec<(Buffer, Buffer)>) -> Result<Self, HeatmapError> {
+    fn of_layers(gpu: Arc<Gpu>, heads: usize, layers: Vec<GpuLayer>) -> Result<Self, HeatmapError> {
         let view = gpu.buffer("view", size_of::<heatmap::ViewWords>() / 4)?;
         let colours = gpu.buffer("colours", 256)?;
-        Ok(Self { gpu, layers, view, colours, canvas: None })
+        Ok(Self { gpu, heads, layers, view, colours, canvas: None })
     }
 
     fn only(&self, layer: usize) -> Result<Self, HeatmapError> {
-        Self::of_layers(self.gpu.clone(), vec![self.layers[layer].clone()])
+        Self::of_layers(self.gpu.clone(), self.heads, vec![self.layers[layer].clone()])
     }
 
     async fn paint(
@@ -225,31 +238,62 @@ impl GpuMaps {
         first_head: usize,
         view: &View,
     ) -> Result<Pixels, HeatmapError> {
-        let words = view.words()?;
+        let words = view.words(shape)?;
+        if words.level > 0 {
+            self.make_blocks(shape)?;
+        }
         if self.canvas.as_ref().is_none_or(|canvas| canvas.size != view.size) {
             self.canvas = None; // its memory goes before more is asked for
-            self.canvas = Some(self.canvas(shape, first_head, view.size)?);
+            let pixels = self.gpu.buffer("pixels", view.size[0] as usize * view.size[1] as usize)?;
+            let readback = self.gpu.readback("pixels", &pixels)?;
+            self.canvas = Some(Canvas { size: view.size, pixels, readback, paint: None });
         }
-        let Self { gpu, canvas: Some(canvas), .. } = self else { unreachable!("made above") };
+        let Self { gpu, layers, canvas: Some(canvas), .. } = self else { unreachable!("made above") };
+        let bands = heatmap::bands(shape, &words, view.size[1]);
+        if canvas.paint.as_ref().is_none_or(|(painted, _)| *painted != bands) {
+            let launches: Vec<_> = (bands.iter())
+                .map(|band| {
+                    let GpuLayer { weights, maxima, blocks } = &layers[band.layer];
+                    let blocks = blocks.as_ref().unwrap_or(maxima); // not read while there are none
+                    let bound = vec![weights, maxima, blocks, &self.view, &self.colours, &canvas.pixels];
+                    (heatmap::paint(shape, first_head, view.size[0], band), bound)
+                })
+                .collect();
+            let paint = gpu.record("heatmap", &launches)?;
+            canvas.paint = Some((bands, paint));
+        }
+        let Some((_, paint)) = &canvas.paint else { unreachable!("made above") };
         gpu.write(&self.view, 0, &[words]);
         gpu.write(&self.colours, 0, &view.colours.table());
-        let submission = gpu.submit(&canvas.paint, 1, &[(&canvas.pixels, &canvas.readback)]);
+        let submission = gpu.submit(paint, 1, &[(&canvas.pixels, &canvas.readback)]);
         let count = view.size[0] as usize * view.size[1] as usize;
         let pixels =
             gpu.map(&canvas.readback, Some(submission), |pixels| picture(view.size, &pixels[..count]));
         Ok(pixels.await?)
     }
 
-    fn canvas(&self, shape: GridShape, first_head: usize, size: [u32; 2]) -> Result<Canvas, HeatmapError> {
-        let pixels = self.gpu.buffer("pixels", size[0] as usize * size[1] as usize)?;
-        let launches: Vec<_> = (self.layers.iter().enumerate())
-            .map(|(layer, (weights, maxima))| {
-                let bound = vec![weights, maxima, &self.view, &self.colours, &pixels];
-                (heatmap::paint(shape, layer, first_head, size), bound)
-            })
-            .collect();
-        let paint = self.gpu.record("heatmap", &launches)?;
-        let readback = self.gpu.readback("pixels", &pixels)?;
-        Ok(Canvas { size, pixels, readback, paint })
+    /// Once; the canvas is bound to them.
+    fn make_blocks(&mut self, shape: GridShape) -> Result<(), HeatmapError> {
+        if self.layers.iter().all(|layer| layer.blocks.is_some()) {
+            return Ok(());
+        }
+        let of_layer = GridShape { heads: self.heads, ..shape };
+        let elements = heatmap::block_elements(of_layer);
+        let made = self.layers.iter().map(|_| self.gpu.buffer("smaller maps", elements));
+        let made = made.collect::<Result<Vec<_>, _>>()?;
+        let mut launches = Vec::new();
+        for (GpuLayer { weights, maxima, .. }, blocks) in self.layers.iter().zip(&made) {
+            for (level, launch) in heatmap::blocks(of_layer).enumerate() {
+                let bound = if level == 0 { vec![weights, maxima, blocks] } else { vec![blocks] };
+                launches.push((launch, bound));
+            }
+        }
+        let recording = self.gpu.record("smaller maps", &launches)?;
+        self.gpu.submit(&recording, 1, &[]);
+        for (layer, blocks) in self.layers.iter_mut().zip(made) {
+            layer.blocks = Some(blocks);
+        }
+        self.canvas = None;
+        Ok(())
     }
 }

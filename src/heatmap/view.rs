@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use bytemuck::Zeroable;
+
 use super::{ColourMap, GridShape, HeatmapError};
 use crate::kernels::heatmap::ViewWords;
 
@@ -49,7 +51,8 @@ pub struct View {
     pub size: [u32; 2],
     /// The grid's point in the upper left corner, x and y, cells.
     pub origin: [f32; 2],
-    /// Pixels of a cell, width and height. Where it is below 1, a pixel shows the largest weight that it covers.
+    /// Pixels of a cell, width and height. Where it is below 1, a pixel shows the largest weight that it covers; from one half
+    /// down, the largest of whole blocks of cells, which are as large as a pixel or up to half as large.
     pub cell: [f32; 2],
     /// Cells between maps.
     pub gap: f32,
@@ -140,7 +143,7 @@ impl View {
         }
     }
 
-    pub(super) fn words(&self) -> Result<ViewWords, HeatmapError> {
+    pub(super) fn words(&self, shape: GridShape) -> Result<ViewWords, HeatmapError> {
         let [width, height] = self.size;
         let pixels = width.saturating_mul(height);
         if pixels == 0 || pixels > Self::MAX_PIXELS {
@@ -158,7 +161,7 @@ impl View {
                 return Err(HeatmapError::View { what, value, want });
             }
         }
-        Ok(ViewWords {
+        let words = ViewWords {
             origin: self.origin,
             step: self.cell.map(|cell| 1.0 / cell),
             gap: self.gap,
@@ -169,6 +172,8 @@ impl View {
                 Scale::Rows => 2,
             },
             background: self.background,
-        })
+            ..ViewWords::zeroed()
+        };
+        Ok(words.leveled(shape))
     }
 }

@@ -89,7 +89,7 @@ pub mod sum_blocks;
 use crate::precision::WeightPrecision;
 
 /// Every kernel, for tests that hold them all to the rules.
-pub static ALL: [&Kernel; 53] = [
+pub static ALL: [&Kernel; 55] = [
     &append_kv::APPEND_KV,
     &attention::ATTENTION,
     &attention::ATTENTION_WORKGROUP,
@@ -100,6 +100,8 @@ pub static ALL: [&Kernel; 53] = [
     &embed::EMBED.f16,
     &embed::EMBED.q8,
     &heatmap::HEATMAP,
+    &heatmap::MAP_BLOCKS,
+    &heatmap::MAP_BLOCKS_OF_BLOCKS,
     &heatmap::MAP_MAXIMA,
     &heatmap::ROW_MAXIMA,
     &layer_norm::LAYER_NORM,

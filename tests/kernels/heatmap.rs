@@ -57,6 +57,18 @@ async fn a_gpu_paints_what_the_cpu_paints() {
             let got = painter.paint(&mut maps, &view).await.unwrap();
             assert_alike(&format!("{shape:?}, {view:?}"), &got, &paint(&layers, &view).unwrap());
         }
+        // one of them alone, from the same memory, before and after smaller maps were made of it
+        let (layer, head) = (shape.layers - 1, shape.heads - 1);
+        let map = &layers[layer].weights[head * shape.queries * shape.keys..];
+        let alone = LayerAttention { heads: 1, weights: map.to_vec(), ..layers[layer].clone() };
+        let mut fresh = painter.load(&layers).unwrap();
+        for view in [whole, far] {
+            let want = paint(&[&alone], &view).unwrap();
+            for maps in [&mut maps, &mut fresh] {
+                let got = painter.paint(&mut maps.only(layer, head).unwrap(), &view).await.unwrap();
+                assert_alike(&format!("one of {shape:?}, {view:?}"), &got, &want);
+            }
+        }
     }
 }
 
@@ -120,6 +132,50 @@ async fn a_pixel_has_the_colour_of_its_cell() {
         let far = View { size: [8, 2], cell: [4.0 / 3.0, 2.0].map(|cell| cell / 4.0), rows: 1, ..view };
         let picture = painter.paint(&mut maps, &far).await.unwrap();
         assert_eq!(picture.rgba[..4], grey(1.0), "{device}");
+    }
+}
+
+/// A large weight does not get lost, however many cells a pixel has to show, and is not seen beyond the pixels beside its own.
+#[device_test]
+async fn the_largest_of_many_cells_is_seen() {
+    let shape = GridShape { layers: 1, heads: 1, queries: 301, keys: 203 };
+    let GridShape { queries, keys, .. } = shape;
+    for [query, key] in [[0, 0], [300, 202], [127, 128], [64, 199]] {
+        let mut weights = vec![1e-3; queries * keys];
+        weights[query * keys + key] = 1.0;
+        let kind = AttentionKind::Cross;
+        let layer = LayerAttention { kind, layer: 0, heads: 1, queries, keys, weights };
+        for device in [Device::Cpu, Device::Gpu(gpu().await)] {
+            let painter = Painter::new(&device);
+            let mut maps = painter.load(&[&layer]).unwrap();
+            for (scale, step) in [
+                (Scale::Linear, 1.5),
+                (Scale::Linear, 2.0),
+                (Scale::Logarithmic, 3.9),
+                (Scale::Logarithmic, 4.0),
+                (Scale::Linear, 25.0),
+            ] {
+                let size = [keys, queries].map(|cells| (cells as f32 / step).ceil() as u32);
+                let origin = [0.0; 2];
+                let cell = [1.0 / step; 2];
+                let view = View { origin, cell, scale, colours: ColourMap::Greys, ..View::fit(shape, size) };
+                let picture = painter.paint(&mut maps, &view).await.unwrap();
+                let [r, g, b] = ColourMap::Greys.colour(1.0);
+                let place = [key, query].map(|cell| (cell as f32 + 0.5) / step);
+                // how far each bright pixel's middle is from that of the cell
+                let pixels = picture.rgba.chunks_exact(4).enumerate();
+                let apart: Vec<f32> = pixels
+                    .filter(|(_, colour)| **colour == [r, g, b, 255])
+                    .map(|(pixel, _)| {
+                        let at = [pixel as u32 % size[0], pixel as u32 / size[0]];
+                        (0..2).map(|axis| (at[axis] as f32 + 0.5 - place[axis]).abs()).fold(0.0, f32::max)
+                    })
+                    .collect();
+                let what = format!("{device}, {scale}, {step} cells a pixel, {query}, {key}: {apart:?}");
+                assert!(apart.iter().any(|&apart| apart <= 1.0), "{what}");
+                assert!(apart.iter().all(|&apart| apart < 2.0), "{what}");
+            }
+        }
     }
 }
 
