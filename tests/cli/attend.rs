@@ -45,6 +45,23 @@ fn the_terminal_has_a_map_with_labels() {
     assert!(narrow.lines().count() > plain.lines().count() + 5, "{narrow}");
 }
 
+#[cfg(feature = "embedded-model")]
+#[test]
+fn the_search_is_what_translate_s_is() {
+    let source = "He said that he would come, but he did not come.";
+    let mut seen = Vec::new();
+    for penalty in ["1", "8"] {
+        let options = ["--device", "cpu", "-b", "4", "--length-penalty", penalty, source];
+        let translated = run(&[&["translate"], &options[..]].concat(), "");
+        let trace = run(&[&["attend", "--json"], &options[..]].concat(), "");
+        let trace: Value = serde_json::from_str(trace.succeeds()).unwrap();
+        let target = trace["sentences"][0]["target"].as_str().unwrap().to_owned();
+        assert_eq!(translated.succeeds().trim_end(), target);
+        seen.push(target);
+    }
+    assert_ne!(seen[0], seen[1], "the penalty changes nothing");
+}
+
 #[test]
 fn a_saved_trace_is_the_same_without_the_model() {
     let folder = scratch("attend");

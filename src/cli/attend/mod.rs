@@ -26,25 +26,23 @@ use picture::Picture;
 // Its help fits a screen: 30 lines.
 
 #[derive(clap::Args)]
-#[command(after_help = "\
-Without --output, a heatmap of --kind, --layer and --head goes to the terminal.
-docs/trace.md describes .json and .safetensors. Layers and heads begin at 0.")]
+#[command(after_help = "Without --output, a heatmap of --kind, --layer and --head goes to the terminal.")]
 pub struct Arguments {
     /// What to translate [default: standard input]
     text: Vec<String>,
-    /// Write .html .svg .png .json or .safetensors
+    /// .html .svg .png, .json .safetensors (docs/trace.md)
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Look at this translation, not at the model's
-    #[arg(long, value_name = "TEXT", conflicts_with_all = ["trace", "beams", "max_length"])]
+    #[arg(long, value_name = "TEXT", conflicts_with_all = ["trace", "beams", "length_penalty", "max_length"])]
     target: Option<String>,
     /// encoder, decoder or cross
     #[arg(long, value_name = "KIND", default_value = "cross")]
     kind: AttentionKind,
-    /// One layer [default: the last]
+    /// One layer, from 0 [default: the last]
     #[arg(long, value_name = "N", value_parser = count)]
     layer: Option<usize>,
-    /// One head [default: the mean of all]
+    /// One head, from 0 [default: the mean of all]
     #[arg(long, value_name = "N", value_parser = count)]
     head: Option<usize>,
     /// Draw all layers and heads (.svg, .png)
@@ -71,6 +69,9 @@ pub struct Arguments {
     /// Beams of the search, 1 to 16; 1 is greedy
     #[arg(short, long, value_name = "N", value_parser = count)]
     beams: Option<usize>,
+    /// Above 1 favours long translations, below short
+    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    length_penalty: Option<f32>,
     /// Most tokens of a translated sentence
     #[arg(long, value_name = "N", value_parser = count)]
     max_length: Option<usize>,
@@ -177,6 +178,7 @@ fn make(arguments: &Arguments, format: Option<Format>) -> Result<Trace, CliError
         ..TranslateOptions::default()
     };
     options.generation.num_beams = arguments.beams;
+    options.generation.length_penalty = arguments.length_penalty;
     options.generation.max_length = arguments.max_length;
     let text = match arguments.text.as_slice() {
         [] => whole(&Lines::open(None)?)?,
