@@ -1,5 +1,7 @@
 //! Opens and saves, on threads of their own: the system's dialogs, traces, pictures; and what was dropped on the window.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
@@ -8,7 +10,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 use eframe::egui::Context;
 use wordloom::heatmap::Pixels;
-use wordloom::trace::{MAX_FILE_BYTES, Trace};
+use wordloom::trace::{MAX_FILE_BYTES, Trace, TracedSearch};
 
 use crate::gallery::{Wish, paint_once};
 
@@ -50,7 +52,8 @@ pub enum Done {
 
 /// What can be saved.
 pub enum Content {
-    Trace(Arc<Trace>),
+    /// A trace, and searches of its sentences that it does not have yet.
+    Trace { trace: Arc<Trace>, searches: BTreeMap<usize, Arc<TracedSearch>> },
     /// What is painted when there is a place for it.
     Picture(Box<Wish>),
 }
@@ -101,7 +104,7 @@ impl Files {
         self.apart("dialog", move || {
             let dialog = rfd::FileDialog::new();
             let dialog = match content {
-                Content::Trace(_) => dialog
+                Content::Trace { .. } => dialog
                     .set_title("Save the trace")
                     .set_file_name("translation.safetensors")
                     .add_filter("safetensors (half as large)", &["safetensors"])
@@ -164,16 +167,33 @@ fn read(path: &Path) -> Done {
 
 fn write(path: &Path, content: &Content) -> Result<(), String> {
     let bytes = match content {
-        Content::Trace(trace) if path.extension().is_some_and(|end| end.eq_ignore_ascii_case("json")) => {
-            trace.to_json().map_err(|error| error.to_string())?.into_bytes()
+        Content::Trace { trace, searches } => {
+            let trace = with_searches(trace, searches);
+            match path.extension().is_some_and(|end| end.eq_ignore_ascii_case("json")) {
+                true => trace.to_json().map_err(|error| error.to_string())?.into_bytes(),
+                false => trace.to_safetensors().map_err(|error| error.to_string())?,
+            }
         }
-        Content::Trace(trace) => trace.to_safetensors().map_err(|error| error.to_string())?,
         Content::Picture(wish) => {
             let pixels = paint_once(wish).map_err(|error| error.to_string())?;
             png(&pixels).map_err(|error| error.to_string())?
         }
     };
     write_bytes(path, &bytes)
+}
+
+/// A trace with these searches, copied only where there are any.
+fn with_searches<'a>(trace: &'a Trace, searches: &BTreeMap<usize, Arc<TracedSearch>>) -> Cow<'a, Trace> {
+    if searches.is_empty() {
+        return Cow::Borrowed(trace);
+    }
+    let mut trace = trace.clone();
+    for (index, search) in searches {
+        if let Some(sentence) = trace.sentences.get_mut(*index) {
+            sentence.search = Some(TracedSearch::clone(search));
+        }
+    }
+    Cow::Owned(trace)
 }
 
 /// Writes beside the place and moves there, so that no half of a file is ever found.
@@ -198,11 +218,6 @@ fn png(pixels: &Pixels) -> Result<Vec<u8>, png::EncodingError> {
     writer.write_image_data(&pixels.rgba)?;
     writer.finish()?;
     Ok(bytes)
-}
-
-/// Messages quote files: without what a terminal would obey.
-pub fn one_line(message: &str) -> String {
-    message.chars().map(|character| if character.is_control() { ' ' } else { character }).collect()
 }
 
 #[cfg(test)]

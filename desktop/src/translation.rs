@@ -5,7 +5,10 @@ use eframe::egui::{
     Align, ComboBox, Context, FontId, Layout, ProgressBar, RichText, ScrollArea, TextEdit, TextFormat, Ui,
 };
 
+use wordloom::TranslateOptions;
+
 use crate::engine::{Opened, Translated};
+use crate::muting::Muting;
 use crate::remembered::MOST_BEAMS;
 use crate::theme;
 
@@ -60,12 +63,22 @@ pub struct Asked {
     pub choose_model: bool,
     pub built_in_model: bool,
     pub copy: bool,
+    pub unmute: bool,
 }
 
 const TEXT: f32 = 17.0;
 
 impl Translation {
-    pub fn show(&mut self, ui: &mut Ui) -> Asked {
+    /// How it is translated.
+    pub fn options(&self) -> TranslateOptions {
+        TranslateOptions {
+            source_language: self.source_language.clone(),
+            target_language: self.target_language.clone(),
+            ..TranslateOptions::default().beams(self.beams)
+        }
+    }
+
+    pub fn show(&mut self, ui: &mut Ui, muting: &Muting) -> Asked {
         let mut asked = Asked::default();
         self.show_model(ui, &mut asked);
         let room = (ui.available_height() - 150.0).max(120.0);
@@ -91,6 +104,8 @@ impl Translation {
                 .max_height(room * 0.45)
                 .show(ui, |ui| self.show_result(ui));
         });
+        let finished = matches!(self.shown, Shown::Finished(_)).then(|| self.shown.text());
+        asked.unmute = muting.show(ui, &self.text, finished);
         self.show_others(ui, &mut asked);
         ui.with_layout(Layout::bottom_up(Align::Min), |ui| {
             theme::show_choice(ui);
