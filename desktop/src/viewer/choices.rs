@@ -124,7 +124,6 @@ impl Viewer {
         let wanted = ui.horizontal_wrapped(|ui| {
             let heads = self.show_head_choice(ui, sentence, shown);
             let head = head_name(self.kind, shown).filter(|_| self.can_ask())?;
-            ui.separator();
             let muted = muting.has(head);
             let mute = ui.button(if muted { "Unmute this head" } else { "Mute this head" });
             if mute.on_hover_text("Translate as if this head brought nothing").clicked() {
