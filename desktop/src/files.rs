@@ -222,6 +222,9 @@ fn png(pixels: &Pixels) -> Result<Vec<u8>, png::EncodingError> {
 
 #[cfg(test)]
 mod tests {
+    use wordloom::decode::{Fate, SearchTree, TreeNode};
+    use wordloom::trace::{TargetToken, Token, TracedSentence};
+
     use super::*;
 
     fn scratch(name: &str) -> PathBuf {
@@ -267,6 +270,38 @@ mod tests {
         reader.next_frame(&mut back).expect("its pixels");
         assert_eq!((back, reader.info().size()), (rgba, (2, 3)));
         assert_eq!(std::fs::read_dir(&folder).expect("a folder").count(), 1);
+        std::fs::remove_dir_all(folder).expect("it is there");
+    }
+
+    #[test]
+    fn a_trace_is_saved_with_the_searches_that_were_seen() {
+        let token = Token { id: 5, piece: "▁a".into(), ..Token::default() };
+        let target = TargetToken { token: token.clone(), ..TargetToken::default() };
+        let sentence = TracedSentence {
+            source_tokens: vec![token],
+            target_tokens: vec![target.clone(), target],
+            prompt: 1,
+            ..TracedSentence::default()
+        };
+        let trace = Arc::new(Trace { model: "made up".into(), sentences: vec![sentence.clone(), sentence] });
+        let node = TreeNode {
+            parent: None,
+            step: 1,
+            token: 5,
+            log_probability: -0.5,
+            sum: -0.5,
+            fate: Fate::Finished,
+        };
+        let tree = SearchTree { beams: 1, length_penalty: 1.0, nodes: vec![node] };
+        let search = TracedSearch { tree, pieces: [(5, "▁a".to_owned())].into() };
+        let content = Content::Trace { trace, searches: [(1, Arc::new(search.clone()))].into() };
+        let folder = scratch("trace");
+        for name in ["a.json", "a.safetensors"] {
+            write(&folder.join(name), &content).expect("it can be written");
+            let Done::Trace { trace, .. } = read(&folder.join(name)) else { panic!("{name} is not read") };
+            let found = trace.sentences.iter().map(|sentence| sentence.search.clone());
+            assert_eq!(found.collect::<Vec<_>>(), [None, Some(search.clone())], "{name}");
+        }
         std::fs::remove_dir_all(folder).expect("it is there");
     }
 }

@@ -37,11 +37,15 @@ impl Worker {
     pub fn run(mut self, wished: &Receiver<Wish>) {
         while let Ok(first) = wished.recv() {
             let wishes = Wishes::from(first, wished);
-            let number = wishes.translate.as_ref().map_or(0, |request| request.number);
+            let (translate, explore) = (wishes.translate.as_ref(), wishes.explore.as_ref());
+            let (number, explored) = (translate.map(|one| one.number), explore.map(|one| one.number));
             if catch_unwind(AssertUnwindSafe(|| self.fulfil(wishes))).is_err() {
                 let error =
                     "this should not have happened, and is a fault of the program; the terminal says where";
-                (self.tell)(News::Failed { number, error: error.into() });
+                (self.tell)(match (number, explored) {
+                    (None, Some(number)) => News::Explored { number, answer: Err(error.into()) },
+                    _ => News::Failed { number: number.unwrap_or_default(), error: error.into() },
+                });
             }
         }
         if let Some(gpu) = self.device.gpu() {

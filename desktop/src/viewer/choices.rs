@@ -121,18 +121,17 @@ impl Viewer {
         shown: Head,
         muting: &Muting,
     ) -> Option<Vec<HeadName>> {
-        let wanted = ui.horizontal_wrapped(|ui| {
+        ui.horizontal_wrapped(|ui| {
             let heads = self.show_head_choice(ui, sentence, shown);
-            let head = head_name(self.kind, shown).filter(|_| self.can_ask())?;
-            let muted = muting.has(head);
-            let mute = ui.button(if muted { "Unmute this head" } else { "Mute this head" });
-            if mute.on_hover_text("Translate as if this head brought nothing").clicked() {
-                return Some(muting.turned(head));
+            let head = head_name(self.kind, shown).filter(|_| self.can_ask());
+            let wanted = head.and_then(|head| show_muting(ui, head, heads, muting));
+            // it comes later than the rest, and must not push buttons away from under a hand
+            if let Some(label) = self.numbers.label(self.kind, shown) {
+                ui.label(RichText::new(label).color(theme::accent(ui)));
             }
-            let only = ui.add_enabled(heads > 1, Button::new("Only this head of its layer"));
-            only.on_hover_text("Mute all others of the layer").clicked().then(|| muting.isolated(head, heads))
-        });
-        wanted.inner
+            wanted
+        })
+        .inner
     }
 
     /// How many heads there are to choose from.
@@ -152,13 +151,20 @@ impl Viewer {
                 ui.selectable_value(&mut chosen.head, head, name(head));
             }
         });
-        if let Some(label) = self.numbers.label(self.kind, shown) {
-            ui.label(RichText::new(label).color(theme::accent(ui)));
-        }
         // the same place of another head is what one wants to compare
         self.place = Place::One(chosen);
         heads
     }
+}
+
+/// What can be done to the head that is open; the heads that are to be muted, where it was done.
+fn show_muting(ui: &mut Ui, head: HeadName, heads: usize, muting: &Muting) -> Option<Vec<HeadName>> {
+    let mute = ui.button(if muting.has(head) { "Unmute this head" } else { "Mute this head" });
+    if mute.on_hover_text("Translate as if this head brought nothing").clicked() {
+        return Some(muting.turned(head));
+    }
+    let only = ui.add_enabled(heads > 1, Button::new("Only this head of its layer"));
+    only.on_hover_text("Mute all others of the layer").clicked().then(|| muting.isolated(head, heads))
 }
 
 const KINDS: [(AttentionKind, &str); 3] = [

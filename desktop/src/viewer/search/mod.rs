@@ -85,6 +85,7 @@ impl Subject {
 struct Forced {
     source_ids: Vec<u32>,
     prefix: Vec<u32>,
+    words: String,
 }
 
 /// Searches of the sentences of a trace that were looked at, for its file.
@@ -176,7 +177,8 @@ impl Search {
             self.tree.go(node);
         }
         if let Some(prefix) = chosen.filter(|_| !stale).and_then(|node| found.prefix_through(node)) {
-            self.forced = Some(Forced { source_ids: shown.source_ids(), prefix });
+            let words = found.words(&prefix);
+            self.forced = Some(Forced { source_ids: shown.source_ids(), prefix, words });
             ui.ctx().request_repaint(); // the next frame asks
         }
         if save {
@@ -218,14 +220,13 @@ impl Search {
     /// Says that a branch was taken, with a way back.
     fn show_forced(&mut self, ui: &mut Ui, shown: &Shown<'_>) {
         let Some(forced) = self.forced(shown) else { return };
-        let words = self.found.as_ref().map_or_else(String::new, |found| found.words(&forced.prefix));
         let mut back = false;
         ui.horizontal_wrapped(|ui| {
             back = ui
                 .button("As searched")
                 .on_hover_text("Back to the search that nobody interfered with")
                 .clicked();
-            ui.label(format!("Made to begin with “{}”", shortened(&words, 120)));
+            ui.label(format!("Made to begin with “{}”", shortened(&forced.words, 120)));
         });
         if back {
             self.forced = None;
