@@ -230,6 +230,9 @@ fn a_search_of_a_file_is_ranked_by_any_penalty_and_goes_nowhere() {
     harness.run_steps(2);
     let [long, short] = heights(&harness, ["word1 word2 word3 word4", "(nothing)"]);
     assert!(long < short);
+    harness.get_by_label("(nothing)").click();
+    harness.run_steps(4);
+    harness.get_by_label("“end” with 78 %, together −0.75: finished, with the score −0.75.");
 }
 
 #[test]

@@ -32,6 +32,8 @@ pub struct Tree {
     mark: usize,
     /// What was under the pointer, or the keyboard's mark, a frame ago: it is told below the tree.
     pointed: Option<usize>,
+    /// Whether the mark is told although nothing points at it: until the pointer comes.
+    told: bool,
     /// Whether it is to be shown from its beginning.
     fresh: bool,
     /// Whether the mark is to be brought into view.
@@ -50,7 +52,7 @@ impl Tree {
 
     /// Marks a node, and brings it into view.
     pub fn go(&mut self, node: usize) {
-        (self.mark, self.pointed, self.follow) = (node, Some(node), true);
+        (self.mark, self.told, self.follow) = (node, true, true);
     }
 
     /// Shows it, and what is to be said of the node that is pointed at; a node that was chosen to go on from.
@@ -96,8 +98,9 @@ impl Tree {
                 chosen = Some(node);
             }
         }
-        let pointed = hovered.or(focused.then_some(self.mark));
-        if pointed != self.pointed && (pointed.is_some() || response.contains_pointer() || !self.follow) {
+        self.told &= !response.contains_pointer();
+        let pointed = hovered.or((focused || self.told).then_some(self.mark));
+        if pointed != self.pointed {
             self.pointed = pointed;
             ui.ctx().request_repaint(); // it is told in the next frame
         }
