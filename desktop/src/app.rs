@@ -8,15 +8,18 @@ use eframe::egui::{
     ScrollArea, Ui, ViewportBuilder, ViewportCommand, vec2,
 };
 use eframe::{CreationContext, NativeOptions, Storage};
-use wordloom::{DeviceChoice, TranslateOptions};
+use wordloom::DeviceChoice;
+use wordloom::trace::HeadName;
 
-use crate::engine::{Engine, News, Request};
-use crate::files::{Done, Files, Kind, kind, one_line};
+use crate::engine::{Engine, Exploration, News, Request};
+use crate::files::{Done, Files, Kind, kind};
 use crate::fonts::MissingLetters;
 use crate::gallery::Gallery;
+use crate::muting::Muting;
 use crate::remembered::Remembered;
+use crate::texts::{one_line, shortened};
 use crate::translation::{Asked, Shown, Translation};
-use crate::viewer::{Viewer, shortened};
+use crate::viewer::{Question, Viewer, Wanted};
 use crate::{device, theme};
 
 /// Under this name the system knows the window, and its folder for state.
@@ -63,12 +66,15 @@ pub struct App {
     files: Files,
     translation: Translation,
     viewer: Viewer,
+    muting: Muting,
     /// The folder of the model that is there, or wished for.
     model: Option<PathBuf>,
     notices: Vec<Notice>,
     missing: MissingLetters,
     missing_dismissed: Option<String>,
     number: u64,
+    /// The text that is translated with all heads, while it is.
+    plain: Option<String>,
     /// The text is translated then, unless it changes before.
     due: Option<Instant>,
     title: String,
@@ -105,11 +111,13 @@ impl App {
                 loading: Some(0.0),
                 machine: machine.into_iter().flatten().collect(),
             },
+            muting: Muting::default(),
             model: kept.model,
             notices: Vec::new(),
             missing: MissingLetters::default(),
             missing_dismissed: None,
             number: 0,
+            plain: None,
             due: None,
             title: String::new(),
         };
@@ -124,7 +132,16 @@ impl App {
 
     fn open_model(&mut self, folder: Option<PathBuf>) {
         self.translation.loading = Some(0.0);
+        self.viewer.set_out_of_date();
         self.engine.open(folder);
+    }
+
+    /// Translates without these heads, and with all others.
+    fn mute(&mut self, heads: Vec<HeadName>) {
+        self.viewer.set_out_of_date();
+        self.muting.set(heads.clone());
+        self.engine.mute(heads);
+        self.due = Some(Instant::now());
     }
 
     fn open_path(&mut self, path: &std::path::Path) {
@@ -180,6 +197,8 @@ impl App {
                 self.translation.source_language = self.translation.source_language.take().filter(known);
                 self.translation.target_language = self.translation.target_language.take().filter(known);
                 self.translation.model = opened;
+                self.viewer.forget_model();
+                self.muting.forget();
                 self.due = Some(Instant::now());
             }
             News::CannotOpen(error) => {
@@ -195,13 +214,23 @@ impl App {
                     self.due = Some(Instant::now()); // what was given up for it
                 }
             }
+            News::Muted { heads, error } => {
+                self.muting.set(heads);
+                if let Some(error) = error {
+                    self.tell(error, true);
+                }
+            }
             News::Partial { number, settled, open } if number == current => {
                 *shown = Shown::Partial(settled, open);
             }
             News::Translated { number, translation } if number == current => {
                 *shown = Shown::Finished(translation);
+                if let Some(text) = self.plain.take() {
+                    self.muting.remember_plain(text, shown.text().to_owned());
+                }
             }
             News::Traced { number, trace } if number == current => self.viewer.set_live(trace),
+            News::Explored { number, answer } => self.viewer.set_search(number, answer),
             News::Failed { number, error } if number == current || number == 0 => {
                 *shown = Shown::Nothing;
                 if number == 0 {
@@ -229,8 +258,22 @@ impl App {
         if asked.built_in_model {
             self.open_model(None);
         }
+        if asked.unmute {
+            self.mute(Vec::new());
+        }
         if asked.copy {
             window.copy_text(self.translation.shown.text().to_owned());
+        }
+    }
+
+    /// What the viewer needs the engine for.
+    fn do_as_wanted(&mut self, wanted: Wanted) {
+        if let Some(heads) = wanted.muted {
+            self.mute(heads);
+        }
+        if let Some(Question { number, source_ids, prefix }) = wanted.search {
+            let options = self.translation.options();
+            self.engine.explore(Exploration { number, source_ids, prefix, options });
         }
     }
 
@@ -253,11 +296,9 @@ impl App {
             return;
         }
         translation.shown = Shown::Waiting(translation.shown.text().to_owned());
-        let best = translation.beams.min(4);
-        let mut options = TranslateOptions::default().beams(translation.beams).n_best(best);
-        options.source_language = translation.source_language.clone();
-        options.target_language = translation.target_language.clone();
+        let options = translation.options().n_best(translation.beams.min(4));
         let text = translation.text.clone();
+        self.plain = self.muting.is_empty().then(|| text.clone());
         self.engine.translate(Request { number: self.number, text, options });
     }
 
@@ -295,9 +336,9 @@ impl App {
         }
     }
 
-    fn show_viewer(&mut self, ui: &mut Ui) {
+    fn show_viewer(&mut self, ui: &mut Ui) -> Wanted {
         ui.horizontal_wrapped(|ui| {
-            ui.heading("Attention");
+            ui.heading(self.viewer.heading());
             if ui.button("Open a trace…").on_hover_text("A file of “Save trace”; or drop it here").clicked()
             {
                 self.files.choose_trace();
@@ -306,7 +347,7 @@ impl App {
                 ui.spinner();
             }
         });
-        self.viewer.show(ui, &self.gallery, &mut self.files);
+        self.viewer.show(ui, &self.gallery, &mut self.files, &self.muting)
     }
 }
 
@@ -337,13 +378,14 @@ impl eframe::App for App {
             }
         };
         let mut asked = Asked::default();
-        panel.resizable(true).frame(frame).show(ui, |ui| asked = self.translation.show(ui));
+        panel.resizable(true).frame(frame).show(ui, |ui| asked = self.translation.show(ui, &self.muting));
         self.viewer.scrolls = narrow || height < LOW;
-        CentralPanel::default().frame(frame).show(ui, |ui| match self.viewer.scrolls {
-            true => _ = ScrollArea::vertical().auto_shrink(false).show(ui, |ui| self.show_viewer(ui)),
+        let viewer = CentralPanel::default().frame(frame).show(ui, |ui| match self.viewer.scrolls {
+            true => ScrollArea::vertical().auto_shrink(false).show(ui, |ui| self.show_viewer(ui)).inner,
             false => self.show_viewer(ui),
         });
         self.do_as_asked(&window, &asked);
+        self.do_as_wanted(viewer.inner);
         self.translate(&window);
         self.entitle(&window);
         show_drop(&window);

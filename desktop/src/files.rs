@@ -1,5 +1,7 @@
 //! Opens and saves, on threads of their own: the system's dialogs, traces, pictures; and what was dropped on the window.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
@@ -8,7 +10,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 use eframe::egui::Context;
 use wordloom::heatmap::Pixels;
-use wordloom::trace::{MAX_FILE_BYTES, Trace};
+use wordloom::trace::{MAX_FILE_BYTES, Trace, TracedSearch};
 
 use crate::gallery::{Wish, paint_once};
 
@@ -50,7 +52,8 @@ pub enum Done {
 
 /// What can be saved.
 pub enum Content {
-    Trace(Arc<Trace>),
+    /// A trace, and searches of its sentences that it does not have yet.
+    Trace { trace: Arc<Trace>, searches: BTreeMap<usize, Arc<TracedSearch>> },
     /// What is painted when there is a place for it.
     Picture(Box<Wish>),
 }
@@ -101,7 +104,7 @@ impl Files {
         self.apart("dialog", move || {
             let dialog = rfd::FileDialog::new();
             let dialog = match content {
-                Content::Trace(_) => dialog
+                Content::Trace { .. } => dialog
                     .set_title("Save the trace")
                     .set_file_name("translation.safetensors")
                     .add_filter("safetensors (half as large)", &["safetensors"])
@@ -164,16 +167,33 @@ fn read(path: &Path) -> Done {
 
 fn write(path: &Path, content: &Content) -> Result<(), String> {
     let bytes = match content {
-        Content::Trace(trace) if path.extension().is_some_and(|end| end.eq_ignore_ascii_case("json")) => {
-            trace.to_json().map_err(|error| error.to_string())?.into_bytes()
+        Content::Trace { trace, searches } => {
+            let trace = with_searches(trace, searches);
+            match path.extension().is_some_and(|end| end.eq_ignore_ascii_case("json")) {
+                true => trace.to_json().map_err(|error| error.to_string())?.into_bytes(),
+                false => trace.to_safetensors().map_err(|error| error.to_string())?,
+            }
         }
-        Content::Trace(trace) => trace.to_safetensors().map_err(|error| error.to_string())?,
         Content::Picture(wish) => {
             let pixels = paint_once(wish).map_err(|error| error.to_string())?;
             png(&pixels).map_err(|error| error.to_string())?
         }
     };
     write_bytes(path, &bytes)
+}
+
+/// A trace with these searches, copied only where there are any.
+fn with_searches<'a>(trace: &'a Trace, searches: &BTreeMap<usize, Arc<TracedSearch>>) -> Cow<'a, Trace> {
+    if searches.is_empty() {
+        return Cow::Borrowed(trace);
+    }
+    let mut trace = trace.clone();
+    for (index, search) in searches {
+        if let Some(sentence) = trace.sentences.get_mut(*index) {
+            sentence.search = Some(TracedSearch::clone(search));
+        }
+    }
+    Cow::Owned(trace)
 }
 
 /// Writes beside the place and moves there, so that no half of a file is ever found.
@@ -200,13 +220,11 @@ fn png(pixels: &Pixels) -> Result<Vec<u8>, png::EncodingError> {
     Ok(bytes)
 }
 
-/// Messages quote files: without what a terminal would obey.
-pub fn one_line(message: &str) -> String {
-    message.chars().map(|character| if character.is_control() { ' ' } else { character }).collect()
-}
-
 #[cfg(test)]
 mod tests {
+    use wordloom::decode::{Fate, SearchTree, TreeNode};
+    use wordloom::trace::{TargetToken, Token, TracedSentence};
+
     use super::*;
 
     fn scratch(name: &str) -> PathBuf {
@@ -252,6 +270,38 @@ mod tests {
         reader.next_frame(&mut back).expect("its pixels");
         assert_eq!((back, reader.info().size()), (rgba, (2, 3)));
         assert_eq!(std::fs::read_dir(&folder).expect("a folder").count(), 1);
+        std::fs::remove_dir_all(folder).expect("it is there");
+    }
+
+    #[test]
+    fn a_trace_is_saved_with_the_searches_that_were_seen() {
+        let token = Token { id: 5, piece: "▁a".into(), ..Token::default() };
+        let target = TargetToken { token: token.clone(), ..TargetToken::default() };
+        let sentence = TracedSentence {
+            source_tokens: vec![token],
+            target_tokens: vec![target.clone(), target],
+            prompt: 1,
+            ..TracedSentence::default()
+        };
+        let trace = Arc::new(Trace { model: "made up".into(), sentences: vec![sentence.clone(), sentence] });
+        let node = TreeNode {
+            parent: None,
+            step: 1,
+            token: 5,
+            log_probability: -0.5,
+            sum: -0.5,
+            fate: Fate::Finished,
+        };
+        let tree = SearchTree { beams: 1, length_penalty: 1.0, nodes: vec![node] };
+        let search = TracedSearch { tree, pieces: [(5, "▁a".to_owned())].into() };
+        let content = Content::Trace { trace, searches: [(1, Arc::new(search.clone()))].into() };
+        let folder = scratch("trace");
+        for name in ["a.json", "a.safetensors"] {
+            write(&folder.join(name), &content).expect("it can be written");
+            let Done::Trace { trace, .. } = read(&folder.join(name)) else { panic!("{name} is not read") };
+            let found = trace.sentences.iter().map(|sentence| sentence.search.clone());
+            assert_eq!(found.collect::<Vec<_>>(), [None, Some(search.clone())], "{name}");
+        }
         std::fs::remove_dir_all(folder).expect("it is there");
     }
 }

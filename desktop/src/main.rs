@@ -4,11 +4,12 @@
 //! |---|---|
 //! | `app` | the window: what is where, and who tells whom |
 //! | `device` | one GPU for the window and the model |
-//! | `engine` | translates and traces, on a thread of its own |
+//! | `engine` | translates, traces and searches, on a thread of its own |
 //! | `gallery` | paints maps, on a thread of its own |
 //! | `files` | opens and saves, on threads of their own; what was dropped |
 //! | `translation`, `viewer` | the two halves of the window |
-//! | `fonts`, `theme`, `remembered` | letters that no font has; colours and spacing; what the next start finds again |
+//! | `muting` | heads that contribute nothing |
+//! | `fonts`, `texts`, `theme`, `remembered` | letters that no font has; texts for one line; colours and spacing; what the next start finds again |
 
 #![forbid(unsafe_code)]
 
@@ -18,7 +19,9 @@ mod engine;
 mod files;
 mod fonts;
 mod gallery;
+mod muting;
 mod remembered;
+mod texts;
 mod theme;
 mod translation;
 mod viewer;
@@ -51,7 +54,7 @@ fn main() -> ExitCode {
     match app::open(arguments.path, arguments.device, arguments.state) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            let error = files::one_line(&error.to_string());
+            let error = texts::one_line(&error.to_string());
             eprintln!(
                 "error: no window: {error}; without a screen, `wordloom serve` shows a page in a browser"
             );

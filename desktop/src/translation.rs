@@ -2,10 +2,13 @@
 
 use eframe::egui::text::LayoutJob;
 use eframe::egui::{
-    Align, ComboBox, Context, FontId, Layout, ProgressBar, RichText, ScrollArea, TextEdit, TextFormat, Ui,
+    ComboBox, Context, FontId, Label, ProgressBar, RichText, ScrollArea, TextEdit, TextFormat, Ui,
 };
 
+use wordloom::TranslateOptions;
+
 use crate::engine::{Opened, Translated};
+use crate::muting::Muting;
 use crate::remembered::MOST_BEAMS;
 use crate::theme;
 
@@ -60,15 +63,35 @@ pub struct Asked {
     pub choose_model: bool,
     pub built_in_model: bool,
     pub copy: bool,
+    pub unmute: bool,
 }
 
 const TEXT: f32 = 17.0;
+/// From one line about the machine to the next, points.
+const LINE: f32 = 22.0;
 
 impl Translation {
-    pub fn show(&mut self, ui: &mut Ui) -> Asked {
+    /// How it is translated.
+    pub fn options(&self) -> TranslateOptions {
+        TranslateOptions {
+            source_language: self.source_language.clone(),
+            target_language: self.target_language.clone(),
+            ..TranslateOptions::default().beams(self.beams)
+        }
+    }
+
+    pub fn show(&mut self, ui: &mut Ui, muting: &Muting) -> Asked {
+        let height = ui.available_height();
+        let scrolling = ScrollArea::vertical().id_salt("translation").auto_shrink(false);
+        scrolling.show(ui, |ui| self.show_all(ui, muting, height)).inner
+    }
+
+    /// In so much room, points, or in more where that is too little.
+    fn show_all(&mut self, ui: &mut Ui, muting: &Muting, height: f32) -> Asked {
+        let top = ui.cursor().top();
         let mut asked = Asked::default();
         self.show_model(ui, &mut asked);
-        let room = (ui.available_height() - 150.0).max(120.0);
+        let room = (height - 150.0).max(120.0);
         theme::card(ui).show(ui, |ui| {
             ScrollArea::vertical().id_salt("source").max_height(room * 0.45).show(ui, |ui| {
                 let source = TextEdit::multiline(&mut self.text)
@@ -91,13 +114,15 @@ impl Translation {
                 .max_height(room * 0.45)
                 .show(ui, |ui| self.show_result(ui));
         });
+        let finished = matches!(self.shown, Shown::Finished(_)).then(|| self.shown.text());
+        asked.unmute = muting.show(ui, &self.text, finished);
         self.show_others(ui, &mut asked);
-        ui.with_layout(Layout::bottom_up(Align::Min), |ui| {
-            theme::show_choice(ui);
-            for line in self.machine.iter().rev() {
-                ui.label(RichText::new(line).small().weak());
-            }
-        });
+        let foot = self.machine.len() as f32 * LINE + ui.spacing().interact_size.y;
+        ui.add_space((height - (ui.cursor().top() - top) - foot).max(0.0));
+        for line in &self.machine {
+            ui.add(Label::new(RichText::new(line).small().weak()).truncate());
+        }
+        theme::show_choice(ui);
         asked
     }
 

@@ -16,6 +16,8 @@ use x11rb::rust_connection::RustConnection;
 /// Reading the model and a first translation, on a busy machine without a GPU.
 const PATIENCE: Duration = Duration::from_secs(90);
 const SIZE: [u16; 2] = [1180, 800];
+/// Where the tab is that leads to the search.
+const SEARCH: [i16; 2] = [622, 62];
 
 /// An X server without a screen, ended with the test.
 struct Server {
@@ -175,6 +177,20 @@ impl Drop for Desktop<'_> {
     }
 }
 
+/// So many pixels have about this colour.
+fn near(seen: &[[u8; 3]], wanted: [u8; 3]) -> usize {
+    within(seen, wanted, 24)
+}
+
+fn exactly(seen: &[[u8; 3]], wanted: [u8; 3]) -> usize {
+    within(seen, wanted, 2)
+}
+
+fn within(seen: &[[u8; 3]], wanted: [u8; 3], apart: u8) -> usize {
+    let same = |pixel: &&[u8; 3]| pixel.iter().zip(wanted).all(|(a, b)| a.abs_diff(b) < apart);
+    seen.iter().filter(same).count()
+}
+
 /// For whoever wants to see what the test saw.
 fn keep(screenshot: &[[u8; 3]], name: &str) {
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
@@ -219,13 +235,17 @@ fn a_window_translates_what_is_typed_and_remembers_it() {
     // the viewer paints in viridis: its ends are seen nowhere else
     let seen = desktop.wait("maps of attention", |desktop| {
         let seen = desktop.screenshot();
-        let near = |wanted: [u8; 3]| {
-            let same = |pixel: &&[u8; 3]| pixel.iter().zip(wanted).all(|(a, b)| a.abs_diff(b) < 24);
-            seen.iter().filter(same).count()
-        };
-        (near([68, 1, 84]) > 5_000 && near([253, 231, 37]) > 200).then_some(seen)
+        (near(&seen, [68, 1, 84]) > 5_000 && near(&seen, [253, 231, 37]) > 200).then_some(seen)
     });
     keep(&seen, "window.png");
+
+    // the way of the best hypothesis through the tree has a colour of its own
+    let seen = desktop.wait("the tree of the search", |desktop| {
+        desktop.click(SEARCH);
+        let seen = desktop.screenshot();
+        (exactly(&seen, [233, 235, 246]) > 2_000 && near(&seen, [68, 1, 84]) < 100).then_some(seen)
+    });
+    keep(&seen, "search.png");
     desktop.close();
 
     let mut again = Desktop::open(&server, &x, screen, &state);

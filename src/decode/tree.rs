@@ -50,21 +50,29 @@ impl TreeNode {
 }
 
 impl SearchTree {
-    /// The tokens after the prompt of the hypothesis that ends with a node.
+    /// The nodes from the prompt to a node, that one included.
     ///
     /// # Panics
     /// Where there is no such node, or a tree of somebody else's making has parents after their children.
-    pub fn tokens(&self, node: usize) -> Vec<u32> {
-        let mut tokens = Vec::new();
+    pub fn path(&self, node: usize) -> Vec<usize> {
+        let mut path = Vec::new();
         let mut at = Some(node);
         while let Some(index) = at {
-            tokens.push(self.nodes[index].token);
+            path.push(index);
             let parent = self.nodes[index].parent.map(|parent| parent as usize);
             assert!(parent.is_none_or(|parent| parent < index), "parents come first");
             at = parent;
         }
-        tokens.reverse();
-        tokens
+        path.reverse();
+        path
+    }
+
+    /// The tokens after the prompt of the hypothesis that ends with a node.
+    ///
+    /// # Panics
+    /// As [`path`](Self::path).
+    pub fn tokens(&self, node: usize) -> Vec<u32> {
+        self.path(node).into_iter().map(|index| self.nodes[index].token).collect()
     }
 
     /// The nodes that end hypotheses, best first under a length penalty; equal ones in the order in which they were found.
@@ -117,5 +125,39 @@ impl Growing {
     pub fn end_step(&mut self) {
         std::mem::swap(&mut self.leaves, &mut self.next_leaves);
         self.next_leaves.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two steps of two beams: "a b" is shorter, and "a c d" more probable for each of its tokens.
+    fn tree() -> SearchTree {
+        let mut growing = Growing::new(2, 1.0);
+        growing.add(0, 1, [-0.5, -0.5], Fate::Kept);
+        growing.add(0, 2, [-2.0, -2.0], Fate::Rejected);
+        growing.end_step();
+        growing.add(0, 3, [-0.5, -1.0], Fate::Finished);
+        growing.add(0, 4, [-0.6, -1.1], Fate::Kept);
+        growing.end_step();
+        growing.add(0, 5, [-0.1, -1.2], Fate::Finished);
+        growing.tree
+    }
+
+    #[test]
+    fn another_penalty_ranks_finished_hypotheses_anew() {
+        let tree = tree();
+        assert_eq!(tree.finished(0.0), [2, 4], "without a penalty the sum decides, and each token costs");
+        assert_eq!(tree.finished(1.0), [4, 2], "by the mean, the longer one is better");
+        assert_eq!(tree.finished(-1.0), [2, 4]);
+        assert!(tree.is_sound());
+    }
+
+    #[test]
+    fn a_path_leads_from_the_prompt_to_its_node() {
+        let tree = tree();
+        assert_eq!((tree.path(4), tree.tokens(4)), (vec![0, 3, 4], vec![1, 4, 5]));
+        assert_eq!(tree.path(1), [1]);
     }
 }

@@ -170,6 +170,30 @@ fn hostile_text_stays_text() {
     assert!(!escaped.succeeds().contains(['\u{1b}', '\u{7}', '\u{202e}']));
 }
 
+/// A page has the tree of each sentence's search, where there was one.
+#[cfg(feature = "embedded-model")]
+#[test]
+fn a_page_shows_how_its_translation_was_found() {
+    let page = scratch("attend-search").join("page.html");
+    let data = |arguments: &[&str]| -> Value {
+        let common = ["attend", "--device", "cpu", "-o", text(&page), "Where is the train station?"];
+        run(&[&common[..], arguments].concat(), "").succeeds();
+        let html = fs::read_to_string(&page).unwrap();
+        let (_, data) = html.split_once("id=\"data\">").unwrap();
+        serde_json::from_str(data.split_once("</script>").unwrap().0).unwrap()
+    };
+    let found = data(&[]);
+    let (sentence, search) = (&found["sentences"][0], &found["sentences"][0]["search"]);
+    let [winner, score, best] = &search["listed"][0].as_array().unwrap()[..] else { panic!("{search}") };
+    assert_eq!(best, &sentence["target"], "the best hypothesis is the translation");
+    let node = search["nodes"][winner.as_u64().unwrap() as usize].as_array().unwrap();
+    assert_eq!(node[5], "finished");
+    let [step, sum, penalty] = [&node[1], &node[4], &search["penalty"]].map(|value| value.as_f64().unwrap());
+    assert!((sum / step.powf(penalty) - score.as_f64().unwrap()).abs() < 2e-4);
+    let given = data(&["--target", "Wo ist der Bahnhof?"]);
+    assert!(given["sentences"][0]["search"].is_null(), "nobody searched for what was given");
+}
+
 #[test]
 fn memory_that_is_too_small_is_said() {
     let run = attend(&["hello there", "--memory", "0", "--json"]);

@@ -9,7 +9,7 @@ use wordloom::heatmap::{GridShape, View};
 use wordloom::trace::{AttentionKind, Token, TracedSentence};
 
 use super::canvas::{Margins, Placed};
-use super::shortened;
+use crate::texts::shortened;
 
 /// Which side of a map.
 #[derive(Clone, Copy, PartialEq, Eq)]

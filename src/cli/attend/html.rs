@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use wordloom::trace::{AttentionKind, LayerAttention, TargetToken, Token, Trace, TracedSentence};
 
 use super::picture::{harmless, name};
-use super::statistics;
+use super::{search, statistics};
 use crate::cli::CliError;
 
 const TEMPLATE: &str = include_str!("viewer.html");
@@ -81,6 +81,7 @@ fn sentence(sentence: &TracedSentence) -> Value {
         "kinds": kinds,
         "heads": sentence.statistics().iter().map(statistics::head).collect::<Vec<Value>>(),
         "alignment": pairs(sentence),
+        "search": search::of(sentence),
         "leftOut": left_out,
     })
 }

@@ -4,6 +4,7 @@ mod grid;
 mod html;
 mod picture;
 mod png;
+mod search;
 mod statistics;
 mod svg;
 mod terminal;
@@ -204,7 +205,7 @@ fn make(arguments: &Arguments, format: Option<Format>) -> Result<Trace, CliError
         memory: (arguments.memory as u64).saturating_mul(1 << 20),
         depth: arguments.statistics,
         // a picture does not show it
-        search: arguments.json || matches!(format, Some(Format::Json | Format::Safetensors)),
+        search: arguments.json || matches!(format, Some(Format::Html | Format::Json | Format::Safetensors)),
         ..TraceOptions::default()
     };
     interrupt::working(|| {

@@ -288,6 +288,63 @@
     }
   };
 
+  // ---- the search
+
+  const ROW = 30;
+  const GAP = 26;
+  const signed = (value) => value.toFixed(2).replace('-', '−');
+  /** The page has them as a pattern, because a script would have to name where SVG comes from. */
+  const pattern = at('edges').content.firstElementChild;
+
+  const drawSearch = () => {
+    const { search } = sentence();
+    at('search').hidden = !search;
+    at('tree').replaceChildren();
+    if (!search) return;
+    const { nodes, labels, listed, finished, penalty, beams } = search;
+    const columns = [];
+    const rows = nodes.map(([, step], node) => (columns[step - 1] ??= []).push(node) - 1);
+    const winner = listed.length > 0 ? listed[0][0] : null;
+    const best = new Set();
+    for (let node = winner; node !== null; node = nodes[node][0]) best.add(node);
+    const draw = (column) => {
+      const edges = pattern.cloneNode();
+      const spans = column.map((node, row) => {
+        const [parent, step, id, probability, sum, fate] = nodes[node];
+        const name = 'is-' + fate + (best.has(node) ? ' is-best' : '');
+        const [from, to] = [parent === null ? 0 : rows[parent], row].map((row) => (row + 0.5) * ROW);
+        const edge = pattern.firstElementChild.cloneNode();
+        edge.setAttribute('class', name);
+        edge.setAttribute('d', `M0 ${from}C${GAP / 2} ${from} ${GAP / 2} ${to} ${GAP} ${to}`);
+        edges.append(edge);
+        const score = sum / step ** penalty;
+        const span = element('span', undefined, { className: name + (node === winner ? ' is-winner' : '') });
+        span.style.top = row * ROW + 3 + 'px';
+        span.title = labels[id] + ', ' + percent(probability) + ', together ' + signed(sum) + ', ' + fate;
+        span.append(element('bdi', labels[id]), element('small', fate === 'finished' ? signed(score) : percent(probability)));
+        return span;
+      });
+      return [edges, ...spans];
+    };
+    at('tree').style.setProperty('--high', columns.reduce((most, column) => Math.max(most, column.length), 0) * ROW + 'px');
+    // of a long search only what somebody comes near is made
+    at('tree').append(...columns.map((column) => {
+      const step = element('div', undefined, { className: 'step' });
+      step.draw = () => step.replaceChildren(...draw(column));
+      watcher.observe(step);
+      return step;
+    }));
+    at('tree').scrollLeft = 0;
+    at('tree').setAttribute('aria-label', 'Search tree of ' + nodes.length + ' tokens; the list below has what it finished.');
+    at('hypotheses').replaceChildren(...listed.map(([, score, text]) => {
+      const line = element('li');
+      line.append(element('b', signed(score)), element('bdi', text));
+      return line;
+    }));
+    at('ranked').textContent = beams + (beams === 1 ? ' beam, ' : ' beams, ') + finished + (finished === 1 ? ' hypothesis' : ' hypotheses')
+      + '. A hypothesis of n tokens scores the sum of its log-probabilities over n to the power of ' + penalty + '.';
+  };
+
   // ---- choices
 
   /** After another layer or head. */
@@ -321,6 +378,7 @@
     textOf(at('target'), target, targetRanges);
     at('alignment').textContent = alignment.length ? 'Words that belong together: ' + alignment.join(', ') : '';
     at('left-out').textContent = leftOut.length ? 'Not kept, because it would take too much memory: ' + leftOut.join(', ') + '.' : '';
+    drawSearch();
     if (there.length > 0) showKind();
     else at('caption').textContent = 'Nothing was kept of this sentence.';
   };

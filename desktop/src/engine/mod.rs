@@ -1,0 +1,254 @@
+//! Translates, traces and searches, on a thread of its own, so that the window never waits.
+//!
+//! Only the last wish counts: a new text cancels what is being done for the old one.
+
+mod wishes;
+mod worker;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
+
+use eframe::egui::Context;
+use wordloom::Device;
+use wordloom::trace::{HeadName, Trace, TracedSearch};
+use wordloom::transformer::Cancel;
+
+use wishes::Wish;
+pub use wishes::{Exploration, Request};
+use worker::Worker;
+
+/// What the engine has to tell.
+pub enum News {
+    /// So much of a model has been read: 0 to 1.
+    Loading(f32),
+    /// A model is there.
+    Ready(Opened),
+    /// It is not, and the one before it stays.
+    CannotOpen(String),
+    /// These heads are muted now; and why they are not those that were wished for.
+    Muted { heads: Vec<HeadName>, error: Option<String> },
+    /// A translation so far: what stays, and what may still change.
+    Partial { number: u64, settled: String, open: String },
+    /// A finished translation.
+    Translated { number: u64, translation: Translated },
+    /// What it left to be looked at.
+    Traced { number: u64, trace: Arc<Trace> },
+    /// The search of a sentence, or why there is none.
+    Explored { number: u64, answer: Result<Box<Explored>, String> },
+    /// Something failed that the user should know.
+    Failed { number: u64, error: String },
+}
+
+/// A model that was opened.
+#[derive(Clone, Default)]
+pub struct Opened {
+    pub folder: Option<PathBuf>,
+    pub name: String,
+    /// Empty for a model that knows one pair.
+    pub languages: Vec<String>,
+}
+
+/// A translation, best first.
+#[derive(Default)]
+pub struct Translated {
+    pub hypotheses: Vec<(String, f32)>,
+    /// Whether a sentence was ended by the maximal length.
+    pub cut_short: bool,
+}
+
+/// A search that was made to be seen.
+pub struct Explored {
+    pub search: TracedSearch,
+    /// What the translation had to begin with; the search knows these pieces, too.
+    pub prefix: Vec<u32>,
+    /// Of the nodes that end hypotheses: all of the text.
+    pub texts: BTreeMap<usize, String>,
+    /// Tokens that nothing can follow.
+    pub ends: BTreeSet<u32>,
+}
+
+/// The thread, seen from the window.
+pub struct Engine {
+    wishes: Option<Sender<Wish>>,
+    news: Receiver<News>,
+    translating: Cancel,
+    exploring: Cancel,
+    ended: Receiver<()>,
+}
+
+impl Engine {
+    /// Starts the thread. It repaints the window whenever it has news.
+    pub fn start(device: Device, window: Context) -> std::io::Result<Self> {
+        let (wishes, wished) = channel();
+        let (tell, news) = channel();
+        let (end, ended) = channel::<()>();
+        std::thread::Builder::new().name("engine".into()).spawn(move || {
+            let _end = end; // dropped when the thread ends, whatever ended it
+            let tell = move |news| {
+                let _ = tell.send(news); // the window may have been closed
+                window.request_repaint();
+            };
+            Worker { device, opened: None, tell: Box::new(tell) }.run(&wished);
+        })?;
+        let (translating, exploring) = Default::default();
+        Ok(Self { wishes: Some(wishes), news, translating, exploring, ended })
+    }
+
+    /// Opens a model; `None` is the built-in one.
+    pub fn open(&mut self, folder: Option<PathBuf>) {
+        self.cancel_all();
+        self.send(Wish::Open(folder));
+    }
+
+    /// Has these heads, and no others, contribute nothing. What is being done is given up.
+    pub fn mute(&mut self, heads: Vec<HeadName>) {
+        self.cancel_all();
+        self.send(Wish::Mute(heads));
+    }
+
+    /// Translates a text, and gives up the one before.
+    pub fn translate(&mut self, mut request: Request) {
+        self.cancel_all();
+        self.translating = Cancel::default();
+        request.options.cancel = self.translating.clone();
+        self.send(Wish::Translate(Box::new(request)));
+    }
+
+    /// Shows the search of a sentence, and gives up the one before.
+    pub fn explore(&mut self, mut exploration: Exploration) {
+        self.exploring.cancel();
+        self.exploring = Cancel::default();
+        exploration.options.cancel = self.exploring.clone();
+        self.send(Wish::Explore(Box::new(exploration)));
+    }
+
+    /// Gives up what is being translated.
+    pub fn cancel(&self) {
+        self.translating.cancel();
+    }
+
+    /// What has happened since the last call.
+    pub fn news(&self) -> Vec<News> {
+        self.news.try_iter().collect()
+    }
+
+    fn cancel_all(&self) {
+        self.translating.cancel();
+        self.exploring.cancel();
+    }
+
+    fn send(&self, wish: Wish) {
+        if let Some(wishes) = &self.wishes {
+            let _ = wishes.send(wish); // a thread that has ended has said why
+        }
+    }
+}
+
+impl Drop for Engine {
+    /// Lets the thread finish its step, so that a driver is not left in the middle of one; a model that is being read is
+    /// not waited for.
+    fn drop(&mut self) {
+        self.cancel_all();
+        self.wishes = None;
+        let _ = self.ended.recv_timeout(Duration::from_secs(2));
+    }
+}
+
+#[cfg(all(test, feature = "embedded-model"))]
+mod tests {
+    use std::time::Instant;
+
+    use wordloom::TranslateOptions;
+    use wordloom::decode::Fate;
+
+    use super::*;
+
+    const TEXT: &str = "Where is the train station?";
+
+    /// Waits for what is looked for, and passes over all else.
+    fn hear<T>(engine: &Engine, wanted: impl Fn(News) -> Option<T>) -> T {
+        let begun = Instant::now();
+        loop {
+            if let Some(found) = engine.news().into_iter().find_map(&wanted) {
+                return found;
+            }
+            assert!(begun.elapsed() < Duration::from_secs(60), "the engine is silent");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    fn explored(engine: &mut Engine, number: u64, source_ids: &[u32], prefix: &[u32]) -> Explored {
+        let (source_ids, prefix) = (source_ids.to_vec(), prefix.to_vec());
+        let options = TranslateOptions::default().beams(4);
+        engine.explore(Exploration { number, source_ids, prefix, options });
+        let answer = hear(engine, |news| match news {
+            News::Explored { number: of, answer } if of == number => Some(answer),
+            _ => None,
+        });
+        *answer.expect("a search")
+    }
+
+    fn translated(engine: &mut Engine, number: u64) -> Arc<Trace> {
+        let options = TranslateOptions::default().beams(4);
+        engine.translate(Request { number, text: TEXT.into(), options });
+        hear(engine, |news| match news {
+            News::Traced { number: of, trace } if of == number => Some(trace),
+            _ => None,
+        })
+    }
+
+    fn started() -> Engine {
+        let mut engine = Engine::start(Device::Cpu, Context::default()).expect("a thread");
+        engine.open(None);
+        hear(&engine, |news| matches!(news, News::Ready(_)).then_some(()));
+        engine
+    }
+
+    #[test]
+    fn a_search_finds_what_was_translated_and_goes_on_where_it_is_told_to() {
+        let mut engine = started();
+        let trace = translated(&mut engine, 1);
+        let sentence = &trace.sentences[0];
+        let source_ids: Vec<u32> = sentence.source_tokens.iter().map(|token| token.id).collect();
+        let free = explored(&mut engine, 1, &source_ids, &[]);
+        let tree = &free.search.tree;
+        assert_eq!(free.texts[&tree.finished(tree.length_penalty)[0]], sentence.target);
+        let rejected = |node: &usize| {
+            tree.nodes[*node].fate == Fate::Rejected && !free.ends.contains(&tree.nodes[*node].token)
+        };
+        let left = (0..tree.nodes.len()).find(rejected).expect("a rejected branch");
+        let prefix = tree.tokens(left);
+        let forced = explored(&mut engine, 2, &source_ids, &prefix);
+        let words: String = prefix.iter().map(|token| free.search.pieces[token].replace('▁', " ")).collect();
+        assert!(!forced.texts.is_empty());
+        for text in forced.texts.values() {
+            assert!(text.starts_with(words.trim()), "{text:?} after {words:?}");
+        }
+    }
+
+    #[test]
+    fn a_translation_without_its_heads_is_another_and_comes_back_with_them() {
+        let mut engine = started();
+        let plain = translated(&mut engine, 1);
+        let layers = plain.sentences[0].attention.iter().filter(|layer| layer.kind.queries_target());
+        let all = layers.flat_map(|layer| (0..layer.heads).map(|head| (layer.kind, layer.layer, head)));
+        let all: Vec<HeadName> = all.map(|(kind, layer, head)| HeadName { kind, layer, head }).collect();
+        let mute = |engine: &mut Engine, heads: Vec<HeadName>| {
+            engine.mute(heads);
+            hear(engine, |news| match news {
+                News::Muted { heads, error } => Some((heads, error)),
+                _ => None,
+            })
+        };
+        assert_eq!(mute(&mut engine, all.clone()), (all.clone(), None));
+        assert_ne!(translated(&mut engine, 2).sentences[0].target, plain.sentences[0].target);
+        let (heads, error) = mute(&mut engine, vec![HeadName { layer: 99, ..all[0] }]);
+        assert_eq!(heads, all, "what cannot be done changes nothing");
+        assert!(error.is_some_and(|error| error.contains("no head")));
+        assert_eq!(mute(&mut engine, Vec::new()), (Vec::new(), None));
+        assert_eq!(translated(&mut engine, 3).sentences[0].target, plain.sentences[0].target);
+    }
+}

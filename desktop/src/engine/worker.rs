@@ -1,0 +1,176 @@
+//! The engine's thread: it has the model, and does what is wished for.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::Receiver;
+use std::time::{Duration, Instant};
+
+use wordloom::decode::Fate;
+use wordloom::trace::{HeadName, TraceError, TraceOptions, TracedSearch};
+use wordloom::transformer::GenerateError;
+use wordloom::translate::{PartialTranslation, Sentence};
+use wordloom::{Device, Model, TranslateError, Translator};
+
+use super::wishes::{Exploration, Request, Wish, Wishes};
+use super::{Explored, News, Opened, Translated};
+
+pub struct Worker {
+    pub device: Device,
+    pub opened: Option<Loaded>,
+    pub tell: Box<dyn Fn(News)>,
+}
+
+/// A model on its device.
+pub struct Loaded {
+    /// Heads that are muted have their weights read again.
+    model: Model,
+    translator: Translator,
+    name: String,
+}
+
+/// Partial translations are shown this often at most.
+const BETWEEN_PARTS: Duration = Duration::from_millis(40);
+
+impl Worker {
+    pub fn run(mut self, wished: &Receiver<Wish>) {
+        while let Ok(first) = wished.recv() {
+            let wishes = Wishes::from(first, wished);
+            let (translate, explore) = (wishes.translate.as_ref(), wishes.explore.as_ref());
+            let (number, explored) = (translate.map(|one| one.number), explore.map(|one| one.number));
+            if catch_unwind(AssertUnwindSafe(|| self.fulfil(wishes))).is_err() {
+                let error =
+                    "this should not have happened, and is a fault of the program; the terminal says where";
+                (self.tell)(match (number, explored) {
+                    (None, Some(number)) => News::Explored { number, answer: Err(error.into()) },
+                    _ => News::Failed { number: number.unwrap_or_default(), error: error.into() },
+                });
+            }
+        }
+        if let Some(gpu) = self.device.gpu() {
+            gpu.store_pipelines(); // others may still hold the device when the program ends
+        }
+    }
+
+    fn fulfil(&mut self, wishes: Wishes) {
+        if let Some(folder) = wishes.open {
+            self.open(folder.as_deref());
+        }
+        if let Some(heads) = wishes.mute {
+            self.mute(&heads);
+        }
+        if let Some(request) = wishes.translate {
+            self.translate(&request);
+        }
+        if let Some(exploration) = wishes.explore {
+            self.explore(&exploration);
+        }
+    }
+
+    fn open(&mut self, folder: Option<&Path>) {
+        (self.tell)(News::Loading(0.0));
+        match self.load(folder) {
+            Ok((loaded, opened)) => {
+                self.opened = Some(loaded);
+                (self.tell)(News::Ready(opened));
+            }
+            Err(error) => (self.tell)(News::CannotOpen(error)),
+        }
+    }
+
+    fn load(&self, folder: Option<&Path>) -> Result<(Loaded, Opened), String> {
+        let model = match folder {
+            Some(folder) => Model::load(folder),
+            #[cfg(feature = "embedded-model")]
+            None => Model::embedded(),
+            #[cfg(not(feature = "embedded-model"))]
+            None => return Err("no model is built in; open the folder of one".into()),
+        };
+        let model = model.map_err(|error| error.to_string())?;
+        let mut progress = |fraction| (self.tell)(News::Loading(fraction));
+        let translator = Translator::with_progress(&self.device, &model, &mut progress);
+        // a text that is typed on repeats its first sentences
+        let translator = translator.map_err(|error| error.to_string())?.with_cache(4 << 20);
+        let name = match folder {
+            Some(folder) => folder.file_name().unwrap_or(folder.as_os_str()).to_string_lossy().into_owned(),
+            None => "English–German, built in".to_owned(),
+        };
+        let languages = translator.tokenizer().languages().into_iter().map(str::to_owned).collect();
+        let opened = Opened { folder: folder.map(Path::to_owned), name: name.clone(), languages };
+        Ok((Loaded { model, translator, name }, opened))
+    }
+
+    fn mute(&mut self, heads: &[HeadName]) {
+        let Some(Loaded { model, translator, .. }) = &mut self.opened else { return };
+        let error = translator.mute(model, heads).err().map(|error| error.to_string());
+        (self.tell)(News::Muted { heads: translator.transformer().muted().to_vec(), error });
+    }
+
+    fn translate(&self, request: &Request) {
+        let Some(Loaded { translator, name, .. }) = &self.opened else { return };
+        let Request { number, text, options } = request;
+        let number = *number;
+        let mut shown = Instant::now();
+        let mut show = |partial: &PartialTranslation<'_>| {
+            if shown.elapsed() >= BETWEEN_PARTS {
+                shown = Instant::now();
+                let (settled, open) = partial.text();
+                (self.tell)(News::Partial { number, settled, open });
+            }
+        };
+        let translation = match pollster::block_on(translator.translate_streaming(text, options, &mut show)) {
+            Ok(translation) => translation,
+            Err(TranslateError::Generate(GenerateError::Cancelled)) => return,
+            Err(error) => return (self.tell)(News::Failed { number, error: error.to_string() }),
+        };
+        let cut_short =
+            |sentence: &Sentence| sentence.hypotheses.first().is_some_and(|best| best.reached_max_length);
+        let translated = Translated {
+            hypotheses: translation.hypotheses.iter().map(|one| (one.text.clone(), one.score)).collect(),
+            cut_short: translation.sentences.iter().any(cut_short),
+        };
+        (self.tell)(News::Translated { number, translation: translated });
+        let kept = TraceOptions { model: name.clone(), ..TraceOptions::default() };
+        match pollster::block_on(translator.trace_translation(text, translation, options, &kept)) {
+            Ok(trace) => (self.tell)(News::Traced { number, trace: Arc::new(trace) }),
+            Err(TraceError::Cancelled) => {}
+            Err(_) if options.cancel.is_cancelled() => {}
+            Err(error) => (self.tell)(News::Failed { number, error: format!("no attention: {error}") }),
+        }
+    }
+
+    fn explore(&self, exploration: &Exploration) {
+        let Some(Loaded { translator, .. }) = &self.opened else { return };
+        let answer = match explored(translator, exploration) {
+            Ok(explored) => Ok(Box::new(explored)),
+            Err(TranslateError::Generate(GenerateError::Cancelled)) => return,
+            Err(error) => Err(error.to_string()),
+        };
+        (self.tell)(News::Explored { number: exploration.number, answer });
+    }
+}
+
+/// A search, with what only its tokenizer knows.
+fn explored(translator: &Translator, exploration: &Exploration) -> Result<Explored, TranslateError> {
+    let Exploration { source_ids, prefix, options, .. } = exploration;
+    let (_, tree) = pollster::block_on(translator.explore_tokens(source_ids, prefix, options))?;
+    let tokenizer = translator.tokenizer();
+    let finished = (0..tree.nodes.len()).filter(|&node| tree.nodes[node].fate == Fate::Finished);
+    let texts: BTreeMap<usize, String> = finished
+        .map(|node| Ok((node, tokenizer.decode(&[&prefix[..], &tree.tokens(node)].concat(), true)?)))
+        .collect::<Result<_, TranslateError>>()?;
+    let named = |token: u32| {
+        let piece = tokenizer.target_token(token);
+        (token, piece.map_or_else(|| format!("#{token}"), |piece| piece.into_owned()))
+    };
+    let pieces = tree.nodes.iter().map(|node| node.token).chain(prefix.iter().copied()).map(named).collect();
+    let transformer = translator.transformer();
+    let of_files = transformer.generation_config().eos_token_id.as_ref();
+    let asked = options.generation.eos_token_id.as_ref().or(of_files);
+    let ends: BTreeSet<u32> = match asked {
+        Some(ids) => ids.as_slice().iter().copied().collect(),
+        None => transformer.config().tokens.eos.into_iter().collect(),
+    };
+    Ok(Explored { search: TracedSearch { tree, pieces }, prefix: prefix.clone(), texts, ends })
+}

@@ -1,0 +1,61 @@
+//! Texts of files, models and messages, fit for one line.
+
+/// Text without line breaks and signs that turn others around.
+pub fn shortened(text: &str, most: usize) -> String {
+    let turns =
+        |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let plain = |c: char| if c.is_control() || turns(c) { ' ' } else { c };
+    let mut characters = text.chars().map(plain);
+    let line: String = characters.by_ref().take(most).collect();
+    if characters.next().is_some() { line + "…" } else { line }
+}
+
+/// Messages quote files: without what a terminal would obey.
+pub fn one_line(message: &str) -> String {
+    message.chars().map(|character| if character.is_control() { ' ' } else { character }).collect()
+}
+
+/// A number with a sign that is as wide as a digit.
+pub fn signed(value: f32, digits: usize) -> String {
+    format!("{value:.digits$}").replace('-', "−")
+}
+
+/// A probability.
+pub fn percent(share: f32) -> String {
+    match 100.0 * share {
+        value if value >= 10.0 => format!("{value:.0} %"),
+        value if value >= 0.1 => format!("{value:.1} %"),
+        _ => "< 0.1 %".into(),
+    }
+}
+
+/// `1 token`, `2 tokens`.
+pub fn counted(count: usize, one: &str) -> String {
+    if count == 1 { format!("1 {one}") } else { format!("{count} {}", several(one)) }
+}
+
+fn several(one: &str) -> String {
+    match one.strip_suffix("sis") {
+        Some(stem) => format!("{stem}ses"),
+        None => format!("{one}s"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_label_is_one_line_that_turns_nothing_around() {
+        assert_eq!(shortened("a\nb\u{202e}c", 9), "a b c");
+        assert_eq!(shortened("abcdef", 3), "abc…");
+    }
+
+    #[test]
+    fn numbers_are_written_as_people_do() {
+        assert_eq!(signed(-0.456, 2), "−0.46");
+        assert_eq!([0.834, 0.0123, 0.0004].map(percent), ["83 %", "1.2 %", "< 0.1 %"]);
+        assert_eq!(counted(1, "token"), "1 token");
+        assert_eq!(counted(3, "hypothesis"), "3 hypotheses");
+    }
+}

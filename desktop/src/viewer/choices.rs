@@ -1,0 +1,209 @@
+//! What is looked at, and how: the rows above the picture.
+
+use eframe::egui::accesskit::Role;
+use eframe::egui::{
+    Button, Color32, ComboBox, Label, Rect, RichText, ScrollArea, Sense, Ui, WidgetInfo, vec2,
+};
+use wordloom::heatmap::{ColourMap, Scale};
+use wordloom::trace::{AttentionKind, HeadName, LayerAttention, LeftOut, Trace, TracedSentence};
+
+use super::{Place, Viewer, head_name};
+use crate::gallery::Head;
+use crate::muting::{Muting, kind_name};
+use crate::texts::shortened;
+use crate::theme;
+
+impl Viewer {
+    pub(super) fn show_file(&mut self, ui: &mut Ui) {
+        let Some((name, trace)) = &self.file else { return };
+        let mut close = false;
+        theme::card(ui).show(ui, |ui| {
+            ui.horizontal_wrapped(|ui| {
+                ui.label(RichText::new(name).strong());
+                ui.label(RichText::new(format!("a trace of “{}”", shortened(&trace.model, 60))).weak());
+                close = ui.button("Close").on_hover_text("Back to what you translate").clicked();
+            });
+        });
+        if close {
+            self.close_file();
+        }
+    }
+
+    pub(super) fn show_sentences(&mut self, ui: &mut Ui, trace: &Trace) {
+        if trace.sentences.len() < 2 {
+            return;
+        }
+        let before = self.sentence;
+        let name = |index: usize| {
+            format!(
+                "{} of {}: {}",
+                index + 1,
+                trace.sentences.len(),
+                shortened(&trace.sentences[index].source, 48)
+            )
+        };
+        ComboBox::from_label("sentence").selected_text(name(self.sentence)).width(320.0).show_ui(ui, |ui| {
+            let height = ui.spacing().interact_size.y;
+            ScrollArea::vertical().max_height(320.0).show_rows(
+                ui,
+                height,
+                trace.sentences.len(),
+                |ui, rows| {
+                    for index in rows {
+                        ui.selectable_value(&mut self.sentence, index, name(index));
+                    }
+                },
+            );
+        });
+        if self.sentence != before {
+            self.canvas.reset();
+            self.play.stop();
+        }
+    }
+
+    /// Where one is, and the other places.
+    pub(super) fn show_places(&mut self, ui: &mut Ui) {
+        ui.horizontal_wrapped(|ui| {
+            for (place, name, explained) in [
+                (Place::All, "All heads", "Layers go down, heads go right"),
+                (Place::Numbers, "Numbers", "What stands out in each head"),
+                (Place::Search, "Search", "What the search looked at, and why a translation won"),
+            ] {
+                let tab = ui.selectable_label(self.place == place, name);
+                if tab.on_hover_text(explained).clicked() {
+                    self.go(place);
+                }
+            }
+            if let Place::All | Place::One(_) = self.place {
+                ui.separator();
+                show_legend(ui, self.colours, self.scale);
+            }
+        });
+    }
+
+    pub(super) fn show_kinds(&mut self, ui: &mut Ui, sentence: &TracedSentence) {
+        ui.horizontal_wrapped(|ui| {
+            for (kind, explained) in KINDS {
+                let there = sentence.layers(kind).next().is_some();
+                let tab = |ui: &mut Ui| ui.selectable_label(self.kind == kind, kind_name(kind));
+                let tab = ui.add_enabled_ui(there, tab).inner;
+                if tab.on_hover_text(explained).on_disabled_hover_text(missing(sentence, kind)).clicked() {
+                    self.kind = kind;
+                    self.play.stop();
+                    if let Place::One(_) = self.place {
+                        self.place = Place::All; // another kind has other heads
+                    }
+                    self.canvas.reset();
+                }
+            }
+            if self.place == Place::Numbers {
+                return; // they have no colours
+            }
+            ui.separator();
+            ComboBox::from_label("colours").selected_text(self.colours.to_string()).show_ui(ui, |ui| {
+                for colours in ColourMap::ALL {
+                    ui.selectable_value(&mut self.colours, colours, colours.to_string());
+                }
+            });
+            ComboBox::from_label("scale").selected_text(scale_name(self.scale)).show_ui(ui, |ui| {
+                for scale in Scale::ALL {
+                    ui.selectable_value(&mut self.scale, scale, scale_name(scale));
+                }
+            });
+        });
+    }
+
+    /// Which head is shown, and whether it is to contribute; the heads that are to be muted, where the user chose others.
+    pub(super) fn show_head(
+        &mut self,
+        ui: &mut Ui,
+        sentence: &TracedSentence,
+        shown: Head,
+        muting: &Muting,
+    ) -> Option<Vec<HeadName>> {
+        ui.horizontal_wrapped(|ui| {
+            let heads = self.show_head_choice(ui, sentence, shown);
+            let head = head_name(self.kind, shown).filter(|_| self.can_ask());
+            let wanted = head.and_then(|head| show_muting(ui, head, heads, muting));
+            // it comes later than the rest, and must not push buttons away from under a hand
+            if let Some(label) = self.numbers.label(self.kind, shown) {
+                ui.label(RichText::new(label).color(theme::accent(ui)));
+            }
+            wanted
+        })
+        .inner
+    }
+
+    /// How many heads there are to choose from.
+    fn show_head_choice(&mut self, ui: &mut Ui, sentence: &TracedSentence, shown: Head) -> usize {
+        let mut chosen = shown;
+        let layers: Vec<&LayerAttention> = sentence.layers(self.kind).collect();
+        ComboBox::from_label("layer").selected_text((shown.layer + 1).to_string()).show_ui(ui, |ui| {
+            for layer in &layers {
+                ui.selectable_value(&mut chosen.layer, layer.layer, (layer.layer + 1).to_string());
+            }
+        });
+        let heads = sentence.layer(self.kind, shown.layer).map_or(0, |layer| layer.heads);
+        let name = |head: Option<usize>| head.map_or("mean of all".into(), |head| (head + 1).to_string());
+        ComboBox::from_label("head").selected_text(name(shown.head)).show_ui(ui, |ui| {
+            ui.selectable_value(&mut chosen.head, None, name(None));
+            for head in (0..heads).map(Some) {
+                ui.selectable_value(&mut chosen.head, head, name(head));
+            }
+        });
+        // the same place of another head is what one wants to compare
+        self.place = Place::One(chosen);
+        heads
+    }
+}
+
+/// What can be done to the head that is open; the heads that are to be muted, where it was done.
+fn show_muting(ui: &mut Ui, head: HeadName, heads: usize, muting: &Muting) -> Option<Vec<HeadName>> {
+    let mute = ui.button(if muting.has(head) { "Unmute this head" } else { "Mute this head" });
+    if mute.on_hover_text("Translate as if this head brought nothing").clicked() {
+        return Some(muting.turned(head));
+    }
+    let only = ui.add_enabled(heads > 1, Button::new("Only this head of its layer"));
+    only.on_hover_text("Mute all others of the layer").clicked().then(|| muting.isolated(head, heads))
+}
+
+const KINDS: [(AttentionKind, &str); 3] = [
+    (AttentionKind::Cross, "Cross-attention: where the decoder looks in the source"),
+    (AttentionKind::Encoder, "The encoder's self-attention: source to source"),
+    (AttentionKind::Decoder, "The decoder's self-attention: to what it has written so far"),
+];
+
+fn scale_name(scale: Scale) -> &'static str {
+    match scale {
+        Scale::Linear => "linear",
+        Scale::Logarithmic => "logarithmic",
+        Scale::Rows => "each row by itself",
+    }
+}
+
+/// Why a kind is not there.
+pub(super) fn missing(sentence: &TracedSentence, kind: AttentionKind) -> String {
+    let of_kind = |left: &&LeftOut| left.attention.is_some_and(|(left, _)| left == kind);
+    match sentence.left_out.iter().find(of_kind) {
+        Some(left) => format!("Left out: {}", shortened(&left.reason, 200)),
+        None => "This trace has no such attention.".into(),
+    }
+}
+
+/// What the colours mean, in a row that breaks where the window is narrow.
+fn show_legend(ui: &mut Ui, colours: ColourMap, scale: Scale) {
+    let (least, most) = match scale {
+        Scale::Linear => ("0", "largest"),
+        Scale::Logarithmic => ("0.0001", "1"),
+        Scale::Rows => ("0", "row's largest"),
+    };
+    let (rect, response) = ui.allocate_exact_size(vec2(72.0, 8.0), Sense::hover());
+    for step in 0..36 {
+        let [r, g, b] = colours.colour((step as f32 + 0.5) / 36.0);
+        let part = Rect::from_min_size(rect.min + vec2(2.0 * step as f32, 0.0), vec2(2.0, rect.height()));
+        ui.painter().rect_filled(part, 0.0, Color32::from_rgb(r, g, b));
+    }
+    let named = format!("{least} – {most}");
+    ui.add(Label::new(RichText::new(&named).small().weak()).extend());
+    response.widget_info(|| WidgetInfo::labeled(Role::Image, true, format!("colours: {named}")));
+}
