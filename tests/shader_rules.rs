@@ -17,7 +17,7 @@ use wordloom::kernels::linear::LinearShape;
 use wordloom::kernels::log_softmax_top_k::TopKShape;
 use wordloom::kernels::normalized_linear::NormalizedLinearShape;
 use wordloom::kernels::search::SearchShape;
-use wordloom::kernels::{self, Access, Dispatch, Kernel};
+use wordloom::kernels::{self, Access, AdapterClass, Dispatch, Kernel};
 use wordloom::precision::WeightPrecision;
 use wordloom::scores::{ScoreRules, ScoreSpace};
 
@@ -240,7 +240,9 @@ fn launches() -> Vec<Dispatch> {
     }
     let grid = GridShape { layers: 2, heads: 3, queries: 5, keys: 7 };
     launches.extend(heatmap::maxima(grid));
-    launches.push(heatmap::paint(grid, 1, 0, [70, 30]));
+    for class in [AdapterClass::Hardware, AdapterClass::Software] {
+        launches.push(heatmap::paint(class, grid, 1, 0, [70, 30]));
+    }
     launches.extend(log_probability::launches(2, 100).map(|(dispatch, _)| dispatch));
     launches.extend(top.launches(Edits::Listed(8)).into_iter().map(|(dispatch, _)| dispatch));
     for beams in [1, 2] {
