@@ -17,7 +17,7 @@ use wordloom::kernels::linear::LinearShape;
 use wordloom::kernels::log_softmax_top_k::TopKShape;
 use wordloom::kernels::normalized_linear::NormalizedLinearShape;
 use wordloom::kernels::search::SearchShape;
-use wordloom::kernels::{self, Access, AdapterClass, Dispatch, Kernel};
+use wordloom::kernels::{self, Access, Dispatch, Kernel};
 use wordloom::precision::WeightPrecision;
 use wordloom::scores::{ScoreRules, ScoreSpace};
 
