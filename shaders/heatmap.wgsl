@@ -1,8 +1,7 @@
-// Attention maps as colours, straight from where the weights are: a run of a row's pixels per invocation, of which only
-// those of one layer are painted. Maps stand in a grid, layers as rows and heads as columns, with a gap between them.
+// Attention maps as colours, straight from where the weights are: one pixel per invocation, of which only those of one layer
+// are painted. Maps stand in a grid, layers as rows and heads as columns, with a gap between them.
 // uses: shared/grid.wgsl
 override LANES: u32 = 64u;
-override RUN: u32 = 1u;    // pixels of an invocation
 
 struct Params {
     layer: u32,           // the row of the grid that `weights` are
@@ -66,44 +65,42 @@ fn main(
     @builtin(num_workgroups) workgroups: vec3<u32>,
     @builtin(local_invocation_index) lane: u32,
 ) {
-    let run = flat_workgroup(workgroup, workgroups) * LANES + lane;
-    let runs = (p.width + RUN - 1u) / RUN;
-    let y = run / runs;
-    if (y >= p.height) {
+    let pixel = flat_workgroup(workgroup, workgroups) * LANES + lane;
+    if (pixel >= p.width * p.height) {
         return;
     }
+    let position = vec2(f32(pixel % p.width), f32(pixel / p.width));
+    let point = view.origin + (position + 0.5) * view.step;
     let size = vec2(f32(p.keys), f32(p.queries));
-    let pitch = size + view.gap;
-    let point_y = view.origin.y + (f32(y) + 0.5) * view.step.y;
-    let layer = floor(point_y / pitch.y);
-    let middle_y = point_y - layer * pitch.y;
-    let of_queries = covered(middle_y, view.step.y, p.queries);
-    let end_query = min(of_queries.y, view.rows);
-    let of_layers = layer >= 0.0 && layer < f32(p.layers) && middle_y >= 0.0 && middle_y < size.y
-        && of_queries.x < view.rows;
-    let painted = of_layers && u32(layer) == p.layer;
-    // what is of no layer is the first one's to clear
-    let mine = painted || (!of_layers && p.layer == 0u);
-    let first = (run % runs) * RUN;
-    let end = select(first, min(first + RUN, p.width), mine);
-    for (var x = zero(workgroup) + first; x < end; x++) {
-        let point = view.origin.x + (f32(x) + 0.5) * view.step.x;
-        let column = floor(point / pitch.x);
-        let middle = point - column * pitch.x;
-        let inside = painted && column >= 0.0 && column < f32(p.heads) && middle >= 0.0 && middle < size.x;
-        let head = u32(column);
-        let of_keys = covered(middle, view.step.x, p.keys);
-        var value = 0.0;
-        let end_inside = select(of_queries.x, end_query, inside);
-        for (var query = zero(workgroup) + of_queries.x; query < end_inside; query++) {
-            let row = ((p.first_head + head) * p.queries + query) * p.weights_stride;
-            var largest = 0.0;
-            for (var key = zero(workgroup) + of_keys.x; key < of_keys.y; key++) {
-                largest = max(largest, weights[row + key]);
-            }
-            value = max(value, scaled(largest, head, query));
+    let place = floor(point / (size + view.gap));
+    let middle = point - place * (size + view.gap);
+    let inside = all(place >= vec2(0.0)) && all(place < vec2(f32(p.heads), f32(p.layers)))
+        && all(middle >= vec2(0.0)) && all(middle < size);
+    if (!inside) {
+        if (p.layer == 0u) {
+            pixels[pixel] = view.background;
         }
-        let colour = colours[min(u32(clamp(value, 0.0, 1.0) * 255.0 + 0.5), 255u)];
-        pixels[y * p.width + x] = select(view.background, colour, inside);
+        return;
     }
+    let head = u32(place.x);
+    if (u32(place.y) != p.layer) {
+        return;
+    }
+    let of_queries = covered(middle.y, view.step.y, p.queries);
+    let of_keys = covered(middle.x, view.step.x, p.keys);
+    if (of_queries.x >= view.rows) {
+        pixels[pixel] = view.background;
+        return;
+    }
+    var value = 0.0;
+    let end = min(of_queries.y, view.rows);
+    for (var query = zero(workgroup) + of_queries.x; query < end; query++) {
+        let row = ((p.first_head + head) * p.queries + query) * p.weights_stride;
+        var largest = 0.0;
+        for (var key = zero(workgroup) + of_keys.x; key < of_keys.y; key++) {
+            largest = max(largest, weights[row + key]);
+        }
+        value = max(value, scaled(largest, head, query));
+    }
+    pixels[pixel] = colours[min(u32(clamp(value, 0.0, 1.0) * 255.0 + 0.5), 255u)];
 }

@@ -240,9 +240,7 @@ fn launches() -> Vec<Dispatch> {
     }
     let grid = GridShape { layers: 2, heads: 3, queries: 5, keys: 7 };
     launches.extend(heatmap::maxima(grid));
-    for class in [AdapterClass::Hardware, AdapterClass::Software] {
-        launches.push(heatmap::paint(class, grid, 1, 0, [70, 30]));
-    }
+    launches.push(heatmap::paint(grid, 1, 0, [70, 30]));
     launches.extend(log_probability::launches(2, 100).map(|(dispatch, _)| dispatch));
     launches.extend(top.launches(Edits::Listed(8)).into_iter().map(|(dispatch, _)| dispatch));
     for beams in [1, 2] {

@@ -3,10 +3,9 @@
 
 mod common;
 
-use common::{Tensors, assert_close, data, devices, edited, gpu_as, model};
+use common::{Tensors, assert_close, data, devices, edited, model};
 use wordloom::decode::Fate;
 use wordloom::heatmap::{ColourMap, Painter, Scale, View};
-use wordloom::kernels::AdapterClass;
 use wordloom::model::generation_config::GenerationConfig;
 use wordloom::trace::alignment::{Alignment, link};
 use wordloom::trace::statistics::{Label, Numbers, rank};
@@ -775,7 +774,7 @@ async fn pictures_are_those_of_matplotlib() {
         })
         .collect();
     let layers: Vec<&LayerAttention> = layers.iter().collect();
-    for device in devices().await.into_iter().chain([gpu_as(AdapterClass::Hardware).await]) {
+    for device in devices().await {
         let painter = Painter::new(&device);
         let mut maps = painter.load(&layers).expect("fits");
         for (name, cell, gap, scale, colours) in [

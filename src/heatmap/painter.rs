@@ -245,7 +245,7 @@ impl GpuMaps {
         let launches: Vec<_> = (self.layers.iter().enumerate())
             .map(|(layer, (weights, maxima))| {
                 let bound = vec![weights, maxima, &self.view, &self.colours, &pixels];
-                (heatmap::paint(self.gpu.class(), shape, layer, first_head, size), bound)
+                (heatmap::paint(shape, layer, first_head, size), bound)
             })
             .collect();
         let paint = self.gpu.record("heatmap", &launches)?;

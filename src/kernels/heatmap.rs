@@ -1,8 +1,8 @@
 //! Attention maps as pixels: the largest weights of rows and maps, which colours are a share of, and the picture itself.
 
-use super::{Access, AdapterClass, Dispatch, Kernel, fold, stride};
+use super::{Access, Dispatch, Kernel, fold, stride};
 
-/// One invocation per run of pixels; a launch for each layer.
+/// One invocation per pixel; a launch for each layer.
 pub static HEATMAP: Kernel = Kernel {
     name: "heatmap",
     wgsl: wgsl!("heatmap" + "grid"),
@@ -116,24 +116,12 @@ pub fn maxima(shape: GridShape) -> [Dispatch; 2] {
     ]
 }
 
-/// Pixels of an invocation. A GPU writes neighbours at once. An adapter in software goes through all of the kernel for a pixel
-/// of another layer, too, but through no loop that ends before it begins: so a run of them is as cheap as one.
-fn run(class: AdapterClass) -> usize {
-    if class.is_software() { 16 } else { 1 }
-}
-
 /// The launch that paints one layer; that of layer 0 paints the background, too.
 ///
 /// * `first_head`: which of the layer's heads is the grid's first
 /// * storage: weights and maxima as in [`maxima`], [`ViewWords`], 256 colours (RGBA, red in the lowest byte), pixels
 ///   `[height, width]`
-pub fn paint(
-    class: AdapterClass,
-    shape: GridShape,
-    layer: usize,
-    first_head: usize,
-    [width, height]: [u32; 2],
-) -> Dispatch {
+pub fn paint(shape: GridShape, layer: usize, first_head: usize, [width, height]: [u32; 2]) -> Dispatch {
     let params = HeatmapParams {
         layer: layer as u32,
         layers: shape.layers as u32,
@@ -145,7 +133,5 @@ pub fn paint(
         width,
         height,
     };
-    let run = run(class);
-    let runs = (width as usize).div_ceil(run) * height as usize;
-    Dispatch::new(&HEATMAP, vec![("RUN", run as f64)], &params, fold(runs, LANES))
+    Dispatch::new(&HEATMAP, Vec::new(), &params, fold(width as usize * height as usize, LANES))
 }
