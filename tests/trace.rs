@@ -708,6 +708,58 @@ async fn attention_stays_on_the_device() {
     }
 }
 
+/// A translation whose attention stays on the device has the trace that it has otherwise, and the same weights.
+#[pollster::test]
+async fn attention_of_a_translation_stays_on_the_device() {
+    let text = " My dog is very old. Where is the train station?";
+    let options = TranslateOptions::default();
+    for device in devices().await {
+        let embedded = wordloom::Model::embedded().expect("is sound");
+        let translator = Translator::new(&device, &embedded).expect("is sound");
+        let translation = translator.translate(text, &options).await.expect("translates");
+        let whole = TraceOptions { scores: false, alternatives: 0, model: "mine".into(), ..all(0) };
+        // with room for everything, and for the first sentence's last maps
+        for wanted in [whole.clone(), TraceOptions { memory: 6000, ..whole.clone() }] {
+            let expected = translator
+                .trace_translation(text, translation.clone(), &options, &wanted)
+                .await
+                .expect("fits");
+            let (mut trace, attended) = translator
+                .attend_translation(text, translation.clone(), &options, &wanted)
+                .await
+                .expect("fits");
+            assert_eq!((trace.sentences.len(), attended.len()), (2, 2));
+            assert_eq!(expected.sentences[1].left_out.is_empty(), wanted.memory > 6000);
+            for (sentence, attended) in trace.sentences.iter_mut().zip(&attended) {
+                assert!(sentence.attention.is_empty());
+                sentence.attention = attended.read().await.expect("reads");
+                for kind in AttentionKind::ALL {
+                    let shape = attended.shape(kind).map(|shape| [shape.layers, shape.queries, shape.keys]);
+                    let layers = sentence.layers(kind).count();
+                    let of = |layer: &LayerAttention| [layers, layer.queries, layer.keys];
+                    assert_eq!(shape, sentence.layers(kind).next().map(of), "{kind} on {device}");
+                }
+            }
+            assert_eq!(trace, expected, "on {device}");
+        }
+        for (wanted, what) in [
+            (TraceOptions { scores: true, ..whole.clone() }, "scores"),
+            (TraceOptions { search: true, ..whole.clone() }, "the search"),
+            (TraceOptions { depth: true, ..whole.clone() }, "the residual stream"),
+        ] {
+            let error =
+                translator.attend_translation(text, translation.clone(), &options, &wanted).await.err();
+            let error = error.expect("is refused").to_string();
+            assert!(error.starts_with(what) && error.contains("trace_translation"), "{error}");
+        }
+        let cancel = Cancel::default();
+        cancel.cancel();
+        let stopped = TranslateOptions { cancel, ..options.clone() };
+        let error = translator.attend_translation(text, translation, &stopped, &whole).await.err();
+        assert!(matches!(error, Some(TraceError::Cancelled)), "{error:?}");
+    }
+}
+
 /// Pictures by numpy and matplotlib: `tests/data/make_heatmap.py`.
 #[pollster::test]
 async fn pictures_are_those_of_matplotlib() {

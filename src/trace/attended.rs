@@ -5,7 +5,7 @@ use super::{AttentionKind, LayerAttention, LeftOut, TraceError, TraceOptions, Tr
 use crate::gpu::GpuError;
 use crate::graph::Kept;
 use crate::heatmap::{GridShape, HeatmapError, Maps, Painter};
-use crate::transformer::{KeptAttention, Transformer};
+use crate::transformer::{Cancel, KeptAttention, Transformer};
 
 /// The attention of one sentence and its translation, where it was computed.
 pub struct Attended {
@@ -24,13 +24,35 @@ struct Layer {
 
 impl Transformer {
     /// Has the device compute the attention of a translation once more, in one pass over all of its tokens, and keep it there.
-    /// While nobody asks for it, translating has no trace of it: no buffer, no launch.
+    /// While nobody asks for it, translating has no trace of it: no buffer, no launch. Of the options, kinds and memory count.
     ///
     /// # Errors
     /// [`TraceError`], naming what does not fit the model.
     pub fn attend(&self, request: &TraceRequest, options: &TraceOptions) -> Result<Attended, TraceError> {
         let shares = self.shares(std::slice::from_ref(request), options)?;
-        let Share { wanted, left_out } = shares.into_iter().next().unwrap_or_default();
+        self.attend_one(request, shares.into_iter().next().unwrap_or_default())
+    }
+
+    /// The same for several, one after the other; the memory is that of all of them together.
+    pub(super) async fn attend_all(
+        &self,
+        requests: &[TraceRequest],
+        options: &TraceOptions,
+        cancel: &Cancel,
+    ) -> Result<Vec<Attended>, TraceError> {
+        let shares = self.shares(requests, options)?;
+        let mut attended = Vec::with_capacity(requests.len());
+        for (request, share) in requests.iter().zip(shares) {
+            if cancel.listen().await {
+                return Err(TraceError::Cancelled);
+            }
+            attended.push(self.attend_one(request, share)?);
+        }
+        Ok(attended)
+    }
+
+    fn attend_one(&self, request: &TraceRequest, share: Share) -> Result<Attended, TraceError> {
+        let Share { wanted, left_out } = share;
         let input = request.input();
         let KeptAttention { encoder, decoder, cross } = self.keep_attention(&input, &wanted)?;
         let (of_encoder, of_decoder) = (self.config().encoder.heads, self.config().decoder.heads);
@@ -57,6 +79,12 @@ impl Attended {
     /// The layers of a kind that are there, in order.
     pub fn layers(&self, kind: AttentionKind) -> impl Iterator<Item = usize> {
         self.of(kind).map(|layer| layer.layer)
+    }
+
+    /// The grid that the layers of a kind make; `None` where there are none.
+    pub fn shape(&self, kind: AttentionKind) -> Option<GridShape> {
+        let &Layer { heads, queries, keys, .. } = self.of(kind).next()?;
+        Some(GridShape { layers: self.of(kind).count(), heads, queries, keys })
     }
 
     fn of(&self, kind: AttentionKind) -> impl Iterator<Item = &Layer> {
@@ -90,10 +118,22 @@ impl Attended {
         kind: AttentionKind,
         layer: usize,
     ) -> Result<Option<LayerAttention>, GpuError> {
-        let Some(found) = self.of(kind).find(|found| found.layer == layer) else { return Ok(None) };
-        let &Layer { heads, queries, keys, .. } = found;
-        let weights = found.weights.read_rows(0..heads * queries).await?;
-        Ok(Some(LayerAttention { kind, layer, heads, queries, keys, weights }))
+        match self.of(kind).find(|found| found.layer == layer) {
+            Some(found) => Ok(Some(found.read().await?)),
+            None => Ok(None),
+        }
+    }
+
+    /// Brings all of it to the host: by kind, then by layer.
+    ///
+    /// # Errors
+    /// [`GpuError`] of this or an earlier command.
+    pub async fn read(&self) -> Result<Vec<LayerAttention>, GpuError> {
+        let mut layers = Vec::with_capacity(self.layers.len());
+        for layer in &self.layers {
+            layers.push(layer.read().await?);
+        }
+        Ok(layers)
     }
 
     /// All heads of a kind as a grid to be painted; on the device that has them, nothing is moved.
@@ -101,10 +141,16 @@ impl Attended {
     /// # Errors
     /// [`HeatmapError`]: none of them is there, or there is no room for the picture.
     pub async fn maps(&self, painter: &Painter, kind: AttentionKind) -> Result<Maps, HeatmapError> {
-        let layers: Vec<&Layer> = self.of(kind).collect();
-        let &Layer { heads, queries, keys, .. } = *layers.first().ok_or(HeatmapError::Empty)?;
-        let shape = GridShape { layers: layers.len(), heads, queries, keys };
-        let weights: Vec<&Kept> = layers.iter().map(|layer| &layer.weights).collect();
+        let shape = self.shape(kind).ok_or(HeatmapError::Empty)?;
+        let weights: Vec<&Kept> = self.of(kind).map(|layer| &layer.weights).collect();
         painter.take(shape, &weights).await
+    }
+}
+
+impl Layer {
+    async fn read(&self) -> Result<LayerAttention, GpuError> {
+        let &Self { kind, layer, heads, queries, keys, .. } = self;
+        let weights = self.weights.read_rows(0..heads * queries).await?;
+        Ok(LayerAttention { kind, layer, heads, queries, keys, weights })
     }
 }

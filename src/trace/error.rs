@@ -31,6 +31,14 @@ pub enum TraceError {
         /// The prompt's.
         prompt: usize,
     },
+    /// Attention stays on the device, and something else is wanted with it.
+    #[error(
+        "{what} cannot be had of a trace whose attention stays on the device: ask without, or use `trace_translation`"
+    )]
+    StaysOnDevice {
+        /// What else.
+        what: &'static str,
+    },
     /// Somebody asked it to stop.
     #[error("cancelled")]
     Cancelled,

@@ -3,7 +3,8 @@
 use super::record::Recording;
 use super::tokens::tokens;
 use super::{
-    Alternative, AttentionKind, TargetToken, Trace, TraceError, TraceRequest, TracedSearch, TracedSentence,
+    Alternative, Attended, AttentionKind, TargetToken, Trace, TraceError, TraceRequest, TracedSearch,
+    TracedSentence,
 };
 use crate::model::generation_config::GenerationConfig;
 use crate::text::{Direction, Tokenizer};
@@ -89,6 +90,43 @@ impl Translator {
         options: &TranslateOptions,
         trace: &TraceOptions,
     ) -> Result<Trace, TraceError> {
+        let (pending, direction) = self.pending(text, translation, options)?;
+        self.run(pending, &direction, options, trace).await
+    }
+
+    /// As [`trace_translation`](Self::trace_translation), but the attention of each sentence stays on the device, and the
+    /// trace has none of it. Scores, searches and the residual stream are the host's, and cannot be had this way.
+    ///
+    /// # Errors
+    /// [`TraceError`]; [`TraceError::StaysOnDevice`] where `trace` asks for more than attention.
+    pub async fn attend_translation(
+        &self,
+        text: &str,
+        translation: Translation,
+        options: &TranslateOptions,
+        trace: &TraceOptions,
+    ) -> Result<(Trace, Vec<Attended>), TraceError> {
+        let TraceOptions { scores, search, depth, .. } = *trace;
+        let of_host = [(scores, "scores"), (search, "the search"), (depth, "the residual stream")];
+        if let Some((_, what)) = of_host.into_iter().find(|(wanted, _)| *wanted) {
+            return Err(TraceError::StaysOnDevice { what });
+        }
+        let (pending, direction) = self.pending(text, translation, options)?;
+        let attended = self.transformer().attend_all(&requests(&pending), trace, &options.cancel).await?;
+        let recordings = attended.iter().map(|attended| {
+            let left_out = attended.left_out().to_vec();
+            Recording { left_out, ..Recording::default() }
+        });
+        Ok((self.together(pending, recordings, &direction, trace), attended))
+    }
+
+    /// The sentences of a translation, before their passes.
+    fn pending(
+        &self,
+        text: &str,
+        translation: Translation,
+        options: &TranslateOptions,
+    ) -> Result<(Vec<Pending>, Direction), TraceError> {
         let (direction, generation) = self.languages(options)?;
         let mut pending = Vec::new();
         let mut at = text.len() - self.tokenizer().split_tag(text).1.len();
@@ -111,7 +149,7 @@ impl Translator {
                 },
             });
         }
-        self.run(pending, &direction, options, trace).await
+        Ok((pending, direction))
     }
 
     /// The same for a translation that is given: both texts are one sentence, because nobody knows which parts belong
@@ -168,12 +206,20 @@ impl Translator {
         options: &TranslateOptions,
         trace: &TraceOptions,
     ) -> Result<Trace, TraceError> {
-        let requests: Vec<TraceRequest> = pending.iter().map(|pending| pending.request.clone()).collect();
-        let (transformer, cancel) = (self.transformer(), &options.cancel);
-        let recordings = transformer.record(&requests, trace, cancel).await?;
+        let recordings = self.transformer().record(&requests(&pending), trace, &options.cancel).await?;
+        Ok(self.together(pending, recordings, direction, trace))
+    }
+
+    fn together(
+        &self,
+        pending: Vec<Pending>,
+        recordings: impl IntoIterator<Item = Recording>,
+        direction: &Direction,
+        trace: &TraceOptions,
+    ) -> Trace {
         let sentences = pending.into_iter().zip(recordings);
         let sentences = sentences.map(|(pending, recording)| self.traced(pending, recording, direction));
-        Ok(Trace { model: trace.model.clone(), sentences: sentences.collect() })
+        Trace { model: trace.model.clone(), sentences: sentences.collect() }
     }
 
     fn traced(&self, pending: Pending, recording: Recording, direction: &Direction) -> TracedSentence {
@@ -207,6 +253,10 @@ impl Translator {
             depth,
         }
     }
+}
+
+fn requests(pending: &[Pending]) -> Vec<TraceRequest> {
+    pending.iter().map(|pending| pending.request.clone()).collect()
 }
 
 /// A token of the target as the tokenizer has it.

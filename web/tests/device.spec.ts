@@ -1,5 +1,6 @@
 /** Memory that does not grow, devices that are given back, lost, too small or not there. */
 import type { CDPSession, Page } from '@playwright/test';
+import type { GridChoice, MapChoice, MapView } from '../ts/trace-types.ts';
 import type { Memory } from '../ts/types.ts';
 import { expect, test } from './support/harness.ts';
 
@@ -61,13 +62,20 @@ async function watchWebGpu(page: Page): Promise<void> {
       return destroyDevice.call(this);
     };
     const bytes = () => [...live.values()].reduce((sum, { size }) => sum + size, 0);
-    Object.assign(globalThis, { webgpu: { devices, bytes } });
+    // the bytes of each buffer that the host reads
+    const readBack: number[] = [];
+    const { mapAsync } = GPUBuffer.prototype;
+    GPUBuffer.prototype.mapAsync = function (...how) {
+      readBack.push(this.size);
+      return mapAsync.apply(this, how);
+    };
+    Object.assign(globalThis, { webgpu: { devices, bytes, readBack } });
   });
 }
 
 declare global {
   var run: (count: number) => Promise<Memory>;
-  var webgpu: { devices: GPUDevice[]; bytes(): number };
+  var webgpu: { devices: GPUDevice[]; bytes(): number; readBack: number[] };
 }
 
 test('destroy() gives the memory of the device back', async ({ api }) => {
@@ -157,6 +165,162 @@ test('a device that is lost twice in one call is an error, and the next call wor
     return { kind: error.kind, message: error.message, lost, after: after.text };
   }, TEXT);
   expect(result).toMatchObject({ kind: 'device-lost', lost: 2, after: 'Danke.' });
+});
+
+test('attention stays on the device: pictures come down as pixels, numbers when somebody asks', async ({ api }) => {
+  await watchWebGpu(api);
+  const result = await api.evaluate(async (text) => {
+    const [cpu, gpu] = [
+      await wordloom.Translator.create({ device: 'cpu', worker: false }),
+      await wordloom.Translator.create({ device: 'gpu', worker: false }),
+    ];
+    const input = {
+      sentences: (await cpu.translate(`${text} Thank you.`)).sentences.map((sentence) => ({ sentence })),
+    };
+    await gpu.translate(text);
+    const read = async <T>(work: Promise<T>) => {
+      webgpu.readBack.length = 0;
+      const value = await work;
+      return { value, bytes: [...webgpu.readBack] };
+    };
+    const before = (await gpu.memory()).deviceBytes;
+    const expected = await cpu.trace(input);
+    const { value: trace, bytes: whileMade } = await read(gpu.trace(input));
+    const kept = (await gpu.memory()).deviceBytes - before;
+    const kinds = trace.sentences.flatMap((sentence) => sentence.kinds);
+    const weights = kinds.reduce((sum, of) => sum + 4 * of.layers.length * of.heads * of.queries * of.keys, 0);
+
+    // pictures: what comes down, and how far a colour is from the CPU's
+    const pictures = [];
+    const views: { which: MapChoice | GridChoice; view: Omit<MapView, 'width' | 'height'> }[] = [
+      { which: { kind: 'encoder', layer: 'all', head: 'all' }, view: { cell: [3, 3], gap: 2 } },
+      { which: { kind: 'encoder', layer: 'all', head: 'all' }, view: { cell: [0.4, 0.4], scale: 'rows' } },
+      { which: { kind: 'cross', layer: 'all', head: 'all', sentence: 1 }, view: { cell: [7, 5], colours: 'magma' } },
+      { which: { kind: 'decoder', layer: 2, head: 5 }, view: { cell: [9, 9], rows: 4 } },
+      { which: { kind: 'decoder', layer: 0, head: 1 }, view: { cell: [9, 9], scale: 'logarithmic' } },
+    ];
+    for (const { which, view } of views) {
+      const whole: MapView = { width: 160, height: 120, background: [1, 2, 3, 255], ...view };
+      const { value, bytes } = await read(trace.paint(which, whole));
+      const { rgba } = await expected.paint(which, whole);
+      const table = await trace.colours(view.colours ?? 'viridis');
+      let step = 0;
+      for (let at = 3; at < table.length; at++) step = Math.max(step, Math.abs(table[at]! - table[at - 3]!));
+      const apart = value.rgba.reduce((most, byte, at) => Math.max(most, Math.abs(byte - rgba[at]!)), 0);
+      pictures.push({ bytes, steps: apart / step, colours: new Set(new Uint32Array(value.rgba.buffer)).size });
+    }
+    const which: MapChoice = { kind: 'cross', layer: 1, head: 3 };
+    const grid: GridChoice = { kind: 'encoder', layer: 'all', head: 'all' };
+    const view: MapView = { width: 99, height: 50, cell: [4, 4] };
+    const [one, two] = [await trace.paint(which, view), await trace.paint(grid, view)];
+    const atOnce = await Promise.all([trace.paint(which, view), trace.paint(grid, view), trace.paint(which, view)]);
+    const same = [one, two, one].map(({ rgba }, index) => String(rgba) === String(atOnce[index]!.rgba));
+
+    // numbers: of one head, of a layer, of all
+    const far = [];
+    for (const [layer, head] of [[1, 6], [2, 'mean'], ['mean', 3], ['mean', 'mean']] as const) {
+      const own = await read(trace.map({ kind: 'cross', layer, head }));
+      const other = await expected.map({ kind: 'cross', layer, head });
+      const most = Math.max(...own.value.weights.map((weight, at) => Math.abs(weight - other.weights[at]!)));
+      far.push({ most, same: String(own.value.shape) === String(other.shape), reads: own.bytes.length });
+    }
+    const numbers = [await trace.statistics({ kind: 'encoder' }), await expected.statistics({ kind: 'encoder' })] as const;
+    const entropies = numbers[0].map(({ entropy }, at) => Math.abs(entropy - numbers[1][at]!.entropy));
+    const sizes = [];
+    for (const format of ['safetensors', 'json', 'npz'] as const) {
+      const [own, other] = [await trace.file(format), await expected.file(format)];
+      sizes.push(own.length / other.length);
+    }
+    const again = await wordloom.openTrace(await trace.file('safetensors'), { worker: false });
+    const told = [again, expected].map(({ sentences }) => JSON.stringify(sentences.map(({ kinds }) => kinds)));
+    const [filed, asked] = [await again.map(which), await trace.map(which)];
+
+    const controller = new AbortController();
+    const stopped = trace.paint(which, view, { signal: controller.signal }).catch((error) => error.kind);
+    controller.abort();
+    const failed = [await stopped];
+    for (const wrong of [
+      () => trace.map({ kind: 'cross', layer: 0, head: 99 }),
+      () => trace.paint({ kind: 'cross', layer: 99, head: 0 }, view),
+      () => trace.paint({ kind: 'cross', layer: 0, head: 99 }, view),
+      () => trace.paint({ kind: 'cross', layer: 0, head: 0 }, { ...view, gap: -1 }),
+      () => (trace.close(), trace.paint(which, view)),
+    ]) {
+      failed.push(await wrong().then(() => 'none', (error) => error.kind));
+    }
+    // none of it stays behind
+    for (let round = 0; round < 5; round++) {
+      const trace = await gpu.trace(input);
+      await trace.paint(grid, view);
+      await trace.map(which);
+      trace.close();
+    }
+    await trace.colours('greys').catch(() => {});
+    const left = (await gpu.memory()).deviceBytes - before;
+    // with other tokens, everything comes to the host in one pass
+    const rich = await gpu.trace({ ...input, alternatives: 2 });
+    const alternatives = rich.sentences[0]!.targetTokens[1]!.alternatives!.length;
+    const painted = (await read(rich.paint(grid, view))).bytes;
+    return { whileMade, kept, weights, pictures, same, far, entropies, sizes, told, failed, left, alternatives, painted,
+      equal: String(filed.weights) === String(asked.weights), labels: numbers.map((all) => all.map(({ label }) => label)) };
+  }, TEXT);
+  expect(result.whileMade).toEqual([]);
+  expect(result.kept).toBeGreaterThanOrEqual(result.weights);
+  for (const { bytes, steps, colours } of result.pictures) {
+    expect(bytes).toEqual([4 * 160 * 120]);
+    expect(steps).toBeLessThanOrEqual(1);
+    expect(colours).toBeGreaterThan(8);
+  }
+  expect(result.same).toEqual([true, true, true]);
+  expect(result.far.map(({ same, reads }) => [same, reads])).toEqual([[true, 1], [true, 1], [true, 3], [true, 3]]);
+  for (const { most } of result.far) expect(most).toBeLessThan(1e-4);
+  for (const apart of result.entropies) expect(apart).toBeLessThan(1e-3);
+  expect(result.labels[0]).toEqual(result.labels[1]);
+  for (const size of result.sizes) expect(Math.abs(size - 1)).toBeLessThan(0.05);
+  expect(result.told[0]).toBe(result.told[1]);
+  expect(result.equal).toBe(true);
+  expect(result.failed).toEqual(['aborted', ...Array<string>(5).fill('input')]);
+  expect(result.left).toBe(0);
+  expect([result.alternatives, result.painted]).toEqual([2, []]);
+});
+
+test('a device that is lost takes the weights of a trace with it, and the next trace has another', async ({ api }) => {
+  await watchWebGpu(api);
+  const result = await api.evaluate(async (text) => {
+    const translator = await wordloom.Translator.create({ device: 'gpu', worker: false });
+    const { sentences } = await translator.translate(text);
+    const input = { sentences: sentences.map((sentence) => ({ sentence })) };
+    const trace = await translator.trace(input);
+    const which: MapChoice = { kind: 'cross', layer: 2, head: 1 };
+    const view: MapView = { width: 60, height: 60, cell: [5, 5] };
+    const before = await trace.map(which);
+    await trace.paint(which, view);
+    webgpu.devices[0]!.destroy();
+    const kinds = [];
+    for (const ask of [
+      () => trace.paint(which, view),
+      () => trace.paint({ kind: 'encoder', layer: 'all', head: 'all' }, view),
+      () => trace.map({ kind: 'encoder' }),
+      () => trace.statistics({ kind: 'cross' }),
+      () => trace.file('safetensors'),
+      () => trace.file('npz'),
+    ]) {
+      kinds.push(await ask().then(() => 'none', (error) => error.kind));
+    }
+    const next = await translator.trace(input);
+    const after = await next.map(which);
+    await next.paint(which, view);
+    // in the middle of making one
+    const call = translator.trace(input);
+    await new Promise((resolve) => setTimeout(resolve));
+    webgpu.devices[1]!.destroy();
+    const third = await (await call).map(which);
+    for (const old of [trace, next]) old.close();
+    const same = [after, third].map(({ weights }) => String(weights) === String(before.weights));
+    return { kinds, same, devices: webgpu.devices.length, text: (await translator.translate('Thank you.')).text };
+  }, TEXT);
+  expect(result.kinds).toEqual(Array<string>(6).fill('device-lost'));
+  expect(result).toMatchObject({ same: [true, true], devices: 3, text: 'Danke.' });
 });
 
 test('no WebGPU: an error for those who want it, the CPU for the others', async ({ api }) => {

@@ -319,6 +319,43 @@ test('a saved trace opens again without the model, and a hostile one does no har
   await context.close();
 });
 
+test('pictures that a device took with it when it was lost come again', async ({ page, wordloom }) => {
+  await wordloom.open();
+  await wordloom.options();
+  await page.getByRole('radio', { name: 'GPU' }).check();
+  await expect(page.getByRole('button', { name: /Model and device/ })).toContainText('GPU', { timeout: 60_000 });
+  await wordloom.translate(STATION);
+  await wordloom.look('Attention');
+  const panel = panelOf(page);
+  const canvas = panel.locator('canvas[data-painted]');
+  await expect(canvas).toBeVisible();
+  // the engine's device goes as soon as it is used
+  const lost = () =>
+    Promise.all(
+      page.workers().map((worker) =>
+        worker.evaluate(() => {
+          const { createCommandEncoder } = GPUDevice.prototype;
+          GPUDevice.prototype.createCommandEncoder = function (...how) {
+            GPUDevice.prototype.createCommandEncoder = createCommandEncoder;
+            this.destroy();
+            Object.assign(globalThis, { devicesLost: 1 });
+            return createCommandEncoder.apply(this, how);
+          };
+        }),
+      ),
+    );
+  await lost();
+  await choose(page, 'View', 'All heads');
+  await choose(page, 'Kind', 'Encoder');
+  const encoder = panel.getByRole('group', { name: /^All heads of encoder self-attention/ });
+  await expect(canvas).toHaveAttribute('data-painted', /"kind":"encoder","layer":"all"/);
+  await expect(encoder.getByRole('button', { name: /^Layer 1, head 8: / })).toBeVisible();
+  const gone = await Promise.all(page.workers().map((worker) => worker.evaluate(() => 'devicesLost' in globalThis)));
+  expect(gone).toContain(true);
+  await expect(wordloom.banner).toHaveCount(0);
+  expect(await wordloom.translate('Thank you.')).toBe('Danke.');
+});
+
 test('a link brings the text and the view back, and tells no server', async ({ page, context, wordloom, server }) => {
   await context.grantPermissions(['clipboard-read', 'clipboard-write']);
   const text = '안녕 🎉 & good morning, #1!';

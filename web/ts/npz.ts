@@ -1,9 +1,13 @@
 /** A sentence's attention for NumPy: `np.load('attention.npz')['cross.2']` is `[heads, queries, keys]`. */
 import { zipSync } from 'fflate';
 import type { TracedSentence, TracedToken } from './trace-types.js';
-import type { Trace } from './wordloom_web.js';
+import type { AttentionKind } from './types.js';
 
-export function npz(trace: Trace, described: TracedSentence, sentence: number): Uint8Array<ArrayBuffer> {
+/** `weightsOf` gives the weights of one head. */
+export async function npz(
+  described: TracedSentence,
+  weightsOf: (of: { kind: AttentionKind; layer: number; head: number }) => Promise<Float32Array>,
+): Promise<Uint8Array<ArrayBuffer>> {
   const arrays: Record<string, Uint8Array> = {
     'source_tokens.npy': strings(described.sourceTokens),
     'target_tokens.npy': strings(described.targetTokens),
@@ -12,7 +16,7 @@ export function npz(trace: Trace, described: TracedSentence, sentence: number): 
     for (const layer of layers) {
       const weights = new Float32Array(heads * queries * keys);
       for (let head = 0; head < heads; head += 1) {
-        weights.set(trace.map({ sentence, kind, layer, head }).weights, head * queries * keys);
+        weights.set(await weightsOf({ kind, layer, head }), head * queries * keys);
       }
       arrays[`${kind}.${layer}.npy`] = npy('<f4', [heads, queries, keys], new Uint8Array(weights.buffer));
     }

@@ -1,4 +1,4 @@
-/** The traces of an engine, by number, and what can be asked of them. None of it needs the device. */
+/** The traces of an engine, by number, and what can be asked of them. Where a GPU translates, it has their weights. */
 import { aborted, WordloomError } from './errors.js';
 import { npz } from './npz.js';
 import { pause } from './pause.js';
@@ -12,6 +12,8 @@ interface Kept {
   readonly sentences: TracedSentence[];
   /** By sentence and kind. Ranks of long texts take a while. */
   readonly statistics: Map<string, HeadStatistics[]>;
+  /** The end of the queue of pictures: one is painted at a time, in buffers that the next one uses again. */
+  painted: Promise<unknown>;
 }
 
 export class Traces {
@@ -28,16 +30,27 @@ export class Traces {
         if (known !== undefined) token.logProbability ??= known;
       }
     }
-    this.#kept.set(id, { trace, sentences, statistics: new Map() });
+    this.#kept.set(id, { trace, sentences, statistics: new Map(), painted: Promise.resolve() });
     return { id, model, sentences };
   }
 
-  map({ trace, which }: Calls['traceMap']['input']): Calls['traceMap']['output'] {
+  map({ trace, which }: Calls['traceMap']['input']): Promise<Calls['traceMap']['output']> {
     return this.#get(trace).trace.map(which);
   }
 
-  paint({ trace, which, view }: Calls['tracePaint']['input']): Calls['tracePaint']['output'] {
-    const { width, height, rgba } = this.#get(trace).trace.paint(which, completeView(view));
+  async paint(
+    { trace, which, view }: Calls['tracePaint']['input'],
+    signal: AbortSignal,
+  ): Promise<Calls['tracePaint']['output']> {
+    const kept = this.#get(trace);
+    const picture = kept.painted.then(() => {
+      // while it waited, another may have taken its place
+      if (signal.aborted) throw aborted();
+      return this.#get(trace).trace.paint(which, completeView(view));
+    });
+    const done = (): void => {};
+    kept.painted = picture.then(done, done);
+    const { width, height, rgba } = await picture;
     return { width, height, rgba: new Uint8ClampedArray(rgba.buffer) };
   }
 
@@ -54,7 +67,7 @@ export class Traces {
     const all: HeadStatistics[] = [];
     for (const layer of shape.layers) {
       for (let head = 0; head < shape.heads; head += 1) {
-        all.push(this.#get(trace).trace.statistics({ sentence, kind, layer, head }));
+        all.push(await this.#get(trace).trace.statistics({ sentence, kind, layer, head }));
         await pause();
         if (signal.aborted) throw aborted();
       }
@@ -63,7 +76,10 @@ export class Traces {
     return all;
   }
 
-  file({ trace, format, sentence }: Calls['traceFile']['input']): Uint8Array<ArrayBuffer> {
+  async file(
+    { trace, format, sentence }: Calls['traceFile']['input'],
+    signal: AbortSignal,
+  ): Promise<Calls['traceFile']['output']> {
     const kept = this.#get(trace);
     switch (format) {
       case 'json':
@@ -73,7 +89,10 @@ export class Traces {
       case 'npz': {
         const described = kept.sentences[sentence];
         if (!described) throw new WordloomError('input', `There is no sentence ${sentence}.`);
-        return npz(kept.trace, described, sentence);
+        return npz(described, async (head) => {
+          if (signal.aborted) throw aborted();
+          return (await this.#get(trace).trace.map({ sentence, ...head })).weights;
+        });
       }
       default:
         throw new WordloomError('input', 'The format can be "json", "safetensors" or "npz".');

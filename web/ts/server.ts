@@ -22,7 +22,7 @@ const IDLE_HOST: Host = { pause, progress() {} };
 
 type Call = Extract<ToEngine, { type: 'call' }>;
 
-/** Calls that need no device do not wait for a long translation. */
+/** Calls that need no device, or no more of it than a picture takes, do not wait for a long translation. */
 const IMMEDIATE: ReadonlySet<Method> = new Set<Method>([
   'tokenize',
   'memory',
@@ -107,13 +107,13 @@ export class Server {
       case 'openTrace':
         return this.#openTrace(call.input);
       case 'traceMap':
-        return Promise.resolve(this.#traces.map(call.input));
+        return this.#traces.map(call.input);
       case 'tracePaint':
-        return Promise.resolve(this.#traces.paint(call.input));
+        return this.#traces.paint(call.input, signal);
       case 'traceStatistics':
         return this.#traces.statistics(call.input, signal);
       case 'traceFile':
-        return Promise.resolve(this.#traces.file(call.input));
+        return this.#traces.file(call.input, signal);
       case 'closeTrace':
         return Promise.resolve(this.#traces.close(call.input));
       case 'colours':

@@ -95,14 +95,14 @@ export class Engine {
 export class Trace {
   static open(bytes: Uint8Array): Trace;
   describe(): { model: string; sentences: TracedSentence[] };
-  map(which: Required<MapChoice>): Weights;
+  map(which: Required<MapChoice>): Promise<Weights>;
   paint(
     which: Required<MapChoice> | Required<GridChoice>,
     view: Required<MapView>,
-  ): { width: number; height: number; rgba: Uint8Array<ArrayBuffer> };
-  statistics(which: Required<MapChoice>): HeadStatistics;
-  json(): Uint8Array<ArrayBuffer>;
-  safetensors(): Uint8Array<ArrayBuffer>;
+  ): Promise<{ width: number; height: number; rgba: Uint8Array<ArrayBuffer> }>;
+  statistics(which: Required<MapChoice>): Promise<HeadStatistics>;
+  json(): Promise<Uint8Array<ArrayBuffer>>;
+  safetensors(): Promise<Uint8Array<ArrayBuffer>>;
   free(): void;
 }
 

@@ -187,13 +187,13 @@ impl Engine {
         })
     }
 
-    /// The trace of translated sentences, all of whose attention is kept: a [`Trace`](crate::Trace).
+    /// The trace of translated sentences, all of whose attention is kept, on a GPU where that translates: a
+    /// [`Trace`](crate::Trace).
     pub fn trace(&self, input: JsValue, abort: &Abort) -> Promise {
         let input = crate::trace::Input::new(&input, self.0.folder.files.label());
         self.0.call(abort, async move |runner, cancel| {
             let input = input.as_ref().map_err(Failure::clone)?;
-            let trace = input.run(runner.translator()?, cancel).await?;
-            Ok(crate::Trace::from(trace).into())
+            Ok(input.run(runner.translator()?, cancel).await?.into())
         })
     }
 

@@ -2,6 +2,7 @@
 
 use js_sys::{Error, JsString, Reflect};
 use wasm_bindgen::prelude::*;
+use wordloom::heatmap::HeatmapError;
 use wordloom::trace::{TraceError, TraceFileError};
 use wordloom::transformer::{ForwardError, GenerateError, MuteError, ScoreError};
 use wordloom::{GpuError, ModelError, TextError, TranslateError};
@@ -150,6 +151,15 @@ impl From<TraceError> for Failure {
             TraceError::Score(ScoreError::Gpu(error)) => error.into(),
             TraceError::Cancelled | TraceError::Score(ScoreError::Cancelled) => Self::aborted(),
             error @ TraceError::NotATranslator { .. } => Self::unsupported(error.to_string()),
+            error => Self::input(error.to_string()),
+        }
+    }
+}
+
+impl From<HeatmapError> for Failure {
+    fn from(error: HeatmapError) -> Self {
+        match error {
+            HeatmapError::Gpu(error) => error.into(),
             error => Self::input(error.to_string()),
         }
     }

@@ -13,7 +13,7 @@ import { toPng, toSvg } from './scene.ts';
 import type { Scene } from './scene.ts';
 import { headsScene, linesScene, mapScene } from './scenes.ts';
 import { mapTable, numbersTable, positionsTable } from './tables.ts';
-import { kindOnShow, map, openFile, opened } from './traces.ts';
+import { kindOnShow, map, openFile, opened, renew } from './traces.ts';
 import type { Shown } from './traces.ts';
 
 export function SaveBar({ shown }: { shown: Shown | null }) {
@@ -24,6 +24,7 @@ export function SaveBar({ shown }: { shown: Shown | null }) {
     try {
       download(await make(shown), `${nameOf()}.${what}`);
     } catch (error) {
+      renew(error, shown);
       const reason = error instanceof Error ? error.message : String(error);
       notify({ about: 'attention', tone: 'error', title: `Nothing was saved. ${asSentence(reason)}` });
     } finally {

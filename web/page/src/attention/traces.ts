@@ -3,7 +3,7 @@ import { batch, computed, effect, signal } from '@preact/signals';
 import { openTrace } from 'wordloom';
 import type { AttentionKind, Hypothesis, Trace, TracedKind, TracedSentence, Weights } from 'wordloom';
 
-import { explainWork, isAbort } from '../engine/explain.ts';
+import { explainWork, isAbort, kindOf } from '../engine/explain.ts';
 import { reload, running } from '../engine/load.ts';
 import type { Running } from '../engine/load.ts';
 import { modelName } from '../engine/source.ts';
@@ -83,13 +83,15 @@ export const mapIsOfSelected = computed(() => {
   );
 });
 
-/** Traces of hypotheses that may be looked at again. Their weights are in the worker's memory: only a few. */
+/** Traces of hypotheses that may be looked at again. Their weights take the device's memory, or the worker's: only a few. */
 const MOST_KEPT = 6;
 const kept = new Map<Hypothesis, Shown>();
 let keptBy: Running | null = null;
 /** The heads that were muted then. */
 let keptWith: readonly string[] = [];
 const again = signal(0);
+/** Looked at once more because a device was lost: a picture that takes the device with it is not tried for ever. */
+const renewed = new WeakSet<Hypothesis>();
 
 export function followAttention(): void {
   effect(followSentence);
@@ -165,24 +167,44 @@ function followMap(): (() => void) | undefined {
   const controller = new AbortController();
   now.trace
     .map({ kind: of.kind, sentence: now.index, ...pick }, { signal: controller.signal })
-    .then((weights) => {
-      if (controller.signal.aborted) return;
-      const old = map.peek();
-      batch(() => {
-        // the same place of another head says something; of another text it does not
-        if (old?.shown !== now || old.kind !== of.kind) cell.value = null;
-        map.value = { ...weights, shown: now, kind: of.kind, ...pick };
-      });
-    }, fail);
+    .then(
+      (weights) => {
+        if (controller.signal.aborted) return;
+        const old = map.peek();
+        batch(() => {
+          // the same place of another head says something; of another text it does not
+          if (old?.shown !== now || old.kind !== of.kind) cell.value = null;
+          map.value = { ...weights, shown: now, kind: of.kind, ...pick };
+        });
+      },
+      (error: unknown) => fail(error, now),
+    );
   return () => controller.abort();
 }
 
-/** What goes wrong with a trace, unless somebody wanted it to stop. */
-export function fail(error: unknown): void {
-  if (isAbort(error)) return;
+/** What goes wrong with a trace, or with what was asked `of` one, unless somebody wanted it to stop. */
+export function fail(error: unknown, of?: Shown): void {
+  if (isAbort(error) || (of !== undefined && (isGone(of) || renew(error, of)))) return;
   const retry = { label: 'Try again', run: () => void (again.value += 1) };
   const fresh = { label: 'Load the model again', run: () => void reload() };
   notify(explainWork(error, 'attention', retry, fresh));
+}
+
+/** Whether another takes its place soon, and nobody waits for what it was asked. */
+function isGone({ trace }: Shown): boolean {
+  return trace !== opened.peek()?.trace && ![...kept.values()].some((one) => one.trace === trace);
+}
+
+/** Where weights went with a device that was lost, they are computed anew, on the next one. Whether that is so. */
+export function renew(error: unknown, of: Shown): boolean {
+  const [hypothesis] = [...kept].find(([, { trace }]) => trace === of.trace) ?? [];
+  if (kindOf(error) !== 'device-lost' || hypothesis === undefined) return false;
+  for (const { trace } of kept.values()) trace.close();
+  kept.clear();
+  if (renewed.has(hypothesis)) return false;
+  renewed.add(hypothesis);
+  again.value += 1;
+  return true;
 }
 
 /** Shows a trace file in place of the translation. Nothing is asked of the model. */

@@ -16,7 +16,10 @@ export function useNumbers(shown: Shown | null, kind: AttentionKind): readonly H
     const controller = new AbortController();
     shown.trace
       .statistics({ kind, sentence: shown.index }, { signal: controller.signal })
-      .then((heads) => controller.signal.aborted || setNumbers({ of: shown, kind, heads }), fail);
+      .then(
+        (heads) => controller.signal.aborted || setNumbers({ of: shown, kind, heads }),
+        (error: unknown) => fail(error, shown),
+      );
     return () => controller.abort();
   }, [shown, kind]);
   return numbers !== null && numbers.of === shown && numbers.kind === kind ? numbers.heads : null;

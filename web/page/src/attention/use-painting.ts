@@ -17,14 +17,17 @@ export function usePainting(
   useEffect(() => {
     if (shown === null || view === null) return undefined;
     const controller = new AbortController();
-    shown.trace.paint(choice, view, { signal: controller.signal }).then(({ width, height, rgba }) => {
-      const element = canvas.current;
-      if (controller.signal.aborted || element === null) return;
-      element.width = width;
-      element.height = height;
-      element.getContext('2d')?.putImageData(new ImageData(rgba, width, height), 0, 0);
-      element.dataset['painted'] = key;
-    }, fail);
+    shown.trace.paint(choice, view, { signal: controller.signal }).then(
+      ({ width, height, rgba }) => {
+        const element = canvas.current;
+        if (controller.signal.aborted || element === null) return;
+        element.width = width;
+        element.height = height;
+        element.getContext('2d')?.putImageData(new ImageData(rgba, width, height), 0, 0);
+        element.dataset['painted'] = key;
+      },
+      (error: unknown) => fail(error, shown),
+    );
     return () => controller.abort();
   }, [shown, key]);
 }

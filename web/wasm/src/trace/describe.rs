@@ -1,7 +1,9 @@
 //! A trace without its weights, in JavaScript's names; ranges count UTF-16 units, as its strings do.
 
 use serde::Serialize;
-use wordloom::trace::{Alternative, AttentionKind, LeftOut, Token, Trace, TracedSentence};
+use wordloom::trace::{Alternative, AttentionKind, LeftOut, Token, TracedSentence};
+
+use super::weights::{Kept, Weights};
 
 #[derive(Serialize)]
 pub struct Described<'a> {
@@ -17,7 +19,7 @@ struct Sentence<'a> {
     prompt: usize,
     source_tokens: Vec<Traced<'a>>,
     target_tokens: Vec<Traced<'a>>,
-    kinds: Vec<Kind>,
+    kinds: Vec<Kept>,
     left_out: Vec<Missing<'a>>,
 }
 
@@ -44,17 +46,6 @@ struct Other<'a> {
 }
 
 #[derive(Serialize)]
-struct Kind {
-    kind: AttentionKind,
-    /// The kept ones, by number.
-    layers: Vec<usize>,
-    /// The most of any layer.
-    heads: usize,
-    queries: usize,
-    keys: usize,
-}
-
-#[derive(Serialize)]
 struct Missing<'a> {
     kind: Option<AttentionKind>,
     layer: Option<usize>,
@@ -62,24 +53,18 @@ struct Missing<'a> {
     reason: &'a str,
 }
 
-pub fn describe(trace: &Trace) -> Described<'_> {
-    Described { model: &trace.model, sentences: trace.sentences.iter().map(sentence).collect() }
+pub fn describe(weights: &Weights) -> Described<'_> {
+    let trace = weights.trace();
+    let sentences = trace.sentences.iter().enumerate().map(|(index, own)| {
+        let kinds = AttentionKind::ALL.into_iter().filter_map(|kind| weights.kept(index, kind));
+        sentence(own, kinds.collect())
+    });
+    Described { model: &trace.model, sentences: sentences.collect() }
 }
 
-fn sentence(sentence: &TracedSentence) -> Sentence<'_> {
+fn sentence(sentence: &TracedSentence, kinds: Vec<Kept>) -> Sentence<'_> {
     let TracedSentence { source, target, source_tokens, target_tokens, .. } = sentence;
     let (in_source, in_target) = (Units::new(source), Units::new(target));
-    let kinds = AttentionKind::ALL.into_iter().filter_map(|kind| {
-        let layers: Vec<_> = sentence.layers(kind).collect();
-        let first = layers.first()?;
-        Some(Kind {
-            kind,
-            heads: layers.iter().map(|layer| layer.heads).max().unwrap_or(0),
-            queries: first.queries,
-            keys: first.keys,
-            layers: layers.iter().map(|layer| layer.layer).collect(),
-        })
-    });
     Sentence {
         source,
         target,
@@ -93,7 +78,7 @@ fn sentence(sentence: &TracedSentence) -> Sentence<'_> {
                 ..traced(&one.token, target, &in_target)
             })
             .collect(),
-        kinds: kinds.collect(),
+        kinds,
         left_out: sentence.left_out.iter().map(missing).collect(),
     }
 }

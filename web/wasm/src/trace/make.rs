@@ -3,12 +3,15 @@
 use serde::Deserialize;
 use wasm_bindgen::JsValue;
 use wordloom::decode::Hypothesis;
-use wordloom::trace::{AttentionKind, Trace, TraceOptions};
+use wordloom::heatmap::Painter;
+use wordloom::trace::{AttentionKind, TraceOptions};
 use wordloom::transformer::Cancel;
 use wordloom::translate::{Sentence, SentenceHypothesis};
 use wordloom::{TranslateOptions, Translation, Translator};
 
+use super::Trace;
 use crate::failure::Failure;
+use crate::loading::settle;
 use crate::options::{object, take};
 
 /// A sentence, and the hypothesis of it that is looked at.
@@ -71,6 +74,16 @@ impl Input {
         let translation =
             Translation { text: String::new(), hypotheses: Vec::new(), sentences: sentences.collect() };
         let options = TranslateOptions { cancel, ..self.translate.clone() };
-        Ok(translator.trace_translation(&sources.join("\n"), translation, &options, &self.trace).await?)
+        let text = sources.join("\n");
+        let device = translator.transformer().device();
+        // what else might have come is the host's to tell, and then the rest comes to it in the same pass
+        if device.gpu().is_none() || self.trace.scores {
+            let trace = translator.trace_translation(&text, translation, &options, &self.trace).await?;
+            return Ok(Trace::on_host(trace));
+        }
+        let (trace, attended) =
+            translator.attend_translation(&text, translation, &options, &self.trace).await?;
+        settle(device).await?; // a device that was lost is replaced in this call, not in those that look
+        Ok(Trace::on_device(trace, attended, Painter::new(device)))
     }
 }

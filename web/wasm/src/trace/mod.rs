@@ -1,108 +1,98 @@
-//! A trace in the module's memory: JavaScript asks it for tokens, single maps, pixels, numbers and files, so that the
-//! weights themselves stay here. It outlives the engine that made it, and needs none if it comes from a file.
+//! A trace in the module's memory, or with its weights on the device that computed them: JavaScript asks it for tokens,
+//! single maps, pixels, numbers and files, so that the weights themselves stay where they are. It outlives the engine's
+//! call that made it, and needs no engine if it comes from a file.
 
 mod describe;
 mod make;
 mod numbers;
+mod on_device;
 mod picture;
+mod weights;
 mod which;
 
-use std::cell::RefCell;
+use std::rc::Rc;
 
-use js_sys::{Float32Array, Uint8Array};
+use js_sys::{Float32Array, Promise, Uint8Array};
 use wasm_bindgen::prelude::*;
-use wordloom::trace::{LayerAttention, TracedSentence};
+use wasm_bindgen_futures::future_to_promise;
+use wordloom::heatmap::Painter;
+use wordloom::trace::Attended;
 
 use crate::failure::Failure;
 use crate::results::{js_object, shape, to_js};
 
 pub use make::Input;
+use weights::Weights;
 use which::Which;
 
-/// What a translation left to be looked at.
+/// What a translation left to be looked at. Calls may overlap, and go on when it is freed.
 #[wasm_bindgen]
-pub struct Trace {
-    trace: wordloom::trace::Trace,
-    /// The last map that is a mean or one head of several: it is asked for again with every repaint.
-    derived: RefCell<Option<(Which, LayerAttention)>>,
-}
+pub struct Trace(Rc<Weights>);
 
 #[wasm_bindgen]
 impl Trace {
     /// Reads a trace file, JSON or safetensors; it may come from anywhere.
     pub fn open(bytes: &[u8]) -> Result<Trace, JsValue> {
-        let trace = wordloom::trace::Trace::from_bytes(bytes).map_err(Failure::from)?;
-        Ok(trace.into())
+        Ok(Self::on_host(wordloom::trace::Trace::from_bytes(bytes).map_err(Failure::from)?))
     }
 
     /// Everything but the weights.
     pub fn describe(&self) -> Result<JsValue, JsValue> {
-        Ok(to_js(&describe::describe(&self.trace))?)
+        Ok(to_js(&describe::describe(&self.0))?)
     }
 
     /// The weights of one map, `{ shape: [queries, keys], weights }`.
-    pub fn map(&self, which: JsValue) -> Result<JsValue, JsValue> {
-        let which = Which::new(&which)?;
-        self.with_map(which, |map| {
+    pub fn map(&self, which: JsValue) -> Promise {
+        self.answer(async move |trace| {
+            let map = trace.map(Which::new(&which)?).await?;
             let weights = Float32Array::from(&map.weights[..]);
             Ok(js_object([("shape", shape(&[map.queries, map.keys])), ("weights", weights.into())]))
         })
     }
 
     /// The pixels of one map, or of the grid of all heads of a kind, `{ width, height, rgba }`.
-    pub fn paint(&self, which: JsValue, view: JsValue) -> Result<JsValue, JsValue> {
-        let which = Which::new(&which)?;
-        let view = picture::view(&view)?;
-        if which.is_grid() {
-            let layers: Vec<&LayerAttention> = self.sentence(which.sentence)?.layers(which.kind).collect();
-            return Ok(picture::paint(&layers, &view)?);
-        }
-        self.with_map(which, |map| picture::paint(&[map], &view))
+    pub fn paint(&self, which: JsValue, view: JsValue) -> Promise {
+        self.answer(async move |trace| {
+            let (which, view) = (Which::new(&which)?, picture::view(&view)?);
+            Ok(picture::picture(&trace.paint(which, &view).await?))
+        })
     }
 
     /// The numbers of one head.
-    pub fn statistics(&self, which: JsValue) -> Result<JsValue, JsValue> {
-        let which = Which::new(&which)?;
-        Ok(to_js(&numbers::of_head(self.sentence(which.sentence)?, which)?)?)
+    pub fn statistics(&self, which: JsValue) -> Promise {
+        self.answer(async move |trace| to_js(&numbers::of_head(&trace, Which::new(&which)?).await?))
     }
 
     /// The trace as a JSON file.
-    pub fn json(&self) -> Result<Uint8Array, JsValue> {
-        Ok(Uint8Array::from(self.trace.to_json().map_err(Failure::from)?.as_bytes()))
+    pub fn json(&self) -> Promise {
+        self.answer(
+            async move |trace| Ok(Uint8Array::from(trace.whole().await?.to_json()?.as_bytes()).into()),
+        )
     }
 
     /// The trace as a safetensors file.
-    pub fn safetensors(&self) -> Result<Uint8Array, JsValue> {
-        Ok(Uint8Array::from(&self.trace.to_safetensors().map_err(Failure::from)?[..]))
-    }
-}
-
-impl From<wordloom::trace::Trace> for Trace {
-    fn from(trace: wordloom::trace::Trace) -> Self {
-        Self { trace, derived: RefCell::new(None) }
+    pub fn safetensors(&self) -> Promise {
+        self.answer(async move |trace| {
+            Ok(Uint8Array::from(&trace.whole().await?.to_safetensors()?[..]).into())
+        })
     }
 }
 
 impl Trace {
-    fn sentence(&self, index: usize) -> Result<&TracedSentence, Failure> {
-        let count = self.trace.sentences.len();
-        self.trace.sentences.get(index).ok_or_else(|| {
-            Failure::input(format!("there is no sentence {index}; the trace has {count}, counted from 0"))
-        })
+    fn on_host(trace: wordloom::trace::Trace) -> Self {
+        Self(Rc::new(Weights::on_host(trace)))
     }
 
-    /// Hands `work` a single map, as a layer of one head.
-    fn with_map<T>(
-        &self,
-        which: Which,
-        work: impl FnOnce(&LayerAttention) -> Result<T, Failure>,
-    ) -> Result<T, JsValue> {
-        let mut derived = self.derived.borrow_mut();
-        if derived.as_ref().is_none_or(|(known, _)| *known != which) {
-            *derived = Some((which, which.derive(self.sentence(which.sentence)?)?));
-        }
-        let (_, map) = derived.as_ref().ok_or_else(|| Failure::input("there is no such map"))?;
-        Ok(work(map)?)
+    fn on_device(trace: wordloom::trace::Trace, attended: Vec<Attended>, painter: Painter) -> Self {
+        Self(Rc::new(Weights::on_device(trace, attended, painter)))
+    }
+
+    fn answer<J>(&self, job: J) -> Promise
+    where
+        J: AsyncFnOnce(Rc<Weights>) -> Result<JsValue, Failure> + 'static,
+    {
+        let weights = self.0.clone();
+        future_to_promise(async move { job(weights).await.map_err(Failure::into_js) })
     }
 }
 

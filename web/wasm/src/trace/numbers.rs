@@ -1,10 +1,10 @@
 //! The numbers of a head, in JavaScript's names.
 
 use serde::Serialize;
-use wordloom::trace::TracedSentence;
 use wordloom::trace::statistics::Numbers;
 
-use super::which::{Pick, Which};
+use super::weights::Weights;
+use super::which::Which;
 use crate::failure::Failure;
 
 #[derive(Serialize)]
@@ -27,18 +27,13 @@ pub struct HeadNumbers {
     full_rank: usize,
 }
 
-pub fn of_head(sentence: &TracedSentence, which: Which) -> Result<HeadNumbers, Failure> {
-    let layer = which.layer(sentence)?;
-    let head = match which.head {
-        Pick::Index(head) if head < layer.heads => head,
-        _ => {
-            return Err(Failure::input(format!("\"head\" has to be 0 to {}", layer.heads.saturating_sub(1))));
-        }
-    };
-    let keys = sentence.key_tokens(which.kind);
-    let numbers = Numbers::of(which.kind, layer.head(head), &keys);
+pub async fn of_head(weights: &Weights, which: Which) -> Result<HeadNumbers, Failure> {
+    let [layer, head] = which.head()?;
+    let keys = weights.sentence(which.sentence)?.key_tokens(which.kind);
+    let map = weights.derive(which).await?;
+    let numbers = Numbers::of(which.kind, map.head(0), &keys);
     Ok(HeadNumbers {
-        layer: layer.layer,
+        layer,
         head,
         label: numbers.label(which.kind).to_string(),
         entropy: numbers.entropy,

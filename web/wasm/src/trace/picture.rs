@@ -3,8 +3,7 @@
 use js_sys::Uint8Array;
 use serde::Deserialize;
 use wasm_bindgen::JsValue;
-use wordloom::heatmap::{ColourMap, Scale, View};
-use wordloom::trace::LayerAttention;
+use wordloom::heatmap::{ColourMap, Pixels, Scale, View};
 
 use crate::failure::Failure;
 use crate::options::object;
@@ -64,13 +63,12 @@ where
 }
 
 /// `{ width, height, rgba }`
-pub fn paint(layers: &[&LayerAttention], view: &View) -> Result<JsValue, Failure> {
-    let pixels = wordloom::heatmap::paint(layers, view).map_err(|error| Failure::input(error.to_string()))?;
-    Ok(js_object([
+pub fn picture(pixels: &Pixels) -> JsValue {
+    js_object([
         ("width", pixels.width.into()),
         ("height", pixels.height.into()),
         ("rgba", Uint8Array::from(&pixels.rgba[..]).into()),
-    ]))
+    ])
 }
 
 /// 256 colours, RGB.

@@ -1,7 +1,7 @@
 //! Which map of a trace is meant.
 
 use wasm_bindgen::JsValue;
-use wordloom::trace::{AttentionKind, LayerAttention, TracedSentence};
+use wordloom::trace::AttentionKind;
 
 use crate::failure::Failure;
 use crate::options::{object, take};
@@ -49,55 +49,26 @@ impl Which {
         self.layer == Pick::All && self.head == Pick::All
     }
 
-    /// The kept layers that are meant.
-    fn layers(self, sentence: &TracedSentence) -> Result<Vec<&LayerAttention>, Failure> {
-        let Self { kind, layer, .. } = self;
-        let layers: Vec<&LayerAttention> = match layer {
-            Pick::Index(index) => sentence.layer(kind, index).into_iter().collect(),
-            Pick::Mean => sentence.layers(kind).collect(),
-            Pick::All => return Err(Failure::input("\"all\" is for pictures of all heads")),
-        };
-        let which = if let Pick::Index(index) = layer { format!(" of layer {index}") } else { String::new() };
-        match layers.is_empty() {
-            true => Err(Failure::input(format!("the trace has no {kind} attention{which}"))),
-            false => Ok(layers),
+    /// The kept layers that are meant, by number.
+    pub fn layers_of(self, kept: &[usize]) -> Result<Vec<usize>, Failure> {
+        let Self { kind, layer, head, .. } = self;
+        if layer == Pick::All || head == Pick::All {
+            return Err(Failure::input("\"all\" is for pictures of all heads"));
+        }
+        match layer {
+            Pick::Index(index) if kept.contains(&index) => Ok(vec![index]),
+            Pick::Index(index) => {
+                Err(Failure::input(format!("the trace has no {kind} attention of layer {index}")))
+            }
+            _ => Ok(kept.to_vec()),
         }
     }
 
-    /// A layer as the trace has it.
-    pub fn layer(self, sentence: &TracedSentence) -> Result<&LayerAttention, Failure> {
-        match self.layer {
-            Pick::Index(_) => self.layers(sentence).map(|layers| layers[0]),
-            Pick::Mean | Pick::All => {
-                Err(Failure::input("\"layer\" has to be a number: of one head, not of a mean"))
-            }
+    /// The number of the one head that is meant.
+    pub fn head(self) -> Result<[usize; 2], Failure> {
+        match (self.layer, self.head) {
+            (Pick::Index(layer), Pick::Index(head)) => Ok([layer, head]),
+            _ => Err(Failure::input("\"layer\" and \"head\" have to be numbers: of one head, not of a mean")),
         }
-    }
-
-    /// The map that is meant, as a layer of one head.
-    pub fn derive(self, sentence: &TracedSentence) -> Result<LayerAttention, Failure> {
-        let layers = self.layers(sentence)?;
-        let mut weights: Vec<f32> = Vec::new();
-        for layer in &layers {
-            let own = match self.head {
-                Pick::Index(head) if head < layer.heads => layer.head(head).weights.to_vec(),
-                Pick::Index(head) => {
-                    let heads = layer.heads;
-                    return Err(Failure::input(format!(
-                        "there is no head {head}; there are {heads}, from 0"
-                    )));
-                }
-                Pick::Mean => layer.mean(),
-                Pick::All => return Err(Failure::input("\"all\" is for pictures of all heads")),
-            };
-            match weights.is_empty() {
-                true => weights = own,
-                false => weights.iter_mut().zip(own).for_each(|(sum, weight)| *sum += weight),
-            }
-        }
-        let count = layers.len() as f32;
-        weights.iter_mut().for_each(|sum| *sum /= count);
-        let LayerAttention { kind, layer, queries, keys, .. } = *layers[0];
-        Ok(LayerAttention { kind, layer, heads: 1, queries, keys, weights })
     }
 }

@@ -1,0 +1,105 @@
+//! Attention that a GPU has computed and still has: painted there, and read where somebody wants the numbers.
+
+use std::cell::RefCell;
+
+use wordloom::heatmap::{GridShape, HeatmapError, Maps, Painter, Pixels, View};
+use wordloom::trace::{Attended, AttentionKind, LayerAttention};
+
+use super::which::{Pick, Which};
+use crate::failure::Failure;
+
+/// The attention of a trace's sentences. Its buffers are given back with it.
+pub struct OnDevice {
+    sentences: Vec<Attended>,
+    painter: Painter,
+    /// What was painted last: another view of it needs no new buffers, and no new look for the largest weights.
+    painted: RefCell<Option<Painted>>,
+}
+
+/// What of a kind's maps is painted.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Part {
+    /// All of them, side by side.
+    Grid,
+    /// One of them.
+    Head { layer: usize, head: usize },
+}
+
+/// The maps of one kind.
+struct Painted {
+    sentence: usize,
+    kind: AttentionKind,
+    /// Rows of the grid.
+    layers: Vec<usize>,
+    grid: Maps,
+    head: Option<(Part, Maps)>,
+}
+
+impl OnDevice {
+    pub fn new(sentences: Vec<Attended>, painter: Painter) -> Self {
+        Self { sentences, painter, painted: RefCell::default() }
+    }
+
+    /// The layers of a kind, in order, and the grid that they make.
+    pub fn layers(&self, sentence: usize, kind: AttentionKind) -> Option<(Vec<usize>, GridShape)> {
+        let attended = self.sentences.get(sentence)?;
+        Some((attended.layers(kind).collect(), attended.shape(kind)?))
+    }
+
+    /// The weights of one head of a layer, or the mean of all of them; `None` where they are not there.
+    pub async fn weights(&self, which: Which, layer: usize) -> Result<Option<Vec<f32>>, Failure> {
+        let Some(attended) = self.sentences.get(which.sentence) else { return Ok(None) };
+        Ok(match which.head {
+            Pick::Index(head) => {
+                attended.read_head(which.kind, layer, head).await?.map(|found| found.weights)
+            }
+            _ => attended.read_layer(which.kind, layer).await?.map(|found| found.mean()),
+        })
+    }
+
+    /// All weights of a sentence, for a file.
+    pub async fn read(&self, sentence: usize) -> Result<Vec<LayerAttention>, Failure> {
+        match self.sentences.get(sentence) {
+            Some(attended) => Ok(attended.read().await?),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// Paints maps of a kind. Pictures that are asked for at once are right, but share nothing.
+    pub async fn paint(
+        &self,
+        sentence: usize,
+        kind: AttentionKind,
+        part: Part,
+        view: &View,
+    ) -> Result<Pixels, HeatmapError> {
+        let known = self.painted.take().filter(|known| (known.sentence, known.kind) == (sentence, kind));
+        let mut painted = match (known, self.sentences.get(sentence)) {
+            (Some(known), _) => known,
+            (None, Some(attended)) => {
+                let grid = attended.maps(&self.painter, kind).await?;
+                Painted { sentence, kind, layers: attended.layers(kind).collect(), grid, head: None }
+            }
+            (None, None) => return Err(HeatmapError::Empty),
+        };
+        let pixels = self.painter.paint(painted.maps(part)?, view).await?;
+        self.painted.replace(Some(painted));
+        Ok(pixels)
+    }
+}
+
+impl Painted {
+    fn maps(&mut self, part: Part) -> Result<&mut Maps, HeatmapError> {
+        let Part::Head { layer, head } = part else { return Ok(&mut self.grid) };
+        if self.head.as_ref().is_none_or(|(known, _)| *known != part) {
+            self.head = None; // its memory goes before more is asked for
+        }
+        match &mut self.head {
+            Some((_, maps)) => Ok(maps),
+            none => {
+                let row = self.layers.iter().position(|own| *own == layer).ok_or(HeatmapError::Empty)?;
+                Ok(&mut none.insert((part, self.grid.only(row, head)?)).1)
+            }
+        }
+    }
+}
