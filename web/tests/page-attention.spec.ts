@@ -393,6 +393,43 @@ test('a link brings the text and the view back, and tells no server', async ({ p
   expect(await page.locator('img').count()).toBe(0);
 });
 
+test('a link brings muted heads, a later sentence and a forced beginning back', async ({ page, context, wordloom, server }) => {
+  await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+  const panel = await look(page, wordloom, `Good morning. ${STATION}`);
+  await page.getByRole('button', { name: 'Next sentence' }).first().click();
+  await choose(page, 'Layer', '3');
+  await choose(page, 'Head', '2');
+  await panel.getByRole('button', { name: 'Mute this head' }).click();
+  await expect(page.getByText('Muted:')).toBeVisible();
+  await wordloom.look('Search');
+  const search = page.getByRole('region', { name: 'Search', exact: true });
+  const beginning = search.getByText(/^Made to begin with/);
+  await search.getByRole('button', { name: /, step 1, .*rejected/ }).first().press('Enter');
+  await expect(beginning).toBeVisible();
+  const forced = (await beginning.textContent()) ?? '';
+  await panel.getByRole('button', { name: 'Copy a link' }).click();
+  await expect(panel.getByRole('button', { name: 'Copied' })).toBeVisible();
+  const link = await page.evaluate(() => navigator.clipboard.readText());
+
+  await page.evaluate(() => localStorage.clear());
+  await page.goto('about:blank');
+  await page.goto(link);
+  await expect(beginning).toHaveText(forced);
+  await expect(page.locator('.muted')).toContainText('layer 3: head 2');
+  await expect(panel.getByText('2 of 2')).toBeVisible();
+
+  // what this model does not have is said, and the page goes on without
+  await page.goto('about:blank');
+  await page.goto(`${server.url}/#text=Hello&view=map&muted=cross.99.99+x&search=99999999+-1&penalty=1e9`);
+  await settled(page);
+  await expect(wordloom.banner.filter({ hasText: 'cross.99.99' })).toBeVisible();
+  const foreign = wordloom.banner.filter({ hasText: '99999999' });
+  await foreign.getByRole('button', { name: 'Back to the free search' }).click();
+  await expect(foreign).toHaveCount(0);
+  await expect(search.getByRole('group', { name: /^Search tree of/ })).toBeVisible();
+  await expect(page.locator('.muted')).toHaveCount(0);
+});
+
 for (const [name, colorScheme, viewport, looks] of [
   // where there is room, what the narrow page has not shown: the other colours, and a table beside nothing
   ['wide and light', 'light', { width: 1280, height: 1100 }, ['Map', 'Numbers']],

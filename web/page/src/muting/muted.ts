@@ -54,6 +54,11 @@ export function unmuteAll(): void {
   set([]);
 }
 
+/** Mutes these heads and no others. */
+export function muteOnly(heads: readonly HeadName[]): void {
+  if (heads.join() !== muted.peek().join()) set(heads);
+}
+
 /**
  * The engine answers in turn: what is asked for after this call is answered with these heads muted, so it counts as done from
  * here on, unless it fails.

@@ -5,13 +5,12 @@ import { running } from '../engine/load.ts';
 import { languages } from '../engine/source.ts';
 import { views } from '../translation/live.ts';
 import { SentencePicker } from '../ui/SentencePicker.tsx';
-import { penalty, ranking, release, searched, searching, signed, wordsOf } from './searches.ts';
+import { penalty, PENALTIES, ranking, release, searched, searching, signed, wordsOf } from './searches.ts';
 import type { Ranked, Searched } from './searches.ts';
 import { Tree } from './Tree.tsx';
 import { TreeTable } from './TreeTable.tsx';
 
 const MOST_RANKED = 6;
-const PENALTIES = { least: -1, most: 3, step: 0.1 } as const;
 
 export function SearchPanel() {
   const now = views.value.length === 0 ? null : searched.value;

@@ -2,7 +2,7 @@
 import { batch, computed, effect, signal } from '@preact/signals';
 import type { SearchNode, SearchTree } from 'wordloom';
 
-import { explainWork, isAbort } from '../engine/explain.ts';
+import { explainWork, isAbort, kindOf } from '../engine/explain.ts';
 import { reload, running } from '../engine/load.ts';
 import { dismissAll, notify } from '../notices.ts';
 import { showSearch } from '../settings.ts';
@@ -27,14 +27,16 @@ export const searched = signal<Searched | null>(null);
 export const searching = signal(false);
 /** What finished hypotheses are ranked by; null: as the search did. */
 export const penalty = signal<number | null>(null);
+export const PENALTIES = { least: -1, most: 3, step: 0.1 } as const;
 
 /** A beginning that was forced holds for its sentence only. */
-const forced = signal<{ source: string; prefix: readonly Token[] } | null>(null);
-const prefixNow = computed<readonly Token[]>(() => {
+const forced = signal<{ source: string; prefix: readonly number[] } | null>(null);
+/** Ids of the tokens that the selected sentence's translation has to begin with. */
+export const prefixNow = computed<readonly number[]>(() => {
   const now = forced.value;
   return now !== null && now.source === selected.value?.source.source ? now.prefix : NO_PREFIX;
 });
-const NO_PREFIX: readonly Token[] = [];
+const NO_PREFIX: readonly number[] = [];
 const again = signal(0);
 
 export function followSearch(): void {
@@ -54,7 +56,7 @@ export function followSearch(): void {
       .searchTree({
         sourceTokens: source.sourceTokens,
         beams: searchBeams.value,
-        prefix: prefix.map(({ id }) => id),
+        prefix,
         signal: controller.signal,
         ...spoken(direction.value),
       })
@@ -62,14 +64,20 @@ export function followSearch(): void {
         (tree) => {
           if (controller.signal.aborted) return;
           batch(() => {
-            searched.value = { source: source.source, tree, prefix };
+            // after the start token
+            const given = tree.hypotheses[0]?.tokens.slice(1, 1 + prefix.length) ?? [];
+            searched.value = { source: source.source, tree, prefix: given };
             searching.value = false;
             dismissAll('search');
           });
         },
         (error: unknown) => {
           if (controller.signal.aborted || isAbort(error)) return;
-          const retry = { label: 'Try again', run: () => void (again.value += 1) };
+          // a link may force tokens that this model does not have
+          const foreign = prefix.length > 0 && kindOf(error) === 'input';
+          const retry = foreign
+            ? { label: 'Back to the free search', run: release }
+            : { label: 'Try again', run: () => void (again.value += 1) };
           notify(explainWork(error, 'search', retry, { label: 'Load the model again', run: () => void reload() }));
         },
       );
@@ -88,7 +96,12 @@ export function pathTo(tree: SearchTree, index: number): number[] {
 export function force({ source, tree, prefix }: Searched, index: number): void {
   const path = pathTo(tree, index).flatMap((at) => tree.nodes[at] ?? []);
   if (path.length === 0 || path.some(({ ends }) => ends)) return;
-  forced.value = { source, prefix: [...prefix, ...path.map(({ id, piece }) => ({ id, piece }))] };
+  forceTokens(source, [...prefix, ...path].map(({ id }) => id));
+}
+
+/** Has the translation of a sentence begin with these tokens. */
+export function forceTokens(source: string, prefix: readonly number[]): void {
+  forced.value = { source, prefix };
 }
 
 /** Back to the search that nobody interfered with. */

@@ -57,8 +57,11 @@ export function select(place: Place): void {
 /** The next sentence (1), or the one before (-1). */
 export function step(by: 1 | -1): void {
   const now = selected.peek();
-  if (now === null) return;
-  const number = now.number + by;
+  if (now !== null) selectNumber(now.number + by);
+}
+
+/** A sentence by its number among all; one that is not there is not selected. */
+export function selectNumber(number: number): void {
   const { before, count } = offsets.peek();
   if (number < 0 || number >= count) return;
   let passage = before.findLastIndex((first) => first <= number);
