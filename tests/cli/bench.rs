@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use wordloom::kernels::linear::Variant;
+use wordloom::kernels::normalized_linear;
 
 use super::{model, run, scratch, text};
 
@@ -166,11 +167,12 @@ fn bench_compares_variants_on_a_gpu() {
     let json: Value = serde_json::from_str(output.stdout()).unwrap();
     for case in json["kernels"].as_array().unwrap() {
         let variants = case["variants"].as_array().unwrap();
-        assert_eq!(
-            variants.len(),
-            if case["operator"] == "linear" { Variant::ALL.len() } else { 2 },
-            "{case}"
-        );
+        let count = match case["operator"].as_str() {
+            Some("linear") => Variant::ALL.len(),
+            Some("normalized_linear") => 1 + normalized_linear::Variant::ALL.len(),
+            _ => 2,
+        };
+        assert_eq!(variants.len(), count, "{case}");
         let time =
             |name: &Value| variants.iter().find(|timing| timing["variant"] == *name).unwrap()["ms"].as_f64();
         let best = time(&case["best"]).unwrap();

@@ -85,7 +85,7 @@ fn gpu_reading(gpu: &Gpu, bytes: u64) -> Result<Reading, GpuError> {
     let data = gpu.buffer("data", words)?;
     let sums = gpu.buffer("sums", count)?;
     let launch = (sum_blocks::dispatch(count, gpu.class()), vec![&data, &sums]);
-    Ok(reading(words as u64 * 4, launch_seconds(gpu, &[launch], None)?))
+    Ok(reading(words as u64 * 4, launch_seconds(gpu, &[vec![launch]], None)?))
 }
 
 fn gpu_product(gpu: &Gpu, size: usize) -> Result<Product, GpuError> {
@@ -96,7 +96,7 @@ fn gpu_product(gpu: &Gpu, size: usize) -> Result<Product, GpuError> {
     let nothing = gpu.buffer("nothing", 4)?;
     let y = gpu.buffer("y", size * size)?;
     let launch = (linear::dispatch(&shape, 0..size, gpu.class()), vec![&x, &weight, &nothing, &nothing, &y]);
-    Ok(product(size, launch_seconds(gpu, &[launch], None)?))
+    Ok(product(size, launch_seconds(gpu, &[vec![launch]], None)?))
 }
 
 /// A linear layer without anything else.
@@ -118,16 +118,15 @@ pub fn numbers(count: usize) -> Vec<f32> {
     (0..count).map(|index| (index as f32 * 0.618_034).fract() - 0.5).collect()
 }
 
-/// Seconds that one launch takes among many of one submission, which run one after the other. The launches are taken in
+/// Launches that make one result together.
+pub type Work<'a> = Vec<(Dispatch, Vec<&'a Buffer>)>;
+
+/// Seconds that one piece of work takes among many of one submission, which run one after the other. The pieces are taken in
 /// turn: where they read different buffers, none stays in a cache. One that takes longer than `most` on its own is not
 /// repeated.
-pub fn launch_seconds(
-    gpu: &Gpu,
-    launches: &[(Dispatch, Vec<&Buffer>)],
-    most: Option<Duration>,
-) -> Result<f64, GpuError> {
+pub fn launch_seconds(gpu: &Gpu, pieces: &[Work<'_>], most: Option<Duration>) -> Result<f64, GpuError> {
     let run = |count: usize| {
-        let repeated: Vec<_> = launches.iter().cycle().take(count).cloned().collect();
+        let repeated: Vec<_> = pieces.iter().cycle().take(count).flatten().cloned().collect();
         let recording = gpu.record("measurement", &repeated)?;
         Ok::<_, GpuError>(move || {
             let start = Instant::now();

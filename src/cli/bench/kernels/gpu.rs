@@ -1,17 +1,22 @@
 //! Every variant on a GPU.
 
 use wordloom::GpuError;
-use wordloom::gpu::{Buffer, Gpu};
+use wordloom::gpu::Gpu;
 use wordloom::kernels::attention::{self, AttentionShape};
 use wordloom::kernels::cached_attention::{self, CachedAttentionShape};
 use wordloom::kernels::layer_norm::{self, LayerNormShape};
-use wordloom::kernels::{AdapterClass, ColumnLayout, Dispatch, PANEL, linear, panels, stride};
+use wordloom::kernels::normalized_linear::{self, NormalizedLinearShape};
+use wordloom::kernels::{AdapterClass, ColumnLayout, PANEL, linear, panels, stride};
 use wordloom::model::config::{ModelConfig, NormKind, StackConfig};
 use wordloom::precision::WeightPrecision;
 
 use super::{Case, HISTORY, LENGTHS, MOST, ROWS, STEP_ROWS, Shape, Timing, WEIGHT_BYTES};
 use crate::cli::bench::Steps;
-use crate::cli::bench::limits::{launch_seconds, linear_shape, numbers};
+use crate::cli::bench::limits::{Work, launch_seconds, linear_shape, numbers};
+
+/// Layers whose inputs are normalized, in one order of norms or the other.
+pub const NORMALIZED: [&str; 2] = ["qkv", "up"];
+const IN_TWO: &str = "norm_then_linear";
 
 pub fn run(
     gpu: &Gpu,
@@ -38,6 +43,9 @@ impl Bench<'_> {
         let mut costs = vec![Cost::default(); linear::Variant::ALL.len()];
         for &layer in layers {
             self.linear(layer, &mut costs)?;
+        }
+        for &layer in layers.iter().filter(|(layer, ..)| NORMALIZED.contains(layer)) {
+            self.normalized_linear(layer)?;
         }
         self.attention()?;
         self.cached_attention()?;
@@ -83,12 +91,62 @@ impl Bench<'_> {
                 let name = dispatch.kernel.name;
                 let launches: Vec<_> = weights
                     .iter()
-                    .map(|weight| (dispatch.clone(), vec![&x, weight, &nothing, &nothing, &y]))
+                    .map(|weight| vec![(dispatch.clone(), vec![&x, weight, &nothing, &nothing, &y])])
                     .collect();
                 timings.push(about.timing(name, cost.run(gpu, &launches, &about)?));
             }
             let chosen = linear::dispatch(&shape, 0..outputs, class).kernel.name;
             self.add(about, timings, chosen);
+        }
+        Ok(())
+    }
+
+    /// A norm and the layer that reads it: two launches, or one that does both.
+    fn normalized_linear(
+        &mut self,
+        (layer, inputs, outputs): (&'static str, usize, usize),
+    ) -> Result<(), GpuError> {
+        let (gpu, class, precision) = (self.gpu, self.class(), self.precision);
+        let packed = panels::pack(&numbers(outputs * inputs), outputs, inputs, precision);
+        let copies = (WEIGHT_BYTES / (4 * packed.len())).clamp(1, 64);
+        let weights =
+            (0..copies).map(|_| gpu.upload("weight", &packed)).collect::<Result<Vec<_>, GpuError>>()?;
+        let most_rows = ROWS.iter().copied().max().unwrap_or(1);
+        let [x, residual] =
+            ["x", "residual"].map(|label| gpu.upload(label, &numbers(most_rows * stride(inputs))));
+        let [gamma, beta] = ["gamma", "beta"].map(|label| gpu.upload(label, &numbers(stride(inputs))));
+        let (x, residual, gamma, beta) = (x?, residual?, gamma?, beta?);
+        let normalized = gpu.buffer("normalized", most_rows * stride(inputs))?;
+        let y = gpu.buffer("y", most_rows * stride(outputs))?;
+        let nothing = gpu.buffer("nothing", 4)?;
+        let (epsilon, centered) = (1e-5, self.config.norm_kind == NormKind::Layer);
+        let mut costs = vec![Cost::default(); 1 + normalized_linear::Variant::ALL.len()];
+        for rows in ROWS {
+            let linear = linear_shape(rows, inputs, outputs, precision);
+            let about = Shape::normalized_linear(layer, rows, inputs, outputs, precision);
+            let norm = LayerNormShape { rows, width: inputs, epsilon, residual: true, centered };
+            let norm = layer_norm::dispatch(&norm, class);
+            let after = linear::dispatch(&linear, 0..outputs, class);
+            let in_two: Vec<Work<'_>> = weights
+                .iter()
+                .map(|weight| {
+                    vec![
+                        (norm.clone(), vec![&x, &residual, &gamma, &beta, &normalized]),
+                        (after.clone(), vec![&normalized, weight, &nothing, &nothing, &y]),
+                    ]
+                })
+                .collect();
+            let mut timings = vec![about.timing(IN_TWO, costs[0].run(gpu, &in_two, &about)?)];
+            let shape = NormalizedLinearShape { linear, epsilon, residual: true, centered, keeps: true };
+            let name = |variant| normalized_linear::dispatch(&shape, 0..outputs, variant).kernel.name;
+            for (variant, cost) in normalized_linear::Variant::ALL.into_iter().zip(&mut costs[1..]) {
+                let dispatch = normalized_linear::dispatch(&shape, 0..outputs, variant);
+                let bound = |weight| vec![&x, weight, &nothing, &residual, &gamma, &beta, &y, &normalized];
+                let pieces: Vec<Work<'_>> =
+                    weights.iter().map(|weight| vec![(dispatch.clone(), bound(weight))]).collect();
+                timings.push(about.timing(name(variant), cost.run(gpu, &pieces, &about)?));
+            }
+            self.add(about, timings, normalized_linear::choose(&linear, class).map_or(IN_TWO, name));
         }
         Ok(())
     }
@@ -126,7 +184,7 @@ impl Bench<'_> {
                 let dispatch = attention::dispatch_variant(&shape, q, k, v, None, variant);
                 let name = dispatch.kernel.name;
                 let launch = (dispatch, vec![&qkv, &keys, &values, &mask, &nothing, &context]);
-                timings.push(about.timing(name, cost.run(gpu, &[launch], &about)?));
+                timings.push(about.timing(name, cost.run(gpu, &[vec![launch]], &about)?));
             }
             let chosen = attention::dispatch(&shape, q, k, v, None, class).kernel.name;
             self.add(about, timings, chosen);
@@ -159,7 +217,7 @@ impl Bench<'_> {
                 let dispatch = cached_attention::dispatch_variant(&shape, None, variant);
                 let name = dispatch.kernel.name;
                 let bound = vec![&qkv, &cache_slots, &slots, &counts, &nothing, &keys, &values, &context];
-                timings.push(about.timing(name, cost.run(gpu, &[(dispatch, bound)], &about)?));
+                timings.push(about.timing(name, cost.run(gpu, &[vec![(dispatch, bound)]], &about)?));
             }
             let chosen = cached_attention::dispatch(&shape, None, class).kernel.name;
             self.add(about, timings, chosen);
@@ -184,7 +242,7 @@ impl Bench<'_> {
                 let dispatch = layer_norm::dispatch_variant(&shape, variant);
                 let name = dispatch.kernel.name;
                 let launch = (dispatch, vec![&x, &residual, &gamma, &beta, &y]);
-                timings.push(about.timing(name, cost.run(gpu, &[launch], &about)?));
+                timings.push(about.timing(name, cost.run(gpu, &[vec![launch]], &about)?));
             }
             let chosen = layer_norm::dispatch(&shape, class).kernel.name;
             self.add(about, timings, chosen);
@@ -200,18 +258,13 @@ struct Cost {
 }
 
 impl Cost {
-    fn run(
-        &mut self,
-        gpu: &Gpu,
-        launches: &[(Dispatch, Vec<&Buffer>)],
-        shape: &Shape,
-    ) -> Result<Option<f64>, GpuError> {
+    fn run(&mut self, gpu: &Gpu, pieces: &[Work<'_>], shape: &Shape) -> Result<Option<f64>, GpuError> {
         // tiles of up to 64 rows cost the same however few of them there are
         let operations = shape.operations as f64 / shape.rows as f64 * shape.rows.next_multiple_of(64) as f64;
         if self.seconds_per_operation * operations > 4.0 * MOST.as_secs_f64() {
             return Ok(None);
         }
-        let seconds = launch_seconds(gpu, launches, Some(MOST))?;
+        let seconds = launch_seconds(gpu, pieces, Some(MOST))?;
         self.seconds_per_operation = seconds / operations;
         Ok(Some(seconds))
     }

@@ -92,6 +92,20 @@ impl Shape {
         Self { operator: "linear", layer, rows, inputs, outputs, operations, bytes }
     }
 
+    /// With the norm of its inputs before it.
+    fn normalized_linear(
+        layer: &'static str,
+        rows: usize,
+        inputs: usize,
+        outputs: usize,
+        precision: WeightPrecision,
+    ) -> Self {
+        let (norm, linear) =
+            (Self::norm(rows, inputs), Self::linear(layer, rows, inputs, outputs, precision));
+        let (operations, bytes) = (norm.operations + linear.operations, norm.bytes + linear.bytes);
+        Self { operator: "normalized_linear", operations, bytes, ..linear }
+    }
+
     /// `queries` of `keys` each, in heads that are `width` wide together.
     fn attention(layer: &'static str, queries: usize, keys: usize, own_keys: bool, width: usize) -> Self {
         let operations = 4 * (queries * keys * width) as u64;
@@ -142,13 +156,14 @@ pub fn run(subject: &Subject, json: bool, output: &mut Output) -> Result<(), Cli
     let stack = if subject.generates() { &config.decoder } else { &config.encoder };
     let precision = subject.transformer.precision();
     let layers = linear_layers(config, stack, subject.generates());
-    let total = layers.len() * ROWS.len() + LENGTHS.len() + STEP_ROWS.len() + ROWS.len();
-    let mut steps = Steps::new(total);
+    let of_both = layers.len() * ROWS.len() + LENGTHS.len() + STEP_ROWS.len() + ROWS.len();
     let kernels = match subject.device().gpu() {
-        Some(gpu) => gpu::run(gpu, config, stack, &layers, precision, &mut steps)?,
-        None => cpu::run(config, stack, &layers, precision, &mut steps),
+        Some(gpu) => {
+            let mut steps = Steps::new(of_both + gpu::NORMALIZED.len() * ROWS.len());
+            gpu::run(gpu, config, stack, &layers, precision, &mut steps)?
+        }
+        None => cpu::run(config, stack, &layers, precision, &mut Steps::new(of_both)),
     };
-    drop(steps);
     let report = Report {
         version: env!("CARGO_PKG_VERSION"),
         date: host::date(),
@@ -188,6 +203,7 @@ impl Report {
         output.line(&format!("device    {}", self.device.text()))?;
         let titles = [
             ("linear", ["layer", "rows", "inputs", "outputs"]),
+            ("normalized_linear", ["layer", "rows", "inputs", "outputs"]),
             ("attention", ["layer", "rows", "keys", "width"]),
             ("layer_norm", ["layer", "rows", "width", ""]),
         ];
