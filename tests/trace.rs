@@ -457,13 +457,21 @@ fn what_is_wrong_with_a_file_is_said() {
         safetensors::serialize(Vec::<(&str, safetensors::tensor::TensorView<'_>)>::new(), None).unwrap();
     check(Trace::from_bytes(&other), "no \"wordloom.trace\"");
     type Change = fn(&mut serde_json::Value);
-    let cases: [(Change, &str); 12] = [
+    let cases: [(Change, &str); 14] = [
         (|sentence| sentence["prompt"] = json!(0), "a prompt of 0"),
         (|sentence| sentence["prompt"] = json!(5), "a prompt of 5"),
         (|sentence| sentence["source_tokens"] = json!([]), "0 and 5 tokens"),
         (|sentence| sentence["source_tokens"][0]["range"] = json!([0, 99]), "0 to 99"),
         (|sentence| sentence["source_tokens"][0]["range"] = json!([3, 0]), "3 to 0"),
         (|sentence| sentence["target_tokens"][1]["log_probability"] = json!(1.5), "above 0"),
+        (|sentence| sentence["target_tokens"][1]["log_probability"] = json!(-1e300), "no number"),
+        (
+            |sentence| {
+                let tree = json!({"beams": 1, "length_penalty": 1e300, "nodes": []});
+                sentence["search"] = json!({"tree": tree, "pieces": {}});
+            },
+            "no numbers",
+        ),
         (|sentence| sentence["attention"][0]["shape"] = json!([2, 4, 4]), "[2, 4, 4]"),
         (|sentence| sentence["attention"][0]["shape"] = json!([u64::MAX, 4, 4]), "with 16 weights"),
         (|sentence| sentence["attention"][0]["weights"][0] = json!(7.0), "the weight 7"),

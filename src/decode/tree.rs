@@ -84,15 +84,17 @@ impl SearchTree {
         finished
     }
 
-    /// Whether it is a tree: parents come before their children, and steps are counted.
+    /// Whether it is a tree: parents come before their children, steps are counted, and what it is ranked by are numbers.
     pub fn is_sound(&self) -> bool {
-        self.nodes.iter().enumerate().all(|(index, node)| match node.parent {
+        let follows = |(index, node): (usize, &TreeNode)| match node.parent {
             None => node.step == 1,
             Some(parent) => {
                 let parent = parent as usize;
                 parent < index && self.nodes[parent].step.checked_add(1) == Some(node.step)
             }
-        })
+        };
+        let numbers = self.nodes.iter().flat_map(|node| [node.log_probability, node.sum]);
+        self.nodes.iter().enumerate().all(follows) && numbers.chain([self.length_penalty]).all(f32::is_finite)
     }
 }
 

@@ -192,13 +192,15 @@ fn sentence(
     }
     for token in target_tokens.iter() {
         let others = token.alternatives.iter().map(|alternative| alternative.log_probability);
-        // minus infinity, which a token's probability may be, is null in JSON
-        if others.chain(token.log_probability).any(|value| value.is_nan() || value > 1e-3) {
-            return Err("has a log-probability above 0".into());
+        // of a token without a chance it is minus infinity, which is null in JSON; what a file has is a number
+        if others.chain(token.log_probability).any(|value| !value.is_finite() || value > 1e-3) {
+            return Err("has a log-probability above 0, or one that is no number".into());
         }
     }
     if search.as_ref().is_some_and(|search| !search.tree.is_sound()) {
-        return Err("has a search whose nodes do not follow their parents".into());
+        return Err(
+            "has a search whose nodes do not follow their parents, or whose scores are no numbers".into()
+        );
     }
     let mut layers: Vec<LayerAttention> = Vec::new();
     for AttentionJson { kind, layer, shape, weights } in attention {
