@@ -117,6 +117,8 @@ test('everything can be done with the keyboard', async ({ page, wordloom }) => {
   await press('Tab');
   await press('Enter');
   await expect(wordloom.output).not.toHaveText('Wo ist der Bahnhof?');
+  // it comes when the attention of the other translation, which is longer, is known
+  await expect(page.getByRole('application', { name: /^Attention of 7 written tokens/ })).toBeVisible();
   await tabTo(/Attention of/);
   await press('ArrowRight');
   await expect(page.getByRole('region', { name: 'Attention' }).getByRole('status')).toContainText(
