@@ -240,7 +240,7 @@ fn launches() -> Vec<Dispatch> {
     }
     let grid = GridShape { layers: 2, heads: 3, queries: 5, keys: 7 };
     launches.extend(heatmap::maxima(grid));
-    launches.extend(heatmap::blocks(grid));
+    launches.extend(map_blocks::launches(grid));
     launches.push(heatmap::paint(grid, 0, 70, &Band { layer: 1, rows: 20..30 }));
     launches.extend(log_probability::launches(2, 100).map(|(dispatch, _)| dispatch));
     launches.extend(top.launches(Edits::Listed(8)).into_iter().map(|(dispatch, _)| dispatch));

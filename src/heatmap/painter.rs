@@ -8,7 +8,7 @@ use crate::device::Device;
 use crate::gpu::{Buffer, Gpu, Readback, Recording};
 use crate::graph::Kept;
 use crate::kernels::heatmap::{self, Band};
-use crate::kernels::stride;
+use crate::kernels::{map_blocks, stride};
 use crate::model::LayerAttention;
 
 /// Paints where a model runs.
@@ -278,12 +278,12 @@ impl GpuMaps {
             return Ok(());
         }
         let of_layer = GridShape { heads: self.heads, ..shape };
-        let elements = heatmap::block_elements(of_layer);
+        let elements = map_blocks::elements(of_layer);
         let made = self.layers.iter().map(|_| self.gpu.buffer("smaller maps", elements));
         let made = made.collect::<Result<Vec<_>, _>>()?;
         let mut launches = Vec::new();
         for (GpuLayer { weights, maxima, .. }, blocks) in self.layers.iter().zip(&made) {
-            for (level, launch) in heatmap::blocks(of_layer).enumerate() {
+            for (level, launch) in map_blocks::launches(of_layer).enumerate() {
                 let bound = if level == 0 { vec![weights, maxima, blocks] } else { vec![blocks] };
                 launches.push((launch, bound));
             }

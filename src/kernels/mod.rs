@@ -81,6 +81,7 @@ pub mod layer_norm;
 pub mod linear;
 pub mod log_probability;
 pub mod log_softmax_top_k;
+pub mod map_blocks;
 pub mod normalized_linear;
 pub mod panels;
 pub mod search;
@@ -100,8 +101,8 @@ pub static ALL: [&Kernel; 55] = [
     &embed::EMBED.f16,
     &embed::EMBED.q8,
     &heatmap::HEATMAP,
-    &heatmap::MAP_BLOCKS,
-    &heatmap::MAP_BLOCKS_OF_BLOCKS,
+    &map_blocks::MAP_BLOCKS,
+    &map_blocks::MAP_BLOCKS_OF_BLOCKS,
     &heatmap::MAP_MAXIMA,
     &heatmap::ROW_MAXIMA,
     &layer_norm::LAYER_NORM,
