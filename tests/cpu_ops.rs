@@ -413,6 +413,16 @@ fn padding_is_not_cached() {
     assert_eq!(values, [20.0, 10.0]);
 }
 
+/// The first columns of two matrices side by side, in the order of the slots; padding goes nowhere.
+#[portable_test]
+fn rows_go_where_their_slots_say() {
+    let (first, second): ([f32; 6], [f32; 9]) =
+        ([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], [10.0, 11.0, 12.0, 20.0, 21.0, 22.0, 30.0, 31.0, 32.0]);
+    let mut cache = [0.0; 12];
+    cpu::append_rows(&[(&first, 2), (&second, 3)], &[2, u32::MAX, 0], 2, &mut cache);
+    assert_eq!(cache, [5.0, 6.0, 30.0, 31.0, 0.0, 0.0, 0.0, 0.0, 1.0, 2.0, 10.0, 11.0]);
+}
+
 #[portable_test]
 fn norms_are_those_of_the_reference() {
     let tensors = fixture("norm");

@@ -104,7 +104,8 @@ fn what_nothing_outside_hears_of_is_left_out() {
     let qkv = graph.state(states.f32("qkv", 2, 12));
     let [keys, values] = ["keys", "values"].map(|name| states.f32(name, 4, 4));
     graph.append_kv(qkv, states.u32("slots", 2, 1), keys, values).expect("fits");
-    assert_eq!(Plan::new(graph).node_count(), 1);
+    graph.append_rows(&[qkv, qkv], states.u32("slots", 2, 1), states.f32("rows", 4, 8)).expect("fits");
+    assert_eq!(Plan::new(graph).node_count(), 2);
 }
 
 #[test]
@@ -178,6 +179,13 @@ fn what_does_not_fit_is_refused_by_name() {
     assert_eq!(
         error.to_string(),
         "append_kv (decoder.2.cross): qkv is F32 [6, 8], but F32 [6, 16] is needed"
+    );
+
+    let rows = states.f32("rows", 9, 18);
+    let error = graph.append_rows(&[x, x], slots, rows).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "append_rows (decoder.2.cross): x is [6, 8], but 6 rows with columns 0..9 is needed"
     );
 
     let [own, slots, counts] =

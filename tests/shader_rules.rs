@@ -211,6 +211,7 @@ fn launches() -> Vec<Dispatch> {
 
     let mut launches = vec![
         append_kv::dispatch(2, 64, 32, 48),
+        append_rows::dispatch(2, &[32, 96], 64, 32),
         attention_weights::dispatch(&shape, columns, columns, Some(3)),
         sum_blocks::dispatch(1000, AdapterClass::Hardware),
     ];

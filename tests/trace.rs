@@ -3,9 +3,10 @@
 
 mod common;
 
-use common::{Tensors, assert_close, data, devices, edited, model};
+use common::{Tensors, assert_close, data, devices, edited, gpu_as, gpu_with_buffers_of, model};
 use wordloom::decode::Fate;
 use wordloom::heatmap::{ColourMap, Painter, Scale, View};
+use wordloom::kernels::AdapterClass;
 use wordloom::model::generation_config::GenerationConfig;
 use wordloom::trace::alignment::{Alignment, link};
 use wordloom::trace::statistics::{Label, Numbers, rank};
@@ -714,6 +715,89 @@ async fn attention_stays_on_the_device() {
         drop((attended, empty));
         assert_eq!(cost().await, before, "translating on {device} costs what it did");
     }
+}
+
+/// Attention that a search leaves is that of a pass over what it found, for every sentence of a batch, and the search finds
+/// what it finds when nobody looks; with beams and without, prompts of several tokens, positions of all kinds, kernels of both
+/// classes of adapters, and caches of queries that do not fit into one buffer.
+#[pollster::test]
+async fn a_search_that_is_looked_at_leaves_its_attention() {
+    let mut places = devices().await;
+    places.push(gpu_as(AdapterClass::Hardware).await);
+    places.push(gpu_with_buffers_of(64 << 10).await);
+    let cancel = Cancel::default();
+    for (at, device) in places.iter().enumerate() {
+        for name in ["marian_tied", "t5_relu_tied", "vanilla_preln", "m2m_100"] {
+            let transformer =
+                Transformer::load(device, &model(&data("models").join(name)), &mut |_| {}).expect("is sound");
+            for (beams, prompt) in [(1, 1), (4, 1), (3, 4)] {
+                let place = format!("{name}, {beams} beams after {prompt} tokens on {device} ({at})");
+                let asked = GenerationConfig {
+                    num_beams: Some(beams),
+                    max_length: Some(13),
+                    ..GenerationConfig::default()
+                };
+                let requests: Vec<GenerateRequest> = (0..5u32)
+                    .map(|sentence| {
+                        let tokens = 1..[3, 9, 12, 4, 7][sentence as usize];
+                        let mut input_ids: Vec<u32> =
+                            tokens.map(|i| 4 + (i * 7 + sentence * 5) % 40).collect();
+                        input_ids.extend(transformer.config().tokens.eos);
+                        let defaults = transformer.generation_config();
+                        let mut options =
+                            resolve(&asked, defaults, transformer.config(), &input_ids).expect("sound");
+                        // of different lengths in one batch
+                        options.prompt.extend((1..prompt).map(|i| 5 + (i + sentence) % 30));
+                        options
+                            .prompt
+                            .truncate(options.prompt.len().min(1 + (prompt * (sentence + 1)) as usize));
+                        GenerateRequest { input_ids, options }
+                    })
+                    .collect();
+                let expected =
+                    transformer.generate(&requests, &cancel, &mut |_| {}).await.expect("generates");
+                let (found, attended) = transformer
+                    .generate_attended(&requests, &all(0), &cancel, &mut |_| {})
+                    .await
+                    .expect("generates");
+                assert_eq!(found, expected, "{place}");
+                for (index, (request, attended)) in requests.iter().zip(&attended).enumerate() {
+                    let pass = TraceRequest {
+                        input_ids: request.input_ids.clone(),
+                        target_ids: found[index][0].tokens.clone(),
+                        prompt: request.options.prompt.len(),
+                    };
+                    let want = transformer.attend(&pass, &all(0)).expect("fits").read().await.expect("reads");
+                    let got = attended.read().await.expect("reads");
+                    assert!(attended.left_out().is_empty() && got.len() == want.len(), "{place}");
+                    for (got, want) in got.iter().zip(&want) {
+                        let what = format!("{place}: sentence {index}, {} {}", want.kind, want.layer);
+                        let shape =
+                            |layer: &LayerAttention| (layer.kind, layer.layer, layer.queries, layer.keys);
+                        assert_eq!(shape(got), shape(want), "{what}");
+                        assert_close(&what, &got.weights, &want.weights, (1e-5, 0.0));
+                    }
+                }
+                // with room for some of it
+                let some = options(4000, 0);
+                let (_, attended) = transformer
+                    .generate_attended(&requests, &some, &cancel, &mut |_| {})
+                    .await
+                    .expect("generates");
+                let mut bytes = 0;
+                for attended in &attended {
+                    let layers = attended.read().await.expect("reads");
+                    bytes += 4 * layers.iter().map(|layer| layer.weights.len()).sum::<usize>();
+                }
+                assert!(bytes > 2000 && bytes <= 4000, "{place}: {bytes} bytes");
+                assert!(attended.iter().any(|attended| !attended.left_out().is_empty()), "{place}");
+            }
+        }
+    }
+    let reader = Transformer::load(&places[0], &model(&data("models").join("bert")), &mut |_| {});
+    let refused = reader.expect("is sound");
+    let refused = refused.generate_attended(&[], &all(0), &cancel, &mut |_| {}).await.err();
+    assert!(matches!(refused, Some(TraceError::NotATranslator { model_type: "bert" })), "{refused:?}");
 }
 
 /// A translation whose attention stays on the device has the trace that it has otherwise, and the same weights.

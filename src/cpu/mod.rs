@@ -6,6 +6,7 @@
 
 mod activate;
 mod append_kv;
+mod append_rows;
 mod attention;
 mod cached_attention;
 mod embed;
@@ -23,6 +24,7 @@ mod vector;
 mod weights;
 
 pub use append_kv::append_kv;
+pub use append_rows::append_rows;
 pub use attention::{attention, attention_weights};
 pub use cached_attention::cached_attention;
 pub use embed::embed;

@@ -17,6 +17,7 @@
 //! | `sample` | greedy search and sampling of one sentence; what may be drawn |
 //! | `beam` | beam search of one sentence |
 //! | `tree` | all that a beam search looked at, for those who want to see it |
+//! | `paths` | which rows of a batch ran the tokens of a hypothesis |
 //! | `search` | a sentence's rows, and the batch of sentences that a device steps together |
 //!
 //! Nothing here knows a device, waits, or reads a file.
@@ -24,6 +25,7 @@
 mod beam;
 mod error;
 mod options;
+mod paths;
 mod processors;
 mod sample;
 mod search;
@@ -32,5 +34,6 @@ mod tree;
 pub(crate) use beam::length_divisor;
 pub use error::DecodeError;
 pub use options::{DecodeOptions, EarlyStopping, MAX_BEAMS, Sampling};
+pub(crate) use paths::Paths;
 pub use search::{BatchSearch, Hypothesis, SentenceSearch, StepRequest, StepScores};
 pub use tree::{Fate, SearchTree, TreeNode};

@@ -1,4 +1,5 @@
 use super::beam::{Beam, BeamSearch};
+use super::paths::Paths;
 use super::processors::Processors;
 use super::sample::SampleSearch;
 use super::tree::{Fate, Growing, SearchTree};
@@ -301,6 +302,8 @@ pub struct BatchSearch {
     whole_rows: bool,
     edits_wanted: bool,
     step: StepBuffers,
+    /// Where somebody is going to ask for them.
+    paths: Option<Paths>,
 }
 
 impl BatchSearch {
@@ -351,6 +354,7 @@ impl BatchSearch {
             whole_rows,
             edits_wanted: true,
             step: StepBuffers::default(),
+            paths: None,
         };
         search.prepare_step();
         Ok(search)
@@ -448,6 +452,17 @@ impl BatchSearch {
         &mut self.sentences
     }
 
+    /// From now on, before the first step, remembers which rows run which tokens. No sentence may be
+    /// [replaced](Self::replace) then.
+    pub(crate) fn keep_paths(&mut self) {
+        self.paths = Some(Paths::default());
+    }
+
+    /// What was remembered, if that was to be.
+    pub(crate) fn take_paths(&mut self) -> Option<Paths> {
+        self.paths.take()
+    }
+
     /// Whether every sentence is.
     pub fn is_finished(&self) -> bool {
         self.sentences.iter().all(SentenceSearch::is_finished)
@@ -474,6 +489,9 @@ impl BatchSearch {
             if sentence.cannot_use(of_sentence(index)) {
                 return Err(DecodeError::NotANumber { sentence: index, position: sentence.generated + 1 });
             }
+        }
+        if let Some(paths) = &mut self.paths {
+            paths.add(&self.step.tokens, &self.step.parents);
         }
         for (index, sentence) in self.sentences.iter_mut().enumerate() {
             sentence.advance(of_sentence(index));

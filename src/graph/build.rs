@@ -6,6 +6,7 @@ use super::op::{Columns, Linear, Node, Normalization, Op, SearchStates};
 use super::weights::{Matrix, Rows};
 use crate::activation::Activation;
 use crate::join::Join;
+use crate::kernels::append_rows::MAX_PARTS;
 use crate::kernels::attention::AttentionShape;
 use crate::kernels::bans::ban_words;
 use crate::kernels::cached_attention::CachedAttentionShape;
@@ -357,6 +358,37 @@ impl Graph {
         let value_shape = Shape::new(keys.rows, values.width);
         self.expect("append_kv", "value_cache", value_cache, value_shape, Dtype::F32)?;
         let op = Op::AppendKv { qkv, cache_slots, key_cache, value_cache };
+        self.nodes.push(Node { place: self.place.clone(), op, output: None });
+        Ok(())
+    }
+
+    /// See [`Op::AppendRows`].
+    ///
+    /// # Errors
+    /// [`GraphError::Shape`]
+    ///
+    /// # Panics
+    /// For no parts, or more than [`MAX_PARTS`].
+    pub fn append_rows(
+        &mut self,
+        parts: &[Value],
+        cache_slots: State,
+        cache: State,
+    ) -> Result<(), GraphError> {
+        let op = "append_rows";
+        let [cache_slots, cache] = [cache_slots, cache].map(|state| self.state(state));
+        let (rows, kept) = (self.shape(parts[0]).rows, self.shape(cache));
+        if !kept.width.is_multiple_of(parts.len()) {
+            return Err(self.mismatch(op, "cache", kept, format!("a multiple of {} wide", parts.len())));
+        }
+        for &value in parts {
+            self.columns(op, "x", Columns { value, first: 0 }, rows, kept.width / parts.len())?;
+        }
+        self.expect(op, "cache_slots", cache_slots, Shape::new(rows, 1), Dtype::U32)?;
+        self.expect(op, "cache", cache, kept, Dtype::F32)?;
+        let mut all = [None; MAX_PARTS];
+        all[..parts.len()].iter_mut().zip(parts).for_each(|(place, &part)| *place = Some(part));
+        let op = Op::AppendRows { parts: all, cache_slots, cache };
         self.nodes.push(Node { place: self.place.clone(), op, output: None });
         Ok(())
     }

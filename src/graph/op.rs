@@ -4,6 +4,7 @@ use super::build::{State, Value};
 use super::weights::{Matrix, Rows, Vector};
 use crate::activation::Activation;
 use crate::join::Join;
+use crate::kernels::append_rows::MAX_PARTS;
 use crate::kernels::attention::AttentionShape;
 use crate::kernels::cached_attention::CachedAttentionShape;
 use crate::kernels::edits::HistoryEdits;
@@ -125,6 +126,16 @@ pub enum Op {
         key_cache: Value,
         /// `[rows * capacity, heads * d_value]`
         value_cache: Value,
+    },
+    /// Copies the first columns of several values, side by side, into a cache, as many of each as make it full; rows whose slot
+    /// is beyond it are left out. Writes its cache and makes no value of its own.
+    AppendRows {
+        /// `[rows, …]`, from the first on
+        parts: [Option<Value>; MAX_PARTS],
+        /// u32 `[rows, 1]`: row of the cache to write
+        cache_slots: Value,
+        /// `[slots, parts * width]`
+        cache: Value,
     },
     /// Layer normalization of `x + residual`. Ba et al. 2016; Vaswani et al. 2017, section 3.1. Without a shift it is RMS
     /// normalization, which does not subtract the mean either. Zhang & Sennrich 2019, equation (4).
@@ -257,6 +268,7 @@ impl Op {
             Op::AttentionWeights { .. } => "attention_weights",
             Op::CachedAttention { .. } => "cached_attention",
             Op::AppendKv { .. } => "append_kv",
+            Op::AppendRows { .. } => "append_rows",
             Op::LayerNorm { .. } => "layer_norm",
             Op::NormalizedLinear { .. } => "normalized_linear",
             Op::LogProbability { .. } => "log_probability",
@@ -280,7 +292,8 @@ impl Op {
 
     /// Whether the node writes states that are not among the values it makes.
     pub(super) fn writes_states(&self) -> bool {
-        matches!(self, Op::CachedAttention { .. } | Op::AppendKv { .. } | Op::SearchStep { .. })
+        use Op::{AppendKv, AppendRows, CachedAttention, SearchStep};
+        matches!(self, CachedAttention { .. } | AppendKv { .. } | AppendRows { .. } | SearchStep { .. })
     }
 
     /// Every value that the node reads.
@@ -301,6 +314,9 @@ impl Op {
                 vec![qkv, cache_slots, key_cache, value_cache, slots, key_counts]
             }
             Op::AppendKv { qkv, cache_slots, .. } => vec![qkv, cache_slots],
+            Op::AppendRows { parts, cache_slots, .. } => {
+                parts.into_iter().flatten().chain([cache_slots]).collect()
+            }
             Op::LogProbability { logits, targets, .. } => vec![logits, targets],
             Op::LogSoftmaxTopK { logits, edits, .. } => [logits].into_iter().chain(edits).collect(),
             Op::SearchStep { logits, .. } => vec![logits], // all else are states

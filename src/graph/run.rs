@@ -156,6 +156,24 @@ impl Session {
         }
     }
 
+    /// Copies rows out of the states of another session on the same device, after its runs so far and before the runs of this
+    /// one that follow. `from` is a state of the other, `to` of this.
+    ///
+    /// # Panics
+    /// When rows go beyond their states, or two states differ in width or type.
+    pub fn take_rows(&mut self, other: &Self, copies: &[RowCopy]) {
+        for RowCopy { from, first, to, at, rows } in copies {
+            let alike = from.shape.width == to.shape.width && from.dtype == to.dtype;
+            assert!(alike, "rows of {} for {}", from.shape, to.shape);
+            assert!(first + rows <= from.shape.rows && at + rows <= to.shape.rows, "{rows} rows");
+        }
+        match (&mut self.runner, &other.runner) {
+            (Runner::Cpu(session), Runner::Cpu(other)) => session.take_rows(other, copies),
+            (Runner::Gpu(session), Runner::Gpu(other)) => session.take_rows(other, copies),
+            _ => unreachable!("sessions of one device"),
+        }
+    }
+
     /// Runs a program. On a GPU this submits it; `read` waits for it.
     pub fn run(&mut self, program: Program, weights: &Weights) {
         match &mut self.runner {

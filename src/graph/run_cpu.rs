@@ -8,6 +8,7 @@ use super::weights::Weights;
 use crate::activation::Activation;
 use crate::cpu;
 use crate::join::Join;
+use crate::kernels::append_rows::MAX_PARTS;
 use crate::kernels::edits::decode_edits;
 use crate::scores::ScoreEdit;
 use crate::shape::Dtype;
@@ -53,6 +54,14 @@ impl CpuSession {
                 Err(_) => unreachable!("two states"),
             };
             target[at * width..][..rows * width].copy_from_slice(&source[first * width..][..rows * width]);
+        }
+    }
+
+    pub fn take_rows(&mut self, other: &Self, copies: &[RowCopy]) {
+        for &RowCopy { from, first, to, at, rows } in copies {
+            let width = from.shape.width;
+            let source = &other.states[from.index][first * width..][..rows * width];
+            self.states[to.index][at * width..][..rows * width].copy_from_slice(source);
         }
     }
 
@@ -214,6 +223,17 @@ impl Memory<'_> {
             }
             Op::AppendKv { qkv, cache_slots, key_cache, value_cache } => {
                 self.append_kv(qkv, cache_slots, key_cache, value_cache);
+            }
+            Op::AppendRows { parts, cache_slots, cache } => {
+                let mut kept = self.take(cache);
+                let count = parts.iter().flatten().count();
+                let mut matrices = [(&[][..], 0); MAX_PARTS];
+                for (matrix, &part) in matrices.iter_mut().zip(parts.iter().flatten()) {
+                    *matrix = (self.f32(part), self.graph().shape(part).width);
+                }
+                let width = self.graph().shape(cache).width / count;
+                cpu::append_rows(&matrices[..count], self.words(cache_slots), width, kept.f32());
+                self.put_back(kept);
             }
             Op::LogProbability { logits, targets, .. } => {
                 cpu::log_probability(self.f32(logits), self.words(targets), out);

@@ -20,8 +20,8 @@ use crate::kernels::log_softmax_top_k::{TopKBuffer, chunks_of};
 use crate::kernels::normalized_linear::NormalizedLinearShape;
 use crate::kernels::search::SearchBuffer;
 use crate::kernels::{
-    ColumnLayout, Dispatch, append_kv, attention, attention_weights, cached_attention, embed, layer_norm,
-    linear, log_probability, normalized_linear, stride,
+    ColumnLayout, Dispatch, append_kv, append_rows, attention, attention_weights, cached_attention, embed,
+    layer_norm, linear, log_probability, normalized_linear, stride,
 };
 use crate::shape::{Dtype, Shape};
 
@@ -88,10 +88,14 @@ impl GpuSession {
     }
 
     pub fn copy_rows(&self, copies: &[RowCopy]) {
+        self.take_rows(self, copies);
+    }
+
+    pub fn take_rows(&self, other: &Self, copies: &[RowCopy]) {
         self.gpu.copy(copies.iter().map(|&RowCopy { from, first, to, at, rows }| {
             let row = stored_elements(Shape::new(1, from.shape.width), from.dtype);
             BufferCopy {
-                from: &self.states[from.index],
+                from: &other.states[from.index],
                 first: first * row,
                 to: &self.states[to.index],
                 at: at * row,
@@ -276,7 +280,7 @@ impl<'a> Recorder<'a> {
         let class = self.gpu.class();
         let output = || match node.output {
             Some(value) => self.buffer(value),
-            None => unreachable!("only append_kv makes no value"),
+            None => unreachable!("who makes no value does not ask for it"),
         };
         match node.op {
             Op::Embed { tokens, positions, table, scale } => {
@@ -367,6 +371,16 @@ impl<'a> Recorder<'a> {
             }
             Op::AppendKv { qkv, cache_slots, key_cache, value_cache } => {
                 launches.push(self.append_kv(qkv, cache_slots, key_cache, value_cache));
+            }
+            Op::AppendRows { parts, cache_slots, cache } => {
+                let kept = self.graph().shape(cache);
+                let rows = self.graph().shape(cache_slots).rows;
+                let widths: Vec<usize> =
+                    parts.iter().flatten().map(|&part| self.graph().shape(part).width).collect();
+                let width = kept.width / widths.len();
+                let bound = parts.map(|part| self.optional(part)).into_iter();
+                let bound = bound.chain([cache_slots, cache].map(|value| self.buffer(value)));
+                launches.push((append_rows::dispatch(rows, &widths, kept.rows, width), bound.collect()));
             }
             Op::LayerNorm { x, residual, norm } => {
                 launches.push(self.layer_norm(x, residual, norm, output()));

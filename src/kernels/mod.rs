@@ -70,6 +70,7 @@ macro_rules! params {
 }
 
 pub mod append_kv;
+pub mod append_rows;
 pub mod attention;
 pub mod attention_weights;
 pub mod bans;
@@ -90,8 +91,9 @@ pub mod sum_blocks;
 use crate::precision::WeightPrecision;
 
 /// Every kernel, for tests that hold them all to the rules.
-pub static ALL: [&Kernel; 55] = [
+pub static ALL: [&Kernel; 56] = [
     &append_kv::APPEND_KV,
+    &append_rows::APPEND_ROWS,
     &attention::ATTENTION,
     &attention::ATTENTION_WORKGROUP,
     &attention_weights::ATTENTION_WEIGHTS,

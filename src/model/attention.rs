@@ -1,8 +1,9 @@
 //! The three kinds of attention as blocks: encoder self-attention, masked decoder self-attention, and cross-attention.
 //! Vaswani et al. 2017, section 3.2.3.
 
-use super::blueprint::{CrossAttention, Norm, SelfAttention, qkv_columns};
+use super::blueprint::{Blueprint, CrossAttention, Norm, SelfAttention, qkv_columns};
 use super::config::{ModelConfig, NormPlacement, StackConfig};
+use super::head::AttentionKind;
 use super::hidden::Hidden;
 use crate::activation::Activation;
 use crate::graph::{Columns, Graph, GraphError, Rows, State, Value};
@@ -32,6 +33,8 @@ pub struct Taps<'a> {
     pub cross_attentions: &'a [Tap],
     /// The embeddings and each layer's output, `[rows, d_model]`: one more than there are layers.
     pub hidden_states: &'a [Tap],
+    /// Queries, keys and values of self-attention, `[rows, heads * (2 * d_k + d_v)]`.
+    pub projections: &'a [Tap],
 }
 
 /// A tap of many.
@@ -64,29 +67,32 @@ impl Site<'_> {
 }
 
 /// A residual block: `norm(x + f(x))`, or `x + f(norm(x))` in models that normalize first. `block` gets its input and
-/// the residual that its last linear layer has to add, if any. Section 3.1; Xiong et al. 2020.
-pub(super) fn residual_block(
+/// the residual that its last linear layer has to add, if any; what it gives besides its result is passed on. Section 3.1;
+/// Xiong et al. 2020.
+pub(super) fn residual_block<T>(
     g: &mut Graph,
     config: &ModelConfig,
     norm: Norm,
     mut x: Hidden,
-    block: impl FnOnce(&mut Graph, &mut Hidden, Option<Value>) -> Result<Value, GraphError>,
-) -> Result<Hidden, GraphError> {
+    block: impl FnOnce(&mut Graph, &mut Hidden, Option<Value>) -> Result<(Value, T), GraphError>,
+) -> Result<(Hidden, T), GraphError> {
     match config.norm {
         NormPlacement::Post => {
-            let y = block(g, &mut x, None)?;
+            let (y, besides) = block(g, &mut x, None)?;
             let residual = x.value(g)?;
-            Ok(Hidden::normalized(config, norm, y, Some(residual)))
+            Ok((Hidden::normalized(config, norm, y, Some(residual)), besides))
         }
         NormPlacement::Pre => {
             let residual = x.value(g)?;
             let mut normalized = Hidden::normalized(config, norm, residual, None);
-            block(g, &mut normalized, Some(residual)).map(Hidden::Known)
+            let (y, besides) = block(g, &mut normalized, Some(residual))?;
+            Ok((Hidden::Known(y), besides))
         }
     }
 }
 
-/// Self-attention over whole sequences: the encoder's, or the decoder's under teacher forcing and over a prompt. With a cache, keys and values are kept in it as well.
+/// Self-attention over whole sequences: the encoder's, or the decoder's under teacher forcing and over a prompt. With a cache,
+/// keys and values are kept in it as well. Gives its fused projection, too, which begins with the queries.
 pub(super) fn self_attention(
     g: &mut Graph,
     site: Site<'_>,
@@ -94,19 +100,23 @@ pub(super) fn self_attention(
     x: Hidden,
     sequences: &Sequences,
     cache: Option<&Cache>,
-    tap: Tap,
-) -> Result<Hidden, GraphError> {
+    taps: Taps<'_>,
+) -> Result<(Hidden, Value), GraphError> {
     let Sequences { batch, length, mask } = *sequences;
     let shape = site.shape(batch, length, length, site.causal);
     residual_block(g, site.config, weights.norm, x, |g, x, residual| {
         let qkv = x.linear(g, weights.qkv, Activation::Identity)?;
+        if let Some(state) = tap(taps.projections, site.layer).0 {
+            g.keep(qkv, state)?;
+        }
         if let Some(cache) = cache {
             g.append_kv(qkv, cache.cache_slots, cache.keys, cache.values)?;
         }
         let [queries, keys, values] = qkv_columns(site.stack).map(|first| Columns { value: qkv, first });
+        let tap = tap(taps.attentions, site.layer);
         capture(g, shape, queries, keys, mask, site.distance_bias, tap)?;
         let context = g.attention(shape, queries, keys, values, mask, site.distance_bias)?;
-        g.linear(context, weights.output, Activation::Identity, residual)
+        Ok((g.linear(context, weights.output, Activation::Identity, residual)?, qkv))
     })
 }
 
@@ -125,14 +135,15 @@ pub struct Cache {
     pub key_counts: State,
 }
 
-/// Self-attention of one new token per row to its history, which it becomes the end of.
+/// Self-attention of one new token per row to its history, which it becomes the end of. Gives its fused projection, too, which
+/// begins with the queries.
 pub(super) fn cached_self_attention(
     g: &mut Graph,
     site: Site<'_>,
     weights: &SelfAttention,
     x: Hidden,
     cache: &Cache,
-) -> Result<Hidden, GraphError> {
+) -> Result<(Hidden, Value), GraphError> {
     residual_block(g, site.config, weights.norm, x, |g, x, residual| {
         let qkv = x.linear(g, weights.qkv, Activation::Identity)?;
         let context = g.cached_attention(
@@ -146,7 +157,7 @@ pub(super) fn cached_self_attention(
             cache.key_counts,
             site.distance_bias,
         )?;
-        g.linear(context, weights.output, Activation::Identity, residual)
+        Ok((g.linear(context, weights.output, Activation::Identity, residual)?, qkv))
     })
 }
 
@@ -160,7 +171,7 @@ pub struct Memory {
 }
 
 /// Attention of the target to the source. A sentence's beams, like the tokens of a teacher-forced target, are so many
-/// queries to one memory.
+/// queries to one memory. Gives these queries, too.
 pub(super) fn cross_attention(
     g: &mut Graph,
     site: Site<'_>,
@@ -168,7 +179,7 @@ pub(super) fn cross_attention(
     x: Hidden,
     memory: &Memory,
     tap: Tap,
-) -> Result<Hidden, GraphError> {
+) -> Result<(Hidden, Value), GraphError> {
     let Sequences { batch, length, mask } = memory.sequences;
     let shape = site.shape(batch, x.rows(g) / batch, length, false);
     residual_block(g, site.config, weights.norm, x, |g, x, residual| {
@@ -177,7 +188,7 @@ pub(super) fn cross_attention(
             [0, site.stack.key_width()].map(|first| Columns { value: memory.key_values, first });
         capture(g, shape, queries, keys, mask, None, tap)?;
         let context = g.attention(shape, queries, keys, values, mask, None)?;
-        g.linear(context, weights.output, Activation::Identity, residual)
+        Ok((g.linear(context, weights.output, Activation::Identity, residual)?, queries.value))
     })
 }
 
@@ -195,4 +206,31 @@ fn capture(
         g.keep(weights, state)?;
     }
     Ok(())
+}
+
+/// Adds the weights of one attention of one sentence, `[heads * queries, keys]`, from its queries and keys alone.
+///
+/// * `lengths`: queries and keys; `mask`: u32 `[1, keys]`
+///
+/// # Errors
+/// [`GraphError`]
+pub(crate) fn weights_of(
+    g: &mut Graph,
+    config: &ModelConfig,
+    blueprint: &Blueprint,
+    (kind, layer): (AttentionKind, usize),
+    [queries, keys]: [Columns; 2],
+    lengths: [usize; 2],
+    mask: Value,
+) -> Result<Value, GraphError> {
+    let (stack, distance_bias) = match kind {
+        AttentionKind::Encoder => (&config.encoder, blueprint.encoder_ends.distance_bias),
+        AttentionKind::Decoder => (&config.decoder, blueprint.decoder_ends.distance_bias),
+        AttentionKind::Cross => (&config.decoder, None), // its queries and keys have no distance
+    };
+    let causal = kind == AttentionKind::Decoder;
+    let site = Site { config, stack, layer, causal, distance_bias };
+    let shape = site.shape(1, lengths[0], lengths[1], causal);
+    g.enter(format!("{kind}.{layer}"));
+    g.attention_weights(shape, queries, keys, mask, distance_bias)
 }

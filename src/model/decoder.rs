@@ -42,11 +42,19 @@ pub fn memory_key_values(
         .collect()
 }
 
+/// What the decoder makes of its tokens.
+#[derive(Clone, Debug)]
+pub struct Decoded {
+    /// The last states.
+    pub last: Hidden,
+    /// The queries of its attention, in the first columns: of each layer its own, and those to the encoder where there is one.
+    pub queries: Vec<Value>,
+}
+
 /// Adds the decoder to a graph.
 ///
 /// * `tokens`: `rows` of them, those of one source sentence side by side
 /// * `memories`: one for each layer, where there is an encoder
-/// * returns the last states
 ///
 /// # Errors
 /// [`GraphError`]
@@ -58,8 +66,9 @@ pub fn decoder(
     history: &History<'_>,
     memories: &[Memory],
     taps: Taps<'_>,
-) -> Result<Hidden, GraphError> {
+) -> Result<Decoded, GraphError> {
     let ends = &blueprint.decoder_ends;
+    let mut queries = Vec::new();
     g.enter("decoder.embedding");
     let mut x = embedding(g, config, blueprint, (blueprint.target_embedding, ends), tokens)?;
     for (index, layer) in blueprint.decoder.iter().enumerate() {
@@ -73,23 +82,27 @@ pub fn decoder(
         };
         g.enter(format!("decoder.{index}.self"));
         let weights = &layer.self_attention;
-        let self_tap = tap(taps.attentions, index);
-        x = match history {
-            History::Whole(sequences) => self_attention(g, site, weights, x, sequences, None, self_tap)?,
+        let fused;
+        (x, fused) = match history {
+            History::Whole(sequences) => self_attention(g, site, weights, x, sequences, None, taps)?,
             History::Prompt(sequences, caches) => {
-                self_attention(g, site, weights, x, sequences, Some(&caches[index]), self_tap)?
+                self_attention(g, site, weights, x, sequences, Some(&caches[index]), taps)?
             }
             History::Cached(caches) => cached_self_attention(g, site, weights, x, &caches[index])?,
         };
+        queries.push(fused);
         if let (Some(weights), Some(memory)) = (&layer.cross_attention, memories.get(index)) {
             g.enter(format!("decoder.{index}.cross"));
-            x = cross_attention(g, site, weights, x, memory, tap(taps.cross_attentions, index))?;
+            let crossing;
+            (x, crossing) = cross_attention(g, site, weights, x, memory, tap(taps.cross_attentions, index))?;
+            queries.push(crossing);
         }
         g.enter(format!("decoder.{index}.feed_forward"));
         x = feed_forward(g, config, &layer.feed_forward, x)?;
     }
     g.enter("decoder.norm");
-    end_of_stack(g, config, ends.final_norm, blueprint.decoder.len(), x, taps)
+    let last = end_of_stack(g, config, ends.final_norm, blueprint.decoder.len(), x, taps)?;
+    Ok(Decoded { last, queries })
 }
 
 /// Adds the way from a stack's last states to logits, `[rows, target_vocabulary]`.

@@ -1,6 +1,6 @@
 //! The encoder: from source tokens to the memory that the decoder attends to. Vaswani et al. 2017, section 3.1.
 
-use super::attention::{Sequences, Site, Taps, self_attention, tap};
+use super::attention::{Sequences, Site, Taps, self_attention};
 use super::blueprint::Blueprint;
 use super::config::ModelConfig;
 use super::embedding::{Tokens, embedding, end_of_stack, keep_hidden};
@@ -35,8 +35,7 @@ pub fn encoder(
             distance_bias: ends.distance_bias,
         };
         g.enter(format!("encoder.{index}.self"));
-        let tap = tap(taps.attentions, index);
-        x = self_attention(g, site, &layer.self_attention, x, sequences, None, tap)?;
+        (x, _) = self_attention(g, site, &layer.self_attention, x, sequences, None, taps)?;
         g.enter(format!("encoder.{index}.feed_forward"));
         x = feed_forward(g, config, &layer.feed_forward, x)?;
     }

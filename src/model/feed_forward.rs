@@ -14,7 +14,7 @@ pub(super) fn feed_forward(
     weights: &FeedForward,
     x: Hidden,
 ) -> Result<Hidden, GraphError> {
-    residual_block(g, config, weights.norm, x, |g, x, residual| {
+    let (y, ()) = residual_block(g, config, weights.norm, x, |g, x, residual| {
         let hidden = match weights.gate {
             Some(gate) => {
                 let up = x.linear(g, weights.up, Activation::Identity)?;
@@ -23,6 +23,7 @@ pub(super) fn feed_forward(
             }
             None => x.linear(g, weights.up, config.activation)?,
         };
-        g.linear(hidden, weights.down, Activation::Identity, residual)
-    })
+        Ok((g.linear(hidden, weights.down, Activation::Identity, residual)?, ()))
+    })?;
+    Ok(y)
 }

@@ -32,6 +32,7 @@ mod maps;
 mod names;
 mod tokenizer;
 
+pub(crate) use attention::weights_of;
 pub use attention::{Cache, Memory, Sequences, Tap, Taps};
 pub use error::ModelError;
 pub use folder::Model;

@@ -1,18 +1,21 @@
 //! Attention that stays on the device: one head is read at a time, or painted where it is.
 
-use super::budget::Share;
+use super::budget::{Share, share};
 use super::{AttentionKind, LayerAttention, LeftOut, TraceError, TraceOptions, TraceRequest};
+use crate::decode::Hypothesis;
 use crate::gpu::GpuError;
 use crate::graph::Kept;
 use crate::heatmap::{GridShape, HeatmapError, Maps, Painter};
-use crate::transformer::{Cancel, KeptAttention, Transformer};
+use crate::transformer::{Cancel, GenerateRequest, KeptAttention, Lengths, Progress, Transformer};
 
-/// The attention of one sentence and its translation, where it was computed.
+/// The attention of one sentence and its translation, where it was computed. A copy is another handle to the same.
+#[derive(Clone)]
 pub struct Attended {
     layers: Vec<Layer>,
     left_out: Vec<LeftOut>,
 }
 
+#[derive(Clone)]
 struct Layer {
     kind: AttentionKind,
     layer: usize,
@@ -51,12 +54,62 @@ impl Transformer {
         Ok(attended)
     }
 
+    /// Generates as [`generate_watched`](Self::generate_watched) does, and has the attention of each request's best hypothesis
+    /// kept on the device. It is computed from queries and keys that the search leaves there, and nothing is run once more: a few
+    /// hundredths of the time of a search for which nobody looks. Of the options, kinds and memory count; the longest sources
+    /// have it first.
+    ///
+    /// # Errors
+    /// Those of [`generate`](Self::generate), as [`TraceError`]; [`TraceError::NotATranslator`].
+    pub async fn generate_attended(
+        &self,
+        requests: &[GenerateRequest],
+        options: &TraceOptions,
+        cancel: &Cancel,
+        watch: &mut dyn FnMut(Progress<'_>),
+    ) -> Result<(Vec<Vec<Hypothesis>>, Vec<Attended>), TraceError> {
+        let mut left = options.memory;
+        self.generate_attended_within(&mut left, requests, options, cancel, watch).await
+    }
+
+    /// The same, with so many bytes `left` of [`TraceOptions::memory`], before and after.
+    pub(super) async fn generate_attended_within(
+        &self,
+        left: &mut u64,
+        requests: &[GenerateRequest],
+        options: &TraceOptions,
+        cancel: &Cancel,
+        watch: &mut dyn FnMut(Progress<'_>),
+    ) -> Result<(Vec<Vec<Hypothesis>>, Vec<Attended>), TraceError> {
+        self.check_translates()?;
+        let buffer = self.device().max_buffer_bytes();
+        let mut shares = vec![(Share::default(), Lengths::default()); requests.len()];
+        let mut wanted = |batch: &[usize], lengths: &[Lengths]| {
+            let made = share(self.config(), lengths, options, left, buffer);
+            let wanted = made.iter().map(|share| share.wanted.clone()).collect();
+            for ((&index, share), &lengths) in batch.iter().zip(made).zip(lengths) {
+                shares[index] = (share, lengths);
+            }
+            wanted
+        };
+        let (found, kept) = self.generate_looking(requests, cancel, watch, &mut wanted).await?;
+        let attended = kept.into_iter().zip(shares);
+        let attended = attended.map(|(kept, (share, lengths))| self.attended(kept, share, lengths));
+        Ok((found, attended.collect()))
+    }
+
     fn attend_one(&self, request: &TraceRequest, share: Share) -> Result<Attended, TraceError> {
-        let Share { wanted, left_out } = share;
         let input = request.input();
-        let KeptAttention { encoder, decoder, cross } = self.keep_attention(&input, &wanted)?;
+        let kept = self.keep_attention(&input, &share.wanted)?;
+        let lengths = Lengths { source: input.source_length, target: input.target_length };
+        Ok(self.attended(kept, share, lengths))
+    }
+
+    fn attended(&self, kept: KeptAttention, share: Share, lengths: Lengths) -> Attended {
+        let KeptAttention { encoder, decoder, cross } = kept;
+        let Share { wanted, left_out } = share;
+        let Lengths { source, target } = lengths;
         let (of_encoder, of_decoder) = (self.config().encoder.heads, self.config().decoder.heads);
-        let (source, target) = (input.source_length, input.target_length);
         let kinds = [
             (AttentionKind::Encoder, of_encoder, [source, source], &wanted.encoder_attentions, encoder),
             (AttentionKind::Decoder, of_decoder, [target, target], &wanted.decoder_attentions, decoder),
@@ -66,7 +119,7 @@ impl Transformer {
             let layer = move |(&layer, weights)| Layer { kind, layer, heads, queries, keys, weights };
             layers.iter().zip(kept).map(layer)
         });
-        Ok(Attended { layers: layers.collect(), left_out })
+        Attended { layers: layers.collect(), left_out }
     }
 }
 
@@ -74,6 +127,12 @@ impl Attended {
     /// What there was no room for.
     pub fn left_out(&self) -> &[LeftOut] {
         &self.left_out
+    }
+
+    /// Its memory, bytes; a device may pad rows.
+    pub fn bytes(&self) -> u64 {
+        let of_layer = |layer: &Layer| 4 * (layer.heads * layer.queries * layer.keys) as u64;
+        self.layers.iter().map(of_layer).sum()
     }
 
     /// The layers of a kind that are there, in order.

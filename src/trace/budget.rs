@@ -2,15 +2,7 @@
 
 use super::{AttentionKind, LeftOut, TraceOptions};
 use crate::model::config::ModelConfig;
-use crate::transformer::Wanted;
-
-/// Tokens of one sentence that is going to be recorded.
-#[derive(Clone, Copy, Debug)]
-pub struct Lengths {
-    pub source: usize,
-    /// That the decoder reads.
-    pub target: usize,
-}
+use crate::transformer::{Lengths, Wanted};
 
 /// What is taken of one sentence, and what is not.
 #[derive(Clone, Debug, Default)]
@@ -22,10 +14,17 @@ pub struct Share {
 /// Shares the memory of a trace between sentences. What most ask for comes first: cross-attention, then the decoder's, then the
 /// encoder's; of each kind the last layers, which are nearest to the result; of each layer the first sentences. No layer
 /// is larger than a `buffer` of the device.
-pub fn share(config: &ModelConfig, sentences: &[Lengths], options: &TraceOptions, buffer: u64) -> Vec<Share> {
+///
+/// * `left`: of [`TraceOptions::memory`], before and after
+pub fn share(
+    config: &ModelConfig,
+    sentences: &[Lengths],
+    options: &TraceOptions,
+    left: &mut u64,
+    buffer: u64,
+) -> Vec<Share> {
     let mut shares = vec![Share::default(); sentences.len()];
     let memory = options.memory;
-    let mut left = memory;
     let by_importance = [AttentionKind::Cross, AttentionKind::Decoder, AttentionKind::Encoder];
     for kind in by_importance.into_iter().filter(|kind| options.kinds.contains(kind)) {
         let stack = if kind == AttentionKind::Encoder { config.encoder } else { config.decoder };
@@ -36,9 +35,9 @@ pub fn share(config: &ModelConfig, sentences: &[Lengths], options: &TraceOptions
                 let bytes = 4 * (stack.heads * queries * keys) as u64;
                 let reason = match () {
                     () if bytes > buffer => format!("the device has buffers of {buffer} bytes at most"),
-                    () if bytes > left => format!("a trace was to have {memory} bytes of attention at most"),
+                    () if bytes > *left => format!("a trace was to have {memory} bytes of attention at most"),
                     () => {
-                        left -= bytes;
+                        *left -= bytes;
                         wanted(&mut share.wanted, kind).push(layer);
                         continue;
                     }

@@ -8,8 +8,8 @@ use super::{
 };
 use crate::model::generation_config::GenerationConfig;
 use crate::text::{Direction, Tokenizer};
-use crate::transformer::resolve;
-use crate::translate::{TranslateOptions, Translation, Translator, resolve_languages};
+use crate::transformer::{GenerateRequest, Progress, resolve};
+use crate::translate::{PartialTranslation, TranslateOptions, Translation, Translator, resolve_languages};
 
 /// What a trace keeps.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -106,18 +106,52 @@ impl Translator {
         options: &TranslateOptions,
         trace: &TraceOptions,
     ) -> Result<(Trace, Vec<Attended>), TraceError> {
-        let TraceOptions { scores, search, depth, .. } = *trace;
-        let of_host = [(scores, "scores"), (search, "the search"), (depth, "the residual stream")];
-        if let Some((_, what)) = of_host.into_iter().find(|(wanted, _)| *wanted) {
-            return Err(TraceError::StaysOnDevice { what });
-        }
+        check_attention_alone(trace)?;
         let (pending, direction) = self.pending(text, translation, options)?;
         let attended = self.transformer().attend_all(&requests(&pending), trace, &options.cancel).await?;
-        let recordings = attended.iter().map(|attended| {
-            let left_out = attended.left_out().to_vec();
-            Recording { left_out, ..Recording::default() }
-        });
-        Ok((self.together(pending, recordings, &direction, trace), attended))
+        Ok((self.together(pending, without_weights(&attended), &direction, trace), attended))
+    }
+
+    /// Translates as [`translate_streaming`](Self::translate_streaming) does, and has the attention of the best translation of each
+    /// sentence kept on the device: what the search leaves is enough for it, so that this takes hardly longer. Of `trace`, kinds
+    /// and memory count; [`trace_attended`](Self::trace_attended) makes the rest of the trace.
+    ///
+    /// # Errors
+    /// [`TraceError`]
+    pub async fn translate_attended(
+        &self,
+        text: &str,
+        options: &TranslateOptions,
+        trace: &TraceOptions,
+        on_partial: &mut dyn FnMut(&PartialTranslation<'_>),
+    ) -> Result<(Translation, Vec<Attended>), TraceError> {
+        let (mut all, mut left, transformer) = (Vec::new(), trace.memory, self.transformer());
+        let search = async |requests: &[GenerateRequest], watch: &mut dyn FnMut(Progress<'_>)| {
+            let searched =
+                transformer.generate_attended_within(&mut left, requests, trace, &options.cancel, watch);
+            let (found, attended) = searched.await?;
+            all.extend(attended);
+            Ok::<_, TraceError>(found)
+        };
+        let translation = self.translate_by(text, options, on_partial, search).await?;
+        Ok((translation, all))
+    }
+
+    /// The trace of a translation whose attention is there already, for each of its sentences; it has none of the weights.
+    ///
+    /// # Errors
+    /// [`TraceError`]; [`TraceError::StaysOnDevice`] where `trace` asks for more than attention.
+    pub fn trace_attended(
+        &self,
+        text: &str,
+        translation: Translation,
+        attended: &[Attended],
+        options: &TranslateOptions,
+        trace: &TraceOptions,
+    ) -> Result<Trace, TraceError> {
+        check_attention_alone(trace)?;
+        let (pending, direction) = self.pending(text, translation, options)?;
+        Ok(self.together(pending, without_weights(attended), &direction, trace))
     }
 
     /// The sentences of a translation, before their passes.
@@ -253,6 +287,22 @@ impl Translator {
             depth,
         }
     }
+}
+
+fn check_attention_alone(trace: &TraceOptions) -> Result<(), TraceError> {
+    let TraceOptions { scores, search, depth, .. } = *trace;
+    let of_host = [(scores, "scores"), (search, "the search"), (depth, "the residual stream")];
+    match of_host.into_iter().find(|(wanted, _)| *wanted) {
+        Some((_, what)) => Err(TraceError::StaysOnDevice { what }),
+        None => Ok(()),
+    }
+}
+
+/// What is recorded of sentences whose weights are on a device.
+fn without_weights(attended: &[Attended]) -> impl Iterator<Item = Recording> {
+    attended
+        .iter()
+        .map(|attended| Recording { left_out: attended.left_out().to_vec(), ..Recording::default() })
 }
 
 fn requests(pending: &[Pending]) -> Vec<TraceRequest> {

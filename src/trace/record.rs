@@ -1,9 +1,9 @@
 //! One teacher-forced pass with its attention tapped, over exactly a source and what the decoder read.
 
-use super::budget::{Lengths, Share, share};
+use super::budget::{Share, share};
 use super::{AttentionKind, Depth, LayerAttention, LeftOut, Stack, TraceError, TraceOptions};
 use crate::model::config::Architecture;
-use crate::transformer::{Cancel, ForwardInput, ScoreRequest, Transformer};
+use crate::transformer::{Cancel, ForwardInput, Lengths, ScoreRequest, Transformer};
 
 /// A source and its target, as token ids.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -81,9 +81,7 @@ impl Transformer {
         requests: &[TraceRequest],
         options: &TraceOptions,
     ) -> Result<Vec<Share>, TraceError> {
-        if self.config().architecture() != Architecture::EncoderDecoder {
-            return Err(TraceError::NotATranslator { model_type: self.config().family.model_type() });
-        }
+        self.check_translates()?;
         let mut lengths = Vec::with_capacity(requests.len());
         for TraceRequest { input_ids, target_ids, prompt } in requests {
             if *prompt == 0 || *prompt >= target_ids.len() {
@@ -91,7 +89,15 @@ impl Transformer {
             }
             lengths.push(Lengths { source: input_ids.len(), target: target_ids.len() - 1 });
         }
-        Ok(share(self.config(), &lengths, options, self.device().max_buffer_bytes()))
+        let (mut left, buffer) = (options.memory, self.device().max_buffer_bytes());
+        Ok(share(self.config(), &lengths, options, &mut left, buffer))
+    }
+
+    pub(super) fn check_translates(&self) -> Result<(), TraceError> {
+        match self.config().architecture() {
+            Architecture::EncoderDecoder => Ok(()),
+            _ => Err(TraceError::NotATranslator { model_type: self.config().family.model_type() }),
+        }
     }
 
     async fn record_one(

@@ -4,8 +4,9 @@ use std::cmp::Reverse;
 
 use super::Transformer;
 use super::cancel::Cancel;
+use super::forward::{KeptAttention, Wanted};
 use super::queue::Queue;
-use super::session::{DecodeSession, SessionKey, padded_length};
+use super::session::{DecodeSession, Left, SessionKey, cache_capacity, padded_length};
 use crate::decode::{BatchSearch, DecodeError, DecodeOptions, Hypothesis, SearchTree, SentenceSearch};
 use crate::gpu::GpuError;
 use crate::graph::GraphError;
@@ -99,11 +100,31 @@ const MAX_SOURCE_TOKENS: usize = 4096;
 /// Memory for one batch's caches, bytes.
 const MAX_CACHE_BYTES: u64 = 512 << 20;
 
+/// Tokens of a sentence whose attention is looked at.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Lengths {
+    pub source: usize,
+    /// That the decoder reads.
+    pub target: usize,
+}
+
+/// Says what is wanted of some requests, from their places among all that were given and their lengths.
+pub(crate) type AttentionShare<'a> = dyn FnMut(&[usize], &[Lengths]) -> Vec<Wanted> + 'a;
+
 /// What a search leaves.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Keep {
     Hypotheses,
     Tree,
+    /// What attention is computed from.
+    Attention,
+}
+
+/// A batch's search, done.
+struct Searched {
+    /// Has to be put back.
+    session: DecodeSession,
+    left: Left,
 }
 
 /// A search that can be looked at.
@@ -151,27 +172,77 @@ impl Transformer {
         cancel: &Cancel,
         watch: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Vec<Vec<Hypothesis>>, GenerateError> {
+        let order = self.in_order(requests)?;
+        let mut results = vec![Vec::new(); requests.len()];
+        let mut waiting = order.as_slice();
+        while !waiting.is_empty() {
+            let (batch, rest) = waiting.split_at(self.batch_size(requests, waiting, Keep::Hypotheses));
+            let (following, rest) = rest.split_at(self.followers(requests, batch, rest));
+            let queue = Queue::new(requests, batch, following, &mut results, watch);
+            let searched = self.generate_queue(queue, cancel, Keep::Hypotheses).await?;
+            self.idle.put(searched.session);
+            waiting = rest;
+        }
+        Ok(results)
+    }
+
+    /// As [`generate_watched`](Self::generate_watched), with attention of the best hypothesis of each request, which stays on the
+    /// device: computed from what the search has left there, without running anything once more.
+    ///
+    /// # Errors
+    /// As [`generate`](Self::generate).
+    pub(crate) async fn generate_looking(
+        &self,
+        requests: &[GenerateRequest],
+        cancel: &Cancel,
+        watch: &mut dyn FnMut(Progress<'_>),
+        share: &mut AttentionShare<'_>,
+    ) -> Result<(Vec<Vec<Hypothesis>>, Vec<KeptAttention>), GenerateError> {
+        let order = self.in_order(requests)?;
+        let mut results = vec![Vec::new(); requests.len()];
+        let mut kept: Vec<KeptAttention> = Vec::new();
+        kept.resize_with(requests.len(), KeptAttention::default);
+        let mut waiting = order.as_slice();
+        while !waiting.is_empty() {
+            let (batch, rest) = waiting.split_at(self.batch_size(requests, waiting, Keep::Attention));
+            // nobody takes over rows, so that all that was run is still there in the end
+            let queue = Queue::new(requests, batch, &[], &mut results, watch);
+            let Searched { session, left } = self.generate_queue(queue, cancel, Keep::Attention).await?;
+            let paths = left.paths.unwrap_or_default();
+            let lengths: Vec<Lengths> = (batch.iter())
+                .map(|&index| Lengths {
+                    source: requests[index].input_ids.len(),
+                    target: results[index][0].tokens.len() - 1,
+                })
+                .collect();
+            for (sentence, (&index, wanted)) in batch.iter().zip(share(batch, &lengths)).enumerate() {
+                let GenerateRequest { input_ids, options } = &requests[index];
+                let (prompt, rows) = (options.prompt.len(), options.rows());
+                let tokens = &results[index][0].tokens;
+                let rows = sentence * rows..(sentence + 1) * rows;
+                let run = &tokens[prompt - 1..tokens.len() - 1];
+                let diverged = GenerateError::SearchDiverged { step: run.len(), row: rows.start };
+                let path = paths.of(rows, run).ok_or(diverged)?;
+                kept[index] = session.attention(self, sentence, [input_ids.len(), prompt], &path, &wanted)?;
+            }
+            self.idle.put(session);
+            waiting = rest;
+        }
+        Ok((results, kept))
+    }
+
+    /// Checks requests and sorts them: similar lengths share a batch, so that little is padding. The longest go first: what
+    /// a device has no room for fails at once rather than at the end, and what is left to do is never more than it seems.
+    fn in_order(&self, requests: &[GenerateRequest]) -> Result<Vec<usize>, GenerateError> {
         for request in requests {
             self.check_request(request)?;
         }
         let mut order: Vec<usize> = (0..requests.len()).collect();
-        let kind = |request: &GenerateRequest| request.options.batch_key();
-        // Similar lengths share a batch, so that little is padding. The longest go first: what a device has no room for
-        // fails at once rather than at the end, and what is left to do is never more than it seems.
-        order.sort_by_key(|&index| (kind(&requests[index]), Reverse(requests[index].input_ids.len())));
-
-        let mut results = vec![Vec::new(); requests.len()];
-        let mut waiting = order.as_slice();
-        while let Some(&first) = waiting.first() {
-            let same_kind =
-                waiting.iter().take_while(|&&index| kind(&requests[index]) == kind(&requests[first]));
-            let (batch, rest) = waiting.split_at(self.batch_size(requests, same_kind));
-            let (following, rest) = rest.split_at(self.followers(requests, batch, rest));
-            let queue = Queue::new(requests, batch, following, &mut results, watch);
-            self.generate_queue(queue, cancel, Keep::Hypotheses).await?;
-            waiting = rest;
-        }
-        Ok(results)
+        order.sort_by_key(|&index| {
+            let GenerateRequest { input_ids, options } = &requests[index];
+            (options.batch_key(), Reverse(input_ids.len()))
+        });
+        Ok(order)
     }
 
     /// Checks a request without running it.
@@ -196,27 +267,28 @@ impl Transformer {
         Ok(request.options.validate(self.config.target_vocabulary, limit)?)
     }
 
-    /// How many of the requests go into one batch.
-    fn batch_size<'a>(
-        &self,
-        requests: &[GenerateRequest],
-        candidates: impl Iterator<Item = &'a usize>,
-    ) -> usize {
+    /// How many of those that wait, from the first on, go into one batch.
+    fn batch_size(&self, requests: &[GenerateRequest], waiting: &[usize], keep: Keep) -> usize {
+        let key = |&index: &usize| requests[index].options.batch_key();
+        let first = waiting.first().map(key);
+        let candidates = waiting.iter().take_while(|index| Some(key(index)) == first);
         let elements = |count: usize, each: usize| count as u64 * each as u64;
         let config = &self.config;
         let qkv = |stack: &StackConfig| 2 * stack.key_width() + stack.value_width();
         // whichever stack reads the input
         let reader = if config.encoder.layers > 0 { &config.encoder } else { &config.decoder };
         let widest = reader.ffn_width.max(qkv(reader)).max(config.d_model);
-        let cached = config.decoder.key_width() + config.decoder.value_width();
+        let decoder = &config.decoder;
+        let queries = if keep == Keep::Attention { 2 * decoder.key_width() } else { 0 };
+        let cached = decoder.key_width() + decoder.value_width() + queries;
         let (mut capacity, mut longest) = (0, 0);
         let mut size = 0;
         for &index in candidates {
             let request = &requests[index];
             let rows = (size + 1) * request.options.rows();
-            longest = longest.max(request.input_ids.len());
+            longest = longest.max(padded_length(config, request.input_ids.len()));
             let source_tokens = (size + 1) * longest;
-            capacity = capacity.max(request.options.max_length);
+            capacity = capacity.max(cache_capacity(request.options.max_length));
             let cache = elements(rows * capacity, cached);
             let largest =
                 cache.max(elements(rows, config.target_vocabulary)).max(elements(source_tokens, widest));
@@ -268,33 +340,40 @@ impl Transformer {
         self.check_request(request)?;
         let (mut results, mut watch) = ([Vec::new()], |_: Progress<'_>| {});
         let queue = Queue::new(std::slice::from_ref(request), &[0], &[], &mut results, &mut watch);
-        let tree = self.generate_queue(queue, cancel, Keep::Tree).await?.unwrap_or_default();
+        let Searched { session, left } = self.generate_queue(queue, cancel, Keep::Tree).await?;
+        self.idle.put(session);
         let [hypotheses] = results;
-        Ok(Exploration { hypotheses, tree })
+        Ok(Exploration { hypotheses, tree: left.tree.unwrap_or_default() })
     }
 
-    /// Gives the first sentence's tree, where that is to be kept.
+    /// Searches for whoever is in a queue.
     async fn generate_queue(
         &self,
         queue: Queue<'_>,
         cancel: &Cancel,
         keep: Keep,
-    ) -> Result<Option<SearchTree>, GenerateError> {
+    ) -> Result<Searched, GenerateError> {
         let batch = queue.batch();
         let mut search = BatchSearch::new(batch.iter().map(|request| request.options.clone()).collect())?;
-        if keep == Keep::Tree {
-            search.sentences_mut().iter_mut().for_each(SentenceSearch::keep_tree);
+        match keep {
+            Keep::Hypotheses => {}
+            Keep::Tree => search.sentences_mut().iter_mut().for_each(SentenceSearch::keep_tree),
+            Keep::Attention => search.keep_paths(),
         }
-        let key = SessionKey::new(self, &batch, &search, queue.waiting());
+        let key = SessionKey::new(self, &batch, &search, queue.waiting(), keep == Keep::Attention);
         let mut session = match self.idle.take(&key) {
             Some(session) => session,
             None => DecodeSession::new(self, key)?,
         };
-        let result = session.run(self, queue, search, cancel).await;
-        // a session is good for another batch whatever became of this one, unless the device failed
-        if !matches!(result, Err(GenerateError::Gpu(_))) {
-            self.idle.put(session);
+        match session.run(self, queue, search, cancel).await {
+            Ok(left) => Ok(Searched { session, left }),
+            Err(error) => {
+                // a session is good for another batch whatever became of this one, unless the device failed
+                if !matches!(error, GenerateError::Gpu(_)) {
+                    self.idle.put(session);
+                }
+                Err(error)
+            }
         }
-        result
     }
 }

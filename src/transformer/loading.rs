@@ -177,7 +177,8 @@ fn rehearse(
         return Ok(());
     }
     let mut search = BatchSearch::new(vec![request.options.clone()])?;
-    let mut session = DecodeSession::new(transformer, SessionKey::new(transformer, &[&request], &search, 0))?;
+    let mut session =
+        DecodeSession::new(transformer, SessionKey::new(transformer, &[&request], &search, 0, false))?;
     session.rehearse(transformer, &request, &mut search);
     transformer.idle.put(session);
     Ok(())

@@ -12,11 +12,13 @@ use std::sync::{Mutex, PoisonError};
 use super::Transformer;
 use super::cancel::Cancel;
 use super::device_search::{DeviceSearch, DeviceSearchKey};
+use super::forward::{KeptAttention, Wanted};
 use super::generate::{GenerateError, GenerateRequest};
 use super::host_search::{HostSearch, HostSearchKey};
 use super::input_states::InputStates;
+use super::looking::{Keys, Looking, Place};
 use super::queue::Queue;
-use crate::decode::{BatchSearch, SearchTree, SentenceSearch, StepRequest};
+use crate::decode::{BatchSearch, Paths, SearchTree, SentenceSearch, StepRequest};
 use crate::device::Device;
 use crate::graph::{Graph, Plan, RowCopy, Session, State, StateTable};
 use crate::kernels::log_softmax_top_k::TopKShape;
@@ -42,6 +44,11 @@ pub(super) fn padded_length(config: &ModelConfig, length: usize) -> usize {
     length.next_multiple_of(SOURCE_BUCKET).min(config.positions.count())
 }
 
+/// Cache positions of a row, for at most so many tokens.
+pub(super) fn cache_capacity(max_length: usize) -> usize {
+    max_length.next_multiple_of(CAPACITY_BUCKET)
+}
+
 /// What a session is made for.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct SessionKey {
@@ -56,6 +63,8 @@ pub(super) struct SessionKey {
     next: usize,
     scoring: TopKShape,
     search: SearchPlace,
+    /// Whether attention can be computed from what it keeps.
+    attention: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -66,11 +75,13 @@ enum SearchPlace {
 
 impl SessionKey {
     /// * `waiting`: requests that will take the place of those that are done
+    /// * `attention`: whether somebody is going to ask for that
     pub fn new(
         transformer: &Transformer,
         requests: &[&GenerateRequest],
         search: &BatchSearch,
         waiting: usize,
+        attention: bool,
     ) -> Self {
         let config = &transformer.config;
         let longest = |length: fn(&GenerateRequest) -> usize| {
@@ -80,7 +91,7 @@ impl SessionKey {
             Architecture::DecoderOnly => 0,
             _ => padded_length(config, longest(|request| request.input_ids.len())),
         };
-        let capacity = longest(|request| request.options.max_length).next_multiple_of(CAPACITY_BUCKET);
+        let capacity = cache_capacity(longest(|request| request.options.max_length));
         let scoring = TopKShape {
             rows: search.rows(),
             vocabulary: config.target_vocabulary,
@@ -101,6 +112,7 @@ impl SessionKey {
                 }
                 _ => SearchPlace::Host(HostSearchKey::new(search)),
             },
+            attention,
         }
     }
 }
@@ -148,6 +160,16 @@ pub(super) struct DecodeSession {
     prompt: Option<PromptStates>,
     rows: Rows,
     search: Search,
+    caches: Vec<Cache>,
+    looking: Option<Looking>,
+}
+
+/// What a search leaves besides its hypotheses, where that was to be kept.
+pub(super) struct Left {
+    /// The first sentence's.
+    pub tree: Option<SearchTree>,
+    /// Which rows ran what.
+    pub paths: Option<Paths>,
 }
 
 enum Search {
@@ -253,6 +275,9 @@ impl DecodeSession {
             memory: memory_of(&mut states, "next memory", next),
             ready: Vec::new(),
         });
+        let looking = key
+            .attention
+            .then(|| Looking::new(&mut states, transformer, batch * source_length, rows * capacity));
         let caches: Vec<Cache> = (0..stack.layers)
             .map(|layer| Cache {
                 keys: states.f32(format!("key cache {layer}"), rows * capacity, stack.key_width()),
@@ -276,8 +301,11 @@ impl DecodeSession {
         let target =
             Tokens { ids: g.state(row_states.tokens), positions: g.state(row_states.positions), types: None };
         let history = History::Cached(&caches);
-        let last = decoder(g, config, blueprint, target, &history, &memory, Taps::default())?;
-        let logits = output(g, config, blueprint, last)?;
+        let decoded = decoder(g, config, blueprint, target, &history, &memory, Taps::default())?;
+        if let Some(looking) = &looking {
+            looking.keep(g, &decoded.queries, row_states.cache_slots)?;
+        }
+        let logits = output(g, config, blueprint, decoded.last)?;
         match &search {
             Search::Host(search) => search.add_to(g, logits)?,
             Search::Device(search) => search.add_to(g, logits)?,
@@ -288,7 +316,10 @@ impl DecodeSession {
             let mut encode = Graph::new(label);
             let g = &mut encode;
             let (tokens, sequences) = source.values(g, batch);
-            let memory = encoder(g, config, blueprint, tokens, &sequences, Taps::default())?;
+            let projections =
+                looking.as_ref().map(|looking| looking.projections.as_slice()).unwrap_or_default();
+            let taps = Taps { projections, ..Taps::default() };
+            let memory = encoder(g, config, blueprint, tokens, &sequences, taps)?;
             for (key_values, &state) in
                 memory_key_values(g, blueprint, memory)?.into_iter().zip(memory_states)
             {
@@ -310,7 +341,10 @@ impl DecodeSession {
             let memory = memories(g);
             let (tokens, sequences) = input.values(g, batch);
             let history = History::Prompt(sequences, &caches);
-            decoder(g, config, blueprint, tokens, &history, &memory, Taps::default())?;
+            let decoded = decoder(g, config, blueprint, tokens, &history, &memory, Taps::default())?;
+            if let Some(looking) = &looking {
+                looking.keep(g, &decoded.queries, *cache_slots)?;
+            }
             plans.push(Plan::new(read));
         }
 
@@ -324,6 +358,8 @@ impl DecodeSession {
             prompt,
             rows: Rows::new(row_states, capacity),
             search,
+            caches,
+            looking,
             key,
         })
     }
@@ -334,7 +370,7 @@ impl DecodeSession {
         mut queue: Queue<'_>,
         mut search: BatchSearch,
         cancel: &Cancel,
-    ) -> Result<Option<SearchTree>, GenerateError> {
+    ) -> Result<Left, GenerateError> {
         self.begin(transformer, &queue.batch(), &mut search);
         self.encode_next(transformer, &mut queue);
         while !(search.is_finished() && self.seats_all()) {
@@ -355,8 +391,40 @@ impl DecodeSession {
             }
         }
         let tree = search.sentences_mut().first_mut().and_then(SentenceSearch::take_tree);
+        let paths = search.take_paths();
         queue.finish(search);
-        Ok(tree)
+        Ok(Left { tree, paths })
+    }
+
+    /// Has the device compute attention weights of a hypothesis that the last run found, from what the run has left; they
+    /// stay there.
+    ///
+    /// * `source`: tokens of its source
+    /// * `prompt`: tokens that the hypothesis begins with and were given
+    /// * `path`: the row that ran each token, from the prompt's last on
+    ///
+    /// # Panics
+    /// When the session was not made for it.
+    pub fn attention(
+        &self,
+        transformer: &Transformer,
+        sentence: usize,
+        [source, prompt]: [usize; 2],
+        path: &[usize],
+        wanted: &Wanted,
+    ) -> Result<KeptAttention, GenerateError> {
+        let SessionKey { source_length, capacity, batch, scoring, .. } = &self.key;
+        let looking = self.looking.as_ref().expect("made to be looked at");
+        let before = prompt - 1; // read into the cache of the sentence's first row
+        let first = sentence * (scoring.rows / batch) * capacity;
+        let steps = path.iter().enumerate().map(|(step, row)| row * capacity + before + step);
+        let place = Place {
+            source: sentence * source_length..sentence * source_length + source,
+            slots: (first..first + before).chain(steps).collect(),
+        };
+        let caches: Vec<State> = self.caches.iter().map(|cache| cache.keys).collect();
+        let keys = Keys { caches: &caches, memory: &self.memory };
+        looking.attention(transformer, &self.session, &keys, &place, wanted)
     }
 
     /// Whether all that wanted rows have them.

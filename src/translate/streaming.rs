@@ -1,8 +1,8 @@
 //! A translation while it is being made.
 
 use super::{Batch, Piece, TranslateError, TranslateOptions, Translation, Translator};
-use crate::decode::BatchSearch;
-use crate::transformer::Progress;
+use crate::decode::{BatchSearch, Hypothesis};
+use crate::transformer::{GenerateRequest, Progress};
 
 /// Sentences that are translated together while somebody reads along: enough to keep a device busy, few enough that
 /// the beginning of a long text does not wait for its end.
@@ -31,6 +31,23 @@ impl Translator {
         options: &TranslateOptions,
         on_partial: &mut dyn FnMut(&PartialTranslation<'_>),
     ) -> Result<Translation, TranslateError> {
+        let search = async |requests: &[GenerateRequest], watch: &mut dyn FnMut(Progress<'_>)| {
+            Ok(self.transformer.generate_watched(requests, &options.cancel, watch).await?)
+        };
+        self.translate_by(text, options, on_partial, search).await
+    }
+
+    /// The same with a search of the caller's, which is given some sentences at a time.
+    pub(crate) async fn translate_by<E: From<TranslateError>>(
+        &self,
+        text: &str,
+        options: &TranslateOptions,
+        on_partial: &mut dyn FnMut(&PartialTranslation<'_>),
+        mut search: impl AsyncFnMut(
+            &[GenerateRequest],
+            &mut dyn FnMut(Progress<'_>),
+        ) -> Result<Vec<Vec<Hypothesis>>, E>,
+    ) -> Result<Translation, E> {
         let mut batch = Batch::default();
         let layout = self.take_apart(text, options, &mut batch)?;
         let mut results = Vec::with_capacity(batch.requests.len());
@@ -52,10 +69,9 @@ impl Translator {
                     }
                 }
             };
-            let window = self.transformer.generate_watched(window, &options.cancel, &mut watch).await?;
-            results.extend(window);
+            results.extend(search(window, &mut watch).await?);
         }
-        self.assemble(&layout, batch, results)
+        Ok(self.assemble(&layout, batch, results)?)
     }
 
     /// The text of tokens that a search has made.

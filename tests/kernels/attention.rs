@@ -2,6 +2,7 @@
 
 use wordloom::cpu::{self, Columns};
 use wordloom::gpu::Gpu;
+use wordloom::kernels::append_rows::{self, MAX_PARTS};
 use wordloom::kernels::attention::{self, AttentionShape, Variant};
 use wordloom::kernels::cached_attention::{self, CachedAttentionShape};
 use wordloom::kernels::{ColumnLayout, append_kv, attention_weights, stride};
@@ -375,5 +376,41 @@ async fn the_cache_is_filled_and_attended() {
                 assert!(cached == values, "{what}: value cache");
             }
         }
+    }
+}
+
+/// Some matrices, of which only the first columns are wanted, side by side in a cache; padding leaves that alone.
+#[device_test]
+async fn rows_are_put_into_a_cache() {
+    let gpu = gpu().await;
+    for (rows, width, widths, cache_rows) in [
+        (1, 8, &[8][..], 4),
+        (5, 7, &[7, 20, 9], 11),
+        (3, 64, &[192, 64, 192, 64], 70),
+        (67, 5, &[6, 5, 11, 8, 5, 13], 90),
+    ] {
+        let what = format!("{rows} rows of {widths:?} for {width} columns each");
+        let matrices: Vec<Vec<f32>> =
+            widths.iter().zip(1..).map(|(width, seed)| random(seed, rows * width)).collect();
+        let mut cache_slots: Vec<u32> = (0..rows).map(|row| ((row * 7 + 3) % cache_rows) as u32).collect();
+        if rows > 2 {
+            (cache_slots[0], cache_slots[2]) = (u32::MAX, cache_rows as u32);
+        }
+        let all = widths.len() * width;
+        let before = random(9, cache_rows * all);
+        let mut want = before.clone();
+        let parts: Vec<(&[f32], usize)> =
+            matrices.iter().map(Vec::as_slice).zip(widths.iter().copied()).collect();
+        cpu::append_rows(&parts, &cache_slots, width, &mut want);
+
+        let buffers: Vec<_> =
+            parts.iter().map(|(matrix, width)| upload(&gpu, &pad(matrix, *width, 7.0))).collect();
+        let (nothing, slots) = (upload(&gpu, &[7.0; 4]), upload_u32(&gpu, &cache_slots));
+        let cache = upload(&gpu, &pad(&before, all, 0.0));
+        let mut bound: Vec<_> = buffers.iter().collect();
+        bound.resize(MAX_PARTS, &nothing);
+        bound.extend([&slots, &cache]);
+        run(&gpu, &[(append_rows::dispatch(rows, widths, cache_rows, width), bound)]);
+        assert_eq!(unpad(&what, &read(&gpu, &cache).await, cache_rows, all), want, "{what}");
     }
 }

@@ -284,6 +284,79 @@ test('attention stays on the device: pictures come down as pixels, numbers when 
   expect([result.alternatives, result.painted]).toEqual([2, []]);
 });
 
+for (const device of ['cpu', 'gpu'] as const) {
+  test(`attention that a search leaves is that of a pass, and costs no launch, on the ${device}`, async ({ api }) => {
+    test.setTimeout(300_000);
+    const result = await api.evaluate(async (device) => {
+      let launches = 0;
+      const { dispatchWorkgroups } = GPUComputePassEncoder.prototype;
+      GPUComputePassEncoder.prototype.dispatchWorkgroups = function (...sizes) {
+        launches += 1;
+        return dispatchWorkgroups.apply(this, sizes);
+      };
+      const translator = await wordloom.Translator.create({ device, worker: false });
+      const text = 'Where is the train station? My dog is very old.';
+      const options = { beams: 3 };
+      const counted = async (sentences: Parameters<typeof translator.trace>[0]['sentences']) => {
+        const before = launches;
+        const trace = await translator.trace({ sentences });
+        return { trace, launches: launches - before };
+      };
+      const plain = await translator.translate(text, options);
+      const all = plain.sentences.map((sentence) => ({ sentence }));
+      const pass = await counted(all);
+      const before = launches;
+      await translator.translate(text, options);
+      const unseen = launches - before;
+      const kept = await translator.translate(text, { ...options, keepAttention: true });
+      const seen = launches - before - unseen;
+      const left = await counted(all);
+      const second = await counted([all[1]!]);
+      let most = 0;
+      for (const sentence of [0, 1]) {
+        for (const kind of ['encoder', 'decoder', 'cross'] as const) {
+          for (const [layer, head] of [[0, 1], [2, 7], ['mean', 'mean']] as const) {
+            const maps = [await pass.trace.map({ sentence, kind, layer, head }), await left.trace.map({ sentence, kind, layer, head })];
+            if (sentence === 1) maps.push(await second.trace.map({ kind, layer, head }));
+            for (const map of maps.slice(1)) {
+              map.weights.forEach((weight, index) => {
+                most = Math.max(most, Math.abs(weight - maps[0]!.weights[index]!));
+              });
+              if (String(map.shape) !== String(maps[0]!.shape)) most = Infinity;
+            }
+          }
+        }
+      }
+      const picture = await left.trace.paint({ kind: 'cross', layer: 'all', head: 'all' }, { width: 80, height: 40, cell: [1, 1] });
+      const described = JSON.stringify(left.trace.sentences) === JSON.stringify(pass.trace.sentences);
+      // other weights: what was kept is not theirs
+      await translator.mute(['encoder.0.0']);
+      const muted = (await counted(all)).launches;
+      await translator.mute([]);
+      await translator.translate(text, { ...options, keepAttention: true });
+      await translator.translate('Thank you.', options); // nobody looks any more
+      const forgotten = (await counted(all)).launches;
+      translator.destroy();
+      return { same: JSON.stringify(kept.sentences) === JSON.stringify(plain.sentences), most, described, unseen, seen,
+        launches: [pass.launches, left.launches, second.launches, muted, forgotten], painted: picture.rgba.length };
+    }, device);
+    expect(result.same).toBe(true);
+    expect(result.most).toBeLessThan(1e-5);
+    expect(result.described).toBe(true);
+    expect(result.painted).toBe(4 * 80 * 40);
+    const [pass, left, second, muted, forgotten] = result.launches as [number, number, number, number, number];
+    expect([left, second]).toEqual([0, 0]);
+    if (device === 'gpu') {
+      // one more for each step, and one for each layer of each kind and sentence
+      const more = result.seen - result.unseen;
+      expect(more).toBeGreaterThan(20);
+      expect(more / result.unseen).toBeLessThan(0.1);
+      expect(pass).toBeGreaterThan(50);
+      expect([muted, forgotten]).toEqual([pass, pass]);
+    }
+  });
+}
+
 test('a device that is lost takes the weights of a trace with it, and the next trace has another', async ({ api }) => {
   await watchWebGpu(api);
   const result = await api.evaluate(async (text) => {

@@ -144,6 +144,12 @@ export interface TranslateOptions extends SearchOptions, CallOptions {
   targetLanguage?: string;
   /** Attention weights of the best hypothesis of one sentence (default: `cross`, `mean`, `mean`, 0). */
   attention?: { kind?: AttentionKind; layer?: number | 'mean'; head?: number | 'mean'; sentence?: number };
+  /**
+   * Keeps the attention of each sentence's best hypothesis, which the search leaves: a `trace()` of these sentences, which
+   * otherwise runs source and translation once more, then takes next to no time. Kept are the last ones, in some 64 MB, until a
+   * translation comes without this option.
+   */
+  keepAttention?: boolean;
 }
 
 export interface Translation {

@@ -1,4 +1,5 @@
-//! What looking costs: a translation, the same with its attention kept on the device, and pictures of it.
+//! What looking costs: a translation, the same with its attention kept on the device, the attention of a translation that is
+//! given, and pictures.
 
 use pollster::block_on;
 use serde::Serialize;
@@ -29,8 +30,10 @@ struct Row {
     source: usize,
     tokens: usize,
     translation: Summary,
-    /// The same, and then the attention of the best hypothesis, kept where it is computed.
+    /// The same, with the attention of the best hypothesis kept where it is computed.
     with_attention: Summary,
+    /// The attention of a translation that is there already: a pass over it.
+    pass: Summary,
     /// All heads of the encoder, which has the largest maps with long sources, as one picture.
     overview: Summary,
     /// One of them.
@@ -47,7 +50,7 @@ impl Looking {
             return Err(CliError::Usage(message));
         }
         let Workload { beams, tokens, source, repeats, .. } = workload;
-        let mut steps = Steps::new(beams.len() * tokens.len() * 4);
+        let mut steps = Steps::new(beams.len() * tokens.len() * 5);
         let mut rows = Vec::new();
         for &tokens in tokens {
             for &beams in beams {
@@ -73,7 +76,7 @@ impl Looking {
         }
         output.line("\nattention kept on the device, and painted; milliseconds")?;
         let header =
-            ["beams", "source", "tokens", "translate", "and attend", "more", "all heads", "one head"];
+            ["beams", "source", "tokens", "translate", "attended", "more", "a pass", "all heads", "one head"];
         let mut table = Table::new(0, &header);
         for row in &self.rows {
             table.row(vec![
@@ -83,6 +86,7 @@ impl Looking {
                 number(row.translation.ms),
                 number(row.with_attention.ms),
                 percent(Some(row.with_attention.ms / row.translation.ms - 1.0)),
+                number(row.pass.ms),
                 number(row.overview.ms),
                 number(row.head.ms),
             ]);
@@ -100,28 +104,36 @@ fn row(
     let transformer = &subject.transformer;
     let sources = source_ids(subject.config(), source, 1);
     let request = subject.request(Translation { batch: 1, beams, source, tokens }, sources[0].clone())?;
+    let one = std::slice::from_ref(&request);
     let translate = || {
-        let found =
-            block_on(transformer.generate(std::slice::from_ref(&request), &Cancel::default(), &mut |_| {}))?;
+        let found = block_on(transformer.generate(one, &Cancel::default(), &mut |_| {}))?;
         Ok::<_, CliError>(found.into_iter().flatten().next().map(|best| best.tokens).unwrap_or_default())
     };
     let kept = TraceOptions { memory: u64::MAX, ..TraceOptions::default() };
+    let translate_attended = || {
+        let (_, attended) =
+            block_on(transformer.generate_attended(one, &kept, &Cancel::default(), &mut |_| {}))?;
+        settle(transformer)?;
+        attended.into_iter().next().ok_or(CliError::Usage("--attention: nothing was translated".into()))
+    };
     let attend = |target_ids: Vec<u32>| {
         let request = TraceRequest { input_ids: request.input_ids.clone(), target_ids, prompt: 1 };
-        let attended = transformer.attend(&request, &kept)?;
-        settle(transformer)?;
-        Ok::<_, CliError>(attended)
+        transformer.attend(&request, &kept)?;
+        settle(transformer)
     };
     // in turn, so that what else the machine does slows both
     let (mut alone, mut both) = (Samples::default(), Samples::default());
-    attend(translate()?)?;
+    let target_ids = translate()?;
+    let attended = translate_attended()?;
     for _ in 0..repeats {
         alone.add(|| translate().map(|_| ()))?;
-        both.add(|| attend(translate()?).map(|_| ()))?;
+        both.add(|| translate_attended().map(|_| ()))?;
     }
     steps.step();
     steps.step();
-    let attended = attend(translate()?)?;
+    attend(target_ids.clone())?;
+    let pass = Samples::of(repeats, || attend(target_ids.clone()))?;
+    steps.step();
     let painter = Painter::new(subject.device());
     let mut maps = block_on(attended.maps(&painter, AttentionKind::Encoder))?;
     let whole = View::fit(maps.shape(), PICTURE);
@@ -139,6 +151,7 @@ fn row(
         tokens,
         translation: alone.summary(),
         with_attention: both.summary(),
+        pass: pass.summary(),
         overview: overview.summary(),
         head: head.summary(),
     })

@@ -202,6 +202,6 @@ impl Blueprint {
 }
 
 /// Where the queries, keys and values of a stack's fused projection begin.
-pub(super) fn qkv_columns(stack: &StackConfig) -> [usize; 3] {
+pub(crate) fn qkv_columns(stack: &StackConfig) -> [usize; 3] {
     [0, stack.key_width(), 2 * stack.key_width()]
 }

@@ -40,6 +40,7 @@ impl Stack {
             attentions: &self.attentions,
             cross_attentions: &self.cross_attentions,
             hidden_states: &self.hidden_states,
+            projections: &[],
         }
     }
 
@@ -114,6 +115,7 @@ pub struct Pass {
 }
 
 /// What is kept of the three kinds of attention, in the order of their layers.
+#[derive(Default)]
 pub struct KeptAttention {
     pub encoder: Vec<Kept>,
     pub decoder: Vec<Kept>,
@@ -211,7 +213,8 @@ pub fn run(transformer: &Transformer, input: &ForwardInput, wanted: &Wanted) -> 
     }
     if let Some(target) = &target {
         let (tokens, history) = (target.tokens(g), History::Whole(target.sequences(g, batch)));
-        last = Some(decoder(g, config, blueprint, tokens, &history, &memories, target.taps())?);
+        let decoded = decoder(g, config, blueprint, tokens, &history, &memories, target.taps())?;
+        last = Some(decoded.last);
     }
     if let (Some(state), Some(last)) = (logits, last) {
         add_logits(g, config, blueprint, last, state)?;

@@ -2,7 +2,7 @@
 
 use super::{Score, ScoreError, ScoreRequest};
 use crate::graph::{Graph, Plan, Session, StateTable};
-use crate::model::decoder::{History, decoder, memory_key_values, output};
+use crate::model::decoder::{Decoded, History, decoder, memory_key_values, output};
 use crate::model::encoder::encoder;
 use crate::model::{Memory, Taps};
 use crate::transformer::Transformer;
@@ -56,7 +56,8 @@ pub async fn run(transformer: &Transformer, requests: &[&ScoreRequest]) -> Resul
         memories = key_values.into_iter().map(|key_values| Memory { key_values, sequences }).collect();
     }
     let (tokens, whole) = target.values(g, batch);
-    let last = decoder(g, config, blueprint, tokens, &History::Whole(whole), &memories, Taps::default())?;
+    let whole = History::Whole(whole);
+    let Decoded { last, .. } = decoder(g, config, blueprint, tokens, &whole, &memories, Taps::default())?;
     let logits = output(g, config, blueprint, last)?;
     let targets = g.state(next);
     let result = g.log_probability(logits, targets)?;

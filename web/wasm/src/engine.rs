@@ -22,6 +22,7 @@ use crate::results::{
     Defaults, DeviceInfo, Generated, Info, Memory, ModelInfo, Partial, Tokenized, forward, js_object, shape,
     to_js, translation,
 };
+use crate::trace::Looked;
 
 /// A model on a device. Calls may overlap.
 #[wasm_bindgen]
@@ -44,6 +45,8 @@ struct State {
     running: Vec<Cancel>,
     /// The heads that contribute nothing, also on a device that takes the place of a lost one.
     muted: Vec<HeadName>,
+    /// Attention of the last translations, as long as it is to be kept: of this device, with these heads.
+    looked: Vec<Looked>,
 }
 
 #[wasm_bindgen]
@@ -60,8 +63,13 @@ impl Engine {
         let weights: PrecisionChoice = weights.parse().map_err(|error: String| Failure::input(error))?;
         let folder = Folder::new(&folder);
         let runner = load(&folder, &choice, weights, &host).await?;
-        let state =
-            State { runner: Some(Rc::new(runner)), reopening: None, running: Vec::new(), muted: Vec::new() };
+        let state = State {
+            runner: Some(Rc::new(runner)),
+            reopening: None,
+            running: Vec::new(),
+            muted: Vec::new(),
+            looked: Vec::new(),
+        };
         Ok(Self(Rc::new(Inner { folder, choice, weights, host, state: RefCell::new(state) })))
     }
 
@@ -71,7 +79,8 @@ impl Engine {
         Ok(to_js(&info(&runner, &self.0.choice, self.0.folder.files.label()))?)
     }
 
-    /// Translates a text of any length. `on_partial` is shown how far it is, if there is somebody to show it to.
+    /// Translates a text of any length. `on_partial` is shown how far it is, if there is somebody to show it to. With the option
+    /// `keepAttention`, a [trace](Self::trace) of what is found here costs hardly anything, until a translation without it.
     pub fn translate(
         &self,
         text: String,
@@ -79,29 +88,43 @@ impl Engine {
         abort: &Abort,
         on_partial: Option<Function>,
     ) -> Promise {
-        let options = object(&options).and_then(translation_options);
+        let options = object(&options).and_then(|mut options| {
+            let keeps: Option<bool> = take(&mut options, "keepAttention", "true or false")?;
+            Ok((translation_options(options)?, keeps == Some(true)))
+        });
+        let inner = self.0.clone();
         self.0.call(abort, async move |runner, cancel| {
-            let options = TranslateOptions { cancel, ..options.clone()? };
+            let (options, keeps) = options.clone()?;
+            let options = TranslateOptions { cancel, ..options };
             let translator = runner.translator()?;
+            if !keeps {
+                inner.state.borrow_mut().looked.clear();
+            }
+            let mut shown = Partial { stable: String::new(), provisional: String::new() };
+            let mut show = |partial: &wordloom::translate::PartialTranslation<'_>| {
+                let Some(on_partial) = &on_partial else { return };
+                let (stable, provisional) = partial.text();
+                // a call that goes on after a lost device begins anew; what was shown stays
+                let grows = stable.starts_with(&shown.stable);
+                if grows && (stable != shown.stable || provisional != shown.provisional) {
+                    shown = Partial { stable, provisional };
+                    if let Ok(value) = to_js(&shown) {
+                        // an error of the listener is the listener's
+                        let _ = on_partial.call1(&JsValue::NULL, &value);
+                    }
+                }
+            };
             let begun = Date::now();
-            let result = match &on_partial {
-                None => translator.translate(&text, &options).await?,
-                Some(on_partial) => {
-                    let mut shown = Partial { stable: String::new(), provisional: String::new() };
-                    let mut show = |partial: &wordloom::translate::PartialTranslation<'_>| {
-                        let (stable, provisional) = partial.text();
-                        // a call that goes on after a lost device begins anew; what was shown stays
-                        let grows = stable.starts_with(&shown.stable);
-                        if grows && (stable != shown.stable || provisional != shown.provisional) {
-                            shown = Partial { stable, provisional };
-                            if let Ok(value) = to_js(&shown) {
-                                // an error of the listener is the listener's
-                                let _ = on_partial.call1(&JsValue::NULL, &value);
-                            }
-                        }
-                    };
+            let result = match keeps {
+                true => {
+                    let (result, looked) = Looked::translate(translator, &text, &options, &mut show).await?;
+                    Looked::remember(&mut inner.state.borrow_mut().looked, looked);
+                    result
+                }
+                false if on_partial.is_some() => {
                     translator.translate_streaming(&text, &options, &mut show).await?
                 }
+                false => translator.translate(&text, &options).await?,
             };
             translation(translator, &result, Date::now() - begun)
         })
@@ -191,9 +214,11 @@ impl Engine {
     /// [`Trace`](crate::Trace).
     pub fn trace(&self, input: JsValue, abort: &Abort) -> Promise {
         let input = crate::trace::Input::new(&input, self.0.folder.files.label());
+        let inner = self.0.clone();
         self.0.call(abort, async move |runner, cancel| {
             let input = input.as_ref().map_err(Failure::clone)?;
-            Ok(input.run(runner.translator()?, cancel).await?.into())
+            let looked = input.looked(&inner.state.borrow().looked);
+            Ok(input.run(runner.translator()?, looked, cancel).await?.into())
         })
     }
 
@@ -232,6 +257,7 @@ impl Engine {
     pub fn destroy(&self) {
         let mut state = self.0.state.borrow_mut();
         state.running.drain(..).for_each(|cancel| cancel.cancel());
+        state.looked.clear();
         if let Some(gpu) = state.runner.take().as_ref().and_then(|runner| runner.transformer().device().gpu())
         {
             gpu.close();
@@ -299,6 +325,7 @@ impl Inner {
         let result = loop {
             let attempt = {
                 let mut state = self.state.borrow_mut();
+                state.looked.clear();
                 let runner = state.runner.as_mut().ok_or_else(destroyed)?;
                 let Some(runner) = Rc::get_mut(runner) else {
                     let message = "heads cannot be muted while another call is running; wait for it";
@@ -342,6 +369,7 @@ impl Inner {
                         let result = inner.load_again().await;
                         let mut state = inner.state.borrow_mut();
                         state.reopening = None;
+                        state.looked.clear();
                         match result {
                             // `auto` may now mean the CPU, but nobody chose that for a translator that ran on a GPU
                             Ok(runner) if runner.transformer().device().gpu().is_none() => {

@@ -8,7 +8,7 @@ import { reload, running } from '../engine/load.ts';
 import type { Running } from '../engine/load.ts';
 import { muted } from '../muting/muted.ts';
 import { dismissAll, notify } from '../notices.ts';
-import { alternatives, beams, text } from '../settings.ts';
+import { alternatives, beams, showAttention, text } from '../settings.ts';
 import { direction, spoken } from './direction.ts';
 import { cut } from './passages.ts';
 import type { Translated } from './passages.ts';
@@ -129,7 +129,8 @@ async function run(engine: Running, input: string, own: AbortController): Promis
     const result = await runTranslation({
       translator: engine.translator,
       text: input,
-      options,
+      // which changes nothing of what is found
+      options: { ...options, keepAttention: showAttention.peek() },
       signal: own.signal,
       known,
       shown: views.peek(),

@@ -4,12 +4,12 @@ use serde::Deserialize;
 use wasm_bindgen::JsValue;
 use wordloom::decode::Hypothesis;
 use wordloom::heatmap::Painter;
-use wordloom::trace::{AttentionKind, TraceOptions};
+use wordloom::trace::{Attended, AttentionKind, TraceOptions};
 use wordloom::transformer::Cancel;
 use wordloom::translate::{Sentence, SentenceHypothesis};
 use wordloom::{TranslateOptions, Translation, Translator};
 
-use super::Trace;
+use super::{Looked, Trace};
 use crate::failure::Failure;
 use crate::loading::settle;
 use crate::options::{object, take};
@@ -60,7 +60,26 @@ impl Input {
         })
     }
 
-    pub async fn run(&self, translator: &Translator, cancel: Cancel) -> Result<Trace, Failure> {
+    /// What is there already of all that is asked for; `None` where something is missing.
+    pub fn looked(&self, looked: &[Looked]) -> Option<Vec<Attended>> {
+        let TraceOptions { kinds, memory, scores, .. } = &self.trace;
+        let of_default = TraceOptions::default();
+        if *scores || *kinds != of_default.kinds || *memory != of_default.memory {
+            return None;
+        }
+        let of_pair = |pair: &Pair| {
+            let looked = looked.iter().find(|looked| looked.is_of(&pair.source_ids, &pair.target_ids))?;
+            Some(looked.attended()).filter(|attended| attended.left_out().is_empty())
+        };
+        self.sentences.iter().map(|pair| of_pair(pair).cloned()).collect()
+    }
+
+    pub async fn run(
+        &self,
+        translator: &Translator,
+        looked: Option<Vec<Attended>>,
+        cancel: Cancel,
+    ) -> Result<Trace, Failure> {
         let sources: Vec<&str> = self.sentences.iter().map(|pair| pair.source.as_str()).collect();
         let sentences = self.sentences.iter().cloned().map(|pair| Sentence {
             source: pair.source,
@@ -76,6 +95,18 @@ impl Input {
         let options = TranslateOptions { cancel, ..self.translate.clone() };
         let text = sources.join("\n");
         let device = translator.transformer().device();
+        if let Some(attended) = looked {
+            let mut trace =
+                translator.trace_attended(&text, translation, &attended, &options, &self.trace)?;
+            if device.gpu().is_none() {
+                for (sentence, attended) in trace.sentences.iter_mut().zip(&attended) {
+                    sentence.attention = attended.read().await?;
+                }
+                return Ok(Trace::on_host(trace));
+            }
+            settle(device).await?;
+            return Ok(Trace::on_device(trace, attended, Painter::new(device)));
+        }
         // what else might have come is the host's to tell, and then the rest comes to it in the same pass
         if device.gpu().is_none() || self.trace.scores {
             let trace = translator.trace_translation(&text, translation, &options, &self.trace).await?;

@@ -3,6 +3,7 @@
 //! call that made it, and needs no engine if it comes from a file.
 
 mod describe;
+mod looked;
 mod make;
 mod numbers;
 mod on_device;
@@ -21,6 +22,7 @@ use wordloom::trace::Attended;
 use crate::failure::Failure;
 use crate::results::{js_object, shape, to_js};
 
+pub use looked::Looked;
 pub use make::Input;
 use weights::Weights;
 use which::Which;
