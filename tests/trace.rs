@@ -11,13 +11,14 @@ use wordloom::model::generation_config::GenerationConfig;
 use wordloom::trace::alignment::{Alignment, link};
 use wordloom::trace::statistics::{Label, Numbers, rank};
 use wordloom::trace::{
-    AttentionKind, Depth, LayerAttention, LeftOut, Map, Stack, TargetToken, Token, Trace, TraceError,
-    TraceFileError, TraceOptions, TraceRequest, TracedSentence,
+    Attended, AttentionKind, Depth, LayerAttention, LeftOut, Map, Stack, TargetToken, Token, Trace,
+    TraceError, TraceFileError, TraceOptions, TraceRequest, TracedSentence,
 };
 use wordloom::transformer::{
-    Cancel, Exploration, ForwardInput, GenerateRequest, MuteError, Transformer, Wanted,
+    Cancel, Exploration, ForwardInput, GenerateError, GenerateRequest, MuteError, Transformer, Wanted,
 };
-use wordloom::{TranslateOptions, Translator, resolve};
+use wordloom::translate::{PartialTranslation, Sentence};
+use wordloom::{TranslateError, TranslateOptions, Translator, resolve};
 
 const TOLERANCE: (f32, f32) = (1e-4, 1e-4);
 
@@ -849,6 +850,62 @@ async fn attention_of_a_translation_stays_on_the_device() {
         let stopped = TranslateOptions { cancel, ..options.clone() };
         let error = translator.attend_translation(text, translation, &stopped, &whole).await.err();
         assert!(matches!(error, Some(TraceError::Cancelled)), "{error:?}");
+    }
+}
+
+/// A text that is translated with its attention: the trace that it has otherwise, with less room, too.
+#[pollster::test]
+async fn a_text_is_translated_with_its_attention() {
+    let text = " My dog is very old. Where is the train station?\nThank you.";
+    let options = TranslateOptions::default();
+    for device in devices().await {
+        let embedded = wordloom::Model::embedded().expect("is sound");
+        let translator = Translator::new(&device, &embedded).expect("is sound");
+        let translation = translator.translate(text, &options).await.expect("translates");
+        let whole = TraceOptions { scores: false, alternatives: 0, model: "mine".into(), ..all(0) };
+        let scored = TraceOptions { scores: true, ..whole.clone() };
+        let pass =
+            translator.trace_translation(text, translation.clone(), &options, &scored).await.expect("fits");
+        let mut stable = String::new();
+        let mut show = |partial: &PartialTranslation<'_>| stable = partial.text().0;
+        let (found, attended) =
+            translator.translate_attended(text, &options, &whole, &mut show).await.expect("translates");
+        assert!(found.text.starts_with(&stable) && !stable.is_empty(), "{stable:?} on {device}");
+        for (one, other) in found.sentences.iter().zip(&translation.sentences) {
+            let of = |sentence: &Sentence| sentence.hypotheses[0].search.tokens.clone();
+            assert_eq!(of(one), of(other), "on {device}");
+        }
+        let trace = translator.trace_attended(text, found, &attended, &options, &whole).expect("fits");
+        let mut trace = trace.with_weights(&attended).await.expect("reads");
+        assert_eq!(trace.sentences.len(), 3);
+        for (sentence, pass) in trace.sentences.iter_mut().zip(&pass.sentences) {
+            for (layer, pass) in sentence.attention.iter_mut().zip(&pass.attention) {
+                let what = format!("{} {} of {:?} on {device}", pass.kind, pass.layer, pass.keys);
+                assert_close(&what, &layer.weights, &pass.weights, (1e-5, 0.0));
+                layer.weights.clone_from(&pass.weights);
+            }
+            for (token, pass) in sentence.target_tokens.iter_mut().zip(&pass.target_tokens) {
+                let of_search = token.log_probability.take();
+                assert_eq!(of_search.is_some(), pass.log_probability.is_some());
+                let difference = of_search.unwrap_or(0.0) - pass.log_probability.unwrap_or(0.0);
+                assert!(difference.abs() < 1e-3, "{difference} on {device}");
+                token.log_probability = pass.log_probability;
+            }
+        }
+        assert_eq!(trace, pass, "on {device}");
+
+        let some = TraceOptions { memory: 9000, ..whole.clone() };
+        let (found, attended) =
+            translator.translate_attended(text, &options, &some, &mut |_| {}).await.expect("translates");
+        let bytes: u64 = attended.iter().map(Attended::bytes).sum();
+        assert!(bytes > 4000 && bytes <= 9000, "{bytes} bytes on {device}");
+        let trace = translator.trace_attended(text, found, &attended, &options, &some).expect("fits");
+        assert!(trace.sentences.iter().any(|sentence| !sentence.left_out.is_empty()));
+        let stopped = TranslateOptions { cancel: Cancel::default(), ..options.clone() };
+        stopped.cancel.cancel();
+        let error = translator.translate_attended(text, &stopped, &whole, &mut |_| {}).await.err();
+        let cancelled = TraceError::Translate(TranslateError::Generate(GenerateError::Cancelled));
+        assert_eq!(error.map(|error| error.to_string()), Some(cancelled.to_string()));
     }
 }
 

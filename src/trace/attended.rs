@@ -1,7 +1,7 @@
 //! Attention that stays on the device: one head is read at a time, or painted where it is.
 
 use super::budget::{Share, share};
-use super::{AttentionKind, LayerAttention, LeftOut, TraceError, TraceOptions, TraceRequest};
+use super::{AttentionKind, LayerAttention, LeftOut, Trace, TraceError, TraceOptions, TraceRequest};
 use crate::decode::Hypothesis;
 use crate::gpu::GpuError;
 use crate::graph::Kept;
@@ -203,6 +203,19 @@ impl Attended {
         let shape = self.shape(kind).ok_or(HeatmapError::Empty)?;
         let weights: Vec<&Kept> = self.of(kind).map(|layer| &layer.weights).collect();
         painter.take(shape, &weights).await
+    }
+}
+
+impl Trace {
+    /// Brings the attention of its sentences, in their order, to the host and into the trace.
+    ///
+    /// # Errors
+    /// [`GpuError`] of this or an earlier command.
+    pub async fn with_weights(mut self, attended: &[Attended]) -> Result<Self, GpuError> {
+        for (sentence, attended) in self.sentences.iter_mut().zip(attended) {
+            sentence.attention = attended.read().await?;
+        }
+        Ok(self)
     }
 }
 

@@ -9,7 +9,9 @@ use super::{
 use crate::model::generation_config::GenerationConfig;
 use crate::text::{Direction, Tokenizer};
 use crate::transformer::{GenerateRequest, Progress, resolve};
-use crate::translate::{PartialTranslation, TranslateOptions, Translation, Translator, resolve_languages};
+use crate::translate::{
+    PartialTranslation, Sentence, TranslateOptions, Translation, Translator, resolve_languages,
+};
 
 /// What a trace keeps.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -137,7 +139,8 @@ impl Translator {
         Ok((translation, all))
     }
 
-    /// The trace of a translation whose attention is there already, for each of its sentences; it has none of the weights.
+    /// The trace of a translation whose attention is there already, for each of its sentences. It has none of the weights
+    /// ([`Trace::with_weights`]); tokens are as probable as the search found them, with whatever penalties it had.
     ///
     /// # Errors
     /// [`TraceError`]; [`TraceError::StaysOnDevice`] where `trace` asks for more than attention.
@@ -150,8 +153,18 @@ impl Translator {
         trace: &TraceOptions,
     ) -> Result<Trace, TraceError> {
         check_attention_alone(trace)?;
+        let of_search = |sentence: &Sentence| {
+            sentence.hypotheses.first().map(|best| best.search.step_logprobs.clone()).unwrap_or_default()
+        };
+        let of_search: Vec<Vec<f32>> = translation.sentences.iter().map(of_search).collect();
         let (pending, direction) = self.pending(text, translation, options)?;
-        Ok(self.together(pending, without_weights(attended), &direction, trace))
+        let mut traced = self.together(pending, without_weights(attended), &direction, trace);
+        for (sentence, of_search) in traced.sentences.iter_mut().zip(of_search) {
+            // of what came after the prompt
+            let found = sentence.target_tokens.iter_mut().rev().zip(of_search.into_iter().rev());
+            found.for_each(|(token, log_probability)| token.log_probability = Some(log_probability));
+        }
+        Ok(traced)
     }
 
     /// The sentences of a translation, before their passes.

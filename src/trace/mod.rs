@@ -3,9 +3,10 @@
 //!
 //! * [`Translator::trace`](crate::Translator::trace) makes a [`Trace`], [`Translator::trace_pair`](crate::Translator::trace_pair)
 //!   one of a given translation; [`Transformer::record`](crate::Transformer::record) does the same for token ids
-//! * [`Transformer::attend`](crate::Transformer::attend) and
-//!   [`Translator::attend_translation`](crate::Translator::attend_translation) leave attention on the device, to be painted
-//!   there
+//! * [`Translator::translate_attended`](crate::Translator::translate_attended) and
+//!   [`Transformer::generate_attended`](crate::Transformer::generate_attended) leave the attention of what they find on the
+//!   device, to be painted there; [`Translator::attend_translation`](crate::Translator::attend_translation) and
+//!   [`Transformer::attend`](crate::Transformer::attend) that of what is given
 //! * [`Trace::to_json`], [`Trace::to_safetensors`] and [`Trace::from_bytes`]: its file, `docs/trace.md`
 //! * [`statistics`]: numbers and a plain name for every head
 //! * [`alignment`]: which word was translated to which

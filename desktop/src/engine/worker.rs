@@ -8,7 +8,7 @@ use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 use wordloom::decode::Fate;
-use wordloom::trace::{HeadName, TraceError, TraceOptions, TracedSearch};
+use wordloom::trace::{HeadName, Trace, TraceError, TraceOptions, TracedSearch};
 use wordloom::transformer::GenerateError;
 use wordloom::translate::{PartialTranslation, Sentence};
 use wordloom::{Device, Model, TranslateError, Translator};
@@ -119,9 +119,11 @@ impl Worker {
                 (self.tell)(News::Partial { number, settled, open });
             }
         };
-        let translation = match pollster::block_on(translator.translate_streaming(text, options, &mut show)) {
-            Ok(translation) => translation,
-            Err(TranslateError::Generate(GenerateError::Cancelled)) => return,
+        let kept = TraceOptions { model: name.clone(), scores: false, ..TraceOptions::default() };
+        let translated = translator.translate_attended(text, options, &kept, &mut show);
+        let (translation, attended) = match pollster::block_on(translated) {
+            Ok(translated) => translated,
+            Err(TraceError::Translate(TranslateError::Generate(GenerateError::Cancelled))) => return,
             Err(error) => return (self.tell)(News::Failed { number, error: error.to_string() }),
         };
         let cut_short =
@@ -131,10 +133,13 @@ impl Worker {
             cut_short: translation.sentences.iter().any(cut_short),
         };
         (self.tell)(News::Translated { number, translation: translated });
-        let kept = TraceOptions { model: name.clone(), ..TraceOptions::default() };
-        match pollster::block_on(translator.trace_translation(text, translation, options, &kept)) {
+        let read = |trace: Trace| {
+            pollster::block_on(trace.with_weights(&attended)).map_err(|error| error.to_string())
+        };
+        let trace = translator.trace_attended(text, translation, &attended, options, &kept);
+        let trace = trace.map_err(|error| error.to_string()).and_then(read);
+        match trace {
             Ok(trace) => (self.tell)(News::Traced { number, trace: Arc::new(trace) }),
-            Err(TraceError::Cancelled) => {}
             Err(_) if options.cancel.is_cancelled() => {}
             Err(error) => (self.tell)(News::Failed { number, error: format!("no attention: {error}") }),
         }

@@ -96,13 +96,9 @@ impl Input {
         let text = sources.join("\n");
         let device = translator.transformer().device();
         if let Some(attended) = looked {
-            let mut trace =
-                translator.trace_attended(&text, translation, &attended, &options, &self.trace)?;
+            let trace = translator.trace_attended(&text, translation, &attended, &options, &self.trace)?;
             if device.gpu().is_none() {
-                for (sentence, attended) in trace.sentences.iter_mut().zip(&attended) {
-                    sentence.attention = attended.read().await?;
-                }
-                return Ok(Trace::on_host(trace));
+                return Ok(Trace::on_host(trace.with_weights(&attended).await?));
             }
             settle(device).await?;
             return Ok(Trace::on_device(trace, attended, Painter::new(device)));
