@@ -108,6 +108,20 @@ async fn a_token_allocates_no_device_buffer() {
     assert!(first > 0);
     assert_eq!(created(20).await, 0, "a session of the same shape is used again");
     assert_eq!(created(30).await, 0, "more tokens within its capacity need nothing more");
+
+    // a text of some sentences that comes again, as it does while somebody types, with a capacity for any length
+    let some = &vec![ids(&cases()[0]["source_ids"]); 12][..];
+    let again = async || {
+        let before = gpu.buffers_created();
+        generate(translator.transformer(), some, &with_beams(4)).await;
+        gpu.buffers_created() - before
+    };
+    let own = gpu.bytes_in_use();
+    assert!(again().await > 0 && again().await == 0, "the newest session is kept");
+    let with_newest = gpu.bytes_in_use();
+    assert!(with_newest - own > 32 << 20, "{with_newest} bytes, {own} before: so large that it goes first");
+    generate(translator.transformer(), &some[..1], &with_beams(4)).await;
+    assert!(gpu.bytes_in_use() < with_newest - (16 << 20), "it makes room for the next");
 }
 
 /// What docs/performance.md says of a step: so many launches for each of the three layers, one for the embedding, one for

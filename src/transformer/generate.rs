@@ -363,7 +363,10 @@ impl Transformer {
         let key = SessionKey::new(self, &batch, &search, queue.waiting(), keep == Keep::Attention);
         let mut session = match self.idle.take(&key) {
             Some(session) => session,
-            None => DecodeSession::new(self, key)?,
+            None => {
+                self.idle.make_room();
+                DecodeSession::new(self, key)?
+            }
         };
         match session.run(self, queue, search, cancel).await {
             Ok(left) => Ok(Searched { session, left }),

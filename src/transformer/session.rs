@@ -28,9 +28,11 @@ use crate::model::embedding::Tokens;
 use crate::model::encoder::encoder;
 use crate::model::{Cache, Memory, Taps};
 
-/// Memory of the sessions kept for later batches, bytes: enough for sentences that come one by one. Large batches make
-/// theirs anew, which is little beside their run.
+/// Memory of the sessions kept for later batches, bytes: enough for sentences that come one by one.
 const MAX_IDLE_BYTES: usize = 32 << 20;
+/// That of the newest alone, as long as no other is made: for somebody who types on, texts of some sentences come again and
+/// again. Larger batches make theirs anew, which is little beside their run.
+const MAX_NEWEST_BYTES: usize = 128 << 20;
 /// Source lengths and cache capacities are rounded up to these, so that similar batches share a session.
 const SOURCE_BUCKET: usize = 8;
 const CAPACITY_BUCKET: usize = 32;
@@ -140,10 +142,21 @@ impl IdleSessions {
 
     pub fn put(&self, session: DecodeSession) {
         let mut idle = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let spared = usize::from(session.bytes <= MAX_NEWEST_BYTES);
         idle.push(session);
-        while idle.iter().map(|session| session.bytes).sum::<usize>() > MAX_IDLE_BYTES {
-            idle.remove(0); // the oldest
-        }
+        trim(&mut idle, spared);
+    }
+
+    /// Gives memory back before another session is made.
+    pub fn make_room(&self) {
+        trim(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner), 0);
+    }
+}
+
+/// Drops the oldest sessions, as far as there are too many, but for the newest that are `spared`.
+fn trim(idle: &mut Vec<DecodeSession>, spared: usize) {
+    while idle.len() > spared && idle.iter().map(|session| session.bytes).sum::<usize>() > MAX_IDLE_BYTES {
+        idle.remove(0);
     }
 }
 
