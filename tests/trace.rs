@@ -8,6 +8,7 @@ use wordloom::decode::Fate;
 use wordloom::heatmap::{ColourMap, Painter, Scale, View};
 use wordloom::kernels::AdapterClass;
 use wordloom::model::generation_config::GenerationConfig;
+use wordloom::precision::{PrecisionChoice, WeightPrecision};
 use wordloom::trace::alignment::{Alignment, link};
 use wordloom::trace::statistics::{Label, Numbers, rank};
 use wordloom::trace::{
@@ -728,11 +729,21 @@ async fn a_search_that_is_looked_at_leaves_its_attention() {
     places.push(gpu_with_buffers_of(64 << 10).await);
     let cancel = Cancel::default();
     for (at, device) in places.iter().enumerate() {
-        for name in ["marian_tied", "t5_relu_tied", "vanilla_preln", "m2m_100"] {
-            let transformer =
-                Transformer::load(device, &model(&data("models").join(name)), &mut |_| {}).expect("is sound");
+        for (name, precision) in [
+            ("marian_tied", WeightPrecision::F32),
+            ("marian_tied", WeightPrecision::F16),
+            ("marian_tied", WeightPrecision::Q8),
+            ("t5_relu_tied", WeightPrecision::F32),
+            ("vanilla_preln", WeightPrecision::F32),
+            ("m2m_100", WeightPrecision::F32),
+        ] {
+            let stored = PrecisionChoice::Is(precision);
+            let folder = data("models").join(name);
+            let transformer = Transformer::load_with_weights(device, &model(&folder), stored, &mut |_| {})
+                .expect("is sound");
             for (beams, prompt) in [(1, 1), (4, 1), (3, 4)] {
-                let place = format!("{name}, {beams} beams after {prompt} tokens on {device} ({at})");
+                let what = format!("{name} in {precision:?}, {beams} beams after {prompt} tokens");
+                let place = format!("{what} on {device} ({at})");
                 let asked = GenerationConfig {
                     num_beams: Some(beams),
                     max_length: Some(13),

@@ -357,6 +357,52 @@ for (const device of ['cpu', 'gpu'] as const) {
   });
 }
 
+for (const device of ['cpu', 'gpu'] as const) {
+  test(`what is translated can be looked at while the next is being made, on the ${device}`, async ({ api }) => {
+    const result = await api.evaluate(async ([device, text]) => {
+      const translator = await wordloom.Translator.create({ device });
+      const { sentences } = await translator.translate(text, { keepAttention: true });
+      const done: string[] = [];
+      const next = translator
+        .translate(Array(8).fill('He wants to buy a new house near the sea.').join(' '), { keepAttention: true })
+        .then(() => done.push('the next'));
+      const trace = await translator.trace({ sentences: [{ sentence: sentences[0]! }] });
+      done.push('trace');
+      const { weights, shape } = await trace.map({ kind: 'cross', layer: 2, head: 4 });
+      done.push('map');
+      const { rgba } = await trace.paint({ kind: 'cross', layer: 'all', head: 'all' }, { width: 60, height: 40, cell: [2, 2] });
+      done.push('picture');
+      await next;
+      const [keys] = [shape[1]];
+      const sums = [0, 1].map((row) => weights.slice(row * keys, (row + 1) * keys).reduce((sum, weight) => sum + weight, 0));
+      return { done, sums, painted: rgba.some((value) => value > 0), tokens: trace.sentences[0]!.targetTokens.length };
+    }, [device, TEXT] as const);
+    expect(result.done).toEqual(['trace', 'map', 'picture', 'the next']);
+    for (const sum of result.sums) expect(sum).toBeCloseTo(1, 4);
+    expect(result.painted).toBe(true);
+    expect(result.tokens).toBeGreaterThan(3);
+  });
+}
+
+test('a device that is lost takes what a search left with it, and a pass gives it again', async ({ api }) => {
+  await watchWebGpu(api);
+  const result = await api.evaluate(async (text) => {
+    const translator = await wordloom.Translator.create({ device: 'gpu', worker: false });
+    const { sentences } = await translator.translate(text, { keepAttention: true });
+    const input = { sentences: sentences.map((sentence) => ({ sentence })) };
+    const which: MapChoice = { kind: 'cross', layer: 2, head: 1 };
+    const trace = await translator.trace(input);
+    const before = await trace.map(which);
+    webgpu.devices[0]!.destroy();
+    const kind = await trace.map({ kind: 'encoder' }).then(() => 'none', (error) => error.kind);
+    const after = await (await translator.trace(input)).map(which);
+    const most = Math.max(...after.weights.map((weight, index) => Math.abs(weight - before.weights[index]!)));
+    return { kind, most, devices: webgpu.devices.length };
+  }, TEXT);
+  expect(result).toMatchObject({ kind: 'device-lost', devices: 2 });
+  expect(result.most).toBeLessThan(1e-5);
+});
+
 test('a device that is lost takes the weights of a trace with it, and the next trace has another', async ({ api }) => {
   await watchWebGpu(api);
   const result = await api.evaluate(async (text) => {

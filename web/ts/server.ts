@@ -2,12 +2,12 @@
 import { aborted, toWire, WordloomError } from './errors.js';
 import type { OpenFolder } from './loading/folder.js';
 import type { Calls, FromEngine, Method, ToEngine, WireCreate } from './protocol.js';
-import type { EngineInfo, Generated, GenerateRequest, ProgressEvent, TranslateOptions } from './types.js';
+import type { EngineInfo, Generated, GenerateRequest, ProgressEvent, Token, TranslateOptions } from './types.js';
 import { attentionMap, attentionOf } from './attention.js';
 import { pause } from './pause.js';
 import { tellSeed, withSeed } from './seed.js';
 import { Traces } from './server-traces.js';
-import type { WireTrace, WireTraceInput } from './trace-types.js';
+import type { WirePair, WireTrace, WireTraceInput } from './trace-types.js';
 import { Abort, colourTable, Engine, type Host, type LoadEvent, Trace } from './wordloom_web.js';
 
 /** What browsers and Node do differently. */
@@ -79,16 +79,19 @@ export class Server {
   #start(call: Call): void {
     const controller = new AbortController();
     this.#aborts.set(call.id, () => controller.abort());
-    const immediate = IMMEDIATE.has(call.method);
+    const { signal } = controller;
+    // A trace of what translations have left needs no device either, and can be looked at while the next ones are made.
+    const kept = call.method === 'trace' ? this.#keptTrace(call.input) : undefined;
+    const immediate = kept !== undefined || IMMEDIATE.has(call.method);
     const turn = immediate ? Promise.resolve() : this.#last;
-    const done = turn.then(() => this.#run(call, controller.signal));
+    const done = turn.then(() => this.#run(call, signal, kept));
     if (!immediate) this.#last = done;
   }
 
-  async #run(call: Call, signal: AbortSignal): Promise<void> {
+  async #run(call: Call, signal: AbortSignal, known?: Promise<WireTrace>): Promise<void> {
     try {
       if (signal.aborted || this.#destroyed) throw aborted();
-      const value = await this.#answer(call, signal);
+      const value = await (known ?? this.#answer(call, signal));
       if (call.method === 'trace' && value && 'sentences' in value && 'id' in value) this.#traceOf.set(call.id, value.id);
       this.#post({ type: 'done', id: call.id, value }, buffersOf(value));
     } catch (error) {
@@ -179,10 +182,23 @@ export class Server {
   }
 
   async #trace(engine: Engine, input: WireTraceInput, signal: AbortSignal): Promise<WireTrace> {
-    const scores = input.sentences.map(({ tokens }) => tokens);
-    const sentences = input.sentences.map(({ tokens: _, ...ids }) => ids);
+    // what it waited for may have left it
+    const kept = await this.#keptTrace(input);
+    if (kept) return kept;
+    const { scores, sentences } = apart(input);
     const trace = await withAbort(signal, (abort) => engine.trace({ ...input, sentences }, abort));
     return this.#traces.keep(trace, scores);
+  }
+
+  /** What translations have left, if they have left all of it; or what is wrong with the question. */
+  #keptTrace(input: WireTraceInput): Promise<WireTrace> | undefined {
+    try {
+      const { scores, sentences } = apart(input);
+      const trace = this.#engine?.keptTrace({ ...input, sentences });
+      return trace && Promise.resolve(this.#traces.keep(trace, scores));
+    } catch (error) {
+      return Promise.reject(error);
+    }
   }
 
   async #openTrace(file: Calls['openTrace']['input']): Promise<WireTrace> {
@@ -272,4 +288,12 @@ function buffersOf(value: unknown): ArrayBuffer[] {
   }
   if (Array.isArray(value)) return typeof value[0] === 'object' ? value.flatMap(buffersOf) : [];
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(buffersOf) : [];
+}
+
+/** What the engine is given of a trace's sentences, and what it is not. */
+function apart(input: WireTraceInput): { scores: Token[][]; sentences: WirePair[] } {
+  return {
+    scores: input.sentences.map(({ tokens }) => tokens),
+    sentences: input.sentences.map(({ tokens: _, ...pair }) => pair),
+  };
 }

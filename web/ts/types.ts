@@ -146,8 +146,8 @@ export interface TranslateOptions extends SearchOptions, CallOptions {
   attention?: { kind?: AttentionKind; layer?: number | 'mean'; head?: number | 'mean'; sentence?: number };
   /**
    * Keeps the attention of each sentence's best hypothesis, which the search leaves: a `trace()` of these sentences, which
-   * otherwise runs source and translation once more, then takes next to no time. Kept are the last ones, in some 64 MB, until a
-   * translation comes without this option.
+   * otherwise runs source and translation once more, is then there at once, also while other calls go on. Kept are the last ones,
+   * in some 64 MB, until a translation comes without this option.
    */
   keepAttention?: boolean;
 }

@@ -86,6 +86,7 @@ export class Engine {
   forward(input: ForwardInput, abort: Abort): Promise<ForwardOutput>;
   attention(input: AttentionRequest, abort: Abort): Promise<{ shape: [number, number]; weights: Float32Array }>;
   trace(input: Omit<WireTraceInput, 'sentences'> & { sentences: WirePair[] }, abort: Abort): Promise<Trace>;
+  keptTrace(input: Omit<WireTraceInput, 'sentences'> & { sentences: WirePair[] }): Trace | undefined;
   positions(count: number): Positions;
   tokenize(text: string): { ids: number[]; tokens: string[] };
   memory(): Memory;

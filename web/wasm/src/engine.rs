@@ -80,7 +80,7 @@ impl Engine {
     }
 
     /// Translates a text of any length. `on_partial` is shown how far it is, if there is somebody to show it to. With the option
-    /// `keepAttention`, a [trace](Self::trace) of what is found here costs hardly anything, until a translation without it.
+    /// `keepAttention`, a trace of what is found here is [there at once](Self::kept_trace), until a translation without it.
     pub fn translate(
         &self,
         text: String,
@@ -214,12 +214,19 @@ impl Engine {
     /// [`Trace`](crate::Trace).
     pub fn trace(&self, input: JsValue, abort: &Abort) -> Promise {
         let input = crate::trace::Input::new(&input, self.0.folder.files.label());
-        let inner = self.0.clone();
         self.0.call(abort, async move |runner, cancel| {
             let input = input.as_ref().map_err(Failure::clone)?;
-            let looked = input.looked(&inner.state.borrow().looked);
-            Ok(input.run(runner.translator()?, looked, cancel).await?.into())
+            Ok(input.run(runner.translator()?, cancel).await?.into())
         })
+    }
+
+    /// The same at once, while other calls go on, where translations with `keepAttention` have left all of it; `undefined`
+    /// where they have not.
+    #[wasm_bindgen(js_name = keptTrace)]
+    pub fn kept_trace(&self, input: JsValue) -> Result<Option<crate::Trace>, JsValue> {
+        let runner = self.0.runner()?;
+        let input = crate::trace::Input::new(&input, self.0.folder.files.label())?;
+        Ok(input.kept(runner.translator()?, &self.0.state.borrow().looked)?)
     }
 
     /// The model's table of positions, its first rows: `{ kind, shape, values }`, without shape and values where the

@@ -1,8 +1,12 @@
 //! From a translated sentence, as JavaScript kept it, to its trace.
 
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+
 use serde::Deserialize;
 use wasm_bindgen::JsValue;
 use wordloom::decode::Hypothesis;
+use wordloom::gpu::GpuError;
 use wordloom::heatmap::Painter;
 use wordloom::trace::{Attended, AttentionKind, TraceOptions};
 use wordloom::transformer::Cancel;
@@ -60,8 +64,8 @@ impl Input {
         })
     }
 
-    /// What is there already of all that is asked for; `None` where something is missing.
-    pub fn looked(&self, looked: &[Looked]) -> Option<Vec<Attended>> {
+    /// What translations have left of all that is asked for; `None` where something is missing.
+    fn looked(&self, looked: &[Looked]) -> Option<Vec<Attended>> {
         let TraceOptions { kinds, memory, scores, .. } = &self.trace;
         let of_default = TraceOptions::default();
         if *scores || *kinds != of_default.kinds || *memory != of_default.memory {
@@ -74,12 +78,45 @@ impl Input {
         self.sentences.iter().map(|pair| of_pair(pair).cloned()).collect()
     }
 
-    pub async fn run(
-        &self,
-        translator: &Translator,
-        looked: Option<Vec<Attended>>,
-        cancel: Cancel,
-    ) -> Result<Trace, Failure> {
+    /// A trace of what translations have left, if they have left all of it. It is there at once, whatever the device is doing.
+    pub fn kept(&self, translator: &Translator, looked: &[Looked]) -> Result<Option<Trace>, Failure> {
+        let Some(attended) = self.looked(looked) else { return Ok(None) };
+        let device = translator.transformer().device();
+        match device.gpu().map(|gpu| gpu.check()) {
+            Some(Err(GpuError::Lost { .. })) => return Ok(None), // and what it had is lost
+            Some(Err(error)) => return Err(error.into()),
+            Some(Ok(())) | None => {}
+        }
+        let (text, translation) = self.translation();
+        let trace = translator.trace_attended(&text, translation, &attended, &self.translate, &self.trace)?;
+        if device.gpu().is_some() {
+            return Ok(Some(Trace::on_device(trace, attended, Painter::new(device))));
+        }
+        // on the host there is nothing to wait for
+        let read = pin!(trace.with_weights(&attended)).poll(&mut Context::from_waker(Waker::noop()));
+        match read {
+            Poll::Ready(trace) => Ok(Some(Trace::on_host(trace?))),
+            Poll::Pending => Ok(None),
+        }
+    }
+
+    pub async fn run(&self, translator: &Translator, cancel: Cancel) -> Result<Trace, Failure> {
+        let (text, translation) = self.translation();
+        let options = TranslateOptions { cancel, ..self.translate.clone() };
+        let device = translator.transformer().device();
+        // what else might have come is the host's to tell, and then the rest comes to it in the same pass
+        if device.gpu().is_none() || self.trace.scores {
+            let trace = translator.trace_translation(&text, translation, &options, &self.trace).await?;
+            return Ok(Trace::on_host(trace));
+        }
+        let (trace, attended) =
+            translator.attend_translation(&text, translation, &options, &self.trace).await?;
+        settle(device).await?; // a device that was lost is replaced in this call, not in those that look
+        Ok(Trace::on_device(trace, attended, Painter::new(device)))
+    }
+
+    /// As the library has it, with its text.
+    fn translation(&self) -> (String, Translation) {
         let sources: Vec<&str> = self.sentences.iter().map(|pair| pair.source.as_str()).collect();
         let sentences = self.sentences.iter().cloned().map(|pair| Sentence {
             source: pair.source,
@@ -92,25 +129,6 @@ impl Input {
         });
         let translation =
             Translation { text: String::new(), hypotheses: Vec::new(), sentences: sentences.collect() };
-        let options = TranslateOptions { cancel, ..self.translate.clone() };
-        let text = sources.join("\n");
-        let device = translator.transformer().device();
-        if let Some(attended) = looked {
-            let trace = translator.trace_attended(&text, translation, &attended, &options, &self.trace)?;
-            if device.gpu().is_none() {
-                return Ok(Trace::on_host(trace.with_weights(&attended).await?));
-            }
-            settle(device).await?;
-            return Ok(Trace::on_device(trace, attended, Painter::new(device)));
-        }
-        // what else might have come is the host's to tell, and then the rest comes to it in the same pass
-        if device.gpu().is_none() || self.trace.scores {
-            let trace = translator.trace_translation(&text, translation, &options, &self.trace).await?;
-            return Ok(Trace::on_host(trace));
-        }
-        let (trace, attended) =
-            translator.attend_translation(&text, translation, &options, &self.trace).await?;
-        settle(device).await?; // a device that was lost is replaced in this call, not in those that look
-        Ok(Trace::on_device(trace, attended, Painter::new(device)))
+        (sources.join("\n"), translation)
     }
 }
