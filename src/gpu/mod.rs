@@ -255,6 +255,12 @@ impl Gpu {
         self.check()
     }
 
+    /// Whether the device is known to be lost. Takes no error from those who [check](Self::check).
+    pub fn is_lost(&self) -> bool {
+        let fault = self.fault.lock().unwrap_or_else(|poison| poison.into_inner());
+        matches!(fault.as_ref(), Some(GpuError::Lost { .. }))
+    }
+
     /// The first error reported out of band since the last check, if any.
     ///
     /// # Errors

@@ -38,15 +38,10 @@ impl Looked {
     /// Puts the newest behind the others, and forgets the oldest where there is no room.
     pub fn remember(all: &mut Vec<Self>, newest: Vec<Self>) {
         all.extend(newest);
-        let mut bytes: u64 = all.iter().map(|looked| looked.attended.bytes()).sum();
-        let many = all.len().saturating_sub(1); // the last stays, however large it is
-        let forgotten = all[..many].iter().take_while(|looked| {
-            let too_many = bytes > MOST_BYTES;
-            bytes -= if too_many { looked.attended.bytes() } else { 0 };
-            too_many
-        });
-        let forgotten = forgotten.count();
-        all.drain(..forgotten);
+        // the last stays, however large it is
+        while all.len() > 1 && all.iter().map(|looked| looked.attended.bytes()).sum::<u64>() > MOST_BYTES {
+            all.remove(0);
+        }
     }
 
     pub fn is_of(&self, source_ids: &[u32], target_ids: &[u32]) -> bool {

@@ -6,7 +6,6 @@ use std::task::{Context, Poll, Waker};
 use serde::Deserialize;
 use wasm_bindgen::JsValue;
 use wordloom::decode::Hypothesis;
-use wordloom::gpu::GpuError;
 use wordloom::heatmap::Painter;
 use wordloom::trace::{Attended, AttentionKind, TraceOptions};
 use wordloom::transformer::Cancel;
@@ -82,10 +81,9 @@ impl Input {
     pub fn kept(&self, translator: &Translator, looked: &[Looked]) -> Result<Option<Trace>, Failure> {
         let Some(attended) = self.looked(looked) else { return Ok(None) };
         let device = translator.transformer().device();
-        match device.gpu().map(|gpu| gpu.check()) {
-            Some(Err(GpuError::Lost { .. })) => return Ok(None), // and what it had is lost
-            Some(Err(error)) => return Err(error.into()),
-            Some(Ok(())) | None => {}
+        // other errors are those of the calls that are running
+        if device.gpu().is_some_and(|gpu| gpu.is_lost()) {
+            return Ok(None);
         }
         let (text, translation) = self.translation();
         let trace = translator.trace_attended(&text, translation, &attended, &self.translate, &self.trace)?;
