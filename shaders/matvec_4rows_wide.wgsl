@@ -1,6 +1,6 @@
 // A linear layer: sixteen outputs of four rows per invocation, two panels of 64 outputs per workgroup; see
 // matvec_wide.wgsl.
-// uses: shared/linear.wgsl, shared/plain_inputs.wgsl, shared/weights_*.wgsl, shared/multiply_add.wgsl, shared/grid.wgsl
+// uses: shared/linear.wgsl, shared/plain_inputs.wgsl, shared/inputs_of_rows*.wgsl, shared/read_*.wgsl, shared/weights_*.wgsl, shared/multiply_add.wgsl, shared/grid.wgsl
 
 @compute @workgroup_size(8)
 fn main(
@@ -11,17 +11,11 @@ fn main(
     let row_blocks = (p.rows + 3u) / 4u;
     let group = flat_workgroup(workgroup, workgroups);
     let row = group % row_blocks * 4u;
-    let first_quad = group / row_blocks * 32u + lane;
-    let last = p.part_quads - 1u;
-    var block_a = first_block(min(first_quad, last), p.input_quads);
-    var block_b = first_block(min(first_quad + 8u, last), p.input_quads);
-    var block_c = first_block(min(first_quad + 16u, last), p.input_quads);
-    var block_d = first_block(min(first_quad + 24u, last), p.input_quads);
-    let last_row = p.rows - 1u;
-    let x0 = min(row, last_row) * p.input_quads;
-    let x1 = min(row + 1u, last_row) * p.input_quads;
-    let x2 = min(row + 2u, last_row) * p.input_quads;
-    let x3 = min(row + 3u, last_row) * p.input_quads;
+    let first_quad = group / row_blocks * 32u + lane * 2u;
+    // two neighbouring quads of a panel, and of the next one: a pair begins at an even one
+    let last = (p.part_quads - 1u) / 2u * 2u;
+    var block_ab = first_block(min(first_quad, last), p.input_quads);
+    var block_cd = first_block(min(first_quad + 16u, last), p.input_quads);
     var a0 = vec4(0.0);
     var b0 = vec4(0.0);
     var c0 = vec4(0.0);
@@ -39,34 +33,27 @@ fn main(
     var c3 = vec4(0.0);
     var d3 = vec4(0.0);
     for (var k = zero(workgroup); k < p.input_quads; k++) {
-        let wa = weights(block_a);
-        let wb = weights(block_b);
-        let wc = weights(block_c);
-        let wd = weights(block_d);
-        block_a += BLOCK_STEP;
-        block_b += BLOCK_STEP;
-        block_c += BLOCK_STEP;
-        block_d += BLOCK_STEP;
-        let v0 = x[x0 + k];
-        a0 = multiply_add(v0, wa, a0);
-        b0 = multiply_add(v0, wb, b0);
-        c0 = multiply_add(v0, wc, c0);
-        d0 = multiply_add(v0, wd, d0);
-        let v1 = x[x1 + k];
-        a1 = multiply_add(v1, wa, a1);
-        b1 = multiply_add(v1, wb, b1);
-        c1 = multiply_add(v1, wc, c1);
-        d1 = multiply_add(v1, wd, d1);
-        let v2 = x[x2 + k];
-        a2 = multiply_add(v2, wa, a2);
-        b2 = multiply_add(v2, wb, b2);
-        c2 = multiply_add(v2, wc, c2);
-        d2 = multiply_add(v2, wd, d2);
-        let v3 = x[x3 + k];
-        a3 = multiply_add(v3, wa, a3);
-        b3 = multiply_add(v3, wb, b3);
-        c3 = multiply_add(v3, wc, c3);
-        d3 = multiply_add(v3, wd, d3);
+        let ab = two_weights(block_ab);
+        let cd = two_weights(block_cd);
+        block_ab += BLOCK_STEP;
+        block_cd += BLOCK_STEP;
+        let inputs = inputs_of_rows(row, k, lane);
+        a0 = multiply_add(inputs[0], ab[0], a0);
+        b0 = multiply_add(inputs[0], ab[1], b0);
+        c0 = multiply_add(inputs[0], cd[0], c0);
+        d0 = multiply_add(inputs[0], cd[1], d0);
+        a1 = multiply_add(inputs[1], ab[0], a1);
+        b1 = multiply_add(inputs[1], ab[1], b1);
+        c1 = multiply_add(inputs[1], cd[0], c1);
+        d1 = multiply_add(inputs[1], cd[1], d1);
+        a2 = multiply_add(inputs[2], ab[0], a2);
+        b2 = multiply_add(inputs[2], ab[1], b2);
+        c2 = multiply_add(inputs[2], cd[0], c2);
+        d2 = multiply_add(inputs[2], cd[1], d2);
+        a3 = multiply_add(inputs[3], ab[0], a3);
+        b3 = multiply_add(inputs[3], ab[1], b3);
+        c3 = multiply_add(inputs[3], cd[0], c3);
+        d3 = multiply_add(inputs[3], cd[1], d3);
     }
     // not unrolled: a driver would compile all that `store` does 16 times
     var sums = array(
@@ -74,6 +61,6 @@ fn main(
         a2, b2, c2, d2, a3, b3, c3, d3,
     );
     for (var i = zero(workgroup); i < 16u; i++) {
-        store(row + i / 4u, first_quad + i % 4u * 8u, sums[i]);
+        store(row + i / 4u, first_quad + i / 2u % 2u * 16u + i % 2u, sums[i]);
     }
 }

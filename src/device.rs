@@ -113,7 +113,7 @@ impl Device {
         let reason = match (choice, self) {
             (DeviceChoice::Auto, Self::Gpu(_)) => "the best GPU found",
             (DeviceChoice::Auto, Self::Cpu) => "no hardware GPU found",
-            (DeviceChoice::Gpu, Self::Gpu(gpu)) if gpu.class() == AdapterClass::Software => {
+            (DeviceChoice::Gpu, Self::Gpu(gpu)) if gpu.class().is_software() => {
                 "asked for; a software adapter, slower than `--device cpu`"
             }
             _ => "asked for",

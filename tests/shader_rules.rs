@@ -27,15 +27,24 @@ fn module_of(kernel: &Kernel) -> naga::Module {
 }
 
 fn validate(kernel: &Kernel, module: &naga::Module) -> naga::valid::ModuleInfo {
+    use naga::valid::{Capabilities, ShaderStages, SubgroupOperationSet, ValidationFlags, Validator};
     // `unpack2x16float` is part of the language: this is no extension but for devices that are less than WebGPU
-    let capabilities = naga::valid::Capabilities::SHADER_FLOAT16_IN_FLOAT32;
-    naga::valid::Validator::new(naga::valid::ValidationFlags::all(), capabilities)
+    let mut capabilities = Capabilities::SHADER_FLOAT16_IN_FLOAT32;
+    let extended = kernel.name.starts_with("extended_");
+    if extended {
+        capabilities |= Capabilities::SHADER_INT64 | Capabilities::SUBGROUP;
+    }
+    let mut validator = Validator::new(ValidationFlags::all(), capabilities);
+    if extended {
+        validator.subgroup_stages(ShaderStages::COMPUTE).subgroup_operations(SubgroupOperationSet::all());
+    }
+    validator
         .validate(module)
         .unwrap_or_else(|error| panic!("{}: {}", kernel.name, error.emit_to_string(kernel.wgsl)))
 }
 
 #[test]
-fn every_shader_is_valid_without_extensions() {
+fn a_shader_whose_name_tells_of_no_extensions_needs_none() {
     for kernel in kernels::ALL {
         validate(kernel, &module_of(kernel));
     }
@@ -214,6 +223,7 @@ fn launches() -> Vec<Dispatch> {
         append_rows::dispatch(2, &[32, 96], 64, 32),
         attention_weights::dispatch(&shape, columns, columns, Some(3)),
         sum_blocks::dispatch(1000, AdapterClass::Hardware),
+        sum_blocks::dispatch(1000, AdapterClass::ExtendedSoftware),
     ];
     for precision in WeightPrecision::ALL {
         launches.push(embed::dispatch(&EmbedShape { precision, ..embedding }, 0..64));

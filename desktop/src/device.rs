@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use eframe::egui_wgpu::{RenderState, WgpuConfiguration, WgpuSetup, WgpuSetupCreateNew};
-use wordloom::gpu::pipeline_folder;
+use wordloom::gpu::{features, pipeline_folder};
 use wordloom::{Device, DeviceChoice, GpuError};
 
 /// How the window opens its GPU.
@@ -18,10 +18,13 @@ pub fn configuration(choice: &DeviceChoice) -> WgpuConfiguration {
         Some(Arc::new(move |adapters, surface| select(&choice, adapters, surface)));
     setup.device_descriptor = Arc::new(|adapter| {
         let offered = adapter.limits();
-        let keeps_pipelines = adapter.features() & wgpu::Features::PIPELINE_CACHE;
+        let mut features = features(adapter);
+        if pipeline_folder().is_none() {
+            features.remove(wgpu::Features::PIPELINE_CACHE);
+        }
         wgpu::DeviceDescriptor {
             label: Some("wordloom-desktop"),
-            required_features: pipeline_folder().map_or(wgpu::Features::empty(), |_| keeps_pipelines),
+            required_features: features,
             // as `Gpu::open` asks for; and textures for the largest screens
             required_limits: wgpu::Limits {
                 max_buffer_size: offered.max_buffer_size,

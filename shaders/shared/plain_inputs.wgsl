@@ -1,5 +1,6 @@
-// The bindings of a linear layer, but for the weights (shared/weights_*.wgsl); its inputs are read as they are. See
+// The bindings of a linear layer, but for inputs and weights (shared/read_*.wgsl); its inputs are read as they are. See
 // shared/normalized_inputs.wgsl for the other way.
+// uses: shared/read_inputs.wgsl or shared/read_inputs_int64.wgsl
 
 struct Params {
     rows: u32,
@@ -13,7 +14,6 @@ struct Params {
     join: u32,         // 1: y + z, a residual; 2: y ⊙ z, a gate
 }
 
-@group(0) @binding(0) var<storage, read>       x: array<vec4<f32>>;     // [rows, inputs]
 @group(0) @binding(2) var<storage, read>       bias: array<vec4<f32>>;  // [outputs]
 @group(0) @binding(3) var<storage, read>       z: array<vec4<f32>>;     // [rows, outputs]
 @group(0) @binding(4) var<storage, read_write> y: array<vec4<f32>>;     // [rows, outputs]
@@ -34,7 +34,7 @@ fn statistics_of(starts: vec4<u32>, lane: u32) -> mat2x4<f32> {
 }
 
 fn input(start: u32, quad: u32, mean: f32, factor: f32) -> vec4<f32> {
-    return x[start + quad];
+    return inputs_at(start + quad);
 }
 
 fn keep(row: u32, start: u32, lane: u32, mean: f32, factor: f32) {

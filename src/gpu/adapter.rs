@@ -40,10 +40,20 @@ impl Adapter {
             .join(" ")
     }
 
-    /// Whether a GPU or a CPU executes the shaders.
+    /// Whether a GPU or a CPU executes the shaders, and with what.
     pub fn class(&self) -> AdapterClass {
+        self.class_with(self.features())
+    }
+
+    /// The same for a device that was opened with these features.
+    pub(super) fn class_with(&self, features: wgpu::Features) -> AdapterClass {
         match self.info.device_type {
             wgpu::DeviceType::Cpu if cfg!(target_arch = "wasm32") => AdapterClass::BrowserSoftware,
+            wgpu::DeviceType::Cpu
+                if features.contains(EXTENSIONS) && self.info.subgroup_min_size >= LANES =>
+            {
+                AdapterClass::ExtendedSoftware
+            }
             wgpu::DeviceType::Cpu => AdapterClass::Software,
             _ => AdapterClass::Hardware,
         }
@@ -85,6 +95,22 @@ impl Adapter {
             wgpu::DeviceType::Cpu => 4,
         }
     }
+}
+
+/// What the shaders of [`AdapterClass::ExtendedSoftware`] have beyond WebGPU.
+const EXTENSIONS: wgpu::Features = wgpu::Features::SHADER_INT64.union(wgpu::Features::SUBGROUP);
+
+/// Invocations that a subgroup has there at least: those of a workgroup of its kernels.
+const LANES: u32 = 8;
+
+/// What a device is opened with, of the features that its adapter offers: the way to keep compiled pipelines; and where a
+/// CPU executes shaders, what lets it read less often.
+pub fn features(adapter: &wgpu::Adapter) -> wgpu::Features {
+    let wanted = match adapter.get_info().device_type {
+        wgpu::DeviceType::Cpu => wgpu::Features::PIPELINE_CACHE | EXTENSIONS,
+        _ => wgpu::Features::PIPELINE_CACHE,
+    };
+    adapter.features() & wanted
 }
 
 /// All adapters of this machine (in a browser: the one that the page is given), best first. May be empty.

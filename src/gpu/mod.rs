@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-pub use adapter::{Adapter, adapters, any, hardware, named};
+pub use adapter::{Adapter, adapters, any, features, hardware, named};
 pub use buffer::{Buffer, BufferCopy};
 pub use counters::Counters;
 pub use error::GpuError;
@@ -86,12 +86,15 @@ impl Gpu {
         limits: wgpu::Limits,
         folder: Option<&Path>,
     ) -> Result<Self, GpuError> {
-        let pipeline_cache = adapter.features() & wgpu::Features::PIPELINE_CACHE;
+        let mut features = features(&adapter.handle);
+        if folder.is_none() {
+            features.remove(wgpu::Features::PIPELINE_CACHE);
+        }
         let (device, queue) = adapter
             .handle
             .request_device(&wgpu::DeviceDescriptor {
                 label: Some("wordloom"),
-                required_features: folder.map_or(wgpu::Features::empty(), |_| pipeline_cache),
+                required_features: features,
                 required_limits: limits.clone(),
                 // weights and caches stay: small blocks waste less than they cost
                 memory_hints: wgpu::MemoryHints::MemoryUsage,
@@ -159,7 +162,7 @@ impl Gpu {
             tally: counters::Tally::default(),
             memory: Arc::default(),
             closing,
-            class: adapter.class(),
+            class: adapter.class_with(device.features()),
             device,
             queue,
             adapter,
@@ -189,13 +192,13 @@ impl Gpu {
         &self.adapter
     }
 
-    /// Whether a GPU or a CPU executes the shaders.
+    /// Whether a GPU or a CPU executes the shaders, and with what.
     pub fn class(&self) -> AdapterClass {
         self.class
     }
 
     /// Chooses kernels as if the adapter were of another class: so that the kernels for hardware can be tested on a
-    /// software adapter, and the other way round.
+    /// software adapter, and the other way round. Those of [`AdapterClass::ExtendedSoftware`] run nowhere else.
     pub fn force_class(&mut self, class: AdapterClass) {
         self.class = class;
     }

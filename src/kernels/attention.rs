@@ -118,10 +118,7 @@ impl Variant {
 
 /// A workgroup per query where barriers are cheap.
 pub fn choose(class: AdapterClass) -> Variant {
-    match class {
-        AdapterClass::Software | AdapterClass::BrowserSoftware => Variant::Invocation,
-        AdapterClass::Hardware => Variant::Workgroup,
-    }
+    if class.is_software() { Variant::Invocation } else { Variant::Workgroup }
 }
 
 /// Invocations in a workgroup of [`ATTENTION`]: the width of a CPU's vector.

@@ -7,7 +7,7 @@ use crate::precision::WeightPrecision;
 
 /// One invocation for four elements of y.
 pub static EMBED: ByPrecision = by_precision!(
-    "embed" + "grid",
+    "embed" + "read_weights" + "grid",
     storage: &[Access::Read, Access::Read, Access::Read, Access::Read, Access::Write],
     params: EmbedParams::FIELDS,
 );

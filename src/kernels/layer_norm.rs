@@ -64,10 +64,7 @@ impl Variant {
 
 /// A workgroup per row where barriers are cheap.
 pub fn choose(class: AdapterClass) -> Variant {
-    match class {
-        AdapterClass::Software | AdapterClass::BrowserSoftware => Variant::Invocation,
-        AdapterClass::Hardware => Variant::Workgroup,
-    }
+    if class.is_software() { Variant::Invocation } else { Variant::Workgroup }
 }
 
 /// The launch.

@@ -1,9 +1,11 @@
 //! `y = activation(scale·x·Wᵀ + b)`, then `y + z` or `y ⊙ z`: every projection, feed-forward layer and the output layer.
 //!
 //! Seven kernels compute it, three for GPUs and four for software adapters, each for weights of every precision, which
-//! changes what is multiplied, not how. Sums run over the inputs in ascending order, one fused multiply–add at a time
-//! (`shared/multiply_add.wgsl`); the two for a few rows on a GPU have sixteen such sums and add them up
-//! ([`Variant::splits_inputs`]). So a row's result does not depend on how many other rows there are, but for its last bits
+//! changes what is multiplied, not how. Three of them have another form for Mesa's lavapipe, which reads for one invocation
+//! after the other, element by element, however wide an element is: that form reads with integers of 64 bits, and of several
+//! rows every invocation reads one and tells the others. Sums run over the inputs in ascending order, one fused
+//! multiply–add at a time (`shared/multiply_add.wgsl`); the two for a few rows on a GPU have sixteen such sums and add them
+//! up ([`Variant::splits_inputs`]). So a row's result does not depend on how many other rows there are, but for its last bits
 //! where a GPU has more than sixteen rows.
 
 use std::ops::Range;
@@ -15,58 +17,67 @@ use crate::precision::WeightPrecision;
 
 const STORAGE: &[Access] = &[Access::Read, Access::Read, Access::Read, Access::Read, Access::Write];
 
+/// A linear layer's kernels, from their own text and what not all of them use.
+macro_rules! kernels {
+    ($kernel:literal $(+ $helper:literal)*) => {
+        by_precision!(
+            $kernel $(+ $helper)* + "read_inputs" + "read_weights" + "linear" + "plain_inputs" + "multiply_add"
+                + "activation" + "grid",
+            storage: STORAGE,
+            params: LinearParams::FIELDS,
+        )
+    };
+}
+
+/// The same for [`AdapterClass::ExtendedSoftware`].
+macro_rules! extended_kernels {
+    ($kernel:literal $(+ $helper:literal)*) => {
+        by_precision!(
+            prefix: "extended_",
+            $kernel $(+ $helper)* + "read_inputs_int64" + "read_weights_int64" + "linear" + "plain_inputs" + "multiply_add"
+                + "activation" + "grid",
+            storage: STORAGE,
+            params: LinearParams::FIELDS,
+        )
+    };
+}
+
 /// One row, a panel of outputs per workgroup, with the inputs split between its lanes: a GPU's way to read every weight
 /// once and as fast as it can.
-pub static MATVEC_SPLIT: ByPrecision = by_precision!(
-    "matvec_split" + "linear" + "plain_inputs" + "multiply_add" + "activation" + "grid",
-    storage: STORAGE,
-    params: LinearParams::FIELDS,
-);
+pub static MATVEC_SPLIT: ByPrecision = kernels!("matvec_split");
 
 /// The same for four rows (the beams of a sentence), which share what is read.
-pub static MATVEC_4ROWS_SPLIT: ByPrecision = by_precision!(
-    "matvec_4rows_split" + "linear" + "plain_inputs" + "multiply_add" + "activation" + "grid",
-    storage: STORAGE,
-    params: LinearParams::FIELDS,
-);
+pub static MATVEC_4ROWS_SPLIT: ByPrecision = kernels!("matvec_4rows_split");
 
 /// One row, four outputs per invocation: for the software adapter of a browser.
-pub static MATVEC: ByPrecision = by_precision!(
-    "matvec" + "linear" + "plain_inputs" + "multiply_add" + "activation" + "grid",
-    storage: STORAGE,
-    params: LinearParams::FIELDS,
-);
+pub static MATVEC: ByPrecision = kernels!("matvec");
 
 /// One row, sixteen outputs per invocation: for software adapters, where readings are what costs.
-pub static MATVEC_WIDE: ByPrecision = by_precision!(
-    "matvec_wide" + "linear" + "plain_inputs" + "multiply_add" + "activation" + "grid",
-    storage: STORAGE,
-    params: LinearParams::FIELDS,
-);
+pub static MATVEC_WIDE: ByPrecision = kernels!("matvec_wide");
 
 /// Four rows, sixteen outputs per invocation: the same.
-pub static MATVEC_4ROWS_WIDE: ByPrecision = by_precision!(
-    "matvec_4rows_wide" + "linear" + "plain_inputs" + "multiply_add" + "activation" + "grid",
-    storage: STORAGE,
-    params: LinearParams::FIELDS,
-);
+pub static MATVEC_4ROWS_WIDE: ByPrecision = kernels!("matvec_4rows_wide" + "inputs_of_rows");
 
 /// Eight rows, sixteen outputs per invocation, everything in registers: no barriers, which software adapters pay dearly.
-pub static MATMUL_REGISTERS: ByPrecision = by_precision!(
-    "matmul_registers" + "linear" + "plain_inputs" + "multiply_add" + "activation" + "grid",
-    storage: STORAGE,
-    params: LinearParams::FIELDS,
-);
+pub static MATMUL_REGISTERS: ByPrecision =
+    kernels!("matmul_registers" + "inputs_of_rows" + "multiply_add_rows");
+
+/// [`MATVEC_WIDE`] that reads with integers of 64 bits.
+pub static MATVEC_WIDE_EXTENDED: ByPrecision = extended_kernels!("matvec_wide");
+
+/// [`MATVEC_4ROWS_WIDE`] that does, each invocation the inputs of one row for its subgroup.
+pub static MATVEC_4ROWS_WIDE_EXTENDED: ByPrecision =
+    extended_kernels!("matvec_4rows_wide" + "inputs_of_rows_subgroup");
+
+/// [`MATMUL_REGISTERS`] that does both.
+pub static MATMUL_REGISTERS_EXTENDED: ByPrecision =
+    extended_kernels!("matmul_registers" + "inputs_of_rows_subgroup" + "multiply_add_rows");
 
 /// A tile of 64 rows and 64 outputs per workgroup, staged through workgroup memory: many rows on a GPU.
-pub static MATMUL_TILED: ByPrecision = by_precision!(
-    "matmul_tiled" + "linear" + "plain_inputs" + "multiply_add" + "activation" + "grid",
-    storage: STORAGE,
-    params: LinearParams::FIELDS,
-);
+pub static MATMUL_TILED: ByPrecision = kernels!("matmul_tiled");
 
 params! {
-    /// Group 1 of the seven kernels. A *quad* is four neighbouring elements.
+    /// Group 1 of all of them. A *quad* is four neighbouring elements.
     pub struct LinearParams {
         /// Rows of x and y.
         pub rows: u32,
@@ -127,11 +138,17 @@ pub enum Variant {
     Matvec4RowsWide,
     /// [`MATMUL_REGISTERS`]
     MatmulRegisters,
+    /// [`MATVEC_WIDE_EXTENDED`]
+    MatvecWideExtended,
+    /// [`MATVEC_4ROWS_WIDE_EXTENDED`]
+    Matvec4RowsWideExtended,
+    /// [`MATMUL_REGISTERS_EXTENDED`]
+    MatmulRegistersExtended,
 }
 
 impl Variant {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 10] = [
         Self::MatvecSplit,
         Self::Matvec4RowsSplit,
         Self::MatmulTiled,
@@ -139,7 +156,20 @@ impl Variant {
         Self::MatvecWide,
         Self::Matvec4RowsWide,
         Self::MatmulRegisters,
+        Self::MatvecWideExtended,
+        Self::Matvec4RowsWideExtended,
+        Self::MatmulRegistersExtended,
     ];
+
+    /// Whether it runs on adapters of a class: some run on an [`AdapterClass::ExtendedSoftware`] alone.
+    pub const fn runs_on(self, class: AdapterClass) -> bool {
+        match self {
+            Self::MatvecWideExtended | Self::Matvec4RowsWideExtended | Self::MatmulRegistersExtended => {
+                matches!(class, AdapterClass::ExtendedSoftware)
+            }
+            _ => true,
+        }
+    }
 
     /// Whether it sums up a row's products in several parts. Kernels that agree in this agree bit by bit.
     pub const fn splits_inputs(self) -> bool {
@@ -157,6 +187,8 @@ impl Variant {
 /// | 9–16 | `matmul_registers` | `matmul_registers` | `matvec_4rows_split` |
 /// | more | `matmul_registers` | `matmul_registers` | `matmul_tiled` |
 ///
+/// Software with extensions takes the same as software without, in the form that is made for them.
+///
 /// The software adapter of browsers is Chromium's SwiftShader. There 256 × 8,000 weights took 14 ms of processor time with
 /// `matvec_wide`, and 9 with `matvec`; for four rows sixteen outputs were worth it (14 ms, and 18 with four). A source of up
 /// to eight tokens shares its kernel with the beams that follow, which saves the compiling of another.
@@ -164,6 +196,9 @@ pub fn choose(rows: usize, class: AdapterClass) -> Variant {
     match (class, rows) {
         (AdapterClass::BrowserSoftware, 0..=1) => Variant::Matvec,
         (AdapterClass::BrowserSoftware, 2..=8) => Variant::Matvec4RowsWide,
+        (AdapterClass::ExtendedSoftware, 0..=1) => Variant::MatvecWideExtended,
+        (AdapterClass::ExtendedSoftware, 2..=4) => Variant::Matvec4RowsWideExtended,
+        (AdapterClass::ExtendedSoftware, _) => Variant::MatmulRegistersExtended,
         (AdapterClass::Software, 0..=1) => Variant::MatvecWide,
         (AdapterClass::Software, 2..=4) => Variant::Matvec4RowsWide,
         (AdapterClass::Software | AdapterClass::BrowserSoftware, _) => Variant::MatmulRegisters,
@@ -204,6 +239,9 @@ pub fn dispatch_variant(shape: &LinearShape, part: Range<usize>, variant: Varian
         Variant::MatvecWide => (&MATVEC_WIDE, 1, 2 * PANEL),
         Variant::Matvec4RowsWide => (&MATVEC_4ROWS_WIDE, 4, 2 * PANEL),
         Variant::MatmulRegisters => (&MATMUL_REGISTERS, 8, 2 * PANEL),
+        Variant::MatvecWideExtended => (&MATVEC_WIDE_EXTENDED, 1, 2 * PANEL),
+        Variant::Matvec4RowsWideExtended => (&MATVEC_4ROWS_WIDE_EXTENDED, 4, 2 * PANEL),
+        Variant::MatmulRegistersExtended => (&MATMUL_REGISTERS_EXTENDED, 8, 2 * PANEL),
     };
     let workgroups = fold(shape.rows.div_ceil(rows) * part.len().div_ceil(outputs), 1);
     let kernel = kernel.of(shape.precision);

@@ -91,7 +91,7 @@ pub mod sum_blocks;
 use crate::precision::WeightPrecision;
 
 /// Every kernel, for tests that hold them all to the rules.
-pub static ALL: [&Kernel; 56] = [
+pub static ALL: [&Kernel; 66] = [
     &append_kv::APPEND_KV,
     &append_rows::APPEND_ROWS,
     &attention::ATTENTION,
@@ -127,6 +127,15 @@ pub static ALL: [&Kernel; 56] = [
     &linear::MATMUL_REGISTERS.f32,
     &linear::MATMUL_REGISTERS.f16,
     &linear::MATMUL_REGISTERS.q8,
+    &linear::MATVEC_WIDE_EXTENDED.f32,
+    &linear::MATVEC_WIDE_EXTENDED.f16,
+    &linear::MATVEC_WIDE_EXTENDED.q8,
+    &linear::MATVEC_4ROWS_WIDE_EXTENDED.f32,
+    &linear::MATVEC_4ROWS_WIDE_EXTENDED.f16,
+    &linear::MATVEC_4ROWS_WIDE_EXTENDED.q8,
+    &linear::MATMUL_REGISTERS_EXTENDED.f32,
+    &linear::MATMUL_REGISTERS_EXTENDED.f16,
+    &linear::MATMUL_REGISTERS_EXTENDED.q8,
     &linear::MATMUL_TILED.f32,
     &linear::MATMUL_TILED.f16,
     &linear::MATMUL_TILED.q8,
@@ -148,6 +157,7 @@ pub static ALL: [&Kernel; 56] = [
     &search::BEAM_STEP,
     &search::REORDER_SLOTS,
     &sum_blocks::SUM_BLOCKS,
+    &sum_blocks::SUM_BLOCKS_EXTENDED,
 ];
 
 /// Outputs (columns of `x·Wᵀ`) in one panel of a packed weight matrix.
@@ -217,8 +227,10 @@ pub struct Field {
 pub enum AdapterClass {
     /// A GPU: workgroups run in parallel, shared memory and barriers are cheap.
     Hardware,
-    /// A CPU behind a GPU interface (lavapipe, WARP): barriers are ruinous, registers are everything.
+    /// A CPU behind a GPU interface: barriers are ruinous, registers are everything.
     Software,
+    /// The same whose shaders have integers of 64 bits, and subgroups of at least eight invocations (lavapipe).
+    ExtendedSoftware,
     /// The same behind a browser (SwiftShader), where compiling takes longer than what is compiled for a short text.
     BrowserSoftware,
 }
@@ -228,7 +240,7 @@ impl AdapterClass {
     pub const fn is_software(self) -> bool {
         match self {
             Self::Hardware => false,
-            Self::Software | Self::BrowserSoftware => true,
+            Self::Software | Self::ExtendedSoftware | Self::BrowserSoftware => true,
         }
     }
 }

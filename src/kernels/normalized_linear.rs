@@ -21,7 +21,7 @@ const STORAGE: &[Access] = &[
 /// [`linear::MATVEC_SPLIT`] of inputs that it normalizes.
 pub static MATVEC_SPLIT: ByPrecision = by_precision!(
     prefix: "normalized_",
-    "matvec_split" + "linear" + "normalized_inputs" + "multiply_add" + "activation" + "grid",
+    "matvec_split" + "linear" + "normalized_inputs" + "read_weights" + "multiply_add" + "activation" + "grid",
     storage: STORAGE,
     params: NormalizedLinearParams::FIELDS,
 );
@@ -29,7 +29,7 @@ pub static MATVEC_SPLIT: ByPrecision = by_precision!(
 /// [`linear::MATVEC_4ROWS_SPLIT`] of inputs that it normalizes.
 pub static MATVEC_4ROWS_SPLIT: ByPrecision = by_precision!(
     prefix: "normalized_",
-    "matvec_4rows_split" + "linear" + "normalized_inputs" + "multiply_add" + "activation" + "grid",
+    "matvec_4rows_split" + "linear" + "normalized_inputs" + "read_weights" + "multiply_add" + "activation" + "grid",
     storage: STORAGE,
     params: NormalizedLinearParams::FIELDS,
 );

@@ -364,14 +364,11 @@ impl Pace {
     /// So a submit takes some tens of milliseconds at most; a page is drawn by the same device in between.
     fn new(class: AdapterClass, work: usize) -> Self {
         let steps = |multiplications: usize| multiplications / work.max(1);
-        match class {
-            AdapterClass::Software | AdapterClass::BrowserSoftware => {
-                Self { block: steps(64 << 20).clamp(1, RING), speculative: 1 }
-            }
-            AdapterClass::Hardware => {
-                let block = steps(512 << 20).clamp(1, RING / 2);
-                Self { block, speculative: SUBMITS * block }
-            }
+        if class.is_software() {
+            Self { block: steps(64 << 20).clamp(1, RING), speculative: 1 }
+        } else {
+            let block = steps(512 << 20).clamp(1, RING / 2);
+            Self { block, speculative: SUBMITS * block }
         }
     }
 

@@ -8,7 +8,7 @@ use serde::Serialize;
 use wordloom::activation::Activation;
 use wordloom::gpu::{Buffer, Gpu};
 use wordloom::kernels::linear::{self, LinearShape};
-use wordloom::kernels::{AdapterClass, Dispatch, panels, sum_blocks};
+use wordloom::kernels::{Dispatch, panels, sum_blocks};
 use wordloom::precision::WeightPrecision;
 use wordloom::{Device, GpuError, cpu};
 
@@ -57,10 +57,7 @@ impl Limits {
                 product: cpu_product(1024),
             }),
             Some(gpu) => {
-                let size = match gpu.class() {
-                    AdapterClass::Software | AdapterClass::BrowserSoftware => 512,
-                    AdapterClass::Hardware => 2048,
-                };
+                let size = if gpu.class().is_software() { 512 } else { 2048 };
                 Ok(Self {
                     weights: gpu_reading(gpu, weight_bytes.max(LEAST_BYTES))?,
                     memory: gpu_reading(gpu, GPU_BYTES)?,

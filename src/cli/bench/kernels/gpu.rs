@@ -86,7 +86,8 @@ impl Bench<'_> {
             let shape = linear_shape(rows, inputs, outputs, precision);
             let about = Shape::linear(layer, rows, inputs, outputs, precision);
             let mut timings = Vec::new();
-            for (variant, cost) in linear::Variant::ALL.into_iter().zip(costs.iter_mut()) {
+            let variants = linear::Variant::ALL.into_iter().zip(costs.iter_mut());
+            for (variant, cost) in variants.filter(|(variant, _)| variant.runs_on(class)) {
                 let dispatch = linear::dispatch_variant(&shape, 0..outputs, variant);
                 let name = dispatch.kernel.name;
                 let launches: Vec<_> = weights
