@@ -207,11 +207,11 @@ fn launches() -> Vec<Dispatch> {
         queries: 5,
         keys: 6,
         d_head: 8,
-        d_value: 12,
+        d_value: 16,
         scale: 0.5,
         causal: true,
     };
-    let cached = CachedAttentionShape { rows: 2, heads: 4, d_head: 8, d_value: 12, capacity: 16, scale: 0.5 };
+    let cached = CachedAttentionShape { rows: 2, heads: 4, d_head: 8, d_value: 16, capacity: 16, scale: 0.5 };
     let norm = LayerNormShape { rows: 2, width: 32, epsilon: 1e-5, residual: true, centered: false };
     let embedding =
         EmbedShape { rows: 2, d_model: 32, scale: 1.0, positions: true, precision: WeightPrecision::F32 };
@@ -228,7 +228,7 @@ fn launches() -> Vec<Dispatch> {
     for precision in WeightPrecision::ALL {
         launches.push(embed::dispatch(&EmbedShape { precision, ..embedding }, 0..64));
     }
-    for variant in [attention::Variant::Invocation, attention::Variant::Workgroup] {
+    for variant in attention::Variant::ALL {
         launches.push(attention::dispatch_variant(&shape, columns, columns, columns, Some(3), variant));
         launches.push(cached_attention::dispatch_variant(&cached, Some(3), variant));
     }

@@ -1,7 +1,7 @@
 // softmax(scale * Q Kᵀ) V with an online softmax (Milakov & Gimelshein 2018), without barriers. An invocation has one
 // query and 64 elements of one head; its neighbours in the workgroup are the other heads of the query, so that they all
 // go through the same keys, even where there is a single query. Sixteen elements at a time are held as a matrix.
-// uses: shared/head_score.wgsl, shared/distance_bias.wgsl, shared/masked.wgsl, shared/grid.wgsl, and what attention.wgsl
+// uses: shared/pieces.wgsl and shared/value_quads.wgsl, or shared/pieces_int64.wgsl, shared/head_score.wgsl, shared/distance_bias.wgsl, shared/masked.wgsl, shared/grid.wgsl, and what attention.wgsl
 // and cached_attention.wgsl define
 
 const LANES: u32 = 8u;
@@ -82,19 +82,6 @@ fn main(
             context[context_start(sentence, query) + d] = 0.0;
         }
     }
-}
-
-// As `key4`.
-fn value4(start: u32, d: u32) -> vec4<f32> {
-    if (ALIGNED) {
-        return v[(start + min(d, D_VALUE - 4u)) / 4u];
-    }
-    let i = start + min(vec4(d) + vec4(0u, 1u, 2u, 3u), vec4(D_VALUE - 1u));
-    return vec4(v[i.x / 4u][i.x % 4u], v[i.y / 4u][i.y % 4u], v[i.z / 4u][i.z % 4u], v[i.w / 4u][i.w % 4u]);
-}
-
-fn value16(start: u32, d: u32) -> mat4x4<f32> {
-    return mat4x4(value4(start, d), value4(start, d + 4u), value4(start, d + 8u), value4(start, d + 12u));
 }
 
 fn store4(start: u32, d: u32, value: vec4<f32>) {

@@ -9,7 +9,33 @@ const STORAGE: &[Access] =
 /// One invocation per query, head and 64 elements of the head.
 pub static ATTENTION: Kernel = Kernel {
     name: "attention",
-    wgsl: wgsl!("attention" + "attend_invocation" + "head_score" + "distance_bias" + "masked" + "grid"),
+    wgsl: wgsl!(
+        "attention"
+            + "attend_invocation"
+            + "pieces"
+            + "key_quads"
+            + "value_quads"
+            + "head_score"
+            + "distance_bias"
+            + "masked"
+            + "grid"
+    ),
+    storage: STORAGE,
+    params: AttentionParams::FIELDS,
+};
+
+/// The same that reads with integers of 64 bits, for heads that start at multiples of eight elements.
+pub static ATTENTION_EXTENDED: Kernel = Kernel {
+    name: "extended_attention",
+    wgsl: wgsl!(
+        "attention"
+            + "attend_invocation"
+            + "pieces_int64"
+            + "head_score"
+            + "distance_bias"
+            + "masked"
+            + "grid"
+    ),
     storage: STORAGE,
     params: AttentionParams::FIELDS,
 };
@@ -17,13 +43,13 @@ pub static ATTENTION: Kernel = Kernel {
 /// One workgroup per query, head and 64 elements of the head.
 pub static ATTENTION_WORKGROUP: Kernel = Kernel {
     name: "attention_workgroup",
-    wgsl: wgsl!("attention" + "attend_workgroup" + "distance_bias" + "reduce" + "masked" + "grid"),
+    wgsl: wgsl!("attention" + "attend_workgroup" + "pieces" + "distance_bias" + "reduce" + "masked" + "grid"),
     storage: STORAGE,
     params: AttentionParams::FIELDS,
 };
 
 params! {
-    /// Group 1 of both kernels, and of `attention_weights.wgsl`. Strides and offsets in elements.
+    /// Group 1 of these kernels, and of `attention_weights.wgsl`. Strides and offsets in elements.
     pub struct AttentionParams {
         /// Sentences.
         pub batch: u32,
@@ -109,16 +135,28 @@ pub enum Variant {
     Invocation,
     /// Lanes share the keys of one query.
     Workgroup,
+    /// As `Invocation`, with integers of 64 bits where heads start at multiples of eight elements: for an
+    /// [`AdapterClass::ExtendedSoftware`] alone.
+    InvocationExtended,
 }
 
 impl Variant {
     /// All of them.
-    pub const ALL: [Self; 2] = [Self::Invocation, Self::Workgroup];
+    pub const ALL: [Self; 3] = [Self::Invocation, Self::Workgroup, Self::InvocationExtended];
+
+    /// Whether it runs on adapters of a class.
+    pub const fn runs_on(self, class: AdapterClass) -> bool {
+        !matches!(self, Self::InvocationExtended) || matches!(class, AdapterClass::ExtendedSoftware)
+    }
 }
 
 /// A workgroup per query where barriers are cheap.
 pub fn choose(class: AdapterClass) -> Variant {
-    if class.is_software() { Variant::Invocation } else { Variant::Workgroup }
+    match class {
+        AdapterClass::ExtendedSoftware => Variant::InvocationExtended,
+        AdapterClass::Software | AdapterClass::BrowserSoftware => Variant::Invocation,
+        AdapterClass::Hardware => Variant::Workgroup,
+    }
 }
 
 /// Invocations in a workgroup of [`ATTENTION`]: the width of a CPU's vector.
@@ -153,8 +191,9 @@ pub fn dispatch_variant(
     variant: Variant,
 ) -> Dispatch {
     let params = shape.params(queries, keys, values, stride(shape.heads * shape.d_value), reach);
-    let multiples = [queries.first, keys.first, values.first, shape.d_head, shape.d_value];
-    let aligned = multiples.iter().all(|n| n.is_multiple_of(4));
+    let starts = [queries.first, keys.first, values.first, shape.d_head, shape.d_value];
+    let aligned = starts.iter().all(|n| n.is_multiple_of(4));
+    let eights = starts.iter().chain(&[keys.stride, values.stride]).all(|n| n.is_multiple_of(8));
     let constants = vec![
         ("D_HEAD", shape.d_head as f64),
         ("D_VALUE", shape.d_value as f64),
@@ -164,7 +203,8 @@ pub fn dispatch_variant(
     ];
     let blocks = shape.batch * shape.queries * shape.heads * shape.d_value.div_ceil(HEAD_BLOCK);
     let (kernel, workgroups) = match variant {
-        Variant::Invocation => (&ATTENTION, fold(blocks, LANES)),
+        Variant::InvocationExtended if eights => (&ATTENTION_EXTENDED, fold(blocks, LANES)),
+        Variant::Invocation | Variant::InvocationExtended => (&ATTENTION, fold(blocks, LANES)),
         Variant::Workgroup => (&ATTENTION_WORKGROUP, fold(blocks, 1)),
     };
     Dispatch::new(kernel, constants, &params, workgroups)

@@ -23,7 +23,31 @@ const STORAGE: &[Access] = &[
 pub static CACHED_ATTENTION: Kernel = Kernel {
     name: "cached_attention",
     wgsl: wgsl!(
-        "cached_attention" + "attend_invocation" + "head_score" + "distance_bias" + "masked" + "grid"
+        "cached_attention"
+            + "attend_invocation"
+            + "pieces"
+            + "key_quads"
+            + "value_quads"
+            + "head_score"
+            + "distance_bias"
+            + "masked"
+            + "grid"
+    ),
+    storage: STORAGE,
+    params: CachedAttentionParams::FIELDS,
+};
+
+/// The same that reads with integers of 64 bits, for heads whose width is a multiple of eight.
+pub static CACHED_ATTENTION_EXTENDED: Kernel = Kernel {
+    name: "extended_cached_attention",
+    wgsl: wgsl!(
+        "cached_attention"
+            + "attend_invocation"
+            + "pieces_int64"
+            + "head_score"
+            + "distance_bias"
+            + "masked"
+            + "grid"
     ),
     storage: STORAGE,
     params: CachedAttentionParams::FIELDS,
@@ -32,13 +56,15 @@ pub static CACHED_ATTENTION: Kernel = Kernel {
 /// One workgroup per row, head and 64 elements of the head.
 pub static CACHED_ATTENTION_WORKGROUP: Kernel = Kernel {
     name: "cached_attention_workgroup",
-    wgsl: wgsl!("cached_attention" + "attend_workgroup" + "distance_bias" + "reduce" + "masked" + "grid"),
+    wgsl: wgsl!(
+        "cached_attention" + "attend_workgroup" + "pieces" + "distance_bias" + "reduce" + "masked" + "grid"
+    ),
     storage: STORAGE,
     params: CachedAttentionParams::FIELDS,
 };
 
 params! {
-    /// Group 1 of both kernels. Strides and offsets in elements.
+    /// Group 1 of these kernels. Strides and offsets in elements.
     pub struct CachedAttentionParams {
         /// Queries: beams of all sentences.
         pub rows: u32,
@@ -82,7 +108,7 @@ pub struct CachedAttentionShape {
 pub fn appends(shape: &CachedAttentionShape, variant: Variant) -> bool {
     let aligned = [shape.d_head, shape.d_value].iter().all(|n| n.is_multiple_of(4));
     match variant {
-        Variant::Invocation => aligned && shape.d_value <= HEAD_BLOCK,
+        Variant::Invocation | Variant::InvocationExtended => aligned && shape.d_value <= HEAD_BLOCK,
         Variant::Workgroup => aligned,
     }
 }
@@ -115,17 +141,19 @@ pub fn dispatch_variant(shape: &CachedAttentionShape, reach: Option<usize>, vari
         scale: shape.scale,
         reach: reach.unwrap_or(0) as u32,
     };
-    let aligned = [shape.d_head, shape.d_value].iter().all(|n| n.is_multiple_of(4));
+    let in_pieces_of =
+        |elements: usize| [shape.d_head, shape.d_value].iter().all(|width| width.is_multiple_of(elements));
     let constants = vec![
         ("D_HEAD", shape.d_head as f64),
         ("D_VALUE", shape.d_value as f64),
-        ("ALIGNED", f64::from(aligned)),
+        ("ALIGNED", f64::from(in_pieces_of(4))),
         ("APPENDS", f64::from(appends(shape, variant))),
         ("HAS_DISTANCE_BIAS", f64::from(reach.is_some())),
     ];
     let blocks = shape.rows * shape.heads * shape.d_value.div_ceil(HEAD_BLOCK);
     let (kernel, workgroups) = match variant {
-        Variant::Invocation => (&CACHED_ATTENTION, fold(blocks, LANES)),
+        Variant::InvocationExtended if in_pieces_of(8) => (&CACHED_ATTENTION_EXTENDED, fold(blocks, LANES)),
+        Variant::Invocation | Variant::InvocationExtended => (&CACHED_ATTENTION, fold(blocks, LANES)),
         Variant::Workgroup => (&CACHED_ATTENTION_WORKGROUP, fold(blocks, 1)),
     };
     Dispatch::new(kernel, constants, &params, workgroups)

@@ -91,14 +91,16 @@ pub mod sum_blocks;
 use crate::precision::WeightPrecision;
 
 /// Every kernel, for tests that hold them all to the rules.
-pub static ALL: [&Kernel; 66] = [
+pub static ALL: [&Kernel; 68] = [
     &append_kv::APPEND_KV,
     &append_rows::APPEND_ROWS,
     &attention::ATTENTION,
     &attention::ATTENTION_WORKGROUP,
+    &attention::ATTENTION_EXTENDED,
     &attention_weights::ATTENTION_WEIGHTS,
     &cached_attention::CACHED_ATTENTION,
     &cached_attention::CACHED_ATTENTION_WORKGROUP,
+    &cached_attention::CACHED_ATTENTION_EXTENDED,
     &embed::EMBED.f32,
     &embed::EMBED.f16,
     &embed::EMBED.q8,

@@ -10,7 +10,11 @@ use wordloom::kernels::{ColumnLayout, append_kv, attention_weights, stride};
 use crate::common::{assert_close, device_test, gpu, heads_to_columns};
 use crate::{fixture, pad, random, read, run, unpad, untouched, upload, upload_u32};
 
-const VARIANTS: [Variant; 2] = [Variant::Invocation, Variant::Workgroup];
+/// Those that the device can run.
+fn variants(gpu: &Gpu) -> impl Iterator<Item = Variant> {
+    let class = gpu.class();
+    Variant::ALL.into_iter().filter(move |variant| variant.runs_on(class))
+}
 
 /// Biases of `heads` heads by distance, up to a reach.
 fn random_bias(reach: usize, heads: usize) -> Vec<f32> {
@@ -103,7 +107,7 @@ impl AttentionCase {
     /// Compares every variant with the CPU.
     async fn check(&self, gpu: &Gpu, offset: usize) {
         let (want, want_weights) = (self.context_on_cpu(), self.weights_on_cpu());
-        for variant in VARIANTS {
+        for variant in variants(gpu) {
             let what =
                 format!("{variant:?}, columns from {offset}, reach {:?}, {:?}", self.reach, self.shape);
             let (context, weights) = self.on_gpu(gpu, variant, offset).await;
@@ -129,8 +133,8 @@ async fn attention_agrees_for_every_mask() {
     let gpu = gpu().await;
     for (queries, keys) in [(1, 1), (1, 70), (7, 9), (8, 64), (9, 65), (17, 5)] {
         for causal in [false, true] {
-            for mask in MASKS {
-                let (d_head, d_value) = (12, 12);
+            for (mask, width) in MASKS.into_iter().flat_map(|mask| [(mask, 12), (mask, 24)]) {
+                let (d_head, d_value) = (width, width);
                 let shape =
                     AttentionShape { batch: 3, heads: 2, queries, keys, d_head, d_value, scale: 0.3, causal };
                 AttentionCase::random(shape, mask).check(&gpu, 0).await;
@@ -157,12 +161,12 @@ async fn attention_agrees_for_every_width_of_a_head() {
 #[device_test]
 async fn attention_agrees_for_values_of_another_width() {
     let gpu = gpu().await;
-    for (d_head, d_value) in [(5, 12), (16, 64), (64, 16), (65, 7), (80, 80)] {
+    for (d_head, d_value) in [(5, 12), (16, 64), (64, 16), (65, 7), (80, 80), (8, 40)] {
         for (heads, queries, keys) in [(1, 7, 1), (3, 1, 65), (8, 9, 7)] {
             let shape =
                 AttentionShape { batch: 2, heads, queries, keys, d_head, d_value, scale: 0.5, causal: false };
             let case = AttentionCase::random(shape, |sentence, key| sentence == 0 || key > 0);
-            for offset in [0, 6] {
+            for offset in [0, 6, 8] {
                 case.check(&gpu, offset).await;
             }
         }
@@ -290,7 +294,7 @@ async fn attention_is_that_of_the_reference() {
         mask: tensors.f32("attention.key_mask").iter().map(|&keep| (keep != 0.0).into()).collect(),
         reach: None,
     };
-    for variant in VARIANTS {
+    for variant in variants(&gpu) {
         let (context, weights) = case.on_gpu(&gpu, variant, 3).await;
         assert_close("context", &context, &columns("attention.y_causal"), (1e-5, 0.0));
         assert_close("weights", &weights, &tensors.f32("attention.probs_causal"), (1e-5, 0.0));
@@ -309,6 +313,7 @@ async fn the_cache_is_filled_and_attended() {
         (2, 2, 68, 132, 6),
         (2, 2, 65, 7, 130),
         (2, 3, 80, 80, 9),
+        (5, 2, 8, 24, 7),
     ] {
         let (width, value_width) = (heads * d_head, heads * d_value);
         let fused_width = 2 * width + value_width;
@@ -354,7 +359,7 @@ async fn the_cache_is_filled_and_attended() {
                 &mut want,
             );
             let bias_buffer = upload(&gpu, &bias.map_or(vec![7.0; 4], |bias| pad(&bias, heads, 7.0)));
-            for variant in VARIANTS {
+            for variant in variants(&gpu) {
                 let what = format!("{variant:?}, reach {reach:?}, of {shape:?}");
                 let context = untouched(&gpu, rows * stride(value_width));
                 let [key_cache, value_cache] =

@@ -181,9 +181,13 @@ impl Bench<'_> {
             };
             let about = Shape::attention("whole", length, length, false, values_width);
             let mut timings = Vec::new();
-            for (variant, cost) in attention::Variant::ALL.into_iter().zip(costs.iter_mut()) {
+            let variants = attention::Variant::ALL.into_iter().zip(costs.iter_mut());
+            for (variant, cost) in variants.filter(|(variant, _)| variant.runs_on(class)) {
                 let dispatch = attention::dispatch_variant(&shape, q, k, v, None, variant);
                 let name = dispatch.kernel.name;
+                if timings.iter().any(|timing: &Timing| timing.variant == name) {
+                    continue; // a variant that has no kernel of its own for these heads
+                }
                 let launch = (dispatch, vec![&qkv, &keys, &values, &mask, &nothing, &context]);
                 timings.push(about.timing(name, cost.run(gpu, &[vec![launch]], &about)?));
             }
@@ -214,9 +218,13 @@ impl Bench<'_> {
                 CachedAttentionShape { rows, heads, d_head: d_k, d_value: d_v, capacity: HISTORY, scale };
             let about = Shape::attention("cached", rows, HISTORY, true, values_width);
             let mut timings = Vec::new();
-            for (variant, cost) in attention::Variant::ALL.into_iter().zip(costs.iter_mut()) {
+            let variants = attention::Variant::ALL.into_iter().zip(costs.iter_mut());
+            for (variant, cost) in variants.filter(|(variant, _)| variant.runs_on(class)) {
                 let dispatch = cached_attention::dispatch_variant(&shape, None, variant);
                 let name = dispatch.kernel.name;
+                if timings.iter().any(|timing: &Timing| timing.variant == name) {
+                    continue;
+                }
                 let bound = vec![&qkv, &cache_slots, &slots, &counts, &nothing, &keys, &values, &context];
                 timings.push(about.timing(name, cost.run(gpu, &[vec![(dispatch, bound)]], &about)?));
             }
