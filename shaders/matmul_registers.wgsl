@@ -13,6 +13,7 @@ fn main(
     let group = flat_workgroup(workgroup, workgroups);
     let row = group % row_blocks * 8u;
     let first_quad = group / row_blocks * 32u + lane * 2u;
+    let rows = rows_from(row, lane);
     // two neighbouring quads of a panel, and of the next one: a pair begins at an even one
     let last = (p.part_quads - 1u) / 2u * 2u;
     var block_ab = first_block(min(first_quad, last), p.input_quads);
@@ -26,7 +27,7 @@ fn main(
         let cd = two_weights(block_cd);
         block_ab += BLOCK_STEP;
         block_cd += BLOCK_STEP;
-        let inputs = inputs_of_rows(row, k, lane);
+        let inputs = inputs_of_rows(rows, k);
         a = multiply_add_rows(inputs, ab[0], a);
         b = multiply_add_rows(inputs, ab[1], b);
         c = multiply_add_rows(inputs, cd[0], c);

@@ -12,6 +12,7 @@ fn main(
     let group = flat_workgroup(workgroup, workgroups);
     let row = group % row_blocks * 4u;
     let first_quad = group / row_blocks * 32u + lane * 2u;
+    let rows = rows_from(row, lane);
     // two neighbouring quads of a panel, and of the next one: a pair begins at an even one
     let last = (p.part_quads - 1u) / 2u * 2u;
     var block_ab = first_block(min(first_quad, last), p.input_quads);
@@ -37,7 +38,7 @@ fn main(
         let cd = two_weights(block_cd);
         block_ab += BLOCK_STEP;
         block_cd += BLOCK_STEP;
-        let inputs = inputs_of_rows(row, k, lane);
+        let inputs = inputs_of_rows(rows, k);
         a0 = multiply_add(inputs[0], ab[0], a0);
         b0 = multiply_add(inputs[0], ab[1], b0);
         c0 = multiply_add(inputs[0], cd[0], c0);

@@ -1,20 +1,31 @@
 // Four inputs of each of eight rows: every invocation reads all of them.
 // uses: shared/plain_inputs.wgsl, shared/read_inputs.wgsl
+alias Rows = array<u32, 8>;  // where they start, in quads
 
-fn inputs_of_rows(first_row: u32, quad: u32, lane: u32) -> array<vec4<f32>, 8> {
-    return array(
-        inputs_of_row(first_row, quad),
-        inputs_of_row(first_row + 1u, quad),
-        inputs_of_row(first_row + 2u, quad),
-        inputs_of_row(first_row + 3u, quad),
-        inputs_of_row(first_row + 4u, quad),
-        inputs_of_row(first_row + 5u, quad),
-        inputs_of_row(first_row + 6u, quad),
-        inputs_of_row(first_row + 7u, quad),
+// The last row again beyond it.
+fn rows_from(first: u32, lane: u32) -> Rows {
+    let last = p.rows - 1u;
+    return Rows(
+        min(first, last) * p.input_quads,
+        min(first + 1u, last) * p.input_quads,
+        min(first + 2u, last) * p.input_quads,
+        min(first + 3u, last) * p.input_quads,
+        min(first + 4u, last) * p.input_quads,
+        min(first + 5u, last) * p.input_quads,
+        min(first + 6u, last) * p.input_quads,
+        min(first + 7u, last) * p.input_quads,
     );
 }
 
-// The last row again beyond it.
-fn inputs_of_row(row: u32, quad: u32) -> vec4<f32> {
-    return inputs_at(min(row, p.rows - 1u) * p.input_quads + quad);
+fn inputs_of_rows(rows: Rows, quad: u32) -> array<vec4<f32>, 8> {
+    return array(
+        inputs_at(rows[0] + quad),
+        inputs_at(rows[1] + quad),
+        inputs_at(rows[2] + quad),
+        inputs_at(rows[3] + quad),
+        inputs_at(rows[4] + quad),
+        inputs_at(rows[5] + quad),
+        inputs_at(rows[6] + quad),
+        inputs_at(rows[7] + quad),
+    );
 }
