@@ -73,6 +73,10 @@ pub static MATVEC_4ROWS_WIDE_EXTENDED: ByPrecision =
 pub static MATMUL_REGISTERS_EXTENDED: ByPrecision =
     extended_kernels!("matmul_registers" + "inputs_of_rows_subgroup" + "multiply_add_rows");
 
+/// Sixteen rows instead of eight.
+pub static MATMUL_REGISTERS_16ROWS_EXTENDED: ByPrecision =
+    extended_kernels!("matmul_registers_16rows" + "inputs_of_rows_subgroup" + "multiply_add_rows");
+
 /// A tile of 64 rows and 64 outputs per workgroup, staged through workgroup memory: many rows on a GPU.
 pub static MATMUL_TILED: ByPrecision = kernels!("matmul_tiled");
 
@@ -144,11 +148,13 @@ pub enum Variant {
     Matvec4RowsWideExtended,
     /// [`MATMUL_REGISTERS_EXTENDED`]
     MatmulRegistersExtended,
+    /// [`MATMUL_REGISTERS_16ROWS_EXTENDED`]
+    MatmulRegisters16RowsExtended,
 }
 
 impl Variant {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::MatvecSplit,
         Self::Matvec4RowsSplit,
         Self::MatmulTiled,
@@ -159,12 +165,16 @@ impl Variant {
         Self::MatvecWideExtended,
         Self::Matvec4RowsWideExtended,
         Self::MatmulRegistersExtended,
+        Self::MatmulRegisters16RowsExtended,
     ];
 
     /// Whether it runs on adapters of a class: some run on an [`AdapterClass::ExtendedSoftware`] alone.
     pub const fn runs_on(self, class: AdapterClass) -> bool {
         match self {
-            Self::MatvecWideExtended | Self::Matvec4RowsWideExtended | Self::MatmulRegistersExtended => {
+            Self::MatvecWideExtended
+            | Self::Matvec4RowsWideExtended
+            | Self::MatmulRegistersExtended
+            | Self::MatmulRegisters16RowsExtended => {
                 matches!(class, AdapterClass::ExtendedSoftware)
             }
             _ => true,
@@ -187,7 +197,8 @@ impl Variant {
 /// | 9–16 | `matmul_registers` | `matmul_registers` | `matvec_4rows_split` |
 /// | more | `matmul_registers` | `matmul_registers` | `matmul_tiled` |
 ///
-/// Software with extensions takes the same as software without, in the form that is made for them.
+/// Software with extensions takes the same as software without, in the form that is made for them; from nine rows on it
+/// takes sixteen at a time.
 ///
 /// The software adapter of browsers is Chromium's SwiftShader. There 256 × 8,000 weights took 14 ms of processor time with
 /// `matvec_wide`, and 9 with `matvec`; for four rows sixteen outputs were worth it (14 ms, and 18 with four). A source of up
@@ -198,7 +209,8 @@ pub fn choose(rows: usize, class: AdapterClass) -> Variant {
         (AdapterClass::BrowserSoftware, 2..=8) => Variant::Matvec4RowsWide,
         (AdapterClass::ExtendedSoftware, 0..=1) => Variant::MatvecWideExtended,
         (AdapterClass::ExtendedSoftware, 2..=4) => Variant::Matvec4RowsWideExtended,
-        (AdapterClass::ExtendedSoftware, _) => Variant::MatmulRegistersExtended,
+        (AdapterClass::ExtendedSoftware, 5..=8) => Variant::MatmulRegistersExtended,
+        (AdapterClass::ExtendedSoftware, _) => Variant::MatmulRegisters16RowsExtended,
         (AdapterClass::Software, 0..=1) => Variant::MatvecWide,
         (AdapterClass::Software, 2..=4) => Variant::Matvec4RowsWide,
         (AdapterClass::Software | AdapterClass::BrowserSoftware, _) => Variant::MatmulRegisters,
@@ -242,6 +254,7 @@ pub fn dispatch_variant(shape: &LinearShape, part: Range<usize>, variant: Varian
         Variant::MatvecWideExtended => (&MATVEC_WIDE_EXTENDED, 1, 2 * PANEL),
         Variant::Matvec4RowsWideExtended => (&MATVEC_4ROWS_WIDE_EXTENDED, 4, 2 * PANEL),
         Variant::MatmulRegistersExtended => (&MATMUL_REGISTERS_EXTENDED, 8, 2 * PANEL),
+        Variant::MatmulRegisters16RowsExtended => (&MATMUL_REGISTERS_16ROWS_EXTENDED, 16, 2 * PANEL),
     };
     let workgroups = fold(shape.rows.div_ceil(rows) * part.len().div_ceil(outputs), 1);
     let kernel = kernel.of(shape.precision);

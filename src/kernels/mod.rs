@@ -91,7 +91,7 @@ pub mod sum_blocks;
 use crate::precision::WeightPrecision;
 
 /// Every kernel, for tests that hold them all to the rules.
-pub static ALL: [&Kernel; 68] = [
+pub static ALL: [&Kernel; 71] = [
     &append_kv::APPEND_KV,
     &append_rows::APPEND_ROWS,
     &attention::ATTENTION,
@@ -138,6 +138,9 @@ pub static ALL: [&Kernel; 68] = [
     &linear::MATMUL_REGISTERS_EXTENDED.f32,
     &linear::MATMUL_REGISTERS_EXTENDED.f16,
     &linear::MATMUL_REGISTERS_EXTENDED.q8,
+    &linear::MATMUL_REGISTERS_16ROWS_EXTENDED.f32,
+    &linear::MATMUL_REGISTERS_16ROWS_EXTENDED.f16,
+    &linear::MATMUL_REGISTERS_16ROWS_EXTENDED.q8,
     &linear::MATMUL_TILED.f32,
     &linear::MATMUL_TILED.f16,
     &linear::MATMUL_TILED.q8,
