@@ -13,7 +13,7 @@ use crate::kernels::{panels, stride};
 use crate::precision::WeightPrecision;
 
 /// For each kernel that a model may meet on a device, rows that it is chosen for.
-const ROWS: [usize; 3] = [1, 3, 19];
+const ROWS: [usize; 4] = [1, 3, 6, 19];
 /// Neither fills its last quad, and the outputs take two panels.
 const INPUTS: usize = 27;
 const OUTPUTS: usize = 70;
@@ -123,8 +123,9 @@ mod tests {
 
     #[pollster::test]
     async fn a_device_that_reads_otherwise_is_refused() {
-        for class in [AdapterClass::Software, AdapterClass::Hardware] {
-            let mut gpu = Gpu::open(gpu::any().await.expect("a GPU adapter")).await.expect("opens");
+        let adapter = gpu::any().await.expect("a GPU adapter");
+        for class in [adapter.class(), AdapterClass::Software, AdapterClass::Hardware] {
+            let mut gpu = Gpu::open(adapter.clone()).await.expect("opens");
             gpu.force_class(class);
             for precision in WeightPrecision::ALL {
                 check_known_answers(&gpu, precision).await.expect("reads what was stored");
