@@ -138,3 +138,33 @@ fn eight_bits_are_faster_than_thirty_two() {
     println!("{}: q8 takes {:.2} of the time of f32", gpu.adapter().name(), q8 / f32);
     assert!(q8 < 0.8 * f32, "q8 takes {:.2} of the time of f32", q8 / f32);
 }
+
+/// What a device worked is less than what a host waited for it.
+#[test]
+fn a_device_has_a_clock_of_its_own() {
+    let Some(gpu) = open() else { return };
+    let Some(clock) = gpu.clock().unwrap() else {
+        eprintln!("skipped: `{}` has no clock", gpu.adapter().name());
+        return;
+    };
+    let buffers = [(); 5].map(|()| gpu.buffer("test", 1 << 18).unwrap());
+    let shape = LinearShape {
+        rows: 64,
+        inputs: 256,
+        outputs: 1024,
+        scale: 1.0,
+        bias: false,
+        activation: Activation::Identity,
+        join: None,
+        precision: WeightPrecision::F32,
+    };
+    let launch = (linear::dispatch(&shape, 0..1024, gpu.class()), buffers.iter().collect());
+    let recording = gpu.record("clock", &[launch]).unwrap();
+    for _ in 0..3 {
+        let start = Instant::now();
+        let worked = pollster::block_on(gpu.time(&recording, &clock)).unwrap().expect("it moved");
+        let waited = start.elapsed();
+        // 17 million multiplications in less than the thousandth of a millisecond?
+        assert!(worked > Duration::from_micros(1) && worked < waited, "{worked:?} of {waited:?}");
+    }
+}

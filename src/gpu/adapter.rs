@@ -103,13 +103,16 @@ const EXTENSIONS: wgpu::Features = wgpu::Features::SHADER_INT64.union(wgpu::Feat
 /// Invocations that a subgroup has there at least: those of a workgroup of its kernels.
 const LANES: u32 = 8;
 
-/// What a device is opened with, of the features that its adapter offers: the way to keep compiled pipelines; and where a
-/// CPU executes shaders, what lets it read less often.
+/// What a device is opened with, of the features that its adapter offers: the way to keep compiled pipelines, and, outside of
+/// browsers, its clock; where a CPU executes shaders, what lets it read less often.
 pub fn features(adapter: &wgpu::Adapter) -> wgpu::Features {
-    let wanted = match adapter.get_info().device_type {
-        wgpu::DeviceType::Cpu => wgpu::Features::PIPELINE_CACHE | EXTENSIONS,
-        _ => wgpu::Features::PIPELINE_CACHE,
-    };
+    let mut wanted = wgpu::Features::PIPELINE_CACHE;
+    if cfg!(not(target_arch = "wasm32")) {
+        wanted |= wgpu::Features::TIMESTAMP_QUERY;
+    }
+    if adapter.get_info().device_type == wgpu::DeviceType::Cpu {
+        wanted |= EXTENSIONS;
+    }
     adapter.features() & wanted
 }
 

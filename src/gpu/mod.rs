@@ -6,6 +6,8 @@
 
 mod adapter;
 mod buffer;
+#[cfg(not(target_arch = "wasm32"))]
+mod clock;
 mod counters;
 mod error;
 mod pipeline;
@@ -20,6 +22,8 @@ use std::sync::{Arc, Mutex};
 
 pub use adapter::{Adapter, adapters, any, features, hardware, named};
 pub use buffer::{Buffer, BufferCopy};
+#[cfg(not(target_arch = "wasm32"))]
+pub use clock::Clock;
 pub use counters::Counters;
 pub use error::GpuError;
 pub use readback::Readback;

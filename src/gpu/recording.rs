@@ -94,27 +94,37 @@ impl Gpu {
         times: usize,
         copies: &[(&Buffer, &super::Readback)],
     ) -> Submission {
-        let mut encoder = self
-            .device
-            .create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some(&recording.label) });
-        {
-            let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
-                label: Some(&recording.label),
-                timestamp_writes: None,
-            });
-            let replays = (0..times).flat_map(|_| (0u64..).zip(&recording.commands));
-            for (slot, command) in replays {
-                pass.set_pipeline(&command.pipeline);
-                pass.set_bind_group(0, &command.storage, &[]);
-                pass.set_bind_group(1, &recording.params, &[(slot * PARAMS_SLOT) as u32]);
-                let [x, y, z] = command.workgroups;
-                pass.dispatch_workgroups(x, y, z);
-            }
-        }
+        let mut encoder = self.encoder(recording);
+        self.pass(&mut encoder, recording, times, None);
         for (from, to) in copies {
             encoder.copy_buffer_to_buffer(&from.handle, 0, &to.handle, 0, from.bytes().min(to.bytes()));
         }
-        self.tally.dispatches.add((times * recording.commands.len()) as u64);
         Submission(self.send([encoder.finish()]))
+    }
+
+    pub(super) fn encoder(&self, recording: &Recording) -> wgpu::CommandEncoder {
+        let label = Some(recording.label.as_str());
+        self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label })
+    }
+
+    /// Encodes a recording `times` over, as one compute pass.
+    pub(super) fn pass(
+        &self,
+        encoder: &mut wgpu::CommandEncoder,
+        recording: &Recording,
+        times: usize,
+        timestamp_writes: Option<wgpu::ComputePassTimestampWrites<'_>>,
+    ) {
+        let label = Some(recording.label.as_str());
+        let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor { label, timestamp_writes });
+        let replays = (0..times).flat_map(|_| (0u64..).zip(&recording.commands));
+        for (slot, command) in replays {
+            pass.set_pipeline(&command.pipeline);
+            pass.set_bind_group(0, &command.storage, &[]);
+            pass.set_bind_group(1, &recording.params, &[(slot * PARAMS_SLOT) as u32]);
+            let [x, y, z] = command.workgroups;
+            pass.dispatch_workgroups(x, y, z);
+        }
+        self.tally.dispatches.add((times * recording.commands.len()) as u64);
     }
 }

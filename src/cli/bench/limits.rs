@@ -120,16 +120,24 @@ pub type Work<'a> = Vec<(Dispatch, Vec<&'a Buffer>)>;
 
 /// Seconds that one piece of work takes among many of one submission, which run one after the other. The pieces are taken in
 /// turn: where they read different buffers, none stays in a cache. One that takes longer than `most` on its own is not
-/// repeated.
+/// repeated. By the device's own clock, where it has one.
 pub fn launch_seconds(gpu: &Gpu, pieces: &[Work<'_>], most: Option<Duration>) -> Result<f64, GpuError> {
+    let clock = gpu.clock()?;
     let run = |count: usize| {
         let repeated: Vec<_> = pieces.iter().cycle().take(count).flatten().cloned().collect();
         let recording = gpu.record("measurement", &repeated)?;
+        let clock = clock.as_ref();
         Ok::<_, GpuError>(move || {
             let start = Instant::now();
-            gpu.submit(&recording, 1, &[]);
-            gpu.flush()?; // waits
-            Ok::<_, GpuError>(start.elapsed())
+            let worked = match clock {
+                Some(clock) => pollster::block_on(gpu.time(&recording, clock))?,
+                None => {
+                    gpu.submit(&recording, 1, &[]);
+                    gpu.flush()?; // waits
+                    None
+                }
+            };
+            Ok::<_, GpuError>(worked.unwrap_or(start.elapsed()))
         })
     };
     let once = run(1)?;
