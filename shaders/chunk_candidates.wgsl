@@ -7,7 +7,7 @@ struct Params {
     rows: u32,
     vocabulary: u32,
     logits_stride: u32,
-    chunks: u32,         // of a row
+    chunks: u32,         // of a row: chunk c holds the tokens c, c + chunks, c + 2 * chunks, ...
     candidates: u32,     // K
     lists: u32,          // where the lists begin in `chunks`
     ban_words: u32,      // of a list of bans

@@ -1,7 +1,7 @@
 // One step of greedy search: each sentence takes the best token of its row, or the one that is forced.  HF
-// GenerationMixin._sample; twin of decode/sample.rs. One sentence per invocation.
-// uses: shared/search.wgsl, shared/continue_row.wgsl, shared/log_sum_exp.wgsl, shared/candidate.wgsl,
-// shared/masked.wgsl, shared/grid.wgsl
+// GenerationMixin._sample; twin of decode/sample.rs.
+// uses: shared/row_by_invocation.wgsl or shared/row_by_workgroup.wgsl, shared/search.wgsl, shared/continue_row.wgsl,
+// shared/candidate.wgsl, shared/masked.wgsl, shared/grid.wgsl
 
 struct Params {
     rows: u32,            // as many as sentences
@@ -24,31 +24,22 @@ struct Params {
 @group(0) @binding(7) var<storage, read_write> record: array<u32>;       // [ring, rows, 2 * candidates + 1]
 @group(1) @binding(0) var<uniform> p: Params;
 
-const LANES: u32 = 8u;
-
 @compute @workgroup_size(LANES)
 fn main(
     @builtin(workgroup_id) workgroup: vec3<u32>,
     @builtin(num_workgroups) workgroups: vec3<u32>,
     @builtin(local_invocation_index) lane: u32,
 ) {
-    let row = flat_workgroup(workgroup, workgroups) * LANES + lane;
+    let row = row_of(flat_workgroup(workgroup, workgroups), lane);
     if (row >= p.rows) {
         return;
     }
+    let best = best_of_row(row, lane, zero(workgroup));
+    let origin = log_sum_exp_of_row(row, lane, zero(workgroup));
     let block = row * p.block;
-    if (search[block + DONE] != 0u) {
+    if (!writes(lane) || search[block + DONE] != 0u) {
         return;
     }
-    var best = NONE;
-    for (var chunk = zero(workgroup); chunk < p.chunks; chunk++) {
-        let at = 4u * (row * p.chunks + chunk);
-        let candidate = Candidate(bitcast<f32>(chunks[at]), chunks[at + 1u]);
-        if (is_before(candidate, best)) {
-            best = candidate;
-        }
-    }
-    let origin = log_sum_exp(row, zero(workgroup));
     let is_none = best.value == MASKED;
     let at = record_of(block, row);
     record[at] = bitcast<u32>(select(best.value - origin.x, MASKED, is_none) - origin.y);

@@ -7,12 +7,11 @@ struct Params {
     rows: u32,
     chunks: u32,      // of a row
     candidates: u32,  // K
-    lists: u32,       // where the lists begin in `lists`
+    lists: u32,       // where the lists begin in `chunks`
 }
 
-@group(0) @binding(0) var<storage, read>       lists: array<u32>;   // see chunk_candidates.wgsl
-@group(0) @binding(1) var<storage, read>       chunks: array<u32>;  // see vocabulary_chunks.wgsl
-@group(0) @binding(2) var<storage, read_write> top: array<u32>;     // [rows, 2, K]: values and tokens
+@group(0) @binding(0) var<storage, read>       chunks: array<u32>;  // see vocabulary_chunks.wgsl; then the lists
+@group(0) @binding(1) var<storage, read_write> top: array<u32>;     // [rows, 2, K]: values and tokens
 @group(1) @binding(0) var<uniform> p: Params;
 
 const LANES: u32 = 8u;
@@ -40,7 +39,7 @@ fn main(
             let list = p.lists + (row * p.candidates + rank) * 2u * p.candidates;
             // a list is sorted: skip what has been taken, look at one more
             for (var j = zero(workgroup); j < p.candidates; j++) {
-                let candidate = Candidate(bitcast<f32>(lists[list + j]), lists[list + p.candidates + j]);
+                let candidate = Candidate(bitcast<f32>(chunks[list + j]), chunks[list + p.candidates + j]);
                 if (is_before(last, candidate)) {
                     if (is_before(candidate, best)) {
                         best = candidate;

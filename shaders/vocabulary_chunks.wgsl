@@ -1,13 +1,17 @@
 // For each chunk of a row of logits: its best token that is not banned, and the sum of its exponentials relative to its
 // maximum. One chunk per invocation.
 // uses: shared/bans.wgsl, shared/search.wgsl, shared/candidate.wgsl, shared/masked.wgsl, shared/grid.wgsl
-override SUM_BANNED: bool = true;  // whether banned tokens count in maximum and sum
+override SUM_BANNED: bool = true;   // whether banned tokens count in maximum and sum
+override KEEPS_SUMS: bool = false;  // whether maximum and sum stay, of the logits as they were before they were edited
 
 struct Params {
     rows: u32,
     vocabulary: u32,
     logits_stride: u32,
-    chunks: u32,         // of a row: chunk c holds the tokens c, c + chunks, c + 2 * chunks, ...
+    chunks: u32,         // of a row
+    chunk_step: u32,     // from the first token of a chunk to that of the next one
+    token_step: u32,     // from a token of a chunk to its next one
+    reach: u32,          // from a chunk's first token to where it ends
     ban_words: u32,      // of a list of bans
     beams: u32,          // rows of a sentence
     block: u32,          // words of a sentence in `search`
@@ -34,10 +38,12 @@ fn main(
         return;
     }
     let start = row * p.logits_stride;
+    let first = chunk * p.chunk_step;
+    let end = min(first + p.reach, p.vocabulary);
     let list = ban_list(row);
     var best = NONE;
     var maximum = MASKED;
-    for (var token = chunk; token < p.vocabulary; token += p.chunks) {
+    for (var token = first; token < end; token += p.token_step) {
         let candidate = Candidate(logits[start + token], token);
         let banned = is_banned(list, token);
         if (!banned && is_before(candidate, best)) {
@@ -47,15 +53,18 @@ fn main(
             maximum = max(maximum, candidate.value);
         }
     }
+    chunks[4u * index] = bitcast<u32>(best.value);
+    chunks[4u * index + 1u] = best.token;
+    if (KEEPS_SUMS) {
+        return;
+    }
     maximum = max(maximum, best.value);
     var sum = 0.0;
-    for (var token = chunk; token < p.vocabulary; token += p.chunks) {
+    for (var token = first; token < end; token += p.token_step) {
         if (SUM_BANNED || !is_banned(list, token)) {
             sum += exp(logits[start + token] - maximum);
         }
     }
-    chunks[4u * index] = bitcast<u32>(best.value);
-    chunks[4u * index + 1u] = best.token;
     chunks[4u * index + 2u] = bitcast<u32>(maximum);
     chunks[4u * index + 3u] = bitcast<u32>(sum);
 }

@@ -124,16 +124,18 @@ async fn a_token_allocates_no_device_buffer() {
     assert!(gpu.bytes_in_use() < with_newest - (16 << 20), "it makes room for the next");
 }
 
-/// What docs/performance.md says of a step: so many launches for each of the three layers, one for the embedding, one for
-/// the logits, and the search's own.
+/// What docs/performance.md says of a step: so many launches for each of the three layers, one for the embedding, one or two
+/// for the logits, and the search's own.
 #[device_test]
 async fn a_step_takes_as_many_launches_as_it_should() {
     let source = [ids(&cases()[0]["source_ids"])];
-    for (class, layer) in [(AdapterClass::Software, 11), (AdapterClass::Hardware, 8)] {
+    for (class, layer, output, searches) in
+        [(AdapterClass::Software, 11, 1, [(1, 2), (4, 5)]), (AdapterClass::Hardware, 8, 2, [(1, 1), (4, 3)])]
+    {
         let device = gpu_as(class).await;
         let Device::Gpu(gpu) = &device else { unreachable!("a GPU was asked for") };
         let translator = translator(&device);
-        for (beams, search) in [(1, 2), (4, 5)] {
+        for (beams, search) in searches {
             let launches = async |tokens| {
                 let before = gpu.counters();
                 let of_length = GenerationConfig {
@@ -146,7 +148,7 @@ async fn a_step_takes_as_many_launches_as_it_should() {
             };
             // both are whole submits of steps, whatever a submit has
             let steps = launches(48).await - launches(16).await;
-            assert_eq!(steps, 32 * (1 + 3 * layer + 1 + search), "{beams} beams, {class:?}");
+            assert_eq!(steps, 32 * (1 + 3 * layer + output + search), "{beams} beams, {class:?}");
         }
     }
 }

@@ -254,7 +254,6 @@ fn launches() -> Vec<Dispatch> {
     launches.extend(map_blocks::launches(grid));
     launches.push(heatmap::paint(grid, 0, 70, &Band { layer: 1, rows: 20..30 }));
     launches.extend(log_probability::launches(2, 100).map(|(dispatch, _)| dispatch));
-    launches.extend(top.launches(Edits::Listed(8)).into_iter().map(|(dispatch, _)| dispatch));
     for beams in [1, 2] {
         let search = SearchShape {
             sentences: 2 / beams,
@@ -266,8 +265,19 @@ fn launches() -> Vec<Dispatch> {
             pad_position: None,
         };
         let edits = HistoryEdits { bans: true, repeats: true, phrases: 1, penalty: true, search };
-        launches.extend(top.launches(Edits::ByHistory(edits)).into_iter().map(|(dispatch, _)| dispatch));
-        launches.extend(search.launches(10).into_iter().map(|(dispatch, _)| dispatch));
+        for class in [AdapterClass::Software, AdapterClass::Hardware] {
+            for edits in [Edits::Listed(8), Edits::ByHistory(edits)] {
+                launches.extend(top.launches(edits, class).into_iter().map(|(dispatch, _)| dispatch));
+            }
+            launches.extend(search.launches(100, class).into_iter().map(|(dispatch, _)| dispatch));
+        }
+        let edits = HistoryEdits { repeats: false, phrases: 0, penalty: false, ..edits };
+        for variant in output_layer::Variant::ALL {
+            for precision in WeightPrecision::ALL {
+                let shape = LinearShape { rows: 2, outputs: 100, precision, join: None, ..linear_shape };
+                launches.push(output_layer::dispatch(&shape, &top, &edits, 64..100, variant));
+            }
+        }
     }
     launches
 }

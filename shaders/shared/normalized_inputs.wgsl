@@ -122,3 +122,9 @@ fn keep(row: u32, start: u32, lane: u32, mean: f32, factor: f32) {
         normalized[start + quad] = input(start, quad, mean, factor);
     }
 }
+
+fn note_quad(at: u32, row: u32, part_quad: u32, value: vec4<f32>) {
+}
+
+fn note_panel(first: u32, row: u32, panel: u32, notes: bool) {
+}

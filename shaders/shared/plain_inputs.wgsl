@@ -39,3 +39,9 @@ fn input(start: u32, quad: u32, mean: f32, factor: f32) -> vec4<f32> {
 
 fn keep(row: u32, start: u32, lane: u32, mean: f32, factor: f32) {
 }
+
+fn note_quad(at: u32, row: u32, part_quad: u32, value: vec4<f32>) {
+}
+
+fn note_panel(first: u32, row: u32, panel: u32, notes: bool) {
+}

@@ -462,8 +462,7 @@ impl Graph {
         }
         let edits = edits.map(|state| self.state(state));
         let chunks = self.value(Shape::new(1, shape.chunk_elements()), Dtype::F32);
-        let statistics = self.value(Shape::new(1, shape.statistics_elements()), Dtype::F32);
-        let op = Op::LogSoftmaxTopK { shape, logits, edits, chunks, statistics };
+        let op = Op::LogSoftmaxTopK { shape, logits, edits, chunks };
         let value = self.push(op, Shape::new(shape.rows, 2 * shape.candidates))?;
         self.values[value.0].dtype = Dtype::U32;
         Ok(value)
@@ -477,13 +476,15 @@ impl Graph {
         &mut self,
         shape: TopKShape,
         edits: HistoryEdits,
-        logits: Value,
+        x: Value,
+        linear: Linear,
         states: &SearchStates,
     ) -> Result<(), GraphError> {
         let name = "search_step";
         let TopKShape { rows, vocabulary, candidates, .. } = shape;
         let search = edits.search;
-        self.expect(name, "logits", logits, Shape::new(rows, vocabulary), Dtype::F32)?;
+        let made = self.linear_output(name, x, linear)?;
+        self.agree(name, "linear", made, Shape::new(rows, vocabulary))?;
         let column = Shape::new(rows, 1);
         for (what, state, want) in [
             ("search", states.search, Shape::new(search.sentences, search.block())),
@@ -498,17 +499,14 @@ impl Graph {
             let value = self.state(state);
             self.expect(name, what, value, want, Dtype::U32)?;
         }
+        self.fits(name, made)?;
+        let logits = self.value(made, Dtype::F32);
         let chunks = self.value(Shape::new(1, shape.chunk_elements()), Dtype::F32);
-        let statistics = match edits.penalty {
-            true => shape.statistics_elements(),
-            false => 1,
-        };
-        let statistics = self.value(Shape::new(1, statistics), Dtype::F32);
         let top = self.value(Shape::new(rows, 2 * candidates), Dtype::U32);
         let words = if edits.repeats { ban_words(vocabulary) } else { 1 };
         let row_bans = self.value(Shape::new(rows, words), Dtype::U32);
         let state = states.map(|state| self.state(state));
-        let op = Op::SearchStep { shape, edits, logits, chunks, statistics, top, row_bans, state };
+        let op = Op::SearchStep { x, linear, shape, edits, logits, chunks, top, row_bans, state };
         self.nodes.push(Node { place: self.place.clone(), op, output: None });
         Ok(())
     }
@@ -519,13 +517,18 @@ impl Graph {
     }
 
     fn push(&mut self, op: Op, shape: Shape) -> Result<Value, GraphError> {
-        if shape.elements() >= MAX_ELEMENTS {
-            let Shape { rows, width } = shape;
-            return Err(GraphError::TooLarge { op: op.name(), place: self.place.clone(), rows, width });
-        }
+        self.fits(op.name(), shape)?;
         let value = self.value(shape, Dtype::F32);
         self.nodes.push(Node { place: self.place.clone(), op, output: Some(value) });
         Ok(value)
+    }
+
+    fn fits(&self, op: &'static str, shape: Shape) -> Result<(), GraphError> {
+        let Shape { rows, width } = shape;
+        match shape.elements() >= MAX_ELEMENTS {
+            true => Err(GraphError::TooLarge { op, place: self.place.clone(), rows, width }),
+            false => Ok(()),
+        }
     }
 
     fn expect(

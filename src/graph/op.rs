@@ -184,13 +184,15 @@ pub enum Op {
         edits: Option<Value>,
         /// The kernels' notes on parts of the vocabulary.
         chunks: Value,
-        /// Their notes on the logits before the edits.
-        statistics: Value,
     },
-    /// The whole of a search's step, on the device: scores edited, the best tokens of each row chosen, and the search's
-    /// state moved on by one token. Writes that state and makes no value. On the CPU, where nothing has to wait for
-    /// anything, the search is the host's own.
+    /// The whole of a search's step, on the device: hidden states projected to logits, scores edited, the best tokens of each
+    /// row chosen, and the search's state moved on by one token. Writes that state and makes no value that anyone else may
+    /// read. On the CPU, where nothing has to wait for anything, the search is the host's own.
     SearchStep {
+        /// `[rows, inputs]`
+        x: Value,
+        /// The output layer, `[vocabulary, inputs]`
+        linear: Linear,
         /// Rows, vocabulary, candidates, rules.
         shape: TopKShape,
         /// The search, and which edits it may make.
@@ -199,8 +201,6 @@ pub enum Op {
         logits: Value,
         /// The kernels' notes on parts of the vocabulary.
         chunks: Value,
-        /// Their notes on the logits before the edits.
-        statistics: Value,
         /// The best candidates of each row, u32 `[rows, 2 * candidates]`.
         top: Value,
         /// What each row may not take, a bit for each token.
@@ -282,10 +282,8 @@ impl Op {
         match *self {
             Op::NormalizedLinear { normalized, .. } => vec![normalized],
             Op::LogProbability { chunks, .. } => vec![chunks],
-            Op::LogSoftmaxTopK { chunks, statistics, .. } => vec![chunks, statistics],
-            Op::SearchStep { chunks, statistics, top, row_bans, .. } => {
-                vec![chunks, statistics, top, row_bans]
-            }
+            Op::LogSoftmaxTopK { chunks, .. } => vec![chunks],
+            Op::SearchStep { logits, chunks, top, row_bans, .. } => vec![logits, chunks, top, row_bans],
             _ => Vec::new(),
         }
     }
@@ -319,7 +317,7 @@ impl Op {
             }
             Op::LogProbability { logits, targets, .. } => vec![logits, targets],
             Op::LogSoftmaxTopK { logits, edits, .. } => [logits].into_iter().chain(edits).collect(),
-            Op::SearchStep { logits, .. } => vec![logits], // all else are states
+            Op::SearchStep { x, .. } => vec![x], // all else are states
         }
     }
 }

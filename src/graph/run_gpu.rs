@@ -16,12 +16,12 @@ use crate::kernels::embed::EmbedShape;
 use crate::kernels::layer_norm::LayerNormShape;
 use crate::kernels::linear::LinearShape;
 use crate::kernels::log_probability::LogProbabilityBuffer;
-use crate::kernels::log_softmax_top_k::{TopKBuffer, chunks_of};
+use crate::kernels::log_softmax_top_k::TopKBuffer;
 use crate::kernels::normalized_linear::NormalizedLinearShape;
 use crate::kernels::search::SearchBuffer;
 use crate::kernels::{
     ColumnLayout, Dispatch, append_kv, append_rows, attention, attention_weights, cached_attention, embed,
-    layer_norm, linear, log_probability, normalized_linear, stride,
+    layer_norm, linear, log_probability, normalized_linear, output_layer, stride,
 };
 use crate::shape::{Dtype, Shape};
 
@@ -398,35 +398,53 @@ impl<'a> Recorder<'a> {
                     launches.push((dispatch, bound.collect()));
                 }
             }
-            Op::LogSoftmaxTopK { shape, logits, edits, chunks, statistics } => {
+            Op::LogSoftmaxTopK { shape, logits, edits, chunks } => {
                 let listed = match edits {
                     Some(edits) => Edits::Listed(self.graph().shape(edits).rows - 1),
                     None => Edits::None,
                 };
-                for (dispatch, names) in shape.launches(listed) {
+                for (dispatch, names) in shape.launches(listed, class) {
                     let bound = names.into_iter().map(|name| match name {
                         TopKBuffer::Logits => self.buffer(logits),
                         TopKBuffer::Edits => self.optional(edits),
                         TopKBuffer::Chunks => self.buffer(chunks),
-                        TopKBuffer::Statistics => self.buffer(statistics),
                         TopKBuffer::Top => output(),
                         _ => self.nothing,
                     });
                     launches.push((dispatch, bound.collect()));
                 }
             }
-            Op::SearchStep { shape, edits, logits, chunks, statistics, top, row_bans, state } => {
+            Op::SearchStep { x, linear, shape, edits, logits, chunks, top, row_bans, state } => {
+                let layer = self.linear_shape(x, linear, Activation::Identity, None);
                 let by_history = Edits::ByHistory(edits);
+                let mut selection = Vec::new();
+                match output_layer::choose(&layer, &edits, class) {
+                    Some(variant) => {
+                        let bound =
+                            [state.bans, state.search, logits, chunks].map(|value| self.buffer(value));
+                        for part in self.weights.parts(linear.weight.index) {
+                            let dispatch =
+                                output_layer::dispatch(&layer, &shape, &edits, part.outputs(), variant);
+                            let inputs = [self.buffer(x), &part.buffer, self.vector(linear.bias)];
+                            launches.push((dispatch, [&inputs[..], &bound].concat()));
+                        }
+                    }
+                    None => {
+                        let (x, logits) = (self.buffer(x), self.buffer(logits));
+                        self.linear(&layer, x, linear, self.nothing, logits, launches);
+                        selection = shape.chunk_launches(by_history, class);
+                    }
+                }
                 // greedy search takes the best of a row's chunks itself
-                let (selection, scores) = match edits.search.beams {
-                    1 => (shape.chunk_launches(by_history), chunks),
-                    _ => (shape.launches(by_history), top),
-                };
+                let mut scores = chunks;
+                if edits.search.beams > 1 {
+                    selection.extend(shape.best_launches(by_history, class));
+                    scores = top;
+                }
                 for (dispatch, names) in selection {
                     let bound = names.into_iter().map(|name| match name {
                         TopKBuffer::Logits => self.buffer(logits),
                         TopKBuffer::Chunks => self.buffer(chunks),
-                        TopKBuffer::Statistics => self.buffer(statistics),
                         TopKBuffer::Top => self.buffer(top),
                         TopKBuffer::Bans => self.buffer(state.bans),
                         TopKBuffer::RowBans => self.buffer(row_bans),
@@ -438,7 +456,7 @@ impl<'a> Recorder<'a> {
                     });
                     launches.push((dispatch, bound.collect()));
                 }
-                for (dispatch, names) in edits.search.launches(chunks_of(shape.vocabulary)) {
+                for (dispatch, names) in edits.search.launches(shape.vocabulary, class) {
                     let bound = names.into_iter().map(|name| match name {
                         SearchBuffer::Scores => self.buffer(scores),
                         SearchBuffer::Search => self.buffer(state.search),

@@ -1,7 +1,8 @@
 //! Edits of scores: bans and repetition penalties, listed by the host, or made by the device out of what rows had before.
 
-use super::log_softmax_top_k::{TopKShape, chunks_of};
+use super::log_softmax_top_k::TopKShape;
 use super::search::SearchShape;
+use super::vocabulary_chunks::Chunks;
 use super::{Access, Dispatch, Kernel, fold, stride};
 use crate::scores::{EditKind, ScoreEdit};
 
@@ -84,13 +85,13 @@ pub struct HistoryEdits {
 }
 
 impl TopKShape {
-    /// The launch of [`PENALIZE_REPEATS`]: search, slots, their tokens, statistics, logits.
-    pub(super) fn penalty_launch(&self, history: &HistoryEdits) -> Dispatch {
+    /// The launch of [`PENALIZE_REPEATS`]: search, slots, their tokens, chunks, logits.
+    pub(super) fn penalty_launch(&self, history: &HistoryEdits, chunks: Chunks) -> Dispatch {
         let params = PenalizeRepeatsParams {
             rows: self.rows as u32,
             vocabulary: self.vocabulary as u32,
             logits_stride: stride(self.vocabulary) as u32,
-            chunks: chunks_of(self.vocabulary) as u32,
+            chunks: chunks.count as u32,
             beams: history.search.beams as u32,
             block: history.search.block() as u32,
             capacity: history.search.capacity as u32,
@@ -100,14 +101,14 @@ impl TopKShape {
         Dispatch::new(&PENALIZE_REPEATS, constants, &params, fold(invocations, 32))
     }
 
-    /// The launch of [`EDIT_SCORES`]: edits, statistics, logits.
-    pub(super) fn edit_launch(&self, capacity: usize) -> Dispatch {
+    /// The launch of [`EDIT_SCORES`]: edits, chunks, logits.
+    pub(super) fn edit_launch(&self, capacity: usize, chunks: Chunks) -> Dispatch {
         let params = EditScoresParams {
             capacity: capacity as u32,
             rows: self.rows as u32,
             vocabulary: self.vocabulary as u32,
             logits_stride: stride(self.vocabulary) as u32,
-            chunks: chunks_of(self.vocabulary) as u32,
+            chunks: chunks.count as u32,
         };
         let constants = vec![("LOG_PROBABILITIES", f64::from(self.is_in_log_probabilities()))];
         Dispatch::new(&EDIT_SCORES, constants, &params, fold(capacity, 32))

@@ -1,8 +1,8 @@
 //! From logits `[rows, vocabulary]` to the log-probability of one given token of each row.
 //!
-//! `vocabulary_chunks` goes first, as it does for the [best tokens](super::log_softmax_top_k).
+//! [`vocabulary_chunks`] goes first, as it does for the [best tokens](super::log_softmax_top_k).
 
-use super::log_softmax_top_k::{chunk_launch, chunks_of};
+use super::vocabulary_chunks::{self, Chunks, Sums};
 use super::{Access, Dispatch, Kernel, fold, stride};
 
 /// One invocation per row.
@@ -44,21 +44,25 @@ pub enum LogProbabilityBuffer {
 
 /// Elements of the scratch buffer [`LogProbabilityBuffer::Chunks`].
 pub fn chunk_elements(rows: usize, vocabulary: usize) -> usize {
-    rows * chunks_of(vocabulary) * 4
+    rows * Chunks::strided(vocabulary).count * 4
 }
 
 /// The launches, in order, with the buffers that each one binds.
 pub fn launches(rows: usize, vocabulary: usize) -> [(Dispatch, Vec<LogProbabilityBuffer>); 2] {
-    use LogProbabilityBuffer::{Chunks, LogProbabilities, Logits, Nothing, Targets};
+    use LogProbabilityBuffer::{self as Buffer, LogProbabilities, Logits, Nothing, Targets};
+    let divided = Chunks::strided(vocabulary);
     let params = LogProbabilityParams {
         rows: rows as u32,
         vocabulary: vocabulary as u32,
         logits_stride: stride(vocabulary) as u32,
-        chunks: chunks_of(vocabulary) as u32,
+        chunks: divided.count as u32,
     };
     let pick = Dispatch::new(&LOG_PROBABILITY, Vec::new(), &params, fold(rows, 8));
     [
-        (chunk_launch(rows, vocabulary, None, true), vec![Logits, Nothing, Nothing, Chunks]),
-        (pick, vec![Logits, Targets, Chunks, LogProbabilities]),
+        (
+            vocabulary_chunks::dispatch(rows, vocabulary, divided, None, Sums::All),
+            vec![Logits, Nothing, Nothing, Buffer::Chunks],
+        ),
+        (pick, vec![Logits, Targets, Buffer::Chunks, LogProbabilities]),
     ]
 }

@@ -1,10 +1,10 @@
 //! From logits `[rows, vocabulary]` to the best few tokens of each row and their log-probabilities.
 //!
-//! Small kernels without barriers, each launched for all rows at once:
-//!
-//! 1. `vocabulary_chunks`: the best token of each chunk of a row, and the sum of its exponentials
-//! 2. `chunk_candidates`: the best K tokens of the best K chunks of a row
-//! 3. `top_k_merge`: the best K of those, and their log-probabilities
+//! 1. [`vocabulary_chunks`]: the best token of each chunk of a row, and the sum of its exponentials; on a GPU the
+//!    [output layer](super::output_layer) may have noted that already
+//! 2. on software adapters, in small kernels without barriers: `chunk_candidates`, the best K tokens of the best K chunks of a
+//!    row; and `top_k_merge`, the best K of those, and their log-probabilities
+//! 3. on GPUs instead of both `top_k_workgroup`, with a workgroup for each row
 //!
 //! Only where a search edits scores (bans, repetition penalty) does more run before that: `edit_scores` where the host
 //! lists the edits, in place on the logits; where the device makes them itself from what rows had before,
@@ -13,16 +13,9 @@
 
 use super::bans::{BanParams, repeat_launch, reset_launch};
 use super::edits::{Edits, HistoryEdits};
-use super::{Access, Dispatch, Kernel, fold, stride};
+use super::vocabulary_chunks::{self, Chunks, Sums};
+use super::{Access, AdapterClass, Dispatch, Kernel, fold, stride};
 use crate::scores::{ScoreRules, ScoreSpace};
-
-/// One invocation per chunk of each row.
-pub static VOCABULARY_CHUNKS: Kernel = Kernel {
-    name: "vocabulary_chunks",
-    wgsl: wgsl!("vocabulary_chunks" + "bans" + "search" + "candidate" + "masked" + "grid"),
-    storage: &[Access::Read, Access::Read, Access::Read, Access::Write],
-    params: VocabularyChunksParams::FIELDS,
-};
 
 /// One invocation per candidate of each row.
 pub static CHUNK_CANDIDATES: Kernel = Kernel {
@@ -36,29 +29,26 @@ pub static CHUNK_CANDIDATES: Kernel = Kernel {
 pub static TOP_K_MERGE: Kernel = Kernel {
     name: "top_k_merge",
     wgsl: wgsl!("top_k_merge" + "log_sum_exp" + "candidate" + "masked" + "grid"),
-    storage: &[Access::Read, Access::Read, Access::Write],
+    storage: &[Access::Read, Access::Write],
     params: TopKMergeParams::FIELDS,
 };
 
-params! {
-    /// Group 1 of `vocabulary_chunks.wgsl`.
-    pub struct VocabularyChunksParams {
-        /// Rows of logits.
-        pub rows: u32,
-        /// Elements of a row.
-        pub vocabulary: u32,
-        /// Between rows, elements.
-        pub logits_stride: u32,
-        /// Chunks of a row: chunk c holds the tokens c, c + chunks, c + 2 · chunks …
-        pub chunks: u32,
-        /// Words of a list of bans.
-        pub ban_words: u32,
-        /// Rows of a sentence.
-        pub beams: u32,
-        /// Words of a sentence's search.
-        pub block: u32,
-    }
-}
+/// One workgroup per row.
+pub static TOP_K_WORKGROUP: Kernel = Kernel {
+    name: "top_k_workgroup",
+    wgsl: wgsl!(
+        "top_k_workgroup"
+            + "row_by_workgroup"
+            + "reduce"
+            + "bans"
+            + "search"
+            + "candidate"
+            + "masked"
+            + "grid"
+    ),
+    storage: &[Access::Read, Access::Read, Access::Read, Access::Write, Access::Write],
+    params: TopKWorkgroupParams::FIELDS,
+};
 
 params! {
     /// Group 1 of `chunk_candidates.wgsl`.
@@ -98,6 +88,28 @@ params! {
     }
 }
 
+params! {
+    /// Group 1 of `top_k_workgroup.wgsl`.
+    pub struct TopKWorkgroupParams {
+        /// Rows of logits.
+        pub rows: u32,
+        /// Elements of a row.
+        pub vocabulary: u32,
+        /// Between rows, elements.
+        pub logits_stride: u32,
+        /// Chunks of a row, panels.
+        pub chunks: u32,
+        /// Candidates wanted.
+        pub candidates: u32,
+        /// Words of a list of bans.
+        pub ban_words: u32,
+        /// Rows of a sentence.
+        pub beams: u32,
+        /// Words of a sentence's search.
+        pub block: u32,
+    }
+}
+
 /// What a selection computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TopKShape {
@@ -134,94 +146,89 @@ pub enum TopKBuffer {
     Nothing,
     /// Scratch, [`TopKShape::chunk_elements`]: the chunks' best tokens and sums, then lists of candidates.
     Chunks,
-    /// Scratch, [`TopKShape::statistics_elements`]: the same bests and sums of the logits before they are edited.
-    Statistics,
     /// The result, u32 `[rows, 2 * candidates]`: each row has the bits of its values, then its tokens. Where a row has
     /// fewer tokens that are not banned, [`NO_TOKEN`](crate::scores::NO_TOKEN) with a value below -1e30.
     Top,
 }
 
 impl TopKShape {
-    /// Elements of the scratch buffer [`TopKBuffer::Chunks`].
+    /// Elements of the scratch buffer [`TopKBuffer::Chunks`], whatever the adapter class.
     pub fn chunk_elements(&self) -> usize {
-        self.statistics_elements() + self.rows * self.candidates * 2 * self.candidates
-    }
-
-    /// Elements of the scratch buffer [`TopKBuffer::Statistics`].
-    pub fn statistics_elements(&self) -> usize {
-        self.rows * chunks_of(self.vocabulary) * 4
+        let lists = self.rows * self.candidates * 2 * self.candidates;
+        vocabulary_chunks::chunk_elements(self.rows, self.vocabulary) + lists
     }
 
     /// The launches, in order, with the buffers that each one binds.
-    pub fn launches(&self, edits: Edits) -> Vec<(Dispatch, Vec<TopKBuffer>)> {
-        use TopKBuffer::{Bans, Chunks, Logits, Nothing, RowBans, Search, Top};
-        let mut launches = self.chunk_launches(edits);
-        let history = match edits {
-            Edits::ByHistory(history) => Some(history),
-            _ => None,
-        };
-        let (bans, search) = match history {
-            Some(HistoryEdits { repeats: true, .. }) => (RowBans, Nothing),
-            Some(HistoryEdits { bans: true, .. }) => (Bans, Search),
-            _ => (Nothing, Nothing),
-        };
-        launches.push((self.candidate_launch(history), vec![Logits, bans, search, Chunks]));
-        let normalizes = self.is_in_log_probabilities() || self.rules.renormalize;
-        let by = if self.needs_statistics(edits) && !self.rules.renormalize {
-            TopKBuffer::Statistics
-        } else {
-            Chunks
-        };
-        launches.push((self.merge_launch(normalizes), vec![Chunks, by, Top]));
+    pub fn launches(&self, edits: Edits, class: AdapterClass) -> Vec<(Dispatch, Vec<TopKBuffer>)> {
+        let mut launches = self.chunk_launches(edits, class);
+        launches.extend(self.best_launches(edits, class));
         launches
     }
 
     /// The launches that leave each chunk's best token and sum, of scores as they are after edits.
-    pub fn chunk_launches(&self, edits: Edits) -> Vec<(Dispatch, Vec<TopKBuffer>)> {
-        use TopKBuffer::{
-            Bans, Chunks, Logits, Nothing, Phrases, RowBans, Search, SlotTokens, Slots, Statistics,
-        };
+    pub fn chunk_launches(&self, edits: Edits, class: AdapterClass) -> Vec<(Dispatch, Vec<TopKBuffer>)> {
+        use TopKBuffer::{Bans, Chunks, Logits, Nothing, Phrases, RowBans, Search, SlotTokens, Slots};
         let mut launches = Vec::new();
-        let statistics = match self.needs_statistics(edits) {
-            true => {
-                let launch = chunk_launch(self.rows, self.vocabulary, None, true);
-                launches.push((launch, vec![Logits, Nothing, Nothing, Statistics]));
-                Statistics
-            }
-            false => Nothing,
-        };
+        let divided = vocabulary_chunks::Chunks::of(self.vocabulary, class);
+        let chunks =
+            |history, sums| vocabulary_chunks::dispatch(self.rows, self.vocabulary, divided, history, sums);
+        if self.needs_sums_before(edits) {
+            launches.push((chunks(None, Sums::All), vec![Logits, Nothing, Nothing, Chunks]));
+        }
         let (history, bans, search) = match edits {
             Edits::None => (None, Nothing, Nothing),
             Edits::Listed(capacity) => {
-                launches.push((self.edit_launch(capacity), vec![TopKBuffer::Edits, statistics, Logits]));
+                let launch = self.edit_launch(capacity, divided);
+                launches.push((launch, vec![TopKBuffer::Edits, Chunks, Logits]));
                 (None, Nothing, Nothing)
             }
             Edits::ByHistory(history) => {
                 if history.penalty {
-                    let bound = vec![Search, Slots, SlotTokens, statistics, Logits];
-                    launches.push((self.penalty_launch(&history), bound));
+                    let bound = vec![Search, Slots, SlotTokens, Chunks, Logits];
+                    launches.push((self.penalty_launch(&history, divided), bound));
                 }
-                let (bans, search) = match history {
-                    HistoryEdits { repeats: true, .. } => {
-                        launches.push((
-                            reset_launch(self.rows, self.vocabulary, &history),
-                            vec![Search, Bans, RowBans],
-                        ));
-                        let bound = vec![Search, Slots, SlotTokens, Phrases, RowBans];
-                        launches.push((repeat_launch(self.rows, self.vocabulary, &history), bound));
-                        (RowBans, Nothing)
-                    }
-                    HistoryEdits { bans: true, .. } => (Bans, Search),
-                    _ => (Nothing, Nothing),
-                };
+                if history.repeats {
+                    let launch = reset_launch(self.rows, self.vocabulary, &history);
+                    launches.push((launch, vec![Search, Bans, RowBans]));
+                    let launch = repeat_launch(self.rows, self.vocabulary, &history);
+                    launches.push((launch, vec![Search, Slots, SlotTokens, Phrases, RowBans]));
+                }
+                let [bans, search] = ban_buffers(edits);
                 (Some(history), bans, search)
             }
         };
-        // log-probabilities stay what they were before tokens were banned
-        let sum_banned = self.is_in_log_probabilities() && !self.rules.renormalize;
-        let launch = chunk_launch(self.rows, self.vocabulary, history, sum_banned);
-        launches.push((launch, vec![Logits, bans, search, Chunks]));
+        let sums = match self.needs_sums_before(edits) && !self.rules.renormalize {
+            true => Sums::Kept,
+            false => self.sums(),
+        };
+        launches.push((chunks(history, sums), vec![Logits, bans, search, Chunks]));
         launches
+    }
+
+    /// The launches that pick the best tokens, once the chunks are known.
+    pub fn best_launches(&self, edits: Edits, class: AdapterClass) -> Vec<(Dispatch, Vec<TopKBuffer>)> {
+        use TopKBuffer::{Chunks, Logits, Top};
+        let history = match edits {
+            Edits::ByHistory(history) => Some(history),
+            _ => None,
+        };
+        let [bans, search] = ban_buffers(edits);
+        if class.is_software() {
+            vec![
+                (self.candidate_launch(history), vec![Logits, bans, search, Chunks]),
+                (self.merge_launch(), vec![Chunks, Top]),
+            ]
+        } else {
+            vec![(self.workgroup_launch(history), vec![Logits, bans, search, Chunks, Top])]
+        }
+    }
+
+    /// Which tokens count in a row's sum: log-probabilities stay what they were before tokens were banned.
+    pub(super) fn sums(&self) -> Sums {
+        match self.is_in_log_probabilities() && !self.rules.renormalize {
+            true => Sums::All,
+            false => Sums::Allowed,
+        }
     }
 
     pub(super) fn is_in_log_probabilities(&self) -> bool {
@@ -230,7 +237,7 @@ impl TopKShape {
 
     /// Whether the sums of the logits before they are edited in place are needed: to know the log-probabilities that
     /// penalties change, and to normalize by.
-    fn needs_statistics(&self, edits: Edits) -> bool {
+    fn needs_sums_before(&self, edits: Edits) -> bool {
         let in_place = match edits {
             Edits::None => false,
             Edits::Listed(_) => true,
@@ -239,15 +246,24 @@ impl TopKShape {
         in_place && self.is_in_log_probabilities()
     }
 
+    fn normalizes(&self) -> f64 {
+        f64::from(self.is_in_log_probabilities() || self.rules.renormalize)
+    }
+
+    /// Where the lists of candidates begin, on a software adapter.
+    fn lists(&self) -> u32 {
+        (self.rows * Chunks::strided(self.vocabulary).count * 4) as u32
+    }
+
     fn candidate_launch(&self, history: Option<HistoryEdits>) -> Dispatch {
         let bans = BanParams::new(self.vocabulary, history);
         let params = ChunkCandidatesParams {
             rows: self.rows as u32,
             vocabulary: self.vocabulary as u32,
             logits_stride: stride(self.vocabulary) as u32,
-            chunks: chunks_of(self.vocabulary) as u32,
+            chunks: Chunks::strided(self.vocabulary).count as u32,
             candidates: self.candidates as u32,
-            lists: self.statistics_elements() as u32,
+            lists: self.lists(),
             ban_words: bans.words,
             beams: bans.beams,
             block: bans.block,
@@ -256,43 +272,38 @@ impl TopKShape {
         Dispatch::new(&CHUNK_CANDIDATES, constants, &params, fold(self.rows * self.candidates, 8))
     }
 
-    fn merge_launch(&self, normalize: bool) -> Dispatch {
+    fn merge_launch(&self) -> Dispatch {
         let params = TopKMergeParams {
             rows: self.rows as u32,
-            chunks: chunks_of(self.vocabulary) as u32,
+            chunks: Chunks::strided(self.vocabulary).count as u32,
             candidates: self.candidates as u32,
-            lists: self.statistics_elements() as u32,
+            lists: self.lists(),
         };
-        Dispatch::new(&TOP_K_MERGE, vec![("NORMALIZE", f64::from(normalize))], &params, fold(self.rows, 8))
+        Dispatch::new(&TOP_K_MERGE, vec![("NORMALIZE", self.normalizes())], &params, fold(self.rows, 8))
+    }
+
+    fn workgroup_launch(&self, history: Option<HistoryEdits>) -> Dispatch {
+        let bans = BanParams::new(self.vocabulary, history);
+        let params = TopKWorkgroupParams {
+            rows: self.rows as u32,
+            vocabulary: self.vocabulary as u32,
+            logits_stride: stride(self.vocabulary) as u32,
+            chunks: Chunks::panels(self.vocabulary).count as u32,
+            candidates: self.candidates as u32,
+            ban_words: bans.words,
+            beams: bans.beams,
+            block: bans.block,
+        };
+        let constants = vec![("BANS", bans.kind), ("NORMALIZE", self.normalizes())];
+        Dispatch::new(&TOP_K_WORKGROUP, constants, &params, fold(self.rows, 1))
     }
 }
 
-/// Chunks of a row. Looking for the best chunk is as much work as looking through one when there are √vocabulary of them.
-pub fn chunks_of(vocabulary: usize) -> usize {
-    vocabulary.isqrt().max(1)
-}
-
-/// The launch of [`VOCABULARY_CHUNKS`].
-///
-/// * storage: logits `[rows, vocabulary]`, bans, search, chunks u32 `[rows, chunks, 4]` (best value, its token, maximum,
-///   sum)
-pub(super) fn chunk_launch(
-    rows: usize,
-    vocabulary: usize,
-    history: Option<HistoryEdits>,
-    sum_banned: bool,
-) -> Dispatch {
-    let chunks = chunks_of(vocabulary);
-    let bans = BanParams::new(vocabulary, history);
-    let params = VocabularyChunksParams {
-        rows: rows as u32,
-        vocabulary: vocabulary as u32,
-        logits_stride: stride(vocabulary) as u32,
-        chunks: chunks as u32,
-        ban_words: bans.words,
-        beams: bans.beams,
-        block: bans.block,
-    };
-    let constants = vec![("BANS", bans.kind), ("SUM_BANNED", f64::from(sum_banned))];
-    Dispatch::new(&VOCABULARY_CHUNKS, constants, &params, fold(rows * chunks, 32))
+/// The lists of bans that a selection reads, and the search that tells which is a sentence's.
+fn ban_buffers(edits: Edits) -> [TopKBuffer; 2] {
+    match edits {
+        Edits::ByHistory(HistoryEdits { repeats: true, .. }) => [TopKBuffer::RowBans, TopKBuffer::Nothing],
+        Edits::ByHistory(HistoryEdits { bans: true, .. }) => [TopKBuffer::Bans, TopKBuffer::Search],
+        _ => [TopKBuffer::Nothing; 2],
+    }
 }

@@ -84,14 +84,16 @@ pub mod log_probability;
 pub mod log_softmax_top_k;
 pub mod map_blocks;
 pub mod normalized_linear;
+pub mod output_layer;
 pub mod panels;
 pub mod search;
 pub mod sum_blocks;
+pub mod vocabulary_chunks;
 
 use crate::precision::WeightPrecision;
 
 /// Every kernel, for tests that hold them all to the rules.
-pub static ALL: [&Kernel; 71] = [
+pub static ALL: [&Kernel; 79] = [
     &append_kv::APPEND_KV,
     &append_rows::APPEND_ROWS,
     &attention::ATTENTION,
@@ -145,20 +147,28 @@ pub static ALL: [&Kernel; 71] = [
     &linear::MATMUL_TILED.f16,
     &linear::MATMUL_TILED.q8,
     &log_probability::LOG_PROBABILITY,
-    &log_softmax_top_k::VOCABULARY_CHUNKS,
+    &vocabulary_chunks::VOCABULARY_CHUNKS,
     &log_softmax_top_k::CHUNK_CANDIDATES,
     &edits::EDIT_SCORES,
     &edits::PENALIZE_REPEATS,
     &bans::RESET_BANS,
     &bans::BAN_REPEATS,
     &log_softmax_top_k::TOP_K_MERGE,
+    &log_softmax_top_k::TOP_K_WORKGROUP,
     &normalized_linear::MATVEC_SPLIT.f32,
     &normalized_linear::MATVEC_SPLIT.f16,
     &normalized_linear::MATVEC_SPLIT.q8,
     &normalized_linear::MATVEC_4ROWS_SPLIT.f32,
     &normalized_linear::MATVEC_4ROWS_SPLIT.f16,
     &normalized_linear::MATVEC_4ROWS_SPLIT.q8,
+    &output_layer::MATVEC_SPLIT.f32,
+    &output_layer::MATVEC_SPLIT.f16,
+    &output_layer::MATVEC_SPLIT.q8,
+    &output_layer::MATVEC_4ROWS_SPLIT.f32,
+    &output_layer::MATVEC_4ROWS_SPLIT.f16,
+    &output_layer::MATVEC_4ROWS_SPLIT.q8,
     &search::GREEDY_STEP,
+    &search::GREEDY_STEP_WORKGROUP,
     &search::BEAM_STEP,
     &search::REORDER_SLOTS,
     &sum_blocks::SUM_BLOCKS,

@@ -3,13 +3,40 @@
 //! What the device has to know of a sentence's search is a block of words ([`SentenceState`]); the searches of a batch lie
 //! side by side. A step writes, for the host to follow, a record of what it saw.
 
-use super::{Access, Dispatch, Kernel, fold};
+use super::vocabulary_chunks::Chunks;
+use super::{Access, AdapterClass, Dispatch, Kernel, fold};
 use crate::scores::NO_TOKEN;
 
-/// Greedy search; one invocation per sentence.
+/// Greedy search; one invocation per sentence: for software adapters.
 pub static GREEDY_STEP: Kernel = Kernel {
     name: "greedy_step",
-    wgsl: wgsl!("greedy_step" + "continue_row" + "search" + "log_sum_exp" + "candidate" + "masked" + "grid"),
+    wgsl: wgsl!(
+        "greedy_step"
+            + "row_by_invocation"
+            + "log_sum_exp"
+            + "continue_row"
+            + "search"
+            + "candidate"
+            + "masked"
+            + "grid"
+    ),
+    storage: STEP_STORAGE,
+    params: GreedyStepParams::FIELDS,
+};
+
+/// Greedy search; one workgroup per sentence: for GPUs.
+pub static GREEDY_STEP_WORKGROUP: Kernel = Kernel {
+    name: "greedy_step_workgroup",
+    wgsl: wgsl!(
+        "greedy_step"
+            + "row_by_workgroup"
+            + "reduce"
+            + "continue_row"
+            + "search"
+            + "candidate"
+            + "masked"
+            + "grid"
+    ),
     storage: STEP_STORAGE,
     params: GreedyStepParams::FIELDS,
 };
@@ -167,8 +194,9 @@ impl SearchShape {
         2 * self.candidates + 1
     }
 
-    /// The launches of a step, after the selection of candidates out of `chunks` chunks of a row.
-    pub fn launches(&self, chunks: usize) -> Vec<(Dispatch, Vec<SearchBuffer>)> {
+    /// The launches of a step, after the chunks of rows with `vocabulary` logits are known, and candidates selected from them
+    /// for beam search.
+    pub fn launches(&self, vocabulary: usize, class: AdapterClass) -> Vec<(Dispatch, Vec<SearchBuffer>)> {
         use SearchBuffer::{
             CacheSlots, KeyCounts, Positions, Record, Scores, Search, SlotTokens, Slots, Tokens,
         };
@@ -178,10 +206,14 @@ impl SearchShape {
         let first_position = self.first_position;
         let pad = self.pad_position.unwrap_or(NO_TOKEN);
         if self.beams == 1 {
-            let chunks = chunks as u32;
+            let chunks = Chunks::of(vocabulary, class).count as u32;
             let params =
                 GreedyStepParams { rows, chunks, candidates, block, capacity, ring, first_position, pad };
-            return vec![(Dispatch::new(&GREEDY_STEP, Vec::new(), &params, fold(self.sentences, 8)), bound)];
+            let step = match class.is_software() {
+                true => Dispatch::new(&GREEDY_STEP, Vec::new(), &params, fold(self.sentences, 8)),
+                false => Dispatch::new(&GREEDY_STEP_WORKGROUP, Vec::new(), &params, fold(self.sentences, 1)),
+            };
+            return vec![(step, bound)];
         }
         let ends = self.ends as u32;
         let params = BeamStepParams { rows, candidates, block, ends, capacity, ring, first_position, pad };

@@ -113,12 +113,36 @@ pub fn output(
     g: &mut Graph,
     config: &ModelConfig,
     blueprint: &Blueprint,
-    mut states: Hidden,
+    states: Hidden,
 ) -> Result<Value, GraphError> {
+    transformed(g, config, blueprint, states)?.linear(g, blueprint.output, Activation::Identity)
+}
+
+/// Adds the way from a stack's last states to what the output layer projects, `[rows, d_model]`: for whoever has that done
+/// together with what comes after.
+///
+/// # Errors
+/// [`GraphError`]
+pub fn before_output(
+    g: &mut Graph,
+    config: &ModelConfig,
+    blueprint: &Blueprint,
+    states: Hidden,
+) -> Result<Value, GraphError> {
+    transformed(g, config, blueprint, states)?.value(g)
+}
+
+/// Through the layer that some models have before the output layer.
+fn transformed(
+    g: &mut Graph,
+    config: &ModelConfig,
+    blueprint: &Blueprint,
+    mut states: Hidden,
+) -> Result<Hidden, GraphError> {
     g.enter("output");
     if let Some((linear, norm)) = blueprint.output_transform {
         let x = states.linear(g, linear, config.activation)?;
         states = Hidden::normalized(config, norm, x, None);
     }
-    states.linear(g, blueprint.output, Activation::Identity)
+    Ok(states)
 }

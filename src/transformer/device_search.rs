@@ -11,7 +11,7 @@ use super::generate::{GenerateError, GenerateRequest};
 use super::queue::Queue;
 use super::session::{RowStates, before_last};
 use crate::decode::{BatchSearch, DecodeOptions, EarlyStopping, length_divisor};
-use crate::graph::{Graph, GraphError, Program, SearchStates, Session, StateTable, Value};
+use crate::graph::{Graph, GraphError, Linear, Program, SearchStates, Session, StateTable, Value};
 use crate::kernels::AdapterClass;
 use crate::kernels::bans::Bans;
 use crate::kernels::edits::HistoryEdits;
@@ -172,9 +172,9 @@ impl DeviceSearch {
         }
     }
 
-    /// Adds to the step what it has to do with its logits.
-    pub fn add_to(&self, g: &mut Graph, logits: Value) -> Result<(), GraphError> {
-        g.search_step(self.key.scoring, self.key.edits, logits, &self.states)
+    /// Adds to the step what it has to do with its last states, `[rows, d_model]`.
+    pub fn add_to(&self, g: &mut Graph, last: Value, output: Linear) -> Result<(), GraphError> {
+        g.search_step(self.key.scoring, self.key.edits, last, output, &self.states)
     }
 
     /// Writes the searches of a new batch.

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use wordloom::gpu;
 use wordloom::kernels::linear::Variant;
-use wordloom::kernels::{attention, normalized_linear};
+use wordloom::kernels::{attention, normalized_linear, output_layer};
 
 use super::{model, run, scratch, text};
 
@@ -173,6 +173,7 @@ fn bench_compares_variants_on_a_gpu() {
         let count = match case["operator"].as_str() {
             Some("linear") => linear,
             Some("normalized_linear") => 1 + normalized_linear::Variant::ALL.len(),
+            Some("output_layer") => 1 + output_layer::Variant::ALL.len(),
             // heads of eight elements
             Some("attention") => {
                 attention::Variant::ALL.into_iter().filter(|variant| variant.runs_on(class)).count()

@@ -9,6 +9,7 @@ mod graph;
 mod heatmap;
 mod linear;
 mod normalized_linear;
+mod output_layer;
 mod rows;
 mod sum_blocks;
 mod top_k;

@@ -5,11 +5,14 @@ use wordloom::gpu::Gpu;
 use wordloom::kernels::edits::{Edits, encode_edits};
 use wordloom::kernels::log_probability::{self, LogProbabilityBuffer};
 use wordloom::kernels::log_softmax_top_k::{TopKBuffer, TopKShape};
-use wordloom::kernels::stride;
+use wordloom::kernels::{AdapterClass, stride};
 use wordloom::scores::{EditKind, ScoreEdit, ScoreRules, ScoreSpace};
 
 use crate::common::{assert_close, device_test, gpu, split_top};
 use crate::{fixture, pad, random, read, run, unpad, untouched, upload, upload_u32};
+
+/// Those whose selections differ.
+const CLASSES: [AdapterClass; 2] = [AdapterClass::Software, AdapterClass::Hardware];
 
 /// Values and tokens of each row.
 async fn top_on_gpu(
@@ -17,6 +20,7 @@ async fn top_on_gpu(
     shape: &TopKShape,
     logits: &[f32],
     edits: Option<&[ScoreEdit]>,
+    class: AdapterClass,
 ) -> (Vec<f32>, Vec<u32>) {
     let logits = upload(gpu, &pad(logits, shape.vocabulary, 1e6));
     let mut words = Vec::new();
@@ -24,18 +28,16 @@ async fn top_on_gpu(
     words.push([0, 0, 0, 0]); // room for one more
     let edit_buffer = upload_u32(gpu, words.as_flattened());
     let chunks = untouched(gpu, shape.chunk_elements());
-    let statistics = untouched(gpu, shape.statistics_elements());
     let nothing = untouched(gpu, 4);
     let top = untouched(gpu, shape.rows * 2 * shape.candidates);
     let launches: Vec<_> = shape
-        .launches(edits.map_or(Edits::None, |_| Edits::Listed(words.len() - 1)))
+        .launches(edits.map_or(Edits::None, |_| Edits::Listed(words.len() - 1)), class)
         .into_iter()
         .map(|(dispatch, names)| {
             let bound = names.into_iter().map(|name| match name {
                 TopKBuffer::Logits => &logits,
                 TopKBuffer::Edits => &edit_buffer,
                 TopKBuffer::Chunks => &chunks,
-                TopKBuffer::Statistics => &statistics,
                 TopKBuffer::Top => &top,
                 _ => &nothing,
             });
@@ -99,15 +101,16 @@ async fn the_best_tokens_agree() {
         for rules in rules {
             let shape = TopKShape { rows, vocabulary, candidates, rules };
             let want = top_on_cpu(&shape, &logits, &[]);
-            assert_same_top(
-                &format!("{shape:?}"),
-                top_on_gpu(&gpu, &shape, &logits, None).await,
-                want.clone(),
-            );
-            let none = top_on_gpu(&gpu, &shape, &logits, Some(&[])).await;
-            assert_same_top(&format!("{shape:?}, an empty list of edits"), none, want);
-            let edited = top_on_gpu(&gpu, &shape, &logits, Some(&edits)).await;
-            assert_same_top(&format!("{shape:?} with edits"), edited, top_on_cpu(&shape, &logits, &edits));
+            let want_edited = top_on_cpu(&shape, &logits, &edits);
+            for class in CLASSES {
+                let what = format!("{shape:?}, {class:?}");
+                let plain = top_on_gpu(&gpu, &shape, &logits, None, class).await;
+                assert_same_top(&what, plain, want.clone());
+                let none = top_on_gpu(&gpu, &shape, &logits, Some(&[]), class).await;
+                assert_same_top(&format!("{what}, an empty list of edits"), none, want.clone());
+                let edited = top_on_gpu(&gpu, &shape, &logits, Some(&edits), class).await;
+                assert_same_top(&format!("{what} with edits"), edited, want_edited.clone());
+            }
         }
     }
 }
@@ -123,13 +126,15 @@ async fn the_best_tokens_are_those_of_the_reference() {
         let candidates = tensors.shape(&format!("{case}.indices"))[1];
         let rules = ScoreRules { space: ScoreSpace::LogProbabilities, renormalize: false };
         let shape = TopKShape { rows, vocabulary, candidates, rules };
-        let (values, tokens) = top_on_gpu(&gpu, &shape, &logits, None).await;
         let want = tensors.u32(&format!("{case}.indices"));
-        assert_eq!(tokens, want, "{case}");
         let log_softmax = tensors.f32(&format!("{case}.log_softmax"));
         let of = |(i, &token): (usize, &u32)| log_softmax[i / candidates * vocabulary + token as usize];
-        let want: Vec<f32> = want.iter().enumerate().map(of).collect();
-        assert_close(case, &values, &want, (1e-5, 0.0));
+        let want_values: Vec<f32> = want.iter().enumerate().map(of).collect();
+        for class in CLASSES {
+            let (values, tokens) = top_on_gpu(&gpu, &shape, &logits, None, class).await;
+            assert_eq!(tokens, want, "{case}, {class:?}");
+            assert_close(case, &values, &want_values, (1e-5, 0.0));
+        }
     }
 }
 

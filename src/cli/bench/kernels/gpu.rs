@@ -1,14 +1,18 @@
 //! Every variant on a GPU.
 
 use wordloom::GpuError;
-use wordloom::gpu::Gpu;
+use wordloom::gpu::{Buffer, Gpu};
 use wordloom::kernels::attention::{self, AttentionShape};
 use wordloom::kernels::cached_attention::{self, CachedAttentionShape};
+use wordloom::kernels::edits::{Edits, HistoryEdits};
 use wordloom::kernels::layer_norm::{self, LayerNormShape};
+use wordloom::kernels::log_softmax_top_k::{TopKBuffer, TopKShape};
 use wordloom::kernels::normalized_linear::{self, NormalizedLinearShape};
-use wordloom::kernels::{AdapterClass, ColumnLayout, PANEL, linear, panels, stride};
+use wordloom::kernels::search::SearchShape;
+use wordloom::kernels::{AdapterClass, ColumnLayout, Dispatch, PANEL, linear, output_layer, panels, stride};
 use wordloom::model::config::{ModelConfig, NormKind, StackConfig};
 use wordloom::precision::WeightPrecision;
+use wordloom::scores::{ScoreRules, ScoreSpace};
 
 use super::{Case, HISTORY, LENGTHS, MOST, ROWS, STEP_ROWS, Shape, Timing, WEIGHT_BYTES};
 use crate::cli::bench::Steps;
@@ -17,6 +21,10 @@ use crate::cli::bench::limits::{Work, launch_seconds, linear_shape, numbers};
 /// Layers whose inputs are normalized, in one order of norms or the other.
 pub const NORMALIZED: [&str; 2] = ["qkv", "up"];
 const IN_TWO: &str = "norm_then_linear";
+const CHUNKS_AFTER: &str = "linear_then_chunks";
+/// Ways to the best tokens, and the classes that take them.
+const SELECTIONS: [(&str, AdapterClass); 2] =
+    [("by_invocations", AdapterClass::Software), ("by_workgroups", AdapterClass::Hardware)];
 
 pub fn run(
     gpu: &Gpu,
@@ -46,6 +54,10 @@ impl Bench<'_> {
         }
         for &layer in layers.iter().filter(|(layer, ..)| NORMALIZED.contains(layer)) {
             self.normalized_linear(layer)?;
+        }
+        for &(_, inputs, vocabulary) in layers.iter().filter(|(layer, ..)| *layer == "logits") {
+            self.output_layer(inputs, vocabulary)?;
+            self.top_k(vocabulary)?;
         }
         self.attention()?;
         self.cached_attention()?;
@@ -148,6 +160,75 @@ impl Bench<'_> {
                 timings.push(about.timing(name(variant), cost.run(gpu, &pieces, &about)?));
             }
             self.add(about, timings, normalized_linear::choose(&linear, class).map_or(IN_TWO, name));
+        }
+        Ok(())
+    }
+
+    /// The logits and what a search wants to know of each part of them: two launches, or one that does both.
+    fn output_layer(&mut self, inputs: usize, vocabulary: usize) -> Result<(), GpuError> {
+        let (gpu, class, precision) = (self.gpu, self.class(), self.precision);
+        let largest = (gpu.max_storage_bytes() as usize / (4 * panels::packed_words(1, inputs, precision)))
+            .saturating_mul(PANEL);
+        let outputs = vocabulary.min(largest);
+        let packed = panels::pack(&numbers(outputs * inputs), outputs, inputs, precision);
+        let copies = (WEIGHT_BYTES / (4 * packed.len())).clamp(1, 64);
+        let weights =
+            (0..copies).map(|_| gpu.upload("weight", &packed)).collect::<Result<Vec<_>, GpuError>>()?;
+        let most_rows = STEP_ROWS.iter().copied().max().unwrap_or(1);
+        let x = gpu.upload("x", &numbers(most_rows * stride(inputs)))?;
+        let logits = gpu.buffer("logits", most_rows * stride(outputs))?;
+        let nothing = gpu.buffer("nothing", 4)?;
+        let mut costs = vec![Cost::default(); 1 + output_layer::Variant::ALL.len()];
+        for rows in STEP_ROWS {
+            let linear = linear_shape(rows, inputs, outputs, precision);
+            let scoring = greedy(rows, outputs);
+            let edits = no_edits(rows);
+            let chunks = gpu.buffer("chunks", scoring.chunk_elements())?;
+            let about = Shape::output_layer(rows, inputs, outputs, precision);
+            let project = linear::dispatch(&linear, 0..outputs, class);
+            let note = scoring.chunk_launches(Edits::None, class);
+            let in_two: Vec<Work<'_>> = weights
+                .iter()
+                .map(|weight| {
+                    let mut work = vec![(project.clone(), vec![&x, weight, &nothing, &nothing, &logits])];
+                    work.extend(bound(&note, &logits, &chunks, &nothing, &nothing));
+                    work
+                })
+                .collect();
+            let mut timings = vec![about.timing(CHUNKS_AFTER, costs[0].run(gpu, &in_two, &about)?)];
+            let name =
+                |variant| output_layer::dispatch(&linear, &scoring, &edits, 0..outputs, variant).kernel.name;
+            for (variant, cost) in output_layer::Variant::ALL.into_iter().zip(&mut costs[1..]) {
+                let dispatch = output_layer::dispatch(&linear, &scoring, &edits, 0..outputs, variant);
+                let bound = |weight| vec![&x, weight, &nothing, &nothing, &nothing, &logits, &chunks];
+                let pieces: Vec<Work<'_>> =
+                    weights.iter().map(|weight| vec![(dispatch.clone(), bound(weight))]).collect();
+                timings.push(about.timing(name(variant), cost.run(gpu, &pieces, &about)?));
+            }
+            self.add(about, timings, output_layer::choose(&linear, &edits, class).map_or(CHUNKS_AFTER, name));
+        }
+        Ok(())
+    }
+
+    /// From logits to the best candidates of four beams, as software adapters do it and as GPUs do.
+    fn top_k(&mut self, vocabulary: usize) -> Result<(), GpuError> {
+        let (gpu, class) = (self.gpu, self.class());
+        let most_rows = STEP_ROWS.iter().copied().max().unwrap_or(1);
+        let logits = gpu.upload("logits", &numbers(most_rows * stride(vocabulary)))?;
+        let nothing = gpu.buffer("nothing", 4)?;
+        let mut costs = [Cost::default(); 2];
+        for rows in STEP_ROWS {
+            let scoring = TopKShape { candidates: 8, ..greedy(rows, vocabulary) };
+            let chunks = gpu.buffer("chunks", scoring.chunk_elements())?;
+            let top = gpu.buffer("top", rows * 2 * scoring.candidates)?;
+            let about = Shape::top_k(rows, vocabulary, scoring.candidates);
+            let mut timings = Vec::new();
+            for ((name, class), cost) in SELECTIONS.into_iter().zip(&mut costs) {
+                let work = bound(&scoring.launches(Edits::None, class), &logits, &chunks, &top, &nothing);
+                timings.push(about.timing(name, cost.run(gpu, &[work], &about)?));
+            }
+            let [(by_invocations, _), (by_workgroups, _)] = SELECTIONS;
+            self.add(about, timings, if class.is_software() { by_invocations } else { by_workgroups });
         }
         Ok(())
     }
@@ -258,6 +339,42 @@ impl Bench<'_> {
         }
         Ok(())
     }
+}
+
+/// A greedy search's selection.
+fn greedy(rows: usize, vocabulary: usize) -> TopKShape {
+    let rules = ScoreRules { space: ScoreSpace::LogProbabilities, renormalize: false };
+    TopKShape { rows, vocabulary, candidates: 1, rules }
+}
+
+fn no_edits(rows: usize) -> HistoryEdits {
+    let search = SearchShape {
+        sentences: rows,
+        beams: 1,
+        candidates: 1,
+        ends: 1,
+        capacity: HISTORY,
+        first_position: 0,
+        pad_position: None,
+    };
+    HistoryEdits { bans: false, repeats: false, phrases: 0, penalty: false, search }
+}
+
+/// A selection's launches.
+fn bound<'a>(
+    launches: &[(Dispatch, Vec<TopKBuffer>)],
+    logits: &'a Buffer,
+    chunks: &'a Buffer,
+    top: &'a Buffer,
+    nothing: &'a Buffer,
+) -> Work<'a> {
+    let buffer = |name: &TopKBuffer| match name {
+        TopKBuffer::Logits => logits,
+        TopKBuffer::Chunks => chunks,
+        TopKBuffer::Top => top,
+        _ => nothing,
+    };
+    launches.iter().map(|(dispatch, names)| (dispatch.clone(), names.iter().map(buffer).collect())).collect()
 }
 
 /// What a variant's last launch took, so that minutes are not spent on one that is hopeless here.

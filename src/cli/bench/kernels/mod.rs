@@ -106,6 +106,20 @@ impl Shape {
         Self { operator: "normalized_linear", operations, bytes, ..linear }
     }
 
+    /// With what a search wants to know of each panel of its outputs.
+    fn output_layer(rows: usize, inputs: usize, outputs: usize, precision: WeightPrecision) -> Self {
+        let linear = Self::linear("logits", rows, inputs, outputs, precision);
+        let operations = linear.operations + 2 * (rows * outputs) as u64;
+        Self { operator: "output_layer", operations, ..linear }
+    }
+
+    fn top_k(rows: usize, vocabulary: usize, candidates: usize) -> Self {
+        let elements = (rows * vocabulary) as u64;
+        let (operations, bytes) = (2 * elements, 4 * elements);
+        let operator = "log_softmax_top_k";
+        Self { operator, layer: "best", rows, inputs: vocabulary, outputs: candidates, operations, bytes }
+    }
+
     /// `queries` of `keys` each, in heads that are `width` wide together.
     fn attention(layer: &'static str, queries: usize, keys: usize, own_keys: bool, width: usize) -> Self {
         let operations = 4 * (queries * keys * width) as u64;
@@ -159,7 +173,8 @@ pub fn run(subject: &Subject, json: bool, output: &mut Output) -> Result<(), Cli
     let of_both = layers.len() * ROWS.len() + LENGTHS.len() + STEP_ROWS.len() + ROWS.len();
     let kernels = match subject.device().gpu() {
         Some(gpu) => {
-            let mut steps = Steps::new(of_both + gpu::NORMALIZED.len() * ROWS.len());
+            let of_search = if subject.generates() { 2 * STEP_ROWS.len() } else { 0 };
+            let mut steps = Steps::new(of_both + gpu::NORMALIZED.len() * ROWS.len() + of_search);
             gpu::run(gpu, config, stack, &layers, precision, &mut steps)?
         }
         None => cpu::run(config, stack, &layers, precision, &mut Steps::new(of_both)),
@@ -204,6 +219,8 @@ impl Report {
         let titles = [
             ("linear", ["layer", "rows", "inputs", "outputs"]),
             ("normalized_linear", ["layer", "rows", "inputs", "outputs"]),
+            ("output_layer", ["layer", "rows", "inputs", "outputs"]),
+            ("log_softmax_top_k", ["layer", "rows", "vocabulary", "best"]),
             ("attention", ["layer", "rows", "keys", "width"]),
             ("layer_norm", ["layer", "rows", "width", ""]),
         ];
