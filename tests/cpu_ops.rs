@@ -349,6 +349,33 @@ fn attention_has_values_of_any_width_and_a_bias_by_distance() {
 }
 
 /// Steps one by one through a cache whose rows are in any order, and gets what causal attention gives at once.
+/// Queries go some at a time; a query gets the same alone, to the last bit, and behind a longer sentence's padding.
+#[portable_test]
+fn a_query_does_not_depend_on_its_neighbours() {
+    let (heads, d_head, d_value, queries, keys) = (3, 20, 37, 11, 29);
+    let shape = AttentionShape { batch: 1, heads, queries, keys, d_head, d_value, scale: 0.3, causal: false };
+    let q = wave(queries * heads * d_head, 0.37);
+    let k = wave(keys * heads * d_head, 0.53);
+    let v = wave(keys * heads * d_value, 0.71);
+    let attend = |shape: &AttentionShape, q: &[f32], k: &[f32], v: &[f32], mask: &[u32]| {
+        let mut context = vec![f32::NAN; shape.batch * shape.queries * heads * d_value];
+        let [q, k] = [q, k].map(|data| whole(data, heads * d_head));
+        cpu::attention(shape, q, k, whole(v, heads * d_value), mask, None, &mut context);
+        context
+    };
+    let together = attend(&shape, &q, &k, &v, &[1; 29]);
+    for (q, together) in q.chunks_exact(heads * d_head).zip(together.chunks_exact(heads * d_value)) {
+        let alone = attend(&AttentionShape { queries: 1, ..shape }, q, &k, &v, &[1; 29]);
+        assert!(alone == together);
+    }
+    // twice, with five keys that nobody sees behind each
+    let padded = |data: &[f32], width: usize| [data, &vec![1e3; 5 * width]].concat().repeat(2);
+    let mask = [vec![1; keys], vec![0; 5]].concat().repeat(2);
+    let shape = AttentionShape { batch: 2, keys: keys + 5, ..shape };
+    let [k, v] = [padded(&k, heads * d_head), padded(&v, heads * d_value)];
+    assert!(attend(&shape, &q.repeat(2), &k, &v, &mask) == together.repeat(2));
+}
+
 #[portable_test]
 fn cached_attention_is_causal_attention() {
     for (d_head, d_value, reach) in

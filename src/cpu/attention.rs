@@ -5,8 +5,10 @@ use std::cell::Cell;
 use pulp::{Arch, Simd, WithSimd};
 
 use super::Columns;
-use super::parallel::for_each_row;
-use super::vector::{add_scaled, exp, inner_products};
+use super::parallel::{for_each_block, for_each_row};
+use super::vector::{
+    add_scaled, exp, inner_products, inner_products_side_by_side, largest, rows_times_matrix, sum,
+};
 use crate::kernels::attention::AttentionShape;
 
 /// Attention.
@@ -24,25 +26,147 @@ pub fn attention(
     distance_bias: Option<&[f32]>,
     context: &mut [f32],
 ) {
-    let &AttentionShape { heads, d_head, d_value, scale, .. } = shape;
+    let &AttentionShape { heads, d_head, d_value, .. } = shape;
     let arch = Arch::new();
-    let work = shape.keys * heads * (d_head + d_value);
-    for_each_row(context, heads * d_value, work, |row, context| {
-        with_scratch(|Scratch { keys: visible, weights }| {
-            visible.extend(visible_keys(shape, key_mask, row));
-            for (head, context) in context.chunks_exact_mut(d_value).enumerate() {
-                let query = Query {
-                    query: queries.head(head, d_head).row(row, d_head),
-                    scale,
-                    keys: keys.head(head, d_head),
-                    visible,
-                    bias: DistanceBias::new(distance_bias, heads, head, row % shape.queries),
-                };
-                let values = values.head(head, d_value);
-                arch.dispatch(Attend { query, values, weights, context });
-            }
-        });
+    let (width, work) = (heads * d_value, shape.keys * heads * (d_head + d_value));
+    for_each_block(context, width, work, |mut row, mut context| {
+        // one sentence after the other, each with keys of its own
+        while !context.is_empty() {
+            let count = (shape.queries - row % shape.queries).min(context.len() / width);
+            let (of_sentence, others) = context.split_at_mut(count * width);
+            with_scratch(|Scratch { keys: visible, weights, packed_keys, packed_values }| {
+                visible.extend(visible_keys(shape, key_mask, row + count - 1));
+                for head in 0..heads {
+                    let bias = |query| DistanceBias::new(distance_bias, heads, head, query % shape.queries);
+                    arch.dispatch(AttendAll {
+                        shape,
+                        first: row,
+                        queries: queries.head(head, d_head),
+                        keys: keys.head(head, d_head),
+                        values: values.head(head, d_value),
+                        visible,
+                        bias,
+                        head,
+                        packed_keys,
+                        packed_values,
+                        weights,
+                        context: of_sentence,
+                    });
+                }
+            });
+            (row, context) = (row + count, others);
+        }
     });
+}
+
+/// Neighbouring queries of one head in one sentence. What they see of keys and values is packed for them first, keys
+/// side by side in as many as a vector has lanes, so that nothing is added up across a vector. The results are those of [`Attend`], to
+/// the last bit: a pass over a text and a search that finds it have the same attention.
+struct AttendAll<'a, B> {
+    shape: &'a AttentionShape,
+    /// The first of the queries.
+    first: usize,
+    /// The head's columns.
+    queries: Columns<'a>,
+    keys: Columns<'a>,
+    values: Columns<'a>,
+    /// What the last of them sees.
+    visible: &'a [Key],
+    /// For a query, what its scores get by distance.
+    bias: B,
+    head: usize,
+    /// Room for `[visible / lanes, d_head, lanes]`, `[visible, d_value]` and `[queries at a time, visible]`
+    packed_keys: &'a mut Vec<f32>,
+    packed_values: &'a mut Vec<f32>,
+    weights: &'a mut Vec<f32>,
+    /// `[queries, heads * d_value]`
+    context: &'a mut [f32],
+}
+
+/// Queries at a time.
+const QUERIES: usize = 4;
+
+impl<'a, B: Fn(usize) -> Option<DistanceBias<'a>>> WithSimd for AttendAll<'a, B> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(mut self, simd: S) {
+        let &AttentionShape { heads, d_head, d_value, .. } = self.shape;
+        let count = self.visible.len();
+        self.packed_keys.resize(d_head * count.next_multiple_of(S::F32_LANES), 0.0);
+        let blocks = self.packed_keys.chunks_exact_mut(d_head * S::F32_LANES);
+        for (block, keys) in blocks.zip(self.visible.chunks(S::F32_LANES)) {
+            for (lane, key) in keys.iter().enumerate() {
+                let row = self.keys.row(key.row, d_head);
+                for (place, &value) in block[lane..].iter_mut().step_by(S::F32_LANES).zip(row) {
+                    *place = value;
+                }
+            }
+        }
+        self.packed_values.clear();
+        for key in self.visible {
+            self.packed_values.extend_from_slice(self.values.row(key.row, d_value));
+        }
+        self.weights.resize(QUERIES * count, 0.0);
+        let width = heads * d_value;
+        let context = std::mem::take(&mut self.context);
+        let mut groups = context.chunks_exact_mut(QUERIES * width);
+        let mut query = self.first;
+        for group in &mut groups {
+            self.attend::<S, QUERIES>(simd, query, group);
+            query += QUERIES;
+        }
+        for context in groups.into_remainder().chunks_exact_mut(width) {
+            self.attend::<S, 1>(simd, query, context);
+            query += 1;
+        }
+    }
+}
+
+impl<'a, B: Fn(usize) -> Option<DistanceBias<'a>>> AttendAll<'a, B> {
+    #[inline(always)]
+    fn attend<S: Simd, const ROWS: usize>(&mut self, simd: S, first: usize, context: &mut [f32]) {
+        let &AttentionShape { d_head, d_value, heads, scale, .. } = self.shape;
+        let count = self.visible.len();
+        let mut contexts = context.chunks_exact_mut(heads * d_value);
+        let contexts: [&mut [f32]; ROWS] = std::array::from_fn(|_| match contexts.next() {
+            Some(row) => &mut row[self.head * d_value..][..d_value],
+            None => unreachable!("as many rows as queries"),
+        });
+        if count == 0 {
+            contexts.into_iter().for_each(|context| context.fill(0.0));
+            return;
+        }
+        let queries: [&[f32]; ROWS] = std::array::from_fn(|i| self.queries.row(first + i, d_head));
+        let mut rows = self.weights.chunks_exact_mut(count);
+        let mut weights: [&mut [f32]; ROWS] = std::array::from_fn(|_| match rows.next() {
+            Some(row) => row,
+            None => unreachable!("room for as many rows"),
+        });
+        for (block, keys) in self.packed_keys.chunks_exact(d_head * S::F32_LANES).enumerate() {
+            let keys_of_block = block * S::F32_LANES..count.min((block + 1) * S::F32_LANES);
+            for (query, weights) in queries.into_iter().zip(&mut weights) {
+                let scores = inner_products_side_by_side(simd, query, keys);
+                simd.partial_store_f32s(&mut weights[keys_of_block.clone()], scores);
+            }
+        }
+        for (i, weights) in weights.iter_mut().enumerate() {
+            let query = first + i;
+            // later queries of a causal sentence see more
+            let own = match self.shape.causal {
+                true => self.visible.partition_point(|key| key.position <= query % self.shape.queries),
+                false => count,
+            };
+            let (own, hidden) = weights.split_at_mut(own);
+            hidden.fill(0.0);
+            own.iter_mut().for_each(|score| *score *= scale);
+            if let Some(bias) = (self.bias)(query) {
+                own.iter_mut().zip(self.visible).for_each(|(score, key)| *score += bias.of(key.position));
+            }
+            softmax(simd, own);
+        }
+        rows_times_matrix(simd, weights.map(|row| &*row), self.packed_values, contexts);
+    }
 }
 
 /// The weights of that attention, `[batch * heads * queries, keys]`; zero where a key is not visible.
@@ -59,7 +183,7 @@ pub fn attention_weights(
     for_each_row(weights, shape.keys, shape.keys * d_head, |row, out| {
         let (sentence, head) = (row / shape.queries / heads, row / shape.queries % heads);
         let row = sentence * shape.queries + row % shape.queries;
-        with_scratch(|Scratch { keys: visible, weights }| {
+        with_scratch(|Scratch { keys: visible, weights, .. }| {
             visible.extend(visible_keys(shape, key_mask, row));
             let query = Query {
                 query: queries.head(head, d_head).row(row, d_head),
@@ -83,6 +207,9 @@ pub(super) struct Scratch {
     /// Empty at first.
     pub keys: Vec<Key>,
     pub weights: Vec<f32>,
+    /// Of [`AttendAll`].
+    packed_keys: Vec<f32>,
+    packed_values: Vec<f32>,
 }
 
 /// Calls `work` with the thread's scratch.
@@ -236,9 +363,9 @@ impl WithSimd for Attend<'_> {
 
 #[inline(always)]
 fn softmax<S: Simd>(simd: S, scores: &mut [f32]) {
-    let max = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let max = largest(simd, scores);
     scores.iter_mut().for_each(|score| *score -= max);
     exp(simd, scores);
-    let sum: f32 = scores.iter().sum();
+    let sum = sum(simd, scores);
     scores.iter_mut().for_each(|score| *score /= sum);
 }

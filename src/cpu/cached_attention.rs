@@ -34,7 +34,7 @@ pub fn cached_attention(
     let work = most_keys * heads * (d_head + d_value);
     for_each_row(context, heads * d_value, work, |row, context| {
         let count = key_counts[row] as usize;
-        with_scratch(|Scratch { keys: visible, weights }| {
+        with_scratch(|Scratch { keys: visible, weights, .. }| {
             let slots = slots[row * capacity..][..count].iter().enumerate();
             visible.extend(slots.map(|(position, &slot)| Key { row: slot as usize, position }));
             for (head, context) in context.chunks_exact_mut(d_value).enumerate() {

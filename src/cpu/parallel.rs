@@ -57,6 +57,20 @@ pub fn for_each_row<T: Send>(
     work: usize,
     each: impl Fn(usize, &mut [T]) + Sync,
 ) {
+    for_each_block(data, width, work, |first, block| {
+        for (row, values) in block.chunks_exact_mut(width).enumerate() {
+            each(first + row, values);
+        }
+    });
+}
+
+/// The same for blocks of rows: `each(first_row, &mut data[first_row * width..][..rows * width])`.
+pub fn for_each_block<T: Send>(
+    data: &mut [T],
+    width: usize,
+    work: usize,
+    each: impl Fn(usize, &mut [T]) + Sync,
+) {
     fn split<T: Send>(
         budget: Budget,
         first: usize,
@@ -72,9 +86,7 @@ pub fn for_each_row<T: Send>(
                 |budget| split(budget, first + rows / 2, high, width, each),
             );
         } else {
-            for (row, values) in data.chunks_exact_mut(width).enumerate() {
-                each(first + row, values);
-            }
+            each(first, data);
         }
     }
     let rows = data.len().checked_div(width).unwrap_or(0);

@@ -54,6 +54,87 @@ pub fn inner_products<S: Simd, const ROWS: usize, const COLUMNS: usize>(
     products
 }
 
+/// A vector of inner products of `x`, with as many w as a vector has lanes, given side by side: `[inner, lanes]`.
+///
+/// Each is summed up as [`inner_products`] does it, but beside the others instead of across lanes: what lane l of the vector
+/// sums up there is in `sums[l]` here, and these are added up in halves, as pulp has x86-64 and WebAssembly do it there: to
+/// the last bit the same on these.
+#[inline(always)]
+pub fn inner_products_side_by_side<S: Simd>(simd: S, x: &[f32], w: &[f32]) -> S::f32s {
+    const MOST_LANES: usize = 16;
+    let lanes = S::F32_LANES;
+    let w = &S::as_simd_f32s(w).0[..x.len()];
+    let mut sums = [simd.splat_f32s(0.0); MOST_LANES];
+    let mut blocks = x.chunks_exact(lanes).zip(w.chunks_exact(lanes));
+    for (x, w) in &mut blocks {
+        for lane in 0..lanes {
+            sums[lane] = simd.mul_add_e_f32s(simd.splat_f32s(x[lane]), w[lane], sums[lane]);
+        }
+    }
+    let rest = x.len() / lanes * lanes;
+    for lane in 0..lanes {
+        if let Some((&x, &w)) = x.get(rest + lane).zip(w.get(rest + lane)) {
+            sums[lane] = simd.mul_add_e_f32s(simd.splat_f32s(x), w, sums[lane]);
+        }
+    }
+    let mut half = lanes;
+    while half > 1 {
+        half /= 2;
+        for lane in 0..half {
+            sums[lane] = simd.add_f32s(sums[lane], sums[lane + half]);
+        }
+    }
+    sums[0]
+}
+
+/// `y[r] = a[r]·B`, where B is `[inner, width]` and each y as wide: for some rows, which share what is read of B.
+///
+/// Each element is summed up alike, in ascending order, whatever the block's size.
+#[inline(always)]
+pub fn rows_times_matrix<S: Simd, const ROWS: usize>(
+    simd: S,
+    a: [&[f32]; ROWS],
+    b: &[f32],
+    y: [&mut [f32]; ROWS],
+) {
+    let width = y[0].len();
+    let inner = b.len().checked_div(width).unwrap_or(0);
+    let lanes = S::F32_LANES;
+    let a = a.map(|row| &row[..inner]);
+    let mut column = 0;
+    while column + 2 * lanes <= width {
+        let mut sums = [[simd.splat_f32s(0.0); 2]; ROWS];
+        for (k, b) in b.chunks_exact(width).enumerate() {
+            let (vectors, _) = S::as_simd_f32s(&b[column..column + 2 * lanes]);
+            let (low, high) = (vectors[0], vectors[1]);
+            for row in 0..ROWS {
+                let factor = simd.splat_f32s(a[row][k]);
+                sums[row][0] = simd.mul_add_e_f32s(factor, low, sums[row][0]);
+                sums[row][1] = simd.mul_add_e_f32s(factor, high, sums[row][1]);
+            }
+        }
+        for row in 0..ROWS {
+            let (vectors, _) = S::as_mut_simd_f32s(&mut y[row][column..column + 2 * lanes]);
+            vectors.copy_from_slice(&sums[row]);
+        }
+        column += 2 * lanes;
+    }
+    while column < width {
+        let end = width.min(column + lanes);
+        let mut sums = [simd.splat_f32s(0.0); ROWS];
+        for (k, b) in b.chunks_exact(width).enumerate() {
+            let b = simd.partial_load_f32s(&b[column..end]);
+            for row in 0..ROWS {
+                sums[row] = simd.mul_add_e_f32s(simd.splat_f32s(a[row][k]), b, sums[row]);
+            }
+        }
+        for row in 0..ROWS {
+            simd.partial_store_f32s(&mut y[row][column..end], sums[row]);
+        }
+        column = end;
+    }
+}
+
 /// `y += factor * x` for some x one after the other.
 #[inline(always)]
 pub fn add_scaled<S: Simd, const COUNT: usize>(
@@ -74,10 +155,12 @@ pub fn add_scaled<S: Simd, const COUNT: usize>(
             *y = simd.mul_add_e_f32s(splats[j], x_vectors[j][i], *y);
         }
     }
-    for (i, y) in y_tail.iter_mut().enumerate() {
+    if tail > 0 {
+        let mut y = simd.partial_load_f32s(y_tail);
         for j in 0..COUNT {
-            *y += factors[j] * x_tails[j][i];
+            y = simd.mul_add_e_f32s(splats[j], simd.partial_load_f32s(x_tails[j]), y);
         }
+        simd.partial_store_f32s(y_tail, y);
     }
 }
 
@@ -105,6 +188,17 @@ pub fn largest<S: Simd>(simd: S, values: &[f32]) -> f32 {
         most = simd.max_f32s(x, most);
     }
     tail.iter().copied().fold(simd.reduce_max_f32s(most), f32::max)
+}
+
+/// The sum of them: in one vector, then across its lanes.
+#[inline(always)]
+pub fn sum<S: Simd>(simd: S, values: &[f32]) -> f32 {
+    let (vectors, tail) = S::as_simd_f32s(values);
+    let mut sums = simd.splat_f32s(0.0);
+    for &x in vectors {
+        sums = simd.add_f32s(sums, x);
+    }
+    tail.iter().copied().fold(simd.reduce_sum_f32s(sums), |sum, x| sum + x)
 }
 
 /// `Σ eˣ⁻ᵐ`, where no x is above m: in vectors, some of them at a time, whose sums are summed up in f64.
