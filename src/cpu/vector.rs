@@ -72,9 +72,9 @@ pub fn inner_products_side_by_side<S: Simd>(simd: S, x: &[f32], w: &[f32]) -> S:
         }
     }
     let rest = x.len() / lanes * lanes;
-    for lane in 0..lanes {
+    for (lane, sum) in sums.iter_mut().enumerate().take(lanes) {
         if let Some((&x, &w)) = x.get(rest + lane).zip(w.get(rest + lane)) {
-            sums[lane] = simd.mul_add_e_f32s(simd.splat_f32s(x), w, sums[lane]);
+            *sum = simd.mul_add_e_f32s(simd.splat_f32s(x), w, *sum);
         }
     }
     let mut half = lanes;

@@ -357,7 +357,7 @@ impl<'a> Recorder<'a> {
                 key_counts,
                 distance_bias,
             } => {
-                let variant = attention::choose(class);
+                let variant = attention::choose(1, class);
                 if !cached_attention::appends(&shape, variant) {
                     launches.push(self.append_kv(qkv, cache_slots, key_cache, value_cache));
                 }

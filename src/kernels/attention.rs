@@ -48,6 +48,24 @@ pub static ATTENTION_WORKGROUP: Kernel = Kernel {
     params: AttentionParams::FIELDS,
 };
 
+/// One workgroup per sixteen queries, head and 64 elements of the head.
+pub static ATTENTION_TILE: Kernel = Kernel {
+    name: "attention_tile",
+    wgsl: wgsl!(
+        "attention"
+            + "attend_tile"
+            + "pieces"
+            + "key_quads"
+            + "value_quads"
+            + "head_score"
+            + "distance_bias"
+            + "masked"
+            + "grid"
+    ),
+    storage: STORAGE,
+    params: AttentionParams::FIELDS,
+};
+
 params! {
     /// Group 1 of these kernels, and of `attention_weights.wgsl`. Strides and offsets in elements.
     pub struct AttentionParams {
@@ -135,6 +153,8 @@ pub enum Variant {
     Invocation,
     /// Lanes share the keys of one query.
     Workgroup,
+    /// Lanes share the keys of sixteen queries of a sentence; of a cache, where a row has one, it is `Workgroup`.
+    Tile,
     /// As `Invocation`, with integers of 64 bits where heads start at multiples of eight elements: for an
     /// [`AdapterClass::ExtendedSoftware`] alone.
     InvocationExtended,
@@ -142,7 +162,7 @@ pub enum Variant {
 
 impl Variant {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Invocation, Self::Workgroup, Self::InvocationExtended];
+    pub const ALL: [Self; 4] = [Self::Invocation, Self::Workgroup, Self::Tile, Self::InvocationExtended];
 
     /// Whether it runs on adapters of a class.
     pub const fn runs_on(self, class: AdapterClass) -> bool {
@@ -150,11 +170,17 @@ impl Variant {
     }
 }
 
-/// A workgroup per query where barriers are cheap.
-pub fn choose(class: AdapterClass) -> Variant {
+/// The fewest queries of a sentence that make a tile worth while: half of one.
+const TILE_FROM: usize = 8;
+/// Queries of a tile.
+const TILE: usize = 16;
+
+/// Workgroups for one or several of a sentence's queries where barriers are cheap.
+pub fn choose(queries: usize, class: AdapterClass) -> Variant {
     match class {
         AdapterClass::ExtendedSoftware => Variant::InvocationExtended,
         AdapterClass::Software | AdapterClass::BrowserSoftware => Variant::Invocation,
+        AdapterClass::Hardware if queries >= TILE_FROM => Variant::Tile,
         AdapterClass::Hardware => Variant::Workgroup,
     }
 }
@@ -178,7 +204,7 @@ pub fn dispatch(
     reach: Option<usize>,
     class: AdapterClass,
 ) -> Dispatch {
-    dispatch_variant(shape, queries, keys, values, reach, choose(class))
+    dispatch_variant(shape, queries, keys, values, reach, choose(shape.queries, class))
 }
 
 /// [`dispatch`] with a kernel of one's own choice: for tests and measurements.
@@ -201,11 +227,14 @@ pub fn dispatch_variant(
         ("CAUSAL", f64::from(shape.causal)),
         ("HAS_DISTANCE_BIAS", f64::from(reach.is_some())),
     ];
-    let blocks = shape.batch * shape.queries * shape.heads * shape.d_value.div_ceil(HEAD_BLOCK);
+    let blocks_of_queries =
+        |queries: usize| shape.batch * queries * shape.heads * shape.d_value.div_ceil(HEAD_BLOCK);
+    let blocks = blocks_of_queries(shape.queries);
     let (kernel, workgroups) = match variant {
         Variant::InvocationExtended if eights => (&ATTENTION_EXTENDED, fold(blocks, LANES)),
         Variant::Invocation | Variant::InvocationExtended => (&ATTENTION, fold(blocks, LANES)),
         Variant::Workgroup => (&ATTENTION_WORKGROUP, fold(blocks, 1)),
+        Variant::Tile => (&ATTENTION_TILE, fold(blocks_of_queries(shape.queries.div_ceil(TILE)), 1)),
     };
     Dispatch::new(kernel, constants, &params, workgroups)
 }

@@ -109,7 +109,7 @@ pub fn appends(shape: &CachedAttentionShape, variant: Variant) -> bool {
     let aligned = [shape.d_head, shape.d_value].iter().all(|n| n.is_multiple_of(4));
     match variant {
         Variant::Invocation | Variant::InvocationExtended => aligned && shape.d_value <= HEAD_BLOCK,
-        Variant::Workgroup => aligned,
+        Variant::Workgroup | Variant::Tile => aligned,
     }
 }
 
@@ -124,7 +124,7 @@ pub fn appends(shape: &CachedAttentionShape, variant: Variant) -> bool {
 ///   stands where the last key does), key cache `[rows * capacity, heads * d_head]`, value cache
 ///   `[rows * capacity, heads * d_value]`, context `[rows, heads * d_value]`
 pub fn dispatch(shape: &CachedAttentionShape, reach: Option<usize>, class: AdapterClass) -> Dispatch {
-    dispatch_variant(shape, reach, choose(class))
+    dispatch_variant(shape, reach, choose(1, class))
 }
 
 /// [`dispatch`] with a kernel of one's own choice: for tests and measurements.
@@ -154,7 +154,7 @@ pub fn dispatch_variant(shape: &CachedAttentionShape, reach: Option<usize>, vari
     let (kernel, workgroups) = match variant {
         Variant::InvocationExtended if in_pieces_of(8) => (&CACHED_ATTENTION_EXTENDED, fold(blocks, LANES)),
         Variant::Invocation | Variant::InvocationExtended => (&CACHED_ATTENTION, fold(blocks, LANES)),
-        Variant::Workgroup => (&CACHED_ATTENTION_WORKGROUP, fold(blocks, 1)),
+        Variant::Workgroup | Variant::Tile => (&CACHED_ATTENTION_WORKGROUP, fold(blocks, 1)),
     };
     Dispatch::new(kernel, constants, &params, workgroups)
 }

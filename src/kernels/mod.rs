@@ -93,11 +93,12 @@ pub mod vocabulary_chunks;
 use crate::precision::WeightPrecision;
 
 /// Every kernel, for tests that hold them all to the rules.
-pub static ALL: [&Kernel; 79] = [
+pub static ALL: [&Kernel; 80] = [
     &append_kv::APPEND_KV,
     &append_rows::APPEND_ROWS,
     &attention::ATTENTION,
     &attention::ATTENTION_WORKGROUP,
+    &attention::ATTENTION_TILE,
     &attention::ATTENTION_EXTENDED,
     &attention_weights::ATTENTION_WEIGHTS,
     &cached_attention::CACHED_ATTENTION,

@@ -131,7 +131,7 @@ const MASKS: [Mask; 4] = [
 #[device_test]
 async fn attention_agrees_for_every_mask() {
     let gpu = gpu().await;
-    for (queries, keys) in [(1, 1), (1, 70), (7, 9), (8, 64), (9, 65), (17, 5)] {
+    for (queries, keys) in [(1, 1), (1, 70), (7, 9), (8, 64), (9, 65), (17, 5), (33, 70)] {
         for causal in [false, true] {
             for (mask, width) in MASKS.into_iter().flat_map(|mask| [(mask, 12), (mask, 24)]) {
                 let (d_head, d_value) = (width, width);
