@@ -424,7 +424,10 @@ fn cached_attention_is_causal_attention() {
             for row in 0..rows {
                 let what = format!("step {step}, widths {d_head} and {d_value}, reach {reach:?}");
                 let want = &want[(row * length + step) * value_width..][..value_width];
-                assert_close(&what, &context[row * value_width..][..value_width], want, (1e-6, 0.0));
+                // one query and many are summed up in the same order, but for how processors add up a vector
+                let exact = cfg!(any(target_arch = "x86_64", target_arch = "wasm32"));
+                let tolerance = if exact { 0.0 } else { 1e-6 };
+                assert_close(&what, &context[row * value_width..][..value_width], want, (tolerance, 0.0));
             }
         }
     }

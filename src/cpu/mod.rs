@@ -7,6 +7,8 @@
 mod activate;
 mod append_kv;
 mod append_rows;
+mod attend;
+mod attend_all;
 mod attention;
 mod cached_attention;
 mod embed;

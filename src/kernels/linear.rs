@@ -187,6 +187,38 @@ impl Variant {
     }
 }
 
+/// A kernel that splits the inputs of few rows: those of which there are forms that do more than a linear layer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SplitVariant {
+    /// As [`MATVEC_SPLIT`]
+    MatvecSplit,
+    /// As [`MATVEC_4ROWS_SPLIT`]
+    Matvec4RowsSplit,
+}
+
+impl SplitVariant {
+    /// Both of them.
+    pub const ALL: [Self; 2] = [Self::MatvecSplit, Self::Matvec4RowsSplit];
+
+    /// The one that [`choose`] takes, if it takes any of them.
+    pub fn chosen(rows: usize, class: AdapterClass) -> Option<Self> {
+        match choose(rows, class) {
+            Variant::MatvecSplit => Some(Self::MatvecSplit),
+            Variant::Matvec4RowsSplit => Some(Self::Matvec4RowsSplit),
+            _ => None,
+        }
+    }
+
+    /// Workgroups for the outputs `part`: a panel each.
+    pub(super) fn workgroups(self, rows: usize, part: &Range<usize>) -> [u32; 3] {
+        let rows_each = match self {
+            Self::MatvecSplit => 1,
+            Self::Matvec4RowsSplit => 4,
+        };
+        fold(rows.div_ceil(rows_each) * part.len().div_ceil(PANEL), 1)
+    }
+}
+
 /// The kernel for `rows` rows.
 ///
 /// | rows | software | a browser's software | hardware |

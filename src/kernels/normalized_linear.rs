@@ -1,11 +1,12 @@
 //! `y = activation(scale·n·Wᵀ + b)` with n the layer norm or RMS norm of `x + residual`: a norm and the projection that reads
 //! it in one launch, where a launch costs more than computing a row's statistics in every workgroup. That is on GPUs, while
-//! there are few rows; elsewhere it is a [`layer_norm`](super::layer_norm) and a [`linear`].
+//! there are few rows; elsewhere it is a [`layer_norm`](super::layer_norm) and a [`linear`](super::linear).
 
 use std::ops::Range;
 
-use super::linear::{self, LinearShape, activation_code};
-use super::{Access, AdapterClass, ByPrecision, Dispatch, PANEL, fold, stride};
+pub use super::linear::SplitVariant as Variant;
+use super::linear::{LinearShape, activation_code};
+use super::{Access, AdapterClass, ByPrecision, Dispatch, PANEL, stride};
 
 const STORAGE: &[Access] = &[
     Access::Read,
@@ -18,7 +19,7 @@ const STORAGE: &[Access] = &[
     Access::Write,
 ];
 
-/// [`linear::MATVEC_SPLIT`] of inputs that it normalizes.
+/// [`MATVEC_SPLIT`](super::linear::MATVEC_SPLIT) of inputs that it normalizes.
 pub static MATVEC_SPLIT: ByPrecision = by_precision!(
     prefix: "normalized_",
     "matvec_split" + "linear" + "normalized_inputs" + "read_weights" + "multiply_add" + "activation" + "grid",
@@ -26,7 +27,7 @@ pub static MATVEC_SPLIT: ByPrecision = by_precision!(
     params: NormalizedLinearParams::FIELDS,
 );
 
-/// [`linear::MATVEC_4ROWS_SPLIT`] of inputs that it normalizes.
+/// [`MATVEC_4ROWS_SPLIT`](super::linear::MATVEC_4ROWS_SPLIT) of inputs that it normalizes.
 pub static MATVEC_4ROWS_SPLIT: ByPrecision = by_precision!(
     prefix: "normalized_",
     "matvec_4rows_split" + "linear" + "normalized_inputs" + "read_weights" + "multiply_add" + "activation" + "grid",
@@ -75,20 +76,6 @@ pub struct NormalizedLinearShape {
     pub keeps: bool,
 }
 
-/// A kernel that normalizes and projects.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Variant {
-    /// [`MATVEC_SPLIT`]
-    MatvecSplit,
-    /// [`MATVEC_4ROWS_SPLIT`]
-    Matvec4RowsSplit,
-}
-
-impl Variant {
-    /// Both of them.
-    pub const ALL: [Self; 2] = [Self::MatvecSplit, Self::Matvec4RowsSplit];
-}
-
 /// The most panels of outputs of a layer that normalizes its inputs: each is a workgroup that computes the statistics anew.
 /// More than any layer of a stack has, of the models at hand, and less than a large vocabulary.
 const MOST_PANELS: usize = 128;
@@ -98,11 +85,7 @@ pub fn choose(shape: &LinearShape, class: AdapterClass) -> Option<Variant> {
     if shape.join.is_some() || shape.outputs.div_ceil(PANEL) > MOST_PANELS {
         return None;
     }
-    match linear::choose(shape.rows, class) {
-        linear::Variant::MatvecSplit => Some(Variant::MatvecSplit),
-        linear::Variant::Matvec4RowsSplit => Some(Variant::Matvec4RowsSplit),
-        _ => None,
-    }
+    Variant::chosen(shape.rows, class)
 }
 
 /// The launch that computes the outputs `part`, a range that starts at a multiple of [`PANEL`]; the one that starts at 0
@@ -131,10 +114,10 @@ pub fn dispatch(shape: &NormalizedLinearShape, part: Range<usize>, variant: Vari
         ("CENTERED", f64::from(shape.centered)),
         ("KEEPS", f64::from(shape.keeps)),
     ];
-    let (kernel, rows_each) = match variant {
-        Variant::MatvecSplit => (&MATVEC_SPLIT, 1),
-        Variant::Matvec4RowsSplit => (&MATVEC_4ROWS_SPLIT, 4),
+    let kernel = match variant {
+        Variant::MatvecSplit => &MATVEC_SPLIT,
+        Variant::Matvec4RowsSplit => &MATVEC_4ROWS_SPLIT,
     };
-    let workgroups = fold(rows.div_ceil(rows_each) * part.len().div_ceil(PANEL), 1);
+    let workgroups = variant.workgroups(rows, &part);
     Dispatch::new(kernel.of(precision), constants, &params, workgroups)
 }

@@ -6,10 +6,11 @@ use std::ops::Range;
 
 use super::bans::BanParams;
 use super::edits::HistoryEdits;
-use super::linear::{self, LinearShape, activation_code};
+pub use super::linear::SplitVariant as Variant;
+use super::linear::{LinearShape, activation_code};
 use super::log_softmax_top_k::TopKShape;
 use super::vocabulary_chunks::Sums;
-use super::{Access, AdapterClass, ByPrecision, Dispatch, PANEL, fold, stride};
+use super::{Access, AdapterClass, ByPrecision, Dispatch, PANEL, stride};
 
 const STORAGE: &[Access] =
     &[Access::Read, Access::Read, Access::Read, Access::Read, Access::Read, Access::Write, Access::Write];
@@ -27,10 +28,10 @@ macro_rules! kernels {
     };
 }
 
-/// [`linear::MATVEC_SPLIT`] that notes its panels.
+/// [`MATVEC_SPLIT`](super::linear::MATVEC_SPLIT) that notes its panels.
 pub static MATVEC_SPLIT: ByPrecision = kernels!("matvec_split");
 
-/// [`linear::MATVEC_4ROWS_SPLIT`] that notes its panels.
+/// [`MATVEC_4ROWS_SPLIT`](super::linear::MATVEC_4ROWS_SPLIT) that notes its panels.
 pub static MATVEC_4ROWS_SPLIT: ByPrecision = kernels!("matvec_4rows_split");
 
 params! {
@@ -61,31 +62,13 @@ params! {
     }
 }
 
-/// A kernel that projects and notes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Variant {
-    /// [`MATVEC_SPLIT`]
-    MatvecSplit,
-    /// [`MATVEC_4ROWS_SPLIT`]
-    Matvec4RowsSplit,
-}
-
-impl Variant {
-    /// Both of them.
-    pub const ALL: [Self; 2] = [Self::MatvecSplit, Self::Matvec4RowsSplit];
-}
-
 /// The kernel for such a layer; none where a linear layer and [`TopKShape::chunk_launches`] are the way: where no workgroup
 /// has a whole panel, and where scores are edited, or tokens banned, because of what a row had before.
 pub fn choose(shape: &LinearShape, edits: &HistoryEdits, class: AdapterClass) -> Option<Variant> {
     if shape.join.is_some() || edits.penalty || edits.repeats {
         return None;
     }
-    match linear::choose(shape.rows, class) {
-        linear::Variant::MatvecSplit => Some(Variant::MatvecSplit),
-        linear::Variant::Matvec4RowsSplit => Some(Variant::Matvec4RowsSplit),
-        _ => None,
-    }
+    Variant::chosen(shape.rows, class)
 }
 
 /// The launch that computes and notes the outputs `part`, a range that starts at a multiple of [`PANEL`].
@@ -117,10 +100,10 @@ pub fn dispatch(
         block: bans.block,
     };
     let constants = vec![("BANS", bans.kind), ("SUM_BANNED", f64::from(scoring.sums() == Sums::All))];
-    let (kernel, rows_each) = match variant {
-        Variant::MatvecSplit => (&MATVEC_SPLIT, 1),
-        Variant::Matvec4RowsSplit => (&MATVEC_4ROWS_SPLIT, 4),
+    let kernel = match variant {
+        Variant::MatvecSplit => &MATVEC_SPLIT,
+        Variant::Matvec4RowsSplit => &MATVEC_4ROWS_SPLIT,
     };
-    let workgroups = fold(rows.div_ceil(rows_each) * part.len().div_ceil(PANEL), 1);
+    let workgroups = variant.workgroups(rows, &part);
     Dispatch::new(kernel.of(precision), constants, &params, workgroups)
 }

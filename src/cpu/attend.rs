@@ -1,0 +1,163 @@
+//! Attention of one query, and what all attention has: keys that are seen, a bias by distance, the softmax
+
+use std::cell::Cell;
+
+use pulp::{Simd, WithSimd};
+
+use super::Columns;
+use super::vector::{add_scaled, exp, inner_products, largest, sum};
+
+/// Room for a query's keys and weights, kept so that a step of decoding allocates nothing.
+#[derive(Default)]
+pub struct Scratch {
+    /// Empty at first.
+    pub keys: Vec<Key>,
+    pub weights: Vec<f32>,
+    /// Of [`AttendAll`](super::attend_all::AttendAll).
+    pub packed_keys: Vec<f32>,
+    pub packed_values: Vec<f32>,
+}
+
+/// Calls `work` with the thread's scratch.
+pub fn with_scratch(work: impl FnOnce(&mut Scratch)) {
+    thread_local!(static SCRATCH: Cell<Scratch> = Cell::default());
+    // taken, not borrowed: a thread that waits for another may be given a second row meanwhile
+    let mut scratch = SCRATCH.take();
+    scratch.keys.clear();
+    work(&mut scratch);
+    SCRATCH.set(scratch);
+}
+
+/// A key that a query sees.
+#[derive(Clone, Copy, Debug)]
+pub struct Key {
+    /// Its row.
+    pub row: usize,
+    /// Where it stands in the sentence.
+    pub position: usize,
+}
+
+/// What a head's scores get for the distance from the query to a key.  Raffel et al. 2020 (T5), section 2.1.
+#[derive(Clone, Copy, Debug)]
+pub struct DistanceBias<'a> {
+    /// `[2 * reach + 1, heads]`
+    table: &'a [f32],
+    heads: usize,
+    head: usize,
+    reach: usize,
+    /// Where the query stands.
+    query: usize,
+}
+
+impl<'a> DistanceBias<'a> {
+    pub fn new(table: Option<&'a [f32]>, heads: usize, head: usize, query: usize) -> Option<Self> {
+        table.map(|table| Self { table, heads, head, reach: (table.len() / heads - 1) / 2, query })
+    }
+
+    pub fn of(&self, key: usize) -> f32 {
+        let row = (key + self.reach).saturating_sub(self.query).min(2 * self.reach);
+        self.table[row * self.heads + self.head]
+    }
+}
+
+/// One query of one head.
+pub struct Query<'a> {
+    /// `[d_head]`
+    pub query: &'a [f32],
+    /// Factor of the scores.
+    pub scale: f32,
+    /// The head's columns of all keys.
+    pub keys: Columns<'a>,
+    /// The keys that the query sees.
+    pub visible: &'a [Key],
+    /// Added to the scaled scores.
+    pub bias: Option<DistanceBias<'a>>,
+}
+
+impl Query<'_> {
+    #[inline(always)]
+    fn weigh<S: Simd>(&self, simd: S, weights: &mut Vec<f32>) {
+        weights.clear();
+        let (fours, rest) = self.visible.as_chunks::<4>();
+        for keys in fours {
+            weights.extend(self.scores(simd, keys));
+        }
+        for &key in rest {
+            weights.extend(self.scores(simd, &[key]));
+        }
+        softmax(simd, weights);
+    }
+
+    #[inline(always)]
+    fn scores<S: Simd, const KEYS: usize>(&self, simd: S, keys: &[Key; KEYS]) -> [f32; KEYS] {
+        // loops, because compilers keep closures out of the function that has the processor's widest vectors
+        let mut rows = [&[][..]; KEYS];
+        for (row, key) in rows.iter_mut().zip(keys) {
+            *row = self.keys.row(key.row, self.query.len());
+        }
+        let [mut scores] = inner_products(simd, [self.query], rows);
+        for (score, key) in scores.iter_mut().zip(keys) {
+            *score *= self.scale;
+            if let Some(bias) = self.bias {
+                *score += bias.of(key.position);
+            }
+        }
+        scores
+    }
+}
+
+/// The weights of a query, one for each visible key.
+pub struct Weigh<'a> {
+    pub query: Query<'a>,
+    pub weights: &'a mut Vec<f32>,
+}
+
+impl WithSimd for Weigh<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        self.query.weigh(simd, self.weights);
+    }
+}
+
+/// The values that a query sees, summed up by weight.
+pub struct Attend<'a> {
+    pub query: Query<'a>,
+    /// The head's columns of all values.
+    pub values: Columns<'a>,
+    /// Room for the weights.
+    pub weights: &'a mut Vec<f32>,
+    /// `[d_value]`
+    pub context: &'a mut [f32],
+}
+
+impl WithSimd for Attend<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { query, values, weights, context } = self;
+        query.weigh(simd, weights);
+        context.fill(0.0);
+        let width = context.len();
+        let value = |key: Key| values.row(key.row, width);
+        let (fours, rest) = query.visible.as_chunks::<4>();
+        let (weight_fours, weight_rest) = weights.as_chunks::<4>();
+        for (keys, &weights) in fours.iter().zip(weight_fours) {
+            add_scaled(simd, context, weights, keys.map(value));
+        }
+        for (&key, &weight) in rest.iter().zip(weight_rest) {
+            add_scaled(simd, context, [weight], [value(key)]);
+        }
+    }
+}
+
+#[inline(always)]
+pub fn softmax<S: Simd>(simd: S, scores: &mut [f32]) {
+    let max = largest(simd, scores);
+    scores.iter_mut().for_each(|score| *score -= max);
+    exp(simd, scores);
+    let sum = sum(simd, scores);
+    scores.iter_mut().for_each(|score| *score /= sum);
+}

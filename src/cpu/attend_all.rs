@@ -1,0 +1,118 @@
+//! Attention of neighbouring queries, which share what is read of keys and values
+
+use pulp::{Simd, WithSimd};
+
+use super::Columns;
+use super::attend::{DistanceBias, Key, softmax};
+use super::vector::{inner_products_side_by_side, rows_times_matrix};
+use crate::kernels::attention::AttentionShape;
+
+/// Neighbouring queries of one head in one sentence. What they see of keys and values is packed for them first, keys side by
+/// side in as many as a vector has lanes, so that nothing is added up across a vector. The results are those of
+/// [`Attend`](super::attend::Attend), to the last bit: a pass over a text and a search that finds it have the same attention.
+pub struct AttendAll<'a, B> {
+    pub shape: &'a AttentionShape,
+    /// The first of the queries.
+    pub first: usize,
+    /// The head's columns.
+    pub queries: Columns<'a>,
+    pub keys: Columns<'a>,
+    pub values: Columns<'a>,
+    /// What the last of them sees.
+    pub visible: &'a [Key],
+    /// For a query, what its scores get by distance.
+    pub bias: B,
+    pub head: usize,
+    /// Room for `[visible / lanes, d_head, lanes]`, `[visible, d_value]` and `[queries at a time, visible]`
+    pub packed_keys: &'a mut Vec<f32>,
+    pub packed_values: &'a mut Vec<f32>,
+    pub weights: &'a mut Vec<f32>,
+    /// `[queries, heads * d_value]`
+    pub context: &'a mut [f32],
+}
+
+/// Queries at a time.
+const QUERIES: usize = 4;
+
+impl<'a, B: Fn(usize) -> Option<DistanceBias<'a>>> WithSimd for AttendAll<'a, B> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(mut self, simd: S) {
+        let &AttentionShape { heads, d_head, d_value, .. } = self.shape;
+        let count = self.visible.len();
+        self.packed_keys.resize(d_head * count.next_multiple_of(S::F32_LANES), 0.0);
+        let blocks = self.packed_keys.chunks_exact_mut(d_head * S::F32_LANES);
+        for (block, keys) in blocks.zip(self.visible.chunks(S::F32_LANES)) {
+            for (lane, key) in keys.iter().enumerate() {
+                let row = self.keys.row(key.row, d_head);
+                for (place, &value) in block[lane..].iter_mut().step_by(S::F32_LANES).zip(row) {
+                    *place = value;
+                }
+            }
+        }
+        self.packed_values.clear();
+        for key in self.visible {
+            self.packed_values.extend_from_slice(self.values.row(key.row, d_value));
+        }
+        self.weights.resize(QUERIES * count, 0.0);
+        let width = heads * d_value;
+        let context = std::mem::take(&mut self.context);
+        let mut groups = context.chunks_exact_mut(QUERIES * width);
+        let mut query = self.first;
+        for group in &mut groups {
+            self.attend::<S, QUERIES>(simd, query, group);
+            query += QUERIES;
+        }
+        for context in groups.into_remainder().chunks_exact_mut(width) {
+            self.attend::<S, 1>(simd, query, context);
+            query += 1;
+        }
+    }
+}
+
+impl<'a, B: Fn(usize) -> Option<DistanceBias<'a>>> AttendAll<'a, B> {
+    #[inline(always)]
+    fn attend<S: Simd, const ROWS: usize>(&mut self, simd: S, first: usize, context: &mut [f32]) {
+        let &AttentionShape { d_head, d_value, heads, scale, .. } = self.shape;
+        let count = self.visible.len();
+        let mut contexts = context.chunks_exact_mut(heads * d_value);
+        let contexts: [&mut [f32]; ROWS] = std::array::from_fn(|_| match contexts.next() {
+            Some(row) => &mut row[self.head * d_value..][..d_value],
+            None => unreachable!("as many rows as queries"),
+        });
+        if count == 0 {
+            contexts.into_iter().for_each(|context| context.fill(0.0));
+            return;
+        }
+        let queries: [&[f32]; ROWS] = std::array::from_fn(|i| self.queries.row(first + i, d_head));
+        let mut rows = self.weights.chunks_exact_mut(count);
+        let mut weights: [&mut [f32]; ROWS] = std::array::from_fn(|_| match rows.next() {
+            Some(row) => row,
+            None => unreachable!("room for as many rows"),
+        });
+        for (block, keys) in self.packed_keys.chunks_exact(d_head * S::F32_LANES).enumerate() {
+            let keys_of_block = block * S::F32_LANES..count.min((block + 1) * S::F32_LANES);
+            for (query, weights) in queries.into_iter().zip(&mut weights) {
+                let scores = inner_products_side_by_side(simd, query, keys);
+                simd.partial_store_f32s(&mut weights[keys_of_block.clone()], scores);
+            }
+        }
+        for (i, weights) in weights.iter_mut().enumerate() {
+            let query = first + i;
+            // later queries of a causal sentence see more
+            let own = match self.shape.causal {
+                true => self.visible.partition_point(|key| key.position <= query % self.shape.queries),
+                false => count,
+            };
+            let (own, hidden) = weights.split_at_mut(own);
+            hidden.fill(0.0);
+            own.iter_mut().for_each(|score| *score *= scale);
+            if let Some(bias) = (self.bias)(query) {
+                own.iter_mut().zip(self.visible).for_each(|(score, key)| *score += bias.of(key.position));
+            }
+            softmax(simd, own);
+        }
+        rows_times_matrix(simd, weights.map(|row| &*row), self.packed_values, contexts);
+    }
+}
