@@ -4,94 +4,13 @@ use std::cmp::Reverse;
 
 use super::Transformer;
 use super::cancel::Cancel;
+use super::error::GenerateError;
 use super::forward::{KeptAttention, Wanted};
 use super::queue::Queue;
-use super::session::{DecodeSession, Left, SessionKey, cache_capacity, padded_length};
-use crate::decode::{BatchSearch, DecodeError, DecodeOptions, Hypothesis, SearchTree, SentenceSearch};
-use crate::gpu::GpuError;
-use crate::graph::GraphError;
+use super::request::{GenerateRequest, Progress};
+use super::session::{DecodeSession, SearchRecord, SessionKey, cache_capacity, padded_length};
+use crate::decode::{BatchSearch, DecodeOptions, Hypothesis, SearchTree, SentenceSearch};
 use crate::model::config::{Architecture, StackConfig};
-
-/// One source sentence, and how to decode it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct GenerateRequest {
-    /// Source token ids, with whatever special tokens the model expects.
-    pub input_ids: Vec<u32>,
-    /// The search.
-    pub options: DecodeOptions,
-}
-
-/// What a generation tells those who watch it.
-pub enum Progress<'a> {
-    /// A batch is about to take its next step, or the next few where the device takes them by itself.
-    Step {
-        /// Those that have its rows now, as places among all that were given.
-        requests: &'a [usize],
-        /// Its searches, in the same order.
-        search: &'a BatchSearch,
-    },
-    /// Requests are done: the last of a batch, or one whose rows another takes over.
-    Finished {
-        /// As places among all that were given.
-        requests: &'a [usize],
-        /// Their hypotheses, in the same order, best first.
-        hypotheses: &'a [Vec<Hypothesis>],
-    },
-}
-
-/// Why nothing was generated.
-#[derive(Debug, thiserror::Error)]
-pub enum GenerateError {
-    /// A model that only reads.
-    #[error("a \"{model_type}\" model has no decoder and generates nothing; `forward` runs it")]
-    NoDecoder {
-        /// The model's family.
-        model_type: &'static str,
-    },
-    /// A source without tokens.
-    #[error("there are no input ids; at least one is needed")]
-    Empty,
-    /// A source longer than the model's positions.
-    #[error("there are {length} input ids, but the model has {limit} positions; split it")]
-    TooLong {
-        /// Its length.
-        length: usize,
-        /// The model's positions.
-        limit: usize,
-    },
-    /// A token id that the model does not have.
-    #[error("input id {token} is too large: the source vocabulary has {vocabulary} tokens")]
-    Token {
-        /// The id.
-        token: u32,
-        /// Tokens of the vocabulary.
-        vocabulary: usize,
-    },
-    /// Options that cannot be searched with.
-    #[error(transparent)]
-    Decode(#[from] DecodeError),
-    /// A size that a graph cannot have.
-    #[error(transparent)]
-    Graph(#[from] GraphError),
-    /// A fault of the device.
-    #[error(transparent)]
-    Gpu(#[from] GpuError),
-    /// The device's search chose another token than the same search on the host: its driver computes something else than
-    /// it should, or Wordloom does.
-    #[error(
-        "at token {step} of row {row} the device's search chose another token than the same search on the CPU; this is a \
-         fault of its driver, or of Wordloom: please report it, and use another device (`--device cpu`)"
-    )]
-    SearchDiverged {
-        /// Counted from 1.
-        step: usize,
-        /// Of the batch.
-        row: usize,
-    },
-    /// [`Cancel::cancel`] was called.
-    #[error("cancelled")]
-    Cancelled,
-}
 
 /// Rows (sentences × beams) decoded together at most.
 const MAX_ROWS: usize = 64;
@@ -124,7 +43,7 @@ enum Keep {
 struct Searched {
     /// Has to be put back.
     session: DecodeSession,
-    left: Left,
+    left: SearchRecord,
 }
 
 /// A search that can be looked at.

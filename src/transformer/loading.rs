@@ -1,7 +1,7 @@
 //! A model on its way to a device.
 
 use super::Transformer;
-use super::generate::GenerateError;
+use super::error::GenerateError;
 use super::session::{DecodeSession, IdleSessions, SessionKey};
 use super::{GenerateRequest, resolve};
 use crate::decode::BatchSearch;

@@ -1,30 +1,35 @@
 //! A model on a device: token ids in, token ids or tensors out.
 
+mod attention_inputs;
 mod cancel;
 mod device_search;
 mod encode;
+mod error;
 mod forward;
 mod generate;
 mod host_search;
 mod input_states;
 mod loading;
-mod looking;
 mod mute;
 mod options;
 mod queue;
+mod request;
+mod rows;
 mod score;
 mod session;
 mod work;
 
 pub use cancel::Cancel;
 pub use encode::Encoder;
+pub use error::GenerateError;
 pub(crate) use forward::KeptAttention;
 pub use forward::{ForwardError, ForwardInput, ForwardOutput, Tensor, Wanted};
+pub use generate::Exploration;
 pub(crate) use generate::Lengths;
-pub use generate::{Exploration, GenerateError, GenerateRequest, Progress};
 pub use loading::Loading;
 pub use mute::MuteError;
 pub use options::resolve;
+pub use request::{GenerateRequest, Progress};
 pub use score::{Score, ScoreError, ScoreRequest};
 
 use crate::device::Device;

@@ -1,6 +1,6 @@
 //! The requests of one session: those that have its rows, and those that wait until rows are free.
 
-use super::generate::{GenerateRequest, Progress};
+use super::request::{GenerateRequest, Progress};
 use crate::decode::{BatchSearch, Hypothesis};
 
 pub(super) struct Queue<'a> {
