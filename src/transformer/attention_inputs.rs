@@ -8,7 +8,8 @@ use std::ops::Range;
 
 use super::Transformer;
 use super::error::GenerateError;
-use super::forward::{KeptAttention, Wanted};
+use super::forward::Wanted;
+use super::kept_attention::KeptLayer;
 use crate::graph::{Columns, Graph, GraphError, Plan, RowCopy, Session, State, StateTable, Value};
 use crate::kernels::append_rows::MAX_PARTS;
 use crate::model::blueprint::qkv_columns;
@@ -91,7 +92,7 @@ impl AttentionInputs {
         keys: &DecoderKeys<'_>,
         rows: &HypothesisRows,
         wanted: &Wanted,
-    ) -> Result<KeptAttention, GenerateError> {
+    ) -> Result<Vec<KeptLayer>, GenerateError> {
         let Transformer { config, device, weights, .. } = transformer;
         let mut maps =
             Maps { table: StateTable::default(), copies: Vec::new(), copied: Vec::new(), layers: Vec::new() };
@@ -129,7 +130,7 @@ impl AttentionInputs {
             let shape = g.shape(made);
             let state = table.f32(format!("{kind} attentions {layer}"), shape.rows, shape.width);
             g.keep(made, state)?;
-            kept.push((kind, state));
+            kept.push((kind, layer, state));
         }
         let mut look = Session::new(device, weights, &table, vec![Plan::new(graph)])?;
         for (mask, length) in masks {
@@ -137,15 +138,11 @@ impl AttentionInputs {
         }
         look.take_rows(session, &copies);
         look.run(look.program(0), weights);
-        let of = |wanted: AttentionKind| {
-            let own = kept.iter().filter(|(kind, _)| *kind == wanted);
-            own.map(|&(_, state)| look.keep(state)).collect()
-        };
-        Ok(KeptAttention {
-            encoder: of(AttentionKind::Encoder),
-            decoder: of(AttentionKind::Decoder),
-            cross: of(AttentionKind::Cross),
-        })
+        let kept = kept.into_iter();
+        let kept = kept.map(|(kind, layer, state)| {
+            KeptLayer::new(kind, layer, kind.stack(config).heads, look.keep(state))
+        });
+        Ok(kept.collect())
     }
 }
 

@@ -13,6 +13,12 @@ pub enum GenerateError {
         /// The model's family.
         model_type: &'static str,
     },
+    /// A model of one stack, whose attention shall be kept.
+    #[error("a \"{model_type}\" model does not translate, so that there is nothing to trace; see `forward`")]
+    NotATranslator {
+        /// The model's family.
+        model_type: &'static str,
+    },
     /// A source without tokens.
     #[error("there are no input ids; at least one is needed")]
     Empty,
@@ -53,7 +59,7 @@ pub enum GenerateError {
         /// Of the batch.
         row: usize,
     },
-    /// [`Cancel::cancel`] was called.
+    /// [`Cancel::cancel`](super::Cancel::cancel) was called.
     #[error("cancelled")]
     Cancelled,
 }

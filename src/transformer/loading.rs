@@ -2,8 +2,9 @@
 
 use super::Transformer;
 use super::error::GenerateError;
+use super::options::resolve;
+use super::request::GenerateRequest;
 use super::session::{DecodeSession, IdleSessions, SessionKey};
-use super::{GenerateRequest, resolve};
 use crate::decode::BatchSearch;
 use crate::device::Device;
 use crate::graph::{Upload, Weights, check_known_answers};

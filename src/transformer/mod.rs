@@ -1,6 +1,8 @@
 //! A model on a device: token ids in, token ids or tensors out.
 
+mod attention_budget;
 mod attention_inputs;
+mod batches;
 mod cancel;
 mod device_search;
 mod encode;
@@ -9,6 +11,7 @@ mod forward;
 mod generate;
 mod host_search;
 mod input_states;
+mod kept_attention;
 mod loading;
 mod mute;
 mod options;
@@ -19,17 +22,17 @@ mod score;
 mod session;
 mod work;
 
+pub use attention_budget::KeepAttention;
+pub(crate) use attention_budget::{Lengths, Share, share};
 pub use cancel::Cancel;
 pub use encode::Encoder;
 pub use error::GenerateError;
-pub(crate) use forward::KeptAttention;
 pub use forward::{ForwardError, ForwardInput, ForwardOutput, Tensor, Wanted};
-pub use generate::Exploration;
-pub(crate) use generate::Lengths;
+pub use kept_attention::{KeptAttention, LeftOut};
 pub use loading::Loading;
 pub use mute::MuteError;
 pub use options::resolve;
-pub use request::{GenerateRequest, Progress};
+pub use request::{GenerateOptions, GenerateRequest, Generation, Keep, Progress};
 pub use score::{Score, ScoreError, ScoreRequest};
 
 use crate::device::Device;

@@ -23,7 +23,6 @@ mod states;
 
 pub use key::{SessionKey, cache_capacity, padded_length};
 pub use pool::IdleSessions;
-pub use run::SearchRecord;
 
 use super::device_search::DeviceSearch;
 use super::host_search::HostSearch;

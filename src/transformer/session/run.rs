@@ -2,32 +2,26 @@
 
 use super::states::{NextStates, PromptStates, SessionStates};
 use super::{DecodeSession, Program, Search, SessionKey};
-use crate::decode::{BatchSearch, Paths, SearchTree, SentenceSearch};
+use crate::decode::{BatchSearch, Paths, SentenceSearch};
 use crate::graph::{RowCopy, State};
 use crate::transformer::Transformer;
 use crate::transformer::attention_inputs::{DecoderKeys, HypothesisRows};
 use crate::transformer::cancel::Cancel;
 use crate::transformer::error::GenerateError;
-use crate::transformer::forward::{KeptAttention, Wanted};
+use crate::transformer::forward::Wanted;
+use crate::transformer::kept_attention::KeptLayer;
 use crate::transformer::queue::Queue;
 use crate::transformer::request::GenerateRequest;
 
-/// What a search leaves besides its hypotheses, where that was to be kept.
-pub struct SearchRecord {
-    /// The first sentence's.
-    pub tree: Option<SearchTree>,
-    /// Which rows ran what.
-    pub paths: Option<Paths>,
-}
-
 impl DecodeSession {
+    /// Runs a batch, and those that take over its rows. Where the search keeps paths, they say which rows ran what.
     pub async fn run(
         &mut self,
         transformer: &Transformer,
         mut queue: Queue<'_>,
         mut search: BatchSearch,
         cancel: &Cancel,
-    ) -> Result<SearchRecord, GenerateError> {
+    ) -> Result<Option<Paths>, GenerateError> {
         self.begin(transformer, &queue.batch(), &mut search);
         self.encode_next(transformer, &mut queue);
         while !(search.is_finished() && self.seats_all()) {
@@ -35,7 +29,7 @@ impl DecodeSession {
                 return Err(GenerateError::Cancelled);
             }
             self.seat_next(transformer, &mut queue, &mut search)?;
-            queue.show(&search);
+            queue.show(&search).await;
             let step = self.program(Program::Step);
             match &mut self.search {
                 Search::Device(device) => {
@@ -47,10 +41,9 @@ impl DecodeSession {
                 }
             }
         }
-        let tree = search.sentences_mut().first_mut().and_then(SentenceSearch::take_tree);
         let paths = search.take_paths();
         queue.finish(search);
-        Ok(SearchRecord { tree, paths })
+        Ok(paths)
     }
 
     /// Has the device compute attention weights of a hypothesis that the last run found, from what the run has left; they
@@ -69,7 +62,7 @@ impl DecodeSession {
         [source, prompt]: [usize; 2],
         path: &[usize],
         wanted: &Wanted,
-    ) -> Result<KeptAttention, GenerateError> {
+    ) -> Result<Vec<KeptLayer>, GenerateError> {
         let SessionKey { source_length, capacity, .. } = &self.key;
         let attention =
             self.states.attention.as_ref().expect("the session keeps what attention is computed from");
