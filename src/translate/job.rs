@@ -38,11 +38,6 @@ pub struct Job<'a> {
     firsts: Vec<usize>,
     /// Results of the first of equal requests.
     results: Vec<Option<Generation>>,
-    /// For the first of equal requests, the sentences and source tokens of all of them.
-    amounts: Vec<Amount>,
-    /// Sentences and source tokens that have results.
-    done: Amount,
-    all: Amount,
     /// Sentences that have to be searched: one of those that are equal, and none that the cache has.
     pub searched: Vec<usize>,
     /// What has to be there of a sentence that is done.
@@ -51,8 +46,6 @@ pub struct Job<'a> {
     handed_out: usize,
     /// The first sentence of the next text.
     next: usize,
-    /// All sentences before this one are done.
-    complete: usize,
     /// The text that is shown while it is made, and its first sentence.
     shown: [usize; 2],
     /// Translations of sentences that are done, as far as they were shown.
@@ -72,19 +65,6 @@ struct Running {
     finished: bool,
 }
 
-#[derive(Clone, Copy, Default)]
-struct Amount {
-    sentences: usize,
-    tokens: usize,
-}
-
-impl Amount {
-    fn add(&mut self, other: Self) {
-        self.sentences += other.sentences;
-        self.tokens += other.tokens;
-    }
-}
-
 impl<'a> Job<'a> {
     pub fn new(
         translator: &'a Translator,
@@ -99,12 +79,6 @@ impl<'a> Job<'a> {
             true => first_of_equals(&requests),
             false => (0..requests.len()).collect(),
         };
-        let (mut amounts, mut all) = (vec![Amount::default(); requests.len()], Amount::default());
-        for (request, &first) in requests.iter().zip(&firsts) {
-            let amount = Amount { sentences: 1, tokens: request.input_ids.len() };
-            amounts[first].add(amount);
-            all.add(amount);
-        }
         let mut job = Self {
             translator,
             layouts,
@@ -113,20 +87,16 @@ impl<'a> Job<'a> {
             texts: vec![OnceCell::new(); requests.len()],
             requests,
             firsts,
-            amounts,
-            done: Amount::default(),
-            all,
             searched: Vec::new(),
             keep: options.keep.clone(),
             handed_out: 0,
             next: 0,
-            complete: 0,
             shown: [0, 0],
             running: Vec::new(),
             has_news: false,
         };
         job.recall();
-        job.has_news = job.first_is_done();
+        job.has_news = job.next_is_done();
         Ok(job)
     }
 
@@ -134,11 +104,9 @@ impl<'a> Job<'a> {
     fn recall(&mut self) {
         let mut cache = self.translator.cache.lock().unwrap_or_else(PoisonError::into_inner);
         for index in (0..self.requests.len()).filter(|&index| self.firsts[index] == index) {
-            let found = if self.keep.is_nothing() { cache.get(&self.requests[index]) } else { None };
-            match found {
+            match cache.get(&self.requests[index]).filter(|_| self.keep.is_nothing()) {
                 Some(hypotheses) => {
                     self.results[index] = Some(Generation { hypotheses, ..Generation::default() });
-                    self.done.add(self.amounts[index]);
                 }
                 None => self.searched.push(index),
             }
@@ -147,11 +115,11 @@ impl<'a> Job<'a> {
         self.translator.reused.fetch_add(reused, Ordering::Relaxed);
     }
 
-    /// Whether there is a text for which nothing has to be searched, with none before it.
-    fn first_is_done(&self) -> bool {
-        self.layouts
-            .first()
-            .is_some_and(|layout| (0..sentences_of(layout)).all(|sentence| self.is_done(sentence)))
+    /// Whether the next text is complete.
+    fn next_is_done(&self) -> bool {
+        let layout = self.layouts.get(self.handed_out);
+        layout
+            .is_some_and(|layout| (self.next..self.next + sentences_of(layout)).all(|one| self.is_done(one)))
     }
 
     fn is_done(&self, sentence: usize) -> bool {
@@ -196,7 +164,6 @@ impl<'a> Job<'a> {
         let mut cache = self.translator.cache.lock().unwrap_or_else(PoisonError::into_inner);
         cache.put(&self.requests[first], hypotheses);
         self.results[first] = Some(Generation { hypotheses: hypotheses.to_vec(), ..Generation::default() });
-        self.done.add(self.amounts[first]);
     }
 
     /// Adds what was kept of sentences besides their hypotheses.
@@ -210,15 +177,10 @@ impl<'a> Job<'a> {
     /// How far the texts have come, with those that are complete now.
     pub fn update(&mut self) -> Result<Update, TextError> {
         self.has_news = false;
-        while self.complete < self.firsts.len() && self.is_done(self.complete) {
-            self.complete += 1;
-        }
         let mut translations = Vec::new();
-        while let Some(layout) = self.layouts.get(self.handed_out) {
+        while self.next_is_done() {
+            let layout = &self.layouts[self.handed_out];
             let count = sentences_of(layout);
-            if self.next + count > self.complete {
-                break;
-            }
             let sentences = (self.next..self.next + count)
                 .map(|index| {
                     let source = std::mem::take(&mut self.sources[index]);
@@ -233,13 +195,17 @@ impl<'a> Job<'a> {
                 self.shown = [self.handed_out, self.next];
             }
         }
+        let done = (0..self.requests.len()).filter(|&index| self.results[self.firsts[index]].is_some());
+        let tokens = |index: usize| self.requests[index].input_ids.len();
+        let all: usize = (0..self.requests.len()).map(tokens).sum();
         Ok(Update {
             translations,
-            sentences: self.done.sentences,
-            of_sentences: self.all.sentences,
-            fraction: match self.all.tokens {
-                0 => 1.0,
-                tokens => (self.done.tokens as f64 / tokens as f64) as f32,
+            sentences: done.clone().count(),
+            of_sentences: self.requests.len(),
+            fraction: if all == 0 {
+                1.0
+            } else {
+                (done.map(tokens).sum::<usize>() as f64 / all as f64) as f32
             },
         })
     }
