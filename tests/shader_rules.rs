@@ -9,14 +9,13 @@ use wordloom::activation::Activation;
 use wordloom::join::Join;
 use wordloom::kernels::attention::AttentionShape;
 use wordloom::kernels::cached_attention::CachedAttentionShape;
-use wordloom::kernels::edits::{Edits, HistoryEdits};
+use wordloom::kernels::edits::{Edits, HistoryBuffers};
 use wordloom::kernels::embed::EmbedShape;
 use wordloom::kernels::heatmap::{Band, GridShape};
 use wordloom::kernels::layer_norm::LayerNormShape;
 use wordloom::kernels::linear::LinearShape;
-use wordloom::kernels::log_softmax_top_k::TopKShape;
-use wordloom::kernels::normalized_linear::NormalizedLinearShape;
-use wordloom::kernels::search::SearchShape;
+use wordloom::kernels::log_softmax_top_k::{ScoreBuffers, TopKShape};
+use wordloom::kernels::search_state::{HistoryEdits, SearchShape};
 use wordloom::kernels::{self, Access, Dispatch, Kernel};
 use wordloom::precision::WeightPrecision;
 use wordloom::scores::{ScoreRules, ScoreSpace};
@@ -241,19 +240,19 @@ fn launches() -> Vec<Dispatch> {
             launches.push(linear::dispatch_variant(&shape, 64..96, variant));
         }
     }
-    for variant in normalized_linear::Variant::ALL {
+    for variant in linear::Variant::ALL {
         for precision in WeightPrecision::ALL {
             let linear = LinearShape { precision, join: None, ..linear_shape };
-            let shape =
-                NormalizedLinearShape { linear, epsilon: 1e-5, residual: true, centered: true, keeps: true };
-            launches.push(normalized_linear::dispatch(&shape, 64..96, variant));
+            let layer = linear::dispatch_variant(&linear, 64..96, variant);
+            let norm = layer_norm::dispatch(&norm, AdapterClass::Hardware);
+            launches.extend(normalized_linear::fuse(&norm, &layer, true));
         }
     }
     let grid = GridShape { layers: 2, heads: 3, queries: 5, keys: 7 };
     launches.extend(heatmap::maxima(grid));
     launches.extend(map_blocks::launches(grid));
     launches.push(heatmap::paint(grid, 0, 70, &Band { layer: 1, rows: 20..30 }));
-    launches.extend(log_probability::launches(2, 100).map(|(dispatch, _)| dispatch));
+    launches.extend([log_probability::chunk_dispatch(2, 100), log_probability::dispatch(2, 100)]);
     for beams in [1, 2] {
         let search = SearchShape {
             sentences: 2 / beams,
@@ -265,17 +264,27 @@ fn launches() -> Vec<Dispatch> {
             pad_position: None,
         };
         let edits = HistoryEdits { bans: true, repeats: true, phrases: 1, penalty: true, search };
+        let buffers =
+            HistoryBuffers { search: (), slots: (), slot_tokens: (), bans: (), phrases: (), row_bans: () };
+        let nothing = ScoreBuffers { logits: (), chunks: (), nothing: () };
+        let noted = HistoryEdits { repeats: false, phrases: 0, penalty: false, ..edits };
         for class in [AdapterClass::Software, AdapterClass::Hardware] {
-            for edits in [Edits::Listed(8), Edits::ByHistory(edits)] {
-                launches.extend(top.launches(edits, class).into_iter().map(|(dispatch, _)| dispatch));
+            for edits in [Edits::Listed { capacity: 8, list: () }, Edits::ByHistory(edits, buffers)] {
+                let mut all = top.chunk_launches(&edits, nothing, class);
+                all.extend(top.best_launches(&edits, nothing, (), class));
+                launches.extend(all.into_iter().map(|(dispatch, _)| dispatch));
             }
-            launches.extend(search.launches(100, class).into_iter().map(|(dispatch, _)| dispatch));
+            match beams {
+                1 => launches.push(search.greedy_launch(100, class)),
+                _ => launches.extend([search.beam_launch(), search.reorder_launch()]),
+            }
         }
-        let edits = HistoryEdits { repeats: false, phrases: 0, penalty: false, ..edits };
-        for variant in output_layer::Variant::ALL {
+        let notes = top.chunk_launches(&Edits::ByHistory(noted, buffers), nothing, AdapterClass::Hardware);
+        for variant in linear::Variant::ALL {
             for precision in WeightPrecision::ALL {
                 let shape = LinearShape { rows: 2, outputs: 100, precision, join: None, ..linear_shape };
-                launches.push(output_layer::dispatch(&shape, &top, &edits, 64..100, variant));
+                let layer = linear::dispatch_variant(&shape, 64..100, variant);
+                launches.extend(notes.last().and_then(|(notes, _)| output_layer::fuse(&layer, notes)));
             }
         }
     }

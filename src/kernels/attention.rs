@@ -2,6 +2,7 @@
 //! distance: Raffel et al. 2020 (T5), section 2.1.
 
 use super::{Access, AdapterClass, ColumnLayout, Dispatch, Kernel, fold, stride};
+pub use crate::shape::AttentionShape;
 
 const STORAGE: &[Access] =
     &[Access::Read, Access::Read, Access::Read, Access::Read, Access::Read, Access::Write];
@@ -96,27 +97,6 @@ params! {
         /// Of the distance bias; 0 where there is none.
         pub reach: u32,
     }
-}
-
-/// What an attention computes.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct AttentionShape {
-    /// Sentences.
-    pub batch: usize,
-    /// Heads.
-    pub heads: usize,
-    /// Queries of a sentence.
-    pub queries: usize,
-    /// Keys of a sentence.
-    pub keys: usize,
-    /// Width of a query and of a key of one head: d_k.
-    pub d_head: usize,
-    /// Width of a value of one head: d_v.
-    pub d_value: usize,
-    /// Factor of the scores: 1 / √d_head, or 1.
-    pub scale: f32,
-    /// Whether query i sees only the keys up to i.
-    pub causal: bool,
 }
 
 impl AttentionShape {

@@ -7,6 +7,7 @@
 
 use super::attention::{HEAD_BLOCK, LANES, Variant, choose};
 use super::{Access, AdapterClass, Dispatch, Kernel, fold, stride};
+pub use crate::shape::CachedAttentionShape;
 
 const STORAGE: &[Access] = &[
     Access::Read,
@@ -83,23 +84,6 @@ params! {
         /// Of the distance bias; 0 where there is none.
         pub reach: u32,
     }
-}
-
-/// What a cached attention computes.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct CachedAttentionShape {
-    /// Queries: beams of all sentences.
-    pub rows: usize,
-    /// Heads.
-    pub heads: usize,
-    /// Width of a query and of a key of one head: d_k.
-    pub d_head: usize,
-    /// Width of a value of one head: d_v.
-    pub d_value: usize,
-    /// Cache slots of a row.
-    pub capacity: usize,
-    /// Factor of the scores: 1 / √d_head, or 1.
-    pub scale: f32,
 }
 
 /// Whether the launch fills the cache as well; else [`append_kv`](super::append_kv) has to come before it. Heads are copied

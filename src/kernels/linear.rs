@@ -168,6 +168,9 @@ impl Variant {
         Self::MatmulRegisters16RowsExtended,
     ];
 
+    /// Those that split the inputs of few rows: of them there are forms that do more than a linear layer.
+    pub const SPLIT: [Self; 2] = [Self::MatvecSplit, Self::Matvec4RowsSplit];
+
     /// Whether it runs on adapters of a class: some run on an [`AdapterClass::ExtendedSoftware`] alone.
     pub const fn runs_on(self, class: AdapterClass) -> bool {
         match self {
@@ -184,38 +187,6 @@ impl Variant {
     /// Whether it sums up a row's products in several parts. Kernels that agree in this agree bit by bit.
     pub const fn splits_inputs(self) -> bool {
         matches!(self, Self::MatvecSplit | Self::Matvec4RowsSplit)
-    }
-}
-
-/// A kernel that splits the inputs of few rows: those of which there are forms that do more than a linear layer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum SplitVariant {
-    /// As [`MATVEC_SPLIT`]
-    MatvecSplit,
-    /// As [`MATVEC_4ROWS_SPLIT`]
-    Matvec4RowsSplit,
-}
-
-impl SplitVariant {
-    /// Both of them.
-    pub const ALL: [Self; 2] = [Self::MatvecSplit, Self::Matvec4RowsSplit];
-
-    /// The one that [`choose`] takes, if it takes any of them.
-    pub fn chosen(rows: usize, class: AdapterClass) -> Option<Self> {
-        match choose(rows, class) {
-            Variant::MatvecSplit => Some(Self::MatvecSplit),
-            Variant::Matvec4RowsSplit => Some(Self::Matvec4RowsSplit),
-            _ => None,
-        }
-    }
-
-    /// Workgroups for the outputs `part`: a panel each.
-    pub(super) fn workgroups(self, rows: usize, part: &Range<usize>) -> [u32; 3] {
-        let rows_each = match self {
-            Self::MatvecSplit => 1,
-            Self::Matvec4RowsSplit => 4,
-        };
-        fold(rows.div_ceil(rows_each) * part.len().div_ceil(PANEL), 1)
     }
 }
 
@@ -294,7 +265,7 @@ pub fn dispatch_variant(shape: &LinearShape, part: Range<usize>, variant: Varian
 }
 
 /// Its number in `shared/activation.wgsl`.
-pub(super) const fn activation_code(activation: Activation) -> u32 {
+const fn activation_code(activation: Activation) -> u32 {
     match activation {
         Activation::Identity => 0,
         Activation::Relu => 1,

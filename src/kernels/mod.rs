@@ -87,6 +87,7 @@ pub mod normalized_linear;
 pub mod output_layer;
 pub mod panels;
 pub mod search;
+pub mod search_state;
 pub mod sum_blocks;
 pub mod vocabulary_chunks;
 
@@ -225,6 +226,12 @@ impl ByPrecision {
             WeightPrecision::Q8 => &self.q8,
         }
     }
+
+    /// Of these kernels the one for the precision that `kernel` has among the `plain` ones; none if it is not one of them.
+    fn twin_of(&'static self, plain: &Self, kernel: &Kernel) -> Option<&'static Kernel> {
+        let precision = WeightPrecision::ALL.into_iter().find(|&p| plain.of(p).name == kernel.name)?;
+        Some(self.of(precision))
+    }
 }
 
 /// A field of a `Params` struct.
@@ -275,13 +282,24 @@ pub struct Dispatch {
 }
 
 impl Dispatch {
-    fn new(
+    /// A launch with the bytes of `params`.
+    pub fn new(
         kernel: &'static Kernel,
         constants: Vec<(&'static str, f64)>,
         params: &impl bytemuck::NoUninit,
         workgroups: [u32; 3],
     ) -> Self {
         Self { kernel, constants, params: bytemuck::bytes_of(params).to_vec(), workgroups }
+    }
+
+    /// Its `Params` struct, which has to be a `P`.
+    fn read_params<P: bytemuck::AnyBitPattern>(&self) -> P {
+        bytemuck::pod_read_unaligned(&self.params)
+    }
+
+    /// The value of one of its constants, which it has to have.
+    fn constant(&self, name: &str) -> f64 {
+        self.constants.iter().find(|(known, _)| *known == name).map_or(f64::NAN, |&(_, value)| value)
     }
 }
 

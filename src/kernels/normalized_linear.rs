@@ -2,11 +2,9 @@
 //! it in one launch, where a launch costs more than computing a row's statistics in every workgroup. That is on GPUs, while
 //! there are few rows; elsewhere it is a [`layer_norm`](super::layer_norm) and a [`linear`](super::linear).
 
-use std::ops::Range;
-
-pub use super::linear::SplitVariant as Variant;
-use super::linear::{LinearShape, activation_code};
-use super::{Access, AdapterClass, ByPrecision, Dispatch, PANEL, stride};
+use super::layer_norm::{LayerNormParams, is_norm};
+use super::linear::{self, LinearParams};
+use super::{Access, ByPrecision, Dispatch, PANEL};
 
 const STORAGE: &[Access] = &[
     Access::Read,
@@ -61,63 +59,39 @@ params! {
     }
 }
 
-/// What a linear layer of normalized inputs computes.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct NormalizedLinearShape {
-    /// The layer, without a join: its operand would be one buffer more than WebGPU's eight.
-    pub linear: LinearShape,
-    /// Added to the variance.
-    pub epsilon: f32,
-    /// Whether there is a residual.
-    pub residual: bool,
-    /// Layer norm; else RMS norm.
-    pub centered: bool,
-    /// Whether the normalized inputs are wanted, too.
-    pub keeps: bool,
-}
-
 /// The most panels of outputs of a layer that normalizes its inputs: each is a workgroup that computes the statistics anew.
 /// More than any layer of a stack has, of the models at hand, and less than a large vocabulary.
-const MOST_PANELS: usize = 128;
+const MOST_PANELS: u32 = 128;
 
-/// The kernel for such a layer; none where two launches, a norm's and a linear layer's, are the better way.
-pub fn choose(shape: &LinearShape, class: AdapterClass) -> Option<Variant> {
-    if shape.join.is_some() || shape.outputs.div_ceil(PANEL) > MOST_PANELS {
+/// The launch that does what a launch of a norm and one of a linear layer of it do; none where two are the better way, or
+/// the layer has a join, whose operand would be one buffer more than WebGPU's eight.
+///
+/// * `keeps`: whether the normalized inputs are wanted, too; of a layer in parts the first part keeps them
+/// * storage: x `[rows, inputs]`, weight (panels of the layer's part), bias `[outputs]`, residual `[rows, inputs]`, γ and β
+///   `[inputs]`, y `[rows, outputs]`, normalized inputs `[rows, inputs]`
+pub fn fuse(norm: &Dispatch, linear: &Dispatch, keeps: bool) -> Option<Dispatch> {
+    if !is_norm(norm.kernel) {
         return None;
     }
-    Variant::chosen(shape.rows, class)
-}
-
-/// The launch that computes the outputs `part`, a range that starts at a multiple of [`PANEL`]; the one that starts at 0
-/// keeps the normalized inputs.
-///
-/// * storage: x `[rows, inputs]`, weight (panels of `part`), bias `[outputs]`, residual `[rows, inputs]`, γ and β
-///   `[inputs]`, y `[rows, outputs]`, normalized inputs `[rows, inputs]`
-pub fn dispatch(shape: &NormalizedLinearShape, part: Range<usize>, variant: Variant) -> Dispatch {
-    let LinearShape { rows, inputs, outputs, scale, bias, activation, join, precision } = shape.linear;
-    assert!(part.start.is_multiple_of(PANEL) && part.end <= outputs, "outputs {part:?} of {shape:?}");
-    assert!(join.is_none(), "{shape:?}");
+    let twins = [(&MATVEC_SPLIT, &linear::MATVEC_SPLIT), (&MATVEC_4ROWS_SPLIT, &linear::MATVEC_4ROWS_SPLIT)];
+    let kernel = twins.into_iter().find_map(|(fused, plain)| fused.twin_of(plain, linear.kernel))?;
+    let LayerNormParams { width, epsilon, .. } = norm.read_params();
+    let layer: LinearParams = linear.read_params();
+    if layer.join != 0 || layer.outputs.div_ceil(PANEL as u32) > MOST_PANELS {
+        return None;
+    }
     let params = NormalizedLinearParams {
-        rows: rows as u32,
-        input_quads: (stride(inputs) / 4) as u32,
-        first_quad: (part.start / 4) as u32,
-        part_quads: part.len().div_ceil(4) as u32,
-        outputs: outputs as u32,
-        scale,
-        has_bias: bias.into(),
-        activation: activation_code(activation),
-        inputs: inputs as u32,
-        epsilon: shape.epsilon,
+        rows: layer.rows,
+        input_quads: layer.input_quads,
+        first_quad: layer.first_quad,
+        part_quads: layer.part_quads,
+        outputs: layer.outputs,
+        scale: layer.scale,
+        has_bias: layer.has_bias,
+        activation: layer.activation,
+        inputs: width,
+        epsilon,
     };
-    let constants = vec![
-        ("HAS_RESIDUAL", f64::from(shape.residual)),
-        ("CENTERED", f64::from(shape.centered)),
-        ("KEEPS", f64::from(shape.keeps)),
-    ];
-    let kernel = match variant {
-        Variant::MatvecSplit => &MATVEC_SPLIT,
-        Variant::Matvec4RowsSplit => &MATVEC_4ROWS_SPLIT,
-    };
-    let workgroups = variant.workgroups(rows, &part);
-    Dispatch::new(kernel.of(precision), constants, &params, workgroups)
+    let constants = [&norm.constants[..], &[("KEEPS", f64::from(keeps))]].concat();
+    Some(Dispatch::new(kernel, constants, &params, linear.workgroups))
 }

@@ -2,15 +2,9 @@
 //! logits: a launch less, and nobody reads the logits again but for the few panels that have a best token. That is on GPUs,
 //! where a workgroup has whole panels, and where nothing is edited in between.
 
-use std::ops::Range;
-
-use super::bans::BanParams;
-use super::edits::HistoryEdits;
-pub use super::linear::SplitVariant as Variant;
-use super::linear::{LinearShape, activation_code};
-use super::log_softmax_top_k::TopKShape;
-use super::vocabulary_chunks::Sums;
-use super::{Access, AdapterClass, ByPrecision, Dispatch, PANEL, stride};
+use super::linear::{self, LinearParams};
+use super::vocabulary_chunks::{VOCABULARY_CHUNKS, VocabularyChunksParams};
+use super::{Access, ByPrecision, Dispatch};
 
 const STORAGE: &[Access] =
     &[Access::Read, Access::Read, Access::Read, Access::Read, Access::Read, Access::Write, Access::Write];
@@ -62,48 +56,36 @@ params! {
     }
 }
 
-/// The kernel for such a layer; none where a linear layer and [`TopKShape::chunk_launches`] are the way: where no workgroup
-/// has a whole panel, and where scores are edited, or tokens banned, because of what a row had before.
-pub fn choose(shape: &LinearShape, edits: &HistoryEdits, class: AdapterClass) -> Option<Variant> {
-    if shape.join.is_some() || edits.penalty || edits.repeats {
+/// The launch that does what a launch of the output layer and one of [`VOCABULARY_CHUNKS`] over all of its logits do; none
+/// where two are the only way: where no workgroup has a whole panel, where chunks are no panels, where sums are kept, and where
+/// tokens are banned because of a row's history.
+///
+/// * storage: x `[rows, inputs]`, weight (panels of the layer's part), bias `[outputs]`, bans, search, y `[rows, outputs]`,
+///   chunks u32 `[rows, panels, 4]` (best value, its token, maximum, sum)
+pub fn fuse(linear: &Dispatch, notes: &Dispatch) -> Option<Dispatch> {
+    let twins = [(&MATVEC_SPLIT, &linear::MATVEC_SPLIT), (&MATVEC_4ROWS_SPLIT, &linear::MATVEC_4ROWS_SPLIT)];
+    let kernel = twins.into_iter().find_map(|(fused, plain)| fused.twin_of(plain, linear.kernel))?;
+    if notes.kernel.name != VOCABULARY_CHUNKS.name || notes.constant("KEEPS_SUMS") != 0.0 {
         return None;
     }
-    Variant::chosen(shape.rows, class)
-}
-
-/// The launch that computes and notes the outputs `part`, a range that starts at a multiple of [`PANEL`].
-///
-/// * storage: x `[rows, inputs]`, weight (panels of `part`), bias `[outputs]`, bans, search, y `[rows, outputs]`, chunks u32
-///   `[rows, panels, 4]` (best value, its token, maximum, sum)
-pub fn dispatch(
-    shape: &LinearShape,
-    scoring: &TopKShape,
-    edits: &HistoryEdits,
-    part: Range<usize>,
-    variant: Variant,
-) -> Dispatch {
-    let &LinearShape { rows, inputs, outputs, scale, bias, activation, join, precision } = shape;
-    assert!(part.start.is_multiple_of(PANEL) && part.end <= outputs, "outputs {part:?} of {shape:?}");
-    assert!(join.is_none() && !edits.penalty && !edits.repeats, "{shape:?}, {edits:?}");
-    let bans = BanParams::new(outputs, Some(*edits));
+    let layer: LinearParams = linear.read_params();
+    let notes_params: VocabularyChunksParams = notes.read_params();
+    if layer.join != 0 || !notes_params.are_of_panels() || notes.constant("BANS") > 1.0 {
+        return None;
+    }
     let params = OutputLayerParams {
-        rows: rows as u32,
-        input_quads: (stride(inputs) / 4) as u32,
-        first_quad: (part.start / 4) as u32,
-        part_quads: part.len().div_ceil(4) as u32,
-        outputs: outputs as u32,
-        scale,
-        has_bias: bias.into(),
-        activation: activation_code(activation),
-        ban_words: bans.words,
-        beams: bans.beams,
-        block: bans.block,
+        rows: layer.rows,
+        input_quads: layer.input_quads,
+        first_quad: layer.first_quad,
+        part_quads: layer.part_quads,
+        outputs: layer.outputs,
+        scale: layer.scale,
+        has_bias: layer.has_bias,
+        activation: layer.activation,
+        ban_words: notes_params.ban_words,
+        beams: notes_params.beams,
+        block: notes_params.block,
     };
-    let constants = vec![("BANS", bans.kind), ("SUM_BANNED", f64::from(scoring.sums() == Sums::All))];
-    let kernel = match variant {
-        Variant::MatvecSplit => &MATVEC_SPLIT,
-        Variant::Matvec4RowsSplit => &MATVEC_4ROWS_SPLIT,
-    };
-    let workgroups = variant.workgroups(rows, &part);
-    Dispatch::new(kernel.of(precision), constants, &params, workgroups)
+    let constants = ["BANS", "SUM_BANNED"].map(|name| (name, notes.constant(name))).to_vec();
+    Some(Dispatch::new(kernel, constants, &params, linear.workgroups))
 }

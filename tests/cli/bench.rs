@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 use wordloom::gpu;
+use wordloom::kernels::attention;
 use wordloom::kernels::linear::Variant;
-use wordloom::kernels::{attention, normalized_linear, output_layer};
 
 use super::{model, run, scratch, text};
 
@@ -172,8 +172,8 @@ fn bench_compares_variants_on_a_gpu() {
         let variants = case["variants"].as_array().unwrap();
         let count = match case["operator"].as_str() {
             Some("linear") => linear,
-            Some("normalized_linear") => 1 + normalized_linear::Variant::ALL.len(),
-            Some("output_layer") => 1 + output_layer::Variant::ALL.len(),
+            Some("normalized_linear") => 1 + Variant::SPLIT.len(),
+            Some("output_layer") => 1 + Variant::SPLIT.len(),
             // heads of eight elements; over a cache a row has one query, and there are no tiles
             Some("attention") => {
                 let kernels =
