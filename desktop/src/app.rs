@@ -1,4 +1,4 @@
-//! The window: what is where, and who tells whom.
+//! The window: its layout, and the messages between its parts.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -22,19 +22,19 @@ use crate::translation::{Asked, Shown, Translation};
 use crate::viewer::{Question, Viewer, Wanted};
 use crate::{device, theme};
 
-/// Under this name the system knows the window, and its folder for state.
+/// The window's name for the system, and the name of its state folder.
 const APP_ID: &str = "wordloom";
-/// Below this width, points, both halves stand above one another.
+/// Below this width in points, the halves are stacked.
 const NARROW: f32 = 820.0;
-/// Below this height, points, the maps would have no room without scrolling.
+/// Below this height in points, the window scrolls.
 const LOW: f32 = 520.0;
-/// After the last key, before a text is translated.
+/// Pause between the last key and the translation.
 const PAUSE: Duration = Duration::from_millis(150);
 
-/// Opens the window, and returns when it has been closed.
+/// Opens the window; returns when it is closed.
 ///
 /// # Errors
-/// Where there is no screen or no graphics driver.
+/// There is no screen, or no graphics driver.
 pub fn open(path: Option<PathBuf>, choice: DeviceChoice, state: Option<PathBuf>) -> eframe::Result {
     let viewport = ViewportBuilder::default()
         .with_app_id(APP_ID)
@@ -54,7 +54,7 @@ pub fn open(path: Option<PathBuf>, choice: DeviceChoice, state: Option<PathBuf>)
     )
 }
 
-/// Something the user should know, in plain words.
+/// A message for the user.
 struct Notice {
     text: String,
     warning: bool,
@@ -67,24 +67,24 @@ pub struct App {
     translation: Translation,
     viewer: Viewer,
     muting: Muting,
-    /// The folder of the model that is there, or wished for.
+    /// The folder of the current or requested model.
     model: Option<PathBuf>,
     notices: Vec<Notice>,
     missing: MissingLetters,
     missing_dismissed: Option<String>,
     number: u64,
-    /// The text that is translated with all heads, while it is.
+    /// The text that is being translated with all heads.
     plain: Option<String>,
-    /// The text is translated then, unless it changes before.
+    /// Time of the next translation, unless the text changes before.
     due: Option<Instant>,
     title: String,
 }
 
 impl App {
-    /// The window's content.
+    /// Makes the window's content.
     ///
     /// # Errors
-    /// Where the device cannot be used, or no thread can be started.
+    /// The device cannot be used, or a thread cannot be started.
     pub fn new(
         context: &CreationContext<'_>,
         path: Option<PathBuf>,
@@ -136,7 +136,7 @@ impl App {
         self.engine.open(folder);
     }
 
-    /// Translates without these heads, and with all others.
+    /// Mutes exactly these heads.
     fn mute(&mut self, heads: Vec<HeadName>) {
         self.viewer.set_out_of_date();
         self.muting.set(heads.clone());
@@ -160,7 +160,7 @@ impl App {
         }
     }
 
-    /// What the threads have to tell.
+    /// Handles the events of the threads.
     fn hear(&mut self, window: &Context) {
         for news in self.engine.news() {
             self.hear_engine(news);
@@ -211,7 +211,7 @@ impl App {
                     self.open_model(None);
                 } else {
                     self.tell(error, true);
-                    self.due = Some(Instant::now()); // what was given up for it
+                    self.due = Some(Instant::now()); // opening cancelled the translation
                 }
             }
             News::Muted { heads, error } => {
@@ -234,11 +234,11 @@ impl App {
             News::Failed { number, error } if number == current || number == 0 => {
                 *shown = Shown::Nothing;
                 if number == 0 {
-                    self.translation.loading = None; // it was a model, and not a text
+                    self.translation.loading = None; // a model failed, not a text
                 }
                 self.tell(error, true);
             }
-            // answers to a text that has changed since
+            // answers to an older text
             News::Partial { .. } | News::Translated { .. } | News::Traced { .. } | News::Failed { .. } => {}
         }
     }
@@ -246,7 +246,7 @@ impl App {
     fn do_as_asked(&mut self, window: &Context, asked: &Asked) {
         if asked.typed {
             self.viewer.close_file();
-            self.engine.cancel(); // its answer would be out of date
+            self.engine.cancel(); // the answer would be out of date
             self.due = Some(Instant::now() + PAUSE);
         }
         if asked.chosen {
@@ -266,7 +266,7 @@ impl App {
         }
     }
 
-    /// What the viewer needs the engine for.
+    /// Passes the viewer's requests to the engine.
     fn do_as_wanted(&mut self, wanted: Wanted) {
         if let Some(heads) = wanted.muted {
             self.mute(heads);
@@ -277,7 +277,7 @@ impl App {
         }
     }
 
-    /// Translates when it is time.
+    /// Translates when it is due.
     fn translate(&mut self, window: &Context) {
         let Some(due) = self.due else { return };
         let now = Instant::now();
@@ -285,7 +285,7 @@ impl App {
             return window.request_repaint_after(due - now);
         }
         if self.translation.loading.is_some() || self.translation.model.name.is_empty() {
-            return; // its end asks again
+            return; // the end of loading starts it
         }
         self.due = None;
         self.number += 1;
@@ -302,7 +302,7 @@ impl App {
         self.engine.translate(Request { number: self.number, text, options });
     }
 
-    /// The translation's beginning is the window's title: a taskbar shows it.
+    /// Shows the beginning of the translation as the window's title, for the taskbar.
     fn entitle(&mut self, window: &Context) {
         let title = match &self.translation.shown {
             Shown::Finished(_) if !self.viewer.shows_file() => {
@@ -407,7 +407,7 @@ impl eframe::App for App {
     }
 }
 
-/// Whether it was dismissed.
+/// Shows a notice; returns whether the user dismissed it.
 fn show_notice(ui: &mut Ui, notice: &Notice) -> bool {
     let color = if notice.warning { ui.visuals().warn_fg_color } else { ui.visuals().weak_text_color() };
     ui.horizontal_wrapped(|ui| {
@@ -418,7 +418,7 @@ fn show_notice(ui: &mut Ui, notice: &Notice) -> bool {
     .inner
 }
 
-/// While something is held over the window, it says what it takes.
+/// Shows what can be dropped, while a file is held over the window.
 fn show_drop(window: &Context) {
     if window.input(|input| input.raw.hovered_files.is_empty()) {
         return;

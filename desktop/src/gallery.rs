@@ -1,7 +1,6 @@
-//! Paints maps, on a thread of its own: a large picture takes longer than a frame may.
+//! Paints maps on a separate thread, because a large picture takes longer than a frame.
 //!
-//! Only the last wish is painted; until it is there, the window shows the picture before it, moved and stretched to where
-//! it belongs.
+//! Only the last request is painted. Until it is ready, the window shows the previous picture, moved and stretched.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -11,7 +10,7 @@ use wordloom::Device;
 use wordloom::heatmap::{self, GridShape, HeatmapError, Maps, Painter, Pixels, View, shape_of};
 use wordloom::trace::{AttentionKind, LayerAttention, Trace, TracedSentence};
 
-/// Which maps: all of a kind, or one.
+/// The chosen maps: all of a kind, or one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chosen {
     pub sentence: usize,
@@ -22,13 +21,13 @@ pub struct Chosen {
 /// One map of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
-    /// As the model counts: a layer may have been left out.
+    /// The layer's number in the model; a trace may lack some layers.
     pub layer: usize,
-    /// `None` is the mean of the layer's heads.
+    /// The head; `None` is the mean of the layer's heads.
     pub head: Option<usize>,
 }
 
-/// A picture that is wished for.
+/// A request for a picture.
 #[derive(Clone)]
 pub struct Wish {
     pub trace: Arc<Trace>,
@@ -37,7 +36,7 @@ pub struct Wish {
 }
 
 impl Wish {
-    /// Whether both show the same maps, however.
+    /// Whether both show the same maps, in any view.
     pub fn same_maps(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.trace, &other.trace) && self.chosen == other.chosen
     }
@@ -54,14 +53,14 @@ pub struct Picture {
     pub image: Result<ColorImage, String>,
 }
 
-/// The thread, seen from the window.
+/// The window's handle of the thread.
 pub struct Gallery {
     wishes: Sender<Wish>,
     pictures: Receiver<Picture>,
 }
 
 impl Gallery {
-    /// Starts the thread. It repaints the window whenever a picture is there.
+    /// Starts the thread. It repaints the window after every picture.
     pub fn open(device: &Device, window: Context) -> std::io::Result<Self> {
         let (wishes, wished) = channel::<Wish>();
         let (hang, pictures) = channel();
@@ -80,12 +79,12 @@ impl Gallery {
         Ok(Self { wishes, pictures })
     }
 
-    /// Asks for a picture.
+    /// Requests a picture.
     pub fn wish(&self, wish: Wish) {
-        let _ = self.wishes.send(wish); // a thread that has ended paints nothing more
+        let _ = self.wishes.send(wish); // the thread may have ended
     }
 
-    /// The last picture that was painted since the last call.
+    /// The last picture since the last call.
     pub fn picture(&self) -> Option<Picture> {
         self.pictures.try_iter().last()
     }
@@ -97,7 +96,7 @@ fn paint(
     wish: &Wish,
 ) -> Result<ColorImage, HeatmapError> {
     if !kept.as_ref().is_some_and(|(of, _)| of.same_maps(wish)) {
-        *kept = None; // its memory goes before more is asked for
+        *kept = None; // frees its memory before allocating more
     }
     let maps = match kept {
         Some((_, maps)) => maps,
@@ -112,14 +111,14 @@ fn paint(
     Ok(ColorImage::from_rgba_unmultiplied([pixels.width as usize, pixels.height as usize], &pixels.rgba))
 }
 
-/// Paints a picture that is seen once: for a file.
+/// Paints a picture for a file.
 pub fn paint_once(wish: &Wish) -> Result<Pixels, HeatmapError> {
     let sentence = wish.trace.sentences.get(wish.chosen.sentence).ok_or(HeatmapError::Empty)?;
     let layers = layers(sentence, &wish.chosen);
     heatmap::paint(&layers.iter().map(AsRef::as_ref).collect::<Vec<_>>(), &wish.view)
 }
 
-/// A layer of a trace, or one that was made of it.
+/// A layer of a trace, or a layer computed from it.
 enum Layer<'a> {
     Kept(&'a LayerAttention),
     Made(Box<LayerAttention>),
@@ -134,7 +133,7 @@ impl AsRef<LayerAttention> for Layer<'_> {
     }
 }
 
-/// The maps that were chosen, as the rows of a grid.
+/// The chosen maps, as rows of a grid.
 fn layers<'a>(sentence: &'a TracedSentence, chosen: &Chosen) -> Vec<Layer<'a>> {
     match chosen.one {
         None => sentence.layers(chosen.kind).map(Layer::Kept).collect(),
@@ -150,7 +149,7 @@ fn layers<'a>(sentence: &'a TracedSentence, chosen: &Chosen) -> Vec<Layer<'a>> {
     }
 }
 
-/// The grid that the chosen maps make, without making it.
+/// The shape of the grid of the chosen maps.
 pub fn shape(sentence: &TracedSentence, chosen: &Chosen) -> Option<GridShape> {
     match chosen.one {
         None => shape_of(&sentence.layers(chosen.kind).collect::<Vec<_>>()).ok(),

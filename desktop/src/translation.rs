@@ -1,4 +1,4 @@
-//! The half of the window where one writes: a text, its translation, and how it is made.
+//! The half of the window with the text, its translation, and the options.
 
 use eframe::egui::text::LayoutJob;
 use eframe::egui::{
@@ -12,37 +12,37 @@ use crate::muting::Muting;
 use crate::remembered::MOST_BEAMS;
 use crate::theme;
 
-/// What is written, and what came of it.
+/// The text and its translation.
 pub struct Translation {
     pub text: String,
     pub beams: usize,
     pub source_language: Option<String>,
     pub target_language: Option<String>,
     pub shown: Shown,
-    /// The model that is there.
+    /// The current model.
     pub model: Opened,
-    /// So much of a model has been read, while one is.
+    /// The part of a model that has been read, while one is being opened.
     pub loading: Option<f32>,
-    /// What runs what.
+    /// Lines about the devices.
     pub machine: Vec<String>,
 }
 
-/// A translation on its way.
+/// The state of a translation.
 #[derive(Default)]
 pub enum Shown {
-    /// Nothing was asked for.
+    /// There is no text.
     #[default]
     Nothing,
-    /// Asked for; the translation before it stays, paler, until there is something new.
+    /// The translation was requested. The previous one stays, in a paler colour.
     Waiting(String),
-    /// What stays, and what may still change.
+    /// The final part, and the part that may change.
     Partial(String, String),
-    /// The end.
+    /// The translation is finished.
     Finished(Translated),
 }
 
 impl Shown {
-    /// The translation as far as it is there.
+    /// The translation so far.
     pub fn text(&self) -> &str {
         match self {
             Self::Nothing => "",
@@ -53,12 +53,12 @@ impl Shown {
     }
 }
 
-/// What the user asked for.
+/// The user's changes in this frame.
 #[derive(Default, PartialEq, Eq, Debug)]
 pub struct Asked {
-    /// Another text.
+    /// Whether the text changed.
     pub typed: bool,
-    /// Another way to translate it.
+    /// Whether an option changed.
     pub chosen: bool,
     pub choose_model: bool,
     pub built_in_model: bool,
@@ -67,11 +67,11 @@ pub struct Asked {
 }
 
 const TEXT: f32 = 17.0;
-/// From one line about the machine to the next, points.
+/// Height of a line about the devices, in points.
 const LINE: f32 = 22.0;
 
 impl Translation {
-    /// How it is translated.
+    /// The options of the translation.
     pub fn options(&self) -> TranslateOptions {
         TranslateOptions {
             source_language: self.source_language.clone(),
@@ -86,7 +86,7 @@ impl Translation {
         scrolling.show(ui, |ui| self.show_all(ui, muting, height)).inner
     }
 
-    /// In so much room, points, or in more where that is too little.
+    /// Shows everything in `height` points, or in more if necessary.
     fn show_all(&mut self, ui: &mut Ui, muting: &Muting, height: f32) -> Asked {
         let top = ui.cursor().top();
         let mut asked = Asked::default();
@@ -218,7 +218,7 @@ impl Translation {
     }
 }
 
-/// A name for readers of screens, for what has no label of its own.
+/// Sets the name of a widget without label, for screen readers.
 pub fn name(window: &Context, id: eframe::egui::Id, name: &str) {
     window.accesskit_node_builder(id, |node| node.set_label(name));
 }

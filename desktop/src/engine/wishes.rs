@@ -1,4 +1,4 @@
-//! What the engine is asked for. Only the last wish of each kind counts.
+//! Commands for the engine. Only the last command of each kind counts.
 
 use std::path::PathBuf;
 use std::sync::mpsc::Receiver;
@@ -6,34 +6,34 @@ use std::sync::mpsc::Receiver;
 use wordloom::TranslateOptions;
 use wordloom::trace::HeadName;
 
-/// A text to be translated.
+/// A text to translate.
 pub struct Request {
-    /// Tells answers to this text from those to older ones.
+    /// Number that identifies answers to this text.
     pub number: u64,
     pub text: String,
     pub options: TranslateOptions,
 }
 
-/// A sentence whose search is to be seen.
+/// A sentence to search for.
 pub struct Exploration {
-    /// Tells its answer from those to older ones.
+    /// Number that identifies the answer.
     pub number: u64,
     pub source_ids: Vec<u32>,
-    /// What the translation is to begin with.
+    /// The forced beginning of the translation.
     pub prefix: Vec<u32>,
     pub options: TranslateOptions,
 }
 
 pub enum Wish {
-    /// A folder, or the built-in model.
+    /// Opens a folder, or the built-in model.
     Open(Option<PathBuf>),
-    /// These heads, and no others, contribute nothing.
+    /// Mutes exactly these heads.
     Mute(Vec<HeadName>),
     Translate(Box<Request>),
     Explore(Box<Exploration>),
 }
 
-/// What is left of several wishes, in the order in which it is done.
+/// The pending commands, in the order of execution.
 #[derive(Default)]
 pub struct Wishes {
     pub open: Option<Option<PathBuf>>,
@@ -43,7 +43,7 @@ pub struct Wishes {
 }
 
 impl Wishes {
-    /// The first wish and those that have come meanwhile.
+    /// The first command and all that have arrived since.
     pub fn from(first: Wish, wished: &Receiver<Wish>) -> Self {
         let mut left = Self::default();
         for wish in std::iter::once(first).chain(wished.try_iter()) {
@@ -54,7 +54,7 @@ impl Wishes {
 
     fn add(&mut self, wish: Wish) {
         match wish {
-            // what was wished for before is about the model before, or its translations
+            // earlier commands are about the previous model
             Wish::Open(folder) => *self = Self { open: Some(folder), ..Self::default() },
             Wish::Mute(heads) => {
                 (self.mute, self.translate, self.explore) = (Some(heads), None, None);

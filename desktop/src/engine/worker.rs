@@ -1,4 +1,4 @@
-//! The engine's thread: it has the model, and does what is wished for.
+//! The engine's thread, which owns the model and executes commands.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -24,13 +24,13 @@ pub struct Worker {
 
 /// A model on its device.
 pub struct Loaded {
-    /// Heads that are muted have their weights read again.
+    /// The model's files: muting a head reads its weights again.
     model: Model,
     translator: Translator,
     name: String,
 }
 
-/// Partial translations are shown this often at most.
+/// The shortest time between two partial translations.
 const BETWEEN_PARTS: Duration = Duration::from_millis(40);
 
 impl Worker {
@@ -49,7 +49,7 @@ impl Worker {
             }
         }
         if let Some(gpu) = self.device.gpu() {
-            gpu.store_pipelines(); // others may still hold the device when the program ends
+            gpu.store_pipelines(); // the device may never be dropped
         }
     }
 
@@ -90,7 +90,7 @@ impl Worker {
         let model = model.map_err(|error| error.to_string())?;
         let mut progress = |fraction| (self.tell)(News::Loading(fraction));
         let translator = Translator::with_progress(&self.device, &model, &mut progress);
-        // a text that is typed on repeats its first sentences
+        // while the user types, the first sentences repeat
         let translator = translator.map_err(|error| error.to_string())?.with_cache(4 << 20);
         let name = match folder {
             Some(folder) => folder.file_name().unwrap_or(folder.as_os_str()).to_string_lossy().into_owned(),
@@ -156,7 +156,7 @@ impl Worker {
     }
 }
 
-/// A search, with what only its tokenizer knows.
+/// A search, with its texts and end tokens.
 fn explored(translator: &Translator, exploration: &Exploration) -> Result<Explored, TranslateError> {
     let Exploration { source_ids, prefix, options, .. } = exploration;
     let (_, tree) = pollster::block_on(translator.explore_tokens(source_ids, prefix, options))?;

@@ -1,4 +1,4 @@
-//! The picture: where it is, how large, and what is under the pointer.
+//! The picture: its position and size, and the cell under the pointer.
 
 use std::sync::Arc;
 
@@ -13,37 +13,37 @@ use wordloom::trace::Trace;
 use crate::gallery::{Chosen, Gallery, Wish};
 use crate::theme;
 
-/// How maps are painted.
+/// Options of painting.
 pub struct Look {
     pub scale: Scale,
     pub colours: ColourMap,
-    /// So many queries of each map.
+    /// Number of shown queries of each map.
     pub rows: u32,
 }
 
-/// What the user does on the picture.
+/// The user's actions on the picture.
 #[derive(Default)]
 pub struct Seen {
-    /// Under the pointer, or under the keyboard's mark.
+    /// The cell under the pointer, or the keyboard's mark.
     pub at: Option<Cell>,
-    /// Clicked, or Enter was pressed on it.
+    /// The cell that was clicked, or marked when Enter was pressed.
     pub chosen: Option<Cell>,
-    /// Escape was pressed.
+    /// Whether Escape was pressed.
     pub left: bool,
     pub focused: bool,
 }
 
-/// Room for labels beside a picture, points.
+/// Room for labels beside a picture, in points.
 #[derive(Clone, Copy, Default)]
 pub struct Margins {
     pub left: f32,
     pub top: f32,
 }
 
-/// Where the picture is on the screen.
+/// The picture's position on the screen.
 #[derive(Clone, Copy)]
 pub struct Placed {
-    /// Points.
+    /// The rectangle in points.
     pub rect: Rect,
     pub pixels_per_point: f32,
     pub at: Option<Cell>,
@@ -51,17 +51,17 @@ pub struct Placed {
 
 #[derive(Default)]
 pub struct Canvas {
-    /// `None` fits the whole grid in.
+    /// The user's origin and cell size; `None` fits the whole grid.
     moved: Option<([f32; 2], [f32; 2])>,
     shape: Option<GridShape>,
     wished: Option<Wish>,
     picture: Option<(Wish, TextureHandle)>,
     error: Option<String>,
-    /// The keyboard's mark.
+    /// The cell marked by the keyboard.
     mark: Option<Cell>,
 }
 
-/// A cell is never painted larger than this, pixels.
+/// The largest size of a cell, in pixels.
 const LARGEST_CELL: f32 = 160.0;
 
 impl Canvas {
@@ -71,14 +71,14 @@ impl Canvas {
         self.mark = None;
     }
 
-    /// Whether the picture that is shown is the one that is wanted.
+    /// Whether the requested picture is shown.
     #[cfg(test)]
     pub fn is_painted(&self) -> bool {
         let (Some(wished), Some((painted, _))) = (&self.wished, &self.picture) else { return false };
         wished.same(painted)
     }
 
-    /// The picture as it would be saved: the whole grid, of a size that is worth keeping.
+    /// The picture to save: the whole grid, in a useful size.
     pub fn wish(&self, trace: &Arc<Trace>, chosen: &Chosen, shape: GridShape, look: &Look, ui: &Ui) -> Wish {
         const LONGEST: u32 = 4000;
         let mut view = View::fit(shape, [LONGEST; 2]);
@@ -88,7 +88,7 @@ impl Canvas {
         Wish { trace: trace.clone(), chosen: *chosen, view: dressed(view, look, ui) }
     }
 
-    /// Shows the maps that were chosen. `labels` says first how much room it needs, and then fills it.
+    /// Shows the chosen maps. `labels` is called twice: to measure its room, then to draw.
     #[expect(clippy::too_many_arguments, reason = "a picture is of something, somehow, somewhere")]
     pub fn show(
         &mut self,
@@ -110,16 +110,16 @@ impl Canvas {
         let margins = labels(ui, None, &View::fit(shape, to_pixels(outer.size())));
         let rect = Rect::from_min_max(outer.min + vec2(margins.left, margins.top), outer.max);
         if rect.width() < 4.0 || rect.height() < 4.0 {
-            return Seen::default(); // no room for a picture
+            return Seen::default(); // too little room
         }
         let fitting = {
             let mut view = View::fit(shape, to_pixels(rect.size()));
-            view.origin = [0.0; 2]; // beside its labels
+            view.origin = [0.0; 2]; // directly beside the labels
             view
         };
         let mut view = fitting;
         if let Some((origin, cell)) = self.moved {
-            // a gap grows with its cells
+            // the gap grows with the cells
             (view.origin, view.cell) = (origin, cell);
         }
         let in_picture =
@@ -135,7 +135,7 @@ impl Canvas {
         };
         if response.clicked() {
             response.request_focus();
-            // Enter is a click, too, and has no place
+            // Enter is a click without a position
             if let Some(at) = response.interact_pointer_pos().filter(|at| rect.contains(*at)) {
                 seen.chosen = view.at(shape, in_picture(at));
                 self.mark = seen.chosen;
@@ -181,14 +181,14 @@ impl Canvas {
         let (wheel, pinch) = ui.input(|input| (input.smooth_scroll_delta().y, input.zoom_delta()));
         let factor = pinch * (wheel / 200.0).exp();
         if factor != 1.0 {
-            // the wheel turns one thing at a time
+            // the wheel zooms and must not scroll, too
             ui.input_mut(|input| input.smooth_scroll_delta = Vec2::ZERO);
             zoom(view, (at - rect.min) * pixels_per_point, factor, fitting);
             self.keep(shape, fitting, view);
         }
     }
 
-    /// Arrows move a mark, + and - zoom, 0 fits, Enter chooses, Escape leaves.
+    /// Handles keys: arrows move the mark, + and - zoom, 0 fits, Enter chooses, Escape leaves.
     fn keys(
         &mut self,
         ui: &Ui,
@@ -231,7 +231,7 @@ impl Canvas {
         }
     }
 
-    /// Remembers where the user went, not so far that nothing is left to be seen.
+    /// Stores the user's view, limited so that part of the maps stays visible.
     fn keep(&mut self, shape: GridShape, fitting: &View, view: &mut View) {
         view.gap = fitting.gap;
         let extent = extent(shape, view);
@@ -260,7 +260,7 @@ impl Canvas {
         }
     }
 
-    /// The last picture, where it belongs now.
+    /// Draws the last picture, moved and stretched to the current view.
     fn paint(&self, ui: &Ui, rect: Rect, pixels_per_point: f32, view: &View) {
         let painter = ui.painter_at(rect);
         if let Some((wish, texture)) = &self.picture {
@@ -294,13 +294,13 @@ fn zoom(view: &mut View, about: Vec2, factor: f32, fitting: &View) {
     view.zoom([about.x, about.y], factor);
 }
 
-/// The grid's width and height, cells.
+/// The grid's width and height, in cells.
 fn extent(shape: GridShape, view: &View) -> [f32; 2] {
     [(shape.heads, shape.keys), (shape.layers, shape.queries)]
         .map(|(count, cells)| (count * cells) as f32 + count.saturating_sub(1) as f32 * view.gap)
 }
 
-/// A mark goes on from one map to the next.
+/// A mark moved by some cells. It continues from one map to the next.
 fn moved(mark: Cell, by: [i64; 2], shape: GridShape) -> Cell {
     let step = |map: usize, cell: usize, by: i64, maps: usize, cells: usize| {
         let place = (map * cells + cell) as i64 + by;
@@ -312,7 +312,7 @@ fn moved(mark: Cell, by: [i64; 2], shape: GridShape) -> Cell {
     Cell { layer, head, query, key }
 }
 
-/// Marks a cell, its row and its column; of many maps, the map.
+/// Marks a cell with its row and column; in a grid, marks the map.
 fn mark(ui: &Ui, placed: &Placed, view: &View, shape: GridShape, cell: Cell) {
     let painter = ui.painter_at(placed.rect.expand(2.0));
     let point = |x: f32, y: f32| {

@@ -1,4 +1,4 @@
-//! Maps, and what is said about the cell under the pointer.
+//! Maps, and the line about the cell under the pointer.
 
 use std::sync::Arc;
 
@@ -81,7 +81,7 @@ impl Viewer {
         }
     }
 
-    /// One line that says what is under the pointer, above the sentence with both tokens marked.
+    /// Shows a line about the cell under the pointer, and the sentence with both tokens marked.
     fn show_readout(
         &self,
         ui: &mut Ui,
@@ -119,7 +119,7 @@ impl Viewer {
     }
 }
 
-/// What is at a cell.
+/// The tokens and weight of a cell.
 struct Found {
     query: String,
     key: String,
