@@ -12,7 +12,7 @@ use eframe::egui::Context;
 use wordloom::heatmap::Pixels;
 use wordloom::trace::{MAX_FILE_BYTES, Trace, TracedSearch};
 
-use crate::gallery::{Wish, paint_once};
+use crate::gallery::{PictureRequest, paint_once};
 
 /// The kind of a path.
 #[derive(Debug, PartialEq, Eq)]
@@ -55,7 +55,7 @@ pub enum Content {
     /// A trace, and additional searches of its sentences.
     Trace { trace: Arc<Trace>, searches: BTreeMap<usize, Arc<TracedSearch>> },
     /// A picture, painted after the user chose a file.
-    Picture(Box<Wish>),
+    Picture(Box<PictureRequest>),
 }
 
 /// Running tasks and their results.
@@ -174,8 +174,8 @@ fn write(path: &Path, content: &Content) -> Result<(), String> {
                 false => trace.to_safetensors().map_err(|error| error.to_string())?,
             }
         }
-        Content::Picture(wish) => {
-            let pixels = paint_once(wish).map_err(|error| error.to_string())?;
+        Content::Picture(request) => {
+            let pixels = paint_once(request).map_err(|error| error.to_string())?;
             png(&pixels).map_err(|error| error.to_string())?
         }
     };

@@ -29,13 +29,13 @@ pub struct Head {
 
 /// A request for a picture.
 #[derive(Clone)]
-pub struct Wish {
+pub struct PictureRequest {
     pub trace: Arc<Trace>,
     pub chosen: Chosen,
     pub view: View,
 }
 
-impl Wish {
+impl PictureRequest {
     /// Whether both show the same maps, in any view.
     pub fn same_maps(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.trace, &other.trace) && self.chosen == other.chosen
@@ -49,39 +49,39 @@ impl Wish {
 
 /// A picture that was painted.
 pub struct Picture {
-    pub wish: Wish,
+    pub request: PictureRequest,
     pub image: Result<ColorImage, String>,
 }
 
 /// The window's handle of the thread.
 pub struct Gallery {
-    wishes: Sender<Wish>,
+    requests: Sender<PictureRequest>,
     pictures: Receiver<Picture>,
 }
 
 impl Gallery {
     /// Starts the thread. It repaints the window after every picture.
     pub fn open(device: &Device, window: Context) -> std::io::Result<Self> {
-        let (wishes, wished) = channel::<Wish>();
-        let (hang, pictures) = channel();
+        let (requests, received) = channel::<PictureRequest>();
+        let (painted, pictures) = channel();
         let painter = Painter::new(device);
         std::thread::Builder::new().name("gallery".into()).spawn(move || {
-            let mut maps: Option<(Wish, Maps)> = None;
-            while let Ok(first) = wished.recv() {
-                let wish = wished.try_iter().last().unwrap_or(first);
-                let image = paint(&painter, &mut maps, &wish).map_err(|error| error.to_string());
-                if hang.send(Picture { wish, image }).is_err() {
+            let mut maps: Option<(PictureRequest, Maps)> = None;
+            while let Ok(first) = received.recv() {
+                let request = received.try_iter().last().unwrap_or(first);
+                let image = paint(&painter, &mut maps, &request).map_err(|error| error.to_string());
+                if painted.send(Picture { request, image }).is_err() {
                     return; // the window has been closed
                 }
                 window.request_repaint();
             }
         })?;
-        Ok(Self { wishes, pictures })
+        Ok(Self { requests, pictures })
     }
 
     /// Requests a picture.
-    pub fn wish(&self, wish: Wish) {
-        let _ = self.wishes.send(wish); // the thread may have ended
+    pub fn request(&self, request: PictureRequest) {
+        let _ = self.requests.send(request); // the thread may have ended
     }
 
     /// The last picture since the last call.
@@ -92,30 +92,30 @@ impl Gallery {
 
 fn paint(
     painter: &Painter,
-    kept: &mut Option<(Wish, Maps)>,
-    wish: &Wish,
+    cached: &mut Option<(PictureRequest, Maps)>,
+    request: &PictureRequest,
 ) -> Result<ColorImage, HeatmapError> {
-    if !kept.as_ref().is_some_and(|(of, _)| of.same_maps(wish)) {
-        *kept = None; // frees its memory before allocating more
+    if !cached.as_ref().is_some_and(|(of, _)| of.same_maps(request)) {
+        *cached = None; // frees its memory before allocating more
     }
-    let maps = match kept {
+    let maps = match cached {
         Some((_, maps)) => maps,
         None => {
-            let sentence = wish.trace.sentences.get(wish.chosen.sentence).ok_or(HeatmapError::Empty)?;
-            let layers = layers(sentence, &wish.chosen);
+            let sentence = request.trace.sentences.get(request.chosen.sentence).ok_or(HeatmapError::Empty)?;
+            let layers = layers(sentence, &request.chosen);
             let maps = painter.load(&layers.iter().map(AsRef::as_ref).collect::<Vec<_>>())?;
-            &mut kept.insert((wish.clone(), maps)).1
+            &mut cached.insert((request.clone(), maps)).1
         }
     };
-    let pixels = pollster::block_on(painter.paint(maps, &wish.view))?;
+    let pixels = pollster::block_on(painter.paint(maps, &request.view))?;
     Ok(ColorImage::from_rgba_unmultiplied([pixels.width as usize, pixels.height as usize], &pixels.rgba))
 }
 
 /// Paints a picture for a file.
-pub fn paint_once(wish: &Wish) -> Result<Pixels, HeatmapError> {
-    let sentence = wish.trace.sentences.get(wish.chosen.sentence).ok_or(HeatmapError::Empty)?;
-    let layers = layers(sentence, &wish.chosen);
-    heatmap::paint(&layers.iter().map(AsRef::as_ref).collect::<Vec<_>>(), &wish.view)
+pub fn paint_once(request: &PictureRequest) -> Result<Pixels, HeatmapError> {
+    let sentence = request.trace.sentences.get(request.chosen.sentence).ok_or(HeatmapError::Empty)?;
+    let layers = layers(sentence, &request.chosen);
+    heatmap::paint(&layers.iter().map(AsRef::as_ref).collect::<Vec<_>>(), &request.view)
 }
 
 /// A layer of a trace, or a layer computed from it.

@@ -72,13 +72,13 @@ impl Muting {
                 RichText::new(format!("Muted: {}", self.describe().join("; "))).color(theme::accent(ui)),
             );
             if let Some((_, plain)) = self.plain.as_ref().filter(|(of, _)| of == text) {
-                let told = match translation {
+                let text = match translation {
                     Some(translation) if translation == plain => {
                         "The translation is the same with all heads.".to_owned()
                     }
                     _ => format!("With all heads: {plain}"),
                 };
-                ui.label(RichText::new(told).weak());
+                ui.label(RichText::new(text).weak());
             }
             all = ui.button("Unmute all").clicked();
         });

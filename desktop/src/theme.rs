@@ -43,7 +43,7 @@ const DARK: Palette = Palette {
 };
 
 /// Sets the colours of both themes. The system or the user chooses the theme.
-pub fn dress(window: &Context) {
+pub fn apply(window: &Context) {
     // as a browser does if the system has no preference
     window.options_mut(|options| options.fallback_theme = Theme::Light);
     for (theme, palette) in [(Theme::Light, &LIGHT), (Theme::Dark, &DARK)] {

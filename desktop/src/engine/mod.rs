@@ -2,7 +2,7 @@
 //!
 //! Only the last command of each kind counts: a new text cancels the work for the old one.
 
-mod wishes;
+mod commands;
 mod worker;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,8 +16,8 @@ use wordloom::Device;
 use wordloom::trace::{HeadName, Trace, TracedSearch};
 use wordloom::transformer::Cancel;
 
-use wishes::Wish;
-pub use wishes::{Exploration, Request};
+use commands::Command;
+pub use commands::{Exploration, Request};
 use worker::Worker;
 
 /// An event of the engine.
@@ -72,7 +72,7 @@ pub struct Explored {
 
 /// The window's handle of the thread.
 pub struct Engine {
-    wishes: Option<Sender<Wish>>,
+    commands: Option<Sender<Command>>,
     news: Receiver<News>,
     translating: Cancel,
     exploring: Cancel,
@@ -82,7 +82,7 @@ pub struct Engine {
 impl Engine {
     /// Starts the thread. It repaints the window after every event.
     pub fn start(device: Device, window: Context) -> std::io::Result<Self> {
-        let (wishes, wished) = channel();
+        let (commands, received) = channel();
         let (tell, news) = channel();
         let (end, ended) = channel::<()>();
         std::thread::Builder::new().name("engine".into()).spawn(move || {
@@ -91,22 +91,22 @@ impl Engine {
                 let _ = tell.send(news); // the window may have been closed
                 window.request_repaint();
             };
-            Worker { device, opened: None, tell: Box::new(tell) }.run(&wished);
+            Worker { device, opened: None, tell: Box::new(tell) }.run(&received);
         })?;
         let (translating, exploring) = Default::default();
-        Ok(Self { wishes: Some(wishes), news, translating, exploring, ended })
+        Ok(Self { commands: Some(commands), news, translating, exploring, ended })
     }
 
     /// Opens a model; `None` is the built-in one.
     pub fn open(&mut self, folder: Option<PathBuf>) {
         self.cancel_all();
-        self.send(Wish::Open(folder));
+        self.send(Command::Open(folder));
     }
 
     /// Mutes exactly these heads. Cancels the current work.
     pub fn mute(&mut self, heads: Vec<HeadName>) {
         self.cancel_all();
-        self.send(Wish::Mute(heads));
+        self.send(Command::Mute(heads));
     }
 
     /// Translates a text. Cancels the previous one.
@@ -114,7 +114,7 @@ impl Engine {
         self.cancel_all();
         self.translating = Cancel::default();
         request.options.cancel = self.translating.clone();
-        self.send(Wish::Translate(Box::new(request)));
+        self.send(Command::Translate(Box::new(request)));
     }
 
     /// Searches for a sentence and reports the tree. Cancels the previous search.
@@ -122,7 +122,7 @@ impl Engine {
         self.exploring.cancel();
         self.exploring = Cancel::default();
         exploration.options.cancel = self.exploring.clone();
-        self.send(Wish::Explore(Box::new(exploration)));
+        self.send(Command::Explore(Box::new(exploration)));
     }
 
     /// Cancels the current translation.
@@ -140,9 +140,9 @@ impl Engine {
         self.exploring.cancel();
     }
 
-    fn send(&self, wish: Wish) {
-        if let Some(wishes) = &self.wishes {
-            let _ = wishes.send(wish); // a thread that has ended has reported why
+    fn send(&self, command: Command) {
+        if let Some(commands) = &self.commands {
+            let _ = commands.send(command); // a thread that has ended has reported why
         }
     }
 }
@@ -152,7 +152,7 @@ impl Drop for Engine {
     /// being read.
     fn drop(&mut self) {
         self.cancel_all();
-        self.wishes = None;
+        self.commands = None;
         let _ = self.ended.recv_timeout(Duration::from_secs(2));
     }
 }
@@ -169,7 +169,7 @@ mod tests {
     const TEXT: &str = "Where is the train station?";
 
     /// Waits for an event and skips all others.
-    fn hear<T>(engine: &Engine, wanted: impl Fn(News) -> Option<T>) -> T {
+    fn wait_for<T>(engine: &Engine, wanted: impl Fn(News) -> Option<T>) -> T {
         let begun = Instant::now();
         loop {
             if let Some(found) = engine.news().into_iter().find_map(&wanted) {
@@ -184,7 +184,7 @@ mod tests {
         let (source_ids, prefix) = (source_ids.to_vec(), prefix.to_vec());
         let options = TranslateOptions::default().beams(4);
         engine.explore(Exploration { number, source_ids, prefix, options });
-        let answer = hear(engine, |news| match news {
+        let answer = wait_for(engine, |news| match news {
             News::Explored { number: of, answer } if of == number => Some(answer),
             _ => None,
         });
@@ -194,7 +194,7 @@ mod tests {
     fn translated(engine: &mut Engine, number: u64) -> Arc<Trace> {
         let options = TranslateOptions::default().beams(4);
         engine.translate(Request { number, text: TEXT.into(), options });
-        hear(engine, |news| match news {
+        wait_for(engine, |news| match news {
             News::Traced { number: of, trace } if of == number => Some(trace),
             _ => None,
         })
@@ -203,7 +203,7 @@ mod tests {
     fn started() -> Engine {
         let mut engine = Engine::start(Device::Cpu, Context::default()).expect("a thread");
         engine.open(None);
-        hear(&engine, |news| matches!(news, News::Ready(_)).then_some(()));
+        wait_for(&engine, |news| matches!(news, News::Ready(_)).then_some(()));
         engine
     }
 
@@ -238,7 +238,7 @@ mod tests {
         let all: Vec<HeadName> = all.map(|(kind, layer, head)| HeadName { kind, layer, head }).collect();
         let mute = |engine: &mut Engine, heads: Vec<HeadName>| {
             engine.mute(heads);
-            hear(engine, |news| match news {
+            wait_for(engine, |news| match news {
                 News::Muted { heads, error } => Some((heads, error)),
                 _ => None,
             })

@@ -13,7 +13,7 @@ use wordloom::transformer::GenerateError;
 use wordloom::translate::{PartialTranslation, Sentence};
 use wordloom::{Device, Model, TranslateError, Translator};
 
-use super::wishes::{Exploration, Request, Wish, Wishes};
+use super::commands::{Command, Exploration, Pending, Request};
 use super::{Explored, News, Opened, Translated};
 
 pub struct Worker {
@@ -34,12 +34,12 @@ pub struct Loaded {
 const BETWEEN_PARTS: Duration = Duration::from_millis(40);
 
 impl Worker {
-    pub fn run(mut self, wished: &Receiver<Wish>) {
-        while let Ok(first) = wished.recv() {
-            let wishes = Wishes::from(first, wished);
-            let (translate, explore) = (wishes.translate.as_ref(), wishes.explore.as_ref());
+    pub fn run(mut self, commands: &Receiver<Command>) {
+        while let Ok(first) = commands.recv() {
+            let pending = Pending::from(first, commands);
+            let (translate, explore) = (pending.translate.as_ref(), pending.explore.as_ref());
             let (number, explored) = (translate.map(|one| one.number), explore.map(|one| one.number));
-            if catch_unwind(AssertUnwindSafe(|| self.fulfil(wishes))).is_err() {
+            if catch_unwind(AssertUnwindSafe(|| self.execute(pending))).is_err() {
                 let error =
                     "this should not have happened, and is a fault of the program; the terminal says where";
                 (self.tell)(match (number, explored) {
@@ -53,17 +53,17 @@ impl Worker {
         }
     }
 
-    fn fulfil(&mut self, wishes: Wishes) {
-        if let Some(folder) = wishes.open {
+    fn execute(&mut self, pending: Pending) {
+        if let Some(folder) = pending.open {
             self.open(folder.as_deref());
         }
-        if let Some(heads) = wishes.mute {
+        if let Some(heads) = pending.mute {
             self.mute(&heads);
         }
-        if let Some(request) = wishes.translate {
+        if let Some(request) = pending.translate {
             self.translate(&request);
         }
-        if let Some(exploration) = wishes.explore {
+        if let Some(exploration) = pending.explore {
             self.explore(&exploration);
         }
     }

@@ -4,21 +4,46 @@ use std::sync::Arc;
 
 use eframe::egui::accesskit::Role;
 use eframe::egui::{
-    Color32, EventFilter, Key, Pos2, Rect, Sense, Stroke, StrokeKind, TextureHandle, TextureOptions, Ui,
-    Vec2, WidgetInfo, pos2, vec2,
+    Color32, EventFilter, Key, Pos2, Rect, Response, Sense, Stroke, StrokeKind, TextureHandle,
+    TextureOptions, Ui, Vec2, WidgetInfo, pos2, vec2,
 };
 use wordloom::heatmap::{Cell, ColourMap, GridShape, Scale, View};
 use wordloom::trace::Trace;
 
-use crate::gallery::{Chosen, Gallery, Wish};
+use crate::gallery::{Chosen, Gallery, PictureRequest};
 use crate::theme;
 
-/// Options of painting.
-pub struct Look {
+/// The shown maps, and the options of painting.
+pub struct Subject<'a> {
+    pub trace: &'a Arc<Trace>,
+    pub chosen: Chosen,
+    /// The shape of the grid of the chosen maps.
+    pub shape: GridShape,
     pub scale: Scale,
     pub colours: ColourMap,
     /// Number of shown queries of each map.
     pub rows: u32,
+}
+
+impl Subject<'_> {
+    fn request(&self, view: View) -> PictureRequest {
+        PictureRequest { trace: self.trace.clone(), chosen: self.chosen, view }
+    }
+
+    fn styled(&self, view: View, ui: &Ui) -> View {
+        let background = ui.visuals().panel_fill.to_array();
+        View { scale: self.scale, colours: self.colours, rows: self.rows, background, ..view }
+    }
+}
+
+/// The picture's area in a frame.
+struct Area {
+    response: Response,
+    /// The rectangle in points, without labels.
+    rect: Rect,
+    shape: GridShape,
+    /// The view that shows the whole grid.
+    fitting: View,
 }
 
 /// The user's actions on the picture.
@@ -54,8 +79,8 @@ pub struct Canvas {
     /// The user's origin and cell size; `None` fits the whole grid.
     moved: Option<([f32; 2], [f32; 2])>,
     shape: Option<GridShape>,
-    wished: Option<Wish>,
-    picture: Option<(Wish, TextureHandle)>,
+    requested: Option<PictureRequest>,
+    picture: Option<(PictureRequest, TextureHandle)>,
     error: Option<String>,
     /// The cell marked by the keyboard.
     mark: Option<Cell>,
@@ -74,33 +99,30 @@ impl Canvas {
     /// Whether the requested picture is shown.
     #[cfg(test)]
     pub fn is_painted(&self) -> bool {
-        let (Some(wished), Some((painted, _))) = (&self.wished, &self.picture) else { return false };
-        wished.same(painted)
+        let (Some(requested), Some((painted, _))) = (&self.requested, &self.picture) else { return false };
+        requested.same(painted)
     }
 
     /// The picture to save: the whole grid, in a useful size.
-    pub fn wish(&self, trace: &Arc<Trace>, chosen: &Chosen, shape: GridShape, look: &Look, ui: &Ui) -> Wish {
+    pub fn picture_to_save(&self, subject: &Subject<'_>, ui: &Ui) -> PictureRequest {
         const LONGEST: u32 = 4000;
-        let mut view = View::fit(shape, [LONGEST; 2]);
-        let extent = extent(shape, &view);
+        let mut view = View::fit(subject.shape, [LONGEST; 2]);
+        let extent = extent(subject.shape, &view);
         view.origin = [0.0; 2];
         view.size = [0, 1].map(|axis| ((extent[axis] * view.cell[axis]).ceil() as u32).clamp(1, LONGEST));
-        Wish { trace: trace.clone(), chosen: *chosen, view: dressed(view, look, ui) }
+        subject.request(subject.styled(view, ui))
     }
 
     /// Shows the chosen maps. `labels` is called twice: to measure its room, then to draw.
-    #[expect(clippy::too_many_arguments, reason = "a picture is of something, somehow, somewhere")]
     pub fn show(
         &mut self,
         ui: &mut Ui,
         gallery: &Gallery,
-        trace: &Arc<Trace>,
-        chosen: &Chosen,
-        shape: GridShape,
-        look: &Look,
+        subject: &Subject<'_>,
         size: Vec2,
         labels: impl Fn(&mut Ui, Option<Placed>, &View) -> Margins,
     ) -> Seen {
+        let shape = subject.shape;
         if self.shape.replace(shape) != Some(shape) {
             self.reset();
         }
@@ -124,11 +146,13 @@ impl Canvas {
         }
         let in_picture =
             |at: Pos2| [at.x - rect.left(), at.y - rect.top()].map(|side| side * pixels_per_point);
-        self.move_about(ui, &response, rect, shape, &fitting, &mut view);
-        let mut seen = self.keys(ui, &response, rect, shape, &fitting, &mut view);
+        let area = Area { response, rect, shape, fitting };
+        self.move_about(ui, &area, &mut view);
+        let mut seen = self.keys(ui, &area, &mut view);
 
+        let response = area.response;
         let pointer = response.hover_pos().filter(|at| rect.contains(*at));
-        view = dressed(view, look, ui);
+        view = subject.styled(view, ui);
         seen.at = match pointer.and_then(|at| view.at(shape, in_picture(at))) {
             None => seen.at,
             under => under,
@@ -141,7 +165,7 @@ impl Canvas {
                 self.mark = seen.chosen;
             }
         }
-        self.wish_and_hang(ui, gallery, Wish { trace: trace.clone(), chosen: *chosen, view });
+        self.update_picture(ui, gallery, subject.request(view));
         self.paint(ui, rect, pixels_per_point, &view);
         let placed = Placed { rect, pixels_per_point, at: seen.at };
         if let Some(cell) = seen.at {
@@ -157,15 +181,8 @@ impl Canvas {
         seen
     }
 
-    fn move_about(
-        &mut self,
-        ui: &Ui,
-        response: &eframe::egui::Response,
-        rect: Rect,
-        shape: GridShape,
-        fitting: &View,
-        view: &mut View,
-    ) {
+    fn move_about(&mut self, ui: &Ui, area: &Area, view: &mut View) {
+        let Area { response, rect, shape, fitting } = area;
         let pixels_per_point = ui.pixels_per_point();
         if response.double_clicked() && shape.layers * shape.heads == 1 {
             self.reset();
@@ -174,7 +191,7 @@ impl Canvas {
             let by = response.drag_delta() * pixels_per_point;
             if by != Vec2::ZERO {
                 view.pan([by.x, by.y]);
-                self.keep(shape, fitting, view);
+                self.keep(*shape, fitting, view);
             }
         }
         let Some(at) = response.hover_pos().filter(|at| rect.contains(*at)) else { return };
@@ -184,20 +201,13 @@ impl Canvas {
             // the wheel zooms and must not scroll, too
             ui.input_mut(|input| input.smooth_scroll_delta = Vec2::ZERO);
             zoom(view, (at - rect.min) * pixels_per_point, factor, fitting);
-            self.keep(shape, fitting, view);
+            self.keep(*shape, fitting, view);
         }
     }
 
     /// Handles keys: arrows move the mark, + and - zoom, 0 fits, Enter chooses, Escape leaves.
-    fn keys(
-        &mut self,
-        ui: &Ui,
-        response: &eframe::egui::Response,
-        rect: Rect,
-        shape: GridShape,
-        fitting: &View,
-        view: &mut View,
-    ) -> Seen {
+    fn keys(&mut self, ui: &Ui, area: &Area, view: &mut View) -> Seen {
+        let Area { response, rect, shape, fitting } = area;
         if !response.has_focus() {
             return Seen::default();
         }
@@ -207,17 +217,16 @@ impl Canvas {
         let step = |less, more| i64::from(pressed(more)) - i64::from(pressed(less));
         let by = [step(Key::ArrowLeft, Key::ArrowRight), step(Key::ArrowUp, Key::ArrowDown)];
         if by != [0, 0] {
-            self.mark =
-                Some(self.mark.map_or_else(
-                    || Cell { layer: 0, head: 0, query: 0, key: 0 },
-                    |mark| moved(mark, by, shape),
-                ));
+            self.mark = Some(self.mark.map_or_else(
+                || Cell { layer: 0, head: 0, query: 0, key: 0 },
+                |mark| moved(mark, by, *shape),
+            ));
         }
         let louder = pressed(Key::Plus) || pressed(Key::Equals);
         if louder || pressed(Key::Minus) {
             let about = rect.size() * 0.5 * ui.pixels_per_point();
             zoom(view, about, if louder { 1.25 } else { 0.8 }, fitting);
-            self.keep(shape, fitting, view);
+            self.keep(*shape, fitting, view);
         }
         if pressed(Key::Num0) {
             self.moved = None;
@@ -243,31 +252,33 @@ impl Canvas {
         self.moved = Some((view.origin, view.cell));
     }
 
-    fn wish_and_hang(&mut self, ui: &Ui, gallery: &Gallery, wish: Wish) {
+    /// Takes a painted picture, and requests the next one.
+    fn update_picture(&mut self, ui: &Ui, gallery: &Gallery, request: PictureRequest) {
         if let Some(picture) = gallery.picture() {
             match picture.image {
                 Ok(image) => {
                     let texture = ui.ctx().load_texture("attention maps", image, TextureOptions::NEAREST);
-                    self.picture = Some((picture.wish, texture));
+                    self.picture = Some((picture.request, texture));
                     self.error = None;
                 }
                 Err(error) => self.error = Some(error),
             }
         }
-        if !self.wished.as_ref().is_some_and(|wished| wished.same(&wish)) {
-            gallery.wish(wish.clone());
-            self.wished = Some(wish);
+        if !self.requested.as_ref().is_some_and(|requested| requested.same(&request)) {
+            gallery.request(request.clone());
+            self.requested = Some(request);
         }
     }
 
     /// Draws the last picture, moved and stretched to the current view.
     fn paint(&self, ui: &Ui, rect: Rect, pixels_per_point: f32, view: &View) {
         let painter = ui.painter_at(rect);
-        if let Some((wish, texture)) = &self.picture {
-            let now = self.wished.as_ref().is_some_and(|wished| wished.same_maps(wish));
-            let place = if now { view } else { &wish.view };
-            let corner = |axis: usize| (wish.view.origin[axis] - place.origin[axis]) * place.cell[axis];
-            let length = |axis: usize| wish.view.size[axis] as f32 / wish.view.cell[axis] * place.cell[axis];
+        if let Some((request, texture)) = &self.picture {
+            let now = self.requested.as_ref().is_some_and(|requested| requested.same_maps(request));
+            let place = if now { view } else { &request.view };
+            let corner = |axis: usize| (request.view.origin[axis] - place.origin[axis]) * place.cell[axis];
+            let length =
+                |axis: usize| request.view.size[axis] as f32 / request.view.cell[axis] * place.cell[axis];
             let min = rect.min + vec2(corner(0), corner(1)) / pixels_per_point;
             let size = vec2(length(0), length(1)) / pixels_per_point;
             let whole = Rect::from_min_max(pos2(0.0, 0.0), pos2(1.0, 1.0));
@@ -281,11 +292,6 @@ impl Canvas {
             painter.galley(rect.min, text, color);
         }
     }
-}
-
-fn dressed(view: View, look: &Look, ui: &Ui) -> View {
-    let background = ui.visuals().panel_fill.to_array();
-    View { scale: look.scale, colours: look.colours, rows: look.rows, background, ..view }
 }
 
 fn zoom(view: &mut View, about: Vec2, factor: f32, fitting: &View) {

@@ -124,12 +124,12 @@ impl Viewer {
         ui.horizontal_wrapped(|ui| {
             let heads = self.show_head_choice(ui, sentence, shown);
             let head = head_name(self.kind, shown).filter(|_| self.can_ask());
-            let wanted = head.and_then(|head| show_muting(ui, head, heads, muting));
+            let muted = head.and_then(|head| show_muting(ui, head, heads, muting));
             // it appears later than the rest, so it is last: buttons must not move under the pointer
             if let Some(label) = self.numbers.label(self.kind, shown) {
                 ui.label(RichText::new(label).color(theme::accent(ui)));
             }
-            wanted
+            muted
         })
         .inner
     }

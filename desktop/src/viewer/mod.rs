@@ -67,7 +67,7 @@ enum Place {
 
 /// Requests of the viewer for the engine.
 #[derive(Default)]
-pub struct Wanted {
+pub struct Requests {
     /// A search to run.
     pub search: Option<Question>,
     /// The exact set of heads to mute.
@@ -164,16 +164,16 @@ impl Viewer {
         texts.into_iter().chain(searched.map(str::to_owned)).collect()
     }
 
-    pub fn show(&mut self, ui: &mut Ui, gallery: &Gallery, files: &mut Files, muting: &Muting) -> Wanted {
-        let mut wanted = Wanted::default();
+    pub fn show(&mut self, ui: &mut Ui, gallery: &Gallery, files: &mut Files, muting: &Muting) -> Requests {
+        let mut requests = Requests::default();
         self.show_file(ui);
         let Some(trace) = self.trace() else {
             self.show_nothing(ui, "The attention of a translation appears here.");
-            return wanted;
+            return requests;
         };
         if trace.sentences.is_empty() {
             self.show_nothing(ui, "There is no sentence yet, so that there is no attention to see.");
-            return wanted;
+            return requests;
         }
         self.sentence = self.sentence.min(trace.sentences.len() - 1);
         self.show_sentences(ui, &trace);
@@ -187,7 +187,7 @@ impl Viewer {
             Place::Search => {
                 let (sentence, live, asks) = (self.sentence, !self.shows_file(), self.can_ask());
                 let shown = Shown { trace: &trace, sentence, live, asks, scrolls: self.scrolls };
-                wanted.search = self.search.show(ui, &shown, files);
+                requests.search = self.search.show(ui, &shown, files);
             }
             Place::Numbers => {
                 if let Some(head) = self.numbers.show(ui, self.kind) {
@@ -195,12 +195,12 @@ impl Viewer {
                 }
             }
             Place::One(head) => {
-                wanted.muted = self.show_head(ui, sentence, head, muting);
+                requests.muted = self.show_head(ui, sentence, head, muting);
                 self.show_maps(ui, &trace, gallery, files, muting);
             }
             Place::All => self.show_maps(ui, &trace, gallery, files, muting),
         }
-        wanted
+        requests
     }
 
     fn go(&mut self, place: Place) {

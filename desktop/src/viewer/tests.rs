@@ -70,9 +70,9 @@ fn shown_by(viewer: Viewer) -> Harness<'static, Shown> {
     let shown = Shown { viewer, gallery, files, muting, questions, muted };
     Harness::builder().with_size(Vec2::new(900.0, 700.0)).build_ui_state(
         |ui, shown| {
-            let wanted = shown.viewer.show(ui, &shown.gallery, &mut shown.files, &shown.muting);
-            shown.questions.extend(wanted.search);
-            shown.muted.extend(wanted.muted);
+            let requests = shown.viewer.show(ui, &shown.gallery, &mut shown.files, &shown.muting);
+            shown.questions.extend(requests.search);
+            shown.muted.extend(requests.muted);
         },
         shown,
     )

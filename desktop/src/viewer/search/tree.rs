@@ -32,7 +32,7 @@ pub struct Tree {
     /// The node under the pointer, or the mark, in the previous frame, for the line below the tree.
     pointed: Option<usize>,
     /// Whether the line describes the mark until the pointer moves.
-    told: bool,
+    described: bool,
     /// Whether to scroll to the beginning.
     fresh: bool,
     /// Whether to scroll to the mark.
@@ -51,7 +51,7 @@ impl Tree {
 
     /// Marks a node and scrolls to it.
     pub fn go(&mut self, node: usize) {
-        (self.mark, self.told, self.follow) = (node, true, true);
+        (self.mark, self.described, self.follow) = (node, true, true);
     }
 
     /// Shows the tree, and a line about the node under the pointer. Returns the node that the user chose to continue from.
@@ -77,7 +77,7 @@ impl Tree {
             let rect = Rect::from_min_size(shown.inner_rect.min, vec2(shown.inner_rect.width(), height));
             ui.painter().rect_stroke(rect.expand(2.0), 6.0, stroke, StrokeKind::Outside);
         }
-        tell(ui, found, look, self.pointed);
+        show_line(ui, found, look, self.pointed);
         chosen
     }
 
@@ -97,8 +97,8 @@ impl Tree {
                 chosen = Some(node);
             }
         }
-        self.told &= !response.contains_pointer();
-        let pointed = hovered.or((focused || self.told).then_some(self.mark));
+        self.described &= !response.contains_pointer();
+        let pointed = hovered.or((focused || self.described).then_some(self.mark));
         if pointed != self.pointed {
             self.pointed = pointed;
             ui.ctx().request_repaint(); // the next frame shows its line
@@ -255,7 +255,7 @@ impl Painting<'_> {
 }
 
 /// Shows exactly one line, so that the content below does not move.
-fn tell(ui: &mut Ui, found: &Found, look: &Look, pointed: Option<usize>) {
+fn show_line(ui: &mut Ui, found: &Found, look: &Look, pointed: Option<usize>) {
     let text = match pointed {
         Some(node) => about(found, look, node),
         None if found.is_of_a_file() => "Solid tokens were kept, pale ones rejected, framed ones end.".into(),
