@@ -39,20 +39,20 @@ struct Inner {
 struct State {
     /// `None` after [`Engine::destroy`].
     runner: Option<Rc<Runner>>,
-    /// The pending replacement of a lost device. Calls that need the device wait for it.
+    /// A lost device is being replaced; whoever needs one waits for this.
     reopening: Option<Promise>,
-    /// Cancel handles of the running calls.
+    /// Of the calls that are running.
     running: Vec<Cancel>,
-    /// The muted heads, also for a device that replaces a lost one.
+    /// The heads that contribute nothing, also on a device that takes the place of a lost one.
     muted: Vec<HeadName>,
-    /// Stored attention of the last translations, from this device with these muted heads.
+    /// Attention of the last translations, as long as it is to be kept: of this device, with these heads.
     looked: Vec<Looked>,
 }
 
 #[wasm_bindgen]
 impl Engine {
-    /// Opens a device (`auto`, `gpu`, `cpu` or a part of an adapter's name) and loads a model, with weights in `auto`, `f32`,
-    /// `f16` or `q8`.
+    /// Opens a device (`auto`, `gpu`, `cpu` or a part of an adapter's name) and brings a model to it, whose weights are kept
+    /// as asked for (`auto`, `f32`, `f16` or `q8`).
     pub async fn load(
         folder: HostFolder,
         device: String,
@@ -73,14 +73,14 @@ impl Engine {
         Ok(Self(Rc::new(Inner { folder, choice, weights, host, state: RefCell::new(state) })))
     }
 
-    /// The model, the device, and the reason for its choice.
+    /// What runs, on what, and why.
     pub fn info(&self) -> Result<JsValue, JsValue> {
         let runner = self.0.runner()?;
         Ok(to_js(&info(&runner, &self.0.choice, self.0.folder.files.label()))?)
     }
 
-    /// Translates a text of any length and reports progress to `on_partial`. With the option `keepAttention`, a trace of the
-    /// result is [available at once](Self::kept_trace), until a translation without it.
+    /// Translates a text of any length. `on_partial` is shown how far it is, if there is somebody to show it to. With the option
+    /// `keepAttention`, a trace of what is found here is [there at once](Self::kept_trace), until a translation without it.
     pub fn translate(
         &self,
         text: String,
@@ -104,12 +104,12 @@ impl Engine {
             let mut show = |partial: &wordloom::translate::PartialTranslation<'_>| {
                 let Some(on_partial) = &on_partial else { return };
                 let (stable, provisional) = partial.text();
-                // after a lost device, the call starts again; shown text stays
+                // a call that goes on after a lost device begins anew; what was shown stays
                 let grows = stable.starts_with(&shown.stable);
                 if grows && (stable != shown.stable || provisional != shown.provisional) {
                     shown = Partial { stable, provisional };
                     if let Ok(value) = to_js(&shown) {
-                        // ignore errors of the listener
+                        // an error of the listener is the listener's
                         let _ = on_partial.call1(&JsValue::NULL, &value);
                     }
                 }
@@ -145,7 +145,7 @@ impl Engine {
             let requests = requests.as_ref().map_err(Failure::clone)?;
             let config = transformer.config();
             if config.architecture() == Architecture::EncoderOnly {
-                // checked before its options are reported as missing
+                // before its options are missed
                 return Err(GenerateError::NoDecoder { model_type: config.family.model_type() }.into());
             }
             let requests = requests
@@ -162,7 +162,7 @@ impl Engine {
         })
     }
 
-    /// Searches for one sentence's translation and returns the tree of the search; see [`crate::search`].
+    /// Searches for one sentence's translation and keeps all that the search looked at; see [`crate::search`].
     #[wasm_bindgen(js_name = searchTree)]
     pub fn search_tree(&self, input: JsValue, abort: &Abort) -> Promise {
         let input = crate::search::Input::new(&input);
@@ -172,7 +172,7 @@ impl Engine {
         })
     }
 
-    /// Mutes exactly these heads (`"cross.2.5"`). No call may be running.
+    /// Has these heads (`"cross.2.5"`), and no others, contribute nothing from now on. No call may be running.
     pub fn mute(&self, heads: Array) -> Promise {
         let inner = self.0.clone();
         let heads: Result<Vec<HeadName>, Failure> = heads
@@ -210,7 +210,8 @@ impl Engine {
         })
     }
 
-    /// The [`Trace`](crate::Trace) of translated sentences with all attention, on the GPU if a GPU translates.
+    /// The trace of translated sentences, all of whose attention is kept, on a GPU where that translates: a
+    /// [`Trace`](crate::Trace).
     pub fn trace(&self, input: JsValue, abort: &Abort) -> Promise {
         let input = crate::trace::Input::new(&input, self.0.folder.files.label());
         self.0.call(abort, async move |runner, cancel| {
@@ -219,8 +220,8 @@ impl Engine {
         })
     }
 
-    /// As `trace`, at once and beside running calls, if translations with `keepAttention` stored all of it; otherwise
-    /// `undefined`.
+    /// The same at once, while other calls go on, where translations with `keepAttention` have left all of it; `undefined`
+    /// where they have not.
     #[wasm_bindgen(js_name = keptTrace)]
     pub fn kept_trace(&self, input: JsValue) -> Result<Option<crate::Trace>, JsValue> {
         let runner = self.0.runner()?;
@@ -228,13 +229,14 @@ impl Engine {
         Ok(input.kept(runner.translator()?, &self.0.state.borrow().looked)?)
     }
 
-    /// The first rows of the model's position table: `{ kind, shape, values }`; only `kind` if positions are not sinusoidal.
+    /// The model's table of positions, its first rows: `{ kind, shape, values }`, without shape and values where the
+    /// positions are no sinusoids.
     pub fn positions(&self, count: usize) -> Result<JsValue, JsValue> {
         let runner = self.0.runner()?;
         Ok(crate::positions::table(runner.transformer().config(), count))
     }
 
-    /// The ids and pieces of a source text, including the end token.
+    /// The ids and pieces of a source text, the end token included.
     pub fn tokenize(&self, text: &str) -> Result<JsValue, JsValue> {
         let runner = self.0.runner()?;
         let tokenizer = runner.translator()?.tokenizer();
@@ -245,7 +247,7 @@ impl Engine {
         Ok(to_js(&Tokenized { ids, tokens })?)
     }
 
-    /// The memory in use.
+    /// Memory that is in use.
     pub fn memory(&self) -> Result<JsValue, JsValue> {
         let runner = self.0.state.borrow().runner.clone();
         let gpu = runner.as_ref().and_then(|runner| runner.transformer().device().gpu());
@@ -258,7 +260,7 @@ impl Engine {
         })?)
     }
 
-    /// Frees all memory of the device. Running calls end as aborted.
+    /// Gives all memory of the device back. Calls that are running end as aborted.
     pub fn destroy(&self) {
         let mut state = self.0.state.borrow_mut();
         state.running.drain(..).for_each(|cancel| cancel.cancel());
@@ -275,8 +277,8 @@ impl Inner {
         self.state.borrow().runner.clone().ok_or_else(destroyed)
     }
 
-    /// Runs `job` as a promise. If the device is lost meanwhile, it is opened again and the job starts again, with the same ids
-    /// as its result. A second loss is an error.
+    /// Runs `job` as a promise. Where the device is lost meanwhile, it is opened again, and the job begins anew: with
+    /// the same ids as its result. A second loss is an error.
     fn call<J>(self: &Rc<Self>, abort: &Abort, job: J) -> Promise
     where
         J: AsyncFn(Rc<Runner>, Cancel) -> Result<JsValue, Failure> + 'static,
@@ -314,12 +316,12 @@ impl Inner {
         }
     }
 
-    /// A runner that replaces the lost one, with the same muted heads.
+    /// Another runner like the one that was lost, its heads as silent.
     async fn load_again(&self) -> Result<Runner, Failure> {
         let mut runner = load(&self.folder, &self.choice, self.weights, &self.host).await?;
         let muted = self.state.borrow().muted.clone();
         if !muted.is_empty() {
-            runner.mute(&open_again(&self.folder).await?, &muted)?; // its files were read just now
+            runner.mute(&open_again(&self.folder).await?, &muted)?; // its files have been read just now
             settle(runner.transformer().device()).await?;
         }
         Ok(runner)
@@ -354,11 +356,11 @@ impl Inner {
         if result.is_ok() || lost {
             self.state.borrow_mut().muted = heads;
         }
-        // a replacement device starts with these muted heads
+        // the device that takes its place begins with these heads muted
         if lost { self.reopen(&runner).await } else { result }
     }
 
-    /// Replaces a runner whose device was lost, unless another call did so already.
+    /// Replaces a runner whose device was lost, unless somebody has done so already.
     async fn reopen(self: &Rc<Self>, lost: &Rc<Runner>) -> Result<(), Failure> {
         let promise = {
             let mut state = self.state.borrow_mut();
@@ -376,7 +378,7 @@ impl Inner {
                         state.reopening = None;
                         state.looked.clear();
                         match result {
-                            // `auto` may mean the CPU now, but this translator was opened on a GPU
+                            // `auto` may now mean the CPU, but nobody chose that for a translator that ran on a GPU
                             Ok(runner) if runner.transformer().device().gpu().is_none() => {
                                 let message = "the device was lost, and only the CPU is left; create another \
                                                translator to run on that";

@@ -1,4 +1,4 @@
-//! Stored attention of translations.
+//! Attention that translations left, for those who ask for it.
 
 use wordloom::trace::{Attended, TraceOptions};
 use wordloom::translate::PartialTranslation;
@@ -6,10 +6,10 @@ use wordloom::{TranslateOptions, Translation, Translator};
 
 use crate::failure::Failure;
 
-/// Memory limit. A page requests a sentence's attention soon after its translation, often while the next ones run.
+/// Memory for it. A page asks for a sentence's soon after its translation, and often while the next ones are made.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// The attention of one sentence and its best translation.
+/// That of one sentence and its best translation.
 pub struct Looked {
     source_ids: Vec<u32>,
     target_ids: Vec<u32>,
@@ -17,7 +17,7 @@ pub struct Looked {
 }
 
 impl Looked {
-    /// Translates a text and stores the attention of its sentences, within the memory limit.
+    /// Translates a text, and keeps the attention of its sentences, as far as there is room.
     pub async fn translate(
         translator: &Translator,
         text: &str,
@@ -35,10 +35,10 @@ impl Looked {
         Ok((translation, looked))
     }
 
-    /// Appends the newest and drops the oldest beyond the memory limit.
+    /// Puts the newest behind the others, and forgets the oldest where there is no room.
     pub fn remember(all: &mut Vec<Self>, newest: Vec<Self>) {
         all.extend(newest);
-        // the last stays, whatever its size
+        // the last stays, however large it is
         while all.len() > 1 && all.iter().map(|looked| looked.attended.bytes()).sum::<u64>() > MOST_BYTES {
             all.remove(0);
         }

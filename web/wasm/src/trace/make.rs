@@ -1,4 +1,4 @@
-//! Makes the trace of a translated sentence that JavaScript stored.
+//! From a translated sentence, as JavaScript kept it, to its trace.
 
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
@@ -17,7 +17,7 @@ use crate::failure::Failure;
 use crate::loading::settle;
 use crate::options::{object, take};
 
-/// A sentence, and the chosen hypothesis.
+/// A sentence, and the hypothesis of it that is looked at.
 #[derive(Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Pair {
@@ -27,7 +27,7 @@ struct Pair {
     target_ids: Vec<u32>,
 }
 
-/// The sentences and options of a trace.
+/// What to trace.
 #[derive(Clone)]
 pub struct Input {
     sentences: Vec<Pair>,
@@ -36,7 +36,7 @@ pub struct Input {
 }
 
 impl Input {
-    /// `label` is the model's default name.
+    /// `label` is what the model is called where the input does not say it.
     pub fn new(input: &JsValue, label: &str) -> Result<Self, Failure> {
         let mut input = object(input)?;
         let model: Option<String> = take(&mut input, "model", "a name")?;
@@ -63,7 +63,7 @@ impl Input {
         })
     }
 
-    /// The stored attention of all sentences; `None` if any is missing.
+    /// What translations have left of all that is asked for; `None` where something is missing.
     fn looked(&self, looked: &[Looked]) -> Option<Vec<Attended>> {
         let TraceOptions { kinds, memory, scores, .. } = &self.trace;
         let of_default = TraceOptions::default();
@@ -77,11 +77,11 @@ impl Input {
         self.sentences.iter().map(|pair| of_pair(pair).cloned()).collect()
     }
 
-    /// A trace of stored attention, if all of it is stored. It never waits for the device.
+    /// A trace of what translations have left, if they have left all of it. It is there at once, whatever the device is doing.
     pub fn kept(&self, translator: &Translator, looked: &[Looked]) -> Result<Option<Trace>, Failure> {
         let Some(attended) = self.looked(looked) else { return Ok(None) };
         let device = translator.transformer().device();
-        // other errors belong to the running calls
+        // other errors are those of the calls that are running
         if device.gpu().is_some_and(|gpu| gpu.is_lost()) {
             return Ok(None);
         }
@@ -90,7 +90,7 @@ impl Input {
         if device.gpu().is_some() {
             return Ok(Some(Trace::on_device(trace, attended, Painter::new(device))));
         }
-        // on the host, the future never waits
+        // on the host there is nothing to wait for
         let read = pin!(trace.with_weights(&attended)).poll(&mut Context::from_waker(Waker::noop()));
         match read {
             Poll::Ready(trace) => Ok(Some(Trace::on_host(trace?))),
@@ -102,18 +102,18 @@ impl Input {
         let (text, translation) = self.translation();
         let options = TranslateOptions { cancel, ..self.translate.clone() };
         let device = translator.transformer().device();
-        // the host computes alternatives, and gets the attention in the same pass
+        // what else might have come is the host's to tell, and then the rest comes to it in the same pass
         if device.gpu().is_none() || self.trace.scores {
             let trace = translator.trace_translation(&text, translation, &options, &self.trace).await?;
             return Ok(Trace::on_host(trace));
         }
         let (trace, attended) =
             translator.attend_translation(&text, translation, &options, &self.trace).await?;
-        settle(device).await?; // a lost device is replaced here, not in later readings
+        settle(device).await?; // a device that was lost is replaced in this call, not in those that look
         Ok(Trace::on_device(trace, attended, Painter::new(device)))
     }
 
-    /// The library's form, with its text.
+    /// As the library has it, with its text.
     fn translation(&self) -> (String, Translation) {
         let sources: Vec<&str> = self.sentences.iter().map(|pair| pair.source.as_str()).collect();
         let sentences = self.sentences.iter().cloned().map(|pair| Sentence {
