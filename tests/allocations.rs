@@ -1,5 +1,6 @@
 //! Decoding on the CPU allocates nothing for a token: sequences grow, now and then to twice their size, and that is all.
 #![cfg(feature = "embedded-model")]
+#![allow(unsafe_code, reason = "the trait of an allocator is unsafe")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};

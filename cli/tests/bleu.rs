@@ -1,6 +1,7 @@
 //! The embedded model's BLEU over its held-out test set, through the command, beside that of its model card.
 #![cfg(feature = "embedded-model")]
 
+#[path = "../../tests/common/mod.rs"]
 mod common;
 
 use std::process::Command;

@@ -15,8 +15,8 @@ use wordloom::precision::WeightPrecision;
 use wordloom::scores::{ScoreRules, ScoreSpace};
 
 use super::{Case, HISTORY, LENGTHS, MOST, ROWS, STEP_ROWS, Shape, Timing, WEIGHT_BYTES};
-use crate::cli::bench::Steps;
-use crate::cli::bench::limits::{Work, launch_seconds, linear_shape, numbers};
+use crate::bench::Steps;
+use crate::bench::limits::{Work, launch_seconds, linear_shape, numbers};
 
 /// Layers whose inputs are normalized, in one order of norms or the other.
 pub const NORMALIZED: [&str; 2] = ["qkv", "up"];

@@ -5,7 +5,7 @@ use wordloom::trace::{AttentionKind, LayerAttention, Trace};
 
 use super::grid::{GAP, Grid};
 use super::picture::Picture;
-use crate::cli::CliError;
+use crate::CliError;
 
 /// The widest and the highest picture, pixels; it bounds the memory for files that claim to be long texts.
 const MAX_SIDE: usize = 16_384;

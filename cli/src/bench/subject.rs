@@ -10,7 +10,7 @@ use wordloom::{Device, Model, Transformer, resolve};
 
 use super::Workload;
 use super::timing::{Samples, Summary};
-use crate::cli::CliError;
+use crate::CliError;
 
 pub struct Subject {
     pub transformer: Transformer,

@@ -1,7 +1,7 @@
 //! The commands from outside: what they print, their exit codes, and that whatever is wrong with an input ends in one
 //! line on stderr. The real binary runs, on the CPU, but for what `bench` counts on a GPU adapter.
 
-#[path = "../common/mod.rs"]
+#[path = "../../../tests/common/mod.rs"]
 mod common;
 
 mod align;

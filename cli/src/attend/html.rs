@@ -7,7 +7,7 @@ use wordloom::trace::{AttentionKind, LayerAttention, TargetToken, Token, Trace, 
 
 use super::picture::{harmless, name};
 use super::{search, statistics};
-use crate::cli::CliError;
+use crate::CliError;
 
 const TEMPLATE: &str = include_str!("viewer.html");
 const STYLE: &str = include_str!("viewer.css");

@@ -2,6 +2,7 @@
 //! magnitude is noticed. One test, so that nothing runs beside what is measured.
 #![cfg(feature = "embedded-model")]
 
+#[path = "../../tests/common/mod.rs"]
 mod common;
 
 use std::io::{BufRead, BufReader, Write};

@@ -5,17 +5,13 @@ use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 /// The built page. The folder itself is in the repository: were it missing, cargo would run this for every build.
-const PAGE: &str = "web/site";
+const PAGE: &str = "../web/site";
 
 /// The page's copy of the default model, which is in the binary already.
 const MODEL: &str = "model";
 
 fn main() -> io::Result<()> {
     println!("cargo::rerun-if-changed=build.rs");
-    // The page is made of the library built for wasm32: watching it there would go round in circles.
-    if variable("CARGO_CFG_TARGET_ARCH") == "wasm32" {
-        return Ok(());
-    }
     let page = Path::new(&variable("CARGO_MANIFEST_DIR")).join(PAGE);
     let mut files = Vec::new();
     if page.exists() {

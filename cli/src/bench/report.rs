@@ -9,8 +9,8 @@ use super::subject::{Subject, Translation};
 use super::table::{Table, megabytes, number, optional, percent};
 use super::timing::{Summary, milliseconds, round};
 use super::{Load, Steps, Workload, host};
-use crate::cli::CliError;
-use crate::cli::output::Output;
+use crate::CliError;
+use crate::output::Output;
 
 #[derive(Serialize)]
 pub struct Report {

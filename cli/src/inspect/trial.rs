@@ -8,8 +8,8 @@ use wordloom::model::generation_config::GenerationConfig;
 use wordloom::transformer::{Cancel, ForwardInput, GenerateError, GenerateRequest, Wanted};
 use wordloom::{Model, Transformer, resolve};
 
-use crate::cli::CliError;
-use crate::cli::setup::DeviceArguments;
+use crate::CliError;
+use crate::setup::DeviceArguments;
 
 /// Tokens of the source and of the target, where the model has positions for them.
 const LENGTH: usize = 16;

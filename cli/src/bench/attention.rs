@@ -12,8 +12,8 @@ use super::subject::{Subject, Translation, source_ids};
 use super::table::{Table, number, percent};
 use super::timing::{Samples, Summary};
 use super::{Steps, Workload, host};
-use crate::cli::CliError;
-use crate::cli::output::Output;
+use crate::CliError;
+use crate::output::Output;
 
 #[derive(Serialize)]
 pub struct Looking {

@@ -10,9 +10,9 @@ use super::subject::{Subject, Translation, source_ids};
 use super::table::{Table, megabytes, number};
 use super::timing::round;
 use super::{Workload, host};
-use crate::cli::CliError;
-use crate::cli::output::Output;
-use crate::cli::progress::Progress;
+use crate::CliError;
+use crate::output::Output;
+use crate::progress::Progress;
 
 /// Sentences that are sorted and batched together.
 const WINDOW: usize = 1000;

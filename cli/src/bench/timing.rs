@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use cpu_time::ProcessTime;
 
-use crate::cli::CliError;
+use crate::CliError;
 
 /// After so long, three runs are enough.
 const BUDGET: Duration = Duration::from_secs(15);

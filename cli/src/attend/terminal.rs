@@ -7,8 +7,8 @@ use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
 use super::picture::{Picture, colour};
-use crate::cli::CliError;
-use crate::cli::output::Output;
+use crate::CliError;
+use crate::output::Output;
 
 /// From nothing to the largest weight.
 const SHADES: [char; 10] = [' ', '.', ':', '-', '=', '+', '*', '#', '%', '@'];

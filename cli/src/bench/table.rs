@@ -1,7 +1,7 @@
 //! Tables for people: names on the left, numbers on the right.
 
-use crate::cli::CliError;
-use crate::cli::output::Output;
+use crate::CliError;
+use crate::output::Output;
 
 pub struct Table {
     rows: Vec<Vec<String>>,

@@ -175,7 +175,7 @@ fn every_answer_is_safe() {
 #[test]
 fn the_built_in_model_is_served_with_any_page() {
     let server = Server::of_page(&page("model"));
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("models/tatoeba-en-de");
+    let folder = super::common::repository("models/tatoeba-en-de");
     let weights = fs::read(folder.join("model.safetensors")).unwrap();
     assert!(server.get("/model/model.safetensors").body == weights);
 
@@ -371,7 +371,7 @@ fn what_cannot_be_served_is_said_at_once() {
 /// `cargo xtask web` builds the page; a binary that is built after it has it.
 #[test]
 fn without_a_folder_the_built_in_page_is_served() {
-    let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("web/site");
+    let built = super::common::repository("web/site");
     if !built.join("index.html").exists() {
         run(&["serve", "--port", "0"], "").fails(2, &["without its page", "cargo xtask web", "--page"]);
         return;

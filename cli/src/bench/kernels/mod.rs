@@ -15,8 +15,8 @@ use super::subject::Subject;
 use super::table::{Table, number};
 use super::timing::round;
 use super::{Steps, host};
-use crate::cli::CliError;
-use crate::cli::output::Output;
+use crate::CliError;
+use crate::output::Output;
 
 /// Rows of linear layers and norms: one token, the beams of one sentence, a few sentences, a batch, a long source.
 const ROWS: [usize; 5] = [1, 4, 16, 64, 512];

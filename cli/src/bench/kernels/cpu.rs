@@ -11,8 +11,8 @@ use wordloom::model::config::{ModelConfig, NormKind, StackConfig};
 use wordloom::precision::WeightPrecision;
 
 use super::{Case, HISTORY, LENGTHS, ROWS, STEP_ROWS, Shape, WEIGHT_BYTES};
-use crate::cli::bench::Steps;
-use crate::cli::bench::limits::{call_seconds, numbers};
+use crate::bench::Steps;
+use crate::bench::limits::{call_seconds, numbers};
 
 /// The CPU runner has one variant of everything; what is left is its speed.
 pub fn run(

@@ -1,4 +1,4 @@
-//! Arguments → calls → exit code. One file per command.
+//! The `wordloom` command: arguments → calls → exit code. One file per command.
 
 mod align;
 mod attend;
@@ -79,8 +79,12 @@ enum Command {
     Desktop(desktop::Arguments),
 }
 
-/// Runs the command that the arguments ask for. Exit code 0: done; 1: failed; 2: bad usage; 130: interrupted.
-pub fn run() -> ExitCode {
+/// Exit code 0: done; 1: failed; 2: bad usage; 130: interrupted.
+fn main() -> ExitCode {
+    #[cfg(target_os = "linux")]
+    hush_device_selection();
+    #[cfg(feature = "tokenizers")]
+    hush_caught_panics();
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => return error::report_usage(&error),
@@ -109,4 +113,27 @@ pub fn run() -> ExitCode {
 /// A line on stderr. Nothing is left to do where that fails.
 fn notice(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
+}
+
+/// Where there is no desktop session, Mesa's device-selection layer cannot ask which GPU the desktop uses, and reports
+/// that on stderr as an "error". Wordloom chooses the adapter itself.
+#[cfg(target_os = "linux")]
+#[allow(unsafe_code, reason = "the environment can be set in no other way")]
+fn hush_device_selection() {
+    if std::env::var_os("XDG_RUNTIME_DIR").is_none() {
+        // SAFETY: this is the first thing that the process does: no other thread reads the environment yet.
+        unsafe { std::env::set_var("NODEVICE_SELECT", "1") }
+    }
+}
+
+/// The `tokenizers` library panics on some damaged files. Wordloom catches that and makes it an error, so the panic's own
+/// message is kept back. Any other panic is a fault of Wordloom and is shown.
+#[cfg(feature = "tokenizers")]
+fn hush_caught_panics() {
+    let show = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if !panic.location().is_some_and(|place| place.file().contains("/tokenizers-")) {
+            show(panic);
+        }
+    }));
 }

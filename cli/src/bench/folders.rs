@@ -10,8 +10,8 @@ use wordloom::model::files::ModelFiles;
 use super::subject::{Subject, Translation};
 use super::timing::Summary;
 use super::{Arguments, Steps, Workload, loaded};
-use crate::cli::CliError;
-use crate::cli::output::Output;
+use crate::CliError;
+use crate::output::Output;
 
 #[derive(Serialize)]
 struct Line<'a> {

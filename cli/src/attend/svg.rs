@@ -10,7 +10,7 @@ use wordloom::trace::{AttentionKind, LayerAttention, Trace};
 use super::grid::{GAP, Grid};
 use super::picture::{Picture, colour, harmless, name};
 use super::png;
-use crate::cli::CliError;
+use crate::CliError;
 
 /// Pixels of a cell.
 const CELL: usize = 24;

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 use wordloom::trace::statistics::HeadStatistics;
 use wordloom::trace::{CombinedRank, Depth, Trace};
 
-use crate::cli::CliError;
-use crate::cli::output::Output;
+use crate::CliError;
+use crate::output::Output;
 
 /// A line for each head.
 pub fn table(trace: &Trace, output: &mut Output) -> Result<(), CliError> {
