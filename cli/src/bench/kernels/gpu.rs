@@ -98,8 +98,7 @@ impl Bench<'_> {
             let shape = linear_shape(rows, inputs, outputs, precision);
             let about = Shape::linear(layer, rows, inputs, outputs, precision);
             let mut timings = Vec::new();
-            let variants = linear::Variant::ALL.into_iter().zip(costs.iter_mut());
-            for (variant, cost) in variants.filter(|(variant, _)| variant.runs_on(class)) {
+            for (variant, cost) in linear::Variant::ALL.into_iter().zip(costs.iter_mut()) {
                 let dispatch = linear::dispatch_variant(&shape, 0..outputs, variant);
                 let name = dispatch.kernel.name;
                 let launches: Vec<_> = weights
@@ -262,13 +261,9 @@ impl Bench<'_> {
             };
             let about = Shape::attention("whole", length, length, false, values_width);
             let mut timings = Vec::new();
-            let variants = attention::Variant::ALL.into_iter().zip(costs.iter_mut());
-            for (variant, cost) in variants.filter(|(variant, _)| variant.runs_on(class)) {
+            for (variant, cost) in attention::Variant::ALL.into_iter().zip(costs.iter_mut()) {
                 let dispatch = attention::dispatch_variant(&shape, q, k, v, None, variant);
                 let name = dispatch.kernel.name;
-                if timings.iter().any(|timing: &Timing| timing.variant == name) {
-                    continue; // a variant that has no kernel of its own for these heads
-                }
                 let launch = (dispatch, vec![&qkv, &keys, &values, &mask, &nothing, &context]);
                 timings.push(about.timing(name, cost.run(gpu, &[vec![launch]], &about)?));
             }
@@ -292,20 +287,17 @@ impl Bench<'_> {
         let cache_slots = gpu.upload("cache slots", &last)?;
         let nothing = gpu.buffer("nothing", 4)?;
         let context = gpu.buffer("context", most * stride(values_width))?;
-        let mut costs = vec![Cost::default(); attention::Variant::ALL.len()];
+        let variants = [attention::Variant::Invocation, attention::Variant::Workgroup];
+        let mut costs = [Cost::default(); 2];
         for rows in STEP_ROWS {
             let scale = 1.0 / (d_k as f32).sqrt();
             let shape =
                 CachedAttentionShape { rows, heads, d_head: d_k, d_value: d_v, capacity: HISTORY, scale };
             let about = Shape::attention("cached", rows, HISTORY, true, values_width);
             let mut timings = Vec::new();
-            let variants = attention::Variant::ALL.into_iter().zip(costs.iter_mut());
-            for (variant, cost) in variants.filter(|(variant, _)| variant.runs_on(class)) {
+            for (variant, cost) in variants.into_iter().zip(&mut costs) {
                 let dispatch = cached_attention::dispatch_variant(&shape, None, variant);
                 let name = dispatch.kernel.name;
-                if timings.iter().any(|timing: &Timing| timing.variant == name) {
-                    continue;
-                }
                 let bound = vec![&qkv, &cache_slots, &slots, &counts, &nothing, &keys, &values, &context];
                 timings.push(about.timing(name, cost.run(gpu, &[vec![(dispatch, bound)]], &about)?));
             }
