@@ -1,5 +1,6 @@
 //! Decoding on the CPU makes no allocation per token, except when a sequence doubles its capacity.
 #![cfg(feature = "embedded-model")]
+#![allow(unsafe_code, reason = "the trait of an allocator is unsafe")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};

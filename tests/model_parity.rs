@@ -400,7 +400,7 @@ async fn automatic_precision_is_exact() {
     assert!(auto.weight_bytes() < wide.weight_bytes() * 3 / 4, "{} bytes", auto.weight_bytes());
     assert_eq!(forward_of(&auto).await, forward_of(&wide).await);
     // devices where it would be slower
-    for device in [Device::Cpu, gpu_as(AdapterClass::BrowserSoftware).await] {
+    for device in [Device::Cpu, gpu_as(AdapterClass::Software).await] {
         let wide = Transformer::load(&device, &model_f16, &mut |_| {}).expect("loads");
         assert_eq!(wide.precision(), WeightPrecision::F32, "{device}");
     }

@@ -13,6 +13,7 @@ pub use tokenize_13a::tokenize_13a;
 
 /// Hypotheses and references that cannot be compared.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "each message says what its fields are")]
 pub enum EvaluateError {
     #[error("there are no hypotheses; give at least one line")]
     NoLines,

@@ -165,7 +165,7 @@ impl Gpu {
             tally: counters::Tally::default(),
             memory: Arc::default(),
             closing,
-            class: adapter.class_with(device.features()),
+            class: adapter.class(),
             device,
             queue,
             adapter,
@@ -194,13 +194,13 @@ impl Gpu {
         &self.adapter
     }
 
-    /// Whether a GPU or a CPU executes the shaders, and with what.
+    /// Whether a GPU or a CPU executes the shaders.
     pub fn class(&self) -> AdapterClass {
         self.class
     }
 
     /// Chooses kernels as if the adapter were of another class: so that the kernels for hardware can be tested on a
-    /// software adapter, and the other way round. Those of [`AdapterClass::ExtendedSoftware`] run nowhere else.
+    /// software adapter, and the other way round.
     pub fn force_class(&mut self, class: AdapterClass) {
         self.class = class;
     }
