@@ -1,5 +1,14 @@
-/** How fast this machine is, for bounds in milliseconds. */
+/** Bounds in milliseconds, and how fast this machine is. */
 import { Worker } from 'node:worker_threads';
+import { expect } from '@playwright/test';
+
+/** Whether times are judged: `cargo xtask bench --check` does, on a quiet machine, for the tests with the tag `@speed`. */
+export const JUDGED = process.env['WORDLOOM_JUDGE_SPEED'] === '1';
+
+/** Checks that `time` is below `bound`, both in milliseconds, where times are judged. */
+export function expectWithin(time: number | undefined, bound: number): void {
+  if (JUDGED) expect(time).toBeLessThan(bound);
+}
 
 /** Milliseconds that the work takes on the machine that the bounds were set on: two cores, not fast ones. */
 const REFERENCE_WORK = 130;
