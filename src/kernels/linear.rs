@@ -36,13 +36,10 @@ pub static MATVEC_SPLIT: ByPrecision = linear_kernels!("", "matvec_split" + "pla
 pub static MATVEC_4ROWS_SPLIT: ByPrecision =
     linear_kernels!("", "matvec_4rows_split" + "plain_inputs", STORAGE);
 
-/// One row, four outputs per invocation: for the software adapter of a browser.
+/// One row, four outputs per invocation: for software adapters.
 pub static MATVEC: ByPrecision = linear_kernels!("", "matvec" + "plain_inputs", STORAGE);
 
-/// One row, sixteen outputs per invocation: for software adapters, where readings are what costs.
-pub static MATVEC_WIDE: ByPrecision = linear_kernels!("", "matvec_wide" + "plain_inputs", STORAGE);
-
-/// Four rows, sixteen outputs per invocation: the same.
+/// Four rows, sixteen outputs per invocation: for software adapters, where readings are what costs.
 pub static MATVEC_4ROWS_WIDE: ByPrecision =
     linear_kernels!("", "matvec_4rows_wide" + "plain_inputs" + "four_rows", STORAGE);
 
@@ -143,8 +140,6 @@ pub enum Variant {
     MatmulTiled,
     /// [`MATVEC`]
     Matvec,
-    /// [`MATVEC_WIDE`]
-    MatvecWide,
     /// [`MATVEC_4ROWS_WIDE`]
     Matvec4RowsWide,
     /// [`MATMUL_REGISTERS`]
@@ -153,12 +148,11 @@ pub enum Variant {
 
 impl Variant {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 6] = [
         Self::MatvecSplit,
         Self::Matvec4RowsSplit,
         Self::MatmulTiled,
         Self::Matvec,
-        Self::MatvecWide,
         Self::Matvec4RowsWide,
         Self::MatmulRegisters,
     ];
@@ -209,7 +203,6 @@ pub fn dispatch_variant(shape: &LinearShape, part: Range<usize>, variant: Varian
         Variant::Matvec4RowsSplit => (&MATVEC_4ROWS_SPLIT, 4, PANEL),
         Variant::MatmulTiled => (&MATMUL_TILED, 64, PANEL),
         Variant::Matvec => (&MATVEC, 1, PANEL),
-        Variant::MatvecWide => (&MATVEC_WIDE, 1, 2 * PANEL),
         Variant::Matvec4RowsWide => (&MATVEC_4ROWS_WIDE, 4, 2 * PANEL),
         Variant::MatmulRegisters => (&MATMUL_REGISTERS, 8, 2 * PANEL),
     };
