@@ -129,7 +129,7 @@ fn in_browsers() -> [Check; 3] {
 fn tools() -> [(Check, &'static str); 2] {
     // known vulnerabilities need a network: the public CI asks for them
     let mut crates = Command::new("cargo-deny");
-    crates.args(["--offline", "--locked", "check", "bans", "licenses", "sources"]);
+    crates.args(["--workspace", "--locked", "check", "bans", "licenses", "sources"]);
     [
         (Check::new("spelling", Command::new("typos")), "`pip install typos` or `cargo install typos-cli`"),
         (Check::new("crates", crates), "`cargo install --locked cargo-deny`"),
