@@ -1,6 +1,6 @@
 // A linear layer: sixteen outputs of one row per invocation, two panels of 64 outputs per workgroup. On a software adapter
 // every reading is a gather, so that an x that is read for sixteen outputs instead of four is most of what can be saved.
-// uses: shared/linear.wgsl, shared/plain_inputs.wgsl, shared/read_*.wgsl, shared/weights_*.wgsl, shared/multiply_add.wgsl, shared/grid.wgsl
+// uses: shared/linear.wgsl, shared/plain_inputs.wgsl, shared/weights_*.wgsl, shared/multiply_add.wgsl, shared/grid.wgsl
 
 @compute @workgroup_size(8)
 fn main(
@@ -21,15 +21,13 @@ fn main(
     var sum_c = vec4(0.0);
     var sum_d = vec4(0.0);
     for (var k = zero(workgroup); k < p.input_quads; k++) {
-        let ab = two_weights(block_ab);
-        let cd = two_weights(block_cd);
+        let v = x[x_row + k];
+        sum_a = multiply_add(v, weights(block_ab), sum_a);
+        sum_b = multiply_add(v, weights(block_ab + 1u), sum_b);
+        sum_c = multiply_add(v, weights(block_cd), sum_c);
+        sum_d = multiply_add(v, weights(block_cd + 1u), sum_d);
         block_ab += BLOCK_STEP;
         block_cd += BLOCK_STEP;
-        let v = inputs_at(x_row + k);
-        sum_a = multiply_add(v, ab[0], sum_a);
-        sum_b = multiply_add(v, ab[1], sum_b);
-        sum_c = multiply_add(v, cd[0], sum_c);
-        sum_d = multiply_add(v, cd[1], sum_d);
     }
     // not unrolled: a driver would compile all that `store` does four times
     var sums = array(sum_a, sum_b, sum_c, sum_d);

@@ -35,7 +35,6 @@
 //!
 //! Modules use those below them. `docs/architecture.md` says why the house is built this way.
 
-#![deny(unsafe_code)] // but for one call of the matrix library, and for what a driver has compiled
 #![cfg_attr(
     target_arch = "wasm32",
     allow(clippy::arc_with_non_send_sync, reason = "natively they cross threads")

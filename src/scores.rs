@@ -19,6 +19,7 @@ pub enum ScoreSpace {
 /// 3. `log_softmax`, if `renormalize`
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ScoreRules {
+    /// What the scores are before they are edited.
     pub space: ScoreSpace,
     /// Always set for greedy search, where it does not change the choice but makes its score a
     /// log-probability. For beam search it only matters in steps that have edits.
@@ -28,11 +29,15 @@ pub struct ScoreRules {
 /// A change of one score. A step has at most one for each row and token.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ScoreEdit {
+    /// Row of the batch, one for each beam.
     pub row: u32,
+    /// Token whose score changes.
     pub token: u32,
+    /// What becomes of the score.
     pub kind: EditKind,
 }
 
+/// What becomes of one score.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum EditKind {
     /// Minus infinity. A device may use any finite stand-in below -1e30.

@@ -1,12 +1,12 @@
-//! Building and planning, without a device: shapes that do not fit are refused by name, and values share a buffer only
-//! when their lifetimes allow it.
+//! Building and planning, without a device: errors name shapes that do not fit, and values share a buffer only if their
+//! lifetimes allow it.
 
 use wordloom::activation::Activation;
 use wordloom::graph::{Columns, Graph, GraphError, Linear, Normalization, Plan, StateTable, WeightTable};
 use wordloom::kernels::attention::AttentionShape;
 use wordloom::shape::Shape;
 
-/// `layers` times the same 8 → 8 layer, one after the other.
+/// A chain of `layers` equal 8 → 8 layers.
 fn chain(layers: usize) -> Graph {
     let (mut states, mut weights) = (StateTable::default(), WeightTable::default());
     let input = states.f32("input", 3, 8);
@@ -23,7 +23,7 @@ fn chain(layers: usize) -> Graph {
 
 #[test]
 fn a_chain_needs_two_buffers_however_long_it_is() {
-    // the first reads a state and the last writes one: what is between takes turns
+    // the first reads a state and the last writes one; values between them alternate buffers
     for (layers, buffers) in [(1, 0), (2, 1), (3, 2), (10, 2), (50, 2)] {
         let plan = Plan::new(chain(layers));
         assert_eq!(plan.buffer_count(), buffers, "{layers} layers");
@@ -67,7 +67,7 @@ fn a_large_value_makes_room_for_smaller_ones() {
     assert_eq!(plan.buffer_bytes(), (5 * 32 + 5 * 8) * 4, "rows are padded to a multiple of four");
 }
 
-/// A layer and the norm before it make two values, and both live as long as somebody reads them.
+/// A layer and the norm before it make two values; both live until their last reader.
 #[test]
 fn a_normalized_input_has_a_buffer_of_its_own() {
     let (mut states, mut weights) = (StateTable::default(), WeightTable::default());

@@ -40,20 +40,9 @@ impl Adapter {
             .join(" ")
     }
 
-    /// Whether a GPU or a CPU executes the shaders, and with what.
+    /// Whether a GPU or a CPU executes the shaders.
     pub fn class(&self) -> AdapterClass {
-        self.class_with(self.features())
-    }
-
-    /// The same for a device that was opened with these features.
-    pub(super) fn class_with(&self, features: wgpu::Features) -> AdapterClass {
         match self.info.device_type {
-            wgpu::DeviceType::Cpu if cfg!(target_arch = "wasm32") => AdapterClass::BrowserSoftware,
-            wgpu::DeviceType::Cpu
-                if features.contains(EXTENSIONS) && self.info.subgroup_min_size >= LANES =>
-            {
-                AdapterClass::ExtendedSoftware
-            }
             wgpu::DeviceType::Cpu => AdapterClass::Software,
             _ => AdapterClass::Hardware,
         }
@@ -97,21 +86,12 @@ impl Adapter {
     }
 }
 
-/// What the shaders of [`AdapterClass::ExtendedSoftware`] have beyond WebGPU.
-const EXTENSIONS: wgpu::Features = wgpu::Features::SHADER_INT64.union(wgpu::Features::SUBGROUP);
-
-/// Invocations that a subgroup has there at least: those of a workgroup of its kernels.
-const LANES: u32 = 8;
-
 /// What a device is opened with, of the features that its adapter offers: the way to keep compiled pipelines, and, outside of
-/// browsers, its clock; where a CPU executes shaders, what lets it read less often.
+/// browsers, its clock.
 pub fn features(adapter: &wgpu::Adapter) -> wgpu::Features {
     let mut wanted = wgpu::Features::PIPELINE_CACHE;
     if cfg!(not(target_arch = "wasm32")) {
         wanted |= wgpu::Features::TIMESTAMP_QUERY;
-    }
-    if adapter.get_info().device_type == wgpu::DeviceType::Cpu {
-        wanted |= EXTENSIONS;
     }
     adapter.features() & wanted
 }

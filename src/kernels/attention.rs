@@ -6,36 +6,18 @@ use super::{Access, AdapterClass, ColumnLayout, Dispatch, Kernel, fold, stride};
 const STORAGE: &[Access] =
     &[Access::Read, Access::Read, Access::Read, Access::Read, Access::Read, Access::Write];
 
+/// The text of attention: `kernel` has the bindings, `way` is how the keys are gone through.
+macro_rules! attention_wgsl {
+    ($kernel:literal, $way:literal $(+ $helper:literal)*) => {
+        wgsl!($kernel + $way $(+ $helper)* + "distance_bias" + "masked" + "grid")
+    };
+}
+pub(super) use attention_wgsl;
+
 /// One invocation per query, head and 64 elements of the head.
 pub static ATTENTION: Kernel = Kernel {
     name: "attention",
-    wgsl: wgsl!(
-        "attention"
-            + "attend_invocation"
-            + "pieces"
-            + "key_quads"
-            + "value_quads"
-            + "head_score"
-            + "distance_bias"
-            + "masked"
-            + "grid"
-    ),
-    storage: STORAGE,
-    params: AttentionParams::FIELDS,
-};
-
-/// The same that reads with integers of 64 bits, for heads that start at multiples of eight elements.
-pub static ATTENTION_EXTENDED: Kernel = Kernel {
-    name: "extended_attention",
-    wgsl: wgsl!(
-        "attention"
-            + "attend_invocation"
-            + "pieces_int64"
-            + "head_score"
-            + "distance_bias"
-            + "masked"
-            + "grid"
-    ),
+    wgsl: attention_wgsl!("attention", "attend_invocation" + "head_score" + "value_quads"),
     storage: STORAGE,
     params: AttentionParams::FIELDS,
 };
@@ -43,7 +25,7 @@ pub static ATTENTION_EXTENDED: Kernel = Kernel {
 /// One workgroup per query, head and 64 elements of the head.
 pub static ATTENTION_WORKGROUP: Kernel = Kernel {
     name: "attention_workgroup",
-    wgsl: wgsl!("attention" + "attend_workgroup" + "pieces" + "distance_bias" + "reduce" + "masked" + "grid"),
+    wgsl: attention_wgsl!("attention", "attend_workgroup" + "reduce"),
     storage: STORAGE,
     params: AttentionParams::FIELDS,
 };
@@ -51,17 +33,7 @@ pub static ATTENTION_WORKGROUP: Kernel = Kernel {
 /// One workgroup per sixteen queries, head and 64 elements of the head.
 pub static ATTENTION_TILE: Kernel = Kernel {
     name: "attention_tile",
-    wgsl: wgsl!(
-        "attention"
-            + "attend_tile"
-            + "pieces"
-            + "key_quads"
-            + "value_quads"
-            + "head_score"
-            + "distance_bias"
-            + "masked"
-            + "grid"
-    ),
+    wgsl: attention_wgsl!("attention", "attend_tile" + "head_score" + "value_quads"),
     storage: STORAGE,
     params: AttentionParams::FIELDS,
 };
@@ -155,19 +127,11 @@ pub enum Variant {
     Workgroup,
     /// Lanes share the keys of sixteen queries of a sentence; of a cache, where a row has one, it is `Workgroup`.
     Tile,
-    /// As `Invocation`, with integers of 64 bits where heads start at multiples of eight elements: for an
-    /// [`AdapterClass::ExtendedSoftware`] alone.
-    InvocationExtended,
 }
 
 impl Variant {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Invocation, Self::Workgroup, Self::Tile, Self::InvocationExtended];
-
-    /// Whether it runs on adapters of a class.
-    pub const fn runs_on(self, class: AdapterClass) -> bool {
-        !matches!(self, Self::InvocationExtended) || matches!(class, AdapterClass::ExtendedSoftware)
-    }
+    pub const ALL: [Self; 3] = [Self::Invocation, Self::Workgroup, Self::Tile];
 }
 
 /// The fewest queries of a sentence that make a tile worth while: half of one.
@@ -178,8 +142,7 @@ const TILE: usize = 16;
 /// Workgroups for one or several of a sentence's queries where barriers are cheap.
 pub fn choose(queries: usize, class: AdapterClass) -> Variant {
     match class {
-        AdapterClass::ExtendedSoftware => Variant::InvocationExtended,
-        AdapterClass::Software | AdapterClass::BrowserSoftware => Variant::Invocation,
+        AdapterClass::Software => Variant::Invocation,
         AdapterClass::Hardware if queries >= TILE_FROM => Variant::Tile,
         AdapterClass::Hardware => Variant::Workgroup,
     }
@@ -219,7 +182,6 @@ pub fn dispatch_variant(
     let params = shape.params(queries, keys, values, stride(shape.heads * shape.d_value), reach);
     let starts = [queries.first, keys.first, values.first, shape.d_head, shape.d_value];
     let aligned = starts.iter().all(|n| n.is_multiple_of(4));
-    let eights = starts.iter().chain(&[keys.stride, values.stride]).all(|n| n.is_multiple_of(8));
     let constants = vec![
         ("D_HEAD", shape.d_head as f64),
         ("D_VALUE", shape.d_value as f64),
@@ -231,8 +193,7 @@ pub fn dispatch_variant(
         |queries: usize| shape.batch * queries * shape.heads * shape.d_value.div_ceil(HEAD_BLOCK);
     let blocks = blocks_of_queries(shape.queries);
     let (kernel, workgroups) = match variant {
-        Variant::InvocationExtended if eights => (&ATTENTION_EXTENDED, fold(blocks, LANES)),
-        Variant::Invocation | Variant::InvocationExtended => (&ATTENTION, fold(blocks, LANES)),
+        Variant::Invocation => (&ATTENTION, fold(blocks, LANES)),
         Variant::Workgroup => (&ATTENTION_WORKGROUP, fold(blocks, 1)),
         Variant::Tile => (&ATTENTION_TILE, fold(blocks_of_queries(shape.queries.div_ceil(TILE)), 1)),
     };

@@ -5,8 +5,8 @@
 use std::ops::Range;
 
 pub use super::linear::SplitVariant as Variant;
-use super::linear::{LinearShape, activation_code};
-use super::{Access, AdapterClass, ByPrecision, Dispatch, PANEL, stride};
+use super::linear::{LinearParams, LinearShape, linear_kernels};
+use super::{Access, AdapterClass, ByPrecision, Dispatch, PANEL};
 
 const STORAGE: &[Access] = &[
     Access::Read,
@@ -20,46 +20,12 @@ const STORAGE: &[Access] = &[
 ];
 
 /// [`MATVEC_SPLIT`](super::linear::MATVEC_SPLIT) of inputs that it normalizes.
-pub static MATVEC_SPLIT: ByPrecision = by_precision!(
-    prefix: "normalized_",
-    "matvec_split" + "linear" + "normalized_inputs" + "read_weights" + "multiply_add" + "activation" + "grid",
-    storage: STORAGE,
-    params: NormalizedLinearParams::FIELDS,
-);
+pub static MATVEC_SPLIT: ByPrecision =
+    linear_kernels!("normalized_", "matvec_split" + "normalized_inputs", STORAGE);
 
 /// [`MATVEC_4ROWS_SPLIT`](super::linear::MATVEC_4ROWS_SPLIT) of inputs that it normalizes.
-pub static MATVEC_4ROWS_SPLIT: ByPrecision = by_precision!(
-    prefix: "normalized_",
-    "matvec_4rows_split" + "linear" + "normalized_inputs" + "read_weights" + "multiply_add" + "activation" + "grid",
-    storage: STORAGE,
-    params: NormalizedLinearParams::FIELDS,
-);
-
-params! {
-    /// Group 1 of both kernels; the first fields are those of a linear layer.
-    pub struct NormalizedLinearParams {
-        /// Rows of x and y.
-        pub rows: u32,
-        /// Quads in a row of x, and a fourth of the rows of a panel.
-        pub input_quads: u32,
-        /// First quad of y that this part of the weights computes.
-        pub first_quad: u32,
-        /// How many quads it computes.
-        pub part_quads: u32,
-        /// Outputs of all parts together.
-        pub outputs: u32,
-        /// Factor of the product.
-        pub scale: f32,
-        /// Whether there is a bias.
-        pub has_bias: u32,
-        /// See `shared/activation.wgsl`.
-        pub activation: u32,
-        /// Elements of a row of x that count.
-        pub inputs: u32,
-        /// Added to the variance.
-        pub epsilon: f32,
-    }
-}
+pub static MATVEC_4ROWS_SPLIT: ByPrecision =
+    linear_kernels!("normalized_", "matvec_4rows_split" + "normalized_inputs", STORAGE);
 
 /// What a linear layer of normalized inputs computes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -94,21 +60,9 @@ pub fn choose(shape: &LinearShape, class: AdapterClass) -> Option<Variant> {
 /// * storage: x `[rows, inputs]`, weight (panels of `part`), bias `[outputs]`, residual `[rows, inputs]`, γ and β
 ///   `[inputs]`, y `[rows, outputs]`, normalized inputs `[rows, inputs]`
 pub fn dispatch(shape: &NormalizedLinearShape, part: Range<usize>, variant: Variant) -> Dispatch {
-    let LinearShape { rows, inputs, outputs, scale, bias, activation, join, precision } = shape.linear;
-    assert!(part.start.is_multiple_of(PANEL) && part.end <= outputs, "outputs {part:?} of {shape:?}");
-    assert!(join.is_none(), "{shape:?}");
-    let params = NormalizedLinearParams {
-        rows: rows as u32,
-        input_quads: (stride(inputs) / 4) as u32,
-        first_quad: (part.start / 4) as u32,
-        part_quads: part.len().div_ceil(4) as u32,
-        outputs: outputs as u32,
-        scale,
-        has_bias: bias.into(),
-        activation: activation_code(activation),
-        inputs: inputs as u32,
-        epsilon: shape.epsilon,
-    };
+    let linear = &shape.linear;
+    assert!(linear.join.is_none(), "{shape:?}");
+    let params = LinearParams { epsilon: shape.epsilon, ..LinearParams::new(linear, &part) };
     let constants = vec![
         ("HAS_RESIDUAL", f64::from(shape.residual)),
         ("CENTERED", f64::from(shape.centered)),
@@ -118,6 +72,6 @@ pub fn dispatch(shape: &NormalizedLinearShape, part: Range<usize>, variant: Vari
         Variant::MatvecSplit => &MATVEC_SPLIT,
         Variant::Matvec4RowsSplit => &MATVEC_4ROWS_SPLIT,
     };
-    let workgroups = variant.workgroups(rows, &part);
-    Dispatch::new(kernel.of(precision), constants, &params, workgroups)
+    let workgroups = variant.workgroups(linear.rows, &part);
+    Dispatch::new(kernel.of(linear.precision), constants, &params, workgroups)
 }

@@ -244,7 +244,5 @@ fn who_notes_is_chosen_by_rows_and_edits() {
     assert_eq!(hardware(17, &edits), None);
     assert_eq!(hardware(1, &HistoryEdits { penalty: true, ..edits }), None);
     assert_eq!(hardware(1, &HistoryEdits { repeats: true, ..edits }), None);
-    for class in [AdapterClass::Software, AdapterClass::BrowserSoftware, AdapterClass::ExtendedSoftware] {
-        assert_eq!(choose(&shape(1), &edits, class), None, "{class:?}");
-    }
+    assert_eq!(choose(&shape(1), &edits, AdapterClass::Software), None);
 }

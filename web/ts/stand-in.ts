@@ -1,4 +1,4 @@
-/** The shape of the browser's own Translator API around an engine of ours. */
+/** The browser's own Translator API, on this package's engine. */
 import type { Availability, LanguagePair } from './availability.js';
 import { toWordloomError, type ErrorKind } from './errors.js';
 import type { TranslatorBase } from './translator.js';
@@ -45,7 +45,7 @@ export class StandIn {
     }
   }
 
-  /** Pieces of the translation, in order: joined, they are the whole. */
+  /** Consecutive parts of the translation. */
   translateStreaming(input: string, { signal }: { signal?: AbortSignal } = {}): ReadableStream<string> {
     const partials = this.#translator.translateStreaming(String(input), { signal });
     let told = 0;
@@ -83,12 +83,12 @@ export class StandIn {
   }
 }
 
-/** The languages in canonical form. As in browsers, both have to be given. */
+/** The languages in canonical form. As in browsers, both are required. */
 export function languages(options: Languages): Languages {
   const canonical = (name: keyof Languages) => {
     const tag: unknown = options?.[name];
     if (tag === undefined) throw new TypeError(`${name} is missing`);
-    return Intl.getCanonicalLocales(String(tag))[0]!; // A RangeError where it is no language tag.
+    return Intl.getCanonicalLocales(String(tag))[0]!; // A RangeError for an invalid tag.
   };
   return { sourceLanguage: canonical('sourceLanguage'), targetLanguage: canonical('targetLanguage') };
 }

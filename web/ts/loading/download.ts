@@ -1,4 +1,4 @@
-/** One file on its way from a server: cut off and taken up again, counted, checked, and readable meanwhile. */
+/** The download of one file: resumed after interruptions, counted, checked, and readable meanwhile. */
 import { aborted, WordloomError } from '../errors.js';
 import type { HostFile } from '../wordloom_web.js';
 import { ask, type Answer, Interrupted, sameVersion, type Version } from './http.js';
@@ -9,20 +9,20 @@ export interface DownloadOptions {
   name: string;
   url: string;
   sink: Sink;
-  /** What an earlier visit knew of the bytes that `sink` has. */
+  /** The size and version of the bytes that `sink` has from an earlier visit. */
   known: ({ size: number } & Version) | undefined;
   sha256: string | undefined;
   /** Whether `sink` outlives this tab. */
   kept: boolean;
   signal: AbortSignal;
   update(loaded: number, total: number | undefined): void;
-  /** Another sink with the same bytes, where the present one has no more room. */
+  /** Another sink with the same bytes, when the present one is full. */
   outOfRoom(error: unknown): Sink;
 }
 
-/** Attempts without a single new byte before giving up, and how long to wait before each. */
+/** Pauses before repeated attempts without a new byte; after the last, the download fails. */
 const BACKOFF_MS = [200, 500, 1000, 2000];
-/** A connection over which nothing comes for so long is as good as cut. */
+/** A connection without data for this time counts as interrupted. */
 const STALLED_MS = 60_000;
 
 interface Waiter {
@@ -50,7 +50,7 @@ export class Download implements HostFile {
     this.#sink = options.sink;
     this.#size = options.known?.size;
     this.#version = options.known ?? {};
-    // Bytes that nobody knows the version of are of no use.
+    // Bytes of an unknown version are useless.
     if (!options.known && this.#sink.length > 0) this.#sink.reset();
     if (options.known && this.#sink.length > options.known.size) this.#sink.reset();
   }
@@ -60,7 +60,7 @@ export class Download implements HostFile {
     return this.#size;
   }
 
-  /** The length as far as it is known. */
+  /** The length, if known. */
   get knownSize(): number | undefined {
     return this.#size;
   }
@@ -69,7 +69,7 @@ export class Download implements HostFile {
     return this.#version;
   }
 
-  /** How many bytes are here. */
+  /** Number of received bytes. */
   get loaded(): number {
     return this.#sink.length;
   }
@@ -78,7 +78,7 @@ export class Download implements HostFile {
     return this.#failure?.error;
   }
 
-  /** The file's hash, where it was checked. */
+  /** The file's hash, if it was checked. */
   get checkedSha256(): string | undefined {
     return this.#checked;
   }
@@ -93,7 +93,7 @@ export class Download implements HostFile {
     return new Promise((resolve, reject) => this.#waiters.push({ end, resolve, reject }));
   }
 
-  /** The file's length; `HEAD` leaves the connection free for others until it is this file's turn. */
+  /** Requests the file's length. `HEAD` leaves the connection free until this file is next. */
   async open(method: 'GET' | 'HEAD'): Promise<void> {
     const whole = this.#size !== undefined && this.#sink.length === this.#size;
     if (!whole) {
@@ -106,7 +106,7 @@ export class Download implements HostFile {
         }
       }
       if (this.#contradicts(answer)) {
-        // Nobody has read any of it: begin again with what the server has now.
+        // No byte was read yet: start again with the server's present version.
         void answer.body?.cancel().catch(() => {});
         this.#sink.reset();
         this.#size = undefined;
@@ -118,11 +118,11 @@ export class Download implements HostFile {
       if (method === 'GET') this.#answer = answer;
     }
     this.#options.update(this.#sink.length, this.#size);
-    // What has no length in advance has one afterwards.
+    // A file without a length in advance has one at the end.
     if (this.#size === undefined) await this.receive();
   }
 
-  /** The rest of the bytes, and the check of all. Called once; later calls do nothing. */
+  /** Receives the remaining bytes and checks all of them. Later calls do nothing. */
   async receive(): Promise<void> {
     if (this.#finished || this.#failure) return;
     try {
@@ -172,7 +172,7 @@ export class Download implements HostFile {
     }
   }
 
-  /** Waits before another attempt, or throws where there shall be none. */
+  /** Waits before another attempt, or throws if there is none. */
   async #recover(error: unknown, failures: number): Promise<void> {
     if (this.#options.signal.aborted) throw aborted();
     if (!(error instanceof Interrupted)) throw error;
@@ -218,7 +218,7 @@ export class Download implements HostFile {
     }
   }
 
-  /** Bytes of the file from `position` on, of which some may be here already: a server without ranges sends all. */
+  /** Adds bytes from `position` on. Some may be known already, because a server without ranges sends the whole file. */
   #take(chunk: Uint8Array, position: number): void {
     const known = Math.min(Math.max(this.#sink.length - position, 0), chunk.length);
     if (known > 0) {
@@ -262,7 +262,7 @@ export class Download implements HostFile {
     throw wrongHash(this.name, this.#options.url, found, expected);
   }
 
-  /** The last byte counts as arrived only when the whole has been checked. */
+  /** Whether the bytes up to `end` have arrived. The last byte counts only after the check of the whole file. */
   #has(end: number): boolean {
     return this.#finished || (end <= this.#sink.length && end !== this.#size);
   }

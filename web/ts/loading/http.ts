@@ -1,7 +1,7 @@
-/** One request for a file, or for the rest of it. */
+/** A request for a file, or for the rest of it. */
 import { aborted, WordloomError } from '../errors.js';
 
-/** What a server says to tell one version of a file from another. */
+/** The server's headers that identify a version of a file. */
 export interface Version {
   etag?: string | undefined;
   lastModified?: string | undefined;
@@ -9,14 +9,14 @@ export interface Version {
 
 export interface Answer {
   body: ReadableStream<Uint8Array> | null;
-  /** The first byte of `body` in the file. */
+  /** Position of `body` in the file. */
   start: number;
-  /** The file's length, where it is known. */
+  /** The file's length, if known. */
   total: number | undefined;
   version: Version;
 }
 
-/** A request that may succeed when it is made again. */
+/** A failure after which the request can be repeated. */
 export class Interrupted extends Error {}
 
 /** A file that the server does not have. */
@@ -28,16 +28,16 @@ export class NotFound extends WordloomError {
 
 export interface Question {
   method?: 'GET' | 'HEAD';
-  /** How many bytes are here already. */
+  /** Number of bytes received already. */
   from: number;
-  /** The version that they are of. */
+  /** Their version. */
   version: Version;
-  /** Whether the browser's own cache should keep nothing: the bytes will be kept elsewhere. */
+  /** Whether the browser's own cache should store nothing, because the bytes are stored elsewhere. */
   keptElsewhere: boolean;
   signal: AbortSignal;
 }
 
-/** Whether a `Range` header comes through to an origin: some servers allow none (CORS), some answer nonsense. */
+/** Whether an origin accepts `Range` headers: some servers do not allow them (CORS), some answer wrongly. */
 const takesRanges = new Map<string, boolean>();
 
 export async function ask(url: string, question: Question): Promise<Answer> {
@@ -45,7 +45,7 @@ export async function ask(url: string, question: Question): Promise<Answer> {
   if (url.startsWith('data:')) return answerInline(url);
   const origin = new URL(url).origin;
   let response = await send(url, question, takesRanges.get(origin) ?? true);
-  // An empty file has no first byte, and some servers say so.
+  // Some servers refuse a range of an empty file.
   if (response.status === 416 && from === 0) response = await send(url, question, false);
   if (response.status === 416) return { body: null, start: Infinity, total: undefined, version: {} };
   if (!response.ok) {
@@ -63,11 +63,11 @@ export async function ask(url: string, question: Question): Promise<Answer> {
 async function send(url: string, question: Question, range: boolean): Promise<Response> {
   const { method = 'GET', from, version, keptElsewhere, signal } = question;
   const headers = new Headers();
-  // Always a range: its answer is never compressed on the way, so that lengths are those of the file.
+  // Always a range: its answer is never compressed, so lengths are those of the file.
   if (range) headers.set('Range', `bytes=${from}-`);
   const { origin } = new URL(url);
   const sameOrigin = origin === globalThis.location?.origin;
-  // Elsewhere the header would need a permission that few servers give; the answer's version is compared instead.
+  // Other origins rarely allow this header; there, the answer's version is compared.
   if (range && from > 0 && sameOrigin && version.etag?.startsWith('"')) headers.set('If-Range', version.etag);
   try {
     const response = await fetch(url, { method, headers, signal, cache: keptElsewhere ? 'no-store' : 'default' });
@@ -89,7 +89,7 @@ function answer(url: string, response: Response, method: string, from: number): 
   const { headers } = response;
   if (headers.get('Content-Type')?.startsWith('text/html')) {
     void response.body?.cancel().catch(() => {});
-    // A page for every address is what servers of single-page applications give.
+    // Servers of single-page applications answer every address with a page.
     throw new NotFound(url, 'answered with an HTML page instead of the file');
   }
   const version = { etag: headers.get('ETag') ?? undefined, lastModified: headers.get('Last-Modified') ?? undefined };
@@ -107,7 +107,7 @@ function parseLength(text: string | null): number | undefined {
   return text !== null && /^\d+$/.test(text) ? Number(text) : undefined;
 }
 
-/** Whether two answers may be of one version. What was not told cannot differ. */
+/** Whether two answers can be of one version. Missing headers count as equal. */
 export function sameVersion(a: Version, b: Version): boolean {
   const strong = (etag: string) => etag.replace(/^W\//, '');
   if (a.etag !== undefined && b.etag !== undefined) return strong(a.etag) === strong(b.etag);
@@ -115,7 +115,7 @@ export function sameVersion(a: Version, b: Version): boolean {
   return true;
 }
 
-/** A file that a bundler has written into its URL. Strict security policies do not let those be fetched. */
+/** A file in a `data:` URL, written by a bundler. Strict security policies do not allow fetching it. */
 function answerInline(url: string): Answer {
   const comma = url.indexOf(',');
   const data = decodeURIComponent(url.slice(comma + 1));

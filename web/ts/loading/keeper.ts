@@ -1,4 +1,4 @@
-/** Where a model's downloads go: the origin's private file system where there is one and room in it, else memory. */
+/** Stores a model's downloads: in the origin's private file system if it exists and has room, or else in memory. */
 import { WordloomError } from '../errors.js';
 import type { CreateOptions } from '../types.js';
 import type { Address } from './address.js';
@@ -54,7 +54,7 @@ export class Keeper {
     return download;
   }
 
-  /** Learns the file's length and notes it, so that a later visit can go on from here. */
+  /** Requests the file's length and stores it, so that a later visit can resume. */
   async opened(file: Download, method: 'GET' | 'HEAD'): Promise<void> {
     await file.open(method);
     if (!this.#store || this.#inMemory.has(file)) return;
@@ -62,7 +62,7 @@ export class Keeper {
     await this.#store.save(this.#catalogue);
   }
 
-  /** The file is whole, and what the manifest says. */
+  /** Marks the file as complete and equal to the manifest. */
   async received(file: Download): Promise<void> {
     const entry = this.#catalogue.files[file.name];
     if (!entry || this.#inMemory.has(file)) return;
@@ -70,7 +70,7 @@ export class Keeper {
     entry.size = file.size;
   }
 
-  /** Removes what is of no use: a file that is not what it should be, or an empty one. */
+  /** Removes a wrong or empty file. */
   async failed(file: Download, error: unknown): Promise<void> {
     const damaged = error instanceof WordloomError && error.kind === 'integrity';
     const useless = file.loaded === 0 || damaged;
@@ -81,7 +81,7 @@ export class Keeper {
     await this.#store.save(this.#catalogue);
   }
 
-  /** Everything is there: the next visit needs no network, and other tabs need not wait. */
+  /** Marks the model as complete: the next visit needs no network, and other tabs need not wait. */
   async completed(): Promise<void> {
     if (this.#store) {
       this.#catalogue.complete = this.#inMemory.size === 0;
@@ -94,7 +94,7 @@ export class Keeper {
     this.#release();
   }
 
-  /** Asks before a long download whether there is room for it. */
+  /** Checks before a long download whether there is room for it. */
   async checkRoom(bytes: number): Promise<void> {
     const space = this.#store && (await room());
     if (!space || bytes <= space.free) return;

@@ -1,4 +1,4 @@
-/** A model that is in this browser already: no request is made for it. */
+/** A model that this browser has stored. It needs no request. */
 import type { HostFile } from '../wordloom_web.js';
 import type { OpenFolder } from './folder.js';
 import type { Manifest } from './manifest.js';
@@ -7,7 +7,7 @@ import { sha256OfFile } from './sha256.js';
 import { BlobReader } from './sink.js';
 import type { Catalogue, Store } from './store.js';
 
-/** Nothing where a file is missing, has another length, or is not what the manifest says. */
+/** Undefined if a file is missing, has another length, or differs from the manifest. */
 export async function openKeptFolder(
   label: string,
   store: Store,
@@ -30,7 +30,7 @@ export async function openKeptFolder(
       hashed = true;
     }
     if (manifest[name] !== undefined && entry.sha256 !== manifest[name]) {
-      // Another version was asked for: this one goes, and the download begins anew.
+      // The caller wants another version: delete this one and download again.
       delete catalogue.files[name];
       catalogue.complete = false;
       await store.remove(name);

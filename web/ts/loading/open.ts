@@ -1,4 +1,4 @@
-/** A model's folder, wherever it is, for an engine in a browser. */
+/** A model's folder from any source, for an engine in a browser. */
 import { WordloomError } from '../errors.js';
 import type { WireCreate } from '../protocol.js';
 import type { ProgressEvent } from '../types.js';
@@ -49,7 +49,7 @@ async function openKeptOrRemote(
   const kept = async () => openKeptFolder(address.label, store, await store.catalogue(), manifest, progress);
   const here = await kept();
   if (here) return here;
-  // One tab downloads; the others wait, and find it done.
+  // One tab downloads; the others wait for it.
   let stopWatching = () => {};
   const release = await acquire(keyOf(address.identity), signal, () => {
     stopWatching = watchOtherTab(store, progress);
@@ -68,7 +68,7 @@ async function openKeptOrRemote(
   }
 }
 
-/** The sums to check, those of the bundled model among them. */
+/** The checksums, including those of the bundled model. */
 async function manifestFor(
   { source, manifest }: WireCreate,
   store: Store | undefined,

@@ -1,4 +1,4 @@
-/** A model on the network: which files it has, where they are kept, and the order in which they come. */
+/** A model on the network: its files, their storage, and the order of downloads. */
 import { WordloomError } from '../errors.js';
 import type { HostFile } from '../wordloom_web.js';
 import type { Address } from './address.js';
@@ -27,7 +27,7 @@ export async function openRemoteFolder(options: RemoteOptions): Promise<OpenFold
     const weights = await openWeights(options, files, small);
     await keeper.checkRoom(files.reduce((sum, file) => sum + file.size - file.loaded, 0));
     const complete = receiveWeights(options, weights);
-    complete.catch(() => {}); // Heard by whoever awaits it; the engine hears of it through `arrived`.
+    complete.catch(() => {}); // Callers await it; the engine gets the failure through `arrived`.
     const failure = () => weights.find((file) => file.failure !== undefined)?.failure;
     return { host: { label: address.label, files: files satisfies HostFile[] }, complete, failure, close };
   } catch (error) {
@@ -36,7 +36,7 @@ export async function openRemoteFolder(options: RemoteOptions): Promise<OpenFold
   }
 }
 
-/** Everything but the weights, whole. Which files are needed for text, two of the others say. */
+/** Receives everything except the weights. The two configuration files name the files that text needs. */
 async function receiveSmall(options: RemoteOptions, files: Download[]): Promise<Map<string, Download>> {
   const found = new Map<string, Download>();
   const get = async (name: string, optional: boolean) => {
@@ -57,7 +57,7 @@ async function receiveSmall(options: RemoteOptions, files: Download[]): Promise<
     get('tokenizer_config.json', true),
   ]);
   const [config, tokenizer] = ['config.json', 'tokenizer_config.json'].map((name) => whole(found.get(name)));
-  // Without any of them a model still takes token ids.
+  // Without them, the model still takes token ids.
   const text = textFiles(config, tokenizer);
   await settled(text.map(getText));
   if (missingText.length > 0 && missingText.length === text.length) {
@@ -73,7 +73,7 @@ function whole(file: Download | undefined): Uint8Array | undefined {
   return file?.read(0, file.size);
 }
 
-/** The weights' files, with their lengths, in the order in which they will be received. */
+/** The weights' files with their lengths, in the order of download. */
 async function openWeights(
   options: RemoteOptions,
   files: Download[],
@@ -128,7 +128,7 @@ async function receive(options: RemoteOptions, name: string, optional: boolean):
   }
 }
 
-/** One after the other: the first bytes of each are wanted before the last of the next. */
+/** Receives one file after the other, because the engine reads them in this order. */
 async function receiveWeights({ keeper }: RemoteOptions, weights: Download[]): Promise<void> {
   for (const file of weights) {
     try {
@@ -143,7 +143,7 @@ async function receiveWeights({ keeper }: RemoteOptions, weights: Download[]): P
   await keeper.completed();
 }
 
-/** Waits for all, so that nothing goes on behind the caller's back, and throws the first failure. */
+/** Waits for all, so that no work continues unnoticed, and throws the first failure. */
 async function settled(work: Promise<unknown>[]): Promise<void> {
   const results = await Promise.allSettled(work);
   for (const result of results) if (result.status === 'rejected') throw result.reason;

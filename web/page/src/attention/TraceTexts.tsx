@@ -1,4 +1,4 @@
-/** The two texts of a trace file, whose words light up as those of a translation do. */
+/** The two texts of a trace file, with highlights. */
 import type { TracedSentence } from 'wordloom';
 
 import { lit, pieces } from './lit.ts';
@@ -19,7 +19,7 @@ export function TraceTexts({ sentence }: { sentence: TracedSentence }) {
   );
 }
 
-/** A text with light on it. */
+/** A text with highlights. */
 export function Marked({ text, spans }: { text: string; spans: readonly Span[] }) {
   return (
     <>
