@@ -118,11 +118,7 @@ fn checks(tier: Tier) -> Vec<Check> {
 }
 
 fn in_browsers() -> [Check; 3] {
-    [
-        Check::new("browser", browser::check()),
-        Check::new("web", web::build()),
-        Check::new("page", web::browser_tests()),
-    ]
+    [browser::check(), Check::new("web", web::build()), Check::new("page", web::browser_tests())]
 }
 
 /// Tools that run where they are found, and how to get each.
