@@ -9,6 +9,8 @@ use crate::terminal::{BAD, GOOD, heading, seconds};
 pub struct Check {
     pub name: &'static str,
     pub command: Command,
+    /// Run side by side after it, each with its output at its end.
+    afterwards: Vec<Command>,
 }
 
 struct Report {
@@ -36,7 +38,11 @@ pub fn run(checks: Vec<Check>, missing: &[String]) -> bool {
 
 impl Check {
     pub fn new(name: &'static str, command: Command) -> Check {
-        Check { name, command }
+        Check { name, command, afterwards: Vec::new() }
+    }
+
+    pub fn then_side_by_side(self, afterwards: Vec<Command>) -> Check {
+        Check { afterwards, ..self }
     }
 
     /// Whether its program can be run at all.
@@ -47,7 +53,8 @@ impl Check {
     fn run(mut self) -> Report {
         heading(&format!("{}: {}", self.name, process::line(&self.command)));
         let begun = Instant::now();
-        let outcome = process::run(&mut self.command);
+        let outcome =
+            process::run(&mut self.command).and_then(|()| process::run_side_by_side(self.afterwards));
         let report = Report { name: self.name, outcome, took: begun.elapsed() };
         anstream::println!("{}", report.line());
         report

@@ -118,18 +118,14 @@ fn checks(tier: Tier) -> Vec<Check> {
 }
 
 fn in_browsers() -> [Check; 3] {
-    [
-        Check::new("browser", browser::check()),
-        Check::new("web", web::build()),
-        Check::new("page", web::browser_tests()),
-    ]
+    [browser::check(), Check::new("web", web::build()), Check::new("page", web::browser_tests())]
 }
 
 /// Tools that run where they are found, and how to get each.
 fn tools() -> [(Check, &'static str); 2] {
     // known vulnerabilities need a network: the public CI asks for them
     let mut crates = Command::new("cargo-deny");
-    crates.args(["--offline", "--locked", "check", "bans", "licenses", "sources"]);
+    crates.args(["--workspace", "--locked", "check", "bans", "licenses", "sources"]);
     [
         (Check::new("spelling", Command::new("typos")), "`pip install typos` or `cargo install typos-cli`"),
         (Check::new("crates", crates), "`cargo install --locked cargo-deny`"),

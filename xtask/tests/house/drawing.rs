@@ -39,8 +39,7 @@ impl Drawing {
 
 /// The modules of a line such as `src/graph/, shape.rs    nodes, shapes`.
 fn storey(line: &str) -> Option<Vec<String>> {
-    let names =
-        line.strip_prefix("src/").filter(|names| !names.starts_with("main.rs"))?.split("  ").next()?;
+    let names = line.strip_prefix("src/")?.split("  ").next()?;
     Some(
         names
             .split(", ")

@@ -47,6 +47,23 @@ fn no_files_of_a_folder_use_one_another_in_a_circle() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+#[test]
+fn all_packages_need_the_same_rust() {
+    let read = |path: &str| std::fs::read_to_string(repository().join(path)).expect(path);
+    let manifest = read("Cargo.toml");
+    let value = |name: &str| manifest.lines().find_map(|line| line.strip_prefix(name)).expect(name);
+    let members = value("members = [").trim_end_matches(']');
+    for member in members.split(", ").map(|member| member.trim_matches('"')) {
+        let inherits = read(&format!("{member}/Cargo.toml")).contains("\nrust-version.workspace = true\n");
+        assert!(inherits, "{member} does not take the workspace's rust-version");
+    }
+    let oldest = value("rust-version = ").trim_matches('"');
+    assert!(
+        read("CONTRIBUTING.md").contains(&format!("Rust {oldest} or newer")),
+        "CONTRIBUTING.md: not {oldest}"
+    );
+}
+
 /// A made-up library.
 fn planted(files: &[(&str, &str)]) -> Source {
     Source::of(files.iter().map(|&(path, text)| (path.into(), text.into())).collect())

@@ -36,9 +36,7 @@ impl Source {
 
     /// Of the files with these paths and texts.
     pub fn of(files: Vec<(String, String)>) -> Source {
-        let library =
-            |path: &str| !path.ends_with("tests.rs") && path != "main.rs" && !path.starts_with("cli/");
-        let files = files.into_iter().filter(|(path, _)| library(path)).map(|(path, text)| {
+        let files = files.into_iter().filter(|(path, _)| !path.ends_with("tests.rs")).map(|(path, text)| {
             let module = module_of(&path);
             let named = paths::of(&text, &module).unwrap_or_else(|error| panic!("{path}: {error}"));
             (module, named)
