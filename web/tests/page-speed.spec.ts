@@ -1,4 +1,4 @@
-/** Quick and quiet: the second visit, without a network, under load, and how long until the first word. */
+/** Speed: the second visit, without a network, under load, and the time to the first word. */
 import type { Page } from '@playwright/test';
 import { slowdown } from './support/machine.ts';
 import { POLICY, SITE, expect, settled, test } from './support/page.ts';
@@ -11,7 +11,7 @@ const BAHNHOF = 'Wo ist der Bahnhof?';
 /** Milliseconds from navigation to the first translated word with a warm cache; the GPU is a software adapter. */
 const FIRST_WORD_BOUNDS = { cpu: 1500, gpu: 3000 };
 
-/** The service worker has everything, and controls the page. */
+/** Waits until the service worker has all files and controls the page. */
 async function kept(page: Page): Promise<void> {
   await page.waitForFunction(async () => {
     await navigator.serviceWorker.ready;
@@ -95,7 +95,7 @@ async function firstWords(page: Page, device: string, bound: number): Promise<vo
     look();
   });
   const times: number[] = [];
-  // more visits only where the first ones were slow: a machine has bad moments
+  // repeat only slow visits, because the machine may be busy
   for (let visit = 0; visit < 5 || (visit < 10 && Math.min(...times) > bound); visit += 1) {
     await page.reload();
     await page.waitForFunction(() => 'firstWord' in window);
@@ -118,7 +118,7 @@ test('the main thread never blocks for 50 ms while a long text is translated', a
     return `The animal number ${index} didn't cross the street because it was too tired. Where is the station?`;
   }).join('\n');
   expect(book.length).toBeGreaterThan(100_000);
-  // laying out 100 kB that were pasted is the browser's own work, and not counted
+  // the layout of 100 kB of pasted text is the browser's own work and does not count
   await wordloom.source.fill(book);
   await expect(page.getByText(/^\d+ % translated$/)).toBeVisible();
   await page.waitForTimeout(500);

@@ -1,7 +1,7 @@
-/** How fast this machine is, for bounds in milliseconds. */
+/** The speed of this machine, for bounds in milliseconds. */
 import { Worker } from 'node:worker_threads';
 
-/** Milliseconds that the work takes on the machine that the bounds were set on: two cores, not fast ones. */
+/** Milliseconds of the work on the reference machine of the bounds, which has two slow cores. */
 const REFERENCE_WORK = 130;
 
 const WORK = `
@@ -15,10 +15,7 @@ const WORK = `
   require('node:worker_threads').parentPort.postMessage(best);
 `;
 
-/**
- * How much slower than that machine this one is at the moment, be it its processor or what else it does. On two cores at
- * once, as a page and its GPU are busy on two.
- */
+/** How much slower this machine is at the moment, measured on two cores, because a page and its GPU use two. */
 export async function slowdown(): Promise<number> {
   const work = (): Promise<number> => new Promise((done) => new Worker(WORK, { eval: true }).once('message', done));
   const times = await Promise.all([work(), work()]);
