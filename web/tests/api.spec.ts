@@ -1,5 +1,6 @@
 /** The typed API in a browser: results, aborts, and errors for wrong input. */
 import { expect, test } from './support/harness.ts';
+import { expectWithin } from './support/machine.ts';
 
 const STATION = 'Where is the train station?';
 
@@ -276,7 +277,7 @@ test('wrong options and wrong values are named', async ({ api }) => {
 /** Some seconds of work. All sentences differ, because equal sentences are translated once. */
 const LONG = Array.from({ length: 80 }, (_, day) => `My brother bought ${day + 20} books in Berlin, and he likes it there.`).join(' ');
 
-test('an abort is told at once, and the engine stops within a step', async ({ api }) => {
+test('an abort is told at once, and the engine stops within a step', { tag: '@speed' }, async ({ api }) => {
   const result = await api.evaluate(async (text) => {
     const translator = await wordloom.Translator.create({ device: 'cpu' });
     await translator.translate('Thank you.');
@@ -299,11 +300,11 @@ test('an abort is told at once, and the engine stops within a step', async ({ ap
     return { name: error.name, kind: error.kind, cause: error.cause?.message, never: never.kind, usual, told, next };
   }, LONG);
   expect(result).toMatchObject({ name: 'AbortError', kind: 'aborted', cause: 'typed on', never: 'aborted' });
-  expect(result.told).toBeLessThan(50);
-  expect(result.next - result.usual).toBeLessThan(1000);
+  expectWithin(result.told, 50);
+  expectWithin(result.next - result.usual, 1000);
 });
 
-test('leaving a stream stops its work', async ({ api }) => {
+test('leaving a stream stops its work', { tag: '@speed' }, async ({ api }) => {
   const result = await api.evaluate(async (text) => {
     const translator = await wordloom.Translator.create({ device: 'cpu' });
     let seen = 0;
@@ -324,7 +325,7 @@ test('leaving a stream stops its work', async ({ api }) => {
     return { seen, kinds, milliseconds: performance.now() - begun };
   }, LONG);
   expect(result).toMatchObject({ seen: 3, kinds: ['aborted'] });
-  expect(result.milliseconds).toBeLessThan(6000);
+  expectWithin(result.milliseconds, 6000);
 });
 
 test('calls queue, and a destroyed translator says so', async ({ api }) => {

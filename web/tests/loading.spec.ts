@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto';
 import type { BrowserContext, Page } from '@playwright/test';
 import type { CreateOptions, ProgressEvent } from '../ts/types.ts';
 import { expect, MODEL_FOLDER, openHarness, test } from './support/harness.ts';
+import { expectWithin } from './support/machine.ts';
 import type { TestServer } from './support/server.ts';
 import { sharded } from './support/shards.ts';
 
@@ -329,7 +330,7 @@ test('the handle of a directory', async ({ api, server }) => {
   expect(text).toBe('Danke.');
 });
 
-test('create can be aborted at any time', async ({ api, server }) => {
+test('create can be aborted at any time', { tag: '@speed' }, async ({ api, server }) => {
   server.rules = [{ path: WEIGHTS, bytesPerSecond: 4_000_000 }];
   const model = `${server.url}/model/`;
   const outcome = await api.evaluate(async (model) => {
@@ -349,7 +350,7 @@ test('create can be aborted at any time', async ({ api, server }) => {
     return { kind: error.kind, name: error.name, same: error.cause === reason, after: performance.now() - begun, early: early.kind };
   }, model);
   expect(outcome).toMatchObject({ kind: 'aborted', name: 'AbortError', same: true, early: 'aborted' });
-  expect(outcome.after).toBeLessThan(500);
+  expectWithin(outcome.after, 500);
   // The received bytes are stored.
   server.rules = [];
   server.requests.length = 0;

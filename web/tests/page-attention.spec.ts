@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { AxeBuilder } from '@axe-core/playwright';
 import type { Locator, Page, TestInfo } from '@playwright/test';
-import { slowdown } from './support/machine.ts';
+import { JUDGED, expectWithin, slowdown } from './support/machine.ts';
 import { drive, expect, settled, test } from './support/page.ts';
 import type { Wordloom } from './support/page.ts';
 import { longestTasks } from './support/tasks.ts';
@@ -477,7 +477,7 @@ async function opening(page: Page, panel: Locator, file: string): Promise<number
   return page.evaluate(() => performance.measure('opened', 'chosen', 'painted').duration);
 }
 
-test('400 tokens: the trace, its overview and a head within a second each, and the page stays free', async ({
+test('400 tokens: the trace, its overview and a head within a second each, and the page stays free', { tag: '@speed' }, async ({
   page,
   wordloom,
 }, info) => {
@@ -516,7 +516,7 @@ test('400 tokens: the trace, its overview and a head within a second each, and t
   };
   // the best of three, because the machine may be busy
   let tasks = [Infinity];
-  for (let tries = 0; tries < 3 && !(tasks[0]! < 50 && Math.max(...Object.values(times)) < 1000); tries += 1) {
+  for (let tries = 0; tries < (JUDGED ? 3 : 1) && !(tasks[0]! < 50 && Math.max(...Object.values(times)) < 1000); tries += 1) {
     const now = await longestTasks(page, lookAtAll);
     if (now[0]! < tasks[0]!) tasks = now;
   }
@@ -527,6 +527,6 @@ test('400 tokens: the trace, its overview and a head within a second each, and t
     `${tokens} tokens: ${JSON.stringify(times)} ms; longest tasks ${longest} ms; ` +
       `the machine is ${busy.toFixed(1)} times slower than the one of the bound`,
   );
-  for (const time of Object.values(times)) expect(time).toBeLessThan(1000 * busy);
-  expect(tasks[0]).toBeLessThan(50);
+  for (const time of Object.values(times)) expectWithin(time, 1000 * busy);
+  expectWithin(tasks[0], 50);
 });

@@ -108,8 +108,8 @@ fn until_painted(harness: &mut Harness<'_, Shown>) -> Duration {
     begun.elapsed()
 }
 
-#[test]
-fn all_heads_of_four_hundred_tokens_and_one_of_them_are_there_within_a_second() {
+/// How long it takes until all heads of a long sentence are painted, and one of them.
+fn four_hundred_tokens() -> [Duration; 2] {
     let mut harness = shown(trace(400));
     let overview = until_painted(&mut harness);
     let maps = harness.get_by_label_contains("attention maps");
@@ -121,8 +121,18 @@ fn all_heads_of_four_hundred_tokens_and_one_of_them_are_there_within_a_second() 
     }
     let viewer = &harness.state().viewer;
     assert!(viewer.place == Place::One(Head { layer: 0, head: Some(0) }), "Enter opens the marked head");
-    let head = until_painted(&mut harness);
-    // generous limits, because the machine may be busy with other tests
+    [overview, until_painted(&mut harness)]
+}
+
+#[test]
+fn all_heads_of_four_hundred_tokens_are_painted_and_one_of_them() {
+    four_hundred_tokens();
+}
+
+#[test]
+#[ignore = "judged by the clock: `cargo xtask bench --check`"]
+fn all_heads_of_four_hundred_tokens_and_one_of_them_are_there_within_a_second() {
+    let [overview, head] = four_hundred_tokens();
     assert!(overview < Duration::from_secs(1), "the overview took {overview:?}");
     assert!(head < Duration::from_secs(1), "the head took {head:?}");
 }

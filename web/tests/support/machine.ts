@@ -1,5 +1,14 @@
-/** The speed of this machine, for bounds in milliseconds. */
+/** Bounds in milliseconds, and the speed of this machine. */
 import { Worker } from 'node:worker_threads';
+import { expect } from '@playwright/test';
+
+/** Whether times are judged: by `cargo xtask bench --check` on a quiet machine, for tests with the tag `@speed`. */
+export const JUDGED = process.env['WORDLOOM_JUDGE_SPEED'] === '1';
+
+/** Checks that `time` is below `bound`, both in milliseconds, if times are judged. */
+export function expectWithin(time: number | undefined, bound: number): void {
+  if (JUDGED) expect(time).toBeLessThan(bound);
+}
 
 /** Milliseconds of the work on the reference machine of the bounds, which has two slow cores. */
 const REFERENCE_WORK = 130;

@@ -97,3 +97,11 @@ export function watch(page: Page): string[] {
   page.on('pageerror', (error) => complaints.push(`uncaught: ${error.message}`));
   return complaints;
 }
+
+/** The service worker has everything, and controls the page. */
+export async function kept(page: Page): Promise<void> {
+  await page.waitForFunction(async () => {
+    await navigator.serviceWorker.ready;
+    return navigator.serviceWorker.controller !== null;
+  });
+}
