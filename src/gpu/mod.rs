@@ -199,8 +199,8 @@ impl Gpu {
         self.class
     }
 
-    /// Chooses kernels as if the adapter were of another class: so that the kernels for hardware can be tested on a
-    /// software adapter, and the other way round.
+    /// Chooses kernels for another class of adapter, so that tests can run the kernels for hardware on a software adapter, and
+    /// the other way round.
     pub fn force_class(&mut self, class: AdapterClass) {
         self.class = class;
     }

@@ -1,4 +1,4 @@
-/** The typed API in a browser: what it answers, that it can be stopped, and what it says to wrong questions. */
+/** The typed API in a browser: results, aborts, and errors for wrong input. */
 import { expect, test } from './support/harness.ts';
 import { expectWithin } from './support/machine.ts';
 
@@ -234,7 +234,7 @@ test('attention: rows sum to one, and agree with a teacher-forced pass', async (
   expect(asked!.queries.at(-1)!.piece).toBe('</s>');
   expect(result.head.shape).toEqual([1, 8, ...asked!.shape]);
   for (const [index, weight] of asked!.weights.entries()) expect(weight).toBeCloseTo(result.head.weights[index]!, 5);
-  // Each row of logits is highest at the token that was written.
+  // Each row of logits is highest at the generated token.
   const width = result.logits.shape.at(-1)!;
   for (const [row, id] of result.targetIds.slice(1).entries()) {
     const scores = result.logits.data.slice(row * width, (row + 1) * width);
@@ -274,7 +274,7 @@ test('wrong options and wrong values are named', async ({ api }) => {
   expect(errors[1]).toContain('"beams"');
 });
 
-/** Some seconds of work; no two sentences are the same, because those are translated once. */
+/** Some seconds of work. All sentences differ, because equal sentences are translated once. */
 const LONG = Array.from({ length: 80 }, (_, day) => `My brother bought ${day + 20} books in Berlin, and he likes it there.`).join(' ');
 
 test('an abort is told at once, and the engine stops within a step', { tag: '@speed' }, async ({ api }) => {
@@ -294,7 +294,7 @@ test('an abort is told at once, and the engine stops within a step', { tag: '@sp
     stop.abort(new Error('typed on'));
     const error = await call;
     const told = performance.now() - begun;
-    // The next call has to wait for this one's end.
+    // The next call waits for the end of this one.
     const next = (await short()) + told;
     const never = await translator.translate('x', { signal: AbortSignal.abort() }).catch((error) => error);
     return { name: error.name, kind: error.kind, cause: error.cause?.message, never: never.kind, usual, told, next };
@@ -405,7 +405,7 @@ test('in the thread of the caller', async ({ api }) => {
     translator.destroy();
     return { text, warnings };
   });
-  // A window cannot write files without waiting.
+  // A window cannot write files synchronously.
   expect(result).toEqual({ text: 'Danke.', warnings: [expect.stringContaining('held in memory')] });
   expect(api.workers().length).toBe(0);
 });

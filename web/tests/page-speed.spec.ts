@@ -1,4 +1,4 @@
-/** How soon the first word comes, and that the page stays free under load. `cargo xtask bench --check` judges the times. */
+/** The time to the first word, and a page that stays responsive under load. `cargo xtask bench --check` judges the times. */
 import type { Page } from '@playwright/test';
 import { JUDGED, expectWithin, slowdown } from './support/machine.ts';
 import { expect, kept, settled, test } from './support/page.ts';
@@ -34,7 +34,7 @@ async function firstWords(page: Page, device: string, bound: number): Promise<vo
     look();
   });
   const times: number[] = [];
-  // more visits only where the first ones were slow: a machine has bad moments
+  // repeat only slow visits, because the machine may be busy
   for (let visit = 0; visit < 5 || (visit < 10 && Math.min(...times) > bound); visit += 1) {
     await page.reload();
     await page.waitForFunction(() => 'firstWord' in window);
@@ -57,7 +57,7 @@ test('the main thread never blocks for 50 ms while a long text is translated', {
     return `The animal number ${index} didn't cross the street because it was too tired. Where is the station?`;
   }).join('\n');
   expect(book.length).toBeGreaterThan(100_000);
-  // laying out 100 kB that were pasted is the browser's own work, and not counted
+  // the layout of 100 kB of pasted text is the browser's own work and does not count
   await wordloom.source.fill(book);
   await expect(page.getByText(/^\d+ % translated$/)).toBeVisible();
   await page.waitForTimeout(500);

@@ -7,7 +7,7 @@ export function withSeed<T extends SearchOptions>(options: T, byDefault: boolean
 }
 
 /** Adds the seed to the result, so that the caller can repeat it. */
-export function tellSeed<T extends { seed?: number }>(result: T, options: SearchOptions, byDefault: boolean): T {
+export function addSeed<T extends { seed?: number }>(result: T, options: SearchOptions, byDefault: boolean): T {
   const { sample, seed } = options;
   return (sample ?? byDefault) && seed !== undefined ? { ...result, seed } : result;
 }

@@ -5,7 +5,7 @@ import type { Calls, FromEngine, Method, ToEngine, WireCreate } from './protocol
 import type { EngineInfo, Generated, GenerateRequest, ProgressEvent, Token, TranslateOptions } from './types.js';
 import { attentionMap, attentionOf } from './attention.js';
 import { pause } from './pause.js';
-import { tellSeed, withSeed } from './seed.js';
+import { addSeed, withSeed } from './seed.js';
 import { Traces } from './server-traces.js';
 import type { WirePair, WireTrace, WireTraceInput } from './trace-types.js';
 import { Abort, colourTable, Engine, type Host, type LoadEvent, Trace } from './wordloom_web.js';
@@ -211,7 +211,7 @@ export class Server {
     const byDefault = this.#info?.defaults.sample === true;
     const seeded = requests.map((request) => withSeed(request, byDefault));
     const results = await withAbort(signal, (abort) => engine.generate(seeded, abort));
-    return results.map((result, index) => tellSeed(result, seeded[index]!, byDefault));
+    return results.map((result, index) => addSeed(result, seeded[index]!, byDefault));
   }
 
   #translate(
@@ -229,7 +229,7 @@ export class Server {
       this.#post({ type: 'partial', id, partial: { stable, provisional } }, []);
     return withAbort(signal, async (abort) => {
       const result = await engine.translate(text, search, abort, stream ? partial : undefined);
-      const translation = tellSeed(result, search, byDefault);
+      const translation = addSeed(result, search, byDefault);
       if (attention) {
         const map = await attentionOf(engine, translation, attention, abort);
         if (map) translation.attention = map;

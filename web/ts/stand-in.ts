@@ -48,16 +48,16 @@ export class StandIn {
   /** Consecutive parts of the translation. */
   translateStreaming(input: string, { signal }: { signal?: AbortSignal } = {}): ReadableStream<string> {
     const partials = this.#translator.translateStreaming(String(input), { signal });
-    let told = 0;
+    let reported = 0;
     return new ReadableStream<string>({
       async pull(controller) {
         try {
           while (true) {
             const { done, value } = await partials.next();
             if (done) return controller.close();
-            if (value.stable.length <= told) continue;
-            controller.enqueue(value.stable.slice(told));
-            told = value.stable.length;
+            if (value.stable.length <= reported) continue;
+            controller.enqueue(value.stable.slice(reported));
+            reported = value.stable.length;
             return;
           }
         } catch (error) {
@@ -102,15 +102,15 @@ export async function createFor(engine: Engine, pair: Languages, options: StandI
   }
   const target = monitor && new Monitor();
   if (target) monitor(target);
-  target?.tell(0);
+  target?.report(0);
   try {
     const translator = await engine.create({
       signal,
       onProgress: (event) => {
-        if (event.stage === 'download' && event.loaded < event.total) target?.tell(event.loaded / event.total);
+        if (event.stage === 'download' && event.loaded < event.total) target?.report(event.loaded / event.total);
       },
     });
-    target?.tell(1);
+    target?.report(1);
     return translator;
   } catch (error) {
     throw asDomException(error, signal);
@@ -119,11 +119,11 @@ export async function createFor(engine: Engine, pair: Languages, options: StandI
 
 class Monitor extends EventTarget implements CreateMonitor {
   ondownloadprogress: ((event: ProgressEvent) => void) | null = null;
-  #told = -1;
+  #reported = -1;
 
-  tell(loaded: number): void {
-    if (loaded <= this.#told) return;
-    this.#told = loaded;
+  report(loaded: number): void {
+    if (loaded <= this.#reported) return;
+    this.#reported = loaded;
     const event = progressEvent(loaded);
     this.ondownloadprogress?.(event);
     this.dispatchEvent(event);

@@ -1,7 +1,7 @@
 /** The download of one file: resumed after interruptions, counted, checked, and readable meanwhile. */
 import { aborted, WordloomError } from '../errors.js';
 import type { HostFile } from '../wordloom_web.js';
-import { ask, type Answer, Interrupted, sameVersion, type Version } from './http.js';
+import { requestFile, type Answer, Interrupted, sameVersion, type Version } from './http.js';
 import { Sha256 } from './sha256.js';
 import type { Sink } from './sink.js';
 
@@ -100,7 +100,7 @@ export class Download implements HostFile {
       let answer: Answer | undefined;
       for (let failures = 0; !answer; failures++) {
         try {
-          answer = await this.#ask(method, this.#sink.length);
+          answer = await this.#request(method, this.#sink.length);
         } catch (error) {
           await this.#recover(error, failures);
         }
@@ -111,7 +111,7 @@ export class Download implements HostFile {
         this.#sink.reset();
         this.#size = undefined;
         this.#version = {};
-        answer = await this.#ask(method, 0);
+        answer = await this.#request(method, 0);
       }
       this.#size = answer.total;
       this.#version = answer.version;
@@ -155,7 +155,7 @@ export class Download implements HostFile {
     while (this.#size === undefined || this.#sink.length < this.#size) {
       const before = this.#sink.length;
       try {
-        const answer = this.#answer ?? (await this.#ask('GET', before));
+        const answer = this.#answer ?? (await this.#request('GET', before));
         this.#answer = undefined;
         if (this.#contradicts(answer)) throw this.#changed();
         await this.#drain(answer);
@@ -182,9 +182,9 @@ export class Download implements HostFile {
     await sleep(wait, this.#options.signal);
   }
 
-  #ask(method: 'GET' | 'HEAD', from: number): Promise<Answer> {
+  #request(method: 'GET' | 'HEAD', from: number): Promise<Answer> {
     const { url, kept, signal } = this.#options;
-    return ask(url, { method, from, version: this.#version, keptElsewhere: kept, signal });
+    return requestFile(url, { method, from, version: this.#version, keptElsewhere: kept, signal });
   }
 
   async #drain(answer: Answer): Promise<void> {
@@ -228,7 +228,7 @@ export class Download implements HostFile {
     const news = chunk.subarray(known);
     if (news.length === 0) return;
     if (this.#size !== undefined && this.#sink.length + news.length > this.#size) {
-      throw new WordloomError('network', `${this.#options.url} sent more than the ${this.#size} bytes that it told.`);
+      throw new WordloomError('network', `${this.#options.url} sent more than the ${this.#size} bytes that it announced.`);
     }
     try {
       this.#sink.append(news);

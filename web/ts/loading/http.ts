@@ -26,7 +26,7 @@ export class NotFound extends WordloomError {
   }
 }
 
-export interface Question {
+export interface FileRequest {
   method?: 'GET' | 'HEAD';
   /** Number of bytes received already. */
   from: number;
@@ -40,13 +40,13 @@ export interface Question {
 /** Whether an origin accepts `Range` headers: some servers do not allow them (CORS), some answer wrongly. */
 const takesRanges = new Map<string, boolean>();
 
-export async function ask(url: string, question: Question): Promise<Answer> {
-  const { method = 'GET', from, signal } = question;
+export async function requestFile(url: string, request: FileRequest): Promise<Answer> {
+  const { method = 'GET', from, signal } = request;
   if (url.startsWith('data:')) return answerInline(url);
   const origin = new URL(url).origin;
-  let response = await send(url, question, takesRanges.get(origin) ?? true);
+  let response = await send(url, request, takesRanges.get(origin) ?? true);
   // Some servers refuse a range of an empty file.
-  if (response.status === 416 && from === 0) response = await send(url, question, false);
+  if (response.status === 416 && from === 0) response = await send(url, request, false);
   if (response.status === 416) return { body: null, start: Infinity, total: undefined, version: {} };
   if (!response.ok) {
     void response.body?.cancel().catch(() => {});
@@ -60,8 +60,8 @@ export async function ask(url: string, question: Question): Promise<Answer> {
   return answer(url, response, method, from);
 }
 
-async function send(url: string, question: Question, range: boolean): Promise<Response> {
-  const { method = 'GET', from, version, keptElsewhere, signal } = question;
+async function send(url: string, request: FileRequest, range: boolean): Promise<Response> {
+  const { method = 'GET', from, version, keptElsewhere, signal } = request;
   const headers = new Headers();
   // Always a range: its answer is never compressed, so lengths are those of the file.
   if (range) headers.set('Range', `bytes=${from}-`);
@@ -76,7 +76,7 @@ async function send(url: string, question: Question, range: boolean): Promise<Re
   } catch (error) {
     if (signal.aborted) throw aborted();
     if (range && (from === 0 || !takesRanges.has(origin))) {
-      const response = await send(url, question, false);
+      const response = await send(url, request, false);
       if (!takesRanges.has(origin)) takesRanges.set(origin, false);
       return response;
     }
@@ -99,8 +99,8 @@ function answer(url: string, response: Response, method: string, from: number): 
   const range = /^bytes (\d+)-\d*\/(\d+|\*)$/.exec(headers.get('Content-Range') ?? '');
   const partial = response.status === 206;
   const start = partial ? Number(range?.[1] ?? (method === 'HEAD' ? 0 : from)) : 0;
-  const told = range ? parseLength(range[2] ?? null) : undefined;
-  return { body: response.body, start, total: told ?? (length === undefined ? undefined : start + length), version };
+  const announced = range ? parseLength(range[2] ?? null) : undefined;
+  return { body: response.body, start, total: announced ?? (length === undefined ? undefined : start + length), version };
 }
 
 function parseLength(text: string | null): number | undefined {

@@ -9,7 +9,7 @@ import type { HostFile } from '../wordloom_web.js';
 import { addressOf } from './address.js';
 import { wrongHash } from './download.js';
 import type { OpenFolder } from './folder.js';
-import { Keeper } from './keeper.js';
+import { ModelCache } from './model-cache.js';
 import { filesIn, openLocalFolder } from './local-folder.js';
 import { type Manifest, readManifest } from './manifest.js';
 import { DownloadProgress } from './progress.js';
@@ -36,8 +36,8 @@ export async function openNodeFolder(
     case 'url': {
       if (source.url.startsWith('file:')) return openDirectory(fileURLToPath(source.url), manifest);
       if (options.cache === 'required') throw noStore();
-      const keeper = new Keeper(new DownloadProgress(report), 'none');
-      return openRemoteFolder({ address: addressOf(source), keeper, manifest, signal });
+      const modelCache = new ModelCache(new DownloadProgress(report), 'none');
+      return openRemoteFolder({ address: addressOf(source), modelCache, manifest, signal });
     }
   }
 }

@@ -4,8 +4,8 @@ import type { WireCreate } from '../protocol.js';
 import type { ProgressEvent } from '../types.js';
 import { type Address, addressOf } from './address.js';
 import type { OpenFolder } from './folder.js';
-import { Keeper } from './keeper.js';
-import { openKeptFolder } from './kept-folder.js';
+import { ModelCache } from './model-cache.js';
+import { openStoredFolder } from './stored-folder.js';
 import { filesIn, openLocalFolder } from './local-folder.js';
 import { type Manifest, readManifest } from './manifest.js';
 import { DownloadProgress } from './progress.js';
@@ -34,7 +34,7 @@ export async function openBrowserFolder(
     progress.warn('This browser keeps no files here: the model is held in memory, and downloaded again next time.');
   }
   const manifest = await manifestFor(options, store, progress, signal);
-  if (!store) return openRemoteFolder({ address, keeper: new Keeper(progress, cache), manifest, signal });
+  if (!store) return openRemoteFolder({ address, modelCache: new ModelCache(progress, cache), manifest, signal });
   return openKeptOrRemote(address, store, cache, manifest, progress, signal);
 }
 
@@ -46,7 +46,7 @@ async function openKeptOrRemote(
   progress: DownloadProgress,
   signal: AbortSignal,
 ): Promise<OpenFolder> {
-  const kept = async () => openKeptFolder(address.label, store, await store.catalogue(), manifest, progress);
+  const kept = async () => openStoredFolder(address.label, store, await store.catalogue(), manifest, progress);
   const here = await kept();
   if (here) return here;
   // One tab downloads; the others wait for it.
@@ -60,8 +60,8 @@ async function openKeptOrRemote(
       release();
       return done;
     }
-    const keeper = new Keeper(progress, cache, { store, catalogue: await store.catalogue(), release });
-    return await openRemoteFolder({ address, keeper, manifest, signal });
+    const modelCache = new ModelCache(progress, cache, { store, catalogue: await store.catalogue(), release });
+    return await openRemoteFolder({ address, modelCache, manifest, signal });
   } catch (error) {
     release();
     throw error;

@@ -224,7 +224,7 @@ impl Search {
         ui.horizontal_wrapped(|ui| {
             back = ui
                 .button("As searched")
-                .on_hover_text("Back to the search that nobody interfered with")
+                .on_hover_text("Back to the free search")
                 .clicked();
             ui.label(format!("Made to begin with “{}”", shortened(&forced.words, 120)));
         });

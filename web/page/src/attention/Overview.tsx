@@ -136,7 +136,7 @@ export function Overview({ shown }: { shown: Shown }) {
         </div>
       </div>
       <p class="quiet overview__note">
-        A row for each layer, a column for each head; in each map, rows ask and columns are looked at.
+        A row for each layer, a column for each head; in each map, rows are queries and columns are keys.
       </p>
     </div>
   );

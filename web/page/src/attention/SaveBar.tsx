@@ -128,7 +128,7 @@ function CopyLink() {
     <button
       type="button"
       class="chip"
-      title="A link to this text and view; whoever opens it sees them, and no server does"
+      title="A link to this text and view, which no server sees"
       onClick={() => void copy()}
     >
       <LinkIcon />

@@ -1,7 +1,7 @@
 /** The two texts of a trace file, with highlights. */
 import type { TracedSentence } from 'wordloom';
 
-import { lit, pieces } from './lit.ts';
+import { lit, segments } from './lit.ts';
 import type { Span } from './lit.ts';
 
 export function TraceTexts({ sentence }: { sentence: TracedSentence }) {
@@ -23,7 +23,7 @@ export function TraceTexts({ sentence }: { sentence: TracedSentence }) {
 export function Marked({ text, spans }: { text: string; spans: readonly Span[] }) {
   return (
     <>
-      {pieces(text, spans).map(({ text, level }, index) =>
+      {segments(text, spans).map(({ text, level }, index) =>
         level === null ? (
           text
         ) : (

@@ -55,7 +55,7 @@ function add(spans: Span[], { range }: TracedToken, level: Level): void {
 }
 
 /** A text cut where the highlight changes. Of several spans over a character, the strongest counts. */
-export function pieces(text: string, spans: readonly Span[]): { text: string; level: Level | null }[] {
+export function segments(text: string, spans: readonly Span[]): { text: string; level: Level | null }[] {
   const strength = (level: Level | null): number =>
     level === null ? 0 : level === 'own' ? 5 : level === 'key' ? 4 : level;
   const cuts = [...new Set([0, text.length, ...spans.flatMap(({ start, end }) => [start, end])])]

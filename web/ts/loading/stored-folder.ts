@@ -8,7 +8,7 @@ import { BlobReader } from './sink.js';
 import type { Catalogue, Store } from './store.js';
 
 /** Undefined if a file is missing, has another length, or differs from the manifest. */
-export async function openKeptFolder(
+export async function openStoredFolder(
   label: string,
   store: Store,
   catalogue: Catalogue,

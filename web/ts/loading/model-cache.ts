@@ -14,7 +14,7 @@ interface DownloadFor {
   signal: AbortSignal;
 }
 
-export class Keeper {
+export class ModelCache {
   readonly progress: DownloadProgress;
   readonly #store: Store | undefined;
   readonly #catalogue: Catalogue;
