@@ -1,15 +1,10 @@
 //! What the CPU spends its time on, piece by piece: `cargo bench`, or `cargo bench -- NAME` for some of it.
 //! `wordloom bench` measures whole models, and the kernels of a GPU.
 
-#[cfg(not(target_arch = "wasm32"))]
 fn main() {
     divan::main();
 }
 
-#[cfg(target_arch = "wasm32")]
-fn main() {}
-
-#[cfg(not(target_arch = "wasm32"))]
 mod benches {
     use divan::counter::{BytesCount, ItemsCount};
     use divan::{Bencher, black_box};

@@ -1,5 +1,6 @@
-//! Decoding on the CPU allocates nothing for a token: sequences grow, now and then to twice their size, and that is all.
+//! Decoding on the CPU makes no allocation per token, except when a sequence doubles its capacity.
 #![cfg(feature = "embedded-model")]
+#![allow(unsafe_code, reason = "the trait of an allocator is unsafe")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,7 +14,7 @@ struct Counting;
 
 static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
 
-// SAFETY: everything is left to the system's allocator.
+// SAFETY: every call is forwarded to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
@@ -44,14 +45,14 @@ fn a_token_allocates_nothing_on_the_cpu() {
             let requests = [GenerateRequest { input_ids: vec![5, 17, 300, 0], options }];
             let run =
                 || pollster::block_on(transformer.generate(&requests, GenerateOptions::default())).unwrap();
-            run(); // makes the session, and threads' scratch
+            run(); // allocates the session and the threads' scratch memory
             let before = ALLOCATIONS.load(Ordering::Relaxed);
             let found = run();
             let after = ALLOCATIONS.load(Ordering::Relaxed);
             assert_eq!(found[0].hypotheses[0].tokens.len(), tokens + 1);
             after - before
         };
-        // of one size of session
+        // both lengths use the same session
         let (few, many) = (count(70), count(94));
         assert!(
             many <= few + 8,

@@ -2,6 +2,7 @@ use thiserror::Error;
 
 /// What can be wrong with decoding options, a batch, or the scores that a model returns.
 #[derive(Debug, Clone, PartialEq, Error)]
+#[allow(missing_docs, reason = "each message says what its fields are")]
 pub enum DecodeError {
     /// A number among the options that no search can use.
     #[error("{option} is {value}; it must be {allowed}")]

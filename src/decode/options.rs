@@ -82,6 +82,7 @@ pub struct DecodeOptions {
     /// is HF's form, not `((5 + n) / 6)^α` of Wu et al. 2016, eq. (14), which "Attention Is All You Need",
     /// 6.1, uses.
     pub length_penalty: f32,
+    /// When a beam search has found enough hypotheses; default [`EarlyStopping::Heuristic`].
     pub early_stopping: EarlyStopping,
     /// Default 20. At this length every hypothesis is complete, with or without an end token.
     pub max_length: usize,

@@ -224,7 +224,12 @@ pub enum StepScores<'a> {
     Best(TopScores<'a>),
     /// Where [`BatchSearch::wants_whole_rows`]: `[rows, vocabulary]`, edited. Logits will do, for sampling normalises
     /// what it draws from.
-    Whole { vocabulary: usize, values: &'a [f32] },
+    Whole {
+        /// Scores in a row.
+        vocabulary: usize,
+        /// The scores, row by row.
+        values: &'a [f32],
+    },
 }
 
 impl<'a> From<TopScores<'a>> for StepScores<'a> {

@@ -9,9 +9,12 @@ use wordloom::precision::WeightPrecision;
 
 /// A file or folder of this repository.
 pub fn repository(name: &str) -> PathBuf {
-    // the test runner serves the repository beside the test
-    let root = if cfg!(target_arch = "wasm32") { "/" } else { env!("CARGO_MANIFEST_DIR") };
-    Path::new(root).join(name)
+    if cfg!(target_arch = "wasm32") {
+        return Path::new("/").join(name); // the test runner serves the repository beside the test
+    }
+    let package = Path::new(env!("CARGO_MANIFEST_DIR")); // the library's, or the program's below it
+    let root = package.ancestors().find(|folder| folder.join("Cargo.lock").exists());
+    root.expect("a package of the workspace").join(name)
 }
 
 /// A file or folder under `tests/data`.

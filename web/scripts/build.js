@@ -1,5 +1,5 @@
-// Builds dist/, which is what npm publishes: declarations by tsc, scripts by rolldown, and beside them the wasm module
-// and the model, where `new URL(…, import.meta.url)` finds them.
+// Builds dist/, the published package: declarations by tsc, scripts by rolldown, and the wasm module and the model beside
+// them, for `new URL(…, import.meta.url)`.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
@@ -21,7 +21,7 @@ const MODEL_FILES = [
   'target.spm',
   'model.safetensors',
 ];
-/** Entries that share chunks. A worker is one file: a chain of imports would be a chain of requests. */
+/** Entries that share chunks. A worker is one file, because a chain of imports would be a chain of requests. */
 const BUNDLES = [
   { platform: 'browser', entries: ['index', 'core', 'translator-api'] },
   { platform: 'browser', entries: ['worker'] },
@@ -48,7 +48,7 @@ copyFileSync(join(PKG, 'wordloom_web_bg.wasm'), join(DIST, 'wordloom_web_bg.wasm
 copyFileSync(join(MODEL, 'MODEL_CARD.md'), join(DIST, 'model', 'MODEL_CARD.md'));
 for (const name of ['LICENSE-MIT', 'LICENSE-APACHE']) copyFileSync(join(WEB, '..', name), join(DIST, name));
 
-// The glue's own default address of the module is never used; bundlers would follow it all the same.
+// The glue's default address of the module is never used, but bundlers would follow it.
 const glue = {
   name: 'wasm-glue',
   resolveId: (id) => (id.endsWith('/wordloom_web.js') ? join(PKG, 'wordloom_web.js') : null),

@@ -1,7 +1,4 @@
-/**
- * Models and devices: switching, one's own folder, an address; and what the page says when something is
- * wrong.
- */
+/** Models and devices: switching, a user's folder, an address, and error messages. */
 import { chromium as playwright } from '@playwright/test';
 import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

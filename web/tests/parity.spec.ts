@@ -29,7 +29,7 @@ for (const device of ['cpu', 'gpu'] as const) {
         for (const { source } of sources) {
           tokenized.push((await translator.tokenize(source)).ids);
           const { text, sentences } = await translator.translate(source);
-          // The stored results are of whole texts. What is cut into sentences may read otherwise.
+          // The stored results are of whole texts; a text that is cut into sentences may differ.
           texts.push(sentences.length === 1 && source === source.trim() ? text : undefined);
         }
         const results = { info: translator.info, tokenized, texts, greedy: await search(1), beam: await search(4) };

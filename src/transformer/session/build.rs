@@ -4,7 +4,7 @@ use super::key::SearchKey;
 use super::states::{NextStates, PromptStates, SessionStates};
 use super::{DecodeSession, Program, Search, SessionKey};
 use crate::graph::{Graph, Plan, Session, State, StateTable};
-use crate::model::decoder::{History, before_output, decoder, memory_key_values, output};
+use crate::model::decoder::{History, decoder, memory_key_values, output};
 use crate::model::embedding::Tokens;
 use crate::model::encoder::encoder;
 use crate::model::{Cache, Taps};
@@ -67,15 +67,10 @@ impl Build<'_> {
         if let Some(attention) = attention {
             attention.keep(g, &decoded.queries, rows.cache_slots)?;
         }
+        let logits = output(g, config, blueprint, decoded.last)?;
         match search {
-            Search::Host(search) => {
-                let logits = output(g, config, blueprint, decoded.last)?;
-                search.add_to(g, logits)?;
-            }
-            Search::Device(search) => {
-                let last = before_output(g, config, blueprint, decoded.last)?;
-                search.add_to(g, last, blueprint.output)?;
-            }
+            Search::Host(search) => search.add_to(g, logits)?,
+            Search::Device(search) => search.add_to(g, logits)?,
         }
         Ok(Plan::new(step))
     }

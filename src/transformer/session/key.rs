@@ -2,8 +2,8 @@
 
 use crate::decode::BatchSearch;
 use crate::device::Device;
-use crate::kernels::log_softmax_top_k::TopKShape;
 use crate::model::config::{Architecture, ModelConfig};
+use crate::scores::TopKShape;
 use crate::transformer::Transformer;
 use crate::transformer::device_search::DeviceSearchKey;
 use crate::transformer::host_search::HostSearchKey;

@@ -1,4 +1,4 @@
-/** What a load is doing, in words and as a share. */
+/** The progress of a load, in words and as a share. */
 import type { ProgressEvent } from 'wordloom';
 
 export interface Progress {
@@ -6,7 +6,7 @@ export interface Progress {
   step: string;
   /** `8.4 of 17.7 MB` */
   detail: string;
-  /** null: not known. */
+  /** null: unknown. */
   done: number | null;
   total: number;
 }

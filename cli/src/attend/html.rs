@@ -1,0 +1,114 @@
+//! One page with everything in it: no network, no script from the data, readable with a keyboard.
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use serde_json::{Value, json};
+use wordloom::trace::{AttentionKind, LayerAttention, TargetToken, Token, Trace, TracedSentence};
+
+use super::picture::{harmless, name};
+use super::{search, statistics};
+use crate::CliError;
+
+const TEMPLATE: &str = include_str!("viewer.html");
+const STYLE: &str = include_str!("viewer.css");
+const SCRIPT: &str = include_str!("viewer.js");
+/// The longest label; the tooltip of a cell shows no more either.
+const LONGEST_LABEL: usize = 40;
+
+/// The page of a trace.
+pub fn page(trace: &Trace) -> Result<String, CliError> {
+    let data = json!({
+        "model": harmless(&trace.model, 200),
+        "sentences": trace.sentences.iter().map(sentence).collect::<Vec<Value>>(),
+        "maps": {
+            "viridis": table(&colorous::VIRIDIS),
+            "cividis": table(&colorous::CIVIDIS),
+            "blues": table(&colorous::BLUES),
+        },
+    });
+    // in a script element only `</script` and `<!--` mean anything; without `<` there is neither
+    let data = data.to_string().replace('<', "\\u003c");
+    let mut page = String::with_capacity(TEMPLATE.len() + STYLE.len() + SCRIPT.len() + data.len());
+    let mut rest = TEMPLATE;
+    for (mark, part) in [("/*style*/", STYLE), ("{\"data\":0}", &data), ("/*script*/", SCRIPT)] {
+        let (before, after) = rest
+            .split_once(mark)
+            .ok_or_else(|| CliError::Input(format!("the page's template has no {mark}")))?;
+        page.extend([before, part]);
+        rest = after;
+    }
+    Ok(page + rest)
+}
+
+/// 256 colours, each as six hexadecimal digits.
+fn table(gradient: &colorous::Gradient) -> String {
+    (0..256).map(|step| format!("{:x}", gradient.eval_rational(step, 256))).collect()
+}
+
+fn sentence(sentence: &TracedSentence) -> Value {
+    let kinds = AttentionKind::ALL.map(|kind| {
+        json!({
+            "kind": kind,
+            "name": name(kind),
+            "queries": labels(sentence.query_labels(kind)),
+            "keys": labels(sentence.key_labels(kind)),
+            "layers": sentence.layers(kind).map(layer).collect::<Vec<Value>>(),
+        })
+    });
+    let left_out: Vec<String> = sentence
+        .left_out
+        .iter()
+        .map(|left_out| match left_out.attention {
+            Some((kind, layer)) => format!("{} of layer {layer}", name(kind)),
+            None => "alternatives".to_owned(),
+        })
+        .collect();
+    let target = |target: &TargetToken| {
+        json!({
+            "probability": target.log_probability.map(f32::exp),
+            "alternatives": target.alternatives.iter().map(|other| {
+                json!([harmless(other.piece.trim_start_matches('▁'), LONGEST_LABEL), other.log_probability.exp()])
+            }).collect::<Vec<Value>>(),
+        })
+    };
+    json!({
+        "source": sentence.source,
+        "target": sentence.target,
+        "prompt": sentence.prompt,
+        "sourceRanges": ranges(&sentence.source, sentence.source_tokens.iter()),
+        "targetRanges": ranges(&sentence.target, sentence.target_tokens.iter().map(|token| &token.token)),
+        "tokens": sentence.target_tokens.iter().map(target).collect::<Vec<Value>>(),
+        "kinds": kinds,
+        "heads": sentence.statistics().iter().map(statistics::head).collect::<Vec<Value>>(),
+        "alignment": pairs(sentence),
+        "search": search::of(sentence),
+        "leftOut": left_out,
+    })
+}
+
+/// The words that belong together.
+fn pairs(sentence: &TracedSentence) -> Vec<String> {
+    let [source, target] = [&sentence.source, &sentence.target]
+        .map(|text| text.split_whitespace().map(|word| harmless(word, LONGEST_LABEL)).collect::<Vec<_>>());
+    let links = sentence.alignment().links.into_iter();
+    links.map(|(from, to)| format!("{} – {}", source[from], target[to])).collect()
+}
+
+fn labels(labels: Vec<String>) -> Vec<String> {
+    labels.iter().map(|label| harmless(label, LONGEST_LABEL)).collect()
+}
+
+/// Places in the text as JavaScript counts them, in UTF-16.
+fn ranges<'a>(text: &str, tokens: impl Iterator<Item = &'a Token>) -> Vec<Value> {
+    let units = |bytes: usize| text[..bytes].encode_utf16().count();
+    tokens
+        .map(|token| token.range.map_or(Value::Null, |[first, end]| json!([units(first), units(end)])))
+        .collect()
+}
+
+/// Weights as 16-bit numbers, 65535 for 1: a quarter of what they would take as text, and finer than any colour.
+fn layer(layer: &LayerAttention) -> Value {
+    let weights = layer.weights.iter().map(|weight| (weight.clamp(0.0, 1.0) * 65535.0).round() as u16);
+    let bytes: Vec<u8> = weights.flat_map(u16::to_le_bytes).collect();
+    json!({ "layer": layer.layer, "heads": layer.heads, "weights": BASE64_STANDARD.encode(bytes) })
+}

@@ -1,0 +1,96 @@
+//! Maps as PNG: bare pixels, because there are no letters without a font; SVG and HTML have labels.
+
+use wordloom::heatmap::{Pixels, View, paint};
+use wordloom::trace::{AttentionKind, LayerAttention, Trace};
+
+use super::grid::{GAP, Grid};
+use super::picture::Picture;
+use crate::CliError;
+
+/// The widest and the highest picture, pixels; it bounds the memory for files that claim to be long texts.
+const MAX_SIDE: usize = 16_384;
+
+/// What is no map.
+const PAPER: [u8; 4] = [255; 4];
+
+fn failed(error: impl std::fmt::Display) -> CliError {
+    CliError::Input(format!("the picture cannot be written: {error}"))
+}
+
+fn check([width, height]: [usize; 2]) -> Result<(), CliError> {
+    if width.max(height) > MAX_SIDE {
+        return Err(CliError::Input(format!(
+            "a picture of {width} x {height} pixels is too large, {MAX_SIDE} is the most; write .html instead"
+        )));
+    }
+    Ok(())
+}
+
+/// A grid of layers, its cells of some pixels and its maps some pixels apart.
+fn draw(layers: &[&LayerAttention], cell: usize, gap: usize) -> Result<Pixels, CliError> {
+    let shape = wordloom::heatmap::shape_of(layers).map_err(failed)?;
+    let side = |count: usize, cells: usize| count * (cells * cell + gap) - gap;
+    let size = [side(shape.heads, shape.keys), side(shape.layers, shape.queries)];
+    check(size)?;
+    let view = View {
+        origin: [0.0; 2],
+        cell: [cell as f32; 2],
+        gap: gap as f32 / cell as f32,
+        background: PAPER,
+        ..View::fit(shape, size.map(|side| side as u32))
+    };
+    paint(layers, &view).map_err(failed)
+}
+
+/// Pictures one below the other, with some pixels around each.
+fn encode(pictures: &[Pixels], margin: usize) -> Result<Vec<u8>, CliError> {
+    let width = pictures.iter().map(|picture| picture.width as usize).max().unwrap_or(0) + 2 * margin;
+    let heights: usize = pictures.iter().map(|picture| picture.height as usize).sum();
+    let height = heights + (pictures.len() - 1) * GAP + 2 * margin;
+    check([width, height])?;
+    let mut rgb = vec![PAPER[0]; 3 * width * height];
+    let mut top = margin;
+    for picture in pictures {
+        let rows = picture.rgba.chunks_exact(4 * picture.width as usize);
+        for (row, canvas) in rows.zip(rgb[3 * width * top..].chunks_exact_mut(3 * width)) {
+            let pixels = canvas[3 * margin..].as_chunks_mut::<3>().0;
+            for (pixel, rgba) in pixels.iter_mut().zip(row.as_chunks::<4>().0) {
+                pixel.copy_from_slice(&rgba[..3]);
+            }
+        }
+        top += picture.height as usize + GAP;
+    }
+    let mut bytes = Vec::new();
+    let mut encoder = png::Encoder::new(&mut bytes, width as u32, height as u32);
+    encoder.set_color(png::ColorType::Rgb);
+    encoder.set_depth(png::BitDepth::Eight);
+    let mut writer = encoder.write_header().map_err(failed)?;
+    writer.write_image_data(&rgb).map_err(failed)?;
+    writer.finish().map_err(failed)?;
+    Ok(bytes)
+}
+
+/// The maps of all sentences, one below the other.
+pub fn pictures(pictures: &[Picture]) -> Result<Vec<u8>, CliError> {
+    let drawn = pictures.iter().map(|picture| {
+        let longest = picture.keys.len().max(picture.queries.len()).max(1);
+        draw(&[&picture.layer()], (1024 / longest).clamp(1, 32), 0)
+    });
+    encode(&drawn.collect::<Result<Vec<_>, _>>()?, 0)
+}
+
+/// One map, a pixel for each weight.
+pub fn pixels(layer: &LayerAttention, head: usize) -> Result<Vec<u8>, CliError> {
+    encode(&[draw(&[&layer.only(head)], 1, 0)?], 0)
+}
+
+/// All heads of a kind; the sentences one below the other.
+pub fn grid(trace: &Trace, kind: AttentionKind) -> Result<Vec<u8>, CliError> {
+    let grids = trace.sentences.iter().filter_map(|sentence| Grid::new(sentence, kind));
+    let drawn = grids.map(|grid| draw(&grid.layers, grid.cell, GAP));
+    let drawn = drawn.collect::<Result<Vec<_>, _>>()?;
+    if drawn.is_empty() {
+        return Err(CliError::Input(format!("the trace has no {kind} attention")));
+    }
+    encode(&drawn, GAP)
+}

@@ -1,0 +1,177 @@
+//! Maps as SVG: labels are text, so that they can be searched and copied.
+
+use std::fmt::Write;
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use unicode_width::UnicodeWidthStr;
+use wordloom::trace::{AttentionKind, LayerAttention, Trace};
+
+use super::grid::{GAP, Grid};
+use super::picture::{Picture, colour, harmless, name};
+use super::png;
+use crate::CliError;
+
+/// Pixels of a cell.
+const CELL: usize = 24;
+/// Space around everything.
+const MARGIN: usize = 20;
+/// About what a column of text is wide at 13 pixels.
+const LETTER: usize = 8;
+/// Cells that are drawn one by one; larger maps are an image.
+const MOST_CELLS: usize = 20_000;
+
+/// The maps of all sentences, one below the other.
+pub fn pictures(pictures: &[Picture]) -> Result<String, CliError> {
+    let mut body = String::new();
+    let (mut width, mut top) = (0, MARGIN);
+    for picture in pictures {
+        let [right, bottom] = one(&mut body, picture, top)?;
+        width = width.max(right);
+        top = bottom + 2 * MARGIN;
+    }
+    let title = pictures.first().map_or("", |picture| &picture.title);
+    Ok(document(title, [width + MARGIN, top - MARGIN], &body))
+}
+
+/// Draws one map below `top`; gives its right and its lower edge.
+fn one(body: &mut String, picture: &Picture, top: usize) -> Result<[usize; 2], CliError> {
+    let widest = |labels: &[String]| labels.iter().map(|label| label.width()).max().unwrap_or(0) * LETTER;
+    let left = MARGIN + widest(&picture.queries) + 10;
+    // labels of columns rise at 60 degrees
+    let slanted = widest(&picture.keys);
+    let map_top = top + 24 + slanted * 87 / 100 + 12;
+    let [right, bottom] = [left + CELL * picture.keys.len(), map_top + CELL * picture.queries.len()];
+    let _ = writeln!(
+        body,
+        r#"<text class="title" x="{MARGIN}" y="{}">{}</text>"#,
+        top + 14,
+        escape(&picture.title)
+    );
+    for (column, label) in picture.keys.iter().enumerate() {
+        let (x, y) = (left + CELL * column + CELL / 2 + 3, map_top - 8);
+        let _ = writeln!(
+            body,
+            r#"<text x="{x}" y="{y}" transform="rotate(-60 {x} {y})">{}</text>"#,
+            escape(label)
+        );
+    }
+    for (row, label) in picture.queries.iter().enumerate() {
+        let y = map_top + CELL * row + CELL / 2 + 4;
+        let _ = writeln!(body, r#"<text class="row" x="{}" y="{y}">{}</text>"#, left - 8, escape(label));
+    }
+    let largest = picture.largest();
+    if picture.weights.len() > MOST_CELLS {
+        image(body, (&picture.layer(), 0), [left, map_top], [right - left, bottom - map_top])?;
+    } else {
+        for (row, weights) in picture.rows().enumerate() {
+            for (column, &weight) in weights.iter().enumerate() {
+                let [r, g, b] = colour(if largest > 0.0 { weight / largest } else { 0.0 });
+                let (x, y) = (left + CELL * column, map_top + CELL * row);
+                let (query, key) = (escape(&picture.queries[row]), escape(&picture.keys[column]));
+                let _ = writeln!(
+                    body,
+                    r##"<rect x="{x}" y="{y}" width="{CELL}" height="{CELL}" fill="#{r:02x}{g:02x}{b:02x}"><title>{query} to {key}: {weight:.3}</title></rect>"##,
+                );
+            }
+        }
+    }
+    let scale = legend(body, [left, bottom + 14], largest);
+    // the last label leans over the map's right edge
+    Ok([(right + slanted / 2).max(scale).max(MARGIN + picture.title.width() * LETTER), bottom + 34])
+}
+
+/// What the colours mean; gives its right edge.
+fn legend(body: &mut String, [left, top]: [usize; 2], largest: f32) -> usize {
+    const STEPS: usize = 24;
+    let _ = writeln!(body, r#"<text class="small" x="{left}" y="{}">0</text>"#, top + 9);
+    for step in 0..STEPS {
+        let [r, g, b] = colour(step as f32 / (STEPS - 1) as f32);
+        let x = left + 12 + 4 * step;
+        let _ = writeln!(
+            body,
+            r##"<rect x="{x}" y="{top}" width="4" height="10" fill="#{r:02x}{g:02x}{b:02x}"/>"##
+        );
+    }
+    let right = left + 12 + 4 * STEPS + 6;
+    let _ = writeln!(body, r#"<text class="small" x="{right}" y="{}">{largest:.2}</text>"#, top + 9);
+    right + 40
+}
+
+/// All heads of a kind; the sentences one below the other.
+pub fn grid(trace: &Trace, kind: AttentionKind) -> Result<String, CliError> {
+    let mut body = String::new();
+    let (mut width, mut top) = (0, MARGIN);
+    for sentence in &trace.sentences {
+        let Some(grid) = Grid::new(sentence, kind) else { continue };
+        let title = harmless(&format!("{}: {}", name(kind), sentence.source), 90);
+        let _ =
+            writeln!(body, r#"<text class="title" x="{MARGIN}" y="{}">{}</text>"#, top + 14, escape(&title));
+        top += 34;
+        let left = MARGIN + 64;
+        for head in 0..grid.heads {
+            let x = left + head * (grid.width + GAP);
+            let _ = writeln!(body, r#"<text class="small" x="{x}" y="{}">{head}</text>"#, top + 9);
+        }
+        top += 16;
+        for layer in &grid.layers {
+            let y = top + grid.height / 2 + 4;
+            let _ =
+                writeln!(body, r#"<text class="small" x="{MARGIN}" y="{y}">layer {}</text>"#, layer.layer);
+            for head in 0..layer.heads {
+                let x = left + head * (grid.width + GAP);
+                image(&mut body, (layer, head), [x, top], [grid.width, grid.height])?;
+            }
+            top += grid.height + GAP;
+        }
+        top += 2 * MARGIN;
+        width = width.max(left + grid.heads * (grid.width + GAP)).max(MARGIN + title.width() * LETTER);
+    }
+    match width {
+        0 => Err(CliError::Input(format!("the trace has no {kind} attention"))),
+        _ => Ok(document(name(kind), [width + MARGIN, top - MARGIN], &body)),
+    }
+}
+
+/// A map as an image of one pixel for each weight.
+fn image(
+    body: &mut String,
+    (layer, head): (&LayerAttention, usize),
+    [x, y]: [usize; 2],
+    [width, height]: [usize; 2],
+) -> Result<(), CliError> {
+    let data = BASE64_STANDARD.encode(png::pixels(layer, head)?);
+    let _ = writeln!(
+        body,
+        r#"<image x="{x}" y="{y}" width="{width}" height="{height}" preserveAspectRatio="none" style="image-rendering:pixelated" href="data:image/png;base64,{data}"/>"#
+    );
+    Ok(())
+}
+
+fn document(title: &str, [width, height]: [usize; 2], body: &str) -> String {
+    format!(
+        r##"<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" role="img">
+<title>{}</title>
+<style>text{{font:13px system-ui,sans-serif;fill:#222}}.title{{font-weight:600;font-size:14px}}.row{{text-anchor:end}}.small{{font-size:11px;fill:#666}}rect{{shape-rendering:crispEdges}}</style>
+<rect width="{width}" height="{height}" fill="#fff"/>
+{body}</svg>
+"##,
+        escape(title)
+    )
+}
+
+/// Text inside XML. Characters that XML does not have were replaced before.
+fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            other => escaped.push(other),
+        }
+    }
+    escaped
+}

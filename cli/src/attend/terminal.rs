@@ -1,0 +1,140 @@
+//! A heatmap in the terminal: true colour, or plain characters where colours would not be seen.
+
+use std::fmt::Write;
+use std::io::IsTerminal;
+
+use unicode_segmentation::UnicodeSegmentation;
+use unicode_width::UnicodeWidthStr;
+
+use super::picture::{Picture, colour};
+use crate::CliError;
+use crate::output::Output;
+
+/// From nothing to the largest weight.
+const SHADES: [char; 10] = [' ', '.', ':', '-', '=', '+', '*', '#', '%', '@'];
+/// The widest label of a row, columns of the terminal.
+const LONGEST_LABEL: usize = 20;
+/// The longest label that stands upright, rows of the terminal.
+const HIGHEST_LABEL: usize = 14;
+
+/// The widest column, where labels stand beside each other.
+const WIDEST_CELL: usize = 10;
+
+/// How it is drawn.
+pub struct Style {
+    /// Whether the reader sees colours.
+    pub colours: bool,
+    /// Columns of the terminal.
+    pub width: usize,
+}
+
+impl Style {
+    /// Colours where standard output is a terminal, unless `NO_COLOR` is set; and where `CLICOLOR_FORCE` asks for them.
+    pub fn of_stdout() -> Self {
+        let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty() && value != "0");
+        let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        let terminal = std::io::stdout().is_terminal() && !dumb;
+        let colours = !set("NO_COLOR") && (terminal || set("CLICOLOR_FORCE"));
+        let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+        let of_terminal = || console::Term::stdout().size_checked().map(|(_, columns)| columns.into());
+        Self { colours, width: columns.or_else(of_terminal).unwrap_or(100) }
+    }
+}
+
+/// Draws one map; where it is wider than the terminal, in stripes of some columns.
+pub fn draw(picture: &Picture, style: &Style, output: &mut Output) -> Result<(), CliError> {
+    output.line(&picture.title)?;
+    let rows: Vec<String> = picture.queries.iter().map(|label| shortened(label, LONGEST_LABEL)).collect();
+    let left = rows.iter().map(|label| label.width()).max().unwrap_or(0);
+    let room = style.width.saturating_sub(left + 2).max(8);
+    let columns: Vec<String> = picture.keys.iter().map(|label| shortened(label, HIGHEST_LABEL)).collect();
+    let widest = columns.iter().map(|label| label.width()).max().unwrap_or(0);
+    let cell = (widest + 1).clamp(5, WIDEST_CELL);
+    let (cell, upright) = if cell * columns.len() <= room { (cell, false) } else { (2, true) };
+    let longest = if upright { HIGHEST_LABEL } else { cell - 1 };
+    let columns: Vec<String> = columns.iter().map(|label| shortened(label, longest)).collect();
+    let largest = picture.largest();
+    let stripe = (room / cell).max(1);
+    for first in (0..columns.len()).step_by(stripe) {
+        let end = (first + stripe).min(columns.len());
+        if first > 0 {
+            output.line("")?;
+        }
+        for line in header(&columns[first..end], cell, upright) {
+            output.line(format!("{:left$}  {line}", "").trim_end())?;
+        }
+        for (label, row) in rows.iter().zip(picture.rows()) {
+            let mut line = format!("{}{label}  ", " ".repeat(left - label.width()));
+            for &weight in &row[first..end] {
+                draw_cell(&mut line, weight, largest, cell, style.colours);
+            }
+            output.line(line.trim_end())?;
+        }
+    }
+    output.line(&scale(largest, left, style.colours))
+}
+
+/// One weight. Its number stands in it where there is room for it.
+fn draw_cell(line: &mut String, weight: f32, largest: f32, cell: usize, colours: bool) {
+    let value = if largest > 0.0 { (weight / largest).clamp(0.0, 1.0) } else { 0.0 };
+    if !colours {
+        let shade = SHADES[(value * (SHADES.len() - 1) as f32).round() as usize];
+        let filled = if cell > 2 { 4 } else { cell };
+        line.extend(std::iter::repeat_n(shade, filled).chain(std::iter::repeat_n(' ', cell - filled)));
+        return;
+    }
+    let [r, g, b] = colour(value);
+    let number = match cell >= 5 && weight >= 0.005 {
+        true => format!("{weight:.2}").trim_start_matches('0').to_owned(),
+        false => String::new(),
+    };
+    // black on bright cells, white on dark ones
+    let ink = if value > 0.55 { "30" } else { "97" };
+    let _ = write!(line, "\x1b[48;2;{r};{g};{b};{ink}m{number:^cell$}\x1b[0m");
+}
+
+/// The labels of the columns: beside each other, or upright, bottom to the map.
+fn header(labels: &[String], cell: usize, upright: bool) -> Vec<String> {
+    if !upright {
+        let padded = labels.iter().map(|label| format!("{label}{}", " ".repeat(cell - label.width())));
+        return vec![padded.collect()];
+    }
+    let letters: Vec<Vec<&str>> = labels.iter().map(|label| label.graphemes(true).collect()).collect();
+    let height = letters.iter().map(Vec::len).max().unwrap_or(0);
+    let line = |above: usize| {
+        let letter = |letters: &Vec<&str>| {
+            let letter = (above + letters.len()).checked_sub(height).map_or("", |place| letters[place]);
+            format!("{letter}{}", " ".repeat(cell.saturating_sub(letter.width())))
+        };
+        letters.iter().map(letter).collect()
+    };
+    (0..height).map(line).collect()
+}
+
+/// What the colours mean.
+fn scale(largest: f32, left: usize, colours: bool) -> String {
+    let mut line = format!("{:left$}  0 ", "");
+    for step in 0..=19 {
+        let value = step as f32 / 19.0;
+        match colours {
+            true => draw_cell(&mut line, value * 0.001, 0.001, 1, true),
+            false if step % 2 == 0 => line.push(SHADES[step / 2]),
+            false => {}
+        }
+    }
+    let _ = write!(line, " {largest:.2}");
+    line
+}
+
+/// At most so many columns of the terminal.
+fn shortened(label: &str, longest: usize) -> String {
+    if label.width() <= longest {
+        return label.to_owned();
+    }
+    let mut width = 1;
+    let fitting = label.graphemes(true).take_while(|letter| {
+        width += letter.width();
+        width <= longest
+    });
+    fitting.chain(["…"]).collect()
+}

@@ -1,0 +1,362 @@
+//! Every variant on a GPU.
+
+use wordloom::GpuError;
+use wordloom::gpu::Gpu;
+use wordloom::kernels::attention::{self, AttentionShape};
+use wordloom::kernels::cached_attention::{self, CachedAttentionShape};
+use wordloom::kernels::edits::Edits;
+use wordloom::kernels::layer_norm::{self, LayerNormShape};
+use wordloom::kernels::log_softmax_top_k::{ScoreBuffers, TopKShape};
+use wordloom::kernels::{
+    AdapterClass, ColumnLayout, PANEL, linear, normalized_linear, output_layer, panels, stride,
+};
+use wordloom::model::config::{ModelConfig, NormKind, StackConfig};
+use wordloom::precision::WeightPrecision;
+use wordloom::scores::{ScoreRules, ScoreSpace};
+
+use super::{Case, HISTORY, LENGTHS, MOST, ROWS, STEP_ROWS, Shape, Timing, WEIGHT_BYTES};
+use crate::bench::Steps;
+use crate::bench::limits::{Work, launch_seconds, linear_shape, numbers};
+
+/// Layers whose inputs are normalized, in one order of norms or the other.
+pub const NORMALIZED: [&str; 2] = ["qkv", "up"];
+const IN_TWO: &str = "norm_then_linear";
+const CHUNKS_AFTER: &str = "linear_then_chunks";
+/// Ways to the best tokens, and the classes that take them.
+const SELECTIONS: [(&str, AdapterClass); 2] =
+    [("by_invocations", AdapterClass::Software), ("by_workgroups", AdapterClass::Hardware)];
+
+pub fn run(
+    gpu: &Gpu,
+    config: &ModelConfig,
+    stack: &StackConfig,
+    layers: &[(&'static str, usize, usize)],
+    precision: WeightPrecision,
+    steps: &mut Steps,
+) -> Result<Vec<Case>, GpuError> {
+    Bench { gpu, config, stack, precision, cases: Vec::new(), steps }.run(layers)
+}
+
+struct Bench<'a> {
+    gpu: &'a Gpu,
+    config: &'a ModelConfig,
+    stack: &'a StackConfig,
+    precision: WeightPrecision,
+    cases: Vec<Case>,
+    steps: &'a mut Steps,
+}
+
+impl Bench<'_> {
+    fn run(mut self, layers: &[(&'static str, usize, usize)]) -> Result<Vec<Case>, GpuError> {
+        let mut costs = vec![Cost::default(); linear::Variant::ALL.len()];
+        for &layer in layers {
+            self.linear(layer, &mut costs)?;
+        }
+        for &layer in layers.iter().filter(|(layer, ..)| NORMALIZED.contains(layer)) {
+            self.normalized_linear(layer)?;
+        }
+        for &(_, inputs, vocabulary) in layers.iter().filter(|(layer, ..)| *layer == "logits") {
+            self.output_layer(inputs, vocabulary)?;
+            self.top_k(vocabulary)?;
+        }
+        self.attention()?;
+        self.cached_attention()?;
+        self.norms()?;
+        Ok(self.cases)
+    }
+
+    fn class(&self) -> AdapterClass {
+        self.gpu.class()
+    }
+
+    fn add(&mut self, shape: Shape, variants: Vec<Timing>, chosen: &'static str) {
+        self.cases.push(shape.case(variants, Some(chosen)));
+        self.steps.step();
+    }
+
+    fn linear(
+        &mut self,
+        (layer, inputs, outputs): (&'static str, usize, usize),
+        costs: &mut [Cost],
+    ) -> Result<(), GpuError> {
+        let (gpu, class) = (self.gpu, self.class());
+        let precision = self.precision;
+        let bytes = 4 * panels::packed_words(outputs, inputs, precision);
+        // a table beyond a buffer's limit runs in parts, each of them like this one
+        let largest = (gpu.max_storage_bytes() as usize / (4 * panels::packed_words(1, inputs, precision)))
+            .saturating_mul(PANEL);
+        let outputs = outputs.min(largest);
+        let packed = panels::pack(&numbers(outputs * inputs), outputs, inputs, precision);
+        let copies = (WEIGHT_BYTES / bytes).clamp(1, 64);
+        let weights =
+            (0..copies).map(|_| gpu.upload("weight", &packed)).collect::<Result<Vec<_>, GpuError>>()?;
+        let nothing = gpu.buffer("nothing", 4)?;
+        let most_rows = ROWS.iter().copied().max().unwrap_or(1);
+        let x = gpu.upload("x", &numbers(most_rows * stride(inputs)))?;
+        let y = gpu.buffer("y", most_rows * stride(outputs))?;
+        for rows in ROWS {
+            let shape = linear_shape(rows, inputs, outputs, precision);
+            let about = Shape::linear(layer, rows, inputs, outputs, precision);
+            let mut timings = Vec::new();
+            for (variant, cost) in linear::Variant::ALL.into_iter().zip(costs.iter_mut()) {
+                let dispatch = linear::dispatch_variant(&shape, 0..outputs, variant);
+                let name = dispatch.kernel.name;
+                let launches: Vec<_> = weights
+                    .iter()
+                    .map(|weight| vec![(dispatch.clone(), vec![&x, weight, &nothing, &nothing, &y])])
+                    .collect();
+                timings.push(about.timing(name, cost.run(gpu, &launches, &about)?));
+            }
+            let chosen = linear::dispatch(&shape, 0..outputs, class).kernel.name;
+            self.add(about, timings, chosen);
+        }
+        Ok(())
+    }
+
+    /// A norm and the layer that reads it: two launches, or one that does both.
+    fn normalized_linear(
+        &mut self,
+        (layer, inputs, outputs): (&'static str, usize, usize),
+    ) -> Result<(), GpuError> {
+        let (gpu, class, precision) = (self.gpu, self.class(), self.precision);
+        let packed = panels::pack(&numbers(outputs * inputs), outputs, inputs, precision);
+        let copies = (WEIGHT_BYTES / (4 * packed.len())).clamp(1, 64);
+        let weights =
+            (0..copies).map(|_| gpu.upload("weight", &packed)).collect::<Result<Vec<_>, GpuError>>()?;
+        let most_rows = ROWS.iter().copied().max().unwrap_or(1);
+        let [x, residual] =
+            ["x", "residual"].map(|label| gpu.upload(label, &numbers(most_rows * stride(inputs))));
+        let [gamma, beta] = ["gamma", "beta"].map(|label| gpu.upload(label, &numbers(stride(inputs))));
+        let (x, residual, gamma, beta) = (x?, residual?, gamma?, beta?);
+        let normalized = gpu.buffer("normalized", most_rows * stride(inputs))?;
+        let y = gpu.buffer("y", most_rows * stride(outputs))?;
+        let nothing = gpu.buffer("nothing", 4)?;
+        let (epsilon, centered) = (1e-5, self.config.norm_kind == NormKind::Layer);
+        let mut costs = vec![Cost::default(); 1 + linear::Variant::SPLIT.len()];
+        for rows in ROWS {
+            let linear = linear_shape(rows, inputs, outputs, precision);
+            let about = Shape::normalized_linear(layer, rows, inputs, outputs, precision);
+            let norm = LayerNormShape { rows, width: inputs, epsilon, residual: true, centered };
+            let norm = layer_norm::dispatch(&norm, class);
+            let after = linear::dispatch(&linear, 0..outputs, class);
+            let in_two: Vec<Work<'_>> = weights
+                .iter()
+                .map(|weight| {
+                    vec![
+                        (norm.clone(), vec![&x, &residual, &gamma, &beta, &normalized]),
+                        (after.clone(), vec![&normalized, weight, &nothing, &nothing, &y]),
+                    ]
+                })
+                .collect();
+            let mut timings = vec![about.timing(IN_TWO, costs[0].run(gpu, &in_two, &about)?)];
+            for (variant, cost) in linear::Variant::SPLIT.into_iter().zip(&mut costs[1..]) {
+                let layer = linear::dispatch_variant(&linear, 0..outputs, variant);
+                let Some(dispatch) = normalized_linear::fuse(&norm, &layer, true) else { continue };
+                let bound = |weight| vec![&x, weight, &nothing, &residual, &gamma, &beta, &y, &normalized];
+                let pieces: Vec<Work<'_>> =
+                    weights.iter().map(|weight| vec![(dispatch.clone(), bound(weight))]).collect();
+                timings.push(about.timing(dispatch.kernel.name, cost.run(gpu, &pieces, &about)?));
+            }
+            let chosen = normalized_linear::fuse(&norm, &after, true);
+            self.add(about, timings, chosen.map_or(IN_TWO, |dispatch| dispatch.kernel.name));
+        }
+        Ok(())
+    }
+
+    /// The logits and what a search wants to know of each part of them: two launches, or one that does both.
+    fn output_layer(&mut self, inputs: usize, vocabulary: usize) -> Result<(), GpuError> {
+        let (gpu, class, precision) = (self.gpu, self.class(), self.precision);
+        let largest = (gpu.max_storage_bytes() as usize / (4 * panels::packed_words(1, inputs, precision)))
+            .saturating_mul(PANEL);
+        let outputs = vocabulary.min(largest);
+        let packed = panels::pack(&numbers(outputs * inputs), outputs, inputs, precision);
+        let copies = (WEIGHT_BYTES / (4 * packed.len())).clamp(1, 64);
+        let weights =
+            (0..copies).map(|_| gpu.upload("weight", &packed)).collect::<Result<Vec<_>, GpuError>>()?;
+        let most_rows = STEP_ROWS.iter().copied().max().unwrap_or(1);
+        let x = gpu.upload("x", &numbers(most_rows * stride(inputs)))?;
+        let logits = gpu.buffer("logits", most_rows * stride(outputs))?;
+        let nothing = gpu.buffer("nothing", 4)?;
+        let mut costs = vec![Cost::default(); 1 + linear::Variant::SPLIT.len()];
+        for rows in STEP_ROWS {
+            let linear = linear_shape(rows, inputs, outputs, precision);
+            let scoring = greedy(rows, outputs);
+            let chunks = gpu.buffer("chunks", scoring.chunk_elements())?;
+            let about = Shape::output_layer(rows, inputs, outputs, precision);
+            let project = linear::dispatch(&linear, 0..outputs, class);
+            let buffers = ScoreBuffers { logits: &logits, chunks: &chunks, nothing: &nothing };
+            let note = scoring.chunk_launches(&Edits::None, buffers, class);
+            let in_two: Vec<Work<'_>> = weights
+                .iter()
+                .map(|weight| {
+                    let mut work = vec![(project.clone(), vec![&x, weight, &nothing, &nothing, &logits])];
+                    work.extend(note.iter().cloned());
+                    work
+                })
+                .collect();
+            let mut timings = vec![about.timing(CHUNKS_AFTER, costs[0].run(gpu, &in_two, &about)?)];
+            for (variant, cost) in linear::Variant::SPLIT.into_iter().zip(&mut costs[1..]) {
+                let layer = linear::dispatch_variant(&linear, 0..outputs, variant);
+                let fused = note.first().and_then(|(note, _)| output_layer::fuse(&layer, note));
+                let Some(dispatch) = fused else { continue };
+                let bound = |weight| vec![&x, weight, &nothing, &nothing, &nothing, &logits, &chunks];
+                let pieces: Vec<Work<'_>> =
+                    weights.iter().map(|weight| vec![(dispatch.clone(), bound(weight))]).collect();
+                timings.push(about.timing(dispatch.kernel.name, cost.run(gpu, &pieces, &about)?));
+            }
+            let chosen = note.first().and_then(|(note, _)| output_layer::fuse(&project, note));
+            self.add(about, timings, chosen.map_or(CHUNKS_AFTER, |dispatch| dispatch.kernel.name));
+        }
+        Ok(())
+    }
+
+    /// From logits to the best candidates of four beams, as software adapters do it and as GPUs do.
+    fn top_k(&mut self, vocabulary: usize) -> Result<(), GpuError> {
+        let (gpu, class) = (self.gpu, self.class());
+        let most_rows = STEP_ROWS.iter().copied().max().unwrap_or(1);
+        let logits = gpu.upload("logits", &numbers(most_rows * stride(vocabulary)))?;
+        let nothing = gpu.buffer("nothing", 4)?;
+        let mut costs = [Cost::default(); 2];
+        for rows in STEP_ROWS {
+            let scoring = TopKShape { candidates: 8, ..greedy(rows, vocabulary) };
+            let chunks = gpu.buffer("chunks", scoring.chunk_elements())?;
+            let top = gpu.buffer("top", rows * 2 * scoring.candidates)?;
+            let about = Shape::top_k(rows, vocabulary, scoring.candidates);
+            let mut timings = Vec::new();
+            for ((name, class), cost) in SELECTIONS.into_iter().zip(&mut costs) {
+                let buffers = ScoreBuffers { logits: &logits, chunks: &chunks, nothing: &nothing };
+                let mut work = scoring.chunk_launches(&Edits::None, buffers, class);
+                work.extend(scoring.best_launches(&Edits::None, buffers, &top, class));
+                timings.push(about.timing(name, cost.run(gpu, &[work], &about)?));
+            }
+            let [(by_invocations, _), (by_workgroups, _)] = SELECTIONS;
+            self.add(about, timings, if class.is_software() { by_invocations } else { by_workgroups });
+        }
+        Ok(())
+    }
+
+    fn attention(&mut self) -> Result<(), GpuError> {
+        let (gpu, class) = (self.gpu, self.class());
+        let &StackConfig { heads, d_k, d_v, .. } = self.stack;
+        let [keys_width, values_width] = [self.stack.key_width(), self.stack.value_width()];
+        let most = LENGTHS.iter().copied().max().unwrap_or(1);
+        let width = 2 * keys_width + values_width;
+        let qkv = gpu.upload("qkv", &numbers(most * stride(width)))?;
+        let [keys, values] =
+            ["keys", "values"].map(|label| gpu.upload(label, &numbers(most * stride(width))));
+        let (keys, values) = (keys?, values?);
+        let mask = gpu.upload("mask", &vec![1u32; most])?;
+        let nothing = gpu.buffer("nothing", 4)?;
+        let context = gpu.buffer("context", most * stride(values_width))?;
+        let columns = |first| ColumnLayout { stride: stride(width), first };
+        let [q, k, v] = [0, keys_width, 2 * keys_width].map(columns);
+        let mut costs = vec![Cost::default(); attention::Variant::ALL.len()];
+        for length in LENGTHS {
+            let shape = AttentionShape {
+                batch: 1,
+                heads,
+                queries: length,
+                keys: length,
+                d_head: d_k,
+                d_value: d_v,
+                scale: 1.0 / (d_k as f32).sqrt(),
+                causal: false,
+            };
+            let about = Shape::attention("whole", length, length, false, values_width);
+            let mut timings = Vec::new();
+            for (variant, cost) in attention::Variant::ALL.into_iter().zip(costs.iter_mut()) {
+                let dispatch = attention::dispatch_variant(&shape, q, k, v, None, variant);
+                let name = dispatch.kernel.name;
+                let launch = (dispatch, vec![&qkv, &keys, &values, &mask, &nothing, &context]);
+                timings.push(about.timing(name, cost.run(gpu, &[vec![launch]], &about)?));
+            }
+            let chosen = attention::dispatch(&shape, q, k, v, None, class).kernel.name;
+            self.add(about, timings, chosen);
+        }
+        Ok(())
+    }
+
+    fn cached_attention(&mut self) -> Result<(), GpuError> {
+        let (gpu, class) = (self.gpu, self.class());
+        let &StackConfig { heads, d_k, d_v, .. } = self.stack;
+        let [keys_width, values_width] = [self.stack.key_width(), self.stack.value_width()];
+        let most = STEP_ROWS.iter().copied().max().unwrap_or(1);
+        let qkv = gpu.upload("qkv", &numbers(most * stride(2 * keys_width + values_width)))?;
+        let keys = gpu.upload("keys", &numbers(most * HISTORY * stride(keys_width)))?;
+        let values = gpu.upload("values", &numbers(most * HISTORY * stride(values_width)))?;
+        let slots = gpu.upload("slots", &(0..(most * HISTORY) as u32).collect::<Vec<_>>())?;
+        let counts = gpu.upload("key counts", &vec![HISTORY as u32; most])?;
+        let last: Vec<u32> = (1..=most).map(|row| (row * HISTORY) as u32 - 1).collect();
+        let cache_slots = gpu.upload("cache slots", &last)?;
+        let nothing = gpu.buffer("nothing", 4)?;
+        let context = gpu.buffer("context", most * stride(values_width))?;
+        let variants = [attention::Variant::Invocation, attention::Variant::Workgroup];
+        let mut costs = [Cost::default(); 2];
+        for rows in STEP_ROWS {
+            let scale = 1.0 / (d_k as f32).sqrt();
+            let shape =
+                CachedAttentionShape { rows, heads, d_head: d_k, d_value: d_v, capacity: HISTORY, scale };
+            let about = Shape::attention("cached", rows, HISTORY, true, values_width);
+            let mut timings = Vec::new();
+            for (variant, cost) in variants.into_iter().zip(&mut costs) {
+                let dispatch = cached_attention::dispatch_variant(&shape, None, variant);
+                let name = dispatch.kernel.name;
+                let bound = vec![&qkv, &cache_slots, &slots, &counts, &nothing, &keys, &values, &context];
+                timings.push(about.timing(name, cost.run(gpu, &[vec![(dispatch, bound)]], &about)?));
+            }
+            let chosen = cached_attention::dispatch(&shape, None, class).kernel.name;
+            self.add(about, timings, chosen);
+        }
+        Ok(())
+    }
+
+    fn norms(&mut self) -> Result<(), GpuError> {
+        let (gpu, class, width) = (self.gpu, self.class(), self.config.d_model);
+        let most = ROWS.iter().copied().max().unwrap_or(1);
+        let [x, residual] = ["x", "residual"].map(|label| gpu.upload(label, &numbers(most * stride(width))));
+        let [gamma, beta] = ["gamma", "beta"].map(|label| gpu.upload(label, &numbers(stride(width))));
+        let (x, residual, gamma, beta) = (x?, residual?, gamma?, beta?);
+        let y = gpu.buffer("y", most * stride(width))?;
+        let centered = self.config.norm_kind == NormKind::Layer;
+        let mut costs = vec![Cost::default(); layer_norm::Variant::ALL.len()];
+        for rows in ROWS {
+            let shape = LayerNormShape { rows, width, epsilon: 1e-5, residual: true, centered };
+            let about = Shape::norm(rows, width);
+            let mut timings = Vec::new();
+            for (variant, cost) in layer_norm::Variant::ALL.into_iter().zip(costs.iter_mut()) {
+                let dispatch = layer_norm::dispatch_variant(&shape, variant);
+                let name = dispatch.kernel.name;
+                let launch = (dispatch, vec![&x, &residual, &gamma, &beta, &y]);
+                timings.push(about.timing(name, cost.run(gpu, &[vec![launch]], &about)?));
+            }
+            let chosen = layer_norm::dispatch(&shape, class).kernel.name;
+            self.add(about, timings, chosen);
+        }
+        Ok(())
+    }
+}
+
+/// A greedy search's selection.
+fn greedy(rows: usize, vocabulary: usize) -> TopKShape {
+    let rules = ScoreRules { space: ScoreSpace::LogProbabilities, renormalize: false };
+    TopKShape { rows, vocabulary, candidates: 1, rules }
+}
+
+/// What a variant's last launch took, so that minutes are not spent on one that is hopeless here.
+#[derive(Clone, Copy, Default)]
+struct Cost {
+    seconds_per_operation: f64,
+}
+
+impl Cost {
+    fn run(&mut self, gpu: &Gpu, pieces: &[Work<'_>], shape: &Shape) -> Result<Option<f64>, GpuError> {
+        // tiles of up to 64 rows cost the same however few of them there are
+        let operations = shape.operations as f64 / shape.rows as f64 * shape.rows.next_multiple_of(64) as f64;
+        if self.seconds_per_operation * operations > 4.0 * MOST.as_secs_f64() {
+            return Ok(None);
+        }
+        let seconds = launch_seconds(gpu, pieces, Some(MOST))?;
+        self.seconds_per_operation = seconds / operations;
+        Ok(Some(seconds))
+    }
+}

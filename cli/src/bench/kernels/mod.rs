@@ -1,0 +1,281 @@
+//! `--kernels`: every variant of the kernels that have several, at the shapes of a model; which is the fastest here, and
+//! which is chosen.
+
+mod cpu;
+mod gpu;
+
+use std::time::Duration;
+
+use serde::Serialize;
+use wordloom::model::config::{ModelConfig, StackConfig};
+use wordloom::precision::WeightPrecision;
+
+use super::models::{DeviceShape, ModelShape};
+use super::subject::Subject;
+use super::table::{Table, number};
+use super::timing::round;
+use super::{Steps, host};
+use crate::CliError;
+use crate::output::Output;
+
+/// Rows of linear layers and norms: one token, the beams of one sentence, a few sentences, a batch, a long source.
+const ROWS: [usize; 5] = [1, 4, 16, 64, 512];
+/// Tokens that attend to each other.
+const LENGTHS: [usize; 3] = [32, 128, 512];
+/// Rows of a step that attend to their history.
+const STEP_ROWS: [usize; 4] = [1, 4, 16, 64];
+const HISTORY: usize = 128;
+/// Weights of a layer are stored so often that they do not stay in a cache, as they would not between two steps of a
+/// large model.
+const WEIGHT_BYTES: usize = 128 << 20;
+/// What takes longer than this is run once, and what is expected to is left out.
+const MOST: Duration = Duration::from_secs(2);
+
+#[derive(Serialize)]
+struct Report {
+    version: &'static str,
+    date: String,
+    model: ModelShape,
+    device: DeviceShape,
+    kernels: Vec<Case>,
+}
+
+/// One shape.
+#[derive(Serialize)]
+struct Case {
+    operator: &'static str,
+    layer: &'static str,
+    rows: usize,
+    /// Of a linear layer; of attention the keys of a query, and its heads' width together.
+    inputs: usize,
+    outputs: usize,
+    operations: u64,
+    bytes: u64,
+    variants: Vec<Timing>,
+    chosen: Option<&'static str>,
+    best: Option<&'static str>,
+    /// The chosen variant's time divided by the best one's.
+    slower_than_best: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct Timing {
+    variant: &'static str,
+    /// Missing where it was expected to take more than two seconds.
+    ms: Option<f64>,
+    gflop_per_second: Option<f64>,
+    gb_per_second: Option<f64>,
+}
+
+/// What is needed to know of a shape before anything runs.
+#[derive(Clone, Copy)]
+struct Shape {
+    operator: &'static str,
+    layer: &'static str,
+    rows: usize,
+    inputs: usize,
+    outputs: usize,
+    operations: u64,
+    bytes: u64,
+}
+
+impl Shape {
+    fn linear(
+        layer: &'static str,
+        rows: usize,
+        inputs: usize,
+        outputs: usize,
+        precision: WeightPrecision,
+    ) -> Self {
+        let operations = 2 * (rows * inputs * outputs) as u64;
+        let bytes = precision.matrix_bytes(outputs, inputs) + 4 * (rows * (inputs + outputs)) as u64;
+        Self { operator: "linear", layer, rows, inputs, outputs, operations, bytes }
+    }
+
+    /// With the norm of its inputs before it.
+    fn normalized_linear(
+        layer: &'static str,
+        rows: usize,
+        inputs: usize,
+        outputs: usize,
+        precision: WeightPrecision,
+    ) -> Self {
+        let (norm, linear) =
+            (Self::norm(rows, inputs), Self::linear(layer, rows, inputs, outputs, precision));
+        let (operations, bytes) = (norm.operations + linear.operations, norm.bytes + linear.bytes);
+        Self { operator: "normalized_linear", operations, bytes, ..linear }
+    }
+
+    /// With what a search wants to know of each panel of its outputs.
+    fn output_layer(rows: usize, inputs: usize, outputs: usize, precision: WeightPrecision) -> Self {
+        let linear = Self::linear("logits", rows, inputs, outputs, precision);
+        let operations = linear.operations + 2 * (rows * outputs) as u64;
+        Self { operator: "output_layer", operations, ..linear }
+    }
+
+    fn top_k(rows: usize, vocabulary: usize, candidates: usize) -> Self {
+        let elements = (rows * vocabulary) as u64;
+        let (operations, bytes) = (2 * elements, 4 * elements);
+        let operator = "log_softmax_top_k";
+        Self { operator, layer: "best", rows, inputs: vocabulary, outputs: candidates, operations, bytes }
+    }
+
+    /// `queries` of `keys` each, in heads that are `width` wide together.
+    fn attention(layer: &'static str, queries: usize, keys: usize, own_keys: bool, width: usize) -> Self {
+        let operations = 4 * (queries * keys * width) as u64;
+        let rows_of_keys = if own_keys { queries * keys } else { keys };
+        let bytes = 4 * (2 * queries * width + 2 * rows_of_keys * width) as u64;
+        Self { operator: "attention", layer, rows: queries, inputs: keys, outputs: width, operations, bytes }
+    }
+
+    fn norm(rows: usize, width: usize) -> Self {
+        let elements = (rows * width) as u64;
+        let (operations, bytes) = (8 * elements, 12 * elements);
+        Self { operator: "layer_norm", layer: "norm", rows, inputs: width, outputs: width, operations, bytes }
+    }
+
+    fn timing(&self, variant: &'static str, seconds: Option<f64>) -> Timing {
+        let rate = |amount: u64| seconds.map(|seconds| round(amount as f64 / seconds / 1e9));
+        Timing {
+            variant,
+            ms: seconds.map(|seconds| round(seconds * 1e3)),
+            gflop_per_second: rate(self.operations),
+            gb_per_second: rate(self.bytes),
+        }
+    }
+
+    fn case(&self, variants: Vec<Timing>, chosen: Option<&'static str>) -> Case {
+        let timed = || variants.iter().filter_map(|timing| Some((timing.variant, timing.ms?)));
+        let best = timed().min_by(|one, other| one.1.total_cmp(&other.1));
+        let taken = timed().find(|&(variant, _)| Some(variant) == chosen);
+        let slower = taken.zip(best).map(|((_, taken), (_, best))| taken / best.max(1e-6));
+        Case {
+            operator: self.operator,
+            layer: self.layer,
+            rows: self.rows,
+            inputs: self.inputs,
+            outputs: self.outputs,
+            operations: self.operations,
+            bytes: self.bytes,
+            chosen,
+            best: best.map(|(variant, _)| variant),
+            slower_than_best: slower.map(|ratio| (ratio * 100.0).round() / 100.0),
+            variants,
+        }
+    }
+}
+
+pub fn run(subject: &Subject, json: bool, output: &mut Output) -> Result<(), CliError> {
+    let config = subject.config();
+    let stack = if subject.generates() { &config.decoder } else { &config.encoder };
+    let precision = subject.transformer.precision();
+    let layers = linear_layers(config, stack, subject.generates());
+    let of_both = layers.len() * ROWS.len() + LENGTHS.len() + STEP_ROWS.len() + ROWS.len();
+    let kernels = match subject.device().gpu() {
+        Some(gpu) => {
+            let of_search = if subject.generates() { 2 * STEP_ROWS.len() } else { 0 };
+            let mut steps = Steps::new(of_both + gpu::NORMALIZED.len() * ROWS.len() + of_search);
+            gpu::run(gpu, config, stack, &layers, precision, &mut steps)?
+        }
+        None => cpu::run(config, stack, &layers, precision, &mut Steps::new(of_both)),
+    };
+    let report = Report {
+        version: env!("CARGO_PKG_VERSION"),
+        date: host::date(),
+        model: ModelShape::of(subject),
+        device: DeviceShape::of(subject.device()),
+        kernels,
+    };
+    if json {
+        return output.json(&report);
+    }
+    report.text(output)
+}
+
+/// Name, inputs and outputs.
+fn linear_layers(
+    config: &ModelConfig,
+    stack: &StackConfig,
+    generates: bool,
+) -> Vec<(&'static str, usize, usize)> {
+    let d_model = config.d_model;
+    let mut layers = vec![
+        ("qkv", d_model, 2 * stack.key_width() + stack.value_width()),
+        ("output", stack.value_width(), d_model),
+        ("up", d_model, stack.ffn_width),
+        ("down", stack.ffn_width, d_model),
+    ];
+    if generates {
+        layers.push(("logits", d_model, config.target_vocabulary));
+    }
+    layers
+}
+
+impl Report {
+    fn text(&self, output: &mut Output) -> Result<(), CliError> {
+        output.line(&format!("wordloom  {}, {}", self.version, self.date))?;
+        output.line(&format!("model     {}", self.model.text()))?;
+        output.line(&format!("device    {}", self.device.text()))?;
+        let titles = [
+            ("linear", ["layer", "rows", "inputs", "outputs"]),
+            ("normalized_linear", ["layer", "rows", "inputs", "outputs"]),
+            ("output_layer", ["layer", "rows", "inputs", "outputs"]),
+            ("log_softmax_top_k", ["layer", "rows", "vocabulary", "best"]),
+            ("attention", ["layer", "rows", "keys", "width"]),
+            ("layer_norm", ["layer", "rows", "width", ""]),
+        ];
+        for (operator, titles) in titles {
+            let cases: Vec<&Case> = self.kernels.iter().filter(|case| case.operator == operator).collect();
+            if cases.is_empty() {
+                continue;
+            }
+            let several = cases.iter().any(|case| case.variants.len() > 1);
+            let marks = if several { " (*: chosen)" } else { "" };
+            output.line(&format!("\n{operator}, ms{marks}"))?;
+            // attention has two sets of variants: a table for each
+            for cases in cases.chunk_by(|one, other| names(one).eq(names(other))) {
+                let variants: Vec<&str> = cases.first().map(|case| names(case).collect()).unwrap_or_default();
+                let mut header = titles.to_vec();
+                header.extend(variants);
+                header.extend(["GFLOP/s", "GB/s"]);
+                if several {
+                    header.extend(["chosen/best", "best"]);
+                }
+                let mut table = Table::new(1, &header);
+                for case in cases {
+                    table.row(case.cells());
+                }
+                table.write(output)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn names(case: &Case) -> impl Iterator<Item = &'static str> {
+    case.variants.iter().map(|timing| timing.variant)
+}
+
+impl Case {
+    fn cells(&self) -> Vec<String> {
+        let outputs = if self.operator == "layer_norm" { String::new() } else { self.outputs.to_string() };
+        let mut cells = vec![self.layer.to_owned(), self.rows.to_string(), self.inputs.to_string(), outputs];
+        let several = self.variants.len() > 1;
+        cells.extend(self.variants.iter().map(|timing| {
+            let mark = if several && Some(timing.variant) == self.chosen { "*" } else { "" };
+            match timing.ms {
+                Some(ms) if ms < 0.01 => format!("{ms:.4}{mark}"),
+                Some(ms) => number(ms) + mark,
+                None => format!("over {}{mark}", MOST.as_millis()),
+            }
+        }));
+        let best = self.variants.iter().find(|timing| Some(timing.variant) == self.best);
+        let rate = |of: fn(&Timing) -> Option<f64>| best.and_then(of).map_or_else(String::new, number);
+        cells.extend([rate(|timing| timing.gflop_per_second), rate(|timing| timing.gb_per_second)]);
+        if several {
+            let ratio = self.slower_than_best.map_or_else(String::new, |ratio| format!("{ratio:.2}"));
+            cells.extend([ratio, self.best.unwrap_or_default().to_owned()]);
+        }
+        cells
+    }
+}

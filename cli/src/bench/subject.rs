@@ -1,0 +1,191 @@
+//! The model that is measured, and the runs of it.
+
+use std::cell::RefCell;
+
+use wordloom::gpu::Counters;
+use wordloom::model::config::{Architecture, ModelConfig};
+use wordloom::model::generation_config::GenerationConfig;
+use wordloom::transformer::{Encoder, GenerateOptions, GenerateRequest};
+use wordloom::{Device, Model, Transformer, resolve};
+
+use super::Workload;
+use super::timing::{Samples, Summary};
+use crate::CliError;
+
+pub struct Subject {
+    pub transformer: Transformer,
+    pub label: String,
+    pub random: bool,
+}
+
+/// A translation: how many sources at once, how many beams for each, and how many tokens each hypothesis has.
+#[derive(Clone, Copy, Debug)]
+pub struct Translation {
+    pub batch: usize,
+    pub beams: usize,
+    pub source: usize,
+    pub tokens: usize,
+}
+
+impl Subject {
+    pub fn new(model: &Model, transformer: Transformer) -> Self {
+        Self { transformer, label: model.label().to_owned(), random: model.checkpoint().is_random() }
+    }
+
+    pub fn config(&self) -> &ModelConfig {
+        self.transformer.config()
+    }
+
+    pub fn device(&self) -> &Device {
+        self.transformer.device()
+    }
+
+    /// Whether there is something to encode with.
+    pub fn encodes(&self) -> bool {
+        self.config().architecture() != Architecture::DecoderOnly
+    }
+
+    /// Whether there is something to translate with.
+    pub fn generates(&self) -> bool {
+        self.config().architecture() != Architecture::EncoderOnly
+    }
+
+    /// Refuses lengths that the model has no positions for, before minutes are spent on others.
+    pub fn check(&self, workload: &Workload) -> Result<(), CliError> {
+        let limit = self.config().positions.count();
+        let refuse = |option: &str, length: usize, limit: usize| {
+            let model = &self.label;
+            Err(CliError::Usage(format!("{option} {length}: {model} has positions for {limit} at most")))
+        };
+        let longest = |lengths: &[usize]| lengths.iter().copied().max().unwrap_or(0);
+        if self.encodes() && longest(&workload.encode) > limit {
+            return refuse("--encode", longest(&workload.encode), limit);
+        }
+        if self.generates() {
+            if workload.source > limit {
+                return refuse("--source", workload.source, limit);
+            }
+            // a decoder alone continues what it is given; the last token is never read, so that it needs no position
+            let before = if self.encodes() { 1 } else { workload.source };
+            let limit = limit.saturating_add(1) - before;
+            if longest(&workload.tokens) > limit {
+                return refuse("--tokens", longest(&workload.tokens), limit);
+            }
+        }
+        Ok(())
+    }
+
+    /// What the device has been asked to do so far.
+    pub fn counters(&self) -> Option<Counters> {
+        self.device().gpu().map(|gpu| gpu.counters())
+    }
+
+    /// The encoder over one source, ready to be run.
+    pub fn encoder(&self, length: usize) -> Result<impl Fn() -> Result<(), CliError>, CliError> {
+        let encoder: RefCell<Encoder<'_>> = RefCell::new(self.transformer.encoder(1, length)?);
+        let sources = source_ids(self.config(), length, 1);
+        Ok(move || Ok(pollster::block_on(encoder.borrow_mut().run(&sources))?))
+    }
+
+    /// A translation, ready to be run.
+    pub fn translation(
+        &self,
+        translation: Translation,
+    ) -> Result<impl Fn() -> Result<(), CliError>, CliError> {
+        let Translation { batch, source, .. } = translation;
+        let requests: Vec<GenerateRequest> = source_ids(self.config(), source, batch)
+            .into_iter()
+            .map(|input_ids| self.request(translation, input_ids))
+            .collect::<Result<_, _>>()?;
+        Ok(move || {
+            pollster::block_on(self.transformer.generate(&requests, GenerateOptions::default()))?;
+            Ok(())
+        })
+    }
+
+    /// A plain search for a given number of tokens: what a model's own file bans, forces or penalises is left out.
+    pub fn request(
+        &self,
+        translation: Translation,
+        input_ids: Vec<u32>,
+    ) -> Result<GenerateRequest, CliError> {
+        let wanted = plain_search(translation.beams, translation.tokens);
+        let config = self.config();
+        let resolved = resolve(&wanted, self.transformer.generation_config(), config, &input_ids);
+        let mut options = resolved.map_err(wordloom::transformer::GenerateError::from)?;
+        options.bad_words.clear();
+        options.forced_bos = None;
+        options.forced_eos = None;
+        Ok(GenerateRequest { input_ids, options })
+    }
+
+    /// Times something, and counts what the device did in the last run.
+    pub fn time(
+        &self,
+        repeats: usize,
+        mut run: impl FnMut() -> Result<(), CliError>,
+    ) -> Result<(Summary, Option<Counters>), CliError> {
+        let mut last = None;
+        let samples = Samples::of(repeats, || {
+            last = self.counters();
+            run()
+        })?;
+        let counted = self.counters().zip(last).map(|(now, before)| now.since(before));
+        Ok((samples.summary(), counted))
+    }
+}
+
+/// A search for a number of tokens, whatever the model's own file asks for.
+fn plain_search(beams: usize, tokens: usize) -> GenerationConfig {
+    GenerationConfig {
+        num_beams: Some(beams),
+        num_return_sequences: Some(1),
+        max_new_tokens: Some(tokens),
+        min_new_tokens: Some(tokens),
+        do_sample: Some(false),
+        length_penalty: Some(1.0),
+        no_repeat_ngram_size: Some(0),
+        repetition_penalty: Some(1.0),
+        renormalize_logits: Some(false),
+        early_stopping: Some(wordloom::decode::EarlyStopping::Heuristic),
+        ..GenerationConfig::default()
+    }
+}
+
+/// What a workload searches for first: loading may ready a model for that.
+pub fn first_search(workload: &Workload) -> GenerationConfig {
+    let first = |numbers: &[usize]| numbers.first().copied().unwrap_or(1);
+    plain_search(first(&workload.beams), first(&workload.tokens))
+}
+
+/// Sources that are the same everywhere: a linear congruential generator's numbers, each source ending with the model's
+/// end token.
+pub fn source_ids(config: &ModelConfig, length: usize, batch: usize) -> Vec<Vec<u32>> {
+    let vocabulary = config.source_vocabulary as u32;
+    let mut state = 12_345u32;
+    let mut next = || {
+        state = state.wrapping_mul(1_103_515_245).wrapping_add(12_345) & 0x7FFF_FFFF;
+        (2 + (state >> 8) % vocabulary.saturating_sub(3).max(1)).min(vocabulary.saturating_sub(1))
+    };
+    let mut source = || {
+        let end = config.tokens.eos;
+        let words = length - usize::from(end.is_some());
+        let mut ids: Vec<u32> = (0..words).map(|_| next()).collect();
+        ids.extend(end);
+        ids
+    };
+    (0..batch).map(|_| source()).collect()
+}
+
+#[cfg(all(test, feature = "embedded-model"))]
+mod tests {
+    use super::*;
+
+    /// Other programs make the same ids with the same arithmetic: numbers may only be compared if these agree.
+    #[test]
+    fn sources_are_the_same_everywhere() {
+        let model = Model::embedded().expect("the model is built in");
+        let sources = source_ids(model.config(), 6, 2);
+        assert_eq!(sources, [[1893, 5926, 106, 7973, 6965, 0], [5159, 7798, 571, 1888, 4045, 0]]);
+    }
+}

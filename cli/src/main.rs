@@ -1,0 +1,139 @@
+//! The `wordloom` command: arguments → calls → exit code. One file per command.
+
+mod align;
+mod attend;
+mod bench;
+mod desktop;
+mod devices;
+mod digest;
+mod error;
+mod evaluate;
+mod forward;
+mod generate;
+mod inspect;
+mod interrupt;
+mod lines;
+mod output;
+mod progress;
+mod resume;
+mod score;
+mod serve;
+mod setup;
+mod tokenize;
+mod translate;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use error::CliError;
+
+// Help texts are kept short by hand: 80 columns, one screen, which a test holds.
+
+/// Run and see encoder–decoder Transformers on any GPU
+#[derive(Parser)]
+#[command(
+    name = "wordloom",
+    version,
+    after_help = "\
+Example:
+  wordloom attend --output look.html \"Where is the train station?\"
+
+Without --model, commands use the English–German model that is built in.
+--device auto takes a hardware GPU, else the CPU; gpu takes a software GPU too.
+Exit codes: 0 done, 1 failed, 2 bad usage, 130 interrupted."
+)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Translate text, a line out per line in
+    Translate(translate::Arguments),
+    /// Generate from token ids: JSON Lines in, JSON Lines out
+    Generate(generate::Arguments),
+    /// Run given sources and targets: logits, states and attention
+    Forward(forward::Arguments),
+    /// Look at the attention of a translation
+    Attend(attend::Arguments),
+    /// Say which word was translated to which: Pharaoh lines
+    Align(align::Arguments),
+    /// Turn text into token ids, or ids into text
+    Tokenize(tokenize::Arguments),
+    /// Ask a model how probable given texts are
+    Score(score::Arguments),
+    /// Compare translations with references: BLEU, chrF
+    Evaluate(evaluate::Arguments),
+    /// List what models can run on
+    Devices(devices::Arguments),
+    /// Show a model's shape, parameters and memory
+    Inspect(inspect::Arguments),
+    /// Measure how fast a model runs here
+    Bench(bench::Arguments),
+    /// Serve the page to a browser: translate as you type
+    Serve(serve::Arguments),
+    /// Open the window: translate as you type, see the attention
+    Desktop(desktop::Arguments),
+}
+
+/// Exit code 0: done; 1: failed; 2: bad usage; 130: interrupted.
+fn main() -> ExitCode {
+    #[cfg(target_os = "linux")]
+    hush_device_selection();
+    #[cfg(feature = "tokenizers")]
+    hush_caught_panics();
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return error::report_usage(&error),
+    };
+    let result = match arguments.command {
+        Command::Translate(arguments) => translate::run(&arguments),
+        Command::Generate(arguments) => generate::run(&arguments),
+        Command::Forward(arguments) => forward::run(&arguments),
+        Command::Attend(arguments) => attend::run(&arguments),
+        Command::Align(arguments) => align::run(&arguments),
+        Command::Tokenize(arguments) => tokenize::run(&arguments),
+        Command::Score(arguments) => score::run(&arguments),
+        Command::Evaluate(arguments) => evaluate::run(&arguments),
+        Command::Devices(arguments) => devices::run(&arguments),
+        Command::Inspect(arguments) => inspect::run(&arguments),
+        Command::Bench(arguments) => bench::run(&arguments),
+        Command::Serve(arguments) => serve::run(&arguments),
+        Command::Desktop(arguments) => desktop::run(&arguments),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => error.report(),
+    }
+}
+
+/// A line on stderr. Nothing is left to do where that fails.
+fn notice(line: &str) {
+    let _ = writeln!(io::stderr(), "{line}");
+}
+
+/// Where there is no desktop session, Mesa's device-selection layer cannot ask which GPU the desktop uses, and reports
+/// that on stderr as an "error". Wordloom chooses the adapter itself.
+#[cfg(target_os = "linux")]
+#[allow(unsafe_code, reason = "the environment can be set in no other way")]
+fn hush_device_selection() {
+    if std::env::var_os("XDG_RUNTIME_DIR").is_none() {
+        // SAFETY: this is the first thing that the process does: no other thread reads the environment yet.
+        unsafe { std::env::set_var("NODEVICE_SELECT", "1") }
+    }
+}
+
+/// The `tokenizers` library panics on some damaged files. Wordloom catches that and makes it an error, so the panic's own
+/// message is kept back. Any other panic is a fault of Wordloom and is shown.
+#[cfg(feature = "tokenizers")]
+fn hush_caught_panics() {
+    let show = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if !panic.location().is_some_and(|place| place.file().contains("/tokenizers-")) {
+            show(panic);
+        }
+    }));
+}

@@ -1,0 +1,282 @@
+//! `wordloom bench`: what it tells, not how fast anything is.
+
+use serde_json::Value;
+use wordloom::kernels::{attention, linear};
+
+use super::{model, run, scratch, text};
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
+}
+
+#[cfg(feature = "embedded-model")]
+#[test]
+fn bench_tells_what_it_measured() {
+    let arguments = [
+        "bench",
+        "--device",
+        "cpu",
+        "--json",
+        "--repeats",
+        "2",
+        "--encode",
+        "8,16",
+        "--source",
+        "8",
+        "--tokens",
+        "2,6",
+        "--beams",
+        "1,3",
+        "--batch",
+        "2",
+    ];
+    let output = run(&arguments, "");
+    let json: Value = serde_json::from_str(output.succeeds()).unwrap();
+    assert_eq!(json["version"], env!("CARGO_PKG_VERSION"));
+    let date = json["date"].as_str().unwrap();
+    assert!(date.len() == 10 && date.starts_with("20"), "{date}");
+    assert_eq!(json["model"]["model_type"], "marian");
+    assert_eq!(json["device"]["name"], "CPU");
+    for time in ["open_ms", "load_ms", "first_run_ms"] {
+        assert!(number(&json[time]) > 0.0, "{time}: {json}");
+    }
+
+    let encode = json["encode"].as_array().unwrap();
+    assert_eq!(encode.iter().map(|row| number(&row["tokens"])).collect::<Vec<_>>(), [8.0, 16.0]);
+    for row in encode {
+        assert!(number(&row["ms"]) >= number(&row["ms_min"]) && number(&row["ms_min"]) > 0.0, "{row}");
+        assert!(number(&row["cpu_ms"]) >= 0.0 && number(&row["share_of_product"]) > 0.0, "{row}");
+        assert_eq!(row["repeats"], 2);
+    }
+    // six matrices a layer: 3 + 1 of attention and 2 of the feed-forward layer, d_model² and 4 · d_model² each
+    let linears = 4 * 2 * 8 * (4 * 256 * 256 + 2 * 4 * 256 * 256);
+    let attention = 4 * 4 * 8 * 8 * 256;
+    assert_eq!(encode[0]["operations"], linears + attention);
+
+    let decode = json["decode"].as_array().unwrap();
+    let sizes: Vec<_> =
+        decode.iter().map(|row| ["batch", "beams", "tokens"].map(|key| number(&row[key]))).collect();
+    assert_eq!(sizes, [[2.0, 1.0, 2.0], [2.0, 1.0, 6.0], [2.0, 3.0, 2.0], [2.0, 3.0, 6.0]]);
+    for row in decode {
+        let translate = &row["translate"];
+        let per_second = number(&row["batch"]) * number(&row["tokens"]) / number(&translate["ms"]) * 1e3;
+        assert!((number(&row["tokens_per_second"]) / per_second - 1.0).abs() < 0.01, "{row}");
+        let difference = number(&translate["ms"]) - number(&row["first_token"]["ms"]);
+        let per_token = difference / (number(&row["tokens"]) - 1.0);
+        assert!((number(&row["per_token"]["ms"]) - per_token).abs() < 0.01, "{row}");
+        assert_eq!(row["per_token"]["later_ms"].is_null(), row["tokens"] == 2, "{row}");
+        assert_eq!(row["counted_per_token"], Value::Null, "a CPU has no queue");
+    }
+
+    // three layers with 6 · d_model² of attention and 8 · d_model² else, and the output projection, with biases and norms
+    let weights = 4 * (3 * 14 * 256 * 256 + 8000 * 256);
+    let step = number(&json["memory"]["step_weights"]);
+    assert!(
+        step > f64::from(weights) && step < f64::from(weights) * 1.01,
+        "{step} bytes a step, weights {weights}"
+    );
+    assert_eq!(json["memory"]["cache_per_token"], 3 * 2 * 256 * 4);
+    for limit in ["weights", "memory"] {
+        assert!(number(&json["limits"][limit]["gb_per_second"]) > 0.0, "{json}");
+    }
+    assert!(number(&json["limits"]["product"]["gflop_per_second"]) > 0.0, "{json}");
+    #[cfg(target_os = "linux")]
+    assert!(number(&json["memory"]["host_peak"]) > number(&json["model"]["weight_bytes"]), "{json}");
+}
+
+/// Replaying a step creates nothing on the device, and waits once.
+#[test]
+fn bench_counts_what_a_device_does() {
+    let arguments = [
+        "bench",
+        "--device",
+        "gpu",
+        "--json",
+        "--model",
+        &model("marian_tied"),
+        "--repeats",
+        "1",
+        "--encode",
+        "4",
+        "--source",
+        "4",
+        "--tokens",
+        "5",
+        "--beams",
+        "1",
+        "--batch",
+        "1",
+    ];
+    let output = run(&arguments, "");
+    assert_eq!(output.output.status.code(), Some(0), "{}", output.stderr());
+    let json: Value = serde_json::from_str(output.stdout()).unwrap();
+    let counted = &json["decode"][0]["counted_per_token"];
+    assert_eq!(
+        (&counted["buffers"], &counted["bind_groups"]),
+        (&Value::from(0.0), &Value::from(0.0)),
+        "{counted}"
+    );
+    let step = number(&json["decode"][0]["per_token"]["dispatches"]);
+    assert!(step > 10.0 && step == step.trunc() && number(&counted["dispatches"]) > step, "{json}");
+    assert!(number(&counted["submits"]) <= 2.0 && number(&counted["readbacks"]) <= 1.0, "{counted}");
+    assert!(number(&json["encode"][0]["dispatches"]) > 10.0, "{json}");
+    assert!(number(&json["memory"]["device_peak"]) >= number(&json["memory"]["device"]), "{json}");
+    assert!(number(&json["memory"]["device"]) >= number(&json["model"]["weight_bytes"]), "{json}");
+    assert!(json["device"]["driver"].is_string(), "{json}");
+}
+
+#[test]
+fn bench_tells_people_in_tables() {
+    let short =
+        ["--repeats", "1", "--encode", "4", "--source", "4", "--tokens", "3", "--beams", "1", "--batch", "1"];
+    for (folder, tables) in [("marian_tied", 3), ("bert", 1), ("gpt2", 2)] {
+        let folder = model(folder);
+        let arguments = [&["bench", "--device", "cpu", "--model", &folder][..], &short].concat();
+        let output = run(&arguments, "");
+        let shown = output.succeeds();
+        for part in ["device    CPU", "limits    reading ", "start     "] {
+            assert!(shown.contains(part), "{part} is not in:\n{shown}");
+        }
+        assert_eq!(shown.split("\n\n").count(), 1 + tables, "{folder}:\n{shown}");
+    }
+}
+
+#[test]
+fn bench_takes_a_configuration_alone_and_kernels_one_by_one() {
+    let config = model("marian_tied") + "/config.json";
+    let arguments = ["bench", "--config", &config, "--device", "cpu", "--kernels", "--json"];
+    let output = run(&arguments, "");
+    let json: Value = serde_json::from_str(output.succeeds()).unwrap();
+    assert_eq!(json["model"]["random_weights"], true);
+    let kernels = json["kernels"].as_array().unwrap();
+    for layer in ["qkv", "output", "up", "down", "logits", "whole", "cached", "norm"] {
+        let mut cases = kernels.iter().filter(|case| case["layer"] == layer).peekable();
+        assert!(cases.peek().is_some(), "no {layer}");
+        assert!(
+            cases.all(|case| number(&case["variants"][0]["ms"]) >= 0.0 && case["best"] == case["chosen"])
+        );
+    }
+}
+
+#[test]
+fn bench_compares_variants_on_a_gpu() {
+    let folder = model("marian_tied");
+    let output = run(&["bench", "--model", &folder, "--device", "gpu", "--kernels", "--json"], "");
+    assert_eq!(output.output.status.code(), Some(0), "{}", output.stderr());
+    let json: Value = serde_json::from_str(output.stdout()).unwrap();
+    for case in json["kernels"].as_array().unwrap() {
+        let variants = case["variants"].as_array().unwrap();
+        let count = match case["operator"].as_str() {
+            Some("linear") => linear::Variant::ALL.len(),
+            Some("normalized_linear") => 1 + linear::Variant::SPLIT.len(),
+            Some("output_layer") => 1 + linear::Variant::SPLIT.len(),
+            // over a cache a row has one query, and there are no tiles
+            Some("attention") => attention::Variant::ALL.len() - usize::from(case["layer"] == "cached"),
+            _ => 2,
+        };
+        assert_eq!(variants.len(), count, "{case}");
+        let time =
+            |name: &Value| variants.iter().find(|timing| timing["variant"] == *name).unwrap()["ms"].as_f64();
+        let best = time(&case["best"]).unwrap();
+        assert!(variants.iter().filter_map(|timing| timing["ms"].as_f64()).all(|ms| ms >= best), "{case}");
+        let chosen = time(&case["chosen"]).expect("what is chosen is never too slow to be measured");
+        assert!(chosen >= best, "{case}");
+    }
+}
+
+#[test]
+fn bench_writes_a_line_per_workload_and_folder() {
+    let folder = scratch("bench-lines");
+    for name in ["bert", "marian_tied", "no model"] {
+        std::fs::create_dir(folder.join(name)).unwrap();
+    }
+    for name in ["bert", "marian_tied"] {
+        for file in ["config.json", "model.safetensors"] {
+            std::fs::copy(format!("{}/{file}", model(name)), folder.join(name).join(file)).unwrap();
+        }
+    }
+    let arguments = [
+        "bench",
+        "--device",
+        "cpu",
+        "--repeats",
+        "1",
+        "--encode",
+        "4,8",
+        "--source",
+        "6",
+        "--tokens",
+        "3",
+        "--beams",
+        "1,2",
+        "--batch",
+        "1,2",
+        "--lines",
+        text(&folder),
+    ];
+    let output = run(&arguments, "");
+    let lines: Vec<Value> =
+        output.succeeds().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let shown: Vec<_> = lines
+        .iter()
+        .map(|line| {
+            assert_eq!(line["peer"], "wordloom-cpu");
+            let sizes = ["batch", "beam", "src", "tgt"].map(|key| line[key].as_u64().unwrap());
+            (line["model"].as_str().unwrap(), line["task"].as_str().unwrap(), sizes)
+        })
+        .collect();
+    let encode = |model, length| (model, "encode", [1, 1, length, 0]);
+    let translate = |batch, beam| ("marian_tied", "translate", [batch, beam, 6, 3]);
+    assert_eq!(
+        shown,
+        [
+            encode("bert", 4),
+            encode("bert", 8),
+            encode("marian_tied", 4),
+            encode("marian_tied", 8),
+            translate(1, 1),
+            translate(1, 2),
+            translate(2, 1),
+            translate(2, 2),
+        ]
+    );
+    for line in &lines {
+        assert!(number(&line["ms"]) > 0.0 && number(&line["ms_min"]) > 0.0 && line["reps"] == 1, "{line}");
+        assert_eq!(line["tok_s"].is_null(), line["task"] == "encode", "{line}");
+    }
+}
+
+#[test]
+fn bench_says_what_it_cannot_measure() {
+    let folder = model("marian_tied");
+    for option in ["--encode", "--source", "--tokens"] {
+        let mut arguments = vec!["bench", "--device", "cpu", "--model", &folder, option, "100000"];
+        if option != "--encode" {
+            arguments.extend(["--encode", "4"]);
+        }
+        run(&arguments, "").fails(2, &[option, "100000", "positions"]);
+    }
+    run(&["bench", "--tokens", "0"], "").fails(2, &["--tokens", "above 0"]);
+    run(&["bench", "--lines", ".", "--json"], "").fails(2, &["--lines", "--json"]);
+    let empty = scratch("bench-no-models");
+    run(&["bench", "--lines", text(&empty)], "").fails(1, &["bench-no-models", "config.json"]);
+}
+
+#[test]
+fn many_sentences_take_no_more_memory_than_some() {
+    let model = model("marian_tied");
+    let arguments =
+        ["bench", "--model", &model, "--device", "cpu", "--sentences", "2100", "--beams", "1", "--json"];
+    let output = run(&arguments, "");
+    let json: Value = serde_json::from_str(output.succeeds()).unwrap();
+    let rows = json["rows"].as_array().unwrap();
+    let sentences: Vec<_> = rows.iter().map(|row| number(&row["sentences"])).collect();
+    assert_eq!(sentences, [1000.0, 2000.0, 2100.0]);
+    for row in rows {
+        assert!(number(&row["sentences_per_second"]) > 0.0 && row["device_bytes"].is_null(), "{row}");
+    }
+    if cfg!(target_os = "linux") {
+        let [first, last] = [0, 2].map(|row: usize| number(&rows[row]["host_peak_bytes"]));
+        assert!(last < first + 16e6, "{first} bytes grew to {last}");
+    }
+}

@@ -1,0 +1,108 @@
+//! The commands from outside: what they print, their exit codes, and that whatever is wrong with an input ends in one
+//! line on stderr. The real binary runs, on the CPU, but for what `bench` counts on a GPU adapter.
+
+#[path = "../../../tests/common/mod.rs"]
+mod common;
+
+mod align;
+mod attend;
+mod bench;
+mod damaged_models;
+mod desktop;
+mod evaluate;
+mod first_translation;
+mod forward;
+mod generate;
+mod help;
+mod inspect;
+mod interrupt;
+mod resume;
+mod score;
+mod serve;
+mod tokenize;
+mod translate;
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+/// The binary, with everything piped.
+fn command(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_wordloom"));
+    command.env("WORDLOOM_PIPELINE_CACHE", "off"); // tests leave nothing in the user's folders
+    command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// Runs the binary on a standard input to its end.
+fn run(arguments: &[&str], stdin: impl AsRef<[u8]> + Send) -> Run {
+    let mut child = command(arguments).spawn().expect("the binary starts");
+    let mut pipe = child.stdin.take().expect("stdin is piped");
+    let output = std::thread::scope(|scope| {
+        scope.spawn(move || pipe.write_all(stdin.as_ref()).is_ok()); // a command that fails may not read all of it
+        child.wait_with_output()
+    });
+    Run { what: arguments.join(" "), output: output.expect("the binary ends") }
+}
+
+/// What a run of the binary gave.
+struct Run {
+    what: String,
+    output: Output,
+}
+
+impl Run {
+    fn stdout(&self) -> &str {
+        std::str::from_utf8(&self.output.stdout).expect("UTF-8 on stdout")
+    }
+
+    fn stderr(&self) -> &str {
+        std::str::from_utf8(&self.output.stderr).expect("UTF-8 on stderr")
+    }
+
+    /// Checks that the run succeeded and that stderr holds remarks at most; gives stdout.
+    #[track_caller]
+    fn succeeds(&self) -> &str {
+        assert_eq!(self.output.status.code(), Some(0), "{}: {}", self.what, self.stderr());
+        let noise = self.stderr().lines().find(|line| !is_remark(line));
+        assert_eq!(noise, None, "{}", self.what);
+        self.stdout()
+    }
+
+    /// Checks the exit code, and that stderr ends with one line `error: …` with all the `parts`; gives stdout.
+    #[track_caller]
+    fn fails(&self, code: i32, parts: &[&str]) -> &str {
+        let stderr = self.stderr();
+        assert_eq!(self.output.status.code(), Some(code), "{}: {stderr}", self.what);
+        let lines: Vec<&str> = stderr.lines().filter(|line| !is_remark(line)).collect();
+        let [line] = lines[..] else { panic!("{}: not one line: {stderr}", self.what) };
+        assert!(line.starts_with("error: ") && line.len() < 2000, "{}: {line}", self.what);
+        for part in parts {
+            assert!(line.contains(part), "{}: {part:?} is not in: {line}", self.what);
+        }
+        self.stdout()
+    }
+}
+
+/// The notice about the device; a warning, which random weights often give reason for.
+fn is_remark(line: &str) -> bool {
+    line == "running on CPU (asked for)" || line.starts_with("warning: ")
+}
+
+/// A fresh folder for one test.
+fn scratch(test: &str) -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("cli").join(test);
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).expect("a scratch folder");
+    folder
+}
+
+/// A path as an argument.
+fn text(path: &std::path::Path) -> &str {
+    path.to_str().expect("a path in UTF-8")
+}
+
+/// A stored model's folder, as an argument.
+fn model(name: &str) -> String {
+    text(&common::data("models").join(name)).to_owned()
+}
