@@ -30,6 +30,7 @@ mod hidden;
 mod json;
 mod maps;
 mod names;
+mod quantize;
 mod tokenizer;
 
 pub(crate) use attention::weights_of;
@@ -39,4 +40,5 @@ pub use folder::Model;
 pub use head::{AttentionKind, HeadName};
 pub use hidden::Hidden;
 pub use maps::{LayerAttention, Map};
+pub use quantize::QuantizeError;
 pub use tokenizer::read_tokenizer;
