@@ -1,6 +1,6 @@
 // context = softmax(scale * Q Kᵀ + bias + mask) V for each head.  "Attention Is All You Need", 3.2.1, eq. (1).
 // Bindings, and where things lie; one of two ways to go through the keys is in a shared file.
-// uses: shared/attend_invocation.wgsl or shared/attend_workgroup.wgsl, shared/pieces*.wgsl
+// uses: shared/attend_invocation.wgsl or shared/attend_workgroup.wgsl
 override D_HEAD: u32 = 64u;   // of queries and keys
 override D_VALUE: u32 = 64u;  // of values
 override ALIGNED: bool = false;  // every head starts at a multiple of four elements
@@ -23,8 +23,8 @@ struct Params {
 }
 
 @group(0) @binding(0) var<storage, read>       q: array<vec4<f32>>;        // [batch * queries, ...]
-@group(0) @binding(1) var<storage, read>       k: array<Piece>;            // [batch * keys, ...]
-@group(0) @binding(2) var<storage, read>       v: array<Piece>;            // [batch * keys, ...]
+@group(0) @binding(1) var<storage, read>       k: array<vec4<f32>>;        // [batch * keys, ...]
+@group(0) @binding(2) var<storage, read>       v: array<vec4<f32>>;        // [batch * keys, ...]
 @group(0) @binding(3) var<storage, read>       key_mask: array<u32>;       // [batch, keys], nonzero = visible
 @group(0) @binding(4) var<storage, read>       distance_bias: array<f32>;  // [2 * reach + 1, heads]
 @group(0) @binding(5) var<storage, read_write> context: array<f32>;        // [batch * queries, heads * d_value]

@@ -2,7 +2,7 @@
 // orders. The row's own key and value come with the query, in a fused projection with the columns Q, K, V, and go to the
 // row's slot of the cache, which is the last that it sees; a row whose slot is beyond the cache has none. Bindings, and
 // where things lie; one of two ways to go through the keys is in a shared file.
-// uses: shared/attend_invocation.wgsl or shared/attend_workgroup.wgsl, shared/pieces*.wgsl
+// uses: shared/attend_invocation.wgsl or shared/attend_workgroup.wgsl
 override D_HEAD: u32 = 64u;   // of queries and keys
 override D_VALUE: u32 = 64u;  // of values
 override ALIGNED: bool = false;  // every head starts at a multiple of four elements
@@ -24,8 +24,8 @@ struct Params {
 @group(0) @binding(2) var<storage, read>       slots: array<u32>;          // [rows, capacity]: rows of k and v, in order
 @group(0) @binding(3) var<storage, read>       key_counts: array<u32>;     // [rows]
 @group(0) @binding(4) var<storage, read>       distance_bias: array<f32>;  // [2 * reach + 1, heads]
-@group(0) @binding(5) var<storage, read_write> k: array<Piece>;            // [rows * capacity, heads * d_head]
-@group(0) @binding(6) var<storage, read_write> v: array<Piece>;            // [rows * capacity, heads * d_value]
+@group(0) @binding(5) var<storage, read_write> k: array<vec4<f32>>;        // [rows * capacity, heads * d_head]
+@group(0) @binding(6) var<storage, read_write> v: array<vec4<f32>>;        // [rows * capacity, heads * d_value]
 @group(0) @binding(7) var<storage, read_write> context: array<f32>;        // [rows, heads * d_value]
 @group(1) @binding(0) var<uniform> p: Params;
 
@@ -84,21 +84,20 @@ fn own_value_start(row: u32, head: u32) -> u32 {
     return row * p.qkv_stride + 2u * p.heads * D_HEAD + head * D_VALUE;
 }
 
-// Copies them into the cache, piece by piece and shared between so many lanes; of the value the elements of one block of
+// Copies them into the cache, a quad at a time and shared between so many lanes; of the value the elements of one block of
 // 64, and the key with the first of them.
 fn append(row: u32, head: u32, block: u32, lane: u32, lanes: u32) {
     let slot = cache_slots[row];
     if (block == 0u) {
         let own = own_key_start(row, head);
-        let cached = (slot * p.key_stride + head * D_HEAD) / PIECE;
-        for (var i = lane; i < D_HEAD / PIECE; i += lanes) {
-            k[cached + i] = piece_of_queries(own + i * PIECE);
+        let cached = (slot * p.key_stride + head * D_HEAD) / 4u;
+        for (var i = lane; i < D_HEAD / 4u; i += lanes) {
+            k[cached + i] = q[own / 4u + i];
         }
     }
     let own = own_value_start(row, head);
-    let cached = (slot * p.value_stride + head * D_VALUE) / PIECE;
-    let pieces = 64u / PIECE;  // of a block
-    for (var i = block * pieces + lane; i < min((block + 1u) * pieces, D_VALUE / PIECE); i += lanes) {
-        v[cached + i] = piece_of_queries(own + i * PIECE);
+    let cached = (slot * p.value_stride + head * D_VALUE) / 4u;
+    for (var i = block * 16u + lane; i < min((block + 1u) * 16u, D_VALUE / 4u); i += lanes) {
+        v[cached + i] = q[own / 4u + i];
     }
 }

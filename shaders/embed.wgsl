@@ -1,6 +1,6 @@
 // y[r] = scale * table[tokens[r]] + position_table[positions[r]], four elements per invocation.
 // "Attention Is All You Need", 3.4 and 3.5. The table may be a part of the vocabulary: other rows are left alone.
-// uses: shared/read_weights.wgsl, shared/weights_*.wgsl, shared/grid.wgsl
+// uses: shared/weights_*.wgsl, shared/grid.wgsl
 override HAS_POSITIONS: bool = false;
 
 struct Params {

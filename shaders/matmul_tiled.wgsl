@@ -1,6 +1,6 @@
 // A linear layer: a tile of 64 rows and 64 outputs (one panel) per workgroup, four outputs of four rows per invocation. x
 // and W pass through workgroup memory, sixteen inputs at a time.
-// uses: shared/linear.wgsl, shared/plain_inputs.wgsl, shared/read_*.wgsl, shared/weights_*.wgsl, shared/multiply_add.wgsl, shared/grid.wgsl
+// uses: shared/linear.wgsl, shared/plain_inputs.wgsl, shared/weights_*.wgsl, shared/multiply_add.wgsl, shared/grid.wgsl
 
 var<workgroup> x_tile: array<vec4<f32>, 256>;  // [64 rows, 4 quads of inputs]
 var<workgroup> w_tile: array<vec4<f32>, 256>;  // [16 inputs, 16 quads of outputs]
@@ -33,7 +33,7 @@ fn main(
     for (var k = zero(workgroup); k < p.input_quads; k += 4u) {
         // zeros beyond the last input
         let inside = min(k + x_quad, p.input_quads - 1u);
-        x_tile[lane] = select(vec4(0.0), inputs_at(x_row + inside), k + x_quad < p.input_quads);
+        x_tile[lane] = select(vec4(0.0), x[x_row + inside], k + x_quad < p.input_quads);
         let block = w_first + min(k + w_quad, p.input_quads - 1u) * BLOCK_STEP;
         w_tile[lane] = select(vec4(0.0), weights_of_input(block, w_input), k + w_quad < p.input_quads);
         workgroupBarrier();

@@ -1,5 +1,5 @@
 // A linear layer: four outputs of one row per invocation.
-// uses: shared/linear.wgsl, shared/plain_inputs.wgsl, shared/read_*.wgsl, shared/weights_*.wgsl, shared/multiply_add.wgsl, shared/grid.wgsl
+// uses: shared/linear.wgsl, shared/plain_inputs.wgsl, shared/weights_*.wgsl, shared/multiply_add.wgsl, shared/grid.wgsl
 const LANES: u32 = 16u;
 
 @compute @workgroup_size(LANES)
@@ -16,7 +16,7 @@ fn main(
     var block = first_block(min(quad, p.part_quads - 1u), p.input_quads);
     var sum = vec4(0.0);
     for (var k = zero(workgroup); k < p.input_quads; k++) {
-        sum = multiply_add(inputs_at(x_row + k), weights(block), sum);
+        sum = multiply_add(x[x_row + k], weights(block), sum);
         block += BLOCK_STEP;
     }
     store(row, quad, sum);

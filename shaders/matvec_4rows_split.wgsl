@@ -1,5 +1,5 @@
 // As matvec_split.wgsl for four rows (the beams of a sentence), which share every weight that is read.
-// uses: shared/linear.wgsl, shared/plain_inputs.wgsl or shared/normalized_inputs.wgsl or shared/output_layer.wgsl, shared/read_*.wgsl, shared/weights_*.wgsl, shared/multiply_add.wgsl, shared/grid.wgsl
+// uses: shared/linear.wgsl, shared/plain_inputs.wgsl or shared/normalized_inputs.wgsl or shared/output_layer.wgsl, shared/weights_*.wgsl, shared/multiply_add.wgsl, shared/grid.wgsl
 const SLICES: u32 = 16u;  // of the inputs
 const ROWS: u32 = 4u;
 

@@ -1,14 +1,15 @@
-// Reads a buffer once, as fast as the adapter can: each invocation sums every INVOCATIONS-th piece, so that neighbours
+// Reads a buffer once, as fast as the adapter can: each invocation sums every INVOCATIONS-th quad, so that neighbours
 // read neighbours. What a memory-bound kernel is held against; no model has it.
-// uses: shared/read_data.wgsl or shared/read_data_int64.wgsl, shared/grid.wgsl
+// uses: shared/grid.wgsl
 override LANES: u32 = 64u;
 
 struct Params {
     invocations: u32,  // of the launch
-    turns: u32,        // fours of pieces of an invocation
+    turns: u32,        // fours of quads of an invocation
 }
 
-@group(0) @binding(1) var<storage, read_write> sums: array<u32>;  // [invocations]
+@group(0) @binding(0) var<storage, read>       data: array<vec4<u32>>;  // [turns * 4 * invocations]
+@group(0) @binding(1) var<storage, read_write> sums: array<u32>;        // [invocations]
 @group(1) @binding(0) var<uniform> p: Params;
 
 @compute @workgroup_size(LANES)
@@ -28,10 +29,10 @@ fn main(
     var d = vec4(0u);
     var at = first;
     for (var turn = zero(workgroup); turn < p.turns; turn++) {
-        a += data_at(at);
-        b += data_at(at + p.invocations);
-        c += data_at(at + 2u * p.invocations);
-        d += data_at(at + 3u * p.invocations);
+        a += data[at];
+        b += data[at + p.invocations];
+        c += data[at + 2u * p.invocations];
+        d += data[at + 3u * p.invocations];
         at += 4u * p.invocations;
     }
     let sum = a + b + c + d;

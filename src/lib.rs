@@ -28,7 +28,8 @@
 //! | [`evaluate`] | BLEU and chrF of translations |
 //! | [`decode`] | greedy and beam search, and what edits their scores |
 //! | [`model`] | a Hugging Face folder; the Transformer's blocks |
-//! | [`graph`] | operators → plan → replay |
+//! | [`ops`] | the operators: shape rule, launches, CPU function |
+//! | [`graph`] | nodes → plan → launches → replay |
 //! | [`kernels`], [`cpu`] | the operators as WGSL launches, and as plain code |
 //! | [`scores`], [`shape`], [`precision`], [`activation`], [`join`] | what both of them and the search speak of |
 //! | [`gpu`], [`device`] | adapters, buffers, pipelines; where a model runs |
@@ -51,6 +52,7 @@ pub mod heatmap;
 pub mod join;
 pub mod kernels;
 pub mod model;
+pub mod ops;
 pub mod precision;
 pub mod scores;
 pub mod shape;

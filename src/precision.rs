@@ -96,18 +96,18 @@ pub enum PrecisionChoice {
 }
 
 impl PrecisionChoice {
-    /// The precision for a file whose matrices can be `stored` so without a loss, on a device that gains by it (a GPU, but
-    /// for a browser's software adapter) or not.
+    /// The precision for a file whose matrices can be `stored` so without a loss, on a device that gains by it (a
+    /// hardware GPU) or not.
     ///
-    /// | chosen | file | gains: GPU | does not: CPU |
+    /// | chosen | file | gains | does not |
     /// |---|---|---|---|
     /// | `auto` | f16 | f16 | f32 |
+    /// | `auto` | 8 bits | 8 bits | f32 |
     /// | `auto` | other | f32 | f32 |
     /// | any other | | as chosen | as chosen |
     ///
-    /// So `auto` changes no number. A GPU reads half the bytes in f16; also software adapters, where every reading costs,
-    /// take half the time (measured on llvmpipe). The CPU has the bytes of a small model near, and takes up to twice the
-    /// time where it widens them first.
+    /// So `auto` changes no number. A GPU reads half the bytes in f16. The CPU has the bytes of a small model near, and takes
+    /// up to twice the time where it widens them first; a software adapter compiles what unpacks them.
     pub fn resolve(self, stored: WeightPrecision, gains: bool) -> WeightPrecision {
         match self {
             Self::Is(precision) => precision,

@@ -26,6 +26,19 @@ pub struct ScoreRules {
     pub renormalize: bool,
 }
 
+/// What a selection computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TopKShape {
+    /// Rows of logits.
+    pub rows: usize,
+    /// Elements of a row.
+    pub vocabulary: usize,
+    /// Candidates of each row.
+    pub candidates: usize,
+    /// From logits to scores.
+    pub rules: ScoreRules,
+}
+
 /// A change of one score. A step has at most one for each row and token.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ScoreEdit {
@@ -44,6 +57,30 @@ pub enum EditKind {
     Ban,
     /// `score * p` if the score is negative, `score / p` otherwise.
     Penalize(f32),
+}
+
+/// The edits of a step as the device reads them: `[count, 0, 0, 0]`, then `[row, token, kind, bits of the penalty]` for
+/// each; kind 0 bans, kind 1 penalizes. Reuses `words`.
+pub fn encode_edits(edits: &[ScoreEdit], words: &mut Vec<[u32; 4]>) {
+    words.clear();
+    words.push([edits.len() as u32, 0, 0, 0]);
+    words.extend(edits.iter().map(|edit| match edit.kind {
+        EditKind::Ban => [edit.row, edit.token, 0, 0],
+        EditKind::Penalize(penalty) => [edit.row, edit.token, 1, penalty.to_bits()],
+    }));
+}
+
+/// The edits that [`encode_edits`] wrote.
+pub fn decode_edits(words: &[u32]) -> impl Iterator<Item = ScoreEdit> {
+    let count = words.first().map_or(0, |&count| count as usize);
+    words.chunks_exact(4).skip(1).take(count).map(|edit| ScoreEdit {
+        row: edit[0],
+        token: edit[1],
+        kind: match edit[2] {
+            0 => EditKind::Ban,
+            _ => EditKind::Penalize(f32::from_bits(edit[3])),
+        },
+    })
 }
 
 /// Whatever is not above this is a banned token: no sum of log-probabilities comes near it.

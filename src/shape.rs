@@ -1,4 +1,4 @@
-//! Shapes of the values that flow through a graph.
+//! Shapes: of the values that flow through a graph, and of what an operator computes. Kernels and CPU code share them.
 
 use std::fmt;
 
@@ -37,4 +37,81 @@ impl fmt::Display for Shape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "[{}, {}]", self.rows, self.width)
     }
+}
+
+/// What an attention computes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AttentionShape {
+    /// Sentences.
+    pub batch: usize,
+    /// Heads.
+    pub heads: usize,
+    /// Queries of a sentence.
+    pub queries: usize,
+    /// Keys of a sentence.
+    pub keys: usize,
+    /// Width of a query and of a key of one head: d_k.
+    pub d_head: usize,
+    /// Width of a value of one head: d_v.
+    pub d_value: usize,
+    /// Factor of the scores: 1 / √d_head, or 1.
+    pub scale: f32,
+    /// Whether query i sees only the keys up to i.
+    pub causal: bool,
+}
+
+/// What a cached attention computes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CachedAttentionShape {
+    /// Queries: beams of all sentences.
+    pub rows: usize,
+    /// Heads.
+    pub heads: usize,
+    /// Width of a query and of a key of one head: d_k.
+    pub d_head: usize,
+    /// Width of a value of one head: d_v.
+    pub d_value: usize,
+    /// Cache slots of a row.
+    pub capacity: usize,
+    /// Factor of the scores: 1 / √d_head, or 1.
+    pub scale: f32,
+}
+
+/// What part of the grid is painted and how: the fourth buffer of `heatmap.wgsl`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct ViewWords {
+    /// The grid's point in the upper left corner, x and y, cells.
+    pub origin: [f32; 2],
+    /// Cells from pixel to pixel, along x and y.
+    pub step: [f32; 2],
+    /// Cells between maps.
+    pub gap: f32,
+    /// Queries of each map that are shown.
+    pub rows: u32,
+    /// 0: share of the map's largest weight; 1: logarithm, from 10⁻⁴ to 1; 2: share of the row's largest weight.
+    pub scale: u32,
+    /// RGBA of what is no map.
+    pub background: [u8; 4],
+    /// A pixel shows whole blocks of this level of blocks (`kernels/map_blocks.rs`).
+    pub level: u32,
+    /// Where these blocks begin in those of a map.
+    pub level_begin: u32,
+    /// How many stand side by side.
+    pub level_columns: u32,
+    /// Nothing.
+    pub unused: u32,
+}
+
+/// The maps of all heads of some layers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct GridShape {
+    /// Rows of the grid.
+    pub layers: usize,
+    /// Columns of the grid.
+    pub heads: usize,
+    /// Rows of a map.
+    pub queries: usize,
+    /// Columns of a map.
+    pub keys: usize,
 }

@@ -1,4 +1,4 @@
-//! Decoding on the CPU allocates nothing for a token: sequences grow, now and then to twice their size, and that is all.
+//! Decoding on the CPU makes no allocation per token, except when a sequence doubles its capacity.
 #![cfg(feature = "embedded-model")]
 #![allow(unsafe_code, reason = "the trait of an allocator is unsafe")]
 
@@ -14,7 +14,7 @@ struct Counting;
 
 static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
 
-// SAFETY: everything is left to the system's allocator.
+// SAFETY: every call is forwarded to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
@@ -46,14 +46,14 @@ fn a_token_allocates_nothing_on_the_cpu() {
             let run = || {
                 pollster::block_on(transformer.generate(&requests, &Cancel::default(), &mut |_| {})).unwrap()
             };
-            run(); // makes the session, and threads' scratch
+            run(); // allocates the session and the threads' scratch memory
             let before = ALLOCATIONS.load(Ordering::Relaxed);
             let hypotheses = run();
             let after = ALLOCATIONS.load(Ordering::Relaxed);
             assert_eq!(hypotheses[0][0].tokens.len(), tokens + 1);
             after - before
         };
-        // of one size of session
+        // both lengths use the same session
         let (few, many) = (count(70), count(94));
         assert!(
             many <= few + 8,

@@ -1,4 +1,4 @@
-//! Model folders and safetensors files: what is read, and what is refused.
+//! Model folders and safetensors files: valid and invalid ones.
 
 use std::borrow::Cow;
 use std::fs;
@@ -32,7 +32,7 @@ fn open(bytes: impl Into<Cow<'static, [u8]>>) -> Result<Checkpoint, ModelError> 
     Checkpoint::open(&single(bytes))
 }
 
-/// A safetensors file with the given header, whatever it says.
+/// A safetensors file with any header, valid or not.
 fn file(header: impl ToString, data: &[u8]) -> Vec<u8> {
     let header = header.to_string();
     [&(header.len() as u64).to_le_bytes(), header.as_bytes(), data].concat()
@@ -107,7 +107,7 @@ fn half_precision_is_widened_exactly() {
 
 #[test]
 fn rows_are_slices_of_the_whole_in_every_type() {
-    // Wide enough to be read in several pieces, with rows that straddle them.
+    // Large enough to be read in several chunks, with rows across their borders.
     let (rows, width) = (301, 1003);
     let values: Vec<f32> = (0..rows * width).map(|i| (i % 2039) as f32 - 1000.0).collect();
     let encode = |dtype: &str| -> Vec<u8> {

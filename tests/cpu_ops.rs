@@ -52,7 +52,7 @@ fn linear_is_a_matrix_product() {
     }
 }
 
-/// The scale is the product's, not the bias's.
+/// The scale applies to the product, not to the bias.
 #[portable_test]
 fn linear_scales_the_product() {
     let tensors = fixture("matmul");
@@ -90,7 +90,7 @@ fn linear_multiplies_batches() {
     }
 }
 
-/// Bit by bit among few rows; with the library for many rows to within the rounding of a sum of 259 terms.
+/// Few rows agree bit by bit. Many rows use a library and agree within the rounding of a sum of 259 terms.
 #[portable_test]
 fn a_row_does_not_depend_on_its_neighbours() {
     let (inputs, outputs, rows) = (259, 301, cpu::LIBRARY_ROWS - 1);
@@ -119,8 +119,7 @@ fn a_row_does_not_depend_on_its_neighbours() {
     assert_close("many rows", &by_library, &twice, (1e-5 * (inputs as f32).sqrt(), 0.0));
 }
 
-/// Weights are multiplied as what their precision makes of them: by the vector code, and by the library, which gets some of
-/// them at a time.
+/// The vector code and the library multiply by the rounded weights. The library gets a part of them at a time.
 #[portable_test]
 fn stored_weights_are_the_rounded_ones() {
     let inputs = 1031; // more outputs than are widened at a time
@@ -139,7 +138,7 @@ fn stored_weights_are_the_rounded_ones() {
                 cpu::linear(x, layer, Activation::Identity, None, &mut y);
                 y
             };
-            // rows are rounded, too, for weights of 8 bits: to whole numbers of 15 bits times a scale
+            // with 8-bit weights, rows are rounded, too: to 15-bit integers times a scale
             let mut rounded_x = x.clone();
             if precision == WeightPrecision::Q8 {
                 rounded_x.chunks_exact_mut(inputs).for_each(|row| {
@@ -151,7 +150,7 @@ fn stored_weights_are_the_rounded_ones() {
             let want = product(&rounded_x, WeightMatrix::F32(&rounded));
             let what = format!("{precision}, {rows} rows, {outputs} outputs");
             match precision {
-                // the scales of 8 bits come after the sum, not before
+                // scales of 8-bit weights multiply the sum, not the terms
                 WeightPrecision::Q8 => assert_close(&what, &got, &want, (1e-5, 1e-5)),
                 WeightPrecision::F32 | WeightPrecision::F16 => assert_eq!(got, want, "{what}"),
             }
@@ -159,7 +158,7 @@ fn stored_weights_are_the_rounded_ones() {
     }
 }
 
-/// With weights of 8 bits, rows are multiplied in whole numbers: exactly, and so alike in any company.
+/// With 8-bit weights, rows are multiplied in exact integers, so a row's result does not depend on other rows.
 #[portable_test]
 fn a_row_of_whole_numbers_is_summed_up_alike_in_any_company() {
     let value = |i: usize| (i as f32 * 0.618).fract() - 0.5;
@@ -181,7 +180,7 @@ fn a_row_of_whole_numbers_is_summed_up_alike_in_any_company() {
                 assert_eq!(alone, want, "{count} rows from {first}");
             }
         }
-        // half a step of x times a weight, for each input: sums of 32 bits leave long rows 14 bits
+        // for each input, half a step of x times a weight; 32-bit sums leave 14 bits for long rows
         let bits = if inputs <= 2064 { 32_767.0 } else { (i32::MAX as usize / 127 / (inputs / 4)) as f32 };
         let mut wide = weight.clone();
         wide.chunks_exact_mut(inputs).for_each(|row| WeightPrecision::Q8.round_row(row));
@@ -225,7 +224,7 @@ fn attention_weights_are_a_softmax() {
 }
 
 fn check_softmax(case: &str, x: &[f32], mask: &[u32], keys: usize, want: &[f32]) {
-    // a query of its own batch, because each has its own mask
+    // each query is a batch, because each has its own mask
     let batch = x.len() / keys;
     let (queries, d_head, d_value) = (1, keys, keys);
     let shape = AttentionShape { batch, heads: 1, queries, keys, d_head, d_value, scale: 1.0, causal: false };
@@ -348,8 +347,8 @@ fn attention_has_values_of_any_width_and_a_bias_by_distance() {
     }
 }
 
-/// Steps one by one through a cache whose rows are in any order, and gets what causal attention gives at once.
-/// Queries go some at a time; a query gets the same alone, to the last bit, and behind a longer sentence's padding.
+/// Single steps through a cache with rows in any order give the same as causal attention.
+/// Queries are processed in groups. A query alone, or with a longer sentence's padding, gives the same bits.
 #[portable_test]
 fn a_query_does_not_depend_on_its_neighbours() {
     let (heads, d_head, d_value, queries, keys) = (3, 20, 37, 11, 29);
@@ -368,7 +367,7 @@ fn a_query_does_not_depend_on_its_neighbours() {
         let alone = attend(&AttentionShape { queries: 1, ..shape }, q, &k, &v, &[1; 29]);
         assert!(alone == together);
     }
-    // twice, with five keys that nobody sees behind each
+    // two copies, each followed by five masked keys
     let padded = |data: &[f32], width: usize| [data, &vec![1e3; 5 * width]].concat().repeat(2);
     let mask = [vec![1; keys], vec![0; 5]].concat().repeat(2);
     let shape = AttentionShape { batch: 2, keys: keys + 5, ..shape };
@@ -424,7 +423,7 @@ fn cached_attention_is_causal_attention() {
             for row in 0..rows {
                 let what = format!("step {step}, widths {d_head} and {d_value}, reach {reach:?}");
                 let want = &want[(row * length + step) * value_width..][..value_width];
-                // one query and many are summed up in the same order, but for how processors add up a vector
+                // one query and many use the same order of sums, except for the processor's sum of a vector
                 let exact = cfg!(any(target_arch = "x86_64", target_arch = "wasm32"));
                 let tolerance = if exact { 0.0 } else { 1e-6 };
                 assert_close(&what, &context[row * value_width..][..value_width], want, (tolerance, 0.0));
@@ -433,7 +432,7 @@ fn cached_attention_is_causal_attention() {
     }
 }
 
-/// A slot beyond the caches is that of padding.
+/// A slot beyond the caches means padding.
 #[portable_test]
 fn padding_is_not_cached() {
     let (mut keys, mut values) = ([0.0; 4], [0.0; 2]);
@@ -443,7 +442,7 @@ fn padding_is_not_cached() {
     assert_eq!(values, [20.0, 10.0]);
 }
 
-/// The first columns of two matrices side by side, in the order of the slots; padding goes nowhere.
+/// Copies the first columns of two matrices side by side, in the order of the slots; padding is skipped.
 #[portable_test]
 fn rows_go_where_their_slots_say() {
     let (first, second): ([f32; 6], [f32; 9]) =

@@ -1,4 +1,4 @@
-//! What the search asks of a device at each step, the arithmetic it expects there, and what it refuses.
+//! The search's requests to a device at each step, the arithmetic it expects, and invalid options.
 
 use wordloom::decode::{BatchSearch, DecodeError, DecodeOptions};
 use wordloom::scores::{
@@ -31,7 +31,7 @@ fn edits_follow_the_history() {
     assert_eq!(search.sentences()[0].best_tokens(), [0, 2, 4, 2, 7]);
 }
 
-/// The whole prompt is history, its last token is the first one fed, and lengths count it.
+/// The whole prompt is history and counts in lengths; its last token is the first input.
 #[test]
 fn edits_follow_the_prompt() {
     let options = DecodeOptions {

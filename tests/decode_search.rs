@@ -1,5 +1,4 @@
-//! The search against a slow, direct implementation on seeded toy models, and against cases small enough to
-//! do by hand.
+//! The search against a slow, direct implementation on seeded toy models, and against cases worked out by hand.
 
 mod reference_search;
 mod toy_search;
@@ -88,7 +87,7 @@ fn random_searches_equal_the_slow_implementation_alone_and_in_batches() {
                 reference_search::beam(model, &options)
             };
             if expected.margin < 1e-4 {
-                continue; // f32 may rightly decide otherwise
+                continue; // f32 may decide otherwise
             }
             compared += 1;
             let ids =
@@ -113,7 +112,7 @@ fn random_searches_equal_the_slow_implementation_alone_and_in_batches() {
             }
         }
     }
-    // The margins, and the mixture of outcomes, are part of what is tested.
+    // the test needs enough clear cases and enough of both outcomes
     assert!(compared > BATCHES * SENTENCES * 8 / 10, "only {compared} clear cases");
     assert!(ended > 500 && cut > 500, "{ended} ended by an end token, {cut} at the maximum length");
 }
@@ -143,14 +142,14 @@ fn early_stopping_by_hand() {
     // Step 1 finishes [1] with ln 1/4, step 2 finishes [2, 1] with (ln 1/2 + ln 1/4) / 2: two, enough.
     let got = decode(vec![options(EarlyStopping::Always)], &[&constant]).remove(0);
     assert_eq!(tokens_and_scores(&got), [(&[0, 2, 1][..], -10397), (&[0, 1], -13863)]);
-    // But [2, 2] scores ln 1/2 and still leads: going on to the maximum length replaces both.
+    // But [2, 2] scores ln 1/2 and still leads: continuing to the maximum length replaces both.
     for rule in [EarlyStopping::Heuristic, EarlyStopping::Never] {
         let got = decode(vec![options(rule)], &[&constant]).remove(0);
         assert_eq!(tokens_and_scores(&got), [(&[0, 2, 2, 2, 2][..], -6931), (&[0, 2, 2, 2, 1], -8664)]);
     }
 }
 
-/// A hypothesis is divided by its tokens after the prompt, and `"never"` looks at the most there can be of those.
+/// A score is divided by the number of tokens after the prompt; `"never"` uses the largest possible number.
 #[test]
 fn a_prompt_counts_for_the_length_but_not_for_the_score() {
     let options = |early_stopping| DecodeOptions {

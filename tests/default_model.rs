@@ -1,5 +1,5 @@
-//! The embedded model: its stored translations, id by id; the independence of a sentence from its neighbours; what a
-//! translation allocates.
+//! The embedded model: its stored translations, id by id; independence of a sentence from its batch; allocations of a
+//! translation.
 #![cfg(feature = "embedded-model")]
 
 mod common;
@@ -68,8 +68,8 @@ async fn every_stored_translation_is_found() {
     }
 }
 
-/// Alone or among 40 others of other lengths: the same ids. Scores may differ in the last bits, because on the
-/// CPU a library multiplies many rows, and our own code few.
+/// A sentence gives the same ids alone and among 40 others. Scores may differ in the last bits, because on the CPU a library
+/// multiplies many rows, and other code multiplies few.
 #[device_test]
 async fn a_sentence_does_not_depend_on_its_neighbours() {
     let sources: Vec<_> = cases().iter().map(|case| ids(&case["source_ids"])).collect();
@@ -109,7 +109,7 @@ async fn a_token_allocates_no_device_buffer() {
     assert_eq!(created(20).await, 0, "a session of the same shape is used again");
     assert_eq!(created(30).await, 0, "more tokens within its capacity need nothing more");
 
-    // a text of some sentences that comes again, as it does while somebody types, with a capacity for any length
+    // a repeated text of some sentences, as while a user types, with a capacity for any length
     let some = &vec![ids(&cases()[0]["source_ids"]); 12][..];
     let again = async || {
         let before = gpu.buffers_created();
@@ -124,8 +124,8 @@ async fn a_token_allocates_no_device_buffer() {
     assert!(gpu.bytes_in_use() < with_newest - (16 << 20), "it makes room for the next");
 }
 
-/// What docs/performance.md says of a step: so many launches for each of the three layers, one for the embedding, one or two
-/// for the logits, and the search's own.
+/// Launches of a step, as in docs/performance.md: some for each of the three layers, one for the embedding, one or two for the
+/// logits, and the search's own.
 #[device_test]
 async fn a_step_takes_as_many_launches_as_it_should() {
     let source = [ids(&cases()[0]["source_ids"])];
@@ -146,7 +146,7 @@ async fn a_step_takes_as_many_launches_as_it_should() {
                 generate(translator.transformer(), &source, &of_length).await;
                 gpu.counters().since(before).dispatches
             };
-            // both are whole submits of steps, whatever a submit has
+            // both numbers are whole submits, for any number of steps in a submit
             let steps = launches(48).await - launches(16).await;
             assert_eq!(steps, 32 * (1 + 3 * layer + output + search), "{beams} beams, {class:?}");
         }
@@ -180,7 +180,7 @@ async fn n_best_comes_best_first() {
     assert_eq!(translation.hypotheses[0].text, translation.text);
 }
 
-/// Nothing of a long text is lost: a sentence of 600 words is cut into parts that the model can take.
+/// A sentence of 600 words is cut into parts that fit the model, without loss.
 #[device_test]
 async fn long_sentences_are_cut_not_truncated() {
     let translator = translator(&Device::Cpu);

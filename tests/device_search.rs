@@ -1,5 +1,5 @@
-//! The search on the device against the same search on the host, with every option that a search has: a GPU decides by
-//! itself for some steps at a time, the CPU runner asks the host after each.
+//! The search on the device against the same search on the host, with every option. A GPU decides several steps by itself; the
+//! CPU runner asks the host after each step.
 
 mod common;
 
@@ -25,13 +25,13 @@ impl Random {
         from[self.below(from.len())]
     }
 
-    /// As many as one of `counts` says.
+    /// Random tokens; their number is one of `counts`.
     fn tokens(&mut self, counts: &[usize], vocabulary: usize) -> Vec<u32> {
         (0..self.pick(counts)).map(|_| self.below(vocabulary) as u32).collect()
     }
 }
 
-/// A batch of requests that agree in what a batch has to agree in.
+/// A batch of requests with equal options where a batch requires it.
 fn batch(random: &mut Random, transformer: &Transformer) -> Vec<GenerateRequest> {
     let config = transformer.config();
     let vocabulary = config.target_vocabulary;
@@ -65,7 +65,7 @@ fn batch(random: &mut Random, transformer: &Transformer) -> Vec<GenerateRequest>
                     bad_words,
                     forced_bos: (random.below(5) == 0).then(|| random.below(vocabulary) as u32),
                     forced_eos: (random.below(3) == 0).then_some(eos),
-                    // so many that hypotheses do end
+                    // enough end tokens that hypotheses end
                     eos: [vec![eos], random.tokens(&[0, 0, 30], vocabulary)].concat(),
                     no_repeat_ngram_size: random.pick(&[0, 0, 0, 1, 2, 3]),
                     repetition_penalty: random.pick(&[1.0, 1.0, 1.3, 0.8]),
@@ -114,8 +114,8 @@ async fn the_device_searches_as_the_host_does() {
     }
 }
 
-/// Every width of a beam, for weights of every precision, with the kernels of both classes of adapters: alone, and so many
-/// together that a GPU takes the kernels for many rows.
+/// Every beam width, every precision of weights, and the kernels of both classes of adapters: one sentence, and enough
+/// sentences for the kernels of many rows.
 #[device_test]
 async fn every_width_precision_and_class_agree() {
     let model = model(&data("models/marian_tied"));
@@ -125,7 +125,7 @@ async fn every_width_precision_and_class_agree() {
             Transformer::load_with_weights(device, &model, PrecisionChoice::Is(precision), &mut |_| {})
                 .expect("loads")
         };
-        // with weights of 8 bits the CPU rounds what they meet, too, and so has them in f32
+        // with 8-bit weights, the CPU would round activations, too, so it uses the rounded weights in f32
         let host = rounded("marian_tied", precision);
         let host = Transformer::load(&Device::Cpu, &host, &mut |_| {}).expect("loads");
         for (class, device) in ["software", "hardware"].into_iter().zip(&gpus) {

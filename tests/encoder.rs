@@ -1,4 +1,4 @@
-//! The encoder alone: the states of a forward pass; and what a device counts while it is replayed.
+//! The encoder alone: equal to a forward pass, and the device's counters during a replay.
 
 mod common;
 

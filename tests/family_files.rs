@@ -1,5 +1,5 @@
-//! The files of every family: whatever is missing, too much or of another shape is named; what older files and other
-//! heads leave behind is passed over.
+//! The files of every family: errors name missing, extra and misshapen tensors; known extra tensors of older files and other
+//! heads are skipped.
 
 mod common;
 
@@ -91,10 +91,10 @@ fn every_tensor_is_needed_by_its_name_and_shape() {
             let tensor = all[index].name.clone();
             let mut without = all.clone();
             without.remove(index);
-            // zeros where absent, computed where absent, tied where absent: as Hugging Face does
+            // if absent: zeros, computed, or tied, as in Hugging Face
             let optional = tensor == "final_logits_bias"
                 || (name == "pegasus" && tensor.ends_with("embed_positions.weight"))
-                // two tensors that may be tied: either stands in for the other
+                // two tensors that may be tied: either replaces the other
                 || (name == "t5_gated_untied_bf16" && ["shared.weight", "lm_head.weight"].contains(&&*tensor));
             if !optional {
                 let error = refusal(name, &without);

@@ -1,4 +1,4 @@
-//! `generation_config.json` and requests: what is read, what goes over what, and what is refused.
+//! `generation_config.json` and requests: keys, precedence, and invalid values.
 
 use std::path::Path;
 
@@ -135,7 +135,7 @@ fn without_its_own_file_generation_follows_config_json() {
     };
     assert_eq!(GenerationConfig::from_files(&memory("config.json", &old)).unwrap(), expected);
 
-    // Where there is a file of its own, config.json has no say.
+    // if the file exists, config.json is ignored
     let files = [("config.json", old.to_string()), ("generation_config.json", "{}".to_owned())];
     let files = ModelFiles::memory("test", files.map(|(name, text)| (name, text.into_bytes())));
     assert_eq!(GenerationConfig::from_files(&files).unwrap(), GenerationConfig::default());
@@ -157,7 +157,7 @@ fn sampling_comes_from_the_request_and_the_file() {
     assert_eq!(of(&hot, asked), Some(Sampling { temperature: 1.5, seed: u64::MAX, ..all }));
     assert_eq!(of(&hot, json!({ "do_sample": false })), None);
     assert_eq!(of(&json!({}), json!({ "do_sample": true })), Some(Sampling::default()));
-    // a model's file may say how to sample without asking for it
+    // a model's file may set sampling options without enabling sampling
     assert_eq!(of(&json!({ "temperature": 0.0, "top_p": 7, "top_h": 0.3 }), json!({})), None);
 
     for (generation, asked, option) in [

@@ -1,12 +1,12 @@
-//! Building and planning, without a device: shapes that do not fit are refused by name, and values share a buffer only
-//! when their lifetimes allow it.
+//! Building and planning, without a device: errors name shapes that do not fit, and values share a buffer only if their
+//! lifetimes allow it.
 
 use wordloom::activation::Activation;
-use wordloom::graph::{Columns, Graph, GraphError, Linear, Normalization, Plan, StateTable, WeightTable};
-use wordloom::kernels::attention::AttentionShape;
-use wordloom::shape::Shape;
+use wordloom::graph::{Columns, Graph, GraphError, Plan, StateTable, WeightTable};
+use wordloom::ops::{AttentionScores, Cache, Linear, Normalization};
+use wordloom::shape::{AttentionShape, Shape};
 
-/// `layers` times the same 8 → 8 layer, one after the other.
+/// A chain of `layers` equal 8 → 8 layers.
 fn chain(layers: usize) -> Graph {
     let (mut states, mut weights) = (StateTable::default(), WeightTable::default());
     let input = states.f32("input", 3, 8);
@@ -23,7 +23,7 @@ fn chain(layers: usize) -> Graph {
 
 #[test]
 fn a_chain_needs_two_buffers_however_long_it_is() {
-    // the first reads a state and the last writes one: what is between takes turns
+    // the first reads a state and the last writes one; values between them alternate buffers
     for (layers, buffers) in [(1, 0), (2, 1), (3, 2), (10, 2), (50, 2)] {
         let plan = Plan::new(chain(layers));
         assert_eq!(plan.buffer_count(), buffers, "{layers} layers");
@@ -67,7 +67,7 @@ fn a_large_value_makes_room_for_smaller_ones() {
     assert_eq!(plan.buffer_bytes(), (5 * 32 + 5 * 8) * 4, "rows are padded to a multiple of four");
 }
 
-/// A layer and the norm before it make two values, and both live as long as somebody reads them.
+/// A layer and the norm before it make two values; both live until their last reader.
 #[test]
 fn a_normalized_input_has_a_buffer_of_its_own() {
     let (mut states, mut weights) = (StateTable::default(), WeightTable::default());
@@ -76,7 +76,8 @@ fn a_normalized_input_has_a_buffer_of_its_own() {
     let x = graph.state(state);
     let norm = Normalization { gamma: weights.vector("gamma", 8), beta: None, epsilon: 1e-5 };
     let linear = Linear { weight: weights.matrix("w", 8, 8), bias: None, scale: 1.0 };
-    let [normalized, y] = graph.normalized_linear(x, None, norm, linear, Activation::Identity).expect("fits");
+    let normalized = graph.layer_norm(x, None, norm).expect("fits");
+    let y = graph.linear(normalized, linear, Activation::Identity, None).expect("fits");
     let y = graph.linear(y, linear, Activation::Identity, None).expect("fits");
     let last = graph.linear(y, linear, Activation::Identity, Some(normalized)).expect("fits");
     graph.keep(last, states.f32("output", 5, 8)).expect("fits");
@@ -135,15 +136,22 @@ fn what_does_not_fit_is_refused_by_name() {
         causal: false,
     };
     let all = Columns { value: x, first: 0 };
+    let scores = |shape, keys, key_mask, distance_bias| AttentionScores {
+        shape,
+        queries: all,
+        keys,
+        key_mask,
+        distance_bias,
+    };
     let mask = graph.state(mask_state);
-    let error = graph.attention(shape, all, all, all, mask, None).unwrap_err();
+    let error = graph.attention(scores(shape, all, mask, None), all).unwrap_err();
     assert_eq!(
         error.to_string(),
         "attention (decoder.2.cross): key_mask is U32 [2, 7], but U32 [2, 3] is needed"
     );
 
     let beyond = Columns { value: x, first: 4 };
-    let error = graph.attention(shape, all, beyond, all, mask, None).unwrap_err();
+    let error = graph.attention(scores(shape, beyond, mask, None), all).unwrap_err();
     assert_eq!(
         error.to_string(),
         "attention (decoder.2.cross): keys is [6, 8], but 6 rows with columns 4..12 is needed"
@@ -152,12 +160,12 @@ fn what_does_not_fit_is_refused_by_name() {
     let [even, of_three] = [(4, 2), (5, 3)].map(|(rows, heads)| weights.rows("bias", rows, heads));
     let fits = graph.state(states.u32("mask that fits", 2, 3));
     for (table, got) in [(even, "[4, 2]"), (of_three, "[5, 3]")] {
-        let error = graph.attention(shape, all, all, all, fits, Some(table)).unwrap_err();
+        let error = graph.attention(scores(shape, all, fits, Some(table)), all).unwrap_err();
         let want = "but an odd number of rows of 2 heads is needed";
         assert_eq!(error.to_string(), format!("attention (decoder.2.cross): distance_bias is {got}, {want}"));
     }
     let wide = AttentionShape { d_value: 5, ..shape };
-    let error = graph.attention(wide, all, all, all, fits, None).unwrap_err();
+    let error = graph.attention(scores(wide, all, fits, None), all).unwrap_err();
     assert_eq!(
         error.to_string(),
         "attention (decoder.2.cross): values is [6, 8], but 6 rows with columns 0..10 is needed"
@@ -192,14 +200,15 @@ fn what_does_not_fit_is_refused_by_name() {
         [("own", 1), ("all slots", 3), ("counts", 1)].map(|(name, width)| states.u32(name, 6, width));
     let [keys, values] =
         [("cached keys", 2), ("cached values", 4)].map(|(name, width)| states.f32(name, 18, width));
-    let context = graph.cached_attention(2, 1.0, x, own, keys, values, slots, counts, None).expect("fits");
+    let cache = Cache { keys, values, cache_slots: own, slots, key_counts: counts };
+    let context = graph.cached_attention(2, 1.0, x, &cache, None).expect("fits");
     assert_eq!(graph.shape(context), Shape::new(6, 4));
-    let error = graph.cached_attention(2, 1.0, x, own, values, values, slots, counts, None).unwrap_err();
+    let error = graph.cached_attention(2, 1.0, x, &Cache { keys: values, ..cache }, None).unwrap_err();
     assert_eq!(
         error.to_string(),
         "cached_attention (decoder.2.cross): qkv is F32 [6, 8], but F32 [6, 12] is needed"
     );
-    let error = graph.cached_attention(2, 1.0, x, slots, keys, values, slots, counts, None).unwrap_err();
+    let error = graph.cached_attention(2, 1.0, x, &Cache { cache_slots: slots, ..cache }, None).unwrap_err();
     assert_eq!(
         error.to_string(),
         "cached_attention (decoder.2.cross): cache_slots is U32 [6, 3], but U32 [6, 1] is needed"
@@ -207,15 +216,12 @@ fn what_does_not_fit_is_refused_by_name() {
 
     let mut norm = |width| Normalization { gamma: weights.vector("gamma", width), beta: None, epsilon: 1e-5 };
     let (fits, wide) = (norm(8), norm(9));
-    let refused = [
-        (x, None, wide, narrow, "x is F32 [6, 8], but F32 [6, 9] is needed"),
-        (x, Some(context), fits, gate, "residual is F32 [6, 4], but F32 [6, 8] is needed"),
-        (x, None, fits, narrow, "x is F32 [6, 8], but F32 [6, 9] is needed"),
-        (x, None, fits, biased, "bias is [1, 5], but [1, 4] is needed"),
-    ];
-    for (x, residual, norm, linear, want) in refused {
-        let error = graph.normalized_linear(x, residual, norm, linear, Activation::Identity).unwrap_err();
-        assert_eq!(error.to_string(), format!("normalized_linear (decoder.2.cross): {want}"));
+    for (residual, norm, want) in [
+        (None, wide, "x is F32 [6, 8], but F32 [6, 9] is needed"),
+        (Some(context), fits, "residual is F32 [6, 4], but F32 [6, 8] is needed"),
+    ] {
+        let error = graph.layer_norm(x, residual, norm).unwrap_err();
+        assert_eq!(error.to_string(), format!("layer_norm (decoder.2.cross): {want}"));
     }
 
     let error = graph.keep(x, states.f32("elsewhere", 6, 9)).unwrap_err();

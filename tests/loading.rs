@@ -1,5 +1,4 @@
-//! A model whose files arrive while it is loaded, as in a page: the same results, nothing read too early, memory given
-//! back.
+//! A model whose files arrive while it is loaded, as in a page: same results, no early reads, memory freed.
 
 mod common;
 
@@ -15,7 +14,7 @@ use wordloom::{Device, GpuError, Model, ModelError};
 
 const FILES: [&str; 3] = ["config.json", "generation_config.json", "model.safetensors"];
 
-/// A file of which only the first bytes are there.
+/// A file of which only the first bytes have arrived.
 #[derive(Debug)]
 struct Arriving {
     bytes: Vec<u8>,
@@ -57,7 +56,7 @@ impl Folder {
         ModelFiles::host("a page", files)
     }
 
-    /// As if the download had come as far as `end`; that far and no further is read next.
+    /// Simulates a download up to `end`, which is the next position to be read.
     fn arrive(&self, name: &str, end: u64) {
         let (_, file) = self.0.iter().find(|(own, _)| own == name).expect("a file that there is");
         assert!(end <= file.len(), "{name}: {end} of {}", file.len());
@@ -65,7 +64,7 @@ impl Folder {
         file.arrived.store(end, Ordering::Relaxed);
     }
 
-    /// Opens the model and loads it, each time with just the bytes that were asked for; returns how often it waited.
+    /// Opens and loads the model, each time with exactly the requested bytes; returns the number of waits.
     async fn load(&self, device: &Device) -> (Transformer, usize) {
         let mut waits = 0;
         let mut wait = |file: &str, end| {
@@ -118,7 +117,7 @@ async fn weights_that_arrive_piece_by_piece_are_the_same() {
     }
 }
 
-/// Every byte is waited for once at most: what comes first in the file is read first.
+/// Tensors are read in the order of the file, so every byte is awaited at most once.
 #[device_test]
 async fn weights_are_read_in_the_order_of_their_file() {
     let folder = Folder::of("marian_tied");
@@ -155,7 +154,7 @@ async fn what_is_dropped_gives_its_memory_back() {
     assert_eq!(gpu.bytes_in_use(), 0);
 }
 
-/// A device that is lost says so, and for good.
+/// A lost device reports its loss, and stays lost.
 #[device_test]
 async fn a_lost_device_is_noticed() {
     let gpu = own_gpu().await;

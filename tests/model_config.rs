@@ -1,4 +1,4 @@
-//! `config.json`: what it means in each family, and what is refused.
+//! `config.json`: its meaning in each family, and invalid values.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -185,13 +185,13 @@ fn marian_switches_are_independent_of_each_other() {
     assert_eq!(lopsided.encoder, stack(1, 1, 64, 128));
     assert_eq!(lopsided.decoder, stack(2, 4, 16, 7));
 
-    // A shared table has one size, whatever decoder_vocab_size says.
+    // a shared table has one size, so decoder_vocab_size is ignored
     assert_eq!(with(json!({ "decoder_vocab_size": 700 })).target_vocabulary, 645);
     let separate = with(json!({ "decoder_vocab_size": 700, "share_encoder_decoder_embeddings": false }));
     assert_eq!((separate.source_vocabulary, separate.target_vocabulary), (645, 700));
     assert_eq!(with(json!({ "tie_word_embeddings": false })).embeddings, EmbeddingSharing::Shared);
 
-    // Left over from another class: without effect, in either position.
+    // keys of another class have no effect
     let stale =
         ["normalize_before", "normalize_embedding", "static_position_embeddings", "add_final_layer_norm"];
     for key in stale {

@@ -1,7 +1,6 @@
-//! Whole models against stored results of Hugging Face transformers (and, for the paper's layout, of `torch.nn`):
-//! encoder states, logits, all three kinds of attention; greedy and beam search id by id and score by score. On the
-//! CPU runner and on the GPU. The tolerances are those of the fixtures' own README: f32 there differs from float64 by
-//! up to 3e-5.
+//! Whole models against stored results of Hugging Face transformers (and, for the paper's layout, of `torch.nn`), on the CPU
+//! runner and on the GPU: encoder states, logits, all three kinds of attention; greedy and beam search by id and score.
+//! The tolerances are those of the fixtures' README, because f32 differs from float64 by up to 3e-5 there.
 
 mod common;
 
@@ -129,7 +128,7 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
-    /// Every stored tensor of so many layers, and one more for the embeddings where there are hidden states.
+    /// Compares every stored tensor of `layers` layers. Hidden states have one more, for the embeddings.
     fn layers(&self, name: &str, got: &[Tensor], layers: usize, masked_axis: Option<usize>) {
         if layers > 0 && self.tensors.has(&format!("{}.{name}.0", self.input)) {
             let states = usize::from(name.ends_with("hidden_states"));
@@ -140,7 +139,7 @@ impl Check<'_> {
         }
     }
 
-    /// One tensor; `masked_axis` is the axis of source tokens, of which padding is not compared.
+    /// Compares one tensor. `masked_axis` is the axis of source tokens, whose padding is not compared.
     fn tensor(&self, name: &str, got: &Tensor, masked_axis: Option<usize>) {
         let stored = format!("{}.{name}", self.input);
         let place = format!("{}: {stored}", self.place);
@@ -156,8 +155,7 @@ impl Check<'_> {
     }
 }
 
-/// Tables larger than a buffer may be are split, and the kernels meant for the other class of adapter are right as
-/// well.
+/// Tables beyond a buffer's limit are split, and the kernels for the other class of adapter are correct, too.
 #[device_test]
 async fn small_buffers_and_other_kernels_change_nothing() {
     // the embedding of `marian_tied` in panels takes 176 KiB
@@ -185,7 +183,7 @@ async fn what_no_buffer_can_hold_is_a_typed_error() {
     assert!(error.to_string().contains("--device cpu"), "{error}");
 }
 
-/// `marian_tied` as older uploads store it, with tied tensors and sinusoids, after a change of one tensor's values.
+/// `marian_tied` in the form of older uploads, with tied tensors and sinusoids, and with one tensor changed.
 fn legacy(tensor: &str, change: impl Fn(f32) -> f32) -> Transformer {
     let folder = data("models/marian_tied");
     let mut weights = read(&folder.join("model_legacy_keys.safetensors"));
@@ -201,7 +199,7 @@ fn legacy(tensor: &str, change: impl Fn(f32) -> f32) -> Transformer {
     Transformer::load(&Device::Cpu, &model, &mut |_| {}).expect("loads")
 }
 
-/// Where stored copies of tied tensors differ, each is used in its own place, as transformers 5 does.
+/// If stored copies of tied tensors differ, each is used in its own place, as in transformers 5.
 #[device_test]
 async fn copies_that_differ_are_used_where_they_are_stored() {
     let input = ForwardInput {
@@ -216,7 +214,7 @@ async fn copies_that_differ_are_used_where_they_are_stored() {
     let run = async |transformer: &Transformer| transformer.forward(&input).await.expect("runs");
     let plain = run(&legacy("lm_head.weight", |value| value)).await;
 
-    // twice the projection: twice the logits, but for the bias
+    // twice the projection gives twice the logits, except for the bias
     let doubled = run(&legacy("lm_head.weight", |value| 2.0 * value)).await;
     let bias = Tensors::open(&data("models/marian_tied/model.safetensors")).f32("final_logits_bias");
     let want: Vec<f32> =
@@ -271,7 +269,7 @@ async fn check_case(transformer: &Transformer, tensors: &Tensors, case: &Value, 
         JsonObject::parse("the case", case["generate_kwargs"].to_string().as_bytes()).expect("an object");
     let kwargs = GenerationConfig::from_json(&json, UnknownKeys::Reject)
         .unwrap_or_else(|error| panic!("{place}: {error}"));
-    // a decoder-only model's batch is padded on the left, which lengths count
+    // a decoder-only batch is padded on the left, and lengths count the padding
     let padding = |mask: &[u32]| mask.iter().take_while(|&&seen| seen == 0).count();
     let requests: Vec<GenerateRequest> = ids
         .chunks(length)
@@ -327,14 +325,14 @@ async fn check_case(transformer: &Transformer, tensors: &Tensors, case: &Value, 
             );
         }
         if let Some(sum) = case["sum_logprob"][index].as_f64() {
-            // not one score but the plain sum of up to 63, -155 in one case: the rounding of f32 logits adds up
+            // a sum of up to 63 scores, -155 in one case, so the rounding of f32 logits adds up
             let place = format!("{place}: sum {index}");
             assert_close(&place, &[hypothesis.score], &[sum as f32], (1e-4, 1e-6));
         }
     }
 }
 
-/// Weights of every precision give what their rounded values give in f32 on the CPU, on every device.
+/// On every device, weights of every precision give the result of their rounded values in f32 on the CPU.
 #[device_test]
 async fn stored_precisions_are_those_of_the_rounded_weights() {
     let mut devices = devices().await;
@@ -352,8 +350,8 @@ async fn stored_precisions_are_those_of_the_rounded_weights() {
                 let got = forward_of(&transformer).await;
                 let what = format!("{name} in {precision} on {device}");
                 if precision == WeightPrecision::Q8 && device.gpu().is_none() {
-                    // x is rounded, too, to 15 bits where weights have 7: what that loses should be about 2⁻⁸ of what
-                    // rounding the weights does, or four times as much, as activations stand out further
+                    // x is rounded to 15 bits, weights to 7: the error from x should be about 2⁻⁸ of the error from
+                    // the weights, or four times as much, because activations have larger outliers
                     let (lost, of) = (distance(&got, &want), distance(&want, &exact));
                     assert!(lost <= of / 64.0, "{what}: {lost} is lost, by weights {of}");
                 } else {
@@ -364,7 +362,7 @@ async fn stored_precisions_are_those_of_the_rounded_weights() {
     }
 }
 
-/// The root of the mean of the squares of the differences.
+/// Root mean square of the differences.
 fn distance(a: &[f32], b: &[f32]) -> f32 {
     let squares: f32 = a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum();
     (squares / a.len() as f32).sqrt()
@@ -391,7 +389,7 @@ async fn forward_of(transformer: &Transformer) -> Vec<f32> {
     transformer.forward(&input).await.expect("runs").logits.data
 }
 
-/// `auto` takes half the memory where a file is f16, without changing a bit; never where the file is something else.
+/// `auto` halves memory if a file is f16, without changing a bit, and changes nothing for other files.
 #[device_test]
 async fn automatic_precision_is_exact() {
     let device = gpu_as(AdapterClass::Hardware).await;
@@ -401,8 +399,8 @@ async fn automatic_precision_is_exact() {
     assert_eq!((auto.precision(), wide.precision()), (WeightPrecision::F16, WeightPrecision::F32));
     assert!(auto.weight_bytes() < wide.weight_bytes() * 3 / 4, "{} bytes", auto.weight_bytes());
     assert_eq!(forward_of(&auto).await, forward_of(&wide).await);
-    // where it would cost more than it saves
-    for device in [Device::Cpu, gpu_as(AdapterClass::BrowserSoftware).await] {
+    // devices where it would be slower
+    for device in [Device::Cpu, gpu_as(AdapterClass::Software).await] {
         let wide = Transformer::load(&device, &model_f16, &mut |_| {}).expect("loads");
         assert_eq!(wide.precision(), WeightPrecision::F32, "{device}");
     }
@@ -411,7 +409,7 @@ async fn automatic_precision_is_exact() {
     }
 }
 
-/// A value that f16 cannot hold is no infinity, but an error that names the weight and the way out.
+/// A value beyond f16 does not become infinity: it is an error that names the weight and the way out.
 #[device_test]
 async fn a_weight_beyond_half_precision_is_refused() {
     let folder = data("models/marian_tied");

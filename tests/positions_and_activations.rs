@@ -1,4 +1,4 @@
-//! What follows from a configuration alone, position tables and activations, against results in f64.
+//! Position tables and activations, which depend on the configuration alone, against results in f64.
 
 use std::fs;
 use std::path::Path;
@@ -50,7 +50,7 @@ fn positions_are_those_of_the_reference() {
     }
 }
 
-/// Every distance around the longest, in many configurations, odd ones among them.
+/// Every distance around the longest, in many configurations, including unusual ones.
 #[test]
 fn distances_fall_into_the_buckets_of_t5() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/t5_buckets.json");

@@ -1,4 +1,4 @@
-//! More requests than a batch has rows for: those that are done make room for the next, and nobody notices.
+//! More requests than rows in a batch: finished requests give their rows to the next, and no result changes.
 
 mod common;
 
@@ -8,7 +8,7 @@ use wordloom::decode::{DecodeOptions, Hypothesis, MAX_BEAMS};
 use wordloom::kernels::AdapterClass;
 use wordloom::transformer::{Cancel, GenerateRequest, Progress, Transformer};
 
-/// Sources of many lengths, which are padded alike; those that take over rows may become longer than those before.
+/// Requests with sources of many lengths, padded to the same length. Later requests may generate more than earlier ones.
 fn requests(transformer: &Transformer, count: usize, options: &DecodeOptions) -> Vec<GenerateRequest> {
     let vocabulary = transformer.config().source_vocabulary as u32;
     (0..count as u32)
@@ -25,7 +25,7 @@ fn requests(transformer: &Transformer, count: usize, options: &DecodeOptions) ->
         .collect()
 }
 
-/// The hypotheses, and how many requests took over rows of others.
+/// The hypotheses, and the number of requests that took over rows.
 async fn generate(transformer: &Transformer, requests: &[GenerateRequest]) -> (Vec<Vec<Hypothesis>>, usize) {
     let (mut delivered, mut took_over) = (vec![0; requests.len()], 0);
     let mut sentences = 0;
@@ -63,7 +63,7 @@ async fn requests_that_take_over_rows_get_what_they_get_alone() {
                 no_repeat_ngram_size: 2,
                 repetition_penalty: 1.2,
                 bad_words: vec![vec![5], vec![6, 7], vec![8, 9, 10]],
-                // so many that hypotheses do end
+                // enough end tokens that hypotheses end
                 eos: std::iter::once(eos).chain(20..50).collect(),
                 ..plain.clone()
             },
@@ -78,7 +78,7 @@ async fn requests_that_take_over_rows_get_what_they_get_alone() {
         }
         for (device, which) in all.iter().zip(["CPU", "software GPU", "hardware GPU"]) {
             let transformer = load(device);
-            // the second time finds the session of the first
+            // the second run reuses the session of the first
             for _ in 0..if num_beams == MAX_BEAMS { 2 } else { 1 } {
                 let (together, took_over) = generate(&transformer, &requests).await;
                 assert!(took_over > 1, "{name}: {took_over} of {count} took over rows");

@@ -1,4 +1,4 @@
-//! Models of a configuration alone.
+//! Models with random weights.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! Sampling: what may be drawn against transformers' own warpers, how often it is drawn, and that a seed says it all.
+//! Sampling: the candidates against transformers' own warpers, the frequencies, and the effect of a seed.
 
 mod common;
 mod toy_search;
@@ -16,8 +16,8 @@ fn sampled(sampling: Sampling) -> DecodeOptions {
     DecodeOptions { sampling: Some(sampling), ..DecodeOptions::new(START, EOS, PAD) }
 }
 
-/// `tests/data/decode/sampling.json` has logits, and what TemperatureLogitsWarper, TopKLogitsWarper and
-/// TopPLogitsWarper leave of them.
+/// `tests/data/decode/sampling.json` has logits and the results of TemperatureLogitsWarper, TopKLogitsWarper and
+/// TopPLogitsWarper.
 #[test]
 fn what_may_be_drawn_is_what_transformers_keeps() {
     let file = fs::read_to_string(data("decode/sampling.json")).unwrap();
@@ -47,10 +47,10 @@ fn what_may_be_drawn_is_what_transformers_keeps() {
     assert!(cases.len() > 100 && fewer > 80, "{fewer} of {} cases cut something", cases.len());
 }
 
-/// Logits of eight tokens, none of which is likely to be drawn too rarely to count.
+/// Logits of eight tokens, all of which are drawn often enough for the statistic.
 const LOGITS: [f32; 8] = [0.3, -0.9, 1.4, 0.0, 0.9, -0.4, 1.1, 0.6];
 
-/// How often each token was drawn, for each of 16 hypotheses of `length` tokens.
+/// Number of draws of each token, for each of 16 hypotheses of `length` tokens.
 fn counts(sampling: Sampling, length: usize) -> Vec<Vec<u32>> {
     let options =
         DecodeOptions { num_return_sequences: 16, max_length: 1 + length, eos: vec![], ..sampled(sampling) };
@@ -61,12 +61,12 @@ fn counts(sampling: Sampling, length: usize) -> Vec<Vec<u32>> {
         .collect()
 }
 
-/// Pearson's statistic of how often things were seen, where `expected` says how often they should be.
+/// Pearson's statistic of seen and expected frequencies.
 fn chi_square(seen: &[f64], expected: &[f64]) -> f64 {
     seen.iter().zip(expected).map(|(seen, expected)| (seen - expected).powi(2) / expected).sum()
 }
 
-/// The seeds are fixed, so that this passes always or never; each bound is passed by chance once in ten thousand times.
+/// The seeds are fixed, so the result is always the same. By chance, one in ten thousand seeds exceeds a bound.
 #[test]
 fn tokens_are_drawn_as_often_as_their_probabilities_say() {
     const LENGTH: usize = 1500;
@@ -90,7 +90,7 @@ fn tokens_are_drawn_as_often_as_their_probabilities_say() {
         assert!(statistic < bound, "{sampling:?}: {statistic}; {seen:?}, expected {expected:?}");
     }
 
-    // Two hypotheses know nothing of each other, and a step nothing of the step before.
+    // hypotheses are independent of each other, and so are steps
     let sampling = Sampling { top_k: 2, ..Sampling::default() };
     let mut pairs: Vec<(u32, f64)> = (0..).zip(LOGITS.map(f64::from)).collect();
     sampling.probabilities(&mut pairs);
@@ -151,7 +151,7 @@ fn a_seed_and_an_input_say_it_all() {
             }
         }
     }
-    // Whether a device hands over its best few or all does not matter where the same tokens are drawn from.
+    // the best few or all scores from the device give the same draws from the same candidates
     let of =
         |top_k| decode(vec![sampled(Sampling { top_k, top_p: 0.9, ..Sampling::default() })], &models[..1]);
     assert_eq!(of(64)[0][0].tokens, of(65)[0][0].tokens);
@@ -176,8 +176,8 @@ fn a_temperature_close_to_zero_is_greedy_search() {
     }
 }
 
-/// A hypothesis that is complete waits for the others of its sentence: it is not edited, and what the device says about
-/// it does not count.
+/// A complete hypothesis waits for the others of its sentence: its scores are not edited, and the device's results for it are
+/// ignored.
 #[test]
 fn complete_samples_wait() {
     let options = DecodeOptions {
@@ -250,8 +250,8 @@ fn sampling_that_cannot_be_is_named() {
     assert!(matches!(few.advance(whole(&[0.0; 3])), Err(DecodeError::Shape { .. })));
 }
 
-/// Samples of the best few tokens of a row and of whole rows. What they were drawn with is what the same tokens have in
-/// one forward pass, normalised over what may be drawn.
+/// Samples from the best few tokens and from whole rows. Their probabilities equal those of a forward pass, normalized over
+/// the candidates.
 #[device_test]
 async fn samples_are_drawn_from_the_model() {
     let mut samples = Vec::new();

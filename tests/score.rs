@@ -31,7 +31,7 @@ async fn score(transformer: &Transformer, requests: &[ScoreRequest]) -> Vec<word
     transformer.score(requests, &Cancel::default(), &mut |_| {}).await.expect("scores")
 }
 
-/// The cases of a model run as one batch, so that each is padded but the longest.
+/// The cases of a model run as one batch, so all except the longest are padded.
 #[pollster::test]
 async fn labels_have_hugging_face_s_log_probabilities() {
     let expected = json("score.json");
@@ -67,7 +67,7 @@ async fn labels_have_hugging_face_s_log_probabilities() {
     }
 }
 
-/// What greedy search says of its steps, the same sequences have when they are given.
+/// The log-probabilities of greedy search equal those of the same sequences as given targets.
 #[pollster::test]
 async fn greedy_outputs_have_the_log_probabilities_of_their_steps() {
     for device in devices().await {

@@ -9,14 +9,13 @@ use wordloom::activation::Activation;
 use wordloom::join::Join;
 use wordloom::kernels::attention::AttentionShape;
 use wordloom::kernels::cached_attention::CachedAttentionShape;
-use wordloom::kernels::edits::{Edits, HistoryEdits};
+use wordloom::kernels::edits::{Edits, HistoryBuffers};
 use wordloom::kernels::embed::EmbedShape;
 use wordloom::kernels::heatmap::{Band, GridShape};
 use wordloom::kernels::layer_norm::LayerNormShape;
 use wordloom::kernels::linear::LinearShape;
-use wordloom::kernels::log_softmax_top_k::TopKShape;
-use wordloom::kernels::normalized_linear::NormalizedLinearShape;
-use wordloom::kernels::search::SearchShape;
+use wordloom::kernels::log_softmax_top_k::{ScoreBuffers, TopKShape};
+use wordloom::kernels::search_state::{HistoryEdits, SearchShape};
 use wordloom::kernels::{self, Access, Dispatch, Kernel};
 use wordloom::precision::WeightPrecision;
 use wordloom::scores::{ScoreRules, ScoreSpace};
@@ -27,25 +26,16 @@ fn module_of(kernel: &Kernel) -> naga::Module {
 }
 
 fn validate(kernel: &Kernel, module: &naga::Module) -> naga::valid::ModuleInfo {
-    use naga::valid::{Capabilities, ShaderStages, SubgroupOperationSet, ValidationFlags, Validator};
+    use naga::valid::{Capabilities, ValidationFlags, Validator};
     // `unpack2x16float` is part of the language: this is no extension but for devices that are less than WebGPU
-    let mut capabilities = Capabilities::SHADER_FLOAT16_IN_FLOAT32;
-    let extended = kernel.name.starts_with("extended_");
-    if extended {
-        capabilities |= Capabilities::SHADER_INT64 | Capabilities::SUBGROUP;
-    }
-    let mut validator = Validator::new(ValidationFlags::all(), capabilities);
-    if extended {
-        validator.subgroup_stages(ShaderStages::COMPUTE).subgroup_operations(SubgroupOperationSet::all());
-    }
-    validator
+    Validator::new(ValidationFlags::all(), Capabilities::SHADER_FLOAT16_IN_FLOAT32)
         .validate(module)
         .unwrap_or_else(|error| panic!("{}: {}", kernel.name, error.emit_to_string(kernel.wgsl)))
 }
 
 #[test]
-fn a_shader_whose_name_tells_of_no_extensions_needs_none() {
-    for kernel in kernels::ALL {
+fn no_shader_needs_an_extension() {
+    for kernel in kernels::all() {
         validate(kernel, &module_of(kernel));
     }
 }
@@ -57,7 +47,7 @@ fn operators_on_bits_have_parentheses() {
     assert_eq!(mixed_operators("return ((bans[i] >> (token % 32u)) & 1u) == 1u;"), None);
     assert_eq!(mixed_operators("let x = a & b == c;"), Some("& ==".into()));
     assert_eq!(mixed_operators("let x = f(a + b, c | d) + e; let y = a < b && c << d > e;"), None);
-    for kernel in kernels::ALL {
+    for kernel in kernels::all() {
         let mixed = mixed_operators(kernel.wgsl);
         assert_eq!(mixed, None, "{}: operators that want parentheses between them", kernel.name);
     }
@@ -102,8 +92,8 @@ fn mixed_operators(wgsl: &str) -> Option<String> {
 
 #[test]
 fn names_are_unique() {
-    let names: BTreeSet<_> = kernels::ALL.iter().map(|kernel| kernel.name).collect();
-    assert_eq!(names.len(), kernels::ALL.len());
+    let names: BTreeSet<_> = kernels::all().map(|kernel| kernel.name).collect();
+    assert_eq!(names.len(), kernels::all().count());
 }
 
 /// A file that nothing uses would be checked by nobody.
@@ -117,7 +107,7 @@ fn every_file_is_used() {
             .filter(|path| path.is_file())
         {
             let text = std::fs::read_to_string(&file).unwrap();
-            let used = kernels::ALL.iter().any(|kernel| kernel.wgsl.contains(&text));
+            let used = kernels::all().any(|kernel| kernel.wgsl.contains(&text));
             assert!(used, "{} is in no kernel", file.display());
         }
     }
@@ -125,7 +115,7 @@ fn every_file_is_used() {
 
 #[test]
 fn bindings_are_what_rust_binds() {
-    for kernel in kernels::ALL {
+    for kernel in kernels::all() {
         let module = module_of(kernel);
         let mut storage = vec![None; kernel.storage.len()];
         let mut uniforms = 0;
@@ -155,7 +145,7 @@ fn bindings_are_what_rust_binds() {
 
 #[test]
 fn params_structs_agree() {
-    for kernel in kernels::ALL {
+    for kernel in kernels::all() {
         let module = module_of(kernel);
         let (_, uniform) = module
             .global_variables
@@ -223,7 +213,6 @@ fn launches() -> Vec<Dispatch> {
         append_rows::dispatch(2, &[32, 96], 64, 32),
         attention_weights::dispatch(&shape, columns, columns, Some(3)),
         sum_blocks::dispatch(1000, AdapterClass::Hardware),
-        sum_blocks::dispatch(1000, AdapterClass::ExtendedSoftware),
     ];
     for precision in WeightPrecision::ALL {
         launches.push(embed::dispatch(&EmbedShape { precision, ..embedding }, 0..64));
@@ -241,19 +230,19 @@ fn launches() -> Vec<Dispatch> {
             launches.push(linear::dispatch_variant(&shape, 64..96, variant));
         }
     }
-    for variant in normalized_linear::Variant::ALL {
+    for variant in linear::Variant::ALL {
         for precision in WeightPrecision::ALL {
             let linear = LinearShape { precision, join: None, ..linear_shape };
-            let shape =
-                NormalizedLinearShape { linear, epsilon: 1e-5, residual: true, centered: true, keeps: true };
-            launches.push(normalized_linear::dispatch(&shape, 64..96, variant));
+            let layer = linear::dispatch_variant(&linear, 64..96, variant);
+            let norm = layer_norm::dispatch(&norm, AdapterClass::Hardware);
+            launches.extend(normalized_linear::fuse(&norm, &layer, true));
         }
     }
     let grid = GridShape { layers: 2, heads: 3, queries: 5, keys: 7 };
     launches.extend(heatmap::maxima(grid));
     launches.extend(map_blocks::launches(grid));
     launches.push(heatmap::paint(grid, 0, 70, &Band { layer: 1, rows: 20..30 }));
-    launches.extend(log_probability::launches(2, 100).map(|(dispatch, _)| dispatch));
+    launches.extend([log_probability::chunk_dispatch(2, 100), log_probability::dispatch(2, 100)]);
     for beams in [1, 2] {
         let search = SearchShape {
             sentences: 2 / beams,
@@ -265,17 +254,27 @@ fn launches() -> Vec<Dispatch> {
             pad_position: None,
         };
         let edits = HistoryEdits { bans: true, repeats: true, phrases: 1, penalty: true, search };
+        let buffers =
+            HistoryBuffers { search: (), slots: (), slot_tokens: (), bans: (), phrases: (), row_bans: () };
+        let nothing = ScoreBuffers { logits: (), chunks: (), nothing: () };
+        let noted = HistoryEdits { repeats: false, phrases: 0, penalty: false, ..edits };
         for class in [AdapterClass::Software, AdapterClass::Hardware] {
-            for edits in [Edits::Listed(8), Edits::ByHistory(edits)] {
-                launches.extend(top.launches(edits, class).into_iter().map(|(dispatch, _)| dispatch));
+            for edits in [Edits::Listed { capacity: 8, list: () }, Edits::ByHistory(edits, buffers)] {
+                let mut all = top.chunk_launches(&edits, nothing, class);
+                all.extend(top.best_launches(&edits, nothing, (), class));
+                launches.extend(all.into_iter().map(|(dispatch, _)| dispatch));
             }
-            launches.extend(search.launches(100, class).into_iter().map(|(dispatch, _)| dispatch));
+            match beams {
+                1 => launches.push(search.greedy_launch(100, class)),
+                _ => launches.extend([search.beam_launch(), search.reorder_launch()]),
+            }
         }
-        let edits = HistoryEdits { repeats: false, phrases: 0, penalty: false, ..edits };
-        for variant in output_layer::Variant::ALL {
+        let notes = top.chunk_launches(&Edits::ByHistory(noted, buffers), nothing, AdapterClass::Hardware);
+        for variant in linear::Variant::ALL {
             for precision in WeightPrecision::ALL {
                 let shape = LinearShape { rows: 2, outputs: 100, precision, join: None, ..linear_shape };
-                launches.push(output_layer::dispatch(&shape, &top, &edits, 64..100, variant));
+                let layer = linear::dispatch_variant(&shape, 64..100, variant);
+                launches.extend(notes.last().and_then(|(notes, _)| output_layer::fuse(&layer, notes)));
             }
         }
     }
@@ -312,7 +311,7 @@ fn launches_stay_within_the_default_limits() {
             .sum();
         assert!(workgroup_bytes <= 16_384, "{} has {workgroup_bytes} bytes a workgroup", kernel.name);
     }
-    for kernel in kernels::ALL {
+    for kernel in kernels::all() {
         assert!(launched.contains(kernel.name), "no launch of {} was looked at", kernel.name);
     }
 }

@@ -1,4 +1,4 @@
-//! What makes a first translation quick: kernels compiled while weights arrive, and kept on disk.
+//! A fast first translation: kernels are compiled while weights arrive, and stored on disk.
 
 mod common;
 
@@ -22,7 +22,7 @@ fn loaded(device: &Device, options: &GenerationConfig) -> Transformer {
     loaded.expect("loads")
 }
 
-/// The tokens of a beam search of a source of as many tokens.
+/// The result of a beam search for a source of `tokens` tokens.
 fn searched(transformer: &Transformer, options: &GenerationConfig, tokens: u32) -> Vec<Vec<u32>> {
     let input_ids: Vec<u32> = (5..4 + tokens).chain([0]).collect();
     let options = resolve(options, transformer.generation_config(), transformer.config(), &input_ids);
@@ -33,7 +33,7 @@ fn searched(transformer: &Transformer, options: &GenerationConfig, tokens: u32) 
     hypotheses.into_iter().map(|hypothesis| hypothesis.tokens).collect()
 }
 
-/// An empty folder of the test's own.
+/// An empty folder for one test.
 fn folder(test: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("start").join(test);
     let _ = fs::remove_dir_all(&folder); // there may be none
@@ -63,7 +63,7 @@ fn a_rehearsal_changes_no_result() {
     }
 }
 
-/// The session that was rehearsed is the one that a sentence of its size takes: it makes no buffers for states.
+/// A sentence of the rehearsed size reuses the rehearsed session and makes no buffers for states.
 #[test]
 fn a_sentence_takes_the_session_that_was_rehearsed() {
     let gpu = open(&folder("session"));
@@ -77,7 +77,7 @@ fn a_sentence_takes_the_session_that_was_rehearsed() {
     assert!(gpu.counters().bind_groups > groups, "another size is");
 }
 
-/// A rehearsal that cannot be is nobody's error before somebody generates.
+/// An impossible rehearsal is no error until a call generates.
 #[test]
 fn what_cannot_be_rehearsed_can_be_loaded() {
     let impossible = GenerationConfig { num_beams: Some(0), ..GenerationConfig::default() };
@@ -87,7 +87,7 @@ fn what_cannot_be_rehearsed_can_be_loaded() {
     }
 }
 
-/// What one thread does apart is not another call's error, and what others did is not lost by being met there.
+/// Errors of an isolated thread do not reach other calls, and errors of other calls are not lost in that thread.
 #[test]
 fn errors_apart_stay_apart() {
     let gpu = open(&folder("apart"));
@@ -116,7 +116,7 @@ fn compiled_pipelines_are_found_again() {
     let options = GenerationConfig::default();
     let first = open(&folder);
     if !first.adapter().hands_out_pipelines() {
-        return; // this API does not hand them out
+        return; // this API gives no access to pipelines
     }
     assert!(!first.has_stored_pipelines(), "the folder was empty");
     let wanted = searched(&loaded(&Device::Gpu(first.clone()), &options), &options, 3);
@@ -161,7 +161,7 @@ fn compiled_pipelines_are_found_again() {
     }
 }
 
-/// A folder that cannot be written costs time only.
+/// A folder without write access is no error.
 #[test]
 fn pipelines_that_cannot_be_stored_are_done_without() {
     let folder = folder("unwritable");

@@ -12,7 +12,7 @@ use wordloom::model::config::{ModelConfig, Positions};
 use wordloom::model::files::ModelFiles;
 use wordloom::transformer::{ForwardInput, ForwardOutput, Transformer, Wanted};
 
-/// The files by name, and what is in them.
+/// The files' contents by name.
 fn configurations() -> BTreeMap<String, Value> {
     let folder = std::fs::read_dir(repository("configs/table-3")).expect("the folder of configurations");
     let files = folder.map(|entry| entry.expect("an entry").path());
@@ -25,13 +25,13 @@ fn model(name: &str, config: &Value) -> Model {
     Model::random(files, 2017).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Values of all tensors of a model.
+/// Number of values in all tensors of a model.
 fn values(model: &Model) -> u64 {
     let checkpoint = model.checkpoint();
     checkpoint.names().map(|name| checkpoint.info(name).unwrap().element_count() as u64).sum()
 }
 
-/// Values of position tables that are computed.
+/// Number of values in computed position tables.
 fn computed(config: &ModelConfig) -> u64 {
     match config.positions {
         Positions::Sinusoidal { count, .. } => (count * config.d_model) as u64,
@@ -85,8 +85,8 @@ fn blocks_have_4_and_8_d_model_squared() {
     }
 }
 
-/// With few words, which leaves the layers as they are, and with two layers on either side where layers are not what is
-/// changed. Rows of the same shape run once.
+/// The models have a small vocabulary, and two layers on either side unless the row changes the number of layers. Rows of
+/// the same shape run once.
 #[pollster::test]
 async fn every_row_runs_the_same_on_cpu_and_gpu() {
     const VOCABULARY: usize = 101;

@@ -1,5 +1,5 @@
-//! The tokenizers of T5, Pegasus, mBART, M2M100 and NLLB against those classes of transformers that run SentencePiece
-//! themselves, id by id; their languages; which tokenizer a folder has.
+//! The tokenizers of T5, Pegasus, mBART, M2M100 and NLLB against the classes of transformers that run SentencePiece, id by
+//! id; their languages; the choice of a folder's tokenizer.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -81,7 +81,7 @@ fn agrees_with_transformers() {
         assert!(case.items.len() > 150, "{name}");
         for mut item in case.items {
             if name == "t5" && item.text.ends_with("</s>") {
-                // transformers 4 did not repeat the end token of T5; transformers 5 does, as for all others
+                // transformers 4 did not repeat T5's end token; transformers 5 does, as for all others
                 let end = item.ids[item.ids.len() - 1];
                 item.ids.push(end);
                 item.tokens.push("</s>".to_owned());
@@ -90,7 +90,7 @@ fn agrees_with_transformers() {
             let direction = tokenizer.direction(item.source_language.as_deref(), None).unwrap();
             let ids = tokenizer.encode_source(&item.text, &direction).unwrap();
             assert_eq!(ids, item.ids, "{place}");
-            // a piece that the vocabulary lacks reads `<unk>` on both sides
+            // a piece outside the vocabulary is `<unk>` on both sides
             let tokens: Vec<Cow<str>> = ids.iter().map(|&id| tokenizer.source_token(id).unwrap()).collect();
             assert_eq!(tokens, item.tokens, "{place}");
             let decoded = tokenizer.decode(&ids, true).unwrap();
@@ -162,7 +162,7 @@ fn the_source_language_has_a_default() {
     assert!(matches!(open(folder(&case)).unwrap().encode("text"), Err(TextError::UnknownLanguage { .. })));
 }
 
-/// T5 is told in words what to do.
+/// T5's tasks are words before the text.
 #[test]
 fn tasks_have_prefixes() {
     let case = cases().remove("t5").unwrap();
@@ -207,7 +207,7 @@ fn tags_choose_marian_s_target() {
     assert_eq!(error, TextError::NoLanguages { side: "source" });
 }
 
-/// The class decides which files are looked for; the model's family does where no class is named.
+/// The class decides which files are needed; without a class, the model's family decides.
 #[test]
 fn folders_are_told_apart() {
     let all = cases();

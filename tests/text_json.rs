@@ -61,7 +61,7 @@ fn check(tokenizer: &Tokenizer, items: &[Item]) {
         let ids = tokenizer.encode_source(&item.text, &direction).unwrap();
         assert_eq!(ids, item.ids, "{:?}", item.text);
         for (&id, want) in ids.iter().zip(&item.tokens) {
-            // the library tells which text was unknown
+            // the reference has the unknown text
             let token = tokenizer.source_token(id).unwrap();
             assert!(
                 token == *want || ["<unk>", "[UNK]"].contains(&&*token),
@@ -103,7 +103,7 @@ fn agrees_with_the_classes_that_know_languages() {
     }
 }
 
-/// What a file says about cutting and padding is for whoever trained with it.
+/// Truncation and padding in a file are ignored, because they are for training.
 #[test]
 fn nothing_is_cut_or_padded() {
     let mut file: Value = serde_json::from_slice(&read("wordpiece_bert.tokenizer.json")).unwrap();
@@ -160,7 +160,7 @@ fn what_is_wrong_is_named() {
     assert!(error.contains("tokenizer.json: has no token `en_XX`"), "{error}");
 }
 
-/// Damage must not lead to panics or hangs, whether or not it is noticed.
+/// Damage must not lead to panics or hangs, even if it is not detected.
 #[test]
 fn survives_damage() {
     let mut random = 1_u32;

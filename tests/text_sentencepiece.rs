@@ -87,7 +87,7 @@ fn refuses_unknown_ids() {
 fn a_file_cut_short_is_an_error() {
     for name in MODELS {
         let bytes = read(&format!("{name}.spm"));
-        // every length where the cheap checks decide; steps through the long table of normalization rules
+        // every length, with steps through the long table of normalization rules
         let lengths = (0..bytes.len())
             .filter(|length| *length < 2000 || length % 499 == 0 || bytes.len() - length < 300);
         for length in lengths {
@@ -99,7 +99,7 @@ fn a_file_cut_short_is_an_error() {
     }
 }
 
-/// Damage must not lead to panics, hangs or huge allocations, whether or not it is noticed.
+/// Damage must not lead to panics, hangs or huge allocations, even if it is not detected.
 #[test]
 fn survives_damage() {
     let mut random = 1_u32;

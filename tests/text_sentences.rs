@@ -1,4 +1,4 @@
-//! Sentence splitting: where sentences end, and that nothing is lost.
+//! Sentence splitting: the ends of sentences, without loss.
 
 use std::cell::Cell;
 
@@ -59,7 +59,7 @@ fn lines_are_kept() {
     assert!(split_lines("").is_empty());
 }
 
-/// Seeded xorshift; enough to stir test strings.
+/// Seeded xorshift.
 struct Random(u32);
 
 impl Random {
@@ -139,7 +139,7 @@ fn nothing_is_lost() {
     }
 }
 
-/// Counts words and, of long words, one token for every four bytes.
+/// Counts a token for each word, and for every four bytes of a long word.
 fn count(text: &str) -> usize {
     text.split_whitespace().map(|word| word.len().div_ceil(4)).sum()
 }

@@ -1,5 +1,5 @@
-//! Traces: attention through them against Hugging Face's, on the CPU and on the GPU; statistics and alignments with numbers
-//! worked by hand; files, sound and damaged.
+//! Traces: their attention against Hugging Face's, on the CPU and on the GPU; statistics and alignments against numbers worked
+//! out by hand; valid and damaged files.
 
 mod common;
 
@@ -23,7 +23,7 @@ use wordloom::{TranslateError, TranslateOptions, Translator, resolve};
 
 const TOLERANCE: (f32, f32) = (1e-4, 1e-4);
 
-/// Everything, in so many bytes.
+/// Options that trace everything within `memory` bytes.
 fn options(memory: u64, alternatives: usize) -> TraceOptions {
     TraceOptions { memory, alternatives, ..TraceOptions::default() }
 }
@@ -32,7 +32,7 @@ fn all(alternatives: usize) -> TraceOptions {
     options(256 << 20, alternatives)
 }
 
-/// Every sentence of the fixtures' padded batch alone, without its padding: attention, and the probability of what came.
+/// Every sentence of the fixtures' padded batch, alone and without padding: attention, and probabilities of its tokens.
 #[pollster::test]
 async fn attention_equals_hugging_face_s() {
     for device in devices().await {
@@ -63,7 +63,7 @@ async fn check_batch(transformer: &Transformer, tensors: &Tensors, place: &str) 
     let requests: Vec<TraceRequest> = (0..batch)
         .map(|row| {
             let real = (0..source).filter(|column| mask[row * source + column] == 1);
-            let last = decoder[row * target + target - 1]; // what comes after the last is not compared
+            let last = decoder[row * target + target - 1]; // there is no token after the last
             TraceRequest {
                 input_ids: real.map(|column| ids[row * source + column]).collect(),
                 target_ids: [&decoder[row * target..][..target], &[last]].concat(),
@@ -129,7 +129,7 @@ async fn memory_decides_what_is_kept_and_the_rest_is_listed() {
     let config = transformer.config();
     let (encoder, decoder, heads) =
         (config.encoder.layers, config.decoder.layers, config.decoder.heads as u64);
-    // one layer of cross-attention takes 3 x 4 weights a head
+    // one layer of cross-attention has 3 x 4 weights per head
     let one = 4 * heads * 12;
     for (memory, kept) in [(0, 0), (one - 1, 0), (one, 1), (decoder as u64 * one, decoder)] {
         let recordings = transformer
@@ -138,7 +138,7 @@ async fn memory_decides_what_is_kept_and_the_rest_is_listed() {
             .unwrap();
         let [recording] = &recordings[..] else { panic!("one request") };
         let all: Vec<_> = recording.attention.iter().map(|layer| (layer.kind, layer.layer)).collect();
-        // the decoder's own attention has 3 x 3 weights a head, so that some of it may fit where no cross-attention does
+        // the decoder's self-attention has 3 x 3 weights per head, so it may fit when cross-attention does not
         let cross: Vec<usize> =
             all.iter().filter(|(kind, _)| *kind == AttentionKind::Cross).map(|&(_, layer)| layer).collect();
         assert_eq!(cross, (decoder - kept..decoder).collect::<Vec<_>>(), "the last layers");
@@ -147,7 +147,7 @@ async fn memory_decides_what_is_kept_and_the_rest_is_listed() {
         let bytes: usize = recording.attention.iter().map(|layer| 4 * layer.weights.len()).sum();
         assert!(bytes as u64 <= memory);
     }
-    // what nobody asked for is not missed
+    // a kind that was not requested is not reported as left out
     let cross = TraceOptions { kinds: vec![AttentionKind::Cross], scores: false, ..all(5) };
     let recordings =
         transformer.record(std::slice::from_ref(&request), &cross, &Cancel::default()).await.unwrap();
@@ -184,7 +184,7 @@ async fn a_text_becomes_sentences_with_their_tokens() {
         let ids: Vec<u32> = traced.source_tokens.iter().map(|token| token.id).collect();
         assert_eq!(ids, sentence.source_ids);
         assert!(traced.target_tokens[0].log_probability.is_none() && traced.prompt == 1);
-        // what the search chose has the probability that it was chosen with
+        // the search's tokens have the search's probabilities
         for (token, &expected) in
             traced.target_tokens[1..].iter().zip(&sentence.hypotheses[0].search.step_logprobs)
         {
@@ -266,14 +266,14 @@ fn positional_heads_are_named() {
     near(diagonal.confidence, 1.0);
     assert_eq!((diagonal.rank, diagonal.label(AttentionKind::Encoder)), (4, Label::Diagonal));
     let previous = numbers(AttentionKind::Encoder, &shifted(-1), &keys);
-    near(previous.previous, 1.0); // of the three rows that have one
+    near(previous.previous, 1.0); // the mean over the three rows with a previous key
     near(previous.diagonal, 0.25);
     near(previous.distance, 0.75);
     assert_eq!((previous.rank, previous.label(AttentionKind::Encoder)), (3, Label::PreviousToken));
     let next = numbers(AttentionKind::Encoder, &shifted(1), &keys);
     assert_eq!((next.rank, next.label(AttentionKind::Encoder)), (3, Label::NextToken));
     assert_eq!(next.label(AttentionKind::Encoder).to_string(), "positional: next token");
-    // two queries over four keys lie at 0 and 3
+    // the positions of two queries over four keys are 0 and 3
     let cross = numbers(AttentionKind::Cross, &[1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0], &keys);
     near(cross.diagonal, 1.0);
     near(cross.distance, 0.0);
@@ -289,7 +289,7 @@ fn sinks_and_rare_words_are_named() {
         assert_eq!((numbers.rank, numbers.label(AttentionKind::Encoder)), (1, label));
         near(numbers.confidence, 1.0);
     }
-    // one key after the other, in no order that has a name
+    // one key after the other, without a pattern
     let scattered = [0., 0., 0.9, 0.1, 0.9, 0.1, 0., 0., 0.9, 0.1, 0., 0., 0., 0.9, 0., 0.1];
     assert_eq!(
         numbers(AttentionKind::Encoder, &scattered, &keys).label(AttentionKind::Encoder),
@@ -303,11 +303,11 @@ fn a_decoder_s_rows_see_what_came_before() {
     let third = 1.0 / 3.0;
     let causal = [1.0, 0.0, 0.0, 0.5, 0.5, 0.0, third, third, third];
     let numbers = numbers(AttentionKind::Decoder, &causal, &keys);
-    assert_eq!((numbers.queries, numbers.rank), (2, 3)); // the first row has no choice
+    assert_eq!((numbers.queries, numbers.rank), (2, 3)); // the first row has a single key
     near(numbers.relative_entropy, 1.0);
     near(numbers.entropy, f64::midpoint(2_f64.ln(), 3_f64.ln()));
     near(numbers.diagonal, (0.5 + 1.0 / 3.0) / 2.0);
-    near(numbers.next, 0.0); // nobody sees it
+    near(numbers.next, 0.0); // the next key is masked
     assert_eq!(numbers.label(AttentionKind::Decoder), Label::Broad);
     let start = [1., 0., 0., 1., 0., 0., 1., 0., 0.];
     let keys = self::keys(&["</s>", "▁a", "▁b"]);
@@ -340,10 +340,10 @@ fn the_rank_is_that_of_known_matrices() {
 fn words_are_linked_to_their_best() {
     // target words as rows, source words as columns
     assert_eq!(link(&[0.9, 0.1, 0.2, 0.8], 2), [(0, 0), (1, 1)]);
-    // a source word that is nobody's best is linked to its own best, where that gives it at least half
+    // a source word that is no target word's best is linked to its own best, if that has at least half
     assert_eq!(link(&[0.5, 0.4], 2), [(0, 0), (1, 0)]);
     assert_eq!(link(&[0.7, 0.2], 2), [(0, 0)]);
-    // ties go to both, and nothing to words that nobody looks at
+    // ties link both, and words without mass have no link
     assert_eq!(link(&[0.5, 0.5, 0.0], 3), [(0, 0), (1, 0)]);
     assert_eq!(link(&[0.5, 0.5], 1), [(0, 0), (0, 1)]);
     assert_eq!(link(&[0.0, 0.0], 2), []);
@@ -436,7 +436,7 @@ fn files_come_back_as_they_were() {
     assert_eq!(file.tensor("2.cross.1").unwrap().shape(), [2, 4, 4]);
 }
 
-/// A sound file with one value changed.
+/// A valid file with one value changed.
 fn changed(change: impl FnOnce(&mut serde_json::Value)) -> Result<Trace, TraceFileError> {
     let mut json = serde_json::from_str(&sound().to_json().unwrap()).unwrap();
     change(&mut json);
@@ -492,8 +492,7 @@ fn what_is_wrong_with_a_file_is_said() {
     }
 }
 
-/// Files that are cut or changed at random are refused, or are another sound trace; nothing panics, and nothing that is
-/// used to index is wrong.
+/// A truncated or randomly changed file is rejected, or is another valid trace. No analysis panics.
 #[test]
 fn damaged_files_do_no_harm() {
     let trace = sound();
@@ -540,8 +539,7 @@ fn use_all(trace: &Trace) {
     assert_eq!(Trace::from_bytes(&trace.to_safetensors().unwrap()).unwrap(), *trace);
 }
 
-/// All that a search looked at: the tree has its hypotheses with their scores, and going on where a branch was left begins
-/// with that branch.
+/// The tree of a search has its hypotheses with their scores, and continuing from a rejected branch begins with that branch.
 #[pollster::test]
 async fn a_search_leaves_its_tree() {
     for device in devices().await {
@@ -592,7 +590,7 @@ async fn a_search_leaves_its_tree() {
     }
 }
 
-/// A muted head is one whose values are zeros in the file.
+/// A muted head equals a head with zeros for values in the file.
 #[pollster::test]
 async fn muted_heads_bring_nothing() {
     let heads = ["encoder.1.2", "decoder.0.3", "cross.1.0", "cross.1.3"].map(|name| name.parse().unwrap());
@@ -649,8 +647,7 @@ async fn muted_heads_bring_nothing() {
     }
 }
 
-/// Attention that stays on a device is what a recording of it is, read or painted; and translating, before and after, knows
-/// nothing of it.
+/// Attention on a device equals the recorded attention, read or painted, and does not change the cost of translating.
 #[pollster::test]
 async fn attention_stays_on_the_device() {
     for device in devices().await {
@@ -719,9 +716,9 @@ async fn attention_stays_on_the_device() {
     }
 }
 
-/// Attention that a search leaves is that of a pass over what it found, for every sentence of a batch, and the search finds
-/// what it finds when nobody looks; with beams and without, prompts of several tokens, positions of all kinds, kernels of both
-/// classes of adapters, and caches of queries that do not fit into one buffer.
+/// Attention stored during a search equals attention of a pass over its result, for every sentence of a batch, and does not
+/// change the result. Covers beams, prompts of several tokens, all kinds of positions, kernels of both classes of adapters,
+/// and caches of queries beyond one buffer.
 #[pollster::test]
 async fn a_search_that_is_looked_at_leaves_its_attention() {
     let mut places = devices().await;
@@ -758,7 +755,7 @@ async fn a_search_that_is_looked_at_leaves_its_attention() {
                         let defaults = transformer.generation_config();
                         let mut options =
                             resolve(&asked, defaults, transformer.config(), &input_ids).expect("sound");
-                        // of different lengths in one batch
+                        // prompts of different lengths in one batch
                         options.prompt.extend((1..prompt).map(|i| 5 + (i + sentence) % 30));
                         options
                             .prompt
@@ -790,7 +787,7 @@ async fn a_search_that_is_looked_at_leaves_its_attention() {
                         assert_close(&what, &got.weights, &want.weights, (1e-5, 0.0));
                     }
                 }
-                // with room for some of it
+                // with memory for a part
                 let some = options(4000, 0);
                 let (_, attended) = transformer
                     .generate_attended(&requests, &some, &cancel, &mut |_| {})
@@ -812,7 +809,7 @@ async fn a_search_that_is_looked_at_leaves_its_attention() {
     assert!(matches!(refused, Some(TraceError::NotATranslator { model_type: "bert" })), "{refused:?}");
 }
 
-/// A translation whose attention stays on the device has the trace that it has otherwise, and the same weights.
+/// A translation with attention on the device has the same trace and the same weights.
 #[pollster::test]
 async fn attention_of_a_translation_stays_on_the_device() {
     let text = " My dog is very old. Where is the train station?";
@@ -822,7 +819,7 @@ async fn attention_of_a_translation_stays_on_the_device() {
         let translator = Translator::new(&device, &embedded).expect("is sound");
         let translation = translator.translate(text, &options).await.expect("translates");
         let whole = TraceOptions { scores: false, alternatives: 0, model: "mine".into(), ..all(0) };
-        // with room for everything, and for the first sentence's last maps
+        // with memory for everything, and only for the first sentence's last maps
         for wanted in [whole.clone(), TraceOptions { memory: 6000, ..whole.clone() }] {
             let expected = translator
                 .trace_translation(text, translation.clone(), &options, &wanted)
@@ -864,7 +861,7 @@ async fn attention_of_a_translation_stays_on_the_device() {
     }
 }
 
-/// A text that is translated with its attention: the trace that it has otherwise, with less room, too.
+/// A text that is translated with attention has the same trace, also with less memory.
 #[pollster::test]
 async fn a_text_is_translated_with_its_attention() {
     let text = " My dog is very old. Where is the train station?\nThank you.";
@@ -957,7 +954,7 @@ async fn pictures_are_those_of_matplotlib() {
             };
             let painted = painter.paint(&mut maps, &view).await.expect("paints");
             assert_eq!(painted.rgba.len(), expected.len(), "{name}");
-            // tables of colours are rounded, and so are shares; cividis is a polynomial here, as in d3, and a table there
+            // colours and weights are rounded; cividis is a polynomial here, as in d3, and a table there
             let most = if colours == ColourMap::Cividis { 18 } else { 4 };
             let apart = painted.rgba.iter().zip(&expected).map(|(a, b)| a.abs_diff(*b)).max();
             assert!(apart <= Some(most), "{name} on {device}: {apart:?} apart");
@@ -974,11 +971,11 @@ fn the_residual_stream_collapses_or_not() {
     let of = |rows: usize, width: usize, values: &[f32]| {
         Depth::of(Stack::Encoder, 0, Map { queries: rows, keys: width, weights: values })
     };
-    // all tokens the same
+    // all tokens are equal
     let same = of(4, 6, &states(4, 6, |_, column| column as f32 + 1.0));
     assert_eq!((same.rank, same.full_rank), (1, 4));
     near(same.spread, 0.0);
-    // unit vectors: the mean is 1/4 everywhere, so that ‖X − 1x̄‖² = 4 · (9/16 + 3/16) = 3 of 4
+    // unit vectors: the mean is 1/4 everywhere, so ‖X − 1x̄‖² = 4 · (9/16 + 3/16) = 3 of 4
     let apart = of(4, 4, &states(4, 4, |row, column| f32::from(row == column)));
     assert_eq!((apart.rank, apart.full_rank), (4, 4));
     near(apart.spread, 0.75f64.sqrt());

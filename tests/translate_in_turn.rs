@@ -1,4 +1,4 @@
-//! Many texts at once: in their order, each as if it were alone, and no sentence searched twice.
+//! Many texts in one call: results in order, equal to single calls, and no sentence is searched twice.
 #![cfg(feature = "embedded-model")]
 
 use wordloom::translate::Ready;
@@ -13,7 +13,7 @@ const TEXTS: [&str; 6] = [
     "Good morning!",
 ];
 
-/// Of the eight sentences above, the ones that come again.
+/// Number of repeated sentences among the eight above.
 const REPEATED: u64 = 3;
 
 fn translator() -> Translator {

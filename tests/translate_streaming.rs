@@ -1,4 +1,4 @@
-//! A translation that is shown while it is made: what was called stable stays, and the result is that of `translate`.
+//! Streaming translation: stable text stays, and the result equals that of `translate`.
 #![cfg(feature = "embedded-model")]
 
 use wordloom::transformer::{Cancel, GenerateError};
@@ -36,7 +36,7 @@ fn stable_text_only_grows_into_the_result() {
     }
 }
 
-/// The beginning of a long text does not wait for its end.
+/// The beginning of a long text is shown before its end is translated.
 #[test]
 fn long_texts_come_from_the_beginning() {
     let text = "I have lost my passport. Good morning! ".repeat(30);

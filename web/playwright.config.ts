@@ -1,6 +1,9 @@
 import { defineConfig } from '@playwright/test';
 import { chromium } from './tests/support/chromium.ts';
 
+/** For the public CI; everything else runs in Chromium. */
+const firefox = { browserName: 'firefox', launchOptions: { firefoxUserPrefs: { 'dom.webgpu.enabled': true } } } as const;
+
 export default defineConfig({
   testDir: 'tests',
   outputDir: 'test-results',
@@ -10,5 +13,5 @@ export default defineConfig({
   expect: { timeout: 20_000 },
   reporter: [['line']],
   forbidOnly: true,
-  use: { ...chromium },
+  use: process.env['WORDLOOM_BROWSER'] === 'firefox' ? firefox : chromium,
 });

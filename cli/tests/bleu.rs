@@ -1,4 +1,4 @@
-//! The embedded model's BLEU over its held-out test set, through the command, beside that of its model card.
+//! The embedded model's BLEU over its held-out test set, through the command, compared with its model card.
 #![cfg(feature = "embedded-model")]
 
 #[path = "../../tests/common/mod.rs"]
@@ -19,7 +19,7 @@ fn pairs() -> (Vec<String>, Vec<String>) {
     pairs.map(|(source, reference)| (source.to_owned(), reference.to_owned())).unzip()
 }
 
-/// What the command makes of the sources.
+/// The command's translations of the sources.
 fn translate(test: &str, sources: &[String], arguments: &[&str]) -> Vec<String> {
     let input = std::env::temp_dir().join(format!("wordloom-bleu-{test}-{}.txt", std::process::id()));
     std::fs::write(&input, sources.join("\n") + "\n").expect("a writable temporary folder");
@@ -48,7 +48,7 @@ fn the_test_set_scores_as_the_model_card_says() {
     assert!((bleu - MODEL_CARD).abs() <= 0.1, "BLEU is {bleu:.2}, the model card says {MODEL_CARD}");
 }
 
-/// Greedily, because a beam search takes three times as long and smooths differences over.
+/// Greedy, because a beam search takes three times as long and hides differences.
 #[test]
 fn precisions_score_alike() {
     let (sources, references) = pairs();
@@ -58,7 +58,7 @@ fn precisions_score_alike() {
         println!("BLEU {bleu:.2} in {precision}");
         bleu
     });
-    // the file is f16: nothing is rounded
+    // the file is f16, so nothing is rounded
     assert_eq!(f16, f32, "BLEU in f16 and in f32");
     assert!((q8 - f32).abs() <= 0.3, "BLEU is {q8:.2} in q8, {f32:.2} in f32");
 }

@@ -1,4 +1,4 @@
-//! The window: what is where, and who tells whom.
+//! The window: its layout, and the messages between its parts.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -18,23 +18,23 @@ use crate::gallery::Gallery;
 use crate::muting::Muting;
 use crate::remembered::Remembered;
 use crate::texts::{one_line, shortened};
-use crate::translation::{Asked, Shown, Translation};
-use crate::viewer::{Question, Viewer, Wanted};
+use crate::translation::{Actions, Shown, Translation};
+use crate::viewer::{Question, Requests, Viewer};
 use crate::{device, theme};
 
-/// Under this name the system knows the window, and its folder for state.
+/// The window's name for the system, and the name of its state folder.
 const APP_ID: &str = "wordloom";
-/// Below this width, points, both halves stand above one another.
+/// Below this width in points, the halves are stacked.
 const NARROW: f32 = 820.0;
-/// Below this height, points, the maps would have no room without scrolling.
+/// Below this height in points, the window scrolls.
 const LOW: f32 = 520.0;
-/// After the last key, before a text is translated.
+/// Pause between the last key and the translation.
 const PAUSE: Duration = Duration::from_millis(150);
 
-/// Opens the window, and returns when it has been closed.
+/// Opens the window; returns when it is closed.
 ///
 /// # Errors
-/// Where there is no screen or no graphics driver.
+/// There is no screen, or no graphics driver.
 pub fn open(path: Option<PathBuf>, choice: DeviceChoice, state: Option<PathBuf>) -> eframe::Result {
     let viewport = ViewportBuilder::default()
         .with_app_id(APP_ID)
@@ -54,7 +54,7 @@ pub fn open(path: Option<PathBuf>, choice: DeviceChoice, state: Option<PathBuf>)
     )
 }
 
-/// Something the user should know, in plain words.
+/// A message for the user.
 struct Notice {
     text: String,
     warning: bool,
@@ -67,52 +67,52 @@ pub struct App {
     translation: Translation,
     viewer: Viewer,
     muting: Muting,
-    /// The folder of the model that is there, or wished for.
+    /// The folder of the current or requested model.
     model: Option<PathBuf>,
     notices: Vec<Notice>,
     missing: MissingLetters,
     missing_dismissed: Option<String>,
     number: u64,
-    /// The text that is translated with all heads, while it is.
+    /// The text that is being translated with all heads.
     plain: Option<String>,
-    /// The text is translated then, unless it changes before.
+    /// Time of the next translation, unless the text changes before.
     due: Option<Instant>,
     title: String,
 }
 
 impl App {
-    /// The window's content.
+    /// Makes the window's content.
     ///
     /// # Errors
-    /// Where the device cannot be used, or no thread can be started.
+    /// The device cannot be used, or a thread cannot be started.
     pub fn new(
         context: &CreationContext<'_>,
         path: Option<PathBuf>,
         choice: &DeviceChoice,
     ) -> Result<Self, Box<dyn std::error::Error + Send + Sync>> {
         let window = &context.egui_ctx;
-        theme::dress(window);
+        theme::apply(window);
         let drawing = context.wgpu_render_state.as_ref();
         let device = device::of_window(choice, drawing)?;
-        let kept = Remembered::read(context.storage);
+        let remembered = Remembered::read(context.storage);
         let machine = [Some(device.notice(choice)), device::drawn_by(drawing)];
         let mut app = Self {
             engine: Engine::start(device.clone(), window.clone())?,
             gallery: Gallery::open(&device, window.clone())?,
             files: Files::new(window.clone()),
-            viewer: Viewer::new(kept.kind(), kept.scale(), kept.colours()),
+            viewer: Viewer::new(remembered.kind(), remembered.scale(), remembered.colours()),
             translation: Translation {
-                text: kept.text,
-                beams: kept.beams,
-                source_language: kept.source_language,
-                target_language: kept.target_language,
+                text: remembered.text,
+                beams: remembered.beams,
+                source_language: remembered.source_language,
+                target_language: remembered.target_language,
                 shown: Shown::default(),
                 model: Default::default(),
                 loading: Some(0.0),
                 machine: machine.into_iter().flatten().collect(),
             },
             muting: Muting::default(),
-            model: kept.model,
+            model: remembered.model,
             notices: Vec::new(),
             missing: MissingLetters::default(),
             missing_dismissed: None,
@@ -136,7 +136,7 @@ impl App {
         self.engine.open(folder);
     }
 
-    /// Translates without these heads, and with all others.
+    /// Mutes exactly these heads.
     fn mute(&mut self, heads: Vec<HeadName>) {
         self.viewer.set_out_of_date();
         self.muting.set(heads.clone());
@@ -151,7 +151,7 @@ impl App {
         }
     }
 
-    fn tell(&mut self, text: String, warning: bool) {
+    fn notify(&mut self, text: String, warning: bool) {
         let text = shortened(&text, 600);
         self.notices.retain(|notice| notice.text != text);
         self.notices.push(Notice { text, warning });
@@ -160,10 +160,10 @@ impl App {
         }
     }
 
-    /// What the threads have to tell.
-    fn hear(&mut self, window: &Context) {
+    /// Handles the events of the threads.
+    fn handle_events(&mut self, window: &Context) {
         for news in self.engine.news() {
-            self.hear_engine(news);
+            self.handle_engine(news);
         }
         for done in self.files.done() {
             match done {
@@ -172,8 +172,8 @@ impl App {
                     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
                     self.viewer.open(shortened(&name, 60), trace);
                 }
-                Done::Saved(path) => self.tell(format!("Saved: {}", path.display()), false),
-                Done::Failed(error) => self.tell(error, true),
+                Done::Saved(path) => self.notify(format!("Saved: {}", path.display()), false),
+                Done::Failed(error) => self.notify(error, true),
             }
         }
         let dropped = window.input(|input| input.raw.dropped_files.clone());
@@ -181,11 +181,11 @@ impl App {
             self.open_path(file.path());
         }
         if dropped.len() > 1 {
-            self.tell("One thing at a time: the first of the dropped files was opened.".into(), false);
+            self.notify("One thing at a time: the first of the dropped files was opened.".into(), false);
         }
     }
 
-    fn hear_engine(&mut self, news: News) {
+    fn handle_engine(&mut self, news: News) {
         let current = self.number;
         let shown = &mut self.translation.shown;
         match news {
@@ -207,17 +207,17 @@ impl App {
                     && cfg!(feature = "embedded-model")
                     && self.model.is_some()
                 {
-                    self.tell(format!("{error}. The built-in model is taken instead."), true);
+                    self.notify(format!("{error}. The built-in model is taken instead."), true);
                     self.open_model(None);
                 } else {
-                    self.tell(error, true);
-                    self.due = Some(Instant::now()); // what was given up for it
+                    self.notify(error, true);
+                    self.due = Some(Instant::now()); // opening cancelled the translation
                 }
             }
             News::Muted { heads, error } => {
                 self.muting.set(heads);
                 if let Some(error) = error {
-                    self.tell(error, true);
+                    self.notify(error, true);
                 }
             }
             News::Partial { number, settled, open } if number == current => {
@@ -234,50 +234,50 @@ impl App {
             News::Failed { number, error } if number == current || number == 0 => {
                 *shown = Shown::Nothing;
                 if number == 0 {
-                    self.translation.loading = None; // it was a model, and not a text
+                    self.translation.loading = None; // a model failed, not a text
                 }
-                self.tell(error, true);
+                self.notify(error, true);
             }
-            // answers to a text that has changed since
+            // answers to an older text
             News::Partial { .. } | News::Translated { .. } | News::Traced { .. } | News::Failed { .. } => {}
         }
     }
 
-    fn do_as_asked(&mut self, window: &Context, asked: &Asked) {
-        if asked.typed {
+    fn apply_actions(&mut self, window: &Context, actions: &Actions) {
+        if actions.typed {
             self.viewer.close_file();
-            self.engine.cancel(); // its answer would be out of date
+            self.engine.cancel(); // the answer would be out of date
             self.due = Some(Instant::now() + PAUSE);
         }
-        if asked.chosen {
+        if actions.chosen {
             self.due = Some(Instant::now());
         }
-        if asked.choose_model {
+        if actions.choose_model {
             self.files.choose_model();
         }
-        if asked.built_in_model {
+        if actions.built_in_model {
             self.open_model(None);
         }
-        if asked.unmute {
+        if actions.unmute {
             self.mute(Vec::new());
         }
-        if asked.copy {
+        if actions.copy {
             window.copy_text(self.translation.shown.text().to_owned());
         }
     }
 
-    /// What the viewer needs the engine for.
-    fn do_as_wanted(&mut self, wanted: Wanted) {
-        if let Some(heads) = wanted.muted {
+    /// Passes the viewer's requests to the engine.
+    fn apply_requests(&mut self, requests: Requests) {
+        if let Some(heads) = requests.muted {
             self.mute(heads);
         }
-        if let Some(Question { number, source_ids, prefix }) = wanted.search {
+        if let Some(Question { number, source_ids, prefix }) = requests.search {
             let options = self.translation.options();
             self.engine.explore(Exploration { number, source_ids, prefix, options });
         }
     }
 
-    /// Translates when it is time.
+    /// Translates when it is due.
     fn translate(&mut self, window: &Context) {
         let Some(due) = self.due else { return };
         let now = Instant::now();
@@ -285,7 +285,7 @@ impl App {
             return window.request_repaint_after(due - now);
         }
         if self.translation.loading.is_some() || self.translation.model.name.is_empty() {
-            return; // its end asks again
+            return; // the end of loading starts it
         }
         self.due = None;
         self.number += 1;
@@ -302,8 +302,8 @@ impl App {
         self.engine.translate(Request { number: self.number, text, options });
     }
 
-    /// The translation's beginning is the window's title: a taskbar shows it.
-    fn entitle(&mut self, window: &Context) {
+    /// Shows the beginning of the translation as the window's title, for the taskbar.
+    fn set_title(&mut self, window: &Context) {
         let title = match &self.translation.shown {
             Shown::Finished(_) if !self.viewer.shows_file() => {
                 let line = shortened(self.translation.shown.text().trim(), 60);
@@ -336,7 +336,7 @@ impl App {
         }
     }
 
-    fn show_viewer(&mut self, ui: &mut Ui) -> Wanted {
+    fn show_viewer(&mut self, ui: &mut Ui) -> Requests {
         ui.horizontal_wrapped(|ui| {
             ui.heading(self.viewer.heading());
             if ui.button("Open a trace…").on_hover_text("A file of “Save trace”; or drop it here").clicked()
@@ -354,16 +354,16 @@ impl App {
 impl eframe::App for App {
     fn ui(&mut self, ui: &mut Ui, _frame: &mut eframe::Frame) {
         let window = ui.ctx().clone();
-        self.hear(&window);
+        self.handle_events(&window);
         self.missing.look_for(&window, &self.translation.text);
         self.missing.look_for(&window, self.translation.shown.text());
         for text in self.viewer.texts() {
             self.missing.look_for(&window, &text);
         }
         let frame = Frame::new().fill(ui.visuals().panel_fill).inner_margin(Margin::symmetric(16, 12));
-        let told = !self.notices.is_empty()
+        let notified = !self.notices.is_empty()
             || self.missing.notice().is_some_and(|notice| self.missing_dismissed.as_ref() != Some(&notice));
-        if told {
+        if notified {
             Panel::top("notices").frame(frame).show(ui, |ui| self.show_notices(ui));
         }
         let narrow = ui.available_width() < NARROW;
@@ -377,17 +377,17 @@ impl eframe::App for App {
                 Panel::top("translation above").default_size(height * 0.5).size_range(160.0..=height * 0.7)
             }
         };
-        let mut asked = Asked::default();
-        panel.resizable(true).frame(frame).show(ui, |ui| asked = self.translation.show(ui, &self.muting));
+        let mut actions = Actions::default();
+        panel.resizable(true).frame(frame).show(ui, |ui| actions = self.translation.show(ui, &self.muting));
         self.viewer.scrolls = narrow || height < LOW;
         let viewer = CentralPanel::default().frame(frame).show(ui, |ui| match self.viewer.scrolls {
             true => ScrollArea::vertical().auto_shrink(false).show(ui, |ui| self.show_viewer(ui)).inner,
             false => self.show_viewer(ui),
         });
-        self.do_as_asked(&window, &asked);
-        self.do_as_wanted(viewer.inner);
+        self.apply_actions(&window, &actions);
+        self.apply_requests(viewer.inner);
         self.translate(&window);
-        self.entitle(&window);
+        self.set_title(&window);
         show_drop(&window);
     }
 
@@ -407,7 +407,7 @@ impl eframe::App for App {
     }
 }
 
-/// Whether it was dismissed.
+/// Shows a notice; returns whether the user dismissed it.
 fn show_notice(ui: &mut Ui, notice: &Notice) -> bool {
     let color = if notice.warning { ui.visuals().warn_fg_color } else { ui.visuals().weak_text_color() };
     ui.horizontal_wrapped(|ui| {
@@ -418,7 +418,7 @@ fn show_notice(ui: &mut Ui, notice: &Notice) -> bool {
     .inner
 }
 
-/// While something is held over the window, it says what it takes.
+/// Shows what can be dropped, while a file is held over the window.
 fn show_drop(window: &Context) {
     if window.input(|input| input.raw.hovered_files.is_empty()) {
         return;

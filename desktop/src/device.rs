@@ -1,7 +1,7 @@
 //! One GPU for the window and the model.
 //!
-//! The window opens the device, because only it knows what can draw on the screen, and the model moves in. Where there is
-//! but an adapter in software, that one draws, and the model runs on the CPU directly, which is faster.
+//! The window opens the device, because only the window knows which adapters can draw on its screen; the model shares it. If
+//! there is only a software adapter, it draws, and the model runs on the CPU, which is faster.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ pub fn configuration(choice: &DeviceChoice) -> WgpuConfiguration {
         wgpu::DeviceDescriptor {
             label: Some("wordloom-desktop"),
             required_features: features,
-            // as `Gpu::open` asks for; and textures for the largest screens
+            // as in `Gpu::open`, plus textures for the largest screens
             required_limits: wgpu::Limits {
                 max_buffer_size: offered.max_buffer_size,
                 max_storage_buffer_binding_size: offered.max_storage_buffer_binding_size,
@@ -38,7 +38,8 @@ pub fn configuration(choice: &DeviceChoice) -> WgpuConfiguration {
     WgpuConfiguration { wgpu_setup: WgpuSetup::CreateNew(setup), ..WgpuConfiguration::default() }
 }
 
-/// The best adapter that can draw on the window's surface, hardware first; of those with the name, if one was asked for.
+/// The best adapter that can draw on the window's surface, hardware first. If the user gave a name, only adapters of that
+/// name count.
 fn select(
     choice: &DeviceChoice,
     adapters: &[wgpu::Adapter],
@@ -76,7 +77,7 @@ fn select(
     Ok(best.clone())
 }
 
-/// What the model runs on, beside a window that draws with `drawing`; without one (in tests), the CPU.
+/// The model's device in a window that draws with `drawing`; without a window (in tests), the CPU.
 pub fn of_window(choice: &DeviceChoice, drawing: Option<&RenderState>) -> Result<Device, GpuError> {
     let Some(drawing) = drawing else { return Ok(Device::Cpu) };
     let in_software = drawing.adapter.get_info().device_type == wgpu::DeviceType::Cpu;
@@ -87,7 +88,7 @@ pub fn of_window(choice: &DeviceChoice, drawing: Option<&RenderState>) -> Result
     }
 }
 
-/// What draws, for the user.
+/// The name of the adapter that draws, for the user.
 pub fn drawn_by(drawing: Option<&RenderState>) -> Option<String> {
     Some(format!("drawn by {}", drawing?.adapter.get_info().name))
 }

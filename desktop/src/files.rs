@@ -1,4 +1,4 @@
-//! Opens and saves, on threads of their own: the system's dialogs, traces, pictures; and what was dropped on the window.
+//! Opens and saves files on separate threads: the system's dialogs, traces, pictures, and files dropped on the window.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -12,18 +12,18 @@ use eframe::egui::Context;
 use wordloom::heatmap::Pixels;
 use wordloom::trace::{MAX_FILE_BYTES, Trace, TracedSearch};
 
-use crate::gallery::{Wish, paint_once};
+use crate::gallery::{PictureRequest, paint_once};
 
-/// What a path leads to.
+/// The kind of a path.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A folder: a model, as far as one can tell from outside.
+    /// A folder, which should be a model.
     Model(PathBuf),
-    /// A file that should be a trace.
+    /// A file, which should be a trace.
     Trace(PathBuf),
 }
 
-/// What a path that the user gave leads to. One of a model's own files stands for its folder.
+/// The kind of a path that the user gave. A file of a model stands for its folder.
 pub fn kind(path: &Path) -> Kind {
     if path.is_dir() {
         return Kind::Model(path.to_owned());
@@ -38,7 +38,7 @@ pub fn kind(path: &Path) -> Kind {
     }
 }
 
-/// What is done about files.
+/// The result of a task.
 pub enum Done {
     /// The user chose a model's folder.
     Folder(PathBuf),
@@ -46,19 +46,19 @@ pub enum Done {
     Trace { path: PathBuf, trace: Arc<Trace> },
     /// A file was written.
     Saved(PathBuf),
-    /// Neither, and why.
+    /// A task failed, with the reason.
     Failed(String),
 }
 
-/// What can be saved.
+/// Content to save.
 pub enum Content {
-    /// A trace, and searches of its sentences that it does not have yet.
+    /// A trace, and additional searches of its sentences.
     Trace { trace: Arc<Trace>, searches: BTreeMap<usize, Arc<TracedSearch>> },
-    /// What is painted when there is a place for it.
-    Picture(Box<Wish>),
+    /// A picture, painted after the user chose a file.
+    Picture(Box<PictureRequest>),
 }
 
-/// Work on files that is being done, and what came of it.
+/// Running tasks and their results.
 pub struct Files {
     tell: Sender<Option<Done>>,
     done: Receiver<Option<Done>>,
@@ -72,12 +72,12 @@ impl Files {
         Self { tell, done, window, busy: 0 }
     }
 
-    /// Whether something is being done.
+    /// Whether a task is running.
     pub fn is_busy(&self) -> bool {
         self.busy > 0
     }
 
-    /// Asks the user for a model's folder.
+    /// Opens the dialog for a model's folder.
     pub fn choose_model(&mut self) {
         self.apart("dialog", || {
             let folder = rfd::FileDialog::new().set_title("Folder of a translation model").pick_folder()?;
@@ -85,7 +85,7 @@ impl Files {
         });
     }
 
-    /// Asks the user for a trace, and reads it.
+    /// Opens the dialog for a trace, and reads it.
     pub fn choose_trace(&mut self) {
         self.apart("dialog", || {
             let dialog = rfd::FileDialog::new().set_title("Trace of a translation");
@@ -99,7 +99,7 @@ impl Files {
         self.apart("trace", move || Some(read(&path)));
     }
 
-    /// Asks the user where to save something, and saves it.
+    /// Opens the dialog for saving, and saves.
     pub fn save(&mut self, content: Content) {
         self.apart("dialog", move || {
             let dialog = rfd::FileDialog::new();
@@ -122,7 +122,7 @@ impl Files {
         });
     }
 
-    /// What was done since the last call.
+    /// The results since the last call.
     pub fn done(&mut self) -> Vec<Done> {
         let all: Vec<Option<Done>> = self.done.try_iter().collect();
         self.busy -= all.len().min(self.busy);
@@ -144,7 +144,7 @@ impl Files {
 
 fn read(path: &Path) -> Done {
     let bytes = File::open(path).and_then(|file| {
-        // a length may lie; what is read is bounded all the same
+        // the file's length may be wrong, so reading is limited, too
         let mut bytes = Vec::new();
         file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes)?;
         Ok(bytes)
@@ -174,15 +174,15 @@ fn write(path: &Path, content: &Content) -> Result<(), String> {
                 false => trace.to_safetensors().map_err(|error| error.to_string())?,
             }
         }
-        Content::Picture(wish) => {
-            let pixels = paint_once(wish).map_err(|error| error.to_string())?;
+        Content::Picture(request) => {
+            let pixels = paint_once(request).map_err(|error| error.to_string())?;
             png(&pixels).map_err(|error| error.to_string())?
         }
     };
     write_bytes(path, &bytes)
 }
 
-/// A trace with these searches, copied only where there are any.
+/// A trace with these searches, copied only if there are any.
 fn with_searches<'a>(trace: &'a Trace, searches: &BTreeMap<usize, Arc<TracedSearch>>) -> Cow<'a, Trace> {
     if searches.is_empty() {
         return Cow::Borrowed(trace);
@@ -196,7 +196,7 @@ fn with_searches<'a>(trace: &'a Trace, searches: &BTreeMap<usize, Arc<TracedSear
     Cow::Owned(trace)
 }
 
-/// Writes beside the place and moves there, so that no half of a file is ever found.
+/// Writes to a temporary file and renames it, so that no partial file is visible.
 fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), String> {
     let name = path.file_name().ok_or("that is no name for a file")?;
     let mut beside = name.to_owned();
@@ -204,7 +204,7 @@ fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), String> {
     let beside = path.with_file_name(beside);
     let written = File::create(&beside).and_then(|mut file| file.write_all(bytes));
     written.and_then(|()| std::fs::rename(&beside, path)).map_err(|error| {
-        let _ = std::fs::remove_file(&beside); // it may never have been made
+        let _ = std::fs::remove_file(&beside); // it may not exist
         error.to_string()
     })
 }

@@ -1,13 +1,13 @@
-//! Letters that no font has.
+//! Fonts for all scripts.
 //!
-//! The window comes with fonts for Latin, Greek and Cyrillic; for all else it asks the system for a font when such a
-//! letter is first shown. What the system has none for is shown as boxes, and named here.
+//! The window contains fonts for Latin, Greek and Cyrillic. When another letter is first shown, it looks for a system font.
+//! Letters without any font are shown as boxes, and a notice names their scripts.
 
 use std::collections::BTreeSet;
 
 use eframe::egui::{Context, FontId};
 
-/// Scripts by their ranges in Unicode, with what a reader calls them.
+/// Names of scripts, and their ranges in Unicode.
 const SCRIPTS: [(&str, &[[u32; 2]]); 9] = [
     ("Korean", &[[0x1100, 0x11ff], [0x3130, 0x318f], [0xac00, 0xd7af]]),
     ("Japanese", &[[0x3040, 0x30ff], [0x31f0, 0x31ff]]),
@@ -20,18 +20,18 @@ const SCRIPTS: [(&str, &[[u32; 2]]); 9] = [
     ("Armenian", &[[0x530, 0x58f]]),
 ];
 
-/// Remembers which letters have been looked for, so that a text is only asked about once.
+/// The letters without a font, and those already checked.
 #[derive(Default)]
 pub struct MissingLetters {
     looked_for: BTreeSet<char>,
     scripts: BTreeSet<&'static str>,
 }
 
-/// Signs that are looked for in one text: more have few new ones, and a window must not wait.
+/// Limit of checked characters in a text: more contain few new ones, and the window must not wait.
 const MOST_LETTERS: usize = 4_000;
 
 impl MissingLetters {
-    /// Looks for a font for the letters of a text.
+    /// Looks for fonts for the letters of a text.
     pub fn look_for(&mut self, window: &Context, text: &str) {
         let drawn = |c: &char| *c > '\u{24f}' && !c.is_whitespace() && !c.is_control();
         let new: BTreeSet<char> = text.chars().take(MOST_LETTERS).filter(drawn).collect();
@@ -43,7 +43,7 @@ impl MissingLetters {
         }
     }
 
-    /// One sentence for the user, if some letters cannot be shown.
+    /// A sentence for the user, if some letters cannot be shown.
     pub fn notice(&self) -> Option<String> {
         let scripts: Vec<&str> = self.scripts.iter().copied().collect();
         let (last, others) = scripts.split_last()?;
@@ -71,9 +71,9 @@ mod tests {
 
     #[test]
     fn a_script_without_a_font_is_named_and_others_are_not() {
-        let window = Context::default(); // with its own fonts, and without the system's
+        let window = Context::default(); // without the system's fonts
         let mut output = window.run_ui(RawInput::default(), |_| {});
-        output.textures_delta.clear(); // nobody draws it
+        output.textures_delta.clear(); // the test draws nothing
         let mut missing = MissingLetters::default();
         missing.look_for(&window, "Wo ist der Bahnhof? Где вокзал? Πού;");
         assert_eq!(missing.notice(), None);

@@ -1,7 +1,6 @@
-//! Paints maps, on a thread of its own: a large picture takes longer than a frame may.
+//! Paints maps on a separate thread, because a large picture takes longer than a frame.
 //!
-//! Only the last wish is painted; until it is there, the window shows the picture before it, moved and stretched to where
-//! it belongs.
+//! Only the last request is painted. Until it is ready, the window shows the previous picture, moved and stretched.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -11,7 +10,7 @@ use wordloom::Device;
 use wordloom::heatmap::{self, GridShape, HeatmapError, Maps, Painter, Pixels, View, shape_of};
 use wordloom::trace::{AttentionKind, LayerAttention, Trace, TracedSentence};
 
-/// Which maps: all of a kind, or one.
+/// The chosen maps: all of a kind, or one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chosen {
     pub sentence: usize,
@@ -22,22 +21,22 @@ pub struct Chosen {
 /// One map of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
-    /// As the model counts: a layer may have been left out.
+    /// The layer's number in the model; a trace may lack some layers.
     pub layer: usize,
-    /// `None` is the mean of the layer's heads.
+    /// The head; `None` is the mean of the layer's heads.
     pub head: Option<usize>,
 }
 
-/// A picture that is wished for.
+/// A request for a picture.
 #[derive(Clone)]
-pub struct Wish {
+pub struct PictureRequest {
     pub trace: Arc<Trace>,
     pub chosen: Chosen,
     pub view: View,
 }
 
-impl Wish {
-    /// Whether both show the same maps, however.
+impl PictureRequest {
+    /// Whether both show the same maps, in any view.
     pub fn same_maps(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.trace, &other.trace) && self.chosen == other.chosen
     }
@@ -50,42 +49,42 @@ impl Wish {
 
 /// A picture that was painted.
 pub struct Picture {
-    pub wish: Wish,
+    pub request: PictureRequest,
     pub image: Result<ColorImage, String>,
 }
 
-/// The thread, seen from the window.
+/// The window's handle of the thread.
 pub struct Gallery {
-    wishes: Sender<Wish>,
+    requests: Sender<PictureRequest>,
     pictures: Receiver<Picture>,
 }
 
 impl Gallery {
-    /// Starts the thread. It repaints the window whenever a picture is there.
+    /// Starts the thread. It repaints the window after every picture.
     pub fn open(device: &Device, window: Context) -> std::io::Result<Self> {
-        let (wishes, wished) = channel::<Wish>();
-        let (hang, pictures) = channel();
+        let (requests, received) = channel::<PictureRequest>();
+        let (painted, pictures) = channel();
         let painter = Painter::new(device);
         std::thread::Builder::new().name("gallery".into()).spawn(move || {
-            let mut maps: Option<(Wish, Maps)> = None;
-            while let Ok(first) = wished.recv() {
-                let wish = wished.try_iter().last().unwrap_or(first);
-                let image = paint(&painter, &mut maps, &wish).map_err(|error| error.to_string());
-                if hang.send(Picture { wish, image }).is_err() {
+            let mut maps: Option<(PictureRequest, Maps)> = None;
+            while let Ok(first) = received.recv() {
+                let request = received.try_iter().last().unwrap_or(first);
+                let image = paint(&painter, &mut maps, &request).map_err(|error| error.to_string());
+                if painted.send(Picture { request, image }).is_err() {
                     return; // the window has been closed
                 }
                 window.request_repaint();
             }
         })?;
-        Ok(Self { wishes, pictures })
+        Ok(Self { requests, pictures })
     }
 
-    /// Asks for a picture.
-    pub fn wish(&self, wish: Wish) {
-        let _ = self.wishes.send(wish); // a thread that has ended paints nothing more
+    /// Requests a picture.
+    pub fn request(&self, request: PictureRequest) {
+        let _ = self.requests.send(request); // the thread may have ended
     }
 
-    /// The last picture that was painted since the last call.
+    /// The last picture since the last call.
     pub fn picture(&self) -> Option<Picture> {
         self.pictures.try_iter().last()
     }
@@ -93,33 +92,33 @@ impl Gallery {
 
 fn paint(
     painter: &Painter,
-    kept: &mut Option<(Wish, Maps)>,
-    wish: &Wish,
+    cached: &mut Option<(PictureRequest, Maps)>,
+    request: &PictureRequest,
 ) -> Result<ColorImage, HeatmapError> {
-    if !kept.as_ref().is_some_and(|(of, _)| of.same_maps(wish)) {
-        *kept = None; // its memory goes before more is asked for
+    if !cached.as_ref().is_some_and(|(of, _)| of.same_maps(request)) {
+        *cached = None; // frees its memory before allocating more
     }
-    let maps = match kept {
+    let maps = match cached {
         Some((_, maps)) => maps,
         None => {
-            let sentence = wish.trace.sentences.get(wish.chosen.sentence).ok_or(HeatmapError::Empty)?;
-            let layers = layers(sentence, &wish.chosen);
+            let sentence = request.trace.sentences.get(request.chosen.sentence).ok_or(HeatmapError::Empty)?;
+            let layers = layers(sentence, &request.chosen);
             let maps = painter.load(&layers.iter().map(AsRef::as_ref).collect::<Vec<_>>())?;
-            &mut kept.insert((wish.clone(), maps)).1
+            &mut cached.insert((request.clone(), maps)).1
         }
     };
-    let pixels = pollster::block_on(painter.paint(maps, &wish.view))?;
+    let pixels = pollster::block_on(painter.paint(maps, &request.view))?;
     Ok(ColorImage::from_rgba_unmultiplied([pixels.width as usize, pixels.height as usize], &pixels.rgba))
 }
 
-/// Paints a picture that is seen once: for a file.
-pub fn paint_once(wish: &Wish) -> Result<Pixels, HeatmapError> {
-    let sentence = wish.trace.sentences.get(wish.chosen.sentence).ok_or(HeatmapError::Empty)?;
-    let layers = layers(sentence, &wish.chosen);
-    heatmap::paint(&layers.iter().map(AsRef::as_ref).collect::<Vec<_>>(), &wish.view)
+/// Paints a picture for a file.
+pub fn paint_once(request: &PictureRequest) -> Result<Pixels, HeatmapError> {
+    let sentence = request.trace.sentences.get(request.chosen.sentence).ok_or(HeatmapError::Empty)?;
+    let layers = layers(sentence, &request.chosen);
+    heatmap::paint(&layers.iter().map(AsRef::as_ref).collect::<Vec<_>>(), &request.view)
 }
 
-/// A layer of a trace, or one that was made of it.
+/// A layer of a trace, or a layer computed from it.
 enum Layer<'a> {
     Kept(&'a LayerAttention),
     Made(Box<LayerAttention>),
@@ -134,7 +133,7 @@ impl AsRef<LayerAttention> for Layer<'_> {
     }
 }
 
-/// The maps that were chosen, as the rows of a grid.
+/// The chosen maps, as rows of a grid.
 fn layers<'a>(sentence: &'a TracedSentence, chosen: &Chosen) -> Vec<Layer<'a>> {
     match chosen.one {
         None => sentence.layers(chosen.kind).map(Layer::Kept).collect(),
@@ -150,7 +149,7 @@ fn layers<'a>(sentence: &'a TracedSentence, chosen: &Chosen) -> Vec<Layer<'a>> {
     }
 }
 
-/// The grid that the chosen maps make, without making it.
+/// The shape of the grid of the chosen maps.
 pub fn shape(sentence: &TracedSentence, chosen: &Chosen) -> Option<GridShape> {
     match chosen.one {
         None => shape_of(&sentence.layers(chosen.kind).collect::<Vec<_>>()).ok(),

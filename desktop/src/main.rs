@@ -1,15 +1,15 @@
-//! `wordloom-desktop`: translate as you type, and see the attention, in a window.
+//! `wordloom-desktop`: a window that translates while the user types, and shows the attention.
 //!
 //! | file | |
 //! |---|---|
-//! | `app` | the window: what is where, and who tells whom |
+//! | `app` | the window: its layout, and the messages between its parts |
 //! | `device` | one GPU for the window and the model |
-//! | `engine` | translates, traces and searches, on a thread of its own |
-//! | `gallery` | paints maps, on a thread of its own |
-//! | `files` | opens and saves, on threads of their own; what was dropped |
+//! | `engine` | translates, traces and searches on a separate thread |
+//! | `gallery` | paints maps on a separate thread |
+//! | `files` | opens and saves files on separate threads |
 //! | `translation`, `viewer` | the two halves of the window |
-//! | `muting` | heads that contribute nothing |
-//! | `fonts`, `texts`, `theme`, `remembered` | letters that no font has; texts for one line; colours and spacing; what the next start finds again |
+//! | `muting` | muted heads |
+//! | `fonts`, `texts`, `theme`, `remembered` | fonts for all scripts; one-line texts; colours and spacing; state between starts |
 
 #![forbid(unsafe_code)]
 
@@ -63,8 +63,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// The `tokenizers` library panics on some damaged files. That is caught and becomes an error, so the panic's own message
-/// is kept back; any other one is a fault of ours and is shown.
+/// Hides the panic messages of the `tokenizers` library. It panics on some damaged files, and the panic becomes an error. The
+/// message of any other panic is shown, because it is a bug.
 fn hush_caught_panics() {
     let show = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {

@@ -1,11 +1,11 @@
-//! Heads that contribute nothing, by choice of whoever looks at them, and what the translation was with all of them.
+//! Muted heads, and the translation without muting.
 
 use eframe::egui::{RichText, Ui};
 use wordloom::trace::{AttentionKind, HeadName};
 
 use crate::theme;
 
-/// What the user wishes to be muted, as far as the engine has not refused it.
+/// The heads that the user muted, unless the engine refused.
 #[derive(Default)]
 pub struct Muting {
     heads: Vec<HeadName>,
@@ -13,7 +13,7 @@ pub struct Muting {
     plain: Option<(String, String)>,
 }
 
-/// What a kind of attention is called, from where one looks to what one looks at.
+/// The user's name of a kind of attention: from queries to keys.
 pub fn kind_name(kind: AttentionKind) -> &'static str {
     match kind {
         AttentionKind::Cross => "Translation to source",
@@ -37,30 +37,30 @@ impl Muting {
         self.heads = heads;
     }
 
-    /// Another model has all of its heads, and other translations.
+    /// Forgets everything, for another model.
     pub fn forget(&mut self) {
         *self = Self::default();
     }
 
-    /// A translation that was made with all heads.
+    /// Remembers a translation with all heads.
     pub fn remember_plain(&mut self, text: String, translation: String) {
         self.plain = Some((text, translation));
     }
 
-    /// All that are muted, and this one; or without it, where it is.
+    /// The muted heads, with this head toggled.
     pub fn turned(&self, head: HeadName) -> Vec<HeadName> {
         let others = self.heads.iter().copied().filter(|&other| other != head);
         others.chain((!self.has(head)).then_some(head)).collect()
     }
 
-    /// All that are muted in other layers, and the others of this head's layer, which has so many.
+    /// The muted heads of other layers, and all heads of this layer (`count`) except this one.
     pub fn isolated(&self, head: HeadName, count: usize) -> Vec<HeadName> {
         let elsewhere = |other: &HeadName| (other.kind, other.layer) != (head.kind, head.layer);
         let own = (0..count).map(|index| HeadName { head: index, ..head }).filter(|&other| other != head);
         self.heads.iter().copied().filter(elsewhere).chain(own).collect()
     }
 
-    /// Says which heads are muted, and what the text would be with them; whether the user wants all of them back.
+    /// Shows the muted heads and the translation without muting. Returns whether the user unmutes all heads.
     pub fn show(&self, ui: &mut Ui, text: &str, translation: Option<&str>) -> bool {
         if self.heads.is_empty() {
             return false;
@@ -72,13 +72,13 @@ impl Muting {
                 RichText::new(format!("Muted: {}", self.describe().join("; "))).color(theme::accent(ui)),
             );
             if let Some((_, plain)) = self.plain.as_ref().filter(|(of, _)| of == text) {
-                let told = match translation {
+                let text = match translation {
                     Some(translation) if translation == plain => {
                         "The translation is the same with all heads.".to_owned()
                     }
                     _ => format!("With all heads: {plain}"),
                 };
-                ui.label(RichText::new(told).weak());
+                ui.label(RichText::new(text).weak());
             }
             all = ui.button("Unmute all").clicked();
         });
@@ -97,7 +97,7 @@ impl Muting {
     }
 }
 
-/// `1, 2, 4–8`, of heads in order.
+/// `1, 2, 4–8`, for sorted heads.
 fn runs(heads: &[HeadName]) -> String {
     let next = |a: &HeadName, b: &HeadName| a.head + 1 == b.head;
     let runs = heads.chunk_by(next).map(|run| match run {

@@ -1,4 +1,4 @@
-//! What the next start finds again.
+//! State between starts.
 
 use std::path::PathBuf;
 
@@ -8,10 +8,10 @@ use wordloom::heatmap::{ColourMap, Scale};
 use wordloom::trace::AttentionKind;
 
 const KEY: &str = "wordloom";
-/// A longer text is not kept: every save would write it anew.
+/// Limit of the stored text, in bytes, because every save writes all of it.
 const MOST_TEXT: usize = 1 << 20;
 
-/// Names instead of the library's types: they stay the same when those change.
+/// The stored state. It has names instead of the library's types, which may change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Remembered {
@@ -40,11 +40,11 @@ impl Default for Remembered {
     }
 }
 
-/// The most beams that the library takes.
+/// The library's largest number of beams.
 pub const MOST_BEAMS: usize = 16;
 
 impl Remembered {
-    /// From the last time; what is missing or damaged is as at the first start.
+    /// Reads the stored state. Missing or damaged values get their defaults.
     pub fn read(storage: Option<&dyn Storage>) -> Self {
         let read: Self = storage.and_then(|storage| eframe::get_value(storage, KEY)).unwrap_or_default();
         Self { beams: read.beams.clamp(1, MOST_BEAMS), ..read }

@@ -1,6 +1,6 @@
-//! Texts of files, models and messages, fit for one line.
+//! Texts of files, models and messages, shortened to one line.
 
-/// Text without line breaks and signs that turn others around.
+/// Text without line breaks and characters that change the direction of text.
 pub fn shortened(text: &str, most: usize) -> String {
     let turns =
         |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
@@ -10,12 +10,12 @@ pub fn shortened(text: &str, most: usize) -> String {
     if characters.next().is_some() { line + "…" } else { line }
 }
 
-/// Messages quote files: without what a terminal would obey.
+/// A message without control characters, because messages quote files.
 pub fn one_line(message: &str) -> String {
     message.chars().map(|character| if character.is_control() { ' ' } else { character }).collect()
 }
 
-/// A number with a sign that is as wide as a digit.
+/// A number with a minus sign as wide as a digit.
 pub fn signed(value: f32, digits: usize) -> String {
     format!("{value:.digits$}").replace('-', "−")
 }

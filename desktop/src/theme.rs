@@ -1,4 +1,4 @@
-//! Colours and spacing: those of the page that `wordloom attend` writes, light and dark as the system is.
+//! Colours and spacing, equal to those of `wordloom attend`'s page, light or dark as in the system.
 
 use eframe::egui::style::WidgetVisuals;
 use eframe::egui::{
@@ -42,9 +42,9 @@ const DARK: Palette = Palette {
     warning: Color32::from_rgb(0xe8, 0xa8, 0x7c),
 };
 
-/// Puts the house's clothes on, for both themes; which is worn, the system says, or the user.
-pub fn dress(window: &Context) {
-    // as a browser does where the system has no wish
+/// Sets the colours of both themes. The system or the user chooses the theme.
+pub fn apply(window: &Context) {
+    // as a browser does if the system has no preference
     window.options_mut(|options| options.fallback_theme = Theme::Light);
     for (theme, palette) in [(Theme::Light, &LIGHT), (Theme::Dark, &DARK)] {
         window.style_mut_of(theme, |style| clothe(style, palette));
@@ -105,7 +105,7 @@ fn clothe(style: &mut Style, palette: &Palette) {
     widgets.open = widget(palette.hover, palette.ink, palette.line);
 }
 
-/// Lets the user choose: as the system, light or dark. The choice is kept with the window's state.
+/// Shows the choice of the theme: system, light or dark. egui stores the choice.
 pub fn show_choice(ui: &mut Ui) {
     let mut chosen = ui.ctx().options(|options| options.theme_preference);
     let before = chosen;
@@ -124,12 +124,12 @@ pub fn show_choice(ui: &mut Ui) {
     }
 }
 
-/// The one colour that means "this".
+/// The colour of marks and selections.
 pub fn accent(ui: &Ui) -> Color32 {
     ui.visuals().selection.bg_fill
 }
 
-/// A card on the paper.
+/// The frame of a card.
 pub fn card(ui: &Ui) -> Frame {
     Frame::new()
         .fill(ui.visuals().window_fill)

@@ -1,4 +1,4 @@
-//! The half of the window where one writes: a text, its translation, and how it is made.
+//! The half of the window with the text, its translation, and the options.
 
 use eframe::egui::text::LayoutJob;
 use eframe::egui::{
@@ -12,37 +12,37 @@ use crate::muting::Muting;
 use crate::remembered::MOST_BEAMS;
 use crate::theme;
 
-/// What is written, and what came of it.
+/// The text and its translation.
 pub struct Translation {
     pub text: String,
     pub beams: usize,
     pub source_language: Option<String>,
     pub target_language: Option<String>,
     pub shown: Shown,
-    /// The model that is there.
+    /// The current model.
     pub model: Opened,
-    /// So much of a model has been read, while one is.
+    /// The part of a model that has been read, while one is being opened.
     pub loading: Option<f32>,
-    /// What runs what.
+    /// Lines about the devices.
     pub machine: Vec<String>,
 }
 
-/// A translation on its way.
+/// The state of a translation.
 #[derive(Default)]
 pub enum Shown {
-    /// Nothing was asked for.
+    /// There is no text.
     #[default]
     Nothing,
-    /// Asked for; the translation before it stays, paler, until there is something new.
+    /// The translation was requested. The previous one stays, in a paler colour.
     Waiting(String),
-    /// What stays, and what may still change.
+    /// The final part, and the part that may change.
     Partial(String, String),
-    /// The end.
+    /// The translation is finished.
     Finished(Translated),
 }
 
 impl Shown {
-    /// The translation as far as it is there.
+    /// The translation so far.
     pub fn text(&self) -> &str {
         match self {
             Self::Nothing => "",
@@ -53,12 +53,12 @@ impl Shown {
     }
 }
 
-/// What the user asked for.
+/// The user's actions in this frame.
 #[derive(Default, PartialEq, Eq, Debug)]
-pub struct Asked {
-    /// Another text.
+pub struct Actions {
+    /// Whether the text changed.
     pub typed: bool,
-    /// Another way to translate it.
+    /// Whether an option changed.
     pub chosen: bool,
     pub choose_model: bool,
     pub built_in_model: bool,
@@ -67,11 +67,11 @@ pub struct Asked {
 }
 
 const TEXT: f32 = 17.0;
-/// From one line about the machine to the next, points.
+/// Height of a line about the devices, in points.
 const LINE: f32 = 22.0;
 
 impl Translation {
-    /// How it is translated.
+    /// The options of the translation.
     pub fn options(&self) -> TranslateOptions {
         TranslateOptions {
             source_language: self.source_language.clone(),
@@ -80,17 +80,17 @@ impl Translation {
         }
     }
 
-    pub fn show(&mut self, ui: &mut Ui, muting: &Muting) -> Asked {
+    pub fn show(&mut self, ui: &mut Ui, muting: &Muting) -> Actions {
         let height = ui.available_height();
         let scrolling = ScrollArea::vertical().id_salt("translation").auto_shrink(false);
         scrolling.show(ui, |ui| self.show_all(ui, muting, height)).inner
     }
 
-    /// In so much room, points, or in more where that is too little.
-    fn show_all(&mut self, ui: &mut Ui, muting: &Muting, height: f32) -> Asked {
+    /// Shows everything in `height` points, or in more if necessary.
+    fn show_all(&mut self, ui: &mut Ui, muting: &Muting, height: f32) -> Actions {
         let top = ui.cursor().top();
-        let mut asked = Asked::default();
-        self.show_model(ui, &mut asked);
+        let mut actions = Actions::default();
+        self.show_model(ui, &mut actions);
         let room = (height - 150.0).max(120.0);
         theme::card(ui).show(ui, |ui| {
             ScrollArea::vertical().id_salt("source").max_height(room * 0.45).show(ui, |ui| {
@@ -103,10 +103,10 @@ impl Translation {
                     .desired_rows(3);
                 let source = ui.add(source);
                 name(ui.ctx(), source.id, "Text to translate");
-                asked.typed = source.changed();
+                actions.typed = source.changed();
             });
         });
-        self.show_choices(ui, &mut asked);
+        self.show_choices(ui, &mut actions);
         theme::card(ui).show(ui, |ui| {
             ui.set_width(ui.available_width());
             ScrollArea::vertical()
@@ -115,18 +115,18 @@ impl Translation {
                 .show(ui, |ui| self.show_result(ui));
         });
         let finished = matches!(self.shown, Shown::Finished(_)).then(|| self.shown.text());
-        asked.unmute = muting.show(ui, &self.text, finished);
-        self.show_others(ui, &mut asked);
+        actions.unmute = muting.show(ui, &self.text, finished);
+        self.show_others(ui, &mut actions);
         let foot = self.machine.len() as f32 * LINE + ui.spacing().interact_size.y;
         ui.add_space((height - (ui.cursor().top() - top) - foot).max(0.0));
         for line in &self.machine {
             ui.add(Label::new(RichText::new(line).small().weak()).truncate());
         }
         theme::show_choice(ui);
-        asked
+        actions
     }
 
-    fn show_model(&self, ui: &mut Ui, asked: &mut Asked) {
+    fn show_model(&self, ui: &mut Ui, actions: &mut Actions) {
         ui.horizontal_wrapped(|ui| {
             match self.loading {
                 Some(fraction) => {
@@ -136,20 +136,21 @@ impl Translation {
                 None if self.model.name.is_empty() => _ = ui.label(RichText::new("no model").weak()),
                 None => _ = ui.label(RichText::new(&self.model.name).strong()),
             }
-            asked.choose_model =
+            actions.choose_model =
                 ui.button("Open a model…").on_hover_text("The folder of a model; or drop it here").clicked();
             if cfg!(feature = "embedded-model") && self.model.folder.is_some() {
-                asked.built_in_model = ui.button("Built-in model").clicked();
+                actions.built_in_model = ui.button("Built-in model").clicked();
             }
         });
     }
 
-    fn show_choices(&mut self, ui: &mut Ui, asked: &mut Asked) {
+    fn show_choices(&mut self, ui: &mut Ui, actions: &mut Actions) {
         ui.horizontal_wrapped(|ui| {
             let beams = ComboBox::from_label("beams").selected_text(self.beams.to_string());
             beams.show_ui(ui, |ui| {
                 for beams in [1, 2, 4, 8, MOST_BEAMS] {
-                    asked.chosen |= ui.selectable_value(&mut self.beams, beams, beams.to_string()).changed();
+                    actions.chosen |=
+                        ui.selectable_value(&mut self.beams, beams, beams.to_string()).changed();
                 }
             });
             if !self.model.languages.is_empty() {
@@ -158,10 +159,10 @@ impl Translation {
                 {
                     let shown = chosen.clone().unwrap_or_else(|| "as the model says".into());
                     ComboBox::from_label(label).selected_text(shown).height(320.0).show_ui(ui, |ui| {
-                        asked.chosen |= ui.selectable_value(chosen, None, "as the model says").changed();
+                        actions.chosen |= ui.selectable_value(chosen, None, "as the model says").changed();
                         for language in &self.model.languages {
                             let value = Some(language.clone());
-                            asked.chosen |= ui.selectable_value(chosen, value, language).changed();
+                            actions.chosen |= ui.selectable_value(chosen, value, language).changed();
                         }
                     });
                 }
@@ -194,11 +195,11 @@ impl Translation {
         }
     }
 
-    fn show_others(&self, ui: &mut Ui, asked: &mut Asked) {
+    fn show_others(&self, ui: &mut Ui, actions: &mut Actions) {
         let Shown::Finished(translated) = &self.shown else { return };
         ui.horizontal_wrapped(|ui| {
             if !self.shown.text().is_empty() {
-                asked.copy = ui.button("Copy").clicked();
+                actions.copy = ui.button("Copy").clicked();
             }
         });
         if translated.hypotheses.len() < 2 {
@@ -218,7 +219,7 @@ impl Translation {
     }
 }
 
-/// A name for readers of screens, for what has no label of its own.
+/// Sets the name of a widget without label, for screen readers.
 pub fn name(window: &Context, id: eframe::egui::Id, name: &str) {
     window.accesskit_node_builder(id, |node| node.set_label(name));
 }

@@ -1,4 +1,4 @@
-//! The window as a user has it: opened on an X server, written into, looked at, closed and opened again.
+//! The window on an X server: opened, typed into, photographed, closed and opened again.
 #![cfg(target_os = "linux")]
 
 use std::io::{BufRead, BufReader};
@@ -13,13 +13,13 @@ use x11rb::protocol::xproto::{
 use x11rb::protocol::xtest::ConnectionExt as _;
 use x11rb::rust_connection::RustConnection;
 
-/// Reading the model and a first translation, on a busy machine without a GPU.
+/// Time limit for reading the model and a first translation, on a busy machine without a GPU.
 const PATIENCE: Duration = Duration::from_secs(90);
 const SIZE: [u16; 2] = [1180, 800];
-/// Where the tab is that leads to the search.
+/// Position of the search tab.
 const SEARCH: [i16; 2] = [622, 62];
 
-/// An X server without a screen, ended with the test.
+/// An X server without a screen, which ends with the test.
 struct Server {
     child: Child,
     display: String,
@@ -44,12 +44,12 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        let _ = self.child.kill(); // it may have ended by itself
+        let _ = self.child.kill(); // it may have ended already
         let _ = self.child.wait();
     }
 }
 
-/// The program, seen through the server.
+/// The program and its connection to the server.
 struct Desktop<'a> {
     child: Child,
     x: &'a RustConnection,
@@ -99,7 +99,7 @@ impl<'a> Desktop<'a> {
         property.map_or_else(|_| String::new(), |title| String::from_utf8_lossy(&title.value).into_owned())
     }
 
-    /// The window's title begins with the translation.
+    /// Waits until the window's title begins with the translation.
     fn wait_for_translation(&mut self, text: &str) {
         let title = format!("{text} – Wordloom");
         self.wait(&title, |desktop| (desktop.title(desktop.window) == title).then_some(()));
@@ -108,17 +108,17 @@ impl<'a> Desktop<'a> {
     fn fake(&self, kind: u8, detail: u8, [x, y]: [i16; 2]) {
         self.x.xtest_fake_input(kind, detail, 0, self.root, x, y, 0).expect("a request");
         self.x.flush().expect("the server listens");
-        std::thread::sleep(Duration::from_millis(15)); // as quick as people are
+        std::thread::sleep(Duration::from_millis(15)); // as fast as a user
     }
 
     fn click(&self, at: [i16; 2]) {
         for (kind, detail) in [(6, 0), (4, 1), (5, 1)] {
             self.fake(kind, detail, at); // a motion, a button down, and up
-            std::thread::sleep(Duration::from_millis(150)); // a frame takes a while in software
+            std::thread::sleep(Duration::from_millis(150)); // frames are slow in software
         }
     }
 
-    /// Types keys by their symbols, with another one held down.
+    /// Types keys by their symbols, while another key is held down.
     fn type_keys(&self, symbols: impl IntoIterator<Item = u32>, held: Option<u32>) {
         let setup = self.x.setup();
         let (least, most) = (setup.min_keycode, setup.max_keycode);
@@ -172,12 +172,12 @@ impl<'a> Desktop<'a> {
 
 impl Drop for Desktop<'_> {
     fn drop(&mut self) {
-        let _ = self.child.kill(); // it has mostly ended by itself
+        let _ = self.child.kill(); // it has usually ended already
         let _ = self.child.wait();
     }
 }
 
-/// So many pixels have about this colour.
+/// Number of pixels of about this colour.
 fn near(seen: &[[u8; 3]], wanted: [u8; 3]) -> usize {
     within(seen, wanted, 24)
 }
@@ -191,7 +191,7 @@ fn within(seen: &[[u8; 3]], wanted: [u8; 3], apart: u8) -> usize {
     seen.iter().filter(same).count()
 }
 
-/// For whoever wants to see what the test saw.
+/// Stores a screenshot for inspection.
 fn keep(screenshot: &[[u8; 3]], name: &str) {
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     let file = std::fs::File::create(path).expect("a file");
@@ -212,11 +212,11 @@ fn a_window_translates_what_is_typed_and_remembers_it() {
 
     let mut desktop = Desktop::open(&server, &x, screen, &state);
     desktop.wait_for_translation("Wo ist der Bahnhof?");
-    // without a window manager nobody else gives it the keyboard
+    // without a window manager, the test must give it the keyboard
     let focus =
         x.set_input_focus(InputFocus::PARENT, desktop.window, x11rb::CURRENT_TIME).expect("a request");
     focus.check().expect("it is shown");
-    // a machine that is very busy may overlook a hand
+    // a very busy machine may miss events
     let typed = (0..5).any(|_| {
         desktop.click([120, 90]);
         desktop.type_keys(" Thanks!".chars().map(u32::from), None);
@@ -232,14 +232,14 @@ fn a_window_translates_what_is_typed_and_remembers_it() {
     desktop.type_keys("Good morning!".chars().map(u32::from), None);
     desktop.wait_for_translation("Guten Morgen!");
 
-    // the viewer paints in viridis: its ends are seen nowhere else
+    // the ends of viridis occur only in the viewer
     let seen = desktop.wait("maps of attention", |desktop| {
         let seen = desktop.screenshot();
         (near(&seen, [68, 1, 84]) > 5_000 && near(&seen, [253, 231, 37]) > 200).then_some(seen)
     });
     keep(&seen, "window.png");
 
-    // the way of the best hypothesis through the tree has a colour of its own
+    // only the path of the best hypothesis has this colour
     let seen = desktop.wait("the tree of the search", |desktop| {
         desktop.click(SEARCH);
         let seen = desktop.screenshot();

@@ -1,8 +1,8 @@
 // softmax(scale * Q Kᵀ) V with an online softmax (Milakov & Gimelshein 2018), without barriers. An invocation has one
 // query and 64 elements of one head; its neighbours in the workgroup are the other heads of the query, so that they all
 // go through the same keys, even where there is a single query. Sixteen elements at a time are held as a matrix.
-// uses: shared/pieces.wgsl and shared/value_quads.wgsl, or shared/pieces_int64.wgsl, shared/head_score.wgsl, shared/distance_bias.wgsl, shared/masked.wgsl, shared/grid.wgsl, and what attention.wgsl
-// and cached_attention.wgsl define
+// uses: shared/value_quads.wgsl, shared/head_score.wgsl, shared/distance_bias.wgsl, shared/masked.wgsl, shared/grid.wgsl,
+// and what attention.wgsl and cached_attention.wgsl define
 
 const LANES: u32 = 8u;
 

@@ -1,7 +1,7 @@
 // softmax(scale * Q Kᵀ) V with an online softmax (Milakov & Gimelshein 2018): a workgroup has sixteen queries and 64 elements
 // of one head, so that sixteen queries share what is read of keys and values. It takes 64 keys at a time: first a lane
 // scores four of them for one query, then it sums up four elements of the values for that query.
-// uses: shared/pieces.wgsl, shared/key_quads.wgsl, shared/value_quads.wgsl, shared/head_score.wgsl,
+// uses: shared/value_quads.wgsl, shared/head_score.wgsl,
 // shared/distance_bias.wgsl, shared/masked.wgsl, shared/grid.wgsl, and what attention.wgsl defines
 const LANES: u32 = 256u;
 const QUERIES: u32 = 16u;

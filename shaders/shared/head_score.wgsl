@@ -1,8 +1,7 @@
 // The product of a query and a key of one head, in blocks of sixteen elements held as a matrix. The first four blocks of
 // the query stay in registers. There is no loop for heads up to 64 wide: lavapipe ends an invocation's loops, without a
 // word, after 65,535 turns of all of them together.
-// uses: shared/key_quads.wgsl or shared/pieces_int64.wgsl, and what attention.wgsl, cached_attention.wgsl and
-// attention_weights.wgsl define
+// uses: what attention.wgsl, cached_attention.wgsl and attention_weights.wgsl define
 
 fn score_of(
     q0: mat4x4<f32>,
@@ -44,4 +43,18 @@ fn query16(start: u32, d: u32) -> mat4x4<f32> {
 
 fn dot16(a: mat4x4<f32>, b: mat4x4<f32>) -> f32 {
     return dot(a[0], b[0]) + dot(a[1], b[1]) + dot(a[2], b[2]) + dot(a[3], b[3]);
+}
+
+// Sixteen elements of a key.
+fn key16(start: u32, d: u32) -> mat4x4<f32> {
+    return mat4x4(key4(start, d), key4(start, d + 4u), key4(start, d + 8u), key4(start, d + 12u));
+}
+
+// Four elements of a head, in one piece where heads start at a multiple of four; the last one again beyond its end.
+fn key4(start: u32, d: u32) -> vec4<f32> {
+    if (ALIGNED) {
+        return k[(start + min(d, D_HEAD - 4u)) / 4u];
+    }
+    let i = start + min(vec4(d) + vec4(0u, 1u, 2u, 3u), vec4(D_HEAD - 1u));
+    return vec4(k[i.x / 4u][i.x % 4u], k[i.y / 4u][i.y % 4u], k[i.z / 4u][i.z % 4u], k[i.w / 4u][i.w % 4u]);
 }

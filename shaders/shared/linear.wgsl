@@ -2,6 +2,27 @@
 // layer has is a parameter, not a constant: so that all layers share a pipeline.
 // uses: shared/plain_inputs.wgsl or shared/normalized_inputs.wgsl or shared/output_layer.wgsl, shared/activation.wgsl, shared/weights_*.wgsl
 
+struct Params {
+    rows: u32,
+    input_quads: u32,  // ceil(inputs / 4)
+    first_quad: u32,   // of y, computed by this part of the weights
+    part_quads: u32,   // computed by this part
+    outputs: u32,      // of all parts
+    scale: f32,
+    has_bias: u32,
+    activation: u32,   // see shared/activation.wgsl
+    join: u32,         // plain inputs. 1: y + z, a residual; 2: y ⊙ z, a gate
+    inputs: u32,       // normalized inputs
+    epsilon: f32,      // normalized inputs
+    ban_words: u32,    // output layer: of a list of bans
+    beams: u32,        // output layer: rows of a sentence
+    block: u32,        // output layer: words of a sentence in `search`
+}
+
+@group(0) @binding(0) var<storage, read> x: array<vec4<f32>>;     // [rows, inputs]
+@group(0) @binding(2) var<storage, read> bias: array<vec4<f32>>;  // [outputs]
+@group(1) @binding(0) var<uniform> p: Params;
+
 const PANEL_QUADS: u32 = 16u;  // in a row of a panel
 
 // Stores four outputs of a row, unless the tile hangs over the edge; zeros beyond the last output. Returns what it stored.

@@ -1,32 +1,16 @@
 // The bindings of a linear layer whose inputs are normalized while they are read, (z - mean) / sqrt(variance + epsilon) *
 // gamma + beta with z = x + residual: a launch less than a norm of its own. Each workgroup computes the statistics of its
 // rows for itself, and those of a row are summed in the same order whichever rows stand beside it.
-// uses: `sums` and ROWS of matvec_split.wgsl or matvec_4rows_split.wgsl, both of which have 256 lanes
+// uses: shared/linear.wgsl, `sums` and ROWS of matvec_split.wgsl or matvec_4rows_split.wgsl, both of which have 256 lanes
 override HAS_RESIDUAL: bool = false;
 override CENTERED: bool = true;  // layer norm; else RMS norm
 override KEEPS: bool = false;    // whether somebody wants the normalized inputs, too
 
-struct Params {
-    rows: u32,
-    input_quads: u32,  // ceil(inputs / 4)
-    first_quad: u32,   // of y, computed by this part of the weights
-    part_quads: u32,   // computed by this part
-    outputs: u32,      // of all parts
-    scale: f32,
-    has_bias: u32,
-    activation: u32,   // see shared/activation.wgsl
-    inputs: u32,
-    epsilon: f32,
-}
-
-@group(0) @binding(0) var<storage, read>       x: array<vec4<f32>>;           // [rows, inputs]
-@group(0) @binding(2) var<storage, read>       bias: array<vec4<f32>>;        // [outputs]
 @group(0) @binding(3) var<storage, read>       residual: array<vec4<f32>>;    // [rows, inputs]
 @group(0) @binding(4) var<storage, read>       gamma: array<vec4<f32>>;       // [inputs]
 @group(0) @binding(5) var<storage, read>       beta: array<vec4<f32>>;        // [inputs]
 @group(0) @binding(6) var<storage, read_write> y: array<vec4<f32>>;           // [rows, outputs]
 @group(0) @binding(7) var<storage, read_write> normalized: array<vec4<f32>>;  // [rows, inputs]
-@group(1) @binding(0) var<uniform> p: Params;
 
 const NORM_LANES: u32 = 256u;
 

@@ -1,29 +1,13 @@
 // The bindings of the output layer of a search, which notes of each panel of 64 logits what vocabulary_chunks.wgsl would: the
 // workgroup that makes them has them at hand.
-// uses: `sums` of matvec_split.wgsl or matvec_4rows_split.wgsl; shared/read_inputs.wgsl, shared/bans.wgsl,
+// uses: `sums` of matvec_split.wgsl or matvec_4rows_split.wgsl; shared/linear.wgsl, shared/bans.wgsl,
 // shared/search.wgsl, shared/candidate.wgsl, shared/masked.wgsl
 override SUM_BANNED: bool = true;  // whether banned tokens count in maximum and sum
 
-struct Params {
-    rows: u32,
-    input_quads: u32,  // ceil(inputs / 4)
-    first_quad: u32,   // of y, computed by this part of the weights
-    part_quads: u32,   // computed by this part
-    outputs: u32,      // of all parts: the vocabulary
-    scale: f32,
-    has_bias: u32,
-    activation: u32,   // see shared/activation.wgsl
-    ban_words: u32,    // of a list of bans
-    beams: u32,        // rows of a sentence
-    block: u32,        // words of a sentence in `search`
-}
-
-@group(0) @binding(2) var<storage, read>       bias: array<vec4<f32>>;  // [outputs]
 @group(0) @binding(3) var<storage, read>       bans: array<u32>;        // see shared/bans.wgsl
 @group(0) @binding(4) var<storage, read>       search: array<u32>;      // see shared/search.wgsl
 @group(0) @binding(5) var<storage, read_write> y: array<vec4<f32>>;     // [rows, outputs]
 @group(0) @binding(6) var<storage, read_write> chunks: array<u32>;      // [rows, panels, 4]: see vocabulary_chunks.wgsl
-@group(1) @binding(0) var<uniform> p: Params;
 
 fn joined(value: vec4<f32>, at: u32) -> vec4<f32> {
     return value;
@@ -34,7 +18,7 @@ fn statistics_of(starts: vec4<u32>, lane: u32) -> mat2x4<f32> {
 }
 
 fn input(start: u32, quad: u32, mean: f32, factor: f32) -> vec4<f32> {
-    return inputs_at(start + quad);
+    return x[start + quad];
 }
 
 fn keep(row: u32, start: u32, lane: u32, mean: f32, factor: f32) {

@@ -1,5 +1,5 @@
 // Weights as f16: a block is four outputs of two inputs, two in a word. See panels.rs.
-// uses: shared/read_weights.wgsl or shared/read_weights_int64.wgsl
+@group(0) @binding(1) var<storage, read> weight: array<vec4<u32>>;
 
 const BLOCK_STEP: u32 = 32u;  // from a block to that of the same outputs, four inputs further on
 
@@ -12,26 +12,16 @@ fn widened(words: vec2<u32>) -> vec4<f32> {
     return vec4(unpack2x16float(words.x), unpack2x16float(words.y));
 }
 
-// Four outputs of four inputs, a column for each input, from the blocks of the first two and of the last two.
-fn four_inputs(first: vec4<u32>, last: vec4<u32>) -> mat4x4<f32> {
-    return mat4x4(widened(first.xy), widened(first.zw), widened(last.xy), widened(last.zw));
-}
-
-// The same.
+// Four outputs of four inputs, a column for each input.
 fn weights(block: u32) -> mat4x4<f32> {
-    return four_inputs(block_at(block), block_at(block + 16u));
-}
-
-// The same of a block of even number and the one after it.
-fn two_weights(block: u32) -> array<mat4x4<f32>, 2> {
-    let first = two_blocks_at(block);
-    let last = two_blocks_at(block + 16u);
-    return array(four_inputs(first[0], last[0]), four_inputs(first[1], last[1]));
+    let first = weight[block];
+    let last = weight[block + 16u];
+    return mat4x4(widened(first.xy), widened(first.zw), widened(last.xy), widened(last.zw));
 }
 
 // Four outputs of one of four inputs.
 fn weights_of_input(block: u32, input: u32) -> vec4<f32> {
-    let words = block_at(block + input / 2u * 16u);
+    let words = weight[block + input / 2u * 16u];
     return widened(select(words.xy, words.zw, input % 2u == 1u));
 }
 

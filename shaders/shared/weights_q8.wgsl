@@ -1,6 +1,6 @@
 // Weights of 8 bits: a block is four outputs of four inputs, a word for each input; a panel ends with its outputs' scales.
 // See panels.rs.
-// uses: shared/read_weights.wgsl or shared/read_weights_int64.wgsl
+@group(0) @binding(1) var<storage, read> weight: array<vec4<u32>>;
 
 const BLOCK_STEP: u32 = 16u;  // from a block to that of the same outputs, four inputs further on
 
@@ -15,27 +15,17 @@ fn widened(word: u32) -> vec4<f32> {
 }
 
 // Four outputs of four inputs, a column for each input.
-fn four_inputs(words: vec4<u32>) -> mat4x4<f32> {
-    return mat4x4(widened(words.x), widened(words.y), widened(words.z), widened(words.w));
-}
-
-// The same.
 fn weights(block: u32) -> mat4x4<f32> {
-    return four_inputs(block_at(block));
-}
-
-// The same of a block of even number and the one after it.
-fn two_weights(block: u32) -> array<mat4x4<f32>, 2> {
-    let two = two_blocks_at(block);
-    return array(four_inputs(two[0]), four_inputs(two[1]));
+    let words = weight[block];
+    return mat4x4(widened(words.x), widened(words.y), widened(words.z), widened(words.w));
 }
 
 // Four outputs of one of four inputs.
 fn weights_of_input(block: u32, input: u32) -> vec4<f32> {
-    return widened(block_at(block)[input]);
+    return widened(weight[block][input]);
 }
 
 // What four outputs' weights have to be multiplied by.
 fn weight_scale(part_quad: u32, input_quads: u32) -> vec4<f32> {
-    return bitcast<vec4<f32>>(block_at(first_block(part_quad, input_quads) + input_quads * 16u));
+    return bitcast<vec4<f32>>(weight[first_block(part_quad, input_quads) + input_quads * 16u]);
 }

@@ -5,7 +5,7 @@ use pulp::{Simd, WithSimd};
 use super::Columns;
 use super::attend::{DistanceBias, Key, softmax};
 use super::vector::{inner_products_side_by_side, rows_times_matrix};
-use crate::kernels::attention::AttentionShape;
+use crate::shape::AttentionShape;
 
 /// Neighbouring queries of one head in one sentence. What they see of keys and values is packed for them first, keys side by
 /// side in as many as a vector has lanes, so that nothing is added up across a vector. The results are those of

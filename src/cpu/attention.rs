@@ -6,7 +6,7 @@ use super::Columns;
 use super::attend::{DistanceBias, Key, Query, Scratch, Weigh, with_scratch};
 use super::attend_all::AttendAll;
 use super::parallel::{for_each_block, for_each_row};
-use crate::kernels::attention::AttentionShape;
+use crate::shape::AttentionShape;
 
 /// Attention.
 ///

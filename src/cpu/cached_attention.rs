@@ -5,7 +5,7 @@ use pulp::Arch;
 use super::Columns;
 use super::attend::{Attend, DistanceBias, Key, Query, Scratch, with_scratch};
 use super::parallel::for_each_row;
-use crate::kernels::cached_attention::CachedAttentionShape;
+use crate::shape::CachedAttentionShape;
 
 /// Cached attention.
 ///

@@ -1,7 +1,7 @@
 //! Attention maps as pixels.
 
 use super::parallel::for_each_row;
-use crate::kernels::heatmap::{GridShape, ViewWords};
+use crate::shape::{GridShape, ViewWords};
 
 /// The largest weight of each map, then of its rows.
 ///

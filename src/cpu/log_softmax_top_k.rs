@@ -4,8 +4,7 @@ use pulp::{Arch, Simd, WithSimd};
 
 use super::parallel::for_each_row;
 use super::vector::{largest, sum_of_exp};
-use crate::kernels::log_softmax_top_k::TopKShape;
-use crate::scores::{ScoreEdit, process_row_with, top_scores};
+use crate::scores::{ScoreEdit, TopKShape, process_row_with, top_scores};
 
 /// * `logits`: `[rows, vocabulary]`, overwritten with the scores
 /// * `edits`: of all rows, by ascending row

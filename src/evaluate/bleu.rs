@@ -4,35 +4,35 @@ use super::{Counts, EvaluateError, check, count, is_space, matches, tokenize_13a
 
 const ORDERS: usize = 4;
 
-/// BLEU and what it is made of; arrays count orders from 1, words are tokens of [`tokenize_13a`].
+/// BLEU and its parts. Arrays are indexed by n-gram order from 1; words are tokens of [`tokenize_13a`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bleu {
     /// 0 to 100.
     pub score: f64,
-    /// In per cent, smoothed where an order has no match.
+    /// Precisions in per cent; smoothed for an order without a match.
     pub precisions: [f64; ORDERS],
-    /// N-grams of the hypotheses that a reference has, too.
+    /// N-grams of the hypotheses that also occur in a reference.
     pub matches: [u64; ORDERS],
     /// N-grams of the hypotheses.
     pub totals: [u64; ORDERS],
-    /// 1, and less where the hypotheses are shorter than the references.
+    /// Factor of the score: 1, or less if the hypotheses are shorter than the references.
     pub brevity_penalty: f64,
     /// Words of the hypotheses.
     pub hypothesis_length: u64,
-    /// Words of the references: of each line's references the one closest in length, of two as close the shorter.
+    /// Words of the references. For each line, the reference of the closest length counts; of two equally close, the shorter.
     pub reference_length: u64,
 }
 
 impl Bleu {
-    /// What was computed, in the words of sacreBLEU's signatures.
+    /// The metric's signature, as sacreBLEU writes it.
     pub fn signature(references: usize) -> String {
         format!("nrefs:{references}|case:mixed|eff:no|tok:13a|smooth:exp")
     }
 }
 
-/// BLEU of lines against one or several references with as many lines each: tokenized as mteval-v13a does, cased, up
-/// to 4-grams; the first order without any match counts as if half of an n-gram matched, the next a quarter (Chen and
-/// Cherry 2014, method 3). As `sacrebleu.corpus_bleu`.
+/// BLEU of lines against one or several references with as many lines, as `sacrebleu.corpus_bleu` computes it: tokens of
+/// mteval-v13a, cased, up to 4-grams. The first order without a match counts as half an n-gram, the next as a quarter (Chen
+/// and Cherry 2014, method 3).
 pub fn bleu(hypotheses: &[&str], references: &[Vec<&str>]) -> Result<Bleu, EvaluateError> {
     check(hypotheses, references)?;
     let (mut found, mut totals) = ([0; ORDERS], [0; ORDERS]);
@@ -74,7 +74,7 @@ fn words(line: &str) -> Vec<String> {
     tokenize_13a(line.trim_end_matches(is_space))
 }
 
-/// Each n-gram as often as in the reference that has it most often.
+/// Each n-gram with its largest count in any reference.
 fn most(references: &[Vec<String>], order: usize) -> Counts<'_, String> {
     let mut most = Counts::new();
     for reference in references {
@@ -86,7 +86,7 @@ fn most(references: &[Vec<String>], order: usize) -> Counts<'_, String> {
     most
 }
 
-/// Zeros where nothing at all matches, and from the first order on that no hypothesis is long enough for.
+/// Zeros if nothing matches. Also zeros from the first order on for which every hypothesis is too short.
 fn precisions(found: &[u64; ORDERS], totals: &[u64; ORDERS]) -> [f64; ORDERS] {
     let mut precisions = [0.0; ORDERS];
     if found.iter().all(|&count| count == 0) {

@@ -3,7 +3,7 @@
 use super::{EvaluateError, check, count, is_space, matches};
 
 const ORDERS: usize = 6;
-/// How many times more recall weighs than precision: chrF2.
+/// Weight of recall relative to precision: chrF2.
 const BETA: f64 = 2.0;
 
 /// The F-score of character n-grams.
@@ -14,13 +14,13 @@ pub struct Chrf {
 }
 
 impl Chrf {
-    /// What was computed, in the words of sacreBLEU's signatures.
+    /// The metric's signature, as sacreBLEU writes it.
     pub fn signature(references: usize) -> String {
         format!("nrefs:{references}|case:mixed|eff:yes|nc:6|nw:0|space:no")
     }
 }
 
-/// n-grams of one order, or of one order over many lines.
+/// Counts of n-grams of one order, in a line or summed over lines.
 #[derive(Clone, Copy, Default)]
 struct Statistics {
     hypothesis: u64,
@@ -28,9 +28,9 @@ struct Statistics {
     matches: u64,
 }
 
-/// chrF2 of lines against one or several references with as many lines each: characters (Unicode scalar values)
-/// without white space, cased, up to 6-grams, no words; of several references a line counts with the one that scores
-/// best. Orders that one side is too short for are left out. As `sacrebleu.corpus_chrf`.
+/// chrF2 of lines against one or several references of the same number of lines, as `sacrebleu.corpus_chrf` computes it:
+/// characters (Unicode scalar values) without white space, cased, up to 6-grams, no words. Each line uses its best-scoring
+/// reference. An order is left out if either side is too short for it.
 pub fn chrf(hypotheses: &[&str], references: &[Vec<&str>]) -> Result<Chrf, EvaluateError> {
     check(hypotheses, references)?;
     let mut sums = [Statistics::default(); ORDERS];
@@ -57,7 +57,7 @@ fn characters(line: &str) -> Vec<char> {
     line.chars().filter(|&character| !is_space(character)).collect()
 }
 
-/// A hypothesis' n-grams count only where the reference has n-grams of that order.
+/// A hypothesis' n-grams count only if the reference is long enough for that order.
 fn compare(hypothesis: &[char], reference: &[char]) -> [Statistics; ORDERS] {
     std::array::from_fn(|index| {
         let order = index + 1;

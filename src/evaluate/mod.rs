@@ -1,4 +1,4 @@
-//! How good are translations? BLEU and chrF of a whole file, as sacreBLEU 2.6 computes them by default.
+//! BLEU and chrF of a whole file, as sacreBLEU 2.6 computes them by default.
 
 mod bleu;
 mod chrf;
@@ -26,7 +26,7 @@ pub enum EvaluateError {
     LineCounts { hypotheses: usize, reference: usize, lines: usize },
 }
 
-/// Whether there is something to compare, and a line of each reference for each hypothesis.
+/// Checks that there are hypotheses, and that each reference has as many lines.
 fn check(hypotheses: &[&str], references: &[Vec<&str>]) -> Result<(), EvaluateError> {
     if hypotheses.is_empty() {
         return Err(EvaluateError::NoLines);
@@ -55,12 +55,12 @@ fn count<T: Eq + Hash>(items: &[T], order: usize) -> Counts<'_, T> {
     counts
 }
 
-/// What both have in common: an n-gram counts as often as in the one that has it less often.
+/// Number of common n-grams: each counts with the smaller of its two counts.
 fn matches<T: Eq + Hash>(hypothesis: &Counts<'_, T>, reference: &Counts<'_, T>) -> u64 {
     hypothesis.iter().map(|(gram, &count)| count.min(reference.get(gram).copied().unwrap_or(0))).sum()
 }
 
-/// White space as Python's `str.split` has it: Unicode's, and the four separators of ASCII.
+/// White space as Python's `str.split` defines it: Unicode's, and four ASCII separators.
 fn is_space(character: char) -> bool {
     character.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&character)
 }

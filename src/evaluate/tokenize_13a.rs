@@ -1,10 +1,9 @@
-//! Words as machine translation counts them.
+//! The word tokenizer of BLEU.
 
 use super::is_space;
 
-/// Tokens of mteval-v13a, sacreBLEU's default (`tokenizer_13a.py`): four HTML entities are characters again, ASCII
-/// punctuation is split off, but for apostrophes, for full stops and commas between digits, and for dashes that no
-/// digit precedes.
+/// Tokens of mteval-v13a, sacreBLEU's default (`tokenizer_13a.py`). It decodes four HTML entities and splits ASCII punctuation
+/// off, except apostrophes, full stops and commas between digits, and dashes without a digit before them.
 pub fn tokenize_13a(line: &str) -> Vec<String> {
     let mut line = line.replace("<skipped>", "").replace("-\n", "").replace('\n', " ");
     for (entity, character) in [("&quot;", "\""), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">")] {
@@ -31,7 +30,7 @@ pub fn tokenize_13a(line: &str) -> Vec<String> {
         .collect()
 }
 
-/// As a regular expression of two characters replaces: from left to right, without overlaps.
+/// Replaces pairs of characters from left to right, without overlaps, as a regular expression does.
 fn replace_pairs(
     text: &[char],
     found: impl Fn(char, char) -> bool,

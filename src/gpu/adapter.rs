@@ -1,9 +1,9 @@
-//! Finding an adapter: which there are, and which one a user's wish means.
+//! Finding an adapter: by rank, or by name.
 
 use super::GpuError;
 use crate::kernels::AdapterClass;
 
-/// One way to reach one processor: an adapter behind one backend.
+/// An adapter of one backend. A processor can have several.
 #[derive(Clone, Debug)]
 pub struct Adapter {
     pub(super) handle: wgpu::Adapter,
@@ -21,17 +21,17 @@ impl Adapter {
         &self.info
     }
 
-    /// The adapter's name, as its driver gives it. Browsers may hide it.
+    /// The driver's name of the adapter. Browsers may hide it.
     pub fn name(&self) -> &str {
         if self.info.name.is_empty() { "WebGPU adapter" } else { &self.info.name }
     }
 
-    /// The API behind it, e.g. `vulkan`.
+    /// The adapter's API, e.g. `vulkan`.
     pub fn backend(&self) -> &'static str {
         self.info.backend.to_str()
     }
 
-    /// Driver name and version, where known.
+    /// Driver name and version, if known.
     pub fn driver(&self) -> String {
         [self.info.driver.as_str(), self.info.driver_info.as_str()]
             .into_iter()
@@ -40,20 +40,9 @@ impl Adapter {
             .join(" ")
     }
 
-    /// Whether a GPU or a CPU executes the shaders, and with what.
+    /// Whether a GPU or a CPU executes the shaders.
     pub fn class(&self) -> AdapterClass {
-        self.class_with(self.features())
-    }
-
-    /// The same for a device that was opened with these features.
-    pub(super) fn class_with(&self, features: wgpu::Features) -> AdapterClass {
         match self.info.device_type {
-            wgpu::DeviceType::Cpu if cfg!(target_arch = "wasm32") => AdapterClass::BrowserSoftware,
-            wgpu::DeviceType::Cpu
-                if features.contains(EXTENSIONS) && self.info.subgroup_min_size >= LANES =>
-            {
-                AdapterClass::ExtendedSoftware
-            }
             wgpu::DeviceType::Cpu => AdapterClass::Software,
             _ => AdapterClass::Hardware,
         }
@@ -80,12 +69,12 @@ impl Adapter {
         self.handle.features()
     }
 
-    /// Whether what its driver compiles can be [kept on disk](super::Gpu::open_with_pipelines).
+    /// Whether its compiled pipelines can be [stored on disk](super::Gpu::open_with_pipelines).
     pub fn hands_out_pipelines(&self) -> bool {
         self.features().contains(wgpu::Features::PIPELINE_CACHE)
     }
 
-    /// Lower is better: the order in which adapters are preferred.
+    /// The order of preference; lower is better.
     fn rank(&self) -> u8 {
         match self.info.device_type {
             wgpu::DeviceType::DiscreteGpu => 0,
@@ -97,26 +86,17 @@ impl Adapter {
     }
 }
 
-/// What the shaders of [`AdapterClass::ExtendedSoftware`] have beyond WebGPU.
-const EXTENSIONS: wgpu::Features = wgpu::Features::SHADER_INT64.union(wgpu::Features::SUBGROUP);
-
-/// Invocations that a subgroup has there at least: those of a workgroup of its kernels.
-const LANES: u32 = 8;
-
-/// What a device is opened with, of the features that its adapter offers: the way to keep compiled pipelines, and, outside of
-/// browsers, its clock; where a CPU executes shaders, what lets it read less often.
+/// The features that a device is opened with, if its adapter offers them: access to compiled pipelines and, outside of
+/// browsers, the clock.
 pub fn features(adapter: &wgpu::Adapter) -> wgpu::Features {
     let mut wanted = wgpu::Features::PIPELINE_CACHE;
     if cfg!(not(target_arch = "wasm32")) {
         wanted |= wgpu::Features::TIMESTAMP_QUERY;
     }
-    if adapter.get_info().device_type == wgpu::DeviceType::Cpu {
-        wanted |= EXTENSIONS;
-    }
     adapter.features() & wanted
 }
 
-/// All adapters of this machine (in a browser: the one that the page is given), best first. May be empty.
+/// All adapters of this machine (in a browser: the page's one), best first. May be empty.
 pub async fn adapters() -> Vec<Adapter> {
     let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
     descriptor.backends = wgpu::Backends::PRIMARY;
@@ -145,7 +125,7 @@ pub async fn hardware() -> Option<Adapter> {
 /// The best adapter of any class.
 ///
 /// # Errors
-/// [`GpuError::NoAdapter`] when the machine has none.
+/// [`GpuError::NoAdapter`] if the machine has none.
 pub async fn any() -> Result<Adapter, GpuError> {
     adapters().await.into_iter().next().ok_or_else(|| GpuError::NoAdapter {
         wanted: "GPU adapter".into(),
@@ -156,10 +136,10 @@ pub async fn any() -> Result<Adapter, GpuError> {
     })
 }
 
-/// The best adapter whose name contains `part`, whatever the case.
+/// The best adapter whose name contains `part`, ignoring case.
 ///
 /// # Errors
-/// [`GpuError::NoAdapter`], which lists the names that there are.
+/// [`GpuError::NoAdapter`], which lists the known names.
 pub async fn named(part: &str) -> Result<Adapter, GpuError> {
     let found = adapters().await;
     let names: Vec<String> = found.iter().map(|adapter| format!("`{}`", adapter.name())).collect();

@@ -13,33 +13,33 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    /// Its size in bytes.
+    /// The size in bytes.
     pub fn bytes(&self) -> u64 {
         self.handle.size()
     }
 }
 
-/// Some 4-byte words of one buffer for another.
+/// A copy of 4-byte words from one buffer to another.
 #[derive(Clone, Copy, Debug)]
 pub struct BufferCopy<'a> {
-    /// Whose.
+    /// The source buffer.
     pub from: &'a Buffer,
-    /// The first of them.
+    /// The first word to copy.
     pub first: usize,
-    /// Another buffer.
+    /// The target buffer, another one.
     pub to: &'a Buffer,
-    /// Where the first goes.
+    /// Position of the first word in the target.
     pub at: usize,
-    /// How many.
+    /// Number of words.
     pub elements: usize,
 }
 
-/// A buffer whose memory is given back when it is dropped. A browser would wait for its garbage collector, which does
-/// not know how much device memory a handle holds.
+/// A buffer whose memory is freed on drop. Without this, a browser waits for its garbage collector, which does not know how
+/// much device memory a handle holds.
 #[derive(Debug)]
 pub(super) struct Owned {
     buffer: wgpu::Buffer,
-    /// Of all buffers of the device.
+    /// Counter of the bytes of all the device's buffers.
     memory: Arc<Memory>,
 }
 
@@ -54,7 +54,7 @@ impl Deref for Owned {
 impl Drop for Owned {
     fn drop(&mut self) {
         self.memory.give_back(self.buffer.size());
-        self.buffer.destroy(); // what has been submitted still runs
+        self.buffer.destroy(); // submitted work still runs
     }
 }
 
@@ -65,7 +65,7 @@ impl Gpu {
     /// [`GpuError::TooLarge`] beyond the device's binding limit, [`GpuError::OutOfMemory`].
     pub fn buffer(&self, label: &str, elements: usize) -> Result<Buffer, GpuError> {
         let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST;
-        // 16 bytes at least, so that kernels may read the buffer as `vec4`
+        // at least 16 bytes, so that kernels may read the buffer as `vec4`
         Ok(Buffer { handle: Arc::new(self.create(label, (elements as u64 * 4).max(16), usage)?) })
     }
 
@@ -80,12 +80,12 @@ impl Gpu {
         Ok(buffer)
     }
 
-    /// Overwrites part of a buffer, starting at 4-byte word `first`, before whatever is submitted next.
+    /// Overwrites part of a buffer from 4-byte word `first` on, before the next submission.
     pub fn write<T: bytemuck::NoUninit>(&self, buffer: &Buffer, first: usize, data: &[T]) {
         self.queue.write_buffer(&buffer.handle, first as u64 * 4, bytemuck::cast_slice(data));
     }
 
-    /// Copies on the device, after all that was submitted before.
+    /// Copies on the device, after all earlier submissions.
     pub fn copy<'a>(&self, copies: impl IntoIterator<Item = BufferCopy<'a>>) {
         let label = wgpu::CommandEncoderDescriptor { label: Some("copy") };
         let mut encoder = self.device.create_command_encoder(&label);
@@ -96,7 +96,7 @@ impl Gpu {
         self.send([encoder.finish()]);
     }
 
-    /// Sends pending writes off and frees their staging memory; call it now and then while uploading weights.
+    /// Submits pending writes and frees their staging memory. Call it regularly while uploading weights.
     ///
     /// # Errors
     /// [`GpuError`] of anything that failed since the last check.

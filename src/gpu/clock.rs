@@ -1,14 +1,14 @@
-//! Time by a device's own clock: what it worked, without the way to it and back.
+//! Time by the device's own clock, without the latency between host and device.
 
 use std::time::Duration;
 
 use super::buffer::Owned;
 use super::{Gpu, GpuError, Readback, Recording};
 
-/// Room for two readings of a device's clock, of 64 bits each.
+/// Bytes of two 64-bit timestamps.
 const BYTES: u64 = 16;
 
-/// A device's clock, read at the beginning and at the end of a pass.
+/// A device's clock, which is read at the beginning and at the end of a pass.
 #[derive(Debug)]
 pub struct Clock {
     queries: wgpu::QuerySet,
@@ -18,7 +18,7 @@ pub struct Clock {
 }
 
 impl Gpu {
-    /// The device's clock; none where it was opened without [`wgpu::Features::TIMESTAMP_QUERY`].
+    /// The device's clock; `None` if the device was opened without [`wgpu::Features::TIMESTAMP_QUERY`].
     ///
     /// # Errors
     /// As [`Gpu::buffer`].
@@ -41,7 +41,7 @@ impl Gpu {
         }))
     }
 
-    /// Submits a recording, waits, and tells how long the device worked on it; nothing where its clock did not move.
+    /// Submits a recording, waits, and returns the device's working time; `None` if its clock did not move.
     ///
     /// # Errors
     /// [`GpuError`] of this or an earlier command.

@@ -1,24 +1,24 @@
-//! What a device has been asked to do: for measurements, and for tests that hold a replay to what it promises.
+//! Counters of a device's work, for measurements, and for tests that a replay creates nothing.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How often something has been done since the device was opened.
+/// Counts since the device was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Launches of kernels.
+    /// Kernel launches.
     pub dispatches: u64,
-    /// Submissions to the queue, empty ones included.
+    /// Submissions to the queue, including empty ones.
     pub submits: u64,
-    /// Results that the host waited for.
+    /// Read-backs that the host waited for.
     pub readbacks: u64,
-    /// Buffers made: constant while a plan is replayed.
+    /// Created buffers; constant while a plan is replayed.
     pub buffers: u64,
-    /// Bind groups made: constant while a plan is replayed.
+    /// Created bind groups; constant while a plan is replayed.
     pub bind_groups: u64,
 }
 
 impl Counters {
-    /// What has been done since an earlier look.
+    /// The difference to an earlier reading.
     pub fn since(self, earlier: Self) -> Self {
         Self {
             dispatches: self.dispatches - earlier.dispatches,

@@ -1,16 +1,16 @@
-//! What can go wrong on a GPU.
+//! Errors of the device layer.
 
 use crate::precision::WeightPrecision;
 
-/// An error of the device layer. Every variant says what was being done and what a user may do about it.
+/// An error of the device layer. Every message says what failed and what a user can do.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum GpuError {
-    /// No adapter of the kind asked for.
+    /// No adapter matches the request.
     #[error("no {wanted} found; {hint}")]
     NoAdapter {
-        /// What was looked for, e.g. ``GPU adapter whose name contains `radeon` ``.
+        /// The request, e.g. ``GPU adapter whose name contains `radeon` ``.
         wanted: String,
-        /// What there is instead.
+        /// The available alternatives.
         hint: String,
     },
     /// The driver refused to open the adapter.
@@ -29,7 +29,7 @@ pub enum GpuError {
     TooLarge {
         /// What the buffer is for.
         label: String,
-        /// The size asked for.
+        /// The requested size.
         bytes: u64,
         /// The device's limit.
         limit: u64,
@@ -50,7 +50,7 @@ pub enum GpuError {
         /// All weights together.
         bytes: u64,
     },
-    /// The device went away (driver reset, unplugged, page closed).
+    /// The device was lost (driver reset, unplugged, page closed).
     #[error("the GPU `{adapter}` was lost: {reason}")]
     Lost {
         /// The adapter's name.
@@ -58,17 +58,17 @@ pub enum GpuError {
         /// The driver's words.
         reason: String,
     },
-    /// The device reads weights of a precision otherwise than they are stored: a broken driver.
+    /// The driver unpacks stored weights wrongly.
     #[error(
         "`{adapter}` computes wrong numbers with weights stored as {precision}; use `--weights f32`, or `--device cpu`"
     )]
     WrongAnswer {
         /// The adapter's name.
         adapter: String,
-        /// How the weights were stored.
+        /// Precision of the stored weights.
         precision: WeightPrecision,
     },
-    /// A call that the API refused: a mistake of ours, or a broken driver.
+    /// The API refused a call: a bug in Wordloom or in the driver.
     #[error("the GPU `{adapter}` refused a command: {reason}")]
     Validation {
         /// The adapter's name.

@@ -1,8 +1,8 @@
 //! The device layer: all of wgpu lives here. Opening an adapter, buffers, pipelines, recording, reading back.
 //!
-//! Only what waits for the device is `async`; natively such futures finish while they are polled, in a browser they
-//! wait for its event loop. Errors that the API reports out of band (validation, memory, a lost device) are caught by
-//! one handler, kept, and returned by the next call that can fail.
+//! Only functions that wait for the device are `async`. Natively, such a future finishes while it is polled; in a browser, it
+//! waits for the event loop. One handler stores errors that the API reports out of band (validation, memory, a lost
+//! device), and the next call that can fail returns them.
 
 mod adapter;
 mod buffer;
@@ -45,15 +45,15 @@ pub struct Gpu {
     params_layout: wgpu::BindGroupLayout,
     tally: counters::Tally,
     memory: Arc<counters::Memory>,
-    /// Set before the device is given back, which is no fault.
+    /// Set before the device is closed on purpose, so that its loss is no error.
     closing: Arc<AtomicBool>,
-    /// Whether somebody else works with the device, too, and gives it back.
+    /// Whether another owner uses the device, too, and closes it.
     shared: bool,
 }
 
 impl Gpu {
-    /// Opens an adapter with WebGPU's default limits, save that buffers may be as large as the adapter allows. Compiled
-    /// pipelines are kept in the [user's folder](pipeline_folder) for them.
+    /// Opens an adapter with WebGPU's default limits, but with buffers as large as the adapter allows. Compiled pipelines are
+    /// stored in the [user's folder](pipeline_folder).
     ///
     /// # Errors
     /// [`GpuError::Open`].
@@ -61,9 +61,8 @@ impl Gpu {
         Self::open_with_pipelines(adapter, pipeline_folder().as_deref()).await
     }
 
-    /// As [`open`](Self::open), with compiled pipelines kept in the folder given, if any, where the adapter's API hands
-    /// them out. A file there that is damaged, or another driver's, is ignored and replaced; one that cannot be written is
-    /// done without.
+    /// As [`open`](Self::open), with compiled pipelines stored in the given folder, if the API gives access to them. A damaged
+    /// file, or a file of another driver, is replaced. An error of writing is ignored.
     ///
     /// # Errors
     /// [`GpuError::Open`].
@@ -77,7 +76,7 @@ impl Gpu {
         Self::open_as(adapter, limits, folder).await
     }
 
-    /// Opens an adapter with the limits given: for tests that lower them on purpose.
+    /// Opens an adapter with the given limits, for tests of low limits.
     ///
     /// # Errors
     /// [`GpuError::Open`], naming a limit that the adapter cannot meet.
@@ -100,7 +99,7 @@ impl Gpu {
                 label: Some("wordloom"),
                 required_features: features,
                 required_limits: limits.clone(),
-                // weights and caches stay: small blocks waste less than they cost
+                // weights and caches are long-lived, so small blocks save memory
                 memory_hints: wgpu::MemoryHints::MemoryUsage,
                 ..Default::default()
             })
@@ -109,11 +108,11 @@ impl Gpu {
         Ok(Self::around(adapter, device, queue, limits, folder, false))
     }
 
-    /// Works on a device that somebody else has opened and goes on using: a window that draws, for example. Nothing here
-    /// gives it back. Errors that the API reports out of band come to this side from now on, whoever caused them.
+    /// Shares a device that another owner (such as a window) has opened and continues to use. The shared device is never closed
+    /// here. From now on, this side gets all errors that the API reports out of band, including the owner's.
     ///
     /// # Errors
-    /// [`GpuError::Open`] where the device was opened with less than [`wgpu::Limits::defaults`].
+    /// [`GpuError::Open`] if the device was opened with less than [`wgpu::Limits::defaults`].
     #[cfg(not(target_arch = "wasm32"))]
     pub fn share(adapter: wgpu::Adapter, device: wgpu::Device, queue: wgpu::Queue) -> Result<Self, GpuError> {
         let adapter = Adapter::new(adapter);
@@ -156,7 +155,7 @@ impl Gpu {
             folder.and_then(|folder| pipeline_file::PipelineFile::open(&device, adapter.info(), folder));
         #[cfg(not(target_arch = "wasm32"))]
         let compiled = pipeline_file.as_ref().map(|file| file.cache().clone());
-        #[cfg(target_arch = "wasm32")] // a browser keeps its own
+        #[cfg(target_arch = "wasm32")] // a browser stores pipelines itself
         let compiled = None;
         Self {
             params_layout: pipeline::params_layout(&device),
@@ -166,7 +165,7 @@ impl Gpu {
             tally: counters::Tally::default(),
             memory: Arc::default(),
             closing,
-            class: adapter.class_with(device.features()),
+            class: adapter.class(),
             device,
             queue,
             adapter,
@@ -176,14 +175,13 @@ impl Gpu {
         }
     }
 
-    /// Whether compiled pipelines are on disk, from an earlier run or from this one.
+    /// Whether compiled pipelines are on disk, from this run or an earlier one.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn has_stored_pipelines(&self) -> bool {
         self.pipeline_file.as_ref().is_some_and(pipeline_file::PipelineFile::is_stored)
     }
 
-    /// Writes the pipelines that have been compiled since the last time to disk, where they are kept at all; dropping the
-    /// device does so, too.
+    /// Writes newly compiled pipelines to disk, if they are stored at all. Dropping the device does the same.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn store_pipelines(&self) {
         if let Some(file) = &self.pipeline_file {
@@ -191,24 +189,24 @@ impl Gpu {
         }
     }
 
-    /// The adapter behind it.
+    /// The device's adapter.
     pub fn adapter(&self) -> &Adapter {
         &self.adapter
     }
 
-    /// Whether a GPU or a CPU executes the shaders, and with what.
+    /// Whether a GPU or a CPU executes the shaders.
     pub fn class(&self) -> AdapterClass {
         self.class
     }
 
-    /// Chooses kernels as if the adapter were of another class: so that the kernels for hardware can be tested on a
-    /// software adapter, and the other way round. Those of [`AdapterClass::ExtendedSoftware`] run nowhere else.
+    /// Chooses kernels for another class of adapter, so that tests can run the kernels for hardware on a software adapter, and
+    /// the other way round.
     pub fn force_class(&mut self, class: AdapterClass) {
         self.class = class;
     }
 
-    /// Gives the device and all of its memory back at once, whatever is still running: that ends with
-    /// [`GpuError::Lost`]. A [shared](Self::share) device stays as it is.
+    /// Frees the device and all of its memory at once. Running work ends with [`GpuError::Lost`]. A [shared](Self::share)
+    /// device stays open.
     pub fn close(&self) {
         self.closing.store(true, Ordering::Relaxed);
         if !self.shared {
@@ -216,37 +214,37 @@ impl Gpu {
         }
     }
 
-    /// Gives the device up, as a driver may do at any time: so that tests can see what becomes of that.
+    /// Simulates the loss of the device, for tests.
     pub fn lose(&self) {
         self.device.destroy();
     }
 
-    /// The largest storage buffer, bytes.
+    /// The largest storage buffer, in bytes.
     pub fn max_storage_bytes(&self) -> u64 {
         self.limits.max_storage_buffer_binding_size.min(self.limits.max_buffer_size)
     }
 
-    /// How many buffers have been made since the device was opened: constant while a plan is replayed.
+    /// Number of buffers created since the device was opened; constant while a plan is replayed.
     pub fn buffers_created(&self) -> u64 {
         self.tally.buffers.get()
     }
 
-    /// What has been done since the device was opened.
+    /// Counts since the device was opened.
     pub fn counters(&self) -> Counters {
         self.tally.counters()
     }
 
-    /// Bytes of all buffers that there are now.
+    /// Bytes of all current buffers.
     pub fn bytes_in_use(&self) -> u64 {
         self.memory.now()
     }
 
-    /// The most bytes that all buffers together have had.
+    /// The largest number of bytes of all buffers together so far.
     pub fn peak_bytes(&self) -> u64 {
         self.memory.peak()
     }
 
-    /// Waits until everything that was submitted has been done.
+    /// Waits until all submitted work is done.
     ///
     /// # Errors
     /// [`GpuError`] of anything that failed since the last check.
@@ -254,15 +252,15 @@ impl Gpu {
         let (send, done) = futures_channel::oneshot::channel();
         self.send([]);
         self.queue.on_submitted_work_done(move || {
-            let _ = send.send(()); // the receiver may have been dropped: nobody waits any more
+            let _ = send.send(()); // the receiver may have been dropped
         });
         #[cfg(not(target_arch = "wasm32"))] // the browser drives its own queue
-        let _ = self.device.poll(wgpu::PollType::wait_indefinitely()); // a lost device is found below
+        let _ = self.device.poll(wgpu::PollType::wait_indefinitely()); // `check` below reports a lost device
         let _ = done.await;
         self.check()
     }
 
-    /// Whether the device is known to be lost. Takes no error from those who [check](Self::check).
+    /// Whether the device is lost. Does not consume the error that [`check`](Self::check) returns.
     pub fn is_lost(&self) -> bool {
         let fault = self.fault.lock().unwrap_or_else(|poison| poison.into_inner());
         matches!(fault.as_ref(), Some(GpuError::Lost { .. }))
@@ -278,7 +276,7 @@ impl Gpu {
             return Ok(());
         }
         #[cfg(not(target_arch = "wasm32"))]
-        // a loss explains what failed before it; the browser tells it by itself
+        // a loss explains earlier failures; the browser reports it by itself
         let _ = self.device.poll(wgpu::PollType::Poll);
         let mut fault = fault();
         // a lost device stays lost
@@ -288,15 +286,15 @@ impl Gpu {
         }
     }
 
-    /// Does work whose failure no later call is told of: what the API reports out of band because of this thread ends here.
-    /// What it reports meanwhile because of others stays for them.
+    /// Runs work and returns its out-of-band errors here, so that no later call gets them. Errors of other threads' work stay for
+    /// their calls.
     ///
     /// # Errors
-    /// The work's own, or else the first that was reported.
+    /// The work's own error, or the first out-of-band error.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn apart<T>(&self, work: impl FnOnce() -> Result<T, GpuError>) -> Result<T, GpuError> {
         use wgpu::ErrorFilter::{Internal, OutOfMemory, Validation};
-        // scopes are a thread's own; natively, what they have caught is known at once
+        // error scopes belong to a thread; natively, their result is known at once
         let scopes = [Validation, OutOfMemory, Internal].map(|filter| self.device.push_error_scope(filter));
         let result = work();
         let mut reported = None;
@@ -306,7 +304,7 @@ impl Gpu {
         match (result, reported) {
             (Err(error @ GpuError::OutOfMemory { .. }), _)
             | (Err(error @ GpuError::Validation { .. }), _) => {
-                // what work came across when it checked was not its own, which the scopes have
+                // an error that the work got from `check` belongs to others: its own are in the scopes
                 keep_first(&self.fault, error.clone());
                 Err(error)
             }
@@ -333,12 +331,12 @@ impl Drop for Gpu {
         if !self.closing.load(Ordering::Relaxed) && self.check().is_ok() {
             self.store_pipelines();
         }
-        self.close(); // a browser would wait for its garbage collector
+        self.close(); // a browser's garbage collector would do this late
     }
 }
 
-/// Where [`Gpu::open`] keeps compiled pipelines: a folder of the user's caches, or the one that the environment variable
-/// `WORDLOOM_PIPELINE_CACHE` gives; none where that is `off`, or the system has no such folder.
+/// The folder where [`Gpu::open`] stores compiled pipelines: in the user's caches, or the value of the environment variable
+/// `WORDLOOM_PIPELINE_CACHE`. `None` if that is `off`, or if the system has no such folder.
 pub fn pipeline_folder() -> Option<PathBuf> {
     #[cfg(not(target_arch = "wasm32"))]
     return pipeline_file::users_folder();
@@ -346,7 +344,7 @@ pub fn pipeline_folder() -> Option<PathBuf> {
     None
 }
 
-/// The loss of a device explains whatever failed before it was noticed.
+/// Stores the loss of a device. It replaces earlier errors, because it explains them.
 fn set_lost(slot: &Mutex<Option<GpuError>>, error: GpuError) {
     *slot.lock().unwrap_or_else(|poison| poison.into_inner()) = Some(error);
 }

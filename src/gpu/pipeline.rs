@@ -1,11 +1,11 @@
-//! Compute pipelines: built once from explicit layouts, then kept.
+//! Compute pipelines: built once from explicit layouts, then cached.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
 
 use crate::kernels::{Access, Dispatch, Kernel};
 
-/// Two launches share a pipeline when kernel and `override` constants agree.
+/// Launches with the same kernel and `override` constants share a pipeline.
 #[derive(PartialEq, Eq, Hash)]
 struct Key {
     kernel: &'static str,
@@ -15,7 +15,7 @@ struct Key {
 /// All pipelines of one device.
 #[derive(Default)]
 pub(super) struct PipelineCache {
-    /// What the driver has compiled in earlier runs, where it hands that out.
+    /// The driver's compiled pipelines of earlier runs, if the API gives access to them.
     compiled: Option<wgpu::PipelineCache>,
     pipelines: Mutex<HashMap<Key, wgpu::ComputePipeline>>,
     modules: Mutex<HashMap<&'static str, wgpu::ShaderModule>>,
@@ -23,7 +23,7 @@ pub(super) struct PipelineCache {
 }
 
 impl PipelineCache {
-    /// No pipelines yet; they are looked up in, and added to, what has been compiled.
+    /// An empty cache, on top of the driver's compiled pipelines.
     pub fn new(compiled: Option<wgpu::PipelineCache>) -> Self {
         Self { compiled, ..Self::default() }
     }
@@ -105,7 +105,7 @@ impl PipelineCache {
     }
 }
 
-/// The layout of group 1 of every kernel: one `Params` struct, found in a shared buffer by a dynamic offset.
+/// The layout of group 1 of every kernel: one `Params` struct in a shared buffer, at a dynamic offset.
 pub(super) fn params_layout(device: &wgpu::Device) -> wgpu::BindGroupLayout {
     device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
         label: Some("params"),

@@ -1,8 +1,7 @@
-//! Compiled pipelines on disk: what a driver has compiled in one run, the next one need not compile again.
+//! Compiled pipelines on disk, so that a later run need not compile them again.
 //!
-//! Only where the API hands compiled pipelines out, which is Vulkan; elsewhere, drivers keep caches of their own. A file
-//! that is damaged, or another driver's, is as good as none, and one that cannot be written is done without: it is a
-//! matter of time only.
+//! Only Vulkan gives access to compiled pipelines; other drivers have caches of their own. A damaged file, a file of another
+//! driver and an error of writing are ignored: they cost time, nothing else.
 
 use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hasher};
@@ -10,11 +9,11 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-/// Turns the cache off (`off`), or gives the folder that it is kept in.
+/// The cache's folder, or `off`.
 const VARIABLE: &str = "WORDLOOM_PIPELINE_CACHE";
-/// Larger files are not ours.
+/// Limit on a file's size; a larger file is not Wordloom's.
 const MOST_BYTES: u64 = 256 << 20;
-/// At a file's beginning, before the checksum.
+/// The beginning of a file, before the checksum.
 const MAGIC: [u8; 8] = *b"wloompc1";
 const HEADER_BYTES: usize = MAGIC.len() + size_of::<u64>();
 
@@ -23,12 +22,12 @@ pub(super) struct PipelineFile {
     cache: wgpu::PipelineCache,
     path: PathBuf,
     owner: String,
-    /// The checksum of what the file holds, where it holds something.
+    /// The checksum of the file's content, if any.
     stored: Mutex<Option<u64>>,
 }
 
 impl PipelineFile {
-    /// The cache of an adapter in a folder; none where the device was opened without the feature for it.
+    /// The cache of an adapter in a folder; `None` if the device was opened without the feature.
     pub fn open(device: &wgpu::Device, adapter: &wgpu::AdapterInfo, folder: &Path) -> Option<Self> {
         if !device.features().contains(wgpu::Features::PIPELINE_CACHE) {
             return None;
@@ -50,17 +49,17 @@ impl PipelineFile {
         Some(Self { cache, path, owner, stored: Mutex::new(content.map(|(sum, _)| sum)) })
     }
 
-    /// What pipelines are made with.
+    /// The driver's cache, for making pipelines.
     pub fn cache(&self) -> &wgpu::PipelineCache {
         &self.cache
     }
 
-    /// Whether there was a sound file, or one has been written.
+    /// Whether a valid file was read or written.
     pub fn is_stored(&self) -> bool {
         self.stored.lock().unwrap_or_else(|poison| poison.into_inner()).is_some()
     }
 
-    /// Writes what the driver has compiled, if the file does not hold it.
+    /// Writes the driver's compiled pipelines, if the file differs.
     pub fn store(&self) {
         let Some(data) = self.cache.get_data() else { return };
         let sum = checksum(&self.owner, &data);
@@ -73,8 +72,7 @@ impl PipelineFile {
 
 /// The user's folder for pipelines, if the system has one and [`VARIABLE`] does not turn it off.
 ///
-/// Found by hand: Vulkan runs on Linux, where the XDG base directory specification says how, and on Windows, where a
-/// variable does.
+/// On Linux, the XDG base directory specification defines it; on Windows, a variable.
 pub(super) fn users_folder() -> Option<PathBuf> {
     let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
     match variable(VARIABLE) {
@@ -82,7 +80,7 @@ pub(super) fn users_folder() -> Option<PathBuf> {
         Some(folder) => return Some(folder.into()),
         None => {}
     }
-    // the specification: a relative path is to be ignored
+    // by the specification, a relative path is ignored
     let absolute = |name| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let caches = match cfg!(windows) {
         true => absolute("LOCALAPPDATA"),
@@ -91,26 +89,26 @@ pub(super) fn users_folder() -> Option<PathBuf> {
     Some(caches?.join("wordloom").join("pipelines"))
 }
 
-/// Whose pipelines they are: another driver would not know what to do with them, another version of the program's
-/// kernels would leave the old ones in the file for ever.
+/// The owner of the pipelines: adapter, driver, and program version. Another driver cannot read them; another program version
+/// would leave old kernels in the file for ever.
 fn owner(adapter: &wgpu::AdapterInfo) -> String {
     let wgpu::AdapterInfo { name, vendor, device, driver, driver_info, backend, .. } = adapter;
     let version = env!("CARGO_PKG_VERSION");
     format!("{version}\n{backend}\n{vendor}\n{device}\n{name}\n{driver}\n{driver_info}")
 }
 
-/// Not the same from one version of Rust's library to another, perhaps; then what is on disk counts as damaged.
+/// The checksum may change with the version of Rust's library; then the file counts as damaged.
 fn checksum(owner: &str, data: &[u8]) -> u64 {
     let mut hasher = DefaultHasher::new();
     hasher.write(owner.as_bytes());
-    hasher.write_u8(0xff); // in no string
+    hasher.write_u8(0xff); // occurs in no string
     hasher.write(data);
     hasher.finish()
 }
 
-/// Checksum and content of a sound file of this owner.
+/// Checksum and content of a valid file of this owner.
 fn read(path: &Path, owner: &str) -> Option<(u64, Vec<u8>)> {
-    // asked before opening: opening a named pipe would wait for a writer
+    // before opening, because opening a named pipe would wait for a writer
     if !fs::metadata(path).ok()?.is_file() {
         return None;
     }
@@ -126,7 +124,7 @@ fn read(path: &Path, owner: &str) -> Option<(u64, Vec<u8>)> {
     Some((sum, content))
 }
 
-/// Under another name first, so that nobody reads half a file, and two programs at once do not mix theirs.
+/// Writes to another name and renames, so that no program reads half a file, and two programs do not mix theirs.
 fn write(path: &Path, sum: u64, data: &[u8]) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;

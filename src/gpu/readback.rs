@@ -1,11 +1,11 @@
-//! Bringing results to the host.
+//! Reading results back to the host.
 
 use std::ops::Range;
 
 use super::buffer::Owned;
 use super::{Buffer, Gpu, GpuError, Submission};
 
-/// Host-visible memory that results are copied into; made once, used for every reading.
+/// Host-visible memory for results; made once and reused.
 #[derive(Debug)]
 pub struct Readback {
     pub(super) handle: Owned,
@@ -18,7 +18,7 @@ impl Readback {
 }
 
 impl Gpu {
-    /// Room to read `buffer` back.
+    /// Host-visible memory of the size of `buffer`.
     ///
     /// # Errors
     /// As [`Gpu::buffer`].
@@ -27,8 +27,8 @@ impl Gpu {
         Ok(Readback { handle: self.create(label, buffer.bytes(), usage)? })
     }
 
-    /// Waits until the copy into `readback` is done, then hands its words to `use_words`. With a submission, the one that
-    /// copies, later ones are not waited for.
+    /// Waits until the copy into `readback` is done, then calls `use_words`. If the caller gives the submission with the copy,
+    /// later submissions are not waited for.
     ///
     /// # Errors
     /// [`GpuError`] of this or an earlier command.
@@ -41,7 +41,7 @@ impl Gpu {
         self.tally.readbacks.add(1);
         let (send, done) = futures_channel::oneshot::channel();
         readback.handle.map_async(wgpu::MapMode::Read, .., move |outcome| {
-            let _ = send.send(outcome); // the receiver may have been dropped: nobody waits any more
+            let _ = send.send(outcome); // the receiver may have been dropped
         });
         let lost = |reason: String| GpuError::Lost { adapter: self.adapter_name().into(), reason };
         #[cfg(not(target_arch = "wasm32"))] // the browser drives its own queue
@@ -53,7 +53,7 @@ impl Gpu {
         #[cfg(target_arch = "wasm32")]
         let _ = submission;
         let outcome = done.await;
-        self.check()?; // the reason why, if mapping failed
+        self.check()?; // the reason, if mapping failed
         match outcome {
             Ok(Ok(())) => {}
             Ok(Err(error)) => return Err(lost(error.to_string())),
@@ -66,7 +66,7 @@ impl Gpu {
         Ok(result)
     }
 
-    /// Reads a whole buffer, for results that are wanted once.
+    /// Reads a whole buffer, with temporary memory.
     ///
     /// # Errors
     /// As [`Gpu::map`].
@@ -74,7 +74,7 @@ impl Gpu {
         self.read_part(buffer, 0..(buffer.bytes() / 4) as usize).await
     }
 
-    /// Reads some of a buffer's words.
+    /// Reads part of a buffer.
     ///
     /// # Errors
     /// As [`Gpu::map`].

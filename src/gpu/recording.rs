@@ -4,27 +4,27 @@ use super::buffer::Owned;
 use super::{Buffer, Gpu, GpuError};
 use crate::kernels::Dispatch;
 
-/// Distance between `Params` structs in their shared uniform buffer, bytes: WebGPU's default offset alignment.
+/// Distance in bytes between `Params` structs in their uniform buffer: WebGPU's default offset alignment.
 const PARAMS_SLOT: u64 = 256;
 
 struct Command {
     pipeline: wgpu::ComputePipeline,
     storage: wgpu::BindGroup,
-    /// What `storage` is bound to; none may be given back while the command can be submitted.
+    /// The buffers bound by `storage`. They must live as long as the command can be submitted.
     _buffers: Vec<Buffer>,
     workgroups: [u32; 3],
 }
 
-/// Launches in order, with everything that they bind. Replaying creates nothing on the device.
+/// Launches in order, with all bound buffers. Replaying creates nothing on the device.
 pub struct Recording {
     label: String,
     commands: Vec<Command>,
     params: wgpu::BindGroup,
-    /// What `params` is bound to; it lives as long as the recording.
+    /// The buffer bound by `params`.
     _uniform: Owned,
 }
 
-/// What was submitted, to wait for it and not for what came later.
+/// A submission, so that a caller can wait for it without waiting for later ones.
 #[derive(Clone, Debug)]
 pub struct Submission(
     #[cfg_attr(target_arch = "wasm32", expect(dead_code, reason = "the browser waits by itself"))]
@@ -32,7 +32,7 @@ pub struct Submission(
 );
 
 impl Recording {
-    /// How many dispatches one replay submits.
+    /// Number of dispatches in one replay.
     pub fn dispatches(&self) -> usize {
         self.commands.len()
     }
@@ -86,8 +86,7 @@ impl Gpu {
         Ok(Recording { label: label.to_owned(), commands, params, _uniform: uniform })
     }
 
-    /// Submits a recording `times` over, all of it in one compute pass, then copies each `(from, to)` pair for reading
-    /// back.
+    /// Submits a recording `times` over in one compute pass, then copies each `(from, to)` pair for reading back.
     pub fn submit(
         &self,
         recording: &Recording,

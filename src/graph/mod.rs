@@ -1,25 +1,33 @@
-//! The graph runner: build (operators with shape checks) → plan (which buffer holds what, when) → run (on the GPU or
-//! on the CPU).
+//! The graph runner: build (operators with shape checks) → plan (the nodes that matter, and buffers) → lower (launches as
+//! plain data) → run (on the GPU or on the CPU).
 //!
-//! [`Graph`] and [`Plan`] know no device. A [`Session`] holds the device's half: the states that outlive a run (key and
-//! value caches, inputs, results) and one replayable program for each plan.
+//! [`Graph`], [`Plan`] and [`LaunchList`] know no device. A [`Session`] holds the device's half: the states that outlive a
+//! run (key and value caches, inputs, results) and one replayable program for each plan. An [`Operator`] describes itself;
+//! this module knows none of them by name.
 
+mod buffers;
 mod build;
+mod cpu_run;
 mod error;
 mod known_answer;
-mod op;
+mod lower;
+mod operator;
 mod plan;
 mod run;
 mod run_cpu;
 mod run_gpu;
 mod upload;
+mod values;
 mod weights;
 
-pub use build::{Graph, State, StateTable, Value};
+pub use build::Graph;
+pub use cpu_run::CpuRun;
 pub use error::{GraphError, UnstorableWeight};
 pub use known_answer::check_known_answers;
-pub use op::{Columns, Linear, Node, Normalization, Op, SearchStates, SearchTable, SearchValues};
+pub use lower::{Binding, Launch, LaunchList, Lowering, Target};
+pub use operator::{Node, Operator};
 pub use plan::Plan;
 pub use run::{Kept, Program, RowCopy, Session};
 pub use upload::Upload;
+pub use values::{Columns, State, StateTable, Value};
 pub use weights::{Matrix, Rows, Vector, WeightKind, WeightSource, WeightTable, Weights};

@@ -1,7 +1,9 @@
 //! Bringing weights to a device, a chunk at a time.
 
 use super::error::UnstorableWeight;
-use super::weights::{Part, Storage, WeightEntry, WeightKind, WeightSource, WeightTable, Weights, pad_rows};
+use super::weights::{
+    GpuPart, Storage, WeightEntry, WeightKind, WeightSource, WeightTable, Weights, pad_rows,
+};
 use crate::cpu::StoredMatrix;
 use crate::gpu::{Gpu, GpuError};
 use crate::kernels::{PANEL, panels, stride};
@@ -88,7 +90,7 @@ impl Upload {
         let Some(&index) = self.order.get(self.entry) else {
             return Ok(false);
         };
-        let (entry, parts) = (&table.entries()[index], weights.parts(index));
+        let (entry, parts) = (&table.entries()[index], weights.gpu_parts(index));
         let rows = match entry.kind {
             WeightKind::Matrix => self.matrix_chunk(gpu, index, entry, parts, weights.precision(), source)?,
             WeightKind::Vector | WeightKind::Rows => self.rows_chunk(gpu, index, entry, &parts[0], source)?,
@@ -112,17 +114,17 @@ impl Upload {
         gpu: &Gpu,
         index: usize,
         entry: &WeightEntry,
-        parts: &[Part],
+        parts: &[GpuPart],
         precision: WeightPrecision,
         source: &mut S,
     ) -> Result<usize, S::Error> {
-        let part = parts.iter().find(|part| part.outputs().contains(&self.row));
+        let part = parts.iter().find(|part| part.about.outputs.contains(&self.row));
         let part = part.unwrap_or_else(|| unreachable!("the parts cover all rows"));
         let panels_per_chunk = (CHUNK_ELEMENTS / (stride(entry.width) * PANEL)).max(1);
-        let rows = (part.outputs().end - self.row).min(panels_per_chunk * PANEL);
+        let rows = (part.about.outputs.end - self.row).min(panels_per_chunk * PANEL);
         let scales = self.read_matrix(index, entry, rows, precision, source)?;
         let packed = panels::pack_with_scales(&self.scratch, rows, entry.width, precision, scales.as_deref());
-        let first_panel = (self.row - part.outputs().start) / PANEL;
+        let first_panel = (self.row - part.about.outputs.start) / PANEL;
         gpu.write(&part.buffer, first_panel * panels::panel_words(entry.width, precision), &packed);
         self.pending += packed.len() as u64 * 4;
         Ok(rows)
@@ -134,7 +136,7 @@ impl Upload {
         gpu: &Gpu,
         index: usize,
         entry: &WeightEntry,
-        part: &Part,
+        part: &GpuPart,
         source: &mut S,
     ) -> Result<usize, S::Error> {
         let padded = stride(entry.width);

@@ -3,17 +3,16 @@
 use std::ops::Range;
 
 use super::error::UnstorableWeight;
-use super::op::Linear;
 use crate::cpu::{StoredMatrix, WeightMatrix};
 use crate::device::Device;
-use crate::gpu::{Buffer, Gpu, GpuError};
+use crate::gpu::{Buffer, GpuError};
 use crate::kernels::{PANEL, panels, stride};
 use crate::precision::WeightPrecision;
 
 /// A matrix `[outputs, inputs]` of a linear layer, or an embedding table `[vocabulary, d_model]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Matrix {
-    pub(super) index: usize,
+    pub(crate) index: usize,
     /// Rows in the file: output features, or tokens.
     pub outputs: usize,
     /// Columns in the file: input features, or `d_model`.
@@ -23,7 +22,7 @@ pub struct Matrix {
 /// A vector: bias, scale of a norm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Vector {
-    pub(super) index: usize,
+    pub(crate) index: usize,
     /// Its length.
     pub length: usize,
 }
@@ -31,7 +30,7 @@ pub struct Vector {
 /// A table read row by row: positions, biases by distance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Rows {
-    pub(super) index: usize,
+    pub(crate) index: usize,
     /// Number of rows.
     pub rows: usize,
     /// Elements in a row.
@@ -94,11 +93,6 @@ impl WeightTable {
         &self.entries[matrix.index].name
     }
 
-    /// Where the entries of a linear layer's weights are.
-    pub fn entries_of(linear: Linear) -> impl Iterator<Item = usize> {
-        [linear.weight.index].into_iter().chain(linear.bias.map(|bias| bias.index))
-    }
-
     /// Elements of all weights together.
     pub fn elements(&self) -> usize {
         self.entries.iter().map(|entry| entry.rows * entry.width).sum()
@@ -140,24 +134,46 @@ pub trait WeightSource {
     }
 }
 
-/// A range of a matrix's outputs in one buffer of the device.
-pub(super) struct Part {
-    first_output: usize,
-    count: usize,
-    pub buffer: Buffer,
+/// One of the buffers that a weight takes on a GPU.
+#[derive(Clone, Debug)]
+pub(super) struct WeightPart {
+    /// Outputs of a matrix that it has; else all rows.
+    pub outputs: Range<usize>,
+    /// Its elements of four bytes.
+    pub elements: usize,
 }
 
-impl Part {
-    pub fn outputs(&self) -> Range<usize> {
-        self.first_output..self.first_output + self.count
+impl WeightEntry {
+    /// The buffers of the weight: several where one for a matrix would be larger than `max_bytes`.
+    pub(super) fn parts(&self, precision: WeightPrecision, max_bytes: u64) -> Vec<WeightPart> {
+        let &Self { rows, width, .. } = self;
+        if self.kind != WeightKind::Matrix {
+            return vec![WeightPart { outputs: 0..rows, elements: rows * stride(width) }];
+        }
+        let panel_bytes = panels::panel_words(width, precision) as u64 * 4;
+        let outputs_per_part = (max_bytes / panel_bytes).max(1) as usize * PANEL;
+        (0..rows)
+            .step_by(outputs_per_part)
+            .map(|first| {
+                let outputs = first..rows.min(first + outputs_per_part);
+                let elements = panels::packed_words(outputs.len(), width, precision);
+                WeightPart { outputs, elements }
+            })
+            .collect()
     }
+}
+
+/// Such a buffer on a device.
+pub(super) struct GpuPart {
+    pub about: WeightPart,
+    pub buffer: Buffer,
 }
 
 pub(super) enum Storage {
     /// Row-major, as in the file.
     Cpu(Vec<StoredMatrix>),
     /// One list of parts for each entry; vectors and rows have one part.
-    Gpu(Vec<Vec<Part>>),
+    Gpu(Vec<Vec<GpuPart>>),
 }
 
 /// The weights of a model on a device.
@@ -194,15 +210,12 @@ impl Weights {
             }
             Device::Gpu(gpu) => {
                 let tensors = table.entries.iter().map(|entry| {
-                    let parts = match entry.kind {
-                        WeightKind::Matrix => matrix_parts(gpu, entry, precision)?,
-                        WeightKind::Vector | WeightKind::Rows => {
-                            let buffer = gpu.buffer(&entry.name, entry.rows * stride(entry.width))?;
-                            vec![Part { first_output: 0, count: entry.rows, buffer }]
-                        }
-                    };
-                    bytes += parts.iter().map(|part| part.buffer.bytes()).sum::<u64>();
-                    Ok(parts)
+                    let parts = entry.parts(precision, gpu.max_storage_bytes()).into_iter().map(|about| {
+                        let buffer = gpu.buffer(&entry.name, about.elements)?;
+                        bytes += buffer.bytes();
+                        Ok(GpuPart { about, buffer })
+                    });
+                    parts.collect()
                 });
                 Storage::Gpu(tensors.collect::<Result<_, GpuError>>()?)
             }
@@ -252,26 +265,22 @@ impl Weights {
         }
     }
 
-    pub(super) fn parts(&self, index: usize) -> &[Part] {
+    pub(super) fn gpu_parts(&self, index: usize) -> &[GpuPart] {
         match &self.storage {
             Storage::Gpu(tensors) => &tensors[index],
             Storage::Cpu(_) => unreachable!("a session runs on the device that holds its weights"),
         }
     }
-}
 
-/// Buffers for a matrix in panels: several where one would be too large.
-fn matrix_parts(gpu: &Gpu, entry: &WeightEntry, precision: WeightPrecision) -> Result<Vec<Part>, GpuError> {
-    let panel_bytes = panels::panel_words(entry.width, precision) as u64 * 4;
-    let panels_per_part = (gpu.max_storage_bytes() / panel_bytes).max(1) as usize;
-    (0..entry.rows)
-        .step_by(panels_per_part * PANEL)
-        .map(|first_output| {
-            let count = (entry.rows - first_output).min(panels_per_part * PANEL);
-            let buffer = gpu.buffer(&entry.name, panels::packed_words(count, entry.width, precision))?;
-            Ok(Part { first_output, count, buffer })
-        })
-        .collect()
+    /// The buffers of each weight.
+    pub(super) fn parts(&self) -> Vec<Vec<WeightPart>> {
+        match &self.storage {
+            Storage::Gpu(tensors) => {
+                tensors.iter().map(|parts| parts.iter().map(|part| part.about.clone()).collect()).collect()
+            }
+            Storage::Cpu(_) => unreachable!("a session runs on the device that holds its weights"),
+        }
+    }
 }
 
 /// `[rows, width]` → `[rows, stride(width)]`, zeros in the padding.

@@ -1,11 +1,11 @@
-//! Colour maps: perceptually uniform, so that equal steps of weight look like equal steps.
+//! Colour maps. They are perceptually uniform: equal steps of weight look equally large.
 
 use std::fmt;
 use std::str::FromStr;
 
 use colorous::Gradient;
 
-/// From a weight to a colour.
+/// A map from weights to colours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum ColourMap {
     /// Violet to yellow (van der Walt & Smith 2015).
@@ -13,8 +13,8 @@ pub enum ColourMap {
     Viridis,
     /// Black through magenta to white (van der Walt & Smith 2015).
     Magma,
-    /// Blue to yellow, made to look the same to readers with and without colour blindness (Nuñez, Anderton & Renslow
-    /// 2018), as d3 approximates it by a polynomial.
+    /// Blue to yellow, equal for readers with and without colour blindness (Nuñez, Anderton & Renslow 2018), in d3's
+    /// approximation by a polynomial.
     Cividis,
     /// White to black, for paper (Brewer).
     Greys,

@@ -1,14 +1,14 @@
-//! Why there is no picture.
+//! Errors of painting.
 
 use crate::gpu::GpuError;
 
-/// Why there is no picture.
+/// An error of painting.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum HeatmapError {
-    /// There are no layers, or no heads, queries or keys in them.
+    /// There are no layers, or the layers have no heads, queries or keys.
     #[error("there is no attention to paint")]
     Empty,
-    /// The layers of a grid have to be alike.
+    /// The layers of a grid differ in shape.
     #[error("layers {first} and {other} cannot be in one picture: they differ in heads, queries or keys")]
     Uneven {
         /// The first layer.
@@ -16,7 +16,7 @@ pub enum HeatmapError {
         /// The one that differs.
         other: usize,
     },
-    /// A picture has from 1 to [`MAX_PIXELS`](super::View::MAX_PIXELS) pixels.
+    /// The picture has no pixels, or more than [`MAX_PIXELS`](super::View::MAX_PIXELS).
     #[error(
         "a picture of {width} x {height} pixels cannot be painted: it has to have 1 to {most}; make it smaller"
     )]
@@ -28,14 +28,14 @@ pub enum HeatmapError {
         /// The most pixels in all.
         most: u32,
     },
-    /// A view's numbers are no place to look at.
+    /// A number of the view is out of range.
     #[error("a view's {what} is {value}, and has to be {want}")]
     View {
-        /// Which number.
+        /// The number's name.
         what: &'static str,
-        /// What it is.
+        /// Its value.
         value: f32,
-        /// What it may be.
+        /// The valid values.
         want: &'static str,
     },
     /// The device failed.

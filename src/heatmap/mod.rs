@@ -1,8 +1,8 @@
-//! Attention maps as pixels: one head, or a grid of all layers and heads, straight from the buffers of a GPU
-//! (`shaders/heatmap.wgsl`), or on the CPU. Both give the same pixels within rounding.
+//! Attention maps as pixels: one head, or a grid of all layers and heads. They are painted from the buffers of a GPU
+//! (`shaders/heatmap.wgsl`), or on the CPU; both give the same pixels within rounding.
 //!
-//! [`Painter`] paints on a [`Device`](crate::Device), for pages and windows; [`paint()`] without one, for files. A [`View`]
-//! says what is shown, and how.
+//! [`Painter`] paints on a [`Device`](crate::Device), for pages and windows. [`paint()`] needs no device and suits files. A
+//! [`View`] selects what is shown, and how.
 
 mod colours;
 mod error;
@@ -28,7 +28,7 @@ pub struct Pixels {
     pub rgba: Vec<u8>,
 }
 
-/// The grid that layers of one shape make.
+/// The shape of the grid of some layers.
 ///
 /// # Errors
 /// [`HeatmapError::Empty`], [`HeatmapError::Uneven`]

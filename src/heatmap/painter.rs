@@ -11,7 +11,7 @@ use crate::kernels::heatmap::{self, Band};
 use crate::kernels::{map_blocks, stride};
 use crate::model::LayerAttention;
 
-/// Paints where a model runs.
+/// Paints on the device of a model.
 #[derive(Clone)]
 pub struct Painter {
     device: Device,
@@ -20,7 +20,7 @@ pub struct Painter {
 /// Maps on a device, ready to be painted.
 pub struct Maps {
     shape: GridShape,
-    /// Which of the layers' heads is the grid's first.
+    /// The first of the layers' heads in the grid.
     first_head: usize,
     home: Home,
 }
@@ -37,12 +37,12 @@ struct HostMaps {
 
 struct GpuMaps {
     gpu: Arc<Gpu>,
-    /// How many heads each layer has, shown or not.
+    /// Number of heads in each layer, shown or not.
     heads: usize,
     layers: Vec<GpuLayer>,
     view: Buffer,
     colours: Buffer,
-    /// For pictures of the size that was asked for last.
+    /// Buffers for pictures of the last requested size.
     canvas: Option<Canvas>,
 }
 
@@ -52,7 +52,7 @@ struct GpuLayer {
     weights: Buffer,
     /// `[heads, 1 + queries]`
     maxima: Buffer,
-    /// Smaller maps, made when a picture first has more cells than pixels.
+    /// Maxima of blocks of cells, made when a picture first has more cells than pixels.
     blocks: Option<Buffer>,
 }
 
@@ -60,7 +60,7 @@ struct Canvas {
     size: [u32; 2],
     pixels: Buffer,
     readback: Readback,
-    /// For the bands that were painted last.
+    /// The recording for the bands that were painted last.
     paint: Option<(Vec<Band>, Recording)>,
 }
 
@@ -70,10 +70,10 @@ impl Painter {
         Self { device: device.clone() }
     }
 
-    /// Brings maps to the device; the layers become the rows of a grid, in their order.
+    /// Uploads maps to the device. Each layer is a row of the grid, in the given order.
     ///
     /// # Errors
-    /// [`HeatmapError`]: no layers, layers that differ, or no room on the device.
+    /// [`HeatmapError`]: no layers, layers of different shapes, or too little memory on the device.
     pub fn load(&self, layers: &[&LayerAttention]) -> Result<Maps, HeatmapError> {
         let shape = shape_of(layers)?;
         let home = match &self.device {
@@ -95,11 +95,11 @@ impl Painter {
         Ok(Maps { shape, first_head: 0, home })
     }
 
-    /// The same of attention that a device has already, `[heads * queries, keys]` of each layer. Where it is the painter's own GPU,
-    /// nothing is moved.
+    /// As [`Painter::load`], for attention on a device: `[heads * queries, keys]` of each layer. Copies nothing if
+    /// it is the painter's own GPU.
     ///
     /// # Errors
-    /// [`HeatmapError::Empty`]; no room on the device.
+    /// [`HeatmapError::Empty`]; too little memory on the device.
     pub(crate) async fn take(&self, shape: GridShape, layers: &[&Kept]) -> Result<Maps, HeatmapError> {
         if layers.is_empty() {
             return Err(HeatmapError::Empty);
@@ -123,10 +123,10 @@ impl Painter {
         Ok(Maps { shape, first_head: 0, home })
     }
 
-    /// Paints what a view shows of maps.
+    /// Paints the part of the maps that a view selects.
     ///
     /// # Errors
-    /// [`HeatmapError`]: a view of nothing, or the device's.
+    /// [`HeatmapError`]: an invalid view, or an error of the device.
     pub async fn paint(&self, maps: &mut Maps, view: &View) -> Result<Pixels, HeatmapError> {
         match &mut maps.home {
             Home::Host(host) => host.paint(maps.shape, maps.first_head, view),
@@ -136,15 +136,15 @@ impl Painter {
 }
 
 impl Maps {
-    /// The grid that they make.
+    /// The shape of the grid.
     pub fn shape(&self) -> GridShape {
         self.shape
     }
 
-    /// One head of one layer (a row of this grid) alone, from the same memory.
+    /// One head of one layer (a row of this grid), in the same memory.
     ///
     /// # Errors
-    /// [`HeatmapError::Empty`] where there is no such head.
+    /// [`HeatmapError::Empty`] if there is no such head.
     pub fn only(&self, layer: usize, head: usize) -> Result<Self, HeatmapError> {
         if layer >= self.shape.layers || head >= self.shape.heads {
             return Err(HeatmapError::Empty);
@@ -161,7 +161,7 @@ impl Maps {
 /// Paints on the CPU, for maps that are seen once.
 ///
 /// # Errors
-/// [`HeatmapError`]: no layers, layers that differ, or a view of nothing.
+/// [`HeatmapError`]: no layers, layers of different shapes, or an invalid view.
 pub fn paint(layers: &[&LayerAttention], view: &View) -> Result<Pixels, HeatmapError> {
     let shape = shape_of(layers)?;
     let maxima: Vec<Vec<f32>> = layers.iter().map(|layer| maxima(shape, &layer.weights)).collect();
@@ -184,7 +184,7 @@ fn paint_on_cpu(shape: GridShape, layers: &[(&[f32], &[f32])], view: &View) -> R
 }
 
 fn picture([width, height]: [u32; 2], pixels: &[u32]) -> Pixels {
-    // colours have red in the lowest byte, which comes first in memory wherever WebGPU runs
+    // colours have red in the lowest byte, which is first in memory on all little-endian machines
     Pixels { width, height, rgba: bytemuck::cast_slice(pixels).to_vec() }
 }
 
@@ -243,7 +243,7 @@ impl GpuMaps {
             self.make_blocks(shape)?;
         }
         if self.canvas.as_ref().is_none_or(|canvas| canvas.size != view.size) {
-            self.canvas = None; // its memory goes before more is asked for
+            self.canvas = None; // frees its memory before allocating more
             let pixels = self.gpu.buffer("pixels", view.size[0] as usize * view.size[1] as usize)?;
             let readback = self.gpu.readback("pixels", &pixels)?;
             self.canvas = Some(Canvas { size: view.size, pixels, readback, paint: None });
@@ -254,7 +254,7 @@ impl GpuMaps {
             let launches: Vec<_> = (bands.iter())
                 .map(|band| {
                     let GpuLayer { weights, maxima, blocks } = &layers[band.layer];
-                    let blocks = blocks.as_ref().unwrap_or(maxima); // not read while there are none
+                    let blocks = blocks.as_ref().unwrap_or(maxima); // a placeholder that the shader does not read
                     let bound = vec![weights, maxima, blocks, &self.view, &self.colours, &canvas.pixels];
                     (heatmap::paint(shape, first_head, view.size[0], band), bound)
                 })
@@ -272,7 +272,7 @@ impl GpuMaps {
         Ok(pixels.await?)
     }
 
-    /// Once; the canvas is bound to them.
+    /// Makes the blocks once. The canvas binds them.
     fn make_blocks(&mut self, shape: GridShape) -> Result<(), HeatmapError> {
         if self.layers.iter().all(|layer| layer.blocks.is_some()) {
             return Ok(());

@@ -1,4 +1,4 @@
-//! What part of a grid of maps is shown, and how.
+//! The part of a grid of maps that a picture shows, and how.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,15 +8,15 @@ use bytemuck::Zeroable;
 use super::{ColourMap, GridShape, HeatmapError};
 use crate::kernels::heatmap::ViewWords;
 
-/// What a colour is a measure of.
+/// The value that a colour stands for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Scale {
-    /// The share of the map's largest weight.
+    /// The weight relative to the map's largest.
     #[default]
     Linear,
     /// The logarithm of the weight, from 10⁻⁴ to 1.
     Logarithmic,
-    /// The share of its row's largest weight.
+    /// The weight relative to its row's largest.
     Rows,
 }
 
@@ -44,25 +44,25 @@ impl FromStr for Scale {
     }
 }
 
-/// What part of the grid is shown, and how. The grid is measured in cells; between its maps there is a gap.
+/// The shown part of a grid. The grid is measured in cells, with a gap between maps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct View {
     /// The picture's width and height, pixels.
     pub size: [u32; 2],
-    /// The grid's point in the upper left corner, x and y, cells.
+    /// The point of the grid in the picture's upper left corner, x and y, in cells.
     pub origin: [f32; 2],
-    /// Pixels of a cell, width and height. Where it is below 1, a pixel shows the largest weight that it covers; from one half
-    /// down, the largest of whole blocks of cells, which are as large as a pixel or up to half as large.
+    /// Width and height of a cell in pixels. Below 1, a pixel shows the largest weight that it covers. From one half down, it
+    /// shows the largest weight of whole blocks of cells; a block is between half a pixel and a pixel large.
     pub cell: [f32; 2],
-    /// Cells between maps.
+    /// Gap between maps, in cells.
     pub gap: f32,
-    /// How many queries of each map are shown, from the first: for watching a translation appear.
+    /// Number of shown queries of each map, from the first. Lets a viewer play a translation.
     pub rows: u32,
-    /// What a colour is a measure of.
+    /// The value that a colour stands for.
     pub scale: Scale,
     /// The colours.
     pub colours: ColourMap,
-    /// What is no map: red, green, blue, opacity.
+    /// Colour outside the maps: red, green, blue, opacity.
     pub background: [u8; 4],
 }
 
@@ -79,14 +79,14 @@ pub struct Cell {
     pub key: usize,
 }
 
-/// Pixels between maps that fit as a whole.
+/// Pixels between maps in a view that fits the whole grid.
 const GAP: f32 = 6.0;
 
 impl View {
-    /// The most pixels of a picture, 256 MiB of them. A device may have room for fewer.
+    /// The largest number of pixels in a picture: 256 MiB. A device may have memory for fewer.
     pub const MAX_PIXELS: u32 = 1 << 26;
 
-    /// The whole grid in the middle of a picture, with cells as high as wide, 64 pixels at most.
+    /// A view of the whole grid in the middle of a picture, with square cells of at most 64 pixels.
     pub fn fit(shape: GridShape, size: [u32; 2]) -> Self {
         let counts = [shape.heads, shape.layers];
         let cells = [shape.keys, shape.queries];
@@ -113,7 +113,7 @@ impl View {
         }
     }
 
-    /// The cell under a point of the picture, pixels.
+    /// The cell at a point of the picture, in pixels.
     pub fn at(&self, shape: GridShape, pixel: [f32; 2]) -> Option<Cell> {
         let place = |axis: usize, cells: usize, count: usize| {
             let point = self.origin[axis] + pixel[axis] / self.cell[axis];
@@ -128,7 +128,7 @@ impl View {
         (query < self.rows as usize).then_some(Cell { layer, head, query, key })
     }
 
-    /// Makes cells larger by a factor; what is under a point of the picture stays there.
+    /// Enlarges cells by a factor around a point of the picture.
     pub fn zoom(&mut self, about: [f32; 2], factor: f32) {
         for (axis, about) in about.into_iter().enumerate() {
             self.origin[axis] += about / self.cell[axis] * (1.0 - 1.0 / factor);
@@ -136,7 +136,7 @@ impl View {
         }
     }
 
-    /// Moves the grid along with a pointer, pixels.
+    /// Moves the grid by a distance in pixels, such as a pointer's.
     pub fn pan(&mut self, by: [f32; 2]) {
         for (axis, by) in by.into_iter().enumerate() {
             self.origin[axis] -= by / self.cell[axis];

@@ -2,40 +2,23 @@
 //! distance: Raffel et al. 2020 (T5), section 2.1.
 
 use super::{Access, AdapterClass, ColumnLayout, Dispatch, Kernel, fold, stride};
+pub use crate::shape::AttentionShape;
 
 const STORAGE: &[Access] =
     &[Access::Read, Access::Read, Access::Read, Access::Read, Access::Read, Access::Write];
 
+/// The text of attention: `kernel` has the bindings, `way` is how the keys are gone through.
+macro_rules! attention_wgsl {
+    ($kernel:literal, $way:literal $(+ $helper:literal)*) => {
+        wgsl!($kernel + $way $(+ $helper)* + "distance_bias" + "masked" + "grid")
+    };
+}
+pub(super) use attention_wgsl;
+
 /// One invocation per query, head and 64 elements of the head.
 pub static ATTENTION: Kernel = Kernel {
     name: "attention",
-    wgsl: wgsl!(
-        "attention"
-            + "attend_invocation"
-            + "pieces"
-            + "key_quads"
-            + "value_quads"
-            + "head_score"
-            + "distance_bias"
-            + "masked"
-            + "grid"
-    ),
-    storage: STORAGE,
-    params: AttentionParams::FIELDS,
-};
-
-/// The same that reads with integers of 64 bits, for heads that start at multiples of eight elements.
-pub static ATTENTION_EXTENDED: Kernel = Kernel {
-    name: "extended_attention",
-    wgsl: wgsl!(
-        "attention"
-            + "attend_invocation"
-            + "pieces_int64"
-            + "head_score"
-            + "distance_bias"
-            + "masked"
-            + "grid"
-    ),
+    wgsl: attention_wgsl!("attention", "attend_invocation" + "head_score" + "value_quads"),
     storage: STORAGE,
     params: AttentionParams::FIELDS,
 };
@@ -43,7 +26,7 @@ pub static ATTENTION_EXTENDED: Kernel = Kernel {
 /// One workgroup per query, head and 64 elements of the head.
 pub static ATTENTION_WORKGROUP: Kernel = Kernel {
     name: "attention_workgroup",
-    wgsl: wgsl!("attention" + "attend_workgroup" + "pieces" + "distance_bias" + "reduce" + "masked" + "grid"),
+    wgsl: attention_wgsl!("attention", "attend_workgroup" + "reduce"),
     storage: STORAGE,
     params: AttentionParams::FIELDS,
 };
@@ -51,17 +34,7 @@ pub static ATTENTION_WORKGROUP: Kernel = Kernel {
 /// One workgroup per sixteen queries, head and 64 elements of the head.
 pub static ATTENTION_TILE: Kernel = Kernel {
     name: "attention_tile",
-    wgsl: wgsl!(
-        "attention"
-            + "attend_tile"
-            + "pieces"
-            + "key_quads"
-            + "value_quads"
-            + "head_score"
-            + "distance_bias"
-            + "masked"
-            + "grid"
-    ),
+    wgsl: attention_wgsl!("attention", "attend_tile" + "head_score" + "value_quads"),
     storage: STORAGE,
     params: AttentionParams::FIELDS,
 };
@@ -96,27 +69,6 @@ params! {
         /// Of the distance bias; 0 where there is none.
         pub reach: u32,
     }
-}
-
-/// What an attention computes.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct AttentionShape {
-    /// Sentences.
-    pub batch: usize,
-    /// Heads.
-    pub heads: usize,
-    /// Queries of a sentence.
-    pub queries: usize,
-    /// Keys of a sentence.
-    pub keys: usize,
-    /// Width of a query and of a key of one head: d_k.
-    pub d_head: usize,
-    /// Width of a value of one head: d_v.
-    pub d_value: usize,
-    /// Factor of the scores: 1 / √d_head, or 1.
-    pub scale: f32,
-    /// Whether query i sees only the keys up to i.
-    pub causal: bool,
 }
 
 impl AttentionShape {
@@ -155,19 +107,11 @@ pub enum Variant {
     Workgroup,
     /// Lanes share the keys of sixteen queries of a sentence; of a cache, where a row has one, it is `Workgroup`.
     Tile,
-    /// As `Invocation`, with integers of 64 bits where heads start at multiples of eight elements: for an
-    /// [`AdapterClass::ExtendedSoftware`] alone.
-    InvocationExtended,
 }
 
 impl Variant {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Invocation, Self::Workgroup, Self::Tile, Self::InvocationExtended];
-
-    /// Whether it runs on adapters of a class.
-    pub const fn runs_on(self, class: AdapterClass) -> bool {
-        !matches!(self, Self::InvocationExtended) || matches!(class, AdapterClass::ExtendedSoftware)
-    }
+    pub const ALL: [Self; 3] = [Self::Invocation, Self::Workgroup, Self::Tile];
 }
 
 /// The fewest queries of a sentence that make a tile worth while: half of one.
@@ -178,8 +122,7 @@ const TILE: usize = 16;
 /// Workgroups for one or several of a sentence's queries where barriers are cheap.
 pub fn choose(queries: usize, class: AdapterClass) -> Variant {
     match class {
-        AdapterClass::ExtendedSoftware => Variant::InvocationExtended,
-        AdapterClass::Software | AdapterClass::BrowserSoftware => Variant::Invocation,
+        AdapterClass::Software => Variant::Invocation,
         AdapterClass::Hardware if queries >= TILE_FROM => Variant::Tile,
         AdapterClass::Hardware => Variant::Workgroup,
     }
@@ -219,7 +162,6 @@ pub fn dispatch_variant(
     let params = shape.params(queries, keys, values, stride(shape.heads * shape.d_value), reach);
     let starts = [queries.first, keys.first, values.first, shape.d_head, shape.d_value];
     let aligned = starts.iter().all(|n| n.is_multiple_of(4));
-    let eights = starts.iter().chain(&[keys.stride, values.stride]).all(|n| n.is_multiple_of(8));
     let constants = vec![
         ("D_HEAD", shape.d_head as f64),
         ("D_VALUE", shape.d_value as f64),
@@ -231,8 +173,7 @@ pub fn dispatch_variant(
         |queries: usize| shape.batch * queries * shape.heads * shape.d_value.div_ceil(HEAD_BLOCK);
     let blocks = blocks_of_queries(shape.queries);
     let (kernel, workgroups) = match variant {
-        Variant::InvocationExtended if eights => (&ATTENTION_EXTENDED, fold(blocks, LANES)),
-        Variant::Invocation | Variant::InvocationExtended => (&ATTENTION, fold(blocks, LANES)),
+        Variant::Invocation => (&ATTENTION, fold(blocks, LANES)),
         Variant::Workgroup => (&ATTENTION_WORKGROUP, fold(blocks, 1)),
         Variant::Tile => (&ATTENTION_TILE, fold(blocks_of_queries(shape.queries.div_ceil(TILE)), 1)),
     };

@@ -7,7 +7,7 @@ use super::{Access, ColumnLayout, Dispatch, Kernel, fold, stride};
 /// One invocation per query and head.
 pub static ATTENTION_WEIGHTS: Kernel = Kernel {
     name: "attention_weights",
-    wgsl: wgsl!("attention_weights" + "head_score" + "key_quads" + "distance_bias" + "masked" + "grid"),
+    wgsl: wgsl!("attention_weights" + "head_score" + "distance_bias" + "masked" + "grid"),
     storage: &[Access::Read, Access::Read, Access::Read, Access::Read, Access::Write],
     params: AttentionParams::FIELDS,
 };

@@ -1,7 +1,7 @@
 //! What rows may not take next: lists of a bit for each token, which a selection passes over. Single tokens, and ends
 //! that come too early, are listed once for a batch; n-grams that would repeat and phrases for each row before each step.
 
-use super::edits::HistoryEdits;
+use super::search_state::HistoryEdits;
 use super::{Access, Dispatch, Kernel, fold};
 
 /// One invocation per word of each row's list of bans.

@@ -5,8 +5,9 @@
 //! values stay where they were written. What a step makes of a row is read by that row alone until the next step, and each
 //! of its heads by one workgroup or invocation alone: so that who attends can fill the cache as well.
 
-use super::attention::{HEAD_BLOCK, LANES, Variant, choose};
+use super::attention::{HEAD_BLOCK, LANES, Variant, attention_wgsl, choose};
 use super::{Access, AdapterClass, Dispatch, Kernel, fold, stride};
+pub use crate::shape::CachedAttentionShape;
 
 const STORAGE: &[Access] = &[
     Access::Read,
@@ -22,33 +23,7 @@ const STORAGE: &[Access] = &[
 /// One invocation per row, head and 64 elements of the head.
 pub static CACHED_ATTENTION: Kernel = Kernel {
     name: "cached_attention",
-    wgsl: wgsl!(
-        "cached_attention"
-            + "attend_invocation"
-            + "pieces"
-            + "key_quads"
-            + "value_quads"
-            + "head_score"
-            + "distance_bias"
-            + "masked"
-            + "grid"
-    ),
-    storage: STORAGE,
-    params: CachedAttentionParams::FIELDS,
-};
-
-/// The same that reads with integers of 64 bits, for heads whose width is a multiple of eight.
-pub static CACHED_ATTENTION_EXTENDED: Kernel = Kernel {
-    name: "extended_cached_attention",
-    wgsl: wgsl!(
-        "cached_attention"
-            + "attend_invocation"
-            + "pieces_int64"
-            + "head_score"
-            + "distance_bias"
-            + "masked"
-            + "grid"
-    ),
+    wgsl: attention_wgsl!("cached_attention", "attend_invocation" + "head_score" + "value_quads"),
     storage: STORAGE,
     params: CachedAttentionParams::FIELDS,
 };
@@ -56,9 +31,7 @@ pub static CACHED_ATTENTION_EXTENDED: Kernel = Kernel {
 /// One workgroup per row, head and 64 elements of the head.
 pub static CACHED_ATTENTION_WORKGROUP: Kernel = Kernel {
     name: "cached_attention_workgroup",
-    wgsl: wgsl!(
-        "cached_attention" + "attend_workgroup" + "pieces" + "distance_bias" + "reduce" + "masked" + "grid"
-    ),
+    wgsl: attention_wgsl!("cached_attention", "attend_workgroup" + "reduce"),
     storage: STORAGE,
     params: CachedAttentionParams::FIELDS,
 };
@@ -85,32 +58,16 @@ params! {
     }
 }
 
-/// What a cached attention computes.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct CachedAttentionShape {
-    /// Queries: beams of all sentences.
-    pub rows: usize,
-    /// Heads.
-    pub heads: usize,
-    /// Width of a query and of a key of one head: d_k.
-    pub d_head: usize,
-    /// Width of a value of one head: d_v.
-    pub d_value: usize,
-    /// Cache slots of a row.
-    pub capacity: usize,
-    /// Factor of the scores: 1 / √d_head, or 1.
-    pub scale: f32,
+/// Whether every head is a whole number of quads wide.
+fn aligned(shape: &CachedAttentionShape) -> bool {
+    shape.d_head.is_multiple_of(4) && shape.d_value.is_multiple_of(4)
 }
 
 /// Whether the launch fills the cache as well; else [`append_kv`](super::append_kv) has to come before it. Heads are copied
 /// four elements at a time, which must not be those of two heads. Where they are wider than what an invocation sums up,
 /// several would need the same key.
 pub fn appends(shape: &CachedAttentionShape, variant: Variant) -> bool {
-    let aligned = [shape.d_head, shape.d_value].iter().all(|n| n.is_multiple_of(4));
-    match variant {
-        Variant::Invocation | Variant::InvocationExtended => aligned && shape.d_value <= HEAD_BLOCK,
-        Variant::Workgroup | Variant::Tile => aligned,
-    }
+    aligned(shape) && (variant != Variant::Invocation || shape.d_value <= HEAD_BLOCK)
 }
 
 /// The launch; where it does not [append](appends), after an [`append_kv`](super::append_kv).
@@ -141,19 +98,16 @@ pub fn dispatch_variant(shape: &CachedAttentionShape, reach: Option<usize>, vari
         scale: shape.scale,
         reach: reach.unwrap_or(0) as u32,
     };
-    let in_pieces_of =
-        |elements: usize| [shape.d_head, shape.d_value].iter().all(|width| width.is_multiple_of(elements));
     let constants = vec![
         ("D_HEAD", shape.d_head as f64),
         ("D_VALUE", shape.d_value as f64),
-        ("ALIGNED", f64::from(in_pieces_of(4))),
+        ("ALIGNED", f64::from(aligned(shape))),
         ("APPENDS", f64::from(appends(shape, variant))),
         ("HAS_DISTANCE_BIAS", f64::from(reach.is_some())),
     ];
     let blocks = shape.rows * shape.heads * shape.d_value.div_ceil(HEAD_BLOCK);
     let (kernel, workgroups) = match variant {
-        Variant::InvocationExtended if in_pieces_of(8) => (&CACHED_ATTENTION_EXTENDED, fold(blocks, LANES)),
-        Variant::Invocation | Variant::InvocationExtended => (&CACHED_ATTENTION, fold(blocks, LANES)),
+        Variant::Invocation => (&CACHED_ATTENTION, fold(blocks, LANES)),
         Variant::Workgroup | Variant::Tile => (&CACHED_ATTENTION_WORKGROUP, fold(blocks, 1)),
     };
     Dispatch::new(kernel, constants, &params, workgroups)

@@ -1,10 +1,9 @@
 //! Edits of scores: bans and repetition penalties, listed by the host, or made by the device out of what rows had before.
 
-use super::log_softmax_top_k::TopKShape;
-use super::search::SearchShape;
+use super::search_state::HistoryEdits;
 use super::vocabulary_chunks::Chunks;
 use super::{Access, Dispatch, Kernel, fold, stride};
-use crate::scores::{EditKind, ScoreEdit};
+use crate::scores::{ScoreSpace, TopKShape};
 
 /// One invocation per edit.
 pub static EDIT_SCORES: Kernel = Kernel {
@@ -58,33 +57,63 @@ params! {
     }
 }
 
-/// Where scores are edited.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Edits {
+/// Where scores are edited; `B` stands for a buffer.
+#[derive(Clone, Copy, Debug)]
+pub enum Edits<B> {
     /// Nowhere.
     None,
-    /// By a list that the host writes, with room for so many.
-    Listed(usize),
+    /// By a list that the host writes, u32 `[1 + capacity, 4]`, see [`encode_edits`](crate::scores::encode_edits).
+    Listed {
+        /// Room in the list.
+        capacity: usize,
+        /// The list.
+        list: B,
+    },
     /// On the device.
-    ByHistory(HistoryEdits),
+    ByHistory(HistoryEdits, HistoryBuffers<B>),
 }
 
-/// Edits that the device makes itself, out of what the search's state says and what rows had before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HistoryEdits {
-    /// Whether there are banned tokens.
-    pub bans: bool,
-    /// Whether some are banned because of what came before: n-grams, phrases.
-    pub repeats: bool,
-    /// Banned phrases of a sentence at most.
-    pub phrases: usize,
-    /// Whether repeated tokens are penalized.
-    pub penalty: bool,
-    /// The search.
-    pub search: SearchShape,
+/// What the device's own edits read, and the list of bans that they make; u32.
+#[derive(Clone, Copy, Debug)]
+pub struct HistoryBuffers<B> {
+    /// `[sentences, block]`
+    pub search: B,
+    /// `[rows, capacity]`
+    pub slots: B,
+    /// `[rows * capacity, 1]`
+    pub slot_tokens: B,
+    /// See [`Bans`](super::bans::Bans).
+    pub bans: B,
+    /// See [`Bans`](super::bans::Bans).
+    pub phrases: B,
+    /// `[rows, ban_words]`: what each row may not take.
+    pub row_bans: B,
+}
+
+impl<B: Copy> Edits<B> {
+    /// The edits that the device makes itself, if it does.
+    pub(super) fn history(&self) -> Option<HistoryEdits> {
+        match self {
+            Self::ByHistory(history, _) => Some(*history),
+            Self::None | Self::Listed { .. } => None,
+        }
+    }
+
+    /// The lists of bans that a selection reads, and the search that tells which is a sentence's.
+    pub(super) fn ban_buffers(&self, nothing: B) -> [B; 2] {
+        match self {
+            Self::ByHistory(HistoryEdits { repeats: true, .. }, buffers) => [buffers.row_bans, nothing],
+            Self::ByHistory(HistoryEdits { bans: true, .. }, buffers) => [buffers.bans, buffers.search],
+            _ => [nothing; 2],
+        }
+    }
 }
 
 impl TopKShape {
+    pub(super) fn is_in_log_probabilities(&self) -> bool {
+        self.rules.space == ScoreSpace::LogProbabilities
+    }
+
     /// The launch of [`PENALIZE_REPEATS`]: search, slots, their tokens, chunks, logits.
     pub(super) fn penalty_launch(&self, history: &HistoryEdits, chunks: Chunks) -> Dispatch {
         let params = PenalizeRepeatsParams {
@@ -113,28 +142,4 @@ impl TopKShape {
         let constants = vec![("LOG_PROBABILITIES", f64::from(self.is_in_log_probabilities()))];
         Dispatch::new(&EDIT_SCORES, constants, &params, fold(capacity, 32))
     }
-}
-
-/// The edits of a step as the device reads them: `[count, 0, 0, 0]`, then `[row, token, kind, bits of the penalty]` for
-/// each; kind 0 bans, kind 1 penalizes. Reuses `words`.
-pub fn encode_edits(edits: &[ScoreEdit], words: &mut Vec<[u32; 4]>) {
-    words.clear();
-    words.push([edits.len() as u32, 0, 0, 0]);
-    words.extend(edits.iter().map(|edit| match edit.kind {
-        EditKind::Ban => [edit.row, edit.token, 0, 0],
-        EditKind::Penalize(penalty) => [edit.row, edit.token, 1, penalty.to_bits()],
-    }));
-}
-
-/// The edits that [`encode_edits`] wrote.
-pub fn decode_edits(words: &[u32]) -> impl Iterator<Item = ScoreEdit> {
-    let count = words.first().map_or(0, |&count| count as usize);
-    words.chunks_exact(4).skip(1).take(count).map(|edit| ScoreEdit {
-        row: edit[0],
-        token: edit[1],
-        kind: match edit[2] {
-            0 => EditKind::Ban,
-            _ => EditKind::Penalize(f32::from_bits(edit[3])),
-        },
-    })
 }

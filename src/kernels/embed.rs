@@ -7,9 +7,10 @@ use crate::precision::WeightPrecision;
 
 /// One invocation for four elements of y.
 pub static EMBED: ByPrecision = by_precision!(
-    "embed" + "read_weights" + "grid",
-    storage: &[Access::Read, Access::Read, Access::Read, Access::Read, Access::Write],
-    params: EmbedParams::FIELDS,
+    "",
+    "embed" + "grid",
+    &[Access::Read, Access::Read, Access::Read, Access::Read, Access::Write],
+    EmbedParams::FIELDS
 );
 
 params! {

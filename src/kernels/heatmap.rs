@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::map_blocks::Blocks;
 use super::{Access, Dispatch, Kernel, fold, stride};
+pub use crate::shape::{GridShape, ViewWords};
 
 /// One invocation per pixel; a launch for each layer that is in the picture.
 pub static HEATMAP: Kernel = Kernel {
@@ -67,45 +68,6 @@ params! {
         /// Between rows, elements.
         pub weights_stride: u32,
     }
-}
-
-/// What part of the grid is painted and how: the kernel's fourth buffer.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
-pub struct ViewWords {
-    /// The grid's point in the upper left corner, x and y, cells.
-    pub origin: [f32; 2],
-    /// Cells from pixel to pixel, along x and y.
-    pub step: [f32; 2],
-    /// Cells between maps.
-    pub gap: f32,
-    /// Queries of each map that are shown.
-    pub rows: u32,
-    /// 0: share of the map's largest weight; 1: logarithm, from 10⁻⁴ to 1; 2: share of the row's largest weight.
-    pub scale: u32,
-    /// RGBA of what is no map.
-    pub background: [u8; 4],
-    /// A pixel shows whole blocks of this level of [`Blocks`].
-    pub level: u32,
-    /// Where these blocks begin in those of a map.
-    pub level_begin: u32,
-    /// How many stand side by side.
-    pub level_columns: u32,
-    /// Nothing.
-    pub unused: u32,
-}
-
-/// The maps of all heads of some layers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct GridShape {
-    /// Rows of the grid.
-    pub layers: usize,
-    /// Columns of the grid.
-    pub heads: usize,
-    /// Rows of a map.
-    pub queries: usize,
-    /// Columns of a map.
-    pub keys: usize,
 }
 
 impl ViewWords {

@@ -62,6 +62,11 @@ impl Variant {
     pub const ALL: [Self; 2] = [Self::Invocation, Self::Workgroup];
 }
 
+/// Whether a kernel is one of these.
+pub(super) fn is_norm(kernel: &Kernel) -> bool {
+    [LAYER_NORM.name, LAYER_NORM_WORKGROUP.name].contains(&kernel.name)
+}
+
 /// A workgroup per row where barriers are cheap.
 pub fn choose(class: AdapterClass) -> Variant {
     if class.is_software() { Variant::Invocation } else { Variant::Workgroup }

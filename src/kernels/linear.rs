@@ -1,11 +1,9 @@
 //! `y = activation(scale·x·Wᵀ + b)`, then `y + z` or `y ⊙ z`: every projection, feed-forward layer and the output layer.
 //!
-//! Seven kernels compute it, three for GPUs and four for software adapters, each for weights of every precision, which
-//! changes what is multiplied, not how. Three of them have another form for Mesa's lavapipe, which reads for one invocation
-//! after the other, element by element, however wide an element is: that form reads with integers of 64 bits, and of several
-//! rows every invocation reads one and tells the others. Sums run over the inputs in ascending order, one fused
-//! multiply–add at a time (`shared/multiply_add.wgsl`); the two for a few rows on a GPU have sixteen such sums and add them
-//! up ([`Variant::splits_inputs`]). So a row's result does not depend on how many other rows there are, but for its last bits
+//! Three kernels compute it on GPUs and three on software adapters, each for weights of every precision, which changes what
+//! is multiplied, not how. Sums run over the inputs in ascending order, one fused multiply–add at a time
+//! (`shared/multiply_add.wgsl`); the two for a few rows on a GPU have sixteen such sums and add them up
+//! ([`Variant::splits_inputs`]). So a row's result does not depend on how many other rows there are, but for its last bits
 //! where a GPU has more than sixteen rows.
 
 use std::ops::Range;
@@ -17,71 +15,44 @@ use crate::precision::WeightPrecision;
 
 const STORAGE: &[Access] = &[Access::Read, Access::Read, Access::Read, Access::Read, Access::Write];
 
-/// A linear layer's kernels, from their own text and what not all of them use.
-macro_rules! kernels {
-    ($kernel:literal $(+ $helper:literal)*) => {
+/// A linear layer's kernels, from their own text, where their inputs come from, and what not all of them use.
+macro_rules! linear_kernels {
+    ($prefix:literal, $kernel:literal + $inputs:literal $(+ $helper:literal)*, $storage:expr) => {
         by_precision!(
-            $kernel $(+ $helper)* + "read_inputs" + "read_weights" + "linear" + "plain_inputs" + "multiply_add"
-                + "activation" + "grid",
-            storage: STORAGE,
-            params: LinearParams::FIELDS,
+            $prefix,
+            $kernel + "linear" + $inputs + "multiply_add" + "activation" + "grid" $(+ $helper)*,
+            $storage,
+            $crate::kernels::linear::LinearParams::FIELDS
         )
     };
 }
-
-/// The same for [`AdapterClass::ExtendedSoftware`].
-macro_rules! extended_kernels {
-    ($kernel:literal $(+ $helper:literal)*) => {
-        by_precision!(
-            prefix: "extended_",
-            $kernel $(+ $helper)* + "read_inputs_int64" + "read_weights_int64" + "linear" + "plain_inputs" + "multiply_add"
-                + "activation" + "grid",
-            storage: STORAGE,
-            params: LinearParams::FIELDS,
-        )
-    };
-}
+pub(super) use linear_kernels;
 
 /// One row, a panel of outputs per workgroup, with the inputs split between its lanes: a GPU's way to read every weight
 /// once and as fast as it can.
-pub static MATVEC_SPLIT: ByPrecision = kernels!("matvec_split");
+pub static MATVEC_SPLIT: ByPrecision = linear_kernels!("", "matvec_split" + "plain_inputs", STORAGE);
 
 /// The same for four rows (the beams of a sentence), which share what is read.
-pub static MATVEC_4ROWS_SPLIT: ByPrecision = kernels!("matvec_4rows_split");
+pub static MATVEC_4ROWS_SPLIT: ByPrecision =
+    linear_kernels!("", "matvec_4rows_split" + "plain_inputs", STORAGE);
 
-/// One row, four outputs per invocation: for the software adapter of a browser.
-pub static MATVEC: ByPrecision = kernels!("matvec");
+/// One row, four outputs per invocation: for software adapters.
+pub static MATVEC: ByPrecision = linear_kernels!("", "matvec" + "plain_inputs", STORAGE);
 
-/// One row, sixteen outputs per invocation: for software adapters, where readings are what costs.
-pub static MATVEC_WIDE: ByPrecision = kernels!("matvec_wide");
-
-/// Four rows, sixteen outputs per invocation: the same.
-pub static MATVEC_4ROWS_WIDE: ByPrecision = kernels!("matvec_4rows_wide" + "inputs_of_rows");
+/// Four rows, sixteen outputs per invocation: for software adapters, where readings are what costs.
+pub static MATVEC_4ROWS_WIDE: ByPrecision =
+    linear_kernels!("", "matvec_4rows_wide" + "plain_inputs" + "four_rows", STORAGE);
 
 /// Eight rows, sixteen outputs per invocation, everything in registers: no barriers, which software adapters pay dearly.
 pub static MATMUL_REGISTERS: ByPrecision =
-    kernels!("matmul_registers" + "inputs_of_rows" + "multiply_add_rows");
-
-/// [`MATVEC_WIDE`] that reads with integers of 64 bits.
-pub static MATVEC_WIDE_EXTENDED: ByPrecision = extended_kernels!("matvec_wide");
-
-/// [`MATVEC_4ROWS_WIDE`] that does, each invocation the inputs of one row for its subgroup.
-pub static MATVEC_4ROWS_WIDE_EXTENDED: ByPrecision =
-    extended_kernels!("matvec_4rows_wide" + "inputs_of_rows_subgroup");
-
-/// [`MATMUL_REGISTERS`] that does both.
-pub static MATMUL_REGISTERS_EXTENDED: ByPrecision =
-    extended_kernels!("matmul_registers" + "inputs_of_rows_subgroup" + "multiply_add_rows");
-
-/// Sixteen rows instead of eight.
-pub static MATMUL_REGISTERS_16ROWS_EXTENDED: ByPrecision =
-    extended_kernels!("matmul_registers_16rows" + "inputs_of_rows_subgroup" + "multiply_add_rows");
+    linear_kernels!("", "matmul_registers" + "plain_inputs" + "four_rows", STORAGE);
 
 /// A tile of 64 rows and 64 outputs per workgroup, staged through workgroup memory: many rows on a GPU.
-pub static MATMUL_TILED: ByPrecision = kernels!("matmul_tiled");
+pub static MATMUL_TILED: ByPrecision = linear_kernels!("", "matmul_tiled" + "plain_inputs", STORAGE);
 
 params! {
-    /// Group 1 of all of them. A *quad* is four neighbouring elements.
+    /// Group 1 of all of them, and of the forms that normalize their inputs and note their outputs. A *quad* is four
+    /// neighbouring elements.
     pub struct LinearParams {
         /// Rows of x and y.
         pub rows: u32,
@@ -101,6 +72,39 @@ params! {
         pub activation: u32,
         /// 0: nothing, 1: y + z, 2: y ⊙ z.
         pub join: u32,
+        /// Normalized inputs: elements of a row of x that count.
+        pub inputs: u32,
+        /// Normalized inputs: added to the variance.
+        pub epsilon: f32,
+        /// Output layer: words of a list of bans.
+        pub ban_words: u32,
+        /// Output layer: rows of a sentence.
+        pub beams: u32,
+        /// Output layer: words of a sentence's search.
+        pub block: u32,
+    }
+}
+
+impl LinearParams {
+    /// Those of the outputs `part`, a range that starts at a multiple of [`PANEL`].
+    pub(super) fn new(shape: &LinearShape, part: &Range<usize>) -> Self {
+        assert!(
+            part.start.is_multiple_of(PANEL) && part.end <= shape.outputs,
+            "outputs {part:?} of {shape:?}"
+        );
+        Self {
+            rows: shape.rows as u32,
+            input_quads: (stride(shape.inputs) / 4) as u32,
+            first_quad: (part.start / 4) as u32,
+            part_quads: part.len().div_ceil(4) as u32,
+            outputs: shape.outputs as u32,
+            scale: shape.scale,
+            has_bias: shape.bias.into(),
+            activation: activation_code(shape.activation),
+            join: join_code(shape.join),
+            inputs: shape.inputs as u32,
+            ..bytemuck::Zeroable::zeroed()
+        }
     }
 }
 
@@ -136,50 +140,25 @@ pub enum Variant {
     MatmulTiled,
     /// [`MATVEC`]
     Matvec,
-    /// [`MATVEC_WIDE`]
-    MatvecWide,
     /// [`MATVEC_4ROWS_WIDE`]
     Matvec4RowsWide,
     /// [`MATMUL_REGISTERS`]
     MatmulRegisters,
-    /// [`MATVEC_WIDE_EXTENDED`]
-    MatvecWideExtended,
-    /// [`MATVEC_4ROWS_WIDE_EXTENDED`]
-    Matvec4RowsWideExtended,
-    /// [`MATMUL_REGISTERS_EXTENDED`]
-    MatmulRegistersExtended,
-    /// [`MATMUL_REGISTERS_16ROWS_EXTENDED`]
-    MatmulRegisters16RowsExtended,
 }
 
 impl Variant {
     /// All of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 6] = [
         Self::MatvecSplit,
         Self::Matvec4RowsSplit,
         Self::MatmulTiled,
         Self::Matvec,
-        Self::MatvecWide,
         Self::Matvec4RowsWide,
         Self::MatmulRegisters,
-        Self::MatvecWideExtended,
-        Self::Matvec4RowsWideExtended,
-        Self::MatmulRegistersExtended,
-        Self::MatmulRegisters16RowsExtended,
     ];
 
-    /// Whether it runs on adapters of a class: some run on an [`AdapterClass::ExtendedSoftware`] alone.
-    pub const fn runs_on(self, class: AdapterClass) -> bool {
-        match self {
-            Self::MatvecWideExtended
-            | Self::Matvec4RowsWideExtended
-            | Self::MatmulRegistersExtended
-            | Self::MatmulRegisters16RowsExtended => {
-                matches!(class, AdapterClass::ExtendedSoftware)
-            }
-            _ => true,
-        }
-    }
+    /// Those that split the inputs of few rows: of them there are forms that do more than a linear layer.
+    pub const SPLIT: [Self; 2] = [Self::MatvecSplit, Self::Matvec4RowsSplit];
 
     /// Whether it sums up a row's products in several parts. Kernels that agree in this agree bit by bit.
     pub const fn splits_inputs(self) -> bool {
@@ -187,65 +166,22 @@ impl Variant {
     }
 }
 
-/// A kernel that splits the inputs of few rows: those of which there are forms that do more than a linear layer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum SplitVariant {
-    /// As [`MATVEC_SPLIT`]
-    MatvecSplit,
-    /// As [`MATVEC_4ROWS_SPLIT`]
-    Matvec4RowsSplit,
-}
-
-impl SplitVariant {
-    /// Both of them.
-    pub const ALL: [Self; 2] = [Self::MatvecSplit, Self::Matvec4RowsSplit];
-
-    /// The one that [`choose`] takes, if it takes any of them.
-    pub fn chosen(rows: usize, class: AdapterClass) -> Option<Self> {
-        match choose(rows, class) {
-            Variant::MatvecSplit => Some(Self::MatvecSplit),
-            Variant::Matvec4RowsSplit => Some(Self::Matvec4RowsSplit),
-            _ => None,
-        }
-    }
-
-    /// Workgroups for the outputs `part`: a panel each.
-    pub(super) fn workgroups(self, rows: usize, part: &Range<usize>) -> [u32; 3] {
-        let rows_each = match self {
-            Self::MatvecSplit => 1,
-            Self::Matvec4RowsSplit => 4,
-        };
-        fold(rows.div_ceil(rows_each) * part.len().div_ceil(PANEL), 1)
-    }
-}
-
 /// The kernel for `rows` rows.
 ///
-/// | rows | software | a browser's software | hardware |
-/// |---|---|---|---|
-/// | 1 | `matvec_wide` | `matvec` | `matvec_split` |
-/// | 2–4 | `matvec_4rows_wide` | `matvec_4rows_wide` | `matvec_4rows_split` |
-/// | 5–8 | `matmul_registers` | `matvec_4rows_wide` | `matvec_4rows_split` |
-/// | 9–16 | `matmul_registers` | `matmul_registers` | `matvec_4rows_split` |
-/// | more | `matmul_registers` | `matmul_registers` | `matmul_tiled` |
+/// | rows | software | hardware |
+/// |---|---|---|
+/// | 1 | `matvec` | `matvec_split` |
+/// | 2–8 | `matvec_4rows_wide` | `matvec_4rows_split` |
+/// | 9–16 | `matmul_registers` | `matvec_4rows_split` |
+/// | more | `matmul_registers` | `matmul_tiled` |
 ///
-/// Software with extensions takes the same as software without, in the form that is made for them; from nine rows on it
-/// takes sixteen at a time.
-///
-/// The software adapter of browsers is Chromium's SwiftShader. There 256 × 8,000 weights took 14 ms of processor time with
-/// `matvec_wide`, and 9 with `matvec`; for four rows sixteen outputs were worth it (14 ms, and 18 with four). A source of up
-/// to eight tokens shares its kernel with the beams that follow, which saves the compiling of another.
+/// On a software adapter a source of up to eight tokens shares its kernel with the beams that follow: a browser compiles one
+/// kernel less before the first word.
 pub fn choose(rows: usize, class: AdapterClass) -> Variant {
     match (class, rows) {
-        (AdapterClass::BrowserSoftware, 0..=1) => Variant::Matvec,
-        (AdapterClass::BrowserSoftware, 2..=8) => Variant::Matvec4RowsWide,
-        (AdapterClass::ExtendedSoftware, 0..=1) => Variant::MatvecWideExtended,
-        (AdapterClass::ExtendedSoftware, 2..=4) => Variant::Matvec4RowsWideExtended,
-        (AdapterClass::ExtendedSoftware, 5..=8) => Variant::MatmulRegistersExtended,
-        (AdapterClass::ExtendedSoftware, _) => Variant::MatmulRegisters16RowsExtended,
-        (AdapterClass::Software, 0..=1) => Variant::MatvecWide,
-        (AdapterClass::Software, 2..=4) => Variant::Matvec4RowsWide,
-        (AdapterClass::Software | AdapterClass::BrowserSoftware, _) => Variant::MatmulRegisters,
+        (AdapterClass::Software, 0..=1) => Variant::Matvec,
+        (AdapterClass::Software, 2..=8) => Variant::Matvec4RowsWide,
+        (AdapterClass::Software, _) => Variant::MatmulRegisters,
         (AdapterClass::Hardware, 0..=1) => Variant::MatvecSplit,
         (AdapterClass::Hardware, 2..=16) => Variant::Matvec4RowsSplit,
         (AdapterClass::Hardware, _) => Variant::MatmulTiled,
@@ -261,40 +197,21 @@ pub fn dispatch(shape: &LinearShape, part: Range<usize>, class: AdapterClass) ->
 
 /// [`dispatch`] with a kernel of one's own choice: for tests and measurements.
 pub fn dispatch_variant(shape: &LinearShape, part: Range<usize>, variant: Variant) -> Dispatch {
-    assert!(part.start.is_multiple_of(PANEL) && part.end <= shape.outputs, "outputs {part:?} of {shape:?}");
-    let part_quads = part.len().div_ceil(4);
-    let params = LinearParams {
-        rows: shape.rows as u32,
-        input_quads: (stride(shape.inputs) / 4) as u32,
-        first_quad: (part.start / 4) as u32,
-        part_quads: part_quads as u32,
-        outputs: shape.outputs as u32,
-        scale: shape.scale,
-        has_bias: shape.bias.into(),
-        activation: activation_code(shape.activation),
-        join: join_code(shape.join),
-    };
     // rows and outputs of a workgroup: few on a software adapter, so that a small layer makes work for all of its cores
     let (kernel, rows, outputs) = match variant {
         Variant::MatvecSplit => (&MATVEC_SPLIT, 1, PANEL),
         Variant::Matvec4RowsSplit => (&MATVEC_4ROWS_SPLIT, 4, PANEL),
         Variant::MatmulTiled => (&MATMUL_TILED, 64, PANEL),
         Variant::Matvec => (&MATVEC, 1, PANEL),
-        Variant::MatvecWide => (&MATVEC_WIDE, 1, 2 * PANEL),
         Variant::Matvec4RowsWide => (&MATVEC_4ROWS_WIDE, 4, 2 * PANEL),
         Variant::MatmulRegisters => (&MATMUL_REGISTERS, 8, 2 * PANEL),
-        Variant::MatvecWideExtended => (&MATVEC_WIDE_EXTENDED, 1, 2 * PANEL),
-        Variant::Matvec4RowsWideExtended => (&MATVEC_4ROWS_WIDE_EXTENDED, 4, 2 * PANEL),
-        Variant::MatmulRegistersExtended => (&MATMUL_REGISTERS_EXTENDED, 8, 2 * PANEL),
-        Variant::MatmulRegisters16RowsExtended => (&MATMUL_REGISTERS_16ROWS_EXTENDED, 16, 2 * PANEL),
     };
     let workgroups = fold(shape.rows.div_ceil(rows) * part.len().div_ceil(outputs), 1);
-    let kernel = kernel.of(shape.precision);
-    Dispatch::new(kernel, Vec::new(), &params, workgroups)
+    Dispatch::new(kernel.of(shape.precision), Vec::new(), &LinearParams::new(shape, &part), workgroups)
 }
 
 /// Its number in `shared/activation.wgsl`.
-pub(super) const fn activation_code(activation: Activation) -> u32 {
+const fn activation_code(activation: Activation) -> u32 {
     match activation {
         Activation::Identity => 0,
         Activation::Relu => 1,

@@ -27,42 +27,28 @@ params! {
     }
 }
 
-/// A buffer that the launches bind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum LogProbabilityBuffer {
-    /// f32 `[rows, vocabulary]`
-    Logits,
-    /// u32 `[rows, 1]`
-    Targets,
-    /// Scratch, [`chunk_elements`]: the chunks' best tokens and sums.
-    Chunks,
-    /// Any buffer; it is not read.
-    Nothing,
-    /// The result, f32 `[rows, 1]`; 0 where a target is not below the vocabulary.
-    LogProbabilities,
-}
-
-/// Elements of the scratch buffer [`LogProbabilityBuffer::Chunks`].
+/// Elements of the scratch buffer for chunks.
 pub fn chunk_elements(rows: usize, vocabulary: usize) -> usize {
     rows * Chunks::strided(vocabulary).count * 4
 }
 
-/// The launches, in order, with the buffers that each one binds.
-pub fn launches(rows: usize, vocabulary: usize) -> [(Dispatch, Vec<LogProbabilityBuffer>); 2] {
-    use LogProbabilityBuffer::{self as Buffer, LogProbabilities, Logits, Nothing, Targets};
-    let divided = Chunks::strided(vocabulary);
+/// The launch that notes the chunks' sums.
+///
+/// * storage: logits `[rows, vocabulary]`, nothing, nothing, chunks
+pub fn chunk_dispatch(rows: usize, vocabulary: usize) -> Dispatch {
+    vocabulary_chunks::dispatch((rows, vocabulary), Chunks::strided(vocabulary), None, Sums::All)
+}
+
+/// The launch that takes the targets' log-probabilities, after [`chunk_dispatch`].
+///
+/// * storage: logits `[rows, vocabulary]`, targets u32 `[rows, 1]`, chunks, result f32 `[rows, 1]` (0 where a target is not
+///   below the vocabulary)
+pub fn dispatch(rows: usize, vocabulary: usize) -> Dispatch {
     let params = LogProbabilityParams {
         rows: rows as u32,
         vocabulary: vocabulary as u32,
         logits_stride: stride(vocabulary) as u32,
-        chunks: divided.count as u32,
+        chunks: Chunks::strided(vocabulary).count as u32,
     };
-    let pick = Dispatch::new(&LOG_PROBABILITY, Vec::new(), &params, fold(rows, 8));
-    [
-        (
-            vocabulary_chunks::dispatch(rows, vocabulary, divided, None, Sums::All),
-            vec![Logits, Nothing, Nothing, Buffer::Chunks],
-        ),
-        (pick, vec![Logits, Targets, Buffer::Chunks, LogProbabilities]),
-    ]
+    Dispatch::new(&LOG_PROBABILITY, Vec::new(), &params, fold(rows, 8))
 }

@@ -12,10 +12,11 @@
 //! log-probabilities are edited in place, another `vocabulary_chunks` comes first.
 
 use super::bans::{BanParams, repeat_launch, reset_launch};
-use super::edits::{Edits, HistoryEdits};
+use super::edits::{Edits, HistoryBuffers};
+use super::search_state::HistoryEdits;
 use super::vocabulary_chunks::{self, Chunks, Sums};
 use super::{Access, AdapterClass, Dispatch, Kernel, fold, stride};
-use crate::scores::{ScoreRules, ScoreSpace};
+pub use crate::scores::TopKShape;
 
 /// One invocation per candidate of each row.
 pub static CHUNK_CANDIDATES: Kernel = Kernel {
@@ -110,140 +111,102 @@ params! {
     }
 }
 
-/// What a selection computes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TopKShape {
-    /// Rows of logits.
-    pub rows: usize,
-    /// Elements of a row.
-    pub vocabulary: usize,
-    /// Candidates of each row.
-    pub candidates: usize,
-    /// From logits to scores.
-    pub rules: ScoreRules,
+/// The buffers of a selection; `B` stands for a buffer.
+#[derive(Clone, Copy, Debug)]
+pub struct ScoreBuffers<B> {
+    /// f32 `[rows, vocabulary]`; edited in place.
+    pub logits: B,
+    /// Scratch memory, [`TopKShape::chunk_elements`]: the chunks' best tokens and sums, then lists of candidates.
+    pub chunks: B,
+    /// Any buffer; it is not read.
+    pub nothing: B,
 }
 
-/// A buffer that the launches bind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum TopKBuffer {
-    /// f32 `[rows, vocabulary]`; edited in place.
-    Logits,
-    /// u32 `[1 + capacity, 4]`, see [`encode_edits`](super::edits::encode_edits).
-    Edits,
-    /// u32: see [`Bans`](super::bans::Bans)
-    Bans,
-    /// Scratch, u32 `[rows, ban_words]`
-    RowBans,
-    /// u32: see [`Bans`](super::bans::Bans)
-    Phrases,
-    /// u32 `[sentences, block]`
-    Search,
-    /// u32 `[rows, capacity]`
-    Slots,
-    /// u32 `[rows * capacity]`
-    SlotTokens,
-    /// Any buffer; it is not read.
-    Nothing,
-    /// Scratch, [`TopKShape::chunk_elements`]: the chunks' best tokens and sums, then lists of candidates.
-    Chunks,
-    /// The result, u32 `[rows, 2 * candidates]`: each row has the bits of its values, then its tokens. Where a row has
-    /// fewer tokens that are not banned, [`NO_TOKEN`](crate::scores::NO_TOKEN) with a value below -1e30.
-    Top,
-}
+/// Launches in order, with what each one binds.
+pub type Launches<B> = Vec<(Dispatch, Vec<B>)>;
 
 impl TopKShape {
-    /// Elements of the scratch buffer [`TopKBuffer::Chunks`], whatever the adapter class.
+    /// Elements of the scratch buffer for chunks, whatever the adapter class.
     pub fn chunk_elements(&self) -> usize {
         let lists = self.rows * self.candidates * 2 * self.candidates;
         vocabulary_chunks::chunk_elements(self.rows, self.vocabulary) + lists
     }
 
-    /// The launches, in order, with the buffers that each one binds.
-    pub fn launches(&self, edits: Edits, class: AdapterClass) -> Vec<(Dispatch, Vec<TopKBuffer>)> {
-        let mut launches = self.chunk_launches(edits, class);
-        launches.extend(self.best_launches(edits, class));
-        launches
-    }
-
-    /// The launches that leave each chunk's best token and sum, of scores as they are after edits.
-    pub fn chunk_launches(&self, edits: Edits, class: AdapterClass) -> Vec<(Dispatch, Vec<TopKBuffer>)> {
-        use TopKBuffer::{Bans, Chunks, Logits, Nothing, Phrases, RowBans, Search, SlotTokens, Slots};
+    /// The launches that edit scores and leave each chunk's best token and sum.
+    pub fn chunk_launches<B: Copy>(
+        &self,
+        edits: &Edits<B>,
+        buffers: ScoreBuffers<B>,
+        class: AdapterClass,
+    ) -> Launches<B> {
+        let ScoreBuffers { logits, chunks, nothing } = buffers;
+        let divided = Chunks::of(self.vocabulary, class);
+        let note =
+            |history, sums| vocabulary_chunks::dispatch((self.rows, self.vocabulary), divided, history, sums);
+        // the sums of the logits before they are edited in place: penalties change log-probabilities
+        let sums_before = self.is_in_log_probabilities()
+            && match edits {
+                Edits::None => false,
+                Edits::Listed { .. } => true,
+                Edits::ByHistory(history, _) => history.penalty,
+            };
         let mut launches = Vec::new();
-        let divided = vocabulary_chunks::Chunks::of(self.vocabulary, class);
-        let chunks =
-            |history, sums| vocabulary_chunks::dispatch(self.rows, self.vocabulary, divided, history, sums);
-        if self.needs_sums_before(edits) {
-            launches.push((chunks(None, Sums::All), vec![Logits, Nothing, Nothing, Chunks]));
+        if sums_before {
+            launches.push((note(None, Sums::All), vec![logits, nothing, nothing, chunks]));
         }
-        let (history, bans, search) = match edits {
-            Edits::None => (None, Nothing, Nothing),
-            Edits::Listed(capacity) => {
-                let launch = self.edit_launch(capacity, divided);
-                launches.push((launch, vec![TopKBuffer::Edits, Chunks, Logits]));
-                (None, Nothing, Nothing)
+        match edits {
+            Edits::None => {}
+            Edits::Listed { capacity, list } => {
+                launches.push((self.edit_launch(*capacity, divided), vec![*list, chunks, logits]));
             }
-            Edits::ByHistory(history) => {
+            Edits::ByHistory(
+                history,
+                HistoryBuffers { search, slots, slot_tokens, bans, phrases, row_bans },
+            ) => {
                 if history.penalty {
-                    let bound = vec![Search, Slots, SlotTokens, Chunks, Logits];
-                    launches.push((self.penalty_launch(&history, divided), bound));
+                    let bound = vec![*search, *slots, *slot_tokens, chunks, logits];
+                    launches.push((self.penalty_launch(history, divided), bound));
                 }
                 if history.repeats {
-                    let launch = reset_launch(self.rows, self.vocabulary, &history);
-                    launches.push((launch, vec![Search, Bans, RowBans]));
-                    let launch = repeat_launch(self.rows, self.vocabulary, &history);
-                    launches.push((launch, vec![Search, Slots, SlotTokens, Phrases, RowBans]));
+                    let launch = reset_launch(self.rows, self.vocabulary, history);
+                    launches.push((launch, vec![*search, *bans, *row_bans]));
+                    let launch = repeat_launch(self.rows, self.vocabulary, history);
+                    launches.push((launch, vec![*search, *slots, *slot_tokens, *phrases, *row_bans]));
                 }
-                let [bans, search] = ban_buffers(edits);
-                (Some(history), bans, search)
             }
+        }
+        let [bans, search] = edits.ban_buffers(nothing);
+        let sums = match (sums_before, self.rules.renormalize) {
+            (true, false) => Sums::Kept,
+            // log-probabilities stay what they were before tokens were banned
+            (false, false) if self.is_in_log_probabilities() => Sums::All,
+            _ => Sums::Allowed,
         };
-        let sums = match self.needs_sums_before(edits) && !self.rules.renormalize {
-            true => Sums::Kept,
-            false => self.sums(),
-        };
-        launches.push((chunks(history, sums), vec![Logits, bans, search, Chunks]));
+        launches.push((note(edits.history(), sums), vec![logits, bans, search, chunks]));
         launches
     }
 
     /// The launches that pick the best tokens, once the chunks are known.
-    pub fn best_launches(&self, edits: Edits, class: AdapterClass) -> Vec<(Dispatch, Vec<TopKBuffer>)> {
-        use TopKBuffer::{Chunks, Logits, Top};
-        let history = match edits {
-            Edits::ByHistory(history) => Some(history),
-            _ => None,
-        };
-        let [bans, search] = ban_buffers(edits);
+    ///
+    /// * `top`: the result, u32 `[rows, 2 * candidates]`: each row has the bits of its values, then its tokens. Where a row
+    ///   has fewer tokens that are not banned, [`NO_TOKEN`](crate::scores::NO_TOKEN) with a value below -1e30
+    pub fn best_launches<B: Copy>(
+        &self,
+        edits: &Edits<B>,
+        buffers: ScoreBuffers<B>,
+        top: B,
+        class: AdapterClass,
+    ) -> Launches<B> {
+        let ScoreBuffers { logits, chunks, nothing } = buffers;
+        let [bans, search] = edits.ban_buffers(nothing);
         if class.is_software() {
             vec![
-                (self.candidate_launch(history), vec![Logits, bans, search, Chunks]),
-                (self.merge_launch(), vec![Chunks, Top]),
+                (self.candidate_launch(edits.history()), vec![logits, bans, search, chunks]),
+                (self.merge_launch(), vec![chunks, top]),
             ]
         } else {
-            vec![(self.workgroup_launch(history), vec![Logits, bans, search, Chunks, Top])]
+            vec![(self.workgroup_launch(edits.history()), vec![logits, bans, search, chunks, top])]
         }
-    }
-
-    /// Which tokens count in a row's sum: log-probabilities stay what they were before tokens were banned.
-    pub(super) fn sums(&self) -> Sums {
-        match self.is_in_log_probabilities() && !self.rules.renormalize {
-            true => Sums::All,
-            false => Sums::Allowed,
-        }
-    }
-
-    pub(super) fn is_in_log_probabilities(&self) -> bool {
-        self.rules.space == ScoreSpace::LogProbabilities
-    }
-
-    /// Whether the sums of the logits before they are edited in place are needed: to know the log-probabilities that
-    /// penalties change, and to normalize by.
-    fn needs_sums_before(&self, edits: Edits) -> bool {
-        let in_place = match edits {
-            Edits::None => false,
-            Edits::Listed(_) => true,
-            Edits::ByHistory(history) => history.penalty,
-        };
-        in_place && self.is_in_log_probabilities()
     }
 
     fn normalizes(&self) -> f64 {
@@ -296,14 +259,5 @@ impl TopKShape {
         };
         let constants = vec![("BANS", bans.kind), ("NORMALIZE", self.normalizes())];
         Dispatch::new(&TOP_K_WORKGROUP, constants, &params, fold(self.rows, 1))
-    }
-}
-
-/// The lists of bans that a selection reads, and the search that tells which is a sentence's.
-fn ban_buffers(edits: Edits) -> [TopKBuffer; 2] {
-    match edits {
-        Edits::ByHistory(HistoryEdits { repeats: true, .. }) => [TopKBuffer::RowBans, TopKBuffer::Nothing],
-        Edits::ByHistory(HistoryEdits { bans: true, .. }) => [TopKBuffer::Bans, TopKBuffer::Search],
-        _ => [TopKBuffer::Nothing; 2],
     }
 }

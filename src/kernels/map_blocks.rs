@@ -1,7 +1,7 @@
 //! Smaller maps, for pictures of attention with more cells than pixels.
 
-use super::heatmap::GridShape;
 use super::{Access, Dispatch, Kernel, fold, stride};
+use crate::shape::GridShape;
 
 /// One invocation per block of 2 x 2 cells.
 pub static MAP_BLOCKS: Kernel = Kernel {

@@ -23,28 +23,25 @@ macro_rules! wgsl {
 }
 
 /// One kernel for each [`WeightPrecision`](crate::precision::WeightPrecision): the same text with another way to read
-/// weights, `shaders/shared/weights_*.wgsl`. Of a kernel that has several forms, `prefix` tells them apart.
+/// weights, `shaders/shared/weights_*.wgsl`. The prefix distinguishes the forms of a kernel that has several.
 macro_rules! by_precision {
-    ($(prefix: $prefix:literal,)? $kernel:literal $(+ $helper:literal)*, storage: $storage:expr, params: $params:expr $(,)?) => {
+    ($prefix:literal, $kernel:literal $(+ $helper:literal)*, $storage:expr, $params:expr) => {
         $crate::kernels::ByPrecision {
-            f32: $crate::kernels::Kernel {
-                name: concat!($($prefix,)? $kernel, "_f32"),
-                wgsl: wgsl!($kernel + "weights_f32" $(+ $helper)*),
-                storage: $storage,
-                params: $params,
-            },
-            f16: $crate::kernels::Kernel {
-                name: concat!($($prefix,)? $kernel, "_f16"),
-                wgsl: wgsl!($kernel + "weights_f16" $(+ $helper)*),
-                storage: $storage,
-                params: $params,
-            },
-            q8: $crate::kernels::Kernel {
-                name: concat!($($prefix,)? $kernel, "_q8"),
-                wgsl: wgsl!($kernel + "weights_q8" $(+ $helper)*),
-                storage: $storage,
-                params: $params,
-            },
+            f32: by_precision!(@one $prefix, "f32", $kernel $(+ $helper)*, $storage, $params),
+            f16: by_precision!(@one $prefix, "f16", $kernel $(+ $helper)*, $storage, $params),
+            q8: by_precision!(@one $prefix, "q8", $kernel $(+ $helper)*, $storage, $params),
+        }
+    };
+    (@one $prefix:literal, $stored:tt, $kernel:literal $(+ $helper:literal)*, $storage:expr, $params:expr) => {
+        $crate::kernels::Kernel {
+            name: concat!($prefix, $kernel, "_", $stored),
+            wgsl: concat!(
+                wgsl!($kernel $(+ $helper)*),
+                "\n",
+                include_str!(concat!("../../shaders/shared/weights_", $stored, ".wgsl")),
+            ),
+            storage: $storage,
+            params: $params,
         }
     };
 }
@@ -87,93 +84,62 @@ pub mod normalized_linear;
 pub mod output_layer;
 pub mod panels;
 pub mod search;
+pub mod search_state;
 pub mod sum_blocks;
 pub mod vocabulary_chunks;
 
 use crate::precision::WeightPrecision;
 
 /// Every kernel, for tests that hold them all to the rules.
-pub static ALL: [&Kernel; 80] = [
+pub fn all() -> impl Iterator<Item = &'static Kernel> {
+    let by_precision = BY_PRECISION.into_iter().flat_map(|kernels| [&kernels.f32, &kernels.f16, &kernels.q8]);
+    WITHOUT_WEIGHTS.into_iter().chain(by_precision)
+}
+
+const WITHOUT_WEIGHTS: [&Kernel; 29] = [
     &append_kv::APPEND_KV,
     &append_rows::APPEND_ROWS,
     &attention::ATTENTION,
     &attention::ATTENTION_WORKGROUP,
     &attention::ATTENTION_TILE,
-    &attention::ATTENTION_EXTENDED,
     &attention_weights::ATTENTION_WEIGHTS,
+    &bans::BAN_REPEATS,
+    &bans::RESET_BANS,
     &cached_attention::CACHED_ATTENTION,
     &cached_attention::CACHED_ATTENTION_WORKGROUP,
-    &cached_attention::CACHED_ATTENTION_EXTENDED,
-    &embed::EMBED.f32,
-    &embed::EMBED.f16,
-    &embed::EMBED.q8,
+    &edits::EDIT_SCORES,
+    &edits::PENALIZE_REPEATS,
     &heatmap::HEATMAP,
-    &map_blocks::MAP_BLOCKS,
-    &map_blocks::MAP_BLOCKS_OF_BLOCKS,
     &heatmap::MAP_MAXIMA,
     &heatmap::ROW_MAXIMA,
     &layer_norm::LAYER_NORM,
     &layer_norm::LAYER_NORM_WORKGROUP,
-    &linear::MATVEC.f32,
-    &linear::MATVEC.f16,
-    &linear::MATVEC.q8,
-    &linear::MATVEC_SPLIT.f32,
-    &linear::MATVEC_SPLIT.f16,
-    &linear::MATVEC_SPLIT.q8,
-    &linear::MATVEC_4ROWS_SPLIT.f32,
-    &linear::MATVEC_4ROWS_SPLIT.f16,
-    &linear::MATVEC_4ROWS_SPLIT.q8,
-    &linear::MATVEC_WIDE.f32,
-    &linear::MATVEC_WIDE.f16,
-    &linear::MATVEC_WIDE.q8,
-    &linear::MATVEC_4ROWS_WIDE.f32,
-    &linear::MATVEC_4ROWS_WIDE.f16,
-    &linear::MATVEC_4ROWS_WIDE.q8,
-    &linear::MATMUL_REGISTERS.f32,
-    &linear::MATMUL_REGISTERS.f16,
-    &linear::MATMUL_REGISTERS.q8,
-    &linear::MATVEC_WIDE_EXTENDED.f32,
-    &linear::MATVEC_WIDE_EXTENDED.f16,
-    &linear::MATVEC_WIDE_EXTENDED.q8,
-    &linear::MATVEC_4ROWS_WIDE_EXTENDED.f32,
-    &linear::MATVEC_4ROWS_WIDE_EXTENDED.f16,
-    &linear::MATVEC_4ROWS_WIDE_EXTENDED.q8,
-    &linear::MATMUL_REGISTERS_EXTENDED.f32,
-    &linear::MATMUL_REGISTERS_EXTENDED.f16,
-    &linear::MATMUL_REGISTERS_EXTENDED.q8,
-    &linear::MATMUL_REGISTERS_16ROWS_EXTENDED.f32,
-    &linear::MATMUL_REGISTERS_16ROWS_EXTENDED.f16,
-    &linear::MATMUL_REGISTERS_16ROWS_EXTENDED.q8,
-    &linear::MATMUL_TILED.f32,
-    &linear::MATMUL_TILED.f16,
-    &linear::MATMUL_TILED.q8,
     &log_probability::LOG_PROBABILITY,
-    &vocabulary_chunks::VOCABULARY_CHUNKS,
     &log_softmax_top_k::CHUNK_CANDIDATES,
-    &edits::EDIT_SCORES,
-    &edits::PENALIZE_REPEATS,
-    &bans::RESET_BANS,
-    &bans::BAN_REPEATS,
     &log_softmax_top_k::TOP_K_MERGE,
     &log_softmax_top_k::TOP_K_WORKGROUP,
-    &normalized_linear::MATVEC_SPLIT.f32,
-    &normalized_linear::MATVEC_SPLIT.f16,
-    &normalized_linear::MATVEC_SPLIT.q8,
-    &normalized_linear::MATVEC_4ROWS_SPLIT.f32,
-    &normalized_linear::MATVEC_4ROWS_SPLIT.f16,
-    &normalized_linear::MATVEC_4ROWS_SPLIT.q8,
-    &output_layer::MATVEC_SPLIT.f32,
-    &output_layer::MATVEC_SPLIT.f16,
-    &output_layer::MATVEC_SPLIT.q8,
-    &output_layer::MATVEC_4ROWS_SPLIT.f32,
-    &output_layer::MATVEC_4ROWS_SPLIT.f16,
-    &output_layer::MATVEC_4ROWS_SPLIT.q8,
+    &map_blocks::MAP_BLOCKS,
+    &map_blocks::MAP_BLOCKS_OF_BLOCKS,
+    &search::BEAM_STEP,
     &search::GREEDY_STEP,
     &search::GREEDY_STEP_WORKGROUP,
-    &search::BEAM_STEP,
     &search::REORDER_SLOTS,
     &sum_blocks::SUM_BLOCKS,
-    &sum_blocks::SUM_BLOCKS_EXTENDED,
+    &vocabulary_chunks::VOCABULARY_CHUNKS,
+];
+
+const BY_PRECISION: [&ByPrecision; 11] = [
+    &embed::EMBED,
+    &linear::MATVEC,
+    &linear::MATVEC_4ROWS_WIDE,
+    &linear::MATMUL_REGISTERS,
+    &linear::MATVEC_SPLIT,
+    &linear::MATVEC_4ROWS_SPLIT,
+    &linear::MATMUL_TILED,
+    &normalized_linear::MATVEC_SPLIT,
+    &normalized_linear::MATVEC_4ROWS_SPLIT,
+    &output_layer::MATVEC_SPLIT,
+    &output_layer::MATVEC_4ROWS_SPLIT,
 ];
 
 /// Outputs (columns of `x·Wᵀ`) in one panel of a packed weight matrix.
@@ -225,6 +191,12 @@ impl ByPrecision {
             WeightPrecision::Q8 => &self.q8,
         }
     }
+
+    /// Of these kernels the one for the precision that `kernel` has among the `plain` ones; none if it is not one of them.
+    fn twin_of(&'static self, plain: &Self, kernel: &Kernel) -> Option<&'static Kernel> {
+        let precision = WeightPrecision::ALL.into_iter().find(|&p| plain.of(p).name == kernel.name)?;
+        Some(self.of(precision))
+    }
 }
 
 /// A field of a `Params` struct.
@@ -243,21 +215,15 @@ pub struct Field {
 pub enum AdapterClass {
     /// A GPU: workgroups run in parallel, shared memory and barriers are cheap.
     Hardware,
-    /// A CPU behind a GPU interface: barriers are ruinous, registers are everything.
+    /// A CPU behind a GPU interface: barriers are ruinous, registers are everything. For tests, and for pages that ask for
+    /// it; the CPU runner is faster.
     Software,
-    /// The same whose shaders have integers of 64 bits, and subgroups of at least eight invocations (lavapipe).
-    ExtendedSoftware,
-    /// The same behind a browser (SwiftShader), where compiling takes longer than what is compiled for a short text.
-    BrowserSoftware,
 }
 
 impl AdapterClass {
     /// Whether a CPU executes the shaders.
     pub const fn is_software(self) -> bool {
-        match self {
-            Self::Hardware => false,
-            Self::Software | Self::ExtendedSoftware | Self::BrowserSoftware => true,
-        }
+        matches!(self, Self::Software)
     }
 }
 
@@ -275,13 +241,24 @@ pub struct Dispatch {
 }
 
 impl Dispatch {
-    fn new(
+    /// A launch with the bytes of `params`.
+    pub fn new(
         kernel: &'static Kernel,
         constants: Vec<(&'static str, f64)>,
         params: &impl bytemuck::NoUninit,
         workgroups: [u32; 3],
     ) -> Self {
         Self { kernel, constants, params: bytemuck::bytes_of(params).to_vec(), workgroups }
+    }
+
+    /// Its `Params` struct, which has to be a `P`.
+    fn read_params<P: bytemuck::AnyBitPattern>(&self) -> P {
+        bytemuck::pod_read_unaligned(&self.params)
+    }
+
+    /// The value of one of its constants, which it has to have.
+    fn constant(&self, name: &str) -> f64 {
+        self.constants.iter().find(|(known, _)| *known == name).map_or(f64::NAN, |&(_, value)| value)
     }
 }
 

@@ -2,7 +2,7 @@
 //! Whoever wants the best tokens of the row, or its log Σ exp, then has few numbers to look at.
 
 use super::bans::BanParams;
-use super::edits::HistoryEdits;
+use super::search_state::HistoryEdits;
 use super::{Access, AdapterClass, Dispatch, Kernel, PANEL, fold, stride};
 
 /// One invocation per chunk of each row.
@@ -36,6 +36,13 @@ params! {
         pub beams: u32,
         /// Words of a sentence's search.
         pub block: u32,
+    }
+}
+
+impl VocabularyChunksParams {
+    /// Whether each chunk is a panel of the output projection.
+    pub(super) fn are_of_panels(&self) -> bool {
+        (self.chunk_step, self.token_step, self.reach) == (PANEL as u32, 1, PANEL as u32)
     }
 }
 
@@ -96,8 +103,7 @@ pub(super) enum Sums {
 /// * storage: logits `[rows, vocabulary]`, bans, search, chunks u32 `[rows, chunks, 4]` (best value, its token, maximum,
 ///   sum)
 pub(super) fn dispatch(
-    rows: usize,
-    vocabulary: usize,
+    (rows, vocabulary): (usize, usize),
     chunks: Chunks,
     history: Option<HistoryEdits>,
     sums: Sums,

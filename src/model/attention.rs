@@ -4,10 +4,10 @@
 use super::blueprint::{Blueprint, CrossAttention, Norm, SelfAttention, qkv_columns};
 use super::config::{ModelConfig, NormPlacement, StackConfig};
 use super::head::AttentionKind;
-use super::hidden::Hidden;
 use crate::activation::Activation;
 use crate::graph::{Columns, Graph, GraphError, Rows, State, Value};
-use crate::kernels::attention::AttentionShape;
+use crate::ops::{AttentionScores, Cache};
+use crate::shape::AttentionShape;
 
 /// Sequences side by side, all of one padded length.
 #[derive(Clone, Copy, Debug)]
@@ -20,11 +20,11 @@ pub struct Sequences {
     pub mask: Value,
 }
 
-/// Where a value goes when somebody wants to see it.
+/// The state that keeps a value, if the caller asks for it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tap(pub Option<State>);
 
-/// What somebody wants to see of a stack: one tap for each layer, or none at all.
+/// Values of a stack that the caller asks for: one tap for each layer, or none at all.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Taps<'a> {
     /// Weights of self-attention, `[batch * heads * queries, keys]`.
@@ -42,9 +42,9 @@ pub(super) fn tap(taps: &[Tap], index: usize) -> Tap {
     taps.get(index).copied().unwrap_or_default()
 }
 
-/// Which attention of the model this is.
+/// One attention layer of the model.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Site<'a> {
+pub(super) struct AttentionLayer<'a> {
     pub config: &'a ModelConfig,
     pub stack: &'a StackConfig,
     /// Counted from 0.
@@ -55,7 +55,7 @@ pub(super) struct Site<'a> {
     pub distance_bias: Option<Rows>,
 }
 
-impl Site<'_> {
+impl AttentionLayer<'_> {
     fn scale(&self) -> f32 {
         self.config.attention_scale.factor(self.stack.d_k, self.layer)
     }
@@ -66,27 +66,25 @@ impl Site<'_> {
     }
 }
 
-/// A residual block: `norm(x + f(x))`, or `x + f(norm(x))` in models that normalize first. `block` gets its input and
-/// the residual that its last linear layer has to add, if any; what it gives besides its result is passed on. Section 3.1;
-/// Xiong et al. 2020.
+/// A residual block: `norm(x + f(x))`, or `x + f(norm(x))` in models that normalize first. `block` gets its input and the
+/// residual that its last linear layer has to add, if any; a second result of the block is passed on. Section 3.1; Xiong et
+/// al. 2020.
 pub(super) fn residual_block<T>(
     g: &mut Graph,
     config: &ModelConfig,
     norm: Norm,
-    mut x: Hidden,
-    block: impl FnOnce(&mut Graph, &mut Hidden, Option<Value>) -> Result<(Value, T), GraphError>,
-) -> Result<(Hidden, T), GraphError> {
+    x: Value,
+    block: impl FnOnce(&mut Graph, Value, Option<Value>) -> Result<(Value, T), GraphError>,
+) -> Result<(Value, T), GraphError> {
+    let norm = norm.of(config);
     match config.norm {
         NormPlacement::Post => {
-            let (y, besides) = block(g, &mut x, None)?;
-            let residual = x.value(g)?;
-            Ok((Hidden::normalized(config, norm, y, Some(residual)), besides))
+            let (y, besides) = block(g, x, None)?;
+            Ok((g.layer_norm(y, Some(x), norm)?, besides))
         }
         NormPlacement::Pre => {
-            let residual = x.value(g)?;
-            let mut normalized = Hidden::normalized(config, norm, residual, None);
-            let (y, besides) = block(g, &mut normalized, Some(residual))?;
-            Ok((Hidden::Known(y), besides))
+            let normalized = g.layer_norm(x, None, norm)?;
+            block(g, normalized, Some(x))
         }
     }
 }
@@ -95,68 +93,45 @@ pub(super) fn residual_block<T>(
 /// keys and values are kept in it as well. Gives its fused projection, too, which begins with the queries.
 pub(super) fn self_attention(
     g: &mut Graph,
-    site: Site<'_>,
+    attention: AttentionLayer<'_>,
     weights: &SelfAttention,
-    x: Hidden,
+    x: Value,
     sequences: &Sequences,
     cache: Option<&Cache>,
     taps: Taps<'_>,
-) -> Result<(Hidden, Value), GraphError> {
+) -> Result<(Value, Value), GraphError> {
     let Sequences { batch, length, mask } = *sequences;
-    let shape = site.shape(batch, length, length, site.causal);
-    residual_block(g, site.config, weights.norm, x, |g, x, residual| {
-        let qkv = x.linear(g, weights.qkv, Activation::Identity)?;
-        if let Some(state) = tap(taps.projections, site.layer).0 {
+    let shape = attention.shape(batch, length, length, attention.causal);
+    residual_block(g, attention.config, weights.norm, x, |g, x, residual| {
+        let qkv = g.linear(x, weights.qkv, Activation::Identity, None)?;
+        if let Some(state) = tap(taps.projections, attention.layer).0 {
             g.keep(qkv, state)?;
         }
         if let Some(cache) = cache {
             g.append_kv(qkv, cache.cache_slots, cache.keys, cache.values)?;
         }
-        let [queries, keys, values] = qkv_columns(site.stack).map(|first| Columns { value: qkv, first });
-        let tap = tap(taps.attentions, site.layer);
-        capture(g, shape, queries, keys, mask, site.distance_bias, tap)?;
-        let context = g.attention(shape, queries, keys, values, mask, site.distance_bias)?;
+        let [queries, keys, values] = qkv_columns(attention.stack).map(|first| Columns { value: qkv, first });
+        let scores =
+            AttentionScores { shape, queries, keys, key_mask: mask, distance_bias: attention.distance_bias };
+        capture(g, scores, tap(taps.attentions, attention.layer))?;
+        let context = g.attention(scores, values)?;
         Ok((g.linear(context, weights.output, Activation::Identity, residual)?, qkv))
     })
-}
-
-/// The key–value cache of one decoder layer and the index tables that all layers share.
-#[derive(Clone, Copy, Debug)]
-pub struct Cache {
-    /// `[rows * capacity, heads * d_k]`
-    pub keys: State,
-    /// `[rows * capacity, heads * d_v]`
-    pub values: State,
-    /// u32 `[tokens, 1]`: where the keys and values of the tokens that are run go; nowhere if beyond the cache
-    pub cache_slots: State,
-    /// u32 `[rows, capacity]`: where those of each row's history are
-    pub slots: State,
-    /// u32 `[rows, 1]`: how long that history is, this step included
-    pub key_counts: State,
 }
 
 /// Self-attention of one new token per row to its history, which it becomes the end of. Gives its fused projection, too, which
 /// begins with the queries.
 pub(super) fn cached_self_attention(
     g: &mut Graph,
-    site: Site<'_>,
+    attention: AttentionLayer<'_>,
     weights: &SelfAttention,
-    x: Hidden,
+    x: Value,
     cache: &Cache,
-) -> Result<(Hidden, Value), GraphError> {
-    residual_block(g, site.config, weights.norm, x, |g, x, residual| {
-        let qkv = x.linear(g, weights.qkv, Activation::Identity)?;
-        let context = g.cached_attention(
-            site.stack.heads,
-            site.scale(),
-            qkv,
-            cache.cache_slots,
-            cache.keys,
-            cache.values,
-            cache.slots,
-            cache.key_counts,
-            site.distance_bias,
-        )?;
+) -> Result<(Value, Value), GraphError> {
+    residual_block(g, attention.config, weights.norm, x, |g, x, residual| {
+        let qkv = g.linear(x, weights.qkv, Activation::Identity, None)?;
+        let (heads, scale) = (attention.stack.heads, attention.scale());
+        let context = g.cached_attention(heads, scale, qkv, cache, attention.distance_bias)?;
         Ok((g.linear(context, weights.output, Activation::Identity, residual)?, qkv))
     })
 }
@@ -174,35 +149,28 @@ pub struct Memory {
 /// queries to one memory. Gives these queries, too.
 pub(super) fn cross_attention(
     g: &mut Graph,
-    site: Site<'_>,
+    attention: AttentionLayer<'_>,
     weights: &CrossAttention,
-    x: Hidden,
+    x: Value,
     memory: &Memory,
     tap: Tap,
-) -> Result<(Hidden, Value), GraphError> {
+) -> Result<(Value, Value), GraphError> {
     let Sequences { batch, length, mask } = memory.sequences;
-    let shape = site.shape(batch, x.rows(g) / batch, length, false);
-    residual_block(g, site.config, weights.norm, x, |g, x, residual| {
-        let queries = Columns { value: x.linear(g, weights.query, Activation::Identity)?, first: 0 };
+    let shape = attention.shape(batch, g.shape(x).rows / batch, length, false);
+    residual_block(g, attention.config, weights.norm, x, |g, x, residual| {
+        let queries = Columns { value: g.linear(x, weights.query, Activation::Identity, None)?, first: 0 };
         let [keys, values] =
-            [0, site.stack.key_width()].map(|first| Columns { value: memory.key_values, first });
-        capture(g, shape, queries, keys, mask, None, tap)?;
-        let context = g.attention(shape, queries, keys, values, mask, None)?;
+            [0, attention.stack.key_width()].map(|first| Columns { value: memory.key_values, first });
+        let scores = AttentionScores { shape, queries, keys, key_mask: mask, distance_bias: None };
+        capture(g, scores, tap)?;
+        let context = g.attention(scores, values)?;
         Ok((g.linear(context, weights.output, Activation::Identity, residual)?, queries.value))
     })
 }
 
-fn capture(
-    g: &mut Graph,
-    shape: AttentionShape,
-    queries: Columns,
-    keys: Columns,
-    mask: Value,
-    distance_bias: Option<Rows>,
-    tap: Tap,
-) -> Result<(), GraphError> {
+fn capture(g: &mut Graph, scores: AttentionScores, tap: Tap) -> Result<(), GraphError> {
     if let Some(state) = tap.0 {
-        let weights = g.attention_weights(shape, queries, keys, mask, distance_bias)?;
+        let weights = g.attention_weights(scores)?;
         g.keep(weights, state)?;
     }
     Ok(())
@@ -229,8 +197,8 @@ pub(crate) fn weights_of(
         AttentionKind::Cross => (&config.decoder, None), // its queries and keys have no distance
     };
     let causal = kind == AttentionKind::Decoder;
-    let site = Site { config, stack, layer, causal, distance_bias };
-    let shape = site.shape(1, lengths[0], lengths[1], causal);
+    let attention = AttentionLayer { config, stack, layer, causal, distance_bias };
+    let shape = attention.shape(1, lengths[0], lengths[1], causal);
     g.enter(format!("{kind}.{layer}"));
-    g.attention_weights(shape, queries, keys, mask, distance_bias)
+    g.attention_weights(AttentionScores { shape, queries, keys, key_mask: mask, distance_bias })
 }

@@ -2,15 +2,15 @@
 //! section 3.1.
 
 use super::attention::{
-    Cache, Memory, Sequences, Site, Taps, cached_self_attention, cross_attention, self_attention, tap,
+    AttentionLayer, Memory, Sequences, Taps, cached_self_attention, cross_attention, self_attention, tap,
 };
 use super::blueprint::Blueprint;
 use super::config::ModelConfig;
 use super::embedding::{Tokens, embedding, end_of_stack, keep_hidden};
 use super::feed_forward::feed_forward;
-use super::hidden::Hidden;
 use crate::activation::Activation;
 use crate::graph::{Graph, GraphError, Value};
+use crate::ops::Cache;
 
 /// What a target token may look back at.
 pub enum History<'a> {
@@ -46,7 +46,7 @@ pub fn memory_key_values(
 #[derive(Clone, Debug)]
 pub struct Decoded {
     /// The last states.
-    pub last: Hidden,
+    pub last: Value,
     /// The queries of its attention, in the first columns: of each layer its own, and those to the encoder where there is one.
     pub queries: Vec<Value>,
 }
@@ -72,8 +72,8 @@ pub fn decoder(
     g.enter("decoder.embedding");
     let mut x = embedding(g, config, blueprint, (blueprint.target_embedding, ends), tokens)?;
     for (index, layer) in blueprint.decoder.iter().enumerate() {
-        keep_hidden(g, taps, index, &mut x)?;
-        let site = Site {
+        keep_hidden(g, taps, index, x)?;
+        let attention = AttentionLayer {
             config,
             stack: &config.decoder,
             layer: index,
@@ -84,17 +84,18 @@ pub fn decoder(
         let weights = &layer.self_attention;
         let fused;
         (x, fused) = match history {
-            History::Whole(sequences) => self_attention(g, site, weights, x, sequences, None, taps)?,
+            History::Whole(sequences) => self_attention(g, attention, weights, x, sequences, None, taps)?,
             History::Prompt(sequences, caches) => {
-                self_attention(g, site, weights, x, sequences, Some(&caches[index]), taps)?
+                self_attention(g, attention, weights, x, sequences, Some(&caches[index]), taps)?
             }
-            History::Cached(caches) => cached_self_attention(g, site, weights, x, &caches[index])?,
+            History::Cached(caches) => cached_self_attention(g, attention, weights, x, &caches[index])?,
         };
         queries.push(fused);
         if let (Some(weights), Some(memory)) = (&layer.cross_attention, memories.get(index)) {
             g.enter(format!("decoder.{index}.cross"));
             let crossing;
-            (x, crossing) = cross_attention(g, site, weights, x, memory, tap(taps.cross_attentions, index))?;
+            (x, crossing) =
+                cross_attention(g, attention, weights, x, memory, tap(taps.cross_attentions, index))?;
             queries.push(crossing);
         }
         g.enter(format!("decoder.{index}.feed_forward"));
@@ -105,7 +106,8 @@ pub fn decoder(
     Ok(Decoded { last, queries })
 }
 
-/// Adds the way from a stack's last states to logits, `[rows, target_vocabulary]`.
+/// Adds the way from a stack's last states to logits, `[rows, target_vocabulary]`: the output layer, after another layer
+/// in some models.
 ///
 /// # Errors
 /// [`GraphError`]
@@ -113,36 +115,12 @@ pub fn output(
     g: &mut Graph,
     config: &ModelConfig,
     blueprint: &Blueprint,
-    states: Hidden,
+    mut states: Value,
 ) -> Result<Value, GraphError> {
-    transformed(g, config, blueprint, states)?.linear(g, blueprint.output, Activation::Identity)
-}
-
-/// Adds the way from a stack's last states to what the output layer projects, `[rows, d_model]`: for whoever has that done
-/// together with what comes after.
-///
-/// # Errors
-/// [`GraphError`]
-pub fn before_output(
-    g: &mut Graph,
-    config: &ModelConfig,
-    blueprint: &Blueprint,
-    states: Hidden,
-) -> Result<Value, GraphError> {
-    transformed(g, config, blueprint, states)?.value(g)
-}
-
-/// Through the layer that some models have before the output layer.
-fn transformed(
-    g: &mut Graph,
-    config: &ModelConfig,
-    blueprint: &Blueprint,
-    mut states: Hidden,
-) -> Result<Hidden, GraphError> {
     g.enter("output");
     if let Some((linear, norm)) = blueprint.output_transform {
-        let x = states.linear(g, linear, config.activation)?;
-        states = Hidden::normalized(config, norm, x, None);
+        let x = g.linear(states, linear, config.activation, None)?;
+        states = g.layer_norm(x, None, norm.of(config))?;
     }
-    Ok(states)
+    g.linear(states, blueprint.output, Activation::Identity, None)
 }

@@ -3,7 +3,6 @@
 use super::attention::{Taps, tap};
 use super::blueprint::{Blueprint, Ends, Norm};
 use super::config::ModelConfig;
-use super::hidden::Hidden;
 use crate::graph::{Graph, GraphError, Matrix, Value};
 
 /// Tokens, u32 `[rows, 1]` each.
@@ -24,32 +23,23 @@ pub(super) fn embedding(
     blueprint: &Blueprint,
     (table, ends): (Matrix, &Ends),
     tokens: Tokens,
-) -> Result<Hidden, GraphError> {
+) -> Result<Value, GraphError> {
     let positions = ends.positions.map(|rows| (tokens.positions, rows));
     let x = g.embed(tokens.ids, positions, table, config.embedding_scale)?;
     let types = match (tokens.types, blueprint.token_types) {
         (Some(types), Some(table)) => Some(g.embed(types, None, table, 1.0)?),
         _ => None,
     };
-    Ok(match ends.embedding_norm {
-        Some(norm) => Hidden::normalized(config, norm, x, types),
-        // the one family with token types has the norm
-        None => Hidden::Known(x),
-    })
+    match ends.embedding_norm {
+        Some(norm) => g.layer_norm(x, types, norm.of(config)),
+        None => Ok(x), // the one family with token types has the norm
+    }
 }
 
-/// Keeps a layer's output where somebody wants to see it; the embeddings are number 0.
-pub(super) fn keep_hidden(
-    g: &mut Graph,
-    taps: Taps<'_>,
-    layer: usize,
-    x: &mut Hidden,
-) -> Result<(), GraphError> {
+/// Keeps a layer's output, if the caller asks for it; the embeddings are number 0.
+pub(super) fn keep_hidden(g: &mut Graph, taps: Taps<'_>, layer: usize, x: Value) -> Result<(), GraphError> {
     match tap(taps.hidden_states, layer).0 {
-        Some(state) => {
-            let value = x.value(g)?;
-            g.keep(value, state)
-        }
+        Some(state) => g.keep(x, state),
         None => Ok(()),
     }
 }
@@ -60,18 +50,18 @@ pub(super) fn end_of_stack(
     config: &ModelConfig,
     norm: Option<Norm>,
     layers: usize,
-    mut x: Hidden,
+    x: Value,
     taps: Taps<'_>,
-) -> Result<Hidden, GraphError> {
+) -> Result<Value, GraphError> {
     if !config.last_hidden_is_normed() {
-        keep_hidden(g, taps, layers, &mut x)?;
+        keep_hidden(g, taps, layers, x)?;
     }
-    let mut end = match norm {
-        Some(norm) => Hidden::normalized(config, norm, x.value(g)?, None),
+    let end = match norm {
+        Some(norm) => g.layer_norm(x, None, norm.of(config))?,
         None => x,
     };
     if config.last_hidden_is_normed() {
-        keep_hidden(g, taps, layers, &mut end)?;
+        keep_hidden(g, taps, layers, end)?;
     }
     Ok(end)
 }

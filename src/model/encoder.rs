@@ -1,6 +1,6 @@
 //! The encoder: from source tokens to the memory that the decoder attends to. Vaswani et al. 2017, section 3.1.
 
-use super::attention::{Sequences, Site, Taps, self_attention};
+use super::attention::{AttentionLayer, Sequences, Taps, self_attention};
 use super::blueprint::Blueprint;
 use super::config::ModelConfig;
 use super::embedding::{Tokens, embedding, end_of_stack, keep_hidden};
@@ -26,8 +26,8 @@ pub fn encoder(
     g.enter("encoder.embedding");
     let mut x = embedding(g, config, blueprint, (blueprint.source_embedding, ends), tokens)?;
     for (index, layer) in blueprint.encoder.iter().enumerate() {
-        keep_hidden(g, taps, index, &mut x)?;
-        let site = Site {
+        keep_hidden(g, taps, index, x)?;
+        let attention = AttentionLayer {
             config,
             stack: &config.encoder,
             layer: index,
@@ -35,10 +35,10 @@ pub fn encoder(
             distance_bias: ends.distance_bias,
         };
         g.enter(format!("encoder.{index}.self"));
-        (x, _) = self_attention(g, site, &layer.self_attention, x, sequences, None, taps)?;
+        (x, _) = self_attention(g, attention, &layer.self_attention, x, sequences, None, taps)?;
         g.enter(format!("encoder.{index}.feed_forward"));
         x = feed_forward(g, config, &layer.feed_forward, x)?;
     }
     g.enter("encoder.norm");
-    end_of_stack(g, config, ends.final_norm, blueprint.encoder.len(), x, taps)?.value(g)
+    end_of_stack(g, config, ends.final_norm, blueprint.encoder.len(), x, taps)
 }

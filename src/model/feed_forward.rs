@@ -4,24 +4,22 @@
 use super::attention::residual_block;
 use super::blueprint::FeedForward;
 use super::config::ModelConfig;
-use super::hidden::Hidden;
 use crate::activation::Activation;
-use crate::graph::{Graph, GraphError};
+use crate::graph::{Graph, GraphError, Value};
 
 pub(super) fn feed_forward(
     g: &mut Graph,
     config: &ModelConfig,
     weights: &FeedForward,
-    x: Hidden,
-) -> Result<Hidden, GraphError> {
+    x: Value,
+) -> Result<Value, GraphError> {
     let (y, ()) = residual_block(g, config, weights.norm, x, |g, x, residual| {
         let hidden = match weights.gate {
             Some(gate) => {
-                let up = x.linear(g, weights.up, Activation::Identity)?;
-                let x = x.value(g)?;
+                let up = g.linear(x, weights.up, Activation::Identity, None)?;
                 g.gated_linear(x, gate, config.activation, up)?
             }
-            None => x.linear(g, weights.up, config.activation)?,
+            None => g.linear(x, weights.up, config.activation, None)?,
         };
         Ok((g.linear(hidden, weights.down, Activation::Identity, residual)?, ()))
     })?;

@@ -8,7 +8,6 @@
 //! | [`blueprint`] | which weights each block has, where they come from |
 //! | [`embedding`], `attention`, `feed_forward`, [`encoder`], [`decoder`] | the blocks |
 //! | `head`, `maps` | the kinds of attention, names of heads; attention maps on the host |
-//! | `hidden` | what goes from one to the next |
 //! | [`Model`] | all of it, but the device |
 
 pub mod blueprint;
@@ -26,19 +25,18 @@ mod error;
 mod feed_forward;
 mod folder;
 mod head;
-mod hidden;
 mod json;
 mod maps;
 mod names;
 mod quantize;
 mod tokenizer;
 
+pub use crate::ops::Cache;
 pub(crate) use attention::weights_of;
-pub use attention::{Cache, Memory, Sequences, Tap, Taps};
+pub use attention::{Memory, Sequences, Tap, Taps};
 pub use error::ModelError;
 pub use folder::Model;
 pub use head::{AttentionKind, HeadName};
-pub use hidden::Hidden;
 pub use maps::{LayerAttention, Map};
 pub use quantize::QuantizeError;
 pub use tokenizer::read_tokenizer;

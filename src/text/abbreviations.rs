@@ -1,8 +1,8 @@
 //! Full stops that do not end a sentence.
 
-/// Written with a full stop and followed by more of the sentence, often by a capital letter; lower case,
-/// without the last full stop. English, German, French, Spanish, Italian, Portuguese. Left out is what more
-/// often ends a sentence when a capital follows: `etc.`, `usw.`, and words such as `art` and `max`.
+/// Abbreviations within a sentence, in lower case, without the last full stop: English, German, French, Spanish,
+/// Italian, Portuguese. An abbreviation that usually ends the sentence before a capital (`etc.`, `usw.`, `art`, `max`)
+/// is left out.
 #[rustfmt::skip]
 const ABBREVIATIONS: [&str; 62] = [
     "abb", "approx", "betr", "bsp", "bspw", "bzgl", "bzw", "ca", "capt", "cf", "cfr", "cmdr", "dgl", "dipl",
@@ -12,7 +12,7 @@ const ABBREVIATIONS: [&str; 62] = [
     "vgl", "viz", "vs", "zit", "zzgl",
 ];
 
-/// The same, but only before a number: `No. 5`, `Fig. 3`, `Sept. 11`.
+/// Abbreviations before a number only: `No. 5`, `Fig. 3`, `Sept. 11`.
 #[rustfmt::skip]
 const BEFORE_NUMBERS: [&str; 36] = [
     "abs", "apr", "art", "aug", "bd", "ch", "chap", "dec", "dez", "eq", "feb", "febr", "fig", "figs", "jan",
@@ -20,22 +20,22 @@ const BEFORE_NUMBERS: [&str; 36] = [
     "sect", "sep", "sept", "tel", "vol",
 ];
 
-/// What stands before a German ordinal, as in `der 2. Weltkrieg`.
+/// Words before a German ordinal, as in `der 2. Weltkrieg`.
 #[rustfmt::skip]
 const BEFORE_ORDINALS: [&str; 23] = [
     "ab", "am", "beim", "bis", "das", "dem", "den", "der", "des", "die", "ihr", "ihrem", "ihren", "im",
     "jedem", "jeden", "jeder", "mein", "sein", "seit", "vom", "zum", "zur",
 ];
 
-/// What stands after one, as in `Montag, 3. Oktober`.
+/// Words after a German ordinal, as in `Montag, 3. Oktober`.
 #[rustfmt::skip]
 const AFTER_ORDINALS: [&str; 14] = [
     "Januar", "Jänner", "Februar", "März", "April", "Mai", "Juni", "Juli", "August", "September", "Oktober",
     "November", "Dezember", "Jahrhundert",
 ];
 
-/// Whether the sentence goes on from `before` (which ends without a space) to `after`, although Unicode's
-/// rules see an end between them.
+/// Whether `before` (without a space at its end) and `after` are one sentence, although Unicode's rules end a sentence
+/// between them.
 pub(super) fn continues(before: &str, after: &str) -> bool {
     if after.starts_with(char::is_lowercase) {
         return true; // “Why?” he asked.
@@ -54,14 +54,14 @@ pub(super) fn continues(before: &str, after: &str) -> bool {
     is_dotted(word) || ABBREVIATIONS.contains(&&*lower) || number_follows && BEFORE_NUMBERS.contains(&&*lower)
 }
 
-/// The last few words, from the last; only about enough text for an ordinal and two words before it.
+/// The last few words in reverse order. Reads about enough text for an ordinal and two words before it.
 fn last_words(text: &str) -> impl Iterator<Item = &str> {
     const MAX_BYTES: usize = 48;
     let start = text.ceil_char_boundary(text.len().saturating_sub(MAX_BYTES));
     text[start..].split_whitespace().rev()
 }
 
-/// Whether a one- or two-digit number between these is an ordinal rather than the last word of a sentence.
+/// Whether a number of one or two digits between these words is an ordinal, not the last word of a sentence.
 fn is_ordinal<'a>(mut words_before: impl Iterator<Item = &'a str>, after: &str) -> bool {
     let next = after.split(|character: char| !character.is_alphabetic()).next().unwrap_or_default();
     let Some(previous) = words_before.next() else {

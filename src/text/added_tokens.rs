@@ -1,17 +1,17 @@
-//! Tokens that are cut out of a text before a model of language sees it.
+//! Tokens that are cut out of a text before SentencePiece or another model splits it.
 
 use super::sentencepiece::Trie;
 
-/// A token that stands for itself wherever a text has it, such as `</s>` or `<extra_id_0>`.
+/// A token that is recognized anywhere in a text, such as `</s>` or `<extra_id_0>`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct AddedToken {
     pub(super) content: String,
-    /// It takes the white space on its left, or on its right, with it.
+    /// Whether the token includes the white space on its left, or on its right.
     pub(super) lstrip: bool,
     pub(super) rstrip: bool,
-    /// It is looked for in the normalized text. Only `tokenizer.json` knows the difference.
+    /// Whether the token is searched in the normalized text. Only `tokenizer.json` makes this distinction.
     pub(super) normalized: bool,
-    /// It is no text: decoding may leave it out.
+    /// Whether the token stands for no text, so that decoding may skip it.
     pub(super) special: bool,
 }
 
@@ -26,12 +26,12 @@ impl AddedToken {
 #[derive(Debug)]
 pub(super) struct AddedTokens {
     tokens: Vec<(AddedToken, u32)>,
-    /// From content to index.
+    /// Maps content to an index into `tokens`.
     trie: Trie,
 }
 
 impl AddedTokens {
-    /// Of tokens with the same content, the first counts.
+    /// Of tokens with the same content, keeps the first.
     pub(super) fn new(tokens: impl IntoIterator<Item = (AddedToken, u32)>) -> Self {
         let mut known = std::collections::HashSet::new();
         let tokens: Vec<(AddedToken, u32)> = tokens
@@ -42,12 +42,12 @@ impl AddedTokens {
         Self { tokens, trie }
     }
 
-    /// The ids of the special ones.
+    /// The ids of the special tokens.
     pub(super) fn special_ids(&self) -> impl Iterator<Item = u32> {
         self.tokens.iter().filter(|(token, _)| token.special).map(|&(_, id)| id)
     }
 
-    /// Text before the first added token, that token's id (of several at one place, the longest's), text after it.
+    /// The text before the first added token, the token's id, and the text after it. At one position, the longest token wins.
     pub(super) fn split<'a>(&self, text: &'a str) -> (&'a str, Option<u32>, &'a str) {
         let found = text.char_indices().find_map(|(start, _)| {
             let (length, index) = self.trie.prefixes(&text[start..]).last()?;
@@ -63,7 +63,7 @@ impl AddedTokens {
     }
 }
 
-/// `str.isspace` of Python, which counts four separators of ASCII that Unicode does not.
+/// Python's `str.isspace`, which includes four ASCII separators that Unicode does not.
 pub(super) fn is_python_space(character: char) -> bool {
     character.is_whitespace() || ('\x1c'..='\x1f').contains(&character)
 }

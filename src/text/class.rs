@@ -1,9 +1,9 @@
-//! The tokenizer classes of Hugging Face: what each does around its pieces.
+//! The tokenizer classes of Hugging Face and their differences.
 
 use super::config::TokenizerConfig;
 use super::language_codes::{M2M_100, MBART, MBART_50, NLLB, WMT_21};
 
-/// A tokenizer class of Hugging Face, after which a folder's tokenizer behaves.
+/// The tokenizer class of Hugging Face whose behaviour a folder's tokenizer follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenizerClass {
     /// `MarianTokenizer`
@@ -20,11 +20,11 @@ pub enum TokenizerClass {
     M2M100,
     /// `NllbTokenizer`: 202 languages.
     Nllb,
-    /// Any other, such as those of BART, BERT and GPT-2: `tokenizer.json` says everything about it.
+    /// Any other class, such as those of BART, BERT and GPT-2. `tokenizer.json` describes it completely.
     Other,
 }
 
-/// Where the source language's token stands.
+/// Position of the source language's token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SourcePlace {
     /// `code … </s>`
@@ -33,7 +33,7 @@ pub(super) enum SourcePlace {
     After,
 }
 
-/// Which token of a translation says what language it is in.
+/// The token of a translation that selects its language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TargetRole {
     /// The first after the start token: `forced_bos_token_id`.
@@ -43,8 +43,8 @@ pub enum TargetRole {
 }
 
 impl TokenizerClass {
-    /// The class that a file calls by this name; `MBartTokenizerFast` and `MBartTokenizer` are the same. `None` for names
-    /// that say nothing about the family.
+    /// The class of this name. `MBartTokenizerFast` and `MBartTokenizer` are the same. `None` for generic names, which do not
+    /// identify a family.
     pub fn from_name(name: &str) -> Option<Self> {
         Some(match name.strip_suffix("Fast").unwrap_or(name) {
             "PreTrainedTokenizer" | "TokenizersBackend" => return None,
@@ -59,7 +59,7 @@ impl TokenizerClass {
         })
     }
 
-    /// The class of a `model_type`, where nothing names one.
+    /// The class for a `model_type`, if no file names a class.
     pub fn of_model_type(model_type: &str) -> Self {
         match model_type {
             "marian" => Self::Marian,
@@ -71,7 +71,7 @@ impl TokenizerClass {
         }
     }
 
-    /// Its SentencePiece model's file, if it has one alone.
+    /// The file of its SentencePiece model, if the class has exactly one.
     pub fn sentencepiece_file(self) -> Option<&'static str> {
         match self {
             Self::T5 | Self::Pegasus => Some("spiece.model"),
@@ -80,12 +80,12 @@ impl TokenizerClass {
         }
     }
 
-    /// Whether Hugging Face's class of this name reads `tokenizer.json`.
+    /// Whether Hugging Face's class reads `tokenizer.json`.
     pub fn reads_json(self) -> bool {
         !matches!(self, Self::Marian | Self::M2M100)
     }
 
-    /// The language tokens that come with the class rather than with a file, in the order of their ids.
+    /// The language tokens that the class defines itself, without a file, in the order of their ids.
     pub(super) fn language_tokens(self, config: &TokenizerConfig) -> Vec<String> {
         let codes = match self {
             Self::MBart => MBART,
@@ -122,8 +122,8 @@ impl TokenizerClass {
         }
     }
 
-    /// Where source and target languages are said, and the source language of a text for which none is given; `None`
-    /// for a class without language tokens.
+    /// The position of the source language's token, the role of the target language's token, and the default source
+    /// language. `None` for a class without language tokens.
     pub(super) fn translation(
         self,
         config: &TokenizerConfig,

@@ -1,4 +1,4 @@
-//! `tokenizer_config.json`: the keys that change what a tokenizer does.
+//! `tokenizer_config.json`
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::added_tokens::AddedToken;
 
 const FILE: &str = "tokenizer_config.json";
 
-/// The keys of `tokenizer_config.json` that matter here, absent or `null` as `None`.
+/// The keys of `tokenizer_config.json` that change tokenization. Absent and `null` are `None`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct TokenizerConfig {
@@ -25,17 +25,17 @@ pub(super) struct TokenizerConfig {
     extra_special_tokens: Option<ExtraTokens>,
     added_tokens_decoder: Option<BTreeMap<u32, TokenEntry>>,
     pub(super) clean_up_tokenization_spaces: Option<bool>,
-    /// Marian: the target has a vocabulary of its own.
+    /// Marian: whether the target has a separate vocabulary.
     pub(super) separate_vocabs: Option<bool>,
-    /// T5: how many `<extra_id_N>` come after the pieces.
+    /// T5: number of `<extra_id_N>` tokens after the pieces.
     pub(super) extra_ids: Option<u32>,
-    /// Pegasus: how far the pieces' ids are moved.
+    /// Pegasus: offset that is added to the ids of pieces.
     pub(super) offset: Option<u32>,
-    /// The language of a text where none is given.
+    /// The default source language.
     pub(super) src_lang: Option<String>,
-    /// NLLB: the source language comes after the text.
+    /// NLLB: whether the source language follows the text.
     pub(super) legacy_behaviour: Option<bool>,
-    /// M2M100: which set of languages.
+    /// M2M100: name of the set of languages.
     pub(super) language_codes: Option<String>,
 }
 
@@ -62,7 +62,7 @@ pub(super) struct AddedTokenEntry {
     special: bool,
 }
 
-/// transformers 5 can give the extra tokens names.
+/// A list, or a map from names (transformers 5).
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum ExtraTokens {
@@ -83,7 +83,7 @@ impl TokenizerConfig {
         self.eos_token.as_ref().map_or("</s>", TokenEntry::content)
     }
 
-    /// The tokens with a role, and the further ones that are declared special, in Hugging Face's order.
+    /// The tokens with a role and all other special tokens, in Hugging Face's order.
     pub(super) fn special_tokens(&self) -> Result<Vec<AddedToken>, TextError> {
         let named = [
             &self.bos_token,

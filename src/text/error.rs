@@ -1,26 +1,25 @@
-//! What can go wrong between text and token ids.
+//! Errors between text and token ids.
 
-/// An error of the text layer. Every variant says which file or token is wrong and what a user may do about
-/// it.
+/// An error of the text layer. Every message names the file or token, and what a user can do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TextError {
-    /// A file that is cut short, damaged, or something else than its name says.
+    /// A file that is incomplete, damaged, or of another format.
     #[error("{file}: {reason}; download the file again")]
     Malformed {
         /// The file's name, e.g. `source.spm`.
         file: String,
-        /// What is wrong with it.
+        /// The fault.
         reason: String,
     },
-    /// A valid file that asks for something this crate does not do.
+    /// A valid file that needs a feature this crate does not have.
     #[error("{file}: {feature} is not supported")]
     Unsupported {
         /// The file's name.
         file: String,
-        /// What the file asks for.
+        /// The feature.
         feature: String,
     },
-    /// A vocabulary without a token that the tokenizer cannot do without.
+    /// A vocabulary without a token that the tokenizer requires.
     #[error("{file}: has no token `{token}`; `tokenizer_config.json` may give it another name")]
     MissingToken {
         /// The file's name.
@@ -44,7 +43,7 @@ pub enum TextError {
     UnknownLanguageTag {
         /// The tag as written.
         tag: String,
-        /// The tags there are instead, as a phrase.
+        /// The known tags, as a phrase.
         known: String,
     },
     /// A language code that the model does not have.
@@ -55,12 +54,12 @@ pub enum TextError {
     UnknownLanguage {
         /// The code as given.
         code: String,
-        /// Similar codes, or else the first ones.
+        /// Similar codes, or the first codes if none is similar.
         near: String,
         /// Number of languages.
         count: usize,
     },
-    /// A model that was trained for some translations only was asked for another one.
+    /// A translation that the model was not trained for.
     #[error("this model has no task for {wanted}; it has {known}")]
     NoSuchTask {
         /// The languages as given.
@@ -68,13 +67,13 @@ pub enum TextError {
         /// All tasks.
         known: String,
     },
-    /// A language was given to a model that has none to choose from.
+    /// A language for a model with a fixed language.
     #[error("this model has no {side} languages to choose from; leave the {side} language out")]
     NoLanguages {
         /// `source` or `target`.
         side: &'static str,
     },
-    /// A model with several target languages was not told which.
+    /// A model with several target languages, called without one.
     #[error(
         "this model translates into {count} languages ({some}, …): it needs a target language (`--target-lang CODE`)"
     )]

@@ -5,12 +5,11 @@ use unicode_segmentation::GraphemeCursor;
 use super::Sentence;
 
 impl<'a> Sentence<'a> {
-    /// Cuts the sentence into parts of at most `max_tokens`, as `count_tokens` counts them, each as long as a
-    /// good place to cut allows: after `!` `?` `;` `:` or a dash, else after a comma, else at a space, else
-    /// between graphemes. The parts' texts and spaces, put together, are the sentence again.
+    /// Cuts the sentence into parts of at most `max_tokens` tokens, as `count_tokens` counts them. It prefers to cut after `!`
+    /// `?` `;` `:` or a dash, then after a comma, then at a space, then between graphemes, and makes parts as long as
+    /// possible. The parts' texts and spaces, joined, are the sentence again.
     ///
-    /// Takes time linear in the length of the sentence. Only a part that is a single character can be over
-    /// the limit.
+    /// Time is linear in the length of the sentence. Only a part of a single character can exceed the limit.
     pub fn split_to_fit(self, max_tokens: usize, count_tokens: impl Fn(&str) -> usize) -> Vec<Sentence<'a>> {
         let fits = |text: &str| count_tokens(text) <= max_tokens;
         let mut parts = Vec::new();
@@ -32,16 +31,16 @@ impl<'a> Sentence<'a> {
     }
 }
 
-/// Length in bytes of a beginning of `text` that fits: all of it, or within an eighth of the longest such,
-/// but at least one character.
+/// Length in bytes of a prefix of `text` that fits: all of `text`, or at least seven eighths of the longest prefix that
+/// fits, but at least one character.
 ///
-/// Token counts grow with length, near enough: tries lengths that double until one does not fit, then halves
-/// the gap.
+/// Token counts grow almost monotonically with length, so the search doubles the length until it does not fit, then
+/// bisects.
 fn longest_fit(text: &str, max_tokens: usize, fits: impl Fn(&str) -> bool) -> usize {
     const BYTES_PER_TOKEN: usize = 4;
 
     let first = text.chars().next().map_or(0, char::len_utf8);
-    let (mut low, mut high) = (0, usize::MAX); // the longest known to fit, the shortest known not to
+    let (mut low, mut high) = (0, usize::MAX); // the longest that fits, the shortest that does not
     let mut length = max_tokens.saturating_mul(BYTES_PER_TOKEN);
     while low < text.len() && high - low > 1 + low / 8 {
         length = text.floor_char_boundary(length.min(text.len()));
@@ -61,8 +60,8 @@ fn longest_fit(text: &str, max_tokens: usize, fits: impl Fn(&str) -> bool) -> us
     low.max(first)
 }
 
-/// Places to cut within the first `limit` bytes of `text`, the best first. Ends of clauses count only in the
-/// second half: short parts lack context.
+/// Positions to cut within the first `limit` bytes of `text`, best first. Ends of clauses count only in the second half,
+/// because short parts lack context.
 fn cuts(text: &str, limit: usize) -> Vec<usize> {
     let (mut strong, mut weak, mut space) = (0, 0, 0);
     for (start, character) in text[..limit].char_indices() {

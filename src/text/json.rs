@@ -1,4 +1,4 @@
-//! Tokenizers in `tokenizer.json`, through Hugging Face's own library.
+//! Tokenizers in `tokenizer.json`, run by Hugging Face's own library.
 
 use std::collections::HashSet;
 
@@ -28,11 +28,11 @@ impl JsonTokenizer {
         config: &TokenizerConfig,
     ) -> Result<Self, TextError> {
         let mut inner = parse(bytes)?;
-        // transformers does neither unless a call asks for it, whatever the file says
+        // transformers ignores the file's truncation and padding unless a call requests them
         inner.with_truncation(None).map_err(malformed)?;
         inner.with_padding(None);
 
-        // What `tokenizer_config.json` declares, and what the class does, is special though the file may not say so.
+        // tokens of `tokenizer_config.json` and of the class are special, even if the file does not mark them
         let known = inner.get_added_tokens_decoder();
         let mut added: Vec<AddedToken> = config.added_tokens()?.into_iter().map(|(_, token)| token).collect();
         added.extend(config.special_tokens()?);
@@ -57,23 +57,23 @@ impl JsonTokenizer {
         Ok(Self {
             special: special.into_iter().filter(|(_, token)| token.special).map(|(id, _)| id).collect(),
             last: last.ok_or_else(|| malformed("it has no tokens"))?,
-            // it would take spaces from a byte-level text that belong there; transformers does not either
+            // not for byte-level text, where it would remove wanted spaces; transformers does the same
             clean_up: wordy && config.clean_up_tokenization_spaces.unwrap_or(false),
             inner,
         })
     }
 
-    /// The ids of a text, with the special tokens around it that the file's post-processor adds, or without.
+    /// The ids of a text, with or without the special tokens of the file's post-processor.
     ///
     /// # Errors
-    /// [`TextError::Malformed`] for a text with something unknown in it, where the file names no token for that.
+    /// [`TextError::Malformed`] for text outside the vocabulary, if the file has no unknown token.
     pub(super) fn encode(&self, text: &str, add_special_tokens: bool) -> Result<Vec<u32>, TextError> {
         let encoding = self.inner.encode_fast(text, add_special_tokens).map_err(malformed)?;
         Ok(encoding.get_ids().to_vec())
     }
 
     /// # Errors
-    /// [`TextError::UnknownId`]; [`TextError::Malformed`] where the file's decoder fails.
+    /// [`TextError::UnknownId`]; [`TextError::Malformed`] if the file's decoder fails.
     pub(super) fn decode(&self, ids: &[u32], skip_special_tokens: bool) -> Result<String, TextError> {
         if let Some(&id) = ids.iter().find(|&&id| self.token(id).is_none()) {
             return Err(TextError::UnknownId { id, size: self.inner.get_vocab_size(true) });
@@ -104,11 +104,11 @@ impl JsonTokenizer {
     }
 }
 
-/// The library panics on some damaged files, of which most are not even JSON.
+/// Parses the file. The library panics on some damaged files.
 fn parse(bytes: &[u8]) -> Result<tokenizers::Tokenizer, TextError> {
     let _: serde::de::IgnoredAny = serde_json::from_slice(bytes).map_err(malformed)?;
     let parsed = std::panic::catch_unwind(|| tokenizers::Tokenizer::from_bytes(bytes));
-    parsed.map_err(|_| malformed("it is not what it should be"))?.map_err(malformed)
+    parsed.map_err(|_| malformed("it is not a tokenizer"))?.map_err(malformed)
 }
 
 fn malformed(error: impl ToString) -> TextError {

@@ -1,5 +1,5 @@
-//! Codes of the languages that multilingual models know, in the order of their ids. A `.spm` file does not hold them:
-//! they are `FAIRSEQ_LANGUAGE_CODES` of Hugging Face's tokenizer classes.
+//! Language codes of multilingual models, in the order of their ids. A `.spm` file does not contain them; they are
+//! `FAIRSEQ_LANGUAGE_CODES` in Hugging Face's tokenizer classes.
 
 /// `MBartTokenizer`: 25 languages.
 pub(super) const MBART: &str = "\

@@ -1,22 +1,22 @@
-//! From which language to which: what a model's tokenizer can be told, and what that does to ids.
+//! Source and target languages, and their effect on ids.
 
 use super::class::{SourcePlace, TargetRole};
 use super::{TextError, TokenizerClass};
 
-/// What a tokenizer knows about languages.
+/// How a tokenizer selects languages.
 #[derive(Debug)]
 pub(super) enum Languages {
-    /// One language, or one pair.
+    /// One fixed language or pair.
     Fixed,
-    /// Marian: `>>fra<<` before the text chooses the target.
+    /// Marian: a tag such as `>>fra<<` before the text selects the target.
     Tags(Vec<String>),
     /// mBART, M2M100, NLLB: a token for each language.
     Codes(Codes),
-    /// T5: words before the text say what to do.
+    /// T5: words before the text select the task.
     Tasks(Vec<Task>),
 }
 
-/// Languages that are tokens of their own.
+/// Languages with a token each.
 #[derive(Debug)]
 pub(super) struct Codes {
     pub(super) class: TokenizerClass,
@@ -24,7 +24,7 @@ pub(super) struct Codes {
     pub(super) codes: Vec<(String, u32)>,
     pub(super) place: SourcePlace,
     pub(super) role: TargetRole,
-    /// The source language where none is given.
+    /// The default source language.
     pub(super) source: String,
     pub(super) eos: u32,
 }
@@ -40,35 +40,35 @@ pub struct Task {
     pub prefix: String,
 }
 
-/// From which language to which: resolved against one tokenizer, and good for every text.
+/// A source and a target language, resolved for one tokenizer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Direction {
-    /// Stands before every text.
+    /// Text before every source text.
     pub(super) text_prefix: String,
-    /// Ids before and after those of a text, instead of the tokenizer's usual ones.
+    /// Ids before and after those of a text; `None` for the tokenizer's usual ones.
     pub(super) around: Option<(Vec<u32>, Vec<u32>)>,
-    /// What the search has to be told, in a model whose translations begin with their language.
+    /// The target language for the search, in a model whose translations begin with their language.
     pub target: Option<Target>,
 }
 
 impl Direction {
-    /// What stands before every text: T5's `translate English to German: `, Marian's `>>fra<<`; mostly nothing.
+    /// Text before every source text: T5's `translate English to German: `, Marian's `>>fra<<`; mostly empty.
     pub fn text_prefix(&self) -> &str {
         &self.text_prefix
     }
 }
 
-/// How a search is told the language of a translation.
+/// The target language of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Target {
-    /// Which of its options says so.
+    /// The option of the search that sets it.
     pub role: TargetRole,
-    /// The language's token; `None` if no language was asked for.
+    /// The language's token; `None` if the caller gave no language.
     pub token: Option<u32>,
 }
 
 impl Languages {
-    /// The codes, in the order of their ids: targets of Marian's models, both sides of the others'.
+    /// The codes, in the order of their ids. Marian's are target languages; the others are both.
     pub(super) fn codes(&self) -> Vec<&str> {
         match self {
             Self::Fixed => Vec::new(),
@@ -155,7 +155,7 @@ fn tag_code(tag: &str) -> &str {
     tag.strip_prefix(">>").and_then(|tag| tag.strip_suffix("<<")).unwrap_or(tag)
 }
 
-/// Codes that begin like `code`, those first that agree longest; the first ones if none does.
+/// Codes with a common prefix with `code`, longest prefix first; the first codes if there is none.
 fn near<'a>(code: &str, codes: &[&'a str]) -> Vec<&'a str> {
     const SHOWN: usize = 6;
     let common = |other: &str| {

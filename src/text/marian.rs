@@ -21,7 +21,7 @@ pub struct MarianFiles<'a> {
     pub config: Option<&'a [u8]>,
 }
 
-/// Text to token ids and back, as Hugging Face's `MarianTokenizer` does it (compared with transformers 5.23).
+/// Text to token ids and back, equal to Hugging Face's `MarianTokenizer` (transformers 5.23).
 ///
 /// `source.spm` cuts a text into pieces, `vocab.json` numbers them. The literal text of a special token
 /// (`</s>`, `<unk>`, `<pad>`) becomes that token.
@@ -94,8 +94,8 @@ impl MarianTokenizer {
     /// The ids of a source text, ended by the end-of-sentence token: exactly what `tokenizer(text).input_ids`
     /// is.
     ///
-    /// A leading `>>…<<`, whatever is between, is one token, and the unknown token if the vocabulary lacks
-    /// it. To translate, [`encode_source`](Self::encode_source) is safer.
+    /// A leading `>>…<<` with any content is one token; if the vocabulary lacks it, it is the unknown token. For
+    /// translation, [`encode_source`](Self::encode_source) is safer.
     pub fn encode(&self, text: &str) -> Vec<u32> {
         let mut ids = Vec::new();
         self.encode_into(&mut ids, text, (&self.source_spm, &self.vocabulary), split_marked);
@@ -103,13 +103,13 @@ impl MarianTokenizer {
         ids
     }
 
-    /// The ids of a text to translate: as [`encode`](Self::encode), except that nothing is swallowed.
+    /// The ids of a text to translate: as [`encode`](Self::encode), but no text is lost.
     ///
-    /// Only what looks like a language tag (no spaces: `>>fra<<`, `>>cmn_Hans<<`) at the very beginning is
-    /// one; other text that begins with `>>` is text.
+    /// Only a leading tag without spaces (`>>fra<<`, `>>cmn_Hans<<`) is a language tag. Any other text that begins with `>>`
+    /// is text.
     ///
     /// # Errors
-    /// [`TextError::UnknownLanguageTag`], naming some that the model knows.
+    /// [`TextError::UnknownLanguageTag`], with some known tags.
     pub fn encode_source(&self, text: &str) -> Result<Vec<u32>, TextError> {
         let (tag, text) = split_language_tag(text);
         let mut ids = Vec::new();
@@ -133,8 +133,7 @@ impl MarianTokenizer {
         ids
     }
 
-    /// Appends the ids of `text`, of one side. `split_tag` splits a leading language tag off each stretch between
-    /// added tokens.
+    /// Appends the ids of `text`. `split_tag` splits a leading language tag off each part between added tokens.
     fn encode_into(
         &self,
         ids: &mut Vec<u32>,
@@ -157,8 +156,8 @@ impl MarianTokenizer {
 
     /// The text of a sequence of target ids, through `target.spm`, without spaces at either end.
     ///
-    /// transformers 5 takes `source.spm` unless the vocabularies are separate; the difference can be a space
-    /// beside a special token that is not skipped.
+    /// transformers 5 uses `source.spm` unless the vocabularies are separate. The results can differ by a space beside a
+    /// special token that is not skipped.
     ///
     /// # Errors
     /// [`TextError::UnknownId`]
@@ -182,8 +181,8 @@ impl MarianTokenizer {
         Ok(if self.clean_up { clean_up(text) } else { text.to_owned() })
     }
 
-    /// The language tags of the source vocabulary (`>>fra<<`, …) in the order of their ids; none if the model
-    /// has one target language.
+    /// The language tags of the source vocabulary (`>>fra<<`, …) in the order of their ids; empty if the model has one
+    /// target language.
     pub fn language_tags(&self) -> Vec<&str> {
         let tokens = self.vocabulary.tokens().into_iter().map(|(_, token)| token);
         tokens.filter(|token| split_marked(token) == (Some(token), "")).collect()
@@ -205,7 +204,7 @@ impl MarianTokenizer {
         &self.vocabulary
     }
 
-    /// The tokens of translations and their ids; the source's own, unless the model keeps them apart.
+    /// The tokens of translations and their ids: the source vocabulary, unless the model has a separate one.
     pub fn target_vocabulary(&self) -> &Vocabulary {
         self.target_vocabulary.as_ref().unwrap_or(&self.vocabulary)
     }
@@ -232,7 +231,7 @@ impl MarianTokenizer {
     }
 }
 
-/// Splits a leading `>>…<<` off, with anything between.
+/// Splits a leading `>>…<<` with any content off.
 fn split_marked(text: &str) -> (Option<&str>, &str) {
     match text.find("<<") {
         Some(end) if text.starts_with(">>") => {

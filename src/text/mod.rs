@@ -1,13 +1,12 @@
 //! Text to token ids and back.
 //!
-//! * [`Tokenizer`]: whatever a model has, with its special tokens and languages
+//! * [`Tokenizer`]: the tokenizer of any model, with its special tokens and languages
 //! * [`SentencePiece`]: a `.spm` file, id-exact with the C++ library
 //! * [`MarianTokenizer`]: `source.spm` + `target.spm` + `vocab.json`, id-exact with Hugging Face's
-//! * [`split_lines`]: long text to lines and sentences, nothing lost; [`Sentence::split_to_fit`]: a sentence
-//!   that is too long to parts that a model can take
+//! * [`split_lines`]: long text to lines and sentences, without loss
+//! * [`Sentence::split_to_fit`]: a sentence that is too long for a model to parts that fit
 //!
-//! Everything is built from bytes in memory and never touches a file, so it runs in a browser as it does
-//! natively.
+//! Everything is built from bytes in memory, never from a file, so it also runs in a browser.
 
 mod abbreviations;
 mod added_tokens;

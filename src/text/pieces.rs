@@ -1,4 +1,4 @@
-//! The tokenizers of T5, Pegasus, mBART, M2M100 and NLLB: one SentencePiece model and a numbering of its pieces.
+//! The tokenizers of T5, Pegasus, mBART, M2M100 and NLLB: a SentencePiece model whose pieces get the family's ids.
 
 use std::collections::HashSet;
 
@@ -8,12 +8,11 @@ use super::config::{TokenEntry, TokenizerConfig};
 use super::sentencepiece::SPACE;
 use super::{SentencePiece, TextError, TokenizerClass, Vocabulary};
 
-/// Text to token ids and back, as the classes of transformers 4 do it that run SentencePiece itself
-/// (`T5Tokenizer`, …, not `T5TokenizerFast`).
+/// Text to token ids and back, equal to the classes of transformers 4 that run SentencePiece itself (`T5Tokenizer`, not
+/// `T5TokenizerFast`).
 ///
-/// The model cuts a text into pieces; which id a piece has is a family's own affair: T5 takes SentencePiece's, Pegasus
-/// adds 103, models from fairseq (mBART, NLLB) add 1 and number special tokens in another order, M2M100 has a
-/// `vocab.json`.
+/// SentencePiece cuts a text into pieces; the family numbers them. T5 uses SentencePiece's ids, Pegasus adds 103, models
+/// from fairseq (mBART, NLLB) add 1 and reorder the special tokens, M2M100 has a `vocab.json`.
 #[derive(Debug)]
 pub(super) struct PieceTokenizer {
     spm: SentencePiece,
@@ -25,14 +24,14 @@ pub(super) struct PieceTokenizer {
     clean_up: bool,
 }
 
-/// What the tokens with a role are called.
+/// Names of the tokens with a role.
 struct Names<'a> {
     bos: &'a str,
     eos: &'a str,
     unknown: &'a str,
     pad: &'a str,
     mask: &'a str,
-    /// Pegasus: stands for a whole sentence.
+    /// Pegasus: mask of a whole sentence.
     sentence_mask: &'a str,
 }
 
@@ -53,10 +52,10 @@ impl<'a> Names<'a> {
     }
 }
 
-/// Numbers beyond this, of tokens that a configuration asks for, are mistakes.
+/// Limit on the number of tokens that a configuration adds; a larger number is a mistake.
 const MOST_TOKENS: u32 = 1 << 16;
 
-/// SentencePiece's own numbers, and `<extra_id_N>` after them, the last first; with the special tokens.
+/// SentencePiece's own ids, then `<extra_id_N>` in descending order. Returns vocabulary and special tokens.
 fn t5(spm: &SentencePiece, names: &Names, extra_ids: u32) -> (Vocabulary, Vec<String>) {
     let mut vocabulary = Vocabulary::of_tokens(pieces(spm, 0, 0));
     let mut special = [names.eos, names.unknown, names.pad].map(str::to_owned).to_vec();
@@ -68,7 +67,7 @@ fn t5(spm: &SentencePiece, names: &Names, extra_ids: u32) -> (Vocabulary, Vec<St
     (vocabulary, special)
 }
 
-/// Padding, end, two masks and `<unk_N>`, then the pieces that come after padding and end; with the special tokens.
+/// Padding, end, two masks and `<unk_N>`, then the pieces after padding and end. Returns vocabulary and special tokens.
 fn pegasus(spm: &SentencePiece, names: &Names, offset: u32) -> (Vocabulary, Vec<String>) {
     let offset = offset.min(MOST_TOKENS);
     let mut special = [names.pad, names.eos, names.sentence_mask, names.mask].map(str::to_owned).to_vec();
@@ -80,20 +79,20 @@ fn pegasus(spm: &SentencePiece, names: &Names, offset: u32) -> (Vocabulary, Vec<
     (vocabulary, special)
 }
 
-/// Four special tokens in fairseq's order, then the pieces that come after SentencePiece's three.
+/// Four special tokens in fairseq's order, then the pieces after SentencePiece's three. Returns vocabulary and special tokens.
 fn fairseq(spm: &SentencePiece, names: &Names) -> (Vocabulary, Vec<String>) {
     let special = [names.bos, names.pad, names.eos, names.unknown];
     let vocabulary = Vocabulary::of_tokens((0..).zip(special).chain(pieces(spm, 3, 1)));
     (vocabulary, special.map(str::to_owned).into())
 }
 
-/// The pieces from `first` on, their ids moved by `offset`.
+/// The pieces from `first` on, with `offset` added to their ids.
 fn pieces(spm: &SentencePiece, first: u32, offset: u32) -> impl Iterator<Item = (u32, &str)> {
     (first..spm.vocabulary_size() as u32)
         .filter_map(move |id| Some((id.checked_add(offset)?, spm.piece(id)?)))
 }
 
-/// The unknown piece's place tells families apart.
+/// Checks the family by the id of its unknown piece.
 fn expect_unknown(spm: &SentencePiece, file: &str, id: u32) -> Result<(), TextError> {
     match spm.piece(id) {
         Some("<unk>") => Ok(()),
@@ -131,13 +130,13 @@ impl PieceTokenizer {
             _ => t5(&spm, &names, config.extra_ids.unwrap_or(100)),
         };
 
-        // A later source of the same token only adds what is missing; `added_tokens_decoder` has the last word on ids.
+        // a later source adds missing tokens only; `added_tokens_decoder` overrides ids
         let languages = class.language_tokens(config);
         languages.iter().for_each(|token| _ = vocabulary.id_or_next(token));
         let own = own.iter().chain(&languages).map(|token| AddedToken::special(token));
         let mut added = [config.special_tokens()?, own.collect()].concat();
         if let TokenizerClass::MBart | TokenizerClass::MBart50 | TokenizerClass::Nllb = class {
-            // like a word, it comes with the space before it, unless its entry says how it behaves
+            // like a word, it includes the space before it, unless its entry sets `lstrip`
             let lstrip = !matches!(config.mask_token, Some(TokenEntry::Full(_)));
             added.insert(0, AddedToken { lstrip, ..AddedToken::special(names.mask) });
         }
@@ -187,7 +186,7 @@ impl PieceTokenizer {
         let mut text = String::new();
         let mut pieces = Vec::new();
         let flush = |text: &mut String, pieces: &mut Vec<&str>| {
-            // between a special token and a word is the word's space
+            // a word after a special token has its space
             let spaced = !text.is_empty() && pieces.first().is_some_and(|piece| piece.starts_with(SPACE));
             *text += if spaced { " " } else { "" };
             *text += &self.spm.decode_pieces(pieces.drain(..));

@@ -1,13 +1,13 @@
-//! Long text to lines and sentences, with everything between them kept.
+//! Long text to lines and sentences, without loss.
 
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::abbreviations::continues;
 
-/// One line of a text. `indent`, the sentences with their spaces, and `end`, put together, are the line.
+/// One line of a text. `indent`, the sentences with their spaces, and `end`, joined, are the line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line<'a> {
-    /// Whitespace before the first sentence; all of a blank line.
+    /// Whitespace before the first sentence, or the whole blank line.
     pub indent: &'a str,
     /// The sentences, none of them empty.
     pub sentences: Vec<Sentence<'a>>,
@@ -20,14 +20,14 @@ pub struct Line<'a> {
 pub struct Sentence<'a> {
     /// The sentence without spaces at either end.
     pub text: &'a str,
-    /// Whitespace between it and what follows in its line; may be empty, as after `。`.
+    /// Whitespace after the sentence in its line; may be empty, as after `。`.
     pub space: &'a str,
 }
 
-/// Cuts a text into lines, and those into sentences.
+/// Cuts a text into lines, and lines into sentences.
 ///
-/// Sentences end where Unicode says (UAX #29), except after abbreviations, initials and ordinals, and before
-/// a lower-case letter. Takes time linear in the length of the text.
+/// Sentences end by Unicode's rules (UAX #29), except after abbreviations, initials and ordinals, and before a lower-case
+/// letter. Time is linear in the length of the text.
 ///
 /// ```
 /// # use wordloom::text::split_lines;
@@ -84,14 +84,13 @@ fn sentence(with_space: &str) -> Sentence<'_> {
 
 /// The ends of the line's sentences by UAX #29.
 ///
-/// `unicode-segmentation` looks ahead from every character of a run of spaces or quotes after a full stop,
-/// which takes quadratic time. So it gets to see a copy in which such runs are cut short; no sentence ends
-/// inside them.
+/// `unicode-segmentation` looks ahead from every character of a run of spaces or quotes after a full stop, in quadratic
+/// time. So it gets a copy with shortened runs; no sentence ends inside a run.
 fn sentence_bounds(line: &str) -> Vec<usize> {
     const MAX_RUN: usize = 32; // characters
 
     let mut shown = String::with_capacity(line.len());
-    let mut gaps = Vec::new(); // (a place in `shown`, bytes of `line` left out before it)
+    let mut gaps = Vec::new(); // (position in `shown`, bytes of `line` left out before it)
     let mut run = 0;
     for (place, character) in line.char_indices() {
         if character.is_alphanumeric() {

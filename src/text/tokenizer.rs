@@ -1,4 +1,4 @@
-//! Any model's tokenizer.
+//! The tokenizer of any model.
 
 use std::borrow::Cow;
 
@@ -9,14 +9,14 @@ use super::languages::{Codes, Direction, Languages, Task};
 use super::pieces::PieceTokenizer;
 use super::{MarianTokenizer, TextError, TokenizerClass, Vocabulary, split_language_tag};
 
-/// The contents of a tokenizer's files, apart from Marian's.
+/// The contents of a tokenizer's files, except Marian's.
 #[derive(Clone, Debug)]
 pub enum TokenizerFiles<'a> {
-    /// A SentencePiece model by name, and M2M100's `vocab.json`.
+    /// A SentencePiece model, and M2M100's `vocab.json`.
     SentencePiece {
-        /// Its name, such as `spiece.model`.
+        /// The model's file name, such as `spiece.model`.
         file: &'a str,
-        /// Its content.
+        /// The model.
         model: &'a [u8],
         /// `vocab.json`
         vocab: Option<&'a [u8]>,
@@ -25,16 +25,16 @@ pub enum TokenizerFiles<'a> {
     Json(&'a [u8]),
 }
 
-/// Text to token ids and back, for one model: with the special tokens of its family, and the languages it knows.
+/// Text to token ids and back for one model, with the special tokens of its family, and its languages.
 ///
-/// A model that was trained with SentencePiece can have its `.spm` file and a `tokenizer.json` that somebody converted
-/// it to. Both are read here; they agree on ordinary text, but Hugging Face's `Precompiled` normaliser goes by
-/// grapheme clusters, and so differs from SentencePiece on odd strings, such as letters with several accents.
+/// A model that was trained with SentencePiece can have a `.spm` file, a `tokenizer.json` that was converted from it, or
+/// both. They agree on ordinary text. They differ on unusual strings, such as letters with several accents, because
+/// Hugging Face's `Precompiled` normalizer works on grapheme clusters.
 #[derive(Debug)]
 pub struct Tokenizer {
     kind: Kind,
     languages: Languages,
-    /// What it was read from.
+    /// Name of the file.
     origin: String,
 }
 
@@ -58,12 +58,12 @@ impl From<MarianTokenizer> for Tokenizer {
 }
 
 impl Tokenizer {
-    /// Builds a tokenizer of this class from its files' contents. `config` is `tokenizer_config.json`, `tasks` are the
-    /// translations that `config.json` gives prefixes for (T5).
+    /// Builds a tokenizer of this class from its files' contents. `config` is `tokenizer_config.json`; `tasks` are the
+    /// translations with a prefix in `config.json` (T5).
     ///
     /// # Errors
-    /// [`TextError`], naming the file that is damaged, or asks for something unsupported;
-    /// [`TextError::NeedsFeature`] for `tokenizer.json` in a build without the feature `tokenizers`.
+    /// [`TextError`] names the file that is damaged or needs an unsupported feature. [`TextError::NeedsFeature`]: a
+    /// `tokenizer.json` in a build without the feature `tokenizers`.
     pub fn new(
         class: TokenizerClass,
         files: TokenizerFiles,
@@ -90,23 +90,22 @@ impl Tokenizer {
         Ok(Self { kind, languages, origin: origin.to_owned() })
     }
 
-    /// The file that it was read from: `source.spm`, `spiece.model`, `tokenizer.json`, …
+    /// Name of the tokenizer's file: `source.spm`, `spiece.model`, `tokenizer.json`, …
     pub fn origin(&self) -> &str {
         &self.origin
     }
 
-    /// The languages that a model with several can be told, in the order of their ids; none for others. Those of
-    /// Marian's models are target languages.
+    /// The languages that a caller can choose from, in the order of their ids; empty for a model with a fixed pair. Marian's
+    /// are target languages.
     pub fn languages(&self) -> Vec<&str> {
         self.languages.codes()
     }
 
-    /// Resolves languages by code, as the model has them: `en_XX` (mBART), `eng_Latn` (NLLB), `en` (M2M100, T5), `fra`
-    /// (Marian, target only).
+    /// Resolves languages by the model's own codes: `en_XX` (mBART), `eng_Latn` (NLLB), `en` (M2M100, T5), `fra` (Marian,
+    /// target only).
     ///
-    /// A model with source languages that is given none takes that of `tokenizer_config.json`, and else English, as
-    /// Hugging Face's classes do. Whether a model that needs a target language was given one, shows in
-    /// [`Direction::target`].
+    /// Without a source language, a model with source languages uses the one of `tokenizer_config.json`, or else English, as
+    /// Hugging Face's classes do. [`Direction::target`] shows whether a target language is missing.
     ///
     /// # Errors
     /// [`TextError::UnknownLanguage`] with similar ones, [`TextError::NoSuchTask`], [`TextError::NoLanguages`].
@@ -114,7 +113,7 @@ impl Tokenizer {
         self.languages.direction(source, target)
     }
 
-    /// Splits what chooses a target language off a text: `>>fra<<` at its beginning, where the tokenizer is Marian's.
+    /// Splits a leading language tag such as `>>fra<<` off a text, for Marian's tokenizers.
     pub fn split_tag<'a>(&self, text: &'a str) -> (Option<&'a str>, &'a str) {
         match self.kind {
             Kind::Marian(_) => split_language_tag(text),
@@ -122,10 +121,10 @@ impl Tokenizer {
         }
     }
 
-    /// The ids of a text: exactly what `tokenizer(text).input_ids` is in transformers.
+    /// The ids of a text: exactly `tokenizer(text).input_ids` in transformers.
     ///
     /// # Errors
-    /// As [`Tokenizer::encode_source`], but for language tags.
+    /// As [`Tokenizer::encode_source`], without [`TextError::UnknownLanguageTag`].
     pub fn encode(&self, text: &str) -> Result<Vec<u32>, TextError> {
         match &self.kind {
             Kind::Marian(tokenizer) => Ok(tokenizer.encode(text)),
@@ -136,10 +135,10 @@ impl Tokenizer {
     /// The ids of a text to translate, with the special tokens of the family and of the source language.
     ///
     /// # Errors
-    /// [`TextError::UnknownLanguageTag`] for a text that begins with a tag like `>>xxx<<` which a Marian model does not
-    /// have; [`TextError::Malformed`] where `tokenizer.json` cannot encode the text.
+    /// [`TextError::UnknownLanguageTag`]: a Marian model does not have the text's leading tag. [`TextError::Malformed`]:
+    /// `tokenizer.json` cannot encode the text.
     pub fn encode_source(&self, text: &str, direction: &Direction) -> Result<Vec<u32>, TextError> {
-        // a tag that the text has itself wins
+        // a tag in the text itself wins
         let text = match (&*direction.text_prefix, self.split_tag(text)) {
             ("", _) | (_, (Some(_), _)) => Cow::Borrowed(text),
             (prefix, (None, text)) => Cow::Owned(format!("{prefix}{text}")),
@@ -159,13 +158,13 @@ impl Tokenizer {
         })
     }
 
-    /// The ids of a translation, or of a text to go on with, as a model is trained to give them: ended by the end token,
-    /// where the family has one, and without the language that it begins with ([`Direction::target`]).
+    /// The ids of a translation, or of a text to continue, as the model generates them: with the family's end token, without
+    /// the leading language token ([`Direction::target`]).
     ///
     /// # Errors
-    /// [`TextError::Malformed`] where `tokenizer.json` cannot encode the text.
+    /// [`TextError::Malformed`] if `tokenizer.json` cannot encode the text.
     pub fn encode_target(&self, text: &str, direction: &Direction) -> Result<Vec<u32>, TextError> {
-        // what comes after a text begins with the end token, wherever languages stand
+        // in `after`, the end token is first
         let end = direction.around.as_ref().map(|(_, after)| after.iter().take(1));
         let ids = match &self.kind {
             Kind::Marian(tokenizer) => return Ok(tokenizer.encode_target(text)),
@@ -192,7 +191,7 @@ impl Tokenizer {
         }
     }
 
-    /// The token of an id of the source.
+    /// The source token with this id.
     pub fn source_token(&self, id: u32) -> Option<Cow<'_, str>> {
         match &self.kind {
             Kind::Marian(tokenizer) => tokenizer.source_vocabulary().token(id).map(Cow::Borrowed),
@@ -202,7 +201,7 @@ impl Tokenizer {
         }
     }
 
-    /// The token of an id of the target; those of the source, unless a Marian model keeps them apart.
+    /// The target token with this id. The vocabulary is the source's, unless a Marian model has a separate one.
     pub fn target_token(&self, id: u32) -> Option<Cow<'_, str>> {
         match &self.kind {
             Kind::Marian(tokenizer) => tokenizer.target_vocabulary().token(id).map(Cow::Borrowed),
@@ -210,7 +209,7 @@ impl Tokenizer {
         }
     }
 
-    /// Whether an id of the target stands for no text: an end, a language, padding.
+    /// Whether a target id stands for no text: an end, a language, padding.
     pub fn is_special(&self, id: u32) -> bool {
         match &self.kind {
             Kind::Marian(tokenizer) => {
@@ -222,7 +221,7 @@ impl Tokenizer {
         }
     }
 
-    /// The tokens with the largest ids, of source and target: a model's vocabularies have to be larger.
+    /// The tokens with the largest ids, of source and target. A model's vocabularies must be larger than these ids.
     pub fn last_tokens(&self) -> [(u32, &str); 2] {
         match &self.kind {
             Kind::Marian(tokenizer) => {
@@ -235,7 +234,7 @@ impl Tokenizer {
     }
 }
 
-/// The languages of a class that has a token for each.
+/// The languages of a class with language tokens.
 fn codes(
     class: TokenizerClass,
     kind: &Kind,

@@ -1,4 +1,4 @@
-//! `vocab.json`: the table between tokens and the ids that a model was trained with.
+//! `vocab.json`: tokens and their ids.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ impl Vocabulary {
     /// Reads a JSON object of the form `{"token": id, …}`. `file` is its name, for error messages.
     ///
     /// # Errors
-    /// [`TextError::Malformed`] with the place in the file.
+    /// [`TextError::Malformed`] with the position in the file.
     pub fn from_json(file: &str, bytes: &[u8]) -> Result<Self, TextError> {
         let ids: HashMap<String, u32> = serde_json::from_slice(bytes)
             .map_err(|error| TextError::Malformed { file: file.to_owned(), reason: error.to_string() })?;
@@ -29,14 +29,14 @@ impl Vocabulary {
         Ok(Self { ids, tokens })
     }
 
-    /// Numbers tokens as given; of several with one id, or ids of one token, the last counts.
+    /// Builds the table from pairs. A later pair replaces an earlier one with the same id or token.
     pub(super) fn of_tokens<'a>(tokens: impl IntoIterator<Item = (u32, &'a str)>) -> Self {
         let mut vocabulary = Self { ids: HashMap::new(), tokens: HashMap::new() };
         tokens.into_iter().for_each(|(id, token)| vocabulary.insert(token, id));
         vocabulary
     }
 
-    /// The id of a token, which gets the next free one if it is not there yet.
+    /// The id of a token. A new token gets the next free id.
     pub(super) fn id_or_next(&mut self, token: &str) -> u32 {
         self.id(token).unwrap_or_else(|| {
             let mut next = self.size() as u32;
@@ -48,7 +48,7 @@ impl Vocabulary {
         })
     }
 
-    /// Adds a token, or gives it another id.
+    /// Adds a token, or changes its id.
     pub(super) fn insert(&mut self, token: &str, id: u32) {
         let token: Arc<str> = token.into();
         if let Some(old) = self.ids.insert(token.clone(), id) {

@@ -11,14 +11,13 @@ use super::generate::{GenerateError, GenerateRequest};
 use super::queue::Queue;
 use super::session::{RowStates, before_last};
 use crate::decode::{BatchSearch, DecodeOptions, EarlyStopping, length_divisor};
-use crate::graph::{Graph, GraphError, Linear, Program, SearchStates, Session, StateTable, Value};
+use crate::graph::{Graph, GraphError, Program, Session, StateTable, Value};
 use crate::kernels::AdapterClass;
 use crate::kernels::bans::Bans;
-use crate::kernels::edits::HistoryEdits;
-use crate::kernels::log_softmax_top_k::TopKShape;
-use crate::kernels::search::{RING, SearchShape, SentenceState, Stopping};
+use crate::kernels::search_state::{HistoryEdits, RING, SearchShape, SentenceState, Stopping};
 use crate::model::config::ModelConfig;
-use crate::scores::TopScores;
+use crate::ops::SearchStates;
+use crate::scores::{TopKShape, TopScores};
 
 /// What its states depend on.
 #[derive(Clone, Debug, PartialEq)]
@@ -172,9 +171,18 @@ impl DeviceSearch {
         }
     }
 
-    /// Adds to the step what it has to do with its last states, `[rows, d_model]`.
-    pub fn add_to(&self, g: &mut Graph, last: Value, output: Linear) -> Result<(), GraphError> {
-        g.search_step(self.key.scoring, self.key.edits, last, output, &self.states)
+    /// Adds the search's step to the decoder's, after its logits.
+    pub fn add_to(&self, g: &mut Graph, logits: Value) -> Result<(), GraphError> {
+        let DeviceSearchKey { scoring, edits, .. } = self.key;
+        g.enter("search");
+        let scores = g.edit_scores(scoring, edits, logits, &self.states)?;
+        if edits.search.beams == 1 {
+            g.greedy_step(scores); // takes the best of a row's chunks itself
+            return Ok(());
+        }
+        let top = g.best_tokens(scores)?;
+        g.beam_step(edits.search, top, &self.states)?;
+        g.reorder_slots(edits.search, &self.states)
     }
 
     /// Writes the searches of a new batch.

@@ -3,9 +3,7 @@
 use super::generate::GenerateError;
 use crate::decode::{BatchSearch, StepScores};
 use crate::graph::{Graph, GraphError, Program, Session, State, StateTable, Value, Weights};
-use crate::kernels::edits::encode_edits;
-use crate::kernels::log_softmax_top_k::TopKShape;
-use crate::scores::TopScores;
+use crate::scores::{TopKShape, TopScores, encode_edits};
 
 /// What its states depend on.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -7,7 +7,6 @@ use super::{GenerateRequest, resolve};
 use crate::decode::BatchSearch;
 use crate::device::Device;
 use crate::graph::{Upload, Weights, check_known_answers};
-use crate::kernels::AdapterClass;
 use crate::model::blueprint::CheckpointSource;
 use crate::model::config::Architecture;
 use crate::model::generation_config::GenerationConfig;
@@ -39,9 +38,8 @@ impl Loading {
     /// # Errors
     /// As [`Loading::new`].
     pub fn with_weights(device: &Device, model: &Model, choice: PrecisionChoice) -> Result<Self, ModelError> {
-        // a browser's software adapter takes seconds more to compile what unpacks f16 than it could save
-        let halves = device.gpu().is_some_and(|gpu| gpu.class() != AdapterClass::BrowserSoftware);
-        let precision = choice.resolve(model.stored_precision(), halves);
+        // in a browser a software adapter takes seconds more to compile what unpacks f16 than it could save
+        let precision = choice.resolve(model.stored_precision(), !device.class().is_software());
         let blueprint = model.blueprint().clone();
         let upload = Upload::new(blueprint.file_order(model.checkpoint()));
         let transformer = Transformer {

@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use super::Transformer;
-use crate::graph::{Linear, Upload, WeightKind, WeightSource, WeightTable};
+use crate::graph::{Upload, WeightKind, WeightSource, WeightTable};
 use crate::model::blueprint::{Blueprint, CheckpointSource};
 use crate::model::config::{ModelConfig, StackConfig};
 use crate::model::{AttentionKind, HeadName, Model, ModelError};
+use crate::ops::Linear;
 
 /// Why heads could not be muted.
 #[derive(Debug, thiserror::Error)]
@@ -128,7 +129,7 @@ impl Transformer {
             heads.iter().map(|name| (name, true)).chain(muted.iter().map(|name| (name, false)))
         {
             let Outputs { linear, range } = values_of(blueprint, config, name)?;
-            for index in WeightTable::entries_of(linear) {
+            for index in linear.entries() {
                 changed.insert(index);
                 if now {
                     zeros.entry(index).or_default().push(range.clone());

@@ -21,12 +21,12 @@ use super::queue::Queue;
 use crate::decode::{BatchSearch, Paths, SearchTree, SentenceSearch, StepRequest};
 use crate::device::Device;
 use crate::graph::{Graph, Plan, RowCopy, Session, State, StateTable};
-use crate::kernels::log_softmax_top_k::TopKShape;
 use crate::model::config::{Architecture, ModelConfig};
-use crate::model::decoder::{History, before_output, decoder, memory_key_values, output};
+use crate::model::decoder::{History, decoder, memory_key_values, output};
 use crate::model::embedding::Tokens;
 use crate::model::encoder::encoder;
 use crate::model::{Cache, Memory, Taps};
+use crate::scores::TopKShape;
 
 /// Memory of the sessions kept for later batches, bytes: enough for sentences that come one by one.
 const MAX_IDLE_BYTES: usize = 32 << 20;
@@ -318,15 +318,10 @@ impl DecodeSession {
         if let Some(looking) = &looking {
             looking.keep(g, &decoded.queries, row_states.cache_slots)?;
         }
+        let logits = output(g, config, blueprint, decoded.last)?;
         match &search {
-            Search::Host(search) => {
-                let logits = output(g, config, blueprint, decoded.last)?;
-                search.add_to(g, logits)?;
-            }
-            Search::Device(search) => {
-                let last = before_output(g, config, blueprint, decoded.last)?;
-                search.add_to(g, last, blueprint.output)?;
-            }
+            Search::Host(search) => search.add_to(g, logits)?,
+            Search::Device(search) => search.add_to(g, logits)?,
         }
         let mut plans = vec![Plan::new(step)];
 

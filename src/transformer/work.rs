@@ -1,9 +1,9 @@
 //! How much a model reads and computes, counted from its shapes: what measured times are held against.
 
 use super::Transformer;
-use crate::graph::Linear;
 use crate::model::blueprint::{FeedForward, Norm};
 use crate::model::config::StackConfig;
+use crate::ops::Linear;
 
 /// Bytes of an element of the key–value caches and of the memory's keys and values.
 const CACHE_ELEMENT_BYTES: u64 = 4;

@@ -10,12 +10,6 @@ use wordloom::kernels::{ColumnLayout, append_kv, attention_weights, stride};
 use crate::common::{assert_close, device_test, gpu, heads_to_columns};
 use crate::{fixture, pad, random, read, run, unpad, untouched, upload, upload_u32};
 
-/// Those that the device can run.
-fn variants(gpu: &Gpu) -> impl Iterator<Item = Variant> {
-    let class = gpu.class();
-    Variant::ALL.into_iter().filter(move |variant| variant.runs_on(class))
-}
-
 /// Biases of `heads` heads by distance, up to a reach.
 fn random_bias(reach: usize, heads: usize) -> Vec<f32> {
     random(4, (2 * reach + 1) * heads)
@@ -107,7 +101,7 @@ impl AttentionCase {
     /// Compares every variant with the CPU.
     async fn check(&self, gpu: &Gpu, offset: usize) {
         let (want, want_weights) = (self.context_on_cpu(), self.weights_on_cpu());
-        for variant in variants(gpu) {
+        for variant in Variant::ALL {
             let what =
                 format!("{variant:?}, columns from {offset}, reach {:?}, {:?}", self.reach, self.shape);
             let (context, weights) = self.on_gpu(gpu, variant, offset).await;
@@ -294,7 +288,7 @@ async fn attention_is_that_of_the_reference() {
         mask: tensors.f32("attention.key_mask").iter().map(|&keep| (keep != 0.0).into()).collect(),
         reach: None,
     };
-    for variant in variants(&gpu) {
+    for variant in Variant::ALL {
         let (context, weights) = case.on_gpu(&gpu, variant, 3).await;
         assert_close("context", &context, &columns("attention.y_causal"), (1e-5, 0.0));
         assert_close("weights", &weights, &tensors.f32("attention.probs_causal"), (1e-5, 0.0));
@@ -359,7 +353,7 @@ async fn the_cache_is_filled_and_attended() {
                 &mut want,
             );
             let bias_buffer = upload(&gpu, &bias.map_or(vec![7.0; 4], |bias| pad(&bias, heads, 7.0)));
-            for variant in variants(&gpu) {
+            for variant in Variant::ALL {
                 let what = format!("{variant:?}, reach {reach:?}, of {shape:?}");
                 let context = untouched(&gpu, rows * stride(value_width));
                 let [key_cache, value_cache] =

@@ -5,12 +5,13 @@ use std::ops::Range;
 use wordloom::Device;
 use wordloom::activation::Activation;
 use wordloom::graph::{
-    Columns, Graph, GraphError, Linear, Normalization, Plan, Session, State, StateTable, Upload, WeightKind,
-    WeightSource, WeightTable, Weights,
+    Columns, Graph, GraphError, Plan, Session, State, StateTable, Upload, WeightKind, WeightSource,
+    WeightTable, Weights,
 };
 use wordloom::kernels::AdapterClass;
-use wordloom::kernels::attention::AttentionShape;
+use wordloom::ops::{AttentionScores, Cache, Linear, Normalization};
 use wordloom::precision::WeightPrecision;
+use wordloom::shape::AttentionShape;
 
 use crate::common::{assert_close, device_test, devices, gpu_as};
 use crate::random;
@@ -110,15 +111,23 @@ fn layer(states: &mut StateTable, weights: &mut WeightTable) -> Result<(Graph, S
         scale: 1.0,
         causal: true,
     };
-    let weights = g.attention_weights(shape, queries, keys, mask, bias)?;
+    let scores = AttentionScores { shape, queries, keys, key_mask: mask, distance_bias: bias };
+    let weights = g.attention_weights(scores)?;
     g.keep(weights, attention_weights)?;
-    let attended = g.attention(shape, queries, keys, values, mask, bias)?;
-    let (own, slots, counts) = (host.cache_slots, host.slots, host.key_counts);
-    let cached = g.cached_attention(HEADS, 1.0, qkv, own, key_cache, value_cache, slots, counts, bias)?;
+    let attended = g.attention(scores, values)?;
+    let cache = Cache {
+        keys: key_cache,
+        values: value_cache,
+        cache_slots: host.cache_slots,
+        slots: host.slots,
+        key_counts: host.key_counts,
+    };
+    let cached = g.cached_attention(HEADS, 1.0, qkv, &cache, bias)?;
     let x = g.linear(attended, output, Activation::Identity, Some(x))?;
     g.keep(attended, context)?;
     g.keep(cached, cached_context)?;
-    let [normalized, linear_half] = g.normalized_linear(x, Some(x), rms, up, Activation::Identity)?;
+    let normalized = g.layer_norm(x, Some(x), rms)?;
+    let linear_half = g.linear(normalized, up, Activation::Identity, None)?;
     let hidden = g.gated_linear(normalized, gate, Activation::GeluTanh, linear_half)?;
     let x = g.linear(hidden, down, Activation::Identity, Some(x))?;
     let made = g.linear(x, head, Activation::Identity, None)?;

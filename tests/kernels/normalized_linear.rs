@@ -3,13 +3,32 @@
 use wordloom::activation::Activation;
 use wordloom::cpu::{self, Linear, WeightMatrix};
 use wordloom::gpu::Gpu;
-use wordloom::kernels::linear::LinearShape;
-use wordloom::kernels::normalized_linear::{NormalizedLinearShape, Variant, choose, dispatch};
-use wordloom::kernels::{AdapterClass, PANEL, panels, stride};
+use wordloom::kernels::layer_norm::{self, LayerNormShape};
+use wordloom::kernels::linear::{self, LinearShape, Variant};
+use wordloom::kernels::normalized_linear::fuse;
+use wordloom::kernels::{AdapterClass, Dispatch, PANEL, panels, stride};
 use wordloom::precision::WeightPrecision;
 
 use crate::common::{assert_close, device_test, gpu, portable_test};
 use crate::{UNTOUCHED, pad, random, read, run, unpad, untouched, upload, upload_u32};
+
+#[derive(Clone, Copy, Debug)]
+struct NormalizedLinearShape {
+    linear: LinearShape,
+    epsilon: f32,
+    residual: bool,
+    centered: bool,
+    keeps: bool,
+}
+
+impl NormalizedLinearShape {
+    /// The norm's launch.
+    fn norm(&self, class: AdapterClass) -> Dispatch {
+        let Self { linear, epsilon, residual, centered, .. } = *self;
+        let shape = LayerNormShape { rows: linear.rows, width: linear.inputs, epsilon, residual, centered };
+        layer_norm::dispatch(&shape, class)
+    }
+}
 
 struct Case {
     shape: NormalizedLinearShape,
@@ -85,7 +104,9 @@ impl Case {
             .iter()
             .map(|(part, weight)| {
                 let bound = vec![&x, weight, &bias, &residual, &gamma, &beta, &y, &normalized];
-                (dispatch(&self.shape, part.clone(), variant), bound)
+                let norm = self.shape.norm(AdapterClass::Hardware);
+                let layer = linear::dispatch_variant(&self.shape.linear, part.clone(), variant);
+                (fuse(&norm, &layer, self.shape.keeps).expect("has a form that normalizes"), bound)
             })
             .collect();
         run(gpu, &launches);
@@ -130,7 +151,7 @@ async fn a_norm_before_a_layer_is_a_norm_and_a_layer() {
                 let case = Case::random(shape);
                 let [want_normalized, want] = case.on_cpu();
                 let mut first: Option<[Vec<f32>; 2]> = None;
-                for variant in Variant::ALL {
+                for variant in Variant::SPLIT {
                     let what = format!("{variant:?} of {shape:?}");
                     let got = case.on_gpu(&gpu, variant, usize::MAX / PANEL).await;
                     assert_close(&what, &got[1], &want, (1e-6 + 4e-6 * (inputs as f32).sqrt(), 0.0));
@@ -184,10 +205,17 @@ fn few_rows_on_hardware_are_normalized_by_who_reads_them() {
         join: None,
         precision: WeightPrecision::F32,
     };
-    let hardware = |rows, outputs| choose(&linear(rows, outputs), AdapterClass::Hardware);
-    assert_eq!(hardware(1, 2048), Some(Variant::MatvecSplit));
-    assert_eq!(hardware(16, 2048), Some(Variant::Matvec4RowsSplit));
+    let chosen = |rows, outputs, class| {
+        let linear = linear(rows, outputs);
+        let shape =
+            NormalizedLinearShape { linear, epsilon: 1e-5, residual: true, centered: true, keeps: true };
+        let layer = linear::dispatch(&linear, 0..outputs, class);
+        fuse(&shape.norm(class), &layer, true).map(|fused| fused.kernel.name)
+    };
+    let hardware = |rows, outputs| chosen(rows, outputs, AdapterClass::Hardware);
+    assert_eq!(hardware(1, 2048), Some("normalized_matvec_split_f32"));
+    assert_eq!(hardware(16, 2048), Some("normalized_matvec_4rows_split_f32"));
     assert_eq!(hardware(17, 2048), None);
     assert_eq!(hardware(1, 32_000), None);
-    assert_eq!(choose(&linear(1, 2048), AdapterClass::Software), None);
+    assert_eq!(chosen(1, 2048, AdapterClass::Software), None);
 }

@@ -4,12 +4,12 @@ use wordloom::activation::Activation;
 use wordloom::cpu::{self, Linear, WeightMatrix};
 use wordloom::gpu::Gpu;
 use wordloom::kernels::bans::{Bans, ban_words};
-use wordloom::kernels::edits::HistoryEdits;
-use wordloom::kernels::linear::{self, LinearShape};
-use wordloom::kernels::log_softmax_top_k::TopKShape;
-use wordloom::kernels::output_layer::{Variant, choose, dispatch};
-use wordloom::kernels::search::{SearchShape, SentenceState, Stopping};
-use wordloom::kernels::{AdapterClass, PANEL, panels, stride};
+use wordloom::kernels::edits::{Edits, HistoryBuffers};
+use wordloom::kernels::linear::{self, LinearShape, Variant};
+use wordloom::kernels::log_softmax_top_k::{ScoreBuffers, TopKShape};
+use wordloom::kernels::output_layer::fuse;
+use wordloom::kernels::search_state::{HistoryEdits, SearchShape, SentenceState, Stopping};
+use wordloom::kernels::{AdapterClass, Dispatch, PANEL, panels, stride};
 use wordloom::precision::WeightPrecision;
 use wordloom::scores::{ScoreRules, ScoreSpace};
 
@@ -131,6 +131,15 @@ impl Case {
         (0..self.shape.rows).flat_map(|row| (0..panels).map(move |panel| note(row, panel))).collect()
     }
 
+    /// The launch that notes chunks after edits.
+    fn notes_after(&self, edits: HistoryEdits, class: AdapterClass) -> Dispatch {
+        let buffers =
+            HistoryBuffers { search: (), slots: (), slot_tokens: (), bans: (), phrases: (), row_bans: () };
+        let edits = Edits::ByHistory(edits, buffers);
+        let nothing = ScoreBuffers { logits: (), chunks: (), nothing: () };
+        self.scoring.chunk_launches(&edits, nothing, class).pop().expect("notes come last").0
+    }
+
     /// Logits and notes; `panels_per_part`: where to split the weights.
     async fn on_gpu(&self, gpu: &Gpu, variant: Variant, panels_per_part: usize) -> (Vec<f32>, Vec<Note>) {
         let LinearShape { rows, inputs, outputs, precision, .. } = self.shape;
@@ -147,11 +156,13 @@ impl Case {
                 (part.clone(), upload_u32(gpu, &panels::pack(rows, part.len(), inputs, precision)))
             })
             .collect();
+        let notes = self.notes_after(self.edits, AdapterClass::Hardware);
         let launches: Vec<_> = parts
             .iter()
             .map(|(part, weight)| {
                 let bound = vec![&x, weight, &bias, &bans, &search, &y, &chunks];
-                (dispatch(&self.shape, &self.scoring, &self.edits, part.clone(), variant), bound)
+                let layer = linear::dispatch_variant(&self.shape, part.clone(), variant);
+                (fuse(&layer, &notes).expect("has a form that notes"), bound)
             })
             .collect();
         run(gpu, &launches);
@@ -197,7 +208,7 @@ async fn an_output_layer_notes_what_its_panels_hold() {
             let case = Case::random(shape, beams, bans, rules);
             let want = case.logits_on_cpu();
             let mut first = None;
-            for (variant, panels_per_part) in Variant::ALL.into_iter().zip([usize::MAX / PANEL, 2]) {
+            for (variant, panels_per_part) in Variant::SPLIT.into_iter().zip([usize::MAX / PANEL, 2]) {
                 let what = format!("{variant:?} of {shape:?}, {beams} beams, bans {bans}, {rules:?}");
                 let (logits, notes) = case.on_gpu(&gpu, variant, panels_per_part).await;
                 assert_close(&what, &logits, &want, (1e-6 + 4e-6 * (inputs as f32).sqrt(), 0.0));
@@ -227,7 +238,7 @@ async fn an_output_layer_is_a_linear_layer() {
         [(&case.x, 75), (&case.bias, 203)].map(|(data, width)| upload(&gpu, &pad(data, width, 0.0)));
     let weight = upload_u32(&gpu, &panels::pack(&case.weight, 203, 75, WeightPrecision::F32));
     let (nothing, y) = (untouched(&gpu, 4), untouched(&gpu, 4 * stride(203)));
-    let launch = linear::dispatch_variant(&shape, 0..203, linear::Variant::Matvec4RowsSplit);
+    let launch = linear::dispatch_variant(&shape, 0..203, Variant::Matvec4RowsSplit);
     run(&gpu, &[(launch, vec![&x, &weight, &bias, &nothing, &y])]);
     assert!(unpad("linear", &read(&gpu, &y).await, 4, 203) == logits);
 }
@@ -236,15 +247,18 @@ async fn an_output_layer_is_a_linear_layer() {
 #[portable_test]
 fn who_notes_is_chosen_by_rows_and_edits() {
     let shape = |rows| layer(rows, 64, 8000, WeightPrecision::F32);
-    let edits = Case::random(shape(1), 1, true, LOG_PROBABILITIES).edits;
-    let hardware = |rows, edits: &HistoryEdits| choose(&shape(rows), edits, AdapterClass::Hardware);
-    assert_eq!(hardware(1, &edits), Some(Variant::MatvecSplit));
-    assert_eq!(hardware(4, &edits), Some(Variant::Matvec4RowsSplit));
-    assert_eq!(hardware(16, &edits), Some(Variant::Matvec4RowsSplit));
-    assert_eq!(hardware(17, &edits), None);
-    assert_eq!(hardware(1, &HistoryEdits { penalty: true, ..edits }), None);
-    assert_eq!(hardware(1, &HistoryEdits { repeats: true, ..edits }), None);
-    for class in [AdapterClass::Software, AdapterClass::BrowserSoftware, AdapterClass::ExtendedSoftware] {
-        assert_eq!(choose(&shape(1), &edits, class), None, "{class:?}");
-    }
+    let case = Case::random(shape(1), 1, true, LOG_PROBABILITIES);
+    let edits = case.edits;
+    let chosen = |rows, edits, class| {
+        let layer = linear::dispatch(&shape(rows), 0..8000, class);
+        fuse(&layer, &case.notes_after(edits, class)).map(|fused| fused.kernel.name)
+    };
+    let hardware = |rows, edits| chosen(rows, edits, AdapterClass::Hardware);
+    assert_eq!(hardware(1, edits), Some("output_matvec_split_f32"));
+    assert_eq!(hardware(4, edits), Some("output_matvec_4rows_split_f32"));
+    assert_eq!(hardware(16, edits), Some("output_matvec_4rows_split_f32"));
+    assert_eq!(hardware(17, edits), None);
+    assert_eq!(hardware(1, HistoryEdits { penalty: true, ..edits }), None);
+    assert_eq!(hardware(1, HistoryEdits { repeats: true, ..edits }), None);
+    assert_eq!(chosen(1, edits, AdapterClass::Software), None);
 }

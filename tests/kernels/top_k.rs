@@ -2,11 +2,11 @@
 
 use wordloom::cpu;
 use wordloom::gpu::Gpu;
-use wordloom::kernels::edits::{Edits, encode_edits};
-use wordloom::kernels::log_probability::{self, LogProbabilityBuffer};
-use wordloom::kernels::log_softmax_top_k::{TopKBuffer, TopKShape};
+use wordloom::kernels::edits::Edits;
+use wordloom::kernels::log_probability;
+use wordloom::kernels::log_softmax_top_k::{ScoreBuffers, TopKShape};
 use wordloom::kernels::{AdapterClass, stride};
-use wordloom::scores::{EditKind, ScoreEdit, ScoreRules, ScoreSpace};
+use wordloom::scores::{EditKind, ScoreEdit, ScoreRules, ScoreSpace, encode_edits};
 
 use crate::common::{assert_close, device_test, gpu, split_top};
 use crate::{fixture, pad, random, read, run, unpad, untouched, upload, upload_u32};
@@ -30,20 +30,13 @@ async fn top_on_gpu(
     let chunks = untouched(gpu, shape.chunk_elements());
     let nothing = untouched(gpu, 4);
     let top = untouched(gpu, shape.rows * 2 * shape.candidates);
-    let launches: Vec<_> = shape
-        .launches(edits.map_or(Edits::None, |_| Edits::Listed(words.len() - 1)), class)
-        .into_iter()
-        .map(|(dispatch, names)| {
-            let bound = names.into_iter().map(|name| match name {
-                TopKBuffer::Logits => &logits,
-                TopKBuffer::Edits => &edit_buffer,
-                TopKBuffer::Chunks => &chunks,
-                TopKBuffer::Top => &top,
-                _ => &nothing,
-            });
-            (dispatch, bound.collect())
-        })
-        .collect();
+    let edits = match edits {
+        Some(_) => Edits::Listed { capacity: words.len() - 1, list: &edit_buffer },
+        None => Edits::None,
+    };
+    let buffers = ScoreBuffers { logits: &logits, chunks: &chunks, nothing: &nothing };
+    let mut launches = shape.chunk_launches(&edits, buffers, class);
+    launches.extend(shape.best_launches(&edits, buffers, &top, class));
     run(gpu, &launches);
     let words: Vec<u32> = read(gpu, &top).await;
     split_top(&words[..shape.rows * 2 * shape.candidates], shape.candidates)
@@ -145,16 +138,10 @@ async fn log_probability_on_gpu(gpu: &Gpu, vocabulary: usize, logits: &[f32], ta
     let chunks = untouched(gpu, log_probability::chunk_elements(rows, vocabulary));
     let result = untouched(gpu, rows * stride(1));
     let nothing = untouched(gpu, 4);
-    let launches = log_probability::launches(rows, vocabulary).map(|(dispatch, names)| {
-        let bound = names.into_iter().map(|name| match name {
-            LogProbabilityBuffer::Logits => &logits,
-            LogProbabilityBuffer::Targets => &targets,
-            LogProbabilityBuffer::Chunks => &chunks,
-            LogProbabilityBuffer::LogProbabilities => &result,
-            LogProbabilityBuffer::Nothing => &nothing,
-        });
-        (dispatch, bound.collect())
-    });
+    let launches = [
+        (log_probability::chunk_dispatch(rows, vocabulary), vec![&logits, &nothing, &nothing, &chunks]),
+        (log_probability::dispatch(rows, vocabulary), vec![&logits, &targets, &chunks, &result]),
+    ];
     run(gpu, &launches);
     unpad("log-probabilities", &read(gpu, &result).await, rows, 1)
 }

@@ -1,11 +1,11 @@
-// Wordloom as an engine of a bench of browser engines (docs/performance.md, "In a browser"): the npm package as anybody
-// gets it, served at /wordloom/, with a model folder at /models/NAME/. variant: webgpu-fp32, wasm-fp32, and -q8.
+// Wordloom as an engine of a bench of browser engines (docs/performance.md, "In a browser"): the published npm package,
+// served at /wordloom/, with a model folder at /models/NAME/. variant: webgpu-fp32, wasm-fp32, and -q8.
 import { measure } from './measure.js';
 
 export async function run(workload, { model, variant }) {
   const times = {};
   let start = performance.now();
-  // where the bench serves web/dist
+  // the bench serves web/dist here
   const { Translator } = await import('/wordloom/core.js');
   times.importMs = performance.now() - start;
   const [device, weights] = variant.split('-');
@@ -15,7 +15,7 @@ export async function run(workload, { model, variant }) {
     device: { webgpu: 'gpu', wasm: 'cpu' }[device],
     weights: { fp32: 'f32', fp16: 'f16', q8: 'q8' }[weights],
     cache: 'none',
-    // The counters of WebGPU calls are this page's; a worker has prototypes of its own.
+    // The counters of WebGPU calls exist in this page only, because a worker has its own prototypes.
     worker: !('gpuCounts' in globalThis),
   });
   times.loadMs = performance.now() - start;
@@ -33,8 +33,8 @@ export async function run(workload, { model, variant }) {
     );
   const engine = {
     vocab: info.model.targetVocabulary,
-    // The API has no encoder alone. The first token waits for it, so that this is a little more than asked for: the keys
-    // and values of cross-attention, and one step of the decoder.
+    // The API has no call for the encoder alone. One token needs a little more: the keys and values of cross-attention, and
+    // one step of the decoder.
     encode: (rows) => generate(rows, 1, 1),
     async generate(rows, { newTokens, beams }) {
       const [{ sequences }] = await generate(rows, newTokens, beams);

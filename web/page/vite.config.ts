@@ -9,10 +9,10 @@ const here = (path: string): string => fileURLToPath(new URL(path, import.meta.u
 export default defineConfig({
   root: here('.'),
   base: './',
-  plugins: [model(here('../../models/tatoeba-en-de')), offline(here('src/sw.ts'))],
+  plugins: [model(here('../../models/tatoeba-en-de-q8')), offline(here('src/sw.ts'))],
   resolve: {
     alias: {
-      // `core` is the package without its own copy of the model, which the page serves from `model/`
+      // `core` has no copy of the model, because the page serves it from `model/`
       wordloom: here('../dist/core.js'),
     },
   },
@@ -22,7 +22,7 @@ export default defineConfig({
     outDir: here('../site'),
     emptyOutDir: true,
     target: 'es2022',
-    // a content security policy allows no data: modules, and there is nothing worth inlining
+    // the content security policy forbids `data:` modules
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,

@@ -1,5 +1,5 @@
-// Builds dist/, which is what npm publishes: declarations by tsc, scripts by rolldown, and beside them the wasm module
-// and the model, where `new URL(…, import.meta.url)` finds them.
+// Builds dist/, the published package: declarations by tsc, scripts by rolldown, and the wasm module and the model beside
+// them, for `new URL(…, import.meta.url)`.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { rolldown } from 'rolldown';
 const WEB = dirname(dirname(fileURLToPath(import.meta.url)));
 const DIST = join(WEB, 'dist');
 const PKG = join(WEB, 'pkg');
-const MODEL = join(WEB, '../models/tatoeba-en-de');
+const MODEL = join(WEB, '../models/tatoeba-en-de-q8');
 const MODEL_FILES = [
   'config.json',
   'generation_config.json',
@@ -21,7 +21,7 @@ const MODEL_FILES = [
   'target.spm',
   'model.safetensors',
 ];
-/** Entries that share chunks. A worker is one file: a chain of imports would be a chain of requests. */
+/** Entries that share chunks. A worker is one file, because a chain of imports would be a chain of requests. */
 const BUNDLES = [
   { platform: 'browser', entries: ['index', 'core', 'translator-api'] },
   { platform: 'browser', entries: ['worker'] },
@@ -45,10 +45,10 @@ for (const name of MODEL_FILES) {
   manifest[name] = createHash('sha256').update(readFileSync(join(MODEL, name))).digest('hex');
 }
 copyFileSync(join(PKG, 'wordloom_web_bg.wasm'), join(DIST, 'wordloom_web_bg.wasm'));
-copyFileSync(join(MODEL, 'MODEL_CARD.md'), join(DIST, 'model', 'MODEL_CARD.md'));
+for (const name of ['MODEL_CARD.md', 'LICENSE.md']) copyFileSync(join(MODEL, name), join(DIST, 'model', name));
 for (const name of ['LICENSE-MIT', 'LICENSE-APACHE']) copyFileSync(join(WEB, '..', name), join(DIST, name));
 
-// The glue's own default address of the module is never used; bundlers would follow it all the same.
+// The glue's default address of the module is never used, but bundlers would follow it.
 const glue = {
   name: 'wasm-glue',
   resolveId: (id) => (id.endsWith('/wordloom_web.js') ? join(PKG, 'wordloom_web.js') : null),

@@ -1,4 +1,4 @@
-// What a browser downloads for the package and for the page: raw, gzip and brotli. Fails above the limit.
+// Sizes of a browser's download for the package and for the page: raw, gzip and brotli. Fails above the limit.
 //
 //   node web/scripts/sizes.js [FOLDER=LIMIT …]      a limit is in bytes of gzip for wasm and JavaScript together
 import { readdirSync, readFileSync, statSync } from 'node:fs';
@@ -8,10 +8,10 @@ import { brotliCompressSync, gzipSync } from 'node:zlib';
 
 const WEB = dirname(dirname(fileURLToPath(import.meta.url)));
 const LIMIT = 2_000_000;
-/** What counts against the limit; the rest is shown. */
+/** Files that count against the limit; the rest is only listed. */
 const CODE = ['.js', '.mjs', '.wasm'];
 const SHOWN = [...CODE, '.css', '.html', '.svg', '.webmanifest'];
-/** The model is data, and the same for both. What is for Node never reaches a browser. */
+/** The model is data, and the same for both. Node's files never reach a browser. */
 const isLeftOut = (name) => name.startsWith('model/') || /(^|\/)(node|worker-node|translator-api-node)\b/.test(name);
 
 const asked = process.argv.slice(2).map((argument) => argument.split('='));

@@ -1,5 +1,6 @@
-/** The typed API in a browser: what it answers, that it can be stopped, and what it says to wrong questions. */
+/** The typed API in a browser: results, aborts, and errors for wrong input. */
 import { expect, test } from './support/harness.ts';
+import { expectWithin } from './support/machine.ts';
 
 const STATION = 'Where is the train station?';
 
@@ -233,7 +234,7 @@ test('attention: rows sum to one, and agree with a teacher-forced pass', async (
   expect(asked!.queries.at(-1)!.piece).toBe('</s>');
   expect(result.head.shape).toEqual([1, 8, ...asked!.shape]);
   for (const [index, weight] of asked!.weights.entries()) expect(weight).toBeCloseTo(result.head.weights[index]!, 5);
-  // Each row of logits is highest at the token that was written.
+  // Each row of logits is highest at the generated token.
   const width = result.logits.shape.at(-1)!;
   for (const [row, id] of result.targetIds.slice(1).entries()) {
     const scores = result.logits.data.slice(row * width, (row + 1) * width);
@@ -273,10 +274,10 @@ test('wrong options and wrong values are named', async ({ api }) => {
   expect(errors[1]).toContain('"beams"');
 });
 
-/** Some seconds of work; no two sentences are the same, because those are translated once. */
+/** Some seconds of work. All sentences differ, because equal sentences are translated once. */
 const LONG = Array.from({ length: 80 }, (_, day) => `My brother bought ${day + 20} books in Berlin, and he likes it there.`).join(' ');
 
-test('an abort is told at once, and the engine stops within a step', async ({ api }) => {
+test('an abort is told at once, and the engine stops within a step', { tag: '@speed' }, async ({ api }) => {
   const result = await api.evaluate(async (text) => {
     const translator = await wordloom.Translator.create({ device: 'cpu' });
     await translator.translate('Thank you.');
@@ -293,17 +294,17 @@ test('an abort is told at once, and the engine stops within a step', async ({ ap
     stop.abort(new Error('typed on'));
     const error = await call;
     const told = performance.now() - begun;
-    // The next call has to wait for this one's end.
+    // The next call waits for the end of this one.
     const next = (await short()) + told;
     const never = await translator.translate('x', { signal: AbortSignal.abort() }).catch((error) => error);
     return { name: error.name, kind: error.kind, cause: error.cause?.message, never: never.kind, usual, told, next };
   }, LONG);
   expect(result).toMatchObject({ name: 'AbortError', kind: 'aborted', cause: 'typed on', never: 'aborted' });
-  expect(result.told).toBeLessThan(50);
-  expect(result.next - result.usual).toBeLessThan(1000);
+  expectWithin(result.told, 50);
+  expectWithin(result.next - result.usual, 1000);
 });
 
-test('leaving a stream stops its work', async ({ api }) => {
+test('leaving a stream stops its work', { tag: '@speed' }, async ({ api }) => {
   const result = await api.evaluate(async (text) => {
     const translator = await wordloom.Translator.create({ device: 'cpu' });
     let seen = 0;
@@ -324,7 +325,7 @@ test('leaving a stream stops its work', async ({ api }) => {
     return { seen, kinds, milliseconds: performance.now() - begun };
   }, LONG);
   expect(result).toMatchObject({ seen: 3, kinds: ['aborted'] });
-  expect(result.milliseconds).toBeLessThan(6000);
+  expectWithin(result.milliseconds, 6000);
 });
 
 test('calls queue, and a destroyed translator says so', async ({ api }) => {
@@ -404,7 +405,7 @@ test('in the thread of the caller', async ({ api }) => {
     translator.destroy();
     return { text, warnings };
   });
-  // A window cannot write files without waiting.
+  // A window cannot write files synchronously.
   expect(result).toEqual({ text: 'Danke.', warnings: [expect.stringContaining('held in memory')] });
   expect(api.workers().length).toBe(0);
 });

@@ -1,11 +1,11 @@
-/** The page that `wordloom attend` writes: one file, opened from the disk, without a network. */
+/** The page of `wordloom attend`: one file, opened from disk, without a network. */
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { expect, test } from '@playwright/test';
 import { watch } from './support/page.ts';
 
 const SUFFIX = process.platform === 'win32' ? '.exe' : '';
-/** What cargo's own tests have built. */
+/** The binary that cargo's tests have built. */
 const BINARY =
   process.env['WORDLOOM'] ?? fileURLToPath(new URL(`../../target/debug/wordloom${SUFFIX}`, import.meta.url));
 

@@ -1,4 +1,4 @@
-/** Memory that does not grow, devices that are given back, lost, too small or not there. */
+/** Memory that does not grow; devices that are freed, lost, too small or missing. */
 import type { CDPSession, Page } from '@playwright/test';
 import type { GridChoice, MapChoice, MapView } from '../ts/trace-types.ts';
 import type { Memory } from '../ts/types.ts';
@@ -14,7 +14,7 @@ for (const device of ['cpu', 'gpu'] as const) {
   test(`200 translations need no more memory than 10, on the ${device}`, async ({ api, context }) => {
     test.setTimeout(300_000);
     const session = await context.newCDPSession(api);
-    // In the page's own thread, so that its heap is the engine's, too.
+    // In the page's own thread, so that its heap contains the engine's.
     await api.evaluate(async (device) => {
       const translator = await wordloom.Translator.create({ device, worker: false });
       const sentences = ['Thank you.', 'Where is the train station?', 'I have lost my passport.', 'She sings well.'];
@@ -34,7 +34,7 @@ for (const device of ['cpu', 'gpu'] as const) {
   });
 }
 
-/** Keeps what the engine does with WebGPU within reach: every device, and every buffer that is not destroyed. */
+/** Records the engine's WebGPU objects: every device, and every buffer that is not destroyed. */
 async function watchWebGpu(page: Page): Promise<void> {
   await page.evaluate(() => {
     const devices: GPUDevice[] = [];
@@ -90,7 +90,7 @@ test('destroy() gives the memory of the device back', async ({ api }) => {
     await new Promise((resolve) => setTimeout(resolve, 200));
     translator.destroy();
     const { kind } = await call;
-    // A step that is under way ends first.
+    // The current step ends first.
     for (let wait = 0; wait < 200 && webgpu.bytes() > 0; wait++) await new Promise((resolve) => setTimeout(resolve, 50));
     return { used, deviceBytes, left: webgpu.bytes(), kind };
   });
@@ -129,7 +129,7 @@ test('muted heads stay muted on a device that replaces a lost one', async ({ api
     const options = { maxLength: 10 };
     const translate = async (text: string) => (await translator.translate(text, options)).text;
     const free = await translate(text);
-    // without any look at the source, every sentence has the same translation
+    // without cross-attention, every sentence has the same translation
     const { decoderLayers, decoderHeads } = translator.info.model;
     const heads = Array.from(
       { length: decoderLayers * decoderHeads },
@@ -190,7 +190,7 @@ test('attention stays on the device: pictures come down as pixels, numbers when 
     const kinds = trace.sentences.flatMap((sentence) => sentence.kinds);
     const weights = kinds.reduce((sum, of) => sum + 4 * of.layers.length * of.heads * of.queries * of.keys, 0);
 
-    // pictures: what comes down, and how far a colour is from the CPU's
+    // pictures: bytes read back, and the distance of a colour from the CPU's
     const pictures = [];
     const views: { which: MapChoice | GridChoice; view: Omit<MapView, 'width' | 'height'> }[] = [
       { which: { kind: 'encoder', layer: 'all', head: 'all' }, view: { cell: [3, 3], gap: 2 } },
@@ -216,7 +216,7 @@ test('attention stays on the device: pictures come down as pixels, numbers when 
     const atOnce = await Promise.all([trace.paint(which, view), trace.paint(grid, view), trace.paint(which, view)]);
     const same = [one, two, one].map(({ rgba }, index) => String(rgba) === String(atOnce[index]!.rgba));
 
-    // numbers: of one head, of a layer, of all
+    // numbers of one head, of a layer, of all
     const far = [];
     for (const [layer, head] of [[1, 6], [2, 'mean'], ['mean', 3], ['mean', 'mean']] as const) {
       const own = await read(trace.map({ kind: 'cross', layer, head }));
@@ -248,7 +248,7 @@ test('attention stays on the device: pictures come down as pixels, numbers when 
     ]) {
       failed.push(await wrong().then(() => 'none', (error) => error.kind));
     }
-    // none of it stays behind
+    // all of it is freed
     for (let round = 0; round < 5; round++) {
       const trace = await gpu.trace(input);
       await trace.paint(grid, view);
@@ -257,7 +257,7 @@ test('attention stays on the device: pictures come down as pixels, numbers when 
     }
     await trace.colours('greys').catch(() => {});
     const left = (await gpu.memory()).deviceBytes - before;
-    // with other tokens, everything comes to the host in one pass
+    // with alternatives, the host gets everything in one pass
     const rich = await gpu.trace({ ...input, alternatives: 2 });
     const alternatives = rich.sentences[0]!.targetTokens[1]!.alternatives!.length;
     const painted = (await read(rich.paint(grid, view))).bytes;
@@ -329,12 +329,12 @@ for (const device of ['cpu', 'gpu'] as const) {
       }
       const picture = await left.trace.paint({ kind: 'cross', layer: 'all', head: 'all' }, { width: 80, height: 40, cell: [1, 1] });
       const described = JSON.stringify(left.trace.sentences) === JSON.stringify(pass.trace.sentences);
-      // other weights: what was kept is not theirs
+      // other weights make the stored attention invalid
       await translator.mute(['encoder.0.0']);
       const muted = (await counted(all)).launches;
       await translator.mute([]);
       await translator.translate(text, { ...options, keepAttention: true });
-      await translator.translate('Thank you.', options); // nobody looks any more
+      await translator.translate('Thank you.', options); // without `keepAttention`
       const forgotten = (await counted(all)).launches;
       translator.destroy();
       return { same: JSON.stringify(kept.sentences) === JSON.stringify(plain.sentences), most, described, unseen, seen,
@@ -347,7 +347,7 @@ for (const device of ['cpu', 'gpu'] as const) {
     const [pass, left, second, muted, forgotten] = result.launches as [number, number, number, number, number];
     expect([left, second]).toEqual([0, 0]);
     if (device === 'gpu') {
-      // one more for each step, and one for each layer of each kind and sentence
+      // one dispatch more per step, and one per layer of each kind and sentence
       const more = result.seen - result.unseen;
       expect(more).toBeGreaterThan(20);
       expect(more / result.unseen).toBeLessThan(0.1);
@@ -429,7 +429,7 @@ test('a device that is lost takes the weights of a trace with it, and the next t
     const next = await translator.trace(input);
     const after = await next.map(which);
     await next.paint(which, view);
-    // in the middle of making one
+    // while a trace is being made
     const call = translator.trace(input);
     await new Promise((resolve) => setTimeout(resolve));
     webgpu.devices[1]!.destroy();
@@ -457,7 +457,7 @@ test('no WebGPU: an error for those who want it, the CPU for the others', async 
 
 test('a device that has no memory left', async ({ api }) => {
   const result = await api.evaluate(async () => {
-    // What Chromium does where an allocation fails: the buffer is invalid, and the device says so.
+    // As Chromium does if an allocation fails: the buffer is invalid, and the device reports it.
     const { createBuffer } = GPUDevice.prototype;
     GPUDevice.prototype.createBuffer = function (descriptor) {
       if (descriptor.size > 1_000_000) {

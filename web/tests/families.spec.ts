@@ -1,4 +1,4 @@
-/** Models of other families in a browser: ids, logits and attention as transformers has them; languages; sampling. */
+/** Models of other families in a browser: ids, logits and attention against transformers; languages; sampling. */
 import { readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { expect, FIXTURES_FOLDER, test } from './support/harness.ts';
@@ -24,7 +24,7 @@ for (const [model, end] of [['gpt2', 399], ['t5_relu_tied', 1], ['mbart', 2]] as
       const { input, generate_kwargs: wanted, ...expected } = cases.find((it) => it.name === name)!;
       const masks = rows(tensors.get(`${input}.attention_mask`)!);
       const ids = rows(tensors.get(`${input}.input_ids`)!);
-      // What is padded on the left counts padding as tokens.
+      // Left padding counts as tokens.
       const padding = masks.map((mask) => (input === 'main_left' ? mask.indexOf(1) : 0));
       const requests = ids.map((row, at) => ({
         inputIds: row.filter((_, column) => masks[at]![column] === 1),
@@ -199,7 +199,7 @@ test('languages of a text and of its translation', async ({ api, server }) => {
     for (const error of result.errors) expect(error).toMatch(/^input: /);
     expect(result.errors[0]).toContain('`targetLanguage`');
     expect(result.errors[1]).toContain('near it: de_DE');
-    // Its one tokenizer file, and none that it does not have.
+    // Only the one tokenizer file of this family is requested.
     const asked = server.requestsFor('/multilingual/').map(({ path }) => path.split('/').at(-1));
     expect(asked.filter((name) => /spm|spiece|bpe|vocab/.test(name!))).toEqual(['sentencepiece.bpe.model']);
   } finally {

@@ -1,4 +1,4 @@
-/** The packed package in the projects that it is for. Each translates a sentence by the five lines of the README. */
+/** The packed package in projects of users. Each translates a sentence with the first example of the README. */
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
@@ -8,11 +8,11 @@ import { expect, type Page, test as base } from '@playwright/test';
 import { pack, Project, tool } from './support/project.ts';
 import { TestServer } from './support/server.ts';
 
-/** What the README promises to work with. */
+/** The tools that the README names. */
 const STRICT = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'";
 
 const README = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
-/** The README's first lines of JavaScript, with the result where a test can see it. */
+/** The README's first example, with the result visible to a test. */
 const FIVE_LINES = /```js\n([^]*?)```/.exec(README)![1]!;
 const MAIN = FIVE_LINES.replace('console.log(', 'document.title = (');
 const HTML = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Waiting</title>
@@ -29,7 +29,7 @@ const test = base.extend<object, { tarball: string }>({
   ],
 });
 
-/** Opens a page and waits for its translation. Nothing may be refused on the way. */
+/** Opens a page and waits for its translation. No request may fail. */
 async function expectTranslation(page: Page, url: string): Promise<void> {
   const complaints: string[] = [];
   page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()));
@@ -61,7 +61,7 @@ test('a Vite project, built', async ({ page, tarball }) => {
   const server = await TestServer.start({ '/': join(project.folder, 'dist/') });
   server.policy = STRICT;
   await expectTranslation(page, server.url);
-  // The model is there once, and what it has not asked for is not.
+  // The model is there once, without files that were not requested.
   const assets = await readdir(join(project.folder, 'dist/assets'));
   expect(assets.filter((name) => name.endsWith('.safetensors')).length).toBe(1);
   expect(assets.filter((name) => name.endsWith('.wasm')).length).toBe(1);

@@ -1,4 +1,4 @@
-/** For everybody: no violation that axe knows, by keyboard alone, at any zoom, in the dark. */
+/** Accessibility: no violation found by axe; keyboard alone, any zoom, dark mode. */
 import { AxeBuilder } from '@axe-core/playwright';
 import type { Page } from '@playwright/test';
 import { expect, settled, test } from './support/page.ts';
@@ -117,7 +117,7 @@ test('everything can be done with the keyboard', async ({ page, wordloom }) => {
   await press('Tab');
   await press('Enter');
   await expect(wordloom.output).not.toHaveText('Wo ist der Bahnhof?');
-  // it comes when the attention of the other translation, which is longer, is known
+  // it appears when the attention of the other, longer translation is ready
   await expect(page.getByRole('application', { name: /^Attention of 7 written tokens/ })).toBeVisible();
   await tabTo(/Attention of/);
   await press('ArrowRight');

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { AxeBuilder } from '@axe-core/playwright';
 import type { Locator, Page, TestInfo } from '@playwright/test';
-import { slowdown } from './support/machine.ts';
+import { JUDGED, expectWithin, slowdown } from './support/machine.ts';
 import { drive, expect, settled, test } from './support/page.ts';
 import type { Wordloom } from './support/page.ts';
 import { longestTasks } from './support/tasks.ts';
@@ -38,14 +38,14 @@ function pixels(canvas: Locator): Promise<{ width: number; height: number; rgb: 
   });
 }
 
-/** What is lit up in a text, by how strongly. */
+/** The highlights of a text, by level. */
 const litInTarget = (page: Page, level: string): Promise<string[]> =>
   page.evaluate(
     (name) => [...(CSS.highlights.get(name) ?? [])].map((range) => (range as Range).toString()),
     `lit-${level}`,
   );
 
-/** Clicks, and gives the file that is saved. */
+/** Clicks, and returns the saved file. */
 async function saved(page: Page, panel: Locator, name: string, info: TestInfo): Promise<string> {
   const [download] = await Promise.all([
     page.waitForEvent('download'),
@@ -66,7 +66,7 @@ test('all heads at once, and one of them opened by mouse and by keyboard', async
   const { rgb } = await pixels(canvas);
   expect(new Set(rgb).size).toBeGreaterThan(40);
 
-  // a head is named after what it looks like, as soon as its numbers are there
+  // a head has a name as soon as its statistics are ready
   await expect(grid.getByRole('button', { name: /^Layer 3, head 8: / })).toBeVisible();
   await grid.getByRole('button', { name: /^Layer 2, head 5/ }).click();
   await expect(panel.getByText('Layer 2, head 5', { exact: true })).toBeVisible();
@@ -88,25 +88,25 @@ test('all heads at once, and one of them opened by mouse and by keyboard', async
 
 test('a cell says its weight and lights up words in both texts', async ({ page, wordloom }) => {
   const panel = await look(page, wordloom, `Good morning! ${STATION}`);
-  // the second sentence: its words do not begin where the text does
+  // the second sentence, whose words do not begin at the start of the text
   await panel.getByRole('button', { name: 'Next sentence' }).click();
   await expect(panel.getByRole('application')).toHaveAccessibleName(/6 written tokens to 7 source tokens/);
   const box = await panel.locator('.heatmap__cells').boundingBox();
   if (box === null) throw new Error('there is no map');
   const side = box.width / 7;
-  // Bahnhof, looking at station
+  // query "Bahnhof", key "station"
   await page.mouse.move(box.x + 4.5 * side, box.y + 3.5 * side);
   await expect(panel.getByRole('status')).toHaveText(/^Writing Bahnhof looked at station with 0\.\d{3}$/);
   await expect.poll(() => litInTarget(page, 'own')).toEqual(['Bahnhof']);
   const light = page.getByTestId('source-light');
   await expect(light.locator('.lit--key')).toHaveText('station');
   await expect(light).toHaveText(await wordloom.source.inputValue());
-  // the copy beneath the field is laid out as the field is
+  // the copy beneath the field has the layout of the field
   const [copy, field] = await Promise.all([light.boundingBox(), wordloom.source.boundingBox()]);
   expect(copy).toEqual(field);
   await wordloom.screenshot('attention-cell');
 
-  // the decoder looks at nothing that comes later
+  // the decoder does not attend to later tokens
   await choose(page, 'Kind', 'Decoder');
   await expect(panel.getByRole('application')).toHaveAccessibleName(/6 written tokens to those before them/);
   const map = panel.getByRole('application');
@@ -160,7 +160,7 @@ test('playing lets rows appear token by token', async ({ page, wordloom }) => {
   await expect(panel.getByText('6 of 6')).toBeVisible();
   await expect(panel.getByRole('button', { name: 'Play', exact: true })).toBeVisible();
   await expect.poll(rowsPainted).toBe(6);
-  // an encoder reads everything at once
+  // the encoder has no order of decoding
   await choose(page, 'Kind', 'Encoder');
   await expect(slider).toHaveCount(0);
 });
@@ -179,7 +179,7 @@ test('numbers are sorted, charted, and open their head', async ({ page, wordloom
   expect(falling[0]).toBeGreaterThan(falling[23] ?? 1);
   await table.getByRole('button', { name: 'Confidence' }).click();
   expect(await column(6)).toEqual([...falling].reverse());
-  // ranks are known here, too
+  // ranks are ready here, too
   for (const rank of await column(14)) expect(rank).toBeGreaterThan(0);
   await expect(panel.getByRole('img', { name: /^Layer \d$/ })).toHaveCount(3);
   await wordloom.screenshot('attention-numbers');
@@ -195,7 +195,7 @@ test('positions are the waves of the paper', async ({ page, wordloom }) => {
   await panel.getByLabel('Colours').selectOption('greys');
   const picture = panel.getByRole('img', { name: /50 positions and 128 dimensions/ });
   await expect(picture).toBeVisible();
-  // greys go from white, -1, to black, 1; this model has all of its 128 sines first
+  // greys range from white (-1) to black (1); this model has all 128 sines first
   const grey = async (position: number, dimension: number): Promise<number> => {
     const { width, rgb } = await pixels(picture);
     return rgb[3 * (position * width + dimension)] ?? -1;
@@ -204,7 +204,7 @@ test('positions are the waves of the paper', async ({ page, wordloom }) => {
   await expect.poll(() => grey(11, 0)).toBeGreaterThan(240); // the sine of 11 is -1
   for (const [position, dimension] of [[0, 0], [14, 0], [20, 10], [49, 30], [49, 127]] as const) {
     const shade = await grey(position, dimension);
-    // Brewer's greys are no straight line, but they only grow darker
+    // Brewer's greys are not linear, but monotonic
     const [lighter, darker] = [await grey(11, 0), await grey(14, 0)];
     if (wave(position, dimension) > 0.98) expect(shade).toBeLessThan(darker + 12);
     else if (wave(position, dimension) > 0.3) expect(shade).toBeLessThan(140);
@@ -232,7 +232,7 @@ test('pictures, tables and weights are saved', async ({ page, wordloom }, info) 
   const csv = (await readFile(await saved(page, panel, 'CSV', info), 'utf8')).trimEnd().split('\r\n');
   const rows = await panel.getByRole('table').getByRole('row').count();
   expect(csv).toHaveLength(rows);
-  expect(csv[0]).toContain(`"'=`); // what a spreadsheet would run
+  expect(csv[0]).toContain(`"'=`); // a spreadsheet would run this
   for (const line of csv.slice(1)) {
     const weights = line.slice(line.lastIndexOf('"') + 2).split(',').map(Number);
     expect(weights.reduce((sum, weight) => sum + weight, 0)).toBeCloseTo(1, 4);
@@ -264,12 +264,12 @@ function hasNumpy(): boolean {
 test('a saved trace opens again without the model, and a hostile one does no harm', async ({ page: first, browser, wordloom: drivenFirst, server }, info) => {
   const before = await look(first, drivenFirst);
   await choose(first, 'Kind', 'Decoder');
-  // the table comes after the picture
+  // the table is drawn after the picture
   await expect(before.getByRole('table')).toContainText('start');
   const weights = await before.getByRole('table').allTextContents();
   const files = [await saved(first, before, 'Trace', info), await saved(first, before, 'Trace as JSON', info)];
 
-  // a browser that has never been here, and finds no model
+  // a first visit, without a model
   server.rules = [{ path: '/model/', status: 404 }];
   const context = await browser.newContext();
   const page = await context.newPage();
@@ -315,7 +315,7 @@ test('a saved trace opens again without the model, and a hostile one does no har
     const banner = wordloom.banner.filter({ hasText: `“${name}” could not be opened.` });
     await expect(banner).toContainText(words);
   }
-  // what was open stays
+  // the open trace stays
   await expect(panel.getByText('<img src=x onerror="document.title=1">')).toBeVisible();
   await context.close();
 });
@@ -330,7 +330,7 @@ test('pictures that a device took with it when it was lost come again', async ({
   const panel = panelOf(page);
   const canvas = panel.locator('canvas[data-painted]');
   await expect(canvas).toBeVisible();
-  // the engine's device goes as soon as it is used
+  // the engine's device is lost as soon as it is used
   const lost = () =>
     Promise.all(
       page.workers().map((worker) =>
@@ -382,7 +382,7 @@ test('a link brings the text and the view back, and tells no server', async ({ p
   await expect(panel.getByLabel('Colours')).toHaveValue('cividis');
   await expect(panel.getByLabel('Scale')).toHaveValue('logarithmic');
   await wordloom.screenshot('attention-link');
-  // another text is not what the link says
+  // another text clears the link
   await wordloom.translate(STATION);
   expect(new URL(page.url()).hash).toBe('');
 
@@ -419,7 +419,7 @@ test('a link brings muted heads, a later sentence and a forced beginning back', 
   await expect(page.locator('.muted')).toContainText('layer 3: head 2');
   await expect(panel.getByText('2 of 2')).toBeVisible();
 
-  // what this model does not have is said, and the page goes on without
+  // the page reports what this model does not have, and continues without it
   await page.goto('about:blank');
   await page.goto(`${server.url}/#text=Hello&view=map&muted=cross.99.99+x&search=99999999+-1&penalty=1e9`);
   await settled(page);
@@ -432,7 +432,7 @@ test('a link brings muted heads, a later sentence and a forced beginning back', 
 });
 
 for (const [name, colorScheme, viewport, looks] of [
-  // where there is room, what the narrow page has not shown: the other colours, and a table beside nothing
+  // with more room: the other colours, and a table
   ['wide and light', 'light', { width: 1280, height: 1100 }, ['Map', 'Numbers']],
   ['narrow and dark', 'dark', { width: 320, height: 640 }, ['Map', 'All heads', 'Lines', 'Numbers', 'Positions']],
 ] as const) {
@@ -457,7 +457,7 @@ for (const [name, colorScheme, viewport, looks] of [
   });
 }
 
-/** From the moment when the page has the file, since how it is put there is the test's own affair, to the painted map. */
+/** Time from the moment when the page has the file to the painted map. */
 async function opening(page: Page, panel: Locator, file: string): Promise<number> {
   const back = panel.getByRole('button', { name: 'Back to the translation' });
   if (await back.isVisible()) await back.click();
@@ -477,7 +477,7 @@ async function opening(page: Page, panel: Locator, file: string): Promise<number
   return page.evaluate(() => performance.measure('opened', 'chosen', 'painted').duration);
 }
 
-test('400 tokens: the trace, its overview and a head within a second each, and the page stays free', async ({
+test('400 tokens: the trace, its overview and a head within a second each, and the page stays free', { tag: '@speed' }, async ({
   page,
   wordloom,
 }, info) => {
@@ -514,9 +514,9 @@ test('400 tokens: the trace, its overview and a head within a second each, and t
     await panel.getByRole('slider', { name: 'Tokens written' }).fill('200');
     await expect(canvas).toHaveAttribute('data-painted', /"rows":200/);
   };
-  // the best of three: what else the machine does says nothing about the page
+  // the best of three, because the machine may be busy
   let tasks = [Infinity];
-  for (let tries = 0; tries < 3 && !(tasks[0]! < 50 && Math.max(...Object.values(times)) < 1000); tries += 1) {
+  for (let tries = 0; tries < (JUDGED ? 3 : 1) && !(tasks[0]! < 50 && Math.max(...Object.values(times)) < 1000); tries += 1) {
     const now = await longestTasks(page, lookAtAll);
     if (now[0]! < tasks[0]!) tasks = now;
   }
@@ -527,6 +527,6 @@ test('400 tokens: the trace, its overview and a head within a second each, and t
     `${tokens} tokens: ${JSON.stringify(times)} ms; longest tasks ${longest} ms; ` +
       `the machine is ${busy.toFixed(1)} times slower than the one of the bound`,
   );
-  for (const time of Object.values(times)) expect(time).toBeLessThan(1000 * busy);
-  expect(tasks[0]).toBeLessThan(50);
+  for (const time of Object.values(times)) expectWithin(time, 1000 * busy);
+  expectWithin(tasks[0], 50);
 });

@@ -1,4 +1,4 @@
-/** Models of several languages, and models that have none. */
+/** Models with a choice of languages, and models without. */
 import { rm } from 'node:fs/promises';
 import { AxeBuilder } from '@axe-core/playwright';
 import type { Page } from '@playwright/test';
@@ -27,7 +27,7 @@ test('languages are chosen beside the texts, and remembered', async ({ page, wor
     await wordloom.options();
     await load(page, `${wordloom.server.url}/multilingual`);
     await expect(from).toHaveValue('en_XX');
-    // Nothing says which: a language that the visitor reads, until one is chosen.
+    // Without a choice, the page takes a language that the user reads.
     await expect(to).toHaveValue('de_DE');
     await expect(to.locator('option:checked')).toHaveText('German');
     await expect(to).toHaveAccessibleDescription('This model writes 25 languages. Choose yours.');
@@ -44,7 +44,7 @@ test('languages are chosen beside the texts, and remembered', async ({ page, wor
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(320);
     await page.setViewportSize(size);
 
-    // Who was there and left it has chosen it.
+    // Leaving the field confirms its value.
     await to.focus();
     await page.keyboard.press('Tab');
     await expect(page.getByText('Choose yours')).toHaveCount(0);
@@ -64,7 +64,7 @@ test('languages are chosen beside the texts, and remembered', async ({ page, wor
     await settled(page);
     await from.selectOption('English');
     await expect(wordloom.output).toHaveText(japanese);
-    // Back to a model of one pair: nothing is left of it.
+    // Back to a model of one pair: the choice disappears.
     await wordloom.options();
     await page.getByRole('button', { name: 'Use the built-in one' }).click();
     await expect(from.or(to)).toHaveCount(0);
@@ -112,7 +112,7 @@ test('a direction is what was chosen, what the model says, or what the visitor r
   expect(choose(all, unsaid, none, ['en-US'])).toEqual({ source: 'eng_Latn', target: 'deu_Latn', guessed: true });
   const said = { ...unsaid, targetLanguage: 'fra_Latn' };
   expect(choose(all, said, none, ['de'])).toMatchObject({ target: 'fra_Latn', guessed: false });
-  // As another model has called them.
+  // The codes of another model.
   const other = choose(all, unsaid, { source: 'fr_XX', target: 'de' }, []);
   expect(other).toEqual({ source: 'fra_Latn', target: 'deu_Latn', guessed: false });
   const pairs: [string, string][] = [['en', 'de'], ['en', 'fr'], ['de', 'en']];

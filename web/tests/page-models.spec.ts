@@ -1,7 +1,4 @@
-/**
- * Models and devices: switching, one's own folder, an address; and what the page says when something is
- * wrong.
- */
+/** Models and devices: switching, a user's folder, an address, and error messages. */
 import { chromium as playwright } from '@playwright/test';
 import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -165,7 +162,7 @@ test('a slow download shows its bytes, and one may type meanwhile', async ({ pag
   wordloom.server.rules = [{ path: '/model/model.safetensors', bytesPerSecond: 6_000_000 }];
   await wordloom.open();
   await wordloom.source.fill(STATION);
-  await expect(page.getByText(/^Fetching the model \d+\.\d of 17\.7 MB$/)).toBeVisible();
+  await expect(page.getByText(/^Fetching the model \d+\.\d of 9\.5 MB$/)).toBeVisible();
   await expect(page.getByRole('progressbar', { name: 'Fetching the model' })).toBeVisible();
   await wordloom.screenshot('loading');
   await expect(wordloom.output).toHaveText(BAHNHOF, { timeout: 60_000 });

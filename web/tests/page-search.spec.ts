@@ -1,4 +1,4 @@
-/** How a translation was found, and what becomes of it: the search's tree, other penalties, forced branches, silent heads. */
+/** The search panel: tree, length penalties, forced branches, muted heads. */
 import { AxeBuilder } from '@axe-core/playwright';
 import type { Locator, Page } from '@playwright/test';
 import { expect, settled, test } from './support/page.ts';
@@ -45,12 +45,12 @@ test('the search tree: ranked anew by a length penalty, and forced along a rejec
   await panel.getByRole('button', { name: /^As the search/ }).click();
   expect((await scores())[0]).toBe(mean);
 
-  // the table says what the picture shows
+  // the table has the content of the picture
   const nodes = Number(/of (\d+) tokens/.exec((await tree.getAttribute('aria-label')) ?? '')?.[1]);
   await panel.getByText('The tree as a table').click();
   await expect(panel.getByRole('table').getByRole('row')).toHaveCount(nodes + 1);
 
-  // by keyboard to a rejected first token, and on from there
+  // by keyboard to a rejected first token, and continue from there
   await tree.getByRole('button', { name: /^Ich, step 1, .*kept/ }).focus();
   const rejected = tree.getByRole('button', { name: /, step 1, .*rejected/ }).first();
   const word = ((await rejected.getAttribute('aria-label')) ?? '').split(',')[0] ?? '';
@@ -64,7 +64,7 @@ test('the search tree: ranked anew by a length penalty, and forced along a rejec
   await panel.getByRole('button', { name: 'Back to the free search' }).click();
   await expect(list.getByRole('listitem').first()).toContainText(BEST);
 
-  // another text has a tree of its own, in which nothing is forced
+  // another text has another tree, without a forced beginning
   await wordloom.source.fill('안녕 🎉!');
   await settled(page);
   await expect(panel).toHaveAttribute('aria-busy', 'false');

@@ -1,78 +1,17 @@
-/** Quick and quiet: the second visit, without a network, under load, and how long until the first word. */
+/** The time to the first word, and a page that stays responsive under load. `cargo xtask bench --check` judges the times. */
 import type { Page } from '@playwright/test';
-import { slowdown } from './support/machine.ts';
-import { POLICY, SITE, expect, settled, test } from './support/page.ts';
-import { TestServer } from './support/server.ts';
+import { JUDGED, expectWithin, slowdown } from './support/machine.ts';
+import { expect, kept, settled, test } from './support/page.ts';
 import { longestTasks } from './support/tasks.ts';
 
 const STATION = 'Where is the train station?';
-const BAHNHOF = 'Wo ist der Bahnhof?';
 
 /** Milliseconds from navigation to the first translated word with a warm cache; the GPU is a software adapter. */
 const FIRST_WORD_BOUNDS = { cpu: 1500, gpu: 3000 };
 
-/** The service worker has everything, and controls the page. */
-async function kept(page: Page): Promise<void> {
-  await page.waitForFunction(async () => {
-    await navigator.serviceWorker.ready;
-    return navigator.serviceWorker.controller !== null;
-  });
-}
-
-test('the second visit needs no network', async ({ page, wordloom }) => {
-  const own = await TestServer.start({ '/': SITE });
-  own.policy = POLICY;
-  await page.goto(`${own.url}/`);
-  await wordloom.translate(STATION);
-  await kept(page);
-  await own.stop();
-  await page.reload();
-  await expect(wordloom.output).toHaveText(BAHNHOF);
-  expect(await wordloom.translate('I have lost my passport.')).toBe('Ich habe meinen Pass verloren.');
-});
-
-test('the second visit fetches nothing but, perhaps, news of a new version', async ({ page, wordloom }) => {
-  await wordloom.open();
-  await wordloom.translate(STATION);
-  await kept(page);
-  wordloom.server.requests.length = 0;
-  await page.reload();
-  await expect(wordloom.output).toHaveText(BAHNHOF);
-  expect(wordloom.server.requests.map(({ path }) => path).filter((path) => path !== '/sw.js')).toEqual([]);
-  // the model is kept once, by the engine
-  const cached = await page.evaluate(async () => {
-    const names = await caches.keys();
-    const requests = await Promise.all(names.map(async (name) => (await caches.open(name)).keys()));
-    return requests.flat().map(({ url }) => url);
-  });
-  expect(cached.length).toBeGreaterThan(4);
-  expect(cached.filter((url) => url.includes('/model/'))).toEqual([]);
-});
-
-test('a new version waits until it is wanted, and then takes over whole', async ({ page, wordloom }) => {
-  await wordloom.open();
-  await wordloom.translate(STATION);
-  await kept(page);
-  const worker = await page.evaluate(async () => (await fetch('sw.js', { cache: 'no-store' })).text());
-  wordloom.server.rules = [
-    {
-      path: '/sw.js',
-      body: worker.replace(/WORDLOOM_VERSION = "\w+"/, 'WORDLOOM_VERSION = "next"'),
-      type: 'text/javascript',
-    },
-  ];
-  await page.reload();
-  const news = page.getByText('A new version of this page is ready.');
-  await expect(news).toBeVisible();
-  await expect(wordloom.output).toHaveText(BAHNHOF);
-  await page.getByRole('button', { name: 'Reload' }).click();
-  await expect(news).toHaveCount(0);
-  await expect(wordloom.output).toHaveText(BAHNHOF);
-  await expect.poll(() => page.evaluate(() => caches.keys())).toEqual(['wordloom-page-next']);
-});
-
 for (const [device, bound] of Object.entries(FIRST_WORD_BOUNDS)) {
-  test(`the first word comes soon after navigation, on the ${device}`, async ({ page, wordloom }) => {
+  test(`the first word comes soon after navigation, on the ${device}`, { tag: '@speed' }, async ({ page, wordloom }) => {
+    test.skip(!JUDGED, 'nothing but a time');
     await wordloom.open();
     await wordloom.translate(STATION);
     await wordloom.options();
@@ -95,7 +34,7 @@ async function firstWords(page: Page, device: string, bound: number): Promise<vo
     look();
   });
   const times: number[] = [];
-  // more visits only where the first ones were slow: a machine has bad moments
+  // repeat only slow visits, because the machine may be busy
   for (let visit = 0; visit < 5 || (visit < 10 && Math.min(...times) > bound); visit += 1) {
     await page.reload();
     await page.waitForFunction(() => 'firstWord' in window);
@@ -110,7 +49,7 @@ async function firstWords(page: Page, device: string, bound: number): Promise<vo
   expect(best).toBeLessThan(bound * busy);
 }
 
-test('the main thread never blocks for 50 ms while a long text is translated', async ({ page, wordloom }) => {
+test('the main thread never blocks for 50 ms while a long text is translated', { tag: '@speed' }, async ({ page, wordloom }) => {
   test.slow();
   await wordloom.open();
   await wordloom.translate(STATION);
@@ -118,13 +57,13 @@ test('the main thread never blocks for 50 ms while a long text is translated', a
     return `The animal number ${index} didn't cross the street because it was too tired. Where is the station?`;
   }).join('\n');
   expect(book.length).toBeGreaterThan(100_000);
-  // laying out 100 kB that were pasted is the browser's own work, and not counted
+  // the layout of 100 kB of pasted text is the browser's own work and does not count
   await wordloom.source.fill(book);
   await expect(page.getByText(/^\d+ % translated$/)).toBeVisible();
   await page.waitForTimeout(500);
   const tasks = await longestTasks(page, () => page.waitForTimeout(8000));
   console.log(`longest tasks with a long text: ${tasks.map((task) => task.toFixed(1)).join(', ')} ms`);
-  expect(tasks[0]).toBeLessThan(50);
+  expectWithin(tasks[0], 50);
   await wordloom.screenshot('long');
 
   await page.getByRole('button', { name: 'Clear the text' }).click();
@@ -133,7 +72,7 @@ test('the main thread never blocks for 50 ms while a long text is translated', a
   await expect(wordloom.output).toHaveText('Ich habe meinen Pass verloren.');
 });
 
-test('typing with every panel open never blocks either', async ({ page, wordloom }) => {
+test('typing with every panel open never blocks either', { tag: '@speed' }, async ({ page, wordloom }) => {
   await wordloom.open();
   await wordloom.translate(STATION);
   await wordloom.look('Alternatives', 'Confidence', 'Attention');
@@ -143,5 +82,5 @@ test('typing with every panel open never blocks either', async ({ page, wordloom
     await settled(page);
   });
   console.log(`longest tasks while typing: ${tasks.map((task) => task.toFixed(1)).join(', ')} ms`);
-  expect(tasks[0]).toBeLessThan(50);
+  expectWithin(tasks[0], 50);
 });

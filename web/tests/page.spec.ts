@@ -1,4 +1,4 @@
-/** The page as a user drives it: typing, choosing, looking closer. */
+/** The page's main functions: typing, alternatives, confidence, attention. */
 import { readFile } from 'node:fs/promises';
 import { expect, settled, test } from './support/page.ts';
 
@@ -92,7 +92,7 @@ test('alternatives belong to the sentence that is chosen', async ({ page, wordlo
   await expect(panel.getByText('3 of 3')).toBeVisible();
   await panel.getByRole('button', { name: 'Sentence before' }).click();
   await expect(panel.getByRole('listitem').first()).toContainText(BAHNHOF);
-  // the caret chooses, too
+  // the caret selects, too
   await wordloom.source.press('Control+Home');
   await expect(panel.getByRole('listitem').first()).toContainText('Guten Morgen!');
 });
@@ -125,7 +125,7 @@ test('the attention map shows what looked where, by layer and head', async ({ pa
   await expect(map).toHaveAccessibleName(/6 written tokens to 7 source tokens/);
   const rows = panel.getByRole('table').getByRole('row');
   await expect(rows).toHaveCount(7);
-  // by the mean of all heads, the first word looks at the first word
+  // in the mean of all heads, the first word attends to the first word
   await expect(rows.nth(1)).toContainText('Wo');
   await expect(rows.nth(1).getByRole('cell').first()).toHaveText('Where');
 

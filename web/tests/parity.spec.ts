@@ -1,6 +1,6 @@
 /** The stored translations of the bundled model, id by id, on the CPU and on WebGPU. */
 import { readFileSync } from 'node:fs';
-import { expect, MODEL_FOLDER, test } from './support/harness.ts';
+import { expect, BUNDLED_MODEL, test } from './support/harness.ts';
 
 interface Case {
   source: string;
@@ -11,7 +11,7 @@ interface Case {
   beam_score: number;
 }
 
-const { cases } = JSON.parse(readFileSync(`${MODEL_FOLDER}expected.json`, 'utf8')) as { cases: Case[] };
+const { cases } = JSON.parse(readFileSync(`${BUNDLED_MODEL}expected.json`, 'utf8')) as { cases: Case[] };
 
 for (const device of ['cpu', 'gpu'] as const) {
   test(`all stored translations, greedy and with 4 beams, on the ${device}`, async ({ api }) => {
@@ -29,7 +29,7 @@ for (const device of ['cpu', 'gpu'] as const) {
         for (const { source } of sources) {
           tokenized.push((await translator.tokenize(source)).ids);
           const { text, sentences } = await translator.translate(source);
-          // The stored results are of whole texts. What is cut into sentences may read otherwise.
+          // The stored results are of whole texts; a text that is cut into sentences may differ.
           texts.push(sentences.length === 1 && source === source.trim() ? text : undefined);
         }
         const results = { info: translator.info, tokenized, texts, greedy: await search(1), beam: await search(4) };

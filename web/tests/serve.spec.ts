@@ -1,4 +1,4 @@
-/** `wordloom serve` as a visitor meets it: the page works, and goes on working when the server is gone. */
+/** `wordloom serve`: the page works, also after the server has stopped. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { watch } from './support/page.ts';
 
 const path = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url));
 const SUFFIX = process.platform === 'win32' ? '.exe' : '';
-/** What cargo's own tests have built. */
+/** The binary that cargo's tests have built. */
 const BINARY = process.env['WORDLOOM'] ?? path(`../../target/debug/wordloom${SUFFIX}`);
 
 let server: ChildProcess;
@@ -17,7 +17,7 @@ let url: string;
 
 test.beforeAll(async () => {
   expect(existsSync(BINARY), `${BINARY} is missing: run \`cargo build\``).toBe(true);
-  // The page that was built just now: the binary may have an older one in it.
+  // The newly built page, because the binary may contain an older one.
   server = spawn(BINARY, ['serve', '--port', '0', '--page', path('../site')], { stdio: ['ignore', 'pipe', 'inherit'] });
   const [line] = (await once(createInterface({ input: server.stdout! }), 'line')) as [string];
   expect(line).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/$/);

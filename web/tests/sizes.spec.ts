@@ -1,4 +1,4 @@
-/** The check that `cargo xtask web` ends with: too large a download fails. */
+/** The last check of `cargo xtask web`: a download that is too large fails. */
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { expect, test } from '@playwright/test';
 
 const SCRIPT = fileURLToPath(new URL('../scripts/sizes.js', import.meta.url));
 
-/** Exit code and output for a folder with these files of random bytes, which no compression makes smaller. */
+/** Exit code and output for a folder with files of random bytes, which do not compress. */
 function measured(files: Record<string, number>, limit: number): { code: number; output: string } {
   const folder = mkdtempSync(join(tmpdir(), 'wordloom-sizes-'));
   try {

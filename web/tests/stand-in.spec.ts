@@ -1,4 +1,4 @@
-/** `wordloom/translator-api`: the shape of the browser's own Translator API. */
+/** `wordloom/translator-api`: the stand-in for the browser's own Translator API. */
 import { expect, test } from './support/harness.ts';
 
 test('translates as the browser would', async ({ api, server }) => {

@@ -1,4 +1,4 @@
-/** Attention weights with the tokens that they stand between. */
+/** Attention weights with their tokens. */
 import { WordloomError } from './errors.js';
 import type { AttentionInput, AttentionMap, EngineInfo, Token, TranslateOptions, Translation } from './types.js';
 import type { Abort, Engine } from './wordloom_web.js';
@@ -17,7 +17,7 @@ export async function attentionMap(
   if (!areTokens(sourceTokens) || !areTokens(targetTokens)) {
     throw new WordloomError('input', 'sourceTokens and targetTokens must be the tokens of a translated sentence.');
   }
-  // A token is predicted from the row of the one before it: the last one has been read by no row.
+  // Row i reads token i and predicts token i + 1, so the last token has no row.
   const read = targetTokens.slice(0, -1);
   const sourceIds = sourceTokens.map((token) => token.id);
   const targetIds = read.map((token) => token.id);
@@ -28,7 +28,7 @@ export async function attentionMap(
   return { kind, layer, head, shape, weights, queries: [...queries], keys: [...keys] };
 }
 
-/** The attention of a translation's best hypothesis, or nothing where there is no sentence. */
+/** The attention of a translation's best hypothesis; undefined without a sentence. */
 export async function attentionOf(
   engine: Engine,
   translation: Translation,

@@ -1,4 +1,4 @@
-/** Whether the bundled model translates a pair of languages, and whether it is here. */
+/** Whether the bundled model translates a pair of languages, and whether the browser has it. */
 import { BUNDLED_LANGUAGES, bundledModel } from './bundled-model.js';
 import { addressOf } from './loading/address.js';
 import { keyOf, lockName, storeFor } from './loading/store.js';
@@ -7,9 +7,9 @@ import { hasSimd } from './simd.js';
 export type Availability = 'available' | 'downloadable' | 'downloading' | 'unavailable';
 
 export interface LanguagePair {
-  /** BCP 47: `en`, `en-GB`. Default: what the model reads. */
+  /** BCP 47: `en`, `en-GB`. Default: the model's source language. */
   sourceLanguage?: string;
-  /** Default: what the model writes. */
+  /** Default: the model's target language. */
   targetLanguage?: string;
 }
 

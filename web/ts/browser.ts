@@ -1,4 +1,4 @@
-/** What the engine's side needs of a browser. */
+/** The browser's services for the engine. */
 import { WordloomError } from './errors.js';
 import { openBrowserFolder } from './loading/open.js';
 import type { Platform } from './server.js';
@@ -20,7 +20,7 @@ async function fetchModule(): Promise<Response> {
   }
   if (!response.ok) throw new WordloomError('network', `${url.href} answered ${response.status}. ${advice}`);
   if (response.headers.get('Content-Type') === 'application/wasm') return response;
-  // Any other type would be refused while streaming; the bytes are the same.
+  // Streaming compilation refuses any other type, so copy the bytes.
   return new Response(await response.arrayBuffer(), { headers: { 'Content-Type': 'application/wasm' } });
 }
 

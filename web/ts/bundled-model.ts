@@ -3,12 +3,12 @@ import type { WireSource } from './protocol.js';
 /** SHA-256 of each file of the bundled model; written by the build. */
 declare const __MODEL_MANIFEST__: Record<string, string>;
 
-/** What the bundled model translates. */
+/** The languages of the bundled model. */
 export const BUNDLED_LANGUAGES = { source: 'en', target: 'de' } as const;
 
 /**
- * The model that comes with the package. Every URL is written out, in the one form that bundlers follow; they may turn
- * small files into `data:` URLs.
+ * The model of the package. Every URL is written in the only form that bundlers follow. Bundlers may turn small files into
+ * `data:` URLs.
  */
 export function bundledModel(): Extract<WireSource, { from: 'bundle' }> {
   return {

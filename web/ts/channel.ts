@@ -11,7 +11,7 @@ export function workerChannel(): Channel {
       worker.onmessageerror = () => crash(new Error('a message could not be read'));
       worker.onerror = (event) => {
         event.preventDefault();
-        // A script that cannot be fetched gives an event without a message.
+        // If the script cannot be fetched, the event has no message.
         crash(new Error(event.message || 'its worker did not start (is worker.js served, and as JavaScript?)'));
       };
     },
@@ -19,7 +19,7 @@ export function workerChannel(): Channel {
   };
 }
 
-/** The engine in this thread; its code is fetched only by those who ask for it. */
+/** The engine in this thread. Its code is fetched on demand. */
 export function directChannel(): Channel {
   return inThread(async (post) => {
     const [{ Server }, { browser }] = await Promise.all([import('./server.js'), import('./browser.js')]);

@@ -1,4 +1,4 @@
-/** The caller's side of a channel: calls with ids, aborts, progress, and what happens when the engine is gone. */
+/** The caller's side of a channel: calls with ids, aborts, progress, and the end of the engine. */
 import { aborted, fromWire, toWordloomError, WordloomError } from './errors.js';
 import type { Calls, Channel, FromEngine, Method, ToEngine } from './protocol.js';
 import type { Partial, ProgressEvent } from './types.js';
@@ -9,7 +9,7 @@ interface Pending {
   partial: ((partial: Partial) => void) | undefined;
 }
 
-/** How long a destroyed engine may take to free its device before its worker is ended anyway. */
+/** Time in which a destroyed engine may free its device, before its worker is terminated. */
 const LAST_MOMENTS_MS = 10_000;
 
 export class Client {
@@ -17,7 +17,7 @@ export class Client {
   readonly #progress: ((event: ProgressEvent) => void) | undefined;
   readonly #pending = new Map<number, Pending>();
   #nextId = 0;
-  /** Why nothing can be asked any more. */
+  /** The reason why the channel is closed. */
   #over: WordloomError | undefined;
   #lastMoments: ReturnType<typeof setTimeout> | undefined;
 
@@ -40,7 +40,7 @@ export class Client {
     if (signal?.aborted) return Promise.reject(abortedBy(signal));
     const id = this.#nextId++;
     return new Promise((resolve, reject) => {
-      // The caller is told at once; the engine stops at its next step, and what it still says is not listened to.
+      // The promise rejects at once. The engine stops at its next step; later messages of the call are ignored.
       const abort = () => {
         if (!this.#pending.delete(id)) return;
         settled();
@@ -63,13 +63,13 @@ export class Client {
       } catch (error) {
         this.#pending.delete(id);
         settled();
-        // Functions, DOM nodes and the like cannot cross the border.
+        // Functions and DOM nodes, for example, cannot be posted.
         reject(new WordloomError('input', `This cannot be handed to the engine: ${text(error)}`, { cause: error }));
       }
     });
   }
 
-  /** Ends pending calls as aborted, and the worker as soon as the device's memory is free. */
+  /** Aborts pending calls, and terminates the worker when the device's memory is free. */
   destroy(): void {
     if (this.#over) return;
     this.#end(aborted('The translator was destroyed.'));
@@ -121,7 +121,7 @@ export class Client {
   }
 }
 
-/** A fresh error for each who is told, with a stack of its own. */
+/** A copy of the error for each caller, with its own stack. */
 function again(error: WordloomError): WordloomError {
   return new WordloomError(error.kind, error.message, { cause: error });
 }

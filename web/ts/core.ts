@@ -1,4 +1,4 @@
-/** The package without the bundled model: for those who have their own, and want no other in their build. */
+/** The package without the bundled model, for smaller builds. */
 import { openInBrowser } from './open.js';
 import { TranslatorBase } from './translator.js';
 import type { CreateOptions, ModelSource } from './types.js';

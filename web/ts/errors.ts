@@ -1,13 +1,13 @@
-/** What went wrong, for programs. */
+/** The kind of an error, for programs. */
 export type ErrorKind =
-  | 'network' // a file could not be fetched
-  | 'integrity' // a file is not what its checksum says
-  | 'memory' // the device, this tab or the browser's storage has no room
-  | 'unsupported' // this browser, this device or this model cannot do it
-  | 'device-lost' // the GPU went away, twice in one call
+  | 'network' // a file cannot be fetched
+  | 'integrity' // a file's checksum is wrong
+  | 'memory' // the device, this tab or the browser's storage is full
+  | 'unsupported' // this browser, device or model does not support it
+  | 'device-lost' // the GPU was lost twice in one call
   | 'input' // an option, a text or a model file is not valid
   | 'aborted' // an AbortSignal fired, or the translator was destroyed
-  | 'internal'; // a fault of Wordloom
+  | 'internal'; // a bug in Wordloom
 
 const KINDS: ReadonlySet<string> = new Set<ErrorKind>([
   'network',
@@ -20,7 +20,7 @@ const KINDS: ReadonlySet<string> = new Set<ErrorKind>([
   'internal',
 ]);
 
-/** Every rejection and every throw of this package. An abort is called `AbortError`, as everywhere on the web. */
+/** Every error of this package. An abort's name is `AbortError`, as everywhere on the web. */
 export class WordloomError extends Error {
   readonly kind: ErrorKind;
 
@@ -31,14 +31,14 @@ export class WordloomError extends Error {
   }
 }
 
-/** Anything that was thrown, as a `WordloomError`. What names no kind is a fault of ours. */
+/** Converts a thrown value to a `WordloomError`. A value without a kind is a bug in Wordloom. */
 export function toWordloomError(thrown: unknown): WordloomError {
   if (thrown instanceof WordloomError) return thrown;
   const { kind, message } = toWire(thrown);
   return new WordloomError(kind, message, { cause: thrown });
 }
 
-/** An error as it crosses the border of a worker, where structured cloning would drop its kind. */
+/** An error in a message. Structured cloning of an `Error` would drop its kind. */
 export interface WireError {
   kind: ErrorKind;
   message: string;

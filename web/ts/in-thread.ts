@@ -7,7 +7,7 @@ export function inThread(start: (post: (message: FromEngine) => void) => Promise
   let stopWatching = () => {};
   return {
     post(message) {
-      // Copied, as a worker would get it: what the caller changes later does not matter.
+      // A copy, as for a worker, so that later changes by the caller have no effect.
       const copy = structuredClone(message);
       server.then((it) => it.receive(copy)).catch(() => {});
     },
@@ -20,7 +20,7 @@ export function inThread(start: (post: (message: FromEngine) => void) => Promise
   };
 }
 
-/** A trap in a task of the engine's own reaches nobody but the global handlers. */
+/** Watches for traps in the engine's own tasks, which reach only the global handlers. */
 function watchTraps(trapped: (error: WebAssembly.RuntimeError) => void): () => void {
   if (typeof globalThis.addEventListener !== 'function') return () => {};
   const watch = (error: unknown) => {

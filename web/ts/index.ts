@@ -18,7 +18,7 @@ export class Translator extends TranslatorBase {
     return new Translator(client, info);
   }
 
-  /** Whether the bundled model can translate this, and whether it is in this browser already. */
+  /** Whether the bundled model translates this pair, and whether the browser has the model already. */
   static availability(pair: LanguagePair = {}): Promise<Availability> {
     return bundledAvailability(pair);
   }

@@ -32,13 +32,13 @@ export class Translator extends TranslatorBase {
     return new Translator(client, info);
   }
 
-  /** Whether the bundled model can translate this. */
+  /** Whether the bundled model translates this pair. */
   static async availability(pair: LanguagePair = {}): Promise<Availability> {
     return translates(pair) ? 'available' : 'unavailable';
   }
 }
 
-/** Opens a trace file, JSON or safetensors, without a model, in a thread of its own that ends with `close`. */
+/** Opens a trace file, JSON or safetensors, without a model, in a separate thread that ends with `close`. */
 export async function openTrace(
   file: Blob | ArrayBuffer | Uint8Array,
   options: CallOptions & Pick<CreateOptions, 'worker'> = {},
@@ -47,7 +47,7 @@ export async function openTrace(
   return openTraceBehind((channel) => new Client(channel, undefined), open, file, options);
 }
 
-/** A process that has forgotten `destroy()` ends all the same, as soon as no call waits. */
+/** A channel to a thread. A process without `destroy()` still ends when no call is pending. */
 function threadChannel(): Channel {
   const worker = new Worker(new URL('./worker-node.js', import.meta.url), { name: 'wordloom' });
   return {

@@ -21,11 +21,11 @@ export async function npz(
       arrays[`${kind}.${layer}.npy`] = npy('<f4', [heads, queries, keys], new Uint8Array(weights.buffer));
     }
   }
-  // stored, as NumPy itself does: weights hardly grow smaller
+  // uncompressed, as NumPy does: weights hardly compress
   return zipSync(arrays, { level: 0 }) as Uint8Array<ArrayBuffer>;
 }
 
-/** Texts as NumPy keeps them: four bytes for each character, all as long as the longest. */
+/** Texts in NumPy's layout: four bytes per character, padded to the longest. */
 function strings(tokens: readonly TracedToken[]): Uint8Array {
   const characters = tokens.map(({ piece }) => Array.from(piece, (character) => character.codePointAt(0) ?? 0));
   const longest = characters.reduce((most, { length }) => Math.max(most, length), 1);
@@ -34,7 +34,7 @@ function strings(tokens: readonly TracedToken[]): Uint8Array {
   return npy(`<U${longest}`, [tokens.length], new Uint8Array(values.buffer));
 }
 
-/** NumPy's format, version 1.0: a header that is padded to 64 bytes, and the values. */
+/** NumPy's format, version 1.0: a header padded to 64 bytes, and the values. */
 function npy(type: string, shape: readonly number[], data: Uint8Array): Uint8Array {
   const dictionary = `{'descr': '${type}', 'fortran_order': False, 'shape': (${shape.join(', ')},), }`;
   const preamble = 10;

@@ -6,14 +6,14 @@ import { openTraceBehind, type Trace } from './trace.js';
 import { connect } from './translator.js';
 import type { CallOptions, CreateOptions } from './types.js';
 
-/** A model behind a worker, or in this thread; `bundled` is the one for those who name none. */
+/** Opens a model in a worker, or in this thread. `bundled` is the default model. */
 export async function openInBrowser(options: CreateOptions, bundled: WireSource | undefined) {
   const wire = toWire(options, bundled, globalThis.location.href);
   return connect(options.worker === false ? directChannel : workerChannel, wire, options);
 }
 
 /**
- * Opens a trace file (`docs/trace.md`), JSON or safetensors, from anywhere: without a model, in a worker of its own
+ * Opens a trace file (`docs/trace.md`), JSON or safetensors, trusted or not. It needs no model and runs in a separate worker
  * (`worker: false`: in this thread) that ends with `close`.
  */
 export async function openTrace(

@@ -1,10 +1,10 @@
-/** A turn of the event loop. Messages have no minimal delay, as timers have, and promises would let no task in. */
+/** A turn of the event loop, by a message: timers have a minimal delay, and promises let no other task run. */
 
 const waiting: (() => void)[] = [];
 let channel: MessageChannel | undefined;
 
 export function pause(): Promise<void> {
-  // Node has a turn of its own; a port would keep the process alive.
+  // In Node, a port would keep the process alive.
   if (typeof setImmediate === 'function') return new Promise((resolve) => void setImmediate(resolve));
   if (!channel) {
     channel = new MessageChannel();

@@ -1,4 +1,4 @@
-/** What the engine's side needs of Node. */
+/** Node's services for the engine. */
 import { readFile } from 'node:fs/promises';
 import { openNodeFolder } from './loading/open-node.js';
 import type { Platform } from './server.js';

@@ -1,4 +1,4 @@
-/** What the two sides of a worker's border say to each other. */
+/** The messages between caller and engine. */
 import type { WireError } from './errors.js';
 import type { HeadName, SearchTree, SearchTreeInput } from './search-types.js';
 import type {
@@ -31,7 +31,7 @@ import type {
   Translation,
 } from './types.js';
 
-/** A model source, in words that can be posted. */
+/** A model source that can be posted. */
 export type WireSource =
   | { from: 'url'; url: string }
   | { from: 'bundle'; label: string; urls: Record<string, string>; manifest: Record<string, string> }
@@ -53,7 +53,7 @@ export interface WireSearchTree extends Omit<SearchTreeInput, 'sourceTokens' | '
   sample: false;
 }
 
-/** Every call of an engine: what goes over, and what comes back. */
+/** Every call of an engine, with its input and output. */
 export interface Calls {
   create: { input: WireCreate; output: EngineInfo };
   translate: { input: { text: string; options: Omit<TranslateOptions, 'signal'> }; output: Translation };
@@ -90,16 +90,16 @@ export type FromEngine =
   | { type: 'partial'; id: number; partial: Partial }
   | { type: 'done'; id: number; value: Calls[Method]['output'] }
   | { type: 'failed'; id: number; error: WireError }
-  /** Nothing more will come, and nothing more can be asked. */
+  /** The engine has crashed and answers no more calls. */
   | { type: 'crashed'; error: WireError }
   | { type: 'destroyed' };
 
-/** The way to an engine, in a worker or in this thread. */
+/** A connection to an engine, in a worker or in this thread. */
 export interface Channel {
   post(message: ToEngine): void;
-  /** `receive` gets every message; `crash` is called when the other side is gone. */
+  /** `receive` gets every message; `crash` is called when the engine ends. */
   listen(receive: (message: FromEngine) => void, crash: (error: unknown) => void): void;
-  /** Whether somebody waits for an answer: in Node a process goes on only for those. */
+  /** Reports whether a call is pending: only then a Node process stays alive. */
   busy?(waiting: boolean): void;
   close(): void;
 }

@@ -1,47 +1,47 @@
-/** What a search leaves to be looked at, and which heads stay silent. */
+/** The tree of a beam search, and names of heads. */
 import type { AttentionKind, CallOptions, Hypothesis, SearchOptions, Token } from './types.js';
 
-/** One sentence, and how to search for its translation. Samples have no tree: the search is greedy or has beams. */
+/** A sentence and the options of its search: greedy or with beams, because sampling has no tree. */
 export interface SearchTreeInput
   extends CallOptions, Omit<SearchOptions, 'sample' | 'temperature' | 'topK' | 'topP' | 'seed'> {
-  /** Of a translated `Sentence`. */
+  /** The source tokens of a translated `Sentence`. */
   sourceTokens: readonly Token[];
-  /** Ids of target tokens, those after the start token, that the translation is to begin with. Default: none. */
+  /** Ids of target tokens, after the start token, that the translation must begin with. Default: none. */
   prefix?: readonly number[];
-  /** As the sentence was translated. */
+  /** The language that the sentence was translated from. */
   sourceLanguage?: string;
   targetLanguage?: string;
 }
 
-/** All that a search looked at. */
+/** The tree of a search. */
 export interface SearchTree {
-  /** How many hypotheses it followed; 1: greedy. */
+  /** Number of beams; 1 is greedy search. */
   beams: number;
-  /** What it ranked by: the sum of log-probabilities over the length to this power. */
+  /** Exponent of the length: the score is the sum of log-probabilities over the length to this power. */
   lengthPenalty: number;
   /** Best first, with the start token and the prefix, whose tokens have no `logProbability`. */
   hypotheses: Hypothesis[];
-  /** Every token that was weighed. Parents come before their children; within a step the best come first. */
+  /** Every candidate token. Parents precede their children; within a step, the best come first. */
   nodes: SearchNode[];
 }
 
 export interface SearchNode {
-  /** The index of the node that it continues; `null`: the start token, or the prefix. */
+  /** The index of the parent node; `null` is the start token, or the prefix. */
   parent: number | null;
-  /** Tokens from there to this one, this one included. */
+  /** Number of tokens after the root, including this one. */
   step: number;
   id: number;
-  /** As the tokenizer has it: `▁Wo`. */
+  /** The tokenizer's spelling: `▁Wo`. */
   piece: string;
-  /** After the tokens before it, natural logarithm. */
+  /** Natural logarithm of the probability, given the tokens before. */
   logProbability: number;
-  /** Of all of these from the root on. Under a length penalty p a finished hypothesis scores `sum / step ** p`. */
+  /** Sum of log-probabilities from the root on. With length penalty p, a finished hypothesis scores `sum / step ** p`. */
   sum: number;
   /** `kept` as a beam, `finished` as a hypothesis, or `rejected`: others were better. */
   fate: 'kept' | 'finished' | 'rejected';
-  /** Whether it is an end token, after which nothing comes. */
+  /** Whether it is an end token. */
   ends: boolean;
-  /** Of a finished hypothesis, all of it. */
+  /** The text of a finished hypothesis. */
   text?: string;
 }
 

@@ -1,4 +1,4 @@
-/** From a search as it is asked for to what crosses the worker's border. */
+/** Converts a request for a search to its message. */
 import { WordloomError } from './errors.js';
 import type { WireSearchTree } from './protocol.js';
 import type { SearchTreeInput } from './search-types.js';
@@ -9,6 +9,6 @@ export function wireSearch(input: SearchTreeInput): WireSearchTree {
     throw new WordloomError('input', 'sourceTokens must be the tokens of a translated sentence.');
   }
   if (!Array.isArray(prefix)) throw new WordloomError('input', 'prefix must be a list of token ids.');
-  // a model's own configuration may ask for samples, which have no tree
+  // the model's own configuration may sample, which has no tree
   return { sample: false, ...options, sourceIds: sourceTokens.map(({ id }) => id), prefix: [...prefix] };
 }

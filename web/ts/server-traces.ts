@@ -1,4 +1,4 @@
-/** The traces of an engine, by number, and what can be asked of them. Where a GPU translates, it has their weights. */
+/** The traces of an engine, by number, and their methods. If a GPU translates, it holds their weights. */
 import { aborted, WordloomError } from './errors.js';
 import { npz } from './npz.js';
 import { pause } from './pause.js';
@@ -10,9 +10,9 @@ import type { Trace } from './wordloom_web.js';
 interface Kept {
   readonly trace: Trace;
   readonly sentences: TracedSentence[];
-  /** By sentence and kind. Ranks of long texts take a while. */
+  /** Cached statistics by sentence and kind, because ranks of long texts are slow. */
   readonly statistics: Map<string, HeadStatistics[]>;
-  /** The end of the queue of pictures: one is painted at a time, in buffers that the next one uses again. */
+  /** The end of the queue of pictures. Pictures are painted one at a time and share buffers. */
   painted: Promise<unknown>;
 }
 
@@ -20,7 +20,7 @@ export class Traces {
   readonly #kept = new Map<number, Kept>();
   #next = 0;
 
-  /** `scores` are those of the target's tokens, where the search has told them. */
+  /** `scores` are the target tokens' scores, if the search gave them. */
   keep(trace: Trace, scores: readonly (readonly Token[])[] = []): WireTrace {
     const { model, sentences } = trace.describe();
     const id = this.#next++;
@@ -44,7 +44,7 @@ export class Traces {
   ): Promise<Calls['tracePaint']['output']> {
     const kept = this.#get(trace);
     const picture = kept.painted.then(() => {
-      // while it waited, another may have taken its place
+      // a later request may have replaced it while it waited
       if (signal.aborted) throw aborted();
       return this.#get(trace).trace.paint(which, completeView(view));
     });

@@ -1,28 +1,28 @@
-/** The engine's side of a channel: takes calls one after the other, and knows how to stop. */
+/** The engine's side of a channel: runs calls one after the other, and aborts them. */
 import { aborted, toWire, WordloomError } from './errors.js';
 import type { OpenFolder } from './loading/folder.js';
 import type { Calls, FromEngine, Method, ToEngine, WireCreate } from './protocol.js';
 import type { EngineInfo, Generated, GenerateRequest, ProgressEvent, Token, TranslateOptions } from './types.js';
 import { attentionMap, attentionOf } from './attention.js';
 import { pause } from './pause.js';
-import { tellSeed, withSeed } from './seed.js';
+import { addSeed, withSeed } from './seed.js';
 import { Traces } from './server-traces.js';
 import type { WirePair, WireTrace, WireTraceInput } from './trace-types.js';
 import { Abort, colourTable, Engine, type Host, type LoadEvent, Trace } from './wordloom_web.js';
 
-/** What browsers and Node do differently. */
+/** The services that differ between browsers and Node. */
 export interface Platform {
-  /** Makes the wasm module ready; several calls are one. */
+  /** Starts the wasm module once. */
   startWasm(): Promise<void>;
   openFolder(options: WireCreate, report: (event: ProgressEvent) => void, signal: AbortSignal): Promise<OpenFolder>;
 }
 
-/** What a call needs of a host. */
+/** The host for calls without progress. */
 const IDLE_HOST: Host = { pause, progress() {} };
 
 type Call = Extract<ToEngine, { type: 'call' }>;
 
-/** Calls that need no device, or no more of it than a picture takes, do not wait for a long translation. */
+/** Calls that do not wait for a running translation, because they need the device briefly or not at all. */
 const IMMEDIATE: ReadonlySet<Method> = new Set<Method>([
   'tokenize',
   'memory',
@@ -41,12 +41,12 @@ export class Server {
   readonly #post: (message: FromEngine, transfer: ArrayBuffer[]) => void;
   readonly #aborts = new Map<number, () => void>();
   readonly #traces = new Traces();
-  /** By call, until somebody says that it has not arrived. */
+  /** The trace of each call, in case its answer is dropped. */
   readonly #traceOf = new Map<number, number>();
   #engine: Engine | undefined;
   #info: EngineInfo | undefined;
   #folder: OpenFolder | undefined;
-  /** The end of the queue. One call runs at a time: they share one device, and neither would be sooner done. */
+  /** The end of the queue. One call runs at a time: on a shared device, two calls would not finish sooner. */
   #last: Promise<void> = Promise.resolve();
   #destroyed = false;
 
@@ -70,7 +70,7 @@ export class Server {
     }
   }
 
-  /** Something went wrong outside of any call: in a task of the engine's own. */
+  /** Reports a failure outside of any call, in a task of the engine itself. */
   crash(error: unknown): void {
     const { message } = toWire(error);
     this.#post({ type: 'crashed', error: { kind: 'internal', message: `The engine has crashed: ${message}` } }, []);
@@ -80,7 +80,7 @@ export class Server {
     const controller = new AbortController();
     this.#aborts.set(call.id, () => controller.abort());
     const { signal } = controller;
-    // A trace of what translations have left needs no device either, and can be looked at while the next ones are made.
+    // A trace from stored attention does not wait for the device either, so it can be shown during the next translation.
     const kept = call.method === 'trace' ? this.#keptTrace(call.input) : undefined;
     const immediate = kept !== undefined || IMMEDIATE.has(call.method);
     const turn = immediate ? Promise.resolve() : this.#last;
@@ -95,7 +95,7 @@ export class Server {
       if (call.method === 'trace' && value && 'sentences' in value && 'id' in value) this.#traceOf.set(call.id, value.id);
       this.#post({ type: 'done', id: call.id, value }, buffersOf(value));
     } catch (error) {
-      // A trap leaves the module in an unknown state: nothing that it says afterwards could be trusted.
+      // A trap leaves the module in an unknown state.
       if (error instanceof WebAssembly.RuntimeError) this.crash(error);
       else this.#post({ type: 'failed', id: call.id, error: toWire(error) }, []);
     } finally {
@@ -151,13 +151,13 @@ export class Server {
   async #create(options: WireCreate, signal: AbortSignal): Promise<Calls['create']['output']> {
     const report = (event: ProgressEvent) => this.#post({ type: 'progress', event }, []);
     const wasm = this.#platform.startWasm();
-    wasm.catch(() => {}); // Told below; a folder that fails first must not leave an unheard rejection behind.
+    wasm.catch(() => {}); // Awaited below; if the folder fails first, this must not be an unhandled rejection.
     const folder = await this.#platform.openFolder(options, report, signal);
     this.#folder = folder;
     let loading: Promise<Engine> | undefined;
     try {
       await wasm;
-      // Ready is told below, when the last file has been checked.
+      // `ready` is reported below, after the check of the last file.
       const progress = (event: LoadEvent) => event.stage !== 'ready' && report(event);
       loading = Engine.load(folder.host, options.device, options.weights, { pause, progress });
       const [engine] = await unless(signal, Promise.all([loading, folder.complete]));
@@ -166,7 +166,7 @@ export class Server {
       this.#info = engine.info();
       return this.#info;
     } catch (error) {
-      // Nobody waits for an engine that has not noticed yet.
+      // The call has failed already: destroy an engine that finishes later.
       loading?.then((engine) => engine.destroy()).catch(() => {});
       const cause = folder.failure() ?? error;
       folder.close();
@@ -174,7 +174,7 @@ export class Server {
     }
   }
 
-  /** Whoever was told that their call is aborted will never close the trace that it made all the same. */
+  /** Closes the trace of an aborted call, which its caller never gets. */
   #forget(call: number): void {
     const trace = this.#traceOf.get(call);
     if (trace !== undefined) this.#traces.close(trace);
@@ -182,7 +182,7 @@ export class Server {
   }
 
   async #trace(engine: Engine, input: WireTraceInput, signal: AbortSignal): Promise<WireTrace> {
-    // what it waited for may have left it
+    // the call before it may have stored the attention
     const kept = await this.#keptTrace(input);
     if (kept) return kept;
     const { scores, sentences } = apart(input);
@@ -190,7 +190,7 @@ export class Server {
     return this.#traces.keep(trace, scores);
   }
 
-  /** What translations have left, if they have left all of it; or what is wrong with the question. */
+  /** A trace from stored attention, if all of it is stored; rejects for invalid input. */
   #keptTrace(input: WireTraceInput): Promise<WireTrace> | undefined {
     try {
       const { scores, sentences } = apart(input);
@@ -211,7 +211,7 @@ export class Server {
     const byDefault = this.#info?.defaults.sample === true;
     const seeded = requests.map((request) => withSeed(request, byDefault));
     const results = await withAbort(signal, (abort) => engine.generate(seeded, abort));
-    return results.map((result, index) => tellSeed(result, seeded[index]!, byDefault));
+    return results.map((result, index) => addSeed(result, seeded[index]!, byDefault));
   }
 
   #translate(
@@ -229,7 +229,7 @@ export class Server {
       this.#post({ type: 'partial', id, partial: { stable, provisional } }, []);
     return withAbort(signal, async (abort) => {
       const result = await engine.translate(text, search, abort, stream ? partial : undefined);
-      const translation = tellSeed(result, search, byDefault);
+      const translation = addSeed(result, search, byDefault);
       if (attention) {
         const map = await attentionOf(engine, translation, attention, abort);
         if (map) translation.attention = map;
@@ -262,7 +262,7 @@ async function withAbort<T>(signal: AbortSignal, work: (abort: Abort) => Promise
   }
 }
 
-/** What `work` gives, or a rejection as soon as `signal` fires. */
+/** The result of `work`, or a rejection as soon as `signal` fires. */
 function unless<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = () => reject(aborted());
@@ -280,7 +280,7 @@ async function read(file: Blob): Promise<ArrayBuffer> {
   }
 }
 
-/** The memory of typed arrays anywhere in `value`: handed over, not copied. */
+/** The buffers of typed arrays anywhere in `value`, to transfer instead of copying. */
 function buffersOf(value: unknown): ArrayBuffer[] {
   if (value instanceof Float32Array || value instanceof Uint8Array || value instanceof Uint8ClampedArray) {
     const { buffer, byteLength } = value;
@@ -290,7 +290,7 @@ function buffersOf(value: unknown): ArrayBuffer[] {
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(buffersOf) : [];
 }
 
-/** What the engine is given of a trace's sentences, and what it is not. */
+/** Separates scores, which the engine does not need, from a trace's sentences. */
 function apart(input: WireTraceInput): { scores: Token[][]; sentences: WirePair[] } {
   return {
     scores: input.sentences.map(({ tokens }) => tokens),

@@ -1,4 +1,4 @@
-/** What the caller calls a model, as the engine's side understands it. */
+/** Converts the caller's `model` option to a model source for the engine. */
 import { WordloomError } from './errors.js';
 import type { WireCreate, WireSource } from './protocol.js';
 import type { CreateOptions, ModelSource } from './types.js';
@@ -8,7 +8,7 @@ const WEIGHTS = ['auto', 'f32', 'f16', 'q8'] as const;
 const CACHES = ['preferred', 'required', 'none'] as const;
 const OPTIONS = ['model', 'device', 'weights', 'cache', 'manifest', 'onProgress', 'signal', 'worker'];
 
-/** Checks what `create` was given. `base` is what relative URLs are relative to. */
+/** Checks the options of `create`. `base` is the base of relative URLs. */
 export function toWire(options: CreateOptions, bundled: WireSource | undefined, base: string): WireCreate {
   for (const name of Object.keys(options)) {
     if (!OPTIONS.includes(name)) {
@@ -53,7 +53,7 @@ function absolute(url: string | URL, base: string): string {
   }
 }
 
-/** Files of a chosen folder: the path to the one with `config.json` is cut off. */
+/** Files of a chosen folder, without the path to `config.json`. */
 export function fromFiles(files: File[]): WireSource {
   const named = files.map((file) => {
     if (!(file instanceof File)) throw new WordloomError('input', 'model holds something that is not a File.');

@@ -1,4 +1,4 @@
-/** The shape of the browser's own Translator API around an engine of ours. */
+/** The browser's own Translator API, on this package's engine. */
 import type { Availability, LanguagePair } from './availability.js';
 import { toWordloomError, type ErrorKind } from './errors.js';
 import type { TranslatorBase } from './translator.js';
@@ -45,19 +45,19 @@ export class StandIn {
     }
   }
 
-  /** Pieces of the translation, in order: joined, they are the whole. */
+  /** Consecutive parts of the translation. */
   translateStreaming(input: string, { signal }: { signal?: AbortSignal } = {}): ReadableStream<string> {
     const partials = this.#translator.translateStreaming(String(input), { signal });
-    let told = 0;
+    let reported = 0;
     return new ReadableStream<string>({
       async pull(controller) {
         try {
           while (true) {
             const { done, value } = await partials.next();
             if (done) return controller.close();
-            if (value.stable.length <= told) continue;
-            controller.enqueue(value.stable.slice(told));
-            told = value.stable.length;
+            if (value.stable.length <= reported) continue;
+            controller.enqueue(value.stable.slice(reported));
+            reported = value.stable.length;
             return;
           }
         } catch (error) {
@@ -83,12 +83,12 @@ export class StandIn {
   }
 }
 
-/** The languages in canonical form. As in browsers, both have to be given. */
+/** The languages in canonical form. As in browsers, both are required. */
 export function languages(options: Languages): Languages {
   const canonical = (name: keyof Languages) => {
     const tag: unknown = options?.[name];
     if (tag === undefined) throw new TypeError(`${name} is missing`);
-    return Intl.getCanonicalLocales(String(tag))[0]!; // A RangeError where it is no language tag.
+    return Intl.getCanonicalLocales(String(tag))[0]!; // A RangeError for an invalid tag.
   };
   return { sourceLanguage: canonical('sourceLanguage'), targetLanguage: canonical('targetLanguage') };
 }
@@ -102,15 +102,15 @@ export async function createFor(engine: Engine, pair: Languages, options: StandI
   }
   const target = monitor && new Monitor();
   if (target) monitor(target);
-  target?.tell(0);
+  target?.report(0);
   try {
     const translator = await engine.create({
       signal,
       onProgress: (event) => {
-        if (event.stage === 'download' && event.loaded < event.total) target?.tell(event.loaded / event.total);
+        if (event.stage === 'download' && event.loaded < event.total) target?.report(event.loaded / event.total);
       },
     });
-    target?.tell(1);
+    target?.report(1);
     return translator;
   } catch (error) {
     throw asDomException(error, signal);
@@ -119,11 +119,11 @@ export async function createFor(engine: Engine, pair: Languages, options: StandI
 
 class Monitor extends EventTarget implements CreateMonitor {
   ondownloadprogress: ((event: ProgressEvent) => void) | null = null;
-  #told = -1;
+  #reported = -1;
 
-  tell(loaded: number): void {
-    if (loaded <= this.#told) return;
-    this.#told = loaded;
+  report(loaded: number): void {
+    if (loaded <= this.#reported) return;
+    this.#reported = loaded;
     const event = progressEvent(loaded);
     this.ondownloadprogress?.(event);
     this.dispatchEvent(event);

@@ -1,4 +1,4 @@
-/** Partial results for a consumer that may be slower than the engine: it gets the latest, never a backlog. */
+/** Partial results. A slow consumer gets the latest one, never a backlog. */
 import type { Partial, Translation } from './types.js';
 
 export class PartialStream implements AsyncIterableIterator<Partial> {

@@ -1,44 +1,44 @@
-/** What a trace holds: everything that a translation left to be looked at. */
+/** The types of traces. */
 import type { AttentionKind, CallOptions, Sentence, Token } from './types.js';
 
-/** A translated sentence, as `translate` gave it, and which of its hypotheses is meant. */
+/** A translated sentence from `translate`, and the index of a hypothesis. */
 export interface TraceInput extends CallOptions {
   sentences: readonly { sentence: Sentence; hypothesis?: number }[];
-  /** What the model is called in the trace. Default: where it came from. */
+  /** The model's name in the trace. Default: its source. */
   model?: string;
-  /** Default: all three. */
+  /** The kinds of attention. Default: all three. */
   kinds?: readonly AttentionKind[];
-  /** For the weights of all sentences, bytes; what there is no room for is named in `leftOut`. Default 256 MiB. */
+  /** Limit in bytes for the weights of all sentences; `leftOut` lists the rest. Default 256 MiB. */
   memory?: number;
-  /** How many of the most probable tokens are kept at each place. Default 0: that takes time. */
+  /** Number of most probable tokens to store at each position. Default 0, because it takes time. */
   alternatives?: number;
-  /** As the sentences were translated. */
+  /** The language that the sentences were translated from. */
   sourceLanguage?: string;
   targetLanguage?: string;
 }
 
 export interface TracedToken {
   id: number;
-  /** As the tokenizer has it: `▁Wo`. */
+  /** The tokenizer's spelling: `▁Wo`. */
   piece: string;
-  /** For the eye: the text that it stands for, with `·` before what goes on in the middle of a word. */
+  /** The text for display, with `·` before a token that continues a word. */
   label: string;
-  /** Whether it stands for no text: an end, a start, a language. */
+  /** Whether the token stands for no text: an end, a start, a language. */
   special: boolean;
-  /** Where it stands in `source` or `target`: its first character and the one behind it; `null` where that is not known. */
+  /** Start and end of its characters in `source` or `target`; `null` if unknown. */
   range: [number, number] | null;
   logProbability?: number;
-  /** What else might have come, best first. */
+  /** The alternatives at this position, best first. */
   alternatives?: { id: number; piece: string; logProbability: number }[];
 }
 
 export interface TracedSentence {
   source: string;
   target: string;
-  /** How many of the target's first tokens were given. */
+  /** Number of target tokens that were given, not generated. */
   prompt: number;
   sourceTokens: TracedToken[];
-  /** From the start token to the end token. */
+  /** The target tokens, including start and end tokens. */
   targetTokens: TracedToken[];
   /** The kinds that have layers. */
   kinds: TracedKind[];
@@ -47,14 +47,14 @@ export interface TracedSentence {
 
 export interface TracedKind {
   kind: AttentionKind;
-  /** Their numbers, from 0. */
+  /** Numbers of the layers, from 0. */
   layers: number[];
   heads: number;
   queries: number;
   keys: number;
 }
 
-/** One map. Numbers count from 0; a mean is one over all layers or heads. */
+/** One map. Numbers count from 0; `mean` is the mean over all layers or heads. */
 export interface MapChoice {
   kind: AttentionKind;
   /** Default `mean`. */
@@ -81,27 +81,27 @@ export interface Weights {
 
 export type ColourMap = 'viridis' | 'magma' | 'cividis' | 'greys';
 
-/** `linear`: shares of the map's largest weight; `logarithmic`: from a ten-thousandth to 1; `rows`: shares of the row's largest. */
+/** `linear`: relative to the map's largest weight; `logarithmic`: from 0.0001 to 1; `rows`: relative to the row's largest. */
 export type Scale = 'linear' | 'logarithmic' | 'rows';
 
-/** What part of the maps is painted, and how. */
+/** The painted part of the maps, and the style. */
 export interface MapView {
-  /** Of the picture, in pixels. */
+  /** Width of the picture in pixels. */
   width: number;
   height: number;
-  /** Pixels of a cell; below 1 a pixel shows the largest weight that it covers. */
+  /** Size of a cell in pixels; below 1, a pixel shows the largest weight that it covers. */
   cell: [width: number, height: number];
-  /** The point of the grid, in cells, that is in the upper left corner. Default `[0, 0]`. */
+  /** The point of the grid in the upper left corner, in cells. Default `[0, 0]`. */
   origin?: [x: number, y: number];
-  /** Cells between the maps of a grid. Default 0. */
+  /** Gap between the maps of a grid, in cells. Default 0. */
   gap?: number;
-  /** Only the first so many rows of each map. Default: all. */
+  /** Number of painted rows of each map, from the first. Default: all. */
   rows?: number;
   /** Default `linear`. */
   scale?: Scale;
   /** Default `viridis`. */
   colours?: ColourMap;
-  /** Of what is no map: red, green, blue, opacity, 0 to 255. Default: transparent. */
+  /** Colour outside the maps: red, green, blue, opacity, 0 to 255. Default: transparent. */
   background?: [number, number, number, number];
 }
 
@@ -111,11 +111,11 @@ export interface Pixels {
   rgba: Uint8ClampedArray<ArrayBuffer>;
 }
 
-/** Numbers of one head, means over the queries that have a choice; `docs/trace.md` says what each of them is. */
+/** Statistics of one head; `docs/trace.md` defines them. */
 export interface HeadStatistics {
   layer: number;
   head: number;
-  /** A plain name: `positional: previous token`, `broad` … */
+  /** The head's name: `positional: previous token`, `broad`, … */
   label: string;
   entropy: number;
   relativeEntropy: number;
@@ -131,20 +131,20 @@ export interface HeadStatistics {
   fullRank: number;
 }
 
-/** The table of positions that a model adds to its embeddings. */
+/** The position table that a model adds to its embeddings. */
 export interface Positions {
   kind: 'sinusoidal' | 'learned' | 'relative';
-  /** `halves`: all sines, then all cosines. The rest is there for sinusoids only. */
+  /** `halves`: all sines, then all cosines. This and the following are for sinusoids only. */
   layout?: 'interleaved' | 'halves';
   /** `[positions, dimensions]` */
   shape?: [number, number];
   values?: Float32Array;
 }
 
-/** `json` and `safetensors` are trace files, which open again; `npz` is for NumPy, one sentence. */
+/** `json` and `safetensors` are trace files that `openTrace` reads; `npz` is for NumPy, with one sentence. */
 export type TraceFormat = 'json' | 'safetensors' | 'npz';
 
-/** What crosses a worker's border. */
+/** The messages of traces. */
 export interface WireTrace {
   id: number;
   model: string;

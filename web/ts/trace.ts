@@ -1,4 +1,4 @@
-/** A trace, on the caller's side: its tokens are here, its weights stay with the engine until they are asked for. */
+/** A trace on the caller's side. It has the tokens; the weights stay in the engine until a call requests them. */
 import type { Client } from './client.js';
 import { WordloomError } from './errors.js';
 import type { Channel } from './protocol.js';
@@ -18,14 +18,14 @@ import type {
 } from './trace-types.js';
 import type { AttentionKind, CallOptions } from './types.js';
 
-/** What a translation left to be looked at. `close` gives its memory back. */
+/** The trace of a translation. `close` frees its memory. */
 export class Trace {
-  /** What the model is called. */
+  /** The model's name. */
   readonly model: string;
   readonly sentences: readonly TracedSentence[];
   readonly #client: Client;
   readonly #id: number;
-  /** Whether its engine has nothing else to do. */
+  /** Whether the engine serves only this trace. */
   readonly #alone: boolean;
   #closed = false;
 
@@ -49,7 +49,7 @@ export class Trace {
     return this.#client.call('tracePaint', { trace: this.#id, which, view }, signal);
   }
 
-  /** Numbers and a plain name for every head of a kind, by layer. */
+  /** Statistics and a name for every head of a kind, by layer. */
   statistics(
     choice: { kind: AttentionKind; sentence?: number },
     { signal }: CallOptions = {},
@@ -73,18 +73,18 @@ export class Trace {
     if (this.#closed) return;
     this.#closed = true;
     if (this.#alone) this.#client.destroy();
-    // An engine that is gone has no trace either.
+    // If the engine has ended, the trace is gone, too.
     else this.#client.call('closeTrace', this.#id).catch(() => {});
   }
 }
 
-/** What was asked for, with its defaults. */
+/** The choice with its defaults. */
 function complete<C extends MapChoice | GridChoice>(choice: C): Required<C> {
   const { kind, layer = 'mean', head = 'mean', sentence = 0 } = choice;
   return { kind, layer, head, sentence } as Required<C>;
 }
 
-/** What `translator.trace` sends. */
+/** The message of `translator.trace`. */
 export function wireTrace(input: TraceInput): WireTraceInput {
   const { sentences, signal: _, ...rest } = input ?? {};
   if (!Array.isArray(sentences)) {
@@ -108,7 +108,7 @@ export function wireTrace(input: TraceInput): WireTraceInput {
   };
 }
 
-/** Opens a trace file in an engine of its own: nothing that it holds can disturb another, and no model is needed. */
+/** Opens a trace file in a separate engine without a model, so that a hostile file cannot disturb another engine. */
 export async function openTraceBehind(
   connect: (channel: Channel) => Client,
   open: () => Channel,
@@ -124,7 +124,7 @@ export async function openTraceBehind(
   }
 }
 
-/** A blob crosses to the engine without being read here. */
+/** Checks the argument. A blob is posted to the engine without being read here. */
 function checked(file: unknown): Blob | ArrayBuffer | Uint8Array {
   if (file instanceof Blob || file instanceof ArrayBuffer || file instanceof Uint8Array) return file;
   throw new WordloomError('input', 'A trace file is a File, a Blob, or its bytes.');

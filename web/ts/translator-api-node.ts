@@ -1,4 +1,4 @@
-/** `Translator` as browsers define it, for where they have none: English to German. */
+/** `Translator` as browsers define it, for Node: English to German. */
 import { Translator as Engine } from './node.js';
 import type { Availability } from './availability.js';
 import { createFor, languages, type Languages, StandIn, type StandInOptions } from './stand-in.js';

@@ -24,9 +24,9 @@ import type {
 
 /** A model on a device, ready to translate. The entry points add `create`. */
 export class TranslatorBase {
-  /** What runs, where, and why. */
+  /** The model, the device, and the reason for its choice. */
   readonly info: EngineInfo;
-  /** Any length is welcome: text is cut into sentences. */
+  /** Unlimited, because text is cut into sentences. */
   readonly inputQuota: number = Infinity;
   readonly #client: Client;
   #muted: readonly HeadName[] = [];
@@ -41,12 +41,12 @@ export class TranslatorBase {
     return this.#call('translate', () => ({ text: string(text), options: search }), signal);
   }
 
-  /** Partial translations as they grow; leaving the loop stops the work. The last one has the whole `translation`. */
+  /** Partial translations; the last one has the whole `translation`. Leaving the loop stops the work. */
   translateStreaming(text: string, options: TranslateOptions = {}): AsyncIterableIterator<Partial> {
     const { signal, ...search } = options;
     const left = new AbortController();
     const stream = new PartialStream(() => left.abort());
-    // One signal for both ways to stop. (`AbortSignal.any` is younger than the browsers we care for.)
+    // One signal for both ways to stop. (Some supported browsers lack `AbortSignal.any`.)
     const stop = () => left.abort(signal?.reason);
     if (signal?.aborted) stop();
     signal?.addEventListener('abort', stop, { once: true });
@@ -70,25 +70,25 @@ export class TranslatorBase {
     return this.#call('forward', () => input, options.signal);
   }
 
-  /** The attention of one layer and head, or of their means, between the tokens of a translated sentence. */
+  /** The attention of one layer and head, or of means over them, between the tokens of a translated sentence. */
   attention(input: AttentionInput, options: CallOptions = {}): Promise<AttentionMap> {
     return this.#call('attention', () => input, options.signal);
   }
 
-  /** Runs translated sentences once more and keeps every attention map of them; see `Trace`. */
+  /** Makes a `Trace` of translated sentences, with every attention map. */
   async trace(input: TraceInput): Promise<Trace> {
     const described = await this.#call('trace', () => wireTrace(input), input?.signal);
     return new Trace(this.#client, described, false);
   }
 
-  /** Searches for one sentence's translation, and gives all that the search looked at. */
+  /** Searches for one sentence's translation, and returns the tree of the search. */
   searchTree(input: SearchTreeInput): Promise<SearchTree> {
     return this.#call('searchTree', () => wireSearch(input), input?.signal);
   }
 
   /**
-   * Has these heads, and no others, contribute nothing to any call from now on; `[]`: all of them count again. Their
-   * attention stays what it is. It waits for the calls before it, and holds on a device that replaces a lost one.
+   * Mutes exactly these heads for all later calls; `[]` mutes none. A muted head contributes nothing, but its attention is still
+   * computed. The call waits for earlier calls, and muting also applies to a device that replaces a lost one.
    */
   async mute(heads: readonly HeadName[]): Promise<void> {
     if (!Array.isArray(heads)) {
@@ -99,12 +99,12 @@ export class TranslatorBase {
     this.#muted = names;
   }
 
-  /** The heads that are muted. */
+  /** The muted heads. */
   get muted(): readonly HeadName[] {
     return this.#muted;
   }
 
-  /** The first rows of the model's table of positions. */
+  /** The first rows of the model's position table. */
   positions(count = 50, options: CallOptions = {}): Promise<Positions> {
     return this.#call('positions', () => count, options.signal);
   }
@@ -113,7 +113,7 @@ export class TranslatorBase {
     return this.#call('tokenize', () => string(text));
   }
 
-  /** How many source tokens `text` is. */
+  /** Number of source tokens in `text`. */
   async measureInputUsage(text: string, options: CallOptions = {}): Promise<number> {
     const { ids } = await this.#call('tokenize', () => string(text), options.signal);
     return ids.length;
@@ -123,12 +123,12 @@ export class TranslatorBase {
     return this.#call('memory', () => undefined);
   }
 
-  /** Frees the device's memory and ends the worker. Calls that are pending reject as aborted. */
+  /** Frees the device's memory and ends the worker. Pending calls reject as aborted. */
   destroy(): void {
     this.#client.destroy();
   }
 
-  /** Wrong input is a rejection, too: who awaits a call need not also catch what it throws. */
+  /** Wrong input rejects as well, so that a caller need not also catch synchronous errors. */
   async #call<M extends Method>(
     method: M,
     input: () => Calls[M]['input'],
@@ -139,7 +139,7 @@ export class TranslatorBase {
   }
 }
 
-/** Types are no help to callers without TypeScript, and the wasm module takes what it gets. */
+/** Checks the type for callers without TypeScript, because the wasm module does not. */
 function string(text: unknown): string {
   if (typeof text === 'string') return text;
   throw new WordloomError('input', `text must be a string, and is ${text === null ? 'null' : typeof text}.`);
@@ -151,7 +151,7 @@ function objects(requests: GenerateRequest | GenerateRequest[]): GenerateRequest
   throw new WordloomError('input', 'A request must be an object with inputIds.');
 }
 
-/** Loads a model behind `channel`; ends it where that fails. */
+/** Loads a model behind `channel`; closes the channel if that fails. */
 export async function connect(
   open: () => Channel,
   wire: WireCreate,

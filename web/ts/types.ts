@@ -1,40 +1,33 @@
-/** What the package takes and gives. Ids are token ids; names are camelCase of Hugging Face's. */
+/** The package's types. Ids are token ids; names are Hugging Face's in camelCase. */
 export type * from './search-types.js';
 export type * from './trace-types.js';
 
-/**
- * Where a model is: the URL of a Hugging Face folder, or the files of one that the user has chosen or dropped.
- * In Node also the path of a folder.
- */
+/** A model's source: the URL or the files of a Hugging Face folder. In Node, also the path of a folder. */
 export type ModelSource = string | URL | FileList | Iterable<File> | FileSystemDirectoryHandle;
 
 export interface CreateOptions {
-  /** Default: the model that comes with the package (English to German). */
+  /** The model. Default: the bundled one (English to German). */
   model?: ModelSource;
-  /** `auto` (default): a hardware GPU, else the CPU. `gpu` takes software adapters, too. */
+  /** `auto` (default): a hardware GPU, or else the CPU. `gpu` also takes software adapters. */
   device?: 'auto' | 'gpu' | 'cpu';
   /**
-   * How the weights are kept on the device: four, two or (`q8`) about one byte each. `q8` changes translations a little;
-   * on the CPU it is the fastest, too.
-   * `auto` (default): as few bytes as change nothing, on the CPU `f32`.
+   * Storage of weights on the device: four, two or (`q8`) about one byte each. `q8` changes translations a little and is the
+   * fastest on the CPU. `auto` (default): the smallest storage that changes no number; on the CPU `f32`.
    */
   weights?: 'auto' | 'f32' | 'f16' | 'q8';
-  /**
-   * Whether downloads are kept in this browser. `preferred` (default): where there is room; `required`: fail where
-   * there is none; `none`: never.
-   */
+  /** Whether the browser stores downloads. `preferred` (default): if there is room; `required`: or else fail; `none`: never. */
   cache?: 'preferred' | 'required' | 'none';
   /** SHA-256 (hex) of files by name, or the URL of a JSON file that holds them. */
   manifest?: string | URL | Record<string, string>;
   onProgress?: (event: ProgressEvent) => void;
-  /** Stops everything that `create` does, downloads included. */
+  /** Stops `create`, including downloads. */
   signal?: AbortSignal;
-  /** `false` runs in this thread: for callers that are in a worker already. Default `true`. */
+  /** `false` runs in this thread, for callers that are in a worker already. Default `true`. */
   worker?: boolean;
 }
 
 export type ProgressEvent =
-  /** Bytes of all files so far; `total` grows only while not every file's length is known. */
+  /** Bytes of all files so far; `total` grows until the length of every file is known. */
   | {
       stage: 'download';
       file: string;
@@ -44,12 +37,12 @@ export type ProgressEvent =
       fileTotal: number;
       fromCache: boolean;
     }
-  /** What runs, and why. */
+  /** The device, and the reason for its choice. */
   | { stage: 'device'; notice: string }
   /** Bytes of weights on the device. */
   | { stage: 'weights'; loaded: number; total: number }
   | { stage: 'compile'; done: number; total: number }
-  /** Something that does not stop the work, such as a full quota. */
+  /** A problem that does not stop the work, such as a full quota. */
   | { stage: 'warning'; message: string }
   | { stage: 'ready' };
 
@@ -58,59 +51,59 @@ export interface EngineInfo {
     kind: 'gpu' | 'cpu';
     name: string;
     software: boolean;
-    /** One sentence: what runs, and why. */
+    /** A sentence with the device and the reason for its choice. */
     notice: string;
   };
   model: {
     label: string;
     family: string;
-    /** An encoder alone (BERT) or a decoder alone (GPT-2) translates nothing, but `forward` and `generate` run it. */
+    /** Encoder-only models (BERT) and decoder-only models (GPT-2) do not translate; `forward` and `generate` run them. */
     architecture: 'encoder-decoder' | 'encoder-only' | 'decoder-only';
-    /** Why there is no `translate`, only calls with token ids; `null` where text is translated. */
+    /** The reason why the model takes token ids only; `null` if it translates text. */
     idsOnly: string | null;
     languages: Languages;
     parameters: number;
-    /** How they are kept: four, two or one byte each. */
+    /** Storage of weights: four, two or one byte each. */
     weights: 'f32' | 'f16' | 'q8';
     weightBytes: number;
     dModel: number;
     encoderLayers: number;
     decoderLayers: number;
-    /** Of the encoder. */
+    /** Number of heads of the encoder. */
     heads: number;
     decoderHeads: number;
     sourceVocabulary: number;
     targetVocabulary: number;
-    /** The most tokens of a text; `null` where there is no limit. */
+    /** The largest number of tokens in a text; `null` without a limit. */
     positions: number | null;
   };
   defaults: {
     beams: number;
     lengthPenalty: number;
     maxLength: number | null;
-    /** Whether the model's own configuration asks for sampling. */
+    /** Whether the model samples by default. */
     sample: boolean;
-    /** The language of a text, and of its translation, where a call names none. */
+    /** The default languages of a text and of its translation. */
     sourceLanguage: string | null;
     targetLanguage: string | null;
   };
 }
 
-/** What a multilingual model can be told, by its own codes: `deu_Latn` (NLLB), `de_DE` (mBART), `de` (M2M100, T5). */
+/** The languages that a call can choose, by the model's codes: `deu_Latn` (NLLB), `de_DE` (mBART), `de` (M2M100, T5). */
 export interface Languages {
-  /** Empty where the model finds out by itself, as Marian's do. */
+  /** Source languages; empty if the model needs none, as Marian's. */
   source: string[];
-  /** Empty for a model of one pair. */
+  /** Target languages; empty for a model of one pair. */
   target: string[];
-  /** The only pairs that there are, `[source, target]`; `null` where any source goes with any target. */
+  /** The supported pairs `[source, target]`; `null` if all combinations are supported. */
   pairs: [string, string][] | null;
 }
 
-/** How to search. What is absent comes from the model's `generation_config.json`. */
+/** Options of a search. Defaults come from the model's `generation_config.json`. */
 export interface SearchOptions {
-  /** 1 is greedy search. */
+  /** Number of beams; 1 is greedy search. */
   beams?: number;
-  /** How many hypotheses to return, at most `beams`. */
+  /** Number of returned hypotheses, at most `beams`. */
   nBest?: number;
   lengthPenalty?: number;
   maxLength?: number;
@@ -118,20 +111,20 @@ export interface SearchOptions {
   earlyStopping?: boolean | 'never';
   noRepeatNgramSize?: number;
   repetitionPenalty?: number;
-  /** Draws tokens at random instead of taking the best; without beams. The next options say how. */
+  /** Samples tokens, without beams, as the following options say. */
   sample?: boolean;
-  /** Below 1 the likely tokens become likelier. Default 1. */
+  /** Temperature; below 1, likely tokens become likelier. Default 1. */
   temperature?: number;
-  /** From how many of the best tokens; 0 for all. Default 50. */
+  /** Number of best tokens to sample from; 0 for all. Default 50. */
   topK?: number;
-  /** From the best tokens that together have this probability. Default 1. */
+  /** Probability of the best tokens to sample from. Default 1. */
   topP?: number;
-  /** The same seed draws the same tokens. Default: a random one, which the result names. */
+  /** Seed of sampling. Default: a random one, which the result contains. */
   seed?: number;
 }
 
 export interface CallOptions {
-  /** Honoured within one decoding step. */
+  /** Stops the call within one decoding step. */
   signal?: AbortSignal;
 }
 
@@ -145,21 +138,21 @@ export interface TranslateOptions extends SearchOptions, CallOptions {
   /** Attention weights of the best hypothesis of one sentence (default: `cross`, `mean`, `mean`, 0). */
   attention?: { kind?: AttentionKind; layer?: number | 'mean'; head?: number | 'mean'; sentence?: number };
   /**
-   * Keeps the attention of each sentence's best hypothesis, which the search leaves: a `trace()` of these sentences, which
-   * otherwise runs source and translation once more, is then there at once, also while other calls go on. Kept are the last ones,
-   * in some 64 MB, until a translation comes without this option.
+   * Stores the attention of each sentence's best hypothesis during the search. A `trace()` of these sentences is then ready at
+   * once, also during other calls; otherwise it runs source and translation once more. The engine stores the last sentences,
+   * up to about 64 MB, until a translation without this option.
    */
   keepAttention?: boolean;
 }
 
 export interface Translation {
   text: string;
-  /** Of the whole text, best first. */
+  /** Hypotheses of the whole text, best first. */
   hypotheses: { text: string; score: number }[];
   sentences: Sentence[];
-  /** Only where it was asked for. */
+  /** The attention, if the call requested it. */
   attention?: AttentionMap;
-  /** With `sample`: what gives the same translation again. */
+  /** With `sample`: the seed, which gives the same translation again. */
   seed?: number;
   stats: { milliseconds: number; tokens: number; sentences: number };
 }
@@ -167,23 +160,23 @@ export interface Translation {
 export interface Sentence {
   source: string;
   sourceTokens: Token[];
-  /** Best first. */
+  /** The hypotheses, best first. */
   hypotheses: Hypothesis[];
 }
 
 export interface Hypothesis {
   text: string;
   score: number;
-  /** With the start token, and the end token where there is one. */
+  /** The tokens, including the start token and the end token, if any. */
   tokens: Token[];
   reachedMaxLength: boolean;
 }
 
 export interface Token {
   id: number;
-  /** As SentencePiece writes it: `▁Wo`. */
+  /** SentencePiece's spelling: `▁Wo`. */
   piece: string;
-  /** Of tokens that the model has written. */
+  /** Log-probability of a generated token. */
   logProbability?: number;
 }
 
@@ -198,7 +191,7 @@ export interface AttentionMap {
   keys: Token[];
 }
 
-/** A translation on its way: what will stay, and what may still change. The last one is the whole. */
+/** A partial translation: the final part, and the part that may change. The last one is complete. */
 export interface Partial {
   stable: string;
   provisional: string;
@@ -219,12 +212,12 @@ export interface GenerateRequest extends SearchOptions {
   padTokenId?: number;
 }
 
-/** Best first; samples in the order in which they were drawn. */
+/** Sequences, best first; samples in the order of drawing. */
 export interface Generated {
   sequences: number[][];
   scores: number[];
   stepLogProbabilities: number[][];
-  /** With `sample`: what gives the same sequences again. */
+  /** With `sample`: the seed, which gives the same sequences again. */
   seed?: number;
 }
 
@@ -232,9 +225,9 @@ export interface Generated {
 export interface ForwardInput {
   inputIds: number[][];
   attentionMask?: number[][];
-  /** BERT's segments; all 0 by default. */
+  /** BERT's segments. Default: all 0. */
   tokenTypeIds?: number[][];
-  /** Not for models of one stack, such as BERT and GPT-2. */
+  /** Not for encoder-only or decoder-only models. */
   decoderInputIds?: number[][];
 }
 
@@ -246,7 +239,7 @@ export interface Tensor {
 export interface ForwardOutput {
   encoderLastHiddenState: Tensor;
   logits: Tensor;
-  /** The embeddings and each layer's output. A model of one stack leaves the other's empty. */
+  /** The embeddings and each layer's output; empty for a missing encoder or decoder. */
   encoderHiddenStates: Tensor[];
   decoderHiddenStates: Tensor[];
   encoderAttentions: Tensor[];
@@ -255,14 +248,14 @@ export interface ForwardOutput {
 }
 
 /**
- * Which attention of which sentence. Tokens are those of a `Sentence` and of one of its hypotheses, whole; of a model of
- * one stack, those on the side of that stack, with the other side empty.
+ * The chosen attention. Tokens are those of a `Sentence` and of one of its hypotheses, complete. For an encoder-only or
+ * decoder-only model, the other side is empty.
  */
 export interface AttentionInput {
   sourceTokens: readonly Token[];
-  /** From the start token to the end token. */
+  /** The target tokens, including start and end tokens. */
   targetTokens: readonly Token[];
-  /** Default `cross`; in a model of one stack, that stack's. */
+  /** Default `cross`; for an encoder-only or decoder-only model, its own kind. */
   kind?: AttentionKind;
   /** Default `mean`. */
   layer?: number | 'mean';

@@ -5,7 +5,7 @@ import init from './wordloom_web.js';
 
 let started: Promise<void> | undefined;
 
-/** `fetchModule` is asked once, or again where it has failed. */
+/** Starts the module. `fetchModule` is called once, or again after a failure. */
 export function startModule(fetchModule: () => Promise<Response | BufferSource>): Promise<void> {
   started ??= start(fetchModule).catch((error: unknown) => {
     started = undefined;

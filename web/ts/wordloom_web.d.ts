@@ -1,4 +1,4 @@
-/** The wasm module as `wasm-bindgen` writes it, with the types that its own declarations leave out. */
+/** The output of `wasm-bindgen`, with types that its own declarations lack. */
 import type { WireSearchTree } from './protocol.js';
 import type { HeadName, SearchTree } from './search-types.js';
 import type {
@@ -28,19 +28,19 @@ import type {
 
 export default function init(input: { module_or_path: Response | BufferSource }): Promise<unknown>;
 
-/** A file whose bytes may still be on their way. */
+/** A file whose bytes may still be downloading. */
 export interface HostFile {
   readonly name: string;
-  /** Of the whole file. */
+  /** Size of the whole file. */
   readonly size: number;
-  /** Asked only for bytes that have arrived. */
+  /** Reads bytes; the caller waits for them with `arrived` first. */
   read(offset: number, length: number): Uint8Array;
   /** Resolves when the bytes up to `end` can be read; rejects with an error that has a `kind`. */
   arrived(end: number): Promise<void>;
 }
 
 export interface HostFolder {
-  /** What messages call the model. */
+  /** The model's name in messages. */
   readonly label: string;
   readonly files: HostFile[];
 }
@@ -52,7 +52,7 @@ export type LoadEvent =
   | { stage: 'ready' };
 
 export interface Host {
-  /** Lets other tasks of this thread run, aborts among them. */
+  /** Lets other tasks of this thread run, such as aborts. */
   pause(): Promise<void>;
   progress(event: LoadEvent): unknown;
 }

@@ -1,4 +1,4 @@
-/** What only workers have, and the DOM's declarations leave out. */
+/** Declarations of workers that the DOM's lack. */
 
 declare class FileReaderSync {
   readAsArrayBuffer(blob: Blob): ArrayBuffer;

@@ -1,4 +1,4 @@
-/** The engine in a worker thread of Node. An error that nobody handles ends the thread, and the caller hears of it. */
+/** The engine in a worker thread of Node. An unhandled error ends the thread, and the caller gets it. */
 import { parentPort } from 'node:worker_threads';
 import { node } from './platform-node.js';
 import { Server } from './server.js';

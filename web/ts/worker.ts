@@ -7,5 +7,5 @@ const server = new Server(browser, (message: FromEngine, transfer) => self.postM
 
 self.onmessage = ({ data }) => server.receive(data);
 self.onmessageerror = () => server.crash(new Error('a message could not be read'));
-// The page hears of errors, but not of rejections that nobody handles.
+// The page gets errors, but not unhandled rejections.
 self.onunhandledrejection = ({ reason }) => server.crash(reason);

@@ -3,21 +3,26 @@
 use std::path::Path;
 use std::process::Command;
 
+use crate::checks::Check;
 use crate::{chromium, wasm, wasm_bindgen};
 
-/// The files of `tests/` that run natively and in a browser alike. (`default_model` could, too: the npm package's own
+/// The files of `tests/` that run natively and in a browser alike, for each of two browsers side by side: a software
+/// GPU's compiler, which takes most of the time, has one thread. (`default_model` could, too: the npm package's own
 /// tests compare its translations.)
-const TESTS: [&str; 3] = ["cpu_ops", "kernels", "model_parity"];
+const TESTS: [&[&str]; 2] = [&["kernels"], &["cpu_ops", "model_parity"]];
 
-/// Runs those tests, through the runner that `.cargo/config.toml` names; it says what is missing.
-pub fn check() -> Command {
+/// Builds those tests and runs them, through the runner that `.cargo/config.toml` names; it says what is missing.
+pub fn check() -> Check {
     let test_runner = wasm_bindgen::tool("wasm-bindgen-test-runner");
-    check_with(test_runner.as_deref(), chromium::path().as_deref())
+    let run = |tests: &[&str]| command(tests, test_runner.as_deref(), chromium::path().as_deref());
+    let mut build = run(&TESTS.concat());
+    build.arg("--no-run");
+    Check::new("browser", build).then_side_by_side(TESTS.map(run).into())
 }
 
-fn check_with(test_runner: Option<&Path>, chromium: Option<&Path>) -> Command {
+fn command(tests: &[&str], test_runner: Option<&Path>, chromium: Option<&Path>) -> Command {
     let mut arguments = vec!["test", "--locked", "--no-fail-fast", "--package", "wordloom"];
-    arguments.extend(TESTS.iter().flat_map(|test| ["--test", test]));
+    arguments.extend(tests.iter().flat_map(|test| ["--test", test]));
     let mut command = wasm::cargo_for_browsers(&arguments);
     for (name, path) in [("WASM_BINDGEN_TEST_RUNNER", test_runner), ("CHROMIUM", chromium)] {
         if let Some(path) = path {
@@ -36,7 +41,11 @@ mod tests {
 
     #[test]
     fn cargo_runs_the_tests_through_the_browser() {
-        let line = process::line(&check_with(Some(Path::new("a/runner")), Some(Path::new("/a/browser"))));
+        let line = process::line(&command(
+            &["kernels", "model_parity"],
+            Some(Path::new("a/runner")),
+            Some(Path::new("/a/browser")),
+        ));
         assert!(line.contains("CHROMIUM=/a/browser "), "{line}");
         assert!(line.contains("WASM_BINDGEN_TEST_RUNNER=a/runner "), "{line}");
         assert!(line.contains(" --test kernels --test model_parity "), "{line}");
@@ -47,7 +56,7 @@ mod tests {
     #[test]
     fn no_test_of_these_files_is_native_only() {
         let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests");
-        for test in TESTS {
+        for test in TESTS.concat() {
             let folder = tests.join(test);
             let files = match folder.is_dir() {
                 true => {

@@ -1,15 +1,16 @@
-//! The checks of `cargo xtask test`: all run, also after one has failed, and a summary ends them.
+//! Checks: all run, also after one has failed, and a summary ends them.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crate::process::{self, Failure, cargo};
+use crate::process::{self, Failure};
 use crate::terminal::{BAD, GOOD, heading, seconds};
-use crate::{browser, setup, wasm, web};
 
-struct Check {
-    name: &'static str,
-    command: Command,
+pub struct Check {
+    pub name: &'static str,
+    pub command: Command,
+    /// Run side by side after it, each with its output at its end.
+    afterwards: Vec<Command>,
 }
 
 struct Report {
@@ -18,19 +19,16 @@ struct Report {
     took: Duration,
 }
 
-/// Runs the checks; whether all passed. `quick` leaves out setup, the wasm32 build, the docs and the browser.
-///
-/// What setup could not install is only mentioned: the checks decide whether it was needed.
-pub fn run(quick: bool) -> bool {
+/// Runs the checks; whether all passed. The summary ends with what is `missing` on this machine.
+pub fn run(checks: Vec<Check>, missing: &[String]) -> bool {
     let begun = Instant::now();
-    let missing = if quick { Vec::new() } else { setup::run() };
-    let reports: Vec<Report> = checks(quick).into_iter().map(Check::run).collect();
+    let reports: Vec<Report> = checks.into_iter().map(Check::run).collect();
 
     heading("summary");
     for report in &reports {
         anstream::println!("    {}", report.line());
     }
-    for advice in &missing {
+    for advice in missing {
         anstream::println!("    not set up: {advice}");
     }
     let passed = reports.iter().filter(|report| report.outcome.is_ok()).count();
@@ -38,34 +36,25 @@ pub fn run(quick: bool) -> bool {
     passed == reports.len()
 }
 
-fn checks(quick: bool) -> Vec<Check> {
-    let check = |name, arguments: &str| {
-        let mut command = cargo();
-        command.args(arguments.split_whitespace());
-        Check { name, command }
-    };
-    let mut checks = vec![
-        check("format", "fmt --all --check"),
-        check("lints", "clippy --workspace --all-targets --locked -- -D warnings"),
-        check("tests", "test --workspace --locked --no-fail-fast"),
-    ];
-    if !quick {
-        checks.push(Check { name: "wasm32", command: wasm::lints() });
-        let mut docs = check("docs", "doc --no-deps --locked --package wordloom");
-        docs.command.env("RUSTDOCFLAGS", "-D warnings");
-        checks.push(docs);
-        checks.push(Check { name: "browser", command: browser::check() });
-        checks.push(Check { name: "web", command: web::build() });
-        checks.push(Check { name: "page", command: web::browser_tests() });
-    }
-    checks
-}
-
 impl Check {
+    pub fn new(name: &'static str, command: Command) -> Check {
+        Check { name, command, afterwards: Vec::new() }
+    }
+
+    pub fn then_side_by_side(self, afterwards: Vec<Command>) -> Check {
+        Check { afterwards, ..self }
+    }
+
+    /// Whether its program can be run at all.
+    pub fn program_is_found(&self) -> bool {
+        process::probe(Command::new(self.command.get_program()).arg("--version")).is_some()
+    }
+
     fn run(mut self) -> Report {
         heading(&format!("{}: {}", self.name, process::line(&self.command)));
         let begun = Instant::now();
-        let outcome = process::run(&mut self.command);
+        let outcome =
+            process::run(&mut self.command).and_then(|()| process::run_side_by_side(self.afterwards));
         let report = Report { name: self.name, outcome, took: begun.elapsed() };
         anstream::println!("{}", report.line());
         report
@@ -87,15 +76,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quick_keeps_what_a_change_breaks_most() {
-        let names = |quick| checks(quick).iter().map(|check| check.name).collect::<Vec<_>>();
-        assert_eq!(names(true), ["format", "lints", "tests"]);
-        assert_eq!(names(false), ["format", "lints", "tests", "wasm32", "docs", "browser", "web", "page"]);
-    }
-
-    #[test]
     fn a_check_that_cannot_run_fails() {
-        let check = Check { name: "none", command: Command::new("wordloom-no-such-program") };
+        let check = Check::new("none", Command::new("wordloom-no-such-program"));
+        assert!(!check.program_is_found());
         let report = check.run();
         assert!(report.outcome.is_err());
         assert!(report.line().contains("FAILED"), "{}", report.line());

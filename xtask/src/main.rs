@@ -1,6 +1,7 @@
 //! Developer commands, run as `cargo xtask COMMAND`.
 
 mod apt;
+mod bench;
 mod browser;
 mod checks;
 mod chromium;
@@ -10,6 +11,7 @@ mod rustup;
 mod setup;
 mod system;
 mod terminal;
+mod tiers;
 mod vulkan;
 mod wasm;
 mod wasm_bindgen;
@@ -21,6 +23,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use lexopt::prelude::*;
+use tiers::Tier;
 
 const HELP: &str = "\
 Developer commands of Wordloom
@@ -31,9 +34,13 @@ Commands:
   setup           Install what the tests need: a Vulkan driver on the CPU, rustfmt, clippy,
                   the wasm32 standard library, wasm-bindgen, Chromium, and npm's packages.
                   Says what it does; skips what is there.
-  test            Set up, then check format, lints, all tests, the wasm32 build, the docs,
-                  and the tests that run in a browser
-  test --quick    Format, lints and tests only, without setup
+  test            Set up, then check everything: format, lints, all tests, the wasm32 build, the
+                  documentation, each feature alone, and the tests that run in a browser
+  test unit       Tests that need no device, no model and no network
+  test device     Tests of the CPU runner and of a GPU adapter, of the commands and the window
+  test web        Tests in Chromium: kernels and models, the npm package, the page
+  bench           Measure the default model (`wordloom bench`)
+  bench --check   Judge speed against bounds with room to spare; run it on a quiet machine
   web             Build the wasm module, the npm package (web/dist) and the page (web/site), as
                   far as something has changed; say their sizes, and fail if they are too large
   web --serve     Build the wasm module, then serve the page for development, until Ctrl-C
@@ -47,7 +54,8 @@ Exit code: 0 when all is well, 1 when something is missing or failed, 2 for wron
 enum Task {
     Help,
     Setup,
-    Test { quick: bool },
+    Test(Tier),
+    Bench { check: bool },
     Web { serve: bool },
 }
 
@@ -69,7 +77,8 @@ fn main() -> ExitCode {
             true
         }
         Task::Setup => setup::run().is_empty(),
-        Task::Test { quick } => checks::run(quick),
+        Task::Test(tier) => tiers::run(tier),
+        Task::Bench { check } => bench::run(check),
         Task::Web { serve } => {
             web::run(serve).inspect_err(|error| anstream::eprintln!("error: {error}")).is_ok()
         }
@@ -79,23 +88,30 @@ fn main() -> ExitCode {
 
 fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Task, lexopt::Error> {
     let mut parser = lexopt::Parser::from_args(arguments);
-    let mut command = None;
-    let (mut quick, mut serve) = (false, false);
+    let mut words = Vec::new();
+    let mut option = None;
     while let Some(argument) = parser.next()? {
         match argument {
             Short('h') | Long("help") => return Ok(Task::Help),
-            Long("quick") if command.as_deref() == Some("test") => quick = true,
-            Long("serve") if command.as_deref() == Some("web") => serve = true,
-            Value(name) if command.is_none() => command = Some(name.string()?),
+            Long(name) if option.is_none() && !words.is_empty() => option = Some(name.to_owned()),
+            Value(word) if words.len() < 2 => words.push(word.string()?),
             other => return Err(other.unexpected()),
         }
     }
-    match command.as_deref() {
-        Some("setup") => Ok(Task::Setup),
-        Some("test") => Ok(Task::Test { quick }),
-        Some("web") => Ok(Task::Web { serve }),
-        Some(other) => Err(format!("there is no command {other:?}").into()),
-        None => Err("a command is missing".into()),
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match (&words[..], option.as_deref()) {
+        (["setup"], None) => Ok(Task::Setup),
+        (["test"], None) => Ok(Task::Test(Tier::All)),
+        (["test", "unit"], None) => Ok(Task::Test(Tier::Unit)),
+        (["test", "device"], None) => Ok(Task::Test(Tier::Device)),
+        (["test", "web"], None) => Ok(Task::Test(Tier::Web)),
+        (["bench"], None) => Ok(Task::Bench { check: false }),
+        (["bench"], Some("check")) => Ok(Task::Bench { check: true }),
+        (["web"], None) => Ok(Task::Web { serve: false }),
+        (["web"], Some("serve")) => Ok(Task::Web { serve: true }),
+        ([], _) => Err("a command is missing".into()),
+        (words, None) => Err(format!("there is no command {:?}", words.join(" ")).into()),
+        (words, Some(option)) => Err(format!("{:?} has no option --{option}", words.join(" ")).into()),
     }
 }
 
@@ -109,7 +125,7 @@ fn enter_repository() -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Task, parse};
+    use super::{Task, Tier, parse};
 
     fn parsed(line: &str) -> Result<Task, String> {
         parse(line.split_whitespace().map(Into::into)).map_err(|error| error.to_string())
@@ -118,9 +134,10 @@ mod tests {
     #[test]
     fn arguments_name_one_task() {
         assert_eq!(parsed("setup"), Ok(Task::Setup));
-        assert_eq!(parsed("test"), Ok(Task::Test { quick: false }));
-        assert_eq!(parsed("test --quick"), Ok(Task::Test { quick: true }));
+        assert_eq!(parsed("test"), Ok(Task::Test(Tier::All)));
+        assert_eq!(parsed("test unit"), Ok(Task::Test(Tier::Unit)));
         assert_eq!(parsed("test --help"), Ok(Task::Help));
+        assert_eq!(parsed("bench --check"), Ok(Task::Bench { check: true }));
         assert_eq!(parsed("web"), Ok(Task::Web { serve: false }));
         assert_eq!(parsed("web --serve"), Ok(Task::Web { serve: true }));
     }
@@ -132,7 +149,8 @@ mod tests {
             ("tset", "tset"),
             ("setup --quick", "--quick"),
             ("test extra", "extra"),
-            ("web --quick", "--quick"),
+            ("test unit device", "device"),
+            ("web --check", "--check"),
             ("test --serve", "--serve"),
             ("--verbose test", "--verbose"),
         ] {

@@ -62,6 +62,23 @@ pub fn run_within(limit: Duration, command: &mut Command) -> Result<(), Failure>
     }
 }
 
+/// Runs `commands` at once, and shows each one's output when it has ended. All end, also after one has failed.
+pub fn run_side_by_side(commands: Vec<Command>) -> Result<(), Failure> {
+    let run_quietly = |mut command: Command| {
+        let output = command.stdin(Stdio::null()).output().map_err(Failure::Start)?;
+        anstream::print!("    $ {}\n{}", line(&command), String::from_utf8_lossy(&output.stdout));
+        anstream::eprint!("{}", String::from_utf8_lossy(&output.stderr));
+        finished(Ok(output.status))
+    };
+    thread::scope(|scope| {
+        let running: Vec<_> =
+            commands.into_iter().map(|command| scope.spawn(|| run_quietly(command))).collect();
+        let outcomes: Vec<_> =
+            running.into_iter().map(|thread| thread.join().expect("it does not panic")).collect();
+        outcomes.into_iter().collect()
+    })
+}
+
 /// What `command` prints, or `None` when it cannot be run or fails. Nothing is shown.
 pub fn probe(command: &mut Command) -> Option<String> {
     let output = command.stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
@@ -130,6 +147,18 @@ mod tests {
     fn a_probe_gives_what_was_printed() {
         let version = probe(cargo().arg("--version")).expect("cargo runs this test");
         assert!(version.starts_with("cargo "), "{version}");
+    }
+
+    #[test]
+    fn programs_side_by_side_all_end_well_or_the_first_failure_is_told() {
+        let version = || {
+            let mut command = cargo();
+            command.arg("--version");
+            command
+        };
+        assert!(run_side_by_side(vec![version(), version()]).is_ok());
+        let outcome = run_side_by_side(vec![version(), Command::new("wordloom-no-such-program")]);
+        assert!(matches!(outcome, Err(Failure::Start(_))));
     }
 
     #[cfg(unix)]

@@ -10,6 +10,7 @@ mod bench;
 mod damaged_models;
 mod desktop;
 mod evaluate;
+mod first_translation;
 mod forward;
 mod generate;
 mod help;

@@ -1,8 +1,8 @@
-//! Translates, traces and searches, on a thread of its own, so that the window never waits.
+//! Translates, traces and searches on a separate thread, so that the window never waits.
 //!
-//! Only the last wish counts: a new text cancels what is being done for the old one.
+//! Only the last command of each kind counts: a new text cancels the work for the old one.
 
-mod wishes;
+mod commands;
 mod worker;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,29 +16,29 @@ use wordloom::Device;
 use wordloom::trace::{HeadName, Trace, TracedSearch};
 use wordloom::transformer::Cancel;
 
-use wishes::Wish;
-pub use wishes::{Exploration, Request};
+use commands::Command;
+pub use commands::{Exploration, Request};
 use worker::Worker;
 
-/// What the engine has to tell.
+/// An event of the engine.
 pub enum News {
-    /// So much of a model has been read: 0 to 1.
+    /// The part of a model that has been read: 0 to 1.
     Loading(f32),
-    /// A model is there.
+    /// A model was opened.
     Ready(Opened),
-    /// It is not, and the one before it stays.
+    /// A model could not be opened. The previous model stays.
     CannotOpen(String),
-    /// These heads are muted now; and why they are not those that were wished for.
+    /// The muted heads. `error` says why they differ from the requested ones.
     Muted { heads: Vec<HeadName>, error: Option<String> },
-    /// A translation so far: what stays, and what may still change.
+    /// A partial translation: the final part, and the part that may change.
     Partial { number: u64, settled: String, open: String },
     /// A finished translation.
     Translated { number: u64, translation: Translated },
-    /// What it left to be looked at.
+    /// The trace of a finished translation.
     Traced { number: u64, trace: Arc<Trace> },
-    /// The search of a sentence, or why there is none.
+    /// The search of a sentence, or an error.
     Explored { number: u64, answer: Result<Box<Explored>, String> },
-    /// Something failed that the user should know.
+    /// A failure that the user should see.
     Failed { number: u64, error: String },
 }
 
@@ -47,32 +47,32 @@ pub enum News {
 pub struct Opened {
     pub folder: Option<PathBuf>,
     pub name: String,
-    /// Empty for a model that knows one pair.
+    /// Language codes; empty for a model of one pair.
     pub languages: Vec<String>,
 }
 
-/// A translation, best first.
+/// A translation with its hypotheses, best first.
 #[derive(Default)]
 pub struct Translated {
     pub hypotheses: Vec<(String, f32)>,
-    /// Whether a sentence was ended by the maximal length.
+    /// Whether a sentence reached the maximal length.
     pub cut_short: bool,
 }
 
-/// A search that was made to be seen.
+/// The tree of a search.
 pub struct Explored {
     pub search: TracedSearch,
-    /// What the translation had to begin with; the search knows these pieces, too.
+    /// The forced beginning of the translation. The search has these pieces, too.
     pub prefix: Vec<u32>,
-    /// Of the nodes that end hypotheses: all of the text.
+    /// Complete texts, by the node that ends the hypothesis.
     pub texts: BTreeMap<usize, String>,
-    /// Tokens that nothing can follow.
+    /// Tokens that end a translation.
     pub ends: BTreeSet<u32>,
 }
 
-/// The thread, seen from the window.
+/// The window's handle of the thread.
 pub struct Engine {
-    wishes: Option<Sender<Wish>>,
+    commands: Option<Sender<Command>>,
     news: Receiver<News>,
     translating: Cancel,
     exploring: Cancel,
@@ -80,57 +80,57 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Starts the thread. It repaints the window whenever it has news.
+    /// Starts the thread. It repaints the window after every event.
     pub fn start(device: Device, window: Context) -> std::io::Result<Self> {
-        let (wishes, wished) = channel();
+        let (commands, received) = channel();
         let (tell, news) = channel();
         let (end, ended) = channel::<()>();
         std::thread::Builder::new().name("engine".into()).spawn(move || {
-            let _end = end; // dropped when the thread ends, whatever ended it
+            let _end = end; // dropped when the thread ends, also by a panic
             let tell = move |news| {
                 let _ = tell.send(news); // the window may have been closed
                 window.request_repaint();
             };
-            Worker { device, opened: None, tell: Box::new(tell) }.run(&wished);
+            Worker { device, opened: None, tell: Box::new(tell) }.run(&received);
         })?;
         let (translating, exploring) = Default::default();
-        Ok(Self { wishes: Some(wishes), news, translating, exploring, ended })
+        Ok(Self { commands: Some(commands), news, translating, exploring, ended })
     }
 
     /// Opens a model; `None` is the built-in one.
     pub fn open(&mut self, folder: Option<PathBuf>) {
         self.cancel_all();
-        self.send(Wish::Open(folder));
+        self.send(Command::Open(folder));
     }
 
-    /// Has these heads, and no others, contribute nothing. What is being done is given up.
+    /// Mutes exactly these heads. Cancels the current work.
     pub fn mute(&mut self, heads: Vec<HeadName>) {
         self.cancel_all();
-        self.send(Wish::Mute(heads));
+        self.send(Command::Mute(heads));
     }
 
-    /// Translates a text, and gives up the one before.
+    /// Translates a text. Cancels the previous one.
     pub fn translate(&mut self, mut request: Request) {
         self.cancel_all();
         self.translating = Cancel::default();
         request.options.cancel = self.translating.clone();
-        self.send(Wish::Translate(Box::new(request)));
+        self.send(Command::Translate(Box::new(request)));
     }
 
-    /// Shows the search of a sentence, and gives up the one before.
+    /// Searches for a sentence and reports the tree. Cancels the previous search.
     pub fn explore(&mut self, mut exploration: Exploration) {
         self.exploring.cancel();
         self.exploring = Cancel::default();
         exploration.options.cancel = self.exploring.clone();
-        self.send(Wish::Explore(Box::new(exploration)));
+        self.send(Command::Explore(Box::new(exploration)));
     }
 
-    /// Gives up what is being translated.
+    /// Cancels the current translation.
     pub fn cancel(&self) {
         self.translating.cancel();
     }
 
-    /// What has happened since the last call.
+    /// The events since the last call.
     pub fn news(&self) -> Vec<News> {
         self.news.try_iter().collect()
     }
@@ -140,19 +140,19 @@ impl Engine {
         self.exploring.cancel();
     }
 
-    fn send(&self, wish: Wish) {
-        if let Some(wishes) = &self.wishes {
-            let _ = wishes.send(wish); // a thread that has ended has said why
+    fn send(&self, command: Command) {
+        if let Some(commands) = &self.commands {
+            let _ = commands.send(command); // a thread that has ended has reported why
         }
     }
 }
 
 impl Drop for Engine {
-    /// Lets the thread finish its step, so that a driver is not left in the middle of one; a model that is being read is
-    /// not waited for.
+    /// Waits until the thread has finished its step, so that no driver call is interrupted. Does not wait for a model that is
+    /// being read.
     fn drop(&mut self) {
         self.cancel_all();
-        self.wishes = None;
+        self.commands = None;
         let _ = self.ended.recv_timeout(Duration::from_secs(2));
     }
 }
@@ -168,8 +168,8 @@ mod tests {
 
     const TEXT: &str = "Where is the train station?";
 
-    /// Waits for what is looked for, and passes over all else.
-    fn hear<T>(engine: &Engine, wanted: impl Fn(News) -> Option<T>) -> T {
+    /// Waits for an event and skips all others.
+    fn wait_for<T>(engine: &Engine, wanted: impl Fn(News) -> Option<T>) -> T {
         let begun = Instant::now();
         loop {
             if let Some(found) = engine.news().into_iter().find_map(&wanted) {
@@ -184,7 +184,7 @@ mod tests {
         let (source_ids, prefix) = (source_ids.to_vec(), prefix.to_vec());
         let options = TranslateOptions::default().beams(4);
         engine.explore(Exploration { number, source_ids, prefix, options });
-        let answer = hear(engine, |news| match news {
+        let answer = wait_for(engine, |news| match news {
             News::Explored { number: of, answer } if of == number => Some(answer),
             _ => None,
         });
@@ -194,7 +194,7 @@ mod tests {
     fn translated(engine: &mut Engine, number: u64) -> Arc<Trace> {
         let options = TranslateOptions::default().beams(4);
         engine.translate(Request { number, text: TEXT.into(), options });
-        hear(engine, |news| match news {
+        wait_for(engine, |news| match news {
             News::Traced { number: of, trace } if of == number => Some(trace),
             _ => None,
         })
@@ -203,7 +203,7 @@ mod tests {
     fn started() -> Engine {
         let mut engine = Engine::start(Device::Cpu, Context::default()).expect("a thread");
         engine.open(None);
-        hear(&engine, |news| matches!(news, News::Ready(_)).then_some(()));
+        wait_for(&engine, |news| matches!(news, News::Ready(_)).then_some(()));
         engine
     }
 
@@ -238,7 +238,7 @@ mod tests {
         let all: Vec<HeadName> = all.map(|(kind, layer, head)| HeadName { kind, layer, head }).collect();
         let mute = |engine: &mut Engine, heads: Vec<HeadName>| {
             engine.mute(heads);
-            hear(engine, |news| match news {
+            wait_for(engine, |news| match news {
                 News::Muted { heads, error } => Some((heads, error)),
                 _ => None,
             })

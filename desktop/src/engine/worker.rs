@@ -1,4 +1,4 @@
-//! The engine's thread: it has the model, and does what is wished for.
+//! The engine's thread, which owns the model and executes commands.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,7 +13,7 @@ use wordloom::transformer::GenerateError;
 use wordloom::translate::{PartialTranslation, Sentence};
 use wordloom::{Device, Model, TranslateError, Translator};
 
-use super::wishes::{Exploration, Request, Wish, Wishes};
+use super::commands::{Command, Exploration, Pending, Request};
 use super::{Explored, News, Opened, Translated};
 
 pub struct Worker {
@@ -24,22 +24,22 @@ pub struct Worker {
 
 /// A model on its device.
 pub struct Loaded {
-    /// Heads that are muted have their weights read again.
+    /// The model's files: muting a head reads its weights again.
     model: Model,
     translator: Translator,
     name: String,
 }
 
-/// Partial translations are shown this often at most.
+/// The shortest time between two partial translations.
 const BETWEEN_PARTS: Duration = Duration::from_millis(40);
 
 impl Worker {
-    pub fn run(mut self, wished: &Receiver<Wish>) {
-        while let Ok(first) = wished.recv() {
-            let wishes = Wishes::from(first, wished);
-            let (translate, explore) = (wishes.translate.as_ref(), wishes.explore.as_ref());
+    pub fn run(mut self, commands: &Receiver<Command>) {
+        while let Ok(first) = commands.recv() {
+            let pending = Pending::from(first, commands);
+            let (translate, explore) = (pending.translate.as_ref(), pending.explore.as_ref());
             let (number, explored) = (translate.map(|one| one.number), explore.map(|one| one.number));
-            if catch_unwind(AssertUnwindSafe(|| self.fulfil(wishes))).is_err() {
+            if catch_unwind(AssertUnwindSafe(|| self.execute(pending))).is_err() {
                 let error =
                     "this should not have happened, and is a fault of the program; the terminal says where";
                 (self.tell)(match (number, explored) {
@@ -49,21 +49,21 @@ impl Worker {
             }
         }
         if let Some(gpu) = self.device.gpu() {
-            gpu.store_pipelines(); // others may still hold the device when the program ends
+            gpu.store_pipelines(); // the device may never be dropped
         }
     }
 
-    fn fulfil(&mut self, wishes: Wishes) {
-        if let Some(folder) = wishes.open {
+    fn execute(&mut self, pending: Pending) {
+        if let Some(folder) = pending.open {
             self.open(folder.as_deref());
         }
-        if let Some(heads) = wishes.mute {
+        if let Some(heads) = pending.mute {
             self.mute(&heads);
         }
-        if let Some(request) = wishes.translate {
+        if let Some(request) = pending.translate {
             self.translate(&request);
         }
-        if let Some(exploration) = wishes.explore {
+        if let Some(exploration) = pending.explore {
             self.explore(&exploration);
         }
     }
@@ -90,7 +90,7 @@ impl Worker {
         let model = model.map_err(|error| error.to_string())?;
         let mut progress = |fraction| (self.tell)(News::Loading(fraction));
         let translator = Translator::with_progress(&self.device, &model, &mut progress);
-        // a text that is typed on repeats its first sentences
+        // while the user types, the first sentences repeat
         let translator = translator.map_err(|error| error.to_string())?.with_cache(4 << 20);
         let name = match folder {
             Some(folder) => folder.file_name().unwrap_or(folder.as_os_str()).to_string_lossy().into_owned(),
@@ -156,7 +156,7 @@ impl Worker {
     }
 }
 
-/// A search, with what only its tokenizer knows.
+/// A search, with its texts and end tokens.
 fn explored(translator: &Translator, exploration: &Exploration) -> Result<Explored, TranslateError> {
     let Exploration { source_ids, prefix, options, .. } = exploration;
     let (_, tree) = pollster::block_on(translator.explore_tokens(source_ids, prefix, options))?;

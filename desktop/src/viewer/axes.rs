@@ -1,4 +1,4 @@
-//! What stands beside a picture: tokens beside one map, layers and heads beside many.
+//! Labels beside a picture: tokens for one map, layers and heads for a grid.
 
 use std::f32::consts::FRAC_PI_2;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use wordloom::trace::{AttentionKind, Token, TracedSentence};
 use super::canvas::{Margins, Placed};
 use crate::texts::shortened;
 
-/// Which side of a map.
+/// A side of a map.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Side {
     Query,
@@ -19,16 +19,16 @@ pub enum Side {
 }
 
 const FONT: f32 = 13.0;
-/// Between labels and the picture, points.
+/// Distance between labels and the picture, in points.
 const SPACE: f32 = 6.0;
-/// Labels take this much room at most, points.
+/// The largest size of labels, in points.
 const MOST: f32 = 110.0;
-/// Characters of a label.
+/// The largest number of characters in a label.
 const LONGEST: usize = 16;
-/// So many labels say how much room they need; of longer texts few are shown at a time.
+/// Number of labels that are measured. Longer texts show few labels at a time.
 const MEASURED: usize = 64;
 
-/// A token's text, in one line.
+/// A token's text in one line.
 pub fn label(sentence: &TracedSentence, kind: AttentionKind, side: Side, index: usize) -> Option<String> {
     let (token, of_target) = match side {
         Side::Query if kind.queries_target() => (&sentence.target_tokens.get(index + 1)?.token, true),
@@ -42,7 +42,7 @@ fn label_of(token: &Token, text: &str) -> String {
     shortened(&token.label(text), LONGEST)
 }
 
-/// Tokens on both sides of one map. Without a place, says how much room they need.
+/// Draws the tokens beside one map and returns the room that they need. Without a position, it only measures.
 pub fn tokens(
     ui: &mut Ui,
     placed: Option<Placed>,
@@ -71,7 +71,7 @@ pub fn tokens(
         let [from, to] = [placed.rect.min, placed.rect.max].map(|corner| corner.to_vec2()[axis]);
         let first = view.origin[axis].max(0.0) as usize;
         let last = first + ((to - from) / cell).ceil() as usize + 1;
-        // labels that would touch the marked one give way to it
+        // labels that would touch the marked one are hidden
         let shown = (first.next_multiple_of(step)..=last).step_by(step);
         let apart = |index: &usize| marked.is_none_or(|marked| marked.abs_diff(*index) >= step);
         for index in shown.filter(apart).chain(marked) {
@@ -106,7 +106,7 @@ pub fn tokens(
     Margins::default()
 }
 
-/// Layers and heads beside a grid.
+/// Draws layers and heads beside a grid.
 pub fn maps(
     ui: &mut Ui,
     placed: Option<Placed>,

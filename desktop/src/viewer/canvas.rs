@@ -1,49 +1,74 @@
-//! The picture: where it is, how large, and what is under the pointer.
+//! The picture: its position and size, and the cell under the pointer.
 
 use std::sync::Arc;
 
 use eframe::egui::accesskit::Role;
 use eframe::egui::{
-    Color32, EventFilter, Key, Pos2, Rect, Sense, Stroke, StrokeKind, TextureHandle, TextureOptions, Ui,
-    Vec2, WidgetInfo, pos2, vec2,
+    Color32, EventFilter, Key, Pos2, Rect, Response, Sense, Stroke, StrokeKind, TextureHandle,
+    TextureOptions, Ui, Vec2, WidgetInfo, pos2, vec2,
 };
 use wordloom::heatmap::{Cell, ColourMap, GridShape, Scale, View};
 use wordloom::trace::Trace;
 
-use crate::gallery::{Chosen, Gallery, Wish};
+use crate::gallery::{Chosen, Gallery, PictureRequest};
 use crate::theme;
 
-/// How maps are painted.
-pub struct Look {
+/// The shown maps, and the options of painting.
+pub struct Subject<'a> {
+    pub trace: &'a Arc<Trace>,
+    pub chosen: Chosen,
+    /// The shape of the grid of the chosen maps.
+    pub shape: GridShape,
     pub scale: Scale,
     pub colours: ColourMap,
-    /// So many queries of each map.
+    /// Number of shown queries of each map.
     pub rows: u32,
 }
 
-/// What the user does on the picture.
+impl Subject<'_> {
+    fn request(&self, view: View) -> PictureRequest {
+        PictureRequest { trace: self.trace.clone(), chosen: self.chosen, view }
+    }
+
+    fn styled(&self, view: View, ui: &Ui) -> View {
+        let background = ui.visuals().panel_fill.to_array();
+        View { scale: self.scale, colours: self.colours, rows: self.rows, background, ..view }
+    }
+}
+
+/// The picture's area in a frame.
+struct Area {
+    response: Response,
+    /// The rectangle in points, without labels.
+    rect: Rect,
+    shape: GridShape,
+    /// The view that shows the whole grid.
+    fitting: View,
+}
+
+/// The user's actions on the picture.
 #[derive(Default)]
 pub struct Seen {
-    /// Under the pointer, or under the keyboard's mark.
+    /// The cell under the pointer, or the keyboard's mark.
     pub at: Option<Cell>,
-    /// Clicked, or Enter was pressed on it.
+    /// The cell that was clicked, or marked when Enter was pressed.
     pub chosen: Option<Cell>,
-    /// Escape was pressed.
+    /// Whether Escape was pressed.
     pub left: bool,
     pub focused: bool,
 }
 
-/// Room for labels beside a picture, points.
+/// Room for labels beside a picture, in points.
 #[derive(Clone, Copy, Default)]
 pub struct Margins {
     pub left: f32,
     pub top: f32,
 }
 
-/// Where the picture is on the screen.
+/// The picture's position on the screen.
 #[derive(Clone, Copy)]
 pub struct Placed {
-    /// Points.
+    /// The rectangle in points.
     pub rect: Rect,
     pub pixels_per_point: f32,
     pub at: Option<Cell>,
@@ -51,17 +76,17 @@ pub struct Placed {
 
 #[derive(Default)]
 pub struct Canvas {
-    /// `None` fits the whole grid in.
+    /// The user's origin and cell size; `None` fits the whole grid.
     moved: Option<([f32; 2], [f32; 2])>,
     shape: Option<GridShape>,
-    wished: Option<Wish>,
-    picture: Option<(Wish, TextureHandle)>,
+    requested: Option<PictureRequest>,
+    picture: Option<(PictureRequest, TextureHandle)>,
     error: Option<String>,
-    /// The keyboard's mark.
+    /// The cell marked by the keyboard.
     mark: Option<Cell>,
 }
 
-/// A cell is never painted larger than this, pixels.
+/// The largest size of a cell, in pixels.
 const LARGEST_CELL: f32 = 160.0;
 
 impl Canvas {
@@ -71,36 +96,33 @@ impl Canvas {
         self.mark = None;
     }
 
-    /// Whether the picture that is shown is the one that is wanted.
+    /// Whether the requested picture is shown.
     #[cfg(test)]
     pub fn is_painted(&self) -> bool {
-        let (Some(wished), Some((painted, _))) = (&self.wished, &self.picture) else { return false };
-        wished.same(painted)
+        let (Some(requested), Some((painted, _))) = (&self.requested, &self.picture) else { return false };
+        requested.same(painted)
     }
 
-    /// The picture as it would be saved: the whole grid, of a size that is worth keeping.
-    pub fn wish(&self, trace: &Arc<Trace>, chosen: &Chosen, shape: GridShape, look: &Look, ui: &Ui) -> Wish {
+    /// The picture to save: the whole grid, in a useful size.
+    pub fn picture_to_save(&self, subject: &Subject<'_>, ui: &Ui) -> PictureRequest {
         const LONGEST: u32 = 4000;
-        let mut view = View::fit(shape, [LONGEST; 2]);
-        let extent = extent(shape, &view);
+        let mut view = View::fit(subject.shape, [LONGEST; 2]);
+        let extent = extent(subject.shape, &view);
         view.origin = [0.0; 2];
         view.size = [0, 1].map(|axis| ((extent[axis] * view.cell[axis]).ceil() as u32).clamp(1, LONGEST));
-        Wish { trace: trace.clone(), chosen: *chosen, view: dressed(view, look, ui) }
+        subject.request(subject.styled(view, ui))
     }
 
-    /// Shows the maps that were chosen. `labels` says first how much room it needs, and then fills it.
-    #[expect(clippy::too_many_arguments, reason = "a picture is of something, somehow, somewhere")]
+    /// Shows the chosen maps. `labels` is called twice: to measure its room, then to draw.
     pub fn show(
         &mut self,
         ui: &mut Ui,
         gallery: &Gallery,
-        trace: &Arc<Trace>,
-        chosen: &Chosen,
-        shape: GridShape,
-        look: &Look,
+        subject: &Subject<'_>,
         size: Vec2,
         labels: impl Fn(&mut Ui, Option<Placed>, &View) -> Margins,
     ) -> Seen {
+        let shape = subject.shape;
         if self.shape.replace(shape) != Some(shape) {
             self.reset();
         }
@@ -110,38 +132,40 @@ impl Canvas {
         let margins = labels(ui, None, &View::fit(shape, to_pixels(outer.size())));
         let rect = Rect::from_min_max(outer.min + vec2(margins.left, margins.top), outer.max);
         if rect.width() < 4.0 || rect.height() < 4.0 {
-            return Seen::default(); // no room for a picture
+            return Seen::default(); // too little room
         }
         let fitting = {
             let mut view = View::fit(shape, to_pixels(rect.size()));
-            view.origin = [0.0; 2]; // beside its labels
+            view.origin = [0.0; 2]; // directly beside the labels
             view
         };
         let mut view = fitting;
         if let Some((origin, cell)) = self.moved {
-            // a gap grows with its cells
+            // the gap grows with the cells
             (view.origin, view.cell) = (origin, cell);
         }
         let in_picture =
             |at: Pos2| [at.x - rect.left(), at.y - rect.top()].map(|side| side * pixels_per_point);
-        self.move_about(ui, &response, rect, shape, &fitting, &mut view);
-        let mut seen = self.keys(ui, &response, rect, shape, &fitting, &mut view);
+        let area = Area { response, rect, shape, fitting };
+        self.move_about(ui, &area, &mut view);
+        let mut seen = self.keys(ui, &area, &mut view);
 
+        let response = area.response;
         let pointer = response.hover_pos().filter(|at| rect.contains(*at));
-        view = dressed(view, look, ui);
+        view = subject.styled(view, ui);
         seen.at = match pointer.and_then(|at| view.at(shape, in_picture(at))) {
             None => seen.at,
             under => under,
         };
         if response.clicked() {
             response.request_focus();
-            // Enter is a click, too, and has no place
+            // Enter is a click without a position
             if let Some(at) = response.interact_pointer_pos().filter(|at| rect.contains(*at)) {
                 seen.chosen = view.at(shape, in_picture(at));
                 self.mark = seen.chosen;
             }
         }
-        self.wish_and_hang(ui, gallery, Wish { trace: trace.clone(), chosen: *chosen, view });
+        self.update_picture(ui, gallery, subject.request(view));
         self.paint(ui, rect, pixels_per_point, &view);
         let placed = Placed { rect, pixels_per_point, at: seen.at };
         if let Some(cell) = seen.at {
@@ -157,15 +181,8 @@ impl Canvas {
         seen
     }
 
-    fn move_about(
-        &mut self,
-        ui: &Ui,
-        response: &eframe::egui::Response,
-        rect: Rect,
-        shape: GridShape,
-        fitting: &View,
-        view: &mut View,
-    ) {
+    fn move_about(&mut self, ui: &Ui, area: &Area, view: &mut View) {
+        let Area { response, rect, shape, fitting } = area;
         let pixels_per_point = ui.pixels_per_point();
         if response.double_clicked() && shape.layers * shape.heads == 1 {
             self.reset();
@@ -174,30 +191,23 @@ impl Canvas {
             let by = response.drag_delta() * pixels_per_point;
             if by != Vec2::ZERO {
                 view.pan([by.x, by.y]);
-                self.keep(shape, fitting, view);
+                self.keep(*shape, fitting, view);
             }
         }
         let Some(at) = response.hover_pos().filter(|at| rect.contains(*at)) else { return };
         let (wheel, pinch) = ui.input(|input| (input.smooth_scroll_delta().y, input.zoom_delta()));
         let factor = pinch * (wheel / 200.0).exp();
         if factor != 1.0 {
-            // the wheel turns one thing at a time
+            // the wheel zooms and must not scroll, too
             ui.input_mut(|input| input.smooth_scroll_delta = Vec2::ZERO);
             zoom(view, (at - rect.min) * pixels_per_point, factor, fitting);
-            self.keep(shape, fitting, view);
+            self.keep(*shape, fitting, view);
         }
     }
 
-    /// Arrows move a mark, + and - zoom, 0 fits, Enter chooses, Escape leaves.
-    fn keys(
-        &mut self,
-        ui: &Ui,
-        response: &eframe::egui::Response,
-        rect: Rect,
-        shape: GridShape,
-        fitting: &View,
-        view: &mut View,
-    ) -> Seen {
+    /// Handles keys: arrows move the mark, + and - zoom, 0 fits, Enter chooses, Escape leaves.
+    fn keys(&mut self, ui: &Ui, area: &Area, view: &mut View) -> Seen {
+        let Area { response, rect, shape, fitting } = area;
         if !response.has_focus() {
             return Seen::default();
         }
@@ -207,17 +217,16 @@ impl Canvas {
         let step = |less, more| i64::from(pressed(more)) - i64::from(pressed(less));
         let by = [step(Key::ArrowLeft, Key::ArrowRight), step(Key::ArrowUp, Key::ArrowDown)];
         if by != [0, 0] {
-            self.mark =
-                Some(self.mark.map_or_else(
-                    || Cell { layer: 0, head: 0, query: 0, key: 0 },
-                    |mark| moved(mark, by, shape),
-                ));
+            self.mark = Some(self.mark.map_or_else(
+                || Cell { layer: 0, head: 0, query: 0, key: 0 },
+                |mark| moved(mark, by, *shape),
+            ));
         }
         let louder = pressed(Key::Plus) || pressed(Key::Equals);
         if louder || pressed(Key::Minus) {
             let about = rect.size() * 0.5 * ui.pixels_per_point();
             zoom(view, about, if louder { 1.25 } else { 0.8 }, fitting);
-            self.keep(shape, fitting, view);
+            self.keep(*shape, fitting, view);
         }
         if pressed(Key::Num0) {
             self.moved = None;
@@ -231,7 +240,7 @@ impl Canvas {
         }
     }
 
-    /// Remembers where the user went, not so far that nothing is left to be seen.
+    /// Stores the user's view, limited so that part of the maps stays visible.
     fn keep(&mut self, shape: GridShape, fitting: &View, view: &mut View) {
         view.gap = fitting.gap;
         let extent = extent(shape, view);
@@ -243,31 +252,33 @@ impl Canvas {
         self.moved = Some((view.origin, view.cell));
     }
 
-    fn wish_and_hang(&mut self, ui: &Ui, gallery: &Gallery, wish: Wish) {
+    /// Takes a painted picture, and requests the next one.
+    fn update_picture(&mut self, ui: &Ui, gallery: &Gallery, request: PictureRequest) {
         if let Some(picture) = gallery.picture() {
             match picture.image {
                 Ok(image) => {
                     let texture = ui.ctx().load_texture("attention maps", image, TextureOptions::NEAREST);
-                    self.picture = Some((picture.wish, texture));
+                    self.picture = Some((picture.request, texture));
                     self.error = None;
                 }
                 Err(error) => self.error = Some(error),
             }
         }
-        if !self.wished.as_ref().is_some_and(|wished| wished.same(&wish)) {
-            gallery.wish(wish.clone());
-            self.wished = Some(wish);
+        if !self.requested.as_ref().is_some_and(|requested| requested.same(&request)) {
+            gallery.request(request.clone());
+            self.requested = Some(request);
         }
     }
 
-    /// The last picture, where it belongs now.
+    /// Draws the last picture, moved and stretched to the current view.
     fn paint(&self, ui: &Ui, rect: Rect, pixels_per_point: f32, view: &View) {
         let painter = ui.painter_at(rect);
-        if let Some((wish, texture)) = &self.picture {
-            let now = self.wished.as_ref().is_some_and(|wished| wished.same_maps(wish));
-            let place = if now { view } else { &wish.view };
-            let corner = |axis: usize| (wish.view.origin[axis] - place.origin[axis]) * place.cell[axis];
-            let length = |axis: usize| wish.view.size[axis] as f32 / wish.view.cell[axis] * place.cell[axis];
+        if let Some((request, texture)) = &self.picture {
+            let now = self.requested.as_ref().is_some_and(|requested| requested.same_maps(request));
+            let place = if now { view } else { &request.view };
+            let corner = |axis: usize| (request.view.origin[axis] - place.origin[axis]) * place.cell[axis];
+            let length =
+                |axis: usize| request.view.size[axis] as f32 / request.view.cell[axis] * place.cell[axis];
             let min = rect.min + vec2(corner(0), corner(1)) / pixels_per_point;
             let size = vec2(length(0), length(1)) / pixels_per_point;
             let whole = Rect::from_min_max(pos2(0.0, 0.0), pos2(1.0, 1.0));
@@ -283,24 +294,19 @@ impl Canvas {
     }
 }
 
-fn dressed(view: View, look: &Look, ui: &Ui) -> View {
-    let background = ui.visuals().panel_fill.to_array();
-    View { scale: look.scale, colours: look.colours, rows: look.rows, background, ..view }
-}
-
 fn zoom(view: &mut View, about: Vec2, factor: f32, fitting: &View) {
     let least = fitting.cell[0] * 0.5;
     let factor = factor.clamp(least / view.cell[0], (LARGEST_CELL / view.cell[0]).max(1.0));
     view.zoom([about.x, about.y], factor);
 }
 
-/// The grid's width and height, cells.
+/// The grid's width and height, in cells.
 fn extent(shape: GridShape, view: &View) -> [f32; 2] {
     [(shape.heads, shape.keys), (shape.layers, shape.queries)]
         .map(|(count, cells)| (count * cells) as f32 + count.saturating_sub(1) as f32 * view.gap)
 }
 
-/// A mark goes on from one map to the next.
+/// A mark moved by some cells. It continues from one map to the next.
 fn moved(mark: Cell, by: [i64; 2], shape: GridShape) -> Cell {
     let step = |map: usize, cell: usize, by: i64, maps: usize, cells: usize| {
         let place = (map * cells + cell) as i64 + by;
@@ -312,7 +318,7 @@ fn moved(mark: Cell, by: [i64; 2], shape: GridShape) -> Cell {
     Cell { layer, head, query, key }
 }
 
-/// Marks a cell, its row and its column; of many maps, the map.
+/// Marks a cell with its row and column; in a grid, marks the map.
 fn mark(ui: &Ui, placed: &Placed, view: &View, shape: GridShape, cell: Cell) {
     let painter = ui.painter_at(placed.rect.expand(2.0));
     let point = |x: f32, y: f32| {

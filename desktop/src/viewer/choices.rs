@@ -1,4 +1,4 @@
-//! What is looked at, and how: the rows above the picture.
+//! The rows of choices above the picture.
 
 use eframe::egui::accesskit::Role;
 use eframe::egui::{
@@ -61,7 +61,7 @@ impl Viewer {
         }
     }
 
-    /// Where one is, and the other places.
+    /// Shows the tabs.
     pub(super) fn show_places(&mut self, ui: &mut Ui) {
         ui.horizontal_wrapped(|ui| {
             for (place, name, explained) in [
@@ -91,13 +91,13 @@ impl Viewer {
                     self.kind = kind;
                     self.play.stop();
                     if let Place::One(_) = self.place {
-                        self.place = Place::All; // another kind has other heads
+                        self.place = Place::All; // the other kind has other heads
                     }
                     self.canvas.reset();
                 }
             }
             if self.place == Place::Numbers {
-                return; // they have no colours
+                return; // no colours there
             }
             ui.separator();
             ComboBox::from_label("colours").selected_text(self.colours.to_string()).show_ui(ui, |ui| {
@@ -113,7 +113,7 @@ impl Viewer {
         });
     }
 
-    /// Which head is shown, and whether it is to contribute; the heads that are to be muted, where the user chose others.
+    /// Shows the current head and its muting. Returns the heads to mute, if the user changed them.
     pub(super) fn show_head(
         &mut self,
         ui: &mut Ui,
@@ -124,17 +124,17 @@ impl Viewer {
         ui.horizontal_wrapped(|ui| {
             let heads = self.show_head_choice(ui, sentence, shown);
             let head = head_name(self.kind, shown).filter(|_| self.can_ask());
-            let wanted = head.and_then(|head| show_muting(ui, head, heads, muting));
-            // it comes later than the rest, and must not push buttons away from under a hand
+            let muted = head.and_then(|head| show_muting(ui, head, heads, muting));
+            // it appears later than the rest, so it is last: buttons must not move under the pointer
             if let Some(label) = self.numbers.label(self.kind, shown) {
                 ui.label(RichText::new(label).color(theme::accent(ui)));
             }
-            wanted
+            muted
         })
         .inner
     }
 
-    /// How many heads there are to choose from.
+    /// Shows the choice of layer and head. Returns the number of heads.
     fn show_head_choice(&mut self, ui: &mut Ui, sentence: &TracedSentence, shown: Head) -> usize {
         let mut chosen = shown;
         let layers: Vec<&LayerAttention> = sentence.layers(self.kind).collect();
@@ -151,13 +151,13 @@ impl Viewer {
                 ui.selectable_value(&mut chosen.head, head, name(head));
             }
         });
-        // the same place of another head is what one wants to compare
+        // the view stays, so that heads can be compared
         self.place = Place::One(chosen);
         heads
     }
 }
 
-/// What can be done to the head that is open; the heads that are to be muted, where it was done.
+/// Shows the buttons that mute. Returns the heads to mute, if the user clicked.
 fn show_muting(ui: &mut Ui, head: HeadName, heads: usize, muting: &Muting) -> Option<Vec<HeadName>> {
     let mute = ui.button(if muting.has(head) { "Unmute this head" } else { "Mute this head" });
     if mute.on_hover_text("Translate as if this head brought nothing").clicked() {
@@ -181,7 +181,7 @@ fn scale_name(scale: Scale) -> &'static str {
     }
 }
 
-/// Why a kind is not there.
+/// The reason why a kind is missing.
 pub(super) fn missing(sentence: &TracedSentence, kind: AttentionKind) -> String {
     let of_kind = |left: &&LeftOut| left.attention.is_some_and(|(left, _)| left == kind);
     match sentence.left_out.iter().find(of_kind) {
@@ -190,7 +190,7 @@ pub(super) fn missing(sentence: &TracedSentence, kind: AttentionKind) -> String 
     }
 }
 
-/// What the colours mean, in a row that breaks where the window is narrow.
+/// Shows the legend of colours, in a row that wraps.
 fn show_legend(ui: &mut Ui, colours: ColourMap, scale: Scale) {
     let (least, most) = match scale {
         Scale::Linear => ("0", "largest"),

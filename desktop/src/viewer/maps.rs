@@ -1,9 +1,9 @@
-//! Maps, and what is said about the cell under the pointer.
+//! Maps, and the line about the cell under the pointer.
 
 use std::sync::Arc;
 
 use eframe::egui::{Key, Label, RichText, Ui, vec2};
-use wordloom::heatmap::{Cell, GridShape};
+use wordloom::heatmap::Cell;
 use wordloom::trace::{Trace, TracedSentence};
 
 use super::choices::missing;
@@ -33,7 +33,8 @@ impl Viewer {
             return;
         };
         let rows = self.play.rows(shape.queries);
-        let look = canvas::Look { scale: self.scale, colours: self.colours, rows };
+        let (scale, colours) = (self.scale, self.colours);
+        let subject = canvas::Subject { trace, chosen, shape, scale, colours, rows };
         ui.horizontal_wrapped(|ui| {
             self.play.show(ui, shape.queries);
             if ui.button("Fit").on_hover_text("The whole picture (key 0)").clicked() {
@@ -47,21 +48,19 @@ impl Viewer {
                 files.save(self.search.content(trace));
             }
             if ui.button("Save picture…").on_hover_text("These maps as a PNG file").clicked() {
-                let wish = self.canvas.wish(trace, &chosen, shape, &look, ui);
-                files.save(Content::Picture(Box::new(wish)));
+                files.save(Content::Picture(Box::new(self.canvas.picture_to_save(&subject, ui))));
             }
         });
         let within = |cell: &Cell| cell.query < shape.queries && cell.key < shape.keys;
-        self.show_readout(ui, sentence, &chosen, shape, self.at.filter(within), muting);
+        self.show_readout(ui, &subject, self.at.filter(within), muting);
         let size = match self.scrolls {
             true => vec2(ui.available_width(), ui.available_width().clamp(260.0, 420.0)),
             false => ui.available_size().max(vec2(120.0, 120.0)),
         };
-        let seen =
-            self.canvas.show(ui, gallery, trace, &chosen, shape, &look, size, |ui, at, view| match one {
-                Some(_) => axes::tokens(ui, at, view, sentence, self.kind),
-                None => axes::maps(ui, at, view, sentence, self.kind, shape),
-            });
+        let seen = self.canvas.show(ui, gallery, &subject, size, |ui, at, view| match one {
+            Some(_) => axes::tokens(ui, at, view, sentence, self.kind),
+            None => axes::maps(ui, at, view, sentence, self.kind, shape),
+        });
         if self.at != seen.at {
             self.at = seen.at;
             ui.ctx().request_repaint();
@@ -81,16 +80,10 @@ impl Viewer {
         }
     }
 
-    /// One line that says what is under the pointer, above the sentence with both tokens marked.
-    fn show_readout(
-        &self,
-        ui: &mut Ui,
-        sentence: &TracedSentence,
-        chosen: &Chosen,
-        shape: GridShape,
-        at: Option<Cell>,
-        muting: &Muting,
-    ) {
+    /// Shows a line about the cell under the pointer, and the sentence with both tokens marked.
+    fn show_readout(&self, ui: &mut Ui, subject: &canvas::Subject<'_>, at: Option<Cell>, muting: &Muting) {
+        let canvas::Subject { trace, chosen, shape, .. } = subject;
+        let sentence = &trace.sentences[chosen.sentence];
         let found = at.and_then(|cell| describe(sentence, chosen, cell));
         let text = match (&found, at) {
             (Some(found), Some(cell)) => {
@@ -119,7 +112,7 @@ impl Viewer {
     }
 }
 
-/// What is at a cell.
+/// The tokens and weight of a cell.
 struct Found {
     query: String,
     key: String,

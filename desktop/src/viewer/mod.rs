@@ -1,10 +1,10 @@
-//! The half of the window where one looks: all heads of a kind, one of them, their numbers, or the search.
+//! The half of the window with the attention: all heads of a kind, one head, numbers, or the search.
 //!
 //! | file | |
 //! |---|---|
-//! | `choices` | what is looked at, and how: the rows above the picture |
-//! | `maps` | maps, and what is said about the cell under the pointer |
-//! | `canvas`, `axes`, `sentence`, `play` | the picture, what stands beside it, its texts, its rows one after the other |
+//! | `choices` | the rows of choices above the picture |
+//! | `maps` | maps, and the line about the cell under the pointer |
+//! | `canvas`, `axes`, `sentence`, `play` | the picture, its labels, its texts, its playback |
 //! | `numbers` | the table of all heads |
 //! | `search` | the tree of a search, and its ranking |
 
@@ -35,12 +35,12 @@ use play::Play;
 pub use search::Question;
 use search::{Search, Shown};
 
-/// What is looked at, and how.
+/// The state of the viewer.
 pub struct Viewer {
     live: Option<Arc<Trace>>,
-    /// A trace that was opened, and what its file is called; it hides the live one.
+    /// An opened trace and its file name. It hides the live trace.
     file: Option<(String, Arc<Trace>)>,
-    /// Whether the live trace is of the model that is there, which can be asked for more.
+    /// Whether the live trace is of the current model, which can continue it.
     answers: bool,
     sentence: usize,
     pub kind: AttentionKind,
@@ -51,9 +51,9 @@ pub struct Viewer {
     play: Play,
     numbers: Numbers,
     search: Search,
-    /// Whether it stands in a part of the window that scrolls, so that there is no end to fill up to.
+    /// Whether the viewer is in a scrolling area, which has no height to fill.
     pub scrolls: bool,
-    /// What was under the pointer a frame ago: it is told above the picture.
+    /// The cell under the pointer in the previous frame, for the line above the picture.
     at: Option<Cell>,
 }
 
@@ -65,12 +65,12 @@ enum Place {
     Search,
 }
 
-/// What the viewer needs an engine for.
+/// Requests of the viewer for the engine.
 #[derive(Default)]
-pub struct Wanted {
-    /// A search to be made and shown.
+pub struct Requests {
+    /// A search to run.
     pub search: Option<Question>,
-    /// These heads, and no others, are to be muted.
+    /// The exact set of heads to mute.
     pub muted: Option<Vec<HeadName>>,
 }
 
@@ -94,7 +94,7 @@ impl Viewer {
         }
     }
 
-    /// What a translation left; a file that is looked at stays.
+    /// Sets the trace of the current translation. An opened file stays visible.
     pub fn set_live(&mut self, trace: Arc<Trace>) {
         self.live = Some(trace);
         self.answers = true;
@@ -103,12 +103,12 @@ impl Viewer {
         }
     }
 
-    /// The model that made the live trace is there no more, or has changed: it cannot be asked about it.
+    /// Marks the live trace as out of date, because its model was replaced or changed.
     pub fn set_out_of_date(&mut self) {
         self.answers = false;
     }
 
-    /// Another model has other tokens, so that no translation can be made to begin as it was.
+    /// Forgets forced beginnings, because another model has other tokens.
     pub fn forget_model(&mut self) {
         self.answers = false;
         self.search.forget();
@@ -119,7 +119,7 @@ impl Viewer {
         self.search.set(number, answer);
     }
 
-    /// Looks at a trace from a file.
+    /// Shows a trace from a file.
     pub fn open(&mut self, name: String, trace: Arc<Trace>) {
         self.file = Some((name, trace));
         self.sentence = 0;
@@ -128,7 +128,7 @@ impl Viewer {
         self.canvas.reset();
     }
 
-    /// Back to what is being translated.
+    /// Returns to the live trace.
     pub fn close_file(&mut self) {
         if self.file.take().is_some() {
             (self.sentence, self.place) = (0, Place::All);
@@ -136,12 +136,12 @@ impl Viewer {
         }
     }
 
-    /// Whether it shows a file.
+    /// Whether the viewer shows a file.
     pub fn shows_file(&self) -> bool {
         self.file.is_some()
     }
 
-    /// What the place is about.
+    /// The heading of the current tab.
     pub fn heading(&self) -> &'static str {
         if self.place == Place::Search { "Search" } else { "Attention" }
     }
@@ -150,12 +150,12 @@ impl Viewer {
         self.file.as_ref().map(|(_, trace)| trace).or(self.live.as_ref()).cloned()
     }
 
-    /// Whether the model that made what is shown can be asked for more.
+    /// Whether the current model made the shown trace.
     fn can_ask(&self) -> bool {
         self.answers && !self.shows_file()
     }
 
-    /// All texts that it shows, to be looked through for letters that no font has.
+    /// All shown texts, for the choice of fonts.
     pub fn texts(&self) -> Vec<String> {
         let shown = self.trace();
         let sentence = shown.as_ref().and_then(|trace| trace.sentences.get(self.sentence));
@@ -164,16 +164,16 @@ impl Viewer {
         texts.into_iter().chain(searched.map(str::to_owned)).collect()
     }
 
-    pub fn show(&mut self, ui: &mut Ui, gallery: &Gallery, files: &mut Files, muting: &Muting) -> Wanted {
-        let mut wanted = Wanted::default();
+    pub fn show(&mut self, ui: &mut Ui, gallery: &Gallery, files: &mut Files, muting: &Muting) -> Requests {
+        let mut requests = Requests::default();
         self.show_file(ui);
         let Some(trace) = self.trace() else {
             self.show_nothing(ui, "The attention of a translation appears here.");
-            return wanted;
+            return requests;
         };
         if trace.sentences.is_empty() {
             self.show_nothing(ui, "There is no sentence yet, so that there is no attention to see.");
-            return wanted;
+            return requests;
         }
         self.sentence = self.sentence.min(trace.sentences.len() - 1);
         self.show_sentences(ui, &trace);
@@ -187,7 +187,7 @@ impl Viewer {
             Place::Search => {
                 let (sentence, live, asks) = (self.sentence, !self.shows_file(), self.can_ask());
                 let shown = Shown { trace: &trace, sentence, live, asks, scrolls: self.scrolls };
-                wanted.search = self.search.show(ui, &shown, files);
+                requests.search = self.search.show(ui, &shown, files);
             }
             Place::Numbers => {
                 if let Some(head) = self.numbers.show(ui, self.kind) {
@@ -195,12 +195,12 @@ impl Viewer {
                 }
             }
             Place::One(head) => {
-                wanted.muted = self.show_head(ui, sentence, head, muting);
+                requests.muted = self.show_head(ui, sentence, head, muting);
                 self.show_maps(ui, &trace, gallery, files, muting);
             }
             Place::All => self.show_maps(ui, &trace, gallery, files, muting),
         }
-        wanted
+        requests
     }
 
     fn go(&mut self, place: Place) {
@@ -215,7 +215,7 @@ impl Viewer {
     }
 }
 
-/// The name of a head, where it is one.
+/// The name of a head; `None` for a mean.
 fn head_name(kind: AttentionKind, Head { layer, head }: Head) -> Option<HeadName> {
     head.map(|head| HeadName { kind, layer, head })
 }

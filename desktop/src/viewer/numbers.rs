@@ -1,4 +1,4 @@
-//! Numbers and a name for every head, as a table that one can sort.
+//! A table of numbers and a name for every head, which the user can sort.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
@@ -10,12 +10,12 @@ use wordloom::trace::{AttentionKind, Trace};
 use crate::gallery::Head;
 use crate::theme;
 
-/// Ranks of long sentences take a while: they wait until somebody looks.
+/// Tokens up to which numbers are computed at once. Ranks of longer sentences are slow and wait until the table is shown.
 const SHORT: usize = 48;
 
 #[derive(Default)]
 pub struct Numbers {
-    /// Whose numbers they are.
+    /// The trace and sentence of the numbers.
     of: Option<(Arc<Trace>, usize)>,
     coming: Option<Receiver<Vec<HeadStatistics>>>,
     heads: Vec<HeadStatistics>,
@@ -61,7 +61,7 @@ const COLUMNS: [(Column, &str, f32, &str); 12] = [
 ];
 
 impl Numbers {
-    /// Has the numbers of a sentence made, on another thread, if it is short or somebody looks.
+    /// Computes the numbers of a sentence on another thread, if it is short or the table is shown.
     pub fn attend(&mut self, window: &Context, trace: &Arc<Trace>, sentence: usize, looked_at: bool) {
         let same = |(of, index): &(Arc<Trace>, usize)| Arc::ptr_eq(of, trace) && *index == sentence;
         if !self.of.as_ref().is_some_and(same) {
@@ -77,7 +77,7 @@ impl Numbers {
             let (send, coming) = channel();
             let (trace, window) = (trace.clone(), window.clone());
             let work = move || {
-                let _ = send.send(trace.sentences[sentence].statistics()); // nobody may want it any more
+                let _ = send.send(trace.sentences[sentence].statistics()); // the receiver may be gone
                 window.request_repaint();
             };
             if std::thread::Builder::new().name("numbers".into()).spawn(work).is_ok() {
@@ -86,14 +86,14 @@ impl Numbers {
         }
     }
 
-    /// A head's name, where it is known.
+    /// A head's name, if known.
     pub fn label(&self, kind: AttentionKind, head: Head) -> Option<String> {
         let own =
             |one: &&HeadStatistics| (one.kind, one.layer, Some(one.head)) == (kind, head.layer, head.head);
         self.heads.iter().find(own).map(|head| head.label().to_string())
     }
 
-    /// The table of a kind; a head that was clicked.
+    /// Shows the table of a kind. Returns the clicked head.
     pub fn show(&mut self, ui: &mut Ui, kind: AttentionKind) -> Option<Head> {
         if self.heads.is_empty() {
             ui.horizontal(|ui| {
@@ -105,7 +105,7 @@ impl Numbers {
         let mut rows: Vec<&HeadStatistics> = self.heads.iter().filter(|head| head.kind == kind).collect();
         if let Some(column) = self.sorted {
             match column {
-                Column::Head => {} // as they are
+                Column::Head => {} // already sorted
                 Column::Name => rows.sort_by_key(|head| head.label().to_string()),
                 column => rows.sort_by(|a, b| value(a, column).total_cmp(&value(b, column))),
             }
@@ -156,7 +156,7 @@ impl Numbers {
     }
 }
 
-/// Painted, because not every font has such a sign.
+/// Paints the arrow, because not every font has one.
 fn paint_arrow(ui: &Ui, rect: Rect, down: bool) {
     let (tip, foot) = if down { (3.0, -3.0) } else { (-3.0, 3.0) };
     let middle = rect.right_center() - vec2(2.0, 0.0);

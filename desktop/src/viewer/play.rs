@@ -1,13 +1,13 @@
-//! Watching a translation appear: the rows of its maps, one after the other.
+//! Playback of a translation: the rows of its maps, one after the other.
 
 use eframe::egui::{Slider, Ui};
 
-/// Rows a second.
+/// Rows per second.
 const SPEED: f32 = 5.0;
 
 #[derive(Default)]
 pub struct Play {
-    /// `None` shows all.
+    /// Number of shown rows; `None` for all.
     rows: Option<f32>,
     playing: bool,
 }
@@ -18,7 +18,7 @@ impl Play {
         *self = Self::default();
     }
 
-    /// How many of so many rows are shown.
+    /// Number of shown rows out of `all`.
     pub fn rows(&self, all: usize) -> u32 {
         self.rows.map_or(u32::MAX, |rows| (rows as u32).clamp(1, all.max(1) as u32))
     }

@@ -6,7 +6,7 @@ use wordloom::trace::{AttentionKind, TracedSentence};
 
 use crate::theme;
 
-/// Of long sentences the surroundings of what is marked are shown, bytes.
+/// Bytes shown around a mark in a long sentence.
 const AROUND: usize = 90;
 
 pub fn show(ui: &mut Ui, sentence: &TracedSentence, kind: AttentionKind, at: Option<(usize, usize)>) {
@@ -44,7 +44,7 @@ fn marked(ui: &Ui, text: &str, mut ranges: Vec<[usize; 2]>, quiet: bool) -> Layo
     }
     let mut at = from;
     for [first, last] in ranges {
-        // the file's reader has seen to it that ranges are whole characters
+        // the file's reader checks that ranges are whole characters
         let (Some(before), Some(own)) = (text.get(at..first), text.get(first.max(at)..last.min(to))) else {
             continue;
         };
@@ -56,7 +56,7 @@ fn marked(ui: &Ui, text: &str, mut ranges: Vec<[usize; 2]>, quiet: bool) -> Layo
     if to < text.len() {
         job.append("…", 0.0, plain);
     }
-    // two lines of a fixed height: the picture above must not jump
+    // two lines of a fixed height, so that the picture does not move
     job.wrap.max_width = ui.available_width();
     job.wrap.max_rows = 1;
     job.wrap.break_anywhere = true;

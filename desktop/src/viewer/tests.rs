@@ -1,4 +1,4 @@
-//! The viewer as one uses it, without a screen.
+//! The viewer's behaviour, without a screen.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use wordloom::trace::{LayerAttention, TargetToken, Token, TracedSearch, TracedSe
 
 use super::*;
 
-/// A sentence of so many tokens, whose heads attend straight across.
+/// A sentence of `tokens` tokens, whose heads attend to the diagonal.
 fn trace(tokens: usize) -> Trace {
     let source: String = (0..tokens).map(|index| format!("w{index} ")).collect();
     let mut at = 0;
@@ -57,7 +57,7 @@ struct Shown {
     gallery: Gallery,
     files: Files,
     muting: Muting,
-    /// All that was wanted.
+    /// All requested searches.
     questions: Vec<Question>,
     muted: Vec<Vec<HeadName>>,
 }
@@ -70,9 +70,9 @@ fn shown_by(viewer: Viewer) -> Harness<'static, Shown> {
     let shown = Shown { viewer, gallery, files, muting, questions, muted };
     Harness::builder().with_size(Vec2::new(900.0, 700.0)).build_ui_state(
         |ui, shown| {
-            let wanted = shown.viewer.show(ui, &shown.gallery, &mut shown.files, &shown.muting);
-            shown.questions.extend(wanted.search);
-            shown.muted.extend(wanted.muted);
+            let requests = shown.viewer.show(ui, &shown.gallery, &mut shown.files, &shown.muting);
+            shown.questions.extend(requests.search);
+            shown.muted.extend(requests.muted);
         },
         shown,
     )
@@ -89,17 +89,17 @@ fn shown(trace: Trace) -> Harness<'static, Shown> {
     shown_by(viewer)
 }
 
-/// A trace of what was translated just now.
+/// A trace of the current translation.
 fn live(trace: Trace) -> Harness<'static, Shown> {
     let mut viewer = viewer();
     viewer.set_live(Arc::new(trace));
     shown_by(viewer)
 }
 
-/// Shows frames until the picture that is wanted is there; how long that took.
+/// Shows frames until the requested picture is there. Returns the time.
 fn until_painted(harness: &mut Harness<'_, Shown>) -> Duration {
     let begun = Instant::now();
-    harness.step(); // says what is wanted
+    harness.step(); // requests the picture
     while !harness.state().viewer.canvas.is_painted() {
         assert!(begun.elapsed() < Duration::from_secs(20), "nothing is painted");
         std::thread::sleep(Duration::from_millis(5));
@@ -108,8 +108,8 @@ fn until_painted(harness: &mut Harness<'_, Shown>) -> Duration {
     begun.elapsed()
 }
 
-#[test]
-fn all_heads_of_four_hundred_tokens_and_one_of_them_are_there_within_a_second() {
+/// How long it takes until all heads of a long sentence are painted, and one of them.
+fn four_hundred_tokens() -> [Duration; 2] {
     let mut harness = shown(trace(400));
     let overview = until_painted(&mut harness);
     let maps = harness.get_by_label_contains("attention maps");
@@ -121,8 +121,18 @@ fn all_heads_of_four_hundred_tokens_and_one_of_them_are_there_within_a_second() 
     }
     let viewer = &harness.state().viewer;
     assert!(viewer.place == Place::One(Head { layer: 0, head: Some(0) }), "Enter opens the marked head");
-    let head = until_painted(&mut harness);
-    // what tells is that nobody waits; a machine may be busy with other tests
+    [overview, until_painted(&mut harness)]
+}
+
+#[test]
+fn all_heads_of_four_hundred_tokens_are_painted_and_one_of_them() {
+    four_hundred_tokens();
+}
+
+#[test]
+#[ignore = "judged by the clock: `cargo xtask bench --check`"]
+fn all_heads_of_four_hundred_tokens_and_one_of_them_are_there_within_a_second() {
+    let [overview, head] = four_hundred_tokens();
     assert!(overview < Duration::from_secs(1), "the overview took {overview:?}");
     assert!(head < Duration::from_secs(1), "the head took {head:?}");
 }
@@ -147,7 +157,7 @@ fn the_marked_cell_is_told_and_numbers_lead_to_their_head() {
         std::thread::sleep(Duration::from_millis(5));
         harness.step();
     }
-    harness.get_by_label("entropy").click(); // the arrow that it gets, fonts have to have
+    harness.get_by_label("entropy").click(); // the column gets an arrow
     harness.run_steps(2);
     harness.get_by_label("2.5").click();
     harness.run_steps(2);
@@ -158,7 +168,7 @@ fn the_marked_cell_is_told_and_numbers_lead_to_their_head() {
 /// The token that ends translations.
 const END: u32 = 0;
 
-/// A search of so many steps and two beams, whose second beam ends at the first step and whose first at the last.
+/// A search with two beams: the second ends at the first step, the first at the last.
 fn search(steps: u32) -> TracedSearch {
     let mut nodes: Vec<TreeNode> = Vec::new();
     let mut add = |parent, step, token, sum, fate| {
@@ -185,7 +195,7 @@ fn searched(steps: u32) -> Trace {
     trace
 }
 
-/// Opens the place, and gives the tree the keyboard.
+/// Opens the tab and focuses the tree.
 fn go_to_search(harness: &mut Harness<'_, Shown>) {
     harness.step();
     harness.get_by_label("Search").click();

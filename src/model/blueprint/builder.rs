@@ -6,12 +6,13 @@ use std::ops::Range;
 
 use super::source::{Piece, Source};
 use super::{CrossAttention, Ends, FeedForward, Norm, SelfAttention};
-use crate::graph::{Linear, Matrix, Rows, Vector, WeightTable};
+use crate::graph::{Matrix, Rows, Vector, WeightTable};
 use crate::model::checkpoint::Checkpoint;
 use crate::model::config::{Family, ModelConfig, NormKind, Positions, StackConfig};
 use crate::model::error::ModelError;
 use crate::model::names::{AttentionNames, InputNames, Names, StackNames};
 use crate::model::positions::SinusoidalLayout;
+use crate::ops::Linear;
 
 pub(super) struct Builder<'a> {
     config: &'a ModelConfig,

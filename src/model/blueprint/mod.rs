@@ -10,7 +10,8 @@ use super::checkpoint::Checkpoint;
 use super::config::{Architecture, EmbeddingSharing, ModelConfig, StackConfig};
 use super::error::ModelError;
 use super::names::Names;
-use crate::graph::{Linear, Matrix, Rows, Vector, WeightKind, WeightTable};
+use crate::graph::{Matrix, Rows, Vector, WeightKind, WeightTable};
+use crate::ops::{Linear, Normalization};
 use crate::precision::WeightPrecision;
 use builder::Builder;
 use source::Source;
@@ -22,6 +23,14 @@ pub struct Norm {
     pub gamma: Vector,
     /// Shift; RMS norms have none.
     pub beta: Option<Vector>,
+}
+
+impl Norm {
+    /// As operators take it.
+    pub(super) fn of(self, config: &ModelConfig) -> Normalization {
+        let Self { gamma, beta } = self;
+        Normalization { gamma, beta, epsilon: config.layer_norm_eps }
+    }
 }
 
 /// Self-attention: one projection for queries, keys and values together.

@@ -8,27 +8,27 @@ use super::Segment;
 use super::pieces::Pieces;
 use super::proto::PieceKind;
 
-/// Beyond this many nested merges of unused pieces the C++ library stops taking them apart, and so must we.
+/// The C++ library splits unused pieces up to this depth of nested merges.
 const MAX_RESEGMENT_DEPTH: usize = 100;
 
 const NONE: usize = usize::MAX;
 
-/// A stretch of text in a doubly linked list; merging grows the left one and empties the right one.
+/// A part of the text in a doubly linked list. A merge extends the left symbol and empties the right one.
 struct Symbol {
     start: usize,
     bytes: usize,
     previous: usize,
     next: usize,
-    /// A user-defined piece, which takes part in no merge.
+    /// Whether it is a user-defined piece, which is never merged.
     frozen: bool,
 }
 
-/// A merge that may be done: the pieces' score decides, then the leftmost place.
+/// A possible merge. Order: the piece's score, then the leftmost position.
 struct Merge {
     score: f32,
     left: usize,
     right: usize,
-    /// Length of the merged text; tells whether either side has changed in the meantime.
+    /// Length of the merged text. If it differs from both sides' length, the merge is out of date.
     bytes: usize,
 }
 
@@ -52,8 +52,7 @@ impl PartialEq for Merge {
 
 impl Eq for Merge {}
 
-/// Merges neighbours, best first, until no two make a piece: `bpe::Model::SampleEncode` without dropout, in
-/// `O(n log n)`.
+/// Merges neighbours, best first, until no pair is a piece: `bpe::Model::SampleEncode` without dropout, in `O(n log n)`.
 pub(super) fn segment(pieces: &Pieces, text: &str) -> Vec<Segment> {
     let mut merger = Merger {
         pieces,
@@ -74,7 +73,7 @@ pub(super) fn segment(pieces: &Pieces, text: &str) -> Vec<Segment> {
     segments
 }
 
-/// The symbols to begin with: user-defined pieces and single characters.
+/// The initial symbols: user-defined pieces and single characters.
 fn split(pieces: &Pieces, text: &str) -> Vec<Symbol> {
     let mut symbols = Vec::with_capacity(text.len());
     let mut start = 0;
@@ -100,7 +99,7 @@ struct Merger<'a> {
     text: &'a str,
     symbols: Vec<Symbol>,
     agenda: BinaryHeap<Merge>,
-    /// Unused pieces that merging may go through, and the length of the left part each was merged from last.
+    /// Unused pieces that were merged, each with the length of its last left part.
     splits: HashMap<&'a str, usize>,
 }
 
@@ -126,7 +125,7 @@ impl Merger<'_> {
         }
     }
 
-    /// Puts a merge on the agenda if the two symbols make a piece.
+    /// Adds a merge to the agenda if the two symbols are a piece.
     fn consider(&mut self, left: usize, right: usize) {
         if left == NONE || right == NONE || self.symbols[left].frozen || self.symbols[right].frozen {
             return;
@@ -143,7 +142,7 @@ impl Merger<'_> {
         self.agenda.push(Merge { score: self.pieces[id].score, left, right, bytes });
     }
 
-    /// Emits a symbol, taking unused pieces apart again.
+    /// Emits a symbol; splits unused pieces again.
     fn resegment(&self, start: usize, bytes: usize, depth: usize, segments: &mut Vec<Segment>) {
         let range = start..start + bytes;
         let symbol = &self.text[range.clone()];

@@ -1,14 +1,13 @@
 //! The compiled normalization rules of a model: `NormalizerSpec.precompiled_charsmap`.
 
-/// The longest replacement accepted, in bytes; Unicode's own longest (NFKC of U+FDFA) has 33. Without a
-/// limit, a damaged file could turn every character of a text into a megabyte.
+/// The longest accepted replacement, in bytes; Unicode's longest (NFKC of U+FDFA) has 33. Without a limit, a damaged file
+/// could turn every character into a megabyte.
 const MAX_REPLACEMENT_BYTES: usize = 4096;
 
 /// Replacement rules `text -> text` in a double-array trie.
 ///
-/// Layout of the blob: bytes of the trie (`u32`, little-endian), the trie, the replacements, each ended by a
-/// NUL. A trie unit is a packed `u32` of the darts-clone library: label or value, offset of the children,
-/// leaf flag.
+/// Layout of the blob: size of the trie in bytes (`u32`, little-endian), the trie, the replacements, each ended by NUL.
+/// A trie unit is a packed `u32` of the darts-clone library: label or value, offset of the children, leaf flag.
 #[derive(Debug)]
 pub(super) struct CharsMap {
     units: Vec<u32>,
@@ -42,7 +41,7 @@ impl CharsMap {
         let mut node = children(*self.units.first()?);
         for (index, byte) in text.bytes().enumerate() {
             node ^= usize::from(byte);
-            // out of range only in a damaged file
+            // the index is out of range only in a damaged file
             let Some(&unit) = self.units.get(node).filter(|&&unit| label(unit) == u32::from(byte)) else {
                 break;
             };
@@ -61,12 +60,12 @@ fn has_value(unit: u32) -> bool {
     unit >> 8 & 1 == 1
 }
 
-/// Start of a replacement; of a unit that another unit's leaf flag points to.
+/// Start of a replacement, in a unit that another unit's leaf flag points to.
 fn value(unit: u32) -> usize {
     (unit & 0x7fff_ffff) as usize
 }
 
-/// The top bit sets value units apart, so that they match no byte.
+/// The label; the top bit of a value unit keeps it from matching a byte.
 fn label(unit: u32) -> u32 {
     unit & 0x8000_00ff
 }

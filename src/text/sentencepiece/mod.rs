@@ -1,7 +1,7 @@
 //! SentencePiece models, read from `.spm` files.  Kudo & Richardson 2018, "SentencePiece".
 //!
-//! Written after the C++ library's behaviour (version 0.2.3), which its tests compare id by id: [`wire`]
-//! reads the file, [`normalizer`] prepares the text, [`unigram`] or [`bpe`] cuts it into [`pieces`].
+//! Follows the C++ library (version 0.2.3); tests compare id by id. [`wire`] reads the file, [`normalizer`] prepares the
+//! text, [`unigram`] or [`bpe`] cuts it into [`pieces`].
 
 mod bpe;
 mod charsmap;
@@ -26,7 +26,7 @@ pub(super) const SPACE: &str = "\u{2581}";
 
 /// A SentencePiece model: text to pieces and back.
 ///
-/// Ids here are the model's own. Translation models often have another table on top, such as
+/// Ids are the model's own. Translation models often add another table, such as
 /// [`MarianTokenizer`](super::MarianTokenizer)'s `vocab.json`.
 #[derive(Debug)]
 pub struct SentencePiece {
@@ -43,13 +43,13 @@ enum Algorithm {
     Bpe,
 }
 
-/// A stretch of normalized text and the piece it is, if any.
+/// A part of the normalized text and its piece, if any.
 struct Segment {
     range: Range<usize>,
     id: Option<u32>,
 }
 
-/// A token and its place in the normalized text; a byte token's is one byte of a character.
+/// A token and its range in the normalized text. The range of a byte token is one byte of a character.
 struct Token {
     id: u32,
     range: Range<usize>,
@@ -88,7 +88,7 @@ impl SentencePiece {
         })
     }
 
-    /// The text as the model sees it, with U+2581 for spaces.
+    /// The normalized text, with U+2581 for spaces.
     pub fn normalize(&self, text: &str) -> String {
         self.normalizer.normalize(text, &self.pieces.user_defined)
     }
@@ -98,7 +98,7 @@ impl SentencePiece {
         self.tokens(&self.normalize(text)).into_iter().map(|token| token.id).collect()
     }
 
-    /// The pieces of a text. An unknown token is the run of characters that it stands for.
+    /// The pieces of a text. For an unknown token, the piece is the run of characters that it stands for.
     pub fn encode_as_pieces(&self, text: &str) -> Vec<String> {
         let normalized = self.normalize(text);
         let tokens = self.tokens(&normalized).into_iter();
@@ -109,8 +109,7 @@ impl SentencePiece {
         tokens.map(piece).collect()
     }
 
-    /// The text of a sequence of token ids. Control tokens vanish, byte tokens that are not UTF-8 become
-    /// U+FFFD, each.
+    /// The text of a sequence of token ids. Control tokens are dropped; each byte token that is not UTF-8 becomes U+FFFD.
     ///
     /// # Errors
     /// [`TextError::UnknownId`]
@@ -121,7 +120,7 @@ impl SentencePiece {
         Ok(self.detokenize(ids.iter().map(|&id| (Some(id), &*self.pieces[id].text))))
     }
 
-    /// The text of a sequence of pieces. A piece that the model does not have stands for itself.
+    /// The text of a sequence of pieces. An unknown piece is copied.
     pub fn decode_pieces<'a>(&self, pieces: impl IntoIterator<Item = &'a str>) -> String {
         self.detokenize(pieces.into_iter().map(|piece| (self.pieces.id(piece), piece)))
     }
@@ -165,7 +164,7 @@ impl SentencePiece {
     fn detokenize<'a>(&self, tokens: impl Iterator<Item = (Option<u32>, &'a str)>) -> String {
         let mut text = String::new();
         let mut bytes = Vec::new();
-        let mut at_start = true; // leading spaces are not yet the text's own
+        let mut at_start = true; // leading spaces may be the dummy prefix
         for (id, piece) in tokens {
             let known = id.map(|id| &self.pieces[id]);
             let kind = known.map_or(PieceKind::Unknown, |known| known.kind);
@@ -186,7 +185,7 @@ impl SentencePiece {
                         .strip_prefix(SPACE)
                         .filter(|_| at_start && self.normalizer.changes_leading_space());
                     text.push_str(&unspaced.unwrap_or(piece).replace(SPACE, " "));
-                    // one space is the dummy prefix; any number of them would have been removed by encoding
+                    // one space is the dummy prefix; encoding may also remove several
                     at_start &= unspaced.is_none() || self.normalizer.removes_extra_whitespaces();
                 }
             }
@@ -199,7 +198,7 @@ impl SentencePiece {
     }
 }
 
-/// Moves what byte tokens have spelled to the text; each byte that is no part of a character becomes U+FFFD.
+/// Appends the bytes of byte tokens to the text; a byte outside any character becomes U+FFFD.
 fn flush(bytes: &mut Vec<u8>, text: &mut String) {
     for chunk in bytes.utf8_chunks() {
         text.push_str(chunk.valid());

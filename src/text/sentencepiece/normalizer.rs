@@ -1,4 +1,4 @@
-//! Text normalization: what happens to a text before it is cut into pieces.
+//! Normalization of text, before it is cut into pieces.
 
 use super::SPACE;
 use super::charsmap::CharsMap;
@@ -7,14 +7,14 @@ use super::trie::Trie;
 
 /// `sentencepiece::normalizer::Normalizer`.
 ///
-/// Each step replaces the longest left side of a rule. (Hugging Face's `Precompiled` normalizer goes by
-/// grapheme clusters instead, and differs on about one odd string in six.)
+/// Each step replaces the longest left side of a rule. (Hugging Face's `Precompiled` normalizer works on grapheme clusters
+/// and differs for unusual strings.)
 #[derive(Debug)]
 pub(super) struct Normalizer {
     charsmap: Option<CharsMap>,
     add_dummy_prefix: bool,
     remove_extra_whitespaces: bool,
-    /// What a space becomes: U+2581, or itself.
+    /// Replacement of a space: U+2581, or a space.
     space: &'static str,
     whitespace_as_suffix: bool,
 }
@@ -73,7 +73,7 @@ impl Normalizer {
         normalized
     }
 
-    /// What the beginning of `text` becomes, and how many bytes of it that takes (none of an empty text).
+    /// The replacement of the beginning of `text`, and the number of replaced bytes (0 for an empty text).
     fn step<'a>(&'a self, text: &'a str, verbatim: &Trie) -> (&'a str, usize) {
         if let Some(length) = verbatim.longest_prefix(text) {
             return (&text[..length], length);
@@ -85,7 +85,7 @@ impl Normalizer {
         (&text[..length], length)
     }
 
-    /// Whether encoding puts a space before the text or drops leading ones, so that decoding drops one.
+    /// Whether encoding adds a leading space or drops leading spaces. Decoding then drops one.
     pub(super) fn changes_leading_space(&self) -> bool {
         self.add_dummy_prefix || self.remove_extra_whitespaces
     }

@@ -5,20 +5,20 @@ use std::collections::HashMap;
 use super::proto::{Piece, PieceKind};
 use super::trie::Trie;
 
-/// A limit of the C++ library, in bytes. It also bounds the work at each place of a text.
+/// The C++ library's limit, in bytes. It also bounds the work at each position of a text.
 const MAX_PIECE_BYTES: usize = 8000;
 
-/// All pieces of a model, in id order, and the ways to find them.
+/// All pieces of a model, in id order, with indices for look-up.
 #[derive(Debug)]
 pub(super) struct Pieces {
     pieces: Vec<Piece>,
-    /// Pieces that text can turn into (and unused ones): normal, user-defined, unused.
+    /// Pieces that can match text: normal, user-defined, unused.
     pub(super) trie: Trie,
-    /// Pieces that only the machinery produces: unknown, control, byte.
+    /// Pieces that never match text: unknown, control, byte.
     reserved: HashMap<String, u32>,
     pub(super) user_defined: Trie,
     pub(super) unknown: Option<u32>,
-    /// Id of each byte's piece, if unknown characters are spelled in bytes.
+    /// Id of each byte's piece, if the model has byte fallback.
     bytes: Option<Box<[u32; 256]>>,
 }
 

@@ -29,7 +29,7 @@ pub(super) enum PieceKind {
     Unknown,
     /// `<s>`, `</s>`: never produced from text, invisible when decoded.
     Control,
-    /// Always one token wherever it occurs, and not normalized.
+    /// Always one token, and not normalized.
     UserDefined,
     /// Never produced from text.
     Unused,
@@ -53,7 +53,7 @@ pub(super) struct TrainerSpec {
     pub(super) kind: ModelKind,
     pub(super) whitespace_as_suffix: bool,
     pub(super) byte_fallback: bool,
-    /// What an unknown token decodes to.
+    /// The text of an unknown token.
     pub(super) unknown_surface: String,
 }
 
@@ -80,8 +80,8 @@ impl ModelProto {
                 _ => {}
             }
         }
-        // Both are optional in the schema but written by every trainer. They come after the pieces: a file
-        // cut between two pieces is a valid message, and would quietly tokenize differently.
+        // Both are optional in the schema, but every trainer writes them after the pieces. A file that is cut between two
+        // pieces is a valid message and would silently tokenize differently, so both are required here.
         Ok(Self {
             pieces,
             trainer: trainer.ok_or("no trainer settings: not a SentencePiece model, or cut short")?,

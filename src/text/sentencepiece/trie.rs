@@ -1,4 +1,4 @@
-//! A byte trie: which pieces begin at this place of a text?
+//! A byte trie, which finds all pieces at a position of a text.
 
 use std::collections::VecDeque;
 
@@ -12,20 +12,20 @@ const NO_VALUE: u32 = u32::MAX;
 #[derive(Clone, Debug)]
 pub(in crate::text) struct Trie {
     first_child: Vec<u32>,
-    /// The byte on the edge that leads to a node; the root's is unused.
+    /// The byte on the edge to each node; the root's is unused.
     labels: Vec<u8>,
     values: Vec<u32>,
 }
 
 impl Trie {
-    /// Builds the trie in time and memory linear in the total length of the keys. Of equal keys one wins.
+    /// Builds the trie in time and memory linear in the total length of the keys. Of equal keys, one wins.
     pub(in crate::text) fn new<'a>(keys: impl IntoIterator<Item = (&'a str, u32)>) -> Self {
         let mut keys: Vec<(&[u8], u32)> =
             keys.into_iter().map(|(key, value)| (key.as_bytes(), value)).collect();
         keys.sort_unstable();
 
         let mut trie = Self { first_child: Vec::new(), labels: vec![0], values: Vec::new() };
-        // nodes still to be expanded: the keys below each, and how many bytes those have in common
+        // nodes to be expanded: the keys below each, and the length of their common prefix
         let mut pending = VecDeque::from([(keys.as_slice(), 0)]);
         while let Some((keys, depth)) = pending.pop_front() {
             let ending = keys.iter().take_while(|(key, _)| key.len() == depth).count();

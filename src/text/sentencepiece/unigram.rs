@@ -4,20 +4,19 @@ use super::Segment;
 use super::pieces::Pieces;
 use super::proto::PieceKind;
 
-/// How much less likely an unknown character is than the least likely piece, in nats.
+/// Distance of an unknown character's score to the least likely piece, in nats.
 const UNKNOWN_PENALTY: f32 = 10.0;
 
-/// Where sums of log probabilities start again from zero, so that `f32` keeps telling pieces apart in long
-/// texts.
+/// Limit at which sums of log probabilities restart from zero, so that `f32` still distinguishes pieces in long texts.
 const SCORE_RESET: f32 = 100_000.0;
 
-/// A unigram model's own part: the score of an unknown character.
+/// The score of an unknown character.
 #[derive(Debug)]
 pub(super) struct Unigram {
     unknown_score: f32,
 }
 
-/// The best segmentation of the text up to some place.
+/// The best segmentation of the text up to a position.
 #[derive(Clone, Copy)]
 struct Best {
     score: f32,
@@ -38,11 +37,11 @@ impl Unigram {
         Ok(Self { unknown_score: min_score - UNKNOWN_PENALTY })
     }
 
-    /// The most likely segmentation (Viterbi), as `unigram::Model::EncodeOptimized` finds it: the same sums
-    /// in the same order, in `f32`, and of equal ones the first.
+    /// The most likely segmentation (Viterbi), as `unigram::Model::EncodeOptimized` finds it: the same `f32` sums in the same
+    /// order. Of equal sums, the first wins.
     pub(super) fn segment(&self, pieces: &Pieces, text: &str) -> Vec<Segment> {
         let mut best = vec![Best { score: 0.0, start: UNREACHED, id: None }; text.len() + 1];
-        let mut frontier = 0; // the last place reached
+        let mut frontier = 0; // the last reached position
         let mut start = 0;
         for char_bytes in text.chars().map(char::len_utf8) {
             let offset = best[start].score;
@@ -65,7 +64,7 @@ impl Unigram {
             for (length, id) in pieces.trie.prefixes(&text[start..]) {
                 let score = match pieces[id].kind {
                     PieceKind::Unused => continue,
-                    // beats every segmentation into other pieces, whose log probabilities are negative
+                    // above every segmentation into other pieces, whose log probabilities are negative
                     PieceKind::UserDefined => (0.1 * (length as f64 - 1.0)) as f32,
                     _ => pieces[id].score,
                 };

@@ -1,7 +1,6 @@
 //! The wire format of Protocol Buffers, as far as a `.spm` file uses it.
 //!
-//! A model file is one message of four wire types. Reading it takes these few lines; a protobuf crate would
-//! add a derive macro, a buffer library and generated types for a schema of which a dozen fields matter here.
+//! A protobuf crate would add a derive macro, a buffer library and generated types, for a dozen fields.
 //! See <https://protobuf.dev/programming-guides/encoding/>.
 
 /// One field's value, not yet interpreted.

@@ -2,13 +2,13 @@
 
 use super::{ForwardError, ForwardInput, ForwardOutput, Tensor, Wanted};
 use crate::gpu::GpuError;
-use crate::graph::{Graph, Kept, Plan, Session, State, StateTable};
+use crate::graph::{Graph, Kept, Plan, Session, State, StateTable, Value};
 use crate::model::blueprint::Blueprint;
 use crate::model::config::{Architecture, ModelConfig, StackConfig};
 use crate::model::decoder::{History, decoder, memory_key_values, output};
 use crate::model::embedding::Tokens;
 use crate::model::encoder::encoder;
-use crate::model::{Hidden, Memory, Sequences, Tap, Taps};
+use crate::model::{Memory, Sequences, Tap, Taps};
 use crate::transformer::Transformer;
 
 /// The states of one stack: what goes in, and what somebody wants to see.
@@ -209,7 +209,7 @@ pub fn run(transformer: &Transformer, input: &ForwardInput, wanted: &Wanted) -> 
         }
         let key_values = memory_key_values(g, blueprint, memory)?;
         memories = key_values.into_iter().map(|key_values| Memory { key_values, sequences }).collect();
-        last = Some(Hidden::Known(memory));
+        last = Some(memory);
     }
     if let Some(target) = &target {
         let (tokens, history) = (target.tokens(g), History::Whole(target.sequences(g, batch)));
@@ -241,7 +241,7 @@ fn add_logits(
     g: &mut Graph,
     config: &ModelConfig,
     blueprint: &Blueprint,
-    last: Hidden,
+    last: Value,
     state: State,
 ) -> Result<(), ForwardError> {
     let logits = output(g, config, blueprint, last)?;

@@ -12,7 +12,7 @@ use crate::transformer::input_states::InputStates;
 const MAX_TOKENS: usize = 4096;
 /// Memory for the logits of a batch, bytes, unless one target needs more.
 const MAX_LOGITS_BYTES: u64 = 128 << 20;
-/// A token that is not counted: [`Op::LogProbability`](crate::graph::Op::LogProbability).
+/// A token that is not counted: [`Graph::log_probability`].
 const NOT_COUNTED: u32 = u32::MAX;
 
 /// How many of the requests that wait, shortest first, run together.

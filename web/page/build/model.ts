@@ -1,4 +1,4 @@
-/** The default model beside the page: served from the repository while developing, copied into a build. */
+/** The default model: served from the repository in development, copied into a build. */
 import { createReadStream } from 'node:fs';
 import { copyFile, mkdir, readdir, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';

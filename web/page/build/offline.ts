@@ -1,6 +1,4 @@
-/**
- * Builds the service worker: it carries the list of the page's files, and a version made of their contents.
- */
+/** Builds the service worker, with the list of the page's files and a version from their contents. */
 import { createHash } from 'node:crypto';
 import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -21,7 +19,7 @@ export function offline(source: string): Plugin {
         const hash = createHash('sha256');
         const files: string[] = [];
         const add = (name: string, content: string | Uint8Array): void => {
-          // the page under its own address: a server may redirect from its file's name
+          // the page's own address, because a server may redirect from the file name
           files.push(name === 'index.html' ? './' : name);
           hash.update(name).update('\0').update(content).update('\0');
         };

@@ -1,4 +1,4 @@
-/** Starts the worker before anything is drawn: the model loads while the page is built. */
+/** Starts the worker first, so that the model loads while the page is drawn. */
 import { render } from 'preact';
 
 import { followLight } from './attention/target-light.ts';

@@ -1,4 +1,4 @@
-/** Banners: what happened and what to do about it. One at a time for each subject. */
+/** Banners with a message and advice, at most one for each subject. */
 import { signal } from '@preact/signals';
 
 export interface Action {
@@ -7,7 +7,7 @@ export interface Action {
 }
 
 export interface Notice {
-  /** A newer notice about the same subject takes its place. */
+  /** The subject; a newer notice replaces an older one. */
   readonly about: 'load' | 'translate' | 'attention' | 'search' | 'mute' | 'copy' | 'update' | 'drop';
   readonly tone: 'error' | 'info';
   readonly title: string;

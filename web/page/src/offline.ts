@@ -1,9 +1,9 @@
-/** The service worker: the page itself works without the network from the second visit on. */
+/** Registers the service worker, so that the page works without the network from the second visit on. */
 import { notify } from './notices.ts';
 
 export function keepOffline(): void {
   if (!import.meta.env.PROD || !('serviceWorker' in navigator)) return;
-  // after the first translation has had the network and the processor to itself
+  // after the first translation, so that it does not compete for network and processor
   const start = (): void => void register().catch(() => undefined);
   if (document.readyState === 'complete') start();
   else window.addEventListener('load', start, { once: true });

@@ -1,6 +1,6 @@
 /**
- * A link to a text and a view of it: its attention, its search, the heads that are muted. It stands behind the `#`, which browsers never send: the text stays on
- * this device. Whoever made the link may have written anything into it, so only what the page itself could hold is taken.
+ * A link to a text and its view: attention, search, muted heads. It is behind the `#`, which browsers never send, so the text
+ * stays on this device. A link is untrusted: only values that the page itself can produce are accepted.
  */
 import { batch, effect, signal, untracked } from '@preact/signals';
 import type { HeadName } from 'wordloom';
@@ -25,14 +25,14 @@ import { direction } from './translation/direction.ts';
 import { searchBeams } from './translation/live.ts';
 import { selected, selectNumber } from './translation/selection.ts';
 
-/** Longer links are cut off by what they are sent with. */
+/** The longest link; mail programs and chats truncate longer ones. */
 const MOST_CHARACTERS = 8000;
 const MOST_LAYERS = 1024;
 const MOST_SENTENCES = 9999;
 const HEAD = /^(encoder|decoder|cross)\.\d{1,4}\.\d{1,4}$/;
 const TOKEN = /^\d{1,9}$/;
 
-/** The text and the view as they are; null: too long. */
+/** A link to the current text and view; null if it is too long. */
 export function permalink(): string | null {
   const { source, target } = direction.peek();
   const sentence = selected.peek()?.number ?? 0;
@@ -43,7 +43,7 @@ export function permalink(): string | null {
     beams: String(searchBeams.peek()),
     sentence: sentence > 0 ? String(sentence + 1) : null,
     muted: listed(muted.peek()),
-    // open, and with a beginning that was forced
+    // empty: the panel is open without a forced beginning
     search: showSearch.peek() ? prefixNow.peek().join(' ') : null,
     penalty: showSearch.peek() && penalty.peek() !== null ? String(penalty.peek()) : null,
     kind: viewer.kind.peek(),
@@ -60,10 +60,10 @@ export function permalink(): string | null {
   return `${location.origin}${location.pathname}${location.search}#${words}`;
 }
 
-/** Shows what the address asks for, now and when another link is opened in this tab. */
+/** Applies the address, now and when another link is opened in this tab. */
 export function followPermalinks(): void {
   let linked = apply();
-  // muting takes a model, and selecting a sentence takes its translation
+  // muting needs a model, and selecting a sentence needs its translation
   effect(() => {
     const heads = wantedMuted.value;
     if (running.value === null || heads === null) return;
@@ -72,13 +72,13 @@ export function followPermalinks(): void {
   });
   effect(() => {
     const [wanted, now] = [wantedPlace.value, selected.value];
-    // what is translated may still be the text before
+    // the translation may still be of the previous text
     if (wanted === null || now === null || !text.peek().includes(now.source.source)) return;
     if (now.number !== wanted.sentence) return untracked(() => selectNumber(wanted.sentence));
     wantedPlace.value = null;
     if (wanted.prefix.length > 0) untracked(() => forceTokens(now.source.source, wanted.prefix));
   });
-  // a link says what it said; another text is no longer it
+  // clear the address when the text changes
   effect(() => {
     const now = text.value;
     if (linked === null || linked === now) return;
@@ -88,11 +88,11 @@ export function followPermalinks(): void {
   });
 }
 
-/** What a link asks for that is not there yet. */
+/** A link's muted heads, until a model is loaded. */
 const wantedMuted = signal<readonly HeadName[] | null>(null);
 const wantedPlace = signal<{ sentence: number; prefix: readonly number[] } | null>(null);
 
-/** The text that the link holds; null: the address is none. */
+/** Applies the link. Returns its text; null if the address is not a link. */
 function apply(): string | null {
   const link = new URLSearchParams(location.hash.slice(1));
   const linked = link.get('text');
@@ -105,7 +105,7 @@ function apply(): string | null {
     text.value = linked;
     const count = whole(link.get('beams'), MAX_BEAMS);
     if (count !== null) beams.value = count;
-    // languages that the model does not have are passed over where it is asked
+    // languages that the model does not have are ignored later
     if (link.has('from')) sourceLanguage.value = link.get('from');
     if (link.has('to')) targetLanguage.value = link.get('to');
     wantedMuted.value = each(link.get('muted'), HEAD) as HeadName[];
@@ -126,12 +126,12 @@ function apply(): string | null {
   return linked;
 }
 
-/** Names or numbers with spaces between; null: none. */
+/** Names or numbers separated by spaces; null if there are none. */
 function listed(names: readonly string[]): string | null {
   return names.length === 0 ? null : names.join(' ');
 }
 
-/** Those that are what they should be. */
+/** The valid items of a list. */
 function each(list: string | null, pattern: RegExp): string[] {
   return (list ?? '').split(' ').filter((name) => pattern.test(name));
 }

@@ -1,4 +1,4 @@
-/** What the user chose, and what of it survives a reload. */
+/** The user's settings, and those that survive a reload. */
 import { effect, signal } from '@preact/signals';
 import type { ColourMap, Scale } from 'wordloom';
 
@@ -6,19 +6,19 @@ export type DeviceChoice = 'auto' | 'gpu' | 'cpu';
 
 export const MAX_BEAMS = 16;
 export const MAX_ALTERNATIVES = 8;
-/** Longer text is translated all the same, but not kept: the store of a page is small. */
+/** Limit of stored text, because a page's storage is small. Longer text is translated, but not stored. */
 const MAX_STORED_TEXT = 200_000;
 const KEY = 'wordloom';
 
 interface Stored {
   text: string;
-  /** null: what the model itself asks for. */
+  /** null: the model's default. */
   beams: number | null;
   alternatives: number;
   device: DeviceChoice;
-  /** null: the model that came with the page. */
+  /** null: the bundled model. */
   modelUrl: string | null;
-  /** As the model that was there writes them; null: never chosen. */
+  /** The model's language codes; null: not chosen. */
   sourceLanguage: string | null;
   targetLanguage: string | null;
   showAlternatives: boolean;
@@ -45,7 +45,7 @@ export const showSearch = signal(stored.showSearch);
 export const mapColours = signal(stored.mapColours);
 export const mapScale = signal(stored.mapScale);
 
-/** Writes every change down, once typing pauses, and when the page goes away. */
+/** Stores every change, when typing pauses and when the page closes. */
 export function keepSettings(): void {
   let timer = 0;
   let latest = stored;
@@ -54,7 +54,7 @@ export function keepSettings(): void {
     try {
       localStorage.setItem(KEY, JSON.stringify(latest));
     } catch {
-      // no storage, or a full one: the settings live as long as the page
+      // no storage, or full storage: settings are lost with the page
     }
   };
   effect(() => {
@@ -85,7 +85,7 @@ function read(): Stored {
     const parsed: unknown = JSON.parse(localStorage.getItem(KEY) ?? '{}');
     if (typeof parsed === 'object' && parsed !== null) value = parsed as Record<string, unknown>;
   } catch {
-    // unreadable: as on the first visit
+    // unreadable: use defaults
   }
   const device = value['device'];
   return {
@@ -105,7 +105,7 @@ function read(): Stored {
   };
 }
 
-/** The first where it is none of them. */
+/** `value` if it is known, or else the first known value. */
 function oneOf<T extends string>(value: unknown, known: readonly [T, ...T[]]): T {
   return known.find((one) => one === value) ?? known[0];
 }

@@ -1,7 +1,7 @@
 /**
- * The service worker. It keeps the files of one version of the page and answers from them; the model passes
- * through, as the engine keeps it itself. A new version is fetched whole, waits, and takes over when the user says
- * so or the last tab is closed: no page ever mixes two versions.
+ * The service worker. It stores the files of one version of the page and answers from them. Requests for the model pass through,
+ * because the engine stores it itself. A new version is fetched completely and takes over when the user agrees or the last
+ * tab closes, so a page never mixes two versions.
  */
 /// <reference lib="webworker" />
 declare const self: ServiceWorkerGlobalScope;
@@ -16,7 +16,7 @@ const NAME = PREFIX + WORDLOOM_VERSION;
 self.addEventListener('install', (event) => {
   event.waitUntil(
     caches.open(NAME).then((cache) =>
-      // names with a hash may come from the HTTP cache, the others must be new
+      // files with a hash may come from the HTTP cache; others must be new
       cache.addAll(
         WORDLOOM_FILES.map(
           (file) => new Request(file, { cache: file.startsWith('assets/') ? 'default' : 'no-cache' }),
@@ -50,7 +50,7 @@ self.addEventListener('fetch', (event) => {
   );
 });
 
-/** The kept file that answers a request; null: none of ours. */
+/** The stored file for a request; null for other requests. */
 function fileOf(request: Request): string | null {
   if (request.method !== 'GET') return null;
   const scope = self.registration.scope;

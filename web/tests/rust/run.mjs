@@ -3,8 +3,8 @@
 //   cargo test --target wasm32-unknown-unknown --test kernels
 //
 // `wasm-bindgen-test-runner` turns the program into a page and serves it, together with the repository (its current
-// folder), where tests find their fixtures. Here the page is opened, its output passed on, and its console watched: a
-// warning or an error there, such as `watch.js` writes for WebGPU's, fails the run like a failed test.
+// folder) for the fixtures. This script opens the page, prints its output and watches its console. A warning or an error
+// on the console, such as a WebGPU error from `watch.js`, fails the run.
 
 import { spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -13,18 +13,18 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { executable, FLAGS } from '../support/browser.mjs';
 
-/** A test that says nothing for so long is stuck. */
+/** Time without output after which a test counts as stuck. */
 const PATIENCE_MS = 600_000;
 const POLL_MS = 250;
 
-/** What wasm-bindgen says of the page that its own runner writes, and panics, which its report tells anyway. */
+/** Ignored messages: wasm-bindgen's about its own page, and panics, which its report contains. */
 const OF_THE_RUNNER = /^(using deprecated parameters for the initialization function|panicked at )/;
 
 const { WASM_BINDGEN_TEST_RUNNER = 'wasm-bindgen-test-runner' } = process.env;
 
 const folder = await mkdtemp(join(tmpdir(), 'wordloom-tests-'));
 const runner = spawn(WASM_BINDGEN_TEST_RUNNER, process.argv.slice(2), {
-  // TMPDIR because a server that is stopped leaves its files behind
+  // TMPDIR, because a stopped server leaves its files behind
   env: { ...process.env, NO_HEADLESS: '1', WASM_BINDGEN_TEST_ADDRESS: '127.0.0.1:0', TMPDIR: folder },
   stdio: ['ignore', 'pipe', 'inherit'],
 });
@@ -38,7 +38,7 @@ const runnerEnded = new Promise((resolve) => {
 
 try {
   const address = await served(runner);
-  // it ended by itself where there is nothing to serve: `--list`, or no test of that name
+  // it ends by itself if there is nothing to serve: `--list`, or no test of that name
   process.exitCode = typeof address === 'number' ? address : await runPage(address);
 } catch (error) {
   const hint = error.code === 'ERR_MODULE_NOT_FOUND' ? '; run `cargo xtask setup`' : '';
@@ -52,7 +52,7 @@ try {
   await rm(folder, { recursive: true, force: true });
 }
 
-/** The address at which the runner serves the page; what else it prints before is passed on. */
+/** The address of the runner's page. Earlier output is passed on. */
 async function served({ stdout }) {
   for await (const line of createInterface({ input: stdout })) {
     const address = line.match(/http:\/\/\S+$/)?.[0];
@@ -62,9 +62,9 @@ async function served({ stdout }) {
   return runnerEnded;
 }
 
-/** Opens the page and follows its tests to their end; the exit code. */
+/** Opens the page and waits for the end of its tests. Returns the exit code. */
 async function runPage(address) {
-  const { chromium } = await import('@playwright/test'); // here, so that it is told above where it is missing
+  const { chromium } = await import('@playwright/test'); // here, so that a missing package is reported above
   const browser = await chromium.launch({ executablePath: executable(), args: FLAGS });
   try {
     const page = await browser.newPage();
@@ -84,7 +84,7 @@ async function runPage(address) {
     });
     await page.goto(address);
     const passed = await follow(page, complaints);
-    await pause(); // for complaints that are on their way
+    await pause(); // for late messages
     if (complaints.length > 0) {
       console.log("\nthe browser's console, which has to stay quiet:");
       for (const complaint of complaints) console.log(`  ${complaint.trimEnd().replaceAll('\n', '\n  ')}`);
@@ -95,14 +95,14 @@ async function runPage(address) {
   }
 }
 
-/** Prints what the page writes until the tests have ended; whether all passed. */
+/** Prints the page's output until the tests have ended. Returns whether all passed. */
 async function follow(page, complaints) {
   let shown = '';
   let changed = Date.now();
   for (;;) {
     const text = await page.locator('#output').innerText();
     if (text !== shown) {
-      // the page writes "Loading…" first, then starts anew
+      // the page writes "Loading…" first, then starts again
       process.stdout.write(text.startsWith(shown) ? text.slice(shown.length) : text);
       shown = text;
       changed = Date.now();

@@ -1,5 +1,5 @@
-// Runs in the worker before the tests: writes on its console what WebGPU reports out of band, which Playwright would
-// not hear of otherwise: errors that nobody has asked for, and what the compiler says of a shader, warnings included.
+// Runs in the worker before the tests. Writes to the console what WebGPU reports out of band, because Playwright does not
+// get it otherwise: uncaptured errors, and the compiler's messages about shaders, including warnings.
 
 const { requestDevice } = GPUAdapter.prototype;
 GPUAdapter.prototype.requestDevice = async function (...descriptor) {

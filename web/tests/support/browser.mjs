@@ -1,4 +1,4 @@
-/** The browser that tests run in: a Chromium of the system, with WebGPU on its software adapter. */
+/** The browser of the tests: the system's Chromium, with WebGPU on its software adapter. */
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 

@@ -1,4 +1,4 @@
-/** A page that has the package and nothing else, and a server that can misbehave. */
+/** A page with only the package, and a server that can misbehave. */
 import { test as base, type Page } from '@playwright/test';
 import { fileURLToPath } from 'node:url';
 import type * as Core from '../../ts/core.ts';
@@ -16,6 +16,8 @@ declare global {
 const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.url));
 
 export const MODEL_FOLDER = path('../../../models/tatoeba-en-de/');
+/** The model of the npm package: the same in 8 bits. */
+export const BUNDLED_MODEL = path('../../../models/tatoeba-en-de-q8/');
 export const FIXTURES_FOLDER = path('../../../tests/data/models/');
 
 export const test = base.extend<{ server: TestServer; api: Page }, { shared: TestServer }>({
@@ -36,7 +38,7 @@ export const test = base.extend<{ server: TestServer; api: Page }, { shared: Tes
     shared.reset();
     await use(shared);
   },
-  /** The harness, open. Its console must stay free of errors that nobody expects. */
+  /** The open harness. Unexpected errors on its console fail the test. */
   api: async ({ page, server }, use) => {
     await openHarness(page, server);
     await use(page);

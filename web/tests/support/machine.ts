@@ -1,7 +1,16 @@
-/** How fast this machine is, for bounds in milliseconds. */
+/** Bounds in milliseconds, and the speed of this machine. */
 import { Worker } from 'node:worker_threads';
+import { expect } from '@playwright/test';
 
-/** Milliseconds that the work takes on the machine that the bounds were set on: two cores, not fast ones. */
+/** Whether times are judged: by `cargo xtask bench --check` on a quiet machine, for tests with the tag `@speed`. */
+export const JUDGED = process.env['WORDLOOM_JUDGE_SPEED'] === '1';
+
+/** Checks that `time` is below `bound`, both in milliseconds, if times are judged. */
+export function expectWithin(time: number | undefined, bound: number): void {
+  if (JUDGED) expect(time).toBeLessThan(bound);
+}
+
+/** Milliseconds of the work on the reference machine of the bounds, which has two slow cores. */
 const REFERENCE_WORK = 130;
 
 const WORK = `
@@ -15,10 +24,7 @@ const WORK = `
   require('node:worker_threads').parentPort.postMessage(best);
 `;
 
-/**
- * How much slower than that machine this one is at the moment, be it its processor or what else it does. On two cores at
- * once, as a page and its GPU are busy on two.
- */
+/** How much slower this machine is at the moment, measured on two cores, because a page and its GPU use two. */
 export async function slowdown(): Promise<number> {
   const work = (): Promise<number> => new Promise((done) => new Worker(WORK, { eval: true }).once('message', done));
   const times = await Promise.all([work(), work()]);

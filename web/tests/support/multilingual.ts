@@ -1,4 +1,4 @@
-/** A tiny mBART with text: the stored model, whose vocabulary grows until the stored tokenizer fits. */
+/** A tiny mBART with text: the stored model, with a vocabulary enlarged for the stored tokenizer. */
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -10,7 +10,7 @@ const DATA = fileURLToPath(new URL('../../../tests/data/', import.meta.url));
 /** Pieces and special tokens, 25 languages, the mask. */
 const VOCABULARY = 427;
 
-/** `options` are added to its `generation_config.json`. What it writes means nothing. */
+/** `options` are added to its `generation_config.json`. Its output has no meaning. */
 export async function multilingual(options: Record<string, unknown> = {}): Promise<string> {
   const target = await mkdtemp(join(tmpdir(), 'wordloom-mbart-'));
   const mbart = join(DATA, 'models/mbart');

@@ -1,6 +1,4 @@
-/**
- * The built page as a visitor meets it: behind a strict policy, with everything watched that must not happen.
- */
+/** The built page behind a strict policy. Unexpected errors and requests fail the test. */
 import { test as base, expect, type Locator, type Page } from '@playwright/test';
 import { fileURLToPath } from 'node:url';
 import { TestServer } from './server.ts';
@@ -11,7 +9,7 @@ export const MODEL = path('../../../models/tatoeba-en-de/');
 export const SCREENS = path('../../test-results/screens/');
 export const SITE = path('../../site/');
 
-/** What `wordloom serve` sends. */
+/** The headers of `wordloom serve`. */
 export const POLICY =
   "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; worker-src 'self'; " +
   "connect-src 'self' https:; img-src 'self' data: blob:; base-uri 'none'; form-action 'none'; " +
@@ -19,13 +17,13 @@ export const POLICY =
 
 export interface Wordloom {
   readonly server: TestServer;
-  /** Complaints of the console that a test brings about on purpose. */
+  /** Console messages that a test causes on purpose. */
   readonly allowed: RegExp[];
   open(): Promise<void>;
   readonly source: Locator;
   readonly output: Locator;
   readonly banner: Locator;
-  /** Types a text as a paste does, and waits for its translation. */
+  /** Pastes a text and waits for its translation. */
   translate(text: string): Promise<string>;
   options(): Promise<void>;
   look(...panels: ('Alternatives' | 'Confidence' | 'Search' | 'Attention')[]): Promise<void>;
@@ -83,14 +81,14 @@ export function drive(page: Page, server: TestServer): Wordloom {
   };
 }
 
-/** Waits until there is a translation and nothing more is on its way. */
+/** Waits until the translation is complete. */
 export async function settled(page: Page): Promise<void> {
   const target = page.locator('.pane--target');
   await expect(target.locator('.sentence').first()).toBeVisible({ timeout: 60_000 });
   await expect(target).toHaveAttribute('aria-busy', 'false', { timeout: 60_000 });
 }
 
-/** Collects what the console complains about, and what nobody caught. */
+/** Collects console errors and uncaught errors. */
 export function watch(page: Page): string[] {
   const complaints: string[] = [];
   page.on('console', (message) => {
@@ -98,4 +96,12 @@ export function watch(page: Page): string[] {
   });
   page.on('pageerror', (error) => complaints.push(`uncaught: ${error.message}`));
   return complaints;
+}
+
+/** The service worker has everything, and controls the page. */
+export async function kept(page: Page): Promise<void> {
+  await page.waitForFunction(async () => {
+    await navigator.serviceWorker.ready;
+    return navigator.serviceWorker.controller !== null;
+  });
 }

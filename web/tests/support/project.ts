@@ -1,4 +1,4 @@
-/** A fresh project that has installed the packed package, as a user's would. */
+/** A new project that has installed the packed package. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -10,12 +10,12 @@ const run = promisify(execFile);
 const WEB = fileURLToPath(new URL('../../', import.meta.url));
 const TOOLS = join(WEB, 'node_modules');
 
-/** The path of a tool that this package has among its own dependencies. */
+/** The path of a tool among this package's dependencies. */
 export function tool(path: string): string {
   return join(TOOLS, path);
 }
 
-/** What `npm publish` would publish, in a folder of its own. */
+/** The content of `npm publish`, in a separate folder. */
 export async function pack(): Promise<{ tarball: string; files: string[]; remove(): Promise<void> }> {
   const folder = await mkdtemp(join(tmpdir(), 'wordloom-pack-'));
   const { stdout } = await npm(WEB, ['pack', '--ignore-scripts', '--json', '--pack-destination', folder]);
@@ -27,7 +27,7 @@ export async function pack(): Promise<{ tarball: string; files: string[]; remove
 export class Project {
   readonly folder: string;
 
-  /** `tools` are taken from this package's own dependencies, so that nothing is downloaded. */
+  /** `tools` come from this package's own dependencies, so that nothing is downloaded. */
   static async create(tarball: string, files: Record<string, string>, tools: string[] = []): Promise<Project> {
     const project = new Project(await mkdtemp(join(tmpdir(), 'wordloom-project-')));
     await project.write({ 'package.json': '{ "name": "project", "private": true, "type": "module" }', ...files });
@@ -48,7 +48,7 @@ export class Project {
     for (const [name, content] of Object.entries(files)) await writeFile(join(this.folder, name), content);
   }
 
-  /** Runs a script by this Node, and gives what it prints. */
+  /** Runs a script with Node and returns its output. */
   async node(script: string, ...options: string[]): Promise<string> {
     const { stdout } = await run(process.execPath, [script, ...options], { cwd: this.folder });
     return stdout;

@@ -1,4 +1,4 @@
-/** Weights and stored results, and models made of them. */
+/** Weights and stored results, and models made from them. */
 import { readFileSync, writeFileSync } from 'node:fs';
 
 export interface Stored {

@@ -7,27 +7,27 @@ import { extname, join, normalize } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createGzip } from 'node:zlib';
 
-/** How to answer requests for some file. */
+/** A rule for the answers to some requests. */
 export interface Rule {
   /** Part of the path. */
   path: string;
-  /** For how many requests; default: all. */
+  /** Number of requests that the rule applies to; default: all. */
   times?: number;
   status?: number;
-  /** Ends the connection without an answer, as a network that is gone. */
+  /** Closes the connection without an answer, as without a network. */
   drop?: boolean;
-  /** Ends the connection after so many bytes of the body. */
+  /** Closes the connection after this number of bytes of the body. */
   cutAfter?: number;
-  /** `false`: a server that does not know the header. */
+  /** `false`: the server ignores the header. */
   ranges?: boolean;
   /** `false`: sent in chunks, without a length. */
   length?: boolean;
-  /** Compressed for those who accept it, or for all. */
+  /** Compresses for clients that accept it, or for all. */
   gzip?: 'accepted' | 'always';
   delayMs?: number;
   bytesPerSecond?: number;
   etag?: string;
-  /** Sent instead of the file. */
+  /** Body instead of the file. */
   body?: string;
   type?: string;
 }
@@ -54,9 +54,9 @@ export class TestServer {
   readonly url: string;
   readonly requests: Request[] = [];
   rules: Rule[] = [];
-  /** Sent with pages. */
+  /** Headers of pages. */
   policy: string | undefined;
-  /** Sent with everything. */
+  /** Headers of all answers. */
   headers: Record<string, string> = {};
   readonly #server: Server;
   #mounts: [prefix: string, folder: string][] = [];
@@ -77,7 +77,7 @@ export class TestServer {
     });
   }
 
-  /** The longest prefix that fits a path is taken. */
+  /** The longest matching prefix wins. */
   mount(prefix: string, folder: string): void {
     this.#mounts = [...this.#mounts, [prefix, folder] as [string, string]];
     this.#mounts.sort(([a], [b]) => b.length - a.length);
@@ -200,8 +200,8 @@ async function sendBody(
     sent += part.length;
     await new Promise<void>((resolve) => response.write(part, () => resolve()));
     if (part.length < chunk.length || left === part.length) {
-      // What has been written is on its way; the connection ends without the rest. A browser throws away what its page
-      // has not read by then, so that a busy one is given time.
+      // The connection ends without the rest. A browser drops bytes that its page has not read by then, so wait for a
+      // busy one.
       await sleep(1000);
       response.destroy();
       return;

@@ -1,7 +1,4 @@
-/**
- * How long the main thread is kept busy at a time, in processor time: a loaded machine changes nothing about
- * it.
- */
+/** The longest tasks of the main thread, in processor time, which does not depend on the machine's load. */
 import type { Page } from '@playwright/test';
 
 interface TraceEvent {
@@ -14,7 +11,7 @@ interface TraceEvent {
   readonly args: { readonly name?: string; readonly data?: { readonly url?: string } };
 }
 
-/** Runs `work`; gives the milliseconds of the main thread's longest tasks meanwhile, longest first. */
+/** Runs `work`. Returns the milliseconds of the main thread's longest tasks, longest first. */
 export async function longestTasks(page: Page, work: () => Promise<void>): Promise<number[]> {
   const browser = page.context().browser();
   if (browser === null) throw new Error('there is no browser to trace');

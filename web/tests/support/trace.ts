@@ -1,11 +1,11 @@
-/** A trace of a text that no model has seen: as long as one likes, and as large as a real one. */
+/** An artificial trace of any length, as large as a real one. */
 import { writeTensors, type Stored } from './safetensors.ts';
 
 const HEADS = 8;
-/** Layers of each kind, as the bundled model has them. */
+/** Number of layers of each kind in the bundled model. */
 const LAYERS = { encoder: 4, decoder: 3, cross: 3 };
 
-/** `tokens` on either side. Every head looks mostly at the place that its number says, and a little around it. */
+/** `tokens` on either side. Every head attends mostly to the position of its number, and a little around it. */
 export function writeTrace(path: string, tokens: number): void {
   const words = Array.from({ length: tokens - 1 }, (_, index) => `word${index}`);
   const text = words.join(' ');

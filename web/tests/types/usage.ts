@@ -1,4 +1,4 @@
-/** Compiled against the packed package: what types allow, and what they must not. */
+/** Compiled against the packed package: valid and invalid uses of its types. */
 import {
   type AttentionMap,
   type ErrorKind,

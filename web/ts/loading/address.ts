@@ -1,13 +1,13 @@
-/** Where the files of a model are on the network. */
+/** The addresses of a model's files. */
 import type { WireSource } from '../protocol.js';
 
 export interface Address {
-  /** What messages call the model. */
+  /** The model's name in messages. */
   label: string;
-  /** What tells it from all others. */
+  /** Identifies the model. */
   identity: string;
   url(name: string): string;
-  /** Whether there is such a file: unknown (undefined) for folders, which cannot be listed. */
+  /** Whether the file exists; undefined for folders, which cannot be listed. */
   lists(name: string): boolean | undefined;
 }
 
@@ -26,14 +26,14 @@ export function addressOf(source: Extract<WireSource, { from: 'url' | 'bundle' }
     identity: folder.href,
     url(name) {
       const url = new URL(name, folder);
-      url.search = folder.search; // A signature, where there is one.
+      url.search = folder.search; // A signature, if any.
       return url.href;
     },
     lists: () => undefined,
   };
 }
 
-/** The folder that files are relative to. A model's page at Hugging Face stands for its files. */
+/** The base URL of the files. A model's page at Hugging Face stands for its files. */
 export function folderUrl(text: string): URL {
   const url = new URL(text);
   url.hash = '';

@@ -1,7 +1,7 @@
-/** One file on its way from a server: cut off and taken up again, counted, checked, and readable meanwhile. */
+/** The download of one file: resumed after interruptions, counted, checked, and readable meanwhile. */
 import { aborted, WordloomError } from '../errors.js';
 import type { HostFile } from '../wordloom_web.js';
-import { ask, type Answer, Interrupted, sameVersion, type Version } from './http.js';
+import { requestFile, type Answer, Interrupted, sameVersion, type Version } from './http.js';
 import { Sha256 } from './sha256.js';
 import type { Sink } from './sink.js';
 
@@ -9,20 +9,20 @@ export interface DownloadOptions {
   name: string;
   url: string;
   sink: Sink;
-  /** What an earlier visit knew of the bytes that `sink` has. */
+  /** The size and version of the bytes that `sink` has from an earlier visit. */
   known: ({ size: number } & Version) | undefined;
   sha256: string | undefined;
   /** Whether `sink` outlives this tab. */
   kept: boolean;
   signal: AbortSignal;
   update(loaded: number, total: number | undefined): void;
-  /** Another sink with the same bytes, where the present one has no more room. */
+  /** Another sink with the same bytes, when the present one is full. */
   outOfRoom(error: unknown): Sink;
 }
 
-/** Attempts without a single new byte before giving up, and how long to wait before each. */
+/** Pauses before repeated attempts without a new byte; after the last, the download fails. */
 const BACKOFF_MS = [200, 500, 1000, 2000];
-/** A connection over which nothing comes for so long is as good as cut. */
+/** A connection without data for this time counts as interrupted. */
 const STALLED_MS = 60_000;
 
 interface Waiter {
@@ -50,7 +50,7 @@ export class Download implements HostFile {
     this.#sink = options.sink;
     this.#size = options.known?.size;
     this.#version = options.known ?? {};
-    // Bytes that nobody knows the version of are of no use.
+    // Bytes of an unknown version are useless.
     if (!options.known && this.#sink.length > 0) this.#sink.reset();
     if (options.known && this.#sink.length > options.known.size) this.#sink.reset();
   }
@@ -60,7 +60,7 @@ export class Download implements HostFile {
     return this.#size;
   }
 
-  /** The length as far as it is known. */
+  /** The length, if known. */
   get knownSize(): number | undefined {
     return this.#size;
   }
@@ -69,7 +69,7 @@ export class Download implements HostFile {
     return this.#version;
   }
 
-  /** How many bytes are here. */
+  /** Number of received bytes. */
   get loaded(): number {
     return this.#sink.length;
   }
@@ -78,7 +78,7 @@ export class Download implements HostFile {
     return this.#failure?.error;
   }
 
-  /** The file's hash, where it was checked. */
+  /** The file's hash, if it was checked. */
   get checkedSha256(): string | undefined {
     return this.#checked;
   }
@@ -93,36 +93,36 @@ export class Download implements HostFile {
     return new Promise((resolve, reject) => this.#waiters.push({ end, resolve, reject }));
   }
 
-  /** The file's length; `HEAD` leaves the connection free for others until it is this file's turn. */
+  /** Requests the file's length. `HEAD` leaves the connection free until this file is next. */
   async open(method: 'GET' | 'HEAD'): Promise<void> {
     const whole = this.#size !== undefined && this.#sink.length === this.#size;
     if (!whole) {
       let answer: Answer | undefined;
       for (let failures = 0; !answer; failures++) {
         try {
-          answer = await this.#ask(method, this.#sink.length);
+          answer = await this.#request(method, this.#sink.length);
         } catch (error) {
           await this.#recover(error, failures);
         }
       }
       if (this.#contradicts(answer)) {
-        // Nobody has read any of it: begin again with what the server has now.
+        // No byte was read yet: start again with the server's present version.
         void answer.body?.cancel().catch(() => {});
         this.#sink.reset();
         this.#size = undefined;
         this.#version = {};
-        answer = await this.#ask(method, 0);
+        answer = await this.#request(method, 0);
       }
       this.#size = answer.total;
       this.#version = answer.version;
       if (method === 'GET') this.#answer = answer;
     }
     this.#options.update(this.#sink.length, this.#size);
-    // What has no length in advance has one afterwards.
+    // A file without a length in advance has one at the end.
     if (this.#size === undefined) await this.receive();
   }
 
-  /** The rest of the bytes, and the check of all. Called once; later calls do nothing. */
+  /** Receives the remaining bytes and checks all of them. Later calls do nothing. */
   async receive(): Promise<void> {
     if (this.#finished || this.#failure) return;
     try {
@@ -155,7 +155,7 @@ export class Download implements HostFile {
     while (this.#size === undefined || this.#sink.length < this.#size) {
       const before = this.#sink.length;
       try {
-        const answer = this.#answer ?? (await this.#ask('GET', before));
+        const answer = this.#answer ?? (await this.#request('GET', before));
         this.#answer = undefined;
         if (this.#contradicts(answer)) throw this.#changed();
         await this.#drain(answer);
@@ -172,7 +172,7 @@ export class Download implements HostFile {
     }
   }
 
-  /** Waits before another attempt, or throws where there shall be none. */
+  /** Waits before another attempt, or throws if there is none. */
   async #recover(error: unknown, failures: number): Promise<void> {
     if (this.#options.signal.aborted) throw aborted();
     if (!(error instanceof Interrupted)) throw error;
@@ -182,9 +182,9 @@ export class Download implements HostFile {
     await sleep(wait, this.#options.signal);
   }
 
-  #ask(method: 'GET' | 'HEAD', from: number): Promise<Answer> {
+  #request(method: 'GET' | 'HEAD', from: number): Promise<Answer> {
     const { url, kept, signal } = this.#options;
-    return ask(url, { method, from, version: this.#version, keptElsewhere: kept, signal });
+    return requestFile(url, { method, from, version: this.#version, keptElsewhere: kept, signal });
   }
 
   async #drain(answer: Answer): Promise<void> {
@@ -218,7 +218,7 @@ export class Download implements HostFile {
     }
   }
 
-  /** Bytes of the file from `position` on, of which some may be here already: a server without ranges sends all. */
+  /** Adds bytes from `position` on. Some may be known already, because a server without ranges sends the whole file. */
   #take(chunk: Uint8Array, position: number): void {
     const known = Math.min(Math.max(this.#sink.length - position, 0), chunk.length);
     if (known > 0) {
@@ -228,7 +228,7 @@ export class Download implements HostFile {
     const news = chunk.subarray(known);
     if (news.length === 0) return;
     if (this.#size !== undefined && this.#sink.length + news.length > this.#size) {
-      throw new WordloomError('network', `${this.#options.url} sent more than the ${this.#size} bytes that it told.`);
+      throw new WordloomError('network', `${this.#options.url} sent more than the ${this.#size} bytes that it announced.`);
     }
     try {
       this.#sink.append(news);
@@ -262,7 +262,7 @@ export class Download implements HostFile {
     throw wrongHash(this.name, this.#options.url, found, expected);
   }
 
-  /** The last byte counts as arrived only when the whole has been checked. */
+  /** Whether the bytes up to `end` have arrived. The last byte counts only after the check of the whole file. */
   #has(end: number): boolean {
     return this.#finished || (end <= this.#sink.length && end !== this.#size);
   }

@@ -1,13 +1,13 @@
 import type { HostFolder } from '../wordloom_web.js';
 
-/** A model's folder whose weights may still be on their way. */
+/** A model's folder whose weights may still be downloading. */
 export interface OpenFolder {
   host: HostFolder;
-  /** Resolves when every file is here and checked; rejects with the first thing that goes wrong. */
+  /** Resolves when every file has arrived and is checked; rejects with the first failure. */
   complete: Promise<void>;
-  /** What went wrong here, where something did: an engine whose reads fail knows less about why. */
+  /** The failure of a download, if any. It says more than the engine's failed read. */
   failure(): unknown;
-  /** Stops downloads and lets go of files. */
+  /** Stops downloads and closes files. */
   close(): void;
 }
 
@@ -19,18 +19,18 @@ export function shardsOf(index: Uint8Array): string[] {
   const map = (parseJson(index) as { weight_map?: unknown } | undefined)?.weight_map;
   if (typeof map !== 'object' || map === null) return [];
   const names = new Set(Object.values(map).filter((name) => typeof name === 'string'));
-  // A name that leads elsewhere is left out: the engine says that it is missing.
+  // A name outside the folder is left out: the engine then reports it as missing.
   return [...names].filter((name) => /^[\w.-]+$/.test(name) && !name.startsWith('.')).sort();
 }
 
-/** Whether source and target have vocabularies of their own, by `tokenizer_config.json`. */
+/** Whether source and target have separate vocabularies, by `tokenizer_config.json`. */
 export function hasTargetVocabulary(tokenizerConfig: Uint8Array | undefined): boolean {
   const config = tokenizerConfig && (parseJson(tokenizerConfig) as { separate_vocabs?: unknown } | undefined);
   return config?.separate_vocabs === true;
 }
 
 const MARIAN = ['source.spm', 'target.spm', 'vocab.json'];
-/** Files by tokenizer class, and the class of a model that names none. What is in no table may have Marian's files. */
+/** Files by tokenizer class, or by `model_type` without a class. Any other model may have Marian's files. */
 const FILES = new Map([
   ['T5Tokenizer', ['spiece.model']],
   ['PegasusTokenizer', ['spiece.model']],
@@ -45,12 +45,12 @@ const CLASSES = new Map([
   ['mbart', 'MBartTokenizer'],
   ['m2m_100', 'M2M100Tokenizer'],
 ]);
-/** Names that say nothing about the files. */
+/** Class names that do not identify files. */
 const NO_CLASSES = ['PreTrainedTokenizer', 'TokenizersBackend'];
-/** They translate nothing, so that their tokenizers are not read. */
+/** Models that do not translate, so that their tokenizers are not read. */
 const WITHOUT_TEXT = ['bert', 'gpt2'];
 
-/** The files that a model needs for text, by `config.json` and `tokenizer_config.json`; as the engine looks for them. */
+/** The files that a model needs for text, by `config.json` and `tokenizer_config.json`, as in the engine. */
 export function textFiles(config: Uint8Array | undefined, tokenizerConfig: Uint8Array | undefined): string[] {
   const [model, tokenizer] = [config, tokenizerConfig].map((bytes) => (bytes ? (parseJson(bytes) as Json) : undefined));
   const type = model?.['model_type'];
@@ -63,7 +63,7 @@ export function textFiles(config: Uint8Array | undefined, tokenizerConfig: Uint8
 
 type Json = Record<string, unknown> | undefined;
 
-/** Nothing where it is no JSON: the engine reads the same bytes and says what is wrong with them. */
+/** Undefined if it is not JSON: the engine reads the same bytes and reports the error. */
 function parseJson(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder().decode(bytes)) ?? undefined;

@@ -1,7 +1,7 @@
-/** One request for a file, or for the rest of it. */
+/** A request for a file, or for the rest of it. */
 import { aborted, WordloomError } from '../errors.js';
 
-/** What a server says to tell one version of a file from another. */
+/** The server's headers that identify a version of a file. */
 export interface Version {
   etag?: string | undefined;
   lastModified?: string | undefined;
@@ -9,14 +9,14 @@ export interface Version {
 
 export interface Answer {
   body: ReadableStream<Uint8Array> | null;
-  /** The first byte of `body` in the file. */
+  /** Position of `body` in the file. */
   start: number;
-  /** The file's length, where it is known. */
+  /** The file's length, if known. */
   total: number | undefined;
   version: Version;
 }
 
-/** A request that may succeed when it is made again. */
+/** A failure after which the request can be repeated. */
 export class Interrupted extends Error {}
 
 /** A file that the server does not have. */
@@ -26,27 +26,27 @@ export class NotFound extends WordloomError {
   }
 }
 
-export interface Question {
+export interface FileRequest {
   method?: 'GET' | 'HEAD';
-  /** How many bytes are here already. */
+  /** Number of bytes received already. */
   from: number;
-  /** The version that they are of. */
+  /** Their version. */
   version: Version;
-  /** Whether the browser's own cache should keep nothing: the bytes will be kept elsewhere. */
+  /** Whether the browser's own cache should store nothing, because the bytes are stored elsewhere. */
   keptElsewhere: boolean;
   signal: AbortSignal;
 }
 
-/** Whether a `Range` header comes through to an origin: some servers allow none (CORS), some answer nonsense. */
+/** Whether an origin accepts `Range` headers: some servers do not allow them (CORS), some answer wrongly. */
 const takesRanges = new Map<string, boolean>();
 
-export async function ask(url: string, question: Question): Promise<Answer> {
-  const { method = 'GET', from, signal } = question;
+export async function requestFile(url: string, request: FileRequest): Promise<Answer> {
+  const { method = 'GET', from, signal } = request;
   if (url.startsWith('data:')) return answerInline(url);
   const origin = new URL(url).origin;
-  let response = await send(url, question, takesRanges.get(origin) ?? true);
-  // An empty file has no first byte, and some servers say so.
-  if (response.status === 416 && from === 0) response = await send(url, question, false);
+  let response = await send(url, request, takesRanges.get(origin) ?? true);
+  // Some servers refuse a range of an empty file.
+  if (response.status === 416 && from === 0) response = await send(url, request, false);
   if (response.status === 416) return { body: null, start: Infinity, total: undefined, version: {} };
   if (!response.ok) {
     void response.body?.cancel().catch(() => {});
@@ -60,14 +60,14 @@ export async function ask(url: string, question: Question): Promise<Answer> {
   return answer(url, response, method, from);
 }
 
-async function send(url: string, question: Question, range: boolean): Promise<Response> {
-  const { method = 'GET', from, version, keptElsewhere, signal } = question;
+async function send(url: string, request: FileRequest, range: boolean): Promise<Response> {
+  const { method = 'GET', from, version, keptElsewhere, signal } = request;
   const headers = new Headers();
-  // Always a range: its answer is never compressed on the way, so that lengths are those of the file.
+  // Always a range: its answer is never compressed, so lengths are those of the file.
   if (range) headers.set('Range', `bytes=${from}-`);
   const { origin } = new URL(url);
   const sameOrigin = origin === globalThis.location?.origin;
-  // Elsewhere the header would need a permission that few servers give; the answer's version is compared instead.
+  // Other origins rarely allow this header; there, the answer's version is compared.
   if (range && from > 0 && sameOrigin && version.etag?.startsWith('"')) headers.set('If-Range', version.etag);
   try {
     const response = await fetch(url, { method, headers, signal, cache: keptElsewhere ? 'no-store' : 'default' });
@@ -76,7 +76,7 @@ async function send(url: string, question: Question, range: boolean): Promise<Re
   } catch (error) {
     if (signal.aborted) throw aborted();
     if (range && (from === 0 || !takesRanges.has(origin))) {
-      const response = await send(url, question, false);
+      const response = await send(url, request, false);
       if (!takesRanges.has(origin)) takesRanges.set(origin, false);
       return response;
     }
@@ -89,7 +89,7 @@ function answer(url: string, response: Response, method: string, from: number): 
   const { headers } = response;
   if (headers.get('Content-Type')?.startsWith('text/html')) {
     void response.body?.cancel().catch(() => {});
-    // A page for every address is what servers of single-page applications give.
+    // Servers of single-page applications answer every address with a page.
     throw new NotFound(url, 'answered with an HTML page instead of the file');
   }
   const version = { etag: headers.get('ETag') ?? undefined, lastModified: headers.get('Last-Modified') ?? undefined };
@@ -99,15 +99,15 @@ function answer(url: string, response: Response, method: string, from: number): 
   const range = /^bytes (\d+)-\d*\/(\d+|\*)$/.exec(headers.get('Content-Range') ?? '');
   const partial = response.status === 206;
   const start = partial ? Number(range?.[1] ?? (method === 'HEAD' ? 0 : from)) : 0;
-  const told = range ? parseLength(range[2] ?? null) : undefined;
-  return { body: response.body, start, total: told ?? (length === undefined ? undefined : start + length), version };
+  const announced = range ? parseLength(range[2] ?? null) : undefined;
+  return { body: response.body, start, total: announced ?? (length === undefined ? undefined : start + length), version };
 }
 
 function parseLength(text: string | null): number | undefined {
   return text !== null && /^\d+$/.test(text) ? Number(text) : undefined;
 }
 
-/** Whether two answers may be of one version. What was not told cannot differ. */
+/** Whether two answers can be of one version. Missing headers count as equal. */
 export function sameVersion(a: Version, b: Version): boolean {
   const strong = (etag: string) => etag.replace(/^W\//, '');
   if (a.etag !== undefined && b.etag !== undefined) return strong(a.etag) === strong(b.etag);
@@ -115,7 +115,7 @@ export function sameVersion(a: Version, b: Version): boolean {
   return true;
 }
 
-/** A file that a bundler has written into its URL. Strict security policies do not let those be fetched. */
+/** A file in a `data:` URL, written by a bundler. Strict security policies do not allow fetching it. */
 function answerInline(url: string): Answer {
   const comma = url.indexOf(',');
   const data = decodeURIComponent(url.slice(comma + 1));

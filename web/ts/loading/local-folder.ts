@@ -1,4 +1,4 @@
-/** A model in files that the user has chosen or dropped. Nothing is copied: they are read where they are. */
+/** A model in files that the user chose or dropped. They are read in place, without a copy. */
 import { WordloomError } from '../errors.js';
 import type { HostFile } from '../wordloom_web.js';
 import { wrongHash } from './download.js';
@@ -32,7 +32,7 @@ async function openLocalFile(label: string, name: string, file: File): Promise<H
       try {
         return read(offset, length);
       } catch (error) {
-        // Files are read when they are needed, and may be gone or changed by then.
+        // Files are read on demand, and may be gone or changed by then.
         const why = 'could not be read; it may have been moved or changed. Choose the folder again';
         throw new WordloomError('input', `${label}/${name} ${why}.`, { cause: error });
       }
@@ -40,7 +40,7 @@ async function openLocalFile(label: string, name: string, file: File): Promise<H
   };
 }
 
-/** Only workers can read files without waiting; elsewhere a file is read ahead. */
+/** Workers can read files synchronously; elsewhere, the file is read in advance. */
 async function reading(file: File): Promise<(offset: number, length: number) => Uint8Array> {
   if (typeof FileReaderSync === 'function') {
     const reader = new BlobReader(file);
@@ -50,7 +50,7 @@ async function reading(file: File): Promise<(offset: number, length: number) => 
   return (offset, length) => bytes.subarray(offset, offset + length);
 }
 
-/** The files right in a directory. */
+/** The files in a directory, without subdirectories. */
 export async function filesIn(handle: FileSystemDirectoryHandle): Promise<{ name: string; file: File }[]> {
   const files: { name: string; file: File }[] = [];
   for await (const entry of handle.values()) {

@@ -1,4 +1,4 @@
-/** A model's folder for an engine in Node: on disk, or on the network (and then in memory). */
+/** A model's folder for an engine in Node: on disk, or from the network in memory. */
 import { closeSync, openSync, readSync } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
@@ -9,7 +9,7 @@ import type { HostFile } from '../wordloom_web.js';
 import { addressOf } from './address.js';
 import { wrongHash } from './download.js';
 import type { OpenFolder } from './folder.js';
-import { Keeper } from './keeper.js';
+import { ModelCache } from './model-cache.js';
 import { filesIn, openLocalFolder } from './local-folder.js';
 import { type Manifest, readManifest } from './manifest.js';
 import { DownloadProgress } from './progress.js';
@@ -36,8 +36,8 @@ export async function openNodeFolder(
     case 'url': {
       if (source.url.startsWith('file:')) return openDirectory(fileURLToPath(source.url), manifest);
       if (options.cache === 'required') throw noStore();
-      const keeper = new Keeper(new DownloadProgress(report), 'none');
-      return openRemoteFolder({ address: addressOf(source), keeper, manifest, signal });
+      const modelCache = new ModelCache(new DownloadProgress(report), 'none');
+      return openRemoteFolder({ address: addressOf(source), modelCache, manifest, signal });
     }
   }
 }
@@ -50,7 +50,7 @@ async function openDirectory(path: string, manifest: Manifest): Promise<OpenFold
     const why = 'is not a folder that can be read; give one with config.json and model.safetensors';
     throw new WordloomError('input', `${path} ${why}.`, { cause: error });
   }
-  // Links count: that is how download caches lay out their folders.
+  // Links count, because download caches use them.
   const names = entries.filter((entry) => !entry.isDirectory()).map(({ name }) => name);
   return openDisk(path, names.map((name) => [name, `${path}/${name}`] as const), manifest);
 }
@@ -87,7 +87,7 @@ async function openFile(label: string, name: string, path: string, handles: numb
     size,
     arrived: () => Promise.resolve(),
     read(offset, length) {
-      // Opened when it is wanted: a folder may hold much that no model needs.
+      // Opened on demand, because a folder may have other files.
       if (handle === undefined) handles.push((handle = openSync(path, 'r')));
       const bytes = new Uint8Array(length);
       for (let at = 0; at < length; ) {

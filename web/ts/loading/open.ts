@@ -1,11 +1,11 @@
-/** A model's folder, wherever it is, for an engine in a browser. */
+/** A model's folder from any source, for an engine in a browser. */
 import { WordloomError } from '../errors.js';
 import type { WireCreate } from '../protocol.js';
 import type { ProgressEvent } from '../types.js';
 import { type Address, addressOf } from './address.js';
 import type { OpenFolder } from './folder.js';
-import { Keeper } from './keeper.js';
-import { openKeptFolder } from './kept-folder.js';
+import { ModelCache } from './model-cache.js';
+import { openStoredFolder } from './stored-folder.js';
 import { filesIn, openLocalFolder } from './local-folder.js';
 import { type Manifest, readManifest } from './manifest.js';
 import { DownloadProgress } from './progress.js';
@@ -34,7 +34,7 @@ export async function openBrowserFolder(
     progress.warn('This browser keeps no files here: the model is held in memory, and downloaded again next time.');
   }
   const manifest = await manifestFor(options, store, progress, signal);
-  if (!store) return openRemoteFolder({ address, keeper: new Keeper(progress, cache), manifest, signal });
+  if (!store) return openRemoteFolder({ address, modelCache: new ModelCache(progress, cache), manifest, signal });
   return openKeptOrRemote(address, store, cache, manifest, progress, signal);
 }
 
@@ -46,10 +46,10 @@ async function openKeptOrRemote(
   progress: DownloadProgress,
   signal: AbortSignal,
 ): Promise<OpenFolder> {
-  const kept = async () => openKeptFolder(address.label, store, await store.catalogue(), manifest, progress);
+  const kept = async () => openStoredFolder(address.label, store, await store.catalogue(), manifest, progress);
   const here = await kept();
   if (here) return here;
-  // One tab downloads; the others wait, and find it done.
+  // One tab downloads; the others wait for it.
   let stopWatching = () => {};
   const release = await acquire(keyOf(address.identity), signal, () => {
     stopWatching = watchOtherTab(store, progress);
@@ -60,15 +60,15 @@ async function openKeptOrRemote(
       release();
       return done;
     }
-    const keeper = new Keeper(progress, cache, { store, catalogue: await store.catalogue(), release });
-    return await openRemoteFolder({ address, keeper, manifest, signal });
+    const modelCache = new ModelCache(progress, cache, { store, catalogue: await store.catalogue(), release });
+    return await openRemoteFolder({ address, modelCache, manifest, signal });
   } catch (error) {
     release();
     throw error;
   }
 }
 
-/** The sums to check, those of the bundled model among them. */
+/** The checksums, including those of the bundled model. */
 async function manifestFor(
   { source, manifest }: WireCreate,
   store: Store | undefined,

@@ -3,7 +3,7 @@ import type { Store } from './store.js';
 
 const EVERY_MS = 250;
 
-/** Tells how far another tab's download of the same model is, until the returned function is called. */
+/** Reports the progress of another tab's download of the same model, until the returned function is called. */
 export function watchOtherTab(store: Store, progress: DownloadProgress): () => void {
   const look = async () => {
     const { files } = await store.catalogue();

@@ -1,6 +1,6 @@
 import type { ProgressEvent } from '../types.js';
 
-/** Bytes of all files, told at most every so often; the last byte of a file is always told. */
+/** Reports the bytes of all files at limited intervals, and always the last byte of a file. */
 export class DownloadProgress {
   static readonly #EVERY_MS = 40;
   readonly #report: (event: ProgressEvent) => void;
@@ -11,7 +11,7 @@ export class DownloadProgress {
     this.#report = report;
   }
 
-  /** `total` is unknown while the server has not told a length. */
+  /** `total` is undefined until the server has sent a length. */
   update(name: string, loaded: number, total: number | undefined, fromCache = false): void {
     const before = this.#files.get(name);
     this.#files.set(name, { loaded, total });

@@ -1,33 +1,33 @@
-/** A model on the network: which files it has, where they are kept, and the order in which they come. */
+/** A model on the network: its files, their storage, and the order of downloads. */
 import { WordloomError } from '../errors.js';
 import type { HostFile } from '../wordloom_web.js';
 import type { Address } from './address.js';
 import { Download } from './download.js';
 import { hasTargetVocabulary, type OpenFolder, SHARD_INDEX, shardsOf, SINGLE_WEIGHTS, textFiles } from './folder.js';
 import { NotFound } from './http.js';
-import type { Keeper } from './keeper.js';
+import type { ModelCache } from './model-cache.js';
 import type { Manifest } from './manifest.js';
 
 export interface RemoteOptions {
   address: Address;
-  keeper: Keeper;
+  modelCache: ModelCache;
   manifest: Manifest;
   signal: AbortSignal;
 }
 
 export async function openRemoteFolder(options: RemoteOptions): Promise<OpenFolder> {
-  const { address, keeper } = options;
+  const { address, modelCache } = options;
   const files: Download[] = [];
   const close = () => {
     for (const file of files) file.close();
-    keeper.close();
+    modelCache.close();
   };
   try {
     const small = await receiveSmall(options, files);
     const weights = await openWeights(options, files, small);
-    await keeper.checkRoom(files.reduce((sum, file) => sum + file.size - file.loaded, 0));
+    await modelCache.checkRoom(files.reduce((sum, file) => sum + file.size - file.loaded, 0));
     const complete = receiveWeights(options, weights);
-    complete.catch(() => {}); // Heard by whoever awaits it; the engine hears of it through `arrived`.
+    complete.catch(() => {}); // Callers await it; the engine gets the failure through `arrived`.
     const failure = () => weights.find((file) => file.failure !== undefined)?.failure;
     return { host: { label: address.label, files: files satisfies HostFile[] }, complete, failure, close };
   } catch (error) {
@@ -36,7 +36,7 @@ export async function openRemoteFolder(options: RemoteOptions): Promise<OpenFold
   }
 }
 
-/** Everything but the weights, whole. Which files are needed for text, two of the others say. */
+/** Receives everything except the weights. The two configuration files name the files that text needs. */
 async function receiveSmall(options: RemoteOptions, files: Download[]): Promise<Map<string, Download>> {
   const found = new Map<string, Download>();
   const get = async (name: string, optional: boolean) => {
@@ -57,11 +57,11 @@ async function receiveSmall(options: RemoteOptions, files: Download[]): Promise<
     get('tokenizer_config.json', true),
   ]);
   const [config, tokenizer] = ['config.json', 'tokenizer_config.json'].map((name) => whole(found.get(name)));
-  // Without any of them a model still takes token ids.
+  // Without them, the model still takes token ids.
   const text = textFiles(config, tokenizer);
   await settled(text.map(getText));
   if (missingText.length > 0 && missingText.length === text.length) {
-    options.keeper.progress.warn(`${options.address.label} has no ${text.join(', ')}: it takes token ids, but no text.`);
+    options.modelCache.progress.warn(`${options.address.label} has no ${text.join(', ')}: it takes token ids, but no text.`);
   } else if (missingText.length > 0) {
     throw missingText[0];
   }
@@ -73,7 +73,7 @@ function whole(file: Download | undefined): Uint8Array | undefined {
   return file?.read(0, file.size);
 }
 
-/** The weights' files, with their lengths, in the order in which they will be received. */
+/** The weights' files with their lengths, in the order of download. */
 async function openWeights(
   options: RemoteOptions,
   files: Download[],
@@ -81,10 +81,10 @@ async function openWeights(
 ): Promise<Download[]> {
   const weights: Download[] = [];
   const open = async (name: string, method: 'GET' | 'HEAD') => {
-    const file = await options.keeper.download(name, options);
+    const file = await options.modelCache.download(name, options);
     files.push(file);
     weights.push(file);
-    await options.keeper.opened(file, method);
+    await options.modelCache.opened(file, method);
   };
   try {
     await open(SINGLE_WEIGHTS, 'GET');
@@ -93,7 +93,7 @@ async function openWeights(
     if (!(error instanceof NotFound)) throw error;
     for (const file of weights.splice(0)) {
       files.splice(files.indexOf(file), 1);
-      await options.keeper.failed(file, error);
+      await options.modelCache.failed(file, error);
     }
     const index = await receive(options, SHARD_INDEX, true);
     if (!index) {
@@ -113,37 +113,37 @@ async function openWeights(
 }
 
 async function receive(options: RemoteOptions, name: string, optional: boolean): Promise<Download | undefined> {
-  const { address, keeper } = options;
+  const { address, modelCache } = options;
   if (optional && address.lists(name) === false) return undefined;
-  const file = await keeper.download(name, options);
+  const file = await modelCache.download(name, options);
   try {
-    await keeper.opened(file, 'GET');
+    await modelCache.opened(file, 'GET');
     await file.receive();
-    await keeper.received(file);
+    await modelCache.received(file);
     return file;
   } catch (error) {
-    await keeper.failed(file, error);
+    await modelCache.failed(file, error);
     if (!optional || !(error instanceof NotFound)) throw error;
     return undefined;
   }
 }
 
-/** One after the other: the first bytes of each are wanted before the last of the next. */
-async function receiveWeights({ keeper }: RemoteOptions, weights: Download[]): Promise<void> {
+/** Receives one file after the other, because the engine reads them in this order. */
+async function receiveWeights({ modelCache }: RemoteOptions, weights: Download[]): Promise<void> {
   for (const file of weights) {
     try {
       await file.receive();
-      await keeper.received(file);
+      await modelCache.received(file);
     } catch (error) {
       for (const other of weights) other.fail(error);
-      await keeper.failed(file, error);
+      await modelCache.failed(file, error);
       throw error;
     }
   }
-  await keeper.completed();
+  await modelCache.completed();
 }
 
-/** Waits for all, so that nothing goes on behind the caller's back, and throws the first failure. */
+/** Waits for all, so that no work continues unnoticed, and throws the first failure. */
 async function settled(work: Promise<unknown>[]): Promise<void> {
   const results = await Promise.allSettled(work);
   for (const result of results) if (result.status === 'rejected') throw result.reason;

@@ -1,7 +1,7 @@
 import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex } from '@noble/hashes/utils.js';
 
-/** SHA-256 of bytes that come piece by piece (`crypto.subtle` wants them all at once). */
+/** SHA-256 of a stream of chunks (`crypto.subtle` needs all bytes at once). */
 export class Sha256 {
   readonly #hash = sha256.create();
 
@@ -19,7 +19,7 @@ export function sha256Of(text: string): string {
   return new Sha256().update(new TextEncoder().encode(text)).hex();
 }
 
-/** The hash of what `read` gives of a file of `size` bytes. */
+/** The hash of a file of `size` bytes that `read` reads. */
 export function sha256OfFile(size: number, read: (offset: number, length: number) => Uint8Array): string {
   const STEP = 1 << 20;
   const hash = new Sha256();

@@ -1,19 +1,19 @@
-/** Where downloaded bytes go, and where they are read again. */
+/** Stores downloaded bytes and reads them. */
 
 export interface Sink {
-  /** Bytes so far. */
+  /** Number of bytes so far. */
   readonly length: number;
   append(chunk: Uint8Array): void;
   read(offset: number, length: number): Uint8Array;
-  /** Forgets what is there, to begin again. */
+  /** Deletes all bytes. */
   reset(): void;
-  /** All bytes are there; they stay readable. */
+  /** Marks the bytes as complete; they stay readable. */
   finish(): Promise<void>;
-  /** Lets go of the bytes; a later download may go on with them where they are kept. */
+  /** Releases the bytes. A later download can resume from stored bytes. */
   close(): void;
 }
 
-/** The chunks as they came: one copy, in this tab. */
+/** The received chunks, in the memory of this tab. */
 export class MemorySink implements Sink {
   #chunks: { start: number; bytes: Uint8Array }[] = [];
   length = 0;
@@ -66,14 +66,14 @@ export class MemorySink implements Sink {
   }
 }
 
-/** Read at once: each reading asks another process, and weights are hundreds of small tensors, one after the other. */
+/** Bytes of one read. Each read asks another process, and weights are hundreds of small, consecutive tensors. */
 const BLOCK = 4 << 20;
 
-/** Bytes of a file on disk, or of one that the user has chosen; readable from several tabs. */
+/** Reads a file on disk or a file that the user chose, also from several tabs. */
 export class BlobReader {
   readonly #blob: Blob;
   readonly #reader = new FileReaderSync();
-  /** What was read last, and where it begins. */
+  /** The block that was read last, and its position. */
   #block = new Uint8Array();
   #start = 0;
 
@@ -83,19 +83,19 @@ export class BlobReader {
 
   read(offset: number, length: number): Uint8Array {
     if (offset < this.#start || offset + length > this.#start + this.#block.length) {
-      // From a round number on: what is fused from three tensors is not read in the order of the file.
+      // Aligned, because tensors that are fused from three are not read in the order of the file.
       this.#start = offset - (offset % BLOCK);
       const end = Math.max(offset + length, this.#start + BLOCK);
       this.#block = new Uint8Array(this.#reader.readAsArrayBuffer(this.#blob.slice(this.#start, end)));
     }
     const bytes = this.#block.subarray(offset - this.#start, offset - this.#start + length);
-    // The end has been read: nothing follows, and the block need not stay.
+    // After the end of the file, free the block.
     if (offset + length >= this.#blob.size) this.#block = new Uint8Array();
     return bytes;
   }
 }
 
-/** How long the private file system may take to answer: Chromium has been seen not to, where the quota is used up. */
+/** Time limit for the private file system: Chromium may not answer when the quota is used up. */
 export const PATIENCE_MS = 3000;
 
 export function later(milliseconds: number): Promise<void> {
@@ -109,7 +109,7 @@ export class OpfsSink implements Sink {
   #finished: BlobReader | undefined;
   length: number;
 
-  /** Keeps the bytes that are there. Fails where somebody else is writing to the file, or nobody answers. */
+  /** Opens the file with its bytes. Fails if another tab writes to it, or if the file system does not answer. */
   static async open(directory: FileSystemDirectoryHandle, name: string): Promise<OpfsSink> {
     const file = await directory.getFileHandle(name, { create: true });
     const opening = file.createSyncAccessHandle();
@@ -127,7 +127,7 @@ export class OpfsSink implements Sink {
 
   append(chunk: Uint8Array): void {
     const written = this.#open().write(chunk, { at: this.length });
-    // Chromium does not throw where the quota is used up, but answers -1, as an unsigned number.
+    // When the quota is used up, Chromium does not throw but returns -1, as an unsigned number.
     if (written !== chunk.length) throw new DOMException('There is no more room.', 'QuotaExceededError');
     this.length += written;
   }
@@ -149,7 +149,7 @@ export class OpfsSink implements Sink {
     const handle = this.#open();
     handle.truncate(this.length);
     handle.flush();
-    // The snapshot is there before the exclusive handle goes: reads never find neither.
+    // Take the snapshot before closing the exclusive handle, so that reads always find one of them.
     this.#finished = new BlobReader(await this.#file.getFile());
     this.close();
   }
@@ -159,7 +159,7 @@ export class OpfsSink implements Sink {
     this.#handle = undefined;
   }
 
-  /** What has been written, in memory: for a disk that has no more room. */
+  /** Copies the written bytes to memory, for a full disk. */
   toMemory(): MemorySink {
     const sink = new MemorySink();
     const STEP = 1 << 20;

@@ -1,4 +1,4 @@
-/** What is kept of a model in the origin's private file system: `wordloom/KEY/`, its files and a catalogue. */
+/** A stored model in the origin's private file system: `wordloom/KEY/` with its files and a catalogue. */
 import { WordloomError } from '../errors.js';
 import { sha256Of } from './sha256.js';
 import type { Version } from './http.js';
@@ -9,17 +9,17 @@ const CATALOGUE = 'catalogue.json';
 
 export interface Entry extends Version {
   size: number;
-  /** Known where it has been checked. */
+  /** The hash, if it was checked. */
   sha256?: string | undefined;
 }
 
 export interface Catalogue {
-  /** Whether every file is there, whole and checked. */
+  /** Whether every file is complete and checked. */
   complete: boolean;
   files: Record<string, Entry>;
 }
 
-/** The name of a model's folder: its address names it, and so a changed address is another model. */
+/** The name of a model's folder, from its address. Another address is another model. */
 export function keyOf(address: string): string {
   return sha256Of(address).slice(0, 32);
 }
@@ -28,7 +28,7 @@ export function lockName(key: string): string {
   return `${ROOT}/${key}`;
 }
 
-/** Nothing where there are no files: private windows, insecure origins, old browsers. */
+/** Undefined without a file system: private windows, insecure origins, old browsers. */
 export async function storeFor(key: string, create: boolean): Promise<Store | undefined> {
   try {
     const root = await navigator.storage.getDirectory();
@@ -41,26 +41,26 @@ export async function storeFor(key: string, create: boolean): Promise<Store | un
 
 export class Store {
   readonly directory: FileSystemDirectoryHandle;
-  /** The last change that is under way: one at a time, in order. */
+  /** The last pending change. Changes run one at a time, in order. */
   #changing: Promise<void> = Promise.resolve();
 
   constructor(directory: FileSystemDirectoryHandle) {
     this.directory = directory;
   }
 
-  /** A catalogue that is missing or damaged is an empty one. */
+  /** Reads the catalogue. A missing or damaged catalogue is empty. */
   async catalogue(): Promise<Catalogue> {
     try {
       const handle = await this.directory.getFileHandle(CATALOGUE);
       const found = JSON.parse(await (await handle.getFile()).text()) as Catalogue;
       if (typeof found.files === 'object' && found.files !== null) return found;
     } catch {
-      // As if nothing had been kept.
+      // As if nothing was stored.
     }
     return { complete: false, files: {} };
   }
 
-  /** Writes `catalogue` as it is by then, after what is being written. Its loss costs a download, and no more. */
+  /** Writes `catalogue` after pending changes. Its loss only costs another download. */
   save(catalogue: Catalogue): Promise<void> {
     return this.#change(() => this.#write(JSON.stringify(catalogue)));
   }
@@ -69,7 +69,7 @@ export class Store {
     return this.#change(() => this.directory.removeEntry(name));
   }
 
-  /** What fails is forgotten, and what takes too long is not waited for. */
+  /** Queues a change. Failures and slow changes are ignored. */
   #change(work: () => Promise<void>): Promise<void> {
     this.#changing = this.#changing.then(() => Promise.race([work(), later(PATIENCE_MS)])).catch(() => {});
     return this.#changing;
@@ -87,7 +87,7 @@ export class Store {
     }
   }
 
-  /** A snapshot of a file's bytes, or nothing where there is none. */
+  /** A snapshot of a file, or undefined. */
   async file(name: string): Promise<File | undefined> {
     try {
       return await (await this.directory.getFileHandle(name)).getFile();
@@ -97,7 +97,7 @@ export class Store {
   }
 }
 
-/** Bytes that this origin may still write. */
+/** Bytes that this origin can still write. */
 export async function room(): Promise<{ free: number; quota: number } | undefined> {
   try {
     const { quota, usage } = await navigator.storage.estimate();
@@ -107,7 +107,7 @@ export async function room(): Promise<{ free: number; quota: number } | undefine
   }
 }
 
-/** Whether files can be written and read without waiting: in workers, where there is a private file system. */
+/** Whether files can be written and read synchronously: in workers with a private file system. */
 export function canKeep(): boolean {
   return typeof FileReaderSync === 'function' && 'createSyncAccessHandle' in FileSystemFileHandle.prototype;
 }
@@ -126,8 +126,8 @@ export function megabytes(bytes: number): string {
 }
 
 /**
- * Holds the lock of one model until `release` is called, so that of several tabs one downloads. Without locks, each
- * does; the files themselves let only one of them write.
+ * Holds the lock of one model until `release` is called, so that only one of several tabs downloads. Without locks, every tab
+ * downloads, and only one can write to the files.
  */
 export async function acquire(key: string, signal: AbortSignal, waiting: () => void): Promise<() => void> {
   const locks = globalThis.navigator?.locks;

@@ -8,7 +8,7 @@ use wordloom::transformer::Cancel;
 
 use crate::host::Host;
 
-/// Asks the calls that it was given to to stop. They do so before their next decode step.
+/// Stops the calls that it was passed to, before their next decoding step.
 #[wasm_bindgen]
 #[derive(Default)]
 pub struct Abort(Cancel);
@@ -17,12 +17,12 @@ pub struct Abort(Cancel);
 impl Abort {
     #[wasm_bindgen(constructor)]
     pub fn new(host: Host) -> Self {
-        // A worker hears nothing while it computes, so every step lets its event loop turn.
+        // a worker gets no messages while it computes, so every step lets its event loop turn
         let host = SendWrapper::new(host);
         Self(Cancel::with_turn(move || -> Pin<Box<dyn Future<Output = ()>>> {
             let turn = host.pause();
             Box::pin(async move {
-                // a host that cannot pause goes on without
+                // a host that cannot pause continues without a turn
                 let _ = wasm_bindgen_futures::JsFuture::from(turn).await;
             })
         }))

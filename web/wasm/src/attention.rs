@@ -17,7 +17,7 @@ enum Kind {
     Cross,
 }
 
-/// One of several, or their mean.
+/// One of several layers or heads, or their mean.
 #[derive(Clone, Copy)]
 enum Which {
     Index(usize),
@@ -38,7 +38,7 @@ impl Which {
         }
     }
 
-    /// All of `count` things that are meant.
+    /// The chosen indices of `count`.
     fn of(self, name: &str, count: usize) -> Result<Vec<usize>, Failure> {
         match self {
             Self::Mean => Ok((0..count).collect()),
@@ -50,7 +50,7 @@ impl Which {
     }
 }
 
-/// What to look at.
+/// The chosen attention.
 pub struct Input {
     kind: Kind,
     source_ids: Vec<u32>,
@@ -94,7 +94,7 @@ impl Input {
             Kind::Decoder => wanted.decoder_attentions = layers,
             Kind::Cross => wanted.cross_attentions = layers,
         }
-        // a model of one stack has one text, on the side of that stack
+        // a model without encoder or decoder has one text, on the side that exists
         let (source, target) = match config.architecture() {
             Architecture::DecoderOnly => (&self.target_ids, &self.source_ids),
             _ => (&self.source_ids, &self.target_ids),

@@ -1,4 +1,4 @@
-//! What goes wrong, as JavaScript gets to know it: an `Error` with a `kind`.
+//! Errors for JavaScript: an `Error` with a `kind`.
 
 use js_sys::{Error, JsString, Reflect};
 use wasm_bindgen::prelude::*;
@@ -9,10 +9,10 @@ use wordloom::{GpuError, ModelError, TextError, TranslateError};
 
 use crate::options::{js_name, js_names};
 
-/// Why a call failed.
+/// The reason why a call failed.
 #[derive(Clone)]
 pub enum Failure {
-    /// An error that JavaScript threw, or that a promise of its was rejected with. It goes back as it is.
+    /// An error that JavaScript threw, or the reason of a rejected promise. It is passed through.
     Js(JsValue),
     /// An error of the library.
     Ours { kind: &'static str, message: String },
@@ -23,7 +23,7 @@ impl Failure {
         Self::Ours { kind: "input", message: message.into() }
     }
 
-    /// What this model cannot do.
+    /// A request that this model does not support.
     pub fn unsupported(message: impl Into<String>) -> Self {
         Self::Ours { kind: "unsupported", message: message.into() }
     }
@@ -32,7 +32,7 @@ impl Failure {
         Self::Ours { kind: "aborted", message: "aborted".into() }
     }
 
-    /// Whether the device is gone, so that another might do.
+    /// Whether the device was lost, so that a new device may help.
     pub fn is_loss(&self) -> bool {
         matches!(self, Self::Ours { kind: "device-lost", .. })
     }
@@ -46,7 +46,7 @@ impl Failure {
         match self {
             Self::Js(error) => error,
             Self::Ours { kind, message } => {
-                // the library speaks to those who use its command, too
+                // the library's messages name options of the command
                 let message = message
                     .replace("`--device cpu`", "the CPU (`device: \"cpu\"`)")
                     .replace("`--device gpu`", "a GPU (`device: \"gpu\"`)")
@@ -54,7 +54,7 @@ impl Failure {
                     .replace("`--target-lang CODE`", "the option `targetLanguage`")
                     .replace("`wordloom inspect` lists", "`info.model.languages` has");
                 let error = Error::new(&message);
-                // a plain object takes every property
+                // a plain object accepts every property
                 let _ = Reflect::set(&error, &"kind".into(), &kind.into());
                 error.into()
             }
@@ -96,7 +96,7 @@ impl From<ModelError> for Failure {
     }
 }
 
-/// What the library calls the options of a call.
+/// The library's name for the options of a call.
 pub const OPTIONS: &str = "the options";
 
 impl From<GenerateError> for Failure {
@@ -177,7 +177,7 @@ impl From<TextError> for Failure {
     }
 }
 
-/// The text of whatever JavaScript threw.
+/// The text of a value that JavaScript threw.
 pub fn message_of(thrown: &JsValue) -> String {
     let message = Reflect::get(thrown, &"message".into()).ok().and_then(|message| message.as_string());
     message.unwrap_or_else(|| JsString::from(thrown.clone()).into())

@@ -1,5 +1,5 @@
-//! What Rust asks of JavaScript: the bytes of a model's files, a turn of the event loop, somebody to tell of progress.
-//! `web/ts/wordloom_web.d.ts` declares both sides for TypeScript.
+//! Services of JavaScript for Rust: the bytes of a model's files, a turn of the event loop, reports of progress.
+//! `web/ts/wordloom_web.d.ts` declares both sides.
 
 use std::cell::Cell;
 use std::fmt;
@@ -41,7 +41,7 @@ extern "C" {
     fn arrived(this: &JsFile, end: f64) -> Promise;
 }
 
-/// A model's files, in JavaScript's hands.
+/// A model's files, which JavaScript holds.
 pub struct Folder {
     pub files: ModelFiles,
     entries: Vec<Entry>,
@@ -52,11 +52,11 @@ struct Entry {
     size: u64,
     file: JsFile,
     arrived: Rc<Cell<u64>>,
-    /// How often somebody has waited for more of it.
+    /// Number of waits for more bytes of the file.
     waits: Cell<u32>,
 }
 
-/// A file is waited for piece by piece at first, then as a whole: comparing two tensors would wait a thousand times.
+/// After this number of waits, the whole file is awaited: comparing two tensors would wait a thousand times.
 const PATIENCE: u32 = 3;
 
 impl Folder {

@@ -1,18 +1,18 @@
-//! The languages of a model, for those who let somebody choose.
+//! The languages of a model, for a page's menus.
 
 use serde::Serialize;
 use wordloom::TextError;
 use wordloom::model::generation_config::GenerationConfig;
 use wordloom::text::{TargetRole, Tokenizer};
 
-/// What can be asked for, by the model's own codes.
+/// The languages that a call can choose, by the model's own codes.
 #[derive(Default, Serialize)]
 pub struct Languages {
-    /// Empty where no source language can be given.
+    /// Source languages; empty if a call cannot choose one.
     pub source: Vec<String>,
-    /// Empty for a model of one pair.
+    /// Target languages; empty for a model of one pair.
     pub target: Vec<String>,
-    /// The only pairs that there are; `None` where any source goes with any target.
+    /// The supported pairs; `None` if all combinations are supported.
     pub pairs: Option<Vec<[String; 2]>>,
 }
 
@@ -25,11 +25,11 @@ impl Languages {
         let Some(&first) = codes.first() else { return Self::default() };
         match tokenizer.direction(Some(first), None) {
             Err(TextError::NoLanguages { .. }) => Self { target: owned(&|_| true), ..Self::default() },
-            // a token for each language
+            // each language has a token
             Ok(direction) if direction.target.is_some() => {
                 Self { source: owned(&|_| true), target: owned(&|_| true), pairs: None }
             }
-            // tasks, of which there are few
+            // T5's tasks, which are few
             _ => {
                 let pairs: Vec<[String; 2]> = codes
                     .iter()
@@ -44,7 +44,7 @@ impl Languages {
     }
 }
 
-/// The source and the target language of a translation that names none; `None` where nothing says so.
+/// The default source and target language; `None` if unknown.
 pub fn default_languages(tokenizer: &Tokenizer, defaults: &GenerationConfig) -> [Option<String>; 2] {
     let codes = tokenizer.languages();
     let find = |is: &dyn Fn(&str) -> bool| codes.iter().find(|code| is(code)).map(|&code| code.to_owned());

@@ -1,7 +1,7 @@
-//! What JavaScript sees of Wordloom. The npm package's TypeScript (`web/ts`) is the only caller: it gives these few
-//! classes a typed face, moves them into a worker, and finds the model's files.
+//! The JavaScript interface of Wordloom. Its only caller is the npm package's TypeScript (`web/ts`), which adds types, runs these
+//! classes in a worker, and finds the model's files.
 //!
-//! Whatever goes wrong reaches JavaScript as an `Error` with a `kind`; see [`failure`].
+//! Every failure is an `Error` with a `kind`; see [`failure`].
 
 #![cfg(target_arch = "wasm32")]
 
@@ -22,7 +22,7 @@ pub use abort::Abort;
 pub use engine::Engine;
 pub use trace::{Trace, colour_table};
 
-/// A panic is a mistake of ours. It ends the module; the console gets to know where it was.
+/// Logs the location of a panic to the console. A panic is a bug and ends the module.
 #[wasm_bindgen::prelude::wasm_bindgen(start)]
 pub fn start() {
     console_error_panic_hook::set_once();

@@ -1,4 +1,4 @@
-//! From a folder of files, some still on their way, to a model on a device.
+//! Loads a model on a device from files that may still be downloading.
 
 use wordloom::model::generation_config::GenerationConfig;
 use wordloom::model::{HeadName, ModelError};
@@ -10,16 +10,16 @@ use crate::failure::Failure;
 use crate::host::{Folder, Host};
 use crate::results::js_object;
 
-/// Weights that are sent to a GPU before it is waited for, bytes.
+/// Bytes of weights that are sent to a GPU before a wait.
 const SETTLE_BYTES: u64 = 64 << 20;
 
-/// How often the progress of the weights is told at most.
+/// The largest number of progress reports for weights.
 const REPORTS: u64 = 50;
 
 /// A model that can translate, or one without a tokenizer, which takes token ids only.
 pub enum Runner {
     Text(Box<Translator>),
-    /// With the reason why there is no tokenizer.
+    /// A model without tokenizer, and the reason.
     Ids(Box<Transformer>, String),
 }
 
@@ -49,8 +49,7 @@ impl Runner {
     }
 }
 
-/// Opens the device and brings the model to it. Kernels are compiled while weights are on their way, and what is left to
-/// compile is waited for at the end.
+/// Opens the device and loads the model. Kernels are compiled while weights are downloaded; the end waits for the rest.
 pub async fn load(
     folder: &Folder,
     choice: &DeviceChoice,
@@ -63,7 +62,7 @@ pub async fn load(
 
     let mut loading = Loading::with_weights(&device, &model, weights)?;
     if device.gpu().is_some() {
-        // what the first sentences will need, if they are searched for as the model's own configuration says
+        // the kernels of a first search with the model's default options
         loading.warm_up(&GenerationConfig::default())?;
     }
     let total = loading.total_bytes();
@@ -96,7 +95,7 @@ pub async fn load(
         result => Ok(result),
     })
     .await?;
-    loading.check().await?; // so late, because by now its kernels have been compiled
+    loading.check().await?; // late, when its kernels are compiled
     let transformer = loading.finish()?;
     if device.gpu().is_some() {
         let compiled = |done: f64| {
@@ -107,7 +106,7 @@ pub async fn load(
             ]));
         };
         compiled(0.0);
-        settle(&device).await?; // what the device has no memory for shows now
+        settle(&device).await?; // reports lack of device memory now
         compiled(1.0);
     }
     let runner = match tokenizer {
@@ -125,12 +124,12 @@ pub async fn load(
     Ok(runner)
 }
 
-/// The model that is on a device already, to read some of it again.
+/// Opens the files of a loaded model again.
 pub async fn open_again(folder: &Folder) -> Result<Model, Failure> {
     arrived(folder, || Model::from_files(folder.files.clone())).await
 }
 
-/// Waits until a device has done all that it was given.
+/// Waits until a device has finished all submitted work.
 pub async fn settle(device: &Device) -> Result<(), Failure> {
     match device.gpu() {
         Some(gpu) => Ok(gpu.settled().await?),
@@ -138,7 +137,7 @@ pub async fn settle(device: &Device) -> Result<(), Failure> {
     }
 }
 
-/// Tries until all bytes that it reads have arrived.
+/// Repeats `open` until all bytes that it reads have arrived.
 async fn arrived<T>(folder: &Folder, open: impl Fn() -> Result<T, ModelError>) -> Result<T, Failure> {
     loop {
         match open() {

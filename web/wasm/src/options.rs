@@ -1,4 +1,4 @@
-//! Options of a call, from JavaScript's names to those of Hugging Face, which the library uses.
+//! Options of a call: from JavaScript's names to Hugging Face's, which the library uses.
 
 use js_sys::{JSON, Object};
 use serde_json::{Map, Value};
@@ -36,14 +36,14 @@ const NAMES: [(&str, &str); 24] = [
     ("inputIds", "input_ids"),
 ];
 
-/// What JavaScript calls an option of the library.
+/// JavaScript's name of a library option.
 pub fn js_name(ours: &str) -> &str {
     NAMES.iter().find(|(_, name)| *name == ours).map_or(ours, |(name, _)| name)
 }
 
-/// A sentence of the library's, with JavaScript's names for options.
+/// A message of the library, with JavaScript's names of options.
 pub fn js_names(message: &str) -> String {
-    // names that are the end of others come after them
+    // a name that is the end of another follows it
     NAMES.iter().fold(message.to_owned(), |message, (name, ours)| message.replace(ours, name))
 }
 
@@ -55,7 +55,7 @@ pub fn object(value: &JsValue) -> Result<Map<String, Value>, Failure> {
     let Some(object) = value.dyn_ref::<Object>() else {
         return Err(Failure::input("the options are not an object"));
     };
-    // JSON would turn what is no finite number into `null`, and so into "not set"
+    // JSON would turn a number that is not finite into `null`, which means "not set"
     for entry in Object::entries(object).iter() {
         let entry: js_sys::Array = entry.unchecked_into();
         if let (Some(name), Some(number)) = (entry.get(0).as_string(), entry.get(1).as_f64())
@@ -96,7 +96,7 @@ pub fn generation(options: Map<String, Value>) -> Result<GenerationConfig, Failu
     Ok(GenerationConfig::from_json(&json, UnknownKeys::Reject)?)
 }
 
-/// Takes a value that must be there out of an object.
+/// Takes a required value out of an object.
 pub fn take<T: serde::de::DeserializeOwned>(
     object: &mut Map<String, Value>,
     name: &str,

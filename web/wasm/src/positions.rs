@@ -7,7 +7,7 @@ use wordloom::model::positions::{SinusoidalLayout, sinusoidal_positions};
 
 use crate::results::{js_object, shape};
 
-/// The rows of the first `count` tokens, as far as there are so many.
+/// The rows of the first `count` positions, or all rows if there are fewer.
 pub fn table(config: &ModelConfig, count: usize) -> JsValue {
     let kind = ("kind", config.positions.name().into());
     let layout = match config.positions {

@@ -1,4 +1,4 @@
-//! Results, as JavaScript gets them. Names and shapes are those of `web/ts/types.ts`.
+//! Results for JavaScript, with the names and shapes of `web/ts/types.ts`.
 
 use std::borrow::Cow;
 
@@ -130,7 +130,7 @@ struct Token<'a> {
 impl<'a> SentenceHypothesis<'a> {
     pub fn of(hypothesis: &'a wordloom::translate::SentenceHypothesis, tokenizer: &'a Tokenizer) -> Self {
         let Hypothesis { tokens, score, step_logprobs } = &hypothesis.search;
-        // what it begins with is given, not chosen
+        // the prompt's tokens have no probability
         let given = tokens.len().saturating_sub(step_logprobs.len());
         let scores = std::iter::repeat_n(None, given).chain(step_logprobs.iter().copied().map(Some));
         let target = |(&id, log_probability): (&u32, Option<f32>)| Token {
@@ -150,7 +150,7 @@ impl<'a> SentenceHypothesis<'a> {
 #[derive(Serialize)]
 struct Stats {
     milliseconds: f64,
-    /// Of the best hypotheses.
+    /// Number of tokens of the best hypotheses.
     tokens: usize,
     sentences: usize,
 }
@@ -215,7 +215,7 @@ impl From<Vec<Hypothesis>> for Generated {
 pub fn js_object<const N: usize>(entries: [(&str, JsValue); N]) -> JsValue {
     let object = Object::new();
     for (name, value) in entries {
-        // a plain object takes every property
+        // a plain object accepts every property
         let _ = Reflect::set(&object, &name.into(), &value);
     }
     object.into()

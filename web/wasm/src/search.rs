@@ -1,4 +1,4 @@
-//! What a search looked at, in JavaScript's names.
+//! The tree of a beam search, with JavaScript's names.
 
 use std::borrow::Cow;
 
@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::options::{object, take, translation_options};
 use crate::results::{SentenceHypothesis, to_js};
 
-/// A sentence's tokens, those that its translation is to begin with, and how to search.
+/// A sentence's tokens, the prefix of its translation, and the options of the search.
 pub struct Input {
     source_ids: Vec<u32>,
     prefix: Vec<u32>,
@@ -39,9 +39,9 @@ struct Node<'a> {
     log_probability: f32,
     sum: f32,
     fate: Fate,
-    /// Whether nothing comes after such a token.
+    /// Whether the token ends a translation.
     ends: bool,
-    /// Of a finished hypothesis, all of it.
+    /// The text of a finished hypothesis.
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<String>,
 }

@@ -1,15 +1,15 @@
 //! Every variant on a GPU.
 
 use wordloom::GpuError;
-use wordloom::gpu::{Buffer, Gpu};
+use wordloom::gpu::Gpu;
 use wordloom::kernels::attention::{self, AttentionShape};
 use wordloom::kernels::cached_attention::{self, CachedAttentionShape};
-use wordloom::kernels::edits::{Edits, HistoryEdits};
+use wordloom::kernels::edits::Edits;
 use wordloom::kernels::layer_norm::{self, LayerNormShape};
-use wordloom::kernels::log_softmax_top_k::{TopKBuffer, TopKShape};
-use wordloom::kernels::normalized_linear::{self, NormalizedLinearShape};
-use wordloom::kernels::search::SearchShape;
-use wordloom::kernels::{AdapterClass, ColumnLayout, Dispatch, PANEL, linear, output_layer, panels, stride};
+use wordloom::kernels::log_softmax_top_k::{ScoreBuffers, TopKShape};
+use wordloom::kernels::{
+    AdapterClass, ColumnLayout, PANEL, linear, normalized_linear, output_layer, panels, stride,
+};
 use wordloom::model::config::{ModelConfig, NormKind, StackConfig};
 use wordloom::precision::WeightPrecision;
 use wordloom::scores::{ScoreRules, ScoreSpace};
@@ -98,8 +98,7 @@ impl Bench<'_> {
             let shape = linear_shape(rows, inputs, outputs, precision);
             let about = Shape::linear(layer, rows, inputs, outputs, precision);
             let mut timings = Vec::new();
-            let variants = linear::Variant::ALL.into_iter().zip(costs.iter_mut());
-            for (variant, cost) in variants.filter(|(variant, _)| variant.runs_on(class)) {
+            for (variant, cost) in linear::Variant::ALL.into_iter().zip(costs.iter_mut()) {
                 let dispatch = linear::dispatch_variant(&shape, 0..outputs, variant);
                 let name = dispatch.kernel.name;
                 let launches: Vec<_> = weights
@@ -133,7 +132,7 @@ impl Bench<'_> {
         let y = gpu.buffer("y", most_rows * stride(outputs))?;
         let nothing = gpu.buffer("nothing", 4)?;
         let (epsilon, centered) = (1e-5, self.config.norm_kind == NormKind::Layer);
-        let mut costs = vec![Cost::default(); 1 + normalized_linear::Variant::ALL.len()];
+        let mut costs = vec![Cost::default(); 1 + linear::Variant::SPLIT.len()];
         for rows in ROWS {
             let linear = linear_shape(rows, inputs, outputs, precision);
             let about = Shape::normalized_linear(layer, rows, inputs, outputs, precision);
@@ -150,16 +149,16 @@ impl Bench<'_> {
                 })
                 .collect();
             let mut timings = vec![about.timing(IN_TWO, costs[0].run(gpu, &in_two, &about)?)];
-            let shape = NormalizedLinearShape { linear, epsilon, residual: true, centered, keeps: true };
-            let name = |variant| normalized_linear::dispatch(&shape, 0..outputs, variant).kernel.name;
-            for (variant, cost) in normalized_linear::Variant::ALL.into_iter().zip(&mut costs[1..]) {
-                let dispatch = normalized_linear::dispatch(&shape, 0..outputs, variant);
+            for (variant, cost) in linear::Variant::SPLIT.into_iter().zip(&mut costs[1..]) {
+                let layer = linear::dispatch_variant(&linear, 0..outputs, variant);
+                let Some(dispatch) = normalized_linear::fuse(&norm, &layer, true) else { continue };
                 let bound = |weight| vec![&x, weight, &nothing, &residual, &gamma, &beta, &y, &normalized];
                 let pieces: Vec<Work<'_>> =
                     weights.iter().map(|weight| vec![(dispatch.clone(), bound(weight))]).collect();
-                timings.push(about.timing(name(variant), cost.run(gpu, &pieces, &about)?));
+                timings.push(about.timing(dispatch.kernel.name, cost.run(gpu, &pieces, &about)?));
             }
-            self.add(about, timings, normalized_linear::choose(&linear, class).map_or(IN_TWO, name));
+            let chosen = normalized_linear::fuse(&norm, &after, true);
+            self.add(about, timings, chosen.map_or(IN_TWO, |dispatch| dispatch.kernel.name));
         }
         Ok(())
     }
@@ -178,34 +177,35 @@ impl Bench<'_> {
         let x = gpu.upload("x", &numbers(most_rows * stride(inputs)))?;
         let logits = gpu.buffer("logits", most_rows * stride(outputs))?;
         let nothing = gpu.buffer("nothing", 4)?;
-        let mut costs = vec![Cost::default(); 1 + output_layer::Variant::ALL.len()];
+        let mut costs = vec![Cost::default(); 1 + linear::Variant::SPLIT.len()];
         for rows in STEP_ROWS {
             let linear = linear_shape(rows, inputs, outputs, precision);
             let scoring = greedy(rows, outputs);
-            let edits = no_edits(rows);
             let chunks = gpu.buffer("chunks", scoring.chunk_elements())?;
             let about = Shape::output_layer(rows, inputs, outputs, precision);
             let project = linear::dispatch(&linear, 0..outputs, class);
-            let note = scoring.chunk_launches(Edits::None, class);
+            let buffers = ScoreBuffers { logits: &logits, chunks: &chunks, nothing: &nothing };
+            let note = scoring.chunk_launches(&Edits::None, buffers, class);
             let in_two: Vec<Work<'_>> = weights
                 .iter()
                 .map(|weight| {
                     let mut work = vec![(project.clone(), vec![&x, weight, &nothing, &nothing, &logits])];
-                    work.extend(bound(&note, &logits, &chunks, &nothing, &nothing));
+                    work.extend(note.iter().cloned());
                     work
                 })
                 .collect();
             let mut timings = vec![about.timing(CHUNKS_AFTER, costs[0].run(gpu, &in_two, &about)?)];
-            let name =
-                |variant| output_layer::dispatch(&linear, &scoring, &edits, 0..outputs, variant).kernel.name;
-            for (variant, cost) in output_layer::Variant::ALL.into_iter().zip(&mut costs[1..]) {
-                let dispatch = output_layer::dispatch(&linear, &scoring, &edits, 0..outputs, variant);
+            for (variant, cost) in linear::Variant::SPLIT.into_iter().zip(&mut costs[1..]) {
+                let layer = linear::dispatch_variant(&linear, 0..outputs, variant);
+                let fused = note.first().and_then(|(note, _)| output_layer::fuse(&layer, note));
+                let Some(dispatch) = fused else { continue };
                 let bound = |weight| vec![&x, weight, &nothing, &nothing, &nothing, &logits, &chunks];
                 let pieces: Vec<Work<'_>> =
                     weights.iter().map(|weight| vec![(dispatch.clone(), bound(weight))]).collect();
-                timings.push(about.timing(name(variant), cost.run(gpu, &pieces, &about)?));
+                timings.push(about.timing(dispatch.kernel.name, cost.run(gpu, &pieces, &about)?));
             }
-            self.add(about, timings, output_layer::choose(&linear, &edits, class).map_or(CHUNKS_AFTER, name));
+            let chosen = note.first().and_then(|(note, _)| output_layer::fuse(&project, note));
+            self.add(about, timings, chosen.map_or(CHUNKS_AFTER, |dispatch| dispatch.kernel.name));
         }
         Ok(())
     }
@@ -224,7 +224,9 @@ impl Bench<'_> {
             let about = Shape::top_k(rows, vocabulary, scoring.candidates);
             let mut timings = Vec::new();
             for ((name, class), cost) in SELECTIONS.into_iter().zip(&mut costs) {
-                let work = bound(&scoring.launches(Edits::None, class), &logits, &chunks, &top, &nothing);
+                let buffers = ScoreBuffers { logits: &logits, chunks: &chunks, nothing: &nothing };
+                let mut work = scoring.chunk_launches(&Edits::None, buffers, class);
+                work.extend(scoring.best_launches(&Edits::None, buffers, &top, class));
                 timings.push(about.timing(name, cost.run(gpu, &[work], &about)?));
             }
             let [(by_invocations, _), (by_workgroups, _)] = SELECTIONS;
@@ -262,13 +264,9 @@ impl Bench<'_> {
             };
             let about = Shape::attention("whole", length, length, false, values_width);
             let mut timings = Vec::new();
-            let variants = attention::Variant::ALL.into_iter().zip(costs.iter_mut());
-            for (variant, cost) in variants.filter(|(variant, _)| variant.runs_on(class)) {
+            for (variant, cost) in attention::Variant::ALL.into_iter().zip(costs.iter_mut()) {
                 let dispatch = attention::dispatch_variant(&shape, q, k, v, None, variant);
                 let name = dispatch.kernel.name;
-                if timings.iter().any(|timing: &Timing| timing.variant == name) {
-                    continue; // a variant that has no kernel of its own for these heads
-                }
                 let launch = (dispatch, vec![&qkv, &keys, &values, &mask, &nothing, &context]);
                 timings.push(about.timing(name, cost.run(gpu, &[vec![launch]], &about)?));
             }
@@ -292,20 +290,17 @@ impl Bench<'_> {
         let cache_slots = gpu.upload("cache slots", &last)?;
         let nothing = gpu.buffer("nothing", 4)?;
         let context = gpu.buffer("context", most * stride(values_width))?;
-        let mut costs = vec![Cost::default(); attention::Variant::ALL.len()];
+        let variants = [attention::Variant::Invocation, attention::Variant::Workgroup];
+        let mut costs = [Cost::default(); 2];
         for rows in STEP_ROWS {
             let scale = 1.0 / (d_k as f32).sqrt();
             let shape =
                 CachedAttentionShape { rows, heads, d_head: d_k, d_value: d_v, capacity: HISTORY, scale };
             let about = Shape::attention("cached", rows, HISTORY, true, values_width);
             let mut timings = Vec::new();
-            let variants = attention::Variant::ALL.into_iter().zip(costs.iter_mut());
-            for (variant, cost) in variants.filter(|(variant, _)| variant.runs_on(class)) {
+            for (variant, cost) in variants.into_iter().zip(&mut costs) {
                 let dispatch = cached_attention::dispatch_variant(&shape, None, variant);
                 let name = dispatch.kernel.name;
-                if timings.iter().any(|timing: &Timing| timing.variant == name) {
-                    continue;
-                }
                 let bound = vec![&qkv, &cache_slots, &slots, &counts, &nothing, &keys, &values, &context];
                 timings.push(about.timing(name, cost.run(gpu, &[vec![(dispatch, bound)]], &about)?));
             }
@@ -345,36 +340,6 @@ impl Bench<'_> {
 fn greedy(rows: usize, vocabulary: usize) -> TopKShape {
     let rules = ScoreRules { space: ScoreSpace::LogProbabilities, renormalize: false };
     TopKShape { rows, vocabulary, candidates: 1, rules }
-}
-
-fn no_edits(rows: usize) -> HistoryEdits {
-    let search = SearchShape {
-        sentences: rows,
-        beams: 1,
-        candidates: 1,
-        ends: 1,
-        capacity: HISTORY,
-        first_position: 0,
-        pad_position: None,
-    };
-    HistoryEdits { bans: false, repeats: false, phrases: 0, penalty: false, search }
-}
-
-/// A selection's launches.
-fn bound<'a>(
-    launches: &[(Dispatch, Vec<TopKBuffer>)],
-    logits: &'a Buffer,
-    chunks: &'a Buffer,
-    top: &'a Buffer,
-    nothing: &'a Buffer,
-) -> Work<'a> {
-    let buffer = |name: &TopKBuffer| match name {
-        TopKBuffer::Logits => logits,
-        TopKBuffer::Chunks => chunks,
-        TopKBuffer::Top => top,
-        _ => nothing,
-    };
-    launches.iter().map(|(dispatch, names)| (dispatch.clone(), names.iter().map(buffer).collect())).collect()
 }
 
 /// What a variant's last launch took, so that minutes are not spent on one that is hopeless here.

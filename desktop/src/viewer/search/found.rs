@@ -1,4 +1,4 @@
-//! A search, with what can be said about its tokens.
+//! A search, with the texts of its tokens.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -12,29 +12,29 @@ use crate::texts::shortened;
 pub struct Found {
     pub search: Arc<TracedSearch>,
     pub layout: Layout,
-    /// What its translations had to begin with.
+    /// The forced beginning of its translations.
     pub prefix: Vec<u32>,
-    /// Every letter of its tokens, once.
+    /// Every letter of its tokens once.
     pub letters: String,
-    /// Of nodes that end hypotheses; what is not known is put together of pieces when it is first shown.
+    /// Texts of finished hypotheses, by node. A missing text is joined from pieces when it is first shown.
     texts: BTreeMap<usize, String>,
-    /// Tokens that nothing can follow; `None`: there is no model that could go on.
+    /// Tokens that end a translation; `None` if there is no model to continue with.
     ends: Option<BTreeSet<u32>>,
-    /// Tokens that stand for no text, as far as that is known.
+    /// Known tokens without text.
     special: BTreeSet<u32>,
 }
 
-/// Letters of a token's label.
+/// The largest number of letters in a token's label.
 const LONGEST: usize = 24;
 
 impl Found {
-    /// A search that the model made.
+    /// A search of the model.
     pub fn by_engine(explored: Explored) -> Self {
         let Explored { search, prefix, texts, ends } = explored;
         Self { prefix, texts, special: ends.clone(), ends: Some(ends), ..Self::new(search) }
     }
 
-    /// A search that a trace has.
+    /// A search from a trace.
     pub fn in_file(search: &TracedSearch, sentence: &TracedSentence) -> Self {
         let special = sentence.target_tokens.iter().filter(|target| target.token.special);
         Self { special: special.map(|target| target.token.id).collect(), ..Self::new(search.clone()) }
@@ -57,12 +57,12 @@ impl Found {
         self.ends.is_none()
     }
 
-    /// Whether nothing can follow a node's token.
+    /// Whether a node's token ends a translation.
     pub fn ends(&self, node: usize) -> bool {
         self.ends.as_ref().is_some_and(|ends| ends.contains(&self.search.tree.nodes[node].token))
     }
 
-    /// What a translation begins with that goes on from a node; `None` where none can.
+    /// The forced beginning that continues from a node; `None` if the node cannot be continued.
     pub fn prefix_through(&self, node: usize) -> Option<Vec<u32>> {
         let ends = self.ends.as_ref()?;
         let tokens = self.search.tree.tokens(node);
@@ -73,7 +73,7 @@ impl Found {
         self.search.pieces.get(&token).map_or("", String::as_str)
     }
 
-    /// A node's token for the eye: the mark of a word's beginning is a space, and control tokens have a name.
+    /// A node's token for display: the mark of a word's beginning is a space, and control tokens have a name.
     pub fn label(&self, node: usize) -> String {
         self.label_of(self.search.tree.nodes[node].token)
     }
@@ -86,14 +86,14 @@ impl Found {
         }
     }
 
-    /// The words of some tokens, as far as pieces tell.
+    /// The text of some tokens, joined from their pieces.
     pub fn words(&self, tokens: &[u32]) -> String {
         let text =
             tokens.iter().filter(|token| !self.special.contains(token)).map(|token| self.piece(*token));
         text.collect::<String>().replace('▁', " ").trim().to_owned()
     }
 
-    /// The whole of a finished hypothesis.
+    /// The text of a finished hypothesis.
     pub fn text(&mut self, node: usize) -> &str {
         if !self.texts.contains_key(&node) {
             let tokens = [self.prefix.clone(), self.search.tree.tokens(node)].concat();

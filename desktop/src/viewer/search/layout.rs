@@ -1,29 +1,29 @@
-//! Where the nodes of a search stand: a column for each step, the best of the step on top. So the height of a tree is its
-//! beams', and not the sentence's.
+//! Positions of the nodes of a search: a column for each step, the best node on top. So the height of a tree depends on the
+//! beams, not on the sentence.
 
 use std::ops::RangeInclusive;
 
 use eframe::egui::{Key, Pos2, Rect, Vec2, pos2, vec2};
 use wordloom::decode::SearchTree;
 
-/// From one column to the next, points.
+/// Distance between columns, in points.
 const COLUMN: f32 = 132.0;
 const ROW: f32 = 32.0;
 const NODE: Vec2 = vec2(106.0, 25.0);
-/// Room for what the search begins with.
+/// Width of the root.
 const ROOT: f32 = 76.0;
 const EDGE: f32 = 6.0;
 
 pub struct Layout {
-    /// Column and row, from 0, of every node.
+    /// Column and row of every node, from 0.
     places: Vec<[usize; 2]>,
     columns: Vec<Vec<usize>>,
-    /// The most nodes of a column.
+    /// The largest number of nodes in a column.
     rows: usize,
 }
 
 impl Layout {
-    /// Of a sound tree, whose steps are counted from 1 without gaps.
+    /// The layout of a valid tree: its steps count from 1 without gaps.
     pub fn new(tree: &SearchTree) -> Self {
         let mut columns: Vec<Vec<usize>> = Vec::new();
         let mut places = Vec::with_capacity(tree.nodes.len());
@@ -39,23 +39,23 @@ impl Layout {
         Self { places, columns, rows }
     }
 
-    /// Of the whole drawing, points.
+    /// The size of the whole drawing, in points.
     pub fn size(&self) -> Vec2 {
         vec2(ROOT + self.columns.len() as f32 * COLUMN, self.rows.max(1) as f32 * ROW + 2.0 * EDGE)
     }
 
-    /// Where a node is in the drawing.
+    /// The position of a node in the drawing.
     pub fn rect(&self, node: usize) -> Rect {
         let [column, row] = self.places[node];
         Rect::from_min_size(pos2(ROOT + column as f32 * COLUMN, top(row)), NODE)
     }
 
-    /// Where what the search begins with is.
+    /// The position of the root.
     pub fn root(&self) -> Rect {
         Rect::from_min_size(pos2(0.0, top(0)), vec2(ROOT - 12.0, NODE.y))
     }
 
-    /// The node at a place of the drawing.
+    /// The node at a point of the drawing.
     pub fn at(&self, place: Pos2) -> Option<usize> {
         let column = ((place.x - ROOT) / COLUMN).max(0.0) as usize;
         let row = ((place.y - EDGE) / ROW).max(0.0) as usize;
@@ -63,7 +63,7 @@ impl Layout {
         self.rect(node).contains(place).then_some(node)
     }
 
-    /// The nodes that are in a part of the drawing, or whose edges are.
+    /// The nodes in a part of the drawing, including nodes of which only an edge is there.
     pub fn within(&self, part: Rect) -> impl Iterator<Item = usize> {
         let columns = self.columns_within(part.min.x..=part.max.x);
         self.columns[columns].iter().flatten().copied()
@@ -71,12 +71,12 @@ impl Layout {
 
     fn columns_within(&self, part: RangeInclusive<f32>) -> std::ops::Range<usize> {
         let first = ((part.start() - ROOT) / COLUMN).max(0.0) as usize;
-        // the next column's edges begin between
+        // edges of the next column begin here
         let last = ((part.end() - ROOT) / COLUMN).max(0.0) as usize + 2;
         first.min(self.columns.len())..last.min(self.columns.len())
     }
 
-    /// Where a key leads.
+    /// The node that a key leads to.
     pub fn next(&self, tree: &SearchTree, from: usize, key: Key) -> Option<usize> {
         let [column, row] = *self.places.get(from)?;
         let beside = |row: usize| self.columns[column].get(row).copied();
@@ -105,7 +105,7 @@ mod tests {
 
     use super::*;
 
-    /// Two nodes a step, both after the first of the step before.
+    /// Two nodes per step, both after the first of the previous step.
     fn tree(steps: u32) -> SearchTree {
         let node = |step: u32, second: u32| TreeNode {
             parent: step.checked_sub(2).map(|before| 2 * before),

@@ -1,7 +1,7 @@
-//! How the translation of a sentence was found: the tree of its search, its ranking under another length penalty, and
-//! branches to go on from.
+//! The search for a sentence's translation: its tree, its ranking under another length penalty, and branches to continue
+//! from.
 //!
-//! The search is one of its own, made while somebody looks: what translating costs does not depend on it.
+//! The viewer runs a separate search while it is visible, so that the translation itself does not become slower.
 
 mod found;
 mod layout;
@@ -20,22 +20,22 @@ use crate::texts::shortened;
 use found::Found;
 use tree::Tree;
 
-/// What is asked of the engine.
+/// A request for a search.
 pub struct Question {
     pub number: u64,
     pub source_ids: Vec<u32>,
-    /// What the translation is to begin with.
+    /// The forced beginning of the translation.
     pub prefix: Vec<u32>,
 }
 
-/// What the viewer shows, and whether there is a model to ask about it.
+/// The shown sentence, and whether a model can search for it.
 pub struct Shown<'a> {
     pub trace: &'a Arc<Trace>,
     pub sentence: usize,
-    /// Whether it was translated now, and does not come from a file.
+    /// Whether it is the current translation, not from a file.
     pub live: bool,
     pub asks: bool,
-    /// Whether there is no end to fill up to.
+    /// Whether the area scrolls, so that there is no height to fill.
     pub scrolls: bool,
 }
 
@@ -51,23 +51,23 @@ impl Shown<'_> {
 
 #[derive(Default)]
 pub struct Search {
-    /// The last one; it stays, paler, while the next is on its way.
+    /// The last search. It stays, in a paler colour, while the next one runs.
     found: Option<Found>,
     error: Option<String>,
-    /// What was looked up or asked for last.
+    /// The subject that was requested last.
     subject: Option<Subject>,
-    /// Whether its answer is still to come.
+    /// Whether its answer is pending.
     waiting: bool,
-    /// Of the last question.
+    /// Number of the last request.
     number: u64,
     forced: Option<Forced>,
-    /// What hypotheses are ranked by; `None`: as the search did.
+    /// The length penalty of the ranking; `None` for the search's own.
     penalty: Option<f32>,
     tree: Tree,
     seen: Seen,
 }
 
-/// What a search is of.
+/// The subject of a search.
 struct Subject {
     trace: Weak<Trace>,
     sentence: usize,
@@ -81,27 +81,27 @@ impl Subject {
     }
 }
 
-/// What a translation has to begin with, and the tokens of the sentence for which that holds.
+/// A forced beginning, and the sentence that it belongs to.
 struct Forced {
     source_ids: Vec<u32>,
     prefix: Vec<u32>,
     words: String,
 }
 
-/// Searches of the sentences of a trace that were looked at, for its file.
+/// Searches of a trace's sentences that were shown, for its file.
 #[derive(Default)]
 struct Seen {
     trace: Weak<Trace>,
     searches: BTreeMap<usize, Arc<TracedSearch>>,
 }
 
-/// Room that what is below a tree has at least, points.
+/// The smallest room below a tree, in points.
 const BELOW: f32 = 280.0;
-/// Where there is no end to fill up to, a tree has so much.
+/// Height of a tree in a scrolling area.
 const HIGH: f32 = 420.0;
 
 impl Search {
-    /// Another model has other tokens: nothing can begin as it was, and an answer that is still to come is void.
+    /// Forgets forced beginnings and pending answers, because another model has other tokens.
     pub fn forget(&mut self) {
         *self = Self { number: self.number, penalty: self.penalty, ..Self::default() };
     }
@@ -109,7 +109,7 @@ impl Search {
     /// The answer to a question.
     pub fn set(&mut self, number: u64, answer: Result<Box<Explored>, String>) {
         if number != self.number || !self.waiting {
-            return; // nobody asks that any more
+            return; // the answer is out of date
         }
         self.waiting = false;
         let found = answer.map(|explored| Found::by_engine(*explored));
@@ -127,7 +127,7 @@ impl Search {
         }
     }
 
-    /// Whether an answer is still to come.
+    /// Whether an answer is pending.
     #[cfg(test)]
     pub fn is_waiting(&self) -> bool {
         self.waiting
@@ -138,19 +138,19 @@ impl Search {
         self.tree.reset();
     }
 
-    /// A trace as it is saved: with the searches of its sentences that were looked at.
+    /// The trace to save, with the searches that were shown.
     pub fn content(&self, trace: &Arc<Trace>) -> Content {
         let own = Weak::ptr_eq(&self.seen.trace, &Arc::downgrade(trace));
         let searches = if own { self.seen.searches.clone() } else { BTreeMap::new() };
         Content::Trace { trace: trace.clone(), searches }
     }
 
-    /// Its letters, to be looked through for some that no font has.
+    /// Its letters, for the choice of fonts.
     pub fn letters(&self) -> Option<&str> {
         self.found.as_ref().map(|found| &*found.letters)
     }
 
-    /// Shows the search of a sentence; what has to be asked for it.
+    /// Shows the search of a sentence. Returns a request, if one is needed.
     pub fn show(&mut self, ui: &mut Ui, shown: &Shown<'_>, files: &mut Files) -> Option<Question> {
         let (question, stale) = self.attend(shown);
         self.show_forced(ui, shown);
@@ -179,7 +179,7 @@ impl Search {
         if let Some(prefix) = chosen.filter(|_| !stale).and_then(|node| found.prefix_through(node)) {
             let words = found.words(&prefix);
             self.forced = Some(Forced { source_ids: shown.source_ids(), prefix, words });
-            ui.ctx().request_repaint(); // the next frame asks
+            ui.ctx().request_repaint(); // the next frame sends the request
         }
         if save {
             files.save(self.content(shown.trace));
@@ -187,7 +187,7 @@ impl Search {
         question
     }
 
-    /// Finds out what is to be shown: what has to be asked for it, and whether what is there is of something else.
+    /// Decides what to show. Returns the necessary request, and whether the present search is of another subject.
     fn attend(&mut self, shown: &Shown<'_>) -> (Option<Question>, bool) {
         let prefix = self.forced(shown).map_or_else(Vec::new, |forced| forced.prefix.clone());
         let subject = Subject { trace: Arc::downgrade(shown.trace), sentence: shown.sentence, prefix };
@@ -212,19 +212,19 @@ impl Search {
         (Some(question), true)
     }
 
-    /// What holds for the sentence that is shown.
+    /// The forced beginning of the shown sentence.
     fn forced(&self, shown: &Shown<'_>) -> Option<&Forced> {
         self.forced.as_ref().filter(|forced| shown.live && forced.source_ids == shown.source_ids())
     }
 
-    /// Says that a branch was taken, with a way back.
+    /// Shows the forced beginning, with a button that removes it.
     fn show_forced(&mut self, ui: &mut Ui, shown: &Shown<'_>) {
         let Some(forced) = self.forced(shown) else { return };
         let mut back = false;
         ui.horizontal_wrapped(|ui| {
             back = ui
                 .button("As searched")
-                .on_hover_text("Back to the search that nobody interfered with")
+                .on_hover_text("Back to the free search")
                 .clicked();
             ui.label(format!("Made to begin with “{}”", shortened(&forced.words, 120)));
         });
@@ -242,7 +242,7 @@ impl Search {
             }
             (true, false) => "The search appears with the next translation.",
             (true, true) if self.waiting => "searching",
-            (true, true) => return, // the error has been told
+            (true, true) => return, // the error is shown elsewhere
         };
         ui.horizontal_wrapped(|ui| {
             if self.waiting {

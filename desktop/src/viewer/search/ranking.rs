@@ -1,5 +1,5 @@
-//! Finished hypotheses, best first, under a length penalty that can be moved: it ranks what was found and does not search
-//! again.
+//! Finished hypotheses, best first, under a length penalty that the user can change. Changing it ranks the hypotheses anew
+//! and does not search again.
 
 use eframe::egui::{Button, Label, RichText, ScrollArea, Slider, Ui, vec2};
 
@@ -7,7 +7,7 @@ use super::found::Found;
 use crate::texts::{counted, shortened, signed};
 use crate::theme;
 
-/// Letters of a hypothesis' line, and of what is told of it under the pointer.
+/// The largest number of letters in a hypothesis' line, and in its tooltip.
 const LONGEST: [usize; 2] = [300, 1500];
 
 pub fn show_penalty(ui: &mut Ui, penalty: &mut Option<f32>, of_search: f32) {
@@ -25,7 +25,7 @@ pub fn show_penalty(ui: &mut Ui, penalty: &mut Option<f32>, of_search: f32) {
     }
 }
 
-/// The list; a hypothesis that was chosen.
+/// Shows the list. Returns the chosen hypothesis.
 pub fn show(ui: &mut Ui, found: &mut Found, ranked: &[usize], penalty: f32, scrolls: bool) -> Option<usize> {
     ui.label(RichText::new(format!("{}, best first", counted(ranked.len(), "finished hypothesis"))).weak());
     let mut chosen = None;

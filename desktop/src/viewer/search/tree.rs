@@ -1,5 +1,4 @@
-//! The tree, from left to right as it grew. Only what is near the screen is drawn, so that a long search costs no more than
-//! a short one.
+//! The tree, from left to right. Only nodes near the screen are drawn, so that a long search costs no more than a short one.
 
 use eframe::egui::accesskit::Role;
 use eframe::egui::epaint::CubicBezierShape;
@@ -14,29 +13,29 @@ use super::found::Found;
 use crate::texts::{percent, shortened, signed};
 use crate::theme;
 
-/// How a tree is drawn.
+/// Options of drawing.
 pub struct Look {
-    /// Finished hypotheses show their scores under this one.
+    /// The length penalty for the scores of finished hypotheses.
     pub penalty: f32,
     /// The node that ends the best hypothesis.
     pub best: Option<usize>,
-    /// Whether another one is on its way.
+    /// Whether the next tree is pending.
     pub stale: bool,
-    /// Room for it, points.
+    /// Height of the tree's area, in points.
     pub height: f32,
 }
 
 #[derive(Default)]
 pub struct Tree {
-    /// Where the keyboard is.
+    /// The node marked by the keyboard.
     mark: usize,
-    /// What was under the pointer, or the keyboard's mark, a frame ago: it is told below the tree.
+    /// The node under the pointer, or the mark, in the previous frame, for the line below the tree.
     pointed: Option<usize>,
-    /// Whether the mark is told although nothing points at it: until the pointer comes.
-    told: bool,
-    /// Whether it is to be shown from its beginning.
+    /// Whether the line describes the mark until the pointer moves.
+    described: bool,
+    /// Whether to scroll to the beginning.
     fresh: bool,
-    /// Whether the mark is to be brought into view.
+    /// Whether to scroll to the mark.
     follow: bool,
 }
 
@@ -45,17 +44,17 @@ const SMALL: f32 = 11.5;
 const KEYS: [Key; 6] = [Key::ArrowLeft, Key::ArrowRight, Key::ArrowUp, Key::ArrowDown, Key::Home, Key::End];
 
 impl Tree {
-    /// Begins with another tree.
+    /// Resets the view for another tree.
     pub fn reset(&mut self) {
         *self = Self { fresh: true, ..Self::default() };
     }
 
-    /// Marks a node, and brings it into view.
+    /// Marks a node and scrolls to it.
     pub fn go(&mut self, node: usize) {
-        (self.mark, self.told, self.follow) = (node, true, true);
+        (self.mark, self.described, self.follow) = (node, true, true);
     }
 
-    /// Shows it, and what is to be said of the node that is pointed at; a node that was chosen to go on from.
+    /// Shows the tree, and a line about the node under the pointer. Returns the node that the user chose to continue from.
     pub fn show(&mut self, ui: &mut Ui, found: &Found, look: &Look) -> Option<usize> {
         if found.search.tree.nodes.is_empty() {
             ui.label(RichText::new("The search looked at nothing.").weak());
@@ -78,11 +77,11 @@ impl Tree {
             let rect = Rect::from_min_size(shown.inner_rect.min, vec2(shown.inner_rect.width(), height));
             ui.painter().rect_stroke(rect.expand(2.0), 6.0, stroke, StrokeKind::Outside);
         }
-        tell(ui, found, look, self.pointed);
+        show_line(ui, found, look, self.pointed);
         chosen
     }
 
-    /// The part of it that is seen; the node that was chosen, and whether it has the keyboard.
+    /// Shows the visible part. Returns the chosen node, and whether the tree has the keyboard.
     fn show_nodes(&mut self, ui: &mut Ui, found: &Found, look: &Look, seen: Rect) -> (Option<usize>, bool) {
         let tree = &found.search.tree;
         let (whole, response) = ui.allocate_exact_size(found.layout.size(), Sense::click());
@@ -92,17 +91,17 @@ impl Tree {
         let hovered = response.hover_pos().and_then(under);
         if response.clicked() {
             response.request_focus();
-            // Enter is a click, too, and has no place
+            // Enter is a click without a position
             if let Some(node) = response.interact_pointer_pos().and_then(under) {
                 self.mark = node;
                 chosen = Some(node);
             }
         }
-        self.told &= !response.contains_pointer();
-        let pointed = hovered.or((focused || self.told).then_some(self.mark));
+        self.described &= !response.contains_pointer();
+        let pointed = hovered.or((focused || self.described).then_some(self.mark));
         if pointed != self.pointed {
             self.pointed = pointed;
-            ui.ctx().request_repaint(); // it is told in the next frame
+            ui.ctx().request_repaint(); // the next frame shows its line
         }
         if hovered.is_some_and(|node| found.prefix_through(node).is_some()) {
             ui.set_cursor_icon(CursorIcon::PointingHand);
@@ -126,7 +125,7 @@ impl Tree {
         (chosen, focused)
     }
 
-    /// Arrows move the mark, Enter chooses.
+    /// Handles keys: arrows move the mark, Enter chooses.
     fn keys(&mut self, ui: &Ui, found: &Found, response: &Response) -> Option<usize> {
         if !response.has_focus() {
             return None;
@@ -142,7 +141,7 @@ impl Tree {
     }
 }
 
-/// What the drawing of nodes and edges needs.
+/// The inputs of drawing nodes and edges.
 struct Painting<'a> {
     ui: &'a Ui,
     found: &'a Found,
@@ -150,7 +149,7 @@ struct Painting<'a> {
     origin: Pos2,
     /// Nodes of the best hypothesis, in order.
     best: &'a [usize],
-    /// Nodes from the beginning to the one that is pointed at, in order.
+    /// Nodes from the root to the one under the pointer, in order.
     path: &'a [usize],
 }
 
@@ -159,7 +158,7 @@ impl Painting<'_> {
         self.found.layout.rect(node).translate(self.origin.to_vec2())
     }
 
-    /// Whether a path goes through a node: a node's place on a path is its step.
+    /// Whether a path contains a node. A node's index in a path is its step.
     fn is_on(&self, path: &[usize], node: usize) -> bool {
         let step = self.found.search.tree.nodes[node].step as usize;
         path.get(step.wrapping_sub(1)) == Some(&node)
@@ -175,7 +174,7 @@ impl Painting<'_> {
         self.text(rect, &begin, FONT, color, Align2::LEFT_CENTER);
     }
 
-    /// From the node before it.
+    /// Draws the edge from the node's parent.
     fn edge(&self, node: usize) {
         let visuals = self.ui.visuals();
         let parent = self.found.search.tree.nodes[node].parent.map(|parent| parent as usize);
@@ -242,7 +241,7 @@ impl Painting<'_> {
         self.text(left, &self.found.label(node), FONT, ink, Align2::LEFT_CENTER);
     }
 
-    /// A line that ends where its room does; its width.
+    /// Draws a line of text, cut to the rectangle. Returns its width.
     fn text(&self, rect: Rect, text: &str, size: f32, color: Color32, align: Align2) -> f32 {
         let format = TextFormat::simple(FontId::proportional(size), color);
         let mut job = LayoutJob::single_section(text.to_owned(), format);
@@ -255,8 +254,8 @@ impl Painting<'_> {
     }
 }
 
-/// One line, whatever it says: what is below must not jump.
-fn tell(ui: &mut Ui, found: &Found, look: &Look, pointed: Option<usize>) {
+/// Shows exactly one line, so that the content below does not move.
+fn show_line(ui: &mut Ui, found: &Found, look: &Look, pointed: Option<usize>) {
     let text = match pointed {
         Some(node) => about(found, look, node),
         None if found.is_of_a_file() => "Solid tokens were kept, pale ones rejected, framed ones end.".into(),
@@ -266,7 +265,7 @@ fn tell(ui: &mut Ui, found: &Found, look: &Look, pointed: Option<usize>) {
     ui.add(Label::new(RichText::new(text).weak()).truncate());
 }
 
-/// What became of a node.
+/// The text about a node.
 fn about(found: &Found, look: &Look, node: usize) -> String {
     let tree = &found.search.tree;
     let of_tree = &tree.nodes[node];

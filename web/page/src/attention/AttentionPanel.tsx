@@ -1,4 +1,4 @@
-/** The attention of the translation on show, or of a trace file: which kind, layer and head, seen how, and what it means. */
+/** The attention of the current translation or of a trace file: choices, view, and explanation. */
 import type { Signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 
@@ -92,7 +92,7 @@ function View() {
   );
 }
 
-/** What is chosen, what a colour means, and what all of it is. */
+/** The choices, the legend, and the explanation. */
 function Side() {
   const of = kindOnShow.value;
   const model = opened.value === null ? running.value?.info.model : undefined;
@@ -253,7 +253,7 @@ function FilePicker({ count }: { count: number }) {
   );
 }
 
-/** What the memory did not suffice for, in the words of those who left it out. */
+/** The attention that did not fit into memory, with the engine's reason. */
 function LeftOut() {
   const missing = shown.value?.sentence.leftOut ?? [];
   if (missing.length === 0) return null;

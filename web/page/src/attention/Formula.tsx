@@ -1,4 +1,4 @@
-/** What each kind of attention is, in plain words and as the paper writes it. */
+/** Each kind of attention, in plain words and as the paper's formula. */
 import type { AttentionKind } from 'wordloom';
 
 const WORDS: Record<AttentionKind, string> = {
@@ -70,7 +70,7 @@ export function Formula({ kind, width }: { kind: AttentionKind; width: number | 
   );
 }
 
-/** The waves of the table of positions, as the paper writes them. */
+/** The formula of the position table, as in the paper. */
 export function PositionFormula() {
   const wave = (name: string, column: string) => (
     <mtr>

@@ -1,6 +1,6 @@
 /**
- * One map: tokens on both sides, a cell under the pointer or the keyboard, and what it says. The canvas has a pixel for
- * each cell and is stretched, and only labels near the screen exist: a long text costs little more than a short one.
+ * One map: tokens on both sides, and the cell under the pointer or keyboard. The canvas has one pixel per cell and is
+ * stretched. Only labels near the screen exist, so a long text costs little more than a short one.
  */
 import { useRef } from 'preact/hooks';
 
@@ -17,7 +17,7 @@ import { usePainting } from './use-painting.ts';
 
 const LARGEST_CELL = 38;
 const SMALLEST_CELL = 14;
-/** Room for the longest label, at most. */
+/** The largest room for labels. */
 const LARGEST_LABEL = 104;
 
 interface Grid {
@@ -143,7 +143,7 @@ function roomFor(labels: readonly string[]): number {
   return Math.min(LARGEST_LABEL, 20 + Math.ceil(longest * 7.4));
 }
 
-/** Scrolls so that a cell can be seen beside the labels, which stay where they are. */
+/** Scrolls a cell into view, beside the fixed labels. */
 function follow(box: HTMLElement | null, { row, column }: Cell, side: number, left: number, top: number): void {
   if (box === null) return;
   const [x, y] = [(column ?? 0) * side, row * side];
@@ -168,7 +168,7 @@ function under(event: PointerEvent, { cell: side, rows, columns }: Grid): Cell |
   return now?.row === row && now.column === column ? now : { row, column };
 }
 
-/** null: a key that means nothing here. */
+/** null: another key. */
 function move(from: Cell | null, key: string, { rows, columns }: Grid): Cell | null {
   const row = from?.row ?? 0;
   const column = from?.column ?? 0;

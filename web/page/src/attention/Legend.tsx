@@ -1,4 +1,4 @@
-/** Which colour is which weight. */
+/** The legend of colours. */
 import { mapScale } from '../settings.ts';
 import { map } from './traces.ts';
 import { useColours } from './use-colours.ts';

@@ -1,4 +1,4 @@
-/** One map as lines between two columns of tokens: who asks on the left, what is looked at on the right. */
+/** One map as lines between two columns of tokens: queries on the left, keys on the right. */
 import { useMemo, useRef, useState } from 'preact/hooks';
 
 import { useSize } from '../ui/hooks.ts';
@@ -18,7 +18,7 @@ export function Lines({ map, stale }: { map: MapOnShow; stale: boolean }) {
   const frame = useRef<HTMLDivElement>(null);
   const scroll = useRef<HTMLDivElement>(null);
   const { width } = useSize(frame);
-  // a token on the right, whose column is shown; rows are shared with the other views
+  // the selected key; the selected query is shared with the other views
   const [key, setKey] = useState<number | null>(null);
   const queries = queriesOf(map.shown.sentence, map.kind);
   const keys = keysOf(map.shown.sentence, map.kind);
@@ -137,7 +137,7 @@ export function Lines({ map, stale }: { map: MapOnShow; stale: boolean }) {
   );
 }
 
-/** Draws the tokens that are on the screen or close to it. */
+/** Draws the tokens on or near the screen. */
 function near<T, U>(tokens: readonly T[], first: number, last: number, draw: (token: T, index: number) => U): U[] {
   return tokens.slice(first, last).map((token, offset) => draw(token, first + offset));
 }

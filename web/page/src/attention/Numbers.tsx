@@ -1,4 +1,4 @@
-/** Numbers and a plain name for every head: a table to sort, and a small chart of what it is sorted by. */
+/** Statistics and a name for every head: a sortable table, and a chart of the sorted column. */
 import { useMemo, useState } from 'preact/hooks';
 import type { HeadStatistics } from 'wordloom';
 
@@ -14,7 +14,7 @@ interface Described {
   readonly name: Column;
   readonly label: string;
   readonly hint: string;
-  /** Whether it is a share of something, so that a bar can show it. */
+  /** Whether it is a share from 0 to 1, which a bar can show. */
   readonly share: boolean;
 }
 
@@ -42,7 +42,7 @@ export function Numbers({ shown }: { shown: Shown }) {
   const sorted = useMemo(() => (heads === null ? null : sort(heads, order.by, order.down)), [heads, order]);
   if (of === null) return null;
   if (sorted === null || heads === null) return <p class="quiet">Counting …</p>;
-  // a chart of numbers that are none says nothing
+  // these columns have no chart
   const name = order.by === 'label' || order.by === 'layer' || order.by === 'head' ? 'confidence' : order.by;
   return (
     <div class="numbers">
@@ -63,7 +63,7 @@ export function Numbers({ shown }: { shown: Shown }) {
                     <button
                       type="button"
                       title={hint === '' ? undefined : hint}
-                      // what is large is what one looks for
+                      // the first click sorts the largest first
                       onClick={() => setOrder({ by: name, down: sorts ? !order.down : descends(name) })}
                     >
                       {label}
@@ -118,7 +118,7 @@ function Value({ one, column: { name, share } }: { one: HeadStatistics; column: 
 const BAR = 11;
 const HIGH = 64;
 
-/** A bar for each head, layer by layer. */
+/** A bar for each head, by layer. */
 function Chart({ heads, name }: { heads: readonly HeadStatistics[]; name: Exclude<Column, 'label'> }) {
   const most = heads.reduce((largest, one) => Math.max(largest, one[name]), 0) || 1;
   const layers = [...new Set(heads.map(({ layer }) => layer))];

@@ -1,4 +1,4 @@
-/** All heads of a kind at once: a row for each layer, a column for each head. A click or Enter opens one. */
+/** All heads of a kind: a row for each layer, a column for each head. A click or Enter opens one. */
 import { useRef, useState } from 'preact/hooks';
 
 import { isMuted } from '../muting/muted.ts';
@@ -16,7 +16,7 @@ const LARGEST_MAP = 148;
 const SMALLEST_MAP = 34;
 /** Room for the layers' numbers. */
 const MARGIN = 26;
-/** Heads are named where that takes no time. */
+/** Limit of cells up to which heads are named, because names of large maps are slow. */
 const MOST_CELLS_NAMED = 4096;
 
 export function Overview({ shown }: { shown: Shown }) {
@@ -31,7 +31,7 @@ export function Overview({ shown }: { shown: Shown }) {
   const room = (width - MARGIN - GAP * (heads - 1)) / Math.max(1, heads);
   const across = Math.max(SMALLEST_MAP, Math.min(LARGEST_MAP, Math.floor(room)));
   const down = Math.round(across * Math.max(0.4, Math.min(2.5, queries / keys)));
-  // the painter's gap is as many cells downwards as across
+  // the painter's gap has as many cells downwards as across
   const gapDown = (GAP * (down / queries)) / (across / keys);
   const wide = heads * (across + GAP) - GAP;
   const high = layers.length * (down + gapDown) - gapDown;
@@ -136,7 +136,7 @@ export function Overview({ shown }: { shown: Shown }) {
         </div>
       </div>
       <p class="quiet overview__note">
-        A row for each layer, a column for each head; in each map, rows ask and columns are looked at.
+        A row for each layer, a column for each head; in each map, rows are queries and columns are keys.
       </p>
     </div>
   );

@@ -1,4 +1,4 @@
-/** Plays a translation: token by token its rows appear, as they were computed. */
+/** Plays a translation: its rows appear token by token. */
 import { useEffect, useState } from 'preact/hooks';
 
 import { PauseIcon, PlayIcon } from '../ui/icons.tsx';
@@ -8,7 +8,7 @@ import { kindOnShow } from './traces.ts';
 import type { Shown } from './traces.ts';
 
 const SPEEDS = [0.5, 1, 2, 4] as const;
-/** Between two tokens, at speed 1. */
+/** Milliseconds between two tokens at speed 1. */
 const PACE = 600;
 
 export function Player({ shown }: { shown: Shown }) {

@@ -1,4 +1,4 @@
-/** What the model adds to its embeddings, so that a token knows its place: 50 positions and 128 dimensions, as in the literature. */
+/** The position encoding that the model adds to its embeddings: 50 positions and 128 dimensions, as in the literature. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Positions } from 'wordloom';
 

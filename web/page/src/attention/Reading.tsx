@@ -1,4 +1,4 @@
-/** One cell, or one row, in a sentence. */
+/** A sentence about one cell or one row. */
 import { cell } from './choice.ts';
 import { keysOf, labelOf, queriesOf } from './labels.ts';
 import type { MapOnShow } from './traces.ts';

@@ -1,4 +1,4 @@
-/** Saving what is on show: as a picture, as data, as a trace that opens again; and a link that shows it anew. */
+/** Saves the current view as picture, data or trace, and makes a link to it. */
 import { useRef, useState } from 'preact/hooks';
 
 import { running } from '../engine/load.ts';
@@ -43,7 +43,7 @@ export function SaveBar({ shown }: { shown: Shown | null }) {
     },
     { label: 'Trace as JSON', hint: 'The same as text', run: save('json', traceOf('json')) },
   ];
-  // a picture of numbers is a table
+  // the numbers are saved as a table, not as a picture
   const pictured = look.value !== 'numbers';
   return (
     <div class="save" aria-busy={busy}>
@@ -128,7 +128,7 @@ function CopyLink() {
     <button
       type="button"
       class="chip"
-      title="A link to this text and view; whoever opens it sees them, and no server does"
+      title="A link to this text and view, which no server sees"
       onClick={() => void copy()}
     >
       <LinkIcon />

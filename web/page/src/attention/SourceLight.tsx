@@ -1,4 +1,4 @@
-/** Light behind the words of the source text: a text field shows none itself, so a copy of its text lies beneath it. */
+/** Highlights in the source text. A text field has no highlights, so a copy of its text lies beneath it. */
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { RefObject } from 'preact';
 
@@ -8,7 +8,7 @@ import { lit } from './lit.ts';
 import { mapIsOfSelected } from './traces.ts';
 import { Marked } from './TraceTexts.tsx';
 
-/** Laying out more than this on every move of the pointer would be felt. */
+/** Limit of characters, because every move of the pointer lays them out. */
 const MOST_CHARACTERS = 20_000;
 
 export function SourceLight({ field, size }: { field: RefObject<HTMLTextAreaElement | null>; size: string }) {

@@ -1,14 +1,14 @@
-/** A map in words, for those who do not see the picture: where each token looked most. */
+/** A map in words, for screen readers: the largest weights of each token. */
 import { memo } from 'preact/compat';
 import { useEffect, useState } from 'preact/hooks';
 
 import { keysOf, labelOf, queriesOf } from './labels.ts';
 import type { MapOnShow } from './traces.ts';
 
-/** Nobody listens to more rows; the arrow keys and the saved tables have the rest. */
+/** Limit of rows; the arrow keys and the saved tables have the rest. */
 const MOST_ROWS = 60;
 
-/** In a task of its own, after what is seen: a table of a long text takes a while to lay out. */
+/** Drawn in a later task, because a table of a long text is slow to lay out. */
 export const Summary = memo(function Summary({ map }: { map: MapOnShow }) {
   const [late, setLate] = useState<MapOnShow | null>(null);
   useEffect(() => {

@@ -1,7 +1,7 @@
-/** The two texts of a trace file, whose words light up as those of a translation do. */
+/** The two texts of a trace file, with highlights. */
 import type { TracedSentence } from 'wordloom';
 
-import { lit, pieces } from './lit.ts';
+import { lit, segments } from './lit.ts';
 import type { Span } from './lit.ts';
 
 export function TraceTexts({ sentence }: { sentence: TracedSentence }) {
@@ -19,11 +19,11 @@ export function TraceTexts({ sentence }: { sentence: TracedSentence }) {
   );
 }
 
-/** A text with light on it. */
+/** A text with highlights. */
 export function Marked({ text, spans }: { text: string; spans: readonly Span[] }) {
   return (
     <>
-      {pieces(text, spans).map(({ text, level }, index) =>
+      {segments(text, spans).map(({ text, level }, index) =>
         level === null ? (
           text
         ) : (

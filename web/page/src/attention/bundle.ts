@@ -1,28 +1,28 @@
-/** The lines between tokens: which are drawn, and as few paths as there are shades. */
+/** The lines between tokens, joined into one path for each shade. */
 import type { Cell } from './choice.ts';
 import type { MapOnShow } from './traces.ts';
 
-/** More tokens than this on one side, and only what stands out is drawn. */
+/** Tokens on one side up to which all lines are drawn; beyond, only the strongest. */
 export const FEW_TOKENS = 80;
 const MOST_LINES = 2400;
 const SHADES = 12;
-/** Below this nobody sees a line. */
+/** The smallest visible weight. */
 const FAINT = 0.01;
 
 export interface Bundle {
   readonly paths: readonly { readonly d: string; readonly opacity: number }[];
-  /** Weights below it are not drawn. */
+  /** The smallest drawn weight. */
   readonly threshold: number;
 }
 
 export interface Placing {
-  /** The middle of a token's line, from above. */
+  /** The vertical middle of a token's line. */
   y(index: number): number;
   readonly left: number;
   readonly right: number;
 }
 
-/** `rows`: only so many of the map's rows; `at`: only the lines of that token. */
+/** `rows`: number of the map's rows to draw; `at`: draw only the lines of this token. */
 export function bundle(map: MapOnShow, { y, left, right }: Placing, rows: number, at: Cell | null): Bundle {
   const [, columns] = map.shape;
   const chosen = (index: number): boolean =>
@@ -41,7 +41,7 @@ export function bundle(map: MapOnShow, { y, left, right }: Placing, rows: number
   return { paths: paths.filter(({ d }) => d !== ''), threshold };
 }
 
-/** So high that not too many lines are left. */
+/** A threshold that limits the number of lines. */
 function thresholdOf(weights: Float32Array, tokens: number): number {
   let threshold = tokens > FEW_TOKENS ? 0.05 : FAINT;
   const count = (): number => weights.reduce((sum, weight) => sum + (weight >= threshold ? 1 : 0), 0);

@@ -1,4 +1,4 @@
-/** What of a trace is looked at, and how: chosen by hand, by a link, or by a click on a head. */
+/** The chosen part of a trace and its view: chosen by the user, or by a link. */
 import { batch, signal } from '@preact/signals';
 import type { AttentionKind, ColourMap, Scale } from 'wordloom';
 
@@ -34,16 +34,16 @@ export const layer = signal<Pick>('mean');
 export const head = signal<Pick>('mean');
 export const look = signal<Look>('map');
 
-/** A cell, or (without a column) a row of the map on show that somebody points at. */
+/** The cell, or (without a column) the row under the pointer. */
 export interface Cell {
   readonly row: number;
   readonly column: number | null;
 }
 export const cell = signal<Cell | null>(null);
-/** How many rows of a translation that is being played have appeared; null: all of them. */
+/** Number of rows shown so far by the player; null: all. */
 export const step = signal<number | null>(null);
 
-/** Opens one head, as a click in the overview does. */
+/** Opens one head, as a click in the overview. */
 export function open(which: { layer: Pick; head: Pick }, as: Look = 'map'): void {
   batch(() => {
     layer.value = which.layer;

@@ -5,6 +5,6 @@ export function download(file: Blob, name: string): void {
   link.href = url;
   link.download = name;
   link.click();
-  // the browser has to have begun before the address may go
+  // the browser must have started before the address is revoked
   setTimeout(() => URL.revokeObjectURL(url), 60_000);
 }

@@ -1,17 +1,17 @@
-/** What stands at the rows and columns of a map, and which characters of the texts that is. */
+/** The labels of a map's rows and columns, and their characters in the texts. */
 import type { AttentionKind, TracedSentence, TracedToken } from 'wordloom';
 
-/** What a kind's rows stand for: what the encoder read, or what the decoder wrote there. */
+/** The tokens of a kind's rows: the encoder's input, or the decoder's output. */
 export function queriesOf(sentence: TracedSentence, kind: AttentionKind): readonly TracedToken[] {
   return kind === 'encoder' ? sentence.sourceTokens : sentence.targetTokens.slice(1);
 }
 
-/** What a kind's columns stand for: what was read. */
+/** The tokens of a kind's columns: the keys. */
 export function keysOf(sentence: TracedSentence, kind: AttentionKind): readonly TracedToken[] {
   return kind === 'decoder' ? sentence.targetTokens.slice(0, -1) : sentence.sourceTokens;
 }
 
-/** A token for the eye; control tokens get a name. */
+/** A token for display; control tokens get a name. */
 export function labelOf(token: TracedToken | undefined): string {
   if (token === undefined) return '';
   if (token.special && token.piece === '</s>') return 'end';

@@ -1,4 +1,4 @@
-/** Which characters of the two texts light up for the row or cell that is pointed at, and how strongly. */
+/** The highlighted characters of the two texts, for the row or cell under the pointer. */
 import { computed } from '@preact/signals';
 import type { TracedToken } from 'wordloom';
 
@@ -6,7 +6,7 @@ import { cell, step } from './choice.ts';
 import { keysOf, queriesOf } from './labels.ts';
 import { map } from './traces.ts';
 
-/** `own`: the token that asks; `key`: the one under the pointer; 1 to 3: what else it looked at, by weight. */
+/** `own`: the query token; `key`: the key under the pointer; 1 to 3: other keys, by weight. */
 export type Level = 'own' | 'key' | 1 | 2 | 3;
 
 export interface Span {
@@ -54,8 +54,8 @@ function add(spans: Span[], { range }: TracedToken, level: Level): void {
   if (range !== null && range[1] > range[0]) spans.push({ start: range[0], end: range[1], level });
 }
 
-/** A text cut where the light changes; of several spans over a character the strongest counts. */
-export function pieces(text: string, spans: readonly Span[]): { text: string; level: Level | null }[] {
+/** A text cut where the highlight changes. Of several spans over a character, the strongest counts. */
+export function segments(text: string, spans: readonly Span[]): { text: string; level: Level | null }[] {
   const strength = (level: Level | null): number =>
     level === null ? 0 : level === 'own' ? 5 : level === 'key' ? 4 : level;
   const cuts = [...new Set([0, text.length, ...spans.flatMap(({ start, end }) => [start, end])])]

@@ -1,4 +1,4 @@
-/** The table of positions as pixels and as a picture. */
+/** The position table as pixels and as a picture. */
 import type { Pixels, Positions, Trace } from 'wordloom';
 
 import { running } from '../engine/load.ts';
@@ -6,10 +6,10 @@ import { mapColours } from '../settings.ts';
 import type { Scene, Text } from './scene.ts';
 
 export const POSITIONS = 50;
-/** As many as the literature draws. */
+/** Number of dimensions, as in the literature. */
 export const DIMENSIONS = 128;
 
-/** The first `columns` dimensions; −1 is the first of the colours, 1 the last. */
+/** Pixels of the first `columns` dimensions; −1 is the first colour, 1 the last. */
 export function positionPixels({ values, shape }: Positions, columns: number, colours: Uint8Array): Pixels {
   const [height, all] = shape ?? [0, 0];
   const rgba = new Uint8ClampedArray(4 * columns * height);

@@ -1,4 +1,4 @@
-/** A picture to be saved: made once, written as SVG or drawn as PNG. */
+/** A picture to save as SVG or PNG. */
 import type { Pixels } from 'wordloom';
 
 export interface Scene {
@@ -7,7 +7,7 @@ export interface Scene {
   readonly background: string;
   readonly ink: string;
   readonly title: string;
-  /** Pixels that are stretched to a rectangle, without smoothing. */
+  /** Pixels, stretched to a rectangle without smoothing. */
   readonly images: readonly { x: number; y: number; width: number; height: number; pixels: Pixels }[];
   readonly paths: readonly { d: string; stroke: string; opacity: number }[];
   readonly texts: readonly Text[];
@@ -19,14 +19,14 @@ export interface Text {
   readonly text: string;
   readonly size: number;
   readonly anchor: 'start' | 'middle' | 'end';
-  /** Written upwards. */
+  /** Whether the text runs upwards. */
   readonly upright?: boolean;
 }
 
 const FONT = "system-ui, 'Segoe UI', Roboto, 'Noto Sans', sans-serif";
 const SVG = 'http://www.w3.org/2000/svg';
 
-/** Made of nodes, never of markup: whatever a text says, it stays a text. */
+/** Builds nodes, never markup, so that a text is always text. */
 export function toSvg(scene: Scene): Blob {
   const document = new Document();
   const add = (parent: Node, name: string, attributes: Record<string, string | number>): Element => {
@@ -61,7 +61,7 @@ export function toSvg(scene: Scene): Blob {
   return new Blob([new XMLSerializer().serializeToString(document)], { type: 'image/svg+xml' });
 }
 
-/** Twice as fine as the page, unless that would be too large to draw without a pause. */
+/** Draws in twice the page's resolution, unless that is too large. */
 export function toPng(scene: Scene): Promise<Blob> {
   const { width, height, background, ink } = scene;
   const scale = Math.max(0.25, Math.min(2, LARGEST / Math.max(width, height)));
@@ -113,7 +113,7 @@ function canvasOf({ width, height, rgba }: Pixels): HTMLCanvasElement {
   return canvas;
 }
 
-/** XML has no control characters, not even escaped. */
+/** Removes control characters, which XML does not allow even escaped. */
 function legal(text: string): string {
   return text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|\p{Surrogate}/gu, '\ufffd');
 }

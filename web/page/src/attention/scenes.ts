@@ -1,4 +1,4 @@
-/** Each view as a picture to be saved, with its labels. */
+/** Each view as a picture to save, with labels. */
 import type { MapView } from 'wordloom';
 
 import { mapColours, mapScale } from '../settings.ts';
@@ -17,7 +17,7 @@ interface Paper {
 
 const MARGIN = 16;
 
-/** As the page looks now, light or dark. */
+/** The page's present colours, light or dark. */
 function paper(): Paper {
   const style = getComputedStyle(document.documentElement);
   const of = (name: string): string => style.getPropertyValue(name).trim();

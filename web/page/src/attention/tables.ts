@@ -1,10 +1,10 @@
-/** What is on show as tables for spreadsheets. */
+/** The current view as a table for spreadsheets. */
 import type { HeadStatistics } from 'wordloom';
 
 import { keysOf, labelOf, queriesOf } from './labels.ts';
 import type { MapOnShow } from './traces.ts';
 
-/** Rows ask, columns are looked at. */
+/** Rows are queries, columns are keys. */
 export function mapTable(map: MapOnShow): string {
   const keys = keysOf(map.shown.sentence, map.kind).map(labelOf);
   const rows = queriesOf(map.shown.sentence, map.kind).map((query, row) => {
@@ -40,7 +40,7 @@ function csv(lines: readonly string[]): string {
   return `${lines.join('\r\n')}\r\n`;
 }
 
-/** Spreadsheets take what begins like this for a formula, and would run it: an apostrophe says that it is text. */
+/** Adds an apostrophe to text that a spreadsheet would run as a formula. */
 function quoted(text: string): string {
   const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
   return `"${safe.replaceAll('"', '""')}"`;

@@ -1,4 +1,4 @@
-/** Light on the words of the translation, by the browser's own highlights: the text itself stays as it is. */
+/** Highlights in the translation, by the browser's own highlights, which do not change the text. */
 import { effect, signal } from '@preact/signals';
 
 import { selected } from '../translation/selection.ts';
@@ -12,9 +12,9 @@ const redrawn = signal(0);
 const LEVELS: readonly Level[] = ['own', 'key', 1, 2, 3];
 
 export function followLight(): void {
-  // older browsers have none: there the map alone says it
+  // older browsers have no highlights
   if (!('highlights' in CSS)) return;
-  // sentences far from the screen are not there in detail, and come back when they are scrolled to
+  // sentences far from the screen have no nodes, and get them again when scrolled to
   const changes = new MutationObserver(() => (redrawn.value += 1));
   let watched: Element | null = null;
   effect(() => {
@@ -22,7 +22,7 @@ export function followLight(): void {
     void showConfidence.value;
     const spans = showAttention.value && mapIsOfSelected.value ? lit.value.target : [];
     const now = selected.value;
-    // what is drawn for these values stands on the page a moment later
+    // wait until the new values are drawn
     const frame = requestAnimationFrame(() => {
       const output = document.querySelector('[data-testid=output]');
       if (output !== null && output !== watched) {
@@ -47,7 +47,7 @@ function paint(sentence: Element | null, spans: readonly Span[]): void {
   }
 }
 
-/** The characters of a sentence as a range; what only screen readers hear is not among them. */
+/** The characters of a sentence as a range, without text for screen readers only. */
 function rangeOf(sentence: Element, { start, end }: Span): Range | null {
   const walker = document.createTreeWalker(sentence, NodeFilter.SHOW_TEXT);
   const range = new Range();

@@ -1,4 +1,4 @@
-/** The trace on show: made of the chosen sentence while the panel is open, or opened from a file. */
+/** The current trace: of the selected sentence while the panel is open, or from a file. */
 import { batch, computed, effect, signal } from '@preact/signals';
 import { openTrace } from 'wordloom';
 import type { AttentionKind, Hypothesis, Trace, TracedKind, TracedSentence, Weights } from 'wordloom';
@@ -10,7 +10,7 @@ import { modelName } from '../engine/source.ts';
 import { muted } from '../muting/muted.ts';
 import { dismissAll, notify } from '../notices.ts';
 import { showAttention } from '../settings.ts';
-import { direction, spoken } from '../translation/direction.ts';
+import { direction, languageOptions } from '../translation/direction.ts';
 import { selected } from '../translation/selection.ts';
 import { sentence as asSentence } from '../words.ts';
 import { cell, head, kind, layer, step } from './choice.ts';
@@ -18,7 +18,7 @@ import type { Pick } from './choice.ts';
 
 export interface Shown {
   readonly trace: Trace;
-  /** Which of the trace's sentences. */
+  /** Index of the trace's sentence. */
   readonly index: number;
   readonly sentence: TracedSentence;
 }
@@ -28,10 +28,10 @@ export interface Opened {
   readonly trace: Trace;
 }
 
-/** A trace file takes the place of the translation until it is closed. */
+/** An opened trace file. It replaces the translation until it is closed. */
 export const opened = signal<Opened | null>(null);
 export const openedSentence = signal(0);
-/** Of the newest translation; it stays while the next one is computed. */
+/** The trace of the newest translation. It stays while the next one is computed. */
 const made = signal<Shown | null>(null);
 const waiting = signal(false);
 
@@ -42,10 +42,10 @@ export const shown = computed<Shown | null>(() => {
   const sentence = file.trace.sentences[index];
   return sentence === undefined ? null : { trace: file.trace, index, sentence };
 });
-/** Whether `shown` is of an older sentence than the one that is wanted. */
+/** Whether `shown` is of an older sentence than the selected one. */
 export const stale = computed(() => opened.value === null && waiting.value);
 
-/** The kind that is looked at: the chosen one, or one that the trace has. */
+/** The shown kind: the chosen one, or else one that the trace has. */
 export const kindOnShow = computed<TracedKind | null>(() => {
   const kinds = shown.value?.sentence.kinds ?? [];
   return kinds.find((one) => one.kind === kind.value) ?? kinds[kinds.length - 1] ?? null;
@@ -58,7 +58,7 @@ export interface MapOnShow extends Weights {
   readonly head: Pick;
 }
 
-/** The layer and the head as far as the trace has them: another model may have fewer. */
+/** The shown layer and head, if the trace has them: another model may have fewer. */
 export const pickOnShow = computed<{ layer: Pick; head: Pick }>(() => {
   const now = kindOnShow.value;
   const among = (pick: Pick, has: boolean): Pick => (pick === 'mean' || has ? pick : 'mean');
@@ -67,10 +67,10 @@ export const pickOnShow = computed<{ layer: Pick; head: Pick }>(() => {
     head: among(head.value, Number(head.value) < (now?.heads ?? 0)),
   };
 });
-/** The weights of the map that is looked at. */
+/** The weights of the shown map. */
 export const map = signal<MapOnShow | null>(null);
 
-/** Whether the map on show is of the sentence that is selected in the two texts, and not of the one before it. */
+/** Whether the shown map is of the selected sentence, not of the previous one. */
 export const mapIsOfSelected = computed(() => {
   const now = selected.value;
   const of = map.value?.shown.sentence;
@@ -83,14 +83,14 @@ export const mapIsOfSelected = computed(() => {
   );
 });
 
-/** Traces of hypotheses that may be looked at again. Their weights take the device's memory, or the worker's: only a few. */
+/** Cached traces of a few hypotheses. Their weights take memory of the device or the worker. */
 const MOST_KEPT = 6;
 const kept = new Map<Hypothesis, Shown>();
 let keptBy: Running | null = null;
-/** The heads that were muted then. */
+/** The heads that were muted for the cached traces. */
 let keptWith: readonly string[] = [];
 const again = signal(0);
-/** Looked at once more because a device was lost: a picture that takes the device with it is not tried for ever. */
+/** Hypotheses traced again after a lost device, so that a picture that breaks the device is not repeated for ever. */
 const renewed = new WeakSet<Hypothesis>();
 
 export function followAttention(): void {
@@ -107,7 +107,7 @@ function followSentence(): (() => void) | undefined {
     waiting.value = true;
     return undefined;
   }
-  if (engine !== keptBy) kept.clear(); // the old engine's traces went with it
+  if (engine !== keptBy) kept.clear(); // the old engine's traces are gone
   const silent = muted.peek();
   if (silent !== keptWith) {
     for (const { trace } of kept.values()) if (trace !== made.peek()?.trace) trace.close();
@@ -129,7 +129,7 @@ function followSentence(): (() => void) | undefined {
       sentences: [{ sentence: source, hypothesis: rank }],
       model: modelName(engine.choice),
       signal: controller.signal,
-      ...spoken(direction.peek()),
+      ...languageOptions(direction.peek()),
     })
     .then(
       (trace) => {
@@ -172,7 +172,7 @@ function followMap(): (() => void) | undefined {
         if (controller.signal.aborted) return;
         const old = map.peek();
         batch(() => {
-          // the same place of another head says something; of another text it does not
+          // keep the cell for another head, not for another text
           if (old?.shown !== now || old.kind !== of.kind) cell.value = null;
           map.value = { ...weights, shown: now, kind: of.kind, ...pick };
         });
@@ -182,7 +182,7 @@ function followMap(): (() => void) | undefined {
   return () => controller.abort();
 }
 
-/** What goes wrong with a trace, or with what was asked `of` one, unless somebody wanted it to stop. */
+/** Reports a failure of a trace, or of a call `of` a trace, except aborts. */
 export function fail(error: unknown, of?: Shown): void {
   if (isAbort(error) || (of !== undefined && (isGone(of) || renew(error, of)))) return;
   const retry = { label: 'Try again', run: () => void (again.value += 1) };
@@ -190,12 +190,12 @@ export function fail(error: unknown, of?: Shown): void {
   notify(explainWork(error, 'attention', retry, fresh));
 }
 
-/** Whether another takes its place soon, and nobody waits for what it was asked. */
+/** Whether another trace replaces it soon, so that failures do not matter. */
 function isGone({ trace }: Shown): boolean {
   return trace !== opened.peek()?.trace && ![...kept.values()].some((one) => one.trace === trace);
 }
 
-/** Where weights went with a device that was lost, they are computed anew, on the next one. Whether that is so. */
+/** Traces again if the weights were lost with the device. Returns whether it does. */
 export function renew(error: unknown, of: Shown): boolean {
   const [hypothesis] = [...kept].find(([, { trace }]) => trace === of.trace) ?? [];
   if (kindOf(error) !== 'device-lost' || hypothesis === undefined) return false;
@@ -207,7 +207,7 @@ export function renew(error: unknown, of: Shown): boolean {
   return true;
 }
 
-/** Shows a trace file in place of the translation. Nothing is asked of the model. */
+/** Shows a trace file instead of the translation, without the model. */
 export async function openFile(file: File): Promise<void> {
   try {
     const trace = await openTrace(file);
@@ -236,7 +236,7 @@ export async function openFile(file: File): Promise<void> {
   }
 }
 
-/** Another sentence of the opened file. */
+/** Shows another sentence of the opened file. */
 export function stepFile(by: 1 | -1): void {
   batch(() => {
     openedSentence.value += by;
@@ -245,7 +245,7 @@ export function stepFile(by: 1 | -1): void {
   });
 }
 
-/** Back to the translation. */
+/** Returns to the translation. */
 export function closeFile(): void {
   const old = opened.peek();
   batch(() => {

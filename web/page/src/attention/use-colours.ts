@@ -1,4 +1,4 @@
-/** The chosen colour map as a table of 256 colours, for what is drawn here. */
+/** The chosen colour map as a table of 256 colours. */
 import { useEffect, useState } from 'preact/hooks';
 
 import { mapColours } from '../settings.ts';
@@ -10,7 +10,7 @@ export function useColours(): Uint8Array | null {
   const [table, setTable] = useState<{ readonly name: string; readonly colours: Uint8Array } | null>(null);
   useEffect(() => {
     let stopped = false;
-    // an engine that goes away takes the colours along; the next one has them again
+    // if the engine ends, the next one gives the colours again
     trace?.colours(name).then(
       (colours) => stopped || setTable({ name, colours }),
       () => {},

@@ -1,11 +1,11 @@
-/** What of a long row of tokens is worth drawing. */
+/** The part of a long row of tokens that is drawn. */
 import { useEffect, useState } from 'preact/hooks';
 import type { RefObject } from 'preact';
 
-/** Labels that are there before they can be seen. */
+/** Number of labels beyond the screen. */
 const AHEAD = 12;
 
-/** Which rows and columns are on the screen, or soon will be; in steps, so that scrolling draws seldom. */
+/** The rows and columns on or near the screen, in steps, so that scrolling rarely draws. */
 export function useNearCells(
   element: RefObject<HTMLElement | null>,
   side: number,

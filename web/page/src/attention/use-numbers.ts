@@ -1,4 +1,4 @@
-/** The numbers of every head of a kind, as soon as they are there. */
+/** The statistics of every head of a kind, when they are ready. */
 import { useEffect, useState } from 'preact/hooks';
 import type { AttentionKind, HeadStatistics } from 'wordloom';
 

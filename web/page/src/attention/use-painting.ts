@@ -1,4 +1,4 @@
-/** Pixels from the worker on a canvas: the newest picture stays until the next one has arrived. */
+/** Pixels from the worker on a canvas. A picture stays until the next one arrives. */
 import { useEffect } from 'preact/hooks';
 import type { RefObject } from 'preact';
 import type { GridChoice, MapChoice, MapView } from 'wordloom';
@@ -6,7 +6,7 @@ import type { GridChoice, MapChoice, MapView } from 'wordloom';
 import { fail } from './traces.ts';
 import type { Shown } from './traces.ts';
 
-/** `view` is compared by its content. Nothing is painted while it is null. */
+/** `view` is compared by content; null paints nothing. */
 export function usePainting(
   canvas: RefObject<HTMLCanvasElement | null>,
   shown: Shown | null,
@@ -32,5 +32,5 @@ export function usePainting(
   }, [shown, key]);
 }
 
-/** A canvas beyond this side is refused by some browsers. */
+/** The largest side of a canvas in all browsers. */
 export const LARGEST_CANVAS = 8192;

@@ -1,6 +1,6 @@
 /** Files of a folder that was dropped on the page. */
 
-/** Must be called while the drop event is handled: what was dropped is gone afterwards. */
+/** Must be called during the drop event, because the dropped items are gone afterwards. */
 export async function droppedFolder(transfer: DataTransfer): Promise<{ name: string; files: File[] }> {
   const entries = [...transfer.items].map((item) => item.webkitGetAsEntry());
   const loose = [...transfer.files];
@@ -15,7 +15,7 @@ export async function droppedFolder(transfer: DataTransfer): Promise<{ name: str
   return { name: name || 'Your model', files: files.length > 0 ? files : loose };
 }
 
-/** A model is a flat folder; one level more finds it inside of what an archive has unpacked to. */
+/** Depth of folders. A model is a flat folder; one more level finds it in an unpacked archive. */
 const DEPTH = 2;
 const MOST_FILES = 500;
 
@@ -30,7 +30,7 @@ async function collect(entry: FileSystemEntry, files: File[], depth: number): Pr
   if (depth >= DEPTH) return;
   const reader = (entry as FileSystemDirectoryEntry).createReader();
   for (;;) {
-    // a call gives a part of a large folder, and nothing when there is no more
+    // each call gives a part of a large folder, the last call an empty list
     const part = await new Promise<FileSystemEntry[]>((resolve, reject) =>
       reader.readEntries(resolve, reject),
     );

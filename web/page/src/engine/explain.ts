@@ -1,4 +1,4 @@
-/** Turns errors into notices: what happened, in the words of the error; what to do, by its kind. */
+/** Turns errors into notices: the error's message, and advice by its kind. */
 import type { EngineInfo, ErrorKind } from 'wordloom';
 
 import type { Action, Notice } from '../notices.ts';
@@ -19,7 +19,7 @@ export function isAbort(error: unknown): boolean {
   return kindOf(error) === 'aborted';
 }
 
-/** A model that could not be loaded. `load` is for the buttons. */
+/** The notice for a model that could not be loaded. `load` is for its buttons. */
 export function explainLoad(error: unknown, choice: ModelChoice, device: DeviceChoice, load: Load): Notice {
   const kind = kindOf(error);
   const again: Action = { label: 'Try again', run: () => void load(choice, device) };
@@ -32,7 +32,7 @@ export function explainLoad(error: unknown, choice: ModelChoice, device: DeviceC
   const title = `“${modelName(choice)}” could not be loaded. ${messageOf(error)}`;
   switch (kind) {
     case 'network':
-      // the message itself says what to check
+      // the message itself has the advice
       return {
         about,
         tone,
@@ -89,7 +89,7 @@ export function explainLoad(error: unknown, choice: ModelChoice, device: DeviceC
   }
 }
 
-/** A model that runs, but has no words for its tokens, or translates nothing at all. */
+/** The notice for a model without a tokenizer, or one that does not translate. */
 export function explainIdsOnly(
   { architecture, idsOnly }: EngineInfo['model'],
   choice: ModelChoice,
@@ -125,7 +125,7 @@ const FAILED = {
   mute: 'The heads could not be muted.',
 } as const;
 
-/** A translation, or an attention map, that failed while the model runs. */
+/** The notice for a failed translation or attention map. */
 export function explainWork(
   error: unknown,
   about: keyof typeof FAILED,

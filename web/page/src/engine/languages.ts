@@ -1,18 +1,18 @@
-/** What languages are called, and which of a model's are meant: models write German as `deu_Latn`, `de_DE` or `de`. */
+/** Names of languages, and their codes in models, which write German as `deu_Latn`, `de_DE` or `de`. */
 import type { EngineInfo, Languages } from 'wordloom';
 
 export interface Direction {
-  /** null: the model has nothing to choose on this side. */
+  /** null: the model has no choice on this side. */
   readonly source: string | null;
   readonly target: string | null;
 }
 
 export interface Chosen extends Direction {
-  /** Nobody has said into which language: it was guessed. */
+  /** Whether the target language was guessed. */
   readonly guessed: boolean;
 }
 
-/** A model's code as a tag of BCP 47, `de`; null where it is none. mBART's `XX` stands for no region. */
+/** A model's code as a BCP 47 tag such as `de`; null for other codes. mBART's `XX` stands for no region. */
 export function languageTag(code: string): string | null {
   try {
     return Intl.getCanonicalLocales(code.replace(/_XX$/, '').replaceAll('_', '-'))[0] ?? null;
@@ -21,13 +21,13 @@ export function languageTag(code: string): string | null {
   }
 }
 
-/** `de` -> German; null where the code is not one of a language. */
+/** `de` -> German; null if the code is not a language. */
 export function languageName(code: string | null): string | null {
   const tag = code === null ? null : languageTag(code);
   return tag === null ? null : nameOf(tag);
 }
 
-/** Codes with their names, by name. A script or a region is named only where it tells two languages apart. */
+/** Codes with their names, sorted by name. A name includes script or region only to distinguish two languages. */
 export function languageNames(codes: readonly string[]): { code: string; name: string }[] {
   const short = codes.map((code) => nameOf(languageOf(code)) ?? code);
   const named = codes.map((code, index) => {
@@ -43,7 +43,7 @@ export function languageNames(codes: readonly string[]): { code: string; name: s
   return named.sort((one, other) => one.name.localeCompare(other.name, 'en'));
 }
 
-/** Whether a model leaves a choice of languages. */
+/** Whether a model has a choice of languages. */
 export function hasChoice({ source, target }: Languages): boolean {
   return source.length > 1 || target.length > 1;
 }
@@ -54,10 +54,7 @@ export function targetsOf({ target, pairs }: Languages, source: string | null): 
   return target.filter((code) => pairs.some(([from, into]) => from === source && into === code));
 }
 
-/**
- * The direction that is wanted, as far as the model has it; else the model's own; else into a language that the visitor
- * reads (`preferred`).
- */
+/** The wanted direction, if the model has it; or else the model's default; or else into a `preferred` language of the user. */
 export function chooseDirection(
   languages: Languages,
   defaults: EngineInfo['defaults'],
@@ -78,14 +75,14 @@ export function chooseDirection(
   return { source, target: readable ?? others[0] ?? targets[0] ?? null, guessed: targets.length > 1 };
 }
 
-/** The code itself, else the first of the same language, so that a choice outlives a change of models. */
+/** The code itself, or else the first of the same language, so that a choice survives a change of models. */
 function find(codes: readonly string[], wanted: string | null): string | null {
   if (wanted === null) return null;
   if (codes.includes(wanted)) return wanted;
   return codes.find((code) => languageOf(code) === languageOf(wanted)) ?? null;
 }
 
-/** `de` in `deu_Latn`, the same for all codes of a language. */
+/** The language of a code: `de` for `deu_Latn`. */
 function languageOf(code: string): string {
   const tag = languageTag(code);
   return tag === null ? code : new Intl.Locale(tag).language;

@@ -1,4 +1,4 @@
-/** The model that runs, and the one that is on its way. A load that fails leaves the running one as it is. */
+/** The running model, and the one that is being loaded. A failed load keeps the running model. */
 import { batch, signal } from '@preact/signals';
 import { Translator } from 'wordloom';
 import type { EngineInfo } from 'wordloom';
@@ -26,13 +26,13 @@ export interface Loading {
 
 export const running = signal<Running | null>(null);
 export const loading = signal<Loading | null>(null);
-/** Only while a load takes longer than half a second. */
+/** The progress of a load; null during the first half second. */
 export const progress = signal<Progress | null>(null);
 
 const PATIENCE = 500;
 let controller: AbortController | null = null;
 
-/** Loads a model for a device, and swaps it in when it is ready. A newer call stops an older one. */
+/** Loads a model for a device, and switches to it when it is ready. A newer call stops an older one. */
 export async function load(choice: ModelChoice, device: DeviceChoice): Promise<void> {
   controller?.abort();
   const own = new AbortController();
@@ -57,7 +57,7 @@ export async function load(choice: ModelChoice, device: DeviceChoice): Promise<v
       onProgress: (event) => {
         if (controller !== own) return;
         if (event.stage === 'warning') notify({ about: 'load', tone: 'info', title: event.message });
-        // weights move while they arrive: as long as something is on its way, that is the news
+        // weights are uploaded during the download, which is the progress to show
         if (event.stage === 'download') arriving = event.loaded < event.total;
         else if (arriving && event.stage !== 'compile') return;
         latest = progressOf(event) ?? latest;
@@ -68,7 +68,7 @@ export async function load(choice: ModelChoice, device: DeviceChoice): Promise<v
       translator.destroy();
       return;
     }
-    // the engine also runs what translates no text, for those who bring token ids
+    // the engine also runs models that take token ids only
     if (translator.info.model.idsOnly !== null) {
       translator.destroy();
       notify(explainIdsOnly(translator.info.model, choice, device, load));
@@ -94,7 +94,7 @@ export async function load(choice: ModelChoice, device: DeviceChoice): Promise<v
   }
 }
 
-/** Stops the load under way; the model that runs stays. */
+/** Stops the current load; the running model stays. */
 export function cancelLoad(): void {
   controller?.abort();
   controller = null;
@@ -104,13 +104,13 @@ export function cancelLoad(): void {
   });
 }
 
-/** Loads what runs once more, after its worker or its device has gone. */
+/** Loads the running model again, after its worker or device was lost. */
 export function reload(): Promise<void> {
   const now = running.peek();
   return load(now?.choice ?? startingChoice(), now?.device ?? settings.device.peek());
 }
 
-/** What the last visit used. */
+/** The model of the last visit. */
 export function startingChoice(): ModelChoice {
   const url = settings.modelUrl.peek();
   return url === null ? { kind: 'bundled' } : { kind: 'url', url };

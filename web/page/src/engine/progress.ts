@@ -1,12 +1,12 @@
-/** What a load is doing, in words and as a share. */
+/** The progress of a load, in words and as a share. */
 import type { ProgressEvent } from 'wordloom';
 
 export interface Progress {
   /** `Fetching the model`, without numbers, so that it can be announced once. */
   step: string;
-  /** `8.4 of 17.7 MB` */
+  /** `8.4 of 9.5 MB` */
   detail: string;
-  /** null: not known. */
+  /** null: unknown. */
   done: number | null;
   total: number;
 }

@@ -1,4 +1,4 @@
-/** Where a model comes from, and what the page calls it. */
+/** A model's source and name. */
 import type { ModelSource } from 'wordloom';
 
 import type { Direction } from './languages.ts';
@@ -6,7 +6,7 @@ import type { Direction } from './languages.ts';
 export type ModelChoice =
   | { kind: 'bundled' }
   | { kind: 'url'; url: string }
-  /** Files that the user has dropped or chosen; gone after a reload, as browsers give no way back to them. */
+  /** Files that the user dropped or chose. A reload loses them. */
   | { kind: 'folder'; name: string; files: File[] };
 
 export function toSource(choice: ModelChoice): ModelSource {
@@ -31,7 +31,7 @@ export function modelName(choice: ModelChoice): string {
   }
 }
 
-/** An address as one types it: `Helsinki-NLP/opus-mt-en-fr` is a model of the Hugging Face hub. */
+/** The URL of a typed address: `Helsinki-NLP/opus-mt-en-fr` is a model of the Hugging Face hub. */
 export function toUrl(input: string): string {
   const address = input.trim();
   if (/^[\w-]+\/[\w.-]+$/.test(address)) return `https://huggingface.co/${address}/resolve/main/`;
@@ -50,7 +50,7 @@ export function toUrl(input: string): string {
   return url.href;
 }
 
-/** Languages as `opus-mt-en-fr` and its like carry them in their names. */
+/** The languages in a name such as `opus-mt-en-fr`. */
 export function languages(choice: ModelChoice): Direction {
   const match = /(?:^|[-_])([a-z]{2,3})[-_]([a-z]{2,3})$/.exec(modelName(choice));
   return { source: match?.[1] ?? null, target: match?.[2] ?? null };

@@ -1,4 +1,4 @@
-/** What can be done to the head that is open. */
+/** Buttons that mute the open head or all others of its layer. */
 import { isMuted, isolate, muteAlso, muted, unmute, unmuteAll } from './muted.ts';
 import type { Head } from './muted.ts';
 

@@ -1,4 +1,4 @@
-/** Says that heads are muted, for as long as any are, and what the sentence was with all of them. */
+/** Shows the muted heads, and the sentence's translation without muting. */
 import { plainOf } from '../translation/live.ts';
 import { selected } from '../translation/selection.ts';
 import { describe, muted, unmuteAll } from './muted.ts';

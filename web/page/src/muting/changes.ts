@@ -1,11 +1,11 @@
-/** Which words of a text are not those of another: the longest common subsequence stays, the rest has changed. */
+/** The changed words of a text: those outside the longest common subsequence. */
 
 export interface Part {
   readonly text: string;
   readonly changed: boolean;
 }
 
-/** Longer texts are compared no further than this: a sentence has fewer words. */
+/** Limit of compared words; a sentence has fewer. */
 const MOST_WORDS = 600;
 
 const segmenter = 'Segmenter' in Intl ? new Intl.Segmenter(undefined, { granularity: 'word' }) : null;
@@ -33,7 +33,7 @@ export function changes(now: string, before: string): Part[] {
   words.forEach((word, i) => {
     let from = j;
     while (from < old.length && old[from] !== word) from += 1;
-    // kept, if nothing is lost by it
+    // keep the word if that is no worse
     const kept =
       from < old.length && 1 + (common[(i + 1) * wide + from + 1] ?? 0) >= (common[i * wide + j] ?? 0);
     if (kept) j = from + 1;

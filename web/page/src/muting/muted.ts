@@ -1,4 +1,4 @@
-/** Heads that contribute nothing, by choice of whoever looks at them: how to choose them, and what they are called. */
+/** The muted heads: their choice and their names. */
 import { batch, computed, signal } from '@preact/signals';
 import type { AttentionKind, HeadName } from 'wordloom';
 
@@ -9,7 +9,7 @@ import type { Running } from '../engine/load.ts';
 import { dismissAll, notify } from '../notices.ts';
 
 interface Choice {
-  /** A model that is loaded anew has all of its heads. */
+  /** The engine of the muted heads; a newly loaded model has none. */
   readonly engine: Running | null;
   readonly heads: readonly HeadName[];
 }
@@ -54,15 +54,12 @@ export function unmuteAll(): void {
   set([]);
 }
 
-/** Mutes these heads and no others. */
+/** Mutes exactly these heads. */
 export function muteOnly(heads: readonly HeadName[]): void {
   if (heads.join() !== muted.peek().join()) set(heads);
 }
 
-/**
- * The engine answers in turn: what is asked for after this call is answered with these heads muted, so it counts as done from
- * here on, unless it fails.
- */
+/** Mutes heads. The engine runs calls in order, so later calls use these heads, and the change counts at once. */
 function set(heads: readonly HeadName[]): void {
   const engine = running.peek();
   if (engine === null) return;

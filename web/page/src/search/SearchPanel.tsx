@@ -1,4 +1,4 @@
-/** How the translation was found: the tree of the search, its ranking under another length penalty, and branches to force. */
+/** The search for a translation: its tree, its ranking under another length penalty, and branches to continue from. */
 import { useMemo } from 'preact/hooks';
 
 import { running } from '../engine/load.ts';

@@ -1,7 +1,4 @@
-/**
- * The tree, from left to right as it grew. Only columns near the screen are drawn, so that a long search costs little
- * more than a short one.
- */
+/** The tree, from left to right. Only columns near the screen are drawn, so a long search costs little more than a short one. */
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 
 import { tokenLabel } from '../translation/tokens.ts';
@@ -41,7 +38,7 @@ export function Tree({ searched, best, power, stale }: TreeProps) {
   const current = tree.nodes[focus] === undefined ? 0 : focus;
   const near = layout.columns.slice(first, last).flat();
   const at = layout.places[current];
-  // what has the focus stays on the page
+  // the focused node is always drawn
   const drawn = at === undefined || near.includes(at) ? near : [...near, at];
   const path = useMemo(() => new Set(best === null ? [] : pathTo(tree, best)), [tree, best]);
   const pointedPath = useMemo(() => new Set(pointed === null ? [] : pathTo(tree, pointed)), [tree, pointed]);
@@ -107,7 +104,7 @@ export function Tree({ searched, best, power, stale }: TreeProps) {
   );
 }
 
-/** What the token says that somebody points at. */
+/** The line about the node under the pointer. */
 function Reading({ searched: { tree, prefix }, index, power }: { searched: Searched; index: number | null; power: number }) {
   const node = index === null ? undefined : tree.nodes[index];
   if (node === undefined || index === null) {

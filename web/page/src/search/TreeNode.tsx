@@ -1,4 +1,4 @@
-/** One token of the tree. It is drawn again only if something about itself has changed: there may be hundreds. */
+/** One token of the tree. It is drawn again only if it has changed, because there may be hundreds. */
 import { memo } from 'preact/compat';
 import type { SearchNode } from 'wordloom';
 
@@ -10,14 +10,14 @@ export interface TreeNodeProps {
   readonly node: SearchNode;
   readonly index: number;
   readonly row: number;
-  /** Of a finished hypothesis. */
+  /** The score of a finished hypothesis. */
   readonly score: number | null;
-  /** Whether the best hypothesis goes through it. */
+  /** Whether the best hypothesis contains it. */
   readonly best: boolean;
-  /** Whether the Tab key leads here. */
+  /** Whether the Tab key focuses it. */
   readonly current: boolean;
   focus(index: number): void;
-  /** null: nowhere any more. */
+  /** Reports the node under the pointer; null for none. */
   point(index: number | null): void;
   choose(index: number): void;
 }

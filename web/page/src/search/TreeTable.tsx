@@ -1,11 +1,11 @@
-/** The tree in words: what somebody reads who does not see the picture. */
+/** The tree as a table, for screen readers. */
 import { useState } from 'preact/hooks';
 
 import { tokenLabel } from '../translation/tokens.ts';
 import { pathTo, percent, scoreOf, signed, wordsOf } from './searches.ts';
 import type { Searched } from './searches.ts';
 
-/** Drawn at once; a long search has thousands. */
+/** Number of rows drawn at once; a long search has thousands. */
 const ROWS = 100;
 const COLUMNS = ['Step', 'After', 'Token', 'Probability', 'Sum of logarithms', 'What became of it'];
 const WORDS = ['After', 'Token', 'What became of it'];

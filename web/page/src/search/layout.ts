@@ -1,24 +1,24 @@
-/** Where the nodes of a search stand: a column for each step, the best of the step on top. */
+/** Positions of the nodes of a search: a column for each step, the best node on top. */
 import type { SearchTree } from 'wordloom';
 
 export const COLUMN = 128;
 export const ROW = 34;
 export const NODE = { width: 104, height: 26 } as const;
-/** Room for what the search begins with. */
+/** Width of the root. */
 export const ROOT = 64;
 
 export interface Placed {
   readonly index: number;
-  /** From 0. */
+  /** The column, from 0. */
   readonly column: number;
   readonly row: number;
 }
 
 export interface Layout {
-  /** By node. */
+  /** The position of each node. */
   readonly places: readonly Placed[];
   readonly columns: readonly (readonly Placed[])[];
-  /** The most nodes of a column. */
+  /** The largest number of nodes in a column. */
   readonly rows: number;
 }
 
@@ -47,7 +47,7 @@ export function edge({ places }: Layout, parent: number | null, to: Placed): str
   return `M${x0} ${y0}C${x0 + bend} ${y0} ${x1 - bend} ${y1} ${x1} ${y1}`;
 }
 
-/** Where an arrow key leads; null: nowhere. */
+/** The node that an arrow key leads to; null for none. */
 export function next({ places, columns }: Layout, { nodes }: SearchTree, from: number, key: string): number | null {
   const at = places[from];
   if (at === undefined) return null;

@@ -1,4 +1,4 @@
-/** The search of the sentence that is selected, computed while its panel is open, and the branch that was forced. */
+/** The search for the selected sentence, computed while its panel is open, and the forced branch. */
 import { batch, computed, effect, signal } from '@preact/signals';
 import type { SearchNode, SearchTree } from 'wordloom';
 
@@ -6,7 +6,7 @@ import { explainWork, isAbort, kindOf } from '../engine/explain.ts';
 import { reload, running } from '../engine/load.ts';
 import { dismissAll, notify } from '../notices.ts';
 import { showSearch } from '../settings.ts';
-import { direction, spoken } from '../translation/direction.ts';
+import { direction, languageOptions } from '../translation/direction.ts';
 import { searchBeams } from '../translation/live.ts';
 import { selected } from '../translation/selection.ts';
 
@@ -18,20 +18,20 @@ export interface Token {
 export interface Searched {
   readonly source: string;
   readonly tree: SearchTree;
-  /** What the translation had to begin with. */
+  /** The forced beginning of the translation. */
   readonly prefix: readonly Token[];
 }
 
 /** The newest search; it stays while the next one runs. */
 export const searched = signal<Searched | null>(null);
 export const searching = signal(false);
-/** What finished hypotheses are ranked by; null: as the search did. */
+/** The length penalty of the ranking; null for the search's own. */
 export const penalty = signal<number | null>(null);
 export const PENALTIES = { least: -1, most: 3, step: 0.1 } as const;
 
-/** A beginning that was forced holds for its sentence only. */
+/** The forced beginning, for one sentence only. */
 const forced = signal<{ source: string; prefix: readonly number[] } | null>(null);
-/** Ids of the tokens that the selected sentence's translation has to begin with. */
+/** Ids of the forced beginning of the selected sentence's translation. */
 export const prefixNow = computed<readonly number[]>(() => {
   const now = forced.value;
   return now !== null && now.source === selected.value?.source.source ? now.prefix : NO_PREFIX;
@@ -58,13 +58,13 @@ export function followSearch(): void {
         beams: searchBeams.value,
         prefix,
         signal: controller.signal,
-        ...spoken(direction.value),
+        ...languageOptions(direction.value),
       })
       .then(
         (tree) => {
           if (controller.signal.aborted) return;
           batch(() => {
-            // after the start token
+            // the tokens after the start token
             const given = tree.hypotheses[0]?.tokens.slice(1, 1 + prefix.length) ?? [];
             searched.value = { source: source.source, tree, prefix: given };
             searching.value = false;
@@ -73,7 +73,7 @@ export function followSearch(): void {
         },
         (error: unknown) => {
           if (controller.signal.aborted || isAbort(error)) return;
-          // a link may force tokens that this model does not have
+          // a link may have tokens that this model does not have
           const foreign = prefix.length > 0 && kindOf(error) === 'input';
           const retry = foreign
             ? { label: 'Back to the free search', run: release }
@@ -92,24 +92,24 @@ export function pathTo(tree: SearchTree, index: number): number[] {
   return path.reverse();
 }
 
-/** Has the search go on from a node, as if nothing else had been possible there. */
+/** Forces the search to continue from a node. */
 export function force({ source, tree, prefix }: Searched, index: number): void {
   const path = pathTo(tree, index).flatMap((at) => tree.nodes[at] ?? []);
   if (path.length === 0 || path.some(({ ends }) => ends)) return;
   forceTokens(source, [...prefix, ...path].map(({ id }) => id));
 }
 
-/** Has the translation of a sentence begin with these tokens. */
+/** Forces the translation of a sentence to begin with these tokens. */
 export function forceTokens(source: string, prefix: readonly number[]): void {
   forced.value = { source, prefix };
 }
 
-/** Back to the search that nobody interfered with. */
+/** Removes the forced beginning. */
 export function release(): void {
   forced.value = null;
 }
 
-/** What a finished hypothesis is ranked by; more is better. */
+/** The score of a finished hypothesis; larger is better. */
 export function scoreOf({ sum, step }: SearchNode, power: number): number {
   return sum / step ** power;
 }
@@ -120,7 +120,7 @@ export interface Ranked {
   readonly score: number;
 }
 
-/** Finished hypotheses, best first; equal ones in the order in which they were found. */
+/** Finished hypotheses, best first; equal ones in the order of the search. */
 export function ranking({ nodes }: SearchTree, power: number): Ranked[] {
   const finished = nodes.flatMap((node, index) =>
     node.fate === 'finished' ? [{ index, node, score: scoreOf(node, power) }] : [],
@@ -128,12 +128,12 @@ export function ranking({ nodes }: SearchTree, power: number): Ranked[] {
   return finished.sort((a, b) => b.score - a.score);
 }
 
-/** A number with a sign that is as wide as a digit. */
+/** A number with a minus sign as wide as a digit. */
 export function signed(value: number, digits = 2): string {
   return value.toFixed(digits).replace('-', '−');
 }
 
-/** The words of some tokens, as far as pieces tell. */
+/** The text of some tokens, joined from their pieces. */
 export function wordsOf(tokens: readonly { readonly piece: string }[]): string {
   return tokens
     .map(({ piece }) => piece)

@@ -1,4 +1,4 @@
-/** Which columns of a wide drawing are on the screen, or soon will be; in steps, so that scrolling draws seldom. */
+/** The columns on or near the screen, in steps, so that scrolling rarely draws. */
 import { useEffect, useState } from 'preact/hooks';
 import type { RefObject } from 'preact';
 

@@ -1,4 +1,4 @@
-/** From which language into which, where the model leaves a choice. */
+/** The source and target language, if the model has a choice. */
 import { computed } from '@preact/signals';
 import type { TranslateOptions } from 'wordloom';
 
@@ -9,7 +9,7 @@ import { sourceLanguage, targetLanguage } from '../settings.ts';
 
 const NONE: Chosen = { source: null, target: null, guessed: false };
 
-/** What was chosen last, as far as the running model has it. */
+/** The last choice, if the running model has it. */
 export const direction = computed<Chosen>(() => {
   const now = running.value;
   if (now === null) return NONE;
@@ -17,8 +17,8 @@ export const direction = computed<Chosen>(() => {
   return chooseDirection(now.info.model.languages, now.info.defaults, wanted, navigator.languages);
 });
 
-/** The options that say so. */
-export function spoken({
+/** The options of a direction. */
+export function languageOptions({
   source,
   target,
 }: Direction): Pick<TranslateOptions, 'sourceLanguage' | 'targetLanguage'> {

@@ -1,4 +1,4 @@
-/** Translates while the user types: waits for a pause, stops stale work, keeps what it has translated. */
+/** Translates while the user types: waits for a pause, stops outdated work, caches translations. */
 import { batch, computed, effect, signal } from '@preact/signals';
 import type { TranslateOptions } from 'wordloom';
 
@@ -9,7 +9,7 @@ import type { Running } from '../engine/load.ts';
 import { muted } from '../muting/muted.ts';
 import { dismissAll, notify } from '../notices.ts';
 import { alternatives, beams, showAttention, text } from '../settings.ts';
-import { direction, spoken } from './direction.ts';
+import { direction, languageOptions } from './direction.ts';
 import { cut } from './passages.ts';
 import type { Translated } from './passages.ts';
 import type { Outcome } from './run.ts';
@@ -25,26 +25,26 @@ export interface Activity {
 export const views = signal<readonly View[]>([]);
 /** null: nothing is being translated. */
 export const activity = signal<Activity | null>(null);
-/** From a change until its translation is whole. */
+/** Whether a change has no complete translation yet. */
 export const unsettled = signal(false);
-/** Of the last translation that needed the model. */
+/** The outcome of the last translation that used the model. */
 export const outcome = signal<Outcome | null>(null);
 export const searchBeams = computed(() => beams.value ?? running.value?.info.defaults.beams ?? 4);
 
 const PAUSE = 150;
-/** Somebody who types without a pause sees something all the same. */
+/** The longest wait in milliseconds while the user types without a pause. */
 const LONGEST_WAIT = 600;
 const LONGEST_FRAME = 200;
 const MOST_KNOWN = 5000;
 
 let known = new Map<string, Translated>();
 let knownFor = '';
-/** What was known when all heads counted: for comparison while some are muted, and for when they count again. */
+/** Translations without muting, for comparison and for reuse after unmuting. */
 const plain = signal<{ options: string; known: Map<string, Translated> } | null>(null);
 let knownBy: Running | null = null;
 let controller: AbortController | null = null;
 let timer = 0;
-/** Whether a change waits for its translation to begin: an older one that ends meanwhile settles nothing. */
+/** Whether a change waits for its translation; an older translation that ends meanwhile does not settle it. */
 let waiting = false;
 let waitingSince = 0;
 
@@ -61,7 +61,7 @@ export function startTranslating(): void {
     const now = { text: text.value, engine: running.value, into: direction.value, muted: muted.value };
     void searchBeams.value;
     void alternatives.value;
-    // a pause is for typing; a new model or language, a first text and an emptied one are answered at once
+    // only typing waits; a new model or language, a first text and an emptied text do not
     const same = now.engine === last.engine && now.into === last.into && now.muted === last.muted;
     const typing = same && last.text !== '' && now.text !== '';
     last = now;
@@ -121,7 +121,7 @@ async function run(engine: Running, input: string, own: AbortController): Promis
     beams: count,
     nBest: Math.min(alternatives.peek(), count),
     sample: false,
-    ...spoken(direction.peek()),
+    ...languageOptions(direction.peek()),
   };
   forgetUnless(engine, JSON.stringify(options), muted.peek());
   const painter = paintOnce();
@@ -129,7 +129,7 @@ async function run(engine: Running, input: string, own: AbortController): Promis
     const result = await runTranslation({
       translator: engine.translator,
       text: input,
-      // which changes nothing of what is found
+      // does not change the result
       options: { ...options, keepAttention: showAttention.peek() },
       signal: own.signal,
       known,
@@ -160,10 +160,7 @@ async function run(engine: Running, input: string, own: AbortController): Promis
   }
 }
 
-/**
- * At most one update a frame, however fast the news comes; a page in the background has no frames, but goes
- * on.
- */
+/** Updates at most once a frame. A page in the background has no frames, and updates by a timer. */
 function paintOnce(): {
   paint(fresh: readonly View[], now: Activity | null): void;
   flush(): void;
@@ -200,7 +197,7 @@ function paintOnce(): {
   };
 }
 
-/** Translations are kept for one model under one set of options and of muted heads, the newest ones. */
+/** Drops cached translations of other models, options or muted heads, and the oldest. */
 function forgetUnless(engine: Running, options: string, heads: readonly string[]): void {
   if (engine !== knownBy || (heads.length > 0 && plain.peek()?.options !== options)) plain.value = null;
   const wanted = [options, ...heads].join(' ');
@@ -216,7 +213,7 @@ function forgetUnless(engine: Running, options: string, heads: readonly string[]
   knownFor = wanted;
 }
 
-/** What a sentence's translation was when no head was muted; null: it was not translated then, or none is. */
+/** A sentence's translation without muting; null if it is unknown, or if no head is muted. */
 export function plainOf(passage: number, sentence: number): string | null {
   const view = views.value[passage];
   const before = plain.value;
@@ -225,7 +222,7 @@ export function plainOf(passage: number, sentence: number): string | null {
   return was?.sentences[sentence]?.hypotheses[was.chosen[sentence] ?? 0]?.text ?? null;
 }
 
-/** Shows another hypothesis of a sentence, wherever its passage stands, and remembers it. */
+/** Shows another hypothesis of a sentence and remembers the choice for all equal passages. */
 export function choose(passage: number, sentence: number, rank: number): void {
   const view = views.peek()[passage];
   if (view?.translated == null) return;

@@ -1,4 +1,4 @@
-/** What stands after new, unfinished text: the words of the old translation that it has not reached yet. */
+/** The words of the old translation after new, unfinished text. */
 
 const WORD = /\S+\s*/gu;
 

@@ -1,30 +1,27 @@
 /**
- * Cuts a text into passages (a line, or a part of a very long one) that are translated and shown on their
- * own: typing in one of a thousand lines costs one line.
+ * Cuts a text into passages (a line, or a part of a very long one) that are translated separately, so that typing in one of a
+ * thousand lines costs one line.
  */
 import type { Sentence } from 'wordloom';
 
 export interface Passage {
   readonly source: string;
-  /** What follows it: a line break, the space between two parts of a long line, or nothing. */
+  /** Text after the passage: a line break, the space between two parts of a long line, or nothing. */
   readonly end: string;
 }
 
-/** The sentences of a passage, and the white space around them: between[0] sentence between[1] sentence … */
+/** The sentences of a passage and the white space around them: between[0] sentence between[1] sentence … */
 export interface Translated {
   readonly between: readonly string[];
   readonly sentences: readonly Sentence[];
-  /** For each sentence, which of its hypotheses is shown. */
+  /** Index of the shown hypothesis of each sentence. */
   readonly chosen: readonly number[];
 }
 
 const LONG_LINE = 3000;
 const SENTENCE_END = /[.!?…]["'”’»)\]]*\s+|[。！？]/gu;
 
-/**
- * Cuts a text at its line breaks, and long lines between sentences. A `>>fra<<` tag in front holds for all of
- * it.
- */
+/** Cuts a text at line breaks, and long lines between sentences. A leading `>>fra<<` tag applies to the whole text. */
 export function cut(text: string): { tag: string; passages: Passage[] } {
   const tag = /^\s*>>[^<>\s]+<<[^\S\n]*/.exec(text)?.[0] ?? '';
   const lines = text.slice(tag.length).split('\n');
@@ -55,7 +52,7 @@ export function isBlank(passage: Passage): boolean {
   return passage.source.trim() === '';
 }
 
-/** Deals the sentences of some passages, which were translated together, out to each of them. */
+/** Distributes the sentences of passages that were translated together. */
 export function deal(sources: readonly string[], sentences: readonly Sentence[]): Translated[] {
   let next = 0;
   return sources.map((source, index) => {
@@ -66,7 +63,7 @@ export function deal(sources: readonly string[], sentences: readonly Sentence[])
     for (let sentence = sentences[next]; sentence !== undefined; sentence = sentences[next]) {
       const start = source.indexOf(sentence.source, end);
       if (start < 0 && !last) break;
-      // scripts without spaces have none between sentences; the translation may need one
+      // scripts without spaces have none between sentences, but the translation may need one
       const gap = start < 0 ? '' : source.slice(end, start);
       between.push(gap === '' && own.length > 0 ? ' ' : gap);
       own.push(sentence);
@@ -78,7 +75,7 @@ export function deal(sources: readonly string[], sentences: readonly Sentence[])
   });
 }
 
-/** The translation of a passage, with the hypotheses that were chosen. */
+/** The translation of a passage, with the chosen hypotheses. */
 export function translatedText({ between, sentences, chosen }: Translated): string {
   let text = between[0] ?? '';
   sentences.forEach((sentence, index) => {
@@ -87,10 +84,7 @@ export function translatedText({ between, sentences, chosen }: Translated): stri
   return text;
 }
 
-/**
- * Groups of passages that are translated by one call: small enough to be stopped, large enough to share a
- * batch.
- */
+/** Groups of passages for one call: small enough to be stopped soon, large enough to share a batch. */
 export function group<T extends { readonly source: string }>(
   passages: readonly T[],
   first: number,

@@ -1,7 +1,4 @@
-/**
- * One pass over a text: what is known is taken as it is, the rest is translated in groups and shown as it
- * grows.
- */
+/** One pass over a text: known passages are reused; the others are translated in groups and shown while they grow. */
 import type { Sentence, TranslateOptions, Translator } from 'wordloom';
 
 import type { Passage, Translated } from './passages.ts';
@@ -9,9 +6,7 @@ import { cut, deal, group, isBlank } from './passages.ts';
 import type { View } from './views.ts';
 import { blankView, doneView, matchOld, viewText, waitingView } from './views.ts';
 
-/**
- * Characters that are translated by the first call, so that something can be read soon, and by later ones.
- */
+/** Characters in the first call, which is short to show text soon, and in later calls. */
 const FIRST_GROUP = 600;
 const NEXT_GROUPS = 2400;
 
@@ -20,10 +15,10 @@ export interface Work {
   readonly text: string;
   readonly options: TranslateOptions;
   readonly signal: AbortSignal;
-  /** Translations of earlier passages under the same options. */
+  /** Earlier translations under the same options. */
   readonly known: Map<string, Translated>;
   readonly shown: readonly View[];
-  /** New views; `done` of `total` characters are translated. */
+  /** Reports new views; `done` of `total` characters are translated. */
   show(views: readonly View[], done: number, total: number): void;
 }
 
@@ -100,10 +95,7 @@ export async function runTranslation(work: Work): Promise<Outcome> {
     });
   }
 
-  /**
-   * Lines of the unfinished translation belong to the passages one by one: line breaks are those of the
-   * source.
-   */
+  /** Assigns lines of the unfinished translation to passages, because line breaks are those of the source. */
   function grow(members: readonly Missing[], stable: string, provisional: string): void {
     const solid = stable.split('\n');
     const rest = provisional.split('\n');
@@ -119,12 +111,12 @@ export async function runTranslation(work: Work): Promise<Outcome> {
   }
 }
 
-/** What a translation is known by. */
+/** The cache key of a translation. */
 export function keyOf(tag: string, source: string): string {
   return `${tag}\n${source}`;
 }
 
-/** The view that is on the page already, if it says the same: what is equal is not drawn again. */
+/** The old view if it is equal, so that it is not drawn again. */
 function reuse(old: View | undefined, fresh: View): View {
   if (old === undefined || old.passage.end !== fresh.passage.end) return fresh;
   if (old.passage.source !== fresh.passage.source) return fresh;

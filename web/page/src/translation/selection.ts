@@ -1,6 +1,4 @@
-/**
- * The sentence that the panels are about: where the caret is, what was clicked, or what the user stepped to.
- */
+/** The selected sentence of the panels, selected by caret, click or buttons. */
 import { computed, signal } from '@preact/signals';
 import type { Hypothesis, Sentence } from 'wordloom';
 
@@ -15,17 +13,17 @@ export interface Place {
 
 export interface Selected extends Place {
   readonly source: Sentence;
-  /** Which hypothesis is shown. */
+  /** Index of the shown hypothesis. */
   readonly rank: number;
   readonly hypothesis: Hypothesis;
-  /** Its number among all sentences, from 0, and how many there are. */
+  /** Its number among all sentences, from 0, and the number of sentences. */
   readonly number: number;
   readonly count: number;
 }
 
 const wanted = signal<Place>({ passage: 0, sentence: 0 });
 
-/** How many sentences stand before each passage. */
+/** Number of sentences before each passage. */
 const offsets = computed(() => {
   let count = 0;
   const before = views.value.map(({ translated }) => {
@@ -36,7 +34,7 @@ const offsets = computed(() => {
   return { before, count };
 });
 
-/** null: nothing is translated yet, or just not here. */
+/** null: there is no translation at this place yet. */
 export const selected = computed<Selected | null>(() => {
   const { passage, sentence } = nearest(wanted.value);
   const translated = views.value[passage]?.translated;
@@ -54,13 +52,13 @@ export function select(place: Place): void {
   if (now.passage !== place.passage || now.sentence !== place.sentence) wanted.value = place;
 }
 
-/** The next sentence (1), or the one before (-1). */
+/** Selects the next sentence (1) or the previous one (-1). */
 export function step(by: 1 | -1): void {
   const now = selected.peek();
   if (now !== null) selectNumber(now.number + by);
 }
 
-/** A sentence by its number among all; one that is not there is not selected. */
+/** Selects a sentence by its number among all, if it exists. */
 export function selectNumber(number: number): void {
   const { before, count } = offsets.peek();
   if (number < 0 || number >= count) return;
@@ -83,7 +81,7 @@ export function selectAt(position: number): void {
   }
 }
 
-/** Where a selected sentence begins in the whole text; -1 where the text has changed meanwhile. */
+/** Position of a selected sentence in the whole text; -1 if the text has changed meanwhile. */
 export function sourceStart({ passage, sentence }: Place, whole: string): number {
   const { passages } = cut(whole);
   const here = passages[passage];
@@ -115,7 +113,7 @@ function sentenceAt(source: string, sentences: readonly Sentence[], position: nu
   return Math.max(0, sentences.length - 1);
 }
 
-/** A place that exists: the passage itself, or the closest one before or after it that has sentences. */
+/** An existing place: the passage itself, or the closest one with sentences. */
 function nearest({ passage, sentence }: Place): Place {
   const has = (index: number): boolean => (views.value[index]?.translated?.sentences.length ?? 0) > 0;
   const start = Math.min(passage, views.value.length - 1);

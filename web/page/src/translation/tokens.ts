@@ -1,22 +1,22 @@
-/** Where the tokens of a hypothesis stand in its text. */
+/** The tokens of a hypothesis in its text. */
 import type { Hypothesis, Token } from 'wordloom';
 
 export interface TokenSpan {
-  /** The characters it wrote, with the space in front of a word. */
+  /** The token's characters, including the space before a word. */
   readonly text: string;
-  /** 0 to 1; null: characters that no token accounts for. */
+  /** 0 to 1; null: characters without a token. */
   readonly probability: number | null;
 }
 
 const SPACE = /▁/gu;
 
-/** Cuts a hypothesis's text into what each token wrote. */
+/** Cuts a hypothesis's text into the characters of each token. */
 export function tokenSpans({ text, tokens }: Hypothesis): TokenSpan[] {
   const spans: TokenSpan[] = [];
   let position = 0;
   for (const token of tokens) {
     const piece = token.piece.replace(SPACE, ' ');
-    // the first word has no space in front of it in the text
+    // the text has no space before its first word
     const written = position === 0 ? piece.trimStart() : piece;
     if (written === '' || token.logProbability === undefined) continue;
     const at = text.indexOf(written, position);
@@ -29,7 +29,7 @@ export function tokenSpans({ text, tokens }: Hypothesis): TokenSpan[] {
   return spans;
 }
 
-/** A token for the eye: the mark of a word's start becomes nothing, control tokens get a name. */
+/** A token for display, without the mark of a word's start; control tokens get a name. */
 export function tokenLabel(token: Token): string {
   const label = token.piece.replace(SPACE, ' ').trim();
   if (label === '</s>') return 'end';

@@ -1,16 +1,16 @@
-/** What the page shows of a text: one view a passage, replaced (never changed) when there is news. */
+/** The views of a text: one immutable view per passage. */
 import type { Passage, Translated } from './passages.ts';
 import { translatedText } from './passages.ts';
 import { oldTail } from './overlay.ts';
 
 export interface View {
   readonly passage: Passage;
-  /** Its translation, once it is whole. */
+  /** The complete translation. */
   readonly translated: Translated | null;
-  /** Of the translation under way: what will stay, and what may still change. */
+  /** The unfinished translation: the final part, and the part that may change. */
   readonly stable: string;
   readonly provisional: string;
-  /** What stood here before, until the new translation has caught up. */
+  /** The previous translation, until the new one is as long. */
   readonly old: string;
 }
 
@@ -27,14 +27,14 @@ export function waitingView(passage: Passage, old: string): View {
   return { passage, translated: null, stable: '', provisional: '', old };
 }
 
-/** All of what a view shows, solid or not. */
+/** The whole text of a view. */
 export function viewText(view: View): string {
   if (view.translated !== null) return translatedText(view.translated);
   const fresh = view.stable + view.provisional;
   return fresh + oldTail(fresh, view.old);
 }
 
-/** For each passage, the view that stood in its place: those before and after a change keep theirs. */
+/** The old view of each passage: passages before and after a change keep theirs. */
 export function matchOld(old: readonly View[], passages: readonly Passage[]): (View | undefined)[] {
   const shared = Math.min(old.length, passages.length);
   let before = 0;

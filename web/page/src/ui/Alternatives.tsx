@@ -1,4 +1,4 @@
-/** What else the search found for a sentence, best first; a click shows it in the translation. */
+/** The hypotheses of a sentence, best first; a click shows one in the translation. */
 import { running } from '../engine/load.ts';
 import { languages } from '../engine/source.ts';
 import { choose, searchBeams, views } from '../translation/live.ts';

@@ -1,6 +1,4 @@
-/**
- * What a screen reader is told without asking: the translation once it has settled, and what a load is doing.
- */
+/** Announcements for screen readers: the finished translation, and the progress of a load. */
 import { effect } from '@preact/signals';
 import { useEffect, useState } from 'preact/hooks';
 

@@ -1,13 +1,10 @@
-/**
- * How sure the model was of each token: an underline that grows stronger as the probability falls, and the
- * number.
- */
+/** The probability of each token: an underline that is stronger for less probable tokens, and the number. */
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { Hypothesis } from 'wordloom';
 
 import { tokenSpans } from '../translation/tokens.ts';
 
-/** Lower bounds of the levels, surest first. Pattern and strength tell them apart, not hue. */
+/** Lower bounds of the levels, most probable first. They differ in pattern and strength, not in hue. */
 const LEVELS = [
   { from: 0.9, name: 'sure', words: '90 % and more' },
   { from: 0.7, name: 'likely', words: '70 to 90 %' },
@@ -57,7 +54,7 @@ export function ConfidenceLegend() {
   );
 }
 
-/** One small label for the token under the pointer, or the one that the arrow keys are on. */
+/** A label for the token under the pointer or the arrow keys. */
 export function useTokenTip() {
   const [token, setToken] = useState<HTMLElement | null>(null);
   const [, setMoved] = useState(0);
@@ -84,7 +81,7 @@ export function useTokenTip() {
       next.focus();
     },
   };
-  // a token of an older translation is no longer on the page
+  // a token of an older translation is not on the page
   const box = token?.isConnected ? (token.getClientRects()[0] ?? null) : null;
   const element = box !== null && (
     <span

@@ -1,4 +1,4 @@
-/** The whole page takes a model folder. */
+/** Accepts a model folder dropped anywhere on the page. */
 import { useEffect, useState } from 'preact/hooks';
 
 import { openFile } from '../attention/traces.ts';
@@ -11,7 +11,7 @@ import { FolderIcon } from './icons.tsx';
 export function DropZone() {
   const [over, setOver] = useState(false);
   useEffect(() => {
-    // events of the elements beneath come in pairs; what counts is leaving the last one
+    // nested elements send enter and leave in pairs, so count them
     let depth = 0;
     const hasFiles = (event: DragEvent): boolean => event.dataTransfer?.types.includes('Files') ?? false;
     const enter = (event: DragEvent): void => {
@@ -61,7 +61,7 @@ async function take(transfer: DataTransfer): Promise<void> {
   try {
     const { name, files } = await droppedFolder(transfer);
     const [file] = files;
-    // a model is never one file alone
+    // a single file is a trace, because a model has several
     if (files.length === 1 && file !== undefined && /\.(json|safetensors)$/i.test(file.name)) {
       await openFile(file);
       return;

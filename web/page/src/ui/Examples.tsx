@@ -11,7 +11,7 @@ const EXAMPLES: readonly { text: string; label?: string }[] = [
   },
 ];
 
-/** A few sentences to begin with, where the model reads English. */
+/** Example sentences, if the model reads English. */
 export function Examples() {
   const choice = running.value?.choice ?? loading.value?.choice;
   if (choice === undefined || languages(choice).source !== 'en') return null;

@@ -5,7 +5,7 @@ import { languageName } from '../engine/languages.ts';
 import { languages, modelName } from '../engine/source.ts';
 import { ChevronIcon, Mark } from './icons.tsx';
 
-/** The name, and a button that says what runs and opens the choice of model and device. */
+/** The name, and a button that shows model and device and opens their choice. */
 export function Header({ options }: { options: Signal<boolean> }) {
   return (
     <header class="head">

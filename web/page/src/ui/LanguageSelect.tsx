@@ -1,4 +1,4 @@
-/** One side of a translation, where its title stands for models of one pair. */
+/** The choice of a language, in place of the title for models of one pair. */
 import type { Signal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
 
@@ -7,12 +7,12 @@ import { ChevronIcon } from './icons.tsx';
 
 interface Props {
   readonly label: string;
-  /** The model's own; the same array as long as it holds the same. */
+  /** The model's codes; the same array as long as they are equal. */
   readonly codes: readonly string[];
   readonly value: string;
-  /** Where a choice is kept. */
+  /** The stored choice. */
   readonly choice: Signal<string | null>;
-  /** What is to be said about it. */
+  /** A hint for the user. */
   readonly hint?: string | undefined;
 }
 
@@ -31,7 +31,7 @@ export function LanguageSelect({ label, codes, value, choice, hint }: Props) {
           value={value}
           aria-describedby={hint === undefined ? undefined : `${id}-hint`}
           onChange={(event) => (choice.value = event.currentTarget.value)}
-          // who leaves it as it is has chosen, too
+          // leaving the field confirms its value
           onBlur={(event) => {
             if (hint !== undefined) choice.value = event.currentTarget.value;
           }}

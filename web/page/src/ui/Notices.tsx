@@ -1,7 +1,7 @@
 import { dismiss, notices } from '../notices.ts';
 import { CloseIcon } from './icons.tsx';
 
-/** Banners above the text. Errors are read out at once, the rest when there is a pause. */
+/** Banners above the text. Screen readers announce errors at once, others in a pause. */
 export function Notices() {
   return (
     <div class="notices">

@@ -1,4 +1,4 @@
-/** Which model, on which device, searching how; and what is running, and why. */
+/** The choice of model, device and search, and the running device with its reason. */
 import type { ComponentChildren } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 

@@ -1,7 +1,4 @@
-/**
- * The translation. Passages are drawn in chunks, and only chunks near the screen in detail: a book costs no more
- * than a page. Text is only ever text.
- */
+/** The translation, never markup. Only passages near the screen are drawn in detail, so a book costs no more than a page. */
 import { memo } from 'preact/compat';
 import { useMemo, useRef, useState } from 'preact/hooks';
 
@@ -68,9 +65,9 @@ interface ChunkProps {
   readonly views: readonly View[];
   readonly first: number;
   readonly confident: boolean;
-  /** Whether heads are muted, so that what changed is marked. */
+  /** Whether heads are muted, so that changes are marked. */
   readonly compared: boolean;
-  /** The marked sentence; -1: not here. */
+  /** The marked sentence; -1: none here. */
   readonly passage: number;
   readonly sentence: number;
 }
@@ -146,7 +143,7 @@ const Passage = memo(function Passage({ view, index, confident, compared, marked
   );
 });
 
-/** A translation by fewer heads: the words that were not there with all of them are marked. */
+/** A translation with muted heads; words that differ from the translation without muting are marked. */
 function Compared({ text, before }: { text: string; before: string | null }) {
   if (before === null || before === text) return <>{text}</>;
   return (
@@ -164,10 +161,7 @@ function Compared({ text, before }: { text: string; before: string | null }) {
   );
 }
 
-/**
- * Cuts the views into chunks; a chunk in which nothing changed stays the same array, so that it is not drawn
- * again.
- */
+/** Cuts the views into chunks. An unchanged chunk stays the same array, so that it is not drawn again. */
 function useChunks(all: readonly View[]): readonly (readonly View[])[] {
   const [kept] = useState<{ chunks: (readonly View[])[] }>({ chunks: [] });
   return useMemo(() => {

@@ -3,7 +3,7 @@ import { selected, step } from '../translation/selection.ts';
 import { useLast } from './hooks.ts';
 import { BackIcon, NextIcon } from './icons.tsx';
 
-/** Steps through the sentences of a text; not there for a single one. */
+/** Steps through the sentences of a text; hidden for a single sentence. */
 export function SentencePicker() {
   const now = useLast(selected.value);
   if (views.value.length === 0 || now === null || now.count < 2) return null;

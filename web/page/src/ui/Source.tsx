@@ -1,4 +1,4 @@
-/** Where one types. */
+/** The source text. */
 import { useRef } from 'preact/hooks';
 
 import { loading, running } from '../engine/load.ts';

@@ -1,4 +1,4 @@
-/** Where one reads. */
+/** The translation's half of the page. */
 import { useMemo, useState } from 'preact/hooks';
 
 import { loading, progress, running } from '../engine/load.ts';
@@ -56,7 +56,7 @@ export function Target() {
   );
 }
 
-/** What runs, and how fast: small, and only when there is something to say. */
+/** Device and speed, if known. */
 function Status() {
   const now = running.value;
   const busy = activity.value;

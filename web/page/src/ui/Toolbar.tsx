@@ -1,4 +1,4 @@
-/** Switches for what is shown beside the translation. */
+/** Switches for the panels beside the translation. */
 import type { Signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 

@@ -1,4 +1,4 @@
-/** Hooks on what the browser observes. */
+/** Hooks on the browser's observers. */
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { RefObject } from 'preact';
 
@@ -15,7 +15,7 @@ export function useSize(element: RefObject<HTMLElement | null>): { width: number
   return { width };
 }
 
-/** Whether an element is on the screen, or about to be. */
+/** Whether an element is on or near the screen. */
 export function useNear(element: RefObject<HTMLElement | null>, start: boolean): boolean {
   const [near, setNear] = useState(start);
   useEffect(() => {
@@ -29,7 +29,7 @@ export function useNear(element: RefObject<HTMLElement | null>, start: boolean):
   return near;
 }
 
-/** The newest value that is not null: what stays on show while the next one is made. */
+/** The newest value that is not null, to show while the next one is computed. */
 export function useLast<T>(value: T | null): T | null {
   const last = useRef(value);
   if (value !== null) last.current = value;

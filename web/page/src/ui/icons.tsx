@@ -1,4 +1,4 @@
-/** Line icons of one weight, 20 × 20; decoration beside words, so hidden from screen readers. */
+/** Line icons, 20 × 20. They stand beside words, so they are hidden from screen readers. */
 import type { ComponentChildren } from 'preact';
 
 function Icon({ children }: { children: ComponentChildren }) {

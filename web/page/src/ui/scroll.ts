@@ -1,11 +1,8 @@
-/**
- * Both texts scroll together: the one the user is at leads, the other follows by the same share of its
- * length.
- */
+/** Both texts scroll together: the text that the user scrolls leads, and the other follows by the same share of its length. */
 import { useEffect } from 'preact/hooks';
 import type { RefObject } from 'preact';
 
-/** Signs that the user is at a text. */
+/** Events that make a text the leading one. */
 const HANDS = ['pointerover', 'pointerdown', 'focusin', 'keydown', 'wheel'];
 
 export function useSharedScroll(desk: RefObject<HTMLElement | null>): void {
@@ -24,7 +21,7 @@ export function useSharedScroll(desk: RefObject<HTMLElement | null>): void {
         other.scrollTop = (leader.scrollTop / room) * (other.scrollHeight - other.clientHeight);
       }
     };
-    // caught on their way down: scrolling does not bubble, and the texts come and go
+    // in the capture phase, because scroll events do not bubble and the texts are replaced
     for (const hand of HANDS) frame.addEventListener(hand, lead, { capture: true, passive: true });
     frame.addEventListener('scroll', follow, { capture: true, passive: true });
     return () => {

@@ -1,4 +1,4 @@
-//! A trace without its weights, in JavaScript's names; ranges count UTF-16 units, as its strings do.
+//! A trace without its weights, with JavaScript's names. Ranges count UTF-16 units, as JavaScript's strings do.
 
 use serde::Serialize;
 use wordloom::trace::{Alternative, AttentionKind, LeftOut, Token, TracedSentence};
@@ -105,7 +105,7 @@ fn missing(left_out: &LeftOut) -> Missing<'_> {
     Missing { kind, layer, bytes: left_out.bytes, reason: &left_out.reason }
 }
 
-/// How many UTF-16 units stand before each byte of a text.
+/// Number of UTF-16 units before each byte of a text.
 struct Units(Vec<usize>);
 
 impl Units {
@@ -120,7 +120,7 @@ impl Units {
         Self(before)
     }
 
-    /// `byte` begins a character, or is the end: traces are checked for that.
+    /// `byte` begins a character, or is the end; the reader of traces checks that.
     fn before(&self, byte: usize) -> usize {
         self.0.get(byte).copied().unwrap_or(0)
     }

@@ -1,4 +1,4 @@
-//! The numbers of a head, in JavaScript's names.
+//! The numbers of a head, with JavaScript's names.
 
 use serde::Serialize;
 use wordloom::trace::statistics::Numbers;

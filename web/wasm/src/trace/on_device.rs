@@ -1,4 +1,4 @@
-//! Attention that a GPU has computed and still has: painted there, and read where somebody wants the numbers.
+//! Attention in GPU memory: painted there, and read back only for numbers and files.
 
 use std::cell::RefCell;
 
@@ -8,20 +8,20 @@ use wordloom::trace::{Attended, AttentionKind, LayerAttention};
 use super::which::{Pick, Which};
 use crate::failure::Failure;
 
-/// The attention of a trace's sentences. Its buffers are given back with it.
+/// The attention of a trace's sentences. Dropping it frees the buffers.
 pub struct OnDevice {
     sentences: Vec<Attended>,
     painter: Painter,
-    /// What was painted last: another view of it needs no new buffers, and no new look for the largest weights.
+    /// The maps that were painted last. Another view of them reuses the buffers and the largest weights.
     painted: RefCell<Option<Painted>>,
 }
 
-/// What of a kind's maps is painted.
+/// The painted part of a kind's maps.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Part {
-    /// All of them, side by side.
+    /// All maps, side by side.
     Grid,
-    /// One of them.
+    /// One map.
     Head { layer: usize, head: usize },
 }
 
@@ -40,13 +40,13 @@ impl OnDevice {
         Self { sentences, painter, painted: RefCell::default() }
     }
 
-    /// The layers of a kind, in order, and the grid that they make.
+    /// The layers of a kind, in order, and the shape of their grid.
     pub fn layers(&self, sentence: usize, kind: AttentionKind) -> Option<(Vec<usize>, GridShape)> {
         let attended = self.sentences.get(sentence)?;
         Some((attended.layers(kind).collect(), attended.shape(kind)?))
     }
 
-    /// The weights of one head of a layer, or the mean of all of them; `None` where they are not there.
+    /// The weights of one head of a layer, or the mean of all; `None` if they are not stored.
     pub async fn weights(&self, which: Which, layer: usize) -> Result<Option<Vec<f32>>, Failure> {
         let Some(attended) = self.sentences.get(which.sentence) else { return Ok(None) };
         Ok(match which.head {
@@ -65,7 +65,7 @@ impl OnDevice {
         }
     }
 
-    /// Paints maps of a kind. Pictures that are asked for at once are right, but share nothing.
+    /// Paints maps of a kind. Concurrent calls are correct, but share no buffers.
     pub async fn paint(
         &self,
         sentence: usize,
@@ -92,7 +92,7 @@ impl Painted {
     fn maps(&mut self, part: Part) -> Result<&mut Maps, HeatmapError> {
         let Part::Head { layer, head } = part else { return Ok(&mut self.grid) };
         if self.head.as_ref().is_none_or(|(known, _)| *known != part) {
-            self.head = None; // its memory goes before more is asked for
+            self.head = None; // frees its memory before allocating more
         }
         match &mut self.head {
             Some((_, maps)) => Ok(maps),

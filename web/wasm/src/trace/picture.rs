@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::options::object;
 use crate::results::js_object;
 
-/// The most pixels of a picture: 64 MB of colours.
+/// The largest number of pixels in a picture: 64 MB of colours.
 const MOST_PIXELS: u64 = 1 << 24;
 
 #[derive(Deserialize)]
@@ -26,7 +26,7 @@ struct ViewInput {
     background: [u8; 4],
 }
 
-/// What JavaScript calls a view.
+/// A view, from JavaScript's object.
 pub fn view(input: &JsValue) -> Result<View, Failure> {
     let input = serde_json::Value::Object(object(input)?);
     let input: ViewInput = serde_json::from_value(input)

@@ -1,4 +1,4 @@
-//! Which map of a trace is meant.
+//! The choice of a map in a trace.
 
 use wasm_bindgen::JsValue;
 use wordloom::trace::AttentionKind;
@@ -6,7 +6,7 @@ use wordloom::trace::AttentionKind;
 use crate::failure::Failure;
 use crate::options::{object, take};
 
-/// One layer or head, their mean, or (for a picture) all of them side by side.
+/// One layer or head, their mean, or (for a picture) all side by side.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Pick {
     Index(usize),
@@ -44,12 +44,12 @@ impl Which {
         })
     }
 
-    /// Whether all heads are meant, side by side.
+    /// Whether all heads are chosen, side by side.
     pub fn is_grid(self) -> bool {
         self.layer == Pick::All && self.head == Pick::All
     }
 
-    /// The kept layers that are meant, by number.
+    /// Numbers of the chosen layers among the stored ones.
     pub fn layers_of(self, kept: &[usize]) -> Result<Vec<usize>, Failure> {
         let Self { kind, layer, head, .. } = self;
         if layer == Pick::All || head == Pick::All {
@@ -64,7 +64,7 @@ impl Which {
         }
     }
 
-    /// The number of the one head that is meant.
+    /// Numbers of the one chosen layer and head.
     pub fn head(self) -> Result<[usize; 2], Failure> {
         match (self.layer, self.head) {
             (Pick::Index(layer), Pick::Index(head)) => Ok([layer, head]),

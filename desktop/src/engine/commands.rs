@@ -1,0 +1,107 @@
+//! Commands for the engine. Only the last command of each kind counts.
+
+use std::path::PathBuf;
+use std::sync::mpsc::Receiver;
+
+use wordloom::TranslateOptions;
+use wordloom::trace::HeadName;
+
+/// A text to translate.
+pub struct Request {
+    /// Number that identifies answers to this text.
+    pub number: u64,
+    pub text: String,
+    pub options: TranslateOptions,
+}
+
+/// A sentence to search for.
+pub struct Exploration {
+    /// Number that identifies the answer.
+    pub number: u64,
+    pub source_ids: Vec<u32>,
+    /// The forced beginning of the translation.
+    pub prefix: Vec<u32>,
+    pub options: TranslateOptions,
+}
+
+pub enum Command {
+    /// Opens a folder, or the built-in model.
+    Open(Option<PathBuf>),
+    /// Mutes exactly these heads.
+    Mute(Vec<HeadName>),
+    Translate(Box<Request>),
+    Explore(Box<Exploration>),
+}
+
+/// The pending commands, in the order of execution.
+#[derive(Default)]
+pub struct Pending {
+    pub open: Option<Option<PathBuf>>,
+    pub mute: Option<Vec<HeadName>>,
+    pub translate: Option<Box<Request>>,
+    pub explore: Option<Box<Exploration>>,
+}
+
+impl Pending {
+    /// The first command and all that have arrived since.
+    pub fn from(first: Command, received: &Receiver<Command>) -> Self {
+        let mut pending = Self::default();
+        for command in std::iter::once(first).chain(received.try_iter()) {
+            pending.add(command);
+        }
+        pending
+    }
+
+    fn add(&mut self, command: Command) {
+        match command {
+            // earlier commands are about the previous model
+            Command::Open(folder) => *self = Self { open: Some(folder), ..Self::default() },
+            Command::Mute(heads) => {
+                (self.mute, self.translate, self.explore) = (Some(heads), None, None);
+            }
+            Command::Translate(request) => (self.translate, self.explore) = (Some(request), None),
+            Command::Explore(exploration) => self.explore = Some(exploration),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn translate(number: u64) -> Command {
+        let (text, options) = (String::new(), TranslateOptions::default());
+        Command::Translate(Box::new(Request { number, text, options }))
+    }
+
+    fn explore(number: u64) -> Command {
+        let (source_ids, prefix, options) = (vec![5], Vec::new(), TranslateOptions::default());
+        Command::Explore(Box::new(Exploration { number, source_ids, prefix, options }))
+    }
+
+    fn pending(commands: impl IntoIterator<Item = Command>) -> (bool, bool, Option<u64>, Option<u64>) {
+        let mut pending = Pending::default();
+        commands.into_iter().for_each(|command| pending.add(command));
+        (
+            pending.open.is_some(),
+            pending.mute.is_some(),
+            pending.translate.map(|request| request.number),
+            pending.explore.map(|exploration| exploration.number),
+        )
+    }
+
+    #[test]
+    fn outdated_commands_are_dropped() {
+        assert_eq!(pending([translate(1), explore(1), translate(2)]), (false, false, Some(2), None));
+        assert_eq!(pending([translate(1), explore(1), explore(2)]), (false, false, Some(1), Some(2)));
+        assert_eq!(
+            pending([translate(1), Command::Mute(Vec::new()), translate(2)]),
+            (false, true, Some(2), None)
+        );
+        assert_eq!(
+            pending([Command::Mute(Vec::new()), translate(1), Command::Open(None)]),
+            (true, false, None, None),
+            "another model has all of its heads"
+        );
+    }
+}

@@ -1,0 +1,110 @@
+//! The values of a running plan on the CPU, as its operators see them.
+
+use super::buffers::Buffers;
+use super::values::{Columns, Home, Value, ValueInfo};
+use super::weights::{Matrix, Rows, Vector, Weights};
+use crate::cpu::{self, WeightMatrix};
+use crate::shape::Shape;
+
+/// Elements of four bytes: f32 values as their bits, so that one buffer may hold either type in turn.
+pub(super) type Words = Vec<u32>;
+
+/// What an operator reads and writes when it runs on the CPU.
+pub struct CpuRun<'a> {
+    pub(super) values: &'a [ValueInfo],
+    pub(super) buffers: &'a Buffers,
+    pub(super) states: &'a mut [Words],
+    pub(super) shared: &'a mut [Words],
+    pub(super) weights: &'a Weights,
+}
+
+/// Where the elements of a value are.
+enum Place {
+    State(usize),
+    Shared(usize),
+}
+
+impl<'a> CpuRun<'a> {
+    /// The shape of a value.
+    pub fn shape(&self, value: Value) -> Shape {
+        self.values[value.0].shape
+    }
+
+    /// The elements of a u32 value, or the bits of an f32 value.
+    pub fn u32(&self, value: Value) -> &[u32] {
+        let words = match self.place(value) {
+            Place::State(index) => &self.states[index],
+            Place::Shared(index) => &self.shared[index],
+        };
+        &words[..self.shape(value).elements()]
+    }
+
+    /// The elements of an f32 value.
+    pub fn f32(&self, value: Value) -> &[f32] {
+        bytemuck::cast_slice(self.u32(value))
+    }
+
+    /// Some columns of an f32 value.
+    pub fn columns(&self, columns: Columns) -> cpu::Columns<'_> {
+        let stride = self.shape(columns.value).width;
+        cpu::Columns { data: self.f32(columns.value), stride, first: columns.first }
+    }
+
+    /// A matrix among the weights.
+    pub fn matrix(&self, matrix: Matrix) -> WeightMatrix<'a> {
+        self.weights.cpu_matrix(matrix.index)
+    }
+
+    /// A vector among the weights.
+    pub fn vector(&self, vector: Vector) -> &'a [f32] {
+        self.weights.cpu(vector.index)
+    }
+
+    /// A table of rows among the weights.
+    pub fn rows(&self, rows: Rows) -> &'a [f32] {
+        self.weights.cpu(rows.index)
+    }
+
+    /// Has `compute` write f32 values, while it reads others.
+    pub fn write<const N: usize>(
+        &mut self,
+        values: [Value; N],
+        compute: impl FnOnce(&Self, [&mut [f32]; N]),
+    ) {
+        self.write_words(values, |run, words| compute(run, words.map(bytemuck::cast_slice_mut)));
+    }
+
+    /// Has `compute` write values of either type, as words, while it reads others.
+    pub fn write_words<const N: usize>(
+        &mut self,
+        values: [Value; N],
+        compute: impl FnOnce(&Self, [&mut [u32]; N]),
+    ) {
+        // a buffer is taken out while it is written; the plan gives no node one buffer for an input and an output
+        let mut taken = values.map(|value| std::mem::take(self.words_mut(value)));
+        let mut outputs = taken.iter_mut().zip(values);
+        let outputs = std::array::from_fn(|_| match outputs.next() {
+            Some((words, value)) => &mut words[..self.shape(value).elements()],
+            None => unreachable!("as many as there are values"),
+        });
+        compute(self, outputs);
+        for (value, words) in values.into_iter().zip(taken) {
+            *self.words_mut(value) = words;
+        }
+    }
+
+    fn place(&self, value: Value) -> Place {
+        match (self.values[value.0].home, self.buffers.of_value[value.0]) {
+            (Home::State(state), _) => Place::State(state.index),
+            (Home::Planned, Some(buffer)) => Place::Shared(buffer),
+            (Home::Planned, None) => unreachable!("an operator names every value that it touches"),
+        }
+    }
+
+    fn words_mut(&mut self, value: Value) -> &mut Words {
+        match self.place(value) {
+            Place::State(index) => &mut self.states[index],
+            Place::Shared(index) => &mut self.shared[index],
+        }
+    }
+}

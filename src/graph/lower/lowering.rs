@@ -1,0 +1,98 @@
+//! What operators are lowered with: the target, and the launches so far.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::launch::{Binding, Launch};
+use crate::graph::values::{Columns, Home, Value, ValueInfo};
+use crate::graph::weights::{Matrix, WeightPart, WeightTable};
+use crate::kernels::{AdapterClass, ColumnLayout, Dispatch, stride};
+use crate::precision::WeightPrecision;
+use crate::shape::{Dtype, Shape};
+
+/// What launches depend on besides the graph.
+#[derive(Clone, Debug)]
+pub struct Target {
+    /// The kind of processor that executes the shaders.
+    pub class: AdapterClass,
+    /// How matrices are stored.
+    pub precision: WeightPrecision,
+    /// The buffers of each weight.
+    pub(in crate::graph) parts: Vec<Vec<WeightPart>>,
+}
+
+impl Target {
+    /// A device that binds up to `max_storage_bytes` in one buffer, and the weights of `table`. Neither has to exist.
+    pub fn new(
+        class: AdapterClass,
+        precision: WeightPrecision,
+        table: &WeightTable,
+        max_storage_bytes: u64,
+    ) -> Self {
+        let parts = table.entries().iter().map(|entry| entry.parts(precision, max_storage_bytes));
+        Self { class, precision, parts: parts.collect() }
+    }
+}
+
+/// A graph on its way to launches.
+pub struct Lowering<'a> {
+    target: &'a Target,
+    pub(super) place: Arc<str>,
+    pub(super) values: Vec<ValueInfo>,
+    pub(super) launches: Vec<Launch>,
+}
+
+impl<'a> Lowering<'a> {
+    pub(super) fn new(target: &'a Target, values: Vec<ValueInfo>) -> Self {
+        Self { target, place: Arc::default(), values, launches: Vec::new() }
+    }
+
+    /// The kind of processor that executes the shaders.
+    pub fn class(&self) -> AdapterClass {
+        self.target.class
+    }
+
+    /// How matrices are stored.
+    pub fn precision(&self) -> WeightPrecision {
+        self.target.precision
+    }
+
+    /// The shape of a value.
+    pub fn shape(&self, value: Value) -> Shape {
+        self.values[value.0].shape
+    }
+
+    /// The layout of some columns of a value.
+    pub fn layout(&self, columns: Columns) -> ColumnLayout {
+        ColumnLayout { stride: stride(self.shape(columns.value).width), first: columns.first }
+    }
+
+    /// The buffers that hold a matrix, and the outputs that each one has: several where one would be too large.
+    pub fn parts(&self, matrix: Matrix) -> impl Iterator<Item = (Range<usize>, Binding)> + use<'a> {
+        let parts = self.target.parts[matrix.index].iter().enumerate();
+        parts.map(move |(part, about)| (about.outputs.clone(), Binding::Weight { index: matrix.index, part }))
+    }
+
+    /// Scratch memory for the launches of this operator.
+    pub fn scratch(&mut self, shape: Shape, dtype: Dtype) -> Value {
+        self.values.push(ValueInfo { shape, dtype, home: Home::Planned });
+        Value(self.values.len() - 1)
+    }
+
+    /// Appends a launch.
+    ///
+    /// # Panics
+    /// When it binds more or less than its kernel does.
+    pub fn launch(&mut self, dispatch: Dispatch, bindings: Vec<Binding>) {
+        assert_eq!(bindings.len(), dispatch.kernel.storage.len(), "bindings of {}", dispatch.kernel.name);
+        self.launches.push(Launch { place: self.place.clone(), dispatch, bindings });
+    }
+
+    /// Appends several launches.
+    ///
+    /// # Panics
+    /// As [`launch`](Self::launch).
+    pub fn launch_all(&mut self, launches: Vec<(Dispatch, Vec<Binding>)>) {
+        launches.into_iter().for_each(|(dispatch, bindings)| self.launch(dispatch, bindings));
+    }
+}

@@ -1,0 +1,76 @@
+//! Lowering: from a plan to launches of kernels, as plain data. Needs no device.
+
+mod fuse;
+mod launch;
+mod lowering;
+
+use std::fmt;
+
+pub use launch::{Binding, Launch};
+pub use lowering::{Lowering, Target};
+
+use super::buffers::Buffers;
+use super::plan::Plan;
+use super::values::{Home, ValueInfo};
+use crate::kernels::Access;
+
+/// The launches of a plan, and the buffers of the values that they bind.
+#[derive(Clone, Debug)]
+pub struct LaunchList {
+    /// The plan's name.
+    pub label: String,
+    /// The launches, in order.
+    pub launches: Vec<Launch>,
+    /// Of each launch, the bytes of the buffers that it reads, and of those that it writes.
+    pub bytes: Vec<[u64; 2]>,
+    pub(super) values: Vec<ValueInfo>,
+    pub(super) buffers: Buffers,
+}
+
+impl Plan {
+    /// The launches of the plan on a target.
+    pub fn lower(&self, target: &Target) -> LaunchList {
+        let mut lowering = Lowering::new(target, self.graph.values.clone());
+        for node in &self.graph.nodes {
+            lowering.place = node.place.clone();
+            node.op.lower(&mut lowering);
+        }
+        let Lowering { values, launches, .. } = lowering;
+        let is_state =
+            |bound| matches!(bound, Binding::Value(value) if values[value.0].home != Home::Planned);
+        let launches = fuse::fuse(launches, is_state);
+        let buffers = Buffers::share(&values, launches.iter().map(Launch::touches));
+        let bytes_of = |bound| match bound {
+            Binding::Value(value) => 4 * values[value.0].stored_elements() as u64,
+            Binding::Weight { index, part } => 4 * target.parts[index][part].elements as u64,
+            Binding::Nothing => 0,
+        };
+        let bytes = launches.iter().map(|launch| {
+            [Access::Read, Access::Write].map(|wanted| {
+                let bound = launch.accesses().filter(|(_, access)| *access == wanted);
+                bound.map(|(bound, _)| bytes_of(bound)).sum()
+            })
+        });
+        LaunchList { label: self.graph.label.clone(), bytes: bytes.collect(), launches, values, buffers }
+    }
+}
+
+/// A heading with totals, then a line a launch: its number, place, kernel, workgroups, and the bytes of the buffers that it
+/// reads and writes.
+impl fmt::Display for LaunchList {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { label, launches, bytes, buffers, .. } = self;
+        let [read, written] = [0, 1].map(|side| bytes.iter().map(|bytes| bytes[side]).sum::<u64>());
+        let (count, shared) = (launches.len(), buffers.elements.len());
+        let shared_bytes = buffers.elements.iter().sum::<usize>() * 4;
+        writeln!(f, "{label}: {count} launches, which read {read} bytes and write {written}; ")?;
+        writeln!(f, "  {shared} shared buffers of {shared_bytes} bytes together")?;
+        for (index, (launch, [read, written])) in launches.iter().zip(bytes).enumerate() {
+            let [x, y, z] = launch.dispatch.workgroups;
+            let (place, kernel, groups) =
+                (&launch.place, launch.dispatch.kernel.name, format!("{x}×{y}×{z}"));
+            writeln!(f, "{index:>4}  {place:<24} {kernel:<36} {groups:>9} {read:>10} {written:>9}")?;
+        }
+        Ok(())
+    }
+}

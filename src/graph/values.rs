@@ -1,0 +1,88 @@
+//! Values of a graph, and the states of a session.
+
+use crate::kernels::stride;
+use crate::shape::{Dtype, Shape};
+
+/// A value of one graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Value(pub(super) usize);
+
+/// Some columns of a value, e.g. the queries in a fused `[rows, 3 * d_model]` projection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Columns {
+    /// The value.
+    pub value: Value,
+    /// First column.
+    pub first: usize,
+}
+
+/// A tensor that outlives a run: an input that the host writes, a cache, a result that the host reads. Shared by the
+/// programs of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct State {
+    pub(super) index: usize,
+    /// Its shape.
+    pub shape: Shape,
+    /// Its type.
+    pub dtype: Dtype,
+}
+
+/// The states of a session.
+#[derive(Clone, Debug, Default)]
+pub struct StateTable {
+    pub(super) entries: Vec<(String, State)>,
+}
+
+impl StateTable {
+    /// Adds an f32 state.
+    pub fn f32(&mut self, name: impl Into<String>, rows: usize, width: usize) -> State {
+        self.add(name.into(), Shape::new(rows, width), Dtype::F32)
+    }
+
+    /// Adds a u32 state.
+    pub fn u32(&mut self, name: impl Into<String>, rows: usize, width: usize) -> State {
+        self.add(name.into(), Shape::new(rows, width), Dtype::U32)
+    }
+
+    /// Memory that they take, bytes; a device may pad rows.
+    pub fn bytes(&self) -> usize {
+        self.entries.iter().map(|(_, state)| state.shape.elements() * 4).sum()
+    }
+
+    fn add(&mut self, name: String, shape: Shape, dtype: Dtype) -> State {
+        let state = State { index: self.entries.len(), shape, dtype };
+        self.entries.push((name, state));
+        state
+    }
+}
+
+/// Where a value lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Home {
+    /// In a buffer that the plan assigns for as long as the value is needed.
+    Planned,
+    /// In a state.
+    State(State),
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ValueInfo {
+    pub shape: Shape,
+    pub dtype: Dtype,
+    pub home: Home,
+}
+
+impl ValueInfo {
+    /// Elements that it takes on a GPU.
+    pub fn stored_elements(&self) -> usize {
+        stored_elements(self.shape, self.dtype)
+    }
+}
+
+/// Elements that a value takes on a GPU: f32 rows are padded to a multiple of four.
+pub(super) fn stored_elements(shape: Shape, dtype: Dtype) -> usize {
+    match dtype {
+        Dtype::F32 => shape.rows * stride(shape.width),
+        Dtype::U32 => shape.elements(),
+    }
+}

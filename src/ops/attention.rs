@@ -1,0 +1,108 @@
+//! `softmax(scale · Q Kᵀ + bias + mask) V` for each head. Vaswani et al. 2017, section 3.2.1, equation (1); the bias by
+//! distance: Raffel et al. 2020 (T5), section 2.1.
+
+use crate::cpu;
+use crate::graph::{Columns, CpuRun, Graph, GraphError, Lowering, Operator, Rows, Value};
+use crate::kernels::attention;
+use crate::shape::{AttentionShape, Dtype, Shape};
+
+/// What the weights of an attention are computed from: `softmax(scale · Q Kᵀ + bias + mask)`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AttentionScores {
+    /// Batch, heads, lengths, widths of a head, scale, causal.
+    pub shape: AttentionShape,
+    /// `[batch * queries, …]`
+    pub queries: Columns,
+    /// `[batch * keys, …]`
+    pub keys: Columns,
+    /// u32 `[batch, keys]`, nonzero = visible
+    pub key_mask: Value,
+    /// `[2 * reach + 1, heads]`, of which the scores get row `clamp(key - query, -reach, reach) + reach`
+    pub distance_bias: Option<Rows>,
+}
+
+#[derive(Debug)]
+struct Attention {
+    scores: AttentionScores,
+    values: Columns,
+    context: Value,
+}
+
+/// The reach of a bias by distance.
+pub(super) fn reach(table: Option<Rows>) -> Option<usize> {
+    table.map(|table| (table.rows - 1) / 2)
+}
+
+impl Graph {
+    /// Attention. `[batch * queries, heads * d_value]`
+    ///
+    /// * `values`: `[batch * keys, …]`
+    ///
+    /// # Errors
+    /// [`GraphError`]
+    pub fn attention(&mut self, scores: AttentionScores, values: Columns) -> Result<Value, GraphError> {
+        let op = "attention";
+        let AttentionShape { batch, heads, queries, keys, d_value, .. } = scores.shape;
+        self.expect_scores(op, &scores)?;
+        self.expect_columns(op, "values", values, batch * keys, heads * d_value)?;
+        self.expect_distance_bias(op, scores.distance_bias, heads)?;
+        let context = self.value(op, Shape::new(batch * queries, heads * d_value), Dtype::F32)?;
+        self.push(Attention { scores, values, context });
+        Ok(context)
+    }
+
+    /// Checks all but the bias by distance.
+    pub(super) fn expect_scores(&self, op: &'static str, scores: &AttentionScores) -> Result<(), GraphError> {
+        let AttentionShape { batch, heads, queries, keys, d_head, .. } = scores.shape;
+        self.expect_columns(op, "queries", scores.queries, batch * queries, heads * d_head)?;
+        self.expect_columns(op, "keys", scores.keys, batch * keys, heads * d_head)?;
+        self.expect(op, "key_mask", scores.key_mask, Shape::new(batch, keys), Dtype::U32)
+    }
+
+    /// Checks a bias by distance.
+    pub(super) fn expect_distance_bias(
+        &self,
+        op: &'static str,
+        table: Option<Rows>,
+        heads: usize,
+    ) -> Result<(), GraphError> {
+        let Some(Rows { rows, width, .. }) = table else { return Ok(()) };
+        if rows % 2 == 1 && width == heads {
+            return Ok(());
+        }
+        let want = format!("an odd number of rows of {heads} heads");
+        Err(self.mismatch(op, "distance_bias", Shape::new(rows, width), want))
+    }
+}
+
+impl Operator for Attention {
+    fn name(&self) -> &'static str {
+        "attention"
+    }
+
+    fn reads(&self) -> Vec<Value> {
+        let AttentionScores { queries, keys, key_mask, .. } = self.scores;
+        vec![queries.value, keys.value, self.values.value, key_mask]
+    }
+
+    fn writes(&self) -> Vec<Value> {
+        vec![self.context]
+    }
+
+    fn lower(&self, to: &mut Lowering<'_>) {
+        let AttentionScores { shape, queries, keys, distance_bias, .. } = self.scores;
+        let [q, k, v] = [queries, keys, self.values].map(|columns| to.layout(columns));
+        let dispatch = attention::dispatch(&shape, q, k, v, reach(distance_bias), to.class());
+        let inputs = self.reads().into_iter().map(Into::into);
+        to.launch(dispatch, inputs.chain([distance_bias.into(), self.context.into()]).collect());
+    }
+
+    fn run(&self, run: &mut CpuRun<'_>) {
+        run.write([self.context], |run, [context]| {
+            let AttentionScores { shape, queries, keys, key_mask, distance_bias } = self.scores;
+            let [q, k, v] = [queries, keys, self.values].map(|columns| run.columns(columns));
+            let bias = distance_bias.map(|table| run.rows(table));
+            cpu::attention(&shape, q, k, v, run.u32(key_mask), bias, context);
+        });
+    }
+}

@@ -1,0 +1,61 @@
+//! The weights of an attention, which are computed only where they are shown.
+
+use super::attention::{AttentionScores, reach};
+use crate::cpu;
+use crate::graph::{CpuRun, Graph, GraphError, Lowering, Operator, Value};
+use crate::kernels::attention_weights;
+use crate::shape::{Dtype, Shape};
+
+#[derive(Debug)]
+struct AttentionWeights {
+    scores: AttentionScores,
+    weights: Value,
+}
+
+impl Graph {
+    /// The weights of an attention. `[batch * heads * queries, keys]`
+    ///
+    /// # Errors
+    /// [`GraphError`]
+    pub fn attention_weights(&mut self, scores: AttentionScores) -> Result<Value, GraphError> {
+        let op = "attention_weights";
+        let shape = scores.shape;
+        self.expect_scores(op, &scores)?;
+        self.expect_distance_bias(op, scores.distance_bias, shape.heads)?;
+        let made = Shape::new(shape.batch * shape.heads * shape.queries, shape.keys);
+        let weights = self.value(op, made, Dtype::F32)?;
+        self.push(AttentionWeights { scores, weights });
+        Ok(weights)
+    }
+}
+
+impl Operator for AttentionWeights {
+    fn name(&self) -> &'static str {
+        "attention_weights"
+    }
+
+    fn reads(&self) -> Vec<Value> {
+        vec![self.scores.queries.value, self.scores.keys.value, self.scores.key_mask]
+    }
+
+    fn writes(&self) -> Vec<Value> {
+        vec![self.weights]
+    }
+
+    fn lower(&self, to: &mut Lowering<'_>) {
+        let AttentionScores { shape, queries, keys, distance_bias, .. } = self.scores;
+        let [q, k] = [queries, keys].map(|columns| to.layout(columns));
+        let inputs = self.reads().into_iter().map(Into::into);
+        let bindings = inputs.chain([distance_bias.into(), self.weights.into()]).collect();
+        to.launch(attention_weights::dispatch(&shape, q, k, reach(distance_bias)), bindings);
+    }
+
+    fn run(&self, run: &mut CpuRun<'_>) {
+        run.write([self.weights], |run, [weights]| {
+            let AttentionScores { shape, queries, keys, key_mask, distance_bias } = self.scores;
+            let [q, k] = [queries, keys].map(|columns| run.columns(columns));
+            let bias = distance_bias.map(|table| run.rows(table));
+            cpu::attention_weights(&shape, q, k, run.u32(key_mask), bias, weights);
+        });
+    }
+}

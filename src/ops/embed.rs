@@ -1,0 +1,81 @@
+//! `y[r] = scale * table[tokens[r]] + positions[r-th position]`.  Vaswani et al. 2017, sections 3.4 and 3.5.
+
+use crate::cpu;
+use crate::graph::{CpuRun, Graph, GraphError, Lowering, Matrix, Operator, Rows, Value};
+use crate::kernels::embed::{self, EmbedShape};
+use crate::shape::{Dtype, Shape};
+
+#[derive(Debug)]
+struct Embed {
+    tokens: Value,
+    positions: Option<(Value, Rows)>,
+    table: Matrix,
+    scale: f32,
+    y: Value,
+}
+
+impl Graph {
+    /// Token embeddings, and position embeddings where there are any. `[rows, d_model]`
+    ///
+    /// * `tokens`: u32 `[rows, 1]`; `positions`: u32 `[rows, 1]`, and the table that it points into
+    /// * `table`: `[vocabulary, d_model]`, which the output projection may share; `scale`: √d_model, or 1
+    ///
+    /// # Errors
+    /// [`GraphError`]
+    pub fn embed(
+        &mut self,
+        tokens: Value,
+        positions: Option<(Value, Rows)>,
+        table: Matrix,
+        scale: f32,
+    ) -> Result<Value, GraphError> {
+        let op = "embed";
+        let rows = self.shape(tokens).rows;
+        self.expect(op, "tokens", tokens, Shape::new(rows, 1), Dtype::U32)?;
+        if let Some((index, position_table)) = positions {
+            self.expect(op, "positions", index, Shape::new(rows, 1), Dtype::U32)?;
+            let got = Shape::new(position_table.rows, position_table.width);
+            self.agree(op, "position table", got, Shape::new(position_table.rows, table.inputs))?;
+        }
+        let y = self.value(op, Shape::new(rows, table.inputs), Dtype::F32)?;
+        self.push(Embed { tokens, positions, table, scale, y });
+        Ok(y)
+    }
+}
+
+impl Operator for Embed {
+    fn name(&self) -> &'static str {
+        "embed"
+    }
+
+    fn reads(&self) -> Vec<Value> {
+        [self.tokens].into_iter().chain(self.positions.map(|(index, _)| index)).collect()
+    }
+
+    fn writes(&self) -> Vec<Value> {
+        vec![self.y]
+    }
+
+    fn lower(&self, to: &mut Lowering<'_>) {
+        let shape = EmbedShape {
+            rows: to.shape(self.tokens).rows,
+            d_model: self.table.inputs,
+            scale: self.scale,
+            positions: self.positions.is_some(),
+            precision: to.precision(),
+        };
+        let (index, position_table) = self.positions.unzip();
+        for (tokens, part) in to.parts(self.table) {
+            let bindings = vec![self.tokens.into(), part, index.into(), position_table.into(), self.y.into()];
+            to.launch(embed::dispatch(&shape, tokens), bindings);
+        }
+    }
+
+    fn run(&self, run: &mut CpuRun<'_>) {
+        run.write([self.y], |run, [y]| {
+            let positions = self.positions.map(|(index, table)| (run.u32(index), run.rows(table)));
+            let Self { table, scale, .. } = *self;
+            cpu::embed(run.u32(self.tokens), positions, run.matrix(table), table.inputs, scale, y);
+        });
+    }
+}

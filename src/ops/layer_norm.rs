@@ -1,0 +1,85 @@
+//! Layer normalization of `x + residual`. Ba et al. 2016; Vaswani et al. 2017, section 3.1. Without a shift it is RMS
+//! normalization, which does not subtract the mean either. Zhang & Sennrich 2019, equation (4).
+
+use crate::cpu;
+use crate::graph::{CpuRun, Graph, GraphError, Lowering, Operator, Value, Vector};
+use crate::kernels::layer_norm::{self, LayerNormShape};
+use crate::shape::{Dtype, Shape};
+
+/// Scale, shift and ε of a norm.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Normalization {
+    /// `[width]`
+    pub gamma: Vector,
+    /// `[width]`; RMS norms have none.
+    pub beta: Option<Vector>,
+    /// Added to the variance.
+    pub epsilon: f32,
+}
+
+#[derive(Debug)]
+struct LayerNorm {
+    x: Value,
+    residual: Option<Value>,
+    norm: Normalization,
+    y: Value,
+}
+
+impl Graph {
+    /// The norm of `x + residual`. `[rows, d_model]`
+    ///
+    /// # Errors
+    /// [`GraphError`]
+    pub fn layer_norm(
+        &mut self,
+        x: Value,
+        residual: Option<Value>,
+        norm: Normalization,
+    ) -> Result<Value, GraphError> {
+        let op = "layer_norm";
+        let Normalization { gamma, beta, .. } = norm;
+        let shape = self.shape(x);
+        self.expect(op, "x", x, Shape::new(shape.rows, gamma.length), Dtype::F32)?;
+        if let Some(beta) = beta {
+            self.agree(op, "beta", Shape::new(1, beta.length), Shape::new(1, gamma.length))?;
+        }
+        if let Some(residual) = residual {
+            self.expect(op, "residual", residual, shape, Dtype::F32)?;
+        }
+        let y = self.value(op, shape, Dtype::F32)?;
+        self.push(LayerNorm { x, residual, norm, y });
+        Ok(y)
+    }
+}
+
+impl Operator for LayerNorm {
+    fn name(&self) -> &'static str {
+        "layer_norm"
+    }
+
+    fn reads(&self) -> Vec<Value> {
+        [self.x].into_iter().chain(self.residual).collect()
+    }
+
+    fn writes(&self) -> Vec<Value> {
+        vec![self.y]
+    }
+
+    fn lower(&self, to: &mut Lowering<'_>) {
+        let Shape { rows, width } = to.shape(self.x);
+        let Normalization { gamma, beta, epsilon } = self.norm;
+        let (residual, centered) = (self.residual.is_some(), beta.is_some());
+        let shape = LayerNormShape { rows, width, epsilon, residual, centered };
+        let bindings = vec![self.x.into(), self.residual.into(), gamma.into(), beta.into(), self.y.into()];
+        to.launch(layer_norm::dispatch(&shape, to.class()), bindings);
+    }
+
+    fn run(&self, run: &mut CpuRun<'_>) {
+        run.write([self.y], |run, [y]| {
+            let Normalization { gamma, beta, epsilon } = self.norm;
+            let residual = self.residual.map(|value| run.f32(value));
+            let beta = beta.map(|beta| run.vector(beta));
+            cpu::layer_norm(run.f32(self.x), residual, run.vector(gamma), beta, epsilon, y);
+        });
+    }
+}

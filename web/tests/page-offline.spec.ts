@@ -1,0 +1,58 @@
+/** The second visit: without a network, and with a new version of the page. */
+import { POLICY, SITE, expect, kept, test } from './support/page.ts';
+import { TestServer } from './support/server.ts';
+
+const STATION = 'Where is the train station?';
+const BAHNHOF = 'Wo ist der Bahnhof?';
+
+test('the second visit needs no network', async ({ page, wordloom }) => {
+  const own = await TestServer.start({ '/': SITE });
+  own.policy = POLICY;
+  await page.goto(`${own.url}/`);
+  await wordloom.translate(STATION);
+  await kept(page);
+  await own.stop();
+  await page.reload();
+  await expect(wordloom.output).toHaveText(BAHNHOF);
+  expect(await wordloom.translate('I have lost my passport.')).toBe('Ich habe meinen Pass verloren.');
+});
+
+test('the second visit fetches nothing but, perhaps, news of a new version', async ({ page, wordloom }) => {
+  await wordloom.open();
+  await wordloom.translate(STATION);
+  await kept(page);
+  wordloom.server.requests.length = 0;
+  await page.reload();
+  await expect(wordloom.output).toHaveText(BAHNHOF);
+  expect(wordloom.server.requests.map(({ path }) => path).filter((path) => path !== '/sw.js')).toEqual([]);
+  // the model is kept once, by the engine
+  const cached = await page.evaluate(async () => {
+    const names = await caches.keys();
+    const requests = await Promise.all(names.map(async (name) => (await caches.open(name)).keys()));
+    return requests.flat().map(({ url }) => url);
+  });
+  expect(cached.length).toBeGreaterThan(4);
+  expect(cached.filter((url) => url.includes('/model/'))).toEqual([]);
+});
+
+test('a new version waits until it is wanted, and then takes over whole', async ({ page, wordloom }) => {
+  await wordloom.open();
+  await wordloom.translate(STATION);
+  await kept(page);
+  const worker = await page.evaluate(async () => (await fetch('sw.js', { cache: 'no-store' })).text());
+  wordloom.server.rules = [
+    {
+      path: '/sw.js',
+      body: worker.replace(/WORDLOOM_VERSION = "\w+"/, 'WORDLOOM_VERSION = "next"'),
+      type: 'text/javascript',
+    },
+  ];
+  await page.reload();
+  const news = page.getByText('A new version of this page is ready.');
+  await expect(news).toBeVisible();
+  await expect(wordloom.output).toHaveText(BAHNHOF);
+  await page.getByRole('button', { name: 'Reload' }).click();
+  await expect(news).toHaveCount(0);
+  await expect(wordloom.output).toHaveText(BAHNHOF);
+  await expect.poll(() => page.evaluate(() => caches.keys())).toEqual(['wordloom-page-next']);
+});

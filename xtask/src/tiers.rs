@@ -1,0 +1,216 @@
+//! The tests, by what they need of a machine. CONTRIBUTING.md says the same for people.
+
+use std::process::Command;
+
+use crate::checks::{self, Check};
+use crate::process::cargo;
+use crate::{browser, setup, wasm, web};
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Tier {
+    /// No device, no model, no network.
+    Unit,
+    /// The CPU runner and a GPU adapter, the default model, the commands and the window.
+    Device,
+    /// Chromium and Node.js: kernels and models in a browser, the npm package, the page.
+    Web,
+    /// Those three, and format, lints, documentation, features, dependencies and spelling.
+    All,
+}
+
+/// The files of `tests/`, of whatever package, that run without a device, a model and a network.
+const UNIT: &[&str] = &[
+    "checkpoint",
+    "cpu_ops",
+    "decode_rules",
+    "decode_search",
+    "evaluate",
+    "generation_config",
+    "graph",
+    "model_config",
+    "positions_and_activations",
+    "shader_rules",
+    "text_families",
+    "text_json",
+    "text_marian",
+    "text_sentencepiece",
+    "text_sentences",
+];
+
+/// Those that run on a device.
+const DEVICE: &[&str] = &[
+    "allocations",
+    "bleu",
+    "cli",
+    "clock",
+    "default_model",
+    "device_search",
+    "eight_bits",
+    "encoder",
+    "family_files",
+    "kernels",
+    "loading",
+    "model_parity",
+    "queue",
+    "random_models",
+    "sampling",
+    "score",
+    "speed",
+    "start",
+    "table_3",
+    "trace",
+    "translate_in_turn",
+    "translate_streaming",
+    "window",
+];
+
+/// Features of the library, each of which has to build alone; without a name, none of them.
+const FEATURES: &[&str] = &["", "embedded-model", "tokenizers"];
+
+/// Runs the checks of `tier`; whether all passed.
+///
+/// What setup could not install is only mentioned: the checks decide whether it was needed.
+pub fn run(tier: Tier) -> bool {
+    let mut missing = if tier == Tier::Unit { Vec::new() } else { setup::run() };
+    let mut checks = checks(tier);
+    for (check, advice) in tools().into_iter().filter(|_| tier == Tier::All) {
+        match check.program_is_found() {
+            true => checks.push(check),
+            false => missing.push(format!("{}: {advice}", check.name)),
+        }
+    }
+    checks::run(checks, &missing)
+}
+
+fn checks(tier: Tier) -> Vec<Check> {
+    let tests = |selection: &str, names: &[&str]| {
+        let mut command = words(&format!("test --locked --no-fail-fast {selection} --lib --bins"));
+        command.args(names.iter().flat_map(|name| ["--test", name]));
+        command
+    };
+    match tier {
+        Tier::Unit => vec![
+            Check::new("xtask", words("test --locked --package xtask")),
+            Check::new("unit", tests("", UNIT)),
+        ],
+        Tier::Device => vec![Check::new("device", tests("--workspace", DEVICE))],
+        Tier::Web => {
+            let program = Check::new("program", words("build --locked --workspace --bin wordloom"));
+            std::iter::once(program).chain(in_browsers()).collect()
+        }
+        Tier::All => {
+            let mut docs = words("doc --no-deps --locked --package wordloom");
+            docs.env("RUSTDOCFLAGS", "-D warnings");
+            let alone = |feature| {
+                let selection =
+                    format!("--package wordloom --lib --no-default-features --features={feature}");
+                Check::new("feature", words(&format!("clippy --locked {selection} -- -D warnings")))
+            };
+            let native = [
+                Check::new("format", words("fmt --all --check")),
+                Check::new("lints", words("clippy --workspace --all-targets --locked -- -D warnings")),
+                Check::new("tests", words("test --workspace --locked --no-fail-fast")),
+                Check::new("wasm32", wasm::lints()),
+                Check::new("docs", docs),
+            ];
+            native.into_iter().chain(FEATURES.iter().map(alone)).chain(in_browsers()).collect()
+        }
+    }
+}
+
+fn in_browsers() -> [Check; 3] {
+    [browser::check(), Check::new("web", web::build()), Check::new("page", web::browser_tests())]
+}
+
+/// Tools that run where they are found, and how to get each.
+fn tools() -> [(Check, &'static str); 2] {
+    // known vulnerabilities need a network: the public CI asks for them
+    let mut crates = Command::new("cargo-deny");
+    crates.args(["--workspace", "--locked", "check", "bans", "licenses", "sources"]);
+    [
+        (Check::new("spelling", Command::new("typos")), "`pip install typos` or `cargo install typos-cli`"),
+        (Check::new("crates", crates), "`cargo install --locked cargo-deny`"),
+    ]
+}
+
+/// Cargo with these arguments.
+fn words(arguments: &str) -> Command {
+    let mut command = cargo();
+    command.args(arguments.split_whitespace());
+    command
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::fs;
+    use std::path::{Path, PathBuf};
+
+    use super::*;
+    use crate::process;
+
+    fn repository() -> &'static Path {
+        Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the repository")
+    }
+
+    /// The folders of `tests/` below `folder`, but for this package's, which run whole.
+    fn test_folders(folder: &Path) -> Vec<PathBuf> {
+        let skipped = ["target", "node_modules", "xtask", "fuzz", ".git"];
+        let entries = folder.read_dir().expect("a folder").map(|entry| entry.expect("an entry").path());
+        let folders =
+            entries.filter(|path| path.is_dir() && !skipped.iter().any(|name| path.ends_with(name)));
+        let crates = folder.join("Cargo.toml").exists();
+        folders
+            .flat_map(|path| if crates && path.ends_with("tests") { vec![path] } else { test_folders(&path) })
+            .collect()
+    }
+
+    /// The names of the programs that cargo makes of a folder of tests.
+    fn programs(folder: &Path) -> Vec<String> {
+        let entries = folder.read_dir().expect("a folder").map(|entry| entry.expect("an entry").path());
+        let programs = entries
+            .filter(|path| path.extension().is_some_and(|end| end == "rs") || path.join("main.rs").exists());
+        programs.map(|path| path.file_stem().expect("a name").to_string_lossy().into_owned()).collect()
+    }
+
+    #[test]
+    fn every_file_of_tests_is_in_one_tier() {
+        let there: BTreeSet<String> =
+            test_folders(repository()).iter().flat_map(|folder| programs(folder)).collect();
+        let table: Vec<String> = UNIT.iter().chain(DEVICE).map(|name| name.to_string()).collect();
+        assert_eq!(table.iter().cloned().collect::<BTreeSet<_>>(), there);
+        assert_eq!(table.len(), there.len(), "a file is in two tiers");
+    }
+
+    #[test]
+    fn every_feature_is_built_alone() {
+        let manifest = fs::read_to_string(repository().join("Cargo.toml")).expect("a manifest");
+        let features = manifest.split("\n[features]\n").nth(1).and_then(|rest| rest.split("\n[").next());
+        let names = features
+            .expect("features")
+            .lines()
+            .filter_map(|line| line.split_once(" = ").map(|(name, _)| name));
+        let names: BTreeSet<&str> = names.filter(|name| *name != "default").collect();
+        assert_eq!(names, FEATURES.iter().copied().filter(|name| !name.is_empty()).collect());
+    }
+
+    #[test]
+    fn all_is_more_than_the_three_tiers() {
+        let names = |tier| checks(tier).iter().map(|check| check.name).collect::<Vec<_>>();
+        let all = names(Tier::All);
+        assert_eq!(all[..5], ["format", "lints", "tests", "wasm32", "docs"]);
+        assert_eq!(all[all.len() - 3..], ["browser", "web", "page"]);
+        assert_eq!(names(Tier::Web), ["program", "browser", "web", "page"]);
+        assert_eq!(names(Tier::Unit), ["xtask", "unit"]);
+    }
+
+    #[test]
+    fn the_unit_tier_names_its_files() {
+        let unit = checks(Tier::Unit).pop().expect("a check");
+        let line = process::line(&unit.command);
+        assert!(
+            line.starts_with("cargo test --locked --no-fail-fast --lib --bins --test checkpoint "),
+            "{line}"
+        );
+    }
+}
