@@ -102,6 +102,7 @@ impl PrecisionChoice {
     /// | chosen | file | gains | does not |
     /// |---|---|---|---|
     /// | `auto` | f16 | f16 | f32 |
+    /// | `auto` | 8 bits | 8 bits | f32 |
     /// | `auto` | other | f32 | f32 |
     /// | any other | | as chosen | as chosen |
     ///

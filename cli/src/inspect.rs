@@ -5,6 +5,7 @@ mod trial;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use safetensors::Dtype;
 use serde_json::json;
 use wordloom::model::config::{Architecture, EmbeddingSharing, ModelConfig, NormPlacement, StackConfig};
 use wordloom::model::files::ModelFiles;
@@ -130,9 +131,13 @@ fn rows(model: &Model, trial: Option<&Trial>) -> Vec<(&'static str, String)> {
         }
     };
     let checkpoint = model.checkpoint();
-    let dtypes: BTreeSet<String> =
-        checkpoint.names().filter_map(|name| Some(checkpoint.info(name)?.dtype.to_string())).collect();
-    let dtypes: Vec<String> = dtypes.into_iter().collect();
+    let dtypes = checkpoint.names().filter_map(|name| {
+        Some(match checkpoint.info(name)?.dtype {
+            Dtype::I8 => "I8 with scales".to_owned(),
+            dtype => dtype.to_string(),
+        })
+    });
+    let dtypes: Vec<String> = dtypes.collect::<BTreeSet<_>>().into_iter().collect();
     let stored = match checkpoint.is_random() {
         true => "no file, random weights".to_owned(),
         false => format!("{} in the file ({})", megabytes(checkpoint.byte_len()), dtypes.join(", ")),

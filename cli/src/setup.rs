@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use wordloom::model::files::ModelFiles;
 use wordloom::model::generation_config::GenerationConfig;
 use wordloom::precision::PrecisionChoice;
-use wordloom::{Device, DeviceChoice, Model, Transformer};
+use wordloom::{Device, DeviceChoice, Model, Transformer, WeightPrecision};
 
 use super::progress::Progress;
 use super::{CliError, notice};
@@ -70,6 +70,10 @@ pub fn load(
     weights: PrecisionChoice,
     options: Option<&GenerationConfig>,
 ) -> Result<Transformer, CliError> {
+    if weights == PrecisionChoice::Is(WeightPrecision::F16) && model.stored_precision() == WeightPrecision::Q8
+    {
+        notice("warning: f16 rounds the model's 8-bit weights; q8 and f32 keep them");
+    }
     let progress = Progress::of_fraction("loading");
     let mut told = |fraction| progress.set_fraction(fraction);
     Ok(match options {
