@@ -1,4 +1,4 @@
-//! The tiers of tests, by their requirements. CONTRIBUTING.md has the same table.
+//! The tests, by what they need of a machine. CONTRIBUTING.md says the same for people.
 
 use std::process::Command;
 
@@ -14,11 +14,11 @@ pub enum Tier {
     Device,
     /// Chromium and Node.js: kernels and models in a browser, the npm package, the page.
     Web,
-    /// All three tiers, and format, lints, documentation, features, dependencies and spelling.
+    /// Those three, and format, lints, documentation, features, dependencies and spelling.
     All,
 }
 
-/// The files of any package's `tests/` that need no device, model or network.
+/// The files of `tests/`, of whatever package, that run without a device, a model and a network.
 const UNIT: &[&str] = &[
     "checkpoint",
     "cpu_ops",
@@ -37,7 +37,7 @@ const UNIT: &[&str] = &[
     "text_sentences",
 ];
 
-/// The files that need a device.
+/// Those that run on a device.
 const DEVICE: &[&str] = &[
     "allocations",
     "bleu",
@@ -64,12 +64,12 @@ const DEVICE: &[&str] = &[
     "window",
 ];
 
-/// Features of the library that must build alone; the empty name means no feature.
+/// Features of the library, each of which has to build alone; without a name, none of them.
 const FEATURES: &[&str] = &["", "embedded-model", "tokenizers"];
 
-/// Runs the checks of `tier`. Returns whether all passed.
+/// Runs the checks of `tier`; whether all passed.
 ///
-/// Failures of setup are only mentioned, because the checks decide whether they matter.
+/// What setup could not install is only mentioned: the checks decide whether it was needed.
 pub fn run(tier: Tier) -> bool {
     let mut missing = if tier == Tier::Unit { Vec::new() } else { setup::run() };
     let mut checks = checks(tier);
@@ -122,9 +122,9 @@ fn in_browsers() -> [Check; 3] {
     [browser::check(), Check::new("web", web::build()), Check::new("page", web::browser_tests())]
 }
 
-/// Optional tools, and how to install them.
+/// Tools that run where they are found, and how to get each.
 fn tools() -> [(Check, &'static str); 2] {
-    // known vulnerabilities need a network, so only the public CI checks them
+    // known vulnerabilities need a network: the public CI asks for them
     let mut crates = Command::new("cargo-deny");
     crates.args(["--workspace", "--locked", "check", "bans", "licenses", "sources"]);
     [
@@ -153,7 +153,7 @@ mod tests {
         Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the repository")
     }
 
-    /// The folders of `tests/` below `folder`, except this package's, whose tests all run.
+    /// The folders of `tests/` below `folder`, but for this package's, which run whole.
     fn test_folders(folder: &Path) -> Vec<PathBuf> {
         let skipped = ["target", "node_modules", "xtask", "fuzz", ".git"];
         let entries = folder.read_dir().expect("a folder").map(|entry| entry.expect("an entry").path());
@@ -165,7 +165,7 @@ mod tests {
             .collect()
     }
 
-    /// The names of cargo's test programs for a folder.
+    /// The names of the programs that cargo makes of a folder of tests.
     fn programs(folder: &Path) -> Vec<String> {
         let entries = folder.read_dir().expect("a folder").map(|entry| entry.expect("an entry").path());
         let programs = entries
