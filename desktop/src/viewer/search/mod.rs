@@ -222,10 +222,7 @@ impl Search {
         let Some(forced) = self.forced(shown) else { return };
         let mut back = false;
         ui.horizontal_wrapped(|ui| {
-            back = ui
-                .button("As searched")
-                .on_hover_text("Back to the free search")
-                .clicked();
+            back = ui.button("As searched").on_hover_text("Back to the free search").clicked();
             ui.label(format!("Made to begin with “{}”", shortened(&forced.words, 120)));
         });
         if back {
