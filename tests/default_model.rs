@@ -10,7 +10,7 @@ use wordloom::decode::Hypothesis;
 use wordloom::kernels::AdapterClass;
 use wordloom::model::generation_config::GenerationConfig;
 use wordloom::precision::{PrecisionChoice, WeightPrecision};
-use wordloom::transformer::{Cancel, GenerateRequest, Transformer, resolve};
+use wordloom::transformer::{GenerateOptions, GenerateRequest, Transformer, resolve};
 use wordloom::{Device, Model, TranslateOptions, Translator};
 
 /// The embedded model's stored translations.
@@ -44,7 +44,8 @@ async fn generate(
             options: resolve(config, transformer.generation_config(), transformer.config(), source).unwrap(),
         })
         .collect();
-    transformer.generate(&requests, &Cancel::default(), &mut |_| {}).await.unwrap()
+    let found = transformer.generate(&requests, GenerateOptions::default()).await.unwrap();
+    found.into_iter().map(|found| found.hypotheses).collect()
 }
 
 fn with_beams(beams: usize) -> GenerationConfig {

@@ -1,4 +1,4 @@
-//! What several commands share: which model, on which device.
+//! The options of model and device, which several commands share.
 
 use std::path::{Path, PathBuf};
 
@@ -45,25 +45,25 @@ pub struct DeviceArguments {
 }
 
 impl DeviceArguments {
-    /// Opens the device and says on stderr which one it is, and why.
+    /// Opens the device, and names it on stderr with the reason for its choice.
     pub fn open(&self) -> Result<Device, CliError> {
         let device = pollster::block_on(Device::open(&self.device))?;
         notice(&device.notice(&self.device));
         Ok(device)
     }
 
-    /// A model on the device, with progress while its weights go there.
+    /// Loads a model on the device, with progress.
     pub fn transformer(&self, model: &Model) -> Result<Transformer, CliError> {
         load(&self.open()?, model, self.weights, None)
     }
 
-    /// The same for a model that is going to generate with these options.
+    /// As `transformer`, for a model that will generate with these options.
     pub fn generator(&self, model: &Model, options: &GenerationConfig) -> Result<Transformer, CliError> {
         load(&self.open()?, model, self.weights, Some(options))
     }
 }
 
-/// A model on an open device, with progress while its weights go there; readied for generating with `options`, if any.
+/// Loads a model on an open device, with progress. Prepares generating with `options`, if any.
 pub fn load(
     device: &Device,
     model: &Model,
