@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use wordloom::decode::DecodeOptions;
 use wordloom::precision::{PrecisionChoice, WeightPrecision};
-use wordloom::transformer::{Cancel, GenerateRequest, Transformer};
+use wordloom::transformer::{GenerateOptions, GenerateRequest, Transformer};
 use wordloom::{Device, Model};
 
 struct Counting;
@@ -43,14 +43,13 @@ fn a_token_allocates_nothing_on_the_cpu() {
             options.min_length = tokens + 1;
             options.max_length = tokens + 1;
             let requests = [GenerateRequest { input_ids: vec![5, 17, 300, 0], options }];
-            let run = || {
-                pollster::block_on(transformer.generate(&requests, &Cancel::default(), &mut |_| {})).unwrap()
-            };
+            let run =
+                || pollster::block_on(transformer.generate(&requests, GenerateOptions::default())).unwrap();
             run(); // allocates the session and the threads' scratch memory
             let before = ALLOCATIONS.load(Ordering::Relaxed);
-            let hypotheses = run();
+            let found = run();
             let after = ALLOCATIONS.load(Ordering::Relaxed);
-            assert_eq!(hypotheses[0][0].tokens.len(), tokens + 1);
+            assert_eq!(found[0].hypotheses[0].tokens.len(), tokens + 1);
             after - before
         };
         // both lengths use the same session

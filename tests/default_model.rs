@@ -9,7 +9,7 @@ use serde_json::Value;
 use wordloom::decode::Hypothesis;
 use wordloom::kernels::AdapterClass;
 use wordloom::model::generation_config::GenerationConfig;
-use wordloom::transformer::{Cancel, GenerateRequest, Transformer, resolve};
+use wordloom::transformer::{GenerateOptions, GenerateRequest, Transformer, resolve};
 use wordloom::{Device, Model, TranslateOptions, Translator};
 
 fn cases() -> Vec<Value> {
@@ -38,7 +38,8 @@ async fn generate(
             options: resolve(config, transformer.generation_config(), transformer.config(), source).unwrap(),
         })
         .collect();
-    transformer.generate(&requests, &Cancel::default(), &mut |_| {}).await.unwrap()
+    let found = transformer.generate(&requests, GenerateOptions::default()).await.unwrap();
+    found.into_iter().map(|found| found.hypotheses).collect()
 }
 
 fn with_beams(beams: usize) -> GenerationConfig {

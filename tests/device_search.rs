@@ -8,7 +8,7 @@ use wordloom::Device;
 use wordloom::decode::{DecodeOptions, EarlyStopping, Hypothesis, MAX_BEAMS};
 use wordloom::kernels::AdapterClass;
 use wordloom::precision::{PrecisionChoice, WeightPrecision};
-use wordloom::transformer::{Cancel, GenerateRequest, Transformer};
+use wordloom::transformer::{GenerateOptions, GenerateRequest, Transformer};
 
 /// SplitMix64.
 struct Random(u64);
@@ -83,8 +83,9 @@ async fn generate(
     requests: &[GenerateRequest],
     place: &str,
 ) -> Vec<Vec<Hypothesis>> {
-    let done = transformer.generate(requests, &Cancel::default(), &mut |_| {}).await;
-    done.unwrap_or_else(|error| panic!("{place}: {error}; {requests:?}"))
+    let done = transformer.generate(requests, GenerateOptions::default()).await;
+    let done = done.unwrap_or_else(|error| panic!("{place}: {error}; {requests:?}"));
+    done.into_iter().map(|found| found.hypotheses).collect()
 }
 
 #[device_test]

@@ -15,7 +15,7 @@ use wordloom::model::config::Architecture;
 use wordloom::model::files::ModelFiles;
 use wordloom::model::generation_config::{GenerationConfig, JsonObject, UnknownKeys};
 use wordloom::precision::{PrecisionChoice, WeightPrecision};
-use wordloom::transformer::{Cancel, ForwardInput, GenerateRequest, Tensor, Transformer, resolve};
+use wordloom::transformer::{ForwardInput, GenerateOptions, GenerateRequest, Tensor, Transformer, resolve};
 use wordloom::{Device, Model};
 
 const MODELS: [&str; 14] = [
@@ -286,13 +286,13 @@ async fn check_case(transformer: &Transformer, tensors: &Tensors, case: &Value, 
         })
         .collect();
     let results = transformer
-        .generate(&requests, &Cancel::default(), &mut |_| {})
+        .generate(&requests, GenerateOptions::default())
         .await
         .unwrap_or_else(|error| panic!("{place}: {error}"));
 
     let pad = requests[0].options.pad;
     let eos = &requests[0].options.eos;
-    let hypotheses: Vec<_> = results.iter().flatten().collect();
+    let hypotheses: Vec<_> = results.iter().flat_map(|result| &result.hypotheses).collect();
     let sequences = case["sequences"].as_array().expect("sequences");
     assert_eq!(hypotheses.len(), sequences.len(), "{place}: number of sequences");
     for (index, (hypothesis, sequence)) in hypotheses.iter().zip(sequences).enumerate() {

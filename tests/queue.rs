@@ -6,7 +6,7 @@ use common::{assert_close, data, device_test, devices, gpu_as, model};
 use wordloom::Device;
 use wordloom::decode::{DecodeOptions, Hypothesis, MAX_BEAMS};
 use wordloom::kernels::AdapterClass;
-use wordloom::transformer::{Cancel, GenerateRequest, Progress, Transformer};
+use wordloom::transformer::{Cancel, GenerateOptions, GenerateRequest, Progress, Transformer};
 
 /// Requests with sources of many lengths, padded to the same length. Later requests may generate more than earlier ones.
 fn requests(transformer: &Transformer, count: usize, options: &DecodeOptions) -> Vec<GenerateRequest> {
@@ -37,9 +37,10 @@ async fn generate(transformer: &Transformer, requests: &[GenerateRequest]) -> (V
             requests.iter().for_each(|&request| delivered[request] += 1);
         }
     };
-    let done = transformer.generate_watched(requests, &Cancel::default(), &mut watch).await;
+    let done = transformer.generate(requests, GenerateOptions::default().watch(&mut watch)).await;
     assert_eq!(delivered, vec![1; requests.len()], "each is delivered once");
-    (done.expect("generates"), took_over)
+    let found = done.expect("generates").into_iter().map(|found| found.hypotheses);
+    (found.collect(), took_over)
 }
 
 #[device_test]
@@ -115,7 +116,8 @@ async fn a_cancelled_run_leaves_nobody_seated() {
                     cancel.cancel();
                 }
             };
-            let done = transformer.generate_watched(&requests, &cancel, &mut watch).await;
+            let options = GenerateOptions::default().cancel(&cancel).watch(&mut watch);
+            let done = transformer.generate(&requests, options).await;
             assert!(done.is_err(), "cancelled");
             let (again, _) = generate(&transformer, &requests).await;
             assert!(again == want, "after {steps} steps");

@@ -8,9 +8,9 @@ use std::fs;
 use common::{assert_close, data, device_test, devices, model};
 use serde_json::Value;
 use toy_search::{EOS, Model, PAD, START, decode, toy_model};
-use wordloom::decode::{BatchSearch, DecodeError, DecodeOptions, Hypothesis, Sampling, StepScores};
+use wordloom::decode::{BatchSearch, DecodeError, DecodeOptions, Sampling, StepScores};
 use wordloom::scores::TopScores;
-use wordloom::transformer::{Cancel, ForwardInput, GenerateRequest, Transformer};
+use wordloom::transformer::{ForwardInput, GenerateOptions, GenerateRequest, Generation, Transformer};
 
 fn sampled(sampling: Sampling) -> DecodeOptions {
     DecodeOptions { sampling: Some(sampling), ..DecodeOptions::new(START, EOS, PAD) }
@@ -275,8 +275,9 @@ async fn samples_are_drawn_from_the_model() {
                 GenerateRequest { input_ids: vec![5 + index as u32, 91, 212, eos], options }
             })
             .collect();
-        let results = transformer.generate(&requests, &Cancel::default(), &mut |_| {}).await.unwrap();
-        for (request, hypotheses) in requests.iter().zip(&results) {
+        let results = transformer.generate(&requests, GenerateOptions::default()).await.unwrap();
+        for (request, result) in requests.iter().zip(&results) {
+            let hypotheses = &result.hypotheses;
             assert!(hypotheses.len() == 2 && hypotheses[0].tokens != hypotheses[1].tokens);
             for hypothesis in hypotheses {
                 let fed = hypothesis.tokens.len() - 1;
@@ -305,8 +306,7 @@ async fn samples_are_drawn_from_the_model() {
                 assert_close("step_logprobs", &hypothesis.step_logprobs, &want, (2e-4, 0.0));
             }
         }
-        let of =
-            |hypotheses: &Vec<Hypothesis>| hypotheses.iter().map(|h| h.tokens.clone()).collect::<Vec<_>>();
+        let of = |found: &Generation| found.hypotheses.iter().map(|h| h.tokens.clone()).collect::<Vec<_>>();
         samples.push(results.iter().map(of).collect::<Vec<_>>());
     }
     assert_eq!(samples[0], samples[1], "the CPU's and the GPU's");

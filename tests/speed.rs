@@ -13,7 +13,7 @@ use wordloom::kernels::linear::{self, LinearShape};
 use wordloom::kernels::{AdapterClass, Dispatch};
 use wordloom::model::generation_config::GenerationConfig;
 use wordloom::precision::WeightPrecision;
-use wordloom::transformer::{Cancel, GenerateRequest, Transformer, resolve};
+use wordloom::transformer::{GenerateOptions, GenerateRequest, Transformer, resolve};
 use wordloom::{Device, Model};
 
 #[test]
@@ -51,8 +51,8 @@ fn thirty_two_tokens(device: &Device, bound: Duration) -> Duration {
     let requests = [GenerateRequest { input_ids, options }];
     let run = || {
         let start = Instant::now();
-        let results = pollster::block_on(transformer.generate(&requests, &Cancel::default(), &mut |_| {}));
-        assert_eq!(results.expect("generates")[0][0].tokens.len(), 33);
+        let results = pollster::block_on(transformer.generate(&requests, GenerateOptions::default()));
+        assert_eq!(results.expect("generates")[0].hypotheses[0].tokens.len(), 33);
         start.elapsed()
     };
     let first = run(); // pipelines are built

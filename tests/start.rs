@@ -10,7 +10,7 @@ use common::{data, devices};
 use wordloom::gpu::{self, Gpu};
 use wordloom::model::generation_config::GenerationConfig;
 use wordloom::precision::PrecisionChoice;
-use wordloom::transformer::{Cancel, GenerateRequest};
+use wordloom::transformer::{GenerateOptions, GenerateRequest};
 use wordloom::{Device, GpuError, Model, Transformer, resolve};
 
 fn model() -> Model {
@@ -27,10 +27,14 @@ fn searched(transformer: &Transformer, options: &GenerationConfig, tokens: u32) 
     let input_ids: Vec<u32> = (5..4 + tokens).chain([0]).collect();
     let options = resolve(options, transformer.generation_config(), transformer.config(), &input_ids);
     let request = GenerateRequest { input_ids, options: options.expect("possible") };
-    let (cancel, requests) = (Cancel::default(), [request]);
-    let searched = pollster::block_on(transformer.generate(&requests, &cancel, &mut |_| {}));
-    let hypotheses = searched.expect("generates").remove(0);
-    hypotheses.into_iter().map(|hypothesis| hypothesis.tokens).collect()
+    let searched = pollster::block_on(transformer.generate(&[request], GenerateOptions::default()));
+    searched
+        .expect("generates")
+        .remove(0)
+        .hypotheses
+        .into_iter()
+        .map(|hypothesis| hypothesis.tokens)
+        .collect()
 }
 
 /// An empty folder for one test.

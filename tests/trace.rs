@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Tensors, assert_close, data, devices, edited, gpu_as, gpu_with_buffers_of, model};
-use wordloom::decode::Fate;
+use wordloom::decode::{Fate, Hypothesis};
 use wordloom::heatmap::{ColourMap, Painter, Scale, View};
 use wordloom::kernels::AdapterClass;
 use wordloom::model::generation_config::GenerationConfig;
@@ -12,14 +12,15 @@ use wordloom::precision::{PrecisionChoice, WeightPrecision};
 use wordloom::trace::alignment::{Alignment, link};
 use wordloom::trace::statistics::{Label, Numbers, rank};
 use wordloom::trace::{
-    Attended, AttentionKind, Depth, LayerAttention, LeftOut, Map, Stack, TargetToken, Token, Trace,
-    TraceError, TraceFileError, TraceOptions, TraceRequest, TracedSentence,
+    AttentionKind, Depth, KeptAttention, LayerAttention, LeftOut, Map, Stack, TargetToken, Token, Trace,
+    TraceError, TraceFileError, TraceOptions, TraceRequest, TracedSentence, attend, record,
 };
 use wordloom::transformer::{
-    Cancel, Exploration, ForwardInput, GenerateError, GenerateRequest, MuteError, Transformer, Wanted,
+    Cancel, ForwardInput, GenerateError, GenerateOptions, GenerateRequest, Generation, Keep, MuteError,
+    Transformer, Wanted,
 };
-use wordloom::translate::{PartialTranslation, Sentence};
-use wordloom::{TranslateError, TranslateOptions, Translator, resolve};
+use wordloom::translate::Sentence;
+use wordloom::{TranslateError, TranslateOptions, Translation, Translator, resolve};
 
 const TOLERANCE: (f32, f32) = (1e-4, 1e-4);
 
@@ -30,6 +31,51 @@ fn options(memory: u64, alternatives: usize) -> TraceOptions {
 
 fn all(alternatives: usize) -> TraceOptions {
     options(256 << 20, alternatives)
+}
+
+/// The attention of a given target.
+async fn attend_one(
+    transformer: &Transformer,
+    request: &TraceRequest,
+    options: &TraceOptions,
+) -> KeptAttention {
+    let kept = attend(transformer, std::slice::from_ref(request), options, &Cancel::default()).await;
+    kept.expect("fits").remove(0)
+}
+
+/// What is generated, and its attention.
+async fn generate_attended(
+    transformer: &Transformer,
+    requests: &[GenerateRequest],
+    options: &TraceOptions,
+) -> (Vec<Vec<Hypothesis>>, Vec<KeptAttention>) {
+    let keep = Keep { attention: Some(options.keep_attention()), ..Keep::default() };
+    let found = transformer.generate(requests, GenerateOptions::default().keep(keep)).await;
+    let found = found.expect("generates").into_iter();
+    found.map(|found| (found.hypotheses, found.attention.expect("is kept"))).unzip()
+}
+
+/// A translation with its attention, of which `stable` was shown last.
+async fn translate_attended(
+    translator: &Translator,
+    text: &str,
+    options: &TranslateOptions,
+    kept: &TraceOptions,
+    stable: &mut String,
+) -> Result<Translation, TranslateError> {
+    let options = options.clone().keep_attention(kept.keep_attention());
+    let mut translations = Vec::new();
+    let mut stream = translator.stream(text, &options)?;
+    while let Some(update) = stream.next().await? {
+        *stable = stream.text().0;
+        translations.extend(update.translations);
+    }
+    Ok(translations.remove(0))
+}
+
+fn attention_of(translation: &Translation) -> Vec<KeptAttention> {
+    let kept = translation.sentences.iter().map(|sentence| sentence.attention.clone());
+    kept.map(|attention| attention.expect("is kept")).collect()
 }
 
 /// Every sentence of the fixtures' padded batch, alone and without padding: attention, and probabilities of its tokens.
@@ -71,7 +117,7 @@ async fn check_batch(transformer: &Transformer, tensors: &Tensors, place: &str) 
             }
         })
         .collect();
-    let recordings = transformer.record(&requests, &all(3), &Cancel::default()).await.expect("fits");
+    let recordings = record(&transformer, &requests, &all(3), &Cancel::default()).await.expect("fits");
     let logits = tensors.f32("main.logits");
     let vocabulary = transformer.config().target_vocabulary;
     for (row, (recording, request)) in recordings.iter().zip(&requests).enumerate() {
@@ -132,10 +178,8 @@ async fn memory_decides_what_is_kept_and_the_rest_is_listed() {
     // one layer of cross-attention has 3 x 4 weights per head
     let one = 4 * heads * 12;
     for (memory, kept) in [(0, 0), (one - 1, 0), (one, 1), (decoder as u64 * one, decoder)] {
-        let recordings = transformer
-            .record(std::slice::from_ref(&request), &options(memory, 2), &Cancel::default())
-            .await
-            .unwrap();
+        let one = std::slice::from_ref(&request);
+        let recordings = record(&transformer, one, &options(memory, 2), &Cancel::default()).await.unwrap();
         let [recording] = &recordings[..] else { panic!("one request") };
         let all: Vec<_> = recording.attention.iter().map(|layer| (layer.kind, layer.layer)).collect();
         // the decoder's self-attention has 3 x 3 weights per head, so it may fit when cross-attention does not
@@ -150,21 +194,15 @@ async fn memory_decides_what_is_kept_and_the_rest_is_listed() {
     // a kind that was not requested is not reported as left out
     let cross = TraceOptions { kinds: vec![AttentionKind::Cross], scores: false, ..all(5) };
     let recordings =
-        transformer.record(std::slice::from_ref(&request), &cross, &Cancel::default()).await.unwrap();
+        record(&transformer, std::slice::from_ref(&request), &cross, &Cancel::default()).await.unwrap();
     assert_eq!(recordings[0].attention.len(), decoder);
     assert!(recordings[0].left_out.is_empty() && recordings[0].log_probabilities.is_empty());
     let cancel = Cancel::default();
     cancel.cancel();
-    let error = transformer.record(std::slice::from_ref(&request), &all(0), &cancel).await.unwrap_err();
+    let error = record(&transformer, std::slice::from_ref(&request), &all(0), &cancel).await.unwrap_err();
     assert!(matches!(error, TraceError::Cancelled));
-    let error = transformer
-        .record(
-            &[TraceRequest { input_ids: vec![0], target_ids: vec![644], prompt: 1 }],
-            &all(0),
-            &Cancel::default(),
-        )
-        .await
-        .unwrap_err();
+    let nothing = [TraceRequest { input_ids: vec![0], target_ids: vec![644], prompt: 1 }];
+    let error = record(&transformer, &nothing, &all(0), &Cancel::default()).await.unwrap_err();
     assert!(matches!(error, TraceError::NoTarget { tokens: 1, prompt: 1 }));
 }
 
@@ -175,9 +213,9 @@ async fn a_text_becomes_sentences_with_their_tokens() {
         Translator::new(&wordloom::Device::Cpu, &wordloom::Model::embedded().unwrap()).expect("is sound");
     let options = TranslateOptions::default();
     let text = "Where is the train station?  I like 🎉 a lot.\n";
-    let trace = translator.trace(text, &options, &TraceOptions::default()).await.unwrap();
-    assert_eq!(trace.sentences.len(), 2);
     let translation = translator.translate(text, &options).await.unwrap();
+    let trace = Trace::of(&translator, text, &translation, &options, &TraceOptions::default()).await.unwrap();
+    assert_eq!(trace.sentences.len(), 2);
     for (traced, sentence) in trace.sentences.iter().zip(&translation.sentences) {
         assert_eq!(text[traced.offset..][..traced.source.len()], sentence.source);
         assert_eq!(traced.target, sentence.hypotheses[0].text);
@@ -205,10 +243,8 @@ async fn a_text_becomes_sentences_with_their_tokens() {
     assert!(trace.sentences[1].key_labels(AttentionKind::Cross).contains(&"🎉".to_owned()));
     assert_eq!(trace.sentences[0].alignment().pharaoh(), "0-0 1-1 2-2 3-3 4-3");
 
-    let pair = translator
-        .trace_pair("Where is it?", " Wo ist es? ", &options, &TraceOptions::default())
-        .await
-        .unwrap();
+    let kept = TraceOptions::default();
+    let pair = Trace::of_pair(&translator, "Where is it?", " Wo ist es? ", &options, &kept).await.unwrap();
     assert_eq!((pair.sentences.len(), &*pair.sentences[0].target), (1, "Wo ist es?"));
     assert!(pair.sentences[0].target_tokens.last().unwrap().token.special);
 }
@@ -545,7 +581,6 @@ async fn a_search_leaves_its_tree() {
     for device in devices().await {
         let folder = data("models").join("marian_tied");
         let transformer = Transformer::load(&device, &model(&folder), &mut |_| {}).expect("is sound");
-        let cancel = Cancel::default();
         let input_ids = vec![11, 5, 23, 7, 0];
         for (beams, length_penalty) in [(1, 1.0), (3, 1.0), (4, 0.3), (2, -0.5)] {
             let place = format!("{beams} beams on {device}");
@@ -559,10 +594,15 @@ async fn a_search_leaves_its_tree() {
             let defaults = transformer.generation_config();
             let options = resolve(&asked, defaults, transformer.config(), &input_ids).expect("sound options");
             let mut request = GenerateRequest { input_ids: input_ids.clone(), options };
-            let Exploration { hypotheses, tree } =
-                transformer.explore(&request, &cancel).await.expect("searches");
-            let generated = transformer.generate(&[request.clone()], &cancel, &mut |_| {}).await;
-            assert_eq!(hypotheses, generated.expect("generates")[0], "{place}");
+            let explore = async |request: &GenerateRequest| {
+                let options = GenerateOptions::default().keep(Keep { tree: true, ..Keep::default() });
+                let found = transformer.generate(std::slice::from_ref(request), options).await;
+                found.expect("searches").remove(0)
+            };
+            let Generation { hypotheses, tree, .. } = explore(&request).await;
+            let tree = tree.expect("is kept");
+            let generated = transformer.generate(&[request.clone()], GenerateOptions::default()).await;
+            assert_eq!(hypotheses, generated.expect("generates")[0].hypotheses, "{place}");
             assert!(tree.is_sound() && tree.beams == beams, "{place}: {tree:?}");
             let best = tree.finished(length_penalty);
             for (hypothesis, &node) in hypotheses.iter().zip(&best) {
@@ -583,9 +623,9 @@ async fn a_search_leaves_its_tree() {
             };
             request.options.prompt.extend(tree.tokens(left));
             let forced = request.options.prompt.clone();
-            let onward = transformer.explore(&request, &cancel).await.expect("searches");
+            let onward = explore(&request).await;
             assert!(onward.hypotheses.iter().all(|found| found.tokens.starts_with(&forced)), "{place}");
-            assert!(onward.tree.is_sound(), "{place}");
+            assert!(onward.tree.expect("is kept").is_sound(), "{place}");
         }
     }
 }
@@ -664,10 +704,8 @@ async fn attention_stays_on_the_device() {
         let translation = GenerateRequest { input_ids, options: options.expect("sound options") };
         let cost = async || {
             let before = device.gpu().map(|gpu| gpu.counters());
-            let found = transformer
-                .generate(std::slice::from_ref(&translation), &cancel, &mut |_| {})
-                .await
-                .expect("generates");
+            let requests = std::slice::from_ref(&translation);
+            let found = transformer.generate(requests, GenerateOptions::default()).await.expect("generates");
             let counted = device
                 .gpu()
                 .zip(before)
@@ -678,8 +716,8 @@ async fn attention_stays_on_the_device() {
         let before = cost().await;
 
         let recorded =
-            transformer.record(std::slice::from_ref(&request), &all(0), &cancel).await.expect("fits");
-        let attended = transformer.attend(&request, &all(0)).expect("fits");
+            record(&transformer, std::slice::from_ref(&request), &all(0), &cancel).await.expect("fits");
+        let attended = attend_one(&transformer, &request, &all(0)).await;
         assert!(attended.left_out().is_empty());
         let painter = Painter::new(&device);
         for kind in AttentionKind::ALL {
@@ -709,7 +747,7 @@ async fn attention_stays_on_the_device() {
         }
         assert_eq!(attended.read_head(AttentionKind::Cross, 0, 4).await.expect("reads"), None);
         let none = TraceOptions { kinds: Vec::new(), ..all(0) };
-        let empty = transformer.attend(&request, &none).expect("fits");
+        let empty = attend_one(&transformer, &request, &none).await;
         assert!(empty.maps(&painter, AttentionKind::Cross).await.is_err());
         drop((attended, empty));
         assert_eq!(cost().await, before, "translating on {device} costs what it did");
@@ -724,7 +762,6 @@ async fn a_search_that_is_looked_at_leaves_its_attention() {
     let mut places = devices().await;
     places.push(gpu_as(AdapterClass::Hardware).await);
     places.push(gpu_with_buffers_of(64 << 10).await);
-    let cancel = Cancel::default();
     for (at, device) in places.iter().enumerate() {
         for (name, precision) in [
             ("marian_tied", WeightPrecision::F32),
@@ -764,11 +801,9 @@ async fn a_search_that_is_looked_at_leaves_its_attention() {
                     })
                     .collect();
                 let expected =
-                    transformer.generate(&requests, &cancel, &mut |_| {}).await.expect("generates");
-                let (found, attended) = transformer
-                    .generate_attended(&requests, &all(0), &cancel, &mut |_| {})
-                    .await
-                    .expect("generates");
+                    transformer.generate(&requests, GenerateOptions::default()).await.expect("generates");
+                let expected: Vec<_> = expected.into_iter().map(|found| found.hypotheses).collect();
+                let (found, attended) = generate_attended(&transformer, &requests, &all(0)).await;
                 assert_eq!(found, expected, "{place}");
                 for (index, (request, attended)) in requests.iter().zip(&attended).enumerate() {
                     let pass = TraceRequest {
@@ -776,7 +811,7 @@ async fn a_search_that_is_looked_at_leaves_its_attention() {
                         target_ids: found[index][0].tokens.clone(),
                         prompt: request.options.prompt.len(),
                     };
-                    let want = transformer.attend(&pass, &all(0)).expect("fits").read().await.expect("reads");
+                    let want = attend_one(&transformer, &pass, &all(0)).await.read().await.expect("reads");
                     let got = attended.read().await.expect("reads");
                     assert!(attended.left_out().is_empty() && got.len() == want.len(), "{place}");
                     for (got, want) in got.iter().zip(&want) {
@@ -789,10 +824,7 @@ async fn a_search_that_is_looked_at_leaves_its_attention() {
                 }
                 // with memory for a part
                 let some = options(4000, 0);
-                let (_, attended) = transformer
-                    .generate_attended(&requests, &some, &cancel, &mut |_| {})
-                    .await
-                    .expect("generates");
+                let (_, attended) = generate_attended(&transformer, &requests, &some).await;
                 let mut bytes = 0;
                 for attended in &attended {
                     let layers = attended.read().await.expect("reads");
@@ -805,8 +837,9 @@ async fn a_search_that_is_looked_at_leaves_its_attention() {
     }
     let reader = Transformer::load(&places[0], &model(&data("models").join("bert")), &mut |_| {});
     let refused = reader.expect("is sound");
-    let refused = refused.generate_attended(&[], &all(0), &cancel, &mut |_| {}).await.err();
-    assert!(matches!(refused, Some(TraceError::NotATranslator { model_type: "bert" })), "{refused:?}");
+    let keep = Keep { attention: Some(all(0).keep_attention()), ..Keep::default() };
+    let refused = refused.generate(&[], GenerateOptions::default().keep(keep)).await.err();
+    assert!(matches!(refused, Some(GenerateError::NotATranslator { model_type: "bert" })), "{refused:?}");
 }
 
 /// A translation with attention on the device has the same trace and the same weights.
@@ -821,14 +854,9 @@ async fn attention_of_a_translation_stays_on_the_device() {
         let whole = TraceOptions { scores: false, alternatives: 0, model: "mine".into(), ..all(0) };
         // with memory for everything, and only for the first sentence's last maps
         for wanted in [whole.clone(), TraceOptions { memory: 6000, ..whole.clone() }] {
-            let expected = translator
-                .trace_translation(text, translation.clone(), &options, &wanted)
-                .await
-                .expect("fits");
-            let (mut trace, attended) = translator
-                .attend_translation(text, translation.clone(), &options, &wanted)
-                .await
-                .expect("fits");
+            let expected = Trace::of(&translator, text, &translation, &options, &wanted).await.expect("fits");
+            let on_device = Trace::on_device(&translator, text, &translation, &options, &wanted).await;
+            let (mut trace, attended) = on_device.expect("fits");
             assert_eq!((trace.sentences.len(), attended.len()), (2, 2));
             assert_eq!(expected.sentences[1].left_out.is_empty(), wanted.memory > 6000);
             for (sentence, attended) in trace.sentences.iter_mut().zip(&attended) {
@@ -848,15 +876,14 @@ async fn attention_of_a_translation_stays_on_the_device() {
             (TraceOptions { search: true, ..whole.clone() }, "the search"),
             (TraceOptions { depth: true, ..whole.clone() }, "the residual stream"),
         ] {
-            let error =
-                translator.attend_translation(text, translation.clone(), &options, &wanted).await.err();
+            let error = Trace::on_device(&translator, text, &translation, &options, &wanted).await.err();
             let error = error.expect("is refused").to_string();
-            assert!(error.starts_with(what) && error.contains("trace_translation"), "{error}");
+            assert!(error.starts_with(what) && error.contains("Trace::of"), "{error}");
         }
         let cancel = Cancel::default();
         cancel.cancel();
         let stopped = TranslateOptions { cancel, ..options.clone() };
-        let error = translator.attend_translation(text, translation, &stopped, &whole).await.err();
+        let error = Trace::on_device(&translator, text, &translation, &stopped, &whole).await.err();
         assert!(matches!(error, Some(TraceError::Cancelled)), "{error:?}");
     }
 }
@@ -872,19 +899,17 @@ async fn a_text_is_translated_with_its_attention() {
         let translation = translator.translate(text, &options).await.expect("translates");
         let whole = TraceOptions { scores: false, alternatives: 0, model: "mine".into(), ..all(0) };
         let scored = TraceOptions { scores: true, ..whole.clone() };
-        let pass =
-            translator.trace_translation(text, translation.clone(), &options, &scored).await.expect("fits");
+        let pass = Trace::of(&translator, text, &translation, &options, &scored).await.expect("fits");
         let mut stable = String::new();
-        let mut show = |partial: &PartialTranslation<'_>| stable = partial.text().0;
-        let (found, attended) =
-            translator.translate_attended(text, &options, &whole, &mut show).await.expect("translates");
+        let found = translate_attended(&translator, text, &options, &whole, &mut stable).await;
+        let found = found.expect("translates");
         assert!(found.text.starts_with(&stable) && !stable.is_empty(), "{stable:?} on {device}");
         for (one, other) in found.sentences.iter().zip(&translation.sentences) {
             let of = |sentence: &Sentence| sentence.hypotheses[0].search.tokens.clone();
             assert_eq!(of(one), of(other), "on {device}");
         }
-        let trace = translator.trace_attended(text, found, &attended, &options, &whole).expect("fits");
-        let mut trace = trace.with_weights(&attended).await.expect("reads");
+        let trace = Trace::of_search(&translator, text, &found, &options, &whole).expect("fits");
+        let mut trace = trace.with_weights(&attention_of(&found)).await.expect("reads");
         assert_eq!(trace.sentences.len(), 3);
         for (sentence, pass) in trace.sentences.iter_mut().zip(&pass.sentences) {
             for (layer, pass) in sentence.attention.iter_mut().zip(&pass.attention) {
@@ -903,16 +928,16 @@ async fn a_text_is_translated_with_its_attention() {
         assert_eq!(trace, pass, "on {device}");
 
         let some = TraceOptions { memory: 9000, ..whole.clone() };
-        let (found, attended) =
-            translator.translate_attended(text, &options, &some, &mut |_| {}).await.expect("translates");
-        let bytes: u64 = attended.iter().map(Attended::bytes).sum();
+        let found = translate_attended(&translator, text, &options, &some, &mut stable).await;
+        let found = found.expect("translates");
+        let bytes: u64 = attention_of(&found).iter().map(KeptAttention::bytes).sum();
         assert!(bytes > 4000 && bytes <= 9000, "{bytes} bytes on {device}");
-        let trace = translator.trace_attended(text, found, &attended, &options, &some).expect("fits");
+        let trace = Trace::of_search(&translator, text, &found, &options, &some).expect("fits");
         assert!(trace.sentences.iter().any(|sentence| !sentence.left_out.is_empty()));
         let stopped = TranslateOptions { cancel: Cancel::default(), ..options.clone() };
         stopped.cancel.cancel();
-        let error = translator.translate_attended(text, &stopped, &whole, &mut |_| {}).await.err();
-        let cancelled = TraceError::Translate(TranslateError::Generate(GenerateError::Cancelled));
+        let error = translate_attended(&translator, text, &stopped, &whole, &mut stable).await.err();
+        let cancelled = TranslateError::Generate(GenerateError::Cancelled);
         assert_eq!(error.map(|error| error.to_string()), Some(cancelled.to_string()));
     }
 }

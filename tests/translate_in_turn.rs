@@ -1,7 +1,7 @@
 //! Many texts in one call: results in order, equal to single calls, and no sentence is searched twice.
 #![cfg(feature = "embedded-model")]
 
-use wordloom::translate::Ready;
+use wordloom::translate::Update;
 use wordloom::{Device, Model, TranslateOptions, Translation, Translator};
 
 const TEXTS: [&str; 6] = [
@@ -25,7 +25,7 @@ fn greedy() -> TranslateOptions {
 }
 
 fn translate(translator: &Translator, texts: &[&str], options: &TranslateOptions) -> Vec<Translation> {
-    pollster::block_on(translator.translate_all(texts, options, &mut |_, _| {})).expect("translates")
+    pollster::block_on(translator.translate(texts, options)).expect("translates")
 }
 
 fn texts(translations: &[Translation]) -> Vec<&str> {
@@ -65,10 +65,12 @@ fn texts_come_in_their_order_as_soon_as_they_are_there() {
     let translator = translator();
     let numbered: Vec<String> = (1..=200).map(|n| format!("{}{n}.", "I see ".repeat(n % 9))).collect();
     let sources: Vec<&str> = [""].into_iter().chain(numbered.iter().map(String::as_str)).collect();
-    let mut ready: Vec<Ready> = Vec::new();
+    let mut ready: Vec<Update> = Vec::new();
     let options = greedy().max_length(6);
-    pollster::block_on(translator.translate_in_turn(&sources, &options, &mut |batch| ready.push(batch)))
-        .expect("translates");
+    let mut stream = translator.stream(&sources, &options).expect("fits");
+    while let Some(update) = pollster::block_on(stream.next()).expect("translates") {
+        ready.push(update);
+    }
     assert_eq!(ready[0].translations.len(), 1, "what needs no search comes first");
     assert_eq!((ready[0].sentences, ready[0].of_sentences), (0, 200));
     assert!(ready.is_sorted_by(|a, b| a.sentences < b.sentences && a.fraction < b.fraction));

@@ -2,13 +2,31 @@
 #![cfg(feature = "embedded-model")]
 
 use wordloom::transformer::{Cancel, GenerateError};
-use wordloom::{Device, Model, TranslateError, TranslateOptions, Translator};
+use wordloom::{Device, Model, TranslateError, TranslateOptions, Translation, Translator};
 
 const TEXT: &str = "  Good morning! How much does this cost?\n\nI have lost my passport, and the train leaves in ten \
                     minutes.  Where is the station?\nThank you very much.";
 
 fn translator() -> Translator {
     Translator::new(&Device::Cpu, &Model::embedded().expect("sound")).expect("loads")
+}
+
+/// Translates a text, and shows `look` how far it is: what is stable, and what is provisional.
+fn stream(
+    translator: &Translator,
+    text: &str,
+    options: &TranslateOptions,
+    mut look: impl FnMut(String, String),
+) -> Result<Translation, TranslateError> {
+    let mut translations = Vec::new();
+    let mut stream = translator.stream(text, options)?;
+    while let Some(update) = pollster::block_on(stream.next())? {
+        let (stable, provisional) = stream.text();
+        look(stable, provisional);
+        translations.extend(update.translations);
+    }
+    assert_eq!(translations.len(), 1);
+    Ok(translations.remove(0))
 }
 
 #[test]
@@ -19,14 +37,12 @@ fn stable_text_only_grows_into_the_result() {
         let mut stable = String::new();
         let mut shown = 0;
         let mut before_the_end = 0;
-        let mut look = |partial: &wordloom::translate::PartialTranslation<'_>| {
-            let (now, provisional) = partial.text();
+        let streamed = stream(&translator, TEXT, &options, |now, provisional| {
             assert!(now.starts_with(&stable), "{stable:?} became {now:?}");
             before_the_end += usize::from(!now.is_empty() && !provisional.is_empty());
             (stable, shown) = (now, shown + 1);
-        };
-        let streamed = pollster::block_on(translator.translate_streaming(TEXT, &options, &mut look))
-            .expect("translates");
+        });
+        let streamed = streamed.expect("translates");
         let whole = pollster::block_on(translator.translate(TEXT, &options)).expect("translates");
         assert_eq!(streamed.text, whole.text);
         assert!(streamed.text.starts_with(&stable), "{stable:?} is not the beginning of {:?}", streamed.text);
@@ -42,14 +58,11 @@ fn long_texts_come_from_the_beginning() {
     let text = "I have lost my passport. Good morning! ".repeat(30);
     let mut grew = 0;
     let mut length = 0;
-    let mut look = |partial: &wordloom::translate::PartialTranslation<'_>| {
-        let (stable, _) = partial.text();
+    let options = TranslateOptions::default().beams(1);
+    let result = stream(&translator(), &text, &options, |stable, _| {
         grew += usize::from(stable.len() > length + 100);
         length = length.max(stable.len());
-    };
-    let translator = translator();
-    let options = TranslateOptions::default().beams(1);
-    let result = pollster::block_on(translator.translate_streaming(&text, &options, &mut look));
+    });
     assert_eq!(result.expect("translates").sentences.len(), 60);
     assert!(grew >= 2, "grew {grew} times by a window");
 }
@@ -65,13 +78,12 @@ fn a_wish_to_stop_is_heard_between_two_steps() {
     });
     let options = TranslateOptions { cancel: cancel.clone(), ..TranslateOptions::default() };
     let mut steps = 0;
-    let mut look = |_: &wordloom::translate::PartialTranslation<'_>| {
+    let result = stream(&translator, TEXT, &options, |_, _| {
         steps += 1;
         if steps == 3 {
             cancel.cancel();
         }
-    };
-    let result = pollster::block_on(translator.translate_streaming(TEXT, &options, &mut look));
+    });
     assert!(matches!(result, Err(TranslateError::Generate(GenerateError::Cancelled))));
     assert_eq!(steps, 3);
     assert_eq!(

@@ -130,7 +130,7 @@ struct Command {
 impl Command {
     fn translate(&self, lines: &[Line]) -> Result<Vec<Translation>, CliError> {
         let texts: Vec<&str> = lines.iter().map(|line| without_return(&line.text)).collect();
-        Ok(pollster::block_on(self.translator.translate_all(&texts, &self.options, &mut |_, _| {}))?)
+        Ok(pollster::block_on(self.translator.translate(&texts, &self.options))?)
     }
 
     fn align(&mut self, lines: &Lines, line: &Line, target: Target) -> Result<Alignment, CliError> {
@@ -140,11 +140,11 @@ impl Command {
         let trace = pollster::block_on(async {
             match target {
                 Target::Made(translation) => {
-                    self.translator.trace_translation(source, translation, &self.options, &kept).await
+                    Trace::of(&self.translator, source, &translation, &self.options, &kept).await
                 }
                 Target::Given(target) if !source.trim().is_empty() && !target.text.trim().is_empty() => {
                     let target = without_return(&target.text);
-                    self.translator.trace_pair(source, target, &self.options, &kept).await
+                    Trace::of_pair(&self.translator, source, target, &self.options, &kept).await
                 }
                 Target::Given(_) | Target::Nothing => Ok(Trace::default()),
             }

@@ -6,7 +6,7 @@ use serde::Serialize;
 use wordloom::decode::Hypothesis;
 use wordloom::model::config::Architecture;
 use wordloom::model::generation_config::{GenerationConfig, JsonObject, UnknownKeys};
-use wordloom::transformer::{GenerateError, GenerateRequest};
+use wordloom::transformer::{self, GenerateError, GenerateOptions, GenerateRequest};
 use wordloom::{ModelError, Transformer, resolve};
 
 use super::lines::{Line, Lines, Round, json_problem};
@@ -58,11 +58,18 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
             let requests = requests(&transformer, &lines, &mut round);
             let bytes = round.lines.iter().map(|line| line.bytes).sum();
             let answers = progress.round(bytes, |report| {
-                let mut report = |done| report(done, requests.len());
-                pollster::block_on(transformer.generate(&requests, &cancel, &mut report))
+                let mut done = 0;
+                let mut watch = |progress: transformer::Progress<'_>| {
+                    if let transformer::Progress::Finished { requests: finished, .. } = progress {
+                        done += finished.len();
+                        report(done, requests.len());
+                    }
+                };
+                let options = GenerateOptions::default().cancel(&cancel).watch(&mut watch);
+                pollster::block_on(transformer.generate(&requests, options))
             })?;
             progress.suspend(|| {
-                answers.iter().try_for_each(|hypotheses| output.json(&Answer::new(hypotheses)))?;
+                answers.iter().try_for_each(|answer| output.json(&Answer::new(&answer.hypotheses)))?;
                 output.flush()
             })?;
             if let Some(end) = round.end {

@@ -8,7 +8,7 @@ use serde::Serialize;
 use wordloom::decode::DecodeError;
 use wordloom::model::generation_config::GenerationConfig;
 use wordloom::text::Direction;
-use wordloom::translate::{Ready, Sentence, SentenceHypothesis, TextHypothesis, resolve_languages};
+use wordloom::translate::{Sentence, SentenceHypothesis, TextHypothesis, resolve_languages};
 use wordloom::{Model, TextError, TranslateOptions, Translation, Translator, resolve};
 
 use super::digest::Digest;
@@ -89,6 +89,7 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
         source_language: arguments.source_lang.clone(),
         target_language: arguments.target_lang.clone(),
         cancel,
+        ..TranslateOptions::default()
     };
     let tokenizer = Translator::tokenizer_of(&model)?;
     resolve_languages(&tokenizer, &options, model.generation_config()).map_err(refused_language)?;
@@ -280,46 +281,45 @@ impl Command {
         let texts: Vec<&str> = lines.iter().map(|line| &line.text[..split(line)]).collect();
         let bytes = lines.iter().map(|line| line.bytes).sum();
         let Self { translator, options, progress, output, n_best, json } = self;
-        let write = |output: &mut Output,
-                     line: &Line,
-                     source: &str,
-                     translation: &Translation|
-         -> Result<(), CliError> {
-            warn_if_cut(line, translation);
-            if *json {
-                output.json(&JsonLine::new(source, translation))?;
-            } else if n_best.is_some() {
-                for (rank, TextHypothesis { text, score }) in (1..).zip(&translation.hypotheses) {
-                    output.line(&format!("{rank}\t{score:.4}\t{text}"))?;
-                }
-            } else {
-                output.line(&format!("{}{}", translation.text, &line.text[source.len()..]))?;
-            }
-            Ok(())
-        };
+        let mut stream = translator.stream(&texts, options)?;
         let mut waiting = lines.iter().zip(&texts);
-        let mut written = Ok(());
-        let translated = progress.round_of_lines(lines.len(), bytes, |report| {
-            let mut ready = |ready: Ready| {
-                if written.is_ok() && !ready.translations.is_empty() {
-                    written = progress.suspend(|| {
-                        for (translation, (line, source)) in ready.translations.iter().zip(&mut waiting) {
-                            write(output, line, source, translation)?;
+        progress.round_of_lines(lines.len(), bytes, |report| {
+            while let Some(update) = pollster::block_on(stream.next())? {
+                if !update.translations.is_empty() {
+                    progress.suspend(|| {
+                        for (translation, (line, source)) in update.translations.iter().zip(&mut waiting) {
+                            write(output, line, source, translation, (*n_best, *json))?;
                         }
                         output.flush()
-                    });
-                }
-                if written.is_err() {
-                    options.cancel.cancel(); // nobody needs the rest
+                    })?;
                 }
                 let lines = lines.len() - waiting.len();
-                report(Done { units: ready.sentences, fraction: ready.fraction.into(), lines });
-            };
-            pollster::block_on(translator.translate_in_turn(&texts, options, &mut ready))
-        });
-        written?;
-        Ok(translated?)
+                report(Done { units: update.sentences, fraction: update.fraction.into(), lines });
+            }
+            Ok(())
+        })
     }
+}
+
+/// Writes the translation of a line.
+fn write(
+    output: &mut Output,
+    line: &Line,
+    source: &str,
+    translation: &Translation,
+    (n_best, json): (Option<usize>, bool),
+) -> Result<(), CliError> {
+    warn_if_cut(line, translation);
+    if json {
+        return output.json(&JsonLine::new(source, translation));
+    }
+    if n_best.is_none() {
+        return output.line(&format!("{}{}", translation.text, &line.text[source.len()..]));
+    }
+    for (rank, TextHypothesis { text, score }) in (1..).zip(&translation.hypotheses) {
+        output.line(&format!("{rank}\t{score:.4}\t{text}"))?;
+    }
+    Ok(())
 }
 
 fn warn_if_cut(line: &Line, translation: &Translation) {

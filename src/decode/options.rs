@@ -137,6 +137,11 @@ impl DecodeOptions {
         }
     }
 
+    /// The prompt but its last token, which the first step reads: what a decoder reads before that.
+    pub(crate) fn before_last(&self) -> &[u32] {
+        self.prompt.split_last().map_or(&[], |(_, before)| before)
+    }
+
     /// Rows of a batch that the search takes.
     pub fn rows(&self) -> usize {
         if self.sampling.is_some() { self.num_return_sequences } else { self.num_beams }

@@ -96,7 +96,7 @@ impl SentenceSearch {
     }
 
     /// From now on, before the first step, keeps all that a beam search looks at.
-    pub(crate) fn keep_tree(&mut self) {
+    fn keep_tree(&mut self) {
         self.keeps_tree = true;
         if let Strategy::Beam(beam) = &mut self.strategy {
             beam.keep_tree();
@@ -104,7 +104,7 @@ impl SentenceSearch {
     }
 
     /// What was looked at, if that was to be kept. Of a search without beams, which looks at nothing else, what was chosen.
-    pub(crate) fn take_tree(&mut self) -> Option<SearchTree> {
+    fn take_tree(&mut self) -> Option<SearchTree> {
         if !std::mem::take(&mut self.keeps_tree) {
             return None;
         }
@@ -452,9 +452,15 @@ impl BatchSearch {
         &self.sentences
     }
 
-    /// The same, to tell them what to keep.
-    pub(crate) fn sentences_mut(&mut self) -> &mut [SentenceSearch] {
-        &mut self.sentences
+    /// From now on, before the first step, keeps everything that the searches look at. No sentence may be
+    /// [replaced](Self::replace) then.
+    pub(crate) fn keep_trees(&mut self) {
+        self.sentences.iter_mut().for_each(SentenceSearch::keep_tree);
+    }
+
+    /// For each sentence everything that its search looked at, if that was kept.
+    pub(crate) fn take_trees(&mut self) -> Vec<Option<SearchTree>> {
+        self.sentences.iter_mut().map(SentenceSearch::take_tree).collect()
     }
 
     /// From now on, before the first step, remembers which rows run which tokens. No sentence may be

@@ -46,7 +46,7 @@ const WITHOUT_WEIGHTS: [&Kernel; 29] = [
 
 const BY_PRECISION: [&ByPrecision; 11] = [
     &embed::EMBED,
-    &linear::MATVEC,
+    &linear::MATVEC_WIDE,
     &linear::MATVEC_4ROWS_WIDE,
     &linear::MATMUL_REGISTERS,
     &linear::MATVEC_SPLIT,

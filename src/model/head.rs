@@ -1,5 +1,6 @@
 //! The heads of a model by name.
 
+use super::config::{ModelConfig, StackConfig};
 use std::fmt;
 use std::str::FromStr;
 
@@ -20,6 +21,11 @@ pub enum AttentionKind {
 impl AttentionKind {
     /// All kinds.
     pub const ALL: [Self; 3] = [Self::Encoder, Self::Decoder, Self::Cross];
+
+    /// The stack of layers that it is in.
+    pub(crate) fn stack(self, config: &ModelConfig) -> &StackConfig {
+        if self == Self::Encoder { &config.encoder } else { &config.decoder }
+    }
 
     /// Whether its queries are the target's.
     pub fn queries_target(self) -> bool {

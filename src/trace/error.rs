@@ -17,12 +17,6 @@ pub enum TraceError {
     /// The target could not be scored.
     #[error(transparent)]
     Score(#[from] ScoreError),
-    /// A model of one stack.
-    #[error("a \"{model_type}\" model does not translate, so that there is nothing to trace; see `forward`")]
-    NotATranslator {
-        /// The model's family.
-        model_type: &'static str,
-    },
     /// A target without a token after its prompt.
     #[error("the target has {tokens} tokens, of which {prompt} are given; one more is needed")]
     NoTarget {
@@ -33,7 +27,7 @@ pub enum TraceError {
     },
     /// Attention stays on the device, and something else is wanted with it.
     #[error(
-        "{what} cannot be had of a trace whose attention stays on the device: ask without, or use `trace_translation`"
+        "{what} cannot be had of a trace whose attention stays on the device: ask without, or use `Trace::of`"
     )]
     StaysOnDevice {
         /// What else.

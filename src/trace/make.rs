@@ -1,49 +1,115 @@
-//! From a text to its trace.
+//! From a translation to its trace.
 
-use super::record::Recording;
+use super::error::TraceError;
+use super::options::TraceOptions;
+use super::record::{Recording, TraceRequest, attend, record};
 use super::tokens::tokens;
-use super::{
-    Alternative, Attended, AttentionKind, TargetToken, Trace, TraceError, TraceRequest, TracedSearch,
-    TracedSentence,
-};
+use super::{Alternative, TargetToken, Trace, TracedSearch, TracedSentence};
+use crate::decode::SearchTree;
+use crate::gpu::GpuError;
 use crate::model::generation_config::GenerationConfig;
 use crate::text::{Direction, Tokenizer};
-use crate::transformer::{GenerateRequest, Progress, resolve};
-use crate::translate::{
-    PartialTranslation, Sentence, TranslateOptions, Translation, Translator, resolve_languages,
-};
+use crate::transformer::{GenerateError, KeptAttention, resolve};
+use crate::translate::{TranslateOptions, Translation, Translator, resolve_languages};
 
-/// What a trace keeps.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TraceOptions {
-    /// What the model is called in it.
-    pub model: String,
-    /// The kinds of attention that are looked at.
-    pub kinds: Vec<AttentionKind>,
-    /// Memory for the attention of all sentences, bytes.
-    pub memory: u64,
-    /// Whether it is asked how probable the target's tokens are.
-    pub scores: bool,
-    /// Whether all that the beam searches looked at is kept; for translations that are made with the trace.
-    pub search: bool,
-    /// Whether the residual stream is looked at after every layer.
-    pub depth: bool,
-    /// With [`scores`](Self::scores): how many of the most probable tokens are kept at each place.
-    pub alternatives: usize,
-}
-
-impl Default for TraceOptions {
-    fn default() -> Self {
-        let kinds = AttentionKind::ALL.to_vec();
-        Self {
-            model: String::new(),
-            kinds,
-            memory: 256 << 20,
-            scores: true,
-            search: false,
-            depth: false,
-            alternatives: 5,
+impl Trace {
+    /// The trace of a translation that this translator made of the text with these options: the best translation of each
+    /// sentence is run once more, in one teacher-forced pass.
+    ///
+    /// [`TracedSentence::left_out`] lists what [`TraceOptions::memory`] has no room for.
+    ///
+    /// # Errors
+    /// [`TraceError`]
+    pub async fn of(
+        translator: &Translator,
+        text: &str,
+        translation: &Translation,
+        options: &TranslateOptions,
+        trace: &TraceOptions,
+    ) -> Result<Self, TraceError> {
+        let tracer = Tracer::new(translator, options, trace)?;
+        let mut traced = tracer.run(tracer.sentences(text, translation)?).await?;
+        if trace.search {
+            for (sentence, translated) in traced.sentences.iter_mut().zip(&translation.sentences) {
+                sentence.search = translated.tree.as_ref().map(|tree| tracer.search(tree));
+            }
         }
+        Ok(traced)
+    }
+
+    /// As [`of`](Self::of), for a translation that is given. Both texts are one sentence, because it is not known which of
+    /// their parts belong together.
+    ///
+    /// # Errors
+    /// [`TraceError`]; [`ForwardError::TooLong`](crate::transformer::ForwardError::TooLong) for a text with more tokens
+    /// than the model has positions.
+    pub async fn of_pair(
+        translator: &Translator,
+        source: &str,
+        target: &str,
+        options: &TranslateOptions,
+        trace: &TraceOptions,
+    ) -> Result<Self, TraceError> {
+        let tracer = Tracer::new(translator, options, trace)?;
+        tracer.run(vec![tracer.pair(source, target)?]).await
+    }
+
+    /// As [`of`](Self::of), but the attention of each sentence stays on the device, and the trace has none of it
+    /// ([`with_weights`](Self::with_weights)). Scores, searches and the residual stream are the host's, and cannot be had
+    /// this way.
+    ///
+    /// # Errors
+    /// [`TraceError`]; [`TraceError::StaysOnDevice`] where `trace` asks for more than attention.
+    pub async fn on_device(
+        translator: &Translator,
+        text: &str,
+        translation: &Translation,
+        options: &TranslateOptions,
+        trace: &TraceOptions,
+    ) -> Result<(Self, Vec<KeptAttention>), TraceError> {
+        check_attention_alone(trace)?;
+        let tracer = Tracer::new(translator, options, trace)?;
+        let pending = tracer.sentences(text, translation)?;
+        let kept = attend(translator.transformer(), &requests(&pending), trace, &options.cancel).await?;
+        Ok((tracer.together(pending, without_weights(&kept)), kept))
+    }
+
+    /// The trace of a translation that [kept](crate::transformer::Keep::attention) its attention; nothing is run. It has none
+    /// of the weights ([`with_weights`](Self::with_weights)); tokens are as probable as the search found them, with
+    /// whatever penalties it had.
+    ///
+    /// # Errors
+    /// [`TraceError`]; [`TraceError::StaysOnDevice`] where `trace` asks for more than attention.
+    pub fn of_search(
+        translator: &Translator,
+        text: &str,
+        translation: &Translation,
+        options: &TranslateOptions,
+        trace: &TraceOptions,
+    ) -> Result<Self, TraceError> {
+        check_attention_alone(trace)?;
+        let tracer = Tracer::new(translator, options, trace)?;
+        let pending = tracer.sentences(text, translation)?;
+        let kept = translation.sentences.iter().filter_map(|sentence| sentence.attention.as_ref());
+        let mut traced = tracer.together(pending, without_weights(kept));
+        for (sentence, translated) in traced.sentences.iter_mut().zip(&translation.sentences) {
+            let Some(best) = translated.hypotheses.first() else { continue };
+            // the search's numbers begin after the prompt
+            let found = sentence.target_tokens.iter_mut().rev().zip(best.search.step_logprobs.iter().rev());
+            found.for_each(|(token, &log_probability)| token.log_probability = Some(log_probability));
+        }
+        Ok(traced)
+    }
+
+    /// Brings the attention of its sentences, in their order, to the host and into the trace.
+    ///
+    /// # Errors
+    /// [`GpuError`] of this or an earlier command.
+    pub async fn with_weights(mut self, attention: &[KeptAttention]) -> Result<Self, GpuError> {
+        for (sentence, attention) in self.sentences.iter_mut().zip(attention) {
+            sentence.attention = attention.read().await?;
+        }
+        Ok(self)
     }
 }
 
@@ -55,225 +121,100 @@ struct Pending {
     request: TraceRequest,
 }
 
-impl Translator {
-    /// Translates a text and runs the best translation of each sentence once more, with every attention looked at.
-    ///
-    /// What [`TraceOptions::memory`] has no room for is listed in [`TracedSentence::left_out`].
-    ///
-    /// # Errors
-    /// [`TraceError`]
-    pub async fn trace(
-        &self,
-        text: &str,
-        options: &TranslateOptions,
-        trace: &TraceOptions,
-    ) -> Result<Trace, TraceError> {
-        if !trace.search {
-            let translation = self.translate(text, options).await?;
-            return self.trace_translation(text, translation, options, trace).await;
-        }
-        let (translation, trees) = self.explore(text, options).await?;
-        let mut traced = self.trace_translation(text, translation, options, trace).await?;
-        for (sentence, tree) in traced.sentences.iter_mut().zip(trees) {
-            let pieces = tree.nodes.iter().map(|node| (node.token, piece(self.tokenizer(), node.token)));
-            sentence.search = Some(TracedSearch { pieces: pieces.collect(), tree });
-        }
-        Ok(traced)
+/// A translator, and how its traces are made.
+struct Tracer<'a> {
+    translator: &'a Translator,
+    options: &'a TranslateOptions,
+    trace: &'a TraceOptions,
+    direction: Direction,
+    generation: GenerationConfig,
+}
+
+impl<'a> Tracer<'a> {
+    fn new(
+        translator: &'a Translator,
+        options: &'a TranslateOptions,
+        trace: &'a TraceOptions,
+    ) -> Result<Self, TraceError> {
+        let defaults = translator.transformer().generation_config();
+        let (direction, generation) = resolve_languages(translator.tokenizer(), options, defaults)?;
+        Ok(Self { translator, options, trace, direction, generation })
     }
 
-    /// The same for a translation that this translator made of the text with these options.
-    ///
-    /// # Errors
-    /// [`TraceError`]
-    pub async fn trace_translation(
-        &self,
-        text: &str,
-        translation: Translation,
-        options: &TranslateOptions,
-        trace: &TraceOptions,
-    ) -> Result<Trace, TraceError> {
-        let (pending, direction) = self.pending(text, translation, options)?;
-        self.run(pending, &direction, options, trace).await
+    fn tokenizer(&self) -> &'a Tokenizer {
+        self.translator.tokenizer()
     }
 
-    /// As [`trace_translation`](Self::trace_translation), but the attention of each sentence stays on the device, and the
-    /// trace has none of it. Scores, searches and the residual stream are the host's, and cannot be had this way.
-    ///
-    /// # Errors
-    /// [`TraceError`]; [`TraceError::StaysOnDevice`] where `trace` asks for more than attention.
-    pub async fn attend_translation(
-        &self,
-        text: &str,
-        translation: Translation,
-        options: &TranslateOptions,
-        trace: &TraceOptions,
-    ) -> Result<(Trace, Vec<Attended>), TraceError> {
-        check_attention_alone(trace)?;
-        let (pending, direction) = self.pending(text, translation, options)?;
-        let attended = self.transformer().attend_all(&requests(&pending), trace, &options.cancel).await?;
-        Ok((self.together(pending, without_weights(&attended), &direction, trace), attended))
-    }
-
-    /// Translates as [`translate_streaming`](Self::translate_streaming) does, and has the attention of the best translation of each
-    /// sentence kept on the device: what the search leaves is enough for it, so that this takes hardly longer. Of `trace`, kinds
-    /// and memory count; [`trace_attended`](Self::trace_attended) makes the rest of the trace.
-    ///
-    /// # Errors
-    /// [`TraceError`]
-    pub async fn translate_attended(
-        &self,
-        text: &str,
-        options: &TranslateOptions,
-        trace: &TraceOptions,
-        on_partial: &mut dyn FnMut(&PartialTranslation<'_>),
-    ) -> Result<(Translation, Vec<Attended>), TraceError> {
-        let (mut all, mut left, transformer) = (Vec::new(), trace.memory, self.transformer());
-        let search = async |requests: &[GenerateRequest], watch: &mut dyn FnMut(Progress<'_>)| {
-            let searched =
-                transformer.generate_attended_within(&mut left, requests, trace, &options.cancel, watch);
-            let (found, attended) = searched.await?;
-            all.extend(attended);
-            Ok::<_, TraceError>(found)
-        };
-        let translation = self.translate_by(text, options, on_partial, search).await?;
-        Ok((translation, all))
-    }
-
-    /// The trace of a translation whose attention is there already, for each of its sentences. It has none of the weights
-    /// ([`Trace::with_weights`]); tokens are as probable as the search found them, with whatever penalties it had.
-    ///
-    /// # Errors
-    /// [`TraceError`]; [`TraceError::StaysOnDevice`] where `trace` asks for more than attention.
-    pub fn trace_attended(
-        &self,
-        text: &str,
-        translation: Translation,
-        attended: &[Attended],
-        options: &TranslateOptions,
-        trace: &TraceOptions,
-    ) -> Result<Trace, TraceError> {
-        check_attention_alone(trace)?;
-        let of_search = |sentence: &Sentence| {
-            sentence.hypotheses.first().map(|best| best.search.step_logprobs.clone()).unwrap_or_default()
-        };
-        let of_search: Vec<Vec<f32>> = translation.sentences.iter().map(of_search).collect();
-        let (pending, direction) = self.pending(text, translation, options)?;
-        let mut traced = self.together(pending, without_weights(attended), &direction, trace);
-        for (sentence, of_search) in traced.sentences.iter_mut().zip(of_search) {
-            // of what came after the prompt
-            let found = sentence.target_tokens.iter_mut().rev().zip(of_search.into_iter().rev());
-            found.for_each(|(token, log_probability)| token.log_probability = Some(log_probability));
-        }
-        Ok(traced)
-    }
-
-    /// The sentences of a translation, before their passes.
-    fn pending(
-        &self,
-        text: &str,
-        translation: Translation,
-        options: &TranslateOptions,
-    ) -> Result<(Vec<Pending>, Direction), TraceError> {
-        let (direction, generation) = self.languages(options)?;
+    /// The sentences of a translation.
+    fn sentences(&self, text: &str, translation: &Translation) -> Result<Vec<Pending>, TraceError> {
         let mut pending = Vec::new();
         let mut at = text.len() - self.tokenizer().split_tag(text).1.len();
-        for sentence in translation.sentences {
+        for sentence in &translation.sentences {
             // sentences are parts of the text, in order
             let offset = text[at..].find(&sentence.source).map_or(at, |place| at + place);
             at = (offset + sentence.source.len()).min(text.len());
-            let Some(best) = sentence.hypotheses.into_iter().next() else { continue };
-            let prompt = self.prompt(&direction, &generation, &sentence.source_ids)?;
+            let Some(best) = sentence.hypotheses.first() else { continue };
+            let prompt = self.prompt(&sentence.source_ids)?;
+            let target_ids = best.search.tokens.clone();
             // what begins as the prompt does was given; a search can also begin otherwise
-            let given = prompt.iter().zip(&best.search.tokens).take_while(|(a, b)| a == b).count().max(1);
+            let given = prompt.iter().zip(&target_ids).take_while(|(a, b)| a == b).count().max(1);
             pending.push(Pending {
-                source: sentence.source,
+                source: sentence.source.clone(),
                 offset,
-                target: best.text,
+                target: best.text.clone(),
                 request: TraceRequest {
-                    input_ids: sentence.source_ids,
-                    prompt: given.min(best.search.tokens.len().saturating_sub(1)),
-                    target_ids: best.search.tokens,
+                    input_ids: sentence.source_ids.clone(),
+                    prompt: given.min(target_ids.len().saturating_sub(1)),
+                    target_ids,
                 },
             });
         }
-        Ok((pending, direction))
+        Ok(pending)
     }
 
-    /// The same for a translation that is given: both texts are one sentence, because nobody knows which parts belong
-    /// together.
-    ///
-    /// # Errors
-    /// [`TraceError`]; [`ForwardError::TooLong`](crate::transformer::ForwardError::TooLong) for a text with more tokens
-    /// than the model has positions.
-    pub async fn trace_pair(
-        &self,
-        source: &str,
-        target: &str,
-        options: &TranslateOptions,
-        trace: &TraceOptions,
-    ) -> Result<Trace, TraceError> {
-        let (direction, generation) = self.languages(options)?;
-        let (source_tag, untagged) = self.tokenizer().split_tag(source);
+    /// Two texts as one sentence.
+    fn pair(&self, source: &str, target: &str) -> Result<Pending, TraceError> {
+        let tokenizer = self.tokenizer();
+        let (source_tag, untagged) = tokenizer.split_tag(source);
         let (own, target) = (untagged.trim(), target.trim());
         let offset = source.len() - untagged.trim_start().len();
-        let encoded = match source_tag {
-            Some(tag) => self.tokenizer().encode_source(&format!("{tag} {own}"), &direction)?,
-            None => self.tokenizer().encode_source(own, &direction)?,
+        let input_ids = match source_tag {
+            Some(tag) => tokenizer.encode_source(&format!("{tag} {own}"), &self.direction)?,
+            None => tokenizer.encode_source(own, &self.direction)?,
         };
-        let prompt = self.prompt(&direction, &generation, &encoded)?;
-        let target_ids = [&prompt[..], &self.tokenizer().encode_target(target, &direction)?].concat();
-        let request = TraceRequest { input_ids: encoded, target_ids, prompt: prompt.len() };
-        let pending = Pending { source: own.to_owned(), offset, target: target.to_owned(), request };
-        self.run(vec![pending], &direction, options, trace).await
+        let prompt = self.prompt(&input_ids)?;
+        let target_ids = [&prompt[..], &tokenizer.encode_target(target, &self.direction)?].concat();
+        let request = TraceRequest { input_ids, target_ids, prompt: prompt.len() };
+        Ok(Pending { source: own.to_owned(), offset, target: target.to_owned(), request })
     }
 
-    fn languages(&self, options: &TranslateOptions) -> Result<(Direction, GenerationConfig), TraceError> {
-        Ok(resolve_languages(self.tokenizer(), options, self.transformer().generation_config())?)
-    }
-
-    /// What translations begin with: the start token, and their language where that is a token.
-    fn prompt(
-        &self,
-        direction: &Direction,
-        generation: &GenerationConfig,
-        input_ids: &[u32],
-    ) -> Result<Vec<u32>, TraceError> {
-        let transformer = self.transformer();
+    /// The tokens that translations begin with: the start token, and their language where that is a token.
+    fn prompt(&self, input_ids: &[u32]) -> Result<Vec<u32>, TraceError> {
+        let transformer = self.translator.transformer();
         let defaults = transformer.generation_config();
-        let options = resolve(generation, defaults, transformer.config(), input_ids)
-            .map_err(crate::transformer::GenerateError::from)?;
-        let language = direction.target.and(options.forced_bos);
+        let options = resolve(&self.generation, defaults, transformer.config(), input_ids)
+            .map_err(GenerateError::from)?;
+        let language = self.direction.target.and(options.forced_bos);
         Ok(options.prompt.into_iter().chain(language).collect())
     }
 
-    async fn run(
-        &self,
-        pending: Vec<Pending>,
-        direction: &Direction,
-        options: &TranslateOptions,
-        trace: &TraceOptions,
-    ) -> Result<Trace, TraceError> {
-        let recordings = self.transformer().record(&requests(&pending), trace, &options.cancel).await?;
-        Ok(self.together(pending, recordings, direction, trace))
+    async fn run(&self, pending: Vec<Pending>) -> Result<Trace, TraceError> {
+        let (transformer, cancel) = (self.translator.transformer(), &self.options.cancel);
+        let recordings = record(transformer, &requests(&pending), self.trace, cancel).await?;
+        Ok(self.together(pending, recordings))
     }
 
-    fn together(
-        &self,
-        pending: Vec<Pending>,
-        recordings: impl IntoIterator<Item = Recording>,
-        direction: &Direction,
-        trace: &TraceOptions,
-    ) -> Trace {
+    fn together(&self, pending: Vec<Pending>, recordings: impl IntoIterator<Item = Recording>) -> Trace {
         let sentences = pending.into_iter().zip(recordings);
-        let sentences = sentences.map(|(pending, recording)| self.traced(pending, recording, direction));
-        Trace { model: trace.model.clone(), sentences: sentences.collect() }
+        let sentences = sentences.map(|(pending, recording)| self.traced(pending, recording));
+        Trace { model: self.trace.model.clone(), sentences: sentences.collect() }
     }
 
-    fn traced(&self, pending: Pending, recording: Recording, direction: &Direction) -> TracedSentence {
+    fn traced(&self, pending: Pending, recording: Recording) -> TracedSentence {
         let Pending { source, offset, target, request } = pending;
         let TraceRequest { input_ids, target_ids, prompt } = request;
         let tokenizer = self.tokenizer();
-        let source_tokens = tokens(tokenizer, &input_ids, &source, direction.text_prefix(), false);
+        let source_tokens = tokens(tokenizer, &input_ids, &source, self.direction.text_prefix(), false);
         let mut target_tokens: Vec<TargetToken> = tokens(tokenizer, &target_ids, &target, "", true)
             .into_iter()
             .map(|token| TargetToken { token, ..TargetToken::default() })
@@ -286,7 +227,6 @@ impl Translator {
                 |(id, log_probability)| Alternative { id, piece: piece(tokenizer, id), log_probability };
             token.alternatives = alternatives.into_iter().map(alternative).collect();
         }
-        let search = None;
         TracedSentence {
             source,
             offset,
@@ -296,9 +236,15 @@ impl Translator {
             prompt,
             attention,
             left_out,
-            search,
+            search: None,
             depth,
         }
+    }
+
+    /// A search's tree, with its tokens as the tokenizer has them.
+    fn search(&self, tree: &SearchTree) -> TracedSearch {
+        let pieces = tree.nodes.iter().map(|node| (node.token, piece(self.tokenizer(), node.token)));
+        TracedSearch { pieces: pieces.collect(), tree: tree.clone() }
     }
 }
 
@@ -312,10 +258,8 @@ fn check_attention_alone(trace: &TraceOptions) -> Result<(), TraceError> {
 }
 
 /// What is recorded of sentences whose weights are on a device.
-fn without_weights(attended: &[Attended]) -> impl Iterator<Item = Recording> {
-    attended
-        .iter()
-        .map(|attended| Recording { left_out: attended.left_out().to_vec(), ..Recording::default() })
+fn without_weights<'a>(kept: impl IntoIterator<Item = &'a KeptAttention>) -> impl Iterator<Item = Recording> {
+    kept.into_iter().map(|kept| Recording { left_out: kept.left_out().to_vec(), ..Recording::default() })
 }
 
 fn requests(pending: &[Pending]) -> Vec<TraceRequest> {

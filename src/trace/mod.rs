@@ -1,34 +1,32 @@
-//! What a translation leaves to be looked at: its tokens, how probable they were, what else might have come, and every
-//! attention map of the three kinds.
+//! What can be seen of a translation: its tokens, how probable they were, what else might have come, and every attention
+//! map of the three kinds.
 //!
-//! * [`Translator::trace`](crate::Translator::trace) makes a [`Trace`], [`Translator::trace_pair`](crate::Translator::trace_pair)
-//!   one of a given translation; [`Transformer::record`](crate::Transformer::record) does the same for token ids
-//! * [`Translator::translate_attended`](crate::Translator::translate_attended) and
-//!   [`Transformer::generate_attended`](crate::Transformer::generate_attended) leave the attention of what they find on the
-//!   device, to be painted there; [`Translator::attend_translation`](crate::Translator::attend_translation) and
-//!   [`Transformer::attend`](crate::Transformer::attend) that of what is given
+//! * [`Trace::of`] makes a [`Trace`] of a translation, [`Trace::of_pair`] of a given one, in one more pass of the model;
+//!   [`record`] does the same for token ids
+//! * [`Trace::of_search`] makes one of a translation that [kept](crate::transformer::Keep::attention) its attention, without
+//!   running anything; [`Trace::on_device`] and [`attend`] leave the attention of what is given on the device, to be
+//!   painted there
 //! * [`Trace::to_json`], [`Trace::to_safetensors`] and [`Trace::from_bytes`]: its file, `docs/trace.md`
 //! * [`statistics`]: numbers and a plain name for every head
 //! * [`alignment`]: which word was translated to which
 
 pub mod alignment;
-mod attended;
-mod budget;
 mod depth;
 mod error;
 mod file;
 mod make;
+mod options;
 mod record;
 pub mod statistics;
 mod tokens;
 
 pub use crate::model::{AttentionKind, HeadName, LayerAttention, Map};
-pub use attended::Attended;
+pub use crate::transformer::{KeptAttention, LeftOut};
 pub use depth::{CombinedRank, Depth, Stack};
 pub use error::{TraceError, TraceFileError};
 pub use file::{FORMAT, MAX_FILE_BYTES, VERSION};
-pub use make::TraceOptions;
-pub use record::{Recording, TraceRequest};
+pub use options::TraceOptions;
+pub use record::{Recording, TraceRequest, attend, record};
 
 use std::collections::BTreeMap;
 
@@ -36,7 +34,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::decode::SearchTree;
 
-/// What a translation left to be looked at.
+/// What can be seen of a translation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trace {
     /// What the model is called.
@@ -115,17 +113,6 @@ pub struct Alternative {
     pub piece: String,
     /// Natural logarithm of its probability.
     pub log_probability: f32,
-}
-
-/// Something that a trace does not have, and why.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LeftOut {
-    /// What: a layer's attention; `None` for what might have come instead of the target's tokens.
-    pub attention: Option<(AttentionKind, usize)>,
-    /// The memory that it would take, bytes.
-    pub bytes: u64,
-    /// Why, in plain words.
-    pub reason: String,
 }
 
 impl TracedSentence {

@@ -1,9 +1,13 @@
-//! One teacher-forced pass with its attention tapped, over exactly a source and what the decoder read.
+//! One teacher-forced pass over a source and the tokens that the decoder read: attention, probabilities, hidden states.
 
-use super::budget::{Share, share};
-use super::{AttentionKind, Depth, LayerAttention, LeftOut, Stack, TraceError, TraceOptions};
-use crate::model::config::Architecture;
-use crate::transformer::{Cancel, ForwardInput, Lengths, ScoreRequest, Transformer};
+use super::depth::{Depth, Stack};
+use super::error::TraceError;
+use super::options::TraceOptions;
+use crate::model::{AttentionKind, LayerAttention};
+use crate::transformer::{
+    Cancel, ForwardInput, KeptAttention, LeftOut, Lengths, ScoreRequest, Share, Tensor, Transformer, Wanted,
+    share,
+};
 
 /// A source and its target, as token ids.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,7 +22,7 @@ pub struct TraceRequest {
 
 impl TraceRequest {
     /// What the model reads: the target but its last token.
-    pub(super) fn input(&self) -> ForwardInput {
+    fn input(&self) -> ForwardInput {
         let Self { input_ids, target_ids, .. } = self;
         let length = target_ids.len() - 1;
         ForwardInput {
@@ -30,6 +34,13 @@ impl TraceRequest {
             token_type_ids: Vec::new(),
             decoder_input_ids: target_ids[..length].to_vec(),
         }
+    }
+
+    /// The tokens after the prompt, to be scored.
+    fn scored(&self) -> ScoreRequest {
+        let (context, target) = self.target_ids.split_at(self.prompt);
+        let input_ids = self.input_ids.clone();
+        ScoreRequest { input_ids, context_ids: context.to_vec(), target_ids: target.to_vec() }
     }
 }
 
@@ -52,115 +63,125 @@ pub struct Recording {
 /// Memory for the logits of one sentence, bytes. Without them, probabilities are computed on the device.
 const MAX_LOGITS_BYTES: u64 = 128 << 20;
 
-impl Transformer {
-    /// Runs given targets and keeps what there is to see, one request after the other; the memory for attention is that of
-    /// all of them together.
-    ///
-    /// # Errors
-    /// [`TraceError`], naming what does not fit the model; [`TraceError::Cancelled`].
-    pub async fn record(
-        &self,
-        requests: &[TraceRequest],
-        options: &TraceOptions,
-        cancel: &Cancel,
-    ) -> Result<Vec<Recording>, TraceError> {
-        let shares = self.shares(requests, options)?;
-        let mut recordings = Vec::with_capacity(requests.len());
-        for (request, share) in requests.iter().zip(shares) {
-            if cancel.listen().await {
-                return Err(TraceError::Cancelled);
-            }
-            recordings.push(self.record_one(request, share, options, cancel).await?);
+/// Runs given targets and keeps what there is to see, one request after the other; the memory for attention is that of all
+/// of them together.
+///
+/// # Errors
+/// [`TraceError`], naming what does not fit the model; [`TraceError::Cancelled`].
+pub async fn record(
+    transformer: &Transformer,
+    requests: &[TraceRequest],
+    options: &TraceOptions,
+    cancel: &Cancel,
+) -> Result<Vec<Recording>, TraceError> {
+    let mut recordings = Vec::with_capacity(requests.len());
+    for (request, share) in requests.iter().zip(shares(transformer, requests, options)?) {
+        if cancel.listen().await {
+            return Err(TraceError::Cancelled);
         }
-        Ok(recordings)
+        recordings.push(record_one(transformer, request, share, options, cancel).await?);
     }
+    Ok(recordings)
+}
 
-    /// What there is room for.
-    pub(super) fn shares(
-        &self,
-        requests: &[TraceRequest],
-        options: &TraceOptions,
-    ) -> Result<Vec<Share>, TraceError> {
-        self.check_translates()?;
-        let mut lengths = Vec::with_capacity(requests.len());
-        for TraceRequest { input_ids, target_ids, prompt } in requests {
-            if *prompt == 0 || *prompt >= target_ids.len() {
-                return Err(TraceError::NoTarget { tokens: target_ids.len(), prompt: *prompt });
-            }
-            lengths.push(Lengths { source: input_ids.len(), target: target_ids.len() - 1 });
+/// Has the device compute the attention of given targets, each in one pass over all of its tokens, and keep it there. Of the
+/// options, kinds and memory count.
+///
+/// # Errors
+/// [`TraceError`], naming what does not fit the model; [`TraceError::Cancelled`].
+pub async fn attend(
+    transformer: &Transformer,
+    requests: &[TraceRequest],
+    options: &TraceOptions,
+    cancel: &Cancel,
+) -> Result<Vec<KeptAttention>, TraceError> {
+    let mut kept = Vec::with_capacity(requests.len());
+    for (request, share) in requests.iter().zip(shares(transformer, requests, options)?) {
+        if cancel.listen().await {
+            return Err(TraceError::Cancelled);
         }
-        let (mut left, buffer) = (options.memory, self.device().max_buffer_bytes());
-        Ok(share(self.config(), &lengths, options, &mut left, buffer))
+        kept.push(transformer.keep_attention(&request.input(), share)?);
     }
+    Ok(kept)
+}
 
-    pub(super) fn check_translates(&self) -> Result<(), TraceError> {
-        match self.config().architecture() {
-            Architecture::EncoderDecoder => Ok(()),
-            _ => Err(TraceError::NotATranslator { model_type: self.config().family.model_type() }),
+/// The attention that there is room for.
+fn shares(
+    transformer: &Transformer,
+    requests: &[TraceRequest],
+    options: &TraceOptions,
+) -> Result<Vec<Share>, TraceError> {
+    transformer.check_translates()?;
+    let mut lengths = Vec::with_capacity(requests.len());
+    for TraceRequest { input_ids, target_ids, prompt } in requests {
+        if *prompt == 0 || *prompt >= target_ids.len() {
+            return Err(TraceError::NoTarget { tokens: target_ids.len(), prompt: *prompt });
         }
+        lengths.push(Lengths { source: input_ids.len(), target: target_ids.len() - 1 });
     }
+    let (mut left, buffer) = (options.memory, transformer.device().max_buffer_bytes());
+    Ok(share(transformer.config(), &lengths, &options.keep_attention(), &mut left, buffer))
+}
 
-    async fn record_one(
-        &self,
-        request: &TraceRequest,
-        share: Share,
-        options: &TraceOptions,
-        cancel: &Cancel,
-    ) -> Result<Recording, TraceError> {
-        let TraceRequest { input_ids, target_ids, prompt } = request;
-        let Share { mut wanted, mut left_out } = share;
-        let length = target_ids.len() - 1;
-        let logits_bytes = 4 * (length * self.config().target_vocabulary) as u64;
-        let count = options.alternatives;
-        wanted.logits =
-            options.scores && logits_bytes <= MAX_LOGITS_BYTES.min(self.device().max_buffer_bytes());
-        wanted.hidden_states = options.depth;
-        let input = request.input();
-        let output = self.forward_selected(&input, &wanted).await?;
-        let (log_probabilities, alternatives) = match (options.scores, wanted.logits) {
-            (false, _) => (Vec::new(), Vec::new()),
-            (true, true) => {
-                let rows = output.logits.data.chunks_exact(self.config().target_vocabulary);
-                rows.zip(&target_ids[1..])
-                    .skip(prompt - 1)
-                    .map(|(logits, &chosen)| distribution(logits, chosen, count))
-                    .unzip()
-            }
-            (true, false) => {
-                if count > 0 {
-                    let reason = "the scores of all tokens take too much memory".to_owned();
-                    left_out.push(LeftOut { attention: None, bytes: logits_bytes, reason });
-                }
-                let (context, target) = target_ids.split_at(*prompt);
-                let request = ScoreRequest {
-                    input_ids: input_ids.clone(),
-                    context_ids: context.to_vec(),
-                    target_ids: target.to_vec(),
-                };
-                let scores = self.score(&[request], cancel, &mut |_| {}).await?;
-                let of_tokens = scores.into_iter().next().unwrap_or_default().token_log_probabilities;
-                let none = vec![Vec::new(); of_tokens.len()];
-                (of_tokens, none)
-            }
-        };
-        let mut attention = Vec::new();
-        for (kind, layers, tensors) in [
-            (AttentionKind::Encoder, wanted.encoder_attentions, output.encoder_attentions),
-            (AttentionKind::Decoder, wanted.decoder_attentions, output.decoder_attentions),
-            (AttentionKind::Cross, wanted.cross_attentions, output.cross_attentions),
-        ] {
-            for (layer, tensor) in layers.into_iter().zip(tensors) {
-                let [_, heads, queries, keys] = tensor.shape[..] else {
-                    unreachable!("attention is [batch, heads, queries, keys]")
-                };
-                attention.push(LayerAttention { kind, layer, heads, queries, keys, weights: tensor.data });
-            }
+async fn record_one(
+    transformer: &Transformer,
+    request: &TraceRequest,
+    share: Share,
+    options: &TraceOptions,
+    cancel: &Cancel,
+) -> Result<Recording, TraceError> {
+    let Share { mut wanted, mut left_out } = share;
+    let vocabulary = transformer.config().target_vocabulary;
+    let logits_bytes = 4 * ((request.target_ids.len() - 1) * vocabulary) as u64;
+    wanted.logits =
+        options.scores && logits_bytes <= MAX_LOGITS_BYTES.min(transformer.device().max_buffer_bytes());
+    wanted.hidden_states = options.depth;
+    let output = transformer.forward_selected(&request.input(), &wanted).await?;
+    let (log_probabilities, alternatives) = match (options.scores, wanted.logits) {
+        (false, _) => (Vec::new(), Vec::new()),
+        (true, true) => {
+            let rows = output.logits.data.chunks_exact(vocabulary);
+            rows.zip(&request.target_ids[1..])
+                .skip(request.prompt - 1)
+                .map(|(logits, &chosen)| distribution(logits, chosen, options.alternatives))
+                .unzip()
         }
-        let depth = Depth::of_all(Stack::Encoder, &output.encoder_hidden_states)
-            .chain(Depth::of_all(Stack::Decoder, &output.decoder_hidden_states))
-            .collect();
-        Ok(Recording { attention, log_probabilities, alternatives, left_out, depth })
-    }
+        (true, false) => {
+            if options.alternatives > 0 {
+                let reason = "the scores of all tokens take too much memory".to_owned();
+                left_out.push(LeftOut { attention: None, bytes: logits_bytes, reason });
+            }
+            let scored = transformer.score(&[request.scored()], cancel, &mut |_| {}).await?;
+            let of_tokens = scored.into_iter().next().unwrap_or_default().token_log_probabilities;
+            let none = vec![Vec::new(); of_tokens.len()];
+            (of_tokens, none)
+        }
+    };
+    let attention = attention_of(
+        &wanted,
+        [output.encoder_attentions, output.decoder_attentions, output.cross_attentions],
+    );
+    let depth = Depth::of_all(Stack::Encoder, &output.encoder_hidden_states)
+        .chain(Depth::of_all(Stack::Decoder, &output.decoder_hidden_states))
+        .collect();
+    Ok(Recording { attention, log_probabilities, alternatives, left_out, depth })
+}
+
+/// Attention that was read back, `[1, heads, queries, keys]` for each layer of each kind, by kind and then by layer.
+fn attention_of(wanted: &Wanted, tensors: [Vec<Tensor>; 3]) -> Vec<LayerAttention> {
+    let Wanted { encoder_attentions, decoder_attentions, cross_attentions, .. } = wanted;
+    let layers = [encoder_attentions, decoder_attentions, cross_attentions];
+    let kinds = AttentionKind::ALL.into_iter().zip(layers).zip(tensors);
+    let of_kind = |((kind, layers), tensors): ((AttentionKind, &Vec<usize>), Vec<Tensor>)| {
+        let layers = layers.clone().into_iter().zip(tensors);
+        layers.map(move |(layer, tensor)| {
+            let [_, heads, queries, keys] = tensor.shape[..] else {
+                unreachable!("attention is [batch, heads, queries, keys]")
+            };
+            LayerAttention { kind, layer, heads, queries, keys, weights: tensor.data }
+        })
+    };
+    kinds.flat_map(of_kind).collect()
 }
 
 /// The logarithm of the chosen token's probability, and the most probable tokens with theirs.

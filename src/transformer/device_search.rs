@@ -7,9 +7,10 @@
 
 use std::collections::VecDeque;
 
-use super::generate::{GenerateError, GenerateRequest};
+use super::error::GenerateError;
 use super::queue::Queue;
-use super::session::{RowStates, before_last};
+use super::request::GenerateRequest;
+use super::rows::RowStates;
 use crate::decode::{BatchSearch, DecodeOptions, EarlyStopping, length_divisor};
 use crate::graph::{Graph, GraphError, Program, Session, StateTable, Value};
 use crate::kernels::AdapterClass;
@@ -238,7 +239,7 @@ impl DeviceSearch {
     fn encode(&self, options: &DecodeOptions, [ban_lists, phrases]: [usize; 2], words: &mut Vec<u32>) {
         let state = SentenceState {
             clock: self.clock,
-            history: before_last(&options.prompt).len(),
+            history: options.before_last().len(),
             max_new_tokens: options.max_length - options.prompt.len(),
             min_new_tokens: min_new_tokens(options),
             stopping: match options.early_stopping {

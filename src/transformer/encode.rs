@@ -37,7 +37,7 @@ impl Transformer {
             return Err(ForwardError::TooLong { input: "input_ids", length, limit });
         }
         let mut states = StateTable::default();
-        let input = InputStates::new(&mut states, "source", (batch, length), 0);
+        let input = InputStates::new(&mut states, "source", (batch, length));
         // of the first kind, which zeros are
         let types = (config.token_types > 0).then(|| states.u32("source token types", batch * length, 1));
         let memory = states.f32("encoder_last_hidden_state", batch * length, config.d_model);

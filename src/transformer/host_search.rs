@@ -1,6 +1,6 @@
 //! A batch's search on the host, between two steps of the device.
 
-use super::generate::GenerateError;
+use super::error::GenerateError;
 use crate::decode::{BatchSearch, StepScores};
 use crate::graph::{Graph, GraphError, Program, Session, State, StateTable, Value, Weights};
 use crate::scores::{TopKShape, TopScores, encode_edits};

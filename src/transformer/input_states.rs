@@ -12,18 +12,15 @@ pub(super) struct InputStates {
     tokens: State,
     positions: State,
     mask: State,
-    /// Which one.
-    pub program: usize,
 }
 
 impl InputStates {
-    pub fn new(states: &mut StateTable, name: &str, (batch, length): (usize, usize), program: usize) -> Self {
+    pub fn new(states: &mut StateTable, name: &str, (batch, length): (usize, usize)) -> Self {
         Self {
             length,
             tokens: states.u32(format!("{name} tokens"), batch * length, 1),
             positions: states.u32(format!("{name} positions"), batch * length, 1),
             mask: states.u32(format!("{name} mask"), batch, length),
-            program,
         }
     }
 

@@ -1,9 +1,10 @@
 //! A model on its way to a device.
 
 use super::Transformer;
-use super::generate::GenerateError;
+use super::error::GenerateError;
+use super::options::resolve;
+use super::request::GenerateRequest;
 use super::session::{DecodeSession, IdleSessions, SessionKey};
-use super::{GenerateRequest, resolve};
 use crate::decode::BatchSearch;
 use crate::device::Device;
 use crate::graph::{Upload, Weights, check_known_answers};

@@ -1,30 +1,38 @@
 //! A model on a device: token ids in, token ids or tensors out.
 
+mod attention_budget;
+mod attention_inputs;
+mod batches;
 mod cancel;
 mod device_search;
 mod encode;
+mod error;
 mod forward;
 mod generate;
 mod host_search;
 mod input_states;
+mod kept_attention;
 mod loading;
-mod looking;
 mod mute;
 mod options;
 mod queue;
+mod request;
+mod rows;
 mod score;
 mod session;
 mod work;
 
+pub use attention_budget::KeepAttention;
+pub(crate) use attention_budget::{Lengths, Share, share};
 pub use cancel::Cancel;
 pub use encode::Encoder;
-pub(crate) use forward::KeptAttention;
+pub use error::GenerateError;
 pub use forward::{ForwardError, ForwardInput, ForwardOutput, Tensor, Wanted};
-pub(crate) use generate::Lengths;
-pub use generate::{Exploration, GenerateError, GenerateRequest, Progress};
+pub use kept_attention::{KeptAttention, LeftOut};
 pub use loading::Loading;
 pub use mute::MuteError;
 pub use options::resolve;
+pub use request::{GenerateOptions, GenerateRequest, Generation, Keep, Progress};
 pub use score::{Score, ScoreError, ScoreRequest};
 
 use crate::device::Device;

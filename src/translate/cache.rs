@@ -1,4 +1,4 @@
-//! What became of sentences, for when they come again.
+//! Results of sentences that were searched, for when they come again.
 
 use lru::LruCache;
 

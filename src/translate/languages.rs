@@ -1,6 +1,6 @@
 //! What the languages of a translation mean for its search.
 
-use super::TranslateOptions;
+use super::options::TranslateOptions;
 use crate::model::generation_config::GenerationConfig;
 use crate::text::{Direction, Target, TargetRole, TextError, Tokenizer};
 

@@ -46,6 +46,7 @@ const DEVICE: &[&str] = &[
     "clock",
     "default_model",
     "device_search",
+    "eight_bits",
     "encoder",
     "family_files",
     "kernels",

@@ -63,7 +63,7 @@ fn page() -> Step {
     }
 }
 
-const MODEL: &str = "models/tatoeba-en-de";
+const MODEL: &str = "models/tatoeba-en-de-q8";
 
 /// The tests of package and page in a browser, with `wordloom serve` of the binary that cargo's tests ran.
 pub fn browser_tests() -> Command {

@@ -208,11 +208,15 @@ fn make(arguments: &Arguments, format: Option<Format>) -> Result<Trace, CliError
         search: arguments.json || matches!(format, Some(Format::Html | Format::Json | Format::Safetensors)),
         ..TraceOptions::default()
     };
+    options.keep.tree = kept.search;
     interrupt::working(|| {
         Ok(pollster::block_on(async {
             match &arguments.target {
-                Some(target) => translator.trace_pair(&text, target, &options, &kept).await,
-                None => translator.trace(&text, &options, &kept).await,
+                Some(target) => Trace::of_pair(&translator, &text, target, &options, &kept).await,
+                None => {
+                    let translation = translator.translate(&text, &options).await?;
+                    Trace::of(&translator, &text, &translation, &options, &kept).await
+                }
             }
         })?)
     })

@@ -4,8 +4,8 @@
 use pollster::block_on;
 use serde::Serialize;
 use wordloom::heatmap::{Painter, View};
-use wordloom::trace::{AttentionKind, TraceOptions, TraceRequest};
-use wordloom::transformer::{Cancel, Transformer};
+use wordloom::trace::{AttentionKind, TraceOptions, TraceRequest, attend};
+use wordloom::transformer::{Cancel, GenerateOptions, Generation, Keep, Transformer};
 
 use super::models::{DeviceShape, ModelShape};
 use super::subject::{Subject, Translation, source_ids};
@@ -105,29 +105,29 @@ fn row(
     let sources = source_ids(subject.config(), source, 1);
     let request = subject.request(Translation { batch: 1, beams, source, tokens }, sources[0].clone())?;
     let one = std::slice::from_ref(&request);
-    let translate = || {
-        let found = block_on(transformer.generate(one, &Cancel::default(), &mut |_| {}))?;
-        Ok::<_, CliError>(found.into_iter().flatten().next().map(|best| best.tokens).unwrap_or_default())
+    let generate = |keep: Keep| -> Result<Generation, CliError> {
+        let found = block_on(transformer.generate(one, GenerateOptions::default().keep(keep)))?;
+        found.into_iter().next().ok_or(CliError::Usage("--attention: nothing was translated".into()))
     };
     let kept = TraceOptions { memory: u64::MAX, ..TraceOptions::default() };
-    let translate_attended = || {
-        let (_, attended) =
-            block_on(transformer.generate_attended(one, &kept, &Cancel::default(), &mut |_| {}))?;
+    let with_attention = || {
+        let found = generate(Keep { attention: Some(kept.keep_attention()), ..Keep::default() })?;
         settle(transformer)?;
-        attended.into_iter().next().ok_or(CliError::Usage("--attention: nothing was translated".into()))
+        Ok::<_, CliError>(found.attention.expect("it was to be kept"))
     };
     let attend = |target_ids: Vec<u32>| {
         let request = TraceRequest { input_ids: request.input_ids.clone(), target_ids, prompt: 1 };
-        transformer.attend(&request, &kept)?;
+        block_on(attend(transformer, &[request], &kept, &Cancel::default()))?;
         settle(transformer)
     };
     // in turn, so that what else the machine does slows both
     let (mut alone, mut both) = (Samples::default(), Samples::default());
-    let target_ids = translate()?;
-    let attended = translate_attended()?;
+    let best = generate(Keep::default())?.hypotheses.into_iter().next();
+    let target_ids = best.map(|best| best.tokens).unwrap_or_default();
+    let attended = with_attention()?;
     for _ in 0..repeats {
-        alone.add(|| translate().map(|_| ()))?;
-        both.add(|| translate_attended().map(|_| ()))?;
+        alone.add(|| generate(Keep::default()).map(drop))?;
+        both.add(|| with_attention().map(drop))?;
     }
     steps.step();
     steps.step();

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use serde::Serialize;
-use wordloom::transformer::{Cancel, GenerateRequest};
+use wordloom::transformer::{self, GenerateOptions, GenerateRequest};
 
 use super::models::{DeviceShape, ModelShape};
 use super::subject::{Subject, Translation, source_ids};
@@ -59,14 +59,21 @@ impl Soak {
         let mut rows: Vec<Row> = Vec::new();
         for (window, lengths) in lengths.chunks(WINDOW).enumerate() {
             let requests = requests(subject, beams, window as u32, lengths)?;
-            let done = rows.last().map_or(0, |row| row.sentences);
-            let mut report = |more: usize| bar.set_fraction((done + more) as f32 / sentences as f32);
-            pollster::block_on(subject.transformer.generate(&requests, &Cancel::default(), &mut report))?;
+            let before = rows.last().map_or(0, |row| row.sentences);
+            let mut done = before;
+            let mut watch = |progress: transformer::Progress<'_>| {
+                if let transformer::Progress::Finished { requests, .. } = progress {
+                    done += requests.len();
+                    bar.set_fraction(done as f32 / sentences as f32);
+                }
+            };
+            let options = GenerateOptions::default().watch(&mut watch);
+            pollster::block_on(subject.transformer.generate(&requests, options))?;
             let took = last.elapsed().as_secs_f64();
             last = Instant::now();
             let gpu = subject.device().gpu();
             rows.push(Row {
-                sentences: done + lengths.len(),
+                sentences: before + lengths.len(),
                 seconds: round(began.elapsed().as_secs_f64()),
                 sentences_per_second: round(lengths.len() as f64 / took),
                 tokens_per_second: round(lengths.iter().sum::<usize>() as f64 / took),

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use wordloom::gpu::Counters;
 use wordloom::model::config::{Architecture, ModelConfig};
 use wordloom::model::generation_config::GenerationConfig;
-use wordloom::transformer::{Cancel, Encoder, GenerateRequest};
+use wordloom::transformer::{Encoder, GenerateOptions, GenerateRequest};
 use wordloom::{Device, Model, Transformer, resolve};
 
 use super::Workload;
@@ -98,7 +98,7 @@ impl Subject {
             .map(|input_ids| self.request(translation, input_ids))
             .collect::<Result<_, _>>()?;
         Ok(move || {
-            pollster::block_on(self.transformer.generate(&requests, &Cancel::default(), &mut |_| {}))?;
+            pollster::block_on(self.transformer.generate(&requests, GenerateOptions::default()))?;
             Ok(())
         })
     }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use wordloom::model::config::{Architecture, ModelConfig};
 use wordloom::model::generation_config::GenerationConfig;
-use wordloom::transformer::{Cancel, ForwardInput, GenerateError, GenerateRequest, Wanted};
+use wordloom::transformer::{ForwardInput, GenerateError, GenerateOptions, GenerateRequest, Wanted};
 use wordloom::{Model, Transformer, resolve};
 
 use crate::CliError;
@@ -46,7 +46,7 @@ impl Trial {
                 let steps = request.options.max_length - request.options.prompt.len();
                 let run = || {
                     let requests = std::slice::from_ref(&request);
-                    pollster::block_on(transformer.generate(requests, &Cancel::default(), &mut |_| {}))
+                    pollster::block_on(transformer.generate(requests, GenerateOptions::default()))
                         .map(drop)
                         .map_err(CliError::from)
                 };

@@ -16,6 +16,7 @@ mod generate;
 mod help;
 mod inspect;
 mod interrupt;
+mod quantize;
 mod resume;
 mod score;
 mod serve;

@@ -8,9 +8,9 @@ use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 use wordloom::decode::Fate;
-use wordloom::trace::{HeadName, Trace, TraceError, TraceOptions, TracedSearch};
-use wordloom::transformer::GenerateError;
-use wordloom::translate::{PartialTranslation, Sentence};
+use wordloom::trace::{HeadName, Trace, TraceOptions, TracedSearch};
+use wordloom::transformer::{GenerateError, GenerateOptions, Keep};
+use wordloom::translate::Sentence;
 use wordloom::{Device, Model, TranslateError, Translator};
 
 use super::commands::{Command, Exploration, Pending, Request};
@@ -112,18 +112,25 @@ impl Worker {
         let Request { number, text, options } = request;
         let number = *number;
         let mut shown = Instant::now();
-        let mut show = |partial: &PartialTranslation<'_>| {
-            if shown.elapsed() >= BETWEEN_PARTS {
-                shown = Instant::now();
-                let (settled, open) = partial.text();
-                (self.tell)(News::Partial { number, settled, open });
-            }
-        };
         let kept = TraceOptions { model: name.clone(), scores: false, ..TraceOptions::default() };
-        let translated = translator.translate_attended(text, options, &kept, &mut show);
-        let (translation, attended) = match pollster::block_on(translated) {
-            Ok(translated) => translated,
-            Err(TraceError::Translate(TranslateError::Generate(GenerateError::Cancelled))) => return,
+        let options = options.clone().keep_attention(kept.keep_attention());
+        let translated = pollster::block_on(async {
+            let mut stream = translator.stream(text, &options)?;
+            while let Some(update) = stream.next().await? {
+                if let Some(translation) = update.translations.into_iter().next() {
+                    return Ok(Some(translation));
+                }
+                if shown.elapsed() >= BETWEEN_PARTS {
+                    shown = Instant::now();
+                    let (settled, open) = stream.text();
+                    (self.tell)(News::Partial { number, settled, open });
+                }
+            }
+            Ok(None)
+        });
+        let translation = match translated {
+            Ok(Some(translation)) => translation,
+            Ok(None) | Err(TranslateError::Generate(GenerateError::Cancelled)) => return,
             Err(error) => return (self.tell)(News::Failed { number, error: error.to_string() }),
         };
         let cut_short =
@@ -133,10 +140,12 @@ impl Worker {
             cut_short: translation.sentences.iter().any(cut_short),
         };
         (self.tell)(News::Translated { number, translation: translated });
+        let trace = Trace::of_search(translator, text, &translation, &options, &kept);
+        let attention: Vec<_> =
+            translation.sentences.into_iter().filter_map(|sentence| sentence.attention).collect();
         let read = |trace: Trace| {
-            pollster::block_on(trace.with_weights(&attended)).map_err(|error| error.to_string())
+            pollster::block_on(trace.with_weights(&attention)).map_err(|error| error.to_string())
         };
-        let trace = translator.trace_attended(text, translation, &attended, options, &kept);
         let trace = trace.map_err(|error| error.to_string()).and_then(read);
         match trace {
             Ok(trace) => (self.tell)(News::Traced { number, trace: Arc::new(trace) }),
@@ -159,7 +168,11 @@ impl Worker {
 /// A search, with its texts and end tokens.
 fn explored(translator: &Translator, exploration: &Exploration) -> Result<Explored, TranslateError> {
     let Exploration { source_ids, prefix, options, .. } = exploration;
-    let (_, tree) = pollster::block_on(translator.explore_tokens(source_ids, prefix, options))?;
+    let request = translator.request(source_ids, prefix, options)?;
+    let keep = Keep { tree: true, ..Keep::default() };
+    let search = GenerateOptions::default().keep(keep).cancel(&options.cancel);
+    let found = pollster::block_on(translator.transformer().generate(&[request], search))?;
+    let tree = found.into_iter().next().and_then(|found| found.tree).unwrap_or_default();
     let tokenizer = translator.tokenizer();
     let finished = (0..tree.nodes.len()).filter(|&node| tree.nodes[node].fate == Fate::Finished);
     let texts: BTreeMap<usize, String> = finished

@@ -5,9 +5,10 @@ mod error;
 mod run;
 
 pub use error::ForwardError;
-pub(crate) use run::KeptAttention;
 
 use super::Transformer;
+use super::attention_budget::Share;
+use super::kept_attention::KeptAttention;
 use crate::model::config::{ModelConfig, StackConfig};
 
 /// A batch of texts, padded to common lengths: sources and targets, or in models of one stack just `input_ids`.
@@ -125,10 +126,10 @@ impl Transformer {
     pub(crate) fn keep_attention(
         &self,
         input: &ForwardInput,
-        wanted: &Wanted,
+        Share { wanted, left_out }: Share,
     ) -> Result<KeptAttention, ForwardError> {
         check::check(&self.config, input)?;
-        check::check_layers(&self.config, wanted)?;
-        Ok(run::run(self, input, wanted)?.keep_attention())
+        check::check_layers(&self.config, &wanted)?;
+        Ok(KeptAttention::new(run::run(self, input, &wanted)?.keep_attention(&self.config), left_out))
     }
 }

@@ -2,14 +2,15 @@
 
 use super::{ForwardError, ForwardInput, ForwardOutput, Tensor, Wanted};
 use crate::gpu::GpuError;
-use crate::graph::{Graph, Kept, Plan, Session, State, StateTable, Value};
+use crate::graph::{Graph, Plan, Session, State, StateTable, Value};
 use crate::model::blueprint::Blueprint;
 use crate::model::config::{Architecture, ModelConfig, StackConfig};
 use crate::model::decoder::{History, decoder, memory_key_values, output};
 use crate::model::embedding::Tokens;
 use crate::model::encoder::encoder;
-use crate::model::{Memory, Sequences, Tap, Taps};
+use crate::model::{AttentionKind, Memory, Sequences, Tap, Taps};
 use crate::transformer::Transformer;
+use crate::transformer::kept_attention::KeptLayer;
 
 /// The states of one stack: what goes in, and what somebody wants to see.
 struct Stack {
@@ -114,26 +115,26 @@ pub struct Pass {
     length: usize,
 }
 
-/// What is kept of the three kinds of attention, in the order of their layers.
-#[derive(Default)]
-pub struct KeptAttention {
-    pub encoder: Vec<Kept>,
-    pub decoder: Vec<Kept>,
-    pub cross: Vec<Kept>,
-}
-
 impl Pass {
-    /// Leaves attention where it is, and lets go of all else.
-    pub fn keep_attention(self) -> KeptAttention {
-        let keep = |stack: &Option<Stack>, of: fn(&Stack) -> &Vec<Tap>| {
-            let taps = stack.as_ref().map(|stack| of(stack).as_slice()).unwrap_or_default();
-            taps.iter().filter_map(|tap| tap.0).map(|state| self.session.keep(state)).collect()
-        };
-        KeptAttention {
-            encoder: keep(&self.source, |stack| &stack.attentions),
-            decoder: keep(&self.target, |stack| &stack.attentions),
-            cross: keep(&self.target, |stack| &stack.cross_attentions),
+    /// Leaves attention where it is, by kind and then by layer, and lets go of all else.
+    pub fn keep_attention(self, config: &ModelConfig) -> Vec<KeptLayer> {
+        let taps =
+            |stack: Option<&Stack>, of: fn(&Stack) -> &Vec<Tap>| stack.map(of).cloned().unwrap_or_default();
+        let (source, target) = (self.source.as_ref(), self.target.as_ref());
+        let kinds = [
+            (AttentionKind::Encoder, taps(source, |stack| &stack.attentions)),
+            (AttentionKind::Decoder, taps(target, |stack| &stack.attentions)),
+            (AttentionKind::Cross, taps(target, |stack| &stack.cross_attentions)),
+        ];
+        let mut kept = Vec::new();
+        for (kind, taps) in kinds {
+            for (layer, state) in
+                taps.into_iter().enumerate().filter_map(|(layer, tap)| Some((layer, tap.0?)))
+            {
+                kept.push(KeptLayer::new(kind, layer, kind.stack(config).heads, self.session.keep(state)));
+            }
         }
+        kept
     }
 
     /// Waits for the pass and reads what was wanted.

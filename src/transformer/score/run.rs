@@ -40,9 +40,8 @@ pub async fn run(transformer: &Transformer, requests: &[&ScoreRequest]) -> Resul
     let source_length = requests.iter().map(|request| request.input_ids.len()).max().unwrap_or(0);
 
     let mut states = StateTable::default();
-    let source =
-        (source_length > 0).then(|| InputStates::new(&mut states, "source", (batch, source_length), 0));
-    let target = InputStates::new(&mut states, "target", (batch, length), 0);
+    let source = (source_length > 0).then(|| InputStates::new(&mut states, "source", (batch, source_length)));
+    let target = InputStates::new(&mut states, "target", (batch, length));
     let next = states.u32("next tokens", batch * length, 1);
     let scores = states.f32("log-probabilities", batch * length, 1);
 

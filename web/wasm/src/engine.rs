@@ -9,7 +9,9 @@ use wasm_bindgen_futures::{JsFuture, future_to_promise};
 use wordloom::model::config::Architecture;
 use wordloom::model::{HeadName, ModelError};
 use wordloom::precision::PrecisionChoice;
-use wordloom::transformer::{Cancel, ForwardInput, GenerateError, GenerateRequest, MuteError};
+use wordloom::transformer::{
+    Cancel, ForwardInput, GenerateError, GenerateOptions, GenerateRequest, KeepAttention, MuteError,
+};
 use wordloom::{Device, DeviceChoice, TranslateOptions, resolve};
 
 use crate::abort::Abort;
@@ -22,7 +24,7 @@ use crate::results::{
     Defaults, DeviceInfo, Generated, Info, Memory, ModelInfo, Partial, Tokenized, forward, js_object, shape,
     to_js, translation,
 };
-use crate::trace::Looked;
+use crate::trace::Remembered;
 
 /// A model on a device. Calls may overlap.
 #[wasm_bindgen]
@@ -46,7 +48,7 @@ struct State {
     /// The heads that contribute nothing, also on a device that takes the place of a lost one.
     muted: Vec<HeadName>,
     /// Attention of the last translations, as long as it is to be kept: of this device, with these heads.
-    looked: Vec<Looked>,
+    remembered: Vec<Remembered>,
 }
 
 #[wasm_bindgen]
@@ -68,7 +70,7 @@ impl Engine {
             reopening: None,
             running: Vec::new(),
             muted: Vec::new(),
-            looked: Vec::new(),
+            remembered: Vec::new(),
         };
         Ok(Self(Rc::new(Inner { folder, choice, weights, host, state: RefCell::new(state) })))
     }
@@ -95,15 +97,14 @@ impl Engine {
         let inner = self.0.clone();
         self.0.call(abort, async move |runner, cancel| {
             let (options, keeps) = options.clone()?;
-            let options = TranslateOptions { cancel, ..options };
+            let mut options = TranslateOptions { cancel, ..options };
             let translator = runner.translator()?;
-            if !keeps {
-                inner.state.borrow_mut().looked.clear();
+            match keeps {
+                true => options = options.keep_attention(KeepAttention::default()),
+                false => inner.state.borrow_mut().remembered.clear(),
             }
             let mut shown = Partial { stable: String::new(), provisional: String::new() };
-            let mut show = |partial: &wordloom::translate::PartialTranslation<'_>| {
-                let Some(on_partial) = &on_partial else { return };
-                let (stable, provisional) = partial.text();
+            let mut show = |(stable, provisional): (String, String), on_partial: &Function| {
                 // a call that goes on after a lost device begins anew; what was shown stays
                 let grows = stable.starts_with(&shown.stable);
                 if grows && (stable != shown.stable || provisional != shown.provisional) {
@@ -115,17 +116,24 @@ impl Engine {
                 }
             };
             let begun = Date::now();
-            let result = match keeps {
-                true => {
-                    let (result, looked) = Looked::translate(translator, &text, &options, &mut show).await?;
-                    Looked::remember(&mut inner.state.borrow_mut().looked, looked);
-                    result
+            let result = match &on_partial {
+                None => translator.translate(&text, &options).await?,
+                Some(on_partial) => {
+                    let mut stream = translator.stream(&text, &options)?;
+                    loop {
+                        let Some(update) = stream.next().await? else {
+                            unreachable!("the last update has the translation")
+                        };
+                        match update.translations.into_iter().next() {
+                            Some(translation) => break translation,
+                            None => show(stream.text(), on_partial),
+                        }
+                    }
                 }
-                false if on_partial.is_some() => {
-                    translator.translate_streaming(&text, &options, &mut show).await?
-                }
-                false => translator.translate(&text, &options).await?,
             };
+            if keeps {
+                Remembered::add(&mut inner.state.borrow_mut().remembered, &result);
+            }
             translation(translator, &result, Date::now() - begun)
         })
     }
@@ -157,8 +165,9 @@ impl Engine {
                     Ok(GenerateRequest { input_ids: input_ids.clone(), options })
                 })
                 .collect::<Result<Vec<_>, Failure>>()?;
-            let results = transformer.generate(&requests, &cancel, &mut |_| {}).await?;
-            to_js(&results.into_iter().map(Generated::from).collect::<Vec<_>>())
+            let options = GenerateOptions::default().cancel(&cancel);
+            let results = transformer.generate(&requests, options).await?;
+            to_js(&results.into_iter().map(|result| Generated::from(result.hypotheses)).collect::<Vec<_>>())
         })
     }
 
@@ -226,7 +235,7 @@ impl Engine {
     pub fn kept_trace(&self, input: JsValue) -> Result<Option<crate::Trace>, JsValue> {
         let runner = self.0.runner()?;
         let input = crate::trace::Input::new(&input, self.0.folder.files.label())?;
-        Ok(input.kept(runner.translator()?, &self.0.state.borrow().looked)?)
+        Ok(input.kept(runner.translator()?, &self.0.state.borrow().remembered)?)
     }
 
     /// The model's table of positions, its first rows: `{ kind, shape, values }`, without shape and values where the
@@ -264,7 +273,7 @@ impl Engine {
     pub fn destroy(&self) {
         let mut state = self.0.state.borrow_mut();
         state.running.drain(..).for_each(|cancel| cancel.cancel());
-        state.looked.clear();
+        state.remembered.clear();
         if let Some(gpu) = state.runner.take().as_ref().and_then(|runner| runner.transformer().device().gpu())
         {
             gpu.close();
@@ -332,7 +341,7 @@ impl Inner {
         let result = loop {
             let attempt = {
                 let mut state = self.state.borrow_mut();
-                state.looked.clear();
+                state.remembered.clear();
                 let runner = state.runner.as_mut().ok_or_else(destroyed)?;
                 let Some(runner) = Rc::get_mut(runner) else {
                     let message = "heads cannot be muted while another call is running; wait for it";
@@ -376,7 +385,7 @@ impl Inner {
                         let result = inner.load_again().await;
                         let mut state = inner.state.borrow_mut();
                         state.reopening = None;
-                        state.looked.clear();
+                        state.remembered.clear();
                         match result {
                             // `auto` may now mean the CPU, but nobody chose that for a translator that ran on a GPU
                             Ok(runner) if runner.transformer().device().gpu().is_none() => {

@@ -104,6 +104,7 @@ impl From<GenerateError> for Failure {
         match error {
             GenerateError::Gpu(error) => error.into(),
             GenerateError::Cancelled => Self::aborted(),
+            error @ GenerateError::NotATranslator { .. } => Self::unsupported(error.to_string()),
             GenerateError::Decode(wordloom::decode::DecodeError::Option { option, value, allowed }) => {
                 let (name, allowed) = (js_name(option), js_names(&allowed));
                 Self::input(format!("the option {name:?} is {value}; allowed is {allowed}"))
@@ -150,7 +151,6 @@ impl From<TraceError> for Failure {
             TraceError::Forward(error) => error.into(),
             TraceError::Score(ScoreError::Gpu(error)) => error.into(),
             TraceError::Cancelled | TraceError::Score(ScoreError::Cancelled) => Self::aborted(),
-            error @ TraceError::NotATranslator { .. } => Self::unsupported(error.to_string()),
             error => Self::input(error.to_string()),
         }
     }

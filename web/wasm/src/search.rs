@@ -6,7 +6,8 @@ use serde::Serialize;
 use wasm_bindgen::JsValue;
 use wordloom::decode::{Fate, SearchTree};
 use wordloom::text::Tokenizer;
-use wordloom::transformer::Cancel;
+use wordloom::transformer::{Cancel, GenerateOptions, Keep};
+use wordloom::translate::Sentence;
 use wordloom::{TranslateOptions, Translator};
 
 use crate::failure::Failure;
@@ -59,7 +60,13 @@ impl Input {
 
     pub async fn run(&self, translator: &Translator, cancel: Cancel) -> Result<JsValue, Failure> {
         let options = TranslateOptions { cancel, ..self.options.clone() };
-        let (hypotheses, tree) = translator.explore_tokens(&self.source_ids, &self.prefix, &options).await?;
+        let request = translator.request(&self.source_ids, &self.prefix, &options)?;
+        let search = GenerateOptions::default().keep(Keep { tree: true, ..Keep::default() });
+        let requests = std::slice::from_ref(&request);
+        let found = translator.transformer().generate(requests, search.cancel(&options.cancel)).await?;
+        let found = found.into_iter().next().unwrap_or_default();
+        let Sentence { hypotheses, tree, .. } = translator.sentence(String::new(), &request, found)?;
+        let tree = tree.unwrap_or_default();
         let (tokenizer, defaults) = (translator.tokenizer(), translator.transformer().generation_config());
         let of_model = translator.transformer().config().tokens.eos;
         let asked = options.generation.eos_token_id.as_ref().or(defaults.eos_token_id.as_ref());

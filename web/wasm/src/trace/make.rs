@@ -7,12 +7,12 @@ use serde::Deserialize;
 use wasm_bindgen::JsValue;
 use wordloom::decode::Hypothesis;
 use wordloom::heatmap::Painter;
-use wordloom::trace::{Attended, AttentionKind, TraceOptions};
-use wordloom::transformer::Cancel;
+use wordloom::trace::{self as traces, AttentionKind, KeptAttention, TraceOptions};
+use wordloom::transformer::{Cancel, KeepAttention};
 use wordloom::translate::{Sentence, SentenceHypothesis};
 use wordloom::{TranslateOptions, Translation, Translator};
 
-use super::{Looked, Trace};
+use super::{Remembered, Trace};
 use crate::failure::Failure;
 use crate::loading::settle;
 use crate::options::{object, take};
@@ -63,35 +63,37 @@ impl Input {
         })
     }
 
-    /// What translations have left of all that is asked for; `None` where something is missing.
-    fn looked(&self, looked: &[Looked]) -> Option<Vec<Attended>> {
-        let TraceOptions { kinds, memory, scores, .. } = &self.trace;
-        let of_default = TraceOptions::default();
-        if *scores || *kinds != of_default.kinds || *memory != of_default.memory {
+    /// What translations have kept of all that is asked for; `None` where something is missing.
+    fn remembered(&self, all: &[Remembered]) -> Option<Vec<KeptAttention>> {
+        let default = KeepAttention::default();
+        if self.trace.scores || self.trace.keep_attention() != default {
             return None;
         }
         let of_pair = |pair: &Pair| {
-            let looked = looked.iter().find(|looked| looked.is_of(&pair.source_ids, &pair.target_ids))?;
-            Some(looked.attended()).filter(|attended| attended.left_out().is_empty())
+            let found = all.iter().find(|one| one.is_of(&pair.source_ids, &pair.target_ids))?;
+            Some(found.attention()).filter(|attention| attention.left_out().is_empty())
         };
         self.sentences.iter().map(|pair| of_pair(pair).cloned()).collect()
     }
 
-    /// A trace of what translations have left, if they have left all of it. It is there at once, whatever the device is doing.
-    pub fn kept(&self, translator: &Translator, looked: &[Looked]) -> Result<Option<Trace>, Failure> {
-        let Some(attended) = self.looked(looked) else { return Ok(None) };
+    /// A trace of what translations have kept, if they have kept all of it. It is there at once, whatever the device is doing.
+    pub fn kept(&self, translator: &Translator, all: &[Remembered]) -> Result<Option<Trace>, Failure> {
+        let Some(attention) = self.remembered(all) else { return Ok(None) };
         let device = translator.transformer().device();
         // other errors are those of the calls that are running
         if device.gpu().is_some_and(|gpu| gpu.is_lost()) {
             return Ok(None);
         }
-        let (text, translation) = self.translation();
-        let trace = translator.trace_attended(&text, translation, &attended, &self.translate, &self.trace)?;
+        let (text, mut translation) = self.translation();
+        for (sentence, attention) in translation.sentences.iter_mut().zip(&attention) {
+            sentence.attention = Some(attention.clone());
+        }
+        let trace = traces::Trace::of_search(translator, &text, &translation, &self.translate, &self.trace)?;
         if device.gpu().is_some() {
-            return Ok(Some(Trace::on_device(trace, attended, Painter::new(device))));
+            return Ok(Some(Trace::on_device(trace, attention, Painter::new(device))));
         }
         // on the host there is nothing to wait for
-        let read = pin!(trace.with_weights(&attended)).poll(&mut Context::from_waker(Waker::noop()));
+        let read = pin!(trace.with_weights(&attention)).poll(&mut Context::from_waker(Waker::noop()));
         match read {
             Poll::Ready(trace) => Ok(Some(Trace::on_host(trace?))),
             Poll::Pending => Ok(None),
@@ -104,13 +106,13 @@ impl Input {
         let device = translator.transformer().device();
         // what else might have come is the host's to tell, and then the rest comes to it in the same pass
         if device.gpu().is_none() || self.trace.scores {
-            let trace = translator.trace_translation(&text, translation, &options, &self.trace).await?;
+            let trace = traces::Trace::of(translator, &text, &translation, &options, &self.trace).await?;
             return Ok(Trace::on_host(trace));
         }
-        let (trace, attended) =
-            translator.attend_translation(&text, translation, &options, &self.trace).await?;
+        let (trace, attention) =
+            traces::Trace::on_device(translator, &text, &translation, &options, &self.trace).await?;
         settle(device).await?; // a device that was lost is replaced in this call, not in those that look
-        Ok(Trace::on_device(trace, attended, Painter::new(device)))
+        Ok(Trace::on_device(trace, attention, Painter::new(device)))
     }
 
     /// As the library has it, with its text.
@@ -124,6 +126,7 @@ impl Input {
                 search: Hypothesis { tokens: pair.target_ids, score: 0.0, step_logprobs: Vec::new() },
                 reached_max_length: false,
             }],
+            ..Sentence::default()
         });
         let translation =
             Translation { text: String::new(), hypotheses: Vec::new(), sentences: sentences.collect() };

@@ -3,11 +3,11 @@
 //! call that made it, and needs no engine if it comes from a file.
 
 mod describe;
-mod looked;
 mod make;
 mod numbers;
 mod on_device;
 mod picture;
+mod remembered;
 mod weights;
 mod which;
 
@@ -17,17 +17,17 @@ use js_sys::{Float32Array, Promise, Uint8Array};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::future_to_promise;
 use wordloom::heatmap::Painter;
-use wordloom::trace::Attended;
+use wordloom::trace::KeptAttention;
 
 use crate::failure::Failure;
 use crate::results::{js_object, shape, to_js};
 
-pub use looked::Looked;
 pub use make::Input;
+pub use remembered::Remembered;
 use weights::Weights;
 use which::Which;
 
-/// What a translation left to be looked at. Calls may overlap, and go on when it is freed.
+/// What can be seen of a translation. Calls may overlap, and go on when it is freed.
 #[wasm_bindgen]
 pub struct Trace(Rc<Weights>);
 
@@ -85,8 +85,8 @@ impl Trace {
         Self(Rc::new(Weights::on_host(trace)))
     }
 
-    fn on_device(trace: wordloom::trace::Trace, attended: Vec<Attended>, painter: Painter) -> Self {
-        Self(Rc::new(Weights::on_device(trace, attended, painter)))
+    fn on_device(trace: wordloom::trace::Trace, attention: Vec<KeptAttention>, painter: Painter) -> Self {
+        Self(Rc::new(Weights::on_device(trace, attention, painter)))
     }
 
     fn answer<J>(&self, job: J) -> Promise

@@ -3,14 +3,14 @@
 use std::cell::RefCell;
 
 use wordloom::heatmap::{GridShape, HeatmapError, Maps, Painter, Pixels, View};
-use wordloom::trace::{Attended, AttentionKind, LayerAttention};
+use wordloom::trace::{AttentionKind, KeptAttention, LayerAttention};
 
 use super::which::{Pick, Which};
 use crate::failure::Failure;
 
 /// The attention of a trace's sentences. Dropping it frees the buffers.
 pub struct OnDevice {
-    sentences: Vec<Attended>,
+    sentences: Vec<KeptAttention>,
     painter: Painter,
     /// The maps that were painted last. Another view of them reuses the buffers and the largest weights.
     painted: RefCell<Option<Painted>>,
@@ -36,31 +36,31 @@ struct Painted {
 }
 
 impl OnDevice {
-    pub fn new(sentences: Vec<Attended>, painter: Painter) -> Self {
+    pub fn new(sentences: Vec<KeptAttention>, painter: Painter) -> Self {
         Self { sentences, painter, painted: RefCell::default() }
     }
 
     /// The layers of a kind, in order, and the shape of their grid.
     pub fn layers(&self, sentence: usize, kind: AttentionKind) -> Option<(Vec<usize>, GridShape)> {
-        let attended = self.sentences.get(sentence)?;
-        Some((attended.layers(kind).collect(), attended.shape(kind)?))
+        let attention = self.sentences.get(sentence)?;
+        Some((attention.layers(kind).collect(), attention.shape(kind)?))
     }
 
     /// The weights of one head of a layer, or the mean of all; `None` if they are not stored.
     pub async fn weights(&self, which: Which, layer: usize) -> Result<Option<Vec<f32>>, Failure> {
-        let Some(attended) = self.sentences.get(which.sentence) else { return Ok(None) };
+        let Some(attention) = self.sentences.get(which.sentence) else { return Ok(None) };
         Ok(match which.head {
             Pick::Index(head) => {
-                attended.read_head(which.kind, layer, head).await?.map(|found| found.weights)
+                attention.read_head(which.kind, layer, head).await?.map(|found| found.weights)
             }
-            _ => attended.read_layer(which.kind, layer).await?.map(|found| found.mean()),
+            _ => attention.read_layer(which.kind, layer).await?.map(|found| found.mean()),
         })
     }
 
     /// All weights of a sentence, for a file.
     pub async fn read(&self, sentence: usize) -> Result<Vec<LayerAttention>, Failure> {
         match self.sentences.get(sentence) {
-            Some(attended) => Ok(attended.read().await?),
+            Some(attention) => Ok(attention.read().await?),
             None => Ok(Vec::new()),
         }
     }
@@ -76,9 +76,9 @@ impl OnDevice {
         let known = self.painted.take().filter(|known| (known.sentence, known.kind) == (sentence, kind));
         let mut painted = match (known, self.sentences.get(sentence)) {
             (Some(known), _) => known,
-            (None, Some(attended)) => {
-                let grid = attended.maps(&self.painter, kind).await?;
-                Painted { sentence, kind, layers: attended.layers(kind).collect(), grid, head: None }
+            (None, Some(attention)) => {
+                let grid = attention.maps(&self.painter, kind).await?;
+                Painted { sentence, kind, layers: attention.layers(kind).collect(), grid, head: None }
             }
             (None, None) => return Err(HeatmapError::Empty),
         };

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use serde::Serialize;
 use wordloom::heatmap::{Painter, Pixels, View};
-use wordloom::trace::{Attended, AttentionKind, LayerAttention, Trace, TracedSentence};
+use wordloom::trace::{AttentionKind, KeptAttention, LayerAttention, Trace, TracedSentence};
 
 use super::on_device::{OnDevice, Part};
 use super::which::{Pick, Which};
@@ -37,9 +37,9 @@ impl Weights {
         Self { trace, device: None, derived: RefCell::default() }
     }
 
-    /// `trace` has no weights, but `attended` has those of each of its sentences.
-    pub fn on_device(trace: Trace, attended: Vec<Attended>, painter: Painter) -> Self {
-        Self { device: Some(OnDevice::new(attended, painter)), ..Self::on_host(trace) }
+    /// `trace` has no weights, but `attention` has those of each of its sentences.
+    pub fn on_device(trace: Trace, attention: Vec<KeptAttention>, painter: Painter) -> Self {
+        Self { device: Some(OnDevice::new(attention, painter)), ..Self::on_host(trace) }
     }
 
     /// Everything but the weights, and maybe they, too.

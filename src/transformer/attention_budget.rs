@@ -1,33 +1,58 @@
-//! What is kept of long texts.
+//! Which attention of long texts is kept.
 
-use super::{AttentionKind, LeftOut, TraceOptions};
+use super::forward::Wanted;
+use super::kept_attention::LeftOut;
+use crate::model::AttentionKind;
 use crate::model::config::ModelConfig;
-use crate::transformer::{Lengths, Wanted};
 
-/// What is taken of one sentence, and what is not.
+/// Which attention is kept, and in how much memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeepAttention {
+    /// The kinds of attention.
+    pub kinds: Vec<AttentionKind>,
+    /// Memory for the attention of all sentences together, bytes. [`KeptAttention::left_out`](super::KeptAttention::left_out)
+    /// lists what it has no room for.
+    pub memory: u64,
+}
+
+impl Default for KeepAttention {
+    fn default() -> Self {
+        Self { kinds: AttentionKind::ALL.to_vec(), memory: 256 << 20 }
+    }
+}
+
+/// Tokens of a sentence whose attention is kept.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Lengths {
+    pub source: usize,
+    /// Tokens that the decoder reads.
+    pub target: usize,
+}
+
+/// What is kept of one sentence, and what is not.
 #[derive(Clone, Debug, Default)]
-pub struct Share {
+pub(crate) struct Share {
     pub wanted: Wanted,
     pub left_out: Vec<LeftOut>,
 }
 
-/// Shares the memory of a trace between sentences. What most ask for comes first: cross-attention, then the decoder's, then the
+/// Shares memory between sentences. What most ask for comes first: cross-attention, then the decoder's, then the
 /// encoder's; of each kind the last layers, which are nearest to the result; of each layer the first sentences. No layer
 /// is larger than a `buffer` of the device.
 ///
-/// * `left`: of [`TraceOptions::memory`], before and after
-pub fn share(
+/// * `left`: of [`KeepAttention::memory`], before and after
+pub(crate) fn share(
     config: &ModelConfig,
     sentences: &[Lengths],
-    options: &TraceOptions,
+    keep: &KeepAttention,
     left: &mut u64,
     buffer: u64,
 ) -> Vec<Share> {
     let mut shares = vec![Share::default(); sentences.len()];
-    let memory = options.memory;
+    let memory = keep.memory;
     let by_importance = [AttentionKind::Cross, AttentionKind::Decoder, AttentionKind::Encoder];
-    for kind in by_importance.into_iter().filter(|kind| options.kinds.contains(kind)) {
-        let stack = if kind == AttentionKind::Encoder { config.encoder } else { config.decoder };
+    for kind in by_importance.into_iter().filter(|kind| keep.kinds.contains(kind)) {
+        let stack = kind.stack(config);
         for layer in (0..stack.layers).rev() {
             for (share, lengths) in shares.iter_mut().zip(sentences) {
                 let queries = if kind.queries_target() { lengths.target } else { lengths.source };

@@ -7,8 +7,9 @@
 use std::ops::Range;
 
 use super::Transformer;
-use super::forward::{KeptAttention, Wanted};
-use super::generate::GenerateError;
+use super::error::GenerateError;
+use super::forward::Wanted;
+use super::kept_attention::KeptLayer;
 use crate::graph::{Columns, Graph, GraphError, Plan, RowCopy, Session, State, StateTable, Value};
 use crate::kernels::append_rows::MAX_PARTS;
 use crate::model::blueprint::qkv_columns;
@@ -16,7 +17,7 @@ use crate::model::config::ModelConfig;
 use crate::model::{AttentionKind, Tap, weights_of};
 
 /// What a session keeps besides what it needs.
-pub(super) struct Looking {
+pub(super) struct AttentionInputs {
     /// Of each encoder layer queries, keys and values, `[source tokens, heads * (2 * d_k + d_v)]`.
     pub projections: Vec<Tap>,
     /// Queries of the decoder: of each layer its own, then those to the encoder; some of them side by side, so that one launch
@@ -29,7 +30,7 @@ pub(super) struct Looking {
 }
 
 /// One sentence and one hypothesis of it in a session.
-pub(super) struct Place {
+pub(super) struct HypothesisRows {
     /// Of its source, among those of the batch.
     pub source: Range<usize>,
     /// Of each token that the decoder was given, its slot of the caches.
@@ -37,12 +38,12 @@ pub(super) struct Place {
 }
 
 /// Where a session has the keys of its decoder's attention, for each layer.
-pub(super) struct Keys<'a> {
+pub(super) struct DecoderKeys<'a> {
     pub caches: &'a [State],
     pub memory: &'a [State],
 }
 
-impl Looking {
+impl AttentionInputs {
     /// * `source_tokens`: of the whole batch, padded; `slots`: of its caches
     pub fn new(
         states: &mut StateTable,
@@ -84,19 +85,19 @@ impl Looking {
     }
 
     /// Has the device compute weights, which stay there.
-    pub fn attention(
+    pub fn weights(
         &self,
         transformer: &Transformer,
         session: &Session,
-        keys: &Keys<'_>,
-        place: &Place,
+        keys: &DecoderKeys<'_>,
+        rows: &HypothesisRows,
         wanted: &Wanted,
-    ) -> Result<KeptAttention, GenerateError> {
+    ) -> Result<Vec<KeptLayer>, GenerateError> {
         let Transformer { config, device, weights, .. } = transformer;
         let mut maps =
             Maps { table: StateTable::default(), copies: Vec::new(), copied: Vec::new(), layers: Vec::new() };
-        let source = vec![place.source.clone()];
-        let target = runs(&place.slots);
+        let source = vec![rows.source.clone()];
+        let target = runs(&rows.slots);
         for &layer in &wanted.encoder_attentions {
             let Some(projection) = self.projections[layer].0 else { continue };
             let copy = maps.copy(projection, &source);
@@ -117,7 +118,7 @@ impl Looking {
         let Maps { mut table, copies, layers, .. } = maps;
         let mut graph = Graph::new("attention of a hypothesis");
         let g = &mut graph;
-        let [source, target] = [place.source.len(), place.slots.len()];
+        let [source, target] = [rows.source.len(), rows.slots.len()];
         let masks = [("source mask", source), ("target mask", target)]
             .map(|(name, length)| (table.u32(name, 1, length), length));
         let mut kept = Vec::with_capacity(layers.len());
@@ -129,7 +130,7 @@ impl Looking {
             let shape = g.shape(made);
             let state = table.f32(format!("{kind} attentions {layer}"), shape.rows, shape.width);
             g.keep(made, state)?;
-            kept.push((kind, state));
+            kept.push((kind, layer, state));
         }
         let mut look = Session::new(device, weights, &table, vec![Plan::new(graph)])?;
         for (mask, length) in masks {
@@ -137,15 +138,11 @@ impl Looking {
         }
         look.take_rows(session, &copies);
         look.run(look.program(0), weights);
-        let of = |wanted: AttentionKind| {
-            let own = kept.iter().filter(|(kind, _)| *kind == wanted);
-            own.map(|&(_, state)| look.keep(state)).collect()
-        };
-        Ok(KeptAttention {
-            encoder: of(AttentionKind::Encoder),
-            decoder: of(AttentionKind::Decoder),
-            cross: of(AttentionKind::Cross),
-        })
+        let kept = kept.into_iter();
+        let kept = kept.map(|(kind, layer, state)| {
+            KeptLayer::new(kind, layer, kind.stack(config).heads, look.keep(state))
+        });
+        Ok(kept.collect())
     }
 }
 
@@ -153,7 +150,7 @@ impl Looking {
 struct Maps {
     table: StateTable,
     copies: Vec<RowCopy>,
-    /// What has been copied, and its place.
+    /// What has been copied, and its rows.
     copied: Vec<(State, State)>,
     layers: Vec<Layer>,
 }

@@ -1,0 +1,98 @@
+//! Which requests share a batch, and which take over rows of others.
+
+use std::cmp::Reverse;
+
+use super::Transformer;
+use super::error::GenerateError;
+use super::request::{GenerateRequest, Keep};
+use super::session::{cache_capacity, padded_length};
+use crate::decode::DecodeOptions;
+use crate::model::config::{Architecture, StackConfig};
+
+/// Rows (sentences × beams) decoded together at most.
+const MAX_ROWS: usize = 64;
+/// Source tokens, padding included, encoded together at most.
+const MAX_SOURCE_TOKENS: usize = 4096;
+/// Memory for one batch's caches, bytes.
+const MAX_CACHE_BYTES: u64 = 512 << 20;
+
+impl Transformer {
+    /// Checks requests and sorts them: similar lengths share a batch, so that little is padding. The longest go first: what
+    /// a device has no room for fails at once rather than at the end, and what is left to do is never more than it seems.
+    pub(super) fn in_order(&self, requests: &[GenerateRequest]) -> Result<Vec<usize>, GenerateError> {
+        for request in requests {
+            self.check_request(request)?;
+        }
+        let mut order: Vec<usize> = (0..requests.len()).collect();
+        order.sort_by_key(|&index| {
+            let GenerateRequest { input_ids, options } = &requests[index];
+            (options.batch_key(), Reverse(input_ids.len()))
+        });
+        Ok(order)
+    }
+
+    /// How many of the `waiting` requests, from the first on, go into one batch.
+    pub(super) fn batch_size(&self, requests: &[GenerateRequest], waiting: &[usize], keep: &Keep) -> usize {
+        let key = |&index: &usize| requests[index].options.batch_key();
+        let first = waiting.first().map(key);
+        let candidates = waiting.iter().take_while(|index| Some(key(index)) == first);
+        let elements = |count: usize, each: usize| count as u64 * each as u64;
+        let config = &self.config;
+        let qkv = |stack: &StackConfig| 2 * stack.key_width() + stack.value_width();
+        // whichever stack reads the input
+        let reader = if config.encoder.layers > 0 { &config.encoder } else { &config.decoder };
+        let widest = reader.ffn_width.max(qkv(reader)).max(config.d_model);
+        let decoder = &config.decoder;
+        let queries = if keep.attention.is_some() { 2 * decoder.key_width() } else { 0 };
+        let cached = decoder.key_width() + decoder.value_width() + queries;
+        let (mut capacity, mut longest) = (0, 0);
+        let mut size = 0;
+        for &index in candidates {
+            let request = &requests[index];
+            let rows = (size + 1) * request.options.rows();
+            longest = longest.max(padded_length(config, request.input_ids.len()));
+            let source_tokens = (size + 1) * longest;
+            capacity = capacity.max(cache_capacity(request.options.max_length));
+            let cache = elements(rows * capacity, cached);
+            let largest =
+                cache.max(elements(rows, config.target_vocabulary)).max(elements(source_tokens, widest));
+            let fits = rows <= MAX_ROWS
+                && source_tokens <= MAX_SOURCE_TOKENS
+                && 4 * config.decoder.layers as u64 * cache <= MAX_CACHE_BYTES
+                && 4 * largest <= self.device.max_buffer_bytes();
+            if size > 0 && !fits {
+                break;
+            }
+            size += 1;
+        }
+        size
+    }
+
+    /// How many of the `waiting` requests, from the first on, can take over rows of the batch when its own are done: all that
+    /// they need has room there, and no more of it is padding than anywhere. Both are places among `requests`, the longest first.
+    pub(super) fn followers(
+        &self,
+        requests: &[GenerateRequest],
+        batch: &[usize],
+        waiting: &[usize],
+    ) -> usize {
+        let (Some(&first), Architecture::EncoderDecoder) = (batch.first(), self.config.architecture()) else {
+            return 0;
+        };
+        let first = &requests[first];
+        let batch = || batch.iter().map(|&index| &requests[index]);
+        if batch().any(|request| request.options.prompt.len() > 1) {
+            return 0; // prompts are read for all rows at once
+        }
+        let max_length = batch().map(|request| request.options.max_length).max().unwrap_or(0);
+        let padded = |input_ids: &[u32]| padded_length(&self.config, input_ids.len());
+        let follows = |&&index: &&usize| {
+            let GenerateRequest { input_ids, options } = &requests[index];
+            let as_first = DecodeOptions { max_length: first.options.max_length, ..options.clone() };
+            padded(input_ids) == padded(&first.input_ids)
+                && options.max_length <= max_length
+                && as_first == first.options
+        };
+        waiting.iter().take_while(follows).count()
+    }
+}

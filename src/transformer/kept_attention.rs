@@ -1,0 +1,153 @@
+//! Attention that stays on the device: one head is read at a time, or painted where it is.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::gpu::GpuError;
+use crate::graph::Kept;
+use crate::heatmap::{GridShape, HeatmapError, Maps, Painter};
+use crate::model::{AttentionKind, LayerAttention};
+
+/// The attention of one sentence and its translation, on the device that computed it. Clones share the memory, and only
+/// they are equal.
+#[derive(Clone)]
+pub struct KeptAttention {
+    /// By kind, then by layer.
+    layers: Arc<[KeptLayer]>,
+    left_out: Vec<LeftOut>,
+}
+
+/// One layer of it.
+pub(super) struct KeptLayer {
+    kind: AttentionKind,
+    layer: usize,
+    heads: usize,
+    queries: usize,
+    keys: usize,
+    weights: Kept,
+}
+
+/// Something that there was no room for, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOut {
+    /// The attention's kind and layer; `None` stands for the tokens that might have come instead of the target's.
+    pub attention: Option<(AttentionKind, usize)>,
+    /// The memory that it would take, bytes.
+    pub bytes: u64,
+    /// Why, in plain words.
+    pub reason: String,
+}
+
+impl KeptLayer {
+    /// * `weights`: `[heads * queries, keys]`
+    pub fn new(kind: AttentionKind, layer: usize, heads: usize, weights: Kept) -> Self {
+        let shape = weights.shape();
+        Self { kind, layer, heads, queries: shape.rows / heads, keys: shape.width, weights }
+    }
+
+    async fn read(&self, heads: std::ops::Range<usize>) -> Result<LayerAttention, GpuError> {
+        let &Self { kind, layer, queries, keys, .. } = self;
+        let weights = self.weights.read_rows(heads.start * queries..heads.end * queries).await?;
+        Ok(LayerAttention { kind, layer, heads: heads.len(), queries, keys, weights })
+    }
+}
+
+impl KeptAttention {
+    pub(super) fn new(layers: Vec<KeptLayer>, left_out: Vec<LeftOut>) -> Self {
+        Self { layers: layers.into(), left_out }
+    }
+
+    /// What there was no room for.
+    pub fn left_out(&self) -> &[LeftOut] {
+        &self.left_out
+    }
+
+    /// Its memory, bytes; a device may pad rows.
+    pub fn bytes(&self) -> u64 {
+        let of_layer = |layer: &KeptLayer| 4 * (layer.heads * layer.queries * layer.keys) as u64;
+        self.layers.iter().map(of_layer).sum()
+    }
+
+    /// The layers of a kind that are there, in order.
+    pub fn layers(&self, kind: AttentionKind) -> impl Iterator<Item = usize> {
+        self.of(kind).map(|layer| layer.layer)
+    }
+
+    /// The grid that the layers of a kind make; `None` where there are none.
+    pub fn shape(&self, kind: AttentionKind) -> Option<GridShape> {
+        let &KeptLayer { heads, queries, keys, .. } = self.of(kind).next()?;
+        Some(GridShape { layers: self.of(kind).count(), heads, queries, keys })
+    }
+
+    fn of(&self, kind: AttentionKind) -> impl Iterator<Item = &KeptLayer> {
+        self.layers.iter().filter(move |layer| layer.kind == kind)
+    }
+
+    /// Brings one head to the host; `None` where it is not there.
+    ///
+    /// # Errors
+    /// [`GpuError`] of this or an earlier command.
+    pub async fn read_head(
+        &self,
+        kind: AttentionKind,
+        layer: usize,
+        head: usize,
+    ) -> Result<Option<LayerAttention>, GpuError> {
+        match self.of(kind).find(|kept| kept.layer == layer && head < kept.heads) {
+            Some(kept) => Ok(Some(kept.read(head..head + 1).await?)),
+            None => Ok(None),
+        }
+    }
+
+    /// Brings a whole layer to the host; `None` where it is not there.
+    ///
+    /// # Errors
+    /// [`GpuError`] of this or an earlier command.
+    pub async fn read_layer(
+        &self,
+        kind: AttentionKind,
+        layer: usize,
+    ) -> Result<Option<LayerAttention>, GpuError> {
+        match self.of(kind).find(|kept| kept.layer == layer) {
+            Some(kept) => Ok(Some(kept.read(0..kept.heads).await?)),
+            None => Ok(None),
+        }
+    }
+
+    /// Brings all of it to the host: by kind, then by layer.
+    ///
+    /// # Errors
+    /// [`GpuError`] of this or an earlier command.
+    pub async fn read(&self) -> Result<Vec<LayerAttention>, GpuError> {
+        let mut layers = Vec::with_capacity(self.layers.len());
+        for layer in &*self.layers {
+            layers.push(layer.read(0..layer.heads).await?);
+        }
+        Ok(layers)
+    }
+
+    /// All heads of a kind as a grid to be painted; on the device that has them, nothing is moved.
+    ///
+    /// # Errors
+    /// [`HeatmapError`]: none of them is there, or there is no room for the picture.
+    pub async fn maps(&self, painter: &Painter, kind: AttentionKind) -> Result<Maps, HeatmapError> {
+        let shape = self.shape(kind).ok_or(HeatmapError::Empty)?;
+        let weights: Vec<&Kept> = self.of(kind).map(|layer| &layer.weights).collect();
+        painter.take(shape, &weights).await
+    }
+}
+
+impl PartialEq for KeptAttention {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.layers, &other.layers)
+    }
+}
+
+impl fmt::Debug for KeptAttention {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let layers: Vec<_> = self.layers.iter().map(|layer| (layer.kind, layer.layer)).collect();
+        f.debug_struct("KeptAttention").field("layers", &layers).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,117 @@
+//! Building a session: a graph for each of its programs.
+
+use super::key::SearchKey;
+use super::states::{NextStates, PromptStates, SessionStates};
+use super::{DecodeSession, Program, Search, SessionKey};
+use crate::graph::{Graph, Plan, Session, State, StateTable};
+use crate::model::decoder::{History, decoder, memory_key_values, output};
+use crate::model::embedding::Tokens;
+use crate::model::encoder::encoder;
+use crate::model::{Cache, Taps};
+use crate::transformer::Transformer;
+use crate::transformer::device_search::DeviceSearch;
+use crate::transformer::error::GenerateError;
+use crate::transformer::host_search::HostSearch;
+use crate::transformer::input_states::InputStates;
+use crate::transformer::rows::Rows;
+
+impl DecodeSession {
+    pub fn new(transformer: &Transformer, key: SessionKey) -> Result<Self, GenerateError> {
+        let mut table = StateTable::default();
+        let states = SessionStates::new(transformer, &key, &mut table);
+        let search = match &key.search {
+            SearchKey::Host(search) => Search::Host(HostSearch::new(*search, &key.scoring, &mut table)),
+            SearchKey::Device(search) => {
+                let work = transformer.parameters() * key.scoring.rows;
+                let class = transformer.device.class();
+                let search = DeviceSearch::new(search.clone(), &mut table, &states.rows, class, work);
+                Search::Device(Box::new(search))
+            }
+        };
+        let build = Build { transformer, states: &states, batch: key.batch };
+        let mut plans = vec![(Program::Step, build.step(&search)?)];
+        if let Some(source) = &states.source {
+            plans.push((Program::Encode, build.encode("encode", source, key.batch, &states.memory)?));
+        }
+        if let Some(NextStates { input, memory, .. }) = &states.next {
+            plans.push((Program::EncodeNext, build.encode("encode the next", input, key.next, memory)?));
+        }
+        if let Some(prompt) = &states.prompt {
+            plans.push((Program::ReadPrompt, build.read_prompt(prompt)?));
+        }
+        let (programs, plans) = plans.into_iter().unzip();
+        let session = Session::new(&transformer.device, &transformer.weights, &table, plans)?;
+        let rows = Rows::new(states.rows, key.capacity);
+        Ok(Self { bytes: table.bytes(), session, programs, states, rows, search, key })
+    }
+}
+
+/// What the graphs of a session are built from.
+struct Build<'a> {
+    transformer: &'a Transformer,
+    states: &'a SessionStates,
+    batch: usize,
+}
+
+impl Build<'_> {
+    /// One token of each row through the decoder, and the search's half of a step.
+    fn step(&self, search: &Search) -> Result<Plan, GenerateError> {
+        let Transformer { config, blueprint, .. } = self.transformer;
+        let SessionStates { rows, caches, attention, .. } = self.states;
+        let mut step = Graph::new("decode step");
+        let g = &mut step;
+        let memory = self.states.memories(g, self.batch);
+        let target = Tokens { ids: g.state(rows.tokens), positions: g.state(rows.positions), types: None };
+        let history = History::Cached(caches);
+        let decoded = decoder(g, config, blueprint, target, &history, &memory, Taps::default())?;
+        if let Some(attention) = attention {
+            attention.keep(g, &decoded.queries, rows.cache_slots)?;
+        }
+        let logits = output(g, config, blueprint, decoded.last)?;
+        match search {
+            Search::Host(search) => search.add_to(g, logits)?,
+            Search::Device(search) => search.add_to(g, logits)?,
+        }
+        Ok(Plan::new(step))
+    }
+
+    /// Sources through the encoder, and the keys and values of every cross-attention.
+    fn encode(
+        &self,
+        label: &str,
+        source: &InputStates,
+        batch: usize,
+        memory_states: &[State],
+    ) -> Result<Plan, GenerateError> {
+        let Transformer { config, blueprint, .. } = self.transformer;
+        let mut encode = Graph::new(label);
+        let g = &mut encode;
+        let (tokens, sequences) = source.values(g, batch);
+        let attention = self.states.attention.as_ref();
+        let projections = attention.map(|attention| &attention.projections[..]).unwrap_or_default();
+        let taps = Taps { projections, ..Taps::default() };
+        let memory = encoder(g, config, blueprint, tokens, &sequences, taps)?;
+        for (key_values, &state) in memory_key_values(g, blueprint, memory)?.into_iter().zip(memory_states) {
+            g.keep(key_values, state)?;
+        }
+        Ok(Plan::new(encode))
+    }
+
+    /// Prompts through the decoder into the caches.
+    fn read_prompt(&self, prompt: &PromptStates) -> Result<Plan, GenerateError> {
+        let Transformer { config, blueprint, .. } = self.transformer;
+        let PromptStates { input, cache_slots } = prompt;
+        let mut read = Graph::new("prompt");
+        let g = &mut read;
+        let caches: Vec<Cache> =
+            self.states.caches.iter().map(|&cache| Cache { cache_slots: *cache_slots, ..cache }).collect();
+        let memory = self.states.memories(g, self.batch);
+        let (tokens, sequences) = input.values(g, self.batch);
+        let history = History::Prompt(sequences, &caches);
+        let decoded = decoder(g, config, blueprint, tokens, &history, &memory, Taps::default())?;
+        if let Some(attention) = &self.states.attention {
+            attention.keep(g, &decoded.queries, *cache_slots)?;
+        }
+        Ok(Plan::new(read))
+    }
+}

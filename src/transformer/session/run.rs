@@ -1,0 +1,206 @@
+//! Running a batch: from its sources to its hypotheses.
+
+use super::states::{NextStates, PromptStates, SessionStates};
+use super::{DecodeSession, Program, Search, SessionKey};
+use crate::decode::{BatchSearch, Paths, SentenceSearch};
+use crate::graph::{RowCopy, State};
+use crate::transformer::Transformer;
+use crate::transformer::attention_inputs::{DecoderKeys, HypothesisRows};
+use crate::transformer::cancel::Cancel;
+use crate::transformer::error::GenerateError;
+use crate::transformer::forward::Wanted;
+use crate::transformer::kept_attention::KeptLayer;
+use crate::transformer::queue::Queue;
+use crate::transformer::request::GenerateRequest;
+
+impl DecodeSession {
+    /// Runs a batch, and those that take over its rows. Where the search keeps paths, they say which rows ran what.
+    pub async fn run(
+        &mut self,
+        transformer: &Transformer,
+        mut queue: Queue<'_>,
+        mut search: BatchSearch,
+        cancel: &Cancel,
+    ) -> Result<Option<Paths>, GenerateError> {
+        self.begin(transformer, &queue.batch(), &mut search);
+        self.encode_next(transformer, &mut queue);
+        while !(search.is_finished() && self.seats_all()) {
+            if cancel.listen().await {
+                return Err(GenerateError::Cancelled);
+            }
+            self.seat_next(transformer, &mut queue, &mut search)?;
+            queue.show(&search).await;
+            let step = self.program(Program::Step);
+            match &mut self.search {
+                Search::Device(device) => {
+                    device.follow(&mut self.session, step, &mut search, &mut queue).await?;
+                }
+                Search::Host(host) => {
+                    self.rows.write(&mut self.session, &transformer.config, &search.step());
+                    host.advance(&mut self.session, &transformer.weights, step, &mut search).await?;
+                }
+            }
+        }
+        let paths = search.take_paths();
+        queue.finish(search);
+        Ok(paths)
+    }
+
+    /// Has the device compute attention weights of a hypothesis that the last run found, from what the run has left; they
+    /// stay there.
+    ///
+    /// * `source`: tokens of its source
+    /// * `prompt`: tokens that the hypothesis begins with and were given
+    /// * `path`: the row that ran each token, from the prompt's last on
+    ///
+    /// # Panics
+    /// When the session was not made for it.
+    pub fn attention(
+        &self,
+        transformer: &Transformer,
+        sentence: usize,
+        [source, prompt]: [usize; 2],
+        path: &[usize],
+        wanted: &Wanted,
+    ) -> Result<Vec<KeptLayer>, GenerateError> {
+        let SessionKey { source_length, capacity, .. } = &self.key;
+        let attention =
+            self.states.attention.as_ref().expect("the session keeps what attention is computed from");
+        let before = prompt - 1; // read into the cache of the sentence's first row
+        let first = sentence * self.key.rows_each() * capacity;
+        let steps = path.iter().enumerate().map(|(step, row)| row * capacity + before + step);
+        let rows = HypothesisRows {
+            source: sentence * source_length..sentence * source_length + source,
+            slots: (first..first + before).chain(steps).collect(),
+        };
+        let caches: Vec<State> = self.states.caches.iter().map(|cache| cache.keys).collect();
+        let keys = DecoderKeys { caches: &caches, memory: &self.states.memory };
+        attention.weights(transformer, &self.session, &keys, &rows, wanted)
+    }
+
+    /// Whether all that wanted rows have them.
+    fn seats_all(&self) -> bool {
+        let searched = match &self.search {
+            Search::Device(device) => device.seats_all(),
+            Search::Host(_) => true,
+        };
+        searched && self.states.next.as_ref().is_none_or(|next| next.ready.is_empty())
+    }
+
+    /// Has the sources that come next encoded, after what the device is doing.
+    fn encode_next(&mut self, transformer: &Transformer, queue: &mut Queue<'_>) {
+        let Some(NextStates { input, ready, .. }) = &mut self.states.next else { return };
+        ready.extend(queue.next(self.key.next));
+        if !ready.is_empty() {
+            let sources = ready.iter().map(|&index| queue.request(index).input_ids.as_slice());
+            input.write(&mut self.session, &transformer.config, sources);
+            self.session.run(self.program(Program::EncodeNext), &transformer.weights);
+        }
+    }
+
+    /// Gives the rows of sentences that are done to those whose memory is ready, if there are enough for all of these.
+    fn seat_next(
+        &mut self,
+        transformer: &Transformer,
+        queue: &mut Queue<'_>,
+        search: &mut BatchSearch,
+    ) -> Result<(), GenerateError> {
+        let Self { session, states, rows, .. } = self;
+        let SessionStates { source, memory, next, .. } = states;
+        let (Some(source), Some(NextStates { memory: next_memory, ready, .. })) = (source, next) else {
+            return Ok(());
+        };
+        let promised = |sentence: usize| match &self.search {
+            Search::Device(device) => device.has_promised(sentence),
+            Search::Host(_) => false,
+        };
+        let finished = search.sentences().iter().map(SentenceSearch::is_finished).enumerate();
+        let free = || {
+            let free = finished.clone().filter(|&(sentence, finished)| finished && !promised(sentence));
+            free.map(|(sentence, _)| sentence)
+        };
+        if ready.is_empty() || free().count() < ready.len() {
+            return Ok(());
+        }
+        let seats: Vec<(usize, usize)> = free().zip(ready.drain(..)).collect();
+        let length = source.length;
+        let copies = seats.iter().enumerate().flat_map(|(place, &(sentence, _))| {
+            let layers = next_memory.iter().zip(memory.iter());
+            layers.map(move |(&from, &to)| RowCopy {
+                from,
+                first: place * length,
+                to,
+                at: sentence * length,
+                rows: length,
+            })
+        });
+        session.copy_rows(&copies.collect::<Vec<_>>());
+        for (sentence, index) in seats {
+            let request = queue.request(index);
+            source.write_mask(session, sentence, request.input_ids.len());
+            let prompt = &request.options.prompt;
+            rows.seat(session, &transformer.config, sentence, search.rows_per_sentence(), prompt);
+            match &mut self.search {
+                Search::Device(device) => device.seat(session, sentence, index, request),
+                Search::Host(_) => {
+                    let finished = search.replace(sentence, request.options.clone())?;
+                    queue.seat(sentence, index, finished);
+                }
+            }
+        }
+        self.encode_next(transformer, queue);
+        Ok(())
+    }
+
+    /// Submits every program once, so that everything they need is compiled.
+    pub fn rehearse(
+        &mut self,
+        transformer: &Transformer,
+        request: &GenerateRequest,
+        search: &mut BatchSearch,
+    ) {
+        self.begin(transformer, &[request], search);
+        self.rows.write(&mut self.session, &transformer.config, &search.step());
+        self.session.run(self.program(Program::Step), &transformer.weights);
+    }
+
+    /// Runs the sources through the encoder, and the prompts, but for their last tokens, through the decoder; readies the
+    /// search.
+    fn begin(&mut self, transformer: &Transformer, requests: &[&GenerateRequest], search: &mut BatchSearch) {
+        let prompts = requests.iter().map(|request| request.options.before_last());
+        if let Some(next) = &mut self.states.next {
+            next.ready.clear();
+        }
+        self.rows.reset(&mut self.session, prompts.map(<[u32]>::len), self.key.rows_each());
+        if let Some(source) = &self.states.source {
+            let sources = requests.iter().map(|request| request.input_ids.as_slice());
+            source.write(&mut self.session, &transformer.config, sources);
+            self.session.run(self.program(Program::Encode), &transformer.weights);
+        }
+        self.read_prompts(transformer, requests);
+        if let Search::Device(device) = &mut self.search {
+            search.leave_edits_to_device();
+            self.rows.write(&mut self.session, &transformer.config, &search.step());
+            device.begin(&mut self.session, requests);
+        }
+    }
+
+    /// Has the decoder read the prompts into the cache of each sentence's first row; padding goes nowhere.
+    fn read_prompts(&mut self, transformer: &Transformer, requests: &[&GenerateRequest]) {
+        let Some(PromptStates { input, cache_slots }) = &self.states.prompt else { return };
+        let prompts = requests.iter().map(|request| request.options.before_last());
+        let slots_each = self.key.rows_each() * self.key.capacity;
+        let slots: Vec<u32> = prompts
+            .clone()
+            .enumerate()
+            .flat_map(|(sentence, prompt)| {
+                let first = (sentence * slots_each) as u32;
+                let own = first..first + prompt.len() as u32;
+                own.chain(std::iter::repeat(u32::MAX)).take(input.length)
+            })
+            .collect();
+        input.write(&mut self.session, &transformer.config, prompts);
+        self.session.write(*cache_slots, &slots);
+        self.session.run(self.program(Program::ReadPrompt), &transformer.weights);
+    }
+}

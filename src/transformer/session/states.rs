@@ -1,0 +1,88 @@
+//! The states of a session: what its programs read and leave.
+
+use super::SessionKey;
+use crate::graph::{Graph, State, StateTable};
+use crate::model::{Cache, Memory};
+use crate::transformer::Transformer;
+use crate::transformer::attention_inputs::AttentionInputs;
+use crate::transformer::input_states::InputStates;
+use crate::transformer::rows::RowStates;
+
+/// The states of a session, but for those of its search.
+pub struct SessionStates {
+    pub source: Option<InputStates>,
+    /// Keys and values that cross-attention reads, for each layer: `[batch * source length, keys and values]`.
+    pub memory: Vec<State>,
+    pub next: Option<NextStates>,
+    pub prompt: Option<PromptStates>,
+    pub rows: RowStates,
+    pub caches: Vec<Cache>,
+    pub attention: Option<AttentionInputs>,
+}
+
+/// Sources that are encoded while others are decoded.
+pub struct NextStates {
+    pub input: InputStates,
+    /// As [`SessionStates::memory`], for fewer sentences.
+    pub memory: Vec<State>,
+    /// Requests whose memory is computed, in its order: places in the queue.
+    pub ready: Vec<usize>,
+}
+
+/// Prompts, all but their last tokens.
+pub struct PromptStates {
+    pub input: InputStates,
+    /// Where in the caches each token's keys and values go.
+    pub cache_slots: State,
+}
+
+impl SessionStates {
+    pub fn new(transformer: &Transformer, key: &SessionKey, states: &mut StateTable) -> Self {
+        let &SessionKey { batch, source_length, prompt_length, capacity, next, .. } = key;
+        let rows = key.scoring.rows;
+        let stack = transformer.config.decoder;
+        let input = |states: &mut StateTable, name, batch, length| {
+            (batch * length > 0).then(|| InputStates::new(states, name, (batch, length)))
+        };
+        let source = input(states, "source", batch, source_length);
+        let next_source = input(states, "next source", next, source_length);
+        let prompt = input(states, "prompt", batch, prompt_length).map(|input| PromptStates {
+            cache_slots: states.u32("prompt's cache slots", batch * prompt_length, 1),
+            input,
+        });
+        let row_states = RowStates::new(states, rows, capacity);
+        let memory_layers = if source.is_some() { stack.layers } else { 0 };
+        let memory_width = stack.key_width() + stack.value_width();
+        let memory_of = |states: &mut StateTable, name: &str, batch: usize| -> Vec<State> {
+            (0..memory_layers)
+                .map(|layer| states.f32(format!("{name} {layer}"), batch * source_length, memory_width))
+                .collect()
+        };
+        let memory = memory_of(states, "memory", batch);
+        let next = next_source.map(|input| NextStates {
+            input,
+            memory: memory_of(states, "next memory", next),
+            ready: Vec::new(),
+        });
+        let attention = key
+            .attention
+            .then(|| AttentionInputs::new(states, transformer, batch * source_length, rows * capacity));
+        let caches: Vec<Cache> = (0..stack.layers)
+            .map(|layer| Cache {
+                keys: states.f32(format!("key cache {layer}"), rows * capacity, stack.key_width()),
+                values: states.f32(format!("value cache {layer}"), rows * capacity, stack.value_width()),
+                cache_slots: row_states.cache_slots,
+                slots: row_states.slots,
+                key_counts: row_states.key_counts,
+            })
+            .collect();
+        Self { source, memory, next, prompt, rows: row_states, caches, attention }
+    }
+
+    /// The memory of the batch as cross-attention reads it; nothing without an encoder.
+    pub fn memories(&self, g: &mut Graph, batch: usize) -> Vec<Memory> {
+        let Some(source) = &self.source else { return Vec::new() };
+        let (_, sequences) = source.values(g, batch);
+        self.memory.iter().map(|&state| Memory { key_values: g.state(state), sequences }).collect()
+    }
+}

@@ -1,0 +1,22 @@
+//! Why a text could not be translated.
+
+use crate::decode::DecodeError;
+use crate::text::TextError;
+use crate::transformer::GenerateError;
+
+/// Why a text could not be translated.
+#[derive(Debug, thiserror::Error)]
+pub enum TranslateError {
+    /// The search failed, or was cancelled.
+    #[error(transparent)]
+    Generate(#[from] GenerateError),
+    /// The text could not be turned into tokens, or tokens into text.
+    #[error(transparent)]
+    Text(#[from] TextError),
+}
+
+impl From<DecodeError> for TranslateError {
+    fn from(error: DecodeError) -> Self {
+        Self::Generate(error.into())
+    }
+}

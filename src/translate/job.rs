@@ -1,0 +1,282 @@
+//! Texts that wait for their sentences: each sentence is searched once, in batches of whatever texts they are from, and the
+//! texts come out in the order they went in.
+
+use std::cell::OnceCell;
+use std::collections::HashMap;
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
+
+use super::error::TranslateError;
+use super::layout::{Segment, Sentences};
+use super::options::TranslateOptions;
+use super::translation::{Translation, put_together};
+use super::translator::Translator;
+use crate::decode::Hypothesis;
+use crate::text::TextError;
+use crate::transformer::{GenerateRequest, Generation, Keep, Progress};
+
+/// How far a translation has come.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Update {
+    /// The translations of the next texts that are done, with all before them; often none.
+    pub translations: Vec<Translation>,
+    /// Sentences done so far, of these texts and of later ones.
+    pub sentences: usize,
+    /// Sentences of all texts.
+    pub of_sentences: usize,
+    /// The part of the work that is done, 0 to 1, counted in source tokens.
+    pub fraction: f32,
+}
+
+/// Texts on their way to their translations.
+pub struct Job<'a> {
+    translator: &'a Translator,
+    layouts: Vec<Vec<Segment<'a>>>,
+    sources: Vec<String>,
+    requests: Vec<GenerateRequest>,
+    /// For each request, the first that is equal.
+    firsts: Vec<usize>,
+    /// Results of the first of equal requests.
+    results: Vec<Option<Generation>>,
+    /// Sentences that have to be searched: one of those that are equal, and none that the cache has.
+    pub searched: Vec<usize>,
+    /// What has to be there of a sentence that is done.
+    keep: Keep,
+    /// Texts that have been handed out.
+    handed_out: usize,
+    /// The first sentence of the next text.
+    next: usize,
+    /// The text that is shown while it is made, and its first sentence.
+    shown: [usize; 2],
+    /// Translations of sentences that are done, as far as they were shown.
+    texts: Vec<OnceCell<String>>,
+    /// What is being searched now.
+    running: Vec<Running>,
+    /// Whether something has changed since the last update.
+    pub has_news: bool,
+}
+
+/// The best hypothesis of a sentence that is being searched.
+struct Running {
+    sentence: usize,
+    tokens: Vec<u32>,
+    /// How many of the tokens will not change.
+    settled: usize,
+    finished: bool,
+}
+
+impl<'a> Job<'a> {
+    pub fn new(
+        translator: &'a Translator,
+        texts: &[&'a str],
+        options: &TranslateOptions,
+    ) -> Result<Self, TranslateError> {
+        let mut sentences = Sentences::default();
+        let layouts = texts.iter().map(|text| translator.take_apart(text, options, &mut sentences));
+        let layouts = layouts.collect::<Result<Vec<_>, _>>()?;
+        let Sentences { sources, requests } = sentences;
+        let firsts = match options.keep.is_nothing() {
+            true => first_of_equals(&requests),
+            false => (0..requests.len()).collect(),
+        };
+        let mut job = Self {
+            translator,
+            layouts,
+            sources,
+            results: vec![None; requests.len()],
+            texts: vec![OnceCell::new(); requests.len()],
+            requests,
+            firsts,
+            searched: Vec::new(),
+            keep: options.keep.clone(),
+            handed_out: 0,
+            next: 0,
+            shown: [0, 0],
+            running: Vec::new(),
+            has_news: false,
+        };
+        job.recall();
+        job.has_news = job.next_is_done();
+        Ok(job)
+    }
+
+    /// Takes what the cache has, unless more is kept than the cache does.
+    fn recall(&mut self) {
+        let mut cache = self.translator.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        for index in (0..self.requests.len()).filter(|&index| self.firsts[index] == index) {
+            match cache.get(&self.requests[index]).filter(|_| self.keep.is_nothing()) {
+                Some(hypotheses) => {
+                    self.results[index] = Some(Generation { hypotheses, ..Generation::default() });
+                }
+                None => self.searched.push(index),
+            }
+        }
+        let reused = (self.requests.len() - self.searched.len()) as u64;
+        self.translator.reused.fetch_add(reused, Ordering::Relaxed);
+    }
+
+    /// Whether the next text is complete.
+    fn next_is_done(&self) -> bool {
+        let layout = self.layouts.get(self.handed_out);
+        layout
+            .is_some_and(|layout| (self.next..self.next + sentences_of(layout)).all(|one| self.is_done(one)))
+    }
+
+    fn is_done(&self, sentence: usize) -> bool {
+        self.results[self.firsts[sentence]].as_ref().is_some_and(|found| {
+            (found.tree.is_some() || !self.keep.tree)
+                && (found.attention.is_some() || self.keep.attention.is_none())
+        })
+    }
+
+    pub fn requests(&self, sentences: &[usize]) -> Vec<GenerateRequest> {
+        sentences.iter().map(|&sentence| self.requests[sentence].clone()).collect()
+    }
+
+    /// Follows a search of some `sentences`.
+    ///
+    /// * `steps`: whether the text is shown while it is made
+    pub fn follow(&mut self, sentences: &[usize], steps: bool, progress: Progress<'_>) {
+        match progress {
+            Progress::Step { requests, search } if steps => {
+                self.running.clear();
+                self.running.extend(requests.iter().zip(search.sentences()).map(|(&request, search)| {
+                    Running {
+                        sentence: sentences[request],
+                        tokens: search.best_tokens().to_vec(),
+                        settled: search.settled_tokens(),
+                        finished: search.is_finished(),
+                    }
+                }));
+                self.has_news = true;
+            }
+            Progress::Step { .. } => {}
+            Progress::Finished { requests, hypotheses } => {
+                for (&request, hypotheses) in requests.iter().zip(hypotheses) {
+                    self.found(sentences[request], hypotheses);
+                }
+                self.has_news = true;
+            }
+        }
+    }
+
+    fn found(&mut self, first: usize, hypotheses: &[Hypothesis]) {
+        let mut cache = self.translator.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        cache.put(&self.requests[first], hypotheses);
+        self.results[first] = Some(Generation { hypotheses: hypotheses.to_vec(), ..Generation::default() });
+    }
+
+    /// Adds what was kept of sentences besides their hypotheses.
+    pub fn keep(&mut self, sentences: &[usize], found: Vec<Generation>) {
+        for (&sentence, found) in sentences.iter().zip(found) {
+            self.results[sentence] = Some(found);
+        }
+        self.has_news = true;
+    }
+
+    /// How far the texts have come, with those that are complete now.
+    pub fn update(&mut self) -> Result<Update, TextError> {
+        self.has_news = false;
+        let mut translations = Vec::new();
+        while self.next_is_done() {
+            let layout = &self.layouts[self.handed_out];
+            let count = sentences_of(layout);
+            let sentences = (self.next..self.next + count)
+                .map(|index| {
+                    let source = std::mem::take(&mut self.sources[index]);
+                    let found = self.results[self.firsts[index]].clone().unwrap_or_default();
+                    self.translator.sentence(source, &self.requests[index], found)
+                })
+                .collect::<Result<Vec<_>, _>>()?;
+            translations.push(put_together(layout, sentences));
+            self.next += count;
+            self.handed_out += 1;
+            if self.handed_out < self.layouts.len() {
+                self.shown = [self.handed_out, self.next];
+            }
+        }
+        let done = (0..self.requests.len()).filter(|&index| self.results[self.firsts[index]].is_some());
+        let tokens = |index: usize| self.requests[index].input_ids.len();
+        let all: usize = (0..self.requests.len()).map(tokens).sum();
+        Ok(Update {
+            translations,
+            sentences: done.clone().count(),
+            of_sentences: self.requests.len(),
+            fraction: if all == 0 {
+                1.0
+            } else {
+                (done.map(tokens).sum::<usize>() as f64 / all as f64) as f32
+            },
+        })
+    }
+
+    /// The first text that has not been handed out, or the last, as far as it has come: what stays as it is, and what may still
+    /// change.
+    pub fn text(&self) -> (String, String) {
+        let (mut stable, mut provisional) = (String::new(), String::new());
+        let mut settled = true;
+        let [shown, first] = self.shown;
+        let mut sentences = first..;
+        for segment in self.layouts.get(shown).into_iter().flatten() {
+            let (text, settled_length) = match segment {
+                Segment::Between(space) => ((*space).to_owned(), space.len()),
+                // before its first word nothing of a sentence is shown, and nothing of what follows it
+                Segment::Sentence => match sentences.next().and_then(|index| self.partial(index)) {
+                    Some(partial) => partial,
+                    None => break,
+                },
+            };
+            if settled {
+                stable += &text[..settled_length];
+                provisional += &text[settled_length..];
+                settled = settled_length == text.len();
+            } else {
+                provisional += &text;
+            }
+        }
+        (stable, provisional)
+    }
+
+    /// The translation of a sentence as far as it has come, and the length of what is settled in it.
+    fn partial(&self, index: usize) -> Option<(String, usize)> {
+        let first = self.firsts[index];
+        let whole = |text: String| {
+            let length = text.len();
+            Some((text, length))
+        };
+        if let Some(found) = &self.results[first] {
+            let text = self.texts[first].get_or_init(|| self.translator.decode(&found.hypotheses[0].tokens));
+            return whole(text.clone());
+        }
+        let running = self.running.iter().find(|running| running.sentence == first)?;
+        let text = self.translator.decode(&running.tokens);
+        if running.finished {
+            return whole(text);
+        }
+        let settled = self.translator.decode(&running.tokens[..running.settled]);
+        let common = text.bytes().zip(settled.bytes()).take_while(|(a, b)| a == b).count();
+        // the next token may change the end: complete a character, or move a full stop closer
+        let kept =
+            settled[..settled.floor_char_boundary(common)].trim_end_matches(char::REPLACEMENT_CHARACTER);
+        let settled_length = kept.floor_char_boundary(kept.len().saturating_sub(LOOSE_END));
+        Some((text, settled_length)).filter(|(text, _)| !text.is_empty())
+    }
+}
+
+fn sentences_of(layout: &[Segment<'_>]) -> usize {
+    layout.iter().filter(|segment| matches!(segment, Segment::Sentence)).count()
+}
+
+/// Bytes at the end of a translation that later tokens can still touch (`clean_up_tokenization_spaces` removes a space
+/// in front of `n't`).
+const LOOSE_END: usize = 4;
+
+/// For each request the first one that is equal to it, maybe itself.
+fn first_of_equals<'a>(requests: &'a [GenerateRequest]) -> Vec<usize> {
+    let mut by_ids = HashMap::with_capacity(requests.len());
+    let first = |(index, request): (usize, &'a GenerateRequest)| {
+        let first = *by_ids.entry(request.input_ids.as_slice()).or_insert(index);
+        if requests[first].options == request.options { first } else { index }
+    };
+    requests.iter().enumerate().map(first).collect()
+}

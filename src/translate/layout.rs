@@ -1,0 +1,84 @@
+//! From a text to the sentences that are searched, and what stands between them.
+
+use super::error::TranslateError;
+use super::languages::resolve_languages;
+use super::options::TranslateOptions;
+use super::translator::Translator;
+use crate::model::config::Positions;
+use crate::text::split_lines;
+use crate::transformer::{GenerateRequest, resolve};
+
+/// What a sentence may have where relative positions set no limit: as long as the texts that T5 was trained on.
+const TOKENS_WITHOUT_LIMIT: usize = 512;
+
+/// A part of a text: white space and line breaks as they are, or a sentence.
+pub enum Segment<'a> {
+    Between(&'a str),
+    Sentence,
+}
+
+/// Sentences of all texts, on their way to the search.
+#[derive(Default)]
+pub struct Sentences {
+    pub sources: Vec<String>,
+    pub requests: Vec<GenerateRequest>,
+}
+
+impl Translator {
+    /// Cuts a text into sentences that the model can take, and makes a request of each.
+    pub(super) fn take_apart<'a>(
+        &self,
+        text: &'a str,
+        options: &TranslateOptions,
+        sentences: &mut Sentences,
+    ) -> Result<Vec<Segment<'a>>, TranslateError> {
+        let mut segments = Vec::new();
+        let defaults = self.transformer.generation_config();
+        let (direction, generation) = resolve_languages(&self.tokenizer, options, defaults)?;
+        // A language tag at the beginning holds for every sentence of the text.
+        let (tag, text) = self.tokenizer.split_tag(text);
+        let encode = |text: &str| match tag {
+            Some(tag) => self.tokenizer.encode_source(&format!("{tag} {text}"), &direction),
+            None => self.tokenizer.encode_source(text, &direction),
+        };
+        for line in split_lines(text) {
+            segments.push(Segment::Between(line.indent));
+            let last = line.sentences.len().saturating_sub(1);
+            for (index, sentence) in line.sentences.into_iter().enumerate() {
+                // what cannot be encoded is an error of its part, below
+                let count = |text: &str| encode(text).map_or(0, |ids| ids.len());
+                let parts = sentence.split_to_fit(self.max_source_length(), count);
+                let last_part = parts.len() - 1;
+                for (part_index, part) in parts.into_iter().enumerate() {
+                    let input_ids = encode(part.text)?;
+                    let transformer = &self.transformer;
+                    let resolved = resolve(&generation, defaults, transformer.config(), &input_ids)?;
+                    segments.push(Segment::Sentence);
+                    sentences.sources.push(part.text.to_owned());
+                    sentences.requests.push(GenerateRequest { input_ids, options: resolved });
+                    // scripts without spaces have none between sentences; the translation's may need one
+                    let more = index < last || part_index < last_part;
+                    segments.push(Segment::Between(if part.space.is_empty() && more {
+                        " "
+                    } else {
+                        part.space
+                    }));
+                }
+            }
+            segments.push(Segment::Between(line.end));
+        }
+        Ok(segments)
+    }
+
+    /// Source tokens of one sentence at most: what the model has positions for, and so much less than its longest
+    /// output that a translation a third longer than its source is not cut.
+    fn max_source_length(&self) -> usize {
+        let positions = match self.transformer.config().positions {
+            Positions::Relative(_) => TOKENS_WITHOUT_LIMIT,
+            positions => positions.count(),
+        };
+        let longest_output =
+            self.transformer.generation_config().max_length.unwrap_or(positions).min(positions);
+        (longest_output - longest_output.div_ceil(4)).max(2)
+    }
+}

@@ -1,0 +1,147 @@
+//! Translating, at once or piece by piece.
+
+use std::cell::RefCell;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::Poll;
+
+use super::error::TranslateError;
+use super::job::{Job, Update};
+use super::options::TranslateOptions;
+use super::texts::Texts;
+use super::translator::Translator;
+use crate::transformer::{GenerateOptions, Progress};
+
+/// Sentences that are searched together where a reader follows: enough to keep a device busy, few enough that the beginning
+/// of a long text does not wait for its end.
+const WINDOW: usize = 16;
+
+impl Translator {
+    /// Translates one text or many, of any length, sentence by sentence; sentences of all texts share batches. A sentence
+    /// that comes again is not searched again; see also [`with_cache`](Self::with_cache).
+    ///
+    /// # Errors
+    /// [`TranslateError`]
+    pub async fn translate<T: Texts + ?Sized>(
+        &self,
+        texts: &T,
+        options: &TranslateOptions,
+    ) -> Result<T::Translations, TranslateError> {
+        let job = RefCell::new(Job::new(self, &texts.texts(), options)?);
+        self.search(&job, options, Pace { window: usize::MAX, steps: false, pauses: false }).await?;
+        Ok(T::gather(job.into_inner().update()?.translations))
+    }
+
+    /// Translates as [`translate`](Self::translate) does, and tells how far it has come as it goes: of one text after every
+    /// step, or every few; of many texts, in their order, when some are done.
+    ///
+    /// ```no_run
+    /// # use wordloom::{TranslateError, TranslateOptions, Translator};
+    /// # async fn show(translator: &Translator) -> Result<(), TranslateError> {
+    /// let options = TranslateOptions::default();
+    /// let mut stream = translator.stream("Good morning! Where is the station?", &options)?;
+    /// while let Some(update) = stream.next().await? {
+    ///     let (stable, provisional) = stream.text();
+    ///     println!("{} of {}: {stable}[{provisional}]", update.sentences, update.of_sentences);
+    ///     for translation in update.translations {
+    ///         println!("{}", translation.text);
+    ///     }
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`TranslateError`] for a text or options that do not fit the model.
+    pub fn stream<'a, T: Texts + ?Sized>(
+        &'a self,
+        texts: &'a T,
+        options: &'a TranslateOptions,
+    ) -> Result<Stream<'a>, TranslateError> {
+        let job = Rc::new(RefCell::new(Job::new(self, &texts.texts(), options)?));
+        let window = if T::ONE { WINDOW } else { usize::MAX };
+        let pace = Pace { window, steps: T::ONE, pauses: true };
+        let searched = job.clone();
+        let search = Box::pin(async move { self.search(&searched, options, pace).await });
+        Ok(Stream { job, search: Some(search) })
+    }
+
+    /// Searches for the sentences of a job.
+    async fn search(
+        &self,
+        job: &RefCell<Job<'_>>,
+        options: &TranslateOptions,
+        pace: Pace,
+    ) -> Result<(), TranslateError> {
+        let TranslateOptions { keep, cancel, .. } = options;
+        let searched = std::mem::take(&mut job.borrow_mut().searched);
+        let mut memory = keep.attention.as_ref().map_or(0, |attention| attention.memory);
+        // attention goes to the first sentences of a text, and not to the longest of all
+        let window = if keep.attention.is_some() { WINDOW } else { pace.window };
+        for sentences in searched.chunks(window) {
+            let requests = job.borrow().requests(sentences);
+            let mut watch = |progress: Progress<'_>| job.borrow_mut().follow(sentences, pace.steps, progress);
+            let options = GenerateOptions {
+                keep: keep.clone(),
+                cancel: cancel.clone(),
+                watch: Some(&mut watch),
+                pauses: pace.pauses,
+            };
+            let found = self.transformer.generate_within(&mut memory, &requests, options).await?;
+            if !keep.is_nothing() {
+                job.borrow_mut().keep(sentences, found);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// How sentences are searched.
+#[derive(Clone, Copy)]
+struct Pace {
+    /// Sentences that are searched together at most.
+    window: usize,
+    /// Whether the text is shown while it is made.
+    steps: bool,
+    /// Whether the search pauses where there may be news.
+    pauses: bool,
+}
+
+/// A translation that is being made; see [`Translator::stream`]. It goes on while [`next`](Self::next) is awaited.
+pub struct Stream<'a> {
+    job: Rc<RefCell<Job<'a>>>,
+    /// `None` when it is over.
+    search: Option<Search<'a>>,
+}
+
+type Search<'a> = Pin<Box<dyn Future<Output = Result<(), TranslateError>> + 'a>>;
+
+impl Stream<'_> {
+    /// Goes on until there is something to tell; `None` when everything has been told.
+    ///
+    /// # Errors
+    /// [`TranslateError`], after which the translation is over.
+    pub async fn next(&mut self) -> Result<Option<Update>, TranslateError> {
+        let Self { job, search } = self;
+        while !job.borrow().has_news {
+            let Some(running) = search else { return Ok(None) };
+            let ended = poll_fn(|context| match running.as_mut().poll(context) {
+                Poll::Ready(ended) => Poll::Ready(Some(ended)),
+                Poll::Pending if job.borrow().has_news => Poll::Ready(None),
+                Poll::Pending => Poll::Pending,
+            });
+            if let Some(ended) = ended.await {
+                *search = None;
+                ended?;
+            }
+        }
+        Ok(Some(job.borrow_mut().update()?))
+    }
+
+    /// The first text that is not done, as far as it has come, in two parts: what stays as it is, and what may still change.
+    /// The first part only grows, and the translation begins with it.
+    pub fn text(&self) -> (String, String) {
+        self.job.borrow().text()
+    }
+}
