@@ -9,6 +9,7 @@ pub use error::ForwardError;
 use super::Transformer;
 use super::attention_budget::Share;
 use super::kept_attention::KeptAttention;
+use crate::graph::Plan;
 use crate::model::config::{ModelConfig, StackConfig};
 
 /// A batch of texts, padded to common lengths: sources and targets, or in models of one stack just `input_ids`.
@@ -92,6 +93,15 @@ impl Wanted {
             cross_attentions: if crosses { layers(config.decoder) } else { Vec::new() },
         }
     }
+}
+
+/// The plan of a pass, which depends on the input's sizes.
+pub(super) fn plan(
+    transformer: &Transformer,
+    input: &ForwardInput,
+    wanted: &Wanted,
+) -> Result<Plan, ForwardError> {
+    Ok(run::Planned::new(transformer, input, wanted)?.plan)
 }
 
 impl Transformer {
