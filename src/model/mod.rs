@@ -28,6 +28,7 @@ mod head;
 mod json;
 mod maps;
 mod names;
+mod quantize;
 mod tokenizer;
 
 pub use crate::ops::Cache;
@@ -37,4 +38,5 @@ pub use error::ModelError;
 pub use folder::Model;
 pub use head::{AttentionKind, HeadName};
 pub use maps::{LayerAttention, Map};
+pub use quantize::QuantizeError;
 pub use tokenizer::read_tokenizer;

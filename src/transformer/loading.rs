@@ -13,7 +13,7 @@ use crate::model::blueprint::CheckpointSource;
 use crate::model::config::Architecture;
 use crate::model::generation_config::GenerationConfig;
 use crate::model::{Model, ModelError};
-use crate::precision::PrecisionChoice;
+use crate::precision::{PrecisionChoice, WeightPrecision};
 
 /// Tokens of the sentence that is rehearsed natively: so many that the kernels for many rows are among those compiled.
 #[cfg(not(target_arch = "wasm32"))]
@@ -108,6 +108,11 @@ impl Loading {
         };
         let transformer = Transformer { model, idle: IdleSessions::default(), muted: Vec::new() };
         Ok(Self { transformer, upload })
+    }
+
+    /// A model whose weights never come, for what only its shapes decide.
+    pub(super) fn shapes_of(model: &Model) -> Result<Transformer, ModelError> {
+        Ok(Self::with_weights(&Device::Cpu, model, PrecisionChoice::Is(WeightPrecision::F32))?.transformer)
     }
 
     /// Makes sure that the device reads weights as they are stored, with a small test whose answers are known. Nothing to do

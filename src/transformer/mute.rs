@@ -103,6 +103,10 @@ impl WeightSource for Muted<'_> {
         }
         Ok(())
     }
+
+    fn read_scales(&mut self, index: usize, rows: Range<usize>) -> Result<Option<Vec<f32>>, ModelError> {
+        self.source.read_scales(index, rows)
+    }
 }
 
 impl Transformer {

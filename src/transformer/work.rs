@@ -26,7 +26,7 @@ impl Transformer {
                 .chain(norms.into_iter().flatten().map(|norm| self.norm_bytes(norm)))
                 .collect::<Vec<_>>()
         });
-        let ends = [blueprint.decoder_ends.embedding_norm, blueprint.decoder_ends.final_norm];
+        let ends = [blueprint.decoder_stack.embedding_norm, blueprint.decoder_stack.final_norm];
         let ends = ends.into_iter().flatten().map(|norm| self.norm_bytes(norm));
         let transform = blueprint.output_transform.iter();
         let transform = transform.map(|(linear, norm)| self.linear_bytes(linear) + self.norm_bytes(*norm));

@@ -6,8 +6,6 @@ mod source;
 
 pub(crate) use source::CheckpointSource;
 
-use safetensors::Dtype;
-
 use super::checkpoint::Checkpoint;
 use super::config::{Architecture, EmbeddingSharing, ModelConfig, StackConfig};
 use super::error::ModelError;
@@ -92,9 +90,9 @@ pub struct DecoderLayer {
     pub feed_forward: FeedForward,
 }
 
-/// What stands before the first layer of a stack and after its last.
+/// The weights of a stack outside its layers.
 #[derive(Clone, Copy, Debug)]
-pub struct Ends {
+pub struct StackWeights {
     /// `[positions, d_model]`
     pub positions: Option<Rows>,
     /// `[2 * max_distance + 1, heads]`: added to attention scores by the key's distance from the query.
@@ -114,12 +112,12 @@ pub struct Blueprint {
     pub target_embedding: Matrix,
     /// `[token_types, d_model]`
     pub token_types: Option<Matrix>,
-    /// Around the encoder's layers.
-    pub encoder_ends: Ends,
+    /// Outside the encoder's layers.
+    pub encoder_stack: StackWeights,
     /// The encoder, bottom to top.
     pub encoder: Vec<EncoderLayer>,
-    /// Around the decoder's layers.
-    pub decoder_ends: Ends,
+    /// Outside the decoder's layers.
+    pub decoder_stack: StackWeights,
     /// The decoder, bottom to top.
     pub decoder: Vec<DecoderLayer>,
     /// A linear layer, followed by the activation, and a norm before the output projection.
@@ -155,7 +153,7 @@ impl Blueprint {
             0 => None,
             count => Some(b.embedding(names.token_types, count)?),
         };
-        let (encoder_ends, decoder_ends) = b.ends()?;
+        let (encoder_stack, decoder_stack) = b.stacks()?;
         let encoder = b.layers(&names.encoder, &config.encoder, |b, place, names, stack| {
             Ok(EncoderLayer {
                 self_attention: b.self_attention(place, names, stack)?,
@@ -178,9 +176,9 @@ impl Blueprint {
             source_embedding,
             target_embedding,
             token_types,
-            encoder_ends,
+            encoder_stack,
             encoder,
-            decoder_ends,
+            decoder_stack,
             decoder,
             output_transform,
             output,
@@ -189,17 +187,17 @@ impl Blueprint {
         })
     }
 
-    /// f16 if that is how the file stores every matrix, else f32: bf16 has exponents that f16 lacks.
+    /// f16 or 8 bits if the file stores every matrix so, else f32: bf16 has exponents that f16 lacks.
     pub(super) fn stored_precision(&self, checkpoint: &Checkpoint) -> WeightPrecision {
-        let mut matrices = self
-            .sources
-            .iter()
-            .zip(self.table.entries())
-            .filter(|(_, entry)| entry.kind == WeightKind::Matrix);
-        match matrices.all(|(source, _)| source.is_stored_as(checkpoint, Dtype::F16)) {
-            true => WeightPrecision::F16,
-            false => WeightPrecision::F32,
-        }
+        let matrices = self.weights().filter(|(kind, _)| *kind == WeightKind::Matrix);
+        let mut precisions = matrices.map(|(_, source)| source.precision(checkpoint));
+        let first = precisions.next().unwrap_or_default();
+        if precisions.all(|other| other == first) { first } else { WeightPrecision::F32 }
+    }
+
+    /// The weights: what each is, and where it comes from.
+    pub(super) fn weights(&self) -> impl Iterator<Item = (WeightKind, &Source)> {
+        self.table.entries().iter().map(|entry| entry.kind).zip(&self.sources)
     }
 
     /// The weights in the order in which their last byte comes when the files are downloaded.

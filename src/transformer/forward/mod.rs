@@ -11,6 +11,17 @@ pub use error::ForwardError;
 use super::Transformer;
 use super::attention_budget::Share;
 use super::kept_attention::KeptAttention;
+use super::loaded::LoadedModel;
+use crate::graph::Plan;
+
+/// The plan of a pass, which depends on the input's sizes.
+pub(super) fn plan(
+    model: &LoadedModel,
+    input: &ForwardInput,
+    selection: &ForwardSelection,
+) -> Result<Plan, ForwardError> {
+    Ok(run::Planned::new(model, input, selection)?.plan)
+}
 
 impl Transformer {
     /// Runs the encoder over the sources and the decoder over the given targets; in a model of one stack, that stack over

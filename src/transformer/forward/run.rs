@@ -2,8 +2,7 @@
 
 use super::{ForwardError, ForwardInput, ForwardOutput, ForwardSelection, Tensor};
 use crate::gpu::GpuError;
-use crate::graph::{Graph, Plan, Session, State, StateTable, Value};
-use crate::model::blueprint::Blueprint;
+use crate::graph::{Graph, Plan, Session, State, StateTable};
 use crate::model::config::{Architecture, ModelConfig, StackConfig};
 use crate::model::decoder::{History, decoder, memory_key_values, output};
 use crate::model::embedding::Tokens;
@@ -150,60 +149,10 @@ pub fn run(
     input: &ForwardInput,
     selection: &ForwardSelection,
 ) -> Result<Pass, ForwardError> {
-    let LoadedModel { config, blueprint, weights, .. } = model;
-    let ForwardInput { batch, source_length, target_length, .. } = *input;
-    let architecture = config.architecture();
-    let length = match architecture {
-        Architecture::EncoderDecoder => target_length,
-        _ => source_length,
-    };
-    let mut states = States { table: StateTable::default(), config, selection, batch };
-    let source = (architecture != Architecture::DecoderOnly)
-        .then(|| states.stack("encoder", &config.encoder, &selection.encoder_attentions, source_length));
-    let mut target = (architecture != Architecture::EncoderOnly)
-        .then(|| states.stack("decoder", &config.decoder, &selection.decoder_attentions, length));
-    if let (Some(_), Some(target)) = (&source, &mut target) {
-        let lengths = [target_length, source_length];
-        target.cross_attentions =
-            states.attentions("cross", &selection.cross_attentions, &config.decoder, lengths);
-    }
-    // one value has one place: where the last hidden state is selected twice, it is read twice
-    let same = selection.hidden_states && (config.last_hidden_is_normed() || !config.final_norm);
-    let hidden = source.as_ref().filter(|_| selection.hidden).and_then(|source| match same {
-        true => source.hidden_states.last().and_then(|tap| tap.0),
-        false => {
-            let rows = batch * source_length;
-            Some(states.table.f32("encoder_last_hidden_state", rows, config.d_model))
-        }
-    });
-    let logits =
-        selection.logits.then(|| states.table.f32("logits", batch * length, config.target_vocabulary));
-
-    let mut graph = Graph::new("forward");
-    let g = &mut graph;
-    let mut last = None;
-    let mut memories = Vec::new();
-    if let Some(source) = &source {
-        let (tokens, sequences) = source.values(g, batch);
-        let memory = encoder(g, config, blueprint, tokens, &sequences, source.taps())?;
-        if let Some(state) = hidden.filter(|_| !same) {
-            g.keep(memory, state)?;
-        }
-        let key_values = memory_key_values(g, blueprint, memory)?;
-        memories = key_values.into_iter().map(|key_values| Memory { key_values, sequences }).collect();
-        last = Some(memory);
-    }
-    if let Some(target) = &target {
-        let (tokens, sequences) = target.values(g, batch);
-        let history = History::Whole(sequences);
-        let decoded = decoder(g, config, blueprint, tokens, &history, &memories, target.taps())?;
-        last = Some(decoded.last);
-    }
-    if let (Some(state), Some(last)) = (logits, last) {
-        add_logits(g, config, blueprint, last, state)?;
-    }
-
-    let mut session = Session::new(&model.device, weights, &states.table, vec![Plan::new(graph)])?;
+    let LoadedModel { config, weights, device, .. } = model;
+    let Planned { plan, table, source, target, hidden, logits, length } =
+        Planned::new(model, input, selection)?;
+    let mut session = Session::new(device, weights, &table, vec![plan])?;
     let (ids, mask) = (&input.input_ids, &input.attention_mask);
     if let Some(source) = &source {
         source.input.write_padded(&mut session, config, ids, mask);
@@ -213,12 +162,12 @@ pub fn run(
             session.write(state, &types.cloned().unwrap_or_else(zeros));
         }
     }
-    match (&target, architecture) {
+    match (&target, config.architecture()) {
         (Some(target), Architecture::DecoderOnly) => {
             target.input.write_padded(&mut session, config, ids, mask);
         }
         (Some(target), _) => {
-            let ones = vec![1; batch * length];
+            let ones = vec![1; input.batch * length];
             target.input.write_padded(&mut session, config, &input.decoder_input_ids, &ones);
         }
         (None, _) => {}
@@ -227,15 +176,81 @@ pub fn run(
     Ok(Pass { session, source, target, hidden, logits, length })
 }
 
-fn add_logits(
-    g: &mut Graph,
-    config: &ModelConfig,
-    blueprint: &Blueprint,
-    last: Value,
-    state: State,
-) -> Result<(), ForwardError> {
-    let logits = output(g, config, blueprint, last)?;
-    Ok(g.keep(logits, state)?)
+/// A pass before it is on a device.
+pub struct Planned {
+    pub plan: Plan,
+    table: StateTable,
+    source: Option<Stack>,
+    target: Option<Stack>,
+    hidden: Option<State>,
+    logits: Option<State>,
+    /// Tokens of a row of logits.
+    length: usize,
+}
+
+impl Planned {
+    /// Of the input only its sizes count.
+    pub fn new(
+        model: &LoadedModel,
+        input: &ForwardInput,
+        selection: &ForwardSelection,
+    ) -> Result<Self, ForwardError> {
+        let LoadedModel { config, blueprint, .. } = model;
+        let ForwardInput { batch, source_length, target_length, .. } = *input;
+        let architecture = config.architecture();
+        let length = match architecture {
+            Architecture::EncoderDecoder => target_length,
+            _ => source_length,
+        };
+        let mut states = States { table: StateTable::default(), config, selection, batch };
+        let source = (architecture != Architecture::DecoderOnly)
+            .then(|| states.stack("encoder", &config.encoder, &selection.encoder_attentions, source_length));
+        let mut target = (architecture != Architecture::EncoderOnly)
+            .then(|| states.stack("decoder", &config.decoder, &selection.decoder_attentions, length));
+        if let (Some(_), Some(target)) = (&source, &mut target) {
+            let lengths = [target_length, source_length];
+            target.cross_attentions =
+                states.attentions("cross", &selection.cross_attentions, &config.decoder, lengths);
+        }
+        // one value has one place: where the last hidden state is selected twice, it is read twice
+        let same = selection.hidden_states && (config.last_hidden_is_normed() || !config.final_norm);
+        let hidden = source.as_ref().filter(|_| selection.hidden).and_then(|source| match same {
+            true => source.hidden_states.last().and_then(|tap| tap.0),
+            false => {
+                let rows = batch * source_length;
+                Some(states.table.f32("encoder_last_hidden_state", rows, config.d_model))
+            }
+        });
+        let logits =
+            selection.logits.then(|| states.table.f32("logits", batch * length, config.target_vocabulary));
+
+        let mut graph = Graph::new("forward");
+        let g = &mut graph;
+        let mut last = None;
+        let mut memories = Vec::new();
+        if let Some(source) = &source {
+            let (tokens, sequences) = source.values(g, batch);
+            let memory = encoder(g, config, blueprint, tokens, &sequences, source.taps())?;
+            if let Some(state) = hidden.filter(|_| !same) {
+                g.keep(memory, state)?;
+            }
+            let key_values = memory_key_values(g, blueprint, memory)?;
+            memories = key_values.into_iter().map(|key_values| Memory { key_values, sequences }).collect();
+            last = Some(memory);
+        }
+        if let Some(target) = &target {
+            let (tokens, sequences) = target.values(g, batch);
+            let history = History::Whole(sequences);
+            let decoded = decoder(g, config, blueprint, tokens, &history, &memories, target.taps())?;
+            last = Some(decoded.last);
+        }
+        if let (Some(state), Some(last)) = (logits, last) {
+            let made = output(g, config, blueprint, last)?;
+            g.keep(made, state)?;
+        }
+        let (plan, table) = (Plan::new(graph), states.table);
+        Ok(Self { plan, table, source, target, hidden, logits, length })
+    }
 }
 
 /// Reading states as tensors, `[batch, …]`.

@@ -4,6 +4,7 @@ use super::key::SearchKey;
 use super::states::{NextStates, PromptStates, SessionStates};
 use super::{DecodeSession, Program, Search, SessionKey};
 use crate::graph::{Graph, Plan, Session, State, StateTable};
+use crate::kernels::AdapterClass;
 use crate::model::decoder::{History, decoder, memory_key_values, output};
 use crate::model::embedding::Tokens;
 use crate::model::encoder::encoder;
@@ -17,13 +18,32 @@ use crate::transformer::rows::Rows;
 
 impl DecodeSession {
     pub fn new(model: &LoadedModel, key: SessionKey) -> Result<Self, GenerateError> {
+        let class = model.device.class();
+        let Planned { table, states, search, programs, plans } = Planned::new(model, &key, class)?;
+        let session = Session::new(&model.device, &model.weights, &table, plans)?;
+        let rows = Rows::new(states.rows, key.capacity);
+        Ok(Self { bytes: table.bytes(), session, programs, states, rows, search, key })
+    }
+}
+
+/// A session before it is on a device.
+pub struct Planned {
+    table: StateTable,
+    states: SessionStates,
+    search: Search,
+    programs: Vec<Program>,
+    /// For each program its plan.
+    pub plans: Vec<Plan>,
+}
+
+impl Planned {
+    pub fn new(model: &LoadedModel, key: &SessionKey, class: AdapterClass) -> Result<Self, GenerateError> {
         let mut table = StateTable::default();
-        let states = SessionStates::new(model, &key, &mut table);
+        let states = SessionStates::new(model, key, &mut table);
         let search = match &key.search {
             SearchKey::Host(search) => Search::Host(HostSearch::new(*search, &key.scoring, &mut table)),
             SearchKey::Device(search) => {
                 let work = model.blueprint.table.elements() * key.scoring.rows;
-                let class = model.device.class();
                 let search = DeviceSearch::new(search.clone(), &mut table, &states.rows, class, work);
                 Search::Device(Box::new(search))
             }
@@ -40,9 +60,7 @@ impl DecodeSession {
             plans.push((Program::ReadPrompt, build.read_prompt(prompt)?));
         }
         let (programs, plans) = plans.into_iter().unzip();
-        let session = Session::new(&model.device, &model.weights, &table, plans)?;
-        let rows = Rows::new(states.rows, key.capacity);
-        Ok(Self { bytes: table.bytes(), session, programs, states, rows, search, key })
+        Ok(Self { table, states, search, programs, plans })
     }
 }
 

@@ -96,6 +96,12 @@ impl SessionKey {
         }
     }
 
+    /// The same with the search on a GPU, wherever the model is.
+    pub fn on_gpu(self, config: &ModelConfig, requests: &[&GenerateRequest]) -> Self {
+        let search = DeviceSearchKey::new(config, requests, &self.scoring, self.capacity);
+        Self { search: SearchKey::Device(search), ..self }
+    }
+
     /// Rows of each sentence.
     pub fn rows_each(&self) -> usize {
         self.scoring.rows / self.batch
