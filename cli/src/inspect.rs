@@ -1,5 +1,6 @@
 //! `wordloom inspect`
 
+mod launches;
 mod trial;
 
 use std::collections::BTreeSet;
@@ -31,6 +32,8 @@ pub struct Arguments {
     #[arg(long)]
     run: bool,
     #[command(flatten)]
+    launches: launches::Arguments,
+    #[command(flatten)]
     device: DeviceArguments,
     /// Write JSON, with the table of tensors
     #[arg(long)]
@@ -44,6 +47,10 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     };
     let trial = arguments.run.then(|| Trial::run(&model, &arguments.device)).transpose()?;
     let mut output = Output::open(None)?;
+    if arguments.launches.launches {
+        arguments.launches.list(&model, arguments.device.weights, &mut output)?;
+        return output.flush();
+    }
     match arguments.json {
         true => output.json(&as_json(&model, trial.as_ref()))?,
         false => {

@@ -27,7 +27,12 @@ pub use known_answer::check_known_answers;
 pub use lower::{Binding, Launch, LaunchList, Lowering, Target};
 pub use operator::{Node, Operator};
 pub use plan::Plan;
-pub use run::{Kept, Program, RowCopy, Session};
+pub use run::{DeviceTensor, Program, RowCopy, Session};
 pub use upload::Upload;
 pub use values::{Columns, State, StateTable, Value};
 pub use weights::{Matrix, Rows, Vector, WeightKind, WeightSource, WeightTable, Weights};
+
+#[doc(inline)]
+pub use crate::kernels::{Access, AdapterClass, Dispatch, Field, Kernel, fold, stride};
+#[doc(inline)]
+pub use crate::shape::{Dtype, Shape};

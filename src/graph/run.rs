@@ -45,18 +45,18 @@ enum Runner {
 
 /// A state that outlives its session, where it is.
 #[derive(Clone)]
-pub struct Kept {
+pub struct DeviceTensor {
     shape: Shape,
-    home: KeptHome,
+    home: TensorHome,
 }
 
 #[derive(Clone)]
-enum KeptHome {
+enum TensorHome {
     Host(Arc<Vec<f32>>),
     Gpu(Arc<Gpu>, Buffer),
 }
 
-impl Kept {
+impl DeviceTensor {
     /// `[rows, width]`
     pub fn shape(&self) -> Shape {
         self.shape
@@ -65,8 +65,8 @@ impl Kept {
     /// Its buffer, with the stride of activations, and the device that has it; `None` on the CPU.
     pub fn on_gpu(&self) -> Option<(&Arc<Gpu>, &Buffer)> {
         match &self.home {
-            KeptHome::Host(_) => None,
-            KeptHome::Gpu(gpu, buffer) => Some((gpu, buffer)),
+            TensorHome::Host(_) => None,
+            TensorHome::Gpu(gpu, buffer) => Some((gpu, buffer)),
         }
     }
 
@@ -81,8 +81,8 @@ impl Kept {
         let Shape { rows: count, width } = self.shape;
         assert!(rows.start <= rows.end && rows.end <= count, "{rows:?} of {count} rows");
         match &self.home {
-            KeptHome::Host(values) => Ok(values[rows.start * width..rows.end * width].to_vec()),
-            KeptHome::Gpu(gpu, buffer) => {
+            TensorHome::Host(values) => Ok(values[rows.start * width..rows.end * width].to_vec()),
+            TensorHome::Gpu(gpu, buffer) => {
                 let padded = stride(width);
                 let stored: Vec<f32> = gpu.read_part(buffer, rows.start * padded..rows.end * padded).await?;
                 Ok(stored.chunks_exact(padded).flat_map(|row| &row[..width]).copied().collect())
@@ -237,15 +237,15 @@ impl Session {
 
     /// An f32 state as the runs so far leave it, for longer than the session lives. On a GPU nothing is copied: it has to
     /// be a state that no later run writes.
-    pub fn keep(&self, state: State) -> Kept {
+    pub fn keep(&self, state: State) -> DeviceTensor {
         let home = match &self.runner {
-            Runner::Cpu(session) => KeptHome::Host(Arc::new(session.f32_state(state).to_vec())),
+            Runner::Cpu(session) => TensorHome::Host(Arc::new(session.f32_state(state).to_vec())),
             Runner::Gpu(session) => {
                 let (gpu, buffer) = session.keep(state);
-                KeptHome::Gpu(gpu, buffer)
+                TensorHome::Gpu(gpu, buffer)
             }
         };
-        Kept { shape: state.shape, home }
+        DeviceTensor { shape: state.shape, home }
     }
 
     /// Reads an f32 state, `[rows, width]` without padding.

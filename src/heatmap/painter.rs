@@ -6,7 +6,7 @@ use super::{GridShape, HeatmapError, Pixels, View, shape_of};
 use crate::cpu;
 use crate::device::Device;
 use crate::gpu::{Buffer, Gpu, Readback, Recording};
-use crate::graph::Kept;
+use crate::graph::DeviceTensor;
 use crate::kernels::heatmap::{self, Band};
 use crate::kernels::{map_blocks, stride};
 use crate::model::LayerAttention;
@@ -100,7 +100,11 @@ impl Painter {
     ///
     /// # Errors
     /// [`HeatmapError::Empty`]; too little memory on the device.
-    pub(crate) async fn take(&self, shape: GridShape, layers: &[&Kept]) -> Result<Maps, HeatmapError> {
+    pub(crate) async fn take(
+        &self,
+        shape: GridShape,
+        layers: &[&DeviceTensor],
+    ) -> Result<Maps, HeatmapError> {
         if layers.is_empty() {
             return Err(HeatmapError::Empty);
         }

@@ -192,8 +192,8 @@ pub(crate) fn weights_of(
     mask: Value,
 ) -> Result<Value, GraphError> {
     let (stack, distance_bias) = match kind {
-        AttentionKind::Encoder => (&config.encoder, blueprint.encoder_ends.distance_bias),
-        AttentionKind::Decoder => (&config.decoder, blueprint.decoder_ends.distance_bias),
+        AttentionKind::Encoder => (&config.encoder, blueprint.encoder_stack.distance_bias),
+        AttentionKind::Decoder => (&config.decoder, blueprint.decoder_stack.distance_bias),
         AttentionKind::Cross => (&config.decoder, None), // its queries and keys have no distance
     };
     let causal = kind == AttentionKind::Decoder;

@@ -67,10 +67,10 @@ pub fn decoder(
     memories: &[Memory],
     taps: Taps<'_>,
 ) -> Result<Decoded, GraphError> {
-    let ends = &blueprint.decoder_ends;
+    let stack = &blueprint.decoder_stack;
     let mut queries = Vec::new();
     g.enter("decoder.embedding");
-    let mut x = embedding(g, config, blueprint, (blueprint.target_embedding, ends), tokens)?;
+    let mut x = embedding(g, config, blueprint, (blueprint.target_embedding, stack), tokens)?;
     for (index, layer) in blueprint.decoder.iter().enumerate() {
         keep_hidden(g, taps, index, x)?;
         let attention = AttentionLayer {
@@ -78,7 +78,7 @@ pub fn decoder(
             stack: &config.decoder,
             layer: index,
             causal: true,
-            distance_bias: ends.distance_bias,
+            distance_bias: stack.distance_bias,
         };
         g.enter(format!("decoder.{index}.self"));
         let weights = &layer.self_attention;
@@ -102,7 +102,7 @@ pub fn decoder(
         x = feed_forward(g, config, &layer.feed_forward, x)?;
     }
     g.enter("decoder.norm");
-    let last = end_of_stack(g, config, ends.final_norm, blueprint.decoder.len(), x, taps)?;
+    let last = end_of_stack(g, config, stack.final_norm, blueprint.decoder.len(), x, taps)?;
     Ok(Decoded { last, queries })
 }
 

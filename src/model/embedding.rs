@@ -1,7 +1,7 @@
 //! From token ids to the first hidden states. Vaswani et al. 2017, sections 3.4 and 3.5.
 
 use super::attention::{Taps, tap};
-use super::blueprint::{Blueprint, Ends, Norm};
+use super::blueprint::{Blueprint, Norm, StackWeights};
 use super::config::ModelConfig;
 use crate::graph::{Graph, GraphError, Matrix, Value};
 
@@ -21,16 +21,16 @@ pub(super) fn embedding(
     g: &mut Graph,
     config: &ModelConfig,
     blueprint: &Blueprint,
-    (table, ends): (Matrix, &Ends),
+    (table, stack): (Matrix, &StackWeights),
     tokens: Tokens,
 ) -> Result<Value, GraphError> {
-    let positions = ends.positions.map(|rows| (tokens.positions, rows));
+    let positions = stack.positions.map(|rows| (tokens.positions, rows));
     let x = g.embed(tokens.ids, positions, table, config.embedding_scale)?;
     let types = match (tokens.types, blueprint.token_types) {
         (Some(types), Some(table)) => Some(g.embed(types, None, table, 1.0)?),
         _ => None,
     };
-    match ends.embedding_norm {
+    match stack.embedding_norm {
         Some(norm) => g.layer_norm(x, types, norm.of(config)),
         None => Ok(x), // the one family with token types has the norm
     }

@@ -22,9 +22,9 @@ pub fn encoder(
     sequences: &Sequences,
     taps: Taps<'_>,
 ) -> Result<Value, GraphError> {
-    let ends = &blueprint.encoder_ends;
+    let stack = &blueprint.encoder_stack;
     g.enter("encoder.embedding");
-    let mut x = embedding(g, config, blueprint, (blueprint.source_embedding, ends), tokens)?;
+    let mut x = embedding(g, config, blueprint, (blueprint.source_embedding, stack), tokens)?;
     for (index, layer) in blueprint.encoder.iter().enumerate() {
         keep_hidden(g, taps, index, x)?;
         let attention = AttentionLayer {
@@ -32,7 +32,7 @@ pub fn encoder(
             stack: &config.encoder,
             layer: index,
             causal: false,
-            distance_bias: ends.distance_bias,
+            distance_bias: stack.distance_bias,
         };
         g.enter(format!("encoder.{index}.self"));
         (x, _) = self_attention(g, attention, &layer.self_attention, x, sequences, None, taps)?;
@@ -40,5 +40,5 @@ pub fn encoder(
         x = feed_forward(g, config, &layer.feed_forward, x)?;
     }
     g.enter("encoder.norm");
-    end_of_stack(g, config, ends.final_norm, blueprint.encoder.len(), x, taps)
+    end_of_stack(g, config, stack.final_norm, blueprint.encoder.len(), x, taps)
 }

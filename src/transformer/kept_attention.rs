@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::gpu::GpuError;
-use crate::graph::Kept;
+use crate::graph::DeviceTensor;
 use crate::heatmap::{GridShape, HeatmapError, Maps, Painter};
 use crate::model::{AttentionKind, LayerAttention};
 
@@ -26,7 +26,7 @@ pub(super) struct KeptLayer {
     heads: usize,
     queries: usize,
     keys: usize,
-    weights: Kept,
+    weights: DeviceTensor,
 }
 
 /// Something that there was no room for, and why.
@@ -42,7 +42,7 @@ pub struct LeftOut {
 
 impl KeptLayer {
     /// * `weights`: `[heads * queries, keys]`
-    pub fn new(kind: AttentionKind, layer: usize, heads: usize, weights: Kept) -> Self {
+    pub fn new(kind: AttentionKind, layer: usize, heads: usize, weights: DeviceTensor) -> Self {
         let shape = weights.shape();
         Self { kind, layer, heads, queries: shape.rows / heads, keys: shape.width, weights }
     }
@@ -134,7 +134,7 @@ impl KeptAttention {
     /// [`HeatmapError`]: none of them is there, or there is no room for the picture.
     pub async fn maps(&self, painter: &Painter, kind: AttentionKind) -> Result<Maps, HeatmapError> {
         let shape = self.shape(kind).ok_or(HeatmapError::Empty)?;
-        let weights: Vec<&Kept> = self.of(kind).map(|layer| &layer.weights).collect();
+        let weights: Vec<&DeviceTensor> = self.of(kind).map(|layer| &layer.weights).collect();
         painter.take(shape, &weights).await
     }
 }

@@ -63,8 +63,10 @@ impl fmt::Display for LaunchList {
         let [read, written] = [0, 1].map(|side| bytes.iter().map(|bytes| bytes[side]).sum::<u64>());
         let (count, shared) = (launches.len(), buffers.elements.len());
         let shared_bytes = buffers.elements.iter().sum::<usize>() * 4;
-        writeln!(f, "{label}: {count} launches, which read {read} bytes and write {written}; ")?;
-        writeln!(f, "  {shared} shared buffers of {shared_bytes} bytes together")?;
+        writeln!(
+            f,
+            "{label}: {count} launches, {read} bytes read and {written} written, {shared} shared buffers of {shared_bytes} bytes"
+        )?;
         for (index, (launch, [read, written])) in launches.iter().zip(bytes).enumerate() {
             let [x, y, z] = launch.dispatch.workgroups;
             let (place, kernel, groups) =

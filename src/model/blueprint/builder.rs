@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::source::{Piece, Source};
-use super::{CrossAttention, Ends, FeedForward, Norm, SelfAttention};
+use super::{CrossAttention, FeedForward, Norm, SelfAttention, StackWeights};
 use crate::graph::{Matrix, Rows, Vector, WeightTable};
 use crate::model::checkpoint::Checkpoint;
 use crate::model::config::{Family, ModelConfig, NormKind, Positions, StackConfig};
@@ -137,23 +137,28 @@ impl<'a> Builder<'a> {
         self.matrix(tensor, other.outputs, other.inputs)
     }
 
-    /// What stands around the layers of both stacks.
-    pub fn ends(&mut self) -> Result<(Ends, Ends), ModelError> {
+    /// The weights of both stacks outside their layers.
+    pub fn stacks(&mut self) -> Result<(StackWeights, StackWeights), ModelError> {
         let (names, config) = (self.names, self.config);
         Ok((
-            self.ends_of(&names.encoder, &config.encoder, true)?,
-            self.ends_of(&names.decoder, &config.decoder, false)?,
+            self.stack_weights(&names.encoder, &config.encoder, true)?,
+            self.stack_weights(&names.decoder, &config.decoder, false)?,
         ))
     }
 
-    fn ends_of(
+    fn stack_weights(
         &mut self,
         names: &StackNames,
         stack: &StackConfig,
         bidirectional: bool,
-    ) -> Result<Ends, ModelError> {
+    ) -> Result<StackWeights, ModelError> {
         if stack.layers == 0 {
-            return Ok(Ends { positions: None, distance_bias: None, embedding_norm: None, final_norm: None });
+            return Ok(StackWeights {
+                positions: None,
+                distance_bias: None,
+                embedding_norm: None,
+                final_norm: None,
+            });
         }
         let ModelConfig { embedding_norm, final_norm, .. } = *self.config;
         let embedding_norm = embedding_norm.then(|| self.norm(names.embedding_norm)).transpose()?;
@@ -164,7 +169,7 @@ impl<'a> Builder<'a> {
             }
             _ => (Some(self.positions(names.positions)?), None),
         };
-        Ok(Ends { positions, distance_bias, embedding_norm, final_norm })
+        Ok(StackWeights { positions, distance_bias, embedding_norm, final_norm })
     }
 
     /// A position table: the one that the file stores, else sinusoids.

@@ -90,9 +90,9 @@ pub struct DecoderLayer {
     pub feed_forward: FeedForward,
 }
 
-/// What stands before the first layer of a stack and after its last.
+/// The weights of a stack outside its layers.
 #[derive(Clone, Copy, Debug)]
-pub struct Ends {
+pub struct StackWeights {
     /// `[positions, d_model]`
     pub positions: Option<Rows>,
     /// `[2 * max_distance + 1, heads]`: added to attention scores by the key's distance from the query.
@@ -112,12 +112,12 @@ pub struct Blueprint {
     pub target_embedding: Matrix,
     /// `[token_types, d_model]`
     pub token_types: Option<Matrix>,
-    /// Around the encoder's layers.
-    pub encoder_ends: Ends,
+    /// Outside the encoder's layers.
+    pub encoder_stack: StackWeights,
     /// The encoder, bottom to top.
     pub encoder: Vec<EncoderLayer>,
-    /// Around the decoder's layers.
-    pub decoder_ends: Ends,
+    /// Outside the decoder's layers.
+    pub decoder_stack: StackWeights,
     /// The decoder, bottom to top.
     pub decoder: Vec<DecoderLayer>,
     /// A linear layer, followed by the activation, and a norm before the output projection.
@@ -153,7 +153,7 @@ impl Blueprint {
             0 => None,
             count => Some(b.embedding(names.token_types, count)?),
         };
-        let (encoder_ends, decoder_ends) = b.ends()?;
+        let (encoder_stack, decoder_stack) = b.stacks()?;
         let encoder = b.layers(&names.encoder, &config.encoder, |b, place, names, stack| {
             Ok(EncoderLayer {
                 self_attention: b.self_attention(place, names, stack)?,
@@ -176,9 +176,9 @@ impl Blueprint {
             source_embedding,
             target_embedding,
             token_types,
-            encoder_ends,
+            encoder_stack,
             encoder,
-            decoder_ends,
+            decoder_stack,
             decoder,
             output_transform,
             output,

@@ -4,31 +4,51 @@ use super::key::SearchKey;
 use super::states::{NextStates, PromptStates, SessionStates};
 use super::{DecodeSession, Program, Search, SessionKey};
 use crate::graph::{Graph, Plan, Session, State, StateTable};
+use crate::kernels::AdapterClass;
 use crate::model::decoder::{History, decoder, memory_key_values, output};
 use crate::model::embedding::Tokens;
 use crate::model::encoder::encoder;
 use crate::model::{Cache, Taps};
-use crate::transformer::Transformer;
 use crate::transformer::device_search::DeviceSearch;
 use crate::transformer::error::GenerateError;
 use crate::transformer::host_search::HostSearch;
 use crate::transformer::input_states::InputStates;
+use crate::transformer::loaded::LoadedModel;
 use crate::transformer::rows::Rows;
 
 impl DecodeSession {
-    pub fn new(transformer: &Transformer, key: SessionKey) -> Result<Self, GenerateError> {
+    pub fn new(model: &LoadedModel, key: SessionKey) -> Result<Self, GenerateError> {
+        let class = model.device.class();
+        let Planned { table, states, search, programs, plans } = Planned::new(model, &key, class)?;
+        let session = Session::new(&model.device, &model.weights, &table, plans)?;
+        let rows = Rows::new(states.rows, key.capacity);
+        Ok(Self { bytes: table.bytes(), session, programs, states, rows, search, key })
+    }
+}
+
+/// A session before it is on a device.
+pub struct Planned {
+    table: StateTable,
+    states: SessionStates,
+    search: Search,
+    programs: Vec<Program>,
+    /// For each program its plan.
+    pub plans: Vec<Plan>,
+}
+
+impl Planned {
+    pub fn new(model: &LoadedModel, key: &SessionKey, class: AdapterClass) -> Result<Self, GenerateError> {
         let mut table = StateTable::default();
-        let states = SessionStates::new(transformer, &key, &mut table);
+        let states = SessionStates::new(model, key, &mut table);
         let search = match &key.search {
             SearchKey::Host(search) => Search::Host(HostSearch::new(*search, &key.scoring, &mut table)),
             SearchKey::Device(search) => {
-                let work = transformer.parameters() * key.scoring.rows;
-                let class = transformer.device.class();
+                let work = model.blueprint.table.elements() * key.scoring.rows;
                 let search = DeviceSearch::new(search.clone(), &mut table, &states.rows, class, work);
                 Search::Device(Box::new(search))
             }
         };
-        let build = Build { transformer, states: &states, batch: key.batch };
+        let build = Build { model, states: &states, batch: key.batch };
         let mut plans = vec![(Program::Step, build.step(&search)?)];
         if let Some(source) = &states.source {
             plans.push((Program::Encode, build.encode("encode", source, key.batch, &states.memory)?));
@@ -40,15 +60,13 @@ impl DecodeSession {
             plans.push((Program::ReadPrompt, build.read_prompt(prompt)?));
         }
         let (programs, plans) = plans.into_iter().unzip();
-        let session = Session::new(&transformer.device, &transformer.weights, &table, plans)?;
-        let rows = Rows::new(states.rows, key.capacity);
-        Ok(Self { bytes: table.bytes(), session, programs, states, rows, search, key })
+        Ok(Self { table, states, search, programs, plans })
     }
 }
 
 /// What the graphs of a session are built from.
 struct Build<'a> {
-    transformer: &'a Transformer,
+    model: &'a LoadedModel,
     states: &'a SessionStates,
     batch: usize,
 }
@@ -56,7 +74,7 @@ struct Build<'a> {
 impl Build<'_> {
     /// One token of each row through the decoder, and the search's half of a step.
     fn step(&self, search: &Search) -> Result<Plan, GenerateError> {
-        let Transformer { config, blueprint, .. } = self.transformer;
+        let LoadedModel { config, blueprint, .. } = self.model;
         let SessionStates { rows, caches, attention, .. } = self.states;
         let mut step = Graph::new("decode step");
         let g = &mut step;
@@ -83,7 +101,7 @@ impl Build<'_> {
         batch: usize,
         memory_states: &[State],
     ) -> Result<Plan, GenerateError> {
-        let Transformer { config, blueprint, .. } = self.transformer;
+        let LoadedModel { config, blueprint, .. } = self.model;
         let mut encode = Graph::new(label);
         let g = &mut encode;
         let (tokens, sequences) = source.values(g, batch);
@@ -99,7 +117,7 @@ impl Build<'_> {
 
     /// Prompts through the decoder into the caches.
     fn read_prompt(&self, prompt: &PromptStates) -> Result<Plan, GenerateError> {
-        let Transformer { config, blueprint, .. } = self.transformer;
+        let LoadedModel { config, blueprint, .. } = self.model;
         let PromptStates { input, cache_slots } = prompt;
         let mut read = Graph::new("prompt");
         let g = &mut read;

@@ -21,6 +21,7 @@ mod pool;
 mod run;
 mod states;
 
+pub use build::Planned;
 pub use key::{SessionKey, cache_capacity, padded_length};
 pub use pool::IdleSessions;
 

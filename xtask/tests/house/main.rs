@@ -1,5 +1,5 @@
-//! The house is as `docs/architecture.md` draws it: arrows between modules point down, and files of a folder form no
-//! cycle. Everything is read from the source as text, so that no crate has to be compiled.
+//! The modules are as `docs/architecture.md` draws them: arrows between modules point down, and files of a folder form no
+//! cycle. The test reads sources as text, so no crate has to be compiled.
 
 mod drawing;
 mod graph;
@@ -77,7 +77,7 @@ fn all_packages_need_the_same_rust() {
     );
 }
 
-/// A made-up library.
+/// An artificial library.
 fn planted(files: &[(&str, &str)]) -> Source {
     Source::of(files.iter().map(|&(path, text)| (path.into(), text.into())).collect())
 }

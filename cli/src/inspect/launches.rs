@@ -1,0 +1,59 @@
+//! `wordloom inspect --launches`
+
+use wordloom::Model;
+use wordloom::kernels::AdapterClass;
+use wordloom::precision::PrecisionChoice;
+use wordloom::transformer::{LaunchOptions, launches};
+
+use crate::CliError;
+use crate::output::Output;
+
+/// How launches are listed.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// List the launches of kernels on a GPU: of a forward pass, a step of decoding, the encoder, the reading of a prompt
+    #[arg(long)]
+    pub launches: bool,
+    /// Adapters that the launches are for
+    #[arg(long, value_name = "CLASS", default_value = "hardware", requires = "launches")]
+    device_class: DeviceClass,
+    /// Sentences side by side
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "launches")]
+    batch: usize,
+    /// Beams of each sentence
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "launches")]
+    beams: usize,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum DeviceClass {
+    /// GPUs
+    Hardware,
+    /// CPUs behind a GPU interface
+    Software,
+}
+
+/// Tokens of each source.
+const TOKENS: usize = 16;
+
+impl Arguments {
+    /// Writes the lists.
+    pub fn list(&self, model: &Model, choice: PrecisionChoice, output: &mut Output) -> Result<(), CliError> {
+        let class = match self.device_class {
+            DeviceClass::Hardware => AdapterClass::Hardware,
+            DeviceClass::Software => AdapterClass::Software,
+        };
+        let options = LaunchOptions {
+            class,
+            precision: choice.resolve(model.stored_precision(), !class.is_software()),
+            sentences: self.batch.max(1),
+            beams: self.beams,
+            tokens: TOKENS.min(model.config().positions.count()),
+        };
+        let lists = launches(model, &options).map_err(|error| CliError::Input(error.to_string()))?;
+        for list in lists {
+            list.to_string().lines().try_for_each(|line| output.line(line))?;
+        }
+        Ok(())
+    }
+}
