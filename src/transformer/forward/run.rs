@@ -253,7 +253,7 @@ impl Planned {
         }
         if let Some(target) = &target {
             let (tokens, history) = (target.tokens(g), History::Whole(target.sequences(g, batch)));
-            let decoded = decoder(g, config, blueprint, tokens, &history, &memories, target.taps())?;
+            let decoded = decoder(g, config, blueprint, tokens, (&history, &memories), target.taps())?;
             last = Some(decoded.last);
         }
         if let (Some(state), Some(last)) = (logits, last) {
