@@ -1,5 +1,5 @@
-// A linear layer: sixteen outputs of four rows per invocation, two panels of 64 outputs per workgroup. A software adapter
-// gathers every element that it reads, so most of the time is saved by reading x for sixteen outputs instead of four.
+// A linear layer: sixteen outputs of four rows per invocation, two panels of 64 outputs per workgroup; see
+// matvec_wide.wgsl.
 // uses: shared/linear.wgsl, shared/plain_inputs.wgsl, shared/four_rows.wgsl, shared/weights_*.wgsl, shared/multiply_add.wgsl, shared/grid.wgsl
 
 @compute @workgroup_size(8)

@@ -26,8 +26,8 @@ pub enum Activation {
 }
 
 impl Activation {
-    /// The names used in Hugging Face configurations (`transformers.activations.ACT2FN`) and what each one
-    /// computes. The first name of an activation is the one that [`Activation::name`] returns.
+    /// The names in Hugging Face configurations (`transformers.activations.ACT2FN`). [`Activation::name`] returns the first
+    /// name of an activation.
     pub const HUGGING_FACE_NAMES: [(&'static str, Self); 14] = [
         ("linear", Self::Identity),
         ("relu", Self::Relu),
@@ -45,13 +45,12 @@ impl Activation {
         ("tanh", Self::Tanh),
     ];
 
-    /// The activation that a Hugging Face configuration means by `name`, or `None` if it is not one of
-    /// [`Activation::HUGGING_FACE_NAMES`].
+    /// The activation of a Hugging Face name; `None` if it is not one of [`Activation::HUGGING_FACE_NAMES`].
     pub fn from_hugging_face_name(name: &str) -> Option<Self> {
         Self::HUGGING_FACE_NAMES.iter().find(|(known, _)| *known == name).map(|&(_, activation)| activation)
     }
 
-    /// The Hugging Face name; of several synonyms the commonest.
+    /// The most common Hugging Face name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Identity => "linear",

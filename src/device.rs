@@ -1,23 +1,26 @@
-//! Where models run: a GPU, or this machine's CPU.
+//! The device of a model: a GPU, or this machine's CPU.
 
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use crate::gpu::{self, Gpu, GpuError};
+use crate::gpu::{self, GpuError};
 use crate::kernels::AdapterClass;
 
-/// What a user asks for.
+#[doc(inline)]
+pub use crate::gpu::Gpu;
+
+/// The user's choice of a device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum DeviceChoice {
-    /// A hardware GPU, else the CPU: an adapter that only emulates a GPU is much slower than the CPU used directly.
+    /// A hardware GPU, or else the CPU, because a software adapter is much slower than the CPU runner.
     #[default]
     Auto,
-    /// Any GPU adapter, software ones included.
+    /// Any GPU adapter, including software adapters.
     Gpu,
     /// The CPU, without any GPU interface.
     Cpu,
-    /// The GPU adapter whose name contains this, whatever the case.
+    /// The GPU adapter whose name contains this text, ignoring case.
     Name(String),
 }
 
@@ -47,11 +50,11 @@ pub enum Device {
 }
 
 impl Device {
-    /// Opens the device that a choice means.
+    /// Opens the chosen device.
     ///
     /// # Errors
-    /// [`GpuError`] when a GPU was asked for and there is none, or its driver refuses. [`DeviceChoice::Auto`] fails
-    /// only when there is a hardware GPU that cannot be opened: nothing falls back in silence.
+    /// [`GpuError`] if the chosen GPU does not exist or its driver fails. [`DeviceChoice::Auto`] fails only if a hardware GPU
+    /// exists and cannot be opened, because nothing falls back silently.
     ///
     /// ```
     /// # pollster::block_on(async {
@@ -75,10 +78,10 @@ impl Device {
         Ok(Self::Gpu(Arc::new(Gpu::open(adapter).await?)))
     }
 
-    /// A GPU that somebody else has opened and goes on using, as [`Gpu::share`] has it.
+    /// A GPU that another owner has opened and continues to use; see [`Gpu::share`].
     ///
     /// # Errors
-    /// [`GpuError::Open`] where it was opened with less than WebGPU's default limits.
+    /// [`GpuError::Open`] if it was opened with less than WebGPU's default limits.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn share(adapter: wgpu::Adapter, device: wgpu::Device, queue: wgpu::Queue) -> Result<Self, GpuError> {
         Ok(Self::Gpu(Arc::new(Gpu::share(adapter, device, queue)?)))
@@ -92,7 +95,7 @@ impl Device {
         }
     }
 
-    /// What kind of processor runs the kernels.
+    /// The class of the processor that runs the kernels.
     pub(crate) fn class(&self) -> AdapterClass {
         match self {
             Self::Cpu => AdapterClass::Software,
@@ -100,7 +103,7 @@ impl Device {
         }
     }
 
-    /// The largest buffer that a value may need, bytes.
+    /// The largest buffer of a value, in bytes.
     pub(crate) fn max_buffer_bytes(&self) -> u64 {
         match self {
             Self::Cpu => u64::MAX,
@@ -108,7 +111,7 @@ impl Device {
         }
     }
 
-    /// One sentence for the user: what runs the model, and why, given what was asked for.
+    /// A sentence for the user: the device, and the reason for its choice.
     pub fn notice(&self, choice: &DeviceChoice) -> String {
         let reason = match (choice, self) {
             (DeviceChoice::Auto, Self::Gpu(_)) => "the best GPU found",

@@ -1,6 +1,6 @@
-//! How the result of a linear layer is joined with a value that is already there.
+//! The join of a linear layer's result with another value.
 
-/// What becomes of two values of one shape, element by element.
+/// An element-wise join of two values of the same shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Join {
     /// `y + z`: a residual connection. Vaswani et al. 2017, section 3.1.

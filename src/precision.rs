@@ -1,28 +1,25 @@
-//! How weight matrices are stored on a device: the numbers that stand for a matrix's values, and what becomes of values
-//! that have none of their own.
+//! Storage of weight matrices on a device, and the rounding of their values.
 //!
-//! Only matrices (of linear layers, and embedding tables) are stored so: they are nearly all of a model's bytes, and all
-//! that a decoding step reads. Vectors and position tables stay f32, and so does arithmetic: a stored number is widened to
-//! f32 before it is multiplied, and sums are f32. There is one exception: on the CPU, matrices in
-//! [`WeightPrecision::Q8`] are multiplied in whole numbers, for which their inputs are rounded to 15 bits and a sign (see
-//! [`linear`](crate::cpu::linear())).
+//! Only matrices of linear layers and embedding tables have a choice: they are nearly all bytes of a model and of a decoding
+//! step. Vectors and position tables stay f32. Arithmetic is f32: a stored number is widened before it is multiplied. One
+//! exception: on the CPU, matrices in [`WeightPrecision::Q8`] are multiplied in integers, and inputs are rounded to 15 bits
+//! and a sign (see [`linear`](crate::cpu::linear())).
 
 use std::fmt;
 use std::str::FromStr;
 
 use half::f16;
 
-/// How the values of a weight matrix are stored.
+/// Storage of a weight matrix.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum WeightPrecision {
-    /// Four bytes a value, as they are.
+    /// Four bytes per value, exact.
     #[default]
     F32,
-    /// Two bytes a value: rounded to the nearest half-precision number, ties to even. Values that a file stores so stay
-    /// exactly what they are.
+    /// Two bytes per value: rounded to the nearest half-precision number, ties to even. Values of an f16 file stay exact.
     F16,
-    /// One byte a value, a whole number in -127 … 127, and an f32 scale for each row `[inputs]` of the matrix: a token of
-    /// an embedding table, an output of a linear layer. See [`row_scale`] and [`quantize`].
+    /// One byte per value, an integer in -127 … 127, and an f32 scale for each row `[inputs]` of the matrix: a token of an
+    /// embedding table, or an output of a linear layer. See [`row_scale`] and [`quantize`].
     Q8,
 }
 
@@ -30,7 +27,7 @@ impl WeightPrecision {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::F32, Self::F16, Self::Q8];
 
-    /// Its name, as the command line has it.
+    /// The name in the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::F32 => "f32",
@@ -39,7 +36,7 @@ impl WeightPrecision {
         }
     }
 
-    /// Bytes of a value.
+    /// Bytes per value.
     pub const fn value_bytes(self) -> usize {
         match self {
             Self::F32 => 4,
@@ -48,7 +45,7 @@ impl WeightPrecision {
         }
     }
 
-    /// Bytes of a matrix `[rows, width]`, scales included, padding not.
+    /// Bytes of a matrix `[rows, width]`, with scales, without padding.
     pub const fn matrix_bytes(self, rows: usize, width: usize) -> u64 {
         let scales = match self {
             Self::F32 | Self::F16 => 0,
@@ -57,16 +54,16 @@ impl WeightPrecision {
         rows as u64 * width as u64 * self.value_bytes() as u64 + scales
     }
 
-    /// The first of some values that it cannot hold: one that is finite, but becomes infinite.
+    /// The first finite value that would become infinite.
     pub fn overflow(self, values: &[f32]) -> Option<f32> {
         match self {
             Self::F32 | Self::Q8 => None,
-            // half way between the largest f16 and what would come next
+            // half way between the largest f16 and the next step
             Self::F16 => values.iter().copied().find(|value| value.is_finite() && value.abs() >= 65_520.0),
         }
     }
 
-    /// What becomes of the values of a matrix's row when they are stored: for tests and comparisons.
+    /// Rounds the values of a matrix's row as storing does, for tests and comparisons.
     pub fn round_row(self, row: &mut [f32]) {
         match self {
             Self::F32 => {}
@@ -85,28 +82,29 @@ impl fmt::Display for WeightPrecision {
     }
 }
 
-/// What a user asks for.
+/// The user's choice of a precision.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PrecisionChoice {
-    /// What loses nothing, and suits the device: see [`PrecisionChoice::resolve`].
+    /// A lossless precision that suits the device: see [`PrecisionChoice::resolve`].
     #[default]
     Auto,
-    /// This one.
+    /// A fixed precision.
     Is(WeightPrecision),
 }
 
 impl PrecisionChoice {
-    /// The precision for a file whose matrices can be `stored` so without a loss, on a device that gains by it (a
-    /// hardware GPU) or not.
+    /// The precision for a file whose matrices can be `stored` without loss, on a device that `gains` by it (a hardware GPU)
+    /// or not.
     ///
     /// | chosen | file | gains | does not |
     /// |---|---|---|---|
     /// | `auto` | f16 | f16 | f32 |
+    /// | `auto` | 8 bits | 8 bits | f32 |
     /// | `auto` | other | f32 | f32 |
     /// | any other | | as chosen | as chosen |
     ///
-    /// So `auto` changes no number. A GPU reads half the bytes in f16. The CPU has the bytes of a small model near, and takes
-    /// up to twice the time where it widens them first; a software adapter compiles what unpacks them.
+    /// So `auto` changes no number. A GPU reads half the bytes in f16. The CPU and software adapters would spend more time on
+    /// unpacking than they save.
     pub fn resolve(self, stored: WeightPrecision, gains: bool) -> WeightPrecision {
         match self {
             Self::Is(precision) => precision,
@@ -130,8 +128,8 @@ impl FromStr for PrecisionChoice {
     }
 }
 
-/// The scale of a row in [`WeightPrecision::Q8`]: its largest magnitude is 127 times as much. Not a number, if one of its
-/// values is none, so that a broken weight shows.
+/// The scale of a row in [`WeightPrecision::Q8`]: its largest magnitude over 127. NaN if a value is not finite, so that a
+/// broken weight is detected.
 pub fn row_scale(row: &[f32]) -> f32 {
     let largest = row.iter().fold(0.0f32, |largest, value| {
         let magnitude = value.abs();
@@ -140,14 +138,13 @@ pub fn row_scale(row: &[f32]) -> f32 {
     largest / 127.0
 }
 
-/// The whole number that stands for a value in [`WeightPrecision::Q8`]: the nearest multiple of the row's scale, ties to
-/// even.
+/// The stored integer of a value in [`WeightPrecision::Q8`]: the nearest multiple of the row's scale, ties to even.
 #[inline]
 pub fn quantize(value: f32, scale: f32) -> i8 {
-    /// So large that the sum of it and a small number has no places after the point: rounding as f32 sums do, which every
-    /// processor has in vectors, as it has not `round_ties_even`.
+    /// A number so large that its sum with a small number has no fraction. This rounds in vectors on every processor, unlike
+    /// `round_ties_even`.
     const WHOLE: f32 = (3 << 22) as f32;
-    // a row of zeros has the scale 0, and what is not a number becomes 0
+    // a row of zeros has the scale 0, and NaN becomes 0
     (value / scale + WHOLE - WHOLE) as i8
 }
 

@@ -1,28 +1,27 @@
-//! One row of scores, from the model's logits to the few candidates that a search looks at.
+//! One row of scores, from the model's logits to the candidates of a search.
 //!
-//! This is the plain form of what a device does for `[rows, vocabulary]` scores: the oracle of its kernels,
-//! and the CPU runner's own code.
+//! This is plain code for one row of `[rows, vocabulary]` scores: the oracle of the kernels, and the CPU runner's own code.
 
-/// What a score is when it is edited.
+/// The kind of scores that are edited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ScoreSpace {
-    /// The model's output as it is: greedy search.
+    /// The model's output: greedy search.
     Logits,
     /// `log_softmax` of the model's output: beam search.
     LogProbabilities,
 }
 
-/// How a row of logits becomes a row of scores; one rule for all rows and all steps of a batch.
+/// The steps from a row of logits to a row of scores, for all rows and steps of a batch.
 ///
 /// 1. `log_softmax`, in the space [`ScoreSpace::LogProbabilities`]
 /// 2. the step's [`ScoreEdit`]s
 /// 3. `log_softmax`, if `renormalize`
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ScoreRules {
-    /// What the scores are before they are edited.
+    /// The kind of scores before editing.
     pub space: ScoreSpace,
-    /// Always set for greedy search, where it does not change the choice but makes its score a
-    /// log-probability. For beam search it only matters in steps that have edits.
+    /// Whether to normalize. Greedy search always does, so that its score is a log-probability. For beam search, it only
+    /// matters in steps with edits.
     pub renormalize: bool,
 }
 
@@ -39,18 +38,18 @@ pub struct TopKShape {
     pub rules: ScoreRules,
 }
 
-/// A change of one score. A step has at most one for each row and token.
+/// A change of one score. A step has at most one per row and token.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ScoreEdit {
     /// Row of the batch, one for each beam.
     pub row: u32,
     /// Token whose score changes.
     pub token: u32,
-    /// What becomes of the score.
+    /// The kind of the change.
     pub kind: EditKind,
 }
 
-/// What becomes of one score.
+/// The kind of a change.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum EditKind {
     /// Minus infinity. A device may use any finite stand-in below -1e30.
@@ -83,22 +82,20 @@ pub fn decode_edits(words: &[u32]) -> impl Iterator<Item = ScoreEdit> {
     })
 }
 
-/// Whatever is not above this is a banned token: no sum of log-probabilities comes near it.
+/// The limit at or below which a token counts as banned: no sum of log-probabilities is near it.
 pub(crate) const BANNED: f32 = -1e8;
 
-/// Fills up [`TopScores::tokens`] where a row has fewer tokens that are not banned than candidates are asked
-/// for.
+/// The filler of [`TopScores::tokens`], if a row has fewer allowed tokens than candidates.
 pub const NO_TOKEN: u32 = u32::MAX;
 
-/// The best scores of every row, best first, equal ones by ascending token.
+/// The best scores of every row, best first, equal scores by ascending token.
 #[derive(Debug, Clone, Copy)]
 pub struct TopScores<'a> {
-    /// How many each row has.
+    /// Number of candidates per row.
     pub candidates: usize,
-    /// `[rows, candidates]` log-probabilities; unused places hold minus infinity or a device's stand-in for
-    /// it.
+    /// `[rows, candidates]` log-probabilities. Unused entries are minus infinity or a device's stand-in for it.
     pub values: &'a [f32],
-    /// `[rows, candidates]`; unused places hold [`NO_TOKEN`].
+    /// `[rows, candidates]` tokens. Unused entries are [`NO_TOKEN`].
     pub tokens: &'a [u32],
 }
 
@@ -121,7 +118,7 @@ pub fn process_row(logits: &mut [f32], rules: ScoreRules, edits: &[ScoreEdit]) {
     process_row_with(log_softmax, logits, rules, edits);
 }
 
-/// The same with another way to compute `log_softmax`.
+/// As [`process_row`], with another function for `log_softmax`.
 pub(crate) fn process_row_with(
     log_softmax: impl Fn(&mut [f32]),
     logits: &mut [f32],
@@ -145,8 +142,8 @@ pub(crate) fn process_row_with(
     }
 }
 
-/// Writes the best `values.len()` scores of one row and their tokens; equal scores by ascending token. Banned
-/// tokens are left out. A score that is not a number counts as the best, so that it is seen.
+/// Writes the best `values.len()` scores of one row and their tokens, equal scores by ascending token. Banned tokens are
+/// left out. NaN counts as the best score, so that it is detected.
 ///
 /// * `scores`: `[vocabulary]`; `values`, `tokens`: `[candidates]`
 pub fn top_scores(scores: &[f32], values: &mut [f32], tokens: &mut [u32]) {
@@ -159,7 +156,7 @@ pub fn top_scores(scores: &[f32], values: &mut [f32], tokens: &mut [u32]) {
     let last = candidates - 1;
     const AT_A_TIME: usize = 64;
     for (chunk, scores) in scores.chunks(AT_A_TIME).enumerate() {
-        // nearly always, and found out in vectors; an equal score of a later token loses
+        // the common case, tested in vectors; a later token with an equal score loses
         if scores.iter().fold(true, |all, &score| all & (score <= values[last])) {
             continue;
         }

@@ -1,8 +1,8 @@
-//! Shapes: of the values that flow through a graph, and of what an operator computes. Kernels and CPU code share them.
+//! Shapes of a graph's values and of operators. Kernels and CPU code share them.
 
 use std::fmt;
 
-/// Type of a value's elements, four bytes each.
+/// Type of a value's elements, four bytes per element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Dtype {
     /// 32-bit float.
@@ -11,8 +11,8 @@ pub enum Dtype {
     U32,
 }
 
-/// `[rows, width]`, row-major. Batch, heads and lengths are folded into the rows; operators that care about them carry
-/// them along.
+/// The shape `[rows, width]`, row-major. Batch, heads and lengths are folded into the rows; operators that need them have
+/// them as fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Shape {
     /// Number of rows.
@@ -27,7 +27,7 @@ impl Shape {
         Self { rows, width }
     }
 
-    /// Number of elements; saturates, so that a check against any limit fails as it should.
+    /// Number of elements; saturates, so that a check against any limit fails.
     pub const fn elements(self) -> usize {
         self.rows.saturating_mul(self.width)
     }

@@ -1,4 +1,4 @@
-//! The embedded model: its stored translations, id by id; independence of a sentence from its batch; allocations of a
+//! The embedded model, and its source in f16: their stored translations, id by id; independence of a sentence from its batch; allocations of a
 //! translation.
 #![cfg(feature = "embedded-model")]
 
@@ -9,11 +9,17 @@ use serde_json::Value;
 use wordloom::decode::Hypothesis;
 use wordloom::kernels::AdapterClass;
 use wordloom::model::generation_config::GenerationConfig;
+use wordloom::precision::{PrecisionChoice, WeightPrecision};
 use wordloom::transformer::{GenerateOptions, GenerateRequest, Transformer, resolve};
 use wordloom::{Device, Model, TranslateOptions, Translator};
 
+/// The embedded model's stored translations.
 fn cases() -> Vec<Value> {
-    let text = read(&repository("models/tatoeba-en-de/expected.json"));
+    cases_of("models/tatoeba-en-de-q8")
+}
+
+fn cases_of(folder: &str) -> Vec<Value> {
+    let text = read(&repository(folder).join("expected.json"));
     let json: Value = serde_json::from_slice(&text).expect("sound JSON");
     json["cases"].as_array().expect("cases").clone()
 }
@@ -48,24 +54,43 @@ fn with_beams(beams: usize) -> GenerationConfig {
 
 #[device_test]
 async fn every_stored_translation_is_found() {
-    let cases = cases();
+    for device in devices().await {
+        finds_all(&device, &Model::embedded().expect("sound"), PrecisionChoice::Auto, &cases()).await;
+    }
+}
+
+/// As hardware takes it by default.
+#[device_test]
+async fn numbers_in_8_bits_give_the_same_on_a_gpu() {
+    let (device, q8) = (Device::Gpu(gpu().await), PrecisionChoice::Is(WeightPrecision::Q8));
+    finds_all(&device, &Model::embedded().expect("sound"), q8, &cases()).await;
+}
+
+#[device_test]
+async fn every_stored_translation_of_the_source_is_found() {
+    let folder = "models/tatoeba-en-de";
+    let model = Model::load(repository(folder)).expect("sound");
+    for device in devices().await {
+        finds_all(&device, &model, PrecisionChoice::Auto, &cases_of(folder)).await;
+    }
+}
+
+async fn finds_all(device: &Device, model: &Model, precision: PrecisionChoice, cases: &[Value]) {
     assert!(cases.len() >= 40);
     let sources: Vec<_> = cases.iter().map(|case| ids(&case["source_ids"])).collect();
-    for device in devices().await {
-        let translator = translator(&device);
-        let transformer = translator.transformer();
-        let greedy = generate(transformer, &sources, &with_beams(1)).await;
-        let beam = generate(transformer, &sources, &GenerationConfig::default()).await;
-        for ((case, greedy), beam) in cases.iter().zip(greedy).zip(beam) {
-            let place = format!("{} on {device}", case["source"]);
-            let text = case["source"].as_str().unwrap();
-            assert_eq!(translator.tokenizer().encode(text).unwrap(), ids(&case["source_ids"]), "{place}");
-            assert_eq!(greedy[0].tokens, ids(&case["greedy_ids"]), "greedy: {place}");
-            assert_eq!(beam[0].tokens, ids(&case["beam_ids"]), "beam: {place}");
-            let score = case["beam_score"].as_f64().unwrap() as f32;
-            assert_close(&place, &[beam[0].score], &[score], (1e-3, 0.0));
-            assert_eq!(translator.tokenizer().decode(&beam[0].tokens, true).unwrap(), case["beam_text"]);
-        }
+    let transformer = &Transformer::load_with_weights(device, model, precision, &mut |_| {}).expect("loads");
+    let tokenizer = model.tokenizer().expect("sound");
+    let greedy = generate(transformer, &sources, &with_beams(1)).await;
+    let beam = generate(transformer, &sources, &GenerationConfig::default()).await;
+    for ((case, greedy), beam) in cases.iter().zip(greedy).zip(beam) {
+        let place = format!("{} on {device}", case["source"]);
+        let text = case["source"].as_str().unwrap();
+        assert_eq!(tokenizer.encode(text).unwrap(), ids(&case["source_ids"]), "{place}");
+        assert_eq!(greedy[0].tokens, ids(&case["greedy_ids"]), "greedy: {place}");
+        assert_eq!(beam[0].tokens, ids(&case["beam_ids"]), "beam: {place}");
+        let score = case["beam_score"].as_f64().unwrap() as f32;
+        assert_close(&place, &[beam[0].score], &[score], (1e-3, 0.0));
+        assert_eq!(tokenizer.decode(&beam[0].tokens, true).unwrap(), case["beam_text"]);
     }
 }
 

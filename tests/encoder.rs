@@ -4,7 +4,7 @@ mod common;
 
 use common::{data, device_test, devices, model};
 use wordloom::Transformer;
-use wordloom::transformer::{ForwardError, ForwardInput, Wanted};
+use wordloom::transformer::{ForwardError, ForwardInput, ForwardSelection};
 
 #[device_test]
 async fn the_encoder_alone_gives_the_states_of_a_forward_pass() {
@@ -23,8 +23,9 @@ async fn the_encoder_alone_gives_the_states_of_a_forward_pass() {
                 decoder_input_ids: if crosses { vec![1; 2] } else { Vec::new() },
                 ..ForwardInput::default()
             };
-            let wanted = Wanted { hidden: true, ..Wanted::default() };
-            let want = transformer.forward_selected(&input, &wanted).await.unwrap().encoder_last_hidden_state;
+            let selection = ForwardSelection { hidden: true, ..ForwardSelection::default() };
+            let want =
+                transformer.forward_selected(&input, &selection).await.unwrap().encoder_last_hidden_state;
 
             let mut encoder = transformer.encoder(2, 5).unwrap();
             encoder.run(&sources).await.unwrap();

@@ -10,7 +10,7 @@ use serde_json::Value;
 use wordloom::Model;
 use wordloom::model::config::{ModelConfig, Positions};
 use wordloom::model::files::ModelFiles;
-use wordloom::transformer::{ForwardInput, ForwardOutput, Transformer, Wanted};
+use wordloom::transformer::{ForwardInput, ForwardOutput, ForwardSelection, Transformer};
 
 /// The files' contents by name.
 fn configurations() -> BTreeMap<String, Value> {
@@ -114,11 +114,11 @@ async fn every_row_runs_the_same_on_cpu_and_gpu() {
             decoder_input_ids: ids(8, 29),
             ..ForwardInput::default()
         };
-        let wanted = Wanted { logits: true, hidden: true, ..Wanted::default() };
+        let selection = ForwardSelection { logits: true, hidden: true, ..ForwardSelection::default() };
         let mut outputs: Vec<ForwardOutput> = Vec::new();
         for device in &devices {
             let transformer = Transformer::load(device, &model, &mut |_| {}).expect("loads");
-            outputs.push(transformer.forward_selected(&input, &wanted).await.expect("runs"));
+            outputs.push(transformer.forward_selected(&input, &selection).await.expect("runs"));
         }
         let [cpu, gpu] = &outputs[..] else { panic!("two devices") };
         let deviation =

@@ -16,8 +16,8 @@ use wordloom::trace::{
     TraceError, TraceFileError, TraceOptions, TraceRequest, TracedSentence, attend, record,
 };
 use wordloom::transformer::{
-    Cancel, ForwardInput, GenerateError, GenerateOptions, GenerateRequest, Generation, Keep, MuteError,
-    Transformer, Wanted,
+    Cancel, ForwardInput, ForwardSelection, GenerateError, GenerateOptions, GenerateRequest, Generation,
+    Keep, MuteError, Transformer,
 };
 use wordloom::translate::Sentence;
 use wordloom::{TranslateError, TranslateOptions, Translation, Translator, resolve};
@@ -653,7 +653,7 @@ async fn muted_heads_bring_nothing() {
         token_type_ids: Vec::new(),
         decoder_input_ids: vec![9, 4, 8, 15],
     };
-    let wanted = Wanted { logits: true, ..Wanted::default() };
+    let wanted = ForwardSelection { logits: true, ..ForwardSelection::default() };
     for device in devices().await {
         for name in ["marian_tied", "t5_relu_tied"] {
             let place = format!("{name} on {device}");

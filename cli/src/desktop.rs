@@ -1,4 +1,4 @@
-//! `wordloom desktop`: starts the window, which is a program of its own so that this one stays small.
+//! `wordloom desktop`: starts the window, which is a separate program, so that this one stays small.
 
 use std::env::consts::EXE_SUFFIX;
 use std::ffi::OsString;
@@ -22,7 +22,7 @@ pub struct Arguments {
     arguments: Vec<OsString>,
 }
 
-/// Starts the window and stays until it is closed; its exit code is ours.
+/// Starts the window, waits until it is closed, and exits with its exit code.
 pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     let beside = std::env::current_exe().ok();
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -37,7 +37,7 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     let status = status.map_err(|source| CliError::Io { what: format!("{}", program.display()), source })?;
     match status.code() {
         Some(0) => Ok(()),
-        Some(code) => std::process::exit(code), // it has said why
+        Some(code) => std::process::exit(code), // it has reported why
         None => Err(CliError::Input(format!("{PROGRAM} was ended by a signal"))),
     }
 }

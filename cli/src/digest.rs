@@ -1,4 +1,4 @@
-//! How long bytes are, and a hash of them: to see whether a file is what it was.
+//! Length and hash of bytes, to detect a changed file.
 
 use std::fs::File;
 use std::hash::Hasher;
@@ -8,21 +8,21 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use siphasher::sip128::{Hasher128, SipHasher13};
 
-/// Of all bytes so far.
+/// The digest of all bytes so far.
 #[derive(Clone, Default)]
 pub struct Digest {
     bytes: u64,
     hasher: SipHasher13,
 }
 
-/// What a [`Digest`] comes to. The hash is the same on every machine and in every version.
+/// The result of a [`Digest`]. The hash is the same on every machine and in every version.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Summary {
     pub bytes: u64,
     pub hash: String,
 }
 
-/// Bytes of a checkpoint that are looked at in one place, and the number of places.
+/// Bytes of a sample of a checkpoint, and the number of samples.
 const SAMPLE: usize = 4096;
 const SAMPLES: u64 = 64;
 
@@ -40,7 +40,7 @@ impl Digest {
         Summary { bytes: self.bytes, hash: format!("{:032x}", self.hasher.finish128().as_u128()) }
     }
 
-    /// Of a file's first bytes; of all where it has fewer.
+    /// The digest of a file's first bytes, or of all if it has fewer.
     pub fn of_beginning(path: &Path, bytes: u64) -> io::Result<Self> {
         let mut digest = Self::default();
         let mut file = File::open(path)?.take(bytes);
@@ -53,8 +53,8 @@ impl Digest {
         }
     }
 
-    /// Of the files of a model's folder: all of the small ones; of the weights, which may be many gigabytes, places all
-    /// over the file, for training moves every weight.
+    /// The digest of a model's folder: all small files, and samples of the weights, which may have many gigabytes. Training
+    /// changes every weight, so samples detect it.
     pub fn of_model(folder: &Path) -> io::Result<Self> {
         let mut files = Vec::new();
         for entry in folder.read_dir()? {
@@ -74,7 +74,7 @@ impl Digest {
             if path.extension().is_some_and(|extension| extension == "safetensors") {
                 let mut buffer = Vec::with_capacity(SAMPLE);
                 for place in 0..SAMPLES {
-                    // the first is the header, the last the end
+                    // the first sample is the header, the last one the end
                     let start = length.saturating_sub(SAMPLE as u64) as u128 * u128::from(place);
                     file.seek(SeekFrom::Start((start / u128::from(SAMPLES - 1)) as u64))?;
                     buffer.clear();
@@ -107,7 +107,7 @@ mod tests {
         assert_ne!(whole.summary().hash, Digest::default().summary().hash);
     }
 
-    /// Records outlive the program that wrote them.
+    /// The hash must not change, because records outlive the program.
     #[test]
     fn the_hash_never_changes() {
         let mut digest = Digest::default();

@@ -1,4 +1,4 @@
-//! What a command can end with, and its exit code.
+//! Errors of commands, and their exit codes.
 
 use std::fmt::Write;
 use std::process::ExitCode;
@@ -13,22 +13,22 @@ use super::{interrupt, notice};
 
 #[derive(Debug, thiserror::Error)]
 pub enum CliError {
-    /// An option that makes no sense.
+    /// An invalid option.
     #[error("{0}")]
     Usage(String),
     /// Reading or writing failed.
     #[error("{what}: {source}")]
     Io { what: String, source: std::io::Error },
-    /// Whoever read our output stopped reading, as `head` does. Not a failure.
+    /// The reader of the output stopped reading, as `head` does. Not a failure.
     #[error("the reader of the output went away")]
     ClosedPipe,
     /// Ctrl-C.
     #[error("interrupted; what was finished before has been written")]
     Interrupted,
-    /// The input is not what the command reads.
+    /// Invalid input.
     #[error("{0}")]
     Input(String),
-    /// A run that cannot go on where another one stopped.
+    /// A run that cannot be resumed.
     #[error(transparent)]
     Resume(#[from] ResumeError),
     #[error(transparent)]
@@ -88,7 +88,7 @@ impl From<TraceError> for CliError {
 }
 
 impl CliError {
-    /// Says in one line on stderr what went wrong.
+    /// Writes the error to stderr in one line.
     pub fn report(&self) -> ExitCode {
         let code = match self {
             Self::ClosedPipe => return ExitCode::SUCCESS,
@@ -101,11 +101,11 @@ impl CliError {
     }
 }
 
-/// What `clap` says over several paragraphs, without its usage, as an error of ours; help and version are printed.
+/// Reports `clap`'s error in one line, without its usage. Prints help and version.
 pub fn report_usage(error: &clap::Error) -> ExitCode {
     if !error.use_stderr() || error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
     {
-        let _ = error.print(); // a closed pipe is nobody's fault
+        let _ = error.print(); // a closed pipe is no error
         return ExitCode::from(error.exit_code() as u8);
     }
     let text = error.to_string();
@@ -121,7 +121,7 @@ pub fn report_usage(error: &clap::Error) -> ExitCode {
     CliError::Usage(line.strip_prefix("error: ").unwrap_or(&line).to_owned()).report()
 }
 
-/// Messages quote files: without line breaks and what else a terminal would obey, and of bounded length.
+/// A message in one line of limited length, without control characters, because messages quote files.
 pub fn one_line(message: &str) -> String {
     const LENGTH: usize = 1000;
     let mut characters = message.chars();

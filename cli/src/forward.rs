@@ -58,7 +58,7 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
 }
 
 fn read_file(path: &Path) -> Result<Vec<u8>, CliError> {
-    /// The longest file that is read, in bytes: ids and masks need little.
+    /// The longest accepted file, in bytes; ids and masks are small.
     const LIMIT: u64 = 1 << 30;
     let mut bytes = Vec::new();
     File::open(path)
@@ -107,7 +107,7 @@ fn read_input(name: &str, bytes: &[u8], architecture: Architecture) -> Result<Fo
     let input_ids = tensor("input_ids")?;
     let source_shape = matrix_shape(name, "input_ids", &input_ids)?;
     let [batch, source_length] = source_shape;
-    // what stands beside the input ids, token by token
+    // tensors with one value per input id
     let beside = |key: &str| {
         let Ok(tensor) = file.tensor(key) else {
             return Ok(None);
@@ -168,7 +168,7 @@ fn integers(name: &str, key: &str, tensor: &TensorView<'_>) -> Result<Vec<u32>, 
         .collect()
 }
 
-/// A host tensor as safetensors stores it.
+/// A host tensor for the safetensors writer.
 struct Stored<'a>(&'a Tensor);
 
 impl safetensors::View for Stored<'_> {

@@ -6,6 +6,7 @@ mod trial;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use safetensors::Dtype;
 use serde_json::json;
 use wordloom::model::config::{Architecture, EmbeddingSharing, ModelConfig, NormPlacement, StackConfig};
 use wordloom::model::files::ModelFiles;
@@ -61,7 +62,7 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     output.flush()
 }
 
-/// Bytes that the weights take on a device, without what its layout adds.
+/// Bytes of the weights on a device, without padding of its layout.
 fn device_bytes(model: &Model, precision: WeightPrecision) -> u64 {
     model.blueprint().table.bytes(precision)
 }
@@ -137,9 +138,13 @@ fn rows(model: &Model, trial: Option<&Trial>) -> Vec<(&'static str, String)> {
         }
     };
     let checkpoint = model.checkpoint();
-    let dtypes: BTreeSet<String> =
-        checkpoint.names().filter_map(|name| Some(checkpoint.info(name)?.dtype.to_string())).collect();
-    let dtypes: Vec<String> = dtypes.into_iter().collect();
+    let dtypes = checkpoint.names().filter_map(|name| {
+        Some(match checkpoint.info(name)?.dtype {
+            Dtype::I8 => "I8 with scales".to_owned(),
+            dtype => dtype.to_string(),
+        })
+    });
+    let dtypes: Vec<String> = dtypes.collect::<BTreeSet<_>>().into_iter().collect();
     let stored = match checkpoint.is_random() {
         true => "no file, random weights".to_owned(),
         false => format!("{} in the file ({})", megabytes(checkpoint.byte_len()), dtypes.join(", ")),
@@ -208,7 +213,7 @@ fn parts(config: &ModelConfig) -> String {
     parts.map(|(name, count)| format!("{name} {}", thousands(*count))).collect::<Vec<_>>().join(" + ")
 }
 
-/// Weights of a layer's blocks, which the paper's shape has 4 · d_model² and 8 · d_model² of.
+/// Weights of a layer's blocks; the paper's shape has 4 · d_model² and 8 · d_model².
 fn blocks(config: &ModelConfig) -> String {
     let stack = if config.encoder.layers > 0 { &config.encoder } else { &config.decoder };
     let d_model = config.d_model as u64;

@@ -1,5 +1,5 @@
-//! Ctrl-C: work in progress ends between two steps, so that what is done has been written; a second one, or one
-//! before work has begun or while it waits for somebody to type, ends the process at once.
+//! Ctrl-C stops work between two steps, so that finished results are written. A second Ctrl-C, or one before the work or while
+//! the command waits for input, ends the process at once.
 
 use std::process;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -17,11 +17,11 @@ const INTERRUPTED: u8 = 2;
 
 static STATE: AtomicU8 = AtomicU8::new(IDLE);
 
-/// Installs the handler and gives what it sets.
+/// Installs the handler and returns the flag that it sets.
 pub fn handler() -> Cancel {
     let cancel = Cancel::default();
     let wish = cancel.clone();
-    // an error means that a handler exists already or signals are not to be had: Ctrl-C then simply ends the process
+    // on an error (a handler exists, or there are no signals), Ctrl-C ends the process
     let _ = ctrlc::set_handler(move || {
         match STATE.compare_exchange(WORKING, INTERRUPTED, Ordering::SeqCst, Ordering::SeqCst) {
             Ok(_) => wish.cancel(),
@@ -31,15 +31,15 @@ pub fn handler() -> Cancel {
     cancel
 }
 
-/// For a command that goes on until it is told to stop: Ctrl-C is its ordinary end.
+/// Makes Ctrl-C the ordinary end of a command that runs until it is stopped.
 pub fn ends_the_process() {
     let _ = ctrlc::set_handler(|| process::exit(0)); // an error: as above
 }
 
-/// Does all of a command's work, which looks at [`Cancel`] now and then.
+/// Does all of a command's work, which checks [`Cancel`] regularly.
 ///
 /// # Errors
-/// Its own; [`CliError::Interrupted`] where Ctrl-C was pressed meanwhile, even if it came too late to stop the work.
+/// Its own; [`CliError::Interrupted`] if Ctrl-C was pressed meanwhile, even too late to stop the work.
 pub fn working<R>(work: impl FnOnce() -> Result<R, CliError>) -> Result<R, CliError> {
     STATE.store(WORKING, Ordering::SeqCst);
     let result = work();
@@ -49,10 +49,10 @@ pub fn working<R>(work: impl FnOnce() -> Result<R, CliError>) -> Result<R, CliEr
     }
 }
 
-/// Waits for what may never come, in the middle of the work.
+/// Waits for input that may never come, during the work.
 ///
 /// # Errors
-/// [`CliError::Interrupted`] where Ctrl-C was pressed before.
+/// [`CliError::Interrupted`] if Ctrl-C was pressed before.
 pub fn waiting<R>(wait: impl FnOnce() -> R) -> Result<R, CliError> {
     let change = |from, to| STATE.compare_exchange(from, to, Ordering::SeqCst, Ordering::SeqCst);
     match change(WORKING, IDLE) {

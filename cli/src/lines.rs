@@ -1,4 +1,4 @@
-//! Lines of text from a file, standard input or the command line, as they come.
+//! Lines of text from a file, standard input or the command line.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, ErrorKind, Read, Seek, SeekFrom};
@@ -9,55 +9,55 @@ use std::time::{Duration, Instant};
 
 use super::{CliError, interrupt};
 
-/// Lines worked on together: enough to fill batches, few enough to see results soon.
+/// Lines of a round: enough to fill batches, few enough for early results.
 const ROUND: usize = 128;
-/// Lines that come within this time of the first belong to its round.
+/// Lines that arrive within this time after the first belong to its round.
 const TOGETHER: Duration = Duration::from_millis(30);
-/// The longest line, in bytes: what is longer is no text, and would fill the memory.
+/// The longest line, in bytes. A longer line is no text and would fill the memory.
 const MAX_LINE: u64 = 64 << 20;
 
-/// Reads in a thread of its own, so that a round has the lines that are there: all it has room for of a file, and the
-/// one that was just typed of a terminal.
+/// Reads lines in a separate thread, so that a round has all available lines: a full round of a file, or the line that was
+/// just typed.
 pub struct Lines {
     name: String,
     bytes: Option<u64>,
-    /// Whether all lines come as fast as they are read; typed ones do not.
+    /// Whether all lines are available at once, unlike typed lines.
     at_hand: bool,
     incoming: Receiver<Result<Line, CliError>>,
 }
 
 /// One line of the input.
 pub struct Line {
-    /// From 1 on.
+    /// Number of the line, from 1.
     pub number: usize,
-    /// Without the line feed; a carriage return before it is kept.
+    /// The text without its line feed; a carriage return before it is kept.
     pub text: String,
-    /// In the input, line feed included.
+    /// Bytes in the input, including the line feed.
     pub bytes: u64,
 }
 
-/// Where to begin in a file.
+/// The position to start from in a file.
 #[derive(Clone, Copy, Default)]
 pub struct Start {
     pub bytes: u64,
-    /// Lines in those bytes.
+    /// Number of lines in those bytes.
     pub lines: usize,
 }
 
-/// Some lines, and how the input goes on.
+/// Some lines, and the state of the input after them.
 pub struct Round {
     pub lines: Vec<Line>,
-    /// The end of the input after these lines, or what is wrong there; `None` where there may be more.
+    /// The end of the input, or an error after these lines; `None` if there may be more.
     pub end: Option<Result<(), CliError>>,
 }
 
 impl Lines {
-    /// A file, or standard input where there is none.
+    /// Opens a file, or standard input.
     pub fn open(path: Option<&Path>) -> Result<Self, CliError> {
         Self::open_at(path, Start::default())
     }
 
-    /// As [`Lines::open`], from some line of the file on.
+    /// As [`Lines::open`], from a position in the file.
     pub fn open_at(path: Option<&Path>, start: Start) -> Result<Self, CliError> {
         let Some(path) = path else {
             return Ok(Self::read("standard input".into(), None, start, BufReader::new(io::stdin())));
@@ -80,7 +80,7 @@ impl Lines {
         }
     }
 
-    /// A text that is there already. The empty text is one empty line.
+    /// The lines of a text. The empty text is one empty line.
     pub fn of_text(mut text: String) -> Self {
         if !text.ends_with('\n') {
             text.push('\n');
@@ -95,17 +95,17 @@ impl Lines {
         lines
     }
 
-    /// All bytes of the input, where that is known.
+    /// Bytes of the whole input, if known.
     pub fn bytes(&self) -> Option<u64> {
         self.bytes
     }
 
-    /// Waits for a line, and takes those with it that come together with it.
+    /// Waits for a line and returns it with the lines that follow at once.
     pub fn round(&self) -> Round {
         self.window(ROUND, u64::MAX)
     }
 
-    /// As [`Lines::round`], for rounds of another size: so many lines at most, and no further one after so many bytes.
+    /// As [`Lines::round`], for rounds of at most `most` lines, and without a further line after `enough` bytes.
     pub fn window(&self, most: usize, enough: u64) -> Round {
         let mut lines = Vec::new();
         let mut bytes = 0;
@@ -151,7 +151,7 @@ fn place(name: &str, number: usize) -> String {
     format!("{name}, line {number}")
 }
 
-/// Ends with the input, the first error, or when nobody listens any more.
+/// Sends lines until the end of the input, the first error, or the end of the receiver.
 fn send_lines(
     name: &str,
     first: usize,
@@ -193,7 +193,7 @@ fn read_line(name: &str, number: usize, reader: &mut impl BufRead) -> Result<Opt
     Ok(Some(Line { number, text, bytes: bytes as u64 }))
 }
 
-/// What is wrong with a line of JSON, without the number of the line inside the JSON, which is always 1.
+/// The error of a line of JSON, without the line number inside the JSON, which is always 1.
 pub fn json_problem(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let place = format!(" at line {} column {}", error.line(), error.column());

@@ -15,6 +15,7 @@ mod interrupt;
 mod lines;
 mod output;
 mod progress;
+mod quantize;
 mod resume;
 mod score;
 mod serve;
@@ -71,6 +72,8 @@ enum Command {
     Devices(devices::Arguments),
     /// Show a model's shape, parameters and memory
     Inspect(inspect::Arguments),
+    /// Write a model again with 8-bit weights, a quarter of f32
+    Quantize(quantize::Arguments),
     /// Measure how fast a model runs here
     Bench(bench::Arguments),
     /// Serve the page to a browser: translate as you type
@@ -100,6 +103,7 @@ fn main() -> ExitCode {
         Command::Evaluate(arguments) => evaluate::run(&arguments),
         Command::Devices(arguments) => devices::run(&arguments),
         Command::Inspect(arguments) => inspect::run(&arguments),
+        Command::Quantize(arguments) => quantize::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Serve(arguments) => serve::run(&arguments),
         Command::Desktop(arguments) => desktop::run(&arguments),

@@ -1,4 +1,4 @@
-//! Where results go: standard output or a file.
+//! Output of results, to standard output or a file.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, BufWriter, ErrorKind, Seek, SeekFrom, Write};
@@ -10,13 +10,13 @@ use super::digest::Digest;
 pub struct Output {
     name: String,
     writer: BufWriter<Box<dyn Write>>,
-    /// The same file, to wait for its disk.
+    /// The same file, for syncing to disk.
     file: Option<File>,
     digest: Digest,
 }
 
 impl Output {
-    /// A file, or standard output where there is none.
+    /// Opens a file, or standard output.
     pub fn open(path: Option<&Path>) -> Result<Self, CliError> {
         match path {
             Some(path) => Self::go_on(path, Digest::default()),
@@ -29,7 +29,7 @@ impl Output {
         }
     }
 
-    /// A file that keeps its beginning, which has this digest; what comes after it is lost.
+    /// Opens a file to continue after its beginning with this digest; the rest is cut off.
     pub fn go_on(path: &Path, beginning: Digest) -> Result<Self, CliError> {
         let name = path.display().to_string();
         let open = || {
@@ -59,19 +59,19 @@ impl Output {
         self.check(result)
     }
 
-    /// Numbers that JSON does not have (minus infinity for a forbidden token's log-probability) become `null`.
+    /// Writes JSON. Numbers that JSON lacks (minus infinity for a banned token's log-probability) become `null`.
     pub fn json(&mut self, value: &impl serde::Serialize) -> Result<(), CliError> {
         let line = serde_json::to_string(value).map_err(|error| CliError::Input(error.to_string()))?;
         self.line(&line)
     }
 
-    /// What has been written so far can be seen.
+    /// Makes the output so far visible.
     pub fn flush(&mut self) -> Result<(), CliError> {
         let result = self.writer.flush();
         self.check(result)
     }
 
-    /// As [`Output::flush`], and outlasts even a power failure; gives the digest of the whole output.
+    /// As [`Output::flush`], and syncs to disk. Returns the digest of the whole output.
     pub fn sync(&mut self) -> Result<&Digest, CliError> {
         self.flush()?;
         if let Some(file) = &self.file {
@@ -88,9 +88,9 @@ impl Output {
     }
 }
 
-/// Two runs that write one file would mix their lines. The lock ends with the process, however that ends.
+/// Locks the file, because two runs would mix their lines. The lock ends with the process.
 fn lock(file: &File) -> io::Result<()> {
-    // elsewhere a lock keeps readers away, too; and not every file system has any
+    // on other systems, a lock also blocks readers; and some file systems have no locks
     match cfg!(unix).then(|| file.try_lock()) {
         Some(Err(TryLockError::WouldBlock)) => {
             Err(io::Error::new(ErrorKind::WouldBlock, "another run is writing it"))
@@ -104,7 +104,7 @@ pub fn cannot_write(path: &Path, source: io::Error) -> CliError {
     CliError::Io { what: format!("cannot write {}", path.display()), source }
 }
 
-/// Refuses to overwrite the input before it has been read.
+/// Checks that the output does not overwrite the input.
 pub fn check_different(input: Option<&Path>, output: Option<&Path>) -> Result<(), CliError> {
     let (Some(input), Some(output)) = (input, output) else {
         return Ok(());

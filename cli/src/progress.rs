@@ -1,4 +1,4 @@
-//! Progress on stderr for work that takes more than half a second; nothing where stderr is no terminal.
+//! Progress on stderr for work that takes more than half a second, if stderr is a terminal.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
@@ -7,41 +7,41 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// A bar over the bytes of the input; where nobody knows how many there are, a count of what is done.
+/// A bar over the bytes of the input, or a count if their number is unknown.
 pub struct Progress {
     bar: ProgressBar,
-    /// What is counted, e.g. `sentences`.
+    /// The counted unit, e.g. `sentences`.
     unit: &'static str,
-    /// Bytes of the input, where that is known.
+    /// Bytes of the input, if known.
     total: Option<u64>,
     counted: Cell<u64>,
-    /// Of lines, where they are counted, too.
+    /// Progress in lines, if they are counted, too.
     lines: Cell<Lines>,
-    /// Time spent in earlier rounds, and the beginning of this one.
+    /// Time spent in earlier rounds.
     before: Cell<Duration>,
     since: Cell<Instant>,
     shown: Cell<bool>,
 }
 
-/// What a round has done so far.
+/// The progress of a round.
 pub struct Done {
     pub units: usize,
-    /// Of its work, 0 to 1.
+    /// Finished part of the round, 0 to 1.
     pub fraction: f64,
-    /// Lines that have been written; 0 where nobody counts them.
+    /// Written lines; 0 if they are not counted.
     pub lines: usize,
 }
 
 #[derive(Clone, Copy, Default)]
 struct Lines {
     done: usize,
-    /// In those bytes.
+    /// Lines in those bytes.
     read: usize,
     bytes: u64,
 }
 
 impl Lines {
-    /// `12/345 lines`; of a file whose end has not been read yet the total is an estimate, `12/~300 lines`.
+    /// `12/345 lines`; before the end of the file is read, the total is an estimate: `12/~300 lines`.
     fn label(self, total: Option<u64>) -> String {
         let Self { done, read, bytes } = self;
         match total {
@@ -64,7 +64,7 @@ impl Progress {
         Self::with_template(what, unit, template, bytes)
     }
 
-    /// For work whose parts nobody wants to know: `set_fraction` is all that is told.
+    /// A bar that only shows the fraction of `set_fraction`.
     pub fn of_fraction(what: &'static str) -> Self {
         Self::with_template(what, "", "{msg} [{bar:24}] {percent} %", Some(1000))
     }
@@ -86,14 +86,14 @@ impl Progress {
         }
     }
 
-    /// So much was done before this run.
+    /// Sets the progress of earlier runs.
     pub fn start_at(&self, bytes: u64, lines: usize) {
         self.bar.set_position(bytes);
         self.bar.reset_eta();
         self.lines.set(Lines { done: lines, read: lines, bytes });
     }
 
-    /// Does one round of the work. It tells what it has done so far: units, and of how many in this round.
+    /// Does one round of the work, which reports finished units and the round's total.
     pub fn round<R>(&self, bytes: u64, work: impl FnOnce(&mut dyn FnMut(usize, usize)) -> R) -> R {
         self.round_of_lines(0, bytes, |report| {
             work(&mut |done, total| {
@@ -102,7 +102,7 @@ impl Progress {
         })
     }
 
-    /// As [`Progress::round`], for work that counts lines, too; the round has so many.
+    /// As [`Progress::round`], for work that also counts lines.
     pub fn round_of_lines<R>(
         &self,
         lines: usize,
@@ -134,12 +134,12 @@ impl Progress {
         result
     }
 
-    /// A fraction of one.
+    /// Sets the fraction, 0 to 1.
     pub fn set_fraction(&self, fraction: f32) {
         self.set((fraction * 1000.0) as u64);
     }
 
-    /// Runs something that prints, with the bar out of the way.
+    /// Runs a function that prints, without the bar on the screen.
     pub fn suspend<R>(&self, print: impl FnOnce() -> R) -> R {
         self.bar.suspend(print)
     }

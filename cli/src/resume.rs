@@ -1,8 +1,8 @@
-//! `OUT.resume`: how far a translation from a file to a file has come, so that one that was killed can go on.
+//! `OUT.resume`: the progress of a translation from file to file, so that an interrupted run can continue.
 //!
-//! The record says how many bytes of both files belong together, with hashes of them, and what else the output depends
-//! on. It is written after the output it speaks of, and replaced as a whole, so that at any moment it is true. What the
-//! output has beyond it is cut off, and translated again: a window of lines at most.
+//! The record has the number of bytes of both files that belong together, their hashes, and the settings of the output. It is
+//! written after the output and replaced atomically, so it is always true. Output beyond the record is cut off and
+//! translated again: at most a window of lines.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -17,7 +17,7 @@ use super::digest::{Digest, Summary};
 use super::lines::{Line, Start};
 use super::{CliError, notice};
 
-/// Why a run cannot go on.
+/// The reason why a run cannot be resumed.
 #[derive(Debug, thiserror::Error)]
 pub enum ResumeError {
     #[error(
@@ -38,8 +38,8 @@ pub enum ResumeError {
     File { file: String, bytes: u64, record: String },
 }
 
-/// What an output depends on besides its input: values by option, as messages say them. The device is not among them:
-/// a run may go on elsewhere.
+/// The settings that an output depends on, by option, as in messages. The device is not among them, so a run can continue
+/// on another device.
 pub type Settings = BTreeMap<String, String>;
 
 /// The file's content.
@@ -48,7 +48,7 @@ pub type Settings = BTreeMap<String, String>;
 struct Record {
     format: u32,
     settings: Settings,
-    /// What has been read, and what has been written for it.
+    /// The input that has been read, and the output for it.
     input: Summary,
     output: Summary,
     lines: usize,
@@ -56,9 +56,9 @@ struct Record {
     window: usize,
 }
 
-/// Of [`Record`]; to be counted up when the same text would be cut or put together in another way.
+/// Version of [`Record`]; changes when a text would be cut or joined differently.
 const FORMAT: u32 = 1;
-/// Records are brought to the disk; more often than this they would cost more than what they save.
+/// The shortest time between records, because syncing to disk is slow.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// The two files of a run, and the record between them.
@@ -67,23 +67,24 @@ pub struct Resumable {
     output: PathBuf,
     path: PathBuf,
     record: Record,
-    /// All of the input up to here, and what the output had for it when this run began.
+    /// Digest of the input so far.
     read: Digest,
+    /// Digest of the output at the start of this run.
     written: Digest,
     saved: Instant,
 }
 
-/// Where a run goes on.
+/// The position where a run continues.
 #[derive(Clone, Copy)]
 pub struct StoppedAt {
-    /// In the input.
+    /// Position in the input.
     pub start: Start,
     /// Lines of the next window.
     pub window: usize,
 }
 
 impl Resumable {
-    /// `None` where input or output cannot be gone on with: a terminal, a pipe, a device.
+    /// `None` if input or output cannot be resumed: a terminal, a pipe, a device.
     pub fn new(input: Option<&Path>, output: Option<&Path>) -> Option<Self> {
         let (input, output) = (input?.to_owned(), output?.to_owned());
         let is_file = |path: &Path| fs::metadata(path).map(|found| found.is_file());
@@ -104,7 +105,7 @@ impl Resumable {
         Some(Self { input, output, path, record, read, written, saved: Instant::now() })
     }
 
-    /// Where the record says that an earlier run stopped; `None` where there is nothing to go on with.
+    /// The position where the recorded run stopped; `None` without a record.
     pub fn go_on(&mut self) -> Result<Option<StoppedAt>, CliError> {
         let content = match fs::read(&self.path) {
             Ok(content) => content,
@@ -147,7 +148,7 @@ impl Resumable {
         }
     }
 
-    /// Compares what the record says the output depends on.
+    /// Compares the recorded settings with this run's.
     pub fn check_settings(&self, settings: &Settings) -> Result<(), ResumeError> {
         let get =
             |settings: &Settings, name| settings.get(name).map_or("not given", String::as_str).to_owned();
@@ -165,14 +166,14 @@ impl Resumable {
         &self.written
     }
 
-    /// Begins to keep records.
+    /// Starts writing records.
     pub fn begin(&mut self, settings: Settings, window: usize) -> Result<(), CliError> {
         self.record.settings = settings;
         self.record.window = window;
         self.write()
     }
 
-    /// Lines have been translated.
+    /// Adds translated lines.
     pub fn add(&mut self, lines: &[Line]) {
         for line in lines {
             self.read.update(line.text.as_bytes());
@@ -181,12 +182,12 @@ impl Resumable {
         self.record.lines += lines.len();
     }
 
-    /// Whether it is time for another record.
+    /// Whether another record is due.
     pub fn is_due(&self) -> bool {
         self.saved.elapsed() >= PAUSE
     }
 
-    /// Records that the translations of all lines so far are on the disk, as `output`.
+    /// Records that the translations of all lines so far are on disk, with the digest `output`.
     pub fn save(&mut self, output: &Digest, window: usize) -> Result<(), CliError> {
         self.record.input = self.read.summary();
         self.record.output = output.summary();
@@ -194,7 +195,7 @@ impl Resumable {
         self.write()
     }
 
-    /// The translation is complete.
+    /// Removes the record of a complete translation.
     pub fn finish(self) {
         if let Err(error) = fs::remove_file(&self.path) {
             notice(&format!("warning: cannot remove {}: {error}", self.name()));

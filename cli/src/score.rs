@@ -103,7 +103,7 @@ struct Scorer {
 }
 
 impl Scorer {
-    /// JSON Lines.
+    /// Scores JSON Lines.
     fn requests(&mut self, lines: &Lines) -> Result<(), CliError> {
         loop {
             let mut round = lines.round();
@@ -125,7 +125,7 @@ impl Scorer {
         }
     }
 
-    /// Lines of two files.
+    /// Scores lines of two files.
     fn pairs(
         &mut self,
         arguments: &Arguments,
@@ -179,7 +179,7 @@ impl Scorer {
         let defaults = self.transformer.generation_config();
         let options =
             resolve(search, defaults, self.transformer.config(), &input_ids).map_err(ScoreError::from)?;
-        // a language that translations have to begin with is given, not scored
+        // the forced language token is not scored
         let language = direction.target.and(options.forced_bos);
         let context_ids = options.prompt.into_iter().chain(language).collect();
         let request = ScoreRequest { input_ids, context_ids, target_ids };
@@ -187,7 +187,7 @@ impl Scorer {
         Ok(request)
     }
 
-    /// A whole text, line breaks included.
+    /// Scores a whole text, including line breaks.
     fn text(&mut self, stride: Option<usize>, tokenizer: &Tokenizer, lines: &Lines) -> Result<(), CliError> {
         let lines = all(lines)?;
         let text = lines.iter().map(|line| line.text.as_str()).collect::<Vec<_>>().join("\n");
@@ -236,7 +236,7 @@ impl Scorer {
     }
 }
 
-/// Lines scored between two looks at them.
+/// Lines of a round.
 const ROUND: usize = 128;
 
 struct Named<'a> {
@@ -292,7 +292,7 @@ fn bytes(lines: &[Line]) -> u64 {
     lines.iter().map(|line| line.bytes).sum()
 }
 
-/// A line without the carriage return of other systems' files.
+/// A line without a carriage return at its end.
 fn text(line: &str) -> &str {
     line.strip_suffix('\r').unwrap_or(line)
 }
@@ -330,7 +330,7 @@ fn request(transformer: &Transformer, place: &str, line: &Line) -> Result<ScoreR
     request.map_err(|error| CliError::Input(format!("{place}: {error}")))
 }
 
-/// Labels without the -100 that fill them up.
+/// Labels without the padding -100.
 fn target_ids(place: &str, key: &str, ids: &[i64]) -> Result<Vec<u32>, CliError> {
     const IGNORED: i64 = -100;
     let length = ids.iter().rposition(|&id| id != IGNORED).map_or(0, |last| last + 1);

@@ -1,11 +1,11 @@
-//! What several commands share: which model, on which device.
+//! The options of model and device, which several commands share.
 
 use std::path::{Path, PathBuf};
 
 use wordloom::model::files::ModelFiles;
 use wordloom::model::generation_config::GenerationConfig;
 use wordloom::precision::PrecisionChoice;
-use wordloom::{Device, DeviceChoice, Model, Transformer};
+use wordloom::{Device, DeviceChoice, Model, Transformer, WeightPrecision};
 
 use super::progress::Progress;
 use super::{CliError, notice};
@@ -45,31 +45,35 @@ pub struct DeviceArguments {
 }
 
 impl DeviceArguments {
-    /// Opens the device and says on stderr which one it is, and why.
+    /// Opens the device, and names it on stderr with the reason for its choice.
     pub fn open(&self) -> Result<Device, CliError> {
         let device = pollster::block_on(Device::open(&self.device))?;
         notice(&device.notice(&self.device));
         Ok(device)
     }
 
-    /// A model on the device, with progress while its weights go there.
+    /// Loads a model on the device, with progress.
     pub fn transformer(&self, model: &Model) -> Result<Transformer, CliError> {
         load(&self.open()?, model, self.weights, None)
     }
 
-    /// The same for a model that is going to generate with these options.
+    /// As `transformer`, for a model that will generate with these options.
     pub fn generator(&self, model: &Model, options: &GenerationConfig) -> Result<Transformer, CliError> {
         load(&self.open()?, model, self.weights, Some(options))
     }
 }
 
-/// A model on an open device, with progress while its weights go there; readied for generating with `options`, if any.
+/// Loads a model on an open device, with progress. Prepares generating with `options`, if any.
 pub fn load(
     device: &Device,
     model: &Model,
     weights: PrecisionChoice,
     options: Option<&GenerationConfig>,
 ) -> Result<Transformer, CliError> {
+    if weights == PrecisionChoice::Is(WeightPrecision::F16) && model.stored_precision() == WeightPrecision::Q8
+    {
+        notice("warning: f16 rounds the model's 8-bit weights; q8 and f32 keep them");
+    }
     let progress = Progress::of_fraction("loading");
     let mut told = |fraction| progress.set_fraction(fraction);
     Ok(match options {

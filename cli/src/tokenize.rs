@@ -112,7 +112,7 @@ fn decode(tokenizer: &Tokenizer, line: &Line, plain: bool, output: &mut Output) 
 }
 
 enum Tokenizer {
-    /// With the direction that was asked for.
+    /// A model's tokenizer, with the requested direction.
     Model(Box<text::Tokenizer>, Option<Direction>),
     SentencePiece(Box<SentencePiece>),
 }
@@ -135,7 +135,7 @@ impl Tokenizer {
 }
 
 fn read_spm(path: &Path) -> Result<SentencePiece, CliError> {
-    /// The longest file that is read, in bytes: real ones stay below 10 MB.
+    /// The longest accepted file, in bytes; real ones are below 10 MB.
     const LIMIT: u64 = 64 << 20;
     let name = path.display().to_string();
     let mut bytes = Vec::new();

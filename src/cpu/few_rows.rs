@@ -8,7 +8,6 @@ use pulp::{Arch, Simd, WithSimd};
 use smallvec::SmallVec;
 
 use super::integers::{self, IntegerVectors, WithIntegers};
-use super::linear::LIBRARY_ROWS;
 use super::parallel::Budget;
 use super::vector;
 use super::weights::StoredValue;
@@ -25,6 +24,10 @@ pub(super) struct Piece<'a, X, W> {
     /// The piece's outputs of each row: so many that none need be allocated for.
     y: SmallVec<[&'a mut [f32]; LIBRARY_ROWS]>,
 }
+
+/// The number of rows from which on the library for matrix products is faster than this file. The library arranges its
+/// operands first, which pays earlier in WebAssembly, whose vectors have four values.
+pub const LIBRARY_ROWS: usize = if cfg!(target_arch = "wasm32") { 24 } else { 48 };
 
 /// Rows whose inputs stay in the processor's nearest memory while the weights pass by once.
 pub(super) const NEAR_ROWS: usize = 32;

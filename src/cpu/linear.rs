@@ -7,18 +7,13 @@ use pulp::{Arch, Simd, WithSimd};
 
 use super::WeightMatrix;
 use super::activate::activate;
-use super::few_rows::{NEAR_ROWS, Piece};
+use super::few_rows::{LIBRARY_ROWS, NEAR_ROWS, Piece};
 use super::matrix_product::matrix_product;
 use super::parallel::for_each_row;
 use super::rounded_rows::RoundedRows;
 use super::weights::StoredValue;
 use crate::activation::Activation;
 use crate::join::Join;
-
-/// From so many rows on, the library is faster. Measured on two cores with AVX-512 at 512 × 512 to 512 × 32,000 weights, it
-/// takes twice the time at 32 rows, nine tenths at 64 and six tenths at 512. In WebAssembly, whose vectors have four values,
-/// an encoder takes two thirds of the time at 32 rows, and four thirds at 16.
-pub const LIBRARY_ROWS: usize = if cfg!(target_arch = "wasm32") { 24 } else { 48 };
 
 /// What becomes of a product takes as long as so many multiplications.
 const FINISH_WORK: usize = 16;

@@ -145,20 +145,21 @@ impl StoredMatrix {
     pub fn of(values: &[f32], width: usize, precision: WeightPrecision) -> Self {
         let rows = values.len() / width.max(1);
         let mut matrix = Self::zeros(rows, width, precision).unwrap_or_else(|| panic!("no memory"));
-        matrix.set_rows(0, width, values);
+        matrix.set_rows(0, width, values, None);
         matrix
     }
 
-    /// Stores some rows, the first of them at `row`, rounding their values to what the precision has.
-    pub fn set_rows(&mut self, row: usize, width: usize, rows: &[f32]) {
+    /// Stores some rows, the first of them at `row`, rounding their values to what the precision has. In 8 bits `known`
+    /// are the rows' scales, if they have any already.
+    pub fn set_rows(&mut self, row: usize, width: usize, rows: &[f32], known: Option<&[f32]>) {
         let range = row * width..row * width + rows.len();
         match self {
             Self::F32(values) => values[range].copy_from_slice(rows),
             Self::F16(values) => values[range].convert_from_f32_slice(rows),
             Self::Q8 { values, scales } => Arch::new().dispatch(|| {
                 let stored = values[range].chunks_exact_mut(width).zip(&mut scales[row..]);
-                for ((values, scale), row) in stored.zip(rows.chunks_exact(width)) {
-                    *scale = row_scale(row);
+                for (n, ((values, scale), row)) in stored.zip(rows.chunks_exact(width)).enumerate() {
+                    *scale = known.map_or_else(|| row_scale(row), |scales| scales[n]);
                     for (value, &exact) in values.iter_mut().zip(row) {
                         *value = quantize(exact, *scale);
                     }

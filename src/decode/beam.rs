@@ -1,43 +1,7 @@
+use super::hypothesis::{Beam, Hypothesis, length_divisor};
+use super::options::{DecodeOptions, EarlyStopping};
 use super::tree::{Fate, Growing, SearchTree};
-use super::{DecodeOptions, EarlyStopping, Hypothesis};
 use crate::scores::{BANNED, TopScores};
-
-/// A hypothesis that is still growing.
-pub(super) struct Beam {
-    /// From the prompt on.
-    pub(super) tokens: Vec<u32>,
-    /// One for each token after the prompt.
-    pub(super) step_logprobs: Vec<f32>,
-    /// Their sum, in f32 and in this order, as HF accumulates it.
-    pub(super) score: f32,
-    /// The beam that this one continued in the last step.
-    pub(super) parent: usize,
-}
-
-impl Beam {
-    pub(super) fn new(prompt: &[u32], parent: usize) -> Self {
-        Self { tokens: prompt.to_vec(), step_logprobs: Vec::new(), score: 0.0, parent }
-    }
-
-    pub(super) fn push(&mut self, token: u32, logprob: f32) {
-        self.tokens.push(token);
-        self.step_logprobs.push(logprob);
-        self.score += logprob;
-    }
-
-    /// Becomes `parent` and one more token, in the memory it has.
-    fn become_continuation(&mut self, parent: &Beam, candidate: &Candidate) {
-        self.tokens.clone_from(&parent.tokens);
-        self.step_logprobs.clone_from(&parent.step_logprobs);
-        self.score = parent.score;
-        self.parent = candidate.beam;
-        self.push(candidate.token, candidate.logprob);
-    }
-
-    pub(super) fn hypothesis(&self, score: f32) -> Hypothesis {
-        Hypothesis { tokens: self.tokens.clone(), score, step_logprobs: self.step_logprobs.clone() }
-    }
-}
 
 /// A beam and a token that may continue it.
 struct Candidate {
@@ -63,7 +27,7 @@ pub(super) struct BeamSearch {
     live: usize,
     /// At most `num_beams`, best first.
     finished: Vec<Hypothesis>,
-    /// Where somebody wants to see all that was looked at.
+    /// The candidates so far, where they are kept.
     tree: Option<Growing>,
     // Buffers, kept between steps.
     next_beams: Vec<Beam>,
@@ -89,12 +53,12 @@ impl BeamSearch {
         }
     }
 
-    /// From now on, before the first step, keeps all that is looked at.
+    /// From now on, before the first step, keeps all candidates.
     pub(super) fn keep_tree(&mut self) {
         self.tree = Some(Growing::new(self.num_beams, self.length_penalty));
     }
 
-    /// What was looked at, if that was to be kept.
+    /// The candidates, if they were kept.
     pub(super) fn take_tree(&mut self) -> Option<SearchTree> {
         self.tree.take().map(|growing| growing.tree)
     }
@@ -138,7 +102,8 @@ impl BeamSearch {
             let mut fate = Fate::Rejected;
             if length < self.max_new_tokens && !self.eos.contains(&candidate.token) {
                 if live < self.num_beams {
-                    self.next_beams[live].become_continuation(parent, candidate);
+                    let &Candidate { beam, token, logprob, .. } = candidate;
+                    self.next_beams[live].continue_from(&self.beams, beam, token, logprob);
                     live += 1;
                     fate = Fate::Kept;
                 }
@@ -213,9 +178,4 @@ impl BeamSearch {
     fn length_divisor(&self, length: usize) -> f32 {
         length_divisor(length, self.length_penalty)
     }
-}
-
-/// What the sum of a hypothesis' log-probabilities is divided by: `length ^ length_penalty`.
-pub(crate) fn length_divisor(length: usize, length_penalty: f32) -> f32 {
-    (length as f64).powf(f64::from(length_penalty)) as f32
 }

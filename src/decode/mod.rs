@@ -16,24 +16,32 @@
 //! | `processors` | which scores to edit, given the tokens so far (bad words, n-grams, minimum length, ...) |
 //! | `sample` | greedy search and sampling of one sentence; what may be drawn |
 //! | `beam` | beam search of one sentence |
-//! | `tree` | all that a beam search looked at, for those who want to see it |
+//! | `tree` | the candidates that a beam search weighed |
 //! | `paths` | which rows of a batch ran the tokens of a hypothesis |
-//! | `search` | a sentence's rows, and the batch of sentences that a device steps together |
+//! | `hypothesis` | an output, growing or finished |
+//! | `step` | what a device is asked in a step, and what it answers |
+//! | `sentence`, `search` | a sentence's rows, and the batch of sentences that a device steps together |
 //!
 //! Nothing here knows a device, waits, or reads a file.
 
 mod beam;
 mod error;
+mod hypothesis;
 mod options;
 mod paths;
 mod processors;
 mod sample;
 mod search;
+mod sentence;
+mod step;
 mod tree;
 
-pub(crate) use beam::length_divisor;
 pub use error::DecodeError;
+pub use hypothesis::Hypothesis;
+pub(crate) use hypothesis::length_divisor;
 pub use options::{DecodeOptions, EarlyStopping, MAX_BEAMS, Sampling};
 pub(crate) use paths::Paths;
-pub use search::{BatchSearch, Hypothesis, SentenceSearch, StepRequest, StepScores};
+pub use search::BatchSearch;
+pub use sentence::SentenceSearch;
+pub use step::{StepRequest, StepScores};
 pub use tree::{Fate, SearchTree, TreeNode};

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// What each step of a batch ran, for those who ask afterwards where that was.
+/// The tokens that each step of a batch ran, and in which rows.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Paths {
     /// `[steps, rows]`

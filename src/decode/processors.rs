@@ -1,7 +1,7 @@
 //! Which scores to edit before a token is chosen: HF's `LogitsProcessor`s, in the order of
 //! `_get_logits_processor`.
 
-use super::DecodeOptions;
+use super::options::DecodeOptions;
 use crate::scores::{EditKind, ScoreEdit};
 
 /// The edits that one sentence's options ask for.

@@ -1,9 +1,9 @@
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-use super::beam::Beam;
-use super::search::StepScores;
-use super::{DecodeOptions, Hypothesis, Sampling};
+use super::hypothesis::{Beam, Hypothesis};
+use super::options::{DecodeOptions, Sampling};
+use super::step::StepScores;
 
 /// Hypotheses of one sentence that grow independently of each other, one a row: the best token step after step, which
 /// is greedy search, or one drawn at random.  HF `GenerationMixin._sample`.

@@ -1,280 +1,15 @@
-use super::beam::{Beam, BeamSearch};
+//! The searches of a batch of sentences.
+
+use super::beam::BeamSearch;
+use super::error::DecodeError;
+use super::hypothesis::Hypothesis;
+use super::options::DecodeOptions;
 use super::paths::Paths;
 use super::processors::Processors;
-use super::sample::SampleSearch;
-use super::tree::{Fate, Growing, SearchTree};
-use super::{DecodeError, DecodeOptions, MAX_BEAMS};
-use crate::scores::{BANNED, ScoreEdit, ScoreRules, ScoreSpace, TopScores};
-
-/// One output of a model.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Hypothesis {
-    /// From the prompt to the end token, if it ended with one; no padding.
-    pub tokens: Vec<u32>,
-    /// Beam search: HF's `sequences_scores`, the sum of `step_logprobs` divided by `length^length_penalty`.
-    /// Greedy search and sampling: the plain sum.
-    pub score: f32,
-    /// The processed log-probability of every token after the prompt; 0 for a forced one. Sampling: of the distribution
-    /// that it was drawn from.
-    pub step_logprobs: Vec<f32>,
-}
-
-/// The search for one sentence's output: some rows of its batch.
-pub struct SentenceSearch {
-    strategy: Strategy,
-    processors: Processors,
-    rows: usize,
-    pad: u32,
-    /// Tokens so far, the prompt's not counted.
-    generated: usize,
-    finished: bool,
-    keeps_tree: bool,
-}
-
-enum Strategy {
-    Sample(SampleSearch),
-    Beam(BeamSearch),
-}
-
-impl Strategy {
-    /// The hypotheses so far; never empty. In a beam search all are still growing, best first.
-    fn beams(&self) -> &[Beam] {
-        match self {
-            Strategy::Sample(sample) => sample.beams(),
-            Strategy::Beam(beam) => beam.beams(),
-        }
-    }
-
-    /// Those of them that wait for a token, with their places. All have the same length.
-    fn waiting(&self) -> impl Iterator<Item = (usize, &Beam)> {
-        let waits = |beam: &Beam| match self {
-            Strategy::Sample(sample) => !sample.is_complete(beam),
-            Strategy::Beam(_) => true,
-        };
-        self.beams().iter().enumerate().filter(move |(_, beam)| waits(beam))
-    }
-}
-
-impl SentenceSearch {
-    fn new(options: &DecodeOptions) -> Self {
-        let strategy = match options.num_beams {
-            1 => Strategy::Sample(SampleSearch::new(options)),
-            _ => Strategy::Beam(BeamSearch::new(options)),
-        };
-        let processors = Processors::new(options);
-        Self {
-            strategy,
-            processors,
-            rows: options.rows(),
-            pad: options.pad,
-            generated: 0,
-            finished: false,
-            keeps_tree: false,
-        }
-    }
-
-    /// Whether the result is final.
-    pub fn is_finished(&self) -> bool {
-        self.finished
-    }
-
-    /// The tokens of the best hypothesis so far, from the prompt on: the best that still grows or, when the
-    /// sentence is finished, the result. Of several samples the first.
-    pub fn best_tokens(&self) -> &[u32] {
-        match &self.strategy {
-            Strategy::Beam(beam) if self.finished => beam.best_tokens(),
-            strategy => &strategy.beams()[0].tokens,
-        }
-    }
-
-    /// How many of [`best_tokens`](Self::best_tokens) no later step can change.
-    pub fn settled_tokens(&self) -> usize {
-        match &self.strategy {
-            Strategy::Beam(beam) if !self.finished => beam.settled_tokens(),
-            _ => self.best_tokens().len(),
-        }
-    }
-
-    /// From now on, before the first step, keeps all that a beam search looks at.
-    fn keep_tree(&mut self) {
-        self.keeps_tree = true;
-        if let Strategy::Beam(beam) = &mut self.strategy {
-            beam.keep_tree();
-        }
-    }
-
-    /// What was looked at, if that was to be kept. Of a search without beams, which looks at nothing else, what was chosen.
-    fn take_tree(&mut self) -> Option<SearchTree> {
-        if !std::mem::take(&mut self.keeps_tree) {
-            return None;
-        }
-        match &mut self.strategy {
-            Strategy::Beam(beam) => beam.take_tree(),
-            Strategy::Sample(sample) => {
-                let beam = &sample.beams()[0];
-                let mut growing = Growing::new(1, 0.0);
-                let (mut sum, count) = (0.0, beam.step_logprobs.len());
-                let tokens = &beam.tokens[beam.tokens.len() - count..];
-                for (index, (&token, &log_probability)) in tokens.iter().zip(&beam.step_logprobs).enumerate()
-                {
-                    sum += log_probability;
-                    let fate = if index + 1 == count { Fate::Finished } else { Fate::Kept };
-                    growing.add(0, token, [log_probability, sum], fate);
-                    growing.end_step();
-                }
-                Some(growing.tree)
-            }
-        }
-    }
-
-    /// Appends this sentence's rows, which begin at `first_row` of the batch.
-    fn request(&mut self, first_row: usize, edits_wanted: bool, step: &mut StepBuffers) {
-        step.positions.extend(std::iter::repeat_n(self.generated, self.rows));
-        if self.finished {
-            step.tokens.extend(std::iter::repeat_n(self.pad, self.rows));
-            step.parents.extend((first_row..first_row + self.rows).map(|row| row as u32));
-            return;
-        }
-        let Self { strategy, processors, rows, generated, .. } = self;
-        let beams = strategy.beams();
-        // Rows without a live beam repeat the best one, those of complete samples their end; nobody reads their scores.
-        for (row, beam) in beams.iter().chain(std::iter::repeat(&beams[0])).take(*rows).enumerate() {
-            // before the first step no beam continues another
-            let parent = if *generated == 0 { row } else { beam.parent };
-            step.tokens.extend(beam.tokens.last());
-            step.parents.push((first_row + parent) as u32);
-        }
-        for (index, beam) in strategy.waiting() {
-            if edits_wanted && processors.forced(beam.tokens.len()).is_none() {
-                processors.edit((first_row + index) as u32, &beam.tokens, &mut step.edits);
-            }
-        }
-    }
-
-    /// The token that every waiting hypothesis has to take in this step.
-    fn forced(&self) -> Option<u32> {
-        self.strategy.waiting().next().and_then(|(_, beam)| self.processors.forced(beam.tokens.len()))
-    }
-
-    /// Whether this step depends on scores of which one is not a number.
-    fn cannot_use(&self, scores: StepScores<'_>) -> bool {
-        !self.finished
-            && self.forced().is_none()
-            && self.strategy.waiting().any(|(index, _)| {
-                scores.row(index).iter().any(|&score| score.is_nan() || score == f32::INFINITY)
-            })
-    }
-
-    fn advance(&mut self, scores: StepScores<'_>) {
-        if self.finished {
-            return;
-        }
-        let forced = self.forced().map(|token| [token; MAX_BEAMS]);
-        let scores = match &forced {
-            Some(tokens) => TopScores { candidates: 1, values: &[0.0; MAX_BEAMS], tokens }.into(),
-            None => scores,
-        };
-        self.finished = match (&mut self.strategy, scores) {
-            (Strategy::Sample(sample), scores) => sample.advance(scores),
-            (Strategy::Beam(beam), StepScores::Best(best)) => beam.advance(best),
-            (Strategy::Beam(_), StepScores::Whole { .. }) => unreachable!("only sampling wants whole rows"),
-        };
-        self.generated += 1;
-    }
-
-    fn finish(self) -> Vec<Hypothesis> {
-        match self.strategy {
-            Strategy::Sample(sample) => sample.finish(),
-            Strategy::Beam(beam) => beam.finish(),
-        }
-    }
-}
-
-/// What the device has to do in one step: run the decoder on one token a row, then score the next one. Before the first
-/// step it has to have run it on the rest of the prompt.
-///
-/// Rows are sentence by sentence, [`BatchSearch::rows_per_sentence`] each. Their number never changes: finished sentences
-/// keep their rows until others [take their place](BatchSearch::replace).
-#[derive(Debug, Clone, Copy)]
-pub struct StepRequest<'a> {
-    /// `[rows]`: tokens generated so far, the same number in the rows of a sentence; 0 in its first step, which takes the
-    /// last token of the prompt. So the tokens' position is the prompt's length - 1 more.
-    pub positions: &'a [usize],
-    /// `[rows]`
-    pub tokens: &'a [u32],
-    /// `[rows]`: the row of the step before whose history each row continues; of the same sentence.
-    pub parents: &'a [u32],
-    /// By ascending row.
-    pub edits: &'a [ScoreEdit],
-}
-
-impl<'a> StepRequest<'a> {
-    /// The edits of one row.
-    pub fn edits_of(&self, row: usize) -> &'a [ScoreEdit] {
-        let start = self.edits.partition_point(|edit| (edit.row as usize) < row);
-        let end = self.edits.partition_point(|edit| edit.row as usize <= row);
-        &self.edits[start..end]
-    }
-}
-
-/// What the device answers.
-#[derive(Debug, Clone, Copy)]
-pub enum StepScores<'a> {
-    /// The best [`BatchSearch::candidates`] of each row.
-    Best(TopScores<'a>),
-    /// Where [`BatchSearch::wants_whole_rows`]: `[rows, vocabulary]`, edited. Logits will do, for sampling normalises
-    /// what it draws from.
-    Whole {
-        /// Scores in a row.
-        vocabulary: usize,
-        /// The scores, row by row.
-        values: &'a [f32],
-    },
-}
-
-impl<'a> From<TopScores<'a>> for StepScores<'a> {
-    fn from(best: TopScores<'a>) -> Self {
-        Self::Best(best)
-    }
-}
-
-impl<'a> StepScores<'a> {
-    /// The rows `first_row..first_row + rows` alone.
-    fn rows(&self, first_row: usize, rows: usize) -> Self {
-        match *self {
-            Self::Best(best) => Self::Best(best.rows(first_row, rows)),
-            Self::Whole { vocabulary, values } => {
-                Self::Whole { vocabulary, values: &values[first_row * vocabulary..][..rows * vocabulary] }
-            }
-        }
-    }
-
-    fn row(&self, row: usize) -> &'a [f32] {
-        match self.rows(row, 1) {
-            Self::Best(best) => best.values,
-            Self::Whole { values, .. } => values,
-        }
-    }
-
-    /// Replaces `candidates` by the tokens of `row` that are not banned and their scores.
-    pub(super) fn candidates(&self, row: usize, candidates: &mut Vec<(u32, f64)>) {
-        let scores = self.row(row).iter().map(|&score| f64::from(score));
-        candidates.clear();
-        match self.rows(row, 1) {
-            Self::Best(best) => candidates.extend(best.tokens.iter().copied().zip(scores)),
-            Self::Whole { .. } => candidates.extend((0..).zip(scores)),
-        }
-        candidates.retain(|&(_, score)| score > f64::from(BANNED));
-    }
-}
-
-#[derive(Default)]
-struct StepBuffers {
-    positions: Vec<usize>,
-    tokens: Vec<u32>,
-    parents: Vec<u32>,
-    edits: Vec<ScoreEdit>,
-}
+use super::sentence::SentenceSearch;
+use super::step::{StepBuffers, StepRequest, StepScores};
+use super::tree::SearchTree;
+use crate::scores::{ScoreRules, ScoreSpace};
 
 /// The searches for a batch of sentences, stepped together. No sentence's result depends on the others.
 ///
@@ -307,14 +42,14 @@ pub struct BatchSearch {
     whole_rows: bool,
     edits_wanted: bool,
     step: StepBuffers,
-    /// Where somebody is going to ask for them.
+    /// The rows of every step, where they are kept.
     paths: Option<Paths>,
 }
 
 impl BatchSearch {
     /// Starts one search for each of `options`. They must agree in `num_beams` and, for beam search, in
     /// `renormalize_logits`; in whether they sample and, where they do, in `num_return_sequences` and in whether `top_k`
-    /// asks for whole rows. Everything else may differ. Token ids are not looked at:
+    /// asks for whole rows. Everything else may differ. Token ids are not checked here:
     /// [`DecodeOptions::validate`] knows the vocabulary.
     ///
     /// # Errors
@@ -452,13 +187,13 @@ impl BatchSearch {
         &self.sentences
     }
 
-    /// From now on, before the first step, keeps everything that the searches look at. No sentence may be
+    /// From now on, before the first step, keeps the trees of the searches. No sentence may be
     /// [replaced](Self::replace) then.
     pub(crate) fn keep_trees(&mut self) {
         self.sentences.iter_mut().for_each(SentenceSearch::keep_tree);
     }
 
-    /// For each sentence everything that its search looked at, if that was kept.
+    /// The tree of each sentence, if it was kept.
     pub(crate) fn take_trees(&mut self) -> Vec<Option<SearchTree>> {
         self.sentences.iter_mut().map(SentenceSearch::take_tree).collect()
     }

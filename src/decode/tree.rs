@@ -1,4 +1,4 @@
-//! What a beam search looked at: for reading why a translation won, and for going on where another was left.
+//! The candidates that a beam search weighed: why a translation won, and where another can be continued.
 
 use serde::{Deserialize, Serialize};
 
@@ -45,7 +45,7 @@ pub enum Fate {
 impl TreeNode {
     /// What the search ranks finished hypotheses by, were its penalty this one: `sum / step ^ length_penalty`.
     pub fn score(&self, length_penalty: f32) -> f32 {
-        self.sum / super::length_divisor(self.step as usize, length_penalty)
+        self.sum / super::hypothesis::length_divisor(self.step as usize, length_penalty)
     }
 }
 
@@ -53,7 +53,7 @@ impl SearchTree {
     /// The nodes from the prompt to a node, that one included.
     ///
     /// # Panics
-    /// Where there is no such node, or a tree of somebody else's making has parents after their children.
+    /// Where there is no such node, or a tree from elsewhere has parents after their children.
     pub fn path(&self, node: usize) -> Vec<usize> {
         let mut path = Vec::new();
         let mut at = Some(node);

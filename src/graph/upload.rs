@@ -68,8 +68,8 @@ impl Upload {
                 source.read_rows(index, self.row..self.row + rows, values)?;
             }
             stored => {
-                self.read_matrix(index, entry, rows, precision, source)?;
-                stored.set_rows(self.row, entry.width, &self.scratch);
+                let scales = self.read_matrix(index, entry, rows, precision, source)?;
+                stored.set_rows(self.row, entry.width, &self.scratch, scales.as_deref());
             }
         }
         self.arrived(entry, rows);
@@ -122,8 +122,8 @@ impl Upload {
         let part = part.unwrap_or_else(|| unreachable!("the parts cover all rows"));
         let panels_per_chunk = (CHUNK_ELEMENTS / (stride(entry.width) * PANEL)).max(1);
         let rows = (part.about.outputs.end - self.row).min(panels_per_chunk * PANEL);
-        self.read_matrix(index, entry, rows, precision, source)?;
-        let packed = panels::pack(&self.scratch, rows, entry.width, precision);
+        let scales = self.read_matrix(index, entry, rows, precision, source)?;
+        let packed = panels::pack_with_scales(&self.scratch, rows, entry.width, precision, scales.as_deref());
         let first_panel = (self.row - part.about.outputs.start) / PANEL;
         gpu.write(&part.buffer, first_panel * panels::panel_words(entry.width, precision), &packed);
         self.pending += packed.len() as u64 * 4;
@@ -148,7 +148,7 @@ impl Upload {
         Ok(rows)
     }
 
-    /// Some rows of a matrix, which `precision` has to be able to hold.
+    /// Some rows of a matrix, which `precision` has to be able to hold, and for 8 bits the scales that the source has.
     fn read_matrix<S: WeightSource>(
         &mut self,
         index: usize,
@@ -156,11 +156,14 @@ impl Upload {
         rows: usize,
         precision: WeightPrecision,
         source: &mut S,
-    ) -> Result<(), S::Error> {
+    ) -> Result<Option<Vec<f32>>, S::Error> {
         self.read(index, entry, rows, source)?;
-        match precision.overflow(&self.scratch) {
-            Some(value) => Err(UnstorableWeight { weight: entry.name.clone(), value, precision }.into()),
-            None => Ok(()),
+        if let Some(value) = precision.overflow(&self.scratch) {
+            return Err(UnstorableWeight { weight: entry.name.clone(), value, precision }.into());
+        }
+        match precision {
+            WeightPrecision::Q8 => source.read_scales(index, self.row..self.row + rows),
+            WeightPrecision::F32 | WeightPrecision::F16 => Ok(None),
         }
     }
 

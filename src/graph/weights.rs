@@ -123,6 +123,15 @@ pub trait WeightSource {
     /// # Errors
     /// When the source cannot be read.
     fn read_rows(&mut self, index: usize, rows: Range<usize>, out: &mut [f32]) -> Result<(), Self::Error>;
+
+    /// The scales of a matrix's rows, where the source has the matrix in 8 bits: in [`WeightPrecision::Q8`] the device
+    /// stores the same whole numbers then.
+    ///
+    /// # Errors
+    /// When the source cannot be read.
+    fn read_scales(&mut self, _index: usize, _rows: Range<usize>) -> Result<Option<Vec<f32>>, Self::Error> {
+        Ok(None)
+    }
 }
 
 /// One of the buffers that a weight takes on a GPU.

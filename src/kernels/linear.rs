@@ -36,10 +36,10 @@ pub static MATVEC_SPLIT: ByPrecision = linear_kernels!("", "matvec_split" + "pla
 pub static MATVEC_4ROWS_SPLIT: ByPrecision =
     linear_kernels!("", "matvec_4rows_split" + "plain_inputs", STORAGE);
 
-/// One row, four outputs per invocation: for software adapters.
-pub static MATVEC: ByPrecision = linear_kernels!("", "matvec" + "plain_inputs", STORAGE);
+/// One row, sixteen outputs per invocation: for software adapters, where readings are what costs.
+pub static MATVEC_WIDE: ByPrecision = linear_kernels!("", "matvec_wide" + "plain_inputs", STORAGE);
 
-/// Four rows, sixteen outputs per invocation: for software adapters, where readings are what costs.
+/// Four rows, sixteen outputs per invocation: the same.
 pub static MATVEC_4ROWS_WIDE: ByPrecision =
     linear_kernels!("", "matvec_4rows_wide" + "plain_inputs" + "four_rows", STORAGE);
 
@@ -138,8 +138,8 @@ pub enum Variant {
     Matvec4RowsSplit,
     /// [`MATMUL_TILED`]
     MatmulTiled,
-    /// [`MATVEC`]
-    Matvec,
+    /// [`MATVEC_WIDE`]
+    MatvecWide,
     /// [`MATVEC_4ROWS_WIDE`]
     Matvec4RowsWide,
     /// [`MATMUL_REGISTERS`]
@@ -152,7 +152,7 @@ impl Variant {
         Self::MatvecSplit,
         Self::Matvec4RowsSplit,
         Self::MatmulTiled,
-        Self::Matvec,
+        Self::MatvecWide,
         Self::Matvec4RowsWide,
         Self::MatmulRegisters,
     ];
@@ -170,7 +170,7 @@ impl Variant {
 ///
 /// | rows | software | hardware |
 /// |---|---|---|
-/// | 1 | `matvec` | `matvec_split` |
+/// | 1 | `matvec_wide` | `matvec_split` |
 /// | 2–8 | `matvec_4rows_wide` | `matvec_4rows_split` |
 /// | 9–16 | `matmul_registers` | `matvec_4rows_split` |
 /// | more | `matmul_registers` | `matmul_tiled` |
@@ -179,7 +179,7 @@ impl Variant {
 /// kernel less before the first word.
 pub fn choose(rows: usize, class: AdapterClass) -> Variant {
     match (class, rows) {
-        (AdapterClass::Software, 0..=1) => Variant::Matvec,
+        (AdapterClass::Software, 0..=1) => Variant::MatvecWide,
         (AdapterClass::Software, 2..=8) => Variant::Matvec4RowsWide,
         (AdapterClass::Software, _) => Variant::MatmulRegisters,
         (AdapterClass::Hardware, 0..=1) => Variant::MatvecSplit,
@@ -202,7 +202,7 @@ pub fn dispatch_variant(shape: &LinearShape, part: Range<usize>, variant: Varian
         Variant::MatvecSplit => (&MATVEC_SPLIT, 1, PANEL),
         Variant::Matvec4RowsSplit => (&MATVEC_4ROWS_SPLIT, 4, PANEL),
         Variant::MatmulTiled => (&MATMUL_TILED, 64, PANEL),
-        Variant::Matvec => (&MATVEC, 1, PANEL),
+        Variant::MatvecWide => (&MATVEC_WIDE, 1, 2 * PANEL),
         Variant::Matvec4RowsWide => (&MATVEC_4ROWS_WIDE, 4, 2 * PANEL),
         Variant::MatmulRegisters => (&MATMUL_REGISTERS, 8, 2 * PANEL),
     };

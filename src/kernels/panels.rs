@@ -36,6 +36,17 @@ pub const fn packed_words(outputs: usize, inputs: usize, precision: WeightPrecis
 /// Packs a row-major matrix `[outputs, inputs]`, rounding its values to what `precision` has. Consecutive panels are
 /// consecutive in memory, so that a large matrix may be packed piece by piece, in multiples of [`PANEL`] rows.
 pub fn pack(weight: &[f32], outputs: usize, inputs: usize, precision: WeightPrecision) -> Vec<u32> {
+    pack_with_scales(weight, outputs, inputs, precision, None)
+}
+
+/// As [`pack`], for rows that may have `known` scales of 8 bits already.
+pub fn pack_with_scales(
+    weight: &[f32],
+    outputs: usize,
+    inputs: usize,
+    precision: WeightPrecision,
+    known: Option<&[f32]>,
+) -> Vec<u32> {
     assert_eq!(weight.len(), outputs * inputs, "the matrix is [{outputs}, {inputs}]");
     let mut packed = vec![0; packed_words(outputs, inputs, precision)];
     if inputs == 0 {
@@ -43,7 +54,7 @@ pub fn pack(weight: &[f32], outputs: usize, inputs: usize, precision: WeightPrec
     }
     let mut halves = vec![f16::ZERO; if precision == WeightPrecision::F16 { inputs } else { 0 }];
     let panels = packed.chunks_exact_mut(panel_words(inputs, precision));
-    for (panel, rows) in panels.zip(weight.chunks(PANEL * inputs)) {
+    for (index, (panel, rows)) in panels.zip(weight.chunks(PANEL * inputs)).enumerate() {
         let (values, scales) = panel.split_at_mut(stride(inputs) * PANEL * precision.value_bytes() / 4);
         for (n, row) in rows.chunks_exact(inputs).enumerate() {
             match precision {
@@ -55,7 +66,7 @@ pub fn pack(weight: &[f32], outputs: usize, inputs: usize, precision: WeightPrec
                     scatter::<_, _, 2>(bytemuck::cast_slice_mut(values), n, &halves, |value| value);
                 }
                 WeightPrecision::Q8 => {
-                    let scale = row_scale(row);
+                    let scale = known.map_or_else(|| row_scale(row), |scales| scales[index * PANEL + n]);
                     scales[n] = scale.to_bits();
                     scatter::<_, _, 4>(bytemuck::cast_slice_mut(values), n, row, |value| {
                         quantize(value, scale)

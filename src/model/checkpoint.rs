@@ -5,7 +5,8 @@
 //! The `safetensors` crate has the format's types; its own reader wants the whole file in memory and does not say
 //! which tensor is wrong.
 
-mod header;
+pub(super) mod eight_bits;
+pub(super) mod header;
 mod random;
 
 use std::collections::BTreeMap;
@@ -17,6 +18,7 @@ use safetensors::Dtype;
 use super::error::ModelError;
 use super::files::{ByteSource, ModelFiles};
 use super::json::JsonObject;
+use eight_bits::Scales;
 use random::RandomTensors;
 
 const FILE: &str = "model.safetensors";
@@ -48,12 +50,29 @@ pub struct TensorInfo {
     shard: usize,
     /// Of the first element in the shard's file, in bytes.
     offset: u64,
+    scales: Option<Scales>,
 }
 
 impl TensorInfo {
     /// Number of elements. The header's check has made sure that the product does not overflow.
     pub fn element_count(&self) -> usize {
         self.shape.iter().product()
+    }
+
+    /// Bytes of an element, for the types that [`widen`] knows.
+    fn element_bytes(&self) -> Option<usize> {
+        match self.dtype {
+            Dtype::I8 => self.scales.map(|_| 1),
+            Dtype::F16 | Dtype::BF16 => Some(2),
+            Dtype::F32 => Some(4),
+            Dtype::F64 => Some(8),
+            _ => None,
+        }
+    }
+
+    /// Whether it is a matrix in 8 bits, with a scale for each row, or for each column.
+    pub fn is_in_8_bits(&self, by_column: bool) -> bool {
+        self.scales.is_some_and(|scales| scales.by_column == by_column)
     }
 }
 
@@ -157,8 +176,11 @@ impl Checkpoint {
     /// Where a tensor ends: its shard, and the byte of that file. Tensors read in this order come as a download does.
     pub(super) fn end(&self, name: &str) -> Option<(usize, u64)> {
         let info = self.info(name)?;
-        let bytes = info.element_count() * element_bytes(info.dtype).unwrap_or(0);
-        Some((info.shard, info.offset + bytes as u64))
+        let end = |offset, elements, width| offset + (elements * width) as u64;
+        let values = end(info.offset, info.element_count(), info.element_bytes().unwrap_or(0));
+        let scales =
+            info.scales.map(|scales| end(scales.offset, info.shape[usize::from(scales.by_column)], 4));
+        Some((info.shard, values.max(scales.unwrap_or(0))))
     }
 
     /// Type and shape of a tensor that the model cannot do without.
@@ -173,7 +195,7 @@ impl Checkpoint {
             let (found, expected) = (info.shape.clone(), expected.to_vec());
             return Err(ModelError::TensorShape { file: file(), tensor, found, expected });
         }
-        if element_bytes(info.dtype).is_none() {
+        if info.element_bytes().is_none() {
             return Err(ModelError::TensorDtype { file: file(), tensor, found: info.dtype });
         }
         Ok(info)
@@ -182,13 +204,15 @@ impl Checkpoint {
     /// As [`require`](Self::require), but where values are made up, the tensor comes to be by being asked for.
     pub(super) fn claim(&mut self, name: &str, shape: &[usize]) -> Result<(), ModelError> {
         if self.is_random() && !self.contains(name) {
-            let info = TensorInfo { dtype: Dtype::F32, shape: shape.to_vec(), shard: 0, offset: 0 };
+            let info =
+                TensorInfo { dtype: Dtype::F32, shape: shape.to_vec(), shard: 0, offset: 0, scales: None };
             self.tensors.insert(name.to_owned(), info);
         }
         self.require(name, shape).map(|_| ())
     }
 
-    /// Reads a whole tensor, row-major, as f32: F16 and BF16 exactly, F64 rounded to the nearest.
+    /// Reads a whole tensor, row-major, as f32: F16 and BF16 exactly, F64 rounded to the nearest, 8 bits multiplied by
+    /// their scales.
     ///
     /// # Errors
     /// [`ModelError::MissingTensor`], [`ModelError::TensorDtype`]; [`ModelError::FileShrank`] and [`ModelError::Io`]
@@ -293,7 +317,7 @@ impl Checkpoint {
             return Ok(());
         }
         let file = &self.shards[info.shard];
-        let Some(width) = element_bytes(info.dtype) else {
+        let Some(width) = info.element_bytes() else {
             let (file, tensor) = (file.label().to_owned(), name.to_owned());
             return Err(ModelError::TensorDtype { file, tensor, found: info.dtype });
         };
@@ -305,17 +329,72 @@ impl Checkpoint {
             widen(info.dtype, bytes, part);
             offset += bytes.len() as u64;
         }
+        match info.scales {
+            Some(scales) => self.scale(name, info, scales, elements.start, values),
+            None => Ok(()),
+        }
+    }
+
+    /// Multiplies the values of a matrix in 8 bits, those from the element `start` on, by their scales.
+    fn scale(
+        &self,
+        name: &str,
+        info: &TensorInfo,
+        scales: Scales,
+        start: usize,
+        values: &mut [f32],
+    ) -> Result<(), ModelError> {
+        if values.contains(&-128.0) {
+            let problem = format!("the tensor {name:?} has the value -128; values are -127 to 127");
+            return Err(ModelError::InvalidCheckpoint { file: self.file_label(info).to_owned(), problem });
+        }
+        if values.is_empty() {
+            return Ok(());
+        }
+        let (width, end) = (info.shape[1], start + values.len());
+        let (rows, column) = (start / width..end.div_ceil(width), start % width);
+        match (scales.by_column, rows.len()) {
+            (false, _) => {
+                let scales = self.read_scales(info, scales, rows)?;
+                let (first, others) = values.split_at_mut(values.len().min(width - column));
+                let rows = [first].into_iter().chain(others.chunks_mut(width));
+                rows.zip(scales).for_each(|(row, scale)| row.iter_mut().for_each(|value| *value *= scale));
+            }
+            (true, 1) => {
+                let scales = self.read_scales(info, scales, column..column + values.len())?;
+                values.iter_mut().zip(scales).for_each(|(value, scale)| *value *= scale);
+            }
+            (true, _) => {
+                let scales = self.read_scales(info, scales, 0..width)?;
+                let scales = scales.iter().cycle().skip(column);
+                values.iter_mut().zip(scales).for_each(|(value, scale)| *value *= scale);
+            }
+        }
         Ok(())
     }
-}
 
-/// Bytes of an element, for the types that [`widen`] knows.
-fn element_bytes(dtype: Dtype) -> Option<usize> {
-    match dtype {
-        Dtype::F16 | Dtype::BF16 => Some(2),
-        Dtype::F32 => Some(4),
-        Dtype::F64 => Some(8),
-        _ => None,
+    /// The scales of some rows, or of some columns, of a matrix in 8 bits.
+    fn read_scales(
+        &self,
+        info: &TensorInfo,
+        scales: Scales,
+        range: Range<usize>,
+    ) -> Result<Vec<f32>, ModelError> {
+        let mut bytes = vec![0; 4 * range.len()];
+        self.shards[info.shard].read_at(scales.offset + 4 * range.start as u64, &mut bytes)?;
+        Ok(bytes.as_chunks().0.iter().map(|&scale| f32::from_le_bytes(scale)).collect())
+    }
+
+    /// The scales of some rows of a matrix in 8 bits, or of some columns, where it has a scale for each of them.
+    pub(super) fn scales(
+        &self,
+        name: &str,
+        by_column: bool,
+        range: Range<usize>,
+    ) -> Result<Option<Vec<f32>>, ModelError> {
+        let info = self.find(name)?;
+        let scales = info.scales.filter(|scales| scales.by_column == by_column);
+        scales.map(|scales| self.read_scales(info, scales, range)).transpose()
     }
 }
 
@@ -328,6 +407,7 @@ fn widen(dtype: Dtype, bytes: &[u8], values: &mut [f32]) {
         }
     }
     match dtype {
+        Dtype::I8 => each(bytes, values, |[element]| f32::from(element as i8)),
         Dtype::F16 => each(bytes, values, |element| f16::from_le_bytes(element).to_f32()),
         Dtype::BF16 => each(bytes, values, |element| bf16::from_le_bytes(element).to_f32()),
         Dtype::F32 => each(bytes, values, f32::from_le_bytes),

@@ -1,4 +1,4 @@
-//! A model's shape and switches, in terms that are the same for every family.
+//! A model's shape and switches, in the same terms for every family.
 
 mod bart;
 mod bert;
@@ -18,8 +18,8 @@ use super::files::ModelFiles;
 use super::json::JsonObject;
 use crate::activation::Activation;
 
-/// The model families that can be read. A family decides how a configuration's keys and a checkpoint's tensors are
-/// named; what is computed follows from [`ModelConfig`] alone.
+/// The supported model families. A family decides the names of a configuration's keys and of a checkpoint's tensors;
+/// [`ModelConfig`] alone decides the computation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Family {
     /// Hugging Face's `MarianMTModel`: the OPUS-MT models.
@@ -71,8 +71,8 @@ impl Family {
         }
     }
 
-    /// The end token that the family's Hugging Face configuration forces at `max_length`, where neither
-    /// `generation_config.json` nor `config.json` says otherwise.
+    /// The end token that the family's Hugging Face configuration forces at `max_length`, unless `generation_config.json` or
+    /// `config.json` sets another.
     pub(super) fn default_forced_eos(self) -> Option<u32> {
         match self {
             Self::Marian => Some(0),
@@ -83,21 +83,21 @@ impl Family {
     }
 }
 
-/// Which of the paper's two stacks a model has.
+/// Whether a model has an encoder, a decoder, or both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Architecture {
-    /// From a source to a target: the paper's own.
+    /// Both, as in the paper: from a source to a target.
     EncoderDecoder,
-    /// Reads a text and says something about each of its tokens; generates nothing.
+    /// Reads a text and gives states or logits of its tokens; generates nothing.
     EncoderOnly,
     /// Continues a text.
     DecoderOnly,
 }
 
-/// A Transformer: everything about it but the weights.  Vaswani et al. 2017, section 3.
+/// A Transformer without its weights.  Vaswani et al. 2017, section 3.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelConfig {
-    /// Names of keys and tensors.
+    /// The family, which has the names of keys and tensors.
     pub family: Family,
     /// Width of every hidden state.
     pub d_model: usize,
@@ -109,35 +109,34 @@ pub struct ModelConfig {
     pub source_vocabulary: usize,
     /// Number of token ids that the decoder accepts and gives logits for.
     pub target_vocabulary: usize,
-    /// Tables of the token embeddings.
+    /// Whether encoder and decoder share the token embeddings.
     pub embeddings: EmbeddingSharing,
-    /// Kinds of text in one input, each with an embedding that is added to its tokens' (BERT's segments); 0 where
-    /// there are none.
+    /// Number of token types (BERT's segments), each with an embedding that is added to its tokens'; 0 for none.
     pub token_types: usize,
-    /// Token embeddings are multiplied by this before positions are added: 1, or √d_model as in section 3.4.
+    /// Factor of the token embeddings, before positions are added: 1, or √d_model as in section 3.4.
     pub embedding_scale: f32,
     /// Whether embeddings are normalised before the first layer.
     pub embedding_norm: bool,
-    /// How a token learns its place.
+    /// The kind of positions.
     pub positions: Positions,
     /// Factor of the attention scores.
     pub attention_scale: AttentionScale,
-    /// Between the two linear maps of the feed-forward layers.
+    /// Activation between the two linear maps of the feed-forward layers.
     pub activation: Activation,
     /// Whether the activation's result is multiplied by a second linear map of the same input.  Shazeer 2020, "GLU
     /// Variants Improve Transformer".
     pub gated: bool,
     /// Whether the linear maps inside of the layers have biases.
     pub biases: bool,
-    /// Where normalisation stands around a sublayer.
+    /// Position of the norm around a sublayer.
     pub norm: NormPlacement,
-    /// What normalisation computes.
+    /// Kind of the norm.
     pub norm_kind: NormKind,
-    /// Whether the encoder's and the decoder's output are normalised once more.
+    /// Whether a final norm follows the last layer of encoder and decoder.
     pub final_norm: bool,
-    /// Added to the variance in every normalisation.
+    /// Number that every norm adds to the variance.
     pub layer_norm_eps: f32,
-    /// From the last state to logits.
+    /// The projection from the last state to logits.
     pub output: OutputProjection,
     /// Token ids with a meaning.
     pub tokens: SpecialTokens,
@@ -173,7 +172,7 @@ impl StackConfig {
     }
 }
 
-/// Whether encoder and decoder look tokens up in the same table.
+/// Whether encoder and decoder share one embedding table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EmbeddingSharing {
     /// One table `[vocabulary, d_model]` for both.
@@ -185,10 +184,10 @@ pub enum EmbeddingSharing {
 /// The linear map from the last states to logits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OutputProjection {
-    /// Its weight is the target's embedding table (section 3.4) rather than a tensor of its own; both are
+    /// Whether its weight is the target's embedding table (section 3.4), not a separate tensor; both are
     /// `[target_vocabulary, d_model]`.
     pub tied: bool,
-    /// A bias is added to the logits. BART's kin may go without theirs in a checkpoint; it is zero then.
+    /// Whether a bias is added to the logits. BART's relatives may omit it in a checkpoint; then it is zero.
     pub bias: bool,
     /// Factor of the products, before the bias: 1, or T5's `d_model^-0.5`.
     pub scale: f32,
@@ -199,14 +198,14 @@ pub struct OutputProjection {
 /// The factor of attention scores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AttentionScale {
-    /// 1 / √d_k, section 3.2.1; else 1.
+    /// Whether the factor is 1 / √d_k (section 3.2.1), not 1.
     pub by_width: bool,
-    /// Also divided by the layer's number, counted from 1 (GPT-2's `scale_attn_by_inverse_layer_idx`).
+    /// Whether it is also divided by the layer's number from 1 (GPT-2's `scale_attn_by_inverse_layer_idx`).
     pub by_layer: bool,
 }
 
 impl AttentionScale {
-    /// The paper's.
+    /// The paper's factor.
     pub const PAPER: Self = Self { by_width: true, by_layer: false };
 
     /// The factor in one layer, counted from 0.
@@ -217,16 +216,16 @@ impl AttentionScale {
     }
 }
 
-/// Where normalisation stands around a sublayer `f`.
+/// Position of the norm around a sublayer `f`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NormPlacement {
-    /// `norm(x + f(x))`, the paper's.
+    /// `norm(x + f(x))`, as in the paper.
     Post,
     /// `x + f(norm(x))`.  Xiong et al. 2020, "On Layer Normalization in the Transformer Architecture".
     Pre,
 }
 
-/// What normalisation computes.
+/// Kind of a norm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NormKind {
     /// `(x - mean) / √(variance + ε) · γ + β`.  Ba et al. 2016.
@@ -238,13 +237,13 @@ pub enum NormKind {
 /// Token ids with a meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpecialTokens {
-    /// Fills up the shorter sequences of a batch.
+    /// The padding token.
     pub pad: u32,
-    /// Ends a sentence, in the families that have such a token.
+    /// The end token, if the family has one.
     pub eos: Option<u32>,
-    /// Begins a sentence, in the families that have such a token.
+    /// The begin token, if the family has one.
     pub bos: Option<u32>,
-    /// What the decoder is given before the first token, where the model itself says so.
+    /// The decoder's start token, if the configuration has one.
     pub decoder_start: Option<u32>,
 }
 
@@ -252,9 +251,8 @@ impl ModelConfig {
     /// Reads `config.json`. A key that is absent or `null` has the default of the family's Hugging Face class.
     ///
     /// # Errors
-    /// Those of [`JsonObject::read`]; [`ModelError::Unsupported`] when the family or one of its switches is not
-    /// known; [`ModelError::MissingKey`], [`ModelError::InvalidValue`] and [`ModelError::TooManyParameters`] for
-    /// values that no model can have.
+    /// Those of [`JsonObject::read`]; [`ModelError::Unsupported`] for an unknown family or switch;
+    /// [`ModelError::MissingKey`], [`ModelError::InvalidValue`] and [`ModelError::TooManyParameters`] for impossible values.
     pub fn from_files(files: &ModelFiles) -> Result<Self, ModelError> {
         Self::from_json(&JsonObject::read(files, "config.json")?)
     }
@@ -281,7 +279,7 @@ impl ModelConfig {
         Ok(config)
     }
 
-    /// Which stacks it has.
+    /// Whether the model has an encoder, a decoder, or both.
     pub fn architecture(&self) -> Architecture {
         match (self.encoder.layers, self.decoder.layers) {
             (_, 0) => Architecture::EncoderOnly,
@@ -290,13 +288,12 @@ impl ModelConfig {
         }
     }
 
-    /// Whether the last of a stack's hidden states is what comes after the final norm, as in Hugging Face's classes, or
-    /// what comes before it, as between `torch.nn`'s layers.
+    /// Whether the last hidden state is taken after the final norm (Hugging Face's classes) or before it (`torch.nn`).
     pub fn last_hidden_is_normed(&self) -> bool {
         self.family != Family::Vanilla
     }
 
-    /// For each token of a sequence, the row of the position table that belongs to it.
+    /// The row of the position table for each token of a sequence.
     pub fn position_rows<'a>(&'a self, tokens: &'a [u32]) -> impl Iterator<Item = u32> + 'a {
         let mut before = 0;
         tokens.iter().map(move |&token| {

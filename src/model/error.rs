@@ -245,7 +245,9 @@ pub enum ModelError {
     #[error(transparent)]
     UnstorableWeight(#[from] crate::graph::UnstorableWeight),
     /// A tensor's elements are of a type that weights cannot be read from.
-    #[error("{file}: the tensor \"{tensor}\" is stored as {found}; weights can be F32, F16, BF16 or F64")]
+    #[error(
+        "{file}: the tensor \"{tensor}\" is stored as {found}; weights can be F32, F16, BF16 or F64, or 8 bits in a file that `wordloom quantize` wrote"
+    )]
     TensorDtype {
         /// The file.
         file: String,

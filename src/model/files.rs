@@ -125,16 +125,7 @@ impl ModelFiles {
     /// The default model's files, which the library carries in itself.
     #[cfg(feature = "embedded-model")]
     pub fn embedded() -> Self {
-        macro_rules! files {
-            ($($name:literal)*) => {
-                [$(($name, &include_bytes!(concat!("../../models/tatoeba-en-de/", $name))[..])),*]
-            };
-        }
-        let files = files![
-            "config.json" "generation_config.json" "model.safetensors"
-            "source.spm" "target.spm" "vocab.json" "tokenizer_config.json"
-        ];
-        Self::memory("the embedded model", files)
+        Self::memory("the embedded model", wordloom_model_en_de::FILES)
     }
 
     /// What messages call this model: the folder's path, or the name given to [`ModelFiles::memory`].

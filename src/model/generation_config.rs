@@ -1,4 +1,4 @@
-//! How to search for an output: the keys of `generation_config.json`, which are also those of a request.
+//! Options of a search: the keys of `generation_config.json` and of requests.
 
 pub use crate::decode::EarlyStopping;
 use serde::{Deserialize, Serialize};
@@ -10,11 +10,10 @@ use super::files::ModelFiles;
 pub use super::json::JsonObject;
 use super::json::JsonValue;
 
-/// Declares [`GenerationConfig`] with what has to be done for each of its keys, so that none is forgotten anywhere.
+/// Declares [`GenerationConfig`] and the code for each key, so that no place forgets a key.
 macro_rules! generation_config {
     ($($(#[$doc:meta])* $key:ident: $type:ty,)*) => {
-        /// Options of a search, under the names of Hugging Face's `GenerationConfig`. `None` means "not set": the
-        /// search has defaults of its own.
+        /// Options of a search, with the names of Hugging Face's `GenerationConfig`. `None` means the search's default.
         #[derive(Clone, Debug, Default, PartialEq, Serialize)]
         pub struct GenerationConfig {
             $($(#[$doc])* #[serde(skip_serializing_if = "Option::is_none")] pub $key: Option<$type>,)*
@@ -28,7 +27,7 @@ macro_rules! generation_config {
                 Ok(Self { $($key: json.get(stringify!($key))?,)* })
             }
 
-            /// What is set here, and for the rest what is set in `defaults`.
+            /// These options, with `defaults` for those that are not set.
             pub fn merged_over(self, defaults: &Self) -> Self {
                 Self { $($key: self.$key.or_else(|| defaults.$key.clone()),)* }
             }
@@ -37,23 +36,23 @@ macro_rules! generation_config {
 }
 
 generation_config! {
-    /// Beams of the search; 1 is greedy, or sampling.
+    /// Number of beams; 1 is greedy search, or sampling.
     num_beams: usize,
-    /// How many of the finished beams to return, best first; or how many samples.
+    /// Number of returned hypotheses, best first, or of samples.
     num_return_sequences: usize,
-    /// Draw tokens at random instead of taking the best. Without it the next keys do nothing.
+    /// Whether to sample tokens. Otherwise, the next keys have no effect.
     do_sample: bool,
-    /// Divides the scores that are drawn from: below 1 the likely tokens become likelier.
+    /// Divisor of the scores for sampling: below 1, likely tokens become likelier.
     temperature: f32,
-    /// Draw from this many of the best tokens; 0 for all.
+    /// Number of best tokens to sample from; 0 for all.
     top_k: usize,
-    /// Draw from the best tokens that together have this probability; 1 for all.
+    /// Total probability of the best tokens to sample from; 1 for all.
     top_p: f32,
-    /// Chooses the random numbers. Not one of Hugging Face's keys.
+    /// Seed of the random numbers. Not a key of Hugging Face's.
     seed: u64,
     /// Not supported while `do_sample` is on.
     min_p: f32,
-    /// Not supported while `do_sample` is on, but for 1.
+    /// Only 1 is supported with `do_sample`.
     typical_p: f32,
     /// Not supported while `do_sample` is on, but for 0.
     epsilon_cutoff: f32,
@@ -61,39 +60,38 @@ generation_config! {
     eta_cutoff: f32,
     /// Not supported while `do_sample` is on.
     top_h: f32,
-    /// A finished beam's score is its log-probability divided by its number of tokens to this power.
+    /// Exponent: a finished hypothesis scores its log-probability over its number of tokens to this power.
     length_penalty: f32,
     /// When a beam search may stop.
     early_stopping: EarlyStopping,
-    /// The most tokens of an output, start token or prompt included.
+    /// The largest number of output tokens, including start token or prompt.
     max_length: usize,
-    /// The most tokens of an output, start token or prompt excluded; wins over `max_length`.
+    /// The largest number of output tokens, without start token or prompt; overrides `max_length`.
     max_new_tokens: usize,
-    /// The fewest tokens of an output, start token or prompt included, before the end token may come.
+    /// The smallest number of output tokens before the end token, including start token or prompt.
     min_length: usize,
-    /// The fewest tokens of an output, start token or prompt excluded, before the end token may come; wins over
-    /// `min_length`.
+    /// The smallest number of output tokens before the end token, without start token or prompt; overrides `min_length`.
     min_new_tokens: usize,
     /// Token sequences that may not occur.
     bad_words_ids: Vec<Vec<u32>>,
-    /// Every n-gram of this size occurs at most once; 0 for no such rule.
+    /// Size of n-grams that may occur only once; 0 for no limit.
     no_repeat_ngram_size: usize,
-    /// Divides the positive and multiplies the negative scores of tokens that occurred already; 1 for no effect.
+    /// Divisor of positive scores and factor of negative scores of repeated tokens; 1 has no effect.
     /// Keskar et al. 2019, section 4.1.
     repetition_penalty: f32,
-    /// Normalise the log-probabilities again after tokens have been forbidden.
+    /// Whether to normalize log-probabilities again after banning tokens.
     renormalize_logits: bool,
     /// The first token after the start token.
     forced_bos_token_id: u32,
-    /// The tokens of which the last one, at `max_length`, has to be one.
+    /// Tokens of which the last token, at `max_length`, must be one.
     forced_eos_token_id: TokenIds,
-    /// The token that the decoder starts from.
+    /// The decoder's start token.
     decoder_start_token_id: u32,
     /// The token that begins a sentence.
     bos_token_id: u32,
     /// The tokens that end a sentence.
     eos_token_id: TokenIds,
-    /// The token that fills up a batch.
+    /// The padding token.
     pad_token_id: u32,
 }
 
@@ -149,17 +147,17 @@ impl JsonValue for TokenIds {
     const EXPECTED: &'static str = "a token id or a list of token ids";
 }
 
-/// What to do with a key that is neither supported nor known to be unsupported.
+/// The treatment of unknown keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnknownKeys {
-    /// Pass over it, as Hugging Face does: model files carry notes and the keys of other tools.
+    /// Ignore it, as Hugging Face does: model files contain notes and keys of other tools.
     Ignore,
-    /// Report it: in a request it is a spelling mistake, which would otherwise change nothing, silently.
+    /// Report it: in a request, it is a spelling mistake, which must not be silent.
     Reject,
 }
 
-/// Keys that change what is generated and are not supported yet, with the number that means "off". `null`, `false`
-/// and whatever is empty mean that for all of them.
+/// Unsupported keys that change the output, with the number that means "off". `null`, `false` and empty values also mean
+/// "off".
 const UNSUPPORTED: [(&str, f64); 22] = [
     ("num_beam_groups", 1.0),
     ("diversity_penalty", 0.0),
@@ -185,7 +183,7 @@ const UNSUPPORTED: [(&str, f64); 22] = [
     ("custom_generate", 0.0),
 ];
 
-/// Keys that change nothing about what is generated: caching, what Python returns, notes.
+/// Keys that do not change the output: caching, Python's return values, notes.
 const HARMLESS: [&str; 26] = [
     "use_cache",
     "cache_implementation",
@@ -216,7 +214,7 @@ const HARMLESS: [&str; 26] = [
 ];
 
 impl GenerationConfig {
-    /// Reads `generation_config.json`, or where there is none the same keys of `config.json`, as `transformers` does.
+    /// Reads `generation_config.json`, or else the same keys of `config.json`, as `transformers` does.
     ///
     /// # Errors
     /// Those of [`JsonObject::read`] and [`GenerationConfig::from_json`].
@@ -227,7 +225,7 @@ impl GenerationConfig {
         }
         let json = JsonObject::read(files, "config.json")?;
         let mut config = Self::from_json(&json, UnknownKeys::Ignore)?;
-        // a default of some classes; `generation_config.json` is written with it
+        // a default of some classes, which `generation_config.json` always contains
         let model_type: Option<String> = json.get("model_type")?;
         let family =
             Family::ALL.into_iter().find(|family| model_type.as_deref() == Some(family.model_type()));
@@ -237,13 +235,12 @@ impl GenerationConfig {
         Ok(config)
     }
 
-    /// Reads the options out of a JSON object: a file, or a request under the same names. Whether the numbers make
-    /// sense is for the search to say, once all options are together.
+    /// Reads the options from a JSON object: a file, or a request with the same names. The search checks the values later, when
+    /// all options are merged.
     ///
     /// # Errors
-    /// [`ModelError::InvalidValue`] for a value of the wrong kind, [`ModelError::Unsupported`] for an
-    /// option that would change the output and is not supported yet, [`ModelError::UnknownKey`] where `unknown` asks
-    /// for it.
+    /// [`ModelError::InvalidValue`] for a value of the wrong type, [`ModelError::Unsupported`] for an unsupported option that
+    /// would change the output, [`ModelError::UnknownKey`] if `unknown` rejects unknown keys.
     pub fn from_json(json: &JsonObject, unknown: UnknownKeys) -> Result<Self, ModelError> {
         for (key, value) in json.entries() {
             if let Some(&(_, off)) = UNSUPPORTED.iter().find(|(unsupported, _)| *unsupported == key) {

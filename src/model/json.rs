@@ -8,10 +8,10 @@ use serde_json::{Map, Value};
 use super::error::ModelError;
 use super::files::ModelFiles;
 
-/// The longest JSON file that is read, in bytes. The largest real ones, tensor indices, stay below 1 MiB.
+/// The longest accepted JSON file, in bytes. The largest real ones, tensor indices, are below 1 MiB.
 const JSON_LIMIT: u64 = 8 << 20;
 
-/// A JSON object and the file (or request) that it came from.
+/// A JSON object and the name of its file or request.
 ///
 /// `null` counts as an absent key throughout: Hugging Face writes it for "not set".
 #[derive(Debug)]
@@ -22,7 +22,7 @@ pub struct JsonObject {
 
 /// A type that a configuration's value can have.
 pub trait JsonValue: DeserializeOwned {
-    /// What to write instead of a wrong value.
+    /// A description of valid values.
     const EXPECTED: &'static str;
 }
 
@@ -68,7 +68,7 @@ impl JsonObject {
         Self::parse(files.file_label(name), &bytes)
     }
 
-    /// Parses a JSON object. `file` is what messages call it.
+    /// Parses a JSON object. `file` is its name in messages.
     ///
     /// # Errors
     /// [`ModelError::Json`] with line and column.
@@ -80,12 +80,12 @@ impl JsonObject {
         }
     }
 
-    /// The file as messages call it.
+    /// The file's name in messages.
     pub fn file(&self) -> &str {
         &self.file
     }
 
-    /// Whether `key` is present, `null` included.
+    /// Whether `key` is present, also as `null`.
     pub fn contains(&self, key: &str) -> bool {
         self.values.contains_key(key)
     }
@@ -93,7 +93,7 @@ impl JsonObject {
     /// The value of `key`; `None` if it is absent or `null`.
     ///
     /// # Errors
-    /// [`ModelError::InvalidValue`] when it is not a `T`.
+    /// [`ModelError::InvalidValue`] if it is not a `T`.
     pub fn get<T: JsonValue>(&self, key: &'static str) -> Result<Option<T>, ModelError> {
         match self.values.get(key) {
             None | Some(Value::Null) => Ok(None),
@@ -142,7 +142,7 @@ impl JsonObject {
         self.values.iter().map(|(key, value)| (key.as_str(), value))
     }
 
-    /// The error for a value that cannot be.
+    /// The error for an invalid value.
     pub fn invalid(&self, key: &'static str, value: &Value, expected: impl Into<String>) -> ModelError {
         ModelError::InvalidValue {
             file: self.file.clone(),
@@ -152,7 +152,7 @@ impl JsonObject {
         }
     }
 
-    /// The error for a value that is right, but asks for what Wordloom does not do.
+    /// The error for a valid value that Wordloom does not support.
     pub fn unsupported(&self, key: &str, value: &Value, supported: impl Into<String>) -> ModelError {
         let (file, key) = (self.file.clone(), key.to_owned());
         ModelError::Unsupported { file, key, value: excerpt(value), supported: supported.into() }

@@ -5,15 +5,15 @@ use super::head::AttentionKind;
 /// The attention of one layer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LayerAttention {
-    /// Whose, to what.
+    /// The kind of attention.
     pub kind: AttentionKind,
-    /// Counted from 0.
+    /// Number of the layer, from 0.
     pub layer: usize,
-    /// Its heads.
+    /// Number of heads.
     pub heads: usize,
-    /// Rows of a head.
+    /// Number of queries: rows of a head.
     pub queries: usize,
-    /// Columns of a head.
+    /// Number of keys: columns of a head.
     pub keys: usize,
     /// `[heads, queries, keys]`; a row sums to 1.
     pub weights: Vec<f32>,

@@ -5,19 +5,21 @@
 //! | [`files`], [`checkpoint`] | a Hugging Face folder on disk or in memory; its tensors |
 //! | [`config`], [`generation_config`] | `config.json` and `generation_config.json`, the same for every family |
 //! | `names` | what each family calls its tensors |
-//! | [`blueprint`] | which weights each block has, where they come from |
-//! | [`embedding`], `attention`, `feed_forward`, [`encoder`], [`decoder`] | the blocks |
+//! | `blueprint` | which weights each block has, where they come from |
+//! | `embedding`, `attention`, `feed_forward`, `encoder`, `decoder` | the blocks |
 //! | `head`, `maps` | the kinds of attention, names of heads; attention maps on the host |
 //! | [`Model`] | all of it, but the device |
 
+#[doc(hidden)]
 pub mod blueprint;
 pub mod checkpoint;
 pub mod config;
-pub mod decoder;
-pub mod embedding;
-pub mod encoder;
+pub(crate) mod decoder;
+pub(crate) mod embedding;
+pub(crate) mod encoder;
 pub mod files;
 pub mod generation_config;
+#[doc(hidden)]
 pub mod positions;
 
 mod attention;
@@ -28,6 +30,7 @@ mod head;
 mod json;
 mod maps;
 mod names;
+mod quantize;
 mod tokenizer;
 
 pub use crate::ops::Cache;
@@ -37,4 +40,5 @@ pub use error::ModelError;
 pub use folder::Model;
 pub use head::{AttentionKind, HeadName};
 pub use maps::{LayerAttention, Map};
+pub use quantize::QuantizeError;
 pub use tokenizer::read_tokenizer;

@@ -1,54 +1,54 @@
-//! What each family calls its tensors. A family is a table here, not a model of its own.
+//! The tensor names of each family. A family is a table, not a separate model.
 
 use super::config::Family;
 
-/// The tensor names of one family. An empty name is that of something the family does not have.
+/// The tensor names of one family. An empty name means that the family does not have the tensor.
 pub(super) struct Names {
-    /// Stands before every name but those of the head; files of a model without its head leave it out.
+    /// Prefix of every name except the head's. Files of a model without its head have no prefix.
     pub base: &'static str,
-    /// Token embeddings, where source and target share them. The first name that the file has is taken.
+    /// Token embeddings shared by source and target. The first name in the file wins.
     pub shared_embedding: &'static [&'static str],
     pub source_embedding: &'static str,
     pub target_embedding: &'static str,
     pub token_types: &'static str,
-    /// Output projection, where it is not the target table.
+    /// Output projection, if it is not the target table.
     pub output: &'static str,
-    /// The first name that the file has is taken; the last is the one that it should have.
+    /// Output bias. The first name in the file wins; the last is the standard name.
     pub output_bias: &'static [&'static str],
     /// The linear layer before the output projection, and the norm between them.
     pub output_transform: [&'static str; 2],
     pub encoder: StackNames,
     pub decoder: StackNames,
-    /// Weights of the layers are stored `[inputs, outputs]` (HF `Conv1D`).
+    /// Whether weights of layers are stored `[inputs, outputs]` (HF `Conv1D`).
     pub transposed: bool,
-    /// Tensors that this model does without, by the beginnings and ends of their names: heads for other tasks, and what
-    /// older versions stored. `transformers` leaves them out, too.
+    /// Ignored tensors, by prefix and suffix: heads for other tasks, tensors of older versions. `transformers` ignores them,
+    /// too.
     pub unused: &'static [(&'static str, &'static str)],
 }
 
-/// The names in one stack of layers.
+/// The names in the encoder or decoder.
 pub(super) struct StackNames {
-    /// Position table; optional in the file where it can be computed.
+    /// Position table; optional in the file if it can be computed.
     pub positions: &'static str,
     /// Numbers for relative positions, `[buckets, heads]`.
     pub distance_bias: &'static str,
     pub embedding_norm: &'static str,
-    /// Stands before the layer's number.
+    /// Prefix before the layer's number.
     pub layers: &'static str,
     pub self_attention: AttentionNames,
     pub self_norm: &'static str,
     pub cross_attention: AttentionNames,
     pub cross_norm: &'static str,
     pub up: &'static str,
-    /// In gated layers: the map whose result is activated, and the one beside it, instead of `up`.
+    /// In gated layers, instead of `up`: the activated map, and the map that it gates.
     pub gated_up: [&'static str; 2],
     pub down: &'static str,
     pub feed_forward_norm: &'static str,
-    /// After the last layer, in models that have it.
+    /// Final norm after the last layer, if any.
     pub final_norm: &'static str,
 }
 
-/// The projections of one attention block, below its layer.
+/// The projections of one attention block, relative to its layer.
 #[derive(Clone, Copy)]
 pub(super) struct AttentionNames {
     pub inputs: InputNames,
@@ -94,7 +94,7 @@ impl Names {
 }
 
 impl Names {
-    /// The tensors that are tables of embeddings: a row for each token, place or kind.
+    /// The embedding tables: a row for each token, position or token type.
     pub fn tables(&self) -> Vec<&'static str> {
         let ends = [self.source_embedding, self.target_embedding, self.token_types, self.output];
         let positions = [self.encoder.positions, self.decoder.positions];
@@ -102,8 +102,8 @@ impl Names {
     }
 }
 
-/// BART and all that was made from it: HF `MarianMTModel`, `BartForConditionalGeneration`,
-/// `MBartForConditionalGeneration`, `M2M100ForConditionalGeneration`, `PegasusForConditionalGeneration`.
+/// BART and its relatives: HF `MarianMTModel`, `BartForConditionalGeneration`, `MBartForConditionalGeneration`,
+/// `M2M100ForConditionalGeneration`, `PegasusForConditionalGeneration`.
 static BART: Names = Names {
     base: "model.",
     shared_embedding: &[
@@ -141,7 +141,7 @@ static BART: Names = Names {
     unused: &[
         ("model.encoder.version", ""),
         ("model.decoder.version", ""),
-        // M2M-100's sinusoids: its class computes them whatever the file has
+        // M2M-100's sinusoids, which its class always computes
         ("model.encoder.embed_positions.weights", ""),
         ("model.decoder.embed_positions.weights", ""),
     ],
@@ -159,7 +159,7 @@ const BART_STACK: StackNames = StackNames {
     ..NO_STACK
 };
 
-/// The paper's model on `torch.nn.Transformer`'s names.
+/// The paper's model with `torch.nn.Transformer`'s names.
 static VANILLA: Names = Names {
     base: "",
     shared_embedding: &["embed.weight"],
@@ -241,7 +241,7 @@ static T5: Names = Names {
         ..T5_STACK
     },
     transposed: false,
-    // the first T5 models stored one for cross-attention, which has none
+    // the first T5 models stored a bias for cross-attention, which uses none
     unused: &[("decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight", "")],
 };
 

@@ -63,7 +63,7 @@ pub struct TracedSentence {
     pub attention: Vec<LayerAttention>,
     /// What there was no room for.
     pub left_out: Vec<LeftOut>,
-    /// All that the search looked at, where that was kept.
+    /// The search, where its tree was kept.
     pub search: Option<TracedSearch>,
     /// The residual stream of both stacks, bottom to top, where that was asked for.
     pub depth: Vec<Depth>,
@@ -72,7 +72,7 @@ pub struct TracedSentence {
 /// A search, readable without its model.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TracedSearch {
-    /// What it looked at.
+    /// The candidates that it weighed.
     pub tree: SearchTree,
     /// Each of its tokens as the tokenizer has it.
     pub pieces: BTreeMap<u32, String>,

@@ -5,8 +5,8 @@ use super::error::TraceError;
 use super::options::TraceOptions;
 use crate::model::{AttentionKind, LayerAttention};
 use crate::transformer::{
-    Cancel, ForwardInput, KeptAttention, LeftOut, Lengths, ScoreRequest, Share, Tensor, Transformer, Wanted,
-    share,
+    Cancel, ForwardInput, ForwardSelection, KeptAttention, LeftOut, Lengths, ScoreRequest, Share, Tensor,
+    Transformer, share,
 };
 
 /// A source and its target, as token ids.
@@ -130,14 +130,14 @@ async fn record_one(
     options: &TraceOptions,
     cancel: &Cancel,
 ) -> Result<Recording, TraceError> {
-    let Share { mut wanted, mut left_out } = share;
+    let Share { mut selection, mut left_out } = share;
     let vocabulary = transformer.config().target_vocabulary;
     let logits_bytes = 4 * ((request.target_ids.len() - 1) * vocabulary) as u64;
-    wanted.logits =
+    selection.logits =
         options.scores && logits_bytes <= MAX_LOGITS_BYTES.min(transformer.device().max_buffer_bytes());
-    wanted.hidden_states = options.depth;
-    let output = transformer.forward_selected(&request.input(), &wanted).await?;
-    let (log_probabilities, alternatives) = match (options.scores, wanted.logits) {
+    selection.hidden_states = options.depth;
+    let output = transformer.forward_selected(&request.input(), &selection).await?;
+    let (log_probabilities, alternatives) = match (options.scores, selection.logits) {
         (false, _) => (Vec::new(), Vec::new()),
         (true, true) => {
             let rows = output.logits.data.chunks_exact(vocabulary);
@@ -158,7 +158,7 @@ async fn record_one(
         }
     };
     let attention = attention_of(
-        &wanted,
+        &selection,
         [output.encoder_attentions, output.decoder_attentions, output.cross_attentions],
     );
     let depth = Depth::of_all(Stack::Encoder, &output.encoder_hidden_states)
@@ -168,8 +168,8 @@ async fn record_one(
 }
 
 /// Attention that was read back, `[1, heads, queries, keys]` for each layer of each kind, by kind and then by layer.
-fn attention_of(wanted: &Wanted, tensors: [Vec<Tensor>; 3]) -> Vec<LayerAttention> {
-    let Wanted { encoder_attentions, decoder_attentions, cross_attentions, .. } = wanted;
+fn attention_of(selection: &ForwardSelection, tensors: [Vec<Tensor>; 3]) -> Vec<LayerAttention> {
+    let ForwardSelection { encoder_attentions, decoder_attentions, cross_attentions, .. } = selection;
     let layers = [encoder_attentions, decoder_attentions, cross_attentions];
     let kinds = AttentionKind::ALL.into_iter().zip(layers).zip(tensors);
     let of_kind = |((kind, layers), tensors): ((AttentionKind, &Vec<usize>), Vec<Tensor>)| {

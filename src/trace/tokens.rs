@@ -13,7 +13,7 @@ pub fn tokens(tokenizer: &Tokenizer, ids: &[u32], text: &str, prefix: &str, of_t
     let prefix = if tokenizer.split_tag(prefix).0.is_some() { "" } else { prefix };
     let by_piece = tokenizer.origin() != "tokenizer.json";
     let mut tokens = Vec::with_capacity(ids.len());
-    let mut said = Vec::with_capacity(ids.len());
+    let mut texts = Vec::with_capacity(ids.len());
     for &id in ids {
         let piece = match of_target {
             true => tokenizer.target_token(id),
@@ -27,15 +27,15 @@ pub fn tokens(tokenizer: &Tokenizer, ids: &[u32], text: &str, prefix: &str, of_t
                 false => is_special_source(tokenizer, id, &piece),
             };
         // byte-level pieces are unreadable; their tokenizer knows what they say
-        said.push(match special {
+        texts.push(match special {
             true => String::new(),
             false if by_piece => piece.replace('▁', " ").trim().to_owned(),
             false => tokenizer.decode(&[id], false).unwrap_or_default().trim().to_owned(),
         });
-        let piece = if by_piece || special || said.last().is_none_or(String::is_empty) {
+        let piece = if by_piece || special || texts.last().is_none_or(String::is_empty) {
             piece
         } else {
-            readable(&piece, &said[said.len() - 1])
+            readable(&piece, &texts[texts.len() - 1])
         };
         tokens.push(Token { id, piece, special, range: None });
     }
@@ -48,7 +48,7 @@ pub fn tokens(tokenizer: &Tokenizer, ids: &[u32], text: &str, prefix: &str, of_t
             Place { word, special: token.special }
         })
         .collect();
-    for (token, range) in tokens.iter_mut().zip(ranges(&whole, &said, &places)) {
+    for (token, range) in tokens.iter_mut().zip(ranges(&whole, &texts, &places)) {
         token.range = range.and_then(|[first, end]| {
             let first = first.checked_sub(prefix.len())?;
             Some([first, end - prefix.len()])
@@ -58,8 +58,8 @@ pub fn tokens(tokenizer: &Tokenizer, ids: &[u32], text: &str, prefix: &str, of_t
 }
 
 /// A piece of a byte-level vocabulary as SentencePiece would write it.
-fn readable(piece: &str, said: &str) -> String {
-    if piece.starts_with(['Ġ', '▁']) { format!("▁{said}") } else { said.to_owned() }
+fn readable(piece: &str, texts: &str) -> String {
+    if piece.starts_with(['Ġ', '▁']) { format!("▁{texts}") } else { texts.to_owned() }
 }
 
 /// Ids of the source are those of the target, unless a Marian model keeps its vocabularies apart: then its special tokens
@@ -81,11 +81,11 @@ struct Place {
 
 /// Goes along the text and its tokens together. Runs of tokens that are not found have what lies between their
 /// neighbours: word by word, where there are as many words as the tokens say, else all of them together.
-fn ranges(text: &str, said: &[String], places: &[Place]) -> Vec<Option<[usize; 2]>> {
-    let mut ranges: Vec<Option<[usize; 2]>> = vec![None; said.len()];
+fn ranges(text: &str, texts: &[String], places: &[Place]) -> Vec<Option<[usize; 2]>> {
+    let mut ranges: Vec<Option<[usize; 2]>> = vec![None; texts.len()];
     let mut at = 0;
     let mut missed: Vec<usize> = Vec::new();
-    for (index, token) in said.iter().enumerate() {
+    for (index, token) in texts.iter().enumerate() {
         if places[index].special || token.is_empty() {
             continue;
         }
@@ -147,14 +147,14 @@ mod tests {
     use super::{Place, ranges};
 
     fn check(text: &str, tokens: &[&str], expected: &[Option<&str>]) {
-        let said: Vec<String> = tokens.iter().map(|token| token.replace('▁', "")).collect();
+        let texts: Vec<String> = tokens.iter().map(|token| token.replace('▁', "")).collect();
         let mut word = 0;
         let place = |token: &&str| {
             word += usize::from(token.starts_with('▁'));
             Place { word, special: false }
         };
         let places: Vec<Place> = tokens.iter().map(place).collect();
-        let got = ranges(text, &said, &places);
+        let got = ranges(text, &texts, &places);
         let got: Vec<Option<&str>> = got.into_iter().map(|range| range.map(|[a, b]| &text[a..b])).collect();
         assert_eq!(got, expected);
     }

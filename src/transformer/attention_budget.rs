@@ -1,6 +1,6 @@
 //! Which attention of long texts is kept.
 
-use super::forward::Wanted;
+use super::forward::ForwardSelection;
 use super::kept_attention::LeftOut;
 use crate::model::AttentionKind;
 use crate::model::config::ModelConfig;
@@ -32,7 +32,7 @@ pub(crate) struct Lengths {
 /// What is kept of one sentence, and what is not.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Share {
-    pub wanted: Wanted,
+    pub selection: ForwardSelection,
     pub left_out: Vec<LeftOut>,
 }
 
@@ -63,7 +63,7 @@ pub(crate) fn share(
                     () if bytes > *left => format!("a trace was to have {memory} bytes of attention at most"),
                     () => {
                         *left -= bytes;
-                        wanted(&mut share.wanted, kind).push(layer);
+                        selection(&mut share.selection, kind).push(layer);
                         continue;
                     }
                 };
@@ -73,17 +73,17 @@ pub(crate) fn share(
     }
     for share in &mut shares {
         for kind in AttentionKind::ALL {
-            wanted(&mut share.wanted, kind).sort_unstable();
+            selection(&mut share.selection, kind).sort_unstable();
         }
         share.left_out.sort_by_key(|left_out| left_out.attention);
     }
     shares
 }
 
-fn wanted(wanted: &mut Wanted, kind: AttentionKind) -> &mut Vec<usize> {
+fn selection(selection: &mut ForwardSelection, kind: AttentionKind) -> &mut Vec<usize> {
     match kind {
-        AttentionKind::Encoder => &mut wanted.encoder_attentions,
-        AttentionKind::Decoder => &mut wanted.decoder_attentions,
-        AttentionKind::Cross => &mut wanted.cross_attentions,
+        AttentionKind::Encoder => &mut selection.encoder_attentions,
+        AttentionKind::Decoder => &mut selection.decoder_attentions,
+        AttentionKind::Cross => &mut selection.cross_attentions,
     }
 }

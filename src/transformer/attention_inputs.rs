@@ -1,43 +1,43 @@
-//! Attention of what a search found, without running it once more: while it runs, the session keeps what weights are
-//! computed from, queries and keys, and weights are computed of the hypothesis that somebody looks at.
+//! Attention of what a search found, without running it once more. While the search runs, the session keeps queries and
+//! keys; afterwards attention weights are computed of the best hypothesis alone.
 //!
-//! The encoder's are kept where they are computed anyway, as are the memory's keys. Of the decoder, keys are in the caches,
-//! and queries are put into a cache of their own, slot by slot: a launch for three layers in every step.
+//! The encoder's projections and the memory's keys are stored anyway. The decoder's keys are in the caches, and its queries
+//! go into a cache of their own, slot by slot: one launch for three layers in every step.
 
 use std::ops::Range;
 
-use super::Transformer;
 use super::error::GenerateError;
-use super::forward::Wanted;
+use super::forward::ForwardSelection;
 use super::kept_attention::KeptLayer;
+use super::loaded::LoadedModel;
 use crate::graph::{Columns, Graph, GraphError, Plan, RowCopy, Session, State, StateTable, Value};
 use crate::kernels::append_rows::MAX_PARTS;
 use crate::model::blueprint::qkv_columns;
 use crate::model::config::ModelConfig;
 use crate::model::{AttentionKind, Tap, weights_of};
 
-/// What a session keeps besides what it needs.
+/// Queries and keys that attention weights are computed from, beside the caches.
 pub(super) struct AttentionInputs {
-    /// Of each encoder layer queries, keys and values, `[source tokens, heads * (2 * d_k + d_v)]`.
+    /// Queries, keys and values of each encoder layer, `[source tokens, heads * (2 * d_k + d_v)]`.
     pub projections: Vec<Tap>,
-    /// Queries of the decoder: of each layer its own, then those to the encoder; some of them side by side, so that one launch
-    /// puts them there. `[rows * capacity, parts * heads * d_k]`
+    /// Queries of the decoder: of each layer those of self-attention, then those of cross-attention. Some stand side by side,
+    /// so that one launch stores them. `[rows * capacity, parts * heads * d_k]`
     queries: Vec<State>,
-    /// How many of them are side by side.
+    /// Queries that stand side by side in one state.
     parts: usize,
-    /// Of one of them.
+    /// Columns of one of them.
     width: usize,
 }
 
-/// One sentence and one hypothesis of it in a session.
+/// Where one sentence and one hypothesis of it are in a session.
 pub(super) struct HypothesisRows {
-    /// Of its source, among those of the batch.
+    /// Tokens of its source, among those of the batch.
     pub source: Range<usize>,
-    /// Of each token that the decoder was given, its slot of the caches.
+    /// Cache slots of the tokens that the decoder read.
     pub slots: Vec<usize>,
 }
 
-/// Where a session has the keys of its decoder's attention, for each layer.
+/// The states of the keys of the decoder's attention, for each layer.
 pub(super) struct DecoderKeys<'a> {
     pub caches: &'a [State],
     pub memory: &'a [State],
@@ -45,15 +45,10 @@ pub(super) struct DecoderKeys<'a> {
 
 impl AttentionInputs {
     /// * `source_tokens`: of the whole batch, padded; `slots`: of its caches
-    pub fn new(
-        states: &mut StateTable,
-        transformer: &Transformer,
-        source_tokens: usize,
-        slots: usize,
-    ) -> Self {
-        let ModelConfig { encoder, decoder, .. } = &transformer.config;
+    pub fn new(states: &mut StateTable, model: &LoadedModel, source_tokens: usize, slots: usize) -> Self {
+        let ModelConfig { encoder, decoder, .. } = &model.config;
         let width = decoder.key_width();
-        let fit = transformer.device.max_buffer_bytes() / (4 * (slots * width) as u64).max(1);
+        let fit = model.device.max_buffer_bytes() / (4 * (slots * width) as u64).max(1);
         let parts = fit.clamp(1, MAX_PARTS as u64) as usize;
         let mut left = 2 * decoder.layers;
         let mut queries = Vec::with_capacity(left.div_ceil(parts));
@@ -87,29 +82,29 @@ impl AttentionInputs {
     /// Has the device compute weights, which stay there.
     pub fn weights(
         &self,
-        transformer: &Transformer,
+        model: &LoadedModel,
         session: &Session,
         keys: &DecoderKeys<'_>,
         rows: &HypothesisRows,
-        wanted: &Wanted,
+        selection: &ForwardSelection,
     ) -> Result<Vec<KeptLayer>, GenerateError> {
-        let Transformer { config, device, weights, .. } = transformer;
+        let LoadedModel { config, device, weights, .. } = model;
         let mut maps =
             Maps { table: StateTable::default(), copies: Vec::new(), copied: Vec::new(), layers: Vec::new() };
         let source = vec![rows.source.clone()];
         let target = runs(&rows.slots);
-        for &layer in &wanted.encoder_attentions {
+        for &layer in &selection.encoder_attentions {
             let Some(projection) = self.projections[layer].0 else { continue };
             let copy = maps.copy(projection, &source);
             let [first_query, first_key, _] = qkv_columns(&config.encoder);
             maps.add(AttentionKind::Encoder, layer, [(copy, first_query), (copy, first_key)]);
         }
-        for &layer in &wanted.decoder_attentions {
+        for &layer in &selection.decoder_attentions {
             let (queries, first) = self.queries(2 * layer);
             let [queries, keys] = [queries, keys.caches[layer]].map(|state| maps.copy(state, &target));
             maps.add(AttentionKind::Decoder, layer, [(queries, first), (keys, 0)]);
         }
-        for &layer in &wanted.cross_attentions {
+        for &layer in &selection.cross_attentions {
             let (queries, first) = self.queries(2 * layer + 1);
             let queries = maps.copy(queries, &target);
             let memory = maps.copy(keys.memory[layer], &source); // whose keys come first
@@ -125,7 +120,7 @@ impl AttentionInputs {
         for Layer { kind, layer, inputs } in layers {
             let columns = inputs.map(|(state, first)| Columns { value: g.state(state), first });
             let mask = g.state(if kind.keys_target() { masks[1].0 } else { masks[0].0 });
-            let made = weights_of(g, config, &transformer.blueprint, (kind, layer), columns, mask)?;
+            let made = weights_of(g, config, &model.blueprint, (kind, layer), columns, mask)?;
             let shape = g.shape(made);
             let state = table.f32(format!("{kind} attentions {layer}"), shape.rows, shape.width);
             g.keep(made, state)?;
@@ -145,7 +140,7 @@ impl AttentionInputs {
     }
 }
 
-/// States and copies of the maps that are wanted.
+/// States and copies of the maps that are computed.
 struct Maps {
     table: StateTable,
     copies: Vec<RowCopy>,
@@ -154,7 +149,7 @@ struct Maps {
     layers: Vec<Layer>,
 }
 
-/// A layer whose attention is wanted.
+/// A layer whose attention is computed.
 struct Layer {
     kind: AttentionKind,
     layer: usize,

@@ -37,7 +37,7 @@ impl Transformer {
         let first = waiting.first().map(key);
         let candidates = waiting.iter().take_while(|index| Some(key(index)) == first);
         let elements = |count: usize, each: usize| count as u64 * each as u64;
-        let config = &self.config;
+        let config = &self.model.config;
         let qkv = |stack: &StackConfig| 2 * stack.key_width() + stack.value_width();
         // whichever stack reads the input
         let reader = if config.encoder.layers > 0 { &config.encoder } else { &config.decoder };
@@ -59,7 +59,7 @@ impl Transformer {
             let fits = rows <= MAX_ROWS
                 && source_tokens <= MAX_SOURCE_TOKENS
                 && 4 * config.decoder.layers as u64 * cache <= MAX_CACHE_BYTES
-                && 4 * largest <= self.device.max_buffer_bytes();
+                && 4 * largest <= self.model.device.max_buffer_bytes();
             if size > 0 && !fits {
                 break;
             }
@@ -76,7 +76,8 @@ impl Transformer {
         batch: &[usize],
         waiting: &[usize],
     ) -> usize {
-        let (Some(&first), Architecture::EncoderDecoder) = (batch.first(), self.config.architecture()) else {
+        let (Some(&first), Architecture::EncoderDecoder) = (batch.first(), self.model.config.architecture())
+        else {
             return 0;
         };
         let first = &requests[first];
@@ -85,7 +86,7 @@ impl Transformer {
             return 0; // prompts are read for all rows at once
         }
         let max_length = batch().map(|request| request.options.max_length).max().unwrap_or(0);
-        let padded = |input_ids: &[u32]| padded_length(&self.config, input_ids.len());
+        let padded = |input_ids: &[u32]| padded_length(&self.model.config, input_ids.len());
         let follows = |&&index: &&usize| {
             let GenerateRequest { input_ids, options } = &requests[index];
             let as_first = DecodeOptions { max_length: first.options.max_length, ..options.clone() };

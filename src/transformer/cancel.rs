@@ -5,39 +5,39 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Asks a running generation to stop. Clones share the wish.
+/// A request to stop a running generation. Clones are the same request.
 #[derive(Clone, Default)]
 pub struct Cancel {
-    wished: Arc<AtomicBool>,
+    requested: Arc<AtomicBool>,
     turn: Option<Arc<Turn>>,
 }
 
-/// Lets others run.
+/// Lets the event loop run.
 type Turn = dyn Fn() -> Pin<Box<dyn Future<Output = ()>>> + Send + Sync;
 
 impl Cancel {
-    /// A wish that can only be uttered while others run: in a browser a worker hears nothing while it computes. `turn`
-    /// is awaited before every step; it decides itself how often that is worth its time.
+    /// A request that can only be made while the event loop runs: in a browser a worker receives no message while it
+    /// computes. `turn` is awaited before every step; it decides itself how often that is worth its time.
     pub fn with_turn(turn: impl Fn() -> Pin<Box<dyn Future<Output = ()>>> + Send + Sync + 'static) -> Self {
-        Self { wished: Arc::default(), turn: Some(Arc::new(turn)) }
+        Self { requested: Arc::default(), turn: Some(Arc::new(turn)) }
     }
 
     /// Stops the generation before its next step.
     pub fn cancel(&self) {
-        self.wished.store(true, Ordering::Relaxed);
+        self.requested.store(true, Ordering::Relaxed);
     }
 
     /// Whether that was asked for.
     pub fn is_cancelled(&self) -> bool {
-        self.wished.load(Ordering::Relaxed)
+        self.requested.load(Ordering::Relaxed)
     }
 
-    /// Whether both are the same wish.
+    /// Whether both are the same request.
     pub fn is_same(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.wished, &other.wished)
+        Arc::ptr_eq(&self.requested, &other.requested)
     }
 
-    /// Whether that was asked for, once whoever may ask has had the chance to.
+    /// Whether that was asked for, after the event loop had its turn.
     pub(crate) async fn listen(&self) -> bool {
         if let Some(turn) = &self.turn {
             turn().await;

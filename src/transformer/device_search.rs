@@ -226,7 +226,7 @@ impl DeviceSearch {
         self.seats().next().is_none()
     }
 
-    /// Whether a sentence's rows are somebody else's already, though the host has not come so far.
+    /// Whether the device has given a sentence's rows to another request, which the host has not followed yet.
     pub fn has_promised(&self, sentence: usize) -> bool {
         self.seats().any(|seat| seat.sentence == sentence)
     }
@@ -352,7 +352,7 @@ impl DeviceSearch {
     }
 }
 
-/// Submits under way at once: the host looks at one, and the device works on the next meanwhile.
+/// Submits under way at once: the device works on the next while the host follows one.
 const SUBMITS: usize = 2;
 
 /// How far the device runs ahead of what the host knows.

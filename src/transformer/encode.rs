@@ -1,6 +1,7 @@
 //! The encoder alone, made once for sources of one shape and run as often as wanted.
 
 use super::input_states::InputStates;
+use super::loaded::LoadedModel;
 use super::{ForwardError, Tensor, Transformer};
 use crate::gpu::GpuError;
 use crate::graph::{Graph, Plan, Session, State, StateTable};
@@ -11,7 +12,7 @@ use crate::model::encoder::encoder;
 
 /// An encoder with its buffers; nothing of the decoder is in it, not even the keys and values of cross-attention.
 pub struct Encoder<'a> {
-    transformer: &'a Transformer,
+    model: &'a LoadedModel,
     session: Session,
     input: InputStates,
     memory: State,
@@ -25,7 +26,7 @@ impl Transformer {
     /// # Errors
     /// [`ForwardError::NoEncoder`], [`ForwardError::Empty`], [`ForwardError::TooLong`], and those of the device.
     pub fn encoder(&self, batch: usize, length: usize) -> Result<Encoder<'_>, ForwardError> {
-        let Self { device, config, blueprint, weights, .. } = self;
+        let LoadedModel { device, config, blueprint, weights, .. } = &self.model;
         let limit = config.positions.count();
         if config.architecture() == Architecture::DecoderOnly {
             return Err(ForwardError::NoEncoder { model_type: config.family.model_type() });
@@ -48,7 +49,7 @@ impl Transformer {
         let last = encoder(g, config, blueprint, tokens, &sequences, Taps::default())?;
         g.keep(last, memory)?;
         let session = Session::new(device, weights, &states, vec![Plan::new(graph)])?;
-        Ok(Encoder { transformer: self, session, input, memory, batch, length })
+        Ok(Encoder { model: &self.model, session, input, memory, batch, length })
     }
 }
 
@@ -60,7 +61,7 @@ impl Encoder<'_> {
     /// [`ForwardError`] for another number of sources, one that is longer than the encoder was made for, or a token that
     /// the vocabulary does not have.
     pub async fn run(&mut self, sources: &[Vec<u32>]) -> Result<(), ForwardError> {
-        let Transformer { config, weights, device, .. } = self.transformer;
+        let LoadedModel { config, weights, device, .. } = self.model;
         let (rows, columns, input) = (self.batch, self.length, "input_ids");
         if sources.len() != rows {
             let got = sources.iter().map(Vec::len).sum();
@@ -89,7 +90,7 @@ impl Encoder<'_> {
     /// # Errors
     /// [`GpuError`] of this or an earlier command.
     pub async fn read(&self) -> Result<Tensor, GpuError> {
-        let shape = vec![self.batch, self.length, self.transformer.config.d_model];
+        let shape = vec![self.batch, self.length, self.model.config.d_model];
         Ok(Tensor { shape, data: self.session.read(self.memory).await? })
     }
 }

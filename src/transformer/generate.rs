@@ -88,7 +88,7 @@ impl Transformer {
         let lengths = lengths
             .map(|(request, tokens)| Lengths { source: request.input_ids.len(), target: tokens.len() - 1 });
         let lengths: Vec<Lengths> = lengths.collect();
-        let shares = share(&self.config, &lengths, keep, left, self.device.max_buffer_bytes());
+        let shares = share(&self.model.config, &lengths, keep, left, self.model.device.max_buffer_bytes());
         let sentences = requests.iter().zip(found).zip(shares).enumerate();
         sentences
             .map(|(sentence, ((request, tokens), share))| {
@@ -99,7 +99,7 @@ impl Transformer {
                 let diverged = GenerateError::SearchDiverged { step: run.len(), row: rows.start };
                 let path = paths.of(rows, run).ok_or(diverged)?;
                 let lengths = [input_ids.len(), prompt];
-                let layers = session.attention(self, sentence, lengths, &path, &share.wanted)?;
+                let layers = session.attention(&self.model, sentence, lengths, &path, &share.selection)?;
                 Ok(KeptAttention::new(layers, share.left_out))
             })
             .collect()
@@ -107,9 +107,9 @@ impl Transformer {
 
     /// Whether the model has attention from a target to a source.
     pub(crate) fn check_translates(&self) -> Result<(), GenerateError> {
-        match self.config.architecture() {
+        match self.model.config.architecture() {
             Architecture::EncoderDecoder => Ok(()),
-            _ => Err(GenerateError::NotATranslator { model_type: self.config.family.model_type() }),
+            _ => Err(GenerateError::NotATranslator { model_type: self.model.config.family.model_type() }),
         }
     }
 
@@ -118,10 +118,10 @@ impl Transformer {
     /// # Errors
     /// As [`Transformer::generate`](Self::generate).
     pub fn check_request(&self, request: &GenerateRequest) -> Result<(), GenerateError> {
-        let (limit, vocabulary) = (self.config.positions.count(), self.config.source_vocabulary);
+        let (limit, vocabulary) = (self.model.config.positions.count(), self.model.config.source_vocabulary);
         let length = request.input_ids.len();
-        if self.config.architecture() == Architecture::EncoderOnly {
-            return Err(GenerateError::NoDecoder { model_type: self.config.family.model_type() });
+        if self.model.config.architecture() == Architecture::EncoderOnly {
+            return Err(GenerateError::NoDecoder { model_type: self.model.config.family.model_type() });
         }
         if length == 0 {
             return Err(GenerateError::Empty);
@@ -132,7 +132,7 @@ impl Transformer {
         if let Some(&token) = request.input_ids.iter().find(|&&token| token as usize >= vocabulary) {
             return Err(GenerateError::Token { token, vocabulary });
         }
-        Ok(request.options.validate(self.config.target_vocabulary, limit)?)
+        Ok(request.options.validate(self.model.config.target_vocabulary, limit)?)
     }
 
     /// Searches for the requests of a queue. The session has to be put back; paths are there where attention is kept.
@@ -150,15 +150,15 @@ impl Transformer {
         if keep.attention.is_some() {
             search.keep_paths();
         }
-        let key = SessionKey::new(self, &batch, &search, queue.waiting(), keep.attention.is_some());
+        let key = SessionKey::new(&self.model, &batch, &search, queue.waiting(), keep.attention.is_some());
         let mut session = match self.idle.take(&key) {
             Some(session) => session,
             None => {
                 self.idle.make_room();
-                DecodeSession::new(self, key)?
+                DecodeSession::new(&self.model, key)?
             }
         };
-        match session.run(self, queue, search, cancel).await {
+        match session.run(&self.model, queue, search, cancel).await {
             Ok(paths) => Ok((session, paths)),
             Err(error) => {
                 // a session is good for another batch whatever became of this one, unless the device failed

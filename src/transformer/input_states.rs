@@ -35,6 +35,7 @@ impl InputStates {
         session.write_rows(self.mask, sequence, &mask);
     }
 
+    /// Writes sequences, and pads them.
     pub fn write<'a>(
         &self,
         session: &mut Session,
@@ -42,17 +43,21 @@ impl InputStates {
         sequences: impl ExactSizeIterator<Item = &'a [u32]>,
     ) {
         let elements = sequences.len() * self.length;
-        let mut tokens = vec![config.tokens.pad; elements];
-        let (mut positions, mut mask) = (vec![0; elements], vec![0; elements]);
+        let (mut tokens, mut mask) = (vec![config.tokens.pad; elements], vec![0; elements]);
         for (row, sequence) in sequences.enumerate() {
             let first = row * self.length;
             tokens[first..][..sequence.len()].copy_from_slice(sequence);
             mask[first..][..sequence.len()].fill(1);
-            let ids = &tokens[first..][..self.length];
-            positions.splice(first..first + self.length, config.position_rows(ids));
         }
-        session.write(self.tokens, &tokens);
+        self.write_padded(session, config, &tokens, &mask);
+    }
+
+    /// Writes sequences that are padded already.
+    pub fn write_padded(&self, session: &mut Session, config: &ModelConfig, tokens: &[u32], mask: &[u32]) {
+        let positions: Vec<u32> =
+            tokens.chunks_exact(self.length).flat_map(|tokens| config.position_rows(tokens)).collect();
+        session.write(self.tokens, tokens);
         session.write(self.positions, &positions);
-        session.write(self.mask, &mask);
+        session.write(self.mask, mask);
     }
 }

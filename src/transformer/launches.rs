@@ -1,7 +1,8 @@
 //! The launches of a model's programs on a GPU, told without one.
 
 use super::error::GenerateError;
-use super::forward::{self, ForwardError, ForwardInput, Wanted};
+use super::forward::{self, ForwardError, ForwardInput, ForwardSelection};
+use super::loaded::LoadedModel;
 use super::loading::Loading;
 use super::request::GenerateRequest;
 use super::session::{Planned, SessionKey};
@@ -54,15 +55,19 @@ const MAX_STORAGE_BYTES: u64 = 128 << 20;
 pub fn launches(model: &Model, options: &LaunchOptions) -> Result<Vec<LaunchList>, LaunchesError> {
     let transformer = Loading::shapes_of(model)?;
     let &LaunchOptions { class, precision, sentences, tokens, .. } = options;
-    let config = &transformer.config;
-    let target = Target::new(class, precision, &transformer.blueprint.table, MAX_STORAGE_BYTES);
+    let LoadedModel { config, blueprint, .. } = &transformer.model;
+    let target = Target::new(class, precision, &blueprint.table, MAX_STORAGE_BYTES);
     let pass = ForwardInput {
         batch: sentences,
         source_length: tokens,
         target_length: tokens,
         ..ForwardInput::default()
     };
-    let mut plans = vec![forward::plan(&transformer, &pass, &Wanted { logits: true, ..Wanted::default() })?];
+    let mut plans = vec![forward::plan(
+        &transformer.model,
+        &pass,
+        &ForwardSelection { logits: true, ..ForwardSelection::default() },
+    )?];
     if config.architecture() != Architecture::EncoderOnly {
         plans.extend(search_plans(&transformer, options)?);
     }
@@ -71,15 +76,15 @@ pub fn launches(model: &Model, options: &LaunchOptions) -> Result<Vec<LaunchList
 
 /// The plans of a search's programs, whose step comes first.
 fn search_plans(transformer: &Transformer, options: &LaunchOptions) -> Result<Vec<Plan>, GenerateError> {
-    let config = &transformer.config;
+    let LoadedModel { config, generation, .. } = &transformer.model;
     let &LaunchOptions { class, sentences, beams, tokens, .. } = options;
     let input_ids = vec![config.tokens.pad; tokens];
     let search = GenerationConfig { num_beams: Some(beams), ..GenerationConfig::default() };
-    let options = resolve(&search, &transformer.generation, config, &input_ids)?;
+    let options = resolve(&search, generation, config, &input_ids)?;
     let request = GenerateRequest { input_ids, options };
     transformer.check_request(&request)?;
     let requests = vec![&request; sentences];
     let search = BatchSearch::new(requests.iter().map(|request| request.options.clone()).collect())?;
-    let key = SessionKey::new(transformer, &requests, &search, 0, false).on_gpu(config, &requests);
-    Ok(Planned::new(transformer, &key, class)?.plans)
+    let key = SessionKey::new(&transformer.model, &requests, &search, 0, false).on_gpu(config, &requests);
+    Ok(Planned::new(&transformer.model, &key, class)?.plans)
 }

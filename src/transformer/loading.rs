@@ -2,6 +2,7 @@
 
 use super::Transformer;
 use super::error::GenerateError;
+use super::loaded::LoadedModel;
 use super::options::resolve;
 use super::request::GenerateRequest;
 use super::session::{DecodeSession, IdleSessions, SessionKey};
@@ -17,6 +18,61 @@ use crate::precision::{PrecisionChoice, WeightPrecision};
 /// Tokens of the sentence that is rehearsed natively: so many that the kernels for many rows are among those compiled.
 #[cfg(not(target_arch = "wasm32"))]
 const REHEARSED_TOKENS: usize = 24;
+
+impl Transformer {
+    /// Brings a model's weights to a device, tensor by tensor. `progress` is told the fraction done.
+    ///
+    /// # Errors
+    /// [`ModelError`] when the folder's file cannot be read, or the device has no room.
+    pub fn load(device: &Device, model: &Model, progress: &mut dyn FnMut(f32)) -> Result<Self, ModelError> {
+        Self::load_with_weights(device, model, PrecisionChoice::Auto, progress)
+    }
+
+    /// As [`Transformer::load`], with weights stored as asked for.
+    ///
+    /// # Errors
+    /// Those of [`Transformer::load`]; [`ModelError::UnstorableWeight`] when a weight is beyond what f16 can hold;
+    /// [`GpuError::WrongAnswer`](crate::GpuError::WrongAnswer) when the device cannot read weights stored so. A browser cannot
+    /// wait for that answer here: there, [`Loading::check`] asks for it.
+    pub fn load_with_weights(
+        device: &Device,
+        model: &Model,
+        choice: PrecisionChoice,
+        progress: &mut dyn FnMut(f32),
+    ) -> Result<Self, ModelError> {
+        let mut loading = Loading::with_weights(device, model, choice)?;
+        #[cfg(not(target_arch = "wasm32"))]
+        pollster::block_on(loading.check())?;
+        while loading.advance(model)? {
+            progress(loading.fraction());
+        }
+        loading.finish()
+    }
+
+    /// As [`Transformer::load_with_weights`], for a model that is going to [generate](Self::generate) with `options`, soon:
+    /// on a GPU, the kernels that a sentence will need are compiled while weights are read and sent. What is not to be had
+    /// for that sentence, memory for example, is no error before something is generated.
+    ///
+    /// # Errors
+    /// As [`Transformer::load_with_weights`].
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn load_to_generate(
+        device: &Device,
+        model: &Model,
+        choice: PrecisionChoice,
+        options: &GenerationConfig,
+        progress: &mut dyn FnMut(f32),
+    ) -> Result<Self, ModelError> {
+        let mut loading = Loading::with_weights(device, model, choice)?;
+        pollster::block_on(loading.check())?;
+        loading.advance_and_rehearse(model, options, progress)?;
+        let transformer = loading.finish()?;
+        if let Some(gpu) = device.gpu() {
+            gpu.store_pipelines(); // now, because a program may run for long, and be killed
+        }
+        Ok(transformer)
+    }
+}
 
 /// A [`Transformer`] whose weights arrive chunk by chunk, in the order of their files: for a page that downloads them
 /// and does other things meanwhile. [`Transformer::load`] is for all else.
@@ -43,15 +99,14 @@ impl Loading {
         let precision = choice.resolve(model.stored_precision(), !device.class().is_software());
         let blueprint = model.blueprint().clone();
         let upload = Upload::new(blueprint.file_order(model.checkpoint()));
-        let transformer = Transformer {
+        let model = LoadedModel {
             device: device.clone(),
             config: model.config().clone(),
             generation: model.generation_config().clone(),
             weights: Weights::allocate(device, &blueprint.table, precision)?,
             blueprint,
-            idle: IdleSessions::default(),
-            muted: Vec::new(),
         };
+        let transformer = Transformer { model, idle: IdleSessions::default(), muted: Vec::new() };
         Ok(Self { transformer, upload })
     }
 
@@ -66,7 +121,7 @@ impl Loading {
     /// # Errors
     /// [`GpuError::WrongAnswer`](crate::GpuError::WrongAnswer) if it does not.
     pub async fn check(&self) -> Result<(), ModelError> {
-        if let Some(gpu) = self.transformer.device.gpu() {
+        if let Some(gpu) = self.transformer.model.device.gpu() {
             check_known_answers(gpu, self.transformer.precision()).await?;
         }
         Ok(())
@@ -77,7 +132,7 @@ impl Loading {
     /// # Errors
     /// [`ModelError`]. After [`ModelError::NotArrived`] the same chunk can be tried again.
     pub fn advance(&mut self, model: &Model) -> Result<bool, ModelError> {
-        let Transformer { device, blueprint, weights, .. } = &mut self.transformer;
+        let LoadedModel { device, blueprint, weights, .. } = &mut self.transformer.model;
         let mut source = CheckpointSource { blueprint, checkpoint: model.checkpoint() };
         self.upload.advance(device.gpu(), &blueprint.table, weights, &mut source)
     }
@@ -89,7 +144,7 @@ impl Loading {
 
     /// Bytes of all weights, counted as f32.
     pub fn total_bytes(&self) -> u64 {
-        self.transformer.blueprint.table.elements() as u64 * 4
+        self.transformer.model.blueprint.table.elements() as u64 * 4
     }
 
     /// Submits the programs of a short sentence with the weights that are there, so that their pipelines are compiled
@@ -115,13 +170,13 @@ impl Loading {
     ) -> Result<(), ModelError> {
         let Self { transformer, upload } = self;
         let transformer = &*transformer;
-        let Some(gpu) = transformer.device.gpu() else {
+        let Some(gpu) = transformer.model.device.gpu() else {
             while self.advance(model)? {
                 progress(self.fraction());
             }
             return Ok(()); // the CPU has nothing to compile
         };
-        let Transformer { blueprint, weights, .. } = transformer;
+        let LoadedModel { blueprint, weights, .. } = &transformer.model;
         let elements = blueprint.table.elements().max(1) as f32;
         std::thread::scope(|scope| {
             let rehearsal = std::thread::Builder::new().name("rehearsal".into());
@@ -154,7 +209,7 @@ impl Loading {
     /// When weights are missing: [`advance`](Self::advance) has to say `false` first.
     pub fn finish(self) -> Result<Transformer, ModelError> {
         assert_eq!(self.bytes(), self.total_bytes(), "all weights have to be there");
-        if let Some(gpu) = self.transformer.device.gpu() {
+        if let Some(gpu) = self.transformer.model.device.gpu() {
             gpu.flush()?;
         }
         Ok(self.transformer)
@@ -167,13 +222,13 @@ fn rehearse(
     options: &GenerationConfig,
     tokens: usize,
 ) -> Result<(), GenerateError> {
-    let config = &transformer.config;
+    let config = &transformer.model.config;
     if config.architecture() == Architecture::EncoderOnly {
         return Ok(());
     }
     let input_ids = vec![config.tokens.pad; tokens.min(config.positions.count())];
-    // what generates nothing, or not without more being said, has nothing to rehearse
-    let Ok(options) = resolve(options, &transformer.generation, config, &input_ids) else {
+    // a model without a decoder, or one that needs more options, has nothing to rehearse
+    let Ok(options) = resolve(options, &transformer.model.generation, config, &input_ids) else {
         return Ok(());
     };
     let request = GenerateRequest { input_ids, options };
@@ -181,9 +236,11 @@ fn rehearse(
         return Ok(());
     }
     let mut search = BatchSearch::new(vec![request.options.clone()])?;
-    let mut session =
-        DecodeSession::new(transformer, SessionKey::new(transformer, &[&request], &search, 0, false))?;
-    session.rehearse(transformer, &request, &mut search);
+    let mut session = DecodeSession::new(
+        &transformer.model,
+        SessionKey::new(&transformer.model, &[&request], &search, 0, false),
+    )?;
+    session.rehearse(&transformer.model, &request, &mut search);
     transformer.idle.put(session);
     Ok(())
 }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use super::Transformer;
+use super::loaded::LoadedModel;
 use crate::graph::{Upload, WeightKind, WeightSource, WeightTable};
 use crate::model::blueprint::{Blueprint, CheckpointSource};
 use crate::model::config::{ModelConfig, StackConfig};
@@ -15,7 +16,7 @@ use crate::ops::Linear;
 #[derive(Debug, thiserror::Error)]
 pub enum MuteError {
     /// There is no such head.
-    #[error("there is no head {head}: the model has {}", said(*layers, *heads))]
+    #[error("there is no head {head}: the model has {}", available(*layers, *heads))]
     NoSuchHead {
         /// What was asked for.
         head: HeadName,
@@ -35,14 +36,14 @@ pub enum MuteError {
     Model(#[from] ModelError),
 }
 
-fn said(layers: usize, heads: usize) -> String {
+fn available(layers: usize, heads: usize) -> String {
     match layers {
         0 => "no such attention".into(),
         _ => format!("layers 0 to {}, and heads 0 to {} in each", layers - 1, heads.saturating_sub(1)),
     }
 }
 
-/// What a head's values are made by: outputs of a linear layer.
+/// The outputs of a linear layer that make a head's values.
 fn values_of(blueprint: &Blueprint, config: &ModelConfig, name: HeadName) -> Result<Outputs, MuteError> {
     let HeadName { kind, layer, head } = name;
     let (stack, layers) = match kind {
@@ -102,6 +103,10 @@ impl WeightSource for Muted<'_> {
         }
         Ok(())
     }
+
+    fn read_scales(&mut self, index: usize, rows: Range<usize>) -> Result<Option<Vec<f32>>, ModelError> {
+        self.source.read_scales(index, rows)
+    }
 }
 
 impl Transformer {
@@ -112,7 +117,7 @@ impl Transformer {
     /// # Errors
     /// [`MuteError`]; for a head that does not exist, or another model, nothing is changed.
     pub fn mute(&mut self, model: &Model, heads: &[HeadName]) -> Result<(), MuteError> {
-        let Self { device, config, blueprint, weights, muted, .. } = self;
+        let Self { model: LoadedModel { device, config, blueprint, weights, .. }, muted, .. } = self;
         let shapes = |table: &WeightTable| -> Vec<_> {
             table.entries().iter().map(|entry| (entry.name.clone(), entry.rows, entry.width)).collect()
         };

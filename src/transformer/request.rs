@@ -49,7 +49,7 @@ impl<'a> GenerateOptions<'a> {
 pub struct Keep {
     /// The attention of each request's best hypothesis; it stays on the device.
     pub attention: Option<KeepAttention>,
-    /// Everything that each search looked at.
+    /// The tree of candidates that each search weighed.
     pub tree: bool,
 }
 
@@ -65,7 +65,7 @@ impl Keep {
 pub struct Generation {
     /// Outputs, best first.
     pub hypotheses: Vec<Hypothesis>,
-    /// Everything that the search looked at after the prompt; see [`Keep::tree`].
+    /// The candidates that the search weighed after the prompt; see [`Keep::tree`].
     pub tree: Option<SearchTree>,
     /// Attention of the best hypothesis; see [`Keep::attention`].
     pub attention: Option<KeptAttention>,

@@ -13,7 +13,7 @@ impl Transformer {
     /// projections of the memory, which are applied once a sentence, and the output projection. Embeddings and positions
     /// are not counted, as a step reads one row of each.
     pub fn step_weight_bytes(&self) -> u64 {
-        let blueprint = &self.blueprint;
+        let blueprint = &self.model.blueprint;
         let layers = blueprint.decoder.iter().flat_map(|layer| {
             let own = &layer.self_attention;
             let cross = layer.cross_attention.as_ref();
@@ -35,22 +35,22 @@ impl Transformer {
 
     /// Bytes of keys and values that self-attention keeps of one token.
     pub fn cache_bytes_per_token(&self) -> u64 {
-        let StackConfig { layers, .. } = self.config.decoder;
+        let StackConfig { layers, .. } = self.model.config.decoder;
         layers as u64 * self.key_value_bytes()
     }
 
     /// Bytes of keys and values that cross-attention keeps of one source token; 0 without an encoder.
     pub fn memory_bytes_per_token(&self) -> u64 {
-        let crossing = self.blueprint.decoder.iter().filter(|layer| layer.cross_attention.is_some());
+        let crossing = self.model.blueprint.decoder.iter().filter(|layer| layer.cross_attention.is_some());
         crossing.count() as u64 * self.key_value_bytes()
     }
 
     /// Floating-point operations of the encoder's matrix products and attention for one source of `length` tokens, where
     /// a multiplication and an addition are two.
     pub fn encoder_operations(&self, length: usize) -> u64 {
-        let stack = &self.config.encoder;
+        let stack = &self.model.config.encoder;
         let length = length as u64;
-        let layers = self.blueprint.encoder.iter().map(|layer| {
+        let layers = self.model.blueprint.encoder.iter().map(|layer| {
             let linears = [layer.self_attention.qkv, layer.self_attention.output].into_iter();
             let weights: usize = linears
                 .chain(feed_forward(&layer.feed_forward))
@@ -64,18 +64,18 @@ impl Transformer {
 
     /// Of one token in one layer.
     fn key_value_bytes(&self) -> u64 {
-        let stack = &self.config.decoder;
+        let stack = &self.model.config.decoder;
         (stack.key_width() + stack.value_width()) as u64 * CACHE_ELEMENT_BYTES
     }
 
     fn linear_bytes(&self, linear: &Linear) -> u64 {
-        let bias = linear.bias.map_or(0, |bias| self.weights.vector_bytes(bias));
-        self.weights.matrix_bytes(linear.weight) + bias
+        let bias = linear.bias.map_or(0, |bias| self.model.weights.vector_bytes(bias));
+        self.model.weights.matrix_bytes(linear.weight) + bias
     }
 
     fn norm_bytes(&self, norm: Norm) -> u64 {
-        let beta = norm.beta.map_or(0, |beta| self.weights.vector_bytes(beta));
-        self.weights.vector_bytes(norm.gamma) + beta
+        let beta = norm.beta.map_or(0, |beta| self.model.weights.vector_bytes(beta));
+        self.model.weights.vector_bytes(norm.gamma) + beta
     }
 }
 

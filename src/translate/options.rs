@@ -66,7 +66,7 @@ impl TranslateOptions {
         self
     }
 
-    /// Keep everything that the searches look at.
+    /// Keep the trees of the searches.
     pub fn keep_trees(mut self) -> Self {
         self.keep.tree = true;
         self

@@ -34,7 +34,7 @@ pub struct Sentence {
     pub source_ids: Vec<u32>,
     /// Translations, best first.
     pub hypotheses: Vec<SentenceHypothesis>,
-    /// Everything that the search looked at; see [`Keep::tree`](crate::transformer::Keep::tree).
+    /// The candidates that the search weighed; see [`Keep::tree`](crate::transformer::Keep::tree).
     pub tree: Option<SearchTree>,
     /// Attention of the best translation; see [`Keep::attention`](crate::transformer::Keep::attention).
     pub attention: Option<KeptAttention>,

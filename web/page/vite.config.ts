@@ -9,7 +9,7 @@ const here = (path: string): string => fileURLToPath(new URL(path, import.meta.u
 export default defineConfig({
   root: here('.'),
   base: './',
-  plugins: [model(here('../../models/tatoeba-en-de')), offline(here('src/sw.ts'))],
+  plugins: [model(here('../../models/tatoeba-en-de-q8')), offline(here('src/sw.ts'))],
   resolve: {
     alias: {
       // `core` has no copy of the model, because the page serves it from `model/`

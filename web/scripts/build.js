@@ -11,7 +11,7 @@ import { rolldown } from 'rolldown';
 const WEB = dirname(dirname(fileURLToPath(import.meta.url)));
 const DIST = join(WEB, 'dist');
 const PKG = join(WEB, 'pkg');
-const MODEL = join(WEB, '../models/tatoeba-en-de');
+const MODEL = join(WEB, '../models/tatoeba-en-de-q8');
 const MODEL_FILES = [
   'config.json',
   'generation_config.json',
@@ -45,7 +45,7 @@ for (const name of MODEL_FILES) {
   manifest[name] = createHash('sha256').update(readFileSync(join(MODEL, name))).digest('hex');
 }
 copyFileSync(join(PKG, 'wordloom_web_bg.wasm'), join(DIST, 'wordloom_web_bg.wasm'));
-copyFileSync(join(MODEL, 'MODEL_CARD.md'), join(DIST, 'model', 'MODEL_CARD.md'));
+for (const name of ['MODEL_CARD.md', 'LICENSE.md']) copyFileSync(join(MODEL, name), join(DIST, 'model', name));
 for (const name of ['LICENSE-MIT', 'LICENSE-APACHE']) copyFileSync(join(WEB, '..', name), join(DIST, name));
 
 // The glue's default address of the module is never used, but bundlers would follow it.

@@ -1,6 +1,6 @@
 /** The stored translations of the bundled model, id by id, on the CPU and on WebGPU. */
 import { readFileSync } from 'node:fs';
-import { expect, MODEL_FOLDER, test } from './support/harness.ts';
+import { expect, BUNDLED_MODEL, test } from './support/harness.ts';
 
 interface Case {
   source: string;
@@ -11,7 +11,7 @@ interface Case {
   beam_score: number;
 }
 
-const { cases } = JSON.parse(readFileSync(`${MODEL_FOLDER}expected.json`, 'utf8')) as { cases: Case[] };
+const { cases } = JSON.parse(readFileSync(`${BUNDLED_MODEL}expected.json`, 'utf8')) as { cases: Case[] };
 
 for (const device of ['cpu', 'gpu'] as const) {
   test(`all stored translations, greedy and with 4 beams, on the ${device}`, async ({ api }) => {

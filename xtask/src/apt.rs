@@ -5,7 +5,7 @@ use std::process::Command;
 
 use crate::process;
 
-/// How this user becomes root.
+/// The way to run a command as root.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Privilege {
     Root,
@@ -13,17 +13,17 @@ enum Privilege {
     Nobody,
 }
 
-/// Whether all of `packages` are installed; `false` where there is no dpkg.
+/// Whether all of `packages` are installed; `false` without dpkg.
 pub fn installed(packages: &[&str]) -> bool {
     let mut query = Command::new("dpkg-query");
     query.args(["--show", "--showformat", "${db:Status-Status}\n"]).args(packages);
     process::probe(&mut query).is_some_and(|statuses| statuses.lines().all(|status| status == "installed"))
 }
 
-/// Installs `packages`, saying each command first.
+/// Installs `packages`, and prints each command first.
 ///
 /// # Errors
-/// What the user can do instead, as one line.
+/// One line with the user's alternative.
 pub fn install(packages: &[&str]) -> Result<(), String> {
     install_as(Privilege::detect(), packages)
 }
@@ -35,7 +35,7 @@ fn install_as(privilege: Privilege, packages: &[&str]) -> Result<(), String> {
     if privilege == Privilege::Nobody {
         return Err(format!("run as root {by_hand}"));
     }
-    // One broken source of many fails the update; whether it matters, the installation shows.
+    // One broken source fails the update; the installation shows whether it matters.
     if let Err(failure) = process::run_shown(&mut update) {
         anstream::println!("    apt-get update: {failure}; trying with the lists at hand");
     }
@@ -46,7 +46,7 @@ impl Privilege {
     fn detect() -> Privilege {
         let root = process::probe(Command::new("id").arg("-u")).is_some_and(|user| user == "0");
         let sudo = || process::probe(Command::new("sudo").arg("--version")).is_some();
-        // Continuous integration may have a terminal, but nobody sits at it.
+        // Continuous integration may have a terminal, but no user.
         let may_ask = io::stdin().is_terminal() && std::env::var_os("CI").is_none();
         if root {
             Privilege::Root
@@ -57,7 +57,7 @@ impl Privilege {
         }
     }
 
-    /// The words before `env`: what turns a command into root's.
+    /// The words before `env` that run a command as root.
     fn prefix(self) -> &'static [&'static str] {
         match self {
             Privilege::Root | Privilege::Nobody => &[],
@@ -67,7 +67,7 @@ impl Privilege {
     }
 }
 
-/// `apt-get update`, and `apt-get install` of `packages`; neither asks anything.
+/// `apt-get update` and `apt-get install` of `packages`, without questions.
 fn commands(privilege: Privilege, packages: &[&str]) -> [Command; 2] {
     let apt_get = |words: &[&str]| {
         // The variable is set by `env` because sudo drops the environment.

@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: what is judged by the clock, apart from the tests, because a busy machine says nothing.
+//! `cargo xtask bench`: measurements of time, separate from the tests, because they need a quiet machine.
 
 use std::process::Command;
 
@@ -6,7 +6,7 @@ use crate::checks::{self, Check};
 use crate::process::{self, cargo};
 use crate::web;
 
-/// Measures, or judges what is measured; whether all is well.
+/// Measures, or checks the measurements. Returns whether all passed.
 pub fn run(check: bool) -> bool {
     if check {
         return checks::run(judged(), &[]);
@@ -14,7 +14,7 @@ pub fn run(check: bool) -> bool {
     process::run_shown(cargo().args(["run", "--release", "--locked", "--", "bench"])).is_ok()
 }
 
-/// The tests that a clock judges are ignored by `cargo test`, or have the tag `@speed` in Playwright.
+/// The tests of time, which `cargo test` ignores, or which have the tag `@speed` in Playwright.
 fn judged() -> Vec<Check> {
     let tests = |selection: &[&str]| {
         let mut command = cargo();

@@ -11,7 +11,7 @@ use crate::{chromium, wasm, wasm_bindgen};
 /// tests compare its translations.)
 const TESTS: [&[&str]; 2] = [&["kernels"], &["cpu_ops", "model_parity"]];
 
-/// Builds those tests and runs them, through the runner that `.cargo/config.toml` names; it says what is missing.
+/// Builds and runs those tests with the runner of `.cargo/config.toml`, which reports what is missing.
 pub fn check() -> Check {
     let test_runner = wasm_bindgen::tool("wasm-bindgen-test-runner");
     let run = |tests: &[&str]| command(tests, test_runner.as_deref(), chromium::path().as_deref());
@@ -52,7 +52,7 @@ mod tests {
         assert!(line.contains(" --target wasm32-unknown-unknown"), "{line}");
     }
 
-    /// A test marked in the ordinary way would run natively only, and nobody would notice.
+    /// A test with the ordinary attribute would silently run only natively.
     #[test]
     fn no_test_of_these_files_is_native_only() {
         let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests");

@@ -1,4 +1,4 @@
-//! Checks: all run, also after one has failed, and a summary ends them.
+//! Checks. All run, also after a failure, and a summary ends them.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use crate::terminal::{BAD, GOOD, heading, seconds};
 pub struct Check {
     pub name: &'static str,
     pub command: Command,
-    /// Run side by side after it, each with its output at its end.
+    /// Checks that run in parallel after it, each printing its output at its end.
     afterwards: Vec<Command>,
 }
 
@@ -19,7 +19,7 @@ struct Report {
     took: Duration,
 }
 
-/// Runs the checks; whether all passed. The summary ends with what is `missing` on this machine.
+/// Runs the checks. Returns whether all passed. The summary lists what is `missing` on this machine.
 pub fn run(checks: Vec<Check>, missing: &[String]) -> bool {
     let begun = Instant::now();
     let reports: Vec<Report> = checks.into_iter().map(Check::run).collect();
@@ -45,7 +45,7 @@ impl Check {
         Check { afterwards, ..self }
     }
 
-    /// Whether its program can be run at all.
+    /// Whether its program exists.
     pub fn program_is_found(&self) -> bool {
         process::probe(Command::new(self.command.get_program()).arg("--version")).is_some()
     }

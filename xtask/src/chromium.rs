@@ -1,4 +1,4 @@
-//! The browser that tests run in: Chromium or Chrome.
+//! The browser of the tests: Chromium or Chrome.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -8,9 +8,9 @@ use crate::apt;
 use crate::process;
 use crate::system::System;
 
-/// As the programs are called on a PATH.
+/// Names of the programs on a PATH.
 const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
-/// Where they are installed beside it.
+/// Other places of installation.
 const PLACES: [&str; 5] = [
     "/snap/bin/chromium",
     "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
@@ -21,14 +21,14 @@ const PLACES: [&str; 5] = [
 
 pub fn find() -> Option<String> {
     let path = path()?;
-    // Chrome on Windows opens a window instead of saying its version.
+    // Chrome on Windows opens a window instead of printing its version.
     match System::detect() {
         System::Windows => Some(path.display().to_string()),
         _ => process::probe(Command::new(&path).arg("--version")),
     }
 }
 
-/// The program: what the variable `CHROMIUM` names, else the first that there is.
+/// The program: the value of the variable `CHROMIUM`, or else the first that exists.
 pub fn path() -> Option<PathBuf> {
     path_from(env::var_os("CHROMIUM").map(PathBuf::from), &env::var_os("PATH").unwrap_or_default())
 }

@@ -115,9 +115,9 @@ fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Task, lexopt::Erro
     }
 }
 
-/// Makes the repository's root the current folder, wherever in it the command was typed.
+/// Changes to the repository's root, from any folder in it.
 fn enter_repository() -> Result<(), String> {
-    // The variable is right even where the repository was moved after xtask was built.
+    // The variable is correct even if the repository was moved after xtask was built.
     let xtask = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
     let root = Path::new(&xtask).parent().unwrap_or(Path::new("."));
     std::env::set_current_dir(root).map_err(|error| format!("cannot enter {}: {error}", root.display()))

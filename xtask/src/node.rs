@@ -1,4 +1,4 @@
-//! Node.js with npm, and the npm packages that `web/` builds and tests with.
+//! Node.js with npm, and the npm packages for building and testing `web/`.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use crate::system::System;
 
 const OLDEST: u32 = 20;
 const LOCK: &str = "web/package-lock.json";
-/// npm writes it last, so that it is there and young only after a whole installation.
+/// The file that npm writes last, so it is new only after a complete installation.
 const INSTALLED: &str = "web/node_modules/.package-lock.json";
 
 pub fn find() -> Option<String> {
@@ -27,16 +27,16 @@ pub fn install() -> Result<(), String> {
     if System::detect() != System::Debian {
         return Err(advice);
     }
-    // Debian 12 has 18: better none than one that is in the way.
+    // Debian 12 has 18, which would be in the way of a newer one.
     match candidate() {
         Some(version) if !is_young(&version) => Err(format!("{advice}: Debian's {version} is too old")),
-        // Node's own packages bring npm with them, and do not go with Debian's.
+        // Node's own packages contain npm, and conflict with Debian's.
         Some(version) if version.contains("nodesource") => apt::install(&["nodejs"]),
         _ => apt::install(&["nodejs", "npm"]),
     }
 }
 
-/// npm, which on Windows is a script.
+/// The npm command, which is a script on Windows.
 pub fn npm() -> Command {
     Command::new(if cfg!(windows) { "npm.cmd" } else { "npm" })
 }
@@ -57,14 +57,14 @@ fn node_version() -> Option<String> {
     process::probe(Command::new("node").arg("--version"))
 }
 
-/// The version of Node.js that apt would install, as far as its lists say.
+/// The version of Node.js that apt would install, by its lists.
 fn candidate() -> Option<String> {
     let policy = process::probe(Command::new("apt-cache").args(["policy", "nodejs"]))?;
     let version = policy.lines().find_map(|line| line.trim().strip_prefix("Candidate: "))?;
     (version != "(none)").then(|| version.to_owned())
 }
 
-/// Of `v20.19.4` or `20.19.2+dfsg-1`, whether the first number is large enough.
+/// Whether the major version of `v20.19.4` or `20.19.2+dfsg-1` is new enough.
 fn is_young(version: &str) -> bool {
     let major = version.trim_start_matches('v').split('.').next().and_then(|major| major.parse().ok());
     major.is_some_and(|major: u32| major >= OLDEST)

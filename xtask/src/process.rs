@@ -8,7 +8,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Why a program did not do its work.
+/// The reason why a program failed.
 #[derive(Debug)]
 pub enum Failure {
     Start(io::Error),
@@ -26,17 +26,17 @@ impl fmt::Display for Failure {
     }
 }
 
-/// The cargo that runs this program, so that its toolchain (`cargo +NAME xtask`) is the one tested.
+/// The cargo that runs this program, so that its toolchain (`cargo +NAME xtask`) is tested.
 pub fn cargo() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
-/// Runs `command` to its end, its output shown, its input empty: nothing here may wait for an answer.
+/// Runs `command` with visible output and empty input, because no command may wait for an answer.
 pub fn run(command: &mut Command) -> Result<(), Failure> {
     finished(start(command)?.wait())
 }
 
-/// As [`run`], saying the command first.
+/// As [`run`], and prints the command first.
 pub fn run_shown(command: &mut Command) -> Result<(), Failure> {
     anstream::println!("    $ {}", line(command));
     run(command)
@@ -51,7 +51,7 @@ pub fn run_within(limit: Duration, command: &mut Command) -> Result<(), Failure>
         match child.try_wait() {
             Ok(None) if begun.elapsed() < limit => thread::sleep(Duration::from_millis(50)),
             Ok(None) => {
-                // It may have ended in between; then there is nothing to stop.
+                // It may have ended already.
                 let _ = child.kill();
                 let _ = child.wait();
                 return Err(Failure::Late(limit));
@@ -62,7 +62,7 @@ pub fn run_within(limit: Duration, command: &mut Command) -> Result<(), Failure>
     }
 }
 
-/// Runs `commands` at once, and shows each one's output when it has ended. All end, also after one has failed.
+/// Runs `commands` in parallel, and shows each output at its end. All run to their end, also after a failure.
 pub fn run_side_by_side(commands: Vec<Command>) -> Result<(), Failure> {
     let run_quietly = |mut command: Command| {
         let output = command.stdin(Stdio::null()).output().map_err(Failure::Start)?;
@@ -79,13 +79,13 @@ pub fn run_side_by_side(commands: Vec<Command>) -> Result<(), Failure> {
     })
 }
 
-/// What `command` prints, or `None` when it cannot be run or fails. Nothing is shown.
+/// The output of `command`, which is not shown; `None` if it cannot be run or fails.
 pub fn probe(command: &mut Command) -> Option<String> {
     let output = command.stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
-/// The command as one would type it: `NAME=value program arguments`.
+/// The command as in a shell: `NAME=value program arguments`.
 pub fn line(command: &Command) -> String {
     let variables = command.get_envs().filter_map(|(name, value)| {
         Some(format!("{}={}", name.to_string_lossy(), quoted(&value?.to_string_lossy())))

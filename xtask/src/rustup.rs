@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use crate::process::{self, Failure};
 
-/// A working download takes seconds; out of reach of its server, rustup gives up late.
+/// Time limit of a download: it takes seconds, but without its server rustup gives up late.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// Runs rustup with `arguments`, saying so first.
+/// Runs rustup with `arguments`, and prints the command first.
 ///
 /// # Errors
-/// What failed and what the user can do, as one line.
+/// One line with the failure and what the user can do.
 pub fn run(arguments: &[&str]) -> Result<(), String> {
     let mut command = Command::new("rustup");
     command.args(arguments);

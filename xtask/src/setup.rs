@@ -1,15 +1,15 @@
-//! What a machine needs to run the tests, and how it gets there.
+//! Requirements of the tests, and their installation.
 
 use crate::process::{self, cargo};
 use crate::terminal::{BAD, GOOD, heading};
 use crate::{chromium, node, rustup, vulkan, wasm, wasm_bindgen, xvfb};
 
-/// One thing a machine needs. The strings are for the developer.
+/// A requirement. The strings are for the developer.
 struct Requirement {
     name: &'static str,
-    /// What is there and does the job, if anything.
+    /// The installed program or package that meets it, if any.
     find: fn() -> Option<String>,
-    /// Tries to get it, saying each command first; else what the user can do, as one line.
+    /// Installs it, and prints each command first. On failure, returns one line with what the user can do.
     install: fn() -> Result<(), String>,
 }
 
@@ -33,7 +33,7 @@ const REQUIREMENTS: [Requirement; 9] = [
     Requirement { name: "npm packages", find: node::find_packages, install: node::install_packages },
 ];
 
-/// Brings in what is missing. Returns a line for each requirement that still is: its name and what to do.
+/// Installs what is missing. Returns a line for each requirement that is still missing: its name and what to do.
 pub fn run() -> Vec<String> {
     heading("setup");
     REQUIREMENTS.iter().filter_map(|requirement| requirement.meet().err()).collect()

@@ -1,4 +1,4 @@
-//! Which operating system this is, as far as it decides where software comes from.
+//! The operating system, which decides where software comes from.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! What the developer sees. Colours appear on a terminal only (and `NO_COLOR` is honoured): `anstream` sees to it.
+//! Output for the developer. `anstream` shows colours on a terminal only, and respects `NO_COLOR`.
 
 use std::time::Duration;
 

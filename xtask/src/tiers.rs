@@ -19,49 +19,18 @@ pub enum Tier {
 }
 
 /// The files of `tests/`, of whatever package, that run without a device, a model and a network.
-const UNIT: &[&str] = &[
-    "checkpoint",
-    "cpu_ops",
-    "decode_rules",
-    "decode_search",
-    "evaluate",
-    "generation_config",
-    "graph",
-    "model_config",
-    "positions_and_activations",
-    "shader_rules",
-    "text_families",
-    "text_json",
-    "text_marian",
-    "text_sentencepiece",
-    "text_sentences",
-];
+const UNIT: &str = "
+    checkpoint cpu_ops decode_rules decode_search evaluate generation_config graph house
+    model_config positions_and_activations shader_rules text_families text_json text_marian
+    text_sentencepiece text_sentences
+";
 
 /// Those that run on a device.
-const DEVICE: &[&str] = &[
-    "allocations",
-    "bleu",
-    "cli",
-    "clock",
-    "default_model",
-    "device_search",
-    "encoder",
-    "family_files",
-    "kernels",
-    "loading",
-    "model_parity",
-    "queue",
-    "random_models",
-    "sampling",
-    "score",
-    "speed",
-    "start",
-    "table_3",
-    "trace",
-    "translate_in_turn",
-    "translate_streaming",
-    "window",
-];
+const DEVICE: &str = "
+    allocations bleu cli clock default_model device_search eight_bits encoder family_files kernels
+    loading model_parity queue random_models sampling score speed start table_3 trace
+    translate_in_turn translate_streaming window
+";
 
 /// Features of the library, each of which has to build alone; without a name, none of them.
 const FEATURES: &[&str] = &["", "embedded-model", "tokenizers"];
@@ -82,17 +51,15 @@ pub fn run(tier: Tier) -> bool {
 }
 
 fn checks(tier: Tier) -> Vec<Check> {
-    let tests = |selection: &str, names: &[&str]| {
-        let mut command = words(&format!("test --locked --no-fail-fast {selection} --lib --bins"));
-        command.args(names.iter().flat_map(|name| ["--test", name]));
+    // always of the whole workspace, so that no tier compiles a dependency with other features than another
+    let tests = |targets: &str, names: &str| {
+        let mut command = words(&format!("test --workspace --locked --no-fail-fast --lib {targets}"));
+        command.args(names.split_whitespace().flat_map(|name| ["--test", name]));
         command
     };
     match tier {
-        Tier::Unit => vec![
-            Check::new("xtask", words("test --locked --package xtask")),
-            Check::new("unit", tests("", UNIT)),
-        ],
-        Tier::Device => vec![Check::new("device", tests("--workspace", DEVICE))],
+        Tier::Unit => vec![Check::new("unit", tests("--bin wordloom --bin xtask", UNIT))],
+        Tier::Device => vec![Check::new("device", tests("--bin wordloom-desktop", DEVICE))],
         Tier::Web => {
             let program = Check::new("program", words("build --locked --workspace --bin wordloom"));
             std::iter::once(program).chain(in_browsers()).collect()
@@ -152,9 +119,9 @@ mod tests {
         Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the repository")
     }
 
-    /// The folders of `tests/` below `folder`, but for this package's, which run whole.
+    /// The folders of `tests/` below `folder`.
     fn test_folders(folder: &Path) -> Vec<PathBuf> {
-        let skipped = ["target", "node_modules", "xtask", "fuzz", ".git"];
+        let skipped = ["target", "node_modules", "fuzz", ".git"];
         let entries = folder.read_dir().expect("a folder").map(|entry| entry.expect("an entry").path());
         let folders =
             entries.filter(|path| path.is_dir() && !skipped.iter().any(|name| path.ends_with(name)));
@@ -176,7 +143,8 @@ mod tests {
     fn every_file_of_tests_is_in_one_tier() {
         let there: BTreeSet<String> =
             test_folders(repository()).iter().flat_map(|folder| programs(folder)).collect();
-        let table: Vec<String> = UNIT.iter().chain(DEVICE).map(|name| name.to_string()).collect();
+        let table: Vec<String> =
+            [UNIT, DEVICE].iter().flat_map(|names| names.split_whitespace()).map(str::to_owned).collect();
         assert_eq!(table.iter().cloned().collect::<BTreeSet<_>>(), there);
         assert_eq!(table.len(), there.len(), "a file is in two tiers");
     }
@@ -200,16 +168,12 @@ mod tests {
         assert_eq!(all[..5], ["format", "lints", "tests", "wasm32", "docs"]);
         assert_eq!(all[all.len() - 3..], ["browser", "web", "page"]);
         assert_eq!(names(Tier::Web), ["program", "browser", "web", "page"]);
-        assert_eq!(names(Tier::Unit), ["xtask", "unit"]);
     }
 
     #[test]
     fn the_unit_tier_names_its_files() {
         let unit = checks(Tier::Unit).pop().expect("a check");
         let line = process::line(&unit.command);
-        assert!(
-            line.starts_with("cargo test --locked --no-fail-fast --lib --bins --test checkpoint "),
-            "{line}"
-        );
+        assert!(line.contains(" --lib --bin wordloom --bin xtask --test checkpoint "), "{line}");
     }
 }

@@ -1,4 +1,4 @@
-//! The Vulkan driver on the CPU (Mesa's lavapipe): the GPU path is tested on it where there is no GPU.
+//! The Vulkan driver on the CPU (Mesa's lavapipe), which tests the GPU path without a GPU.
 
 use std::env;
 use std::ffi::OsString;
@@ -41,7 +41,7 @@ fn advice(system: System) -> &'static str {
 }
 
 fn has_loader() -> bool {
-    // Debian keeps ldconfig out of a plain user's PATH.
+    // In Debian, ldconfig is not in a user's PATH.
     let listed = ["ldconfig", "/sbin/ldconfig"].iter().any(|ldconfig| {
         process::probe(Command::new(ldconfig).arg("-p")).is_some_and(|libraries| libraries.contains(LOADER))
     });
@@ -50,7 +50,7 @@ fn has_loader() -> bool {
     listed || env::split_paths(&own).chain(folders).any(|folder| folder.join(LOADER).exists())
 }
 
-/// Where the Vulkan loader looks for driver manifests ("Driver Discovery on Linux" in its documentation).
+/// The Vulkan loader's folders of driver manifests ("Driver Discovery on Linux" in its documentation).
 fn manifest_folders(variable: impl Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
     let home = |below: &str| variable("HOME").map(|home| Path::new(&home).join(below));
     let configuration = variable("XDG_CONFIG_HOME").map(PathBuf::from).or_else(|| home(".config"));

@@ -1,4 +1,4 @@
-//! The standard library for `wasm32-unknown-unknown`: rustup's, else built from Debian's `rust-web-src`.
+//! The standard library for `wasm32-unknown-unknown`: rustup's, or else built from Debian's `rust-web-src`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -54,10 +54,10 @@ pub fn install() -> Result<(), String> {
     apt::install(&DEBIAN_PACKAGES).map_err(|second| format!("{advice}, or {second}"))
 }
 
-/// Checks what is there for browsers only, which the native lints do not see.
+/// Lints the code for browsers, which the native lints skip.
 pub fn lints() -> Command {
     let library = StandardLibrary::find();
-    // Debian's compiler comes without lints.
+    // Debian's compiler has no clippy.
     let words: &[&str] = match library {
         Some(StandardLibrary::DebianSource) => &["check"],
         _ => &["clippy"],
@@ -70,7 +70,7 @@ pub fn lints() -> Command {
     command
 }
 
-/// Cargo with `arguments`, for browsers. With no standard library rustc's own message says what to add.
+/// Cargo with `arguments`, for browsers. Without a standard library, rustc's own message says what to install.
 pub fn cargo_for_browsers(arguments: &[&str]) -> Command {
     cargo_with(StandardLibrary::find(), arguments)
 }
@@ -90,7 +90,7 @@ fn cargo_with(library: Option<StandardLibrary>, arguments: &[&str]) -> Command {
     command
 }
 
-/// The linker of the Rust toolchain in use: Debian's compiler for browsers comes without.
+/// The linker of the active Rust toolchain, because Debian's compiler for browsers has none.
 fn linker() -> Option<PathBuf> {
     let libraries = process::probe(Command::new("rustc").args(["--print", "target-libdir"]))?;
     Some(Path::new(&libraries).with_file_name("bin").join("rust-lld")).filter(|path| path.exists())

@@ -1,4 +1,4 @@
-//! wasm-bindgen's programs, of exactly the version of the crate in Cargo.lock: others refuse to work with it.
+//! wasm-bindgen's programs, in exactly the version of the crate in Cargo.lock, which they require.
 
 use std::env::consts::EXE_SUFFIX;
 use std::fs;
@@ -7,7 +7,7 @@ use std::process::Command;
 
 use crate::process::{self, cargo};
 
-/// Where setup installs them, so that nothing outside this repository changes.
+/// The folder of installation, inside this repository.
 const ROOT: &str = "target/tools";
 
 pub fn find() -> Option<String> {
@@ -17,20 +17,20 @@ pub fn find() -> Option<String> {
 
 pub fn install() -> Result<(), String> {
     let version = version().ok_or("Cargo.lock has no wasm-bindgen")?;
-    // Not `--locked`: the lock file that comes with it does not build.
+    // Not `--locked`, because its lock file does not build.
     let mut command = cargo();
     command.args(["install", "wasm-bindgen-cli", "--version", &version, "--root", ROOT]);
     process::run_shown(&mut command)
         .map_err(|failure| format!("cargo: {failure}; run `{}`", process::line(&command)))
 }
 
-/// One of the programs: setup's, else the PATH's if its version is right.
+/// One of the programs: setup's, or else the PATH's if its version is right.
 pub fn tool(name: &str) -> Option<PathBuf> {
     let version = version()?;
     let installed = Path::new(ROOT).join("bin").join(format!("{name}{EXE_SUFFIX}"));
     [installed, name.into()].into_iter().find_map(|path| {
         let line = process::probe(Command::new(&path).arg("--version"))?;
-        // "wasm-bindgen 0.2.130", maybe with a commit behind it
+        // "wasm-bindgen 0.2.130", possibly followed by a commit
         (line.split_whitespace().nth(1) == Some(&version)).then_some(path)
     })
 }

@@ -1,4 +1,4 @@
-//! `cargo xtask web`: the wasm module, the npm package and the page, each only if something it is made of has changed.
+//! `cargo xtask web`: the wasm module, the npm package and the page, each built only if its inputs have changed.
 
 mod module;
 mod steps;
@@ -12,11 +12,11 @@ use crate::process::{self, cargo};
 use crate::terminal::heading;
 use steps::Step;
 
-/// Builds everything and measures it. To serve, the page's development server takes the place of what follows the
-/// module, and runs until it is stopped.
+/// Builds everything and measures it. To serve, the page's development server replaces the steps after the module, and
+/// runs until it is stopped.
 ///
 /// # Errors
-/// What failed, as one line; the program that failed has said more.
+/// One line with the failure; the failed program has printed more.
 pub fn run(serve: bool) -> Result<(), String> {
     heading("web");
     if node::find_packages().is_none() {
@@ -32,7 +32,7 @@ pub fn run(serve: bool) -> Result<(), String> {
     shown(Command::new("node").arg("web/scripts/sizes.js"))
 }
 
-/// `web/dist`, what npm publishes.
+/// `web/dist`, the published package.
 fn package() -> Step {
     let mut command = npm_in_web();
     command.args(["run", "build"]);
@@ -51,7 +51,7 @@ fn package() -> Step {
     }
 }
 
-/// `web/site`, what `wordloom serve` has in it.
+/// `web/site`, the page inside `wordloom serve`.
 fn page() -> Step {
     let mut command = npm_in_web();
     command.args(["run", "build:page"]);
@@ -63,7 +63,7 @@ fn page() -> Step {
     }
 }
 
-const MODEL: &str = "models/tatoeba-en-de";
+const MODEL: &str = "models/tatoeba-en-de-q8";
 
 /// The tests of package and page in a browser, with `wordloom serve` of the binary that cargo's tests ran.
 pub fn browser_tests() -> Command {
@@ -77,14 +77,14 @@ pub fn browser_tests() -> Command {
     command
 }
 
-/// This command again, as a check among others.
+/// This command as a check.
 pub fn build() -> Command {
     let mut command = cargo();
     command.args(["xtask", "web"]);
     command
 }
 
-/// Where cargo builds.
+/// Cargo's target folder.
 fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or("target".into(), PathBuf::from)
 }

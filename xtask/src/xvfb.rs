@@ -1,5 +1,4 @@
-//! An X server without a screen (Xvfb), and the libraries that windows load when they open: the desktop window is tested
-//! there.
+//! An X server without a screen (Xvfb) and the libraries that a window loads, for the tests of the desktop window.
 
 use std::process::Command;
 
@@ -7,7 +6,7 @@ use crate::apt;
 use crate::process;
 use crate::system::System;
 
-/// The server, and what `winit` loads at run time.
+/// The server, and the libraries that `winit` loads at run time.
 const PACKAGES: [&str; 5] = ["xvfb", "libx11-xcb1", "libxcursor1", "libxi6", "libxkbcommon-x11-0"];
 
 pub fn find() -> Option<String> {

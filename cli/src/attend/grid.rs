@@ -16,7 +16,7 @@ pub struct Grid<'a> {
 pub const GAP: usize = 6;
 
 impl<'a> Grid<'a> {
-    /// `None` where nothing of the kind was kept.
+    /// `None` if the trace has nothing of this kind.
     pub fn new(sentence: &'a TracedSentence, kind: AttentionKind) -> Option<Self> {
         let layers: Vec<&LayerAttention> = sentence.layers(kind).collect();
         let first = layers.first()?;

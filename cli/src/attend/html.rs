@@ -1,4 +1,4 @@
-//! One page with everything in it: no network, no script from the data, readable with a keyboard.
+//! A page in one file: no network, no script from the data, usable with a keyboard.
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -12,7 +12,7 @@ use crate::CliError;
 const TEMPLATE: &str = include_str!("viewer.html");
 const STYLE: &str = include_str!("viewer.css");
 const SCRIPT: &str = include_str!("viewer.js");
-/// The longest label; the tooltip of a cell shows no more either.
+/// The longest label, also in the tooltip of a cell.
 const LONGEST_LABEL: usize = 40;
 
 /// The page of a trace.
@@ -26,7 +26,7 @@ pub fn page(trace: &Trace) -> Result<String, CliError> {
             "blues": table(&colorous::BLUES),
         },
     });
-    // in a script element only `</script` and `<!--` mean anything; without `<` there is neither
+    // in a script element, only `</script` and `<!--` are special, so escape `<`
     let data = data.to_string().replace('<', "\\u003c");
     let mut page = String::with_capacity(TEMPLATE.len() + STYLE.len() + SCRIPT.len() + data.len());
     let mut rest = TEMPLATE;
@@ -86,7 +86,7 @@ fn sentence(sentence: &TracedSentence) -> Value {
     })
 }
 
-/// The words that belong together.
+/// The aligned words.
 fn pairs(sentence: &TracedSentence) -> Vec<String> {
     let [source, target] = [&sentence.source, &sentence.target]
         .map(|text| text.split_whitespace().map(|word| harmless(word, LONGEST_LABEL)).collect::<Vec<_>>());
@@ -98,7 +98,7 @@ fn labels(labels: Vec<String>) -> Vec<String> {
     labels.iter().map(|label| harmless(label, LONGEST_LABEL)).collect()
 }
 
-/// Places in the text as JavaScript counts them, in UTF-16.
+/// Ranges in UTF-16 units, as in JavaScript.
 fn ranges<'a>(text: &str, tokens: impl Iterator<Item = &'a Token>) -> Vec<Value> {
     let units = |bytes: usize| text[..bytes].encode_utf16().count();
     tokens
@@ -106,7 +106,7 @@ fn ranges<'a>(text: &str, tokens: impl Iterator<Item = &'a Token>) -> Vec<Value>
         .collect()
 }
 
-/// Weights as 16-bit numbers, 65535 for 1: a quarter of what they would take as text, and finer than any colour.
+/// Weights as 16-bit numbers, 65535 for 1: a quarter of the size of text, and finer than colours.
 fn layer(layer: &LayerAttention) -> Value {
     let weights = layer.weights.iter().map(|weight| (weight.clamp(0.0, 1.0) * 65535.0).round() as u16);
     let bytes: Vec<u8> = weights.flat_map(u16::to_le_bytes).collect();

@@ -5,7 +5,7 @@ use wordloom::trace::{AttentionKind, LayerAttention, TracedSentence};
 
 /// One map, ready to be drawn.
 pub struct Picture {
-    /// What it shows.
+    /// The title.
     pub title: String,
     /// Row labels.
     pub queries: Vec<String>,
@@ -16,7 +16,7 @@ pub struct Picture {
 }
 
 impl Picture {
-    /// A head, or the mean of all, of a layer, or of the last one.
+    /// The map of a head (or of the mean of all) in a layer (or in the last one).
     pub fn new(
         sentence: &TracedSentence,
         kind: AttentionKind,
@@ -40,12 +40,12 @@ impl Picture {
         })
     }
 
-    /// The largest weight, which has the last colour.
+    /// The largest weight, which gets the last colour.
     pub fn largest(&self) -> f32 {
         self.weights.iter().copied().fold(0.0, f32::max)
     }
 
-    /// As a layer of one head.
+    /// The map as a layer of one head.
     pub fn layer(&self) -> LayerAttention {
         LayerAttention {
             kind: AttentionKind::Cross,
@@ -62,7 +62,7 @@ impl Picture {
     }
 }
 
-/// What a kind of attention is called.
+/// The name of a kind of attention.
 pub fn name(kind: AttentionKind) -> &'static str {
     match kind {
         AttentionKind::Encoder => "encoder self-attention",
@@ -71,8 +71,8 @@ pub fn name(kind: AttentionKind) -> &'static str {
     }
 }
 
-/// Labels come from texts and files that anybody may have written: what a terminal would obey, or what turns the direction
-/// of the text around it, is shown as `�`, and there is an end to every label.
+/// Makes labels from untrusted text safe: control characters and characters that change the direction of text become `�`, and
+/// every label has a limited length.
 fn labels(labels: Vec<String>) -> Vec<String> {
     labels.iter().map(|label| harmless(label, 40)).collect()
 }
@@ -90,7 +90,7 @@ pub fn harmless(text: &str, longest: usize) -> String {
     shown
 }
 
-/// From 0 to 1.
+/// The colour of a value from 0 to 1.
 pub fn colour(value: f32) -> [u8; 3] {
     ColourMap::default().colour(value)
 }

@@ -1,4 +1,4 @@
-//! Maps as PNG: bare pixels, because there are no letters without a font; SVG and HTML have labels.
+//! Maps as PNG, without labels, because labels need a font. SVG and HTML have labels.
 
 use wordloom::heatmap::{Pixels, View, paint};
 use wordloom::trace::{AttentionKind, LayerAttention, Trace};
@@ -7,10 +7,10 @@ use super::grid::{GAP, Grid};
 use super::picture::Picture;
 use crate::CliError;
 
-/// The widest and the highest picture, pixels; it bounds the memory for files that claim to be long texts.
+/// The largest side of a picture, in pixels. It limits memory for files that claim to have long texts.
 const MAX_SIDE: usize = 16_384;
 
-/// What is no map.
+/// The background.
 const PAPER: [u8; 4] = [255; 4];
 
 fn failed(error: impl std::fmt::Display) -> CliError {
@@ -26,7 +26,7 @@ fn check([width, height]: [usize; 2]) -> Result<(), CliError> {
     Ok(())
 }
 
-/// A grid of layers, its cells of some pixels and its maps some pixels apart.
+/// Paints a grid of layers. `cell` and `gap` are in pixels.
 fn draw(layers: &[&LayerAttention], cell: usize, gap: usize) -> Result<Pixels, CliError> {
     let shape = wordloom::heatmap::shape_of(layers).map_err(failed)?;
     let side = |count: usize, cells: usize| count * (cells * cell + gap) - gap;
@@ -42,7 +42,7 @@ fn draw(layers: &[&LayerAttention], cell: usize, gap: usize) -> Result<Pixels, C
     paint(layers, &view).map_err(failed)
 }
 
-/// Pictures one below the other, with some pixels around each.
+/// Stacks pictures vertically, with a margin in pixels around each.
 fn encode(pictures: &[Pixels], margin: usize) -> Result<Vec<u8>, CliError> {
     let width = pictures.iter().map(|picture| picture.width as usize).max().unwrap_or(0) + 2 * margin;
     let heights: usize = pictures.iter().map(|picture| picture.height as usize).sum();
@@ -84,7 +84,7 @@ pub fn pixels(layer: &LayerAttention, head: usize) -> Result<Vec<u8>, CliError> 
     encode(&[draw(&[&layer.only(head)], 1, 0)?], 0)
 }
 
-/// All heads of a kind; the sentences one below the other.
+/// All heads of a kind, with sentences stacked vertically.
 pub fn grid(trace: &Trace, kind: AttentionKind) -> Result<Vec<u8>, CliError> {
     let grids = trace.sentences.iter().filter_map(|sentence| Grid::new(sentence, kind));
     let drawn = grids.map(|grid| draw(&grid.layers, grid.cell, GAP));

@@ -8,7 +8,7 @@ use wordloom::trace::{TracedSearch, TracedSentence};
 
 use super::picture::harmless;
 
-/// Hypotheses that are listed.
+/// The largest number of listed hypotheses.
 const MOST_LISTED: usize = 12;
 const LONGEST: usize = 600;
 
@@ -42,7 +42,7 @@ pub fn of(sentence: &TracedSentence) -> Value {
     })
 }
 
-/// A token for the eye, as the other places of the page have it.
+/// A token for display, as elsewhere in the page.
 fn label(piece: &str) -> String {
     match piece.replace('▁', " ").trim() {
         "" => "␣".into(),
@@ -50,7 +50,7 @@ fn label(piece: &str) -> String {
     }
 }
 
-/// More digits are not shown, and would make the page longer.
+/// Rounds to the shown digits, which keeps the page small.
 fn rounded(value: f32) -> f64 {
     (f64::from(value) * 1e4).round() / 1e4
 }

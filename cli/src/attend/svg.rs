@@ -1,4 +1,4 @@
-//! Maps as SVG: labels are text, so that they can be searched and copied.
+//! Maps as SVG. Labels are text, so a reader can search and copy them.
 
 use std::fmt::Write;
 
@@ -16,9 +16,9 @@ use crate::CliError;
 const CELL: usize = 24;
 /// Space around everything.
 const MARGIN: usize = 20;
-/// About what a column of text is wide at 13 pixels.
+/// Approximate width of a character at 13 pixels.
 const LETTER: usize = 8;
-/// Cells that are drawn one by one; larger maps are an image.
+/// The largest number of cells drawn as rectangles; larger maps are an image.
 const MOST_CELLS: usize = 20_000;
 
 /// The maps of all sentences, one below the other.
@@ -34,11 +34,11 @@ pub fn pictures(pictures: &[Picture]) -> Result<String, CliError> {
     Ok(document(title, [width + MARGIN, top - MARGIN], &body))
 }
 
-/// Draws one map below `top`; gives its right and its lower edge.
+/// Draws one map below `top`. Returns its right and its lower edge.
 fn one(body: &mut String, picture: &Picture, top: usize) -> Result<[usize; 2], CliError> {
     let widest = |labels: &[String]| labels.iter().map(|label| label.width()).max().unwrap_or(0) * LETTER;
     let left = MARGIN + widest(&picture.queries) + 10;
-    // labels of columns rise at 60 degrees
+    // labels of columns have an angle of 60 degrees
     let slanted = widest(&picture.keys);
     let map_top = top + 24 + slanted * 87 / 100 + 12;
     let [right, bottom] = [left + CELL * picture.keys.len(), map_top + CELL * picture.queries.len()];
@@ -77,11 +77,11 @@ fn one(body: &mut String, picture: &Picture, top: usize) -> Result<[usize; 2], C
         }
     }
     let scale = legend(body, [left, bottom + 14], largest);
-    // the last label leans over the map's right edge
+    // the last label extends beyond the map's right edge
     Ok([(right + slanted / 2).max(scale).max(MARGIN + picture.title.width() * LETTER), bottom + 34])
 }
 
-/// What the colours mean; gives its right edge.
+/// Draws the legend. Returns its right edge.
 fn legend(body: &mut String, [left, top]: [usize; 2], largest: f32) -> usize {
     const STEPS: usize = 24;
     let _ = writeln!(body, r#"<text class="small" x="{left}" y="{}">0</text>"#, top + 9);
@@ -98,7 +98,7 @@ fn legend(body: &mut String, [left, top]: [usize; 2], largest: f32) -> usize {
     right + 40
 }
 
-/// All heads of a kind; the sentences one below the other.
+/// All heads of a kind, with sentences stacked vertically.
 pub fn grid(trace: &Trace, kind: AttentionKind) -> Result<String, CliError> {
     let mut body = String::new();
     let (mut width, mut top) = (0, MARGIN);
@@ -160,7 +160,7 @@ fn document(title: &str, [width, height]: [usize; 2], body: &str) -> String {
     )
 }
 
-/// Text inside XML. Characters that XML does not have were replaced before.
+/// Escapes text for XML. Characters that XML forbids were replaced before.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {

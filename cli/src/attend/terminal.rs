@@ -1,4 +1,4 @@
-//! A heatmap in the terminal: true colour, or plain characters where colours would not be seen.
+//! A heatmap in the terminal: in true colour, or in plain characters without colours.
 
 use std::fmt::Write;
 use std::io::IsTerminal;
@@ -10,26 +10,26 @@ use super::picture::{Picture, colour};
 use crate::CliError;
 use crate::output::Output;
 
-/// From nothing to the largest weight.
+/// Characters from zero to the largest weight.
 const SHADES: [char; 10] = [' ', '.', ':', '-', '=', '+', '*', '#', '%', '@'];
-/// The widest label of a row, columns of the terminal.
+/// The widest label of a row, in terminal columns.
 const LONGEST_LABEL: usize = 20;
-/// The longest label that stands upright, rows of the terminal.
+/// The longest upright label, in terminal rows.
 const HIGHEST_LABEL: usize = 14;
 
-/// The widest column, where labels stand beside each other.
+/// The widest column with horizontal labels.
 const WIDEST_CELL: usize = 10;
 
-/// How it is drawn.
+/// The style of drawing.
 pub struct Style {
-    /// Whether the reader sees colours.
+    /// Whether to use colours.
     pub colours: bool,
     /// Columns of the terminal.
     pub width: usize,
 }
 
 impl Style {
-    /// Colours where standard output is a terminal, unless `NO_COLOR` is set; and where `CLICOLOR_FORCE` asks for them.
+    /// Colours if standard output is a terminal and `NO_COLOR` is not set, or if `CLICOLOR_FORCE` is set.
     pub fn of_stdout() -> Self {
         let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty() && value != "0");
         let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
@@ -41,7 +41,7 @@ impl Style {
     }
 }
 
-/// Draws one map; where it is wider than the terminal, in stripes of some columns.
+/// Draws one map. A map wider than the terminal is split into stripes.
 pub fn draw(picture: &Picture, style: &Style, output: &mut Output) -> Result<(), CliError> {
     output.line(&picture.title)?;
     let rows: Vec<String> = picture.queries.iter().map(|label| shortened(label, LONGEST_LABEL)).collect();
@@ -74,7 +74,7 @@ pub fn draw(picture: &Picture, style: &Style, output: &mut Output) -> Result<(),
     output.line(&scale(largest, left, style.colours))
 }
 
-/// One weight. Its number stands in it where there is room for it.
+/// Draws one weight, with its number if there is room.
 fn draw_cell(line: &mut String, weight: f32, largest: f32, cell: usize, colours: bool) {
     let value = if largest > 0.0 { (weight / largest).clamp(0.0, 1.0) } else { 0.0 };
     if !colours {
@@ -93,7 +93,7 @@ fn draw_cell(line: &mut String, weight: f32, largest: f32, cell: usize, colours:
     let _ = write!(line, "\x1b[48;2;{r};{g};{b};{ink}m{number:^cell$}\x1b[0m");
 }
 
-/// The labels of the columns: beside each other, or upright, bottom to the map.
+/// The labels of the columns: horizontal, or upright with the bottom at the map.
 fn header(labels: &[String], cell: usize, upright: bool) -> Vec<String> {
     if !upright {
         let padded = labels.iter().map(|label| format!("{label}{}", " ".repeat(cell - label.width())));
@@ -111,7 +111,7 @@ fn header(labels: &[String], cell: usize, upright: bool) -> Vec<String> {
     (0..height).map(line).collect()
 }
 
-/// What the colours mean.
+/// The legend.
 fn scale(largest: f32, left: usize, colours: bool) -> String {
     let mut line = format!("{:left$}  0 ", "");
     for step in 0..=19 {
@@ -126,7 +126,7 @@ fn scale(largest: f32, left: usize, colours: bool) -> String {
     line
 }
 
-/// At most so many columns of the terminal.
+/// The label, cut to `longest` terminal columns.
 fn shortened(label: &str, longest: usize) -> String {
     if label.width() <= longest {
         return label.to_owned();

@@ -1,4 +1,4 @@
-//! `--lines`: a JSON line for each workload and each model folder, for comparing programs with each other.
+//! `--lines`: a JSON line for each workload and model folder, to compare programs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ struct Line<'a> {
     ms_min: f64,
     cpu_ms: Option<f64>,
     reps: usize,
-    /// Of all sources together; none where nothing is translated.
+    /// Tokens per second of all sources together; `None` if nothing is translated.
     tok_s: Option<f64>,
     note: &'static str,
 }
@@ -74,7 +74,7 @@ pub fn run(folder: &Path, arguments: &Arguments, output: &mut Output) -> Result<
     Ok(())
 }
 
-/// Folders that hold a model, by name.
+/// Folders with a model, sorted by name.
 fn model_folders(folder: &Path) -> Result<Vec<PathBuf>, CliError> {
     let unreadable = |source| CliError::Io { what: format!("cannot read {}", folder.display()), source };
     let mut found = Vec::new();
@@ -95,7 +95,7 @@ fn lines(subject: &Subject, name: &str, workload: &Workload, output: &mut Output
     let mut write = |line: &Line<'_>| {
         steps.step();
         output.json(line)?;
-        output.flush() // as soon as it is known
+        output.flush() // so that each line appears at once
     };
     if subject.encodes() {
         for &length in encode {
@@ -117,7 +117,7 @@ fn lines(subject: &Subject, name: &str, workload: &Workload, output: &mut Output
     Ok(())
 }
 
-/// `wordloom-cpu`, or the adapter's name in small letters and hyphens.
+/// `wordloom-cpu`, or the adapter's name in lower case with hyphens.
 fn peer(device: &Device) -> String {
     let name = device.gpu().map_or("cpu", |gpu| gpu.adapter().name());
     let name = name.split('(').next().unwrap_or(name).to_lowercase();

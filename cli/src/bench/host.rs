@@ -1,4 +1,4 @@
-//! What the system tells of itself. Only Linux tells some of it without a library.
+//! Information about the system. Some of it is available on Linux only without a library.
 
 use std::time::SystemTime;
 
@@ -17,12 +17,12 @@ pub fn processor() -> Option<String> {
     entry("/proc/cpuinfo", "model name")
 }
 
-/// The most memory that the process has had, bytes.
+/// The process's peak memory, in bytes.
 pub fn peak_bytes() -> Option<u64> {
     status("VmHWM")
 }
 
-/// The memory that the process has, bytes.
+/// The process's memory, in bytes.
 pub fn bytes_now() -> Option<u64> {
     status("VmRSS")
 }
@@ -33,7 +33,7 @@ fn status(key: &str) -> Option<u64> {
     Some(kibibytes * 1024)
 }
 
-/// A line `key: value` of a file, which other systems do not have.
+/// The value of a line `key: value` in a file of Linux.
 fn entry(file: &str, key: &str) -> Option<String> {
     let text = std::fs::read_to_string(file).ok()?;
     let value = text.lines().find_map(|line| line.strip_prefix(key)?.trim_start().strip_prefix(':'));

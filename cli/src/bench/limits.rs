@@ -1,4 +1,4 @@
-//! What a device can do at best, measured with work of the engine's own kind: reading, and a matrix product.
+//! A device's practical limits: the speed of reading and of a matrix product, measured with the engine's own kernels.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -14,25 +14,25 @@ use wordloom::{Device, GpuError, cpu};
 
 use super::timing::{median, round};
 
-/// More than the caches of nearly every GPU hold.
+/// Bytes beyond the caches of nearly every GPU.
 const GPU_BYTES: u64 = 256 << 20;
-/// More than the caches of nearly every processor hold.
+/// Bytes beyond the caches of nearly every processor.
 const CPU_BYTES: usize = 512 << 20;
-/// Less is read too quickly to be timed.
+/// The smallest number of bytes that can be timed.
 const LEAST_BYTES: u64 = 1 << 20;
-/// Work of one measurement: long beside what submitting and waiting take, short for a page or a driver's watchdog.
+/// Time of one measurement: long compared with submitting and waiting, short for a page or a driver's watchdog.
 const WORK: Duration = Duration::from_millis(20);
 const MOST_LAUNCHES: usize = 256;
 const REPEATS: usize = 5;
 
-/// How fast a buffer was read.
+/// The speed of reading a buffer.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Reading {
     pub bytes: u64,
     pub gb_per_second: f64,
 }
 
-/// How fast matrices of `size` × `size` were multiplied.
+/// The speed of multiplying `size` × `size` matrices.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Product {
     pub size: usize,
@@ -41,9 +41,9 @@ pub struct Product {
 
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Limits {
-    /// As many bytes as the weights of a step, over and over: they may stay in caches, as the weights may.
+    /// Repeated reading of as many bytes as a step's weights, which may stay in caches, as the weights may.
     pub weights: Reading,
-    /// More bytes than caches hold.
+    /// Reading of more bytes than caches hold.
     pub memory: Reading,
     pub product: Product,
 }
@@ -96,7 +96,7 @@ fn gpu_product(gpu: &Gpu, size: usize) -> Result<Product, GpuError> {
     Ok(product(size, launch_seconds(gpu, &[vec![launch]], None)?))
 }
 
-/// A linear layer without anything else.
+/// A linear layer without bias, activation and join.
 pub fn linear_shape(rows: usize, inputs: usize, outputs: usize, precision: WeightPrecision) -> LinearShape {
     LinearShape {
         rows,
@@ -110,12 +110,12 @@ pub fn linear_shape(rows: usize, inputs: usize, outputs: usize, precision: Weigh
     }
 }
 
-/// Numbers between -½ and ½ that are no pattern.
+/// Numbers between -½ and ½ without a pattern.
 pub fn numbers(count: usize) -> Vec<f32> {
     (0..count).map(|index| (index as f32 * 0.618_034).fract() - 0.5).collect()
 }
 
-/// Launches that make one result together.
+/// Launches that compute one result together.
 pub type Work<'a> = Vec<(Dispatch, Vec<&'a Buffer>)>;
 
 /// Seconds that one piece of work takes among many of one submission, which run one after the other. The pieces are taken in
@@ -133,7 +133,7 @@ pub fn launch_seconds(gpu: &Gpu, pieces: &[Work<'_>], most: Option<Duration>) ->
                 Some(clock) => pollster::block_on(gpu.time(&recording, clock))?,
                 None => {
                     gpu.submit(&recording, 1, &[]);
-                    gpu.flush()?; // waits
+                    gpu.flush()?; // waits for the device
                     None
                 }
             };
@@ -141,7 +141,7 @@ pub fn launch_seconds(gpu: &Gpu, pieces: &[Work<'_>], most: Option<Duration>) ->
         })
     };
     let once = run(1)?;
-    let first = once()?; // compiles
+    let first = once()?; // compiles the kernel
     if most.is_some_and(|most| first > most) {
         return Ok(first.as_secs_f64());
     }
@@ -154,7 +154,7 @@ pub fn launch_seconds(gpu: &Gpu, pieces: &[Work<'_>], most: Option<Duration>) ->
     Ok(median(&times).unwrap_or(0.0) / count as f64)
 }
 
-/// Seconds that a call takes: the median of several rounds of enough calls.
+/// Seconds per call: the median of several rounds.
 pub fn call_seconds(mut call: impl FnMut()) -> f64 {
     let mut round = |count: usize| {
         let start = Instant::now();
@@ -167,13 +167,13 @@ pub fn call_seconds(mut call: impl FnMut()) -> f64 {
     median(&times).unwrap_or(0.0)
 }
 
-/// All cores read a slice.
+/// Reads a slice with all cores.
 fn cpu_reading(bytes: usize) -> Reading {
     let data: Vec<u32> = (0..bytes as u32 / 4).collect();
     let piece = data.len().div_ceil(4 * rayon::current_num_threads()).max(1);
     let seconds = call_seconds(|| {
         let sums = data.par_chunks(piece).map(|piece| {
-            // several sums, so that no addition waits for the last one
+            // several sums, so that additions do not depend on each other
             let mut sums = [0u32; 64];
             for words in piece.chunks_exact(sums.len()) {
                 for (sum, word) in sums.iter_mut().zip(words) {

@@ -124,11 +124,11 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     output.flush()
 }
 
-/// How long a model takes until it can be run.
+/// Times of opening and loading.
 struct Load {
-    /// Finding and opening the adapter.
+    /// Time to find and open the adapter.
     open: Duration,
-    /// From the folder's files to weights on the device.
+    /// Time from the folder's files to weights on the device.
     load: Duration,
 }
 
@@ -147,7 +147,7 @@ fn loaded(arguments: &Arguments, files: ModelFiles) -> Result<(Subject, Load), C
     Ok((Subject::new(&model, transformer), Load { open, load }))
 }
 
-/// A bar over measurements of which each takes about as long.
+/// A progress bar over measurements of similar length.
 struct Steps {
     bar: Progress,
     total: usize,

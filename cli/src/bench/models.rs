@@ -1,4 +1,4 @@
-//! Which model, on which device: what numbers mean nothing without.
+//! The measured model and device.
 
 use serde::Serialize;
 use wordloom::Device;
@@ -18,7 +18,7 @@ pub struct ModelShape {
     pub target_vocabulary: usize,
     pub parameters: usize,
     pub random_weights: bool,
-    /// On the device.
+    /// Bytes of weights on the device.
     pub weight_bytes: u64,
 }
 
@@ -79,9 +79,9 @@ pub struct DeviceShape {
     pub kind: &'static str,
     pub backend: Option<&'static str>,
     pub driver: Option<String>,
-    /// Of the host.
+    /// The host's processor.
     pub processor: Option<String>,
-    /// That the host computes with.
+    /// Threads that the host computes with.
     pub threads: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Everything that is measured of one model on one device, for people and for programs.
+//! All measurements of one model on one device, as tables and as JSON.
 
 use serde::Serialize;
 use wordloom::gpu::Counters;
@@ -21,7 +21,7 @@ pub struct Report {
     workload: Workload,
     open_ms: f64,
     load_ms: f64,
-    /// The first run after loading, kernels compiled and buffers made.
+    /// Time of the first run after loading, including compiling kernels and making buffers.
     first_run_ms: f64,
     encode: Vec<Encode>,
     decode: Vec<Decode>,
@@ -48,30 +48,30 @@ struct Decode {
     batch: usize,
     source: usize,
     tokens: usize,
-    /// From ids to ids.
+    /// Times from ids to ids.
     translate: Summary,
-    /// As `translate`, with one token.
+    /// Times from ids to one token.
     first_token: Summary,
     per_token: Option<PerToken>,
-    /// Of all sources together.
+    /// Speed of all sources together.
     tokens_per_second: f64,
-    /// Divided by `tokens`.
+    /// Counters divided by `tokens`.
     counted_per_token: Option<PerTokenCounters>,
 }
 
-/// A step of all rows: the difference between translations, divided by the tokens that one has more.
+/// A step of all rows: the difference between two translations, divided by the difference of their tokens.
 #[derive(Serialize)]
 struct PerToken {
     ms: f64,
     ms_min: f64,
     cpu_ms: Option<f64>,
-    /// Between this number of tokens and the one before it in the workload.
+    /// Time per step between this number of tokens and the previous one in the workload.
     later_ms: Option<f64>,
     dispatches: Option<f64>,
     weight_bytes: u64,
-    /// Keys and values that are read, at the mean length.
+    /// Bytes of keys and values that a step reads, at the mean length.
     cache_bytes: u64,
-    /// None where noise is larger than what a token takes.
+    /// Bandwidth; `None` if noise is larger than the time of a token.
     gb_per_second: Option<f64>,
     share_of_bandwidth: Option<f64>,
 }
@@ -98,16 +98,16 @@ impl PerTokenCounters {
     }
 }
 
-/// Bytes, before the limits are measured.
+/// Memory in bytes, before the limits are measured.
 #[derive(Serialize)]
 struct Memory {
-    /// The process's most.
+    /// The process's peak.
     host_peak: Option<u64>,
     device: Option<u64>,
     device_peak: Option<u64>,
-    /// Weights that a step reads.
+    /// Bytes of weights that a step reads.
     step_weights: u64,
-    /// Keys and values of one token, and of one source token.
+    /// Bytes of keys and values of one token, and of one source token.
     cache_per_token: u64,
     memory_per_token: u64,
 }
@@ -285,7 +285,7 @@ impl Encode {
 }
 
 impl Decode {
-    /// Translations of each number of tokens, and of one token, which the others are compared with.
+    /// Measures translations of each number of tokens, and of one token for comparison.
     fn measure(
         subject: &Subject,
         size: Translation,
@@ -314,7 +314,7 @@ impl Decode {
         let Translation { batch, beams, source, .. } = size;
         let (transformer, tokens) = (&subject.transformer, timed.tokens);
         let weight_bytes = transformer.step_weight_bytes();
-        // of self-attention each row's history, half as long as the target on average; of cross-attention each source
+        // self-attention reads each row's history, half of the target on average; cross-attention reads each source
         let history =
             (batch * beams) as u64 * transformer.cache_bytes_per_token() * (tokens as u64).div_ceil(2);
         let cache_bytes = history + (batch * source) as u64 * transformer.memory_bytes_per_token();
@@ -395,7 +395,7 @@ impl Decode {
     }
 }
 
-/// A translation of so many tokens.
+/// The times of a translation of `tokens` tokens.
 struct Timed {
     tokens: usize,
     time: Summary,
@@ -407,7 +407,7 @@ impl Timed {
         Self { tokens, time, counted }
     }
 
-    /// What a token more than in another translation takes.
+    /// The time per additional token, compared with another translation.
     fn since(&self, other: &Self, of: impl Fn(&Summary) -> f64) -> Option<f64> {
         let more = self.tokens.checked_sub(other.tokens).filter(|&more| more > 0)?;
         Some(round((of(&self.time) - of(&other.time)) / more as f64))

@@ -1,11 +1,11 @@
-//! Tables for people: names on the left, numbers on the right.
+//! Text tables: names are aligned left, numbers right.
 
 use crate::CliError;
 use crate::output::Output;
 
 pub struct Table {
     rows: Vec<Vec<String>>,
-    /// Columns that are aligned left.
+    /// Number of columns that are aligned left.
     names: usize,
 }
 
@@ -35,7 +35,7 @@ impl Table {
     }
 }
 
-/// About three digits.
+/// A number with about three digits.
 pub fn number(value: f64) -> String {
     match value.abs() {
         large if large >= 99.95 => format!("{value:.0}"),
@@ -45,7 +45,7 @@ pub fn number(value: f64) -> String {
     }
 }
 
-/// [`number`], or a dash for what is not known.
+/// [`number`], or a dash for an unknown value.
 pub fn optional(value: Option<f64>) -> String {
     value.map_or_else(|| "–".to_owned(), number)
 }

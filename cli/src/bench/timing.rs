@@ -1,4 +1,4 @@
-//! Repeated runs: wall time, and the time that all threads of the process spent on processors meanwhile.
+//! Repeated runs: wall time, and processor time of all threads.
 
 use std::time::{Duration, Instant};
 
@@ -6,11 +6,11 @@ use cpu_time::ProcessTime;
 
 use crate::CliError;
 
-/// After so long, three runs are enough.
+/// Time after which three runs are enough.
 const BUDGET: Duration = Duration::from_secs(15);
 const FEWEST: usize = 3;
 
-/// Runs of one thing, in milliseconds.
+/// Times of repeated runs, in milliseconds.
 #[derive(Default)]
 pub struct Samples {
     wall: Vec<f64>,
@@ -18,7 +18,7 @@ pub struct Samples {
 }
 
 impl Samples {
-    /// Runs something once without counting it, then up to `repeats` times.
+    /// Runs once to warm up, then up to `repeats` times.
     pub fn of(repeats: usize, mut run: impl FnMut() -> Result<(), CliError>) -> Result<Self, CliError> {
         run()?;
         let mut samples = Self::default();
@@ -38,7 +38,7 @@ impl Samples {
         let wall = Instant::now();
         run()?;
         self.wall.push(milliseconds(wall.elapsed()));
-        // where the system does not tell, nothing is said
+        // some systems do not report it
         if let Some(spent) = cpu.ok().and_then(|before| before.try_elapsed().ok()) {
             self.cpu.push(milliseconds(spent));
         }
@@ -55,12 +55,12 @@ impl Samples {
     }
 }
 
-/// What is told of repeated runs.
+/// The summary of repeated runs.
 #[derive(Clone, Copy, Debug, serde::Serialize)]
 pub struct Summary {
     /// Median of the wall times.
     pub ms: f64,
-    /// The shortest.
+    /// The shortest wall time.
     pub ms_min: f64,
     /// Median of the processor times of all threads.
     pub cpu_ms: Option<f64>,
@@ -71,7 +71,7 @@ pub fn milliseconds(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
 
-/// To microseconds and tenths: more digits would say nothing.
+/// Rounds to four decimals, because more have no meaning.
 pub fn round(milliseconds: f64) -> f64 {
     (milliseconds * 1e4).round() / 1e4
 }

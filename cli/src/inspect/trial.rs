@@ -5,7 +5,9 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use wordloom::model::config::{Architecture, ModelConfig};
 use wordloom::model::generation_config::GenerationConfig;
-use wordloom::transformer::{ForwardInput, GenerateError, GenerateOptions, GenerateRequest, Wanted};
+use wordloom::transformer::{
+    ForwardInput, ForwardSelection, GenerateError, GenerateOptions, GenerateRequest,
+};
 use wordloom::{Model, Transformer, resolve};
 
 use crate::CliError;
@@ -33,9 +35,9 @@ impl Trial {
         let config = model.config();
         let length = LENGTH.min(config.positions.count());
         let input = input(config, length);
-        let wanted = Wanted { logits: true, ..Wanted::default() };
+        let selection = ForwardSelection { logits: true, ..ForwardSelection::default() };
         let forward = second_time(|| {
-            pollster::block_on(transformer.forward_selected(&input, &wanted))
+            pollster::block_on(transformer.forward_selected(&input, &selection))
                 .map(drop)
                 .map_err(CliError::from)
         })?;

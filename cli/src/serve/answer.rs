@@ -1,4 +1,4 @@
-//! A request in, an answer out: methods, conditions, ranges, and the headers that keep the page safe.
+//! Answers to requests: methods, conditions, ranges, and security headers.
 
 use std::io;
 
@@ -12,7 +12,7 @@ use super::host::Hosts;
 use super::range::{Wanted, wanted};
 use super::site::{INDEX, Site};
 
-/// With every answer: a worker's policy comes with its own script, and nothing here is meant for other sites.
+/// Headers of every answer: a worker's policy comes with its own script, and no content is for other sites.
 const SECURITY: [(HeaderName, &str); 6] = [
     (
         header::CONTENT_SECURITY_POLICY,
@@ -71,7 +71,7 @@ fn nothing() -> Response<AnswerBody> {
     message(StatusCode::NOT_FOUND, "There is nothing under this address.")
 }
 
-/// Answers with the content, a part of it, or that the browser has it already.
+/// Answers with the content, a part of it, or "not modified".
 fn give<Body>(request: &Request<Body>, content: Content, path: &str) -> io::Result<Response<AnswerBody>> {
     let asked = |name: HeaderName| request.headers().get(name).and_then(|value| value.to_str().ok());
     let mut response = Response::builder()
@@ -82,7 +82,7 @@ fn give<Body>(request: &Request<Body>, content: Content, path: &str) -> io::Resu
     if asked(header::IF_NONE_MATCH).is_some_and(|tags| lists(tags, &content.tag)) {
         return Ok(finish(response.status(StatusCode::NOT_MODIFIED), AnswerBody::empty()));
     }
-    // A part of what has changed meanwhile is of no use. A date is no tag: then all of it is sent.
+    // A part of changed content is useless. A date is no tag, so the answer is the whole content.
     let unchanged = asked(header::IF_RANGE).is_none_or(|tag| tag == content.tag);
     let len = content.len;
     let wanted = match asked(header::RANGE) {
@@ -108,12 +108,12 @@ fn give<Body>(request: &Request<Body>, content: Content, path: &str) -> io::Resu
     Ok(finish(response, content.part(range)?))
 }
 
-/// Whether a list of entity tags, as browsers send it, has this one; weak ones count, too.
+/// Whether a browser's list of entity tags has this one, also as a weak tag.
 fn lists(tags: &str, tag: &str) -> bool {
     tags.trim() == "*" || tags.split(',').any(|listed| listed.trim().trim_start_matches("W/") == tag)
 }
 
-/// Vite names what it puts into `assets/` by content; all else is asked for anew, and then mostly "not modified".
+/// Vite names files in `assets/` by content. The browser checks all others, mostly with the answer "not modified".
 fn caching(path: &str) -> &'static str {
     if path.starts_with("assets/") { "public, max-age=31536000, immutable" } else { "no-cache" }
 }

@@ -1,4 +1,4 @@
-//! The bytes of an answer, on their way.
+//! The body of an answer.
 
 use std::fs::File;
 use std::future::Future as _;
@@ -10,16 +10,16 @@ use std::task::{Context, Poll};
 use hyper::body::{Body, Bytes, Frame, SizeHint};
 use tokio::task::{JoinHandle, spawn_blocking};
 
-/// How much of a file is held in memory.
+/// Bytes of a file that are held in memory.
 const CHUNK: u64 = 256 << 10;
 
 pub enum AnswerBody {
-    /// Bytes that are in memory already; `None` when they have been handed over.
+    /// Bytes in memory; `None` after they were sent.
     Memory(Option<Bytes>),
     File(FilePart),
 }
 
-/// What is left to send of an open file.
+/// The remaining part of an open file.
 pub struct FilePart {
     state: State,
     left: u64,
@@ -82,12 +82,12 @@ impl AnswerBody {
 }
 
 impl FilePart {
-    /// An error breaks the connection off, so that a file that has shrunk meanwhile is seen as cut off.
+    /// An error closes the connection, so that the browser detects a file that has shrunk.
     fn poll_chunk(&mut self, context: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
         if self.left == 0 {
             return Poll::Ready(None);
         }
-        // A disk may take its time: files are read on the runtime's threads for that.
+        // A disk may be slow, so files are read on the runtime's blocking threads.
         let mut reading = match std::mem::replace(&mut self.state, State::Failed) {
             State::Idle(file) => {
                 let length = self.left.min(CHUNK) as usize;

@@ -1,4 +1,4 @@
-//! What is found under a path: its bytes, and by what a browser tells whether they have changed.
+//! The content of a path: its bytes, and the tag by which a browser detects changes.
 
 use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hasher};
@@ -14,7 +14,7 @@ use super::body::AnswerBody;
 pub struct Content {
     source: Source,
     pub len: u64,
-    /// A strong entity tag, in its quotes: contents with the same one have the same bytes.
+    /// A strong entity tag, with quotes: equal tags mean equal bytes.
     pub tag: String,
 }
 
@@ -33,7 +33,7 @@ pub struct Embedded {
 impl Embedded {
     pub fn new(bytes: impl Into<Bytes>) -> Self {
         let bytes = bytes.into();
-        // Not a hash against forgery: it only tells one build's file from another's.
+        // Not a cryptographic hash: it only distinguishes files of different builds.
         let mut hasher = DefaultHasher::new();
         hasher.write(&bytes);
         let tag = format!("\"{:016x}\"", hasher.finish());
@@ -48,7 +48,7 @@ impl From<&Embedded> for Content {
 }
 
 impl Content {
-    /// A regular file, or a link to one; `None` where there is none.
+    /// A regular file, or a link to one; `None` if there is none.
     pub fn file(path: &Path) -> io::Result<Option<Self>> {
         match Self::open(path) {
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
@@ -57,7 +57,7 @@ impl Content {
     }
 
     fn open(path: &Path) -> io::Result<Option<Self>> {
-        // Asked before opening: opening a named pipe would wait for a writer.
+        // Before opening, because opening a named pipe would wait for a writer.
         if !fs::metadata(path)?.is_file() {
             return Ok(None);
         }
@@ -68,7 +68,7 @@ impl Content {
         Ok(Some(Self { source: Source::File(file), len, tag: format!("\"{len:x}-{modified:x}\"") }))
     }
 
-    /// The bytes of `range`, which lies within the length.
+    /// The bytes of `range`, which is within the length.
     pub fn part(self, range: Range<u64>) -> io::Result<AnswerBody> {
         match self.source {
             Source::Memory(bytes) => {

@@ -1,4 +1,4 @@
-//! Under which names this server may be asked.
+//! The host names that this server answers to.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -6,10 +6,10 @@ use hyper::Request;
 use hyper::header::HOST;
 use hyper::http::uri::Authority;
 
-/// The hosts that requests may name.
+/// The accepted hosts of requests.
 ///
-/// A server on loopback only answers to loopback's names. Otherwise any web site could point a name of its own at
-/// 127.0.0.1, and its pages would share an origin with ours, and with what the browser keeps for it ("DNS rebinding").
+/// A server on loopback answers only to loopback's names. Otherwise, any web site could point its own name at 127.0.0.1 and
+/// share the page's origin and its stored data ("DNS rebinding").
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Hosts {
     Loopback,
@@ -22,7 +22,7 @@ impl Hosts {
         if address.is_loopback() { Self::Loopback } else { Self::Any }
     }
 
-    /// Where a browser on this machine finds the page.
+    /// The page's URL for a browser on this machine.
     pub fn url(self, address: SocketAddr) -> String {
         if address.ip().is_unspecified() {
             format!("http://localhost:{}/", address.port())
@@ -31,12 +31,12 @@ impl Hosts {
         }
     }
 
-    /// Whether a request may be answered. The port may be another one, as it is behind a tunnel.
+    /// Whether to answer a request. Its port may differ, as behind a tunnel.
     pub fn allow<Body>(self, request: &Request<Body>) -> bool {
         let named =
             request.headers().get(HOST).and_then(|host| host.to_str().ok()?.parse::<Authority>().ok());
         let Some(authority) = request.uri().authority().or(named.as_ref()) else {
-            return false; // HTTP wants every request to name its host
+            return false; // HTTP requires the host
         };
         self == Self::Any || is_loopback(authority.host())
     }
@@ -46,7 +46,7 @@ fn is_loopback(host: &str) -> bool {
     let host = host.to_ascii_lowercase();
     let address = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(&host);
     host == "localhost"
-        || host.ends_with(".localhost") // never asked of a name server: RFC 6761
+        || host.ends_with(".localhost") // never resolved by a name server: RFC 6761
         || address.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 

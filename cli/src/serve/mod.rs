@@ -63,14 +63,14 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
         notice(&format!("warning: no browser could be opened: {error}"));
     }
 
-    // One thread is plenty: files are read on threads of their own.
+    // One thread is enough, because files are read on separate threads.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(cannot_serve)?;
     runtime.block_on(serve(listener, Arc::new(site), hosts)).map_err(cannot_serve)
 }
 
 fn listen(host: &str, port: u16) -> Result<TcpListener, CliError> {
     let listening = TcpListener::bind((host, port)).and_then(|listener| {
-        listener.set_nonblocking(true)?; // as the runtime wants it
+        listener.set_nonblocking(true)?; // required by the runtime
         Ok(listener)
     });
     listening.map_err(|source| match source.kind() {
@@ -90,7 +90,7 @@ async fn serve(listener: TcpListener, site: Arc<Site>, hosts: Hosts) -> io::Resu
     let listener = tokio::net::TcpListener::from_std(listener)?;
     loop {
         let Ok((stream, _)) = listener.accept().await else {
-            // The browser gave up, or there are too many open files for now.
+            // The browser closed the connection, or too many files are open.
             tokio::time::sleep(Duration::from_millis(50)).await;
             continue;
         };
@@ -101,7 +101,7 @@ async fn serve(listener: TcpListener, site: Arc<Site>, hosts: Hosts) -> io::Resu
                 std::future::ready(io::Result::Ok(answer::answer(&request, &site, hosts)))
             });
             let mut connection = http1::Builder::new();
-            // An error ends this connection, which the browser has closed already, or will open again.
+            // An error ends this connection; the browser has closed it, or will open another.
             let _ = connection.timer(TokioTimer::new()).serve_connection(TokioIo::new(stream), service).await;
         });
     }

@@ -1,17 +1,17 @@
-//! The header `Range`, by which an interrupted download goes on.
+//! The header `Range`, which resumes an interrupted download.
 
 use std::ops::Range;
 
 #[derive(Debug, PartialEq)]
 pub enum Wanted {
-    /// All of it: a server may ignore a range that it does not like, or several at once.
+    /// The whole content: a server may ignore a range, or several ranges.
     Whole,
     Part(Range<u64>),
-    /// Nothing of what exists.
+    /// A range outside the content.
     Unsatisfiable,
 }
 
-/// What of a content of `len` bytes the value of a `Range` header asks for (RFC 9110, 14.1).
+/// The requested part of a content of `len` bytes, by the value of a `Range` header (RFC 9110, 14.1).
 pub fn wanted(header: &str, len: u64) -> Wanted {
     let Some((first, last)) = single(header) else { return Wanted::Whole };
     let range = match (position(first), position(last)) {
@@ -24,14 +24,14 @@ pub fn wanted(header: &str, len: u64) -> Wanted {
     if range.is_empty() { Wanted::Unsatisfiable } else { Wanted::Part(range) }
 }
 
-/// Both sides of the one range of bytes.
+/// Start and end of a single range of bytes.
 fn single(header: &str) -> Option<(&str, &str)> {
     let (unit, ranges) = header.split_once('=')?;
     let (first, last) = ranges.trim().split_once('-')?;
     unit.trim().eq_ignore_ascii_case("bytes").then_some((first, last))
 }
 
-/// Digits only, as HTTP has them; a number beyond all files is at least as large as any.
+/// A number of digits only; a number that is too large becomes the largest.
 fn position(digits: &str) -> Option<u64> {
     let digits_only = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
     digits_only.then(|| digits.parse().unwrap_or(u64::MAX))

@@ -1,4 +1,4 @@
-//! What is served: `/` is the page, `/model/` the files of the model that it loads.
+//! The served files: `/` is the page, `/model/` has the files of the page's model.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -21,7 +21,7 @@ pub struct Site {
 
 enum Page {
     Embedded(HashMap<&'static str, Embedded>),
-    /// A folder, links resolved.
+    /// A folder, with links resolved.
     Folder(PathBuf),
 }
 
@@ -30,14 +30,14 @@ enum ModelFolder {
     Folder(PathBuf),
 }
 
-/// The page's files by path, as `build.rs` found them; none if there was no page yet.
+/// The page's files by path, from `build.rs`; empty if there was no page.
 const BUILT_PAGE: &[(&str, &[u8])] = &include!(concat!(env!("OUT_DIR"), "/page.rs"));
 
-/// What `/` stands for.
+/// The file of `/`.
 pub const INDEX: &str = "index.html";
 const MODEL: &str = "model/";
 
-/// The files of a model, apart from shards, which may have any name: nothing else in its folder is given away.
+/// The served files of a model's folder, besides shards, which may have any name.
 const MODEL_FILES: [&str; 12] = [
     "config.json",
     "generation_config.json",
@@ -64,14 +64,14 @@ impl Site {
         let model = match model {
             None => ModelFolder::embedded(files),
             Some(folder) => {
-                Model::from_files(files)?; // what the page could not load is refused here
+                Model::from_files(files)?; // checks that the page can load it
                 ModelFolder::Folder(folder.to_owned())
             }
         };
         Ok(Self { page, model })
     }
 
-    /// What is under a path that is decoded and has no slash in front.
+    /// The content of a decoded path without a leading slash.
     pub fn find(&self, path: &str) -> io::Result<Option<Content>> {
         match path.strip_prefix(MODEL) {
             Some(name) => self.model.find(name),
@@ -109,7 +109,7 @@ impl Page {
         match self {
             Self::Embedded(files) => Ok(files.get(path).map(Content::from)),
             Self::Folder(folder) => match fs::canonicalize(folder.join(path)) {
-                // Whatever the path is made of, it leads to a file below the folder, or nowhere.
+                // Any path leads to a file below the folder, or to nothing.
                 Ok(path) if path.starts_with(folder) => Content::file(&path),
                 Ok(_) => Ok(None),
                 Err(error) if error.kind() == ErrorKind::PermissionDenied => Err(error),
@@ -121,7 +121,7 @@ impl Page {
 
 impl ModelFolder {
     fn embedded(files: ModelFiles) -> Self {
-        // The files stay what they are until the process ends.
+        // The files live until the process ends.
         let files: &'static ModelFiles = Box::leak(Box::new(files));
         let content = |name| match files.read(name, u64::MAX).ok()? {
             Cow::Borrowed(bytes) => Some((name, Embedded::new(Bytes::from_static(bytes)))),
@@ -133,7 +133,7 @@ impl ModelFolder {
     fn find(&self, name: &str) -> io::Result<Option<Content>> {
         match self {
             Self::Embedded(files) => Ok(files.get(name).map(Content::from)),
-            // Links are followed: the Hub's cache is made of them.
+            // Links are followed, because the Hub's cache uses them.
             Self::Folder(folder) if is_model_file(name) => Content::file(&folder.join(name)),
             Self::Folder(_) => Ok(None),
         }

@@ -9,7 +9,7 @@ use super::{Run, command, model, run, scratch, text};
 
 const HOSTILE: &str = "</script><img src=x onerror=alert(1)> \"<&'";
 
-/// On a model with random weights, which attends to anything.
+/// The command on a model with random weights.
 fn attend(arguments: &[&str]) -> Run {
     let tied = model("marian_tied");
     let known = ["attend", "--model", &tied, "--device", "cpu", "--max-length", "12"];
@@ -84,7 +84,7 @@ fn a_saved_trace_is_the_same_without_the_model() {
     let table = run(&["attend", "--trace", text(&files[0]), "--statistics"], "");
     let (table, rest) = table.succeeds().split_once("\n\n").unwrap();
     assert_eq!(table.lines().count(), heads.len() + 1);
-    // the numbers that are of whole sentences; a saved trace has no residual stream
+    // statistics of whole sentences; a saved trace has no residual stream
     assert_eq!(rest.matches("heads combined of sentence").count(), 2);
     assert!(!rest.contains("residual stream"));
     let fresh = attend(&["hello there. And you?", "--statistics"]);
@@ -126,7 +126,7 @@ fn pictures_have_their_format() {
     }
 }
 
-/// What the texts say is never markup: in the page it is data, without a `<`; in a picture it is escaped.
+/// Texts are never markup: in the page they are data without a `<`; in a picture they are escaped.
 #[test]
 fn hostile_text_stays_text() {
     let folder = scratch("attend-hostile");
@@ -162,7 +162,7 @@ fn hostile_text_stays_text() {
     assert!(html.contains(&format!("script-src 'sha256-{hash}'")), "viewer.html needs sha256-{hash}");
     let svg = fs::read_to_string(&picture).unwrap();
     assert!(!svg.contains("<img") && !svg.contains("<script") && svg.contains("&lt;"), "{svg}");
-    // what a terminal would obey
+    // control characters of a terminal
     let escaped = run(
         &["attend", "--model", &tied, "--device", "cpu", "a\u{1b}[2Jb \u{202e}c", "--target", "x\u{7}"],
         "",
@@ -170,7 +170,7 @@ fn hostile_text_stays_text() {
     assert!(!escaped.succeeds().contains(['\u{1b}', '\u{7}', '\u{202e}']));
 }
 
-/// A page has the tree of each sentence's search, where there was one.
+/// A page has the tree of each sentence's search, if there was a search.
 #[cfg(feature = "embedded-model")]
 #[test]
 fn a_page_shows_how_its_translation_was_found() {

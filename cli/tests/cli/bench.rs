@@ -1,4 +1,4 @@
-//! `wordloom bench`: what it tells, not how fast anything is.
+//! `wordloom bench`: its output, not the speed.
 
 use serde_json::Value;
 use wordloom::kernels::{attention, linear};

@@ -1,4 +1,4 @@
-//! Folders in which one file is missing, cut short, damaged or hostile: each is refused in one line that names it.
+//! Folders with one file missing, truncated, damaged or hostile: each error is one line that names the file.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::common::data;
 use super::{Run, run, scratch, text};
 
-/// A sound model in a folder of its own.
+/// A valid model in a separate folder.
 fn sound_model(test: &str) -> PathBuf {
     let folder = scratch(test);
     for entry in fs::read_dir(data("models/marian_tied")).unwrap() {

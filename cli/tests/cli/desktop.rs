@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 
 use super::scratch;
 
-/// This program in a folder of its own, where no window is beside it.
+/// This program in a separate folder, without the window's program.
 fn alone(test: &str) -> PathBuf {
     let program = scratch(test).join("wordloom");
     fs::copy(env!("CARGO_BIN_EXE_wordloom"), &program).expect("a copy");

@@ -1,4 +1,4 @@
-//! The first translation of the default model: what it takes of the host's memory, and how soon it comes.
+//! The first translation of the default model: memory of the host, and time.
 #![cfg(feature = "embedded-model")]
 
 use std::io::{BufRead, BufReader, Write};
@@ -29,7 +29,7 @@ fn the_first_translation_comes_soon_after_the_start() {
     assert!(times[2] < Duration::from_millis(1500), "start to first translation took {:?}", times[2]);
 }
 
-/// From the start of the program to the first translation, and the most memory that it has had, bytes.
+/// Time from the start of the program to the first translation, and peak memory in bytes.
 fn first_translation() -> (Duration, Option<u64>) {
     let start = Instant::now();
     let mut child = command(&["translate", "--device", "cpu"]).stderr(Stdio::null()).spawn().expect("starts");
@@ -45,7 +45,7 @@ fn first_translation() -> (Duration, Option<u64>) {
     (time, peak)
 }
 
-/// The most memory that a process has had, bytes; where the system says.
+/// The peak memory of a process, in bytes, if the system reports it.
 fn peak_memory(process: u32) -> Option<u64> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;

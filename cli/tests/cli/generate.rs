@@ -19,8 +19,8 @@ fn ids(value: &Value) -> Vec<u32> {
     serde_json::from_value(value.clone()).expect("ids")
 }
 
-/// All stored searches of a model as one input: greedy and beam, with every option that Hugging Face's `generate` was
-/// called with, mixed in one batch.
+/// All stored searches of a model as one input: greedy and beam search with all stored options of Hugging Face's
+/// `generate`, mixed in one batch.
 #[test]
 fn every_stored_search_is_found_in_order() {
     for name in ["marian_tied", "vanilla_preln", "m2m_100", "t5_gated_untied_bf16", "gpt2"] {
@@ -42,7 +42,7 @@ fn every_stored_search_is_found_in_order() {
                 request["input_ids"] = ids.into();
                 request["attention_mask"] = mask.into();
                 requests += &format!("{request}\n");
-                // GPT-2's batches are padded on the left, and its sequences begin with that
+                // GPT-2's batches are padded on the left, and its sequences begin with the padding
                 let padding = mask.iter().take_while(|&&seen| seen == 0).count();
                 wanted.push((case, sentence * per_sentence..(sentence + 1) * per_sentence, padding));
             }
@@ -108,7 +108,7 @@ fn padding_behind_a_mask_changes_nothing() {
     assert!(answers.len() == 4 && answers.iter().all(|answer| *answer == answers[0]), "{answers:?}");
 }
 
-/// Through a device: sampled from the best few of a row and from whole rows, with the scores of the step before edited.
+/// Samples on a device from the best few of a row and from whole rows, with edited scores.
 #[test]
 fn samples_follow_their_seed() {
     let request = |options: Value| {
@@ -145,7 +145,7 @@ fn samples_follow_their_seed() {
     assert_eq!(answers[5]["sequences"], answers[6]["sequences"]);
 }
 
-/// Beams that no token is left to continue have the probability 0: minus infinity is `null` in JSON.
+/// Beams without any allowed token have the probability 0; minus infinity is `null` in JSON.
 #[test]
 fn every_answer_is_json() {
     let everything: Vec<[u32; 1]> = (0..645).map(|token| [token]).collect();
@@ -231,7 +231,7 @@ fn options_of_the_model_s_own_file_are_checked() {
     run(&arguments, "{\"input_ids\": [1, 0], \"num_beams\": 2, \"max_length\": 3}").succeeds();
 }
 
-/// Weights of any precision give translations; a name that is none says which there are.
+/// Weights of any precision give translations; the error for an unknown precision lists the valid ones.
 #[test]
 fn weights_are_kept_as_asked_for() {
     for precision in ["auto", "f32", "f16", "q8"] {

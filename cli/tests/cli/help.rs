@@ -2,7 +2,7 @@
 
 use super::run;
 
-const COMMANDS: [&str; 13] = [
+const COMMANDS: [&str; 14] = [
     "translate",
     "generate",
     "forward",
@@ -13,6 +13,7 @@ const COMMANDS: [&str; 13] = [
     "evaluate",
     "devices",
     "inspect",
+    "quantize",
     "bench",
     "serve",
     "desktop",

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use super::{Run, command, model, scratch, text};
 
 pub fn interrupt(child: &Child) {
-    // the shell's own, because a bare system has no other
+    // the shell's own `kill`, because a bare system has no other
     let kill = Command::new("sh").args(["-c", &format!("kill -INT {}", child.id())]).status();
     assert!(kill.is_ok_and(|status| status.success()));
 }
@@ -17,7 +17,7 @@ pub fn interrupt(child: &Child) {
 fn what_is_finished_has_been_written() {
     let folder = scratch("interrupt");
     let (source, target) = (folder.join("source.txt"), folder.join("target.txt"));
-    // no two lines are the same, or they would be translated once
+    // all lines differ, because equal lines are translated once
     let text_of =
         |lines| (0..lines).map(|line| format!("some words to translate {line}\n")).collect::<String>();
     fs::write(&source, text_of(100_000)).unwrap();

@@ -1,5 +1,5 @@
-//! The commands from outside: what they print, their exit codes, and that whatever is wrong with an input ends in one
-//! line on stderr. The real binary runs, on the CPU, but for what `bench` counts on a GPU adapter.
+//! The commands from outside: output, exit codes, and one line on stderr for every invalid input. The real binary runs on the
+//! CPU, except that `bench` counts on a GPU adapter.
 
 #[path = "../../../tests/common/mod.rs"]
 mod common;
@@ -16,6 +16,7 @@ mod generate;
 mod help;
 mod inspect;
 mod interrupt;
+mod quantize;
 mod resume;
 mod score;
 mod serve;
@@ -34,7 +35,7 @@ fn command(arguments: &[&str]) -> Command {
     command
 }
 
-/// Runs the binary on a standard input to its end.
+/// Runs the binary with a standard input until it ends.
 fn run(arguments: &[&str], stdin: impl AsRef<[u8]> + Send) -> Run {
     let mut child = command(arguments).spawn().expect("the binary starts");
     let mut pipe = child.stdin.take().expect("stdin is piped");
@@ -45,7 +46,7 @@ fn run(arguments: &[&str], stdin: impl AsRef<[u8]> + Send) -> Run {
     Run { what: arguments.join(" "), output: output.expect("the binary ends") }
 }
 
-/// What a run of the binary gave.
+/// The result of a run of the binary.
 struct Run {
     what: String,
     output: Output,
@@ -60,7 +61,7 @@ impl Run {
         std::str::from_utf8(&self.output.stderr).expect("UTF-8 on stderr")
     }
 
-    /// Checks that the run succeeded and that stderr holds remarks at most; gives stdout.
+    /// Checks that the run succeeded and that stderr has only notices. Returns stdout.
     #[track_caller]
     fn succeeds(&self) -> &str {
         assert_eq!(self.output.status.code(), Some(0), "{}: {}", self.what, self.stderr());
@@ -69,7 +70,7 @@ impl Run {
         self.stdout()
     }
 
-    /// Checks the exit code, and that stderr ends with one line `error: …` with all the `parts`; gives stdout.
+    /// Checks the exit code, and that stderr ends with one line `error: …` with all `parts`. Returns stdout.
     #[track_caller]
     fn fails(&self, code: i32, parts: &[&str]) -> &str {
         let stderr = self.stderr();
@@ -84,12 +85,12 @@ impl Run {
     }
 }
 
-/// The notice about the device; a warning, which random weights often give reason for.
+/// Whether a line is the notice about the device, or a warning, which random weights often cause.
 fn is_remark(line: &str) -> bool {
     line == "running on CPU (asked for)" || line.starts_with("warning: ")
 }
 
-/// A fresh folder for one test.
+/// A new folder for one test.
 fn scratch(test: &str) -> PathBuf {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("cli").join(test);
     let _ = std::fs::remove_dir_all(&folder);

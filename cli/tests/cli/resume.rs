@@ -36,14 +36,14 @@ impl Files {
         run(&arguments.iter().map(String::as_str).collect::<Vec<_>>(), "")
     }
 
-    /// Lines that the record says are done.
+    /// Number of finished lines in the record.
     fn recorded_lines(&self) -> usize {
         let Ok(record) = fs::read(&self.record) else { return 0 };
         let record: Value = serde_json::from_slice(&record).expect("a record is never half written");
         record["lines"].as_u64().expect("a number") as usize
     }
 
-    /// As an earlier run left them that found something wrong in the third line.
+    /// The files of an earlier run that failed in the third line.
     fn stopped(test: &str) -> Self {
         let files = Self::new(test);
         fs::write(&files.input, b"one\ntwo\r\nthree \xff\nfour\n").unwrap();
@@ -54,12 +54,12 @@ impl Files {
 }
 
 fn lines(count: usize) -> impl Iterator<Item = String> {
-    // of many lengths, so that batches are not in the order of the lines
+    // many lengths, so that the order of batches differs from the order of lines
     (0..count)
         .map(|number| format!("{} {number}{}\n", "word ".repeat(number * 7 % 11), ["", "\r"][number % 2]))
 }
 
-/// Killed without any warning, twice; what it leaves of a line is no line.
+/// The run is killed twice; a partial line does not count.
 #[test]
 fn a_killed_run_goes_on_where_it_stopped() {
     for json in [false, true] {
@@ -70,7 +70,7 @@ fn a_killed_run_goes_on_where_it_stopped() {
             let options = [&["-b", "1"][..], &["--json"][..json.into()], &["--resume"][..resume.into()]];
             let arguments = files.arguments(&options.concat());
             let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-            // nobody reads its warnings; it must not wait for that
+            // its warnings are not read, and it must not wait for a reader
             let mut child = command(&arguments).stderr(Stdio::null()).spawn().unwrap();
             let deadline = Instant::now() + Duration::from_secs(60);
             while files.recorded_lines() <= before && Instant::now() < deadline {
@@ -84,7 +84,7 @@ fn a_killed_run_goes_on_where_it_stopped() {
             before = files.recorded_lines();
             fs::OpenOptions::new().append(true).open(&files.output).unwrap().write_all(b"half a l").unwrap();
         }
-        // what comes after the lines that are done may change
+        // the input after the finished lines may change
         fs::write(&files.input, lines(before + 50).collect::<String>()).unwrap();
         let options = [&["-b", "1"][..], &["--json"][..json.into()]].concat();
         files.run(&[&options[..], &["--resume"]].concat()).succeeds();
@@ -96,7 +96,7 @@ fn a_killed_run_goes_on_where_it_stopped() {
         match json {
             false => assert!(resumed == whole, "another text"),
             true => resumed.lines().zip(whole.lines()).for_each(|(resumed, whole)| {
-                // on the CPU the last digits of scores depend on what else is in the batch
+                // on the CPU, the last digits of scores depend on the batch
                 assert_eq!(without_scores(resumed), without_scores(whole));
             }),
         }
@@ -127,7 +127,7 @@ fn with_nothing_to_go_on_with_it_begins() {
     fs::write(&files.output, "").unwrap(); // killed before the first record
     files.run(&["-b", "1", "--resume"]).succeeds();
     assert_eq!(fs::read_to_string(&files.output).unwrap(), first);
-    files.run(&["-b", "1"]).succeeds(); // overwritten, as ever
+    files.run(&["-b", "1"]).succeeds(); // overwritten, as without a record
     assert_eq!(fs::read_to_string(&files.output).unwrap(), first);
     assert!(!files.record.exists());
 }
@@ -200,7 +200,7 @@ fn another_model_is_refused() {
     fs::write(&weights, trained).unwrap();
     resume().fails(1, &["--model was a folder with digest", "leave out --resume"]);
     fs::write(&weights, sound).unwrap();
-    resume().succeeds(); // elsewhere, but the same
+    resume().succeeds(); // in another folder, with equal files
 }
 
 #[test]

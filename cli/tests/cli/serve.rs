@@ -1,4 +1,4 @@
-//! `wordloom serve`: asked over a socket, by a client that sends exactly what a test says.
+//! `wordloom serve`, over a socket, with a client that sends exactly a test's bytes.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -8,7 +8,7 @@ use std::process::Child;
 
 use super::{command, model, run, scratch, text};
 
-/// A running server, stopped when it is dropped.
+/// A running server, which stops on drop.
 struct Server {
     child: Child,
     url: String,
@@ -28,7 +28,7 @@ impl Server {
         Self { child, url, address }
     }
 
-    /// Serves a page of a test's own.
+    /// Serves a test's page.
     fn of_page(page: &Path) -> Self {
         Self::start(&["--page", text(page)])
     }
@@ -37,7 +37,7 @@ impl Server {
         TcpStream::connect(&self.address).expect("the server listens")
     }
 
-    /// Sends a request's first line and headers; reads the answer to its end.
+    /// Sends a request's first line and headers, and reads the whole answer.
     fn ask(&self, first_line: &str, headers: &[&str]) -> Answer {
         let mut stream = self.connect();
         let mut request = format!("{first_line} HTTP/1.1\r\nConnection: close\r\n");
@@ -80,7 +80,7 @@ impl Answer {
             .map(|header| header.expect("a header"))
             .collect();
         let mut body = Vec::new();
-        let _ = reader.read_to_end(&mut body); // cut off, or reset: the tests look at what came
+        let _ = reader.read_to_end(&mut body); // truncated or reset; the tests check the received part
         Self { status, headers, body }
     }
 
@@ -93,7 +93,7 @@ impl Answer {
     }
 }
 
-/// A small page in a fresh folder, with a file beside the folder that must never be seen.
+/// A small page in a new folder, with a file outside the folder that must never be served.
 fn page(test: &str) -> PathBuf {
     let folder = scratch(&format!("serve-{test}"));
     fs::write(folder.join("secret.txt"), "secret").unwrap();
@@ -330,7 +330,7 @@ fn long_files_come_whole_and_cut_files_break_off() {
     let part = server.ask("GET /long.bin", &["Range: bytes=999999-5000000"]);
     assert!(part.body == content[999_999..=5_000_000]);
 
-    // Far more than sockets buffer, so that the file is shortened while it is on its way.
+    // Far more than sockets buffer, so that the file shrinks during the transfer.
     const LENGTH: u64 = 256 << 20;
     fs::File::create(page.join("cut.bin")).unwrap().set_len(LENGTH).unwrap();
     let mut stream = server.connect();
@@ -368,7 +368,7 @@ fn what_cannot_be_served_is_said_at_once() {
     run(&["serve", "--page", page, "--host", "nonesuch.invalid"], "").fails(1, &["nonesuch.invalid"]);
 }
 
-/// `cargo xtask web` builds the page; a binary that is built after it has it.
+/// `cargo xtask web` builds the page; a binary that is built later contains it.
 #[test]
 fn without_a_folder_the_built_in_page_is_served() {
     let built = super::common::repository("web/site");
@@ -390,7 +390,7 @@ fn without_a_folder_the_built_in_page_is_served() {
 fn ctrl_c_is_its_ordinary_end() {
     let mut server = Server::of_page(&page("ctrl-c"));
     assert_eq!(server.get("/").status, 200);
-    let idle = server.connect(); // an open connection holds nothing up
+    let idle = server.connect(); // an open connection blocks no other
     super::interrupt::interrupt(&server.child);
     let status = server.child.wait().unwrap();
     let mut stderr = String::new();

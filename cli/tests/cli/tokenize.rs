@@ -67,7 +67,7 @@ fn a_tokenizer_needs_no_model_beside_it() {
     assert_eq!(lines(&tokenize(&["--model", text(&folder)], "\"a\"")).len(), 1);
 }
 
-/// The tokenizer of mBART-50 alone: its languages stand around the text.
+/// The tokenizer of mBART-50 alone, whose language tokens surround the text.
 #[test]
 fn a_source_language_is_a_token() {
     let folder = scratch("tokenize_languages");

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::common::data;
 use super::{command, model, run, scratch, text};
 
-/// A small model with random weights: it translates to nonsense, at once.
+/// A small model with random weights, which is fast and translates to nonsense.
 fn translate(arguments: &[&str], stdin: impl AsRef<[u8]> + Send) -> super::Run {
     let folder = model("marian_tied");
     let mut all = vec!["translate", "--device", "cpu", "--model", &folder, "--beams", "1"];
@@ -28,7 +28,7 @@ fn the_built_in_model_translates_an_argument() {
 fn a_line_comes_out_per_line_in() {
     let together = translate(&[], "one two\n\n  \nthree\r\n four. five.");
     let lines: Vec<&str> = together.stdout().split('\n').collect();
-    assert_eq!(lines.len(), 6, "{lines:?}"); // five lines and what follows the last line feed
+    assert_eq!(lines.len(), 6, "{lines:?}"); // five lines, and the text after the last line feed
     assert_eq!([lines[1], lines[2], lines[5]], ["", "  ", ""]);
     assert!(lines[3].ends_with('\r') && lines[4].starts_with(' '), "{lines:?}");
     for (line, alone) in [(lines[0], "one two"), (lines[4], " four. five.")] {
@@ -58,7 +58,7 @@ fn files_are_read_and_written() {
     assert!(!folder.join("target.txt.resume").exists(), "nothing else is left");
 }
 
-/// Lines are sorted by length into batches, over windows of growing size.
+/// Lines are sorted by length into batches, in windows of growing size.
 #[test]
 fn lines_come_out_in_the_order_they_went_in() {
     let lines: Vec<String> =
@@ -73,7 +73,7 @@ fn lines_come_out_in_the_order_they_went_in() {
     assert!(different.len() > 100, "{}", different.len());
 }
 
-/// What comes again is translated once: a hundred thousand lines in no time, and the same text as without.
+/// Repeated lines are translated once: a hundred thousand lines are fast, and the text is the same.
 #[test]
 fn repeated_lines_are_right() {
     let lines = ["one two three.", "", "four. one two three.", "five six seven eight."];
@@ -89,14 +89,14 @@ fn memory_is_bounded_whatever_the_length_of_the_input() {
     let peak_kilobytes = |lines: usize| {
         let folder = model("marian_tied");
         let arguments = ["translate", "--device", "cpu", "--model", &folder, "-b", "1", "-o", "/dev/null"];
-        // nobody reads its warnings; it must not wait for that
+        // its warnings are not read, and it must not wait for a reader
         let mut child = command(&arguments).stderr(Stdio::null()).spawn().unwrap();
         let mut typed = child.stdin.take().unwrap();
         let line = format!("one two.{}three four.\n", " ".repeat(LINE));
         for _ in 0..lines {
             typed.write_all(line.as_bytes()).unwrap();
         }
-        // it is still there: it waits for more, after all but what a pipe and a thread have in hand
+        // it is still running and waits for more, after all lines except those in a pipe's and a thread's buffers
         let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
         drop(typed);
         assert!(child.wait().unwrap().success());
@@ -273,7 +273,7 @@ fn folders_that_are_no_models() {
     }
 }
 
-/// Text that is no text: the work is bounded by the text's length, and so is the memory.
+/// Garbage as text: work and memory are bounded by the length of the text.
 #[test]
 fn odd_text_is_translated() {
     let folder = model("marian_tied");

@@ -6,8 +6,6 @@ mod source;
 
 pub(crate) use source::CheckpointSource;
 
-use safetensors::Dtype;
-
 use super::checkpoint::Checkpoint;
 use super::config::{Architecture, EmbeddingSharing, ModelConfig, StackConfig};
 use super::error::ModelError;
@@ -189,17 +187,17 @@ impl Blueprint {
         })
     }
 
-    /// f16 if that is how the file stores every matrix, else f32: bf16 has exponents that f16 lacks.
+    /// f16 or 8 bits if the file stores every matrix so, else f32: bf16 has exponents that f16 lacks.
     pub(super) fn stored_precision(&self, checkpoint: &Checkpoint) -> WeightPrecision {
-        let mut matrices = self
-            .sources
-            .iter()
-            .zip(self.table.entries())
-            .filter(|(_, entry)| entry.kind == WeightKind::Matrix);
-        match matrices.all(|(source, _)| source.is_stored_as(checkpoint, Dtype::F16)) {
-            true => WeightPrecision::F16,
-            false => WeightPrecision::F32,
-        }
+        let matrices = self.weights().filter(|(kind, _)| *kind == WeightKind::Matrix);
+        let mut precisions = matrices.map(|(_, source)| source.precision(checkpoint));
+        let first = precisions.next().unwrap_or_default();
+        if precisions.all(|other| other == first) { first } else { WeightPrecision::F32 }
+    }
+
+    /// The weights: what each is, and where it comes from.
+    pub(super) fn weights(&self) -> impl Iterator<Item = (WeightKind, &Source)> {
+        self.table.entries().iter().map(|entry| entry.kind).zip(&self.sources)
     }
 
     /// The weights in the order in which their last byte comes when the files are downloaded.

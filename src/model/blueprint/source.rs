@@ -7,10 +7,11 @@ use safetensors::Dtype;
 
 use super::Blueprint;
 use crate::graph::{WeightKind, WeightSource};
-use crate::model::checkpoint::Checkpoint;
+use crate::model::checkpoint::{Checkpoint, TensorInfo};
 use crate::model::config::RelativePositions;
 use crate::model::error::ModelError;
 use crate::model::positions::{SinusoidalLayout, sinusoidal_positions};
+use crate::precision::WeightPrecision;
 
 /// Where one weight comes from.
 #[derive(Clone, Debug)]
@@ -47,23 +48,34 @@ pub struct Piece {
 }
 
 impl Source {
-    /// Whether all of it is read from tensors of one type.
-    pub fn is_stored_as(&self, checkpoint: &Checkpoint, dtype: Dtype) -> bool {
-        let is = |tensor: &str| checkpoint.info(tensor).is_some_and(|info| info.dtype == dtype);
-        match self {
-            Self::Tensors(pieces) => pieces.iter().all(|piece| is(&piece.tensor)),
-            Self::Sinusoids { .. } => false,
-            Self::Distances { tensor, .. } => is(tensor),
+    /// The tensors of the file that it is read from, and whether each is transposed.
+    pub fn tensors(&self) -> impl Iterator<Item = (&str, bool)> {
+        let (pieces, table) = match self {
+            Self::Tensors(pieces) => (&pieces[..], None),
+            Self::Sinusoids { .. } => (&[][..], None),
+            Self::Distances { tensor, .. } => (&[][..], Some((&tensor[..], false))),
+        };
+        pieces.iter().map(|piece| (&piece.tensor[..], piece.transposed)).chain(table)
+    }
+
+    /// The least precision that keeps a matrix as the file has it.
+    pub fn precision(&self, checkpoint: &Checkpoint) -> WeightPrecision {
+        let are = |test: &dyn Fn(&TensorInfo, bool) -> bool| {
+            self.tensors()
+                .all(|(name, transposed)| checkpoint.info(name).is_some_and(|info| test(info, transposed)))
+        };
+        if are(&|info, _| info.dtype == Dtype::F16) {
+            WeightPrecision::F16
+        } else if are(&TensorInfo::is_in_8_bits) {
+            WeightPrecision::Q8
+        } else {
+            WeightPrecision::F32
         }
     }
 
     /// Where the last of its bytes is; nowhere, if it is computed.
     pub fn end(&self, checkpoint: &Checkpoint) -> Option<(usize, u64)> {
-        match self {
-            Self::Tensors(pieces) => pieces.iter().filter_map(|piece| checkpoint.end(&piece.tensor)).max(),
-            Self::Sinusoids { .. } => None,
-            Self::Distances { tensor, .. } => checkpoint.end(tensor),
-        }
+        self.tensors().filter_map(|(name, _)| checkpoint.end(name)).max()
     }
 }
 
@@ -101,6 +113,18 @@ impl WeightSource for CheckpointSource<'_> {
             }
         }
     }
+
+    fn read_scales(&mut self, index: usize, rows: Range<usize>) -> Result<Option<Vec<f32>>, ModelError> {
+        let Source::Tensors(pieces) = &self.blueprint.sources[index] else { return Ok(None) };
+        let mut scales = Vec::with_capacity(rows.len());
+        for (piece, rows) in overlapping(pieces, &rows) {
+            match self.checkpoint.scales(&piece.tensor, piece.transposed, rows)? {
+                Some(some) => scales.extend(some),
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(scales))
+    }
 }
 
 impl CheckpointSource<'_> {
@@ -123,22 +147,30 @@ impl CheckpointSource<'_> {
         width: usize,
         mut out: &mut [f32],
     ) -> Result<(), ModelError> {
-        let mut first = 0;
-        for piece in pieces {
-            let here = first..first + piece.rows.len();
-            let overlap = wanted.start.max(here.start)..wanted.end.min(here.end);
-            if !overlap.is_empty() {
-                let start = piece.rows.start + overlap.start - here.start;
-                let rows = start..start + overlap.len();
-                let (now, rest) = out.split_at_mut(rows.len() * width);
-                match piece.transposed {
-                    true => self.checkpoint.read_columns(&piece.tensor, rows, now)?,
-                    false => self.checkpoint.read_rows(&piece.tensor, rows, now)?,
-                }
-                out = rest;
+        for (piece, rows) in overlapping(pieces, &wanted) {
+            let (now, rest) = out.split_at_mut(rows.len() * width);
+            match piece.transposed {
+                true => self.checkpoint.read_columns(&piece.tensor, rows, now)?,
+                false => self.checkpoint.read_rows(&piece.tensor, rows, now)?,
             }
-            first = here.end;
+            out = rest;
         }
         Ok(())
     }
+}
+
+/// The pieces that have some of the wanted rows, and which rows of their tensors these are. Pieces lie one below the
+/// other.
+fn overlapping<'p>(
+    pieces: &'p [Piece],
+    wanted: &Range<usize>,
+) -> impl Iterator<Item = (&'p Piece, Range<usize>)> {
+    let mut first = 0;
+    pieces.iter().filter_map(move |piece| {
+        let here = first..first + piece.rows.len();
+        first = here.end;
+        let (start, end) = (wanted.start.max(here.start), wanted.end.min(here.end));
+        let offset = piece.rows.start.wrapping_sub(here.start);
+        (start < end).then(|| (piece, start.wrapping_add(offset)..end.wrapping_add(offset)))
+    })
 }

@@ -3,29 +3,32 @@
 use std::collections::BTreeMap;
 
 use safetensors::tensor::TensorInfo as Entry;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
-use super::TensorInfo;
+use super::{TensorInfo, eight_bits};
 use crate::model::error::ModelError;
 use crate::model::files::ByteSource;
 
 /// The format's own limit on the header, in bytes.
 const HEADER_LIMIT: u64 = 100_000_000;
 
-#[derive(Deserialize)]
-struct Header {
-    /// Free text about the file; only its form is checked.
+/// The JSON of a header.
+#[derive(Deserialize, Serialize)]
+pub(in crate::model) struct Header {
+    /// Free text about the file. Only [`eight_bits`] reads it.
     #[serde(rename = "__metadata__")]
-    _metadata: Option<BTreeMap<String, String>>,
+    pub metadata: Option<BTreeMap<String, String>>,
+    /// The tensors by name.
     #[serde(flatten)]
-    tensors: BTreeMap<String, Entry>,
+    pub tensors: BTreeMap<String, Entry>,
 }
 
 /// The tensors of a file, in the order of their data.
 ///
 /// # Errors
 /// [`ModelError::InvalidCheckpoint`] unless the header fits in the file, is a JSON object of the right form, and its
-/// tensors, each exactly as long as shape and type say, fill the data part without a gap or an overlap.
+/// tensors, each exactly as long as shape and type say, fill the data part without a gap or an overlap, and matrices in
+/// 8 bits have their scales.
 pub fn read(file: &ByteSource, shard: usize) -> Result<Vec<(String, TensorInfo)>, ModelError> {
     let invalid = |problem: String| ModelError::InvalidCheckpoint { file: file.label().to_owned(), problem };
 
@@ -72,12 +75,13 @@ pub fn read(file: &ByteSource, shard: usize) -> Result<Vec<(String, TensorInfo)>
             )));
         }
         end = to;
-        checked.push((name, TensorInfo { dtype, shape, shard, offset: data_start + from as u64 }));
+        checked
+            .push((name, TensorInfo { dtype, shape, shard, offset: data_start + from as u64, scales: None }));
     }
     if end as u64 != data_len {
         return Err(invalid(format!("{} bytes follow its last tensor", data_len - end as u64)));
     }
-    Ok(checked)
+    eight_bits::join(&header.metadata.unwrap_or_default(), checked).map_err(invalid)
 }
 
 /// Length of a tensor in bytes; `None` if it overflows or is not whole.

@@ -1,5 +1,5 @@
-//! BART and its kin, which share keys and differ in switches and defaults: Hugging Face's `BartConfig`, `MBartConfig`,
-//! `M2M100Config`, `PegasusConfig`.
+//! BART and its relatives, which share keys and differ in switches and defaults: Hugging Face's `BartConfig`,
+//! `MBartConfig`, `M2M100Config`, `PegasusConfig`.
 
 use super::keys::{
     activation, embedding_scale, encoder_and_decoder, limit, only, position_count, size, special_tokens,
@@ -12,13 +12,13 @@ use crate::model::error::ModelError;
 use crate::model::json::JsonObject;
 use crate::model::positions::SinusoidalLayout;
 
-/// What a family of the kin does, and the defaults of its keys.
+/// The switches of a family, and the defaults of its keys.
 struct Kin {
     vocabulary: usize,
     activation: &'static str,
     scale_embedding: bool,
     pad: u32,
-    /// End, begin, and what the decoder starts from.
+    /// End, begin, and decoder start tokens.
     others: [Option<u32>; 3],
     norm: NormPlacement,
     embedding_norm: bool,
@@ -53,8 +53,8 @@ const PEGASUS: Kin =
 
 /// Reads a `config.json` of one of the four families.
 ///
-/// The classes read none of `normalize_before`, `normalize_embedding`, `add_final_layer_norm`, `add_bias_logits`,
-/// `static_position_embeddings` and `extra_pos_embeddings`, which old files carry; so they change nothing here either.
+/// Hugging Face's classes ignore these keys of old files, and so does Wordloom: `normalize_before`, `normalize_embedding`,
+/// `add_final_layer_norm`, `add_bias_logits`, `static_position_embeddings`, `extra_pos_embeddings`.
 pub fn config(json: &JsonObject, family: Family) -> Result<ModelConfig, ModelError> {
     let kin = match family {
         Family::MBart => MBART,

@@ -10,7 +10,7 @@ use crate::model::json::JsonObject;
 
 /// Reads a GPT-2 `config.json`.
 ///
-/// `reorder_and_upcast_attn` changes the precision of half-precision attention only, and nothing here.
+/// `reorder_and_upcast_attn` is ignored: it only changes attention in half precision.
 pub fn config(json: &JsonObject) -> Result<ModelConfig, ModelError> {
     only(json, "add_cross_attention", false, false)?;
     let d_model = size(json, "n_embd", Some(768), limit::D_MODEL)?;
@@ -62,7 +62,7 @@ pub fn config(json: &JsonObject) -> Result<ModelConfig, ModelError> {
     })
 }
 
-/// GPT-2 has no padding token of its own; what fills up a batch is masked anyway.
+/// GPT-2 has no padding token. Any token can pad, because padding is masked.
 fn tokens(json: &JsonObject, vocabulary: usize) -> Result<SpecialTokens, ModelError> {
     let last = 50_256_u32;
     let default = Some(last).filter(|&id| (id as usize) < vocabulary);

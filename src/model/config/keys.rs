@@ -1,4 +1,4 @@
-//! Reading the keys that several families have in common, with their limits.
+//! Readers of keys that several families share, with limits.
 
 use super::{EmbeddingSharing, SpecialTokens, StackConfig};
 use crate::activation::Activation;
@@ -7,18 +7,18 @@ use crate::model::generation_config::TokenIds;
 use crate::model::json::{JsonObject, JsonValue};
 use serde_json::Value;
 
-/// Sizes beyond these are mistakes. They also keep every later product of sizes far from overflow.
+/// Limits of sizes. A larger size is a mistake; the limits also keep products of sizes from overflowing.
 pub mod limit {
     pub const D_MODEL: usize = 1 << 16;
     pub const LAYERS: usize = 1 << 10;
     pub const FFN_WIDTH: usize = 1 << 20;
     pub const VOCABULARY: usize = 1 << 24;
-    /// Values in a position table, which no file may back: 128 MiB.
+    /// Values in a position table, which may be computed without a file: 128 MiB.
     pub const POSITION_VALUES: usize = 1 << 25;
     pub const TOKEN_TYPES: usize = 1 << 10;
 }
 
-/// A size between 1 and `limit`, or `default`. Without a default the key must be there.
+/// A size from 1 to `limit`, or `default`. Without a default, the key is required.
 pub fn size(
     json: &JsonObject,
     key: &'static str,
@@ -35,7 +35,7 @@ pub fn size(
     Ok(size)
 }
 
-/// A key of which only one value is supported.
+/// Checks a key of which only one value is supported.
 pub fn only<T>(json: &JsonObject, key: &'static str, default: T, supported: T) -> Result<(), ModelError>
 where
     T: JsonValue + PartialEq + Into<Value>,
@@ -47,7 +47,7 @@ where
     Err(json.unsupported(key, &value.into(), supported.into().to_string()))
 }
 
-/// The keys of one stack, with their defaults if the family has any.
+/// The keys of an encoder or decoder, with the family's defaults, if any.
 pub struct StackKeys {
     pub layers: (&'static str, Option<usize>),
     pub heads: (&'static str, Option<usize>),
@@ -55,7 +55,7 @@ pub struct StackKeys {
 }
 
 impl StackKeys {
-    /// A stack whose heads divide `d_model` among them.
+    /// Reads an encoder or decoder whose heads divide `d_model`.
     pub fn read(self, json: &JsonObject, d_model: usize) -> Result<StackConfig, ModelError> {
         let heads = size(json, self.heads.0, self.heads.1, d_model)?;
         if !d_model.is_multiple_of(heads) {
@@ -75,7 +75,7 @@ impl StackKeys {
     }
 }
 
-/// Encoder and decoder under the keys that Marian, BART and its kin share, with their common defaults.
+/// Reads encoder and decoder by the keys that Marian, BART and its relatives share, with their common defaults.
 pub fn encoder_and_decoder(
     json: &JsonObject,
     d_model: usize,
@@ -98,7 +98,7 @@ pub fn activation(json: &JsonObject, key: &'static str, default: &str) -> Result
     activation_called(json, key, &name, &name)
 }
 
-/// The activation `name`, which is all or a part of the key's value.
+/// The activation `name`, which is the key's value or a part of it.
 pub fn activation_called(
     json: &JsonObject,
     key: &'static str,
@@ -121,7 +121,7 @@ pub fn position_count(
     size(json, key, default, limit::POSITION_VALUES / d_model)
 }
 
-/// The number that normalisations add to the variance.
+/// The number that norms add to the variance.
 pub fn epsilon(json: &JsonObject, key: &'static str, default: f32) -> Result<f32, ModelError> {
     let epsilon = json.get_or(key, default)?;
     if epsilon.is_finite() && epsilon >= 0.0 {
@@ -142,8 +142,7 @@ pub fn token(json: &JsonObject, key: &'static str, id: u32, vocabulary: usize) -
     Ok(id)
 }
 
-/// A token that a model may go without, `default` where the key is absent. Where there are several end tokens, the
-/// first.
+/// An optional token; `default` if the key is absent. Of several end tokens, the first.
 pub fn optional_token(
     json: &JsonObject,
     key: &'static str,
@@ -178,7 +177,7 @@ pub fn embedding_scale(scaled: bool, d_model: usize) -> f32 {
     if scaled { (d_model as f64).sqrt() as f32 } else { 1.0 }
 }
 
-/// One table, or one each, and their sizes: `share_encoder_decoder_embeddings` and `decoder_vocab_size`.
+/// Whether the embedding tables are shared, and their sizes: `share_encoder_decoder_embeddings`, `decoder_vocab_size`.
 pub fn vocabularies(
     json: &JsonObject,
     default: usize,

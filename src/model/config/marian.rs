@@ -11,9 +11,8 @@ use crate::model::positions::SinusoidalLayout;
 
 /// Reads a Marian `config.json`.
 ///
-/// OPUS-MT's files also carry `normalize_before`, `normalize_embedding`, `static_position_embeddings`,
-/// `extra_pos_embeddings`, `add_final_layer_norm` and `add_bias_logits`. Those are left over from the class that
-/// Marian's was copied from: `MarianMTModel` reads none of them, so they change nothing here either.
+/// `MarianMTModel` ignores these keys of OPUS-MT's files, and so does Wordloom: `normalize_before`, `normalize_embedding`,
+/// `static_position_embeddings`, `extra_pos_embeddings`, `add_final_layer_norm`, `add_bias_logits`.
 pub fn config(json: &JsonObject) -> Result<ModelConfig, ModelError> {
     only(json, "is_encoder_decoder", true, true)?;
     let d_model = size(json, "d_model", Some(1024), limit::D_MODEL)?;

@@ -4,21 +4,21 @@ use serde::Serialize;
 
 use super::{EmbeddingSharing, ModelConfig, NormKind, Positions, StackConfig};
 
-/// Trained values by part. Tied tensors count once, computed positions not at all.
+/// Number of trained values by part. Tied tensors count once, computed positions do not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Parameters {
-    /// Tables of tokens and of kinds of text.
+    /// Embeddings of tokens and token types.
     pub embeddings: u64,
-    /// Layers, final norm and trained positions.
+    /// Layers, final norm and trained positions of the encoder.
     pub encoder: u64,
-    /// The same.
+    /// Layers, final norm and trained positions of the decoder.
     pub decoder: u64,
-    /// What the output projection does not share.
+    /// The part of the output projection that is not shared.
     pub output: u64,
 }
 
 impl ModelConfig {
-    /// The number of trained values: tied tensors count once, computed positions not at all.
+    /// The number of trained values. Tied tensors count once, computed positions do not count.
     pub fn parameter_count(&self) -> u64 {
         let Parameters { embeddings, encoder, decoder, output } = self.parameters();
         embeddings + encoder + decoder + output
@@ -45,13 +45,12 @@ impl ModelConfig {
         }
     }
 
-    /// Weights of one attention sublayer, without biases and norm: 4 · d_model² where heads · d_k = heads · d_v =
-    /// d_model.
+    /// Weights of one attention sublayer, without biases and norm: 4 · d_model² if heads · d_k = heads · d_v = d_model.
     pub fn attention_weights(&self, stack: &StackConfig) -> u64 {
         2 * self.d_model as u64 * (stack.key_width() + stack.value_width()) as u64
     }
 
-    /// Weights of one feed-forward sublayer, without biases and norm: 8 · d_model² where d_ff = 4 · d_model.
+    /// Weights of one feed-forward sublayer, without biases and norm: 8 · d_model² if d_ff = 4 · d_model.
     pub fn feed_forward_weights(&self, stack: &StackConfig) -> u64 {
         let maps = if self.gated { 3 } else { 2 };
         maps * self.d_model as u64 * stack.ffn_width as u64

@@ -1,48 +1,47 @@
-//! How a token learns its place in the sequence.
+//! Positions of tokens.
 
 use crate::model::positions::SinusoidalLayout;
 
-/// How a token learns its place in the sequence.
+/// The kind of positions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Positions {
-    /// [`sinusoidal_positions`](crate::model::positions::sinusoidal_positions), added to the token embeddings. Where a
-    /// checkpoint stores the table, the stored values win.
+    /// [`sinusoidal_positions`](crate::model::positions::sinusoidal_positions), added to the token embeddings. A table in the
+    /// checkpoint takes precedence.
     Sinusoidal {
         /// Order of sines and cosines, and their frequencies.
         layout: SinusoidalLayout,
         /// The most tokens a sequence can have.
         count: usize,
     },
-    /// As `Sinusoidal`, but padding has no place: tokens are counted without it (M2M-100).
+    /// As `Sinusoidal`, but padding does not count as a position (M2M-100).
     SinusoidalWithoutPadding {
         /// The most tokens a sequence can have.
         count: usize,
-        /// The token that has no place. It has row `pad` of the table, which is zero, and the first token row
-        /// `pad + 1`.
+        /// The padding token. It has row `pad` of the table, which is zero; the first token has row `pad + 1`.
         pad: u32,
     },
     /// A trained table, added to the token embeddings.
     Learned {
         /// The most tokens a sequence can have.
         count: usize,
-        /// The row of the first token; those before it are not used (2 in BART's kin).
+        /// The row of the first token; earlier rows are unused (2 for BART's relatives).
         offset: usize,
     },
-    /// A trained number for each head and distance, added to attention scores; no limit to lengths.
+    /// A trained number for each head and distance, added to attention scores, without a limit of length.
     Relative(RelativePositions),
 }
 
 /// T5's buckets of distances.  Raffel et al. 2020, section 2.1; HF `T5Attention._relative_position_bucket`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RelativePositions {
-    /// How many numbers a head has.
+    /// Number of buckets per head.
     pub buckets: usize,
-    /// Distances from here on share a bucket.
+    /// The smallest distance of the last bucket.
     pub max_distance: usize,
 }
 
 impl Positions {
-    /// The most tokens a sequence can have; `usize::MAX` where there is no limit.
+    /// The largest number of tokens in a sequence; `usize::MAX` without a limit.
     pub fn count(&self) -> usize {
         match *self {
             Self::Sinusoidal { count, .. }
@@ -52,7 +51,7 @@ impl Positions {
         }
     }
 
-    /// Rows of the position table; 0 where there is none.
+    /// Rows of the position table; 0 without a table.
     pub fn table_rows(&self) -> usize {
         match *self {
             Self::Sinusoidal { count, .. } => count,
@@ -62,7 +61,7 @@ impl Positions {
         }
     }
 
-    /// The row of the position table for a token that comes after `before` others.
+    /// The row of the position table for a token after `before` others.
     pub fn row(&self, before: usize, token: u32) -> u32 {
         match *self {
             Self::Sinusoidal { .. } => before as u32,
@@ -73,7 +72,7 @@ impl Positions {
         }
     }
 
-    /// The row that the first token has, each later one the next; and the token that has the row of its own number instead.
+    /// The row of the first token, and the token (padding) whose row is its own id. Later tokens have the next rows.
     pub fn first_row(&self) -> (u32, Option<u32>) {
         match *self {
             Self::Sinusoidal { .. } | Self::Relative(_) => (0, None),
@@ -82,12 +81,12 @@ impl Positions {
         }
     }
 
-    /// Whether a token moves those after it one place on.
+    /// Whether a token counts as a position.
     pub fn counts(&self, token: u32) -> bool {
         !matches!(*self, Self::SinusoidalWithoutPadding { pad, .. } if token == pad)
     }
 
-    /// In one word.
+    /// The name in one word.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Sinusoidal { .. } | Self::SinusoidalWithoutPadding { .. } => "sinusoidal",
@@ -98,8 +97,8 @@ impl Positions {
 }
 
 impl RelativePositions {
-    /// The bucket of a distance, the key's position minus the query's. `bidirectional` where keys may come after the
-    /// query: half of the buckets are theirs then.
+    /// The bucket of a distance, the key's position minus the query's. `bidirectional`: keys may follow the query, and have
+    /// half of the buckets.
     pub fn bucket(&self, distance: i64, bidirectional: bool) -> usize {
         let (buckets, first, steps) = match bidirectional {
             true => {
@@ -108,12 +107,12 @@ impl RelativePositions {
             }
             false => (self.buckets, 0, (-distance).max(0).unsigned_abs()),
         };
-        // the nearer half one by one, the others in steps that grow with the distance
+        // the nearer half has one distance per bucket, the other half grows with the distance
         let exact = buckets / 2;
         if (steps as usize) < exact {
             return first + steps as usize;
         }
-        // in f32 and in this order, as the model was trained
+        // in f32 and in this order, as in training
         let scale = (self.max_distance as f64 / exact as f64).ln() as f32;
         let larger = (steps as f32 / exact as f32).ln() / scale * (buckets - exact) as f32;
         first + (exact + larger as usize).min(buckets - 1)

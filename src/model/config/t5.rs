@@ -21,7 +21,7 @@ pub fn config(json: &JsonObject) -> Result<ModelConfig, ModelError> {
     let decoder_layers = size(json, "num_decoder_layers", Some(layers), limit::LAYERS)?;
     let vocabulary = size(json, "vocab_size", Some(32_128), limit::VOCABULARY)?;
     let (activation, gated) = feed_forward(json)?;
-    // transformers 5 ties unless the file has another `lm_head.weight`; whether to scale is what the switch still says
+    // in transformers 5, the tensors decide about tying, and this switch only decides about the scale
     let scaled = json.get_or("scale_decoder_outputs", json.get_or("tie_word_embeddings", true)?)?;
     Ok(ModelConfig {
         family: Family::T5,
@@ -53,7 +53,7 @@ pub fn config(json: &JsonObject) -> Result<ModelConfig, ModelError> {
     })
 }
 
-/// `feed_forward_proj`: an activation, with `gated-` before it where its result is a gate.
+/// `feed_forward_proj`: an activation, with the prefix `gated-` for a gate.
 fn feed_forward(json: &JsonObject) -> Result<(Activation, bool), ModelError> {
     const KEY: &str = "feed_forward_proj";
     let value: String = json.get_or(KEY, "relu".to_owned())?;

@@ -1,6 +1,6 @@
 //! Whether an input fits the model.
 
-use super::{ForwardError, ForwardInput, Wanted};
+use super::{ForwardError, ForwardInput, ForwardSelection};
 use crate::model::config::{Architecture, ModelConfig};
 
 /// One input tensor, `[batch, length]`.
@@ -60,16 +60,16 @@ fn check_tensor(limit: usize, batch: usize, tensor: &Tensor<'_>) -> Result<(), F
     })
 }
 
-/// Checks that the layers that are wanted exist.
-pub fn check_layers(config: &ModelConfig, wanted: &Wanted) -> Result<(), ForwardError> {
+/// Checks that the selected layers exist.
+pub fn check_layers(config: &ModelConfig, selection: &ForwardSelection) -> Result<(), ForwardError> {
     let (encoder, decoder) = (config.encoder.layers, config.decoder.layers);
     let crossing = if encoder > 0 { decoder } else { 0 };
-    for (kind, wanted, layers) in [
-        ("encoder", &wanted.encoder_attentions, encoder),
-        ("decoder", &wanted.decoder_attentions, decoder),
-        ("cross-attention", &wanted.cross_attentions, crossing),
+    for (kind, selection, layers) in [
+        ("encoder", &selection.encoder_attentions, encoder),
+        ("decoder", &selection.decoder_attentions, decoder),
+        ("cross-attention", &selection.cross_attentions, crossing),
     ] {
-        if let Some(&layer) = wanted.iter().find(|&&layer| layer >= layers) {
+        if let Some(&layer) = selection.iter().find(|&&layer| layer >= layers) {
             return Err(ForwardError::Layer { kind, layer, layers });
         }
     }

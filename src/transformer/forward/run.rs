@@ -1,38 +1,32 @@
 //! The graph of a forward pass, and reading what it leaves.
 
-use super::{ForwardError, ForwardInput, ForwardOutput, Tensor, Wanted};
+use super::{ForwardError, ForwardInput, ForwardOutput, ForwardSelection, Tensor};
 use crate::gpu::GpuError;
-use crate::graph::{Graph, Plan, Session, State, StateTable};
+use crate::graph::{Graph, Plan, Session, State, StateTable, Value};
+use crate::model::blueprint::Blueprint;
 use crate::model::config::{Architecture, ModelConfig, StackConfig};
 use crate::model::decoder::{History, decoder, memory_key_values, output};
 use crate::model::embedding::Tokens;
 use crate::model::encoder::encoder;
 use crate::model::{AttentionKind, Memory, Sequences, Tap, Taps};
-use crate::transformer::Transformer;
+use crate::transformer::input_states::InputStates;
 use crate::transformer::kept_attention::KeptLayer;
+use crate::transformer::loaded::LoadedModel;
 
-/// The states of one stack: what goes in, and what somebody wants to see.
+/// The states of one stack: its inputs, and the values that are read back.
 struct Stack {
-    /// Tokens of each sentence.
-    length: usize,
-    tokens: State,
-    positions: State,
+    input: InputStates,
     /// Kinds of text.
     types: Option<State>,
-    mask: State,
     hidden_states: Vec<Tap>,
     attentions: Vec<Tap>,
     cross_attentions: Vec<Tap>,
 }
 
 impl Stack {
-    fn tokens(&self, g: &mut Graph) -> Tokens {
-        let types = self.types.map(|types| g.state(types));
-        Tokens { ids: g.state(self.tokens), positions: g.state(self.positions), types }
-    }
-
-    fn sequences(&self, g: &mut Graph, batch: usize) -> Sequences {
-        Sequences { batch, length: self.length, mask: g.state(self.mask) }
+    fn values(&self, g: &mut Graph, batch: usize) -> (Tokens, Sequences) {
+        let (tokens, sequences) = self.input.values(g, batch);
+        (Tokens { types: self.types.map(|types| g.state(types)), ..tokens }, sequences)
     }
 
     fn taps(&self) -> Taps<'_> {
@@ -43,27 +37,13 @@ impl Stack {
             projections: &[],
         }
     }
-
-    fn write(&self, session: &mut Session, config: &ModelConfig, ids: &[u32], types: &[u32], mask: &[u32]) {
-        let positions: Vec<u32> =
-            ids.chunks_exact(self.length).flat_map(|ids| config.position_rows(ids)).collect();
-        session.write(self.tokens, ids);
-        session.write(self.positions, &positions);
-        session.write(self.mask, mask);
-        if let Some(state) = self.types {
-            match types.is_empty() {
-                true => session.write(state, &vec![0; ids.len()]),
-                false => session.write(state, types),
-            }
-        }
-    }
 }
 
 /// Adds the states of stacks.
 struct States<'a> {
     table: StateTable,
     config: &'a ModelConfig,
-    wanted: &'a Wanted,
+    selection: &'a ForwardSelection,
     batch: usize,
 }
 
@@ -84,14 +64,11 @@ impl States<'_> {
     fn stack(&mut self, name: &str, stack: &StackConfig, attentions: &[usize], length: usize) -> Stack {
         let rows = self.batch * length;
         let has_types = name == "encoder" && self.config.token_types > 0;
-        let hidden_states = if self.wanted.hidden_states { stack.layers + 1 } else { 0 };
+        let hidden_states = if self.selection.hidden_states { stack.layers + 1 } else { 0 };
         let d_model = self.config.d_model;
         Stack {
-            length,
-            tokens: self.table.u32(format!("{name} tokens"), rows, 1),
-            positions: self.table.u32(format!("{name} positions"), rows, 1),
+            input: InputStates::new(&mut self.table, name, (self.batch, length)),
             types: has_types.then(|| self.table.u32(format!("{name} token types"), rows, 1)),
-            mask: self.table.u32(format!("{name} mask"), self.batch, length),
             hidden_states: (0..hidden_states)
                 .map(|layer| {
                     Tap(Some(self.table.f32(format!("{name} hidden states {layer}"), rows, d_model)))
@@ -103,7 +80,7 @@ impl States<'_> {
     }
 }
 
-/// A pass that the device has been given, and where what is wanted of it will be.
+/// A pass that the device has been given, and the states of what is selected.
 pub struct Pass {
     session: Session,
     source: Option<Stack>,
@@ -136,7 +113,7 @@ impl Pass {
         kept
     }
 
-    /// Waits for the pass and reads what was wanted.
+    /// Waits for the pass and reads what was selected.
     pub async fn read(
         self,
         config: &ModelConfig,
@@ -168,20 +145,31 @@ impl Pass {
 }
 
 /// Gives the device a pass to do.
-pub fn run(transformer: &Transformer, input: &ForwardInput, wanted: &Wanted) -> Result<Pass, ForwardError> {
-    let Transformer { config, weights, device, .. } = transformer;
-    let Planned { plan, table, source, target, hidden, logits, length } =
-        Planned::new(transformer, input, wanted)?;
-    let mut session = Session::new(device, weights, &table, vec![plan])?;
-    let (ids, types, mask) = (&input.input_ids, &input.token_type_ids, &input.attention_mask);
+pub fn run(
+    model: &LoadedModel,
+    input: &ForwardInput,
+    selection: &ForwardSelection,
+) -> Result<Pass, ForwardError> {
+    let planned = Planned::new(model, input, selection)?;
+    let Planned { plan, table, source, target, hidden, logits, length } = planned;
+    let LoadedModel { config, weights, .. } = model;
+    let mut session = Session::new(&model.device, weights, &table, vec![plan])?;
+    let (ids, mask) = (&input.input_ids, &input.attention_mask);
     if let Some(source) = &source {
-        source.write(&mut session, config, ids, types, mask);
+        source.input.write_padded(&mut session, config, ids, mask);
+        if let Some(state) = source.types {
+            let zeros = || vec![0; ids.len()];
+            let types = Some(&input.token_type_ids).filter(|types| !types.is_empty());
+            session.write(state, &types.cloned().unwrap_or_else(zeros));
+        }
     }
     match (&target, config.architecture()) {
-        (Some(target), Architecture::DecoderOnly) => target.write(&mut session, config, ids, &[], mask),
+        (Some(target), Architecture::DecoderOnly) => {
+            target.input.write_padded(&mut session, config, ids, mask);
+        }
         (Some(target), _) => {
             let ones = vec![1; input.batch * length];
-            target.write(&mut session, config, &input.decoder_input_ids, &[], &ones);
+            target.input.write_padded(&mut session, config, &input.decoder_input_ids, &ones);
         }
         (None, _) => {}
     }
@@ -202,32 +190,32 @@ pub struct Planned {
 }
 
 impl Planned {
-    /// Of the input only its sizes count.
+    /// Plans a pass. Of the input only its sizes count.
     pub fn new(
-        transformer: &Transformer,
+        model: &LoadedModel,
         input: &ForwardInput,
-        wanted: &Wanted,
+        selection: &ForwardSelection,
     ) -> Result<Self, ForwardError> {
-        let Transformer { config, blueprint, .. } = transformer;
+        let LoadedModel { config, blueprint, .. } = model;
         let ForwardInput { batch, source_length, target_length, .. } = *input;
         let architecture = config.architecture();
         let length = match architecture {
             Architecture::EncoderDecoder => target_length,
             _ => source_length,
         };
-        let mut states = States { table: StateTable::default(), config, wanted, batch };
+        let mut states = States { table: StateTable::default(), config, selection, batch };
         let source = (architecture != Architecture::DecoderOnly)
-            .then(|| states.stack("encoder", &config.encoder, &wanted.encoder_attentions, source_length));
+            .then(|| states.stack("encoder", &config.encoder, &selection.encoder_attentions, source_length));
         let mut target = (architecture != Architecture::EncoderOnly)
-            .then(|| states.stack("decoder", &config.decoder, &wanted.decoder_attentions, length));
+            .then(|| states.stack("decoder", &config.decoder, &selection.decoder_attentions, length));
         if let (Some(_), Some(target)) = (&source, &mut target) {
             let lengths = [target_length, source_length];
             target.cross_attentions =
-                states.attentions("cross", &wanted.cross_attentions, &config.decoder, lengths);
+                states.attentions("cross", &selection.cross_attentions, &config.decoder, lengths);
         }
-        // one value has one place: where the last hidden state is wanted twice, it is read twice
-        let same = wanted.hidden_states && (config.last_hidden_is_normed() || !config.final_norm);
-        let hidden = source.as_ref().filter(|_| wanted.hidden).and_then(|source| match same {
+        // one value has one place: where the last hidden state is selected twice, it is read twice
+        let same = selection.hidden_states && (config.last_hidden_is_normed() || !config.final_norm);
+        let hidden = source.as_ref().filter(|_| selection.hidden).and_then(|source| match same {
             true => source.hidden_states.last().and_then(|tap| tap.0),
             false => {
                 let rows = batch * source_length;
@@ -235,14 +223,14 @@ impl Planned {
             }
         });
         let logits =
-            wanted.logits.then(|| states.table.f32("logits", batch * length, config.target_vocabulary));
+            selection.logits.then(|| states.table.f32("logits", batch * length, config.target_vocabulary));
 
         let mut graph = Graph::new("forward");
         let g = &mut graph;
         let mut last = None;
         let mut memories = Vec::new();
         if let Some(source) = &source {
-            let (tokens, sequences) = (source.tokens(g), source.sequences(g, batch));
+            let (tokens, sequences) = source.values(g, batch);
             let memory = encoder(g, config, blueprint, tokens, &sequences, source.taps())?;
             if let Some(state) = hidden.filter(|_| !same) {
                 g.keep(memory, state)?;
@@ -252,17 +240,28 @@ impl Planned {
             last = Some(memory);
         }
         if let Some(target) = &target {
-            let (tokens, history) = (target.tokens(g), History::Whole(target.sequences(g, batch)));
+            let (tokens, sequences) = target.values(g, batch);
+            let history = History::Whole(sequences);
             let decoded = decoder(g, config, blueprint, tokens, (&history, &memories), target.taps())?;
             last = Some(decoded.last);
         }
         if let (Some(state), Some(last)) = (logits, last) {
-            let made = output(g, config, blueprint, last)?;
-            g.keep(made, state)?;
+            add_logits(g, config, blueprint, last, state)?;
         }
         let (plan, table) = (Plan::new(graph), states.table);
         Ok(Self { plan, table, source, target, hidden, logits, length })
     }
+}
+
+fn add_logits(
+    g: &mut Graph,
+    config: &ModelConfig,
+    blueprint: &Blueprint,
+    last: Value,
+    state: State,
+) -> Result<(), ForwardError> {
+    let logits = output(g, config, blueprint, last)?;
+    Ok(g.keep(logits, state)?)
 }
 
 /// Reading states as tensors, `[batch, …]`.

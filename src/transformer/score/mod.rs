@@ -1,52 +1,15 @@
 //! How probable given targets are. One number for each token is read back; logits stay on the device.
 
 mod error;
+mod request;
 mod run;
 
 pub use error::ScoreError;
+pub use request::{Score, ScoreRequest};
 
 use super::{Cancel, Transformer, resolve};
 use crate::model::config::Architecture;
 use crate::model::generation_config::GenerationConfig;
-
-/// A target to be scored.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ScoreRequest {
-    /// What the encoder reads, with whatever special tokens the model expects; empty in decoder-only models.
-    pub input_ids: Vec<u32>,
-    /// What the decoder is given before the target: its start token; or in decoder-only models the text before.
-    pub context_ids: Vec<u32>,
-    /// The tokens that are scored, the end token among them if that is to count.
-    pub target_ids: Vec<u32>,
-}
-
-impl ScoreRequest {
-    /// Everything that the decoder may read: all but the last token, which nothing comes after.
-    fn decoder_ids(&self) -> Vec<u32> {
-        let mut ids = [&self.context_ids[..], &self.target_ids].concat();
-        ids.pop();
-        ids
-    }
-}
-
-/// How probable a target is.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Score {
-    /// Natural logarithm of each token's probability, given those before it.
-    pub token_log_probabilities: Vec<f32>,
-}
-
-impl Score {
-    /// Logarithm of the whole target's probability.
-    pub fn log_probability(&self) -> f64 {
-        self.token_log_probabilities.iter().map(|&value| f64::from(value)).sum()
-    }
-
-    /// `exp(-log_probability / tokens)`: among how many equally probable tokens the model might as well have chosen.
-    pub fn perplexity(&self) -> f64 {
-        (-self.log_probability() / self.token_log_probabilities.len() as f64).exp()
-    }
-}
 
 impl Transformer {
     /// A request as Hugging Face reads labels: with an encoder, `target_ids` come after the start token of `options`, of
@@ -61,7 +24,7 @@ impl Transformer {
         target_ids: Vec<u32>,
         options: &GenerationConfig,
     ) -> Result<ScoreRequest, ScoreError> {
-        let request = match self.config.architecture() {
+        let request = match self.model.config.architecture() {
             Architecture::DecoderOnly if target_ids.is_empty() => {
                 let mut context_ids = input_ids;
                 let target_ids = context_ids.split_off(context_ids.len().min(1));
@@ -76,7 +39,8 @@ impl Transformer {
                     decoder_start_token_id: options.decoder_start_token_id,
                     ..GenerationConfig::default()
                 };
-                let context_ids = resolve(&start, &self.generation, &self.config, &input_ids)?.prompt;
+                let context_ids =
+                    resolve(&start, &self.model.generation, &self.model.config, &input_ids)?.prompt;
                 ScoreRequest { input_ids, context_ids, target_ids }
             }
         };
@@ -93,7 +57,7 @@ impl Transformer {
     /// When `stride` is 0.
     pub fn score_windows(&self, ids: &[u32], stride: usize) -> Vec<ScoreRequest> {
         assert!(stride > 0, "windows have to advance");
-        let size = self.config.positions.count();
+        let size = self.model.config.positions.count();
         let mut requests = Vec::new();
         let mut scored = 1;
         while scored < ids.len() {
@@ -117,7 +81,7 @@ impl Transformer {
     /// # Errors
     /// [`ScoreError`] naming what does not fit the model.
     pub fn check_score_request(&self, request: &ScoreRequest) -> Result<(), ScoreError> {
-        let config = &self.config;
+        let config = &self.model.config;
         let (source, target) = (config.source_vocabulary, config.target_vocabulary);
         let with_encoder = match config.architecture() {
             Architecture::EncoderOnly => return Err(self.no_decoder()),
@@ -167,9 +131,9 @@ impl Transformer {
             if cancel.listen().await {
                 return Err(ScoreError::Cancelled);
             }
-            let (batch, rest) = waiting.split_at(run::batch_size(self, requests, waiting));
+            let (batch, rest) = waiting.split_at(run::batch_size(&self.model, requests, waiting));
             let batch_requests: Vec<&ScoreRequest> = batch.iter().map(|&index| &requests[index]).collect();
-            for (&index, score) in batch.iter().zip(run::run(self, &batch_requests).await?) {
+            for (&index, score) in batch.iter().zip(run::run(&self.model, &batch_requests).await?) {
                 scores[index] = score;
             }
             waiting = rest;
@@ -180,6 +144,6 @@ impl Transformer {
     }
 
     fn no_decoder(&self) -> ScoreError {
-        ScoreError::NoDecoder { model_type: self.config.family.model_type() }
+        ScoreError::NoDecoder { model_type: self.model.config.family.model_type() }
     }
 }

@@ -5,8 +5,8 @@ use crate::graph::{Graph, Plan, Session, StateTable};
 use crate::model::decoder::{Decoded, History, decoder, memory_key_values, output};
 use crate::model::encoder::encoder;
 use crate::model::{Memory, Taps};
-use crate::transformer::Transformer;
 use crate::transformer::input_states::InputStates;
+use crate::transformer::loaded::LoadedModel;
 
 /// Tokens of the sources, or of the targets, that run together at most, padding included.
 const MAX_TOKENS: usize = 4096;
@@ -16,9 +16,9 @@ const MAX_LOGITS_BYTES: u64 = 128 << 20;
 const NOT_COUNTED: u32 = u32::MAX;
 
 /// How many of the requests that wait, shortest first, run together.
-pub fn batch_size(transformer: &Transformer, requests: &[ScoreRequest], waiting: &[usize]) -> usize {
-    let vocabulary = transformer.config.target_vocabulary as u64;
-    let logits = MAX_LOGITS_BYTES.min(transformer.device.max_buffer_bytes());
+pub fn batch_size(model: &LoadedModel, requests: &[ScoreRequest], waiting: &[usize]) -> usize {
+    let vocabulary = model.config.target_vocabulary as u64;
+    let logits = MAX_LOGITS_BYTES.min(model.device.max_buffer_bytes());
     let (mut source_length, mut target_length) = (0, 0);
     let fitting = waiting.iter().enumerate().take_while(|&(before, &index)| {
         source_length = requests[index].input_ids.len().max(source_length);
@@ -32,8 +32,8 @@ pub fn batch_size(transformer: &Transformer, requests: &[ScoreRequest], waiting:
 }
 
 /// Scores targets together.
-pub async fn run(transformer: &Transformer, requests: &[&ScoreRequest]) -> Result<Vec<Score>, ScoreError> {
-    let Transformer { config, blueprint, weights, .. } = transformer;
+pub async fn run(model: &LoadedModel, requests: &[&ScoreRequest]) -> Result<Vec<Score>, ScoreError> {
+    let LoadedModel { config, blueprint, weights, .. } = model;
     let batch = requests.len();
     let sequences: Vec<Vec<u32>> = requests.iter().map(|request| request.decoder_ids()).collect();
     let length = sequences.iter().map(Vec::len).max().unwrap_or(1);
@@ -62,7 +62,7 @@ pub async fn run(transformer: &Transformer, requests: &[&ScoreRequest]) -> Resul
     let result = g.log_probability(logits, targets)?;
     g.keep(result, scores)?;
 
-    let mut session = Session::new(&transformer.device, weights, &states, vec![Plan::new(graph)])?;
+    let mut session = Session::new(&model.device, weights, &states, vec![Plan::new(graph)])?;
     if let Some(source) = &source {
         source.write(&mut session, config, requests.iter().map(|request| &request.input_ids[..]));
     }

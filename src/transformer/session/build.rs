@@ -9,18 +9,18 @@ use crate::model::decoder::{History, decoder, memory_key_values, output};
 use crate::model::embedding::Tokens;
 use crate::model::encoder::encoder;
 use crate::model::{Cache, Taps};
-use crate::transformer::Transformer;
 use crate::transformer::device_search::DeviceSearch;
 use crate::transformer::error::GenerateError;
 use crate::transformer::host_search::HostSearch;
 use crate::transformer::input_states::InputStates;
+use crate::transformer::loaded::LoadedModel;
 use crate::transformer::rows::Rows;
 
 impl DecodeSession {
-    pub fn new(transformer: &Transformer, key: SessionKey) -> Result<Self, GenerateError> {
-        let class = transformer.device.class();
-        let Planned { table, states, search, programs, plans } = Planned::new(transformer, &key, class)?;
-        let session = Session::new(&transformer.device, &transformer.weights, &table, plans)?;
+    pub fn new(model: &LoadedModel, key: SessionKey) -> Result<Self, GenerateError> {
+        let class = model.device.class();
+        let Planned { table, states, search, programs, plans } = Planned::new(model, &key, class)?;
+        let session = Session::new(&model.device, &model.weights, &table, plans)?;
         let rows = Rows::new(states.rows, key.capacity);
         Ok(Self { bytes: table.bytes(), session, programs, states, rows, search, key })
     }
@@ -37,22 +37,18 @@ pub struct Planned {
 }
 
 impl Planned {
-    pub fn new(
-        transformer: &Transformer,
-        key: &SessionKey,
-        class: AdapterClass,
-    ) -> Result<Self, GenerateError> {
+    pub fn new(model: &LoadedModel, key: &SessionKey, class: AdapterClass) -> Result<Self, GenerateError> {
         let mut table = StateTable::default();
-        let states = SessionStates::new(transformer, key, &mut table);
+        let states = SessionStates::new(model, key, &mut table);
         let search = match &key.search {
             SearchKey::Host(search) => Search::Host(HostSearch::new(*search, &key.scoring, &mut table)),
             SearchKey::Device(search) => {
-                let work = transformer.parameters() * key.scoring.rows;
+                let work = model.blueprint.table.elements() * key.scoring.rows;
                 let search = DeviceSearch::new(search.clone(), &mut table, &states.rows, class, work);
                 Search::Device(Box::new(search))
             }
         };
-        let build = Build { transformer, states: &states, batch: key.batch };
+        let build = Build { model, states: &states, batch: key.batch };
         let mut plans = vec![(Program::Step, build.step(&search)?)];
         if let Some(source) = &states.source {
             plans.push((Program::Encode, build.encode("encode", source, key.batch, &states.memory)?));
@@ -70,7 +66,7 @@ impl Planned {
 
 /// What the graphs of a session are built from.
 struct Build<'a> {
-    transformer: &'a Transformer,
+    model: &'a LoadedModel,
     states: &'a SessionStates,
     batch: usize,
 }
@@ -78,7 +74,7 @@ struct Build<'a> {
 impl Build<'_> {
     /// One token of each row through the decoder, and the search's half of a step.
     fn step(&self, search: &Search) -> Result<Plan, GenerateError> {
-        let Transformer { config, blueprint, .. } = self.transformer;
+        let LoadedModel { config, blueprint, .. } = self.model;
         let SessionStates { rows, caches, attention, .. } = self.states;
         let mut step = Graph::new("decode step");
         let g = &mut step;
@@ -105,7 +101,7 @@ impl Build<'_> {
         batch: usize,
         memory_states: &[State],
     ) -> Result<Plan, GenerateError> {
-        let Transformer { config, blueprint, .. } = self.transformer;
+        let LoadedModel { config, blueprint, .. } = self.model;
         let mut encode = Graph::new(label);
         let g = &mut encode;
         let (tokens, sequences) = source.values(g, batch);
@@ -121,7 +117,7 @@ impl Build<'_> {
 
     /// Prompts through the decoder into the caches.
     fn read_prompt(&self, prompt: &PromptStates) -> Result<Plan, GenerateError> {
-        let Transformer { config, blueprint, .. } = self.transformer;
+        let LoadedModel { config, blueprint, .. } = self.model;
         let PromptStates { input, cache_slots } = prompt;
         let mut read = Graph::new("prompt");
         let g = &mut read;

@@ -4,9 +4,9 @@ use crate::decode::BatchSearch;
 use crate::device::Device;
 use crate::model::config::{Architecture, ModelConfig};
 use crate::scores::TopKShape;
-use crate::transformer::Transformer;
 use crate::transformer::device_search::DeviceSearchKey;
 use crate::transformer::host_search::HostSearchKey;
+use crate::transformer::loaded::LoadedModel;
 use crate::transformer::request::GenerateRequest;
 
 /// Source lengths and cache capacities are rounded up to these, so that similar batches share a session.
@@ -57,13 +57,13 @@ impl SessionKey {
     /// * `waiting`: requests that will take over rows of this batch
     /// * `attention`: whether attention weights will be asked for
     pub fn new(
-        transformer: &Transformer,
+        model: &LoadedModel,
         requests: &[&GenerateRequest],
         search: &BatchSearch,
         waiting: usize,
         attention: bool,
     ) -> Self {
-        let config = &transformer.config;
+        let config = &model.config;
         let longest = |length: fn(&GenerateRequest) -> usize| {
             requests.iter().map(|request| length(request)).max().unwrap_or(1)
         };
@@ -86,7 +86,7 @@ impl SessionKey {
             capacity,
             next: if waiting == 0 { 0 } else { requests.len().div_ceil(NEXT_SHARE) },
             scoring,
-            search: match transformer.device {
+            search: match model.device {
                 Device::Gpu(_) if !draws => {
                     SearchKey::Device(DeviceSearchKey::new(config, requests, &scoring, capacity))
                 }

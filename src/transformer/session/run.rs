@@ -4,31 +4,31 @@ use super::states::{NextStates, PromptStates, SessionStates};
 use super::{DecodeSession, Program, Search, SessionKey};
 use crate::decode::{BatchSearch, Paths, SentenceSearch};
 use crate::graph::{RowCopy, State};
-use crate::transformer::Transformer;
 use crate::transformer::attention_inputs::{DecoderKeys, HypothesisRows};
 use crate::transformer::cancel::Cancel;
 use crate::transformer::error::GenerateError;
-use crate::transformer::forward::Wanted;
+use crate::transformer::forward::ForwardSelection;
 use crate::transformer::kept_attention::KeptLayer;
+use crate::transformer::loaded::LoadedModel;
 use crate::transformer::queue::Queue;
 use crate::transformer::request::GenerateRequest;
 
 impl DecodeSession {
-    /// Runs a batch, and those that take over its rows. Where the search keeps paths, they say which rows ran what.
+    /// Runs a batch, and those that take over its rows. Where the search keeps paths, it returns them.
     pub async fn run(
         &mut self,
-        transformer: &Transformer,
+        model: &LoadedModel,
         mut queue: Queue<'_>,
         mut search: BatchSearch,
         cancel: &Cancel,
     ) -> Result<Option<Paths>, GenerateError> {
-        self.begin(transformer, &queue.batch(), &mut search);
-        self.encode_next(transformer, &mut queue);
+        self.begin(model, &queue.batch(), &mut search);
+        self.encode_next(model, &mut queue);
         while !(search.is_finished() && self.seats_all()) {
             if cancel.listen().await {
                 return Err(GenerateError::Cancelled);
             }
-            self.seat_next(transformer, &mut queue, &mut search)?;
+            self.seat_next(model, &mut queue, &mut search)?;
             queue.show(&search).await;
             let step = self.program(Program::Step);
             match &mut self.search {
@@ -36,8 +36,8 @@ impl DecodeSession {
                     device.follow(&mut self.session, step, &mut search, &mut queue).await?;
                 }
                 Search::Host(host) => {
-                    self.rows.write(&mut self.session, &transformer.config, &search.step());
-                    host.advance(&mut self.session, &transformer.weights, step, &mut search).await?;
+                    self.rows.write(&mut self.session, &model.config, &search.step());
+                    host.advance(&mut self.session, &model.weights, step, &mut search).await?;
                 }
             }
         }
@@ -57,11 +57,11 @@ impl DecodeSession {
     /// When the session was not made for it.
     pub fn attention(
         &self,
-        transformer: &Transformer,
+        model: &LoadedModel,
         sentence: usize,
         [source, prompt]: [usize; 2],
         path: &[usize],
-        wanted: &Wanted,
+        selection: &ForwardSelection,
     ) -> Result<Vec<KeptLayer>, GenerateError> {
         let SessionKey { source_length, capacity, .. } = &self.key;
         let attention =
@@ -75,10 +75,10 @@ impl DecodeSession {
         };
         let caches: Vec<State> = self.states.caches.iter().map(|cache| cache.keys).collect();
         let keys = DecoderKeys { caches: &caches, memory: &self.states.memory };
-        attention.weights(transformer, &self.session, &keys, &rows, wanted)
+        attention.weights(model, &self.session, &keys, &rows, selection)
     }
 
-    /// Whether all that wanted rows have them.
+    /// Whether all that selection rows have them.
     fn seats_all(&self) -> bool {
         let searched = match &self.search {
             Search::Device(device) => device.seats_all(),
@@ -88,20 +88,20 @@ impl DecodeSession {
     }
 
     /// Has the sources that come next encoded, after what the device is doing.
-    fn encode_next(&mut self, transformer: &Transformer, queue: &mut Queue<'_>) {
+    fn encode_next(&mut self, model: &LoadedModel, queue: &mut Queue<'_>) {
         let Some(NextStates { input, ready, .. }) = &mut self.states.next else { return };
         ready.extend(queue.next(self.key.next));
         if !ready.is_empty() {
             let sources = ready.iter().map(|&index| queue.request(index).input_ids.as_slice());
-            input.write(&mut self.session, &transformer.config, sources);
-            self.session.run(self.program(Program::EncodeNext), &transformer.weights);
+            input.write(&mut self.session, &model.config, sources);
+            self.session.run(self.program(Program::EncodeNext), &model.weights);
         }
     }
 
     /// Gives the rows of sentences that are done to those whose memory is ready, if there are enough for all of these.
     fn seat_next(
         &mut self,
-        transformer: &Transformer,
+        model: &LoadedModel,
         queue: &mut Queue<'_>,
         search: &mut BatchSearch,
     ) -> Result<(), GenerateError> {
@@ -139,7 +139,7 @@ impl DecodeSession {
             let request = queue.request(index);
             source.write_mask(session, sentence, request.input_ids.len());
             let prompt = &request.options.prompt;
-            rows.seat(session, &transformer.config, sentence, search.rows_per_sentence(), prompt);
+            rows.seat(session, &model.config, sentence, search.rows_per_sentence(), prompt);
             match &mut self.search {
                 Search::Device(device) => device.seat(session, sentence, index, request),
                 Search::Host(_) => {
@@ -148,25 +148,20 @@ impl DecodeSession {
                 }
             }
         }
-        self.encode_next(transformer, queue);
+        self.encode_next(model, queue);
         Ok(())
     }
 
     /// Submits every program once, so that everything they need is compiled.
-    pub fn rehearse(
-        &mut self,
-        transformer: &Transformer,
-        request: &GenerateRequest,
-        search: &mut BatchSearch,
-    ) {
-        self.begin(transformer, &[request], search);
-        self.rows.write(&mut self.session, &transformer.config, &search.step());
-        self.session.run(self.program(Program::Step), &transformer.weights);
+    pub fn rehearse(&mut self, model: &LoadedModel, request: &GenerateRequest, search: &mut BatchSearch) {
+        self.begin(model, &[request], search);
+        self.rows.write(&mut self.session, &model.config, &search.step());
+        self.session.run(self.program(Program::Step), &model.weights);
     }
 
     /// Runs the sources through the encoder, and the prompts, but for their last tokens, through the decoder; readies the
     /// search.
-    fn begin(&mut self, transformer: &Transformer, requests: &[&GenerateRequest], search: &mut BatchSearch) {
+    fn begin(&mut self, model: &LoadedModel, requests: &[&GenerateRequest], search: &mut BatchSearch) {
         let prompts = requests.iter().map(|request| request.options.before_last());
         if let Some(next) = &mut self.states.next {
             next.ready.clear();
@@ -174,19 +169,19 @@ impl DecodeSession {
         self.rows.reset(&mut self.session, prompts.map(<[u32]>::len), self.key.rows_each());
         if let Some(source) = &self.states.source {
             let sources = requests.iter().map(|request| request.input_ids.as_slice());
-            source.write(&mut self.session, &transformer.config, sources);
-            self.session.run(self.program(Program::Encode), &transformer.weights);
+            source.write(&mut self.session, &model.config, sources);
+            self.session.run(self.program(Program::Encode), &model.weights);
         }
-        self.read_prompts(transformer, requests);
+        self.read_prompts(model, requests);
         if let Search::Device(device) = &mut self.search {
             search.leave_edits_to_device();
-            self.rows.write(&mut self.session, &transformer.config, &search.step());
+            self.rows.write(&mut self.session, &model.config, &search.step());
             device.begin(&mut self.session, requests);
         }
     }
 
     /// Has the decoder read the prompts into the cache of each sentence's first row; padding goes nowhere.
-    fn read_prompts(&mut self, transformer: &Transformer, requests: &[&GenerateRequest]) {
+    fn read_prompts(&mut self, model: &LoadedModel, requests: &[&GenerateRequest]) {
         let Some(PromptStates { input, cache_slots }) = &self.states.prompt else { return };
         let prompts = requests.iter().map(|request| request.options.before_last());
         let slots_each = self.key.rows_each() * self.key.capacity;
@@ -199,8 +194,8 @@ impl DecodeSession {
                 own.chain(std::iter::repeat(u32::MAX)).take(input.length)
             })
             .collect();
-        input.write(&mut self.session, &transformer.config, prompts);
+        input.write(&mut self.session, &model.config, prompts);
         self.session.write(*cache_slots, &slots);
-        self.session.run(self.program(Program::ReadPrompt), &transformer.weights);
+        self.session.run(self.program(Program::ReadPrompt), &model.weights);
     }
 }

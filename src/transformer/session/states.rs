@@ -3,9 +3,9 @@
 use super::SessionKey;
 use crate::graph::{Graph, State, StateTable};
 use crate::model::{Cache, Memory};
-use crate::transformer::Transformer;
 use crate::transformer::attention_inputs::AttentionInputs;
 use crate::transformer::input_states::InputStates;
+use crate::transformer::loaded::LoadedModel;
 use crate::transformer::rows::RowStates;
 
 /// The states of a session, but for those of its search.
@@ -37,10 +37,10 @@ pub struct PromptStates {
 }
 
 impl SessionStates {
-    pub fn new(transformer: &Transformer, key: &SessionKey, states: &mut StateTable) -> Self {
+    pub fn new(model: &LoadedModel, key: &SessionKey, states: &mut StateTable) -> Self {
         let &SessionKey { batch, source_length, prompt_length, capacity, next, .. } = key;
         let rows = key.scoring.rows;
-        let stack = transformer.config.decoder;
+        let stack = model.config.decoder;
         let input = |states: &mut StateTable, name, batch, length| {
             (batch * length > 0).then(|| InputStates::new(states, name, (batch, length)))
         };
@@ -66,7 +66,7 @@ impl SessionStates {
         });
         let attention = key
             .attention
-            .then(|| AttentionInputs::new(states, transformer, batch * source_length, rows * capacity));
+            .then(|| AttentionInputs::new(states, model, batch * source_length, rows * capacity));
         let caches: Vec<Cache> = (0..stack.layers)
             .map(|layer| Cache {
                 keys: states.f32(format!("key cache {layer}"), rows * capacity, stack.key_width()),

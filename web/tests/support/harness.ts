@@ -16,6 +16,8 @@ declare global {
 const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.url));
 
 export const MODEL_FOLDER = path('../../../models/tatoeba-en-de/');
+/** The model of the npm package: the same in 8 bits. */
+export const BUNDLED_MODEL = path('../../../models/tatoeba-en-de-q8/');
 export const FIXTURES_FOLDER = path('../../../tests/data/models/');
 
 export const test = base.extend<{ server: TestServer; api: Page }, { shared: TestServer }>({

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use wasm_bindgen::prelude::*;
 use wordloom::model::config::Architecture;
-use wordloom::transformer::{ForwardInput, ForwardOutput, Tensor, Transformer, Wanted};
+use wordloom::transformer::{ForwardInput, ForwardOutput, ForwardSelection, Tensor, Transformer};
 
 use crate::failure::Failure;
 use crate::options::{object, take};
@@ -88,11 +88,11 @@ impl Input {
         let stack = if self.kind == Kind::Encoder { config.encoder } else { config.decoder };
         let layers = self.layer.of("layer", stack.layers)?;
         let heads = self.head.of("head", stack.heads)?;
-        let mut wanted = Wanted::default();
+        let mut selection = ForwardSelection::default();
         match self.kind {
-            Kind::Encoder => wanted.encoder_attentions = layers,
-            Kind::Decoder => wanted.decoder_attentions = layers,
-            Kind::Cross => wanted.cross_attentions = layers,
+            Kind::Encoder => selection.encoder_attentions = layers,
+            Kind::Decoder => selection.decoder_attentions = layers,
+            Kind::Cross => selection.cross_attentions = layers,
         }
         // a model without encoder or decoder has one text, on the side that exists
         let (source, target) = match config.architecture() {
@@ -108,7 +108,7 @@ impl Input {
             token_type_ids: Vec::new(),
             decoder_input_ids: target.clone(),
         };
-        let output = transformer.forward_selected(&input, &wanted).await?;
+        let output = transformer.forward_selected(&input, &selection).await?;
         let ForwardOutput { encoder_attentions, decoder_attentions, cross_attentions, .. } = output;
         let tensors = match self.kind {
             Kind::Encoder => encoder_attentions,

@@ -41,20 +41,20 @@ struct Inner {
 struct State {
     /// `None` after [`Engine::destroy`].
     runner: Option<Rc<Runner>>,
-    /// A lost device is being replaced; whoever needs one waits for this.
+    /// The pending replacement of a lost device. Calls that need the device wait for it.
     reopening: Option<Promise>,
-    /// Of the calls that are running.
+    /// Cancel handles of the running calls.
     running: Vec<Cancel>,
-    /// The heads that contribute nothing, also on a device that takes the place of a lost one.
+    /// The muted heads, also for a device that replaces a lost one.
     muted: Vec<HeadName>,
-    /// Attention of the last translations, as long as it is to be kept: of this device, with these heads.
+    /// Stored attention of the last translations, from this device with these muted heads.
     remembered: Vec<Remembered>,
 }
 
 #[wasm_bindgen]
 impl Engine {
-    /// Opens a device (`auto`, `gpu`, `cpu` or a part of an adapter's name) and brings a model to it, whose weights are kept
-    /// as asked for (`auto`, `f32`, `f16` or `q8`).
+    /// Opens a device (`auto`, `gpu`, `cpu` or a part of an adapter's name) and loads a model, with weights in `auto`, `f32`,
+    /// `f16` or `q8`.
     pub async fn load(
         folder: HostFolder,
         device: String,
@@ -75,14 +75,14 @@ impl Engine {
         Ok(Self(Rc::new(Inner { folder, choice, weights, host, state: RefCell::new(state) })))
     }
 
-    /// What runs, on what, and why.
+    /// The model, the device, and the reason for its choice.
     pub fn info(&self) -> Result<JsValue, JsValue> {
         let runner = self.0.runner()?;
         Ok(to_js(&info(&runner, &self.0.choice, self.0.folder.files.label()))?)
     }
 
-    /// Translates a text of any length. `on_partial` is shown how far it is, if there is somebody to show it to. With the option
-    /// `keepAttention`, a trace of what is found here is [there at once](Self::kept_trace), until a translation without it.
+    /// Translates a text of any length and reports progress to `on_partial`. With the option `keepAttention`, a trace of the
+    /// result is [available at once](Self::kept_trace), until a translation without it.
     pub fn translate(
         &self,
         text: String,
@@ -105,12 +105,12 @@ impl Engine {
             }
             let mut shown = Partial { stable: String::new(), provisional: String::new() };
             let mut show = |(stable, provisional): (String, String), on_partial: &Function| {
-                // a call that goes on after a lost device begins anew; what was shown stays
+                // after a lost device, the call starts again; shown text stays
                 let grows = stable.starts_with(&shown.stable);
                 if grows && (stable != shown.stable || provisional != shown.provisional) {
                     shown = Partial { stable, provisional };
                     if let Ok(value) = to_js(&shown) {
-                        // an error of the listener is the listener's
+                        // ignore errors of the listener
                         let _ = on_partial.call1(&JsValue::NULL, &value);
                     }
                 }
@@ -153,7 +153,7 @@ impl Engine {
             let requests = requests.as_ref().map_err(Failure::clone)?;
             let config = transformer.config();
             if config.architecture() == Architecture::EncoderOnly {
-                // before its options are missed
+                // checked before its options are reported as missing
                 return Err(GenerateError::NoDecoder { model_type: config.family.model_type() }.into());
             }
             let requests = requests
@@ -171,7 +171,7 @@ impl Engine {
         })
     }
 
-    /// Searches for one sentence's translation and keeps all that the search looked at; see [`crate::search`].
+    /// Searches for one sentence's translation and returns the tree of the search; see [`crate::search`].
     #[wasm_bindgen(js_name = searchTree)]
     pub fn search_tree(&self, input: JsValue, abort: &Abort) -> Promise {
         let input = crate::search::Input::new(&input);
@@ -181,7 +181,7 @@ impl Engine {
         })
     }
 
-    /// Has these heads (`"cross.2.5"`), and no others, contribute nothing from now on. No call may be running.
+    /// Mutes exactly these heads (`"cross.2.5"`). No call may be running.
     pub fn mute(&self, heads: Array) -> Promise {
         let inner = self.0.clone();
         let heads: Result<Vec<HeadName>, Failure> = heads
@@ -219,8 +219,7 @@ impl Engine {
         })
     }
 
-    /// The trace of translated sentences, all of whose attention is kept, on a GPU where that translates: a
-    /// [`Trace`](crate::Trace).
+    /// The [`Trace`](crate::Trace) of translated sentences with all attention, on the GPU if a GPU translates.
     pub fn trace(&self, input: JsValue, abort: &Abort) -> Promise {
         let input = crate::trace::Input::new(&input, self.0.folder.files.label());
         self.0.call(abort, async move |runner, cancel| {
@@ -229,8 +228,8 @@ impl Engine {
         })
     }
 
-    /// The same at once, while other calls go on, where translations with `keepAttention` have left all of it; `undefined`
-    /// where they have not.
+    /// As `trace`, at once and beside running calls, if translations with `keepAttention` stored all of it; otherwise
+    /// `undefined`.
     #[wasm_bindgen(js_name = keptTrace)]
     pub fn kept_trace(&self, input: JsValue) -> Result<Option<crate::Trace>, JsValue> {
         let runner = self.0.runner()?;
@@ -238,14 +237,13 @@ impl Engine {
         Ok(input.kept(runner.translator()?, &self.0.state.borrow().remembered)?)
     }
 
-    /// The model's table of positions, its first rows: `{ kind, shape, values }`, without shape and values where the
-    /// positions are no sinusoids.
+    /// The first rows of the model's position table: `{ kind, shape, values }`; only `kind` if positions are not sinusoidal.
     pub fn positions(&self, count: usize) -> Result<JsValue, JsValue> {
         let runner = self.0.runner()?;
         Ok(crate::positions::table(runner.transformer().config(), count))
     }
 
-    /// The ids and pieces of a source text, the end token included.
+    /// The ids and pieces of a source text, including the end token.
     pub fn tokenize(&self, text: &str) -> Result<JsValue, JsValue> {
         let runner = self.0.runner()?;
         let tokenizer = runner.translator()?.tokenizer();
@@ -256,7 +254,7 @@ impl Engine {
         Ok(to_js(&Tokenized { ids, tokens })?)
     }
 
-    /// Memory that is in use.
+    /// The memory in use.
     pub fn memory(&self) -> Result<JsValue, JsValue> {
         let runner = self.0.state.borrow().runner.clone();
         let gpu = runner.as_ref().and_then(|runner| runner.transformer().device().gpu());
@@ -269,7 +267,7 @@ impl Engine {
         })?)
     }
 
-    /// Gives all memory of the device back. Calls that are running end as aborted.
+    /// Frees all memory of the device. Running calls end as aborted.
     pub fn destroy(&self) {
         let mut state = self.0.state.borrow_mut();
         state.running.drain(..).for_each(|cancel| cancel.cancel());
@@ -286,8 +284,8 @@ impl Inner {
         self.state.borrow().runner.clone().ok_or_else(destroyed)
     }
 
-    /// Runs `job` as a promise. Where the device is lost meanwhile, it is opened again, and the job begins anew: with
-    /// the same ids as its result. A second loss is an error.
+    /// Runs `job` as a promise. If the device is lost meanwhile, it is opened again and the job starts again, with the same ids
+    /// as its result. A second loss is an error.
     fn call<J>(self: &Rc<Self>, abort: &Abort, job: J) -> Promise
     where
         J: AsyncFn(Rc<Runner>, Cancel) -> Result<JsValue, Failure> + 'static,
@@ -325,12 +323,12 @@ impl Inner {
         }
     }
 
-    /// Another runner like the one that was lost, its heads as silent.
+    /// A runner that replaces the lost one, with the same muted heads.
     async fn load_again(&self) -> Result<Runner, Failure> {
         let mut runner = load(&self.folder, &self.choice, self.weights, &self.host).await?;
         let muted = self.state.borrow().muted.clone();
         if !muted.is_empty() {
-            runner.mute(&open_again(&self.folder).await?, &muted)?; // its files have been read just now
+            runner.mute(&open_again(&self.folder).await?, &muted)?; // its files were read just now
             settle(runner.transformer().device()).await?;
         }
         Ok(runner)
@@ -365,11 +363,11 @@ impl Inner {
         if result.is_ok() || lost {
             self.state.borrow_mut().muted = heads;
         }
-        // the device that takes its place begins with these heads muted
+        // a replacement device starts with these muted heads
         if lost { self.reopen(&runner).await } else { result }
     }
 
-    /// Replaces a runner whose device was lost, unless somebody has done so already.
+    /// Replaces a runner whose device was lost, unless another call did so already.
     async fn reopen(self: &Rc<Self>, lost: &Rc<Runner>) -> Result<(), Failure> {
         let promise = {
             let mut state = self.state.borrow_mut();
@@ -387,7 +385,7 @@ impl Inner {
                         state.reopening = None;
                         state.remembered.clear();
                         match result {
-                            // `auto` may now mean the CPU, but nobody chose that for a translator that ran on a GPU
+                            // `auto` may mean the CPU now, but this translator was opened on a GPU
                             Ok(runner) if runner.transformer().device().gpu().is_none() => {
                                 let message = "the device was lost, and only the CPU is left; create another \
                                                translator to run on that";

@@ -1,4 +1,4 @@
-//! `web/pkg`: the library as a wasm module, and the JavaScript that goes with it.
+//! `web/pkg`: the library as a wasm module, with its JavaScript.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ const MODULE: &str = "wordloom_web_bg.wasm";
 
 pub fn build() -> Result<(), String> {
     let target = target();
-    shown(&mut compile(&target))?; // cargo knows best what has changed
+    shown(&mut compile(&target))?; // cargo itself detects changes
     let compiled = target.join("wasm32-unknown-unknown/web/wordloom_web.wasm");
     let bound = target.join("web-bindgen");
     let inputs = [compiled.clone(), "web/package-lock.json".into()];
@@ -39,12 +39,12 @@ fn compile(target: &Path) -> Command {
     let mut command =
         wasm::cargo_for_browsers(&["build", "--locked", "--package", "wordloom-web", "--profile", "web"]);
     command.arg("--target-dir").arg(target);
-    // It would take the place of the flags that .cargo/config.toml has for this target, and the vectors with it.
+    // The variable would replace the flags of .cargo/config.toml for this target, which enable SIMD.
     command.env_remove("RUSTFLAGS");
     command
 }
 
-/// `wasm-opt` of the npm package is a script of Node's. What it may use of WebAssembly, it reads in the module itself.
+/// `wasm-opt` of the npm package, a Node script. It reads the allowed WebAssembly features from the module.
 fn optimize(from: &Path, to: &Path) -> Command {
     let mut command = Command::new("node");
     command.arg("web/node_modules/binaryen/bin/wasm-opt").arg("-O3").arg(from).arg("--output").arg(to);

@@ -1,4 +1,4 @@
-//! A step that is left out when nothing it reads has changed since it last succeeded.
+//! A step that is skipped if its inputs have not changed since its last success.
 
 use std::fs::{self, File};
 use std::io;
@@ -10,9 +10,9 @@ use super::{shown, target};
 
 pub struct Step {
     pub name: &'static str,
-    /// Files, and folders with all that is in them.
+    /// Files, and folders with their whole content.
     pub inputs: Vec<PathBuf>,
-    /// What must be there afterwards.
+    /// Files that must exist afterwards.
     pub output: PathBuf,
     pub command: Command,
 }
@@ -24,7 +24,7 @@ impl Step {
     }
 }
 
-/// Runs `work` unless it has succeeded after the last change of its inputs. `done` is a file that remembers it.
+/// Runs `work` unless it has succeeded after the last change of its inputs. The file `done` stores the success.
 pub fn run_if_stale(
     done: &Path,
     inputs: &[PathBuf],
@@ -32,12 +32,12 @@ pub fn run_if_stale(
     name: &str,
     work: impl FnOnce() -> Result<(), String>,
 ) -> Result<(), String> {
-    let begun = SystemTime::now(); // what changes from here on is not in the result
+    let begun = SystemTime::now(); // later changes are not in the result
     if output.exists() && is_fresh(done, inputs) {
         anstream::println!("    {name}: nothing has changed");
         return Ok(());
     }
-    let _ = fs::remove_file(done); // a failure must not leave the mark of an older success
+    let _ = fs::remove_file(done); // a failure must not keep an older success
     work()?;
     if !output.exists() {
         return Err(format!("{name}: {} was not made", output.display()));
@@ -59,7 +59,7 @@ fn remember(done: &Path, begun: SystemTime) -> io::Result<()> {
     File::create(done)?.set_modified(begun)
 }
 
-/// When a file, or anything in a folder, was changed last. Files that went away show in their folder's time.
+/// Time of the last change of a file, or in a folder. A removed file changes its folder's time.
 fn newest(path: &Path) -> io::Result<SystemTime> {
     let found = fs::metadata(path)?;
     let mut latest = found.modified()?;
@@ -92,7 +92,7 @@ mod tests {
             self.0.join(name)
         }
 
-        /// Whether the step ran; `work` is what it does then.
+        /// Runs the step with `work`. Returns whether it ran.
         fn step(&self, work: impl FnOnce() -> Result<(), String>) -> (bool, Result<(), String>) {
             // file times are coarse: a change must lie clearly before or after a step
             std::thread::sleep(Duration::from_millis(20));

@@ -1,4 +1,4 @@
-//! The drawing in `docs/architecture.md`: a line for each storey, the highest first.
+//! The drawing in `docs/architecture.md`: a line for each level, the highest first.
 
 use crate::graph::Graph;
 
@@ -16,7 +16,7 @@ impl Drawing {
         (!storeys.is_empty()).then_some(Drawing { storeys })
     }
 
-    /// What differs between the modules drawn and those that there are.
+    /// The differences between drawn and existing modules.
     pub fn misdrawn(&self, modules: &[String]) -> Vec<String> {
         let drawn: Vec<&String> = self.storeys.iter().flatten().collect();
         let missing = modules.iter().filter(|module| !drawn.contains(module));

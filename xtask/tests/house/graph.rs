@@ -1,28 +1,28 @@
-//! Who uses whom.
+//! A graph of uses.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// For each user and each thing that it uses, a path by which it does.
+/// A path for each pair of user and used module.
 #[derive(Default)]
 pub struct Graph {
     arrows: BTreeMap<(String, String), String>,
 }
 
 impl Graph {
-    /// Adds an arrow, unless it leads back to its own start.
+    /// Adds an arrow, unless it leads to its own start.
     pub fn add(&mut self, from: &str, to: &str, path: &str) {
         if from != to {
             self.arrows.entry((from.into(), to.into())).or_insert_with(|| path.into());
         }
     }
 
-    /// The arrows for which `wanted` holds, one a line.
+    /// The arrows for which `wanted` is true, one per line.
     pub fn lines(&self, wanted: impl Fn(&str, &str) -> bool) -> Vec<String> {
         let wanted = self.arrows.iter().filter(|((from, to), _)| wanted(from, to));
         wanted.map(|((from, to), path)| format!("{from} -> {to} ({path})")).collect()
     }
 
-    /// For each set of things that reach one another, the arrows between them, one a line.
+    /// For each cycle, its arrows, one per line.
     pub fn cycles(&self) -> Vec<String> {
         let names: BTreeSet<&str> = self.arrows.keys().map(|(from, _)| from.as_str()).collect();
         let reached: BTreeMap<&str, BTreeSet<&str>> =
@@ -42,7 +42,7 @@ impl Graph {
         cycles
     }
 
-    /// What can be reached from `start` along at least one arrow.
+    /// The nodes that can be reached from `start` by at least one arrow.
     fn reached(&self, start: &str) -> BTreeSet<&str> {
         let mut reached = BTreeSet::new();
         let mut open = vec![start];

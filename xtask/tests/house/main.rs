@@ -1,5 +1,5 @@
-//! The house is as `docs/architecture.md` draws it: arrows between modules point down, and files of a folder form no
-//! cycle. Everything is read from the source as text, so that no crate has to be compiled.
+//! The modules are as `docs/architecture.md` draws them: arrows between modules point down, and files of a folder form no
+//! cycle. The test reads sources as text, so no crate has to be compiled.
 
 mod drawing;
 mod graph;
@@ -12,7 +12,9 @@ use drawing::Drawing;
 use source::Source;
 
 /// Folders of `src/` whose files may not use one another in a circle.
-const WITHOUT_CYCLES: [&str; 6] = ["cpu", "decode", "graph", "kernels", "ops", "transformer"];
+const WITHOUT_CYCLES: [&str; 3] = ["cpu", "kernels", "ops"];
+/// Those that still do.
+const NOT_YET: [&str; 3] = ["decode", "graph", "transformer"];
 
 fn repository() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the repository")
@@ -38,13 +40,24 @@ fn arrows_between_modules_point_down() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-#[test]
-#[ignore = "the folders have cycles until the refactoring is merged"]
-fn no_files_of_a_folder_use_one_another_in_a_circle() {
+fn cycles(folders: &[&str]) -> String {
     let source = library();
-    let wrong: Vec<String> =
-        WITHOUT_CYCLES.iter().flat_map(|folder| source.between_files(folder).cycles()).collect();
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let cycles: Vec<String> =
+        folders.iter().flat_map(|folder| source.between_files(folder).cycles()).collect();
+    cycles.join("\n\n")
+}
+
+#[test]
+fn no_files_of_a_folder_use_one_another_in_a_circle() {
+    let cycles = cycles(&WITHOUT_CYCLES);
+    assert!(cycles.is_empty(), "{cycles}");
+}
+
+#[test]
+#[ignore = "these folders have cycles until the refactoring is merged"]
+fn no_files_of_the_other_folders_do_either() {
+    let cycles = cycles(&NOT_YET);
+    assert!(cycles.is_empty(), "{cycles}");
 }
 
 #[test]
@@ -64,7 +77,7 @@ fn all_packages_need_the_same_rust() {
     );
 }
 
-/// A made-up library.
+/// An artificial library.
 fn planted(files: &[(&str, &str)]) -> Source {
     Source::of(files.iter().map(|&(path, text)| (path.into(), text.into())).collect())
 }

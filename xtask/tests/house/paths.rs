@@ -8,7 +8,7 @@ use proc_macro2::{Delimiter, LexError, Spacing, TokenStream, TokenTree};
 /// A path that a file names.
 #[derive(Clone, Debug)]
 pub struct Named {
-    /// From the crate's root on, without `crate`.
+    /// The path from the crate's root, without `crate`.
     pub target: Vec<String>,
     /// Whether it is a `pub use`.
     pub handed_on: bool,
@@ -17,7 +17,7 @@ pub struct Named {
 }
 
 impl Named {
-    /// What it is called where it is handed on.
+    /// The name under which it is re-exported.
     pub fn name(&self) -> Option<&String> {
         self.alias.as_ref().or(self.target.last())
     }
@@ -29,7 +29,7 @@ impl fmt::Display for Named {
     }
 }
 
-/// The paths of `text`, which is the file of `module`; items under `#[cfg(test)]` are passed over.
+/// The paths in `text`, the file of `module`. Items under `#[cfg(test)]` are skipped.
 pub fn of(text: &str, module: &[String]) -> Result<Vec<Named>, LexError> {
     let mut tokens = Vec::new();
     flatten(text.parse()?, &mut tokens);
@@ -72,9 +72,9 @@ const TEST: [&str; 7] = ["#", "[", "cfg", "(", "test", ")", "]"];
 struct Reader<'a> {
     tokens: &'a [String],
     at: usize,
-    /// The module that the token at hand stands in.
+    /// The module of the current token.
     module: Vec<String>,
-    /// Whether the token at hand is part of a `pub use`.
+    /// Whether the current token is part of a `pub use`.
     handed_on: bool,
     named: Vec<Named>,
 }
@@ -141,7 +141,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What follows the beginning of a path, from a `::` on; a tree is several paths.
+    /// Reads the rest of a path from a `::` on; a tree is several paths.
     fn rest(&mut self, mut path: Vec<String>) {
         while self.token(0) == "::" {
             self.at += 1;
@@ -174,7 +174,7 @@ impl Reader<'_> {
         self.rest(std::mem::take(path));
     }
 
-    /// Adds the word at hand; whether more may follow.
+    /// Adds the current word. Returns whether more may follow.
     fn push(&mut self, path: &mut Vec<String>) -> bool {
         let word = self.token(0).to_owned();
         self.at += 1;
@@ -194,7 +194,7 @@ impl Reader<'_> {
         self.named.push(Named { target, handed_on: self.handed_on, alias });
     }
 
-    /// Passes over an item with its attributes: up to its semicolon or the end of its body.
+    /// Skips an item with its attributes, up to its semicolon or the end of its body.
     fn skip_item(&mut self) {
         self.at += TEST.len();
         let mut depth = 0_i32;

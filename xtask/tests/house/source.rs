@@ -34,7 +34,7 @@ impl Source {
         Ok(Source::of(files.iter().map(|(path, text)| (below(path), text.clone())).collect()))
     }
 
-    /// Of the files with these paths and texts.
+    /// The crate of files with these paths and texts.
     pub fn of(files: Vec<(String, String)>) -> Source {
         let files = files.into_iter().filter(|(path, _)| !path.ends_with("tests.rs")).map(|(path, text)| {
             let module = module_of(&path);
@@ -49,7 +49,7 @@ impl Source {
         self.files.keys().filter(|module| module.len() == 1).map(|module| module[0].clone()).collect()
     }
 
-    /// The arrows between those modules. A name that the root hands on belongs to the module it comes from.
+    /// The arrows between those modules. A name that the root re-exports belongs to its module.
     pub fn between_modules(&self) -> Graph {
         let mut graph = Graph::default();
         for (module, named) in self.files.iter().filter(|(module, _)| !module.is_empty()) {

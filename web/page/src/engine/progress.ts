@@ -4,7 +4,7 @@ import type { ProgressEvent } from 'wordloom';
 export interface Progress {
   /** `Fetching the model`, without numbers, so that it can be announced once. */
   step: string;
-  /** `8.4 of 17.7 MB` */
+  /** `8.4 of 9.5 MB` */
   detail: string;
   /** null: unknown. */
   done: number | null;

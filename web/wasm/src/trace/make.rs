@@ -1,4 +1,4 @@
-//! From a translated sentence, as JavaScript kept it, to its trace.
+//! Makes the trace of a translated sentence that JavaScript stored.
 
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
@@ -17,7 +17,7 @@ use crate::failure::Failure;
 use crate::loading::settle;
 use crate::options::{object, take};
 
-/// A sentence, and the hypothesis of it that is looked at.
+/// A sentence, and the chosen hypothesis.
 #[derive(Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Pair {
@@ -27,7 +27,7 @@ struct Pair {
     target_ids: Vec<u32>,
 }
 
-/// What to trace.
+/// The sentences and options of a trace.
 #[derive(Clone)]
 pub struct Input {
     sentences: Vec<Pair>,
@@ -36,7 +36,7 @@ pub struct Input {
 }
 
 impl Input {
-    /// `label` is what the model is called where the input does not say it.
+    /// `label` is the model's default name.
     pub fn new(input: &JsValue, label: &str) -> Result<Self, Failure> {
         let mut input = object(input)?;
         let model: Option<String> = take(&mut input, "model", "a name")?;
@@ -63,7 +63,7 @@ impl Input {
         })
     }
 
-    /// What translations have kept of all that is asked for; `None` where something is missing.
+    /// The stored attention of all sentences; `None` if any is missing.
     fn remembered(&self, all: &[Remembered]) -> Option<Vec<KeptAttention>> {
         let default = KeepAttention::default();
         if self.trace.scores || self.trace.keep_attention() != default {
@@ -76,11 +76,11 @@ impl Input {
         self.sentences.iter().map(|pair| of_pair(pair).cloned()).collect()
     }
 
-    /// A trace of what translations have kept, if they have kept all of it. It is there at once, whatever the device is doing.
+    /// A trace of stored attention, if all of it is stored. It never waits for the device.
     pub fn kept(&self, translator: &Translator, all: &[Remembered]) -> Result<Option<Trace>, Failure> {
         let Some(attention) = self.remembered(all) else { return Ok(None) };
         let device = translator.transformer().device();
-        // other errors are those of the calls that are running
+        // other errors belong to the running calls
         if device.gpu().is_some_and(|gpu| gpu.is_lost()) {
             return Ok(None);
         }
@@ -92,7 +92,7 @@ impl Input {
         if device.gpu().is_some() {
             return Ok(Some(Trace::on_device(trace, attention, Painter::new(device))));
         }
-        // on the host there is nothing to wait for
+        // on the host, the future never waits
         let read = pin!(trace.with_weights(&attention)).poll(&mut Context::from_waker(Waker::noop()));
         match read {
             Poll::Ready(trace) => Ok(Some(Trace::on_host(trace?))),
@@ -104,18 +104,18 @@ impl Input {
         let (text, translation) = self.translation();
         let options = TranslateOptions { cancel, ..self.translate.clone() };
         let device = translator.transformer().device();
-        // what else might have come is the host's to tell, and then the rest comes to it in the same pass
+        // the host computes alternatives, and gets the attention in the same pass
         if device.gpu().is_none() || self.trace.scores {
             let trace = traces::Trace::of(translator, &text, &translation, &options, &self.trace).await?;
             return Ok(Trace::on_host(trace));
         }
         let (trace, attention) =
             traces::Trace::on_device(translator, &text, &translation, &options, &self.trace).await?;
-        settle(device).await?; // a device that was lost is replaced in this call, not in those that look
+        settle(device).await?; // a lost device is replaced here, not in later readings
         Ok(Trace::on_device(trace, attention, Painter::new(device)))
     }
 
-    /// As the library has it, with its text.
+    /// The library's form, with its text.
     fn translation(&self) -> (String, Translation) {
         let sources: Vec<&str> = self.sentences.iter().map(|pair| pair.source.as_str()).collect();
         let sentences = self.sentences.iter().cloned().map(|pair| Sentence {

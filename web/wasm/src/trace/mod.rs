@@ -1,6 +1,6 @@
-//! A trace in the module's memory, or with its weights on the device that computed them: JavaScript asks it for tokens,
-//! single maps, pixels, numbers and files, so that the weights themselves stay where they are. It outlives the engine's
-//! call that made it, and needs no engine if it comes from a file.
+//! A trace, with its weights in the module's memory or on the device that computed them. JavaScript requests tokens, single
+//! maps, pixels, numbers and files, so weights are not copied. A trace outlives the call that made it, and a trace from a
+//! file needs no engine.
 
 mod describe;
 mod make;
@@ -27,18 +27,18 @@ pub use remembered::Remembered;
 use weights::Weights;
 use which::Which;
 
-/// What can be seen of a translation. Calls may overlap, and go on when it is freed.
+/// The trace of a translation. Calls may overlap, and continue after `free`.
 #[wasm_bindgen]
 pub struct Trace(Rc<Weights>);
 
 #[wasm_bindgen]
 impl Trace {
-    /// Reads a trace file, JSON or safetensors; it may come from anywhere.
+    /// Reads a trace file, JSON or safetensors. The file may be untrusted.
     pub fn open(bytes: &[u8]) -> Result<Trace, JsValue> {
         Ok(Self::on_host(wordloom::trace::Trace::from_bytes(bytes).map_err(Failure::from)?))
     }
 
-    /// Everything but the weights.
+    /// Everything except the weights.
     pub fn describe(&self) -> Result<JsValue, JsValue> {
         Ok(to_js(&describe::describe(&self.0))?)
     }

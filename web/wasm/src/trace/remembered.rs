@@ -1,9 +1,9 @@
-//! Attention that translations kept, until a page asks for it.
+//! Stored attention of translations, until a page requests it.
 
 use wordloom::Translation;
 use wordloom::trace::KeptAttention;
 
-/// Memory for it, bytes. A page asks for a sentence's soon after its translation, and often while the next ones are made.
+/// Memory limit in bytes. A page requests a sentence's attention soon after its translation, often while the next ones run.
 const MOST_BYTES: u64 = 64 << 20;
 
 /// The attention of one sentence and its best translation.
@@ -14,7 +14,7 @@ pub struct Remembered {
 }
 
 impl Remembered {
-    /// Puts the sentences of a translation behind the others, and forgets the oldest where there is no room.
+    /// Appends the sentences of a translation and drops the oldest beyond the memory limit.
     pub fn add(all: &mut Vec<Self>, translation: &Translation) {
         all.extend(translation.sentences.iter().filter_map(|sentence| {
             let target_ids = sentence.hypotheses.first()?.search.tokens.clone();
@@ -24,7 +24,7 @@ impl Remembered {
                 attention: sentence.attention.clone()?,
             })
         }));
-        // the last stays, however large it is
+        // the last stays, whatever its size
         while all.len() > 1 && all.iter().map(|one| one.attention.bytes()).sum::<u64>() > MOST_BYTES {
             all.remove(0);
         }

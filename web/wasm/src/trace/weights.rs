@@ -1,4 +1,4 @@
-//! A trace and its weights, wherever they are: with the tokens in this memory, or on the device that computed them.
+//! A trace and its weights, in this memory or on the device that computed them.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -14,19 +14,19 @@ use crate::failure::Failure;
 
 pub struct Weights {
     trace: Trace,
-    /// Where the weights are not the trace's own.
+    /// The weights on the device; `None` if `trace` has them.
     device: Option<OnDevice>,
-    /// The last map that is a mean or one head of several: it is asked for again with every repaint.
+    /// The last computed map (a mean, or one head): every repaint requests it again.
     derived: RefCell<Option<(Which, Rc<LayerAttention>)>>,
 }
 
-/// The layers of one kind that there are.
+/// The stored layers of one kind.
 #[derive(Serialize)]
 pub struct Kept {
     kind: AttentionKind,
-    /// By number.
+    /// Numbers of the layers.
     pub layers: Vec<usize>,
-    /// The most of any layer.
+    /// The largest number of heads of any layer.
     heads: usize,
     queries: usize,
     keys: usize,
@@ -37,12 +37,12 @@ impl Weights {
         Self { trace, device: None, derived: RefCell::default() }
     }
 
-    /// `trace` has no weights, but `attention` has those of each of its sentences.
+    /// A trace without weights, and the weights of each of its sentences in `attention`.
     pub fn on_device(trace: Trace, attention: Vec<KeptAttention>, painter: Painter) -> Self {
         Self { device: Some(OnDevice::new(attention, painter)), ..Self::on_host(trace) }
     }
 
-    /// Everything but the weights, and maybe they, too.
+    /// The trace, with or without weights.
     pub fn trace(&self) -> &Trace {
         &self.trace
     }
@@ -70,7 +70,7 @@ impl Weights {
         })
     }
 
-    /// The map that is meant, as a layer of one head. Of a device's weights only those come here that it is made of.
+    /// The chosen map, as a layer of one head. From a device, it reads only the necessary weights.
     pub async fn map(&self, which: Which) -> Result<Rc<LayerAttention>, Failure> {
         if let Some((known, map)) = &*self.derived.borrow()
             && *known == which
@@ -82,7 +82,7 @@ impl Weights {
         Ok(map)
     }
 
-    /// The same, of what is looked at once.
+    /// As `map`, without caching.
     pub async fn derive(&self, which: Which) -> Result<LayerAttention, Failure> {
         let Kept { layers, heads, queries, keys, .. } = self.meant(which)?;
         let mut weights: Vec<f32> = Vec::new();
@@ -100,7 +100,7 @@ impl Weights {
         Ok(LayerAttention { kind: which.kind, layer: layers[0], heads: 1, queries, keys, weights })
     }
 
-    /// Pixels of a map or a grid, made where the weights are; a mean is made of weights here, and so is its picture.
+    /// Pixels of a map or a grid, painted where the weights are. A mean is computed and painted on the host.
     pub async fn paint(&self, which: Which, view: &View) -> Result<Pixels, Failure> {
         let sentence = self.sentence(which.sentence)?;
         if let Some(device) = &self.device
@@ -115,7 +115,7 @@ impl Weights {
         Ok(wordloom::heatmap::paint(&[&*self.map(which).await?], view)?)
     }
 
-    /// The trace with all its weights, for a file.
+    /// The trace with all weights, for a file.
     pub async fn whole(&self) -> Result<Cow<'_, Trace>, Failure> {
         let Some(device) = &self.device else { return Ok(Cow::Borrowed(&self.trace)) };
         let mut trace = self.trace.clone();
@@ -125,7 +125,7 @@ impl Weights {
         Ok(Cow::Owned(trace))
     }
 
-    /// What there is of the kind that is meant, with no layers but those that are.
+    /// The stored layers of the chosen kind, reduced to the chosen layers.
     fn meant(&self, which: Which) -> Result<Kept, Failure> {
         self.sentence(which.sentence)?;
         let nothing = || Failure::input(format!("the trace has no {} attention", which.kind));
@@ -133,7 +133,7 @@ impl Weights {
         Ok(Kept { layers: which.layers_of(&kept.layers)?, ..kept })
     }
 
-    /// What of a kind's maps is meant; `None` for a mean.
+    /// The chosen part of a kind's maps; `None` for a mean.
     fn part(&self, which: Which) -> Result<Option<Part>, Failure> {
         if which.is_grid() {
             return Ok(Some(Part::Grid));
@@ -146,7 +146,7 @@ impl Weights {
         }
     }
 
-    /// The weights of one head of a layer, or the mean of all of them; `None` where there is no such head.
+    /// The weights of one head of a layer, or the mean of all heads; `None` if there is no such head.
     async fn of_layer(&self, which: Which, layer: usize) -> Result<Option<Vec<f32>>, Failure> {
         if let Some(device) = &self.device {
             return device.weights(which, layer).await;

@@ -1,0 +1,57 @@
+//! Outputs, finished and growing.
+
+/// One output of a model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Hypothesis {
+    /// From the prompt to the end token, if it ended with one; no padding.
+    pub tokens: Vec<u32>,
+    /// Beam search: HF's `sequences_scores`, the sum of `step_logprobs` divided by `length^length_penalty`.
+    /// Greedy search and sampling: the plain sum.
+    pub score: f32,
+    /// The processed log-probability of every token after the prompt; 0 for a forced one. Sampling: of the distribution
+    /// that it was drawn from.
+    pub step_logprobs: Vec<f32>,
+}
+
+/// A hypothesis that is still growing.
+pub(super) struct Beam {
+    /// From the prompt on.
+    pub(super) tokens: Vec<u32>,
+    /// One for each token after the prompt.
+    pub(super) step_logprobs: Vec<f32>,
+    /// Their sum, in f32 and in this order, as HF accumulates it.
+    pub(super) score: f32,
+    /// The beam that this one continued in the last step.
+    pub(super) parent: usize,
+}
+
+impl Beam {
+    pub(super) fn new(prompt: &[u32], parent: usize) -> Self {
+        Self { tokens: prompt.to_vec(), step_logprobs: Vec::new(), score: 0.0, parent }
+    }
+
+    pub(super) fn push(&mut self, token: u32, logprob: f32) {
+        self.tokens.push(token);
+        self.step_logprobs.push(logprob);
+        self.score += logprob;
+    }
+
+    /// Becomes a beam's continuation by one more token, in the memory it has.
+    pub(super) fn continue_from(&mut self, beams: &[Beam], parent: usize, token: u32, logprob: f32) {
+        let before = &beams[parent];
+        self.tokens.clone_from(&before.tokens);
+        self.step_logprobs.clone_from(&before.step_logprobs);
+        self.score = before.score;
+        self.parent = parent;
+        self.push(token, logprob);
+    }
+
+    pub(super) fn hypothesis(&self, score: f32) -> Hypothesis {
+        Hypothesis { tokens: self.tokens.clone(), score, step_logprobs: self.step_logprobs.clone() }
+    }
+}
+
+/// What the sum of a hypothesis' log-probabilities is divided by: `length ^ length_penalty`.
+pub(crate) fn length_divisor(length: usize, length_penalty: f32) -> f32 {
+    (length as f64).powf(f64::from(length_penalty)) as f32
+}

@@ -1,0 +1,181 @@
+//! The search of one sentence.
+
+use super::beam::BeamSearch;
+use super::hypothesis::{Beam, Hypothesis};
+use super::options::{DecodeOptions, MAX_BEAMS};
+use super::processors::Processors;
+use super::sample::SampleSearch;
+use super::step::{StepBuffers, StepScores};
+use super::tree::{Fate, Growing, SearchTree};
+use crate::scores::TopScores;
+
+/// The search for one sentence's output: some rows of its batch.
+pub struct SentenceSearch {
+    strategy: Strategy,
+    pub(super) processors: Processors,
+    rows: usize,
+    pad: u32,
+    /// Tokens so far, the prompt's not counted.
+    pub(super) generated: usize,
+    finished: bool,
+    keeps_tree: bool,
+}
+
+enum Strategy {
+    Sample(SampleSearch),
+    Beam(BeamSearch),
+}
+
+impl Strategy {
+    /// The hypotheses so far; never empty. In a beam search all are still growing, best first.
+    fn beams(&self) -> &[Beam] {
+        match self {
+            Strategy::Sample(sample) => sample.beams(),
+            Strategy::Beam(beam) => beam.beams(),
+        }
+    }
+
+    /// Those of them that wait for a token, with their places. All have the same length.
+    fn waiting(&self) -> impl Iterator<Item = (usize, &Beam)> {
+        let waits = |beam: &Beam| match self {
+            Strategy::Sample(sample) => !sample.is_complete(beam),
+            Strategy::Beam(_) => true,
+        };
+        self.beams().iter().enumerate().filter(move |(_, beam)| waits(beam))
+    }
+}
+
+impl SentenceSearch {
+    pub(super) fn new(options: &DecodeOptions) -> Self {
+        let strategy = match options.num_beams {
+            1 => Strategy::Sample(SampleSearch::new(options)),
+            _ => Strategy::Beam(BeamSearch::new(options)),
+        };
+        let processors = Processors::new(options);
+        Self {
+            strategy,
+            processors,
+            rows: options.rows(),
+            pad: options.pad,
+            generated: 0,
+            finished: false,
+            keeps_tree: false,
+        }
+    }
+
+    /// Whether the result is final.
+    pub fn is_finished(&self) -> bool {
+        self.finished
+    }
+
+    /// The tokens of the best hypothesis so far, from the prompt on: the best that still grows or, when the
+    /// sentence is finished, the result. Of several samples the first.
+    pub fn best_tokens(&self) -> &[u32] {
+        match &self.strategy {
+            Strategy::Beam(beam) if self.finished => beam.best_tokens(),
+            strategy => &strategy.beams()[0].tokens,
+        }
+    }
+
+    /// How many of [`best_tokens`](Self::best_tokens) no later step can change.
+    pub fn settled_tokens(&self) -> usize {
+        match &self.strategy {
+            Strategy::Beam(beam) if !self.finished => beam.settled_tokens(),
+            _ => self.best_tokens().len(),
+        }
+    }
+
+    /// From now on, before the first step, keeps the candidates of a beam search.
+    pub(super) fn keep_tree(&mut self) {
+        self.keeps_tree = true;
+        if let Strategy::Beam(beam) = &mut self.strategy {
+            beam.keep_tree();
+        }
+    }
+
+    /// The candidates, if they were kept; of a search without beams the chosen tokens.
+    pub(super) fn take_tree(&mut self) -> Option<SearchTree> {
+        if !std::mem::take(&mut self.keeps_tree) {
+            return None;
+        }
+        match &mut self.strategy {
+            Strategy::Beam(beam) => beam.take_tree(),
+            Strategy::Sample(sample) => {
+                let beam = &sample.beams()[0];
+                let mut growing = Growing::new(1, 0.0);
+                let (mut sum, count) = (0.0, beam.step_logprobs.len());
+                let tokens = &beam.tokens[beam.tokens.len() - count..];
+                for (index, (&token, &log_probability)) in tokens.iter().zip(&beam.step_logprobs).enumerate()
+                {
+                    sum += log_probability;
+                    let fate = if index + 1 == count { Fate::Finished } else { Fate::Kept };
+                    growing.add(0, token, [log_probability, sum], fate);
+                    growing.end_step();
+                }
+                Some(growing.tree)
+            }
+        }
+    }
+
+    /// Appends this sentence's rows, which begin at `first_row` of the batch.
+    pub(super) fn request(&mut self, first_row: usize, edits_wanted: bool, step: &mut StepBuffers) {
+        step.positions.extend(std::iter::repeat_n(self.generated, self.rows));
+        if self.finished {
+            step.tokens.extend(std::iter::repeat_n(self.pad, self.rows));
+            step.parents.extend((first_row..first_row + self.rows).map(|row| row as u32));
+            return;
+        }
+        let Self { strategy, processors, rows, generated, .. } = self;
+        let beams = strategy.beams();
+        // Rows without a live beam repeat the best one, those of complete samples their end; their scores are not read.
+        for (row, beam) in beams.iter().chain(std::iter::repeat(&beams[0])).take(*rows).enumerate() {
+            // before the first step no beam continues another
+            let parent = if *generated == 0 { row } else { beam.parent };
+            step.tokens.extend(beam.tokens.last());
+            step.parents.push((first_row + parent) as u32);
+        }
+        for (index, beam) in strategy.waiting() {
+            if edits_wanted && processors.forced(beam.tokens.len()).is_none() {
+                processors.edit((first_row + index) as u32, &beam.tokens, &mut step.edits);
+            }
+        }
+    }
+
+    /// The token that every waiting hypothesis has to take in this step.
+    fn forced(&self) -> Option<u32> {
+        self.strategy.waiting().next().and_then(|(_, beam)| self.processors.forced(beam.tokens.len()))
+    }
+
+    /// Whether this step depends on scores of which one is not a number.
+    pub(super) fn cannot_use(&self, scores: StepScores<'_>) -> bool {
+        !self.finished
+            && self.forced().is_none()
+            && self.strategy.waiting().any(|(index, _)| {
+                scores.row(index).iter().any(|&score| score.is_nan() || score == f32::INFINITY)
+            })
+    }
+
+    pub(super) fn advance(&mut self, scores: StepScores<'_>) {
+        if self.finished {
+            return;
+        }
+        let forced = self.forced().map(|token| [token; MAX_BEAMS]);
+        let scores = match &forced {
+            Some(tokens) => TopScores { candidates: 1, values: &[0.0; MAX_BEAMS], tokens }.into(),
+            None => scores,
+        };
+        self.finished = match (&mut self.strategy, scores) {
+            (Strategy::Sample(sample), scores) => sample.advance(scores),
+            (Strategy::Beam(beam), StepScores::Best(best)) => beam.advance(best),
+            (Strategy::Beam(_), StepScores::Whole { .. }) => unreachable!("only sampling wants whole rows"),
+        };
+        self.generated += 1;
+    }
+
+    pub(super) fn finish(self) -> Vec<Hypothesis> {
+        match self.strategy {
+            Strategy::Sample(sample) => sample.finish(),
+            Strategy::Beam(beam) => beam.finish(),
+        }
+    }
+}
