@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 /// The built page. The folder itself is in the repository: were it missing, cargo would run this for every build.
-const PAGE: &str = "../web/site";
+const PAGE: &str = "site";
 
 /// The page's copy of the default model, which is in the binary already.
 const MODEL: &str = "model";

@@ -4,14 +4,11 @@
 use std::error::Error;
 use std::ops::Range;
 
-use wordloom::activation::Activation;
 use wordloom::graph::{
-    CpuRun, Graph, GraphError, Lowering, Operator, Plan, Session, StateTable, Upload, Value, WeightSource,
-    WeightTable, Weights,
+    Access, CpuRun, Dispatch, Dtype, Field, Graph, GraphError, Kernel, Lowering, Operator, Plan, Session,
+    StateTable, Upload, Value, WeightSource, WeightTable, Weights, fold, stride,
 };
-use wordloom::kernels::{Access, Dispatch, Field, Kernel, fold, stride};
-use wordloom::ops::Linear;
-use wordloom::shape::Dtype;
+use wordloom::ops::{Activation, Linear};
 use wordloom::{Device, DeviceChoice, WeightPrecision};
 
 #[derive(Debug)]

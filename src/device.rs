@@ -4,8 +4,11 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use crate::gpu::{self, Gpu, GpuError};
+use crate::gpu::{self, GpuError};
 use crate::kernels::AdapterClass;
+
+#[doc(inline)]
+pub use crate::gpu::Gpu;
 
 /// The user's choice of a device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -16,52 +16,64 @@
 //! # }).unwrap();
 //! ```
 //!
+//! `examples/` has five short programs: a translation, one that is shown while it is made, several with their attention,
+//! generation from token ids, and a graph with an operator of its own.
+//!
 //! # The house, from the roof down
 //!
 //! | module | |
 //! |---|---|
-//! | [`heatmap`] | attention maps as pixels |
 //! | [`trace`] | what a translation leaves to be looked at: attention, statistics, word alignment, files |
 //! | [`translate`] | text in, text out |
 //! | [`transformer`] | a model on a device: token ids in, token ids or tensors out |
-//! | [`text`] | SentencePiece, Marian's tokenizer, sentences |
+//! | [`heatmap`] | attention maps as pixels |
+//! | [`model`] | a Hugging Face folder: configuration, weights, tokenizer |
+//! | [`ops`] | the operators of the Transformer |
+//! | [`graph`] | computations of operators, the Transformer's or one's own, on any device |
+//! | [`device`] | where a model runs |
+//! | [`decode`] | options and results of searches |
+//! | [`text`] | SentencePiece, the tokenizers of every family, sentences |
 //! | [`evaluate`] | BLEU and chrF of translations |
-//! | [`decode`] | greedy and beam search, and what edits their scores |
-//! | [`model`] | a Hugging Face folder; the Transformer's blocks |
-//! | [`ops`] | the operators: shape rule, launches, CPU function |
-//! | [`graph`] | nodes → plan → launches → replay |
-//! | [`kernels`], [`cpu`] | the operators as WGSL launches, and as plain code |
-//! | [`scores`], [`shape`], [`precision`], [`activation`], [`join`] | what both of them and the search speak of |
-//! | [`gpu`], [`device`] | adapters, buffers, pipelines; where a model runs |
+//! | [`precision`] | how weights are stored |
 //!
-//! Modules use those below them. `docs/architecture.md` says why the house is built this way.
+//! Modules use those below them. `docs/architecture.md` in the repository says why the house is built this way.
 
 #![cfg_attr(
     target_arch = "wasm32",
     allow(clippy::arc_with_non_send_sync, reason = "natively they cross threads")
 )]
 
-pub mod activation;
-pub mod cpu;
 pub mod decode;
 pub mod device;
 pub mod evaluate;
-pub mod gpu;
 pub mod graph;
 pub mod heatmap;
-pub mod join;
-pub mod kernels;
 pub mod model;
 pub mod ops;
 pub mod precision;
-pub mod scores;
-pub mod shape;
 pub mod text;
 pub mod trace;
 pub mod transformer;
 pub mod translate;
 
+// What tests and benchmarks use besides. No release promises anything about these modules.
+#[doc(hidden)]
+pub mod activation;
+#[doc(hidden)]
+pub mod cpu;
+#[doc(hidden)]
+pub mod gpu;
+#[doc(hidden)]
+pub mod join;
+#[doc(hidden)]
+pub mod kernels;
+#[doc(hidden)]
+pub mod scores;
+#[doc(hidden)]
+pub mod shape;
+
 pub use device::{Device, DeviceChoice};
+#[doc(inline)]
 pub use gpu::GpuError;
 pub use model::{Model, ModelError};
 pub use precision::WeightPrecision;

@@ -31,3 +31,8 @@ pub use run::{DeviceTensor, Program, RowCopy, Session};
 pub use upload::Upload;
 pub use values::{Columns, State, StateTable, Value};
 pub use weights::{Matrix, Rows, Vector, WeightKind, WeightSource, WeightTable, Weights};
+
+#[doc(inline)]
+pub use crate::kernels::{Access, AdapterClass, Dispatch, Field, Kernel, fold, stride};
+#[doc(inline)]
+pub use crate::shape::{Dtype, Shape};

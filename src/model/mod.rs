@@ -5,19 +5,21 @@
 //! | [`files`], [`checkpoint`] | a Hugging Face folder on disk or in memory; its tensors |
 //! | [`config`], [`generation_config`] | `config.json` and `generation_config.json`, the same for every family |
 //! | `names` | what each family calls its tensors |
-//! | [`blueprint`] | which weights each block has, where they come from |
-//! | [`embedding`], `attention`, `feed_forward`, [`encoder`], [`decoder`] | the blocks |
+//! | `blueprint` | which weights each block has, where they come from |
+//! | `embedding`, `attention`, `feed_forward`, `encoder`, `decoder` | the blocks |
 //! | `head`, `maps` | the kinds of attention, names of heads; attention maps on the host |
 //! | [`Model`] | all of it, but the device |
 
+#[doc(hidden)]
 pub mod blueprint;
 pub mod checkpoint;
 pub mod config;
-pub mod decoder;
-pub mod embedding;
-pub mod encoder;
+pub(crate) mod decoder;
+pub(crate) mod embedding;
+pub(crate) mod encoder;
 pub mod files;
 pub mod generation_config;
+#[doc(hidden)]
 pub mod positions;
 
 mod attention;

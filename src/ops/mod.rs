@@ -27,3 +27,8 @@ pub use edit_scores::EditedScores;
 pub use layer_norm::Normalization;
 pub use linear::Linear;
 pub use search_states::{SearchStates, SearchTable};
+
+#[doc(inline)]
+pub use crate::activation::Activation;
+#[doc(inline)]
+pub use crate::shape::{AttentionShape, CachedAttentionShape};

@@ -1,12 +1,12 @@
 //! The launches of a model's programs on a GPU, told without one.
 
-use super::Transformer;
 use super::error::GenerateError;
 use super::forward::{self, ForwardError, ForwardInput, ForwardSelection};
+use super::loaded::LoadedModel;
 use super::loading::Loading;
-use super::options::resolve;
 use super::request::GenerateRequest;
 use super::session::{Planned, SessionKey};
+use super::{Transformer, resolve};
 use crate::decode::BatchSearch;
 use crate::graph::{LaunchList, Plan, Target};
 use crate::kernels::AdapterClass;
@@ -55,16 +55,19 @@ const MAX_STORAGE_BYTES: u64 = 128 << 20;
 pub fn launches(model: &Model, options: &LaunchOptions) -> Result<Vec<LaunchList>, LaunchesError> {
     let transformer = Loading::shapes_of(model)?;
     let &LaunchOptions { class, precision, sentences, tokens, .. } = options;
-    let config = &transformer.model.config;
-    let target = Target::new(class, precision, &transformer.model.blueprint.table, MAX_STORAGE_BYTES);
+    let LoadedModel { config, blueprint, .. } = &transformer.model;
+    let target = Target::new(class, precision, &blueprint.table, MAX_STORAGE_BYTES);
     let pass = ForwardInput {
         batch: sentences,
         source_length: tokens,
         target_length: tokens,
         ..ForwardInput::default()
     };
-    let selection = ForwardSelection { logits: true, ..ForwardSelection::default() };
-    let mut plans = vec![forward::plan(&transformer.model, &pass, &selection)?];
+    let mut plans = vec![forward::plan(
+        &transformer.model,
+        &pass,
+        &ForwardSelection { logits: true, ..ForwardSelection::default() },
+    )?];
     if config.architecture() != Architecture::EncoderOnly {
         plans.extend(search_plans(&transformer, options)?);
     }
@@ -73,11 +76,11 @@ pub fn launches(model: &Model, options: &LaunchOptions) -> Result<Vec<LaunchList
 
 /// The plans of a search's programs, whose step comes first.
 fn search_plans(transformer: &Transformer, options: &LaunchOptions) -> Result<Vec<Plan>, GenerateError> {
-    let config = &transformer.model.config;
+    let LoadedModel { config, generation, .. } = &transformer.model;
     let &LaunchOptions { class, sentences, beams, tokens, .. } = options;
     let input_ids = vec![config.tokens.pad; tokens];
     let search = GenerationConfig { num_beams: Some(beams), ..GenerationConfig::default() };
-    let options = resolve(&search, &transformer.model.generation, config, &input_ids)?;
+    let options = resolve(&search, generation, config, &input_ids)?;
     let request = GenerateRequest { input_ids, options };
     transformer.check_request(&request)?;
     let requests = vec![&request; sentences];

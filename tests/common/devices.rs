@@ -50,6 +50,10 @@ pub async fn gpu_with_buffers_of(bytes: u64) -> Device {
 
 /// A GPU on which kernels are chosen as for another class of adapter: the hardware's on a software one.
 pub async fn gpu_as(class: AdapterClass) -> Device {
+    let shared = gpu().await;
+    if shared.class() == class {
+        return Device::Gpu(shared); // with the kernels that it has compiled
+    }
     let adapter = gpu::any().await.expect("a GPU adapter");
     let mut gpu = Gpu::open(adapter).await.expect("opens");
     gpu.force_class(class);

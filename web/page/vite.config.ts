@@ -19,7 +19,7 @@ export default defineConfig({
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   worker: { format: 'es' },
   build: {
-    outDir: here('../site'),
+    outDir: here('../../cli/site'),
     emptyOutDir: true,
     target: 'es2022',
     // the content security policy forbids `data:` modules

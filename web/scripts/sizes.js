@@ -15,7 +15,7 @@ const SHOWN = [...CODE, '.css', '.html', '.svg', '.webmanifest'];
 const isLeftOut = (name) => name.startsWith('model/') || /(^|\/)(node|worker-node|translator-api-node)\b/.test(name);
 
 const asked = process.argv.slice(2).map((argument) => argument.split('='));
-const folders = asked.length > 0 ? asked : [[join(WEB, 'dist'), LIMIT], [join(WEB, 'site'), LIMIT]];
+const folders = asked.length > 0 ? asked : [[join(WEB, 'dist'), LIMIT], [join(WEB, '../cli/site'), LIMIT]];
 for (const [folder, limit] of folders) {
   if (!measure(folder, Number(limit))) process.exitCode = 1;
 }

@@ -18,7 +18,7 @@ let url: string;
 test.beforeAll(async () => {
   expect(existsSync(BINARY), `${BINARY} is missing: run \`cargo build\``).toBe(true);
   // The newly built page, because the binary may contain an older one.
-  server = spawn(BINARY, ['serve', '--port', '0', '--page', path('../site')], { stdio: ['ignore', 'pipe', 'inherit'] });
+  server = spawn(BINARY, ['serve', '--port', '0', '--page', path('../../cli/site')], { stdio: ['ignore', 'pipe', 'inherit'] });
   const [line] = (await once(createInterface({ input: server.stdout! }), 'line')) as [string];
   expect(line).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/$/);
   url = line;

@@ -41,7 +41,7 @@ Commands:
   test web        Tests in Chromium: kernels and models, the npm package, the page
   bench           Measure the default model (`wordloom bench`)
   bench --check   Judge speed against bounds with room to spare; run it on a quiet machine
-  web             Build the wasm module, the npm package (web/dist) and the page (web/site), as
+  web             Build the wasm module, the npm package (web/dist) and the page (cli/site), as
                   far as something has changed; say their sizes, and fail if they are too large
   web --serve     Build the wasm module, then serve the page for development, until Ctrl-C
 

@@ -51,14 +51,14 @@ fn package() -> Step {
     }
 }
 
-/// `web/site`, the page inside `wordloom serve`.
+/// `cli/site`, the page inside `wordloom serve`.
 fn page() -> Step {
     let mut command = npm_in_web();
     command.args(["run", "build:page"]);
     Step {
         name: "page",
         inputs: paths(&["web/page", "web/dist", "web/package.json", "web/package-lock.json", MODEL]),
-        output: "web/site/index.html".into(),
+        output: "cli/site/index.html".into(),
         command,
     }
 }

@@ -371,7 +371,7 @@ fn what_cannot_be_served_is_said_at_once() {
 /// `cargo xtask web` builds the page; a binary that is built later contains it.
 #[test]
 fn without_a_folder_the_built_in_page_is_served() {
-    let built = super::common::repository("web/site");
+    let built = super::common::repository("cli/site");
     if !built.join("index.html").exists() {
         run(&["serve", "--port", "0"], "").fails(2, &["without its page", "cargo xtask web", "--page"]);
         return;

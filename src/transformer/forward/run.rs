@@ -2,7 +2,8 @@
 
 use super::{ForwardError, ForwardInput, ForwardOutput, ForwardSelection, Tensor};
 use crate::gpu::GpuError;
-use crate::graph::{Graph, Plan, Session, State, StateTable};
+use crate::graph::{Graph, Plan, Session, State, StateTable, Value};
+use crate::model::blueprint::Blueprint;
 use crate::model::config::{Architecture, ModelConfig, StackConfig};
 use crate::model::decoder::{History, decoder, memory_key_values, output};
 use crate::model::embedding::Tokens;
@@ -149,10 +150,10 @@ pub fn run(
     input: &ForwardInput,
     selection: &ForwardSelection,
 ) -> Result<Pass, ForwardError> {
-    let LoadedModel { config, weights, device, .. } = model;
-    let Planned { plan, table, source, target, hidden, logits, length } =
-        Planned::new(model, input, selection)?;
-    let mut session = Session::new(device, weights, &table, vec![plan])?;
+    let planned = Planned::new(model, input, selection)?;
+    let Planned { plan, table, source, target, hidden, logits, length } = planned;
+    let LoadedModel { config, weights, .. } = model;
+    let mut session = Session::new(&model.device, weights, &table, vec![plan])?;
     let (ids, mask) = (&input.input_ids, &input.attention_mask);
     if let Some(source) = &source {
         source.input.write_padded(&mut session, config, ids, mask);
@@ -189,7 +190,7 @@ pub struct Planned {
 }
 
 impl Planned {
-    /// Of the input only its sizes count.
+    /// Plans a pass. Of the input only its sizes count.
     pub fn new(
         model: &LoadedModel,
         input: &ForwardInput,
@@ -245,12 +246,22 @@ impl Planned {
             last = Some(decoded.last);
         }
         if let (Some(state), Some(last)) = (logits, last) {
-            let made = output(g, config, blueprint, last)?;
-            g.keep(made, state)?;
+            add_logits(g, config, blueprint, last, state)?;
         }
         let (plan, table) = (Plan::new(graph), states.table);
         Ok(Self { plan, table, source, target, hidden, logits, length })
     }
+}
+
+fn add_logits(
+    g: &mut Graph,
+    config: &ModelConfig,
+    blueprint: &Blueprint,
+    last: Value,
+    state: State,
+) -> Result<(), ForwardError> {
+    let logits = output(g, config, blueprint, last)?;
+    Ok(g.keep(logits, state)?)
 }
 
 /// Reading states as tensors, `[batch, …]`.

@@ -7,7 +7,7 @@ const path = (relative: string): string => fileURLToPath(new URL(relative, impor
 
 export const MODEL = path('../../../models/tatoeba-en-de/');
 export const SCREENS = path('../../test-results/screens/');
-export const SITE = path('../../site/');
+export const SITE = path('../../../cli/site/');
 
 /** The headers of `wordloom serve`. */
 export const POLICY =
