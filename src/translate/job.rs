@@ -66,16 +66,19 @@ struct Running {
 }
 
 impl<'a> Job<'a> {
+    /// * `reuse`: whether a sentence that comes again has the first one's result, if nothing else is kept of it
     pub fn new(
         translator: &'a Translator,
         texts: &[&'a str],
         options: &TranslateOptions,
+        reuse: bool,
     ) -> Result<Self, TranslateError> {
         let mut sentences = Sentences::default();
         let layouts = texts.iter().map(|text| translator.take_apart(text, options, &mut sentences));
         let layouts = layouts.collect::<Result<Vec<_>, _>>()?;
         let Sentences { sources, requests } = sentences;
-        let firsts = match options.keep.is_nothing() {
+        let reuse = reuse && options.keep.is_nothing();
+        let firsts = match reuse {
             true => first_of_equals(&requests),
             false => (0..requests.len()).collect(),
         };
@@ -95,16 +98,16 @@ impl<'a> Job<'a> {
             running: Vec::new(),
             has_news: false,
         };
-        job.recall();
+        job.recall(reuse);
         job.has_news = job.next_is_done();
         Ok(job)
     }
 
-    /// Takes what the cache has, unless more is kept than the cache does.
-    fn recall(&mut self) {
+    /// Lists the sentences that have to be searched; where results are reused, takes what the cache has.
+    fn recall(&mut self, reuse: bool) {
         let mut cache = self.translator.cache.lock().unwrap_or_else(PoisonError::into_inner);
         for index in (0..self.requests.len()).filter(|&index| self.firsts[index] == index) {
-            match cache.get(&self.requests[index]).filter(|_| self.keep.is_nothing()) {
+            match cache.get(&self.requests[index]).filter(|_| reuse) {
                 Some(hypotheses) => {
                     self.results[index] = Some(Generation { hypotheses, ..Generation::default() });
                 }

@@ -28,13 +28,14 @@ impl Translator {
         texts: &T,
         options: &TranslateOptions,
     ) -> Result<T::Translations, TranslateError> {
-        let job = RefCell::new(Job::new(self, &texts.texts(), options)?);
+        let job = RefCell::new(Job::new(self, &texts.texts(), options, true)?);
         self.search(&job, options, Pace { window: usize::MAX, steps: false, pauses: false }).await?;
         Ok(T::gather(job.into_inner().update()?.translations))
     }
 
     /// Translates as [`translate`](Self::translate) does, and tells how far it has come as it goes: of one text after every
-    /// step, or every few; of many texts, in their order, when some are done.
+    /// step, or every few; of many texts, in their order, when some are done. The sentences of one text are all searched,
+    /// from the first on, even if they come again.
     ///
     /// ```no_run
     /// # use wordloom::{TranslateError, TranslateOptions, Translator};
@@ -59,7 +60,7 @@ impl Translator {
         texts: &'a T,
         options: &'a TranslateOptions,
     ) -> Result<Stream<'a>, TranslateError> {
-        let job = Rc::new(RefCell::new(Job::new(self, &texts.texts(), options)?));
+        let job = Rc::new(RefCell::new(Job::new(self, &texts.texts(), options, !T::ONE)?));
         let window = if T::ONE { WINDOW } else { usize::MAX };
         let pace = Pace { window, steps: T::ONE, pauses: true };
         let searched = job.clone();
