@@ -7,20 +7,18 @@ use wordloom::heatmap::{Painter, View};
 use wordloom::trace::{AttentionKind, TraceOptions, TraceRequest, attend};
 use wordloom::transformer::{Cancel, GenerateOptions, Generation, Keep, Transformer};
 
-use super::models::{DeviceShape, ModelShape};
+use super::models::Measured;
 use super::subject::{Subject, Translation, source_ids};
-use super::table::{Table, number, percent};
+use super::table::{number, percent, table};
 use super::timing::{Samples, Summary};
-use super::{Steps, Workload, host};
+use super::{Steps, Workload};
 use crate::CliError;
 use crate::output::Output;
 
 #[derive(Serialize)]
 pub struct Looking {
-    version: &'static str,
-    date: String,
-    model: ModelShape,
-    device: DeviceShape,
+    #[serde(flatten)]
+    measured: Measured,
     rows: Vec<Row>,
 }
 
@@ -57,29 +55,16 @@ impl Looking {
                 rows.push(row(subject, [beams, *source, tokens], *repeats, &mut steps)?);
             }
         }
-        Ok(Self {
-            version: env!("CARGO_PKG_VERSION"),
-            date: host::date(),
-            model: ModelShape::of(subject),
-            device: DeviceShape::of(subject.device()),
-            rows,
-        })
+        Ok(Self { measured: Measured::new(subject), rows })
     }
 
     pub fn text(&self, output: &mut Output) -> Result<(), CliError> {
-        for (name, value) in [
-            ("wordloom", format!("{}, {}", self.version, self.date)),
-            ("model", self.model.text()),
-            ("device", self.device.text()),
-        ] {
-            output.line(&format!("{name:<9} {value}"))?;
-        }
+        self.measured.text(output)?;
         output.line("\nattention kept on the device, and painted; milliseconds")?;
         let header =
             ["beams", "source", "tokens", "translate", "attended", "more", "a pass", "all heads", "one head"];
-        let mut table = Table::new(0, &header);
-        for row in &self.rows {
-            table.row(vec![
+        let cells = |row: &Row| {
+            vec![
                 row.beams.to_string(),
                 row.source.to_string(),
                 row.tokens.to_string(),
@@ -89,9 +74,9 @@ impl Looking {
                 number(row.pass.ms),
                 number(row.overview.ms),
                 number(row.head.ms),
-            ]);
-        }
-        table.write(output)
+            ]
+        };
+        table(output, 0, &header, self.rows.iter().map(cells))
     }
 }
 

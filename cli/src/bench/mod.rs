@@ -95,33 +95,32 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
         None => model_files(arguments.model.model.as_deref()),
     };
     let (subject, load) = loaded(arguments, files()?)?;
-    match (arguments.kernels, arguments.sentences) {
-        (true, _) => kernels::run(&subject, arguments.json, &mut output)?,
-        _ if arguments.attention => {
-            subject.check(&arguments.workload)?;
-            let looking = Looking::measure(&subject, &arguments.workload)?;
-            match arguments.json {
-                true => output.json(&looking)?,
-                false => looking.text(&mut output)?,
-            }
-        }
-        (false, Some(sentences)) => {
-            let soak = Soak::measure(&subject, &arguments.workload, sentences)?;
-            match arguments.json {
-                true => output.json(&soak)?,
-                false => soak.text(&mut output)?,
-            }
-        }
-        (false, None) => {
-            subject.check(&arguments.workload)?;
-            let report = Report::measure(&subject, &arguments.workload, load)?;
-            match arguments.json {
-                true => output.json(&report)?,
-                false => report.text(&mut output)?,
-            }
-        }
+    let workload = &arguments.workload;
+    if arguments.kernels {
+        kernels::run(&subject, arguments.json, &mut output)?;
+    } else if arguments.attention {
+        subject.check(workload)?;
+        let looking = Looking::measure(&subject, workload)?;
+        show(&looking, Looking::text, arguments.json, &mut output)?;
+    } else if let Some(sentences) = arguments.sentences {
+        let soak = Soak::measure(&subject, workload, sentences)?;
+        show(&soak, Soak::text, arguments.json, &mut output)?;
+    } else {
+        subject.check(workload)?;
+        let report = Report::measure(&subject, workload, load)?;
+        show(&report, Report::text, arguments.json, &mut output)?;
     }
     output.flush()
+}
+
+/// Writes a report as JSON or as text.
+fn show<T: serde::Serialize>(
+    report: &T,
+    text: impl Fn(&T, &mut Output) -> Result<(), CliError>,
+    json: bool,
+    output: &mut Output,
+) -> Result<(), CliError> {
+    if json { output.json(report) } else { text(report, output) }
 }
 
 /// Times of opening and loading.

@@ -6,6 +6,34 @@ use wordloom::model::config::StackConfig;
 
 use super::host;
 use super::subject::Subject;
+use crate::CliError;
+use crate::output::Output;
+
+/// What every report begins with.
+#[derive(Serialize)]
+pub struct Measured {
+    version: &'static str,
+    date: String,
+    pub model: ModelShape,
+    device: DeviceShape,
+}
+
+impl Measured {
+    pub fn new(subject: &Subject) -> Self {
+        Self {
+            version: env!("CARGO_PKG_VERSION"),
+            date: host::date(),
+            model: ModelShape::of(subject),
+            device: DeviceShape::of(subject.device()),
+        }
+    }
+
+    pub fn text(&self, output: &mut Output) -> Result<(), CliError> {
+        output.line(&format!("wordloom  {}, {}", self.version, self.date))?;
+        output.line(&format!("model     {}", self.model.text()))?;
+        output.line(&format!("device    {}", self.device.text()))
+    }
+}
 
 #[derive(Serialize)]
 pub struct ModelShape {

@@ -4,9 +4,9 @@ use serde::Serialize;
 use wordloom::gpu::Counters;
 
 use super::limits::Limits;
-use super::models::{DeviceShape, ModelShape};
+use super::models::Measured;
 use super::subject::{Subject, Translation};
-use super::table::{Table, megabytes, number, optional, percent};
+use super::table::{megabytes, number, optional, percent, table};
 use super::timing::{Summary, milliseconds, round};
 use super::{Load, Steps, Workload, host};
 use crate::CliError;
@@ -14,10 +14,8 @@ use crate::output::Output;
 
 #[derive(Serialize)]
 pub struct Report {
-    version: &'static str,
-    date: String,
-    model: ModelShape,
-    device: DeviceShape,
+    #[serde(flatten)]
+    measured: Measured,
     workload: Workload,
     open_ms: f64,
     load_ms: f64,
@@ -147,10 +145,7 @@ impl Report {
             per_token.share_of_bandwidth = per_token.gb_per_second.map(share);
         }
         Ok(Self {
-            version: env!("CARGO_PKG_VERSION"),
-            date: host::date(),
-            model: ModelShape::of(subject),
-            device: DeviceShape::of(subject.device()),
+            measured: Measured::new(subject),
             workload: workload.clone(),
             open_ms: round(milliseconds(load.open)),
             load_ms: round(milliseconds(load.load)),
@@ -164,83 +159,48 @@ impl Report {
 
     pub fn text(&self, output: &mut Output) -> Result<(), CliError> {
         let Self { limits, memory, .. } = self;
-        let head = [
-            ("wordloom", format!("{}, {}", self.version, self.date)),
-            ("model", self.model.text()),
-            ("device", self.device.text()),
-            (
-                "start",
-                format!(
-                    "device {} ms, loading {} ms, first run {} ms",
-                    number(self.open_ms),
-                    number(self.load_ms),
-                    number(self.first_run_ms)
-                ),
-            ),
-            ("memory", memory.text(self.model.weight_bytes)),
-            (
-                "limits",
-                format!(
-                    "reading {} GB/s ({} MB), {} GB/s ({} MB); matrix product {} GFLOP/s ({size} × {size})",
-                    number(limits.weights.gb_per_second),
-                    megabytes(limits.weights.bytes),
-                    number(limits.memory.gb_per_second),
-                    megabytes(limits.memory.bytes),
-                    number(limits.product.gflop_per_second),
-                    size = limits.product.size
-                ),
-            ),
-        ];
-        for (name, value) in head {
-            output.line(&format!("{name:<9} {value}"))?;
-        }
+        self.measured.text(output)?;
+        output.line(&format!(
+            "start     device {} ms, loading {} ms, first run {} ms",
+            number(self.open_ms),
+            number(self.load_ms),
+            number(self.first_run_ms)
+        ))?;
+        output.line(&format!("memory    {}", memory.text(self.measured.model.weight_bytes)))?;
+        output.line(&format!(
+            "limits    reading {} GB/s ({} MB), {} GB/s ({} MB); matrix product {} GFLOP/s ({size} × {size})",
+            number(limits.weights.gb_per_second),
+            megabytes(limits.weights.bytes),
+            number(limits.memory.gb_per_second),
+            megabytes(limits.memory.bytes),
+            number(limits.product.gflop_per_second),
+            size = limits.product.size
+        ))?;
         if !self.encode.is_empty() {
             output.line("\nencode one source")?;
-            let mut table =
-                Table::new(0, &["tokens", "ms", "min", "cpu ms", "GFLOP/s", "share", "dispatches"]);
-            for row in &self.encode {
-                table.row(row.cells());
-            }
-            table.write(output)?;
+            let header = ["tokens", "ms", "min", "cpu ms", "GFLOP/s", "share", "dispatches"];
+            table(output, 0, &header, self.encode.iter().map(Encode::cells))?;
         }
         if self.decode.is_empty() {
             return Ok(());
         }
-        output.line(&format!("\ntranslate sources of {} tokens", self.workload.source))?;
-        let header = ["beams", "batch", "tokens", "ms", "min", "cpu ms", "first token ms", "tokens/s"];
-        let mut table = Table::new(0, &header);
-        for row in &self.decode {
-            table.row(row.cells());
-        }
-        table.write(output)?;
-        output.line("\neach token after the first")?;
-        let header =
-            ["beams", "batch", "tokens", "ms", "min", "cpu ms", "later ms", "MB read", "GB/s", "share"];
-        let mut table = Table::new(0, &header);
-        for row in &self.decode {
-            table.row(row.per_token_cells());
-        }
-        table.write(output)?;
+        let mut sizes = |title: &str, header: &[&str], cells: fn(&Decode) -> Vec<String>| {
+            output.line(&format!("\n{title}"))?;
+            let rows = self.decode.iter().map(|row| {
+                let size = [row.beams, row.batch, row.tokens].map(|number| number.to_string());
+                size.into_iter().chain(cells(row)).collect()
+            });
+            table(output, 0, &[&["beams", "batch", "tokens"], header].concat(), rows)
+        };
+        let header = ["ms", "min", "cpu ms", "first token ms", "tokens/s"];
+        sizes(&format!("translate sources of {} tokens", self.workload.source), &header, Decode::cells)?;
+        let header = ["ms", "min", "cpu ms", "later ms", "MB read", "GB/s", "share"];
+        sizes("each token after the first", &header, Decode::per_token_cells)?;
         if self.decode.iter().all(|row| row.counted_per_token.is_none()) {
             return Ok(());
         }
-        output.line("\nfor each token, counted over a translation")?;
-        let header = [
-            "beams",
-            "batch",
-            "tokens",
-            "dispatches",
-            "of a step",
-            "submits",
-            "read-backs",
-            "new buffers",
-            "new bind groups",
-        ];
-        let mut table = Table::new(0, &header);
-        for row in &self.decode {
-            table.row(row.counted_cells());
-        }
-        table.write(output)
+        let header = ["dispatches", "of a step", "submits", "read-backs", "new buffers", "new bind groups"];
+        sizes("for each token, counted over a translation", &header, Decode::counted_cells)
     }
 }
 
@@ -349,26 +309,19 @@ impl Decode {
         }
     }
 
-    fn size_cells(&self) -> Vec<String> {
-        [self.beams, self.batch, self.tokens].map(|number| number.to_string()).to_vec()
-    }
-
     fn cells(&self) -> Vec<String> {
-        let mut cells = self.size_cells();
-        cells.extend([
+        vec![
             number(self.translate.ms),
             number(self.translate.ms_min),
             optional(self.translate.cpu_ms),
             number(self.first_token.ms),
             number(self.tokens_per_second),
-        ]);
-        cells
+        ]
     }
 
     fn per_token_cells(&self) -> Vec<String> {
-        let mut cells = self.size_cells();
-        let Some(per_token) = &self.per_token else { return cells };
-        cells.extend([
+        let Some(per_token) = &self.per_token else { return Vec::new() };
+        vec![
             number(per_token.ms),
             number(per_token.ms_min),
             optional(per_token.cpu_ms),
@@ -376,22 +329,19 @@ impl Decode {
             megabytes(per_token.weight_bytes + per_token.cache_bytes),
             optional(per_token.gb_per_second),
             percent(per_token.share_of_bandwidth),
-        ]);
-        cells
+        ]
     }
 
     fn counted_cells(&self) -> Vec<String> {
-        let mut cells = self.size_cells();
-        let Some(counted) = &self.counted_per_token else { return cells };
-        cells.extend([
+        let Some(counted) = &self.counted_per_token else { return Vec::new() };
+        vec![
             number(counted.dispatches),
             optional(self.per_token.as_ref().and_then(|per_token| per_token.dispatches)),
             number(counted.submits),
             number(counted.readbacks),
             number(counted.buffers),
             number(counted.bind_groups),
-        ]);
-        cells
+        ]
     }
 }
 

@@ -5,9 +5,9 @@ use std::time::Instant;
 use serde::Serialize;
 use wordloom::transformer::{self, GenerateOptions, GenerateRequest};
 
-use super::models::{DeviceShape, ModelShape};
+use super::models::Measured;
 use super::subject::{Subject, Translation, source_ids};
-use super::table::{Table, megabytes, number};
+use super::table::{megabytes, number, table};
 use super::timing::round;
 use super::{Workload, host};
 use crate::CliError;
@@ -21,10 +21,8 @@ const LENGTHS: std::ops::RangeInclusive<usize> = 4..=60;
 
 #[derive(Serialize)]
 pub struct Soak {
-    version: &'static str,
-    date: String,
-    model: ModelShape,
-    device: DeviceShape,
+    #[serde(flatten)]
+    measured: Measured,
     beams: usize,
     rows: Vec<Row>,
 }
@@ -83,33 +81,19 @@ impl Soak {
                 host_peak_bytes: host::peak_bytes(),
             });
         }
-        Ok(Self {
-            version: env!("CARGO_PKG_VERSION"),
-            date: host::date(),
-            model: ModelShape::of(subject),
-            device: DeviceShape::of(subject.device()),
-            beams,
-            rows,
-        })
+        Ok(Self { measured: Measured::new(subject), beams, rows })
     }
 
     pub fn text(&self, output: &mut Output) -> Result<(), CliError> {
-        for (name, value) in [
-            ("wordloom", format!("{}, {}", self.version, self.date)),
-            ("model", self.model.text()),
-            ("device", self.device.text()),
-        ] {
-            output.line(&format!("{name:<9} {value}"))?;
-        }
+        self.measured.text(output)?;
         let (shortest, longest) = (LENGTHS.start(), LENGTHS.end());
         let beams = if self.beams == 1 { "greedy".into() } else { format!("{} beams", self.beams) };
         output.line(&format!("\nsentences of {shortest} to {longest} tokens, {beams}"))?;
         let header =
             ["sentences", "s", "sentences/s", "tokens/s", "device MB", "at most", "host MB", "at most"];
-        let mut table = Table::new(0, &header);
         let bytes = |bytes: Option<u64>| bytes.map_or_else(|| "–".to_owned(), megabytes);
-        for row in &self.rows {
-            table.row(vec![
+        let cells = |row: &Row| {
+            vec![
                 row.sentences.to_string(),
                 number(row.seconds),
                 number(row.sentences_per_second),
@@ -118,9 +102,9 @@ impl Soak {
                 bytes(row.device_peak_bytes),
                 bytes(row.host_bytes),
                 bytes(row.host_peak_bytes),
-            ]);
-        }
-        table.write(output)
+            ]
+        };
+        table(output, 0, &header, self.rows.iter().map(cells))
     }
 }
 

@@ -3,36 +3,28 @@
 use crate::CliError;
 use crate::output::Output;
 
-pub struct Table {
-    rows: Vec<Vec<String>>,
-    /// Number of columns that are aligned left.
+/// Writes a header and rows, of which the first `names` columns are names.
+pub fn table(
+    output: &mut Output,
     names: usize,
-}
-
-impl Table {
-    pub fn new(names: usize, header: &[&str]) -> Self {
-        Self { rows: vec![header.iter().map(|&title| title.to_owned()).collect()], names }
+    header: &[&str],
+    rows: impl IntoIterator<Item = Vec<String>>,
+) -> Result<(), CliError> {
+    let mut lines = vec![header.iter().map(|&title| title.to_owned()).collect()];
+    lines.extend(rows);
+    let width = |column: usize| {
+        let cells = lines.iter().filter_map(|line: &Vec<String>| line.get(column));
+        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let columns = lines.iter().map(Vec::len).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    for line in &lines {
+        let cells = line.iter().zip(&widths).enumerate().map(|(column, (cell, &width))| {
+            if column < names { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
+        });
+        output.line(cells.collect::<Vec<_>>().join("  ").trim_end())?;
     }
-
-    pub fn row(&mut self, cells: Vec<String>) {
-        self.rows.push(cells);
-    }
-
-    pub fn write(&self, output: &mut Output) -> Result<(), CliError> {
-        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
-        let width = |column: usize| {
-            let cells = self.rows.iter().filter_map(|row| row.get(column));
-            cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
-        };
-        let widths: Vec<usize> = (0..columns).map(width).collect();
-        for row in &self.rows {
-            let cells = row.iter().zip(&widths).enumerate().map(|(column, (cell, &width))| {
-                if column < self.names { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
-            });
-            output.line(cells.collect::<Vec<_>>().join("  ").trim_end())?;
-        }
-        Ok(())
-    }
+    Ok(())
 }
 
 /// A number with about three digits.

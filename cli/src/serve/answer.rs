@@ -2,11 +2,12 @@
 
 use std::io;
 
-use hyper::header::{self, HeaderName, HeaderValue};
-use hyper::{Method, Request, Response, StatusCode};
+use axum::extract::Request;
+use axum::http::header::{self, HeaderName, HeaderValue};
+use axum::http::{Method, StatusCode};
+use axum::response::{IntoResponse, Response};
 use percent_encoding::percent_decode_str;
 
-use super::body::AnswerBody;
 use super::content::Content;
 use super::host::Hosts;
 use super::range::{Wanted, wanted};
@@ -30,82 +31,68 @@ const SECURITY: [(HeaderName, &str); 6] = [
     ),
 ];
 
-pub fn answer<Body>(request: &Request<Body>, site: &Site, hosts: Hosts) -> Response<AnswerBody> {
-    let mut response = if !hosts.allow(request) {
-        let text =
-            "This server answers to the names of the machine it runs on only: localhost, 127.0.0.1, [::1].";
-        message(StatusCode::MISDIRECTED_REQUEST, text)
-    } else if !matches!(*request.method(), Method::GET | Method::HEAD) {
-        let mut response = message(StatusCode::METHOD_NOT_ALLOWED, "Only GET and HEAD are answered.");
-        response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"));
-        response
-    } else {
-        found(request, site).unwrap_or_else(|error| {
+pub fn answer(request: &Request, site: &Site, hosts: Hosts) -> Response {
+    let mut response = match *request.method() {
+        _ if !hosts.allow(request) => message(
+            StatusCode::MISDIRECTED_REQUEST,
+            "This server answers to the names of the machine it runs on only: localhost, 127.0.0.1, [::1].",
+        ),
+        Method::GET | Method::HEAD => found(request, site).unwrap_or_else(|error| {
             message(StatusCode::INTERNAL_SERVER_ERROR, &format!("This file cannot be read: {error}."))
-        })
+        }),
+        _ => {
+            let refusal = message(StatusCode::METHOD_NOT_ALLOWED, "Only GET and HEAD are answered.");
+            ([(header::ALLOW, "GET, HEAD")], refusal).into_response()
+        }
     };
-    for (name, value) in SECURITY {
-        response.headers_mut().insert(name, HeaderValue::from_static(value));
-    }
-    if request.method() == Method::HEAD {
-        *response.body_mut() = AnswerBody::empty();
-    }
+    response.headers_mut().extend(SECURITY.map(|(name, value)| (name, HeaderValue::from_static(value))));
     response
 }
 
-fn found<Body>(request: &Request<Body>, site: &Site) -> io::Result<Response<AnswerBody>> {
+fn found(request: &Request, site: &Site) -> io::Result<Response> {
     let path = request.uri().path();
     let decoded = percent_decode_str(path.strip_prefix('/').unwrap_or(path)).decode_utf8();
-    let path = match decoded.as_deref() {
-        Ok("") => INDEX,
-        Ok(path) => path,
-        Err(_) => return Ok(nothing()),
-    };
-    match site.find(path)? {
-        Some(content) => give(request, content, path),
-        None => Ok(nothing()),
+    let path = decoded.as_deref().map(|path| if path.is_empty() { INDEX } else { path });
+    if let Ok(path) = path
+        && let Some(content) = site.find(path)?
+    {
+        return give(request, content, path);
     }
-}
-
-fn nothing() -> Response<AnswerBody> {
-    message(StatusCode::NOT_FOUND, "There is nothing under this address.")
+    Ok(message(StatusCode::NOT_FOUND, "There is nothing under this address."))
 }
 
 /// Answers with the content, a part of it, or "not modified".
-fn give<Body>(request: &Request<Body>, content: Content, path: &str) -> io::Result<Response<AnswerBody>> {
+fn give(request: &Request, content: Content, path: &str) -> io::Result<Response> {
     let asked = |name: HeaderName| request.headers().get(name).and_then(|value| value.to_str().ok());
-    let mut response = Response::builder()
-        .header(header::ETAG, &content.tag)
-        .header(header::CACHE_CONTROL, caching(path))
-        .header(header::ACCEPT_RANGES, "bytes");
-
-    if asked(header::IF_NONE_MATCH).is_some_and(|tags| lists(tags, &content.tag)) {
-        return Ok(finish(response.status(StatusCode::NOT_MODIFIED), AnswerBody::empty()));
+    let (tag, len) = (content.tag.clone(), content.len);
+    let about = [
+        (header::ETAG, tag.as_str()),
+        (header::CACHE_CONTROL, caching(path)),
+        (header::ACCEPT_RANGES, "bytes"),
+    ];
+    if asked(header::IF_NONE_MATCH).is_some_and(|tags| lists(tags, &tag)) {
+        return Ok((StatusCode::NOT_MODIFIED, about).into_response());
     }
     // A part of changed content is useless. A date is no tag, so the answer is the whole content.
-    let unchanged = asked(header::IF_RANGE).is_none_or(|tag| tag == content.tag);
-    let len = content.len;
+    let unchanged = asked(header::IF_RANGE).is_none_or(|asked| asked == tag);
     let wanted = match asked(header::RANGE) {
         Some(range) if unchanged && request.method() == Method::GET => wanted(range, len),
         _ => Wanted::Whole,
     };
-    response = response.header(header::CONTENT_TYPE, media_type(path));
-    let range = match wanted {
-        Wanted::Whole => 0..len,
+    let (status, place, range) = match wanted {
+        Wanted::Whole => (StatusCode::OK, None, 0..len),
         Wanted::Part(range) => {
             let place = format!("bytes {}-{}/{len}", range.start, range.end - 1);
-            response = response.status(StatusCode::PARTIAL_CONTENT).header(header::CONTENT_RANGE, place);
-            range
+            (StatusCode::PARTIAL_CONTENT, Some([(header::CONTENT_RANGE, place)]), range)
         }
         Wanted::Unsatisfiable => {
-            let mut response = message(StatusCode::RANGE_NOT_SATISFIABLE, "The file has no such part.");
-            let length = HeaderValue::try_from(format!("bytes */{len}")).map_err(io::Error::other)?;
-            response.headers_mut().insert(header::CONTENT_RANGE, length);
-            return Ok(response);
+            let refusal = message(StatusCode::RANGE_NOT_SATISFIABLE, "The file has no such part.");
+            return Ok(([(header::CONTENT_RANGE, format!("bytes */{len}"))], refusal).into_response());
         }
     };
-    response = response.header(header::CONTENT_LENGTH, range.end - range.start);
-    Ok(finish(response, content.part(range)?))
+    let length = (range.end - range.start).to_string();
+    let own = [(header::CONTENT_TYPE, media_type(path)), (header::CONTENT_LENGTH, length)];
+    Ok((status, about, place, own, content.part(range)?).into_response())
 }
 
 /// Whether a browser's list of entity tags has this one, also as a weak tag.
@@ -118,36 +105,15 @@ fn caching(path: &str) -> &'static str {
     if path.starts_with("assets/") { "public, max-age=31536000, immutable" } else { "no-cache" }
 }
 
-fn media_type(path: &str) -> &'static str {
-    match path.rsplit_once('.').map_or("", |(_, extension)| extension) {
-        "css" => "text/css; charset=utf-8",
-        "html" => "text/html; charset=utf-8",
-        "ico" => "image/x-icon",
-        "js" | "mjs" => "text/javascript; charset=utf-8",
-        "json" | "map" => "application/json",
-        "png" => "image/png",
-        "svg" => "image/svg+xml",
-        "txt" => "text/plain; charset=utf-8",
-        "wasm" => "application/wasm",
-        "webmanifest" => "application/manifest+json",
-        "woff2" => "font/woff2",
-        _ => "application/octet-stream",
-    }
+fn media_type(path: &str) -> String {
+    let media = mime_guess::from_path(path).first_or_octet_stream();
+    let charset = if media.type_() == mime_guess::mime::TEXT { "; charset=utf-8" } else { "" };
+    format!("{media}{charset}")
 }
 
 /// An answer of one sentence.
-fn message(status: StatusCode, text: &str) -> Response<AnswerBody> {
-    let text = format!("{text}\n");
-    let response = Response::builder()
-        .status(status)
-        .header(header::CONTENT_TYPE, "text/plain; charset=utf-8")
-        .header(header::CONTENT_LENGTH, text.len())
-        .header(header::CACHE_CONTROL, "no-cache");
-    finish(response, AnswerBody::bytes(text))
-}
-
-fn finish(response: hyper::http::response::Builder, body: AnswerBody) -> Response<AnswerBody> {
-    response.body(body).expect("every header is made of plain ASCII")
+fn message(status: StatusCode, text: &str) -> Response {
+    (status, [(header::CACHE_CONTROL, "no-cache")], format!("{text}\n")).into_response()
 }
 
 #[cfg(test)]

@@ -1,15 +1,19 @@
 //! The content of a path: its bytes, and the tag by which a browser detects changes.
 
+use std::borrow::Cow;
 use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hasher};
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
-use hyper::body::Bytes;
+use axum::body::{Body, Bytes};
+use tokio::io::AsyncReadExt;
+use tokio_util::io::ReaderStream;
 
-use super::body::AnswerBody;
+/// Bytes of a file that are held in memory.
+const CHUNK: usize = 256 << 10;
 
 pub struct Content {
     source: Source,
@@ -31,8 +35,11 @@ pub struct Embedded {
 }
 
 impl Embedded {
-    pub fn new(bytes: impl Into<Bytes>) -> Self {
-        let bytes = bytes.into();
+    pub fn new(bytes: Cow<'static, [u8]>) -> Self {
+        let bytes = match bytes {
+            Cow::Borrowed(bytes) => Bytes::from_static(bytes),
+            Cow::Owned(bytes) => bytes.into(),
+        };
         // Not a cryptographic hash: it only distinguishes files of different builds.
         let mut hasher = DefaultHasher::new();
         hasher.write(&bytes);
@@ -68,13 +75,16 @@ impl Content {
         Ok(Some(Self { source: Source::File(file), len, tag: format!("\"{len:x}-{modified:x}\"") }))
     }
 
-    /// The bytes of `range`, which is within the length.
-    pub fn part(self, range: Range<u64>) -> io::Result<AnswerBody> {
+    /// The bytes of `range`, which is within the length. A file that shrinks while it is read ends too early; the server then
+    /// closes the connection, so that the browser detects it.
+    pub fn part(self, range: Range<u64>) -> io::Result<Body> {
         match self.source {
-            Source::Memory(bytes) => {
-                Ok(AnswerBody::bytes(bytes.slice(range.start as usize..range.end as usize)))
+            Source::Memory(bytes) => Ok(bytes.slice(range.start as usize..range.end as usize).into()),
+            Source::File(mut file) => {
+                file.seek(SeekFrom::Start(range.start))?;
+                let part = tokio::fs::File::from_std(file).take(range.end - range.start);
+                Ok(Body::from_stream(ReaderStream::with_capacity(part, CHUNK)))
             }
-            Source::File(file) => AnswerBody::file(file, range),
         }
     }
 }

@@ -2,9 +2,9 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use hyper::Request;
-use hyper::header::HOST;
-use hyper::http::uri::Authority;
+use axum::http::Request;
+use axum::http::header::HOST;
+use axum::http::uri::Authority;
 
 /// The accepted hosts of requests.
 ///

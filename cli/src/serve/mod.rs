@@ -1,7 +1,6 @@
 //! `wordloom serve`: the page and a model for a browser, from this one binary.
 
 mod answer;
-mod body;
 mod content;
 mod host;
 mod range;
@@ -11,11 +10,10 @@ use std::io::{self, ErrorKind};
 use std::net::TcpListener;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use axum::Router;
+use axum::extract::Request;
+use axum::serve::ListenerExt;
 
 use super::output::Output;
 use super::{CliError, interrupt, notice};
@@ -87,22 +85,9 @@ fn cannot_serve(source: io::Error) -> CliError {
 
 /// Serves until the process ends.
 async fn serve(listener: TcpListener, site: Arc<Site>, hosts: Hosts) -> io::Result<()> {
-    let listener = tokio::net::TcpListener::from_std(listener)?;
-    loop {
-        let Ok((stream, _)) = listener.accept().await else {
-            // The browser closed the connection, or too many files are open.
-            tokio::time::sleep(Duration::from_millis(50)).await;
-            continue;
-        };
+    let listener = tokio::net::TcpListener::from_std(listener)?.tap_io(|stream| {
         let _ = stream.set_nodelay(true); // only slower without
-        let site = Arc::clone(&site);
-        tokio::spawn(async move {
-            let service = service_fn(|request| {
-                std::future::ready(io::Result::Ok(answer::answer(&request, &site, hosts)))
-            });
-            let mut connection = http1::Builder::new();
-            // An error ends this connection; the browser has closed it, or will open another.
-            let _ = connection.timer(TokioTimer::new()).serve_connection(TokioIo::new(stream), service).await;
-        });
-    }
+    });
+    let answer = move |request: Request| std::future::ready(answer::answer(&request, &site, hosts));
+    axum::serve(listener, Router::new().fallback(answer)).await
 }

@@ -6,7 +6,7 @@ use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use hyper::body::Bytes;
+use rust_embed::RustEmbed;
 use wordloom::Model;
 use wordloom::model::files::ModelFiles;
 
@@ -14,24 +14,24 @@ use super::super::CliError;
 use super::super::setup::model_files;
 use super::content::{Content, Embedded};
 
+/// The page, as `cargo xtask web` has built it; empty if there was none. Its copy of the default model is left out, because
+/// the binary has that already.
+#[derive(RustEmbed)]
+#[folder = "site"]
+#[exclude = ".*"]
+#[exclude = "model/*"]
+struct BuiltPage;
+
 pub struct Site {
-    page: Page,
-    model: ModelFolder,
+    page: Files,
+    model: Files,
 }
 
-enum Page {
-    Embedded(HashMap<&'static str, Embedded>),
-    /// A folder, with links resolved.
+enum Files {
+    Embedded(HashMap<Cow<'static, str>, Embedded>),
+    /// A folder; for the page, with links resolved.
     Folder(PathBuf),
 }
-
-enum ModelFolder {
-    Embedded(HashMap<&'static str, Embedded>),
-    Folder(PathBuf),
-}
-
-/// The page's files by path, from `build.rs`; empty if there was no page.
-const BUILT_PAGE: &[(&str, &[u8])] = &include!(concat!(env!("OUT_DIR"), "/page.rs"));
 
 /// The file of `/`.
 pub const INDEX: &str = "index.html";
@@ -57,15 +57,15 @@ impl Site {
     /// A page and a model, each in a folder or built in.
     pub fn open(page: Option<&Path>, model: Option<&Path>) -> Result<Self, CliError> {
         let page = match page {
-            Some(folder) => Page::folder(folder)?,
-            None => Page::embedded()?,
+            Some(folder) => page_folder(folder)?,
+            None => embedded_page()?,
         };
         let files = model_files(model)?;
         let model = match model {
-            None => ModelFolder::embedded(files),
+            None => embedded_model(files),
             Some(folder) => {
                 Model::from_files(files)?; // checks that the page can load it
-                ModelFolder::Folder(folder.to_owned())
+                Files::Folder(folder.to_owned())
             }
         };
         Ok(Self { page, model })
@@ -73,71 +73,52 @@ impl Site {
 
     /// The content of a decoded path without a leading slash.
     pub fn find(&self, path: &str) -> io::Result<Option<Content>> {
-        match path.strip_prefix(MODEL) {
-            Some(name) => self.model.find(name),
-            None => self.page.find(path),
-        }
-    }
-}
-
-impl Page {
-    fn embedded() -> Result<Self, CliError> {
-        if BUILT_PAGE.is_empty() {
-            return Err(CliError::Usage(
-                "this wordloom was built without its page; run `cargo xtask web` and build again, \
-                 or name the folder of a built page with --page"
-                    .into(),
-            ));
-        }
-        let files = BUILT_PAGE.iter().map(|(name, bytes)| (*name, Embedded::new(Bytes::from_static(bytes))));
-        Ok(Self::Embedded(files.collect()))
-    }
-
-    fn folder(folder: &Path) -> Result<Self, CliError> {
-        let name = folder.display();
-        let folder = fs::canonicalize(folder)
-            .map_err(|source| CliError::Io { what: format!("cannot read {name}"), source })?;
-        if !folder.join(INDEX).is_file() {
-            return Err(CliError::Input(format!(
-                "{name}: there is no {INDEX} in it; `cargo xtask web` builds the page"
-            )));
-        }
-        Ok(Self::Folder(folder))
-    }
-
-    fn find(&self, path: &str) -> io::Result<Option<Content>> {
-        match self {
-            Self::Embedded(files) => Ok(files.get(path).map(Content::from)),
-            Self::Folder(folder) => match fs::canonicalize(folder.join(path)) {
-                // Any path leads to a file below the folder, or to nothing.
+        let name = path.strip_prefix(MODEL);
+        match (if name.is_some() { &self.model } else { &self.page }, name) {
+            (Files::Embedded(files), _) => Ok(files.get(name.unwrap_or(path)).map(Content::from)),
+            // Links are followed, because the Hub's cache uses them.
+            (Files::Folder(folder), Some(name)) if is_model_file(name) => Content::file(&folder.join(name)),
+            (Files::Folder(_), Some(_)) => Ok(None),
+            // Any path of the page leads to a file below the folder, or to nothing.
+            (Files::Folder(folder), None) => match fs::canonicalize(folder.join(path)) {
                 Ok(path) if path.starts_with(folder) => Content::file(&path),
-                Ok(_) => Ok(None),
                 Err(error) if error.kind() == ErrorKind::PermissionDenied => Err(error),
-                Err(_) => Ok(None),
+                _ => Ok(None),
             },
         }
     }
 }
 
-impl ModelFolder {
-    fn embedded(files: ModelFiles) -> Self {
-        // The files live until the process ends.
-        let files: &'static ModelFiles = Box::leak(Box::new(files));
-        let content = |name| match files.read(name, u64::MAX).ok()? {
-            Cow::Borrowed(bytes) => Some((name, Embedded::new(Bytes::from_static(bytes)))),
-            Cow::Owned(bytes) => Some((name, Embedded::new(bytes))),
-        };
-        Self::Embedded(MODEL_FILES.into_iter().filter_map(content).collect())
+fn embedded_page() -> Result<Files, CliError> {
+    let content = |name| Some((Cow::clone(&name), Embedded::new(BuiltPage::get(&name)?.data)));
+    let files: HashMap<_, _> = BuiltPage::iter().filter_map(content).collect();
+    if files.is_empty() {
+        return Err(CliError::Usage(
+            "this wordloom was built without its page; run `cargo xtask web` and build again, \
+             or name the folder of a built page with --page"
+                .into(),
+        ));
     }
+    Ok(Files::Embedded(files))
+}
 
-    fn find(&self, name: &str) -> io::Result<Option<Content>> {
-        match self {
-            Self::Embedded(files) => Ok(files.get(name).map(Content::from)),
-            // Links are followed, because the Hub's cache uses them.
-            Self::Folder(folder) if is_model_file(name) => Content::file(&folder.join(name)),
-            Self::Folder(_) => Ok(None),
-        }
+fn page_folder(folder: &Path) -> Result<Files, CliError> {
+    let name = folder.display();
+    let folder = fs::canonicalize(folder)
+        .map_err(|source| CliError::Io { what: format!("cannot read {name}"), source })?;
+    if !folder.join(INDEX).is_file() {
+        return Err(CliError::Input(format!(
+            "{name}: there is no {INDEX} in it; `cargo xtask web` builds the page"
+        )));
     }
+    Ok(Files::Folder(folder))
+}
+
+fn embedded_model(files: ModelFiles) -> Files {
+    // The files live until the process ends.
+    let files: &'static ModelFiles = Box::leak(Box::new(files));
+    let content = |name| Some((Cow::Borrowed(name), Embedded::new(files.read(name, u64::MAX).ok()?)));
+    Files::Embedded(MODEL_FILES.into_iter().filter_map(content).collect())
 }
 
 fn is_model_file(name: &str) -> bool {

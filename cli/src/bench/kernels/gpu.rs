@@ -1,20 +1,22 @@
 //! Every variant on a GPU.
 
+use std::collections::HashMap;
+
 use wordloom::GpuError;
-use wordloom::gpu::Gpu;
+use wordloom::gpu::{Buffer, Gpu};
 use wordloom::kernels::attention::{self, AttentionShape};
 use wordloom::kernels::cached_attention::{self, CachedAttentionShape};
 use wordloom::kernels::edits::Edits;
 use wordloom::kernels::layer_norm::{self, LayerNormShape};
 use wordloom::kernels::log_softmax_top_k::{ScoreBuffers, TopKShape};
 use wordloom::kernels::{
-    AdapterClass, ColumnLayout, PANEL, linear, normalized_linear, output_layer, panels, stride,
+    AdapterClass, ColumnLayout, Dispatch, PANEL, linear, normalized_linear, output_layer, panels, stride,
 };
 use wordloom::model::config::{ModelConfig, NormKind, StackConfig};
 use wordloom::precision::WeightPrecision;
 use wordloom::scores::{ScoreRules, ScoreSpace};
 
-use super::{Case, HISTORY, LENGTHS, MOST, ROWS, STEP_ROWS, Shape, Timing, WEIGHT_BYTES};
+use super::{Case, HISTORY, LENGTHS, MOST, ROWS, STEP_ROWS, Shape, WEIGHT_BYTES};
 use crate::bench::Steps;
 use crate::bench::limits::{Work, launch_seconds, linear_shape, numbers};
 
@@ -34,7 +36,7 @@ pub fn run(
     precision: WeightPrecision,
     steps: &mut Steps,
 ) -> Result<Vec<Case>, GpuError> {
-    Bench { gpu, config, stack, precision, cases: Vec::new(), steps }.run(layers)
+    Bench { gpu, config, stack, precision, cases: Vec::new(), costs: HashMap::new(), steps }.run(layers)
 }
 
 struct Bench<'a> {
@@ -43,14 +45,15 @@ struct Bench<'a> {
     stack: &'a StackConfig,
     precision: WeightPrecision,
     cases: Vec<Case>,
+    /// Seconds per operation of each variant's last launch, so that minutes are not spent on one that is hopeless here.
+    costs: HashMap<&'static str, f64>,
     steps: &'a mut Steps,
 }
 
 impl Bench<'_> {
     fn run(mut self, layers: &[(&'static str, usize, usize)]) -> Result<Vec<Case>, GpuError> {
-        let mut costs = vec![Cost::default(); linear::Variant::ALL.len()];
         for &layer in layers {
-            self.linear(layer, &mut costs)?;
+            self.linear(layer)?;
         }
         for &layer in layers.iter().filter(|(layer, ..)| NORMALIZED.contains(layer)) {
             self.normalized_linear(layer)?;
@@ -69,46 +72,58 @@ impl Bench<'_> {
         self.gpu.class()
     }
 
-    fn add(&mut self, shape: Shape, variants: Vec<Timing>, chosen: &'static str) {
-        self.cases.push(shape.case(variants, Some(chosen)));
+    /// Times each variant: its name, and pieces of work that read different weights.
+    fn compare<'w>(
+        &mut self,
+        shape: Shape,
+        variants: impl IntoIterator<Item = (&'static str, Vec<Work<'w>>)>,
+        chosen: &'static str,
+    ) -> Result<(), GpuError> {
+        // tiles of up to 64 rows cost the same however few of them there are
+        let operations = shape.operations as f64 / shape.rows as f64 * shape.rows.next_multiple_of(64) as f64;
+        let mut timings = Vec::new();
+        for (name, pieces) in variants {
+            let cost = self.costs.entry(name).or_default();
+            let seconds = match *cost * operations > 4.0 * MOST.as_secs_f64() {
+                true => None,
+                false => Some(launch_seconds(self.gpu, &pieces, Some(MOST))?),
+            };
+            *cost = seconds.map_or(*cost, |seconds| seconds / operations);
+            timings.push(shape.timing(name, seconds));
+        }
+        self.cases.push(shape.case(timings, Some(chosen)));
         self.steps.step();
+        Ok(())
     }
 
-    fn linear(
-        &mut self,
-        (layer, inputs, outputs): (&'static str, usize, usize),
-        costs: &mut [Cost],
-    ) -> Result<(), GpuError> {
-        let (gpu, class) = (self.gpu, self.class());
-        let precision = self.precision;
-        let bytes = 4 * panels::packed_words(outputs, inputs, precision);
-        // a table beyond a buffer's limit runs in parts, each of them like this one
-        let largest = (gpu.max_storage_bytes() as usize / (4 * panels::packed_words(1, inputs, precision)))
-            .saturating_mul(PANEL);
-        let outputs = outputs.min(largest);
+    /// A layer's outputs as far as one buffer holds them, and so many copies of its weights that no cache does. A table beyond
+    /// a buffer's limit runs in parts, each of them like this one.
+    fn weights(&self, inputs: usize, outputs: usize) -> Result<(usize, Vec<Buffer>), GpuError> {
+        let (gpu, precision) = (self.gpu, self.precision);
+        let panels = gpu.max_storage_bytes() as usize / (4 * panels::packed_words(1, inputs, precision));
+        let outputs = outputs.min(panels.saturating_mul(PANEL));
         let packed = panels::pack(&numbers(outputs * inputs), outputs, inputs, precision);
-        let copies = (WEIGHT_BYTES / bytes).clamp(1, 64);
-        let weights =
-            (0..copies).map(|_| gpu.upload("weight", &packed)).collect::<Result<Vec<_>, GpuError>>()?;
+        let copies = (WEIGHT_BYTES / (4 * packed.len())).clamp(1, 64);
+        let weights = (0..copies).map(|_| gpu.upload("weight", &packed)).collect::<Result<_, _>>()?;
+        Ok((outputs, weights))
+    }
+
+    fn linear(&mut self, (layer, inputs, outputs): (&'static str, usize, usize)) -> Result<(), GpuError> {
+        let (gpu, precision) = (self.gpu, self.precision);
+        let (outputs, weights) = self.weights(inputs, outputs)?;
         let nothing = gpu.buffer("nothing", 4)?;
         let most_rows = ROWS.iter().copied().max().unwrap_or(1);
         let x = gpu.upload("x", &numbers(most_rows * stride(inputs)))?;
         let y = gpu.buffer("y", most_rows * stride(outputs))?;
         for rows in ROWS {
             let shape = linear_shape(rows, inputs, outputs, precision);
-            let about = Shape::linear(layer, rows, inputs, outputs, precision);
-            let mut timings = Vec::new();
-            for (variant, cost) in linear::Variant::ALL.into_iter().zip(costs.iter_mut()) {
+            let variants = linear::Variant::ALL.map(|variant| {
                 let dispatch = linear::dispatch_variant(&shape, 0..outputs, variant);
-                let name = dispatch.kernel.name;
-                let launches: Vec<_> = weights
-                    .iter()
-                    .map(|weight| vec![(dispatch.clone(), vec![&x, weight, &nothing, &nothing, &y])])
-                    .collect();
-                timings.push(about.timing(name, cost.run(gpu, &launches, &about)?));
-            }
-            let chosen = linear::dispatch(&shape, 0..outputs, class).kernel.name;
-            self.add(about, timings, chosen);
+                let bound = |weight| vec![(dispatch.clone(), vec![&x, weight, &nothing, &nothing, &y])];
+                (dispatch.kernel.name, weights.iter().map(bound).collect())
+            });
+            let chosen = linear::dispatch(&shape, 0..outputs, self.class()).kernel.name;
+            self.compare(Shape::linear(layer, rows, inputs, outputs, precision), variants, chosen)?;
         }
         Ok(())
     }
@@ -119,10 +134,7 @@ impl Bench<'_> {
         (layer, inputs, outputs): (&'static str, usize, usize),
     ) -> Result<(), GpuError> {
         let (gpu, class, precision) = (self.gpu, self.class(), self.precision);
-        let packed = panels::pack(&numbers(outputs * inputs), outputs, inputs, precision);
-        let copies = (WEIGHT_BYTES / (4 * packed.len())).clamp(1, 64);
-        let weights =
-            (0..copies).map(|_| gpu.upload("weight", &packed)).collect::<Result<Vec<_>, GpuError>>()?;
+        let (outputs, weights) = self.weights(inputs, outputs)?;
         let most_rows = ROWS.iter().copied().max().unwrap_or(1);
         let [x, residual] =
             ["x", "residual"].map(|label| gpu.upload(label, &numbers(most_rows * stride(inputs))));
@@ -132,7 +144,6 @@ impl Bench<'_> {
         let y = gpu.buffer("y", most_rows * stride(outputs))?;
         let nothing = gpu.buffer("nothing", 4)?;
         let (epsilon, centered) = (1e-5, self.config.norm_kind == NormKind::Layer);
-        let mut costs = vec![Cost::default(); 1 + linear::Variant::SPLIT.len()];
         for rows in ROWS {
             let linear = linear_shape(rows, inputs, outputs, precision);
             let about = Shape::normalized_linear(layer, rows, inputs, outputs, precision);
@@ -148,17 +159,16 @@ impl Bench<'_> {
                     ]
                 })
                 .collect();
-            let mut timings = vec![about.timing(IN_TWO, costs[0].run(gpu, &in_two, &about)?)];
-            for (variant, cost) in linear::Variant::SPLIT.into_iter().zip(&mut costs[1..]) {
+            let mut variants = vec![(IN_TWO, in_two)];
+            for variant in linear::Variant::SPLIT {
                 let layer = linear::dispatch_variant(&linear, 0..outputs, variant);
                 let Some(dispatch) = normalized_linear::fuse(&norm, &layer, true) else { continue };
                 let bound = |weight| vec![&x, weight, &nothing, &residual, &gamma, &beta, &y, &normalized];
-                let pieces: Vec<Work<'_>> =
-                    weights.iter().map(|weight| vec![(dispatch.clone(), bound(weight))]).collect();
-                timings.push(about.timing(dispatch.kernel.name, cost.run(gpu, &pieces, &about)?));
+                let pieces = weights.iter().map(|weight| vec![(dispatch.clone(), bound(weight))]).collect();
+                variants.push((dispatch.kernel.name, pieces));
             }
             let chosen = normalized_linear::fuse(&norm, &after, true);
-            self.add(about, timings, chosen.map_or(IN_TWO, |dispatch| dispatch.kernel.name));
+            self.compare(about, variants, chosen.map_or(IN_TWO, |dispatch| dispatch.kernel.name))?;
         }
         Ok(())
     }
@@ -166,18 +176,11 @@ impl Bench<'_> {
     /// The logits and what a search wants to know of each part of them: two launches, or one that does both.
     fn output_layer(&mut self, inputs: usize, vocabulary: usize) -> Result<(), GpuError> {
         let (gpu, class, precision) = (self.gpu, self.class(), self.precision);
-        let largest = (gpu.max_storage_bytes() as usize / (4 * panels::packed_words(1, inputs, precision)))
-            .saturating_mul(PANEL);
-        let outputs = vocabulary.min(largest);
-        let packed = panels::pack(&numbers(outputs * inputs), outputs, inputs, precision);
-        let copies = (WEIGHT_BYTES / (4 * packed.len())).clamp(1, 64);
-        let weights =
-            (0..copies).map(|_| gpu.upload("weight", &packed)).collect::<Result<Vec<_>, GpuError>>()?;
+        let (outputs, weights) = self.weights(inputs, vocabulary)?;
         let most_rows = STEP_ROWS.iter().copied().max().unwrap_or(1);
         let x = gpu.upload("x", &numbers(most_rows * stride(inputs)))?;
         let logits = gpu.buffer("logits", most_rows * stride(outputs))?;
         let nothing = gpu.buffer("nothing", 4)?;
-        let mut costs = vec![Cost::default(); 1 + linear::Variant::SPLIT.len()];
         for rows in STEP_ROWS {
             let linear = linear_shape(rows, inputs, outputs, precision);
             let scoring = greedy(rows, outputs);
@@ -194,18 +197,17 @@ impl Bench<'_> {
                     work
                 })
                 .collect();
-            let mut timings = vec![about.timing(CHUNKS_AFTER, costs[0].run(gpu, &in_two, &about)?)];
-            for (variant, cost) in linear::Variant::SPLIT.into_iter().zip(&mut costs[1..]) {
+            let mut variants = vec![(CHUNKS_AFTER, in_two)];
+            for variant in linear::Variant::SPLIT {
                 let layer = linear::dispatch_variant(&linear, 0..outputs, variant);
                 let fused = note.first().and_then(|(note, _)| output_layer::fuse(&layer, note));
                 let Some(dispatch) = fused else { continue };
                 let bound = |weight| vec![&x, weight, &nothing, &nothing, &nothing, &logits, &chunks];
-                let pieces: Vec<Work<'_>> =
-                    weights.iter().map(|weight| vec![(dispatch.clone(), bound(weight))]).collect();
-                timings.push(about.timing(dispatch.kernel.name, cost.run(gpu, &pieces, &about)?));
+                let pieces = weights.iter().map(|weight| vec![(dispatch.clone(), bound(weight))]).collect();
+                variants.push((dispatch.kernel.name, pieces));
             }
             let chosen = note.first().and_then(|(note, _)| output_layer::fuse(&project, note));
-            self.add(about, timings, chosen.map_or(CHUNKS_AFTER, |dispatch| dispatch.kernel.name));
+            self.compare(about, variants, chosen.map_or(CHUNKS_AFTER, |dispatch| dispatch.kernel.name))?;
         }
         Ok(())
     }
@@ -216,21 +218,20 @@ impl Bench<'_> {
         let most_rows = STEP_ROWS.iter().copied().max().unwrap_or(1);
         let logits = gpu.upload("logits", &numbers(most_rows * stride(vocabulary)))?;
         let nothing = gpu.buffer("nothing", 4)?;
-        let mut costs = [Cost::default(); 2];
         for rows in STEP_ROWS {
             let scoring = TopKShape { candidates: 8, ..greedy(rows, vocabulary) };
             let chunks = gpu.buffer("chunks", scoring.chunk_elements())?;
             let top = gpu.buffer("top", rows * 2 * scoring.candidates)?;
             let about = Shape::top_k(rows, vocabulary, scoring.candidates);
-            let mut timings = Vec::new();
-            for ((name, class), cost) in SELECTIONS.into_iter().zip(&mut costs) {
+            let variants = SELECTIONS.map(|(name, class)| {
                 let buffers = ScoreBuffers { logits: &logits, chunks: &chunks, nothing: &nothing };
                 let mut work = scoring.chunk_launches(&Edits::None, buffers, class);
                 work.extend(scoring.best_launches(&Edits::None, buffers, &top, class));
-                timings.push(about.timing(name, cost.run(gpu, &[work], &about)?));
-            }
+                (name, vec![work])
+            });
             let [(by_invocations, _), (by_workgroups, _)] = SELECTIONS;
-            self.add(about, timings, if class.is_software() { by_invocations } else { by_workgroups });
+            let chosen = if class.is_software() { by_invocations } else { by_workgroups };
+            self.compare(about, variants, chosen)?;
         }
         Ok(())
     }
@@ -250,7 +251,6 @@ impl Bench<'_> {
         let context = gpu.buffer("context", most * stride(values_width))?;
         let columns = |first| ColumnLayout { stride: stride(width), first };
         let [q, k, v] = [0, keys_width, 2 * keys_width].map(columns);
-        let mut costs = vec![Cost::default(); attention::Variant::ALL.len()];
         for length in LENGTHS {
             let shape = AttentionShape {
                 batch: 1,
@@ -263,15 +263,12 @@ impl Bench<'_> {
                 causal: false,
             };
             let about = Shape::attention("whole", length, length, false, values_width);
-            let mut timings = Vec::new();
-            for (variant, cost) in attention::Variant::ALL.into_iter().zip(costs.iter_mut()) {
+            let variants = attention::Variant::ALL.map(|variant| {
                 let dispatch = attention::dispatch_variant(&shape, q, k, v, None, variant);
-                let name = dispatch.kernel.name;
-                let launch = (dispatch, vec![&qkv, &keys, &values, &mask, &nothing, &context]);
-                timings.push(about.timing(name, cost.run(gpu, &[vec![launch]], &about)?));
-            }
+                alone(dispatch, vec![&qkv, &keys, &values, &mask, &nothing, &context])
+            });
             let chosen = attention::dispatch(&shape, q, k, v, None, class).kernel.name;
-            self.add(about, timings, chosen);
+            self.compare(about, variants, chosen)?;
         }
         Ok(())
     }
@@ -291,21 +288,17 @@ impl Bench<'_> {
         let nothing = gpu.buffer("nothing", 4)?;
         let context = gpu.buffer("context", most * stride(values_width))?;
         let variants = [attention::Variant::Invocation, attention::Variant::Workgroup];
-        let mut costs = [Cost::default(); 2];
         for rows in STEP_ROWS {
             let scale = 1.0 / (d_k as f32).sqrt();
             let shape =
                 CachedAttentionShape { rows, heads, d_head: d_k, d_value: d_v, capacity: HISTORY, scale };
             let about = Shape::attention("cached", rows, HISTORY, true, values_width);
-            let mut timings = Vec::new();
-            for (variant, cost) in variants.into_iter().zip(&mut costs) {
-                let dispatch = cached_attention::dispatch_variant(&shape, None, variant);
-                let name = dispatch.kernel.name;
+            let variants = variants.map(|variant| {
                 let bound = vec![&qkv, &cache_slots, &slots, &counts, &nothing, &keys, &values, &context];
-                timings.push(about.timing(name, cost.run(gpu, &[vec![(dispatch, bound)]], &about)?));
-            }
+                alone(cached_attention::dispatch_variant(&shape, None, variant), bound)
+            });
             let chosen = cached_attention::dispatch(&shape, None, class).kernel.name;
-            self.add(about, timings, chosen);
+            self.compare(about, variants, chosen)?;
         }
         Ok(())
     }
@@ -318,19 +311,14 @@ impl Bench<'_> {
         let (x, residual, gamma, beta) = (x?, residual?, gamma?, beta?);
         let y = gpu.buffer("y", most * stride(width))?;
         let centered = self.config.norm_kind == NormKind::Layer;
-        let mut costs = vec![Cost::default(); layer_norm::Variant::ALL.len()];
         for rows in ROWS {
             let shape = LayerNormShape { rows, width, epsilon: 1e-5, residual: true, centered };
             let about = Shape::norm(rows, width);
-            let mut timings = Vec::new();
-            for (variant, cost) in layer_norm::Variant::ALL.into_iter().zip(costs.iter_mut()) {
-                let dispatch = layer_norm::dispatch_variant(&shape, variant);
-                let name = dispatch.kernel.name;
-                let launch = (dispatch, vec![&x, &residual, &gamma, &beta, &y]);
-                timings.push(about.timing(name, cost.run(gpu, &[vec![launch]], &about)?));
-            }
+            let variants = layer_norm::Variant::ALL.map(|variant| {
+                alone(layer_norm::dispatch_variant(&shape, variant), vec![&x, &residual, &gamma, &beta, &y])
+            });
             let chosen = layer_norm::dispatch(&shape, class).kernel.name;
-            self.add(about, timings, chosen);
+            self.compare(about, variants, chosen)?;
         }
         Ok(())
     }
@@ -342,21 +330,7 @@ fn greedy(rows: usize, vocabulary: usize) -> TopKShape {
     TopKShape { rows, vocabulary, candidates: 1, rules }
 }
 
-/// What a variant's last launch took, so that minutes are not spent on one that is hopeless here.
-#[derive(Clone, Copy, Default)]
-struct Cost {
-    seconds_per_operation: f64,
-}
-
-impl Cost {
-    fn run(&mut self, gpu: &Gpu, pieces: &[Work<'_>], shape: &Shape) -> Result<Option<f64>, GpuError> {
-        // tiles of up to 64 rows cost the same however few of them there are
-        let operations = shape.operations as f64 / shape.rows as f64 * shape.rows.next_multiple_of(64) as f64;
-        if self.seconds_per_operation * operations > 4.0 * MOST.as_secs_f64() {
-            return Ok(None);
-        }
-        let seconds = launch_seconds(gpu, pieces, Some(MOST))?;
-        self.seconds_per_operation = seconds / operations;
-        Ok(Some(seconds))
-    }
+/// A variant that is one launch.
+fn alone<'w>(dispatch: Dispatch, bound: Vec<&'w Buffer>) -> (&'static str, Vec<Work<'w>>) {
+    (dispatch.kernel.name, vec![vec![(dispatch, bound)]])
 }

@@ -10,11 +10,11 @@ use serde::Serialize;
 use wordloom::model::config::{ModelConfig, StackConfig};
 use wordloom::precision::WeightPrecision;
 
-use super::models::{DeviceShape, ModelShape};
+use super::models::Measured;
 use super::subject::Subject;
-use super::table::{Table, number};
+use super::table::{number, table};
 use super::timing::round;
-use super::{Steps, host};
+use super::{Steps, show};
 use crate::CliError;
 use crate::output::Output;
 
@@ -33,24 +33,16 @@ const MOST: Duration = Duration::from_secs(2);
 
 #[derive(Serialize)]
 struct Report {
-    version: &'static str,
-    date: String,
-    model: ModelShape,
-    device: DeviceShape,
+    #[serde(flatten)]
+    measured: Measured,
     kernels: Vec<Case>,
 }
 
 /// One shape.
 #[derive(Serialize)]
 struct Case {
-    operator: &'static str,
-    layer: &'static str,
-    rows: usize,
-    /// Of a linear layer; of attention the keys of a query, and its heads' width together.
-    inputs: usize,
-    outputs: usize,
-    operations: u64,
-    bytes: u64,
+    #[serde(flatten)]
+    shape: Shape,
     variants: Vec<Timing>,
     chosen: Option<&'static str>,
     best: Option<&'static str>,
@@ -68,11 +60,12 @@ struct Timing {
 }
 
 /// What is needed to know of a shape before anything runs.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Serialize)]
 struct Shape {
     operator: &'static str,
     layer: &'static str,
     rows: usize,
+    /// Of a linear layer; of attention the keys of a query, and its heads' width together.
     inputs: usize,
     outputs: usize,
     operations: u64,
@@ -150,13 +143,7 @@ impl Shape {
         let taken = timed().find(|&(variant, _)| Some(variant) == chosen);
         let slower = taken.zip(best).map(|((_, taken), (_, best))| taken / best.max(1e-6));
         Case {
-            operator: self.operator,
-            layer: self.layer,
-            rows: self.rows,
-            inputs: self.inputs,
-            outputs: self.outputs,
-            operations: self.operations,
-            bytes: self.bytes,
+            shape: *self,
             chosen,
             best: best.map(|(variant, _)| variant),
             slower_than_best: slower.map(|ratio| (ratio * 100.0).round() / 100.0),
@@ -179,17 +166,8 @@ pub fn run(subject: &Subject, json: bool, output: &mut Output) -> Result<(), Cli
         }
         None => cpu::run(config, stack, &layers, precision, &mut Steps::new(of_both)),
     };
-    let report = Report {
-        version: env!("CARGO_PKG_VERSION"),
-        date: host::date(),
-        model: ModelShape::of(subject),
-        device: DeviceShape::of(subject.device()),
-        kernels,
-    };
-    if json {
-        return output.json(&report);
-    }
-    report.text(output)
+    let report = Report { measured: Measured::new(subject), kernels };
+    show(&report, Report::text, json, output)
 }
 
 /// Name, inputs and outputs.
@@ -213,9 +191,7 @@ fn linear_layers(
 
 impl Report {
     fn text(&self, output: &mut Output) -> Result<(), CliError> {
-        output.line(&format!("wordloom  {}, {}", self.version, self.date))?;
-        output.line(&format!("model     {}", self.model.text()))?;
-        output.line(&format!("device    {}", self.device.text()))?;
+        self.measured.text(output)?;
         let titles = [
             ("linear", ["layer", "rows", "inputs", "outputs"]),
             ("normalized_linear", ["layer", "rows", "inputs", "outputs"]),
@@ -225,7 +201,8 @@ impl Report {
             ("layer_norm", ["layer", "rows", "width", ""]),
         ];
         for (operator, titles) in titles {
-            let cases: Vec<&Case> = self.kernels.iter().filter(|case| case.operator == operator).collect();
+            let cases: Vec<&Case> =
+                self.kernels.iter().filter(|case| case.shape.operator == operator).collect();
             if cases.is_empty() {
                 continue;
             }
@@ -241,11 +218,7 @@ impl Report {
                 if several {
                     header.extend(["chosen/best", "best"]);
                 }
-                let mut table = Table::new(1, &header);
-                for case in cases {
-                    table.row(case.cells());
-                }
-                table.write(output)?;
+                table(output, 1, &header, cases.iter().map(|case| case.cells()))?;
             }
         }
         Ok(())
@@ -258,8 +231,9 @@ fn names(case: &Case) -> impl Iterator<Item = &'static str> {
 
 impl Case {
     fn cells(&self) -> Vec<String> {
-        let outputs = if self.operator == "layer_norm" { String::new() } else { self.outputs.to_string() };
-        let mut cells = vec![self.layer.to_owned(), self.rows.to_string(), self.inputs.to_string(), outputs];
+        let Shape { operator, layer, rows, inputs, outputs, .. } = self.shape;
+        let outputs = if operator == "layer_norm" { String::new() } else { outputs.to_string() };
+        let mut cells = vec![layer.to_owned(), rows.to_string(), inputs.to_string(), outputs];
         let several = self.variants.len() > 1;
         cells.extend(self.variants.iter().map(|timing| {
             let mark = if several && Some(timing.variant) == self.chosen { "*" } else { "" };
