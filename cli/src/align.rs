@@ -10,7 +10,7 @@ use wordloom::{TranslateOptions, Translation, Translator};
 use super::lines::{Line, Lines};
 use super::output::{Output, check_different};
 use super::progress::Progress;
-use super::setup::{DeviceArguments, ModelArguments, count};
+use super::setup::{DeviceArguments, ModelArguments, SearchArguments};
 use super::{CliError, interrupt};
 
 #[derive(clap::Args)]
@@ -34,15 +34,8 @@ pub struct Arguments {
     /// Write the translations that were made to FILE
     #[arg(long, value_name = "FILE")]
     translations: Option<PathBuf>,
-    /// Source language, where the model has several
-    #[arg(long, value_name = "CODE")]
-    source_lang: Option<String>,
-    /// Target language, where the model has several
-    #[arg(long, value_name = "CODE")]
-    target_lang: Option<String>,
-    /// Beams of the search, 1 to 16; 1 is greedy
-    #[arg(short, long, value_name = "N", value_parser = count)]
-    beams: Option<usize>,
+    #[command(flatten)]
+    search: SearchArguments,
     #[command(flatten)]
     model: ModelArguments,
     #[command(flatten)]
@@ -55,13 +48,7 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     {
         check_different(read.as_deref(), written.as_deref())?;
     }
-    let mut options = TranslateOptions {
-        source_language: arguments.source_lang.clone(),
-        target_language: arguments.target_lang.clone(),
-        cancel: interrupt::handler(),
-        ..TranslateOptions::default()
-    };
-    options.generation.num_beams = arguments.beams;
+    let options = arguments.search.options(interrupt::handler());
     let model = arguments.model.open()?;
     let tokenizer = Translator::tokenizer_of(&model)?;
     resolve_languages(&tokenizer, &options, model.generation_config())

@@ -63,7 +63,7 @@ fn copy_others(from: &Path, to: &Path) -> Result<(), CliError> {
     for entry in fs::read_dir(from).map_err(failed)? {
         let (name, path) = entry.map(|entry| (entry.file_name(), entry.path())).map_err(failed)?;
         let end = |end: &&str| name.to_string_lossy().ends_with(*end);
-        if path.is_file() && COPIED.iter().any(|known| end(known)) && !end(&".index.json") {
+        if path.is_file() && COPIED.iter().any(end) && !end(&".index.json") {
             fs::copy(&path, to.join(&name)).map_err(failed)?;
         }
     }

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use wordloom::model::files::ModelFiles;
 use wordloom::model::generation_config::GenerationConfig;
 use wordloom::precision::PrecisionChoice;
-use wordloom::{Device, DeviceChoice, Model, Transformer, WeightPrecision};
+use wordloom::transformer::Cancel;
+use wordloom::{Device, DeviceChoice, Model, Transformer, TranslateOptions, WeightPrecision};
 
 use super::progress::Progress;
 use super::{CliError, notice};
@@ -60,6 +61,33 @@ impl DeviceArguments {
     /// As `transformer`, for a model that will generate with these options.
     pub fn generator(&self, model: &Model, options: &GenerationConfig) -> Result<Transformer, CliError> {
         load(&self.open()?, model, self.weights, Some(options))
+    }
+}
+
+/// The languages and the beams of a translation.
+#[derive(clap::Args)]
+pub struct SearchArguments {
+    /// Source language [default: the model's or English]
+    #[arg(long, value_name = "CODE")]
+    pub source_lang: Option<String>,
+    /// Target language, where the model has several
+    #[arg(long, value_name = "CODE")]
+    pub target_lang: Option<String>,
+    /// Beams of the search, 1 to 16; 1 is greedy
+    #[arg(short, long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
+    pub beams: Option<usize>,
+}
+
+impl SearchArguments {
+    pub fn options(&self, cancel: Cancel) -> TranslateOptions {
+        let Self { source_lang, target_lang, beams } = self;
+        TranslateOptions {
+            generation: GenerationConfig { num_beams: *beams, ..GenerationConfig::default() },
+            source_language: source_lang.clone(),
+            target_language: target_lang.clone(),
+            cancel,
+            ..TranslateOptions::default()
+        }
     }
 }
 

@@ -16,7 +16,7 @@ use super::lines::{Line, Lines, Round, Start};
 use super::output::{Output, check_different};
 use super::progress::{Done, Progress};
 use super::resume::{Resumable, Settings};
-use super::setup::{DeviceArguments, ModelArguments, count};
+use super::setup::{DeviceArguments, ModelArguments, SearchArguments, count};
 use super::{CliError, interrupt, notice};
 
 #[derive(clap::Args)]
@@ -40,15 +40,8 @@ pub struct Arguments {
     /// Go on where a run that was stopped left --output
     #[arg(long, requires_all = ["input", "output"])]
     resume: bool,
-    /// Source language [default: the model's or English]
-    #[arg(long, value_name = "CODE")]
-    source_lang: Option<String>,
-    /// Target language, where the model has several
-    #[arg(long, value_name = "CODE")]
-    target_lang: Option<String>,
-    /// Beams of the search, 1 to 16; 1 is greedy
-    #[arg(short, long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
-    beams: Option<usize>,
+    #[command(flatten)]
+    search: SearchArguments,
     /// Above 1 favours long translations, below short
     #[arg(long, value_name = "X", allow_negative_numbers = true)]
     length_penalty: Option<f32>,
@@ -84,13 +77,7 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     };
     let model = arguments.model.open()?;
     let generation = generation(arguments, &model)?;
-    let options = TranslateOptions {
-        generation,
-        source_language: arguments.source_lang.clone(),
-        target_language: arguments.target_lang.clone(),
-        cancel,
-        ..TranslateOptions::default()
-    };
+    let options = TranslateOptions { generation, ..arguments.search.options(cancel) };
     let tokenizer = Translator::tokenizer_of(&model)?;
     resolve_languages(&tokenizer, &options, model.generation_config()).map_err(refused_language)?;
     let settings = if files.is_some() { settings(arguments)? } else { Settings::new() };
@@ -194,9 +181,9 @@ fn settings(arguments: &Arguments) -> Result<Settings, CliError> {
     let number = |number: Option<usize>| number.map(|number| number.to_string());
     let given = [
         ("--model", Some(model)),
-        ("--source-lang", arguments.source_lang.clone()),
-        ("--target-lang", arguments.target_lang.clone()),
-        ("--beams", number(arguments.beams)),
+        ("--source-lang", arguments.search.source_lang.clone()),
+        ("--target-lang", arguments.search.target_lang.clone()),
+        ("--beams", number(arguments.search.beams)),
         ("--length-penalty", arguments.length_penalty.map(|penalty| penalty.to_string())),
         ("--max-length", number(arguments.max_length)),
         ("--n-best", number(arguments.n_best)),
@@ -208,7 +195,7 @@ fn settings(arguments: &Arguments) -> Result<Settings, CliError> {
 /// The options of the command line over the model's own, known to be possible.
 fn generation(arguments: &Arguments, model: &Model) -> Result<GenerationConfig, CliError> {
     let generation = GenerationConfig {
-        num_beams: arguments.beams,
+        num_beams: arguments.search.beams,
         num_return_sequences: Some(arguments.n_best.unwrap_or(1)),
         length_penalty: arguments.length_penalty,
         max_length: arguments.max_length,
@@ -226,7 +213,7 @@ fn generation(arguments: &Arguments, model: &Model) -> Result<GenerationConfig, 
 /// An impossible option in the command's words, where it was given to the command; else it is the model's.
 fn refused(arguments: &Arguments, model: &Model, error: &DecodeError) -> CliError {
     let flags = [
-        ("num_beams", "--beams", arguments.beams.is_some()),
+        ("num_beams", "--beams", arguments.search.beams.is_some()),
         ("num_return_sequences", "--n-best", arguments.n_best.is_some()),
         ("length_penalty", "--length-penalty", arguments.length_penalty.is_some()),
         ("max_length", "--max-length", arguments.max_length.is_some()),

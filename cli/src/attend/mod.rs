@@ -13,14 +13,14 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use wordloom::Translator;
 use wordloom::trace::{AttentionKind, HeadName, MAX_FILE_BYTES, Trace, TraceOptions};
 use wordloom::translate::resolve_languages;
-use wordloom::{TranslateOptions, Translator};
 
 use super::error::one_line;
 use super::lines::Lines;
 use super::output::{Output, cannot_write, check_different};
-use super::setup::{DeviceArguments, ModelArguments, count};
+use super::setup::{DeviceArguments, ModelArguments, SearchArguments, count};
 use super::{CliError, interrupt, notice};
 use picture::Picture;
 
@@ -61,15 +61,8 @@ pub struct Arguments {
     /// Write JSON: the trace, or the statistics
     #[arg(long)]
     json: bool,
-    /// Source language, where the model has several
-    #[arg(long, value_name = "CODE")]
-    source_lang: Option<String>,
-    /// Target language, where the model has several
-    #[arg(long, value_name = "CODE")]
-    target_lang: Option<String>,
-    /// Beams of the search, 1 to 16; 1 is greedy
-    #[arg(short, long, value_name = "N", value_parser = count)]
-    beams: Option<usize>,
+    #[command(flatten)]
+    search: SearchArguments,
     /// Above 1 favours long translations, below short
     #[arg(long, value_name = "X", allow_negative_numbers = true)]
     length_penalty: Option<f32>,
@@ -172,13 +165,7 @@ fn open(path: &Path) -> Result<Trace, CliError> {
 
 /// A trace of a translation that is made now.
 fn make(arguments: &Arguments, format: Option<Format>) -> Result<Trace, CliError> {
-    let mut options = TranslateOptions {
-        source_language: arguments.source_lang.clone(),
-        target_language: arguments.target_lang.clone(),
-        cancel: interrupt::handler(),
-        ..TranslateOptions::default()
-    };
-    options.generation.num_beams = arguments.beams;
+    let mut options = arguments.search.options(interrupt::handler());
     options.generation.length_penalty = arguments.length_penalty;
     options.generation.max_length = arguments.max_length;
     let text = match arguments.text.as_slice() {

@@ -18,6 +18,7 @@ use super::content::{Content, Embedded};
 /// the binary has that already.
 #[derive(RustEmbed)]
 #[folder = "site"]
+#[allow_missing = true]
 #[exclude = ".*"]
 #[exclude = "model/*"]
 struct BuiltPage;
