@@ -117,7 +117,7 @@ async fn check_batch(transformer: &Transformer, tensors: &Tensors, place: &str) 
             }
         })
         .collect();
-    let recordings = record(&transformer, &requests, &all(3), &Cancel::default()).await.expect("fits");
+    let recordings = record(transformer, &requests, &all(3), &Cancel::default()).await.expect("fits");
     let logits = tensors.f32("main.logits");
     let vocabulary = transformer.config().target_vocabulary;
     for (row, (recording, request)) in recordings.iter().zip(&requests).enumerate() {
