@@ -32,26 +32,14 @@ struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    fn encode(peer: &'a str, model: &'a str, tokens: usize, time: Summary) -> Self {
-        let size = Translation { batch: 1, beams: 1, source: tokens, tokens: 0 };
-        let note = "the encoder alone; its states stay on the device";
-        Self::new(peer, model, "encode", size, time, note)
-    }
-
-    fn translate(peer: &'a str, model: &'a str, size: Translation, time: Summary) -> Self {
-        Self::new(peer, model, "translate", size, time, "from ids to ids, the encoder included")
-    }
-
-    fn new(
-        peer: &'a str,
-        model: &'a str,
-        task: &'static str,
-        size: Translation,
-        time: Summary,
-        note: &'static str,
-    ) -> Self {
+    /// For a translation, or the encoder alone where no tokens are generated.
+    fn new(peer: &'a str, model: &'a str, size: Translation, time: Summary) -> Self {
         let Translation { batch, beams: beam, source: src, tokens: tgt } = size;
         let Summary { ms, ms_min, cpu_ms, repeats: reps } = time;
+        let (task, note) = match tgt {
+            0 => ("encode", "the encoder alone; its states stay on the device"),
+            _ => ("translate", "from ids to ids, the encoder included"),
+        };
         let tok_s = (tgt > 0).then(|| ((batch * tgt) as f64 / ms * 1e4).round() / 10.0);
         Self { peer, model, task, batch, beam, src, tgt, ms, ms_min, cpu_ms, reps, tok_s, note }
     }
@@ -100,7 +88,8 @@ fn lines(subject: &Subject, name: &str, workload: &Workload, output: &mut Output
     if subject.encodes() {
         for &length in encode {
             let (time, _) = subject.time(*repeats, subject.encoder(length)?)?;
-            write(&Line::encode(&peer, name, length, time))?;
+            let size = Translation { batch: 1, beams: 1, source: length, tokens: 0 };
+            write(&Line::new(&peer, name, size, time))?;
         }
     }
     if subject.generates() {
@@ -109,7 +98,7 @@ fn lines(subject: &Subject, name: &str, workload: &Workload, output: &mut Output
                 for &tokens in tokens {
                     let size = Translation { batch, beams, source: *source, tokens };
                     let (time, _) = subject.time(*repeats, subject.translation(size)?)?;
-                    write(&Line::translate(&peer, name, size, time))?;
+                    write(&Line::new(&peer, name, size, time))?;
                 }
             }
         }
