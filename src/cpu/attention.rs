@@ -8,12 +8,12 @@ use super::attend_all::AttendAll;
 use super::parallel::{for_each_block, for_each_row};
 use crate::shape::AttentionShape;
 
-/// Attention.
+/// Computes attention.
 ///
-/// * `queries`: `[batch * queries, …]`; `keys`, `values`: `[batch * keys, …]`; `key_mask`: `[batch, keys]`,
-///   nonzero = visible
-/// * `distance_bias`: `[2 * reach + 1, heads]`, of which the scores get row `clamp(key - query, -reach, reach) + reach`
-/// * `context`: `[batch * queries, heads * d_value]`; zeros where no key is visible
+/// * `queries`: `[batch * queries, …]`; `keys`, `values`: `[batch * keys, …]`; `key_mask`: `[batch, keys]`, nonzero =
+///   visible
+/// * `distance_bias`: `[2 * reach + 1, heads]`; row `clamp(key - query, -reach, reach) + reach` is added to the scores
+/// * `context`: `[batch * queries, heads * d_value]`; zeros if no key is visible
 pub fn attention(
     shape: &AttentionShape,
     queries: Columns,
@@ -27,7 +27,7 @@ pub fn attention(
     let arch = Arch::new();
     let (width, work) = (heads * d_value, shape.keys * heads * (d_head + d_value));
     for_each_block(context, width, work, |mut row, mut context| {
-        // one sentence after the other, each with keys of its own
+        // one sentence at a time, because each has its own keys
         while !context.is_empty() {
             let count = (shape.queries - row % shape.queries).min(context.len() / width);
             let (of_sentence, others) = context.split_at_mut(count * width);
@@ -56,7 +56,7 @@ pub fn attention(
     });
 }
 
-/// The weights of that attention, `[batch * heads * queries, keys]`; zero where a key is not visible.
+/// Computes the weights of that attention, `[batch * heads * queries, keys]`; zero for invisible keys.
 pub fn attention_weights(
     shape: &AttentionShape,
     queries: Columns,
@@ -88,7 +88,7 @@ pub fn attention_weights(
     });
 }
 
-/// The keys that a query sees.
+/// The visible keys of a query.
 fn visible_keys<'a>(
     shape: &AttentionShape,
     key_mask: &'a [u32],

@@ -7,13 +7,13 @@ use super::attend::{Attend, DistanceBias, Key, Query, Scratch, with_scratch};
 use super::parallel::for_each_row;
 use crate::shape::CachedAttentionShape;
 
-/// Cached attention.
+/// Computes attention over a cache.
 ///
-/// * `queries`: `[rows, …]`; `key_cache`: `[rows * capacity, heads * d_head]`; `value_cache`:
-///   `[rows * capacity, heads * d_value]`
-/// * `slots`: `[rows, capacity]`, of which the first `key_counts[row]` are the caches' rows that a query sees, in order
-/// * `distance_bias`: `[2 * reach + 1, heads]`, see [`attention`](super::attention()); a query stands where its last key
-///   does
+/// * `queries`: `[rows, …]`; `key_cache`: `[rows * capacity, heads * d_head]`; `value_cache`: `[rows * capacity, heads
+///   * d_value]`
+/// * `slots`: `[rows, capacity]`; the first `key_counts[row]` are the caches' rows that a query sees, in order
+/// * `distance_bias`: `[2 * reach + 1, heads]`, see [`attention`](super::attention()); the query's position is that of
+///   its last key
 /// * `context`: `[rows, heads * d_value]`
 #[expect(clippy::too_many_arguments, reason = "each is a tensor of the operator's formula")]
 pub fn cached_attention(
