@@ -18,7 +18,6 @@ pub struct Scratch {
     pub packed_values: Vec<f32>,
 }
 
-/// Calls `work` with the thread's scratch.
 pub fn with_scratch(work: impl FnOnce(&mut Scratch)) {
     thread_local!(static SCRATCH: Cell<Scratch> = Cell::default());
     // taken, not borrowed: a thread that waits for another may start a second row meanwhile
@@ -28,7 +27,6 @@ pub fn with_scratch(work: impl FnOnce(&mut Scratch)) {
     SCRATCH.set(scratch);
 }
 
-/// A visible key.
 #[derive(Clone, Copy, Debug)]
 pub struct Key {
     /// Row of the key.
@@ -60,17 +58,13 @@ impl<'a> DistanceBias<'a> {
     }
 }
 
-/// One query of one head.
 pub struct Query<'a> {
     /// `[d_head]`
     pub query: &'a [f32],
-    /// Factor of the scores.
     pub scale: f32,
     /// Columns of the head in all keys.
     pub keys: Columns<'a>,
-    /// Visible keys.
     pub visible: &'a [Key],
-    /// Bias of the scaled scores.
     pub bias: Option<DistanceBias<'a>>,
 }
 
@@ -106,7 +100,6 @@ impl Query<'_> {
     }
 }
 
-/// Computes the weights of a query, one per visible key.
 pub struct Weigh<'a> {
     pub query: Query<'a>,
     pub weights: &'a mut Vec<f32>,
@@ -121,12 +114,10 @@ impl WithSimd for Weigh<'_> {
     }
 }
 
-/// Computes the weighted sum of the visible values.
 pub struct Attend<'a> {
     pub query: Query<'a>,
     /// Columns of the head in all values.
     pub values: Columns<'a>,
-    /// Scratch memory for the weights.
     pub weights: &'a mut Vec<f32>,
     /// `[d_value]`
     pub context: &'a mut [f32],

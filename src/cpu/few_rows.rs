@@ -19,7 +19,6 @@ pub(super) struct Piece<'a, X, W> {
     /// All weights, `[outputs, inputs]`.
     weight: &'a [W],
     inputs: usize,
-    /// First output.
     output: usize,
     /// Outputs of each row in this piece; inline, so that nothing is allocated.
     y: SmallVec<[&'a mut [f32]; LIBRARY_ROWS]>,
@@ -154,7 +153,6 @@ impl<'a, X: Sync, W: Sync> Piece<'a, X, W> {
     }
 }
 
-/// Multiplication of rows of x with stored weights.
 trait Multiplier: Copy {
     type X;
     type W;
@@ -234,14 +232,12 @@ impl<S: IntegerVectors> Multiplier for Integers<S> {
 }
 
 impl<W: StoredValue> Piece<'_, f32, W> {
-    /// Multiplies in f32; widens weights as needed.
     pub fn multiply_floats(self) {
         Arch::new().dispatch(self);
     }
 }
 
 impl Piece<'_, i16, i8> {
-    /// Multiplies in whole numbers.
     pub fn multiply_integers(self) {
         integers::dispatch(Arch::new(), self);
     }

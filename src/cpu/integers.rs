@@ -30,7 +30,6 @@ pub trait IntegerVectors: Copy {
 /// The largest 16-bit magnitude for rows of `inputs` numbers, so that [`inner_products`]' 32-bit sums do not overflow:
 /// 15 bits up to 2,064 inputs, one less for each doubling.
 pub const fn largest(inputs: usize) -> i16 {
-    /// Largest 8-bit magnitude.
     const LARGEST_WEIGHT: usize = 127;
     let in_a_sum = if inputs < 4 { 1 } else { inputs / 4 };
     let largest = i32::MAX as usize / (LARGEST_WEIGHT * in_a_sum);
@@ -92,12 +91,10 @@ pub fn inner_products<S: IntegerVectors, const ROWS: usize, const COLUMNS: usize
     products
 }
 
-/// Work that uses the processor's vectors.
 pub trait WithIntegers {
     fn with_integers<S: IntegerVectors>(self, simd: S);
 }
 
-/// Calls `work` with the processor's vectors.
 pub fn dispatch(arch: Arch, work: impl WithIntegers) {
     struct Call<S, W>(S, W);
     impl<S: IntegerVectors, W: WithIntegers> pulp::NullaryFnOnce for Call<S, W> {

@@ -124,13 +124,11 @@ impl Problem<'_> {
     }
 }
 
-/// The work after the products of a row.
 struct Finish<'a> {
     problem: &'a Problem<'a>,
     row: usize,
     /// Scale of the row of x.
     x_scale: f32,
-    /// Products of all outputs.
     y: &'a mut [f32],
 }
 

@@ -56,7 +56,6 @@ impl<'a> Columns<'a> {
         Self { first: self.first + head * width, ..self }
     }
 
-    /// The first `width` columns in a row.
     fn row(&self, row: usize, width: usize) -> &'a [f32] {
         let start = row * self.stride + self.first;
         &self.data[start..start + width]

@@ -20,7 +20,6 @@ impl Budget {
         Self { pieces: (work / GRAIN).clamp(1, most) }
     }
 
-    /// Whether to split again.
     pub fn allows_split(self) -> bool {
         self.pieces > 1
     }

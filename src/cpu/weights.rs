@@ -58,9 +58,7 @@ impl WeightMatrix<'_> {
     }
 }
 
-/// A stored value of a weight.
 pub(super) trait StoredValue: Copy + Sync {
-    /// Rows widened side by side.
     const SCRATCH_ROWS: usize = 8;
 
     /// Widens `values` into `out` of the same length.

@@ -9,7 +9,6 @@ use std::cmp::Reverse;
 
 use super::values::{Home, Value, ValueInfo};
 
-/// The buffers that values share.
 #[derive(Clone, Debug)]
 pub(super) struct Buffers {
     /// Buffer of each value; `None` for states and for values that no step touches.

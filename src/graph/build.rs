@@ -112,7 +112,6 @@ impl Graph {
         if got == want { Ok(()) } else { Err(self.mismatch(op, input, got, want.to_string())) }
     }
 
-    /// The error for an input of another shape.
     pub(crate) fn mismatch(
         &self,
         op: &'static str,

@@ -96,7 +96,6 @@ fn weights() -> Vec<f32> {
     (0..OUTPUTS * INPUTS).map(value).collect()
 }
 
-/// Pads rows to the device's stride.
 fn pad(rows: &[f32], width: usize) -> Vec<f32> {
     let padding = stride(width) - width;
     rows.chunks_exact(width)

@@ -22,7 +22,6 @@ pub struct Upload {
     /// Current index in `order`, and current row of that entry.
     entry: usize,
     row: usize,
-    /// Elements on the device.
     done: usize,
     /// Bytes since the last flush.
     pending: u64,

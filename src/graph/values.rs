@@ -55,7 +55,6 @@ impl StateTable {
     }
 }
 
-/// Location of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Home {
     /// A buffer of the plan, while the value is needed.

@@ -128,7 +128,6 @@ pub trait WeightSource {
     }
 }
 
-/// One buffer of a weight on a GPU.
 #[derive(Clone, Debug)]
 pub(super) struct WeightPart {
     /// Outputs of a matrix in this buffer; else all rows.
@@ -263,7 +262,6 @@ impl Weights {
         }
     }
 
-    /// The buffers of each weight.
     pub(super) fn parts(&self) -> Vec<Vec<WeightPart>> {
         match &self.storage {
             Storage::Gpu(tensors) => {

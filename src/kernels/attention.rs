@@ -116,7 +116,6 @@ impl Variant {
 
 /// Minimum queries per sentence for a tile to pay: half a tile.
 const TILE_FROM: usize = 8;
-/// Queries per tile.
 const TILE: usize = 16;
 
 /// Picks a kernel: workgroups if barriers are cheap.

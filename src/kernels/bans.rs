@@ -83,7 +83,6 @@ pub fn ban_words(vocabulary: usize) -> usize {
     vocabulary.div_ceil(32)
 }
 
-/// Parameters of `shared/bans.wgsl`.
 pub(super) struct BanParams {
     pub kind: f64,
     pub words: u32,

@@ -91,7 +91,6 @@ pub struct HistoryBuffers<B> {
 }
 
 impl<B: Copy> Edits<B> {
-    /// The edits that the device makes, if any.
     pub(super) fn history(&self) -> Option<HistoryEdits> {
         match self {
             Self::ByHistory(history, _) => Some(*history),

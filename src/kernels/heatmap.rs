@@ -80,7 +80,6 @@ impl ViewWords {
     }
 }
 
-/// Workgroup size.
 const LANES: u32 = 64;
 
 /// Finds the largest weights of one layer's maps.

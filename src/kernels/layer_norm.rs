@@ -62,7 +62,6 @@ impl Variant {
     pub const ALL: [Self; 2] = [Self::Invocation, Self::Workgroup];
 }
 
-/// Whether the kernel normalizes.
 pub(super) fn is_norm(kernel: &Kernel) -> bool {
     [LAYER_NORM.name, LAYER_NORM_WORKGROUP.name].contains(&kernel.name)
 }

@@ -84,7 +84,6 @@ impl Blocks {
         (cells.log2() as u32).min(self.last())
     }
 
-    /// Rows and columns of a level.
     pub(super) fn size(self, level: u32) -> [usize; 2] {
         [self.queries, self.keys].map(|cells| cells.div_ceil(1 << level))
     }
@@ -94,13 +93,11 @@ impl Blocks {
         (1..level).map(|below| self.size(below).iter().product::<usize>()).sum()
     }
 
-    /// Number of blocks of a map.
     pub(super) fn count(self) -> usize {
         self.begin(self.last() + 1).max(1)
     }
 }
 
-/// Workgroup size.
 const LANES: u32 = 64;
 
 /// Elements of the blocks of one layer's maps.

@@ -205,7 +205,6 @@ impl Dispatch {
         bytemuck::pod_read_unaligned(&self.params)
     }
 
-    /// The value of a constant of the launch.
     fn constant(&self, name: &str) -> f64 {
         self.constants.iter().find(|(known, _)| *known == name).map_or(f64::NAN, |&(_, value)| value)
     }

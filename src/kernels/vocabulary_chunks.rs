@@ -40,7 +40,6 @@ params! {
 }
 
 impl VocabularyChunksParams {
-    /// Whether each chunk is a panel of the output projection.
     pub(super) fn are_of_panels(&self) -> bool {
         (self.chunk_step, self.token_step, self.reach) == (PANEL as u32, 1, PANEL as u32)
     }

@@ -274,7 +274,6 @@ impl Checkpoint {
         Ok(())
     }
 
-    /// The file of a tensor.
     fn file_label(&self, info: &TensorInfo) -> &str {
         self.shards.get(info.shard).map_or(&self.label, ByteSource::label)
     }
@@ -318,7 +317,6 @@ impl Checkpoint {
         }
     }
 
-    /// Multiplies values of an 8-bit matrix, from element `start` on, by their scales.
     fn scale(
         &self,
         name: &str,
@@ -356,7 +354,6 @@ impl Checkpoint {
         Ok(())
     }
 
-    /// Reads scales of rows or columns of an 8-bit matrix.
     fn read_scales(
         &self,
         info: &TensorInfo,

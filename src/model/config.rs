@@ -299,7 +299,6 @@ impl ModelConfig {
     }
 }
 
-/// The family that `model_type` names.
 fn family(json: &JsonObject) -> Result<Family, ModelError> {
     let model_type: String = json.require("model_type")?;
     Family::ALL.into_iter().find(|family| family.model_type() == model_type).ok_or_else(|| {

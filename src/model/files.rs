@@ -59,7 +59,6 @@ pub enum HostFileError {
     Failed(String),
 }
 
-/// The file that every model has.
 #[cfg(not(target_arch = "wasm32"))]
 const CONFIGURATION: &str = "config.json";
 

@@ -22,7 +22,6 @@ impl AttentionKind {
     /// All kinds.
     pub const ALL: [Self; 3] = [Self::Encoder, Self::Decoder, Self::Cross];
 
-    /// The stack that contains it.
     pub(crate) fn stack(self, config: &ModelConfig) -> &StackConfig {
         if self == Self::Encoder { &config.encoder } else { &config.decoder }
     }

@@ -25,7 +25,6 @@ pub(super) struct Names {
     pub unused: &'static [(&'static str, &'static str)],
 }
 
-/// The names in the encoder or decoder.
 pub(super) struct StackNames {
     /// Position table; optional in the file if it can be computed.
     pub positions: &'static str,

@@ -32,7 +32,6 @@ pub enum QuantizeError {
     },
 }
 
-/// A matrix of a checkpoint, with its scales.
 struct Matrix<'a> {
     name: &'a str,
     shape: [usize; 2],

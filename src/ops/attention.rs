@@ -28,7 +28,6 @@ struct Attention {
     context: Value,
 }
 
-/// The reach of a bias by distance.
 pub(super) fn reach(table: Option<Rows>) -> Option<usize> {
     table.map(|table| (table.rows - 1) / 2)
 }
@@ -54,7 +53,6 @@ impl Graph {
         self.expect(op, "key_mask", scores.key_mask, Shape::new(batch, keys), Dtype::U32)
     }
 
-    /// Checks the bias by distance.
     pub(super) fn expect_distance_bias(
         &self,
         op: &'static str,

@@ -10,7 +10,6 @@ use wordloom::kernels::{ColumnLayout, append_kv, attention_weights, stride};
 use crate::common::{assert_close, device_test, gpu, heads_to_columns};
 use crate::{fixture, pad, random, read, run, unpad, untouched, upload, upload_u32};
 
-/// Random biases of `heads` heads by distance, up to `reach`.
 fn random_bias(reach: usize, heads: usize) -> Vec<f32> {
     random(4, (2 * reach + 1) * heads)
 }
@@ -38,7 +37,6 @@ impl AttentionCase {
         }
     }
 
-    /// Elements of a query and of a value.
     fn widths(&self) -> (usize, usize) {
         (self.shape.heads * self.shape.d_head, self.shape.heads * self.shape.d_value)
     }
@@ -98,7 +96,6 @@ impl AttentionCase {
         )
     }
 
-    /// Compares every variant with the CPU.
     async fn check(&self, gpu: &Gpu, offset: usize) {
         let (want, want_weights) = (self.context_on_cpu(), self.weights_on_cpu());
         for variant in Variant::ALL {

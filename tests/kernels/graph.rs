@@ -46,7 +46,6 @@ const D_HEAD: usize = 5;
 const D_VALUE: usize = 6;
 const CAPACITY: usize = 2;
 
-/// States that the host writes or reads.
 struct States {
     tokens: State,
     targets: State,

@@ -54,7 +54,6 @@ fn random(seed: u32, count: usize) -> Vec<f32> {
     (0..count).map(|_| next()).collect()
 }
 
-/// Pads rows to the device's stride with `filler`.
 fn pad(data: &[f32], width: usize, filler: f32) -> Vec<f32> {
     let rows = data.chunks_exact(width);
     rows.flat_map(|row| row.iter().copied().chain(std::iter::repeat_n(filler, stride(width) - width)))

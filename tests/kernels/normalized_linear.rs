@@ -54,7 +54,6 @@ impl Case {
         }
     }
 
-    /// The case with one of its rows.
     fn row(&self, row: usize) -> Self {
         let mut shape = self.shape;
         shape.linear.rows = 1;
@@ -65,7 +64,6 @@ impl Case {
         Self { shape, x, residual, gamma, beta, weight, bias }
     }
 
-    /// The normalized inputs and the layer's result.
     fn on_cpu(&self) -> [Vec<f32>; 2] {
         let NormalizedLinearShape { linear, epsilon, residual, centered, .. } = self.shape;
         let mut normalized = vec![0.0; self.x.len()];

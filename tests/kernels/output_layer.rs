@@ -109,7 +109,6 @@ impl Case {
         self.edits.bans && self.bans.lists[lists + early + token / 32] >> (token % 32) & 1 == 1
     }
 
-    /// Expected notes on the panels of each row.
     fn notes(&self, logits: &[f32]) -> Vec<Note> {
         let vocabulary = self.shape.outputs;
         let sums_banned = self.scoring.rules == LOG_PROBABILITIES;
@@ -131,7 +130,6 @@ impl Case {
         (0..self.shape.rows).flat_map(|row| (0..panels).map(move |panel| note(row, panel))).collect()
     }
 
-    /// The launch that notes chunks after edits.
     fn notes_after(&self, edits: HistoryEdits, class: AdapterClass) -> Dispatch {
         let buffers =
             HistoryBuffers { search: (), slots: (), slot_tokens: (), bans: (), phrases: (), row_bans: () };

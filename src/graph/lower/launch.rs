@@ -63,7 +63,6 @@ impl Launch {
         self.bindings.iter().copied().zip(self.dispatch.kernel.storage.iter().copied())
     }
 
-    /// Values that the launch reads or writes.
     pub(in crate::graph) fn touches(&self) -> impl Iterator<Item = Value> {
         self.bindings.iter().filter_map(|binding| match binding {
             Binding::Value(value) => Some(*value),

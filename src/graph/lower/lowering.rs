@@ -17,7 +17,6 @@ pub struct Target {
     pub class: AdapterClass,
     /// Storage of matrices.
     pub precision: WeightPrecision,
-    /// The buffers of each weight.
     pub(in crate::graph) parts: Vec<Vec<WeightPart>>,
 }
 

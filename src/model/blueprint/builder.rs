@@ -102,7 +102,6 @@ impl<'a> Builder<'a> {
         Ok(Norm { gamma, beta })
     }
 
-    /// Adds a linear layer inside a stack's layer.
     fn linear(&mut self, place: &str, outputs: usize, inputs: usize) -> Result<Linear, ModelError> {
         let name = format!("{place}.weight");
         let weight = match self.names.transposed {

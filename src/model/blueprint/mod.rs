@@ -26,7 +26,6 @@ pub struct Norm {
 }
 
 impl Norm {
-    /// The norm as an operand of operators.
     pub(super) fn of(self, config: &ModelConfig) -> Normalization {
         let Self { gamma, beta } = self;
         Normalization { gamma, beta, epsilon: config.layer_norm_eps }
@@ -193,7 +192,6 @@ impl Blueprint {
         if precisions.all(|other| other == first) { first } else { WeightPrecision::F32 }
     }
 
-    /// Kind and source of each weight.
     pub(super) fn weights(&self) -> impl Iterator<Item = (WeightKind, &Source)> {
         self.table.entries().iter().map(|entry| entry.kind).zip(&self.sources)
     }

@@ -78,7 +78,6 @@ impl Source {
     }
 }
 
-/// The weights of a blueprint, read from its file.
 pub(crate) struct CheckpointSource<'a> {
     pub blueprint: &'a Blueprint,
     pub checkpoint: &'a Checkpoint,
@@ -138,7 +137,6 @@ impl CheckpointSource<'_> {
         Ok(())
     }
 
-    /// Reads rows from pieces in order.
     fn read_pieces(
         &self,
         pieces: &[Piece],

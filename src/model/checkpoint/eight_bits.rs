@@ -10,7 +10,6 @@ use super::TensorInfo;
 const FORMAT: (&str, &str) = ("format", "wordloom-q8");
 const VERSION: (&str, &str) = ("version", "1");
 
-/// The scales of an 8-bit matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Scales {
     /// Whether a scale belongs to a column, not to a row.
@@ -19,12 +18,10 @@ pub(super) struct Scales {
     pub offset: u64,
 }
 
-/// The metadata of a file with 8-bit matrices.
 pub(in crate::model) fn metadata() -> BTreeMap<String, String> {
     [FORMAT, VERSION].map(|(key, value)| (key.to_owned(), value.to_owned())).into()
 }
 
-/// The name of a matrix's scales.
 pub(in crate::model) fn scales_name(matrix: &str) -> String {
     format!("{matrix}.scale")
 }

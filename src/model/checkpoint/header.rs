@@ -12,7 +12,6 @@ use crate::model::files::ByteSource;
 /// The format's limit of the header, bytes.
 const HEADER_LIMIT: u64 = 100_000_000;
 
-/// The JSON of a header.
 #[derive(Deserialize, Serialize)]
 pub(in crate::model) struct Header {
     /// Free text; only [`eight_bits`] reads it.
