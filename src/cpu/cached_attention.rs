@@ -9,8 +9,8 @@ use crate::shape::CachedAttentionShape;
 
 /// Computes attention over a cache.
 ///
-/// * `queries`: `[rows, …]`; `key_cache`: `[rows * capacity, heads * d_head]`; `value_cache`: `[rows * capacity, heads
-///   * d_value]`
+/// * `queries`: `[rows, …]`; `key_cache`: `[rows * capacity, heads * d_head]`; `value_cache`:
+///   `[rows * capacity, heads * d_value]`
 /// * `slots`: `[rows, capacity]`; the first `key_counts[row]` are the caches' rows that a query sees, in order
 /// * `distance_bias`: `[2 * reach + 1, heads]`, see [`attention`](super::attention()); the query's position is that of
 ///   its last key

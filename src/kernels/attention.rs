@@ -135,8 +135,8 @@ pub(super) const HEAD_BLOCK: usize = 64;
 /// Computes attention. `reach`: reach of the distance bias, if any.
 ///
 /// * storage: q `[batch * queries, …]`, k and v `[batch * keys, …]`, key mask u32 `[batch, keys]` (nonzero = visible),
-///   distance bias `[2 * reach + 1, heads]` (row `clamp(key - query, -reach, reach) + reach`), context `[batch *
-///   queries, heads * d_value]`
+///   distance bias `[2 * reach + 1, heads]` (row `clamp(key - query, -reach, reach) + reach`), context
+///   `[batch * queries, heads * d_value]`
 pub fn dispatch(
     shape: &AttentionShape,
     queries: ColumnLayout,

@@ -77,9 +77,10 @@ pub fn appends(shape: &CachedAttentionShape, variant: Variant) -> bool {
 ///
 /// * `reach`: reach of the distance bias, if any
 /// * storage: qkv `[rows, heads * (2 * d_head + d_value)]`, cache slots u32 `[rows]`, slots u32 `[rows, capacity]`
-///   (rows of the caches for each visible key, in order), key counts u32 `[rows]`, distance bias `[2 * reach + 1,
-///   heads]` (the query's position is that of its last key), key cache `[rows * capacity, heads * d_head]`, value cache
-///   `[rows * capacity, heads * d_value]`, context `[rows, heads * d_value]`
+///   (rows of the caches for each visible key, in order), key counts u32 `[rows]`, distance bias
+///   `[2 * reach + 1, heads]` (the query's position is that of its last key), key cache
+///   `[rows * capacity, heads * d_head]`, value cache `[rows * capacity, heads * d_value]`, context
+///   `[rows, heads * d_value]`
 pub fn dispatch(shape: &CachedAttentionShape, reach: Option<usize>, class: AdapterClass) -> Dispatch {
     dispatch_variant(shape, reach, choose(1, class))
 }

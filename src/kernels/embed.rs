@@ -46,8 +46,8 @@ pub struct EmbedShape {
 
 /// Writes the rows whose token is in `part`, which starts at a multiple of [`PANEL`].
 ///
-/// * storage: tokens u32 `[rows]`, table (panels of `part`), positions u32 `[rows]`, position table `[positions,
-///   d_model]`, y `[rows, d_model]`
+/// * storage: tokens u32 `[rows]`, table (panels of `part`), positions u32 `[rows]`, position table
+///   `[positions, d_model]`, y `[rows, d_model]`
 pub fn dispatch(shape: &EmbedShape, part: Range<usize>) -> Dispatch {
     assert!(part.start.is_multiple_of(PANEL), "tokens {part:?} of a table in panels");
     let quads = stride(shape.d_model) / 4;

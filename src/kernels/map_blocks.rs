@@ -60,7 +60,7 @@ params! {
 /// The levels of a map: a block at level *l* has the largest of 2<sup>l</sup> x 2<sup>l</sup> cells. So a pixel of
 /// square cells reads about nine blocks, however many cells it covers. Level 0 is the cells themselves. The levels
 /// follow one another from level 1. A block has two bytes for the weight and two for its share of its row's largest
-/// weight: a third of the memory of a square map, at most the memory of a narrow one.
+/// weight: a third of the memory of a square map, for a narrow map up to as much as the map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Blocks {
     queries: usize,
@@ -107,8 +107,8 @@ pub fn elements(shape: GridShape) -> usize {
 
 /// The launches that make the blocks of one layer's maps, from the lowest level.
 ///
-/// * storage of the first: weights and maxima as in [`heatmap::maxima`](super::heatmap::maxima), blocks `[heads,
-///   blocks]`; of the others: the blocks
+/// * storage of the first: weights and maxima as in [`heatmap::maxima`](super::heatmap::maxima), blocks
+///   `[heads, blocks]`; of the others: the blocks
 pub fn launches(shape: GridShape) -> impl Iterator<Item = Dispatch> {
     let of_map = Blocks::of(shape);
     let blocks_stride = of_map.count() as u32;

@@ -26,8 +26,8 @@ pub static MATVEC_4ROWS_SPLIT: ByPrecision = linear_kernels!(
 /// Fuses the output layer with a [`VOCABULARY_CHUNKS`] over all of its logits. `None` if a workgroup has no whole
 /// panel, chunks are not panels, sums are kept, or bans depend on a row's history.
 ///
-/// * storage: x `[rows, inputs]`, weight (panels of the layer's part), bias `[outputs]`, bans, search, y `[rows,
-///   outputs]`, chunks u32 `[rows, panels, 4]` (best value, its token, maximum, sum)
+/// * storage: x `[rows, inputs]`, weight (panels of the layer's part), bias `[outputs]`, bans, search, y
+///   `[rows, outputs]`, chunks u32 `[rows, panels, 4]` (best value, its token, maximum, sum)
 pub fn fuse(linear: &Dispatch, notes: &Dispatch) -> Option<Dispatch> {
     let twins = [(&MATVEC_SPLIT, &linear::MATVEC_SPLIT), (&MATVEC_4ROWS_SPLIT, &linear::MATVEC_4ROWS_SPLIT)];
     let kernel = twins.into_iter().find_map(|(fused, plain)| fused.twin_of(plain, linear.kernel))?;

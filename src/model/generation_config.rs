@@ -27,7 +27,7 @@ macro_rules! generation_config {
                 Ok(Self { $($key: json.get(stringify!($key))?,)* })
             }
 
-            /// Fills options that are not set from `defaults`.
+            /// Takes missing options from `defaults`.
             pub fn merged_over(self, defaults: &Self) -> Self {
                 Self { $($key: self.$key.or_else(|| defaults.$key.clone()),)* }
             }
