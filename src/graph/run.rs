@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::plan::Plan;
+use super::row_copy::RowCopy;
 use super::run_cpu::CpuSession;
 use super::run_gpu::GpuSession;
 use super::values::{State, StateTable};
@@ -16,21 +17,6 @@ use crate::shape::Shape;
 /// A plan in a session, ready to be replayed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Program(usize);
-
-/// Some rows of a state for another.
-#[derive(Clone, Copy, Debug)]
-pub struct RowCopy {
-    /// Whose.
-    pub from: State,
-    /// The first of them.
-    pub first: usize,
-    /// Another state, as wide.
-    pub to: State,
-    /// The row that the first becomes.
-    pub at: usize,
-    /// How many.
-    pub rows: usize,
-}
 
 /// States on a device, and the programs that work on them. Everything is allocated when the session is made; running
 /// a program allocates nothing.

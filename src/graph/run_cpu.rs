@@ -2,7 +2,7 @@
 
 use super::cpu_run::{CpuRun, Words};
 use super::plan::Plan;
-use super::run::RowCopy;
+use super::row_copy::RowCopy;
 use super::values::{State, StateTable};
 use super::weights::Weights;
 use crate::cpu;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::lower::{Binding, LaunchList, Target};
 use super::plan::Plan;
-use super::run::RowCopy;
+use super::row_copy::RowCopy;
 use super::values::{Home, State, StateTable, stored_elements};
 use super::weights::Weights;
 use crate::gpu::{Buffer, BufferCopy, Gpu, GpuError, Readback, Recording, Submission};

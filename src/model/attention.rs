@@ -53,6 +53,7 @@ pub(super) struct AttentionLayer<'a> {
     pub causal: bool,
     /// Relative positions: one table for all layers of a stack.
     pub distance_bias: Option<Rows>,
+    pub taps: Taps<'a>,
 }
 
 impl AttentionLayer<'_> {
@@ -98,13 +99,12 @@ pub(super) fn self_attention(
     x: Value,
     sequences: &Sequences,
     cache: Option<&Cache>,
-    taps: Taps<'_>,
 ) -> Result<(Value, Value), GraphError> {
     let Sequences { batch, length, mask } = *sequences;
     let shape = attention.shape(batch, length, length, attention.causal);
     residual_block(g, attention.config, weights.norm, x, |g, x, residual| {
         let qkv = g.linear(x, weights.qkv, Activation::Identity, None)?;
-        if let Some(state) = tap(taps.projections, attention.layer).0 {
+        if let Some(state) = tap(attention.taps.projections, attention.layer).0 {
             g.keep(qkv, state)?;
         }
         if let Some(cache) = cache {
@@ -113,7 +113,7 @@ pub(super) fn self_attention(
         let [queries, keys, values] = qkv_columns(attention.stack).map(|first| Columns { value: qkv, first });
         let scores =
             AttentionScores { shape, queries, keys, key_mask: mask, distance_bias: attention.distance_bias };
-        capture(g, scores, tap(taps.attentions, attention.layer))?;
+        capture(g, scores, tap(attention.taps.attentions, attention.layer))?;
         let context = g.attention(scores, values)?;
         Ok((g.linear(context, weights.output, Activation::Identity, residual)?, qkv))
     })
@@ -153,7 +153,6 @@ pub(super) fn cross_attention(
     weights: &CrossAttention,
     x: Value,
     memory: &Memory,
-    tap: Tap,
 ) -> Result<(Value, Value), GraphError> {
     let Sequences { batch, length, mask } = memory.sequences;
     let shape = attention.shape(batch, g.shape(x).rows / batch, length, false);
@@ -162,7 +161,7 @@ pub(super) fn cross_attention(
         let [keys, values] =
             [0, attention.stack.key_width()].map(|first| Columns { value: memory.key_values, first });
         let scores = AttentionScores { shape, queries, keys, key_mask: mask, distance_bias: None };
-        capture(g, scores, tap)?;
+        capture(g, scores, tap(attention.taps.cross_attentions, attention.layer))?;
         let context = g.attention(scores, values)?;
         Ok((g.linear(context, weights.output, Activation::Identity, residual)?, queries.value))
     })
@@ -178,7 +177,7 @@ fn capture(g: &mut Graph, scores: AttentionScores, tap: Tap) -> Result<(), Graph
 
 /// Adds the weights of one attention of one sentence, `[heads * queries, keys]`, from its queries and keys alone.
 ///
-/// * `lengths`: queries and keys; `mask`: u32 `[1, keys]`
+/// * `mask`: u32 `[1, keys]`
 ///
 /// # Errors
 /// [`GraphError`]
@@ -188,7 +187,6 @@ pub(crate) fn weights_of(
     blueprint: &Blueprint,
     (kind, layer): (AttentionKind, usize),
     [queries, keys]: [Columns; 2],
-    lengths: [usize; 2],
     mask: Value,
 ) -> Result<Value, GraphError> {
     let (stack, distance_bias) = match kind {
@@ -197,8 +195,9 @@ pub(crate) fn weights_of(
         AttentionKind::Cross => (&config.decoder, None), // its queries and keys have no distance
     };
     let causal = kind == AttentionKind::Decoder;
-    let attention = AttentionLayer { config, stack, layer, causal, distance_bias };
-    let shape = attention.shape(1, lengths[0], lengths[1], causal);
+    let attention = AttentionLayer { config, stack, layer, causal, distance_bias, taps: Taps::default() };
+    let [query_count, key_count] = [queries, keys].map(|columns| g.shape(columns.value).rows);
+    let shape = attention.shape(1, query_count, key_count, causal);
     g.enter(format!("{kind}.{layer}"));
     g.attention_weights(AttentionScores { shape, queries, keys, key_mask: mask, distance_bias })
 }

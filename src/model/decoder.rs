@@ -2,7 +2,7 @@
 //! section 3.1.
 
 use super::attention::{
-    AttentionLayer, Memory, Sequences, Taps, cached_self_attention, cross_attention, self_attention, tap,
+    AttentionLayer, Memory, Sequences, Taps, cached_self_attention, cross_attention, self_attention,
 };
 use super::blueprint::Blueprint;
 use super::config::ModelConfig;
@@ -63,8 +63,7 @@ pub fn decoder(
     config: &ModelConfig,
     blueprint: &Blueprint,
     tokens: Tokens,
-    history: &History<'_>,
-    memories: &[Memory],
+    (history, memories): (&History<'_>, &[Memory]),
     taps: Taps<'_>,
 ) -> Result<Decoded, GraphError> {
     let stack = &blueprint.decoder_stack;
@@ -79,14 +78,15 @@ pub fn decoder(
             layer: index,
             causal: true,
             distance_bias: stack.distance_bias,
+            taps,
         };
         g.enter(format!("decoder.{index}.self"));
         let weights = &layer.self_attention;
         let fused;
         (x, fused) = match history {
-            History::Whole(sequences) => self_attention(g, attention, weights, x, sequences, None, taps)?,
+            History::Whole(sequences) => self_attention(g, attention, weights, x, sequences, None)?,
             History::Prompt(sequences, caches) => {
-                self_attention(g, attention, weights, x, sequences, Some(&caches[index]), taps)?
+                self_attention(g, attention, weights, x, sequences, Some(&caches[index]))?
             }
             History::Cached(caches) => cached_self_attention(g, attention, weights, x, &caches[index])?,
         };
@@ -94,8 +94,7 @@ pub fn decoder(
         if let (Some(weights), Some(memory)) = (&layer.cross_attention, memories.get(index)) {
             g.enter(format!("decoder.{index}.cross"));
             let crossing;
-            (x, crossing) =
-                cross_attention(g, attention, weights, x, memory, tap(taps.cross_attentions, index))?;
+            (x, crossing) = cross_attention(g, attention, weights, x, memory)?;
             queries.push(crossing);
         }
         g.enter(format!("decoder.{index}.feed_forward"));

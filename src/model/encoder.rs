@@ -33,9 +33,10 @@ pub fn encoder(
             layer: index,
             causal: false,
             distance_bias: stack.distance_bias,
+            taps,
         };
         g.enter(format!("encoder.{index}.self"));
-        (x, _) = self_attention(g, attention, &layer.self_attention, x, sequences, None, taps)?;
+        (x, _) = self_attention(g, attention, &layer.self_attention, x, sequences, None)?;
         g.enter(format!("encoder.{index}.feed_forward"));
         x = feed_forward(g, config, &layer.feed_forward, x)?;
     }

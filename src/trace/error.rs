@@ -1,6 +1,5 @@
 //! Why there is no trace.
 
-use super::VERSION;
 use crate::text::TextError;
 use crate::transformer::{ForwardError, GenerateError, ScoreError};
 use crate::translate::TranslateError;
@@ -49,6 +48,11 @@ impl From<GenerateError> for TraceError {
         Self::Translate(error.into())
     }
 }
+
+/// What `format` says in every trace, and the key of the metadata.
+pub const FORMAT: &str = "wordloom.trace";
+/// The version that is written, and the only one that is read.
+pub const VERSION: u32 = 1;
 
 /// Why a trace could not be read or written.
 #[derive(Debug, thiserror::Error)]

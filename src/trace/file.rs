@@ -9,15 +9,12 @@ use std::borrow::Cow;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde::{Deserialize, Serialize};
 
+use super::error::{FORMAT, VERSION};
 use super::{
     AttentionKind, Depth, LayerAttention, LeftOut, TargetToken, Token, Trace, TraceFileError, TracedSearch,
     TracedSentence,
 };
 
-/// What `format` says in every trace, and the key of the metadata.
-pub const FORMAT: &str = "wordloom.trace";
-/// The version that is written, and the only one that is read.
-pub const VERSION: u32 = 1;
 /// The longest file that is read, bytes.
 pub const MAX_FILE_BYTES: u64 = 2 << 30;
 

@@ -23,8 +23,8 @@ mod tokens;
 pub use crate::model::{AttentionKind, HeadName, LayerAttention, Map};
 pub use crate::transformer::{KeptAttention, LeftOut};
 pub use depth::{CombinedRank, Depth, Stack};
-pub use error::{TraceError, TraceFileError};
-pub use file::{FORMAT, MAX_FILE_BYTES, VERSION};
+pub use error::{FORMAT, TraceError, TraceFileError, VERSION};
+pub use file::MAX_FILE_BYTES;
 pub use options::TraceOptions;
 pub use record::{Recording, TraceRequest, attend, record};
 

@@ -118,10 +118,9 @@ impl AttentionInputs {
             .map(|(name, length)| (table.u32(name, 1, length), length));
         let mut kept = Vec::with_capacity(layers.len());
         for Layer { kind, layer, inputs } in layers {
-            let lengths = inputs.map(|(state, _)| state.shape.rows);
             let columns = inputs.map(|(state, first)| Columns { value: g.state(state), first });
             let mask = g.state(if kind.keys_target() { masks[1].0 } else { masks[0].0 });
-            let made = weights_of(g, config, &model.blueprint, (kind, layer), columns, lengths, mask)?;
+            let made = weights_of(g, config, &model.blueprint, (kind, layer), columns, mask)?;
             let shape = g.shape(made);
             let state = table.f32(format!("{kind} attentions {layer}"), shape.rows, shape.width);
             g.keep(made, state)?;

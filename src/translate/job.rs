@@ -7,9 +7,9 @@ use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
 use super::error::TranslateError;
-use super::layout::{Segment, Sentences};
+use super::layout::{Segment, Sentences, put_together};
 use super::options::TranslateOptions;
-use super::translation::{Translation, put_together};
+use super::translation::Translation;
 use super::translator::Translator;
 use crate::decode::Hypothesis;
 use crate::text::TextError;

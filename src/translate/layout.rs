@@ -3,6 +3,7 @@
 use super::error::TranslateError;
 use super::languages::resolve_languages;
 use super::options::TranslateOptions;
+use super::translation::{Sentence, TextHypothesis, Translation};
 use super::translator::Translator;
 use crate::model::config::Positions;
 use crate::text::split_lines;
@@ -81,4 +82,28 @@ impl Translator {
             self.transformer.generation_config().max_length.unwrap_or(positions).min(positions);
         (longest_output - longest_output.div_ceil(4)).max(2)
     }
+}
+
+/// Puts a text's translations between what stood between its sentences.
+pub fn put_together(layout: &[Segment<'_>], sentences: Vec<Sentence>) -> Translation {
+    let ranks = sentences.iter().map(|sentence| sentence.hypotheses.len()).max().unwrap_or(1);
+    let hypotheses: Vec<TextHypothesis> = (0..ranks)
+        .map(|rank| {
+            // a sentence with fewer translations keeps its last
+            let mut chosen = sentences
+                .iter()
+                .filter_map(|sentence| sentence.hypotheses.get(rank).or(sentence.hypotheses.last()));
+            let score = chosen.clone().map(|hypothesis| hypothesis.search.score).sum::<f32>()
+                / sentences.len().max(1) as f32;
+            let text = layout
+                .iter()
+                .map(|segment| match segment {
+                    Segment::Between(space) => space,
+                    Segment::Sentence => chosen.next().map_or("", |hypothesis| &hypothesis.text),
+                })
+                .collect();
+            TextHypothesis { text, score }
+        })
+        .collect();
+    Translation { text: hypotheses[0].text.clone(), hypotheses, sentences }
 }

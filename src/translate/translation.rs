@@ -1,6 +1,5 @@
 //! What a translation is.
 
-use super::layout::Segment;
 use crate::decode::{Hypothesis, SearchTree};
 use crate::transformer::KeptAttention;
 
@@ -49,28 +48,4 @@ pub struct SentenceHypothesis {
     pub search: Hypothesis,
     /// Whether the search was ended by the maximal length, so that something may be missing.
     pub reached_max_length: bool,
-}
-
-/// Puts a text's translations between what stood between its sentences.
-pub fn put_together(layout: &[Segment<'_>], sentences: Vec<Sentence>) -> Translation {
-    let ranks = sentences.iter().map(|sentence| sentence.hypotheses.len()).max().unwrap_or(1);
-    let hypotheses: Vec<TextHypothesis> = (0..ranks)
-        .map(|rank| {
-            // a sentence with fewer translations keeps its last
-            let mut chosen = sentences
-                .iter()
-                .filter_map(|sentence| sentence.hypotheses.get(rank).or(sentence.hypotheses.last()));
-            let score = chosen.clone().map(|hypothesis| hypothesis.search.score).sum::<f32>()
-                / sentences.len().max(1) as f32;
-            let text = layout
-                .iter()
-                .map(|segment| match segment {
-                    Segment::Between(space) => space,
-                    Segment::Sentence => chosen.next().map_or("", |hypothesis| &hypothesis.text),
-                })
-                .collect();
-            TextHypothesis { text, score }
-        })
-        .collect();
-    Translation { text: hypotheses[0].text.clone(), hypotheses, sentences }
 }

@@ -242,7 +242,7 @@ impl Planned {
         if let Some(target) = &target {
             let (tokens, sequences) = target.values(g, batch);
             let history = History::Whole(sequences);
-            let decoded = decoder(g, config, blueprint, tokens, &history, &memories, target.taps())?;
+            let decoded = decoder(g, config, blueprint, tokens, (&history, &memories), target.taps())?;
             last = Some(decoded.last);
         }
         if let (Some(state), Some(last)) = (logits, last) {

@@ -81,7 +81,7 @@ impl Build<'_> {
         let memory = self.states.memories(g, self.batch);
         let target = Tokens { ids: g.state(rows.tokens), positions: g.state(rows.positions), types: None };
         let history = History::Cached(caches);
-        let decoded = decoder(g, config, blueprint, target, &history, &memory, Taps::default())?;
+        let decoded = decoder(g, config, blueprint, target, (&history, &memory), Taps::default())?;
         if let Some(attention) = attention {
             attention.keep(g, &decoded.queries, rows.cache_slots)?;
         }
@@ -126,7 +126,7 @@ impl Build<'_> {
         let memory = self.states.memories(g, self.batch);
         let (tokens, sequences) = input.values(g, self.batch);
         let history = History::Prompt(sequences, &caches);
-        let decoded = decoder(g, config, blueprint, tokens, &history, &memory, Taps::default())?;
+        let decoded = decoder(g, config, blueprint, tokens, (&history, &memory), Taps::default())?;
         if let Some(attention) = &self.states.attention {
             attention.keep(g, &decoded.queries, *cache_slots)?;
         }
