@@ -10,6 +10,7 @@ use crate::output::Output;
 
 /// How launches are listed.
 #[derive(clap::Args)]
+#[group(skip)] // `inspect` has `Arguments` of its own
 pub struct Arguments {
     /// List the launches of kernels on a GPU: of a forward pass, a step of decoding, the encoder, the reading of a prompt
     #[arg(long)]
