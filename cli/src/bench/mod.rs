@@ -113,7 +113,6 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     output.flush()
 }
 
-/// Writes a report as JSON or as text.
 fn show<T: serde::Serialize>(
     report: &T,
     text: impl Fn(&T, &mut Output) -> Result<(), CliError>,
@@ -123,11 +122,10 @@ fn show<T: serde::Serialize>(
     if json { output.json(report) } else { text(report, output) }
 }
 
-/// Times of opening and loading.
 struct Load {
-    /// Time to find and open the adapter.
+    /// Time to open the adapter.
     open: Duration,
-    /// Time from the folder's files to weights on the device.
+    /// Time from files to weights on the device.
     load: Duration,
 }
 

@@ -9,7 +9,7 @@ use super::subject::Subject;
 use crate::CliError;
 use crate::output::Output;
 
-/// What every report begins with.
+/// The first part of every report.
 #[derive(Serialize)]
 pub struct Measured {
     version: &'static str,
@@ -107,9 +107,7 @@ pub struct DeviceShape {
     pub kind: &'static str,
     pub backend: Option<&'static str>,
     pub driver: Option<String>,
-    /// The host's processor.
     pub processor: Option<String>,
-    /// Threads that the host computes with.
     pub threads: usize,
 }
 

@@ -32,7 +32,6 @@ impl Samples {
         Ok(samples)
     }
 
-    /// Times one run.
     pub fn add(&mut self, run: impl FnOnce() -> Result<(), CliError>) -> Result<(), CliError> {
         let cpu = ProcessTime::try_now();
         let wall = Instant::now();
@@ -55,12 +54,9 @@ impl Samples {
     }
 }
 
-/// The summary of repeated runs.
 #[derive(Clone, Copy, Debug, serde::Serialize)]
 pub struct Summary {
-    /// Median of the wall times.
     pub ms: f64,
-    /// The shortest wall time.
     pub ms_min: f64,
     /// Median of the processor times of all threads.
     pub cpu_ms: Option<f64>,
