@@ -160,7 +160,7 @@ impl Unpadded {
         Ok(Self { input_ids, padding: first })
     }
 
-    /// Adds the padding to lengths, which include it in Hugging Face's `generate`. Padding has no other effect.
+    /// Subtracts the padding from lengths, which include it in Hugging Face's `generate`. Padding has no other effect.
     fn lengths_of(&self, config: &GenerationConfig) -> GenerationConfig {
         let without = |length: Option<usize>| length.map(|length| length.saturating_sub(self.padding));
         let (max_length, min_length) = (without(config.max_length), without(config.min_length));

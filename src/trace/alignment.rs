@@ -2,9 +2,13 @@
 //!
 //! Words are separated by white space, as in Pharaoh's format; in a script without spaces a sentence is one word.
 //!
-//! 1. The layer is the most confident one: the mean over heads has the largest mean, over the target's tokens, of the largest mass on one source token. Tokens without text do not count. (Many heads that are more confident alone look at the end token or at the next token.)
-//! 2. A target word's mass on a source word is the sum over the source word's tokens, and the mean over its own tokens. Punctuation at a word's end does not count.
-//! 3. A pair is linked if the source word is the target word's best. It is also linked if the target word is the source word's best and has at least half the mass of its own best. Equal masses are all best.
+//! 1. The layer is the most confident one: the mean over heads has the largest mean, over the target's tokens, of the
+//!    largest mass on one source token. Tokens without text do not count. (Many heads that are more confident alone
+//!    look at the end token or at the next token.)
+//! 2. A target word's mass on a source word is the sum over the source word's tokens, and the mean over its own tokens.
+//!    Punctuation at a word's end does not count.
+//! 3. A pair is linked if the source word is the target word's best. It is also linked if the target word is the source
+//!    word's best and has at least half the mass of its own best. Equal masses are all best.
 
 use super::{AttentionKind, LayerAttention, Token, TracedSentence};
 

@@ -1,7 +1,9 @@
 //! Traces of translations: tokens, their probabilities and alternatives, and attention maps of all three kinds.
 //!
-//! * [`Trace::of`] traces a translation, [`Trace::of_pair`] a given pair of texts, [`record`] token ids; each in one pass of the model
-//! * [`Trace::of_search`] uses [kept](crate::transformer::Keep::attention) attention, without a pass; [`Trace::on_device`] and [`attend`] leave attention on the device, to be painted there
+//! * [`Trace::of`] traces a translation, [`Trace::of_pair`] a given pair of texts, [`record`] token ids; each in one
+//!   pass of the model
+//! * [`Trace::of_search`] uses [kept](crate::transformer::Keep::attention) attention, without a pass;
+//!   [`Trace::on_device`] and [`attend`] leave attention on the device, to be painted there
 //! * [`Trace::to_json`], [`Trace::to_safetensors`] and [`Trace::from_bytes`]: files, see `docs/trace.md`
 //! * [`statistics`]: numbers and a label for every head
 //! * [`alignment`]: word alignment

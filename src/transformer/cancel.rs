@@ -25,6 +25,7 @@ impl Cancel {
         self.requested.store(true, Ordering::Relaxed);
     }
 
+    /// Whether [`cancel`](Self::cancel) was called.
     pub fn is_cancelled(&self) -> bool {
         self.requested.load(Ordering::Relaxed)
     }

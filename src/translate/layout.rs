@@ -70,8 +70,8 @@ impl Translator {
         Ok(segments)
     }
 
-    /// Maximal number of source tokens of a sentence: the model's positions, but less than its longest output by a
-    /// third, because a translation may be longer than its source.
+    /// Maximal number of source tokens of a sentence. A translation that is a third longer still fits the model's
+    /// longest output.
     fn max_source_length(&self) -> usize {
         let positions = match self.transformer.config().positions {
             Positions::Relative(_) => TOKENS_WITHOUT_LIMIT,

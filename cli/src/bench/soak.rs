@@ -129,7 +129,7 @@ fn requests(
         .zip(sources)
         .map(|(&length, mut source)| {
             source.drain(..longest - length);
-            // new sentences in every window, because equal ones are not searched again
+            // other sentences in every window
             if let Some(first) = source.first_mut() {
                 *first = (*first + window) % vocabulary;
             }
