@@ -145,9 +145,6 @@ impl DecodeOptions {
 
     /// Checks the options against a model with `target_vocabulary` tokens and `max_positions` target positions
     /// (`usize::MAX`: no limit).
-    ///
-    /// # Errors
-    /// [`DecodeError::Option`] and [`DecodeError::Token`]
     pub fn validate(&self, target_vocabulary: usize, max_positions: usize) -> Result<(), DecodeError> {
         self.validate_numbers()?;
         // the last token is never fed back, so it needs no position

@@ -49,9 +49,6 @@ impl BatchSearch {
     /// Starts one search for each of `options`. They must agree in `num_beams`, in `renormalize_logits` for beam
     /// search, in sampling or not, and for sampling in `num_return_sequences` and in whether `top_k` needs whole rows.
     /// Token ids are checked by [`DecodeOptions::validate`], which knows the vocabulary.
-    ///
-    /// # Errors
-    /// [`DecodeError::Option`] and [`DecodeError::MixedBatch`]
     pub fn new(options: Vec<DecodeOptions>) -> Result<Self, DecodeError> {
         for (sentence, other) in options.iter().enumerate() {
             other.validate_numbers()?;

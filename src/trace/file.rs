@@ -63,17 +63,11 @@ struct AttentionJson<'a> {
 
 impl Trace {
     /// Writes JSON with weights: for small traces, and for programs without safetensors.
-    ///
-    /// # Errors
-    /// [`TraceFileError::Json`]; never for a sound trace.
     pub fn to_json(&self) -> Result<String, TraceFileError> {
         Ok(serde_json::to_string(&self.json(true))?)
     }
 
     /// Writes safetensors.
-    ///
-    /// # Errors
-    /// [`TraceFileError`]; never for a sound trace.
     pub fn to_safetensors(&self) -> Result<Vec<u8>, TraceFileError> {
         let bytes: Vec<(String, Vec<usize>, Cow<'_, [u8]>)> = self
             .sentences

@@ -95,9 +95,6 @@ impl Trace {
     }
 
     /// Reads the attention of the sentences, in order, into the trace.
-    ///
-    /// # Errors
-    /// [`GpuError`] of this or an earlier command.
     pub async fn with_weights(mut self, attention: &[KeptAttention]) -> Result<Self, GpuError> {
         for (sentence, attention) in self.sentences.iter_mut().zip(attention) {
             sentence.attention = attention.read().await?;

@@ -85,9 +85,6 @@ pub async fn record(
 
 /// Computes the attention of given targets, each in one pass, and keeps it on the device. Only kinds and memory of the
 /// options are used.
-///
-/// # Errors
-/// As [`record`].
 pub async fn attend(
     transformer: &Transformer,
     requests: &[TraceRequest],

@@ -54,9 +54,6 @@ impl Transformer {
 impl Encoder<'_> {
     /// Runs the encoder and waits for the device; [`read`](Self::read) returns the result. All tokens have token type
     /// 0.
-    ///
-    /// # Errors
-    /// [`ForwardError`] if the number of sources, a length or a token id does not fit.
     pub async fn run(&mut self, sources: &[Vec<u32>]) -> Result<(), ForwardError> {
         let LoadedModel { config, weights, device, .. } = self.model;
         let (rows, columns, input) = (self.batch, self.length, "input_ids");
@@ -83,9 +80,6 @@ impl Encoder<'_> {
     }
 
     /// The last hidden states of the last run, `[batch, length, d_model]`.
-    ///
-    /// # Errors
-    /// [`GpuError`] of this or an earlier command.
     pub async fn read(&self) -> Result<Tensor, GpuError> {
         let shape = vec![self.batch, self.length, self.model.config.d_model];
         Ok(Tensor { shape, data: self.session.read(self.memory).await? })

@@ -109,9 +109,6 @@ impl Transformer {
     }
 
     /// Checks a request without running it.
-    ///
-    /// # Errors
-    /// As [`Transformer::generate`](Self::generate).
     pub fn check_request(&self, request: &GenerateRequest) -> Result<(), GenerateError> {
         let (limit, vocabulary) = (self.model.config.positions.count(), self.model.config.source_vocabulary);
         let length = request.input_ids.len();

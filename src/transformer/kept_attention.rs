@@ -83,9 +83,6 @@ impl KeptAttention {
     }
 
     /// Reads one head; `None` if it is not kept.
-    ///
-    /// # Errors
-    /// [`GpuError`] of this or an earlier command.
     pub async fn read_head(
         &self,
         kind: AttentionKind,
@@ -99,9 +96,6 @@ impl KeptAttention {
     }
 
     /// Reads a layer; `None` if it is not kept.
-    ///
-    /// # Errors
-    /// [`GpuError`] of this or an earlier command.
     pub async fn read_layer(
         &self,
         kind: AttentionKind,
@@ -114,9 +108,6 @@ impl KeptAttention {
     }
 
     /// Reads all layers, by kind, then by index.
-    ///
-    /// # Errors
-    /// [`GpuError`] of this or an earlier command.
     pub async fn read(&self) -> Result<Vec<LayerAttention>, GpuError> {
         let mut layers = Vec::with_capacity(self.layers.len());
         for layer in &*self.layers {
@@ -126,9 +117,6 @@ impl KeptAttention {
     }
 
     /// All heads of a kind as a grid to be painted on the device that has them.
-    ///
-    /// # Errors
-    /// [`HeatmapError`] if none is kept, or the picture has no room.
     pub async fn maps(&self, painter: &Painter, kind: AttentionKind) -> Result<Maps, HeatmapError> {
         let shape = self.shape(kind).ok_or(HeatmapError::Empty)?;
         let weights: Vec<&DeviceTensor> = self.of(kind).map(|layer| &layer.weights).collect();

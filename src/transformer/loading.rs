@@ -50,9 +50,6 @@ impl Transformer {
     /// As [`Transformer::load_with_weights`], for a model that will soon [generate](Self::generate) with `options`: on
     /// a GPU, kernels are compiled while weights load. A failure of this preparation is no error; the generation
     /// reports it.
-    ///
-    /// # Errors
-    /// As [`Transformer::load_with_weights`].
     #[cfg(not(target_arch = "wasm32"))]
     pub fn load_to_generate(
         device: &Device,
@@ -112,9 +109,6 @@ impl Loading {
 
     /// Checks with a small test that the device reads the storage format of weights. Does nothing for f32 and on the
     /// CPU.
-    ///
-    /// # Errors
-    /// [`GpuError::WrongAnswer`](crate::GpuError::WrongAnswer) if the test fails.
     pub async fn check(&self) -> Result<(), ModelError> {
         if let Some(gpu) = self.transformer.model.device.gpu() {
             check_known_answers(gpu, self.transformer.precision()).await?;
@@ -144,9 +138,6 @@ impl Loading {
 
     /// Submits the programs of a short sentence with the weights loaded so far, so that pipelines are compiled
     /// meanwhile. The session stays for the first sentence of that size.
-    ///
-    /// # Errors
-    /// [`GenerateError`] of the device.
     pub fn warm_up(&self, options: &GenerationConfig) -> Result<(), GenerateError> {
         rehearse(&self.transformer, options, 1)
     }
@@ -193,9 +184,6 @@ impl Loading {
     }
 
     /// Returns the loaded model.
-    ///
-    /// # Errors
-    /// [`ModelError::Gpu`] of any earlier command.
     ///
     /// # Panics
     /// If weights are missing: [`advance`](Self::advance) has not returned `false`.

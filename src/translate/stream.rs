@@ -20,9 +20,6 @@ const WINDOW: usize = 16;
 impl Translator {
     /// Translates one text or many, of any length. Sentences of all texts share batches, and equal sentences are
     /// searched once; see also [`with_cache`](Self::with_cache).
-    ///
-    /// # Errors
-    /// [`TranslateError`]
     pub async fn translate<T: Texts + ?Sized>(
         &self,
         texts: &T,
@@ -50,8 +47,6 @@ impl Translator {
     /// # Ok(())
     /// # }
     /// ```
-    /// # Errors
-    /// [`TranslateError`] if a text or an option does not fit the model.
     pub fn stream<'a, T: Texts + ?Sized>(
         &'a self,
         texts: &'a T,

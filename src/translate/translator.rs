@@ -48,9 +48,6 @@ impl Translator {
     }
 
     /// As [`Translator::new`]; `progress` gets the fraction of weights that is on the device, 0 to 1.
-    ///
-    /// # Errors
-    /// As [`Translator::new`].
     pub fn with_progress(
         device: &Device,
         model: &Model,
@@ -104,9 +101,6 @@ impl Translator {
     }
 
     /// Mutes heads; see [`Transformer::mute`]. The cache is cleared.
-    ///
-    /// # Errors
-    /// [`MuteError`]
     pub fn mute(&mut self, model: &Model, heads: &[HeadName]) -> Result<(), MuteError> {
         self.cache.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
         self.transformer.mute(model, heads)
@@ -137,9 +131,6 @@ impl Translator {
     }
 
     /// Makes a sentence of the generation for its request.
-    ///
-    /// # Errors
-    /// [`TextError`] if a token has no text.
     pub fn sentence(
         &self,
         source: String,

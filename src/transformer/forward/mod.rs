@@ -25,9 +25,6 @@ pub(super) fn plan(
 impl Transformer {
     /// Runs the encoder on the sources and the decoder on the targets; in a model of one stack, that stack on the
     /// inputs.
-    ///
-    /// # Errors
-    /// [`ForwardError`] with the name of the input that does not fit.
     pub async fn forward(&self, input: &ForwardInput) -> Result<ForwardOutput, ForwardError> {
         self.forward_selected(input, &ForwardSelection::all(&self.model.config)).await
     }

@@ -76,9 +76,6 @@ impl Transformer {
     }
 
     /// Checks a request without running it.
-    ///
-    /// # Errors
-    /// [`ScoreError`] with the part that does not fit the model.
     pub fn check_score_request(&self, request: &ScoreRequest) -> Result<(), ScoreError> {
         let config = &self.model.config;
         let (source, target) = (config.source_vocabulary, config.target_vocabulary);
