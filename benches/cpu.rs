@@ -16,7 +16,6 @@ mod benches {
     use wordloom::precision::WeightPrecision;
     use wordloom::scores::TopScores;
 
-    /// Width of the paper's base model.
     const D_MODEL: usize = 512;
     const HEADS: usize = 8;
     const D_HEAD: usize = D_MODEL / HEADS;
@@ -70,7 +69,6 @@ mod benches {
         });
     }
 
-    /// Four beams with `length` tokens each.
     #[divan::bench(args = [32, 128, 512])]
     fn cached_attention(bencher: Bencher<'_, '_>, length: usize) {
         let rows = 4;

@@ -76,7 +76,6 @@ impl Operator for Softsign {
     }
 }
 
-/// Computed weights instead of a file.
 struct Waves<'a>(&'a WeightTable);
 
 impl WeightSource for Waves<'_> {

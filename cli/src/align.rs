@@ -190,7 +190,6 @@ impl Waiting<'_> {
         }
     }
 
-    /// Refuses targets without a source.
     fn end(&mut self) -> Result<(), CliError> {
         loop {
             if let Some(line) = self.round.next() {

@@ -83,7 +83,6 @@ impl From<TraceError> for CliError {
 }
 
 impl CliError {
-    /// Writes the error to stderr in one line.
     pub fn report(&self) -> ExitCode {
         let code = match self {
             Self::ClosedPipe => return ExitCode::SUCCESS,

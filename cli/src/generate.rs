@@ -126,7 +126,6 @@ fn request(transformer: &Transformer, place: &str, line: &Line) -> Result<Genera
 /// The tokens that an attention mask selects.
 struct Unpadded {
     input_ids: Vec<u32>,
-    /// Number of masked tokens.
     padding: usize,
 }
 

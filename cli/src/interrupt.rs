@@ -17,7 +17,6 @@ const INTERRUPTED: u8 = 2;
 
 static STATE: AtomicU8 = AtomicU8::new(IDLE);
 
-/// Installs the handler and returns the flag that it sets.
 pub fn handler() -> Cancel {
     let cancel = Cancel::default();
     let wish = cancel.clone();

@@ -31,15 +31,12 @@ pub struct Line {
     pub number: usize,
     /// Text without its line feed; a carriage return is kept.
     pub text: String,
-    /// Bytes with the line feed.
     pub bytes: u64,
 }
 
-/// A position in a file.
 #[derive(Clone, Copy, Default)]
 pub struct Start {
     pub bytes: u64,
-    /// Number of lines before it.
     pub lines: usize,
 }
 

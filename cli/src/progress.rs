@@ -14,7 +14,6 @@ pub struct Progress {
     /// Bytes of the input, if known.
     total: Option<u64>,
     counted: Cell<u64>,
-    /// Progress in lines, if counted.
     lines: Cell<Lines>,
     before: Cell<Duration>,
     since: Cell<Instant>,
@@ -82,7 +81,6 @@ impl Progress {
         }
     }
 
-    /// Sets the progress of earlier runs.
     pub fn start_at(&self, bytes: u64, lines: usize) {
         self.bar.set_position(bytes);
         self.bar.reset_eta();

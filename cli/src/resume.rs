@@ -57,7 +57,6 @@ const FORMAT: u32 = 1;
 /// Shortest time between records; syncing is slow.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// The files of a run, and the record of its progress.
 pub struct Resumable {
     input: PathBuf,
     output: PathBuf,
@@ -152,7 +151,6 @@ impl Resumable {
         Ok(())
     }
 
-    /// Part of the output that stays.
     pub fn written(&self) -> &Digest {
         &self.written
     }

@@ -185,7 +185,6 @@ impl Scorer {
         Ok(request)
     }
 
-    /// Scores a text with its line breaks.
     fn text(&mut self, stride: Option<usize>, tokenizer: &Tokenizer, lines: &Lines) -> Result<(), CliError> {
         let lines = all(lines)?;
         let text = lines.iter().map(|line| line.text.as_str()).collect::<Vec<_>>().join("\n");

@@ -165,7 +165,6 @@ fn begin(
 
 const NO_FILES: &str = "--resume needs files as --input and --output, not pipes or devices";
 
-/// Settings that determine the output.
 fn settings(arguments: &Arguments) -> Result<Settings, CliError> {
     let model = match &arguments.model.model {
         None => format!("the one built into wordloom {}", env!("CARGO_PKG_VERSION")),

@@ -17,7 +17,6 @@ pub(super) struct BeamSearch {
     num_return_sequences: usize,
     length_penalty: f32,
     early_stopping: EarlyStopping,
-    /// Maximal number of tokens after the prompt.
     max_new_tokens: usize,
     eos: Vec<u32>,
     /// `num_beams` beams; the first `live` count, best first.
@@ -25,7 +24,6 @@ pub(super) struct BeamSearch {
     live: usize,
     /// At most `num_beams`, best first.
     finished: Vec<Hypothesis>,
-    /// Candidates so far, if they are kept.
     tree: Option<Growing>,
     // Buffers, kept between steps.
     next_beams: Vec<Beam>,

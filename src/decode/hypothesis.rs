@@ -11,7 +11,6 @@ pub struct Hypothesis {
     pub step_logprobs: Vec<f32>,
 }
 
-/// A hypothesis that is still growing.
 pub(super) struct Beam {
     pub(super) tokens: Vec<u32>,
     /// One value per token after the prompt.

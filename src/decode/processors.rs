@@ -77,7 +77,6 @@ impl Processors {
         self.min_length.saturating_sub(self.prompt_length) + 1
     }
 
-    /// Maximal number of generated tokens.
     pub(super) fn max_new_tokens(&self) -> usize {
         self.max_length - self.prompt_length
     }

@@ -41,7 +41,6 @@ pub struct BatchSearch {
     whole_rows: bool,
     edits_wanted: bool,
     step: StepBuffers,
-    /// Rows of every step, if they are kept.
     paths: Option<Paths>,
 }
 
@@ -180,19 +179,16 @@ impl BatchSearch {
         &self.sentences
     }
 
-    /// Keeps the trees of the searches. Call it before the first step; no sentence may be [replaced](Self::replace)
-    /// then.
+    /// Keeps the trees of the searches. Only before the first step, and without [replacing](Self::replace) sentences.
     pub(crate) fn keep_trees(&mut self) {
         self.sentences.iter_mut().for_each(SentenceSearch::keep_tree);
     }
 
-    /// Returns the kept tree of each sentence.
     pub(crate) fn take_trees(&mut self) -> Vec<Option<SearchTree>> {
         self.sentences.iter_mut().map(SentenceSearch::take_tree).collect()
     }
 
-    /// Keeps the rows that run each token. Call it before the first step; no sentence may be [replaced](Self::replace)
-    /// then.
+    /// Keeps the rows of each token. Only before the first step, and without [replacing](Self::replace) sentences.
     pub(crate) fn keep_paths(&mut self) {
         self.paths = Some(Paths::default());
     }

@@ -15,7 +15,6 @@ pub struct SentenceSearch {
     pub(super) processors: Processors,
     rows: usize,
     pad: u32,
-    /// Number of tokens after the prompt.
     pub(super) generated: usize,
     finished: bool,
     keeps_tree: bool,
@@ -127,8 +126,7 @@ impl SentenceSearch {
         }
         let Self { strategy, processors, rows, generated, .. } = self;
         let beams = strategy.beams();
-        // Rows without a live beam repeat the best one; rows of complete samples repeat their end. Their scores are not
-        // read.
+        // Rows without a live beam repeat the best one; those of complete samples, their end. No score is read.
         for (row, beam) in beams.iter().chain(std::iter::repeat(&beams[0])).take(*rows).enumerate() {
             // before the first step the rows are in order
             let parent = if *generated == 0 { row } else { beam.parent };
@@ -142,7 +140,6 @@ impl SentenceSearch {
         }
     }
 
-    /// The forced token of this step.
     fn forced(&self) -> Option<u32> {
         self.strategy.waiting().next().and_then(|(_, beam)| self.processors.forced(beam.tokens.len()))
     }

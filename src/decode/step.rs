@@ -80,7 +80,6 @@ impl<'a> StepScores<'a> {
     }
 }
 
-/// Memory of a [`StepRequest`].
 #[derive(Default)]
 pub(super) struct StepBuffers {
     pub positions: Vec<usize>,

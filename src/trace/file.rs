@@ -153,7 +153,6 @@ fn attention_json(layer: &LayerAttention, with_weights: bool) -> AttentionJson<'
     }
 }
 
-/// Checks one sentence.
 fn sentence(
     index: usize,
     json: SentenceJson<'_>,

@@ -110,7 +110,6 @@ struct Pending {
     request: TraceRequest,
 }
 
-/// A translator and its options for traces.
 struct Tracer<'a> {
     translator: &'a Translator,
     options: &'a TranslateOptions,
@@ -253,7 +252,6 @@ fn requests(pending: &[Pending]) -> Vec<TraceRequest> {
     pending.iter().map(|pending| pending.request.clone()).collect()
 }
 
-/// Piece of a target token.
 fn piece(tokenizer: &Tokenizer, id: u32) -> String {
     tokenizer.target_token(id).map_or_else(|| format!("#{id}"), |piece| piece.into_owned())
 }

@@ -70,7 +70,6 @@ fn is_special_source(tokenizer: &Tokenizer, id: u32, piece: &str) -> bool {
     ["</s>", "<pad>", "<s>"].contains(&piece) || tokenizer.split_tag(piece).0.is_some()
 }
 
-/// Properties of a token without its text.
 #[derive(Clone, Copy, Default)]
 struct Place {
     /// Number of words so far, by the tokenizer's marks.

@@ -76,7 +76,6 @@ impl AttentionInputs {
         Ok(())
     }
 
-    /// State and first column of queries.
     fn queries(&self, index: usize) -> (State, usize) {
         (self.queries[index / self.parts], index % self.parts * self.width)
     }

@@ -10,7 +10,6 @@ pub struct Cancel {
     turn: Option<Arc<Turn>>,
 }
 
-/// Gives the event loop a turn.
 type Turn = dyn Fn() -> Pin<Box<dyn Future<Output = ()>>> + Send + Sync;
 
 impl Cancel {

@@ -122,13 +122,11 @@ struct Submit {
     seats: Vec<Seat>,
 }
 
-/// A request that takes over the rows of a sentence.
 struct Seat {
     sentence: usize,
     /// Index in the queue.
     index: usize,
     options: DecodeOptions,
-    /// Number of steps submitted before.
     clock: usize,
 }
 

@@ -100,7 +100,6 @@ impl Transformer {
             .collect()
     }
 
-    /// Checks that the model has cross-attention.
     pub(crate) fn check_translates(&self) -> Result<(), GenerateError> {
         match self.model.config.architecture() {
             Architecture::EncoderDecoder => Ok(()),

@@ -3,12 +3,10 @@ use crate::decode::{BatchSearch, StepScores};
 use crate::graph::{Graph, GraphError, Program, Session, State, StateTable, Value, Weights};
 use crate::scores::{TopKShape, TopScores, encode_edits};
 
-/// The shapes of its states.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct HostSearchKey {
     /// Maximal number of score edits per step; 0: never any.
     max_edits: usize,
-    /// Whether the search reads all scores.
     whole_rows: bool,
 }
 

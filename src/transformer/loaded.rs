@@ -4,7 +4,6 @@ use crate::model::blueprint::Blueprint;
 use crate::model::config::ModelConfig;
 use crate::model::generation_config::GenerationConfig;
 
-/// A model with its weights on a device.
 pub(super) struct LoadedModel {
     pub device: Device,
     pub config: ModelConfig,

@@ -178,7 +178,6 @@ impl Loading {
         })
     }
 
-    /// Loaded fraction of the weights.
     pub(super) fn fraction(&self) -> f32 {
         self.bytes() as f32 / self.total_bytes().max(1) as f32
     }

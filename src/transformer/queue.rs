@@ -9,7 +9,6 @@ pub(super) struct Queue<'a> {
     requests: &'a [GenerateRequest],
     /// Index of the request in the rows of each sentence.
     seated: Vec<usize>,
-    /// Indices of waiting requests, in order.
     waiting: &'a [usize],
     results: &'a mut [Generation],
     watch: &'a mut dyn FnMut(Progress<'_>),

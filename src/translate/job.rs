@@ -40,9 +40,7 @@ pub struct Job<'a> {
     /// Sentences to search: first requests that are not in the cache.
     pub searched: Vec<usize>,
     keep: Keep,
-    /// Number of texts that have been handed out.
     handed_out: usize,
-    /// Index of the first sentence of the next text.
     next: usize,
     /// Index of the text that is shown during its search, and of its first sentence.
     shown: [usize; 2],

@@ -13,8 +13,7 @@ use super::texts::Texts;
 use super::translator::Translator;
 use crate::transformer::{GenerateOptions, Progress};
 
-/// Sentences of one batch in a stream: enough to keep a device busy, few enough that a long text soon shows its
-/// beginning.
+/// Sentences of one batch in a stream: enough for a busy device, few enough for an early beginning of the text.
 const WINDOW: usize = 16;
 
 impl Translator {
@@ -95,7 +94,6 @@ struct Pace {
     window: usize,
     /// Whether the text is shown during its search.
     steps: bool,
-    /// Whether the search pauses for updates.
     pauses: bool,
 }
 

@@ -22,7 +22,6 @@ pub struct Translator {
     pub(super) transformer: Transformer,
     pub(super) tokenizer: Tokenizer,
     pub(super) cache: Mutex<SentenceCache>,
-    /// Number of sentences that were not searched, because an equal one had been.
     pub(super) reused: AtomicU64,
 }
 

@@ -39,7 +39,6 @@ pub fn page(trace: &Trace) -> Result<String, CliError> {
     Ok(page + rest)
 }
 
-/// 256 colours, each as six hexadecimal digits.
 fn table(gradient: &colorous::Gradient) -> String {
     (0..256).map(|step| format!("{:x}", gradient.eval_rational(step, 256))).collect()
 }

@@ -78,7 +78,6 @@ pub struct Arguments {
     device: DeviceArguments,
 }
 
-/// Format by the file name's extension.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Format {
     Html,
@@ -162,7 +161,6 @@ fn open(path: &Path) -> Result<Trace, CliError> {
     Trace::from_bytes(&bytes).map_err(|error| CliError::Input(format!("{name} {error}")))
 }
 
-/// Makes a trace of a new translation.
 fn make(arguments: &Arguments, format: Option<Format>) -> Result<Trace, CliError> {
     let mut options = arguments.search.options(interrupt::handler());
     options.generation.length_penalty = arguments.length_penalty;

@@ -1,7 +1,6 @@
 use wordloom::heatmap::ColourMap;
 use wordloom::trace::{AttentionKind, LayerAttention, TracedSentence};
 
-/// One map with its labels.
 pub struct Picture {
     pub title: String,
     pub queries: Vec<String>,

@@ -25,7 +25,6 @@ fn check([width, height]: [usize; 2]) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Paints a grid of layers. `cell` and `gap` are in pixels.
 fn draw(layers: &[&LayerAttention], cell: usize, gap: usize) -> Result<Pixels, CliError> {
     let shape = wordloom::heatmap::shape_of(layers).map_err(failed)?;
     let side = |count: usize, cells: usize| count * (cells * cell + gap) - gap;
@@ -69,7 +68,6 @@ fn encode(pictures: &[Pixels], margin: usize) -> Result<Vec<u8>, CliError> {
     Ok(bytes)
 }
 
-/// Stacks the maps of all sentences.
 pub fn pictures(pictures: &[Picture]) -> Result<Vec<u8>, CliError> {
     let drawn = pictures.iter().map(|picture| {
         let longest = picture.keys.len().max(picture.queries.len()).max(1);
@@ -83,7 +81,6 @@ pub fn pixels(layer: &LayerAttention, head: usize) -> Result<Vec<u8>, CliError> 
     encode(&[draw(&[&layer.only(head)], 1, 0)?], 0)
 }
 
-/// Stacks the grids of all sentences.
 pub fn grid(trace: &Trace, kind: AttentionKind) -> Result<Vec<u8>, CliError> {
     let grids = trace.sentences.iter().filter_map(|sentence| Grid::new(sentence, kind));
     let drawn = grids.map(|grid| draw(&grid.layers, grid.cell, GAP));

@@ -21,7 +21,6 @@ const LETTER: usize = 8;
 /// Maximal number of cells drawn as rectangles; larger maps are an image.
 const MOST_CELLS: usize = 20_000;
 
-/// Stacks the maps of all sentences.
 pub fn pictures(pictures: &[Picture]) -> Result<String, CliError> {
     let mut body = String::new();
     let (mut width, mut top) = (0, MARGIN);
@@ -98,7 +97,6 @@ fn legend(body: &mut String, [left, top]: [usize; 2], largest: f32) -> usize {
     right + 40
 }
 
-/// Stacks the grids of all sentences.
 pub fn grid(trace: &Trace, kind: AttentionKind) -> Result<String, CliError> {
     let mut body = String::new();
     let (mut width, mut top) = (0, MARGIN);
@@ -133,7 +131,6 @@ pub fn grid(trace: &Trace, kind: AttentionKind) -> Result<String, CliError> {
     }
 }
 
-/// Draws a map as an image, a pixel per weight.
 fn image(
     body: &mut String,
     (layer, head): (&LayerAttention, usize),

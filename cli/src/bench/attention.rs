@@ -33,7 +33,6 @@ struct Row {
     pass: Summary,
     /// All heads of the encoder in one picture; its maps are the largest for long sources.
     overview: Summary,
-    /// One head in a picture.
     head: Summary,
 }
 
@@ -141,7 +140,6 @@ fn row(
     })
 }
 
-/// Waits for the device.
 fn settle(transformer: &Transformer) -> Result<(), CliError> {
     match transformer.device().gpu() {
         Some(gpu) => Ok(block_on(gpu.settled())?),

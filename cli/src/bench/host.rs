@@ -15,12 +15,10 @@ pub fn processor() -> Option<String> {
     entry("/proc/cpuinfo", "model name")
 }
 
-/// Peak memory of the process, in bytes.
 pub fn peak_bytes() -> Option<u64> {
     status("VmHWM")
 }
 
-/// Memory of the process, in bytes.
 pub fn bytes_now() -> Option<u64> {
     status("VmRSS")
 }

@@ -41,7 +41,6 @@ pub struct Product {
 pub struct Limits {
     /// Repeated reading of as many bytes as a step's weights; caches may hold them.
     pub weights: Reading,
-    /// Reading of more bytes than caches hold.
     pub memory: Reading,
     pub product: Product,
 }
@@ -112,7 +111,6 @@ pub fn numbers(count: usize) -> Vec<f32> {
     (0..count).map(|index| (index as f32 * 0.618_034).fract() - 0.5).collect()
 }
 
-/// Launches that compute one result together.
 pub type Work<'a> = Vec<(Dispatch, Vec<&'a Buffer>)>;
 
 /// Seconds of one piece of work in a submission of many, by the device's clock if it has one. The pieces alternate: if
@@ -163,7 +161,6 @@ pub fn call_seconds(mut call: impl FnMut()) -> f64 {
     median(&times).unwrap_or(0.0)
 }
 
-/// Reads a slice with all cores.
 fn cpu_reading(bytes: usize) -> Reading {
     let data: Vec<u32> = (0..bytes as u32 / 4).collect();
     let piece = data.len().div_ceil(4 * rayon::current_num_threads()).max(1);

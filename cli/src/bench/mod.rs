@@ -123,7 +123,6 @@ fn show<T: serde::Serialize>(
 }
 
 struct Load {
-    /// Time to open the adapter.
     open: Duration,
     /// Time from files to weights on the device.
     load: Duration,
@@ -144,7 +143,6 @@ fn loaded(arguments: &Arguments, files: ModelFiles) -> Result<(Subject, Load), C
     Ok((Subject::new(&model, transformer), Load { open, load }))
 }
 
-/// A progress bar over measurements of similar length.
 struct Steps {
     bar: Progress,
     total: usize,

@@ -9,7 +9,6 @@ use super::subject::Subject;
 use crate::CliError;
 use crate::output::Output;
 
-/// The first part of every report.
 #[derive(Serialize)]
 pub struct Measured {
     version: &'static str,
@@ -46,7 +45,6 @@ pub struct ModelShape {
     pub target_vocabulary: usize,
     pub parameters: usize,
     pub random_weights: bool,
-    /// Bytes of weights on the device.
     pub weight_bytes: u64,
 }
 

@@ -49,9 +49,7 @@ struct Decode {
     /// From ids to the first token.
     first_token: Summary,
     per_token: Option<PerToken>,
-    /// Tokens of all sources.
     tokens_per_second: f64,
-    /// Counters divided by `tokens`.
     counted_per_token: Option<PerTokenCounters>,
 }
 
@@ -100,7 +98,6 @@ struct Memory {
     host_peak: Option<u64>,
     device: Option<u64>,
     device_peak: Option<u64>,
-    /// Bytes of weights that a step reads.
     step_weights: u64,
     /// Bytes of keys and values of one token, and of one source token.
     cache_per_token: u64,

@@ -30,7 +30,6 @@ pub struct Soak {
 #[derive(Clone, Debug, Serialize)]
 struct Row {
     sentences: usize,
-    /// Seconds from the beginning.
     seconds: f64,
     /// Speed after the previous row.
     sentences_per_second: f64,

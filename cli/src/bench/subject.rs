@@ -75,7 +75,6 @@ impl Subject {
         self.device().gpu().map(|gpu| gpu.counters())
     }
 
-    /// Prepares the encoder for one source.
     pub fn encoder(&self, length: usize) -> Result<impl Fn() -> Result<(), CliError>, CliError> {
         let encoder: RefCell<Encoder<'_>> = RefCell::new(self.transformer.encoder(1, length)?);
         let sources = source_ids(self.config(), length, 1);
@@ -129,7 +128,6 @@ impl Subject {
     }
 }
 
-/// A search for a number of tokens, independent of the model's defaults.
 fn plain_search(beams: usize, tokens: usize) -> GenerationConfig {
     GenerationConfig {
         num_beams: Some(beams),

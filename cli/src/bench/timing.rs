@@ -10,7 +10,6 @@ use crate::CliError;
 const BUDGET: Duration = Duration::from_secs(15);
 const FEWEST: usize = 3;
 
-/// Times of repeated runs, in milliseconds.
 #[derive(Default)]
 pub struct Samples {
     wall: Vec<f64>,

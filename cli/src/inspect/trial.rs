@@ -15,7 +15,6 @@ use crate::setup::DeviceArguments;
 
 /// Tokens of source and target, if the model has the positions.
 const LENGTH: usize = 16;
-/// Generated tokens.
 const STEPS: usize = 8;
 
 pub struct Trial {

@@ -23,7 +23,6 @@ pub fn wanted(header: &str, len: u64) -> Wanted {
     if range.is_empty() { Wanted::Unsatisfiable } else { Wanted::Part(range) }
 }
 
-/// Start and end of a single byte range.
 fn single(header: &str) -> Option<(&str, &str)> {
     let (unit, ranges) = header.split_once('=')?;
     let (first, last) = ranges.trim().split_once('-')?;

@@ -14,8 +14,7 @@ use super::super::CliError;
 use super::super::setup::model_files;
 use super::content::{Content, Embedded};
 
-/// The page of `cargo xtask web`; empty if it was not built. Its copy of the default model is excluded: the binary has
-/// one.
+/// The page of `cargo xtask web`; empty if it was not built. The binary has its own copy of the default model.
 #[derive(RustEmbed)]
 #[folder = "site"]
 #[allow_missing = true]
@@ -34,7 +33,6 @@ enum Files {
     Folder(PathBuf),
 }
 
-/// File of `/`.
 pub const INDEX: &str = "index.html";
 const MODEL: &str = "model/";
 

@@ -14,7 +14,6 @@ use crate::transformer::loaded::LoadedModel;
 /// Inputs of one stack, and the values to read back.
 struct Stack {
     input: InputStates,
-    /// Token types.
     types: Option<State>,
     hidden_states: Vec<Tap>,
     attentions: Vec<Tap>,
@@ -84,7 +83,6 @@ pub struct Pass {
     target: Option<Stack>,
     hidden: Option<State>,
     logits: Option<State>,
-    /// Tokens of a row of logits.
     length: usize,
 }
 

@@ -68,7 +68,6 @@ struct Build<'a> {
 }
 
 impl Build<'_> {
-    /// Decodes one token of each row, and adds the search.
     fn step(&self, search: &Search) -> Result<Plan, GenerateError> {
         let LoadedModel { config, blueprint, .. } = self.model;
         let SessionStates { rows, caches, attention, .. } = self.states;
@@ -111,7 +110,6 @@ impl Build<'_> {
         Ok(Plan::new(encode))
     }
 
-    /// Runs the decoder on prompts, into the caches.
     fn read_prompt(&self, prompt: &PromptStates) -> Result<Plan, GenerateError> {
         let LoadedModel { config, blueprint, .. } = self.model;
         let PromptStates { input, cache_slots } = prompt;

@@ -28,7 +28,6 @@ use states::SessionStates;
 /// Buffers and programs for any batch of one shape.
 pub struct DecodeSession {
     key: SessionKey,
-    /// Bytes of its states.
     bytes: usize,
     session: Session,
     programs: Vec<Program>,
