@@ -1,5 +1,4 @@
-//! Parts of the CPU's work: `cargo bench`, or `cargo bench -- NAME` for some of them. `wordloom bench` measures whole
-//! models and GPU kernels.
+//! Parts of the CPU's work: `cargo bench`, or `cargo bench -- NAME`. `wordloom bench` measures models and GPU kernels.
 
 fn main() {
     divan::main();
@@ -25,8 +24,7 @@ mod benches {
         (0..count).map(|index| (index as f32 * 0.618_034).fract() - 0.5).collect()
     }
 
-    /// Rows of one token, a sentence's beams, a small batch, both sides of the switch to the library, and a long
-    /// source.
+    /// Rows of a token, a sentence's beams, a small batch, both sides of the switch to the library, a long source.
     #[divan::bench(args = [1, 4, 16, 47, 48, 512])]
     fn linear(bencher: Bencher<'_, '_>, rows: usize) {
         linear_of(bencher, rows, WeightPrecision::F32);

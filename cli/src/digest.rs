@@ -52,8 +52,7 @@ impl Digest {
         }
     }
 
-    /// The digest of a model's folder: small files, and samples of the weights, which can be large. Training changes
-    /// every weight, so samples detect it.
+    /// The digest of a model's folder: small files, and samples of the weights. Training changes every weight.
     pub fn of_model(folder: &Path) -> io::Result<Self> {
         let mut files = Vec::new();
         for entry in folder.read_dir()? {

@@ -35,8 +35,7 @@ pub fn ends_the_process() {
     let _ = ctrlc::set_handler(|| process::exit(0)); // an error: as above
 }
 
-/// Does a command's work, which checks [`Cancel`] regularly. Returns [`CliError::Interrupted`] after Ctrl-C, even if
-/// that came too late to stop the work.
+/// Does a command's work, which checks [`Cancel`] regularly. Returns [`CliError::Interrupted`] after any Ctrl-C.
 pub fn working<R>(work: impl FnOnce() -> Result<R, CliError>) -> Result<R, CliError> {
     STATE.store(WORKING, Ordering::SeqCst);
     let result = work();

@@ -16,8 +16,7 @@ const TOGETHER: Duration = Duration::from_millis(30);
 /// Bytes of the longest line. A longer one is no text.
 const MAX_LINE: u64 = 64 << 20;
 
-/// Reads lines in a separate thread, so that a round has all available lines: many of a file, or the one that was
-/// typed.
+/// Reads lines in a separate thread, so that a round has all available lines, one or many.
 pub struct Lines {
     name: String,
     bytes: Option<u64>,

@@ -119,8 +119,7 @@ fn notice(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
 }
 
-/// Without a desktop session, Mesa's device-selection layer prints an "error", because it cannot ask for the desktop's
-/// GPU. Wordloom chooses the adapter itself.
+/// Hides an "error" of Mesa's device-selection layer, which cannot ask for the desktop's GPU without a session.
 #[cfg(target_os = "linux")]
 #[allow(unsafe_code, reason = "the environment can be set in no other way")]
 fn hush_device_selection() {
@@ -130,8 +129,7 @@ fn hush_device_selection() {
     }
 }
 
-/// Hides panics of the `tokenizers` library on damaged files, which Wordloom catches and reports as errors. All other
-/// panics are bugs of Wordloom and are shown.
+/// Hides panics of the `tokenizers` library on damaged files, which Wordloom catches and reports as errors.
 #[cfg(feature = "tokenizers")]
 fn hush_caught_panics() {
     let show = std::panic::take_hook();

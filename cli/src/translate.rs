@@ -132,8 +132,7 @@ const FIRST_WINDOW: usize = 128;
 const LARGEST_WINDOW: usize = 4096;
 /// Bytes after which a window is complete; it bounds memory for long lines.
 const ENOUGH_BYTES: u64 = 1 << 20;
-/// Range of a window's time: a faster window makes the next one larger, a slower one smaller. A window's lines appear
-/// only at its end, and a killed run loses them.
+/// Range of a window's time: a faster one makes the next larger. Lines appear at its end, and a killed run loses them.
 const WINDOW_TIME: [Duration; 2] = [Duration::from_secs(5), Duration::from_secs(20)];
 /// Bytes for repeated sentences, some ten thousands.
 const CACHE_BYTES: usize = 64 << 20;

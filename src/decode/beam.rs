@@ -10,8 +10,7 @@ struct Candidate {
     score: f32, // of the beam with the token
 }
 
-/// Beam search of one sentence.  HF `GenerationMixin._beam_search`, transformers 4.50 and later. HF fills missing beams
-/// with a score of -1e9; here they are not live.
+/// Beam search of one sentence.  HF `GenerationMixin._beam_search`, transformers 4.50 and later.
 pub(super) struct BeamSearch {
     num_beams: usize,
     num_return_sequences: usize,

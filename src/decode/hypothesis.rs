@@ -6,8 +6,7 @@ pub struct Hypothesis {
     /// Beam search: HF's `sequences_scores`, the sum of `step_logprobs` divided by `length^length_penalty`. Greedy
     /// search and sampling: the sum.
     pub score: f32,
-    /// Log-probability of every token after the prompt, after edits; 0 for a forced token. Sampling: in the
-    /// distribution that is drawn from.
+    /// Log-probability of every token after the prompt, after edits (sampling: after cuts); 0 for a forced token.
     pub step_logprobs: Vec<f32>,
 }
 

@@ -68,8 +68,7 @@ impl Sampling {
 pub struct DecodeOptions {
     /// Number of beams; 1 (default) is greedy search or sampling; at most [`MAX_BEAMS`].
     pub num_beams: usize,
-    /// Number of returned hypotheses; default 1. Of a beam search the best, at most `num_beams`; of sampling unordered,
-    /// at most [`MAX_BEAMS`].
+    /// Number of returned hypotheses; default 1; at most `num_beams`, or for sampling [`MAX_BEAMS`].
     pub num_return_sequences: usize,
     /// Random choice instead of the best token; default `None`. Not with beams.
     pub sampling: Option<Sampling>,
@@ -143,8 +142,7 @@ impl DecodeOptions {
         (self.rows(), self.renormalize_logits, whole_rows)
     }
 
-    /// Checks the options against a model with `target_vocabulary` tokens and `max_positions` target positions
-    /// (`usize::MAX`: no limit).
+    /// Checks the options against a model. `max_positions` counts target positions (`usize::MAX`: no limit).
     pub fn validate(&self, target_vocabulary: usize, max_positions: usize) -> Result<(), DecodeError> {
         self.validate_numbers()?;
         // the last token is never fed back, so it needs no position

@@ -90,8 +90,7 @@ impl Processors {
     }
 }
 
-/// The last token of `phrase`, if `history`, prompt included, ends with the others.  `NoBadWordsLogitsProcessor` of
-/// transformers 5.
+/// The last token of `phrase`, if `history` ends with the others.  `NoBadWordsLogitsProcessor` of transformers 5.
 fn completed_by(phrase: &[u32], history: &[u32]) -> Option<u32> {
     let (&last, prefix) = phrase.split_last()?;
     history.ends_with(prefix).then_some(last)

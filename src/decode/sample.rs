@@ -105,8 +105,7 @@ impl Sampling {
         pairs.iter_mut().for_each(|(_, weight)| *weight /= total);
     }
 
-    /// Random numbers of one hypothesis, from an independent stream of a published generator: the same on every machine
-    /// and in every version.
+    /// Random numbers of one hypothesis, from a published generator: the same on every machine and in every version.
     fn random(&self, stream: u64) -> ChaCha8Rng {
         let mut key = [0; 32];
         key[..8].copy_from_slice(&self.seed.to_le_bytes());

@@ -67,8 +67,7 @@ impl SentenceSearch {
         self.finished
     }
 
-    /// Tokens of the best hypothesis, prompt included: of the result if the sentence is finished, else of the best
-    /// growing one. With several samples, of the first.
+    /// Tokens, prompt included, of the best growing hypothesis, of the first sample, or of a finished result.
     pub fn best_tokens(&self) -> &[u32] {
         match &self.strategy {
             Strategy::Beam(beam) if self.finished => beam.best_tokens(),

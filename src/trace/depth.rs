@@ -79,8 +79,7 @@ pub struct CombinedRank {
     pub kind: AttentionKind,
     /// Index of the layer.
     pub layer: usize,
-    /// Numerical rank of the heads' maps side by side, `[queries, heads * keys]`: the number of queries that the heads
-    /// distinguish.
+    /// Numerical rank of the heads' maps side by side, `[queries, heads * keys]`.
     pub rank: usize,
     /// Largest possible rank.
     pub full_rank: usize,

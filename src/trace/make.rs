@@ -31,8 +31,7 @@ impl Trace {
         Ok(traced)
     }
 
-    /// As [`of`](Self::of), for any translation. Both texts are one sentence, because the pairing of their sentences is
-    /// unknown.
+    /// As [`of`](Self::of), for any translation. Both texts are one sentence: the pairs of sentences are unknown.
     ///
     /// # Errors
     /// [`TraceError`]; [`ForwardError::TooLong`](crate::transformer::ForwardError::TooLong) if a text has more tokens

@@ -85,8 +85,7 @@ pub struct Token {
     pub piece: String,
     /// Whether it has no text: an end, a start, a language, padding.
     pub special: bool,
-    /// Bytes of the source or target that it covers, if known. Tokens that share a character (the bytes of an emoji)
-    /// have the same range.
+    /// Bytes of the source or target that it covers, if known. Tokens that share a character have the same range.
     pub range: Option<[usize; 2]>,
 }
 

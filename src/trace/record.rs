@@ -51,8 +51,8 @@ pub struct Recording {
     pub attention: Vec<LayerAttention>,
     /// Natural logarithm of the probability of each token after the prompt; empty if not requested.
     pub log_probabilities: Vec<f32>,
-    /// Most probable ids for each token after the prompt, best first, with the logarithm of their probability; empty if
-    /// logits exceed the memory.
+    /// Most probable `(id, log-probability)` for each token after the prompt, best first; empty if logits exceed the
+    /// memory.
     pub alternatives: Vec<Vec<(u32, f32)>>,
     /// Layers without room.
     pub left_out: Vec<LeftOut>,
@@ -83,8 +83,7 @@ pub async fn record(
     Ok(recordings)
 }
 
-/// Computes the attention of given targets, each in one pass, and keeps it on the device. Only kinds and memory of the
-/// options are used.
+/// Computes the attention of given targets on the device, and keeps it there. Only kinds and memory are used.
 pub async fn attend(
     transformer: &Transformer,
     requests: &[TraceRequest],

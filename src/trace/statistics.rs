@@ -14,8 +14,7 @@ use rayon::prelude::*;
 
 use super::{AttentionKind, LayerAttention, Map, Token, Trace, TracedSentence};
 
-/// Mass that gives a head its label. It must also be [`TIMES_UNIFORM`] times that of uniform attention, which matters
-/// in short sentences.
+/// Mass that gives a head its label, if it also is [`TIMES_UNIFORM`] times that of uniform attention.
 pub const MASS: f64 = 0.5;
 /// See [`MASS`].
 pub const TIMES_UNIFORM: f64 = 1.5;
@@ -45,8 +44,8 @@ pub struct Numbers {
     pub special: f64,
     /// Mass on punctuation.
     pub punctuation: f64,
-    /// Mass on the rarest key, neither special nor punctuation: the one with the largest id, because vocabularies begin
-    /// with frequent tokens.
+    /// Mass on the rarest key without special tokens and punctuation: the largest id, because frequent tokens come
+    /// first.
     pub rare: f64,
     /// Mass on the most attended key.
     pub confidence: f64,

@@ -3,8 +3,7 @@
 use super::Token;
 use crate::text::Tokenizer;
 
-/// Bytes after the previous token in which the next one is searched. Text between belongs to tokens that differ from
-/// it, because it was normalized or is unknown.
+/// Bytes after the previous token in which the next one is searched; normalized or unknown text is skipped.
 const WINDOW: usize = 64;
 
 pub fn tokens(tokenizer: &Tokenizer, ids: &[u32], text: &str, prefix: &str, of_target: bool) -> Vec<Token> {
@@ -61,8 +60,7 @@ fn readable(piece: &str, texts: &str) -> String {
     if piece.starts_with(['Ġ', '▁']) { format!("▁{texts}") } else { texts.to_owned() }
 }
 
-/// Whether a source token is special, by the target's vocabulary: Marian models with separate vocabularies use the same
-/// names for special tokens.
+/// Whether a source token is special: Marian's two vocabularies have the same names for special tokens.
 fn is_special_source(tokenizer: &Tokenizer, id: u32, piece: &str) -> bool {
     if tokenizer.target_token(id).as_deref() == Some(piece) {
         return tokenizer.is_special(id);

@@ -15,8 +15,7 @@ const MAX_SOURCE_TOKENS: usize = 4096;
 const MAX_CACHE_BYTES: u64 = 512 << 20;
 
 impl Transformer {
-    /// Checks requests and sorts them by length, so that batches have little padding. The longest go first: a request
-    /// that exceeds the device's memory fails at once.
+    /// Checks requests and sorts them by length, for little padding; longest first, to fail early if memory is short.
     pub(super) fn in_order(&self, requests: &[GenerateRequest]) -> Result<Vec<usize>, GenerateError> {
         for request in requests {
             self.check_request(request)?;

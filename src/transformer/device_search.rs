@@ -203,8 +203,7 @@ impl DeviceSearch {
         }
     }
 
-    /// Gives the rows of a finished sentence to a request. The device begins with its next submit; the host begins when
-    /// it follows that submit.
+    /// Gives the rows of a finished sentence to a request. It begins with the next submit; the host follows later.
     pub fn seat(&mut self, session: &mut Session, sentence: usize, index: usize, request: &GenerateRequest) {
         let mut words = Vec::with_capacity(self.key.edits.search.block());
         self.encode(&request.options, self.bans_of_first, &mut words);

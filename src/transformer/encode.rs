@@ -52,8 +52,7 @@ impl Transformer {
 }
 
 impl Encoder<'_> {
-    /// Runs the encoder and waits for the device; [`read`](Self::read) returns the result. All tokens have token type
-    /// 0.
+    /// Runs the encoder and waits for the device; [`read`](Self::read) returns the result. Token types are 0.
     pub async fn run(&mut self, sources: &[Vec<u32>]) -> Result<(), ForwardError> {
         let LoadedModel { config, weights, device, .. } = self.model;
         let (rows, columns, input) = (self.batch, self.length, "input_ids");

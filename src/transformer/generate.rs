@@ -10,8 +10,8 @@ use crate::decode::{BatchSearch, Paths};
 use crate::model::config::Architecture;
 
 impl Transformer {
-    /// Generates hypotheses for every request by its options, and the results of [`Keep`]. Results are in the order of
-    /// the requests, and independent of each other.
+    /// Generates hypotheses for every request by its options, and the results of [`Keep`], in the order of the
+    /// requests.
     ///
     /// Requests of similar length share a batch, and waiting requests take over rows of finished ones. Attention is
     /// computed from queries and keys of the search; the longest sources get its memory first.

@@ -8,8 +8,7 @@ use crate::graph::DeviceTensor;
 use crate::heatmap::{GridShape, HeatmapError, Maps, Painter};
 use crate::model::{AttentionKind, LayerAttention};
 
-/// Attention of one sentence and its translation, on the device that computed it. Only clones, which share memory, are
-/// equal.
+/// Attention of one sentence and its translation on a device. Only clones, which share memory, are equal.
 #[derive(Clone)]
 pub struct KeptAttention {
     /// Layers by kind, then by index.

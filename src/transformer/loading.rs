@@ -69,8 +69,7 @@ impl Transformer {
     }
 }
 
-/// A [`Transformer`] whose weights arrive chunk by chunk, in file order, for a page that downloads them. Other programs
-/// use [`Transformer::load`].
+/// A [`Transformer`] whose weights arrive chunk by chunk, for a page that downloads them; else [`Transformer::load`].
 pub struct Loading {
     transformer: Transformer,
     upload: Upload,
@@ -107,8 +106,7 @@ impl Loading {
         Ok(Self::with_weights(&Device::Cpu, model, PrecisionChoice::Is(WeightPrecision::F32))?.transformer)
     }
 
-    /// Checks with a small test that the device reads the storage format of weights. Does nothing for f32 and on the
-    /// CPU.
+    /// Checks with a small test that the device reads the storage format of weights; no test for f32 and on the CPU.
     pub async fn check(&self) -> Result<(), ModelError> {
         if let Some(gpu) = self.transformer.model.device.gpu() {
             check_known_answers(gpu, self.transformer.precision()).await?;
@@ -142,8 +140,7 @@ impl Loading {
         rehearse(&self.transformer, options, 1)
     }
 
-    /// Loads all weights; another thread does the same as [`warm_up`](Self::warm_up). Errors of the rehearsal are
-    /// ignored: the generation would report them.
+    /// Loads all weights; another thread does as [`warm_up`](Self::warm_up), whose errors the generation will report.
     #[cfg(not(target_arch = "wasm32"))]
     pub(super) fn advance_and_rehearse(
         &mut self,

@@ -2,8 +2,7 @@ use crate::decode::{DecodeError, DecodeOptions, Sampling};
 use crate::model::config::{Architecture, ModelConfig};
 use crate::model::generation_config::GenerationConfig;
 
-/// Tokens of an output beyond its input's length, if neither request nor model has a maximal length: Vaswani et al.
-/// 2017, section 6.1.
+/// Default for tokens of an output beyond its input's length: Vaswani et al. 2017, section 6.1.
 const PAPER_EXTRA_LENGTH: usize = 50;
 
 /// Resolves a request over a model's `generation_config.json`, for one input: an encoder-decoder's source, or a

@@ -56,8 +56,7 @@ impl Rows {
         }
     }
 
-    /// Gives every row its own part of the cache, until beams are reordered; rows of a sentence share the prompt's
-    /// slots.
+    /// Gives every row its own part of the cache; rows of a sentence share the prompt's slots.
     pub fn reset(
         &mut self,
         session: &mut Session,

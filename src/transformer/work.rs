@@ -45,8 +45,7 @@ impl Transformer {
         crossing.count() as u64 * self.key_value_bytes()
     }
 
-    /// Floating-point operations of the encoder's matrix products and attention for a source of `length` tokens;
-    /// multiplication and addition are two.
+    /// Operations of the encoder's matrix products and attention for `length` tokens; multiply and add are two.
     pub fn encoder_operations(&self, length: usize) -> u64 {
         let stack = &self.model.config.encoder;
         let length = length as u64;

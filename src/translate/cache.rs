@@ -5,8 +5,7 @@ use lru::LruCache;
 use crate::decode::{DecodeOptions, Hypothesis};
 use crate::transformer::GenerateRequest;
 
-/// Results of one model's searches by token ids, which name the source language, and options, which name the target
-/// language. The least recently used go first.
+/// Results of one model's searches by token ids and options, languages included. The least recently used go first.
 pub(super) struct SentenceCache {
     entries: LruCache<Vec<u32>, Entry>,
     bytes: usize,

@@ -205,8 +205,7 @@ impl<'a> Job<'a> {
         })
     }
 
-    /// The first text that has not been handed out, or else the last: its stable part, and the part that may still
-    /// change.
+    /// The first text that was not handed out, or else the last: its stable part, and the part that may still change.
     pub fn text(&self) -> (String, String) {
         let (mut stable, mut provisional) = (String::new(), String::new());
         let mut settled = true;
@@ -262,8 +261,7 @@ fn sentences_of(layout: &[Segment<'_>]) -> usize {
     layout.iter().filter(|segment| matches!(segment, Segment::Sentence)).count()
 }
 
-/// Bytes at the end of a translation that later tokens can change (`clean_up_tokenization_spaces` removes a space
-/// before `n't`).
+/// Bytes at the end of a translation that later tokens can change: a space before `n't` is removed.
 const LOOSE_END: usize = 4;
 
 /// Index of the first equal request, for each request.

@@ -8,8 +8,7 @@ use crate::text::{Direction, Target, TargetRole, TextError, Tokenizer};
 /// token, which wins over a token in the options. `defaults` are the model's own.
 ///
 /// # Errors
-/// Those of [`Tokenizer::direction`]; [`TextError::NoTargetLanguage`] if neither options nor model name a needed
-/// target.
+/// Those of [`Tokenizer::direction`]; [`TextError::NoTargetLanguage`] if no target is named.
 pub fn resolve_languages(
     tokenizer: &Tokenizer,
     options: &TranslateOptions,

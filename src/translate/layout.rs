@@ -70,8 +70,7 @@ impl Translator {
         Ok(segments)
     }
 
-    /// Maximal number of source tokens of a sentence. A translation that is a third longer still fits the model's
-    /// longest output.
+    /// Maximal number of source tokens of a sentence: a translation a third longer fits the model's longest output.
     fn max_source_length(&self) -> usize {
         let positions = match self.transformer.config().positions {
             Positions::Relative(_) => TOKENS_WITHOUT_LIMIT,

@@ -17,8 +17,8 @@ use crate::transformer::{GenerateOptions, Progress};
 const WINDOW: usize = 16;
 
 impl Translator {
-    /// Translates one text or many, of any length. Sentences of all texts share batches, and equal sentences are
-    /// searched once; see also [`with_cache`](Self::with_cache).
+    /// Translates one text or many, of any length. Equal sentences are searched once; see
+    /// [`with_cache`](Self::with_cache).
     pub async fn translate<T: Texts + ?Sized>(
         &self,
         texts: &T,
@@ -128,8 +128,7 @@ impl Stream<'_> {
         Ok(Some(job.borrow_mut().update()?))
     }
 
-    /// The first text that is not done, in two parts: the part that stays, and the part that may change. The first only
-    /// grows, and the translation begins with it.
+    /// The first text that is not done: its stable part, which only grows, and the part that may change.
     pub fn text(&self) -> (String, String) {
         self.job.borrow().text()
     }

@@ -2,8 +2,7 @@
 
 use super::translation::Translation;
 
-/// Input of a translator: a string, which becomes a [`Translation`]; or a slice, an array or a vector of strings, which
-/// becomes a `Vec<Translation>` in the same order.
+/// Input of a translator: a string becomes a [`Translation`]; a slice, array or vector becomes a `Vec<Translation>`.
 pub trait Texts: Sealed {
     /// [`Translation`] or `Vec<Translation>`.
     type Translations;

@@ -74,8 +74,8 @@ impl Content {
         Ok(Some(Self { source: Source::File(file), len, tag: format!("\"{len:x}-{modified:x}\"") }))
     }
 
-    /// Bytes of `range`, which is within the length. If the file shrinks meanwhile, the server closes the connection,
-    /// which the browser detects.
+    /// Bytes of `range`, within the length. If the file shrinks meanwhile, the connection closes, which the browser
+    /// detects.
     pub fn part(self, range: Range<u64>) -> io::Result<Body> {
         match self.source {
             Source::Memory(bytes) => Ok(bytes.slice(range.start as usize..range.end as usize).into()),

@@ -23,14 +23,12 @@ pub(super) fn plan(
 }
 
 impl Transformer {
-    /// Runs the encoder on the sources and the decoder on the targets; in a model of one stack, that stack on the
-    /// inputs.
+    /// Runs the encoder on the sources and the decoder on the targets; a model of one stack runs on the inputs.
     pub async fn forward(&self, input: &ForwardInput) -> Result<ForwardOutput, ForwardError> {
         self.forward_selected(input, &ForwardSelection::all(&self.model.config)).await
     }
 
-    /// As [`forward`](Self::forward), but keeps and reads back only the selection; other tensors are empty, other
-    /// layers absent.
+    /// As [`forward`](Self::forward), but keeps and reads back the selection; other tensors are empty, other layers absent.
     ///
     /// # Errors
     /// As [`forward`](Self::forward), and [`ForwardError::Layer`].

@@ -107,8 +107,7 @@ impl Transformer {
         }
     }
 
-    /// Scores targets, in the order of the requests; results are independent of each other. `finished` gets the number
-    /// of finished requests.
+    /// Scores targets independently, in the order of the requests. `finished` gets the number of finished requests.
     ///
     /// # Errors
     /// As [`check_score_request`](Self::check_score_request); [`ScoreError::Cancelled`].

@@ -11,8 +11,7 @@ use crate::transformer::request::GenerateRequest;
 const SOURCE_BUCKET: usize = 8;
 const CAPACITY_BUCKET: usize = 32;
 
-/// Requests take over rows after a batch has finished one in this many of its sentences: seldom enough that encoding is
-/// worth its launches, soon enough that few rows idle.
+/// One in this many sentences is finished before others take over rows. Fewer would cost launches, more would idle.
 const NEXT_SHARE: usize = 8;
 
 /// Padded length of `length` tokens.

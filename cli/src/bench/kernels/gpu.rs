@@ -96,8 +96,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Outputs of a layer that fit one buffer, and copies of its weights beyond any cache. A larger layer runs in parts
-    /// like this one.
+    /// Outputs of a layer that fit one buffer, and copies of its weights beyond any cache. A larger layer runs in such parts.
     fn weights(&self, inputs: usize, outputs: usize) -> Result<(usize, Vec<Buffer>), GpuError> {
         let (gpu, precision) = (self.gpu, self.precision);
         let panels = gpu.max_storage_bytes() as usize / (4 * panels::packed_words(1, inputs, precision));
