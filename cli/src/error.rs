@@ -99,7 +99,7 @@ impl CliError {
 pub fn report_usage(error: &clap::Error) -> ExitCode {
     if !error.use_stderr() || error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
     {
-        let _ = error.print(); // a closed pipe is no error
+        let _ = error.print(); // a closed pipe is not an error
         return ExitCode::from(error.exit_code() as u8);
     }
     let text = error.to_string();

@@ -123,7 +123,7 @@ impl Progress {
         self.since.set(Instant::now());
         self.bar.set_position(position + bytes);
         if self.total.is_none() {
-            self.hide(); // until the next round, which may have to be typed first
+            self.hide(); // until the next round, which a user may still have to type
         }
         result
     }

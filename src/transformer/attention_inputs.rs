@@ -108,7 +108,7 @@ impl AttentionInputs {
         for &layer in &selection.cross_attentions {
             let (queries, first) = self.queries(2 * layer + 1);
             let queries = maps.copy(queries, &target);
-            let memory = maps.copy(keys.memory[layer], &source); // whose keys come first
+            let memory = maps.copy(keys.memory[layer], &source); // keys are its first columns
             maps.add(AttentionKind::Cross, layer, [(queries, first), (memory, 0)]);
         }
         let Maps { mut table, copies, layers, .. } = maps;

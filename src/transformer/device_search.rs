@@ -173,7 +173,7 @@ impl DeviceSearch {
         g.enter("search");
         let scores = g.edit_scores(scoring, edits, logits, &self.states)?;
         if edits.search.beams == 1 {
-            g.greedy_step(scores); // takes the best of a row's chunks itself
+            g.greedy_step(scores); // reduces a row's chunks itself
             return Ok(());
         }
         let top = g.best_tokens(scores)?;
@@ -301,7 +301,7 @@ impl DeviceSearch {
         self.follow_seats(seats, search, queue)?;
         for _ in 0..steps {
             if search.is_finished() {
-                break; // the device stands still as well
+                break; // the device has stopped, too
             }
             self.replay(search)?;
         }
@@ -317,7 +317,7 @@ impl DeviceSearch {
         for Seat { sentence, index, options, clock } in seats {
             let finished = search.replace(sentence, options)?;
             queue.seat(sentence, index, finished);
-            self.followed = clock; // steps in vain, with all sentences done, are none that it has to follow
+            self.followed = clock; // wasted steps, after the end of all sentences, need no following
         }
         Ok(())
     }

@@ -64,7 +64,7 @@ impl Transformer {
             self.idle.put(session);
             waiting = rest;
             if pauses {
-                pause().await; // behind the session, which a caller who goes no further leaves for later
+                pause().await; // after the session is back: the caller may stop here
             }
         }
         Ok(results)

@@ -63,7 +63,7 @@ impl Transformer {
         loading.advance_and_rehearse(model, options, progress)?;
         let transformer = loading.finish()?;
         if let Some(gpu) = device.gpu() {
-            gpu.store_pipelines(); // now, because a program may run for long, and be killed
+            gpu.store_pipelines(); // now, because a long-running program may be killed
         }
         Ok(transformer)
     }

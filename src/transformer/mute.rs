@@ -136,7 +136,7 @@ impl Transformer {
                 }
             }
         }
-        muted.extend(heads); // until all is read: what is half done is mended by the next call
+        muted.extend(heads); // until all is read: after an error the next call reads them again
         let checkpoint = CheckpointSource { blueprint, checkpoint: model.checkpoint() };
         let mut source = Muted { source: checkpoint, table: &blueprint.table, zeros };
         let mut upload = Upload::new(changed.into_iter().collect());

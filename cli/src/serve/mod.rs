@@ -85,7 +85,7 @@ fn cannot_serve(source: io::Error) -> CliError {
 
 async fn serve(listener: TcpListener, site: Arc<Site>, hosts: Hosts) -> io::Result<()> {
     let listener = tokio::net::TcpListener::from_std(listener)?.tap_io(|stream| {
-        let _ = stream.set_nodelay(true); // only slower without
+        let _ = stream.set_nodelay(true); // an error only costs speed
     });
     let answer = move |request: Request| std::future::ready(answer::answer(&request, &site, hosts));
     axum::serve(listener, Router::new().fallback(answer)).await
