@@ -8,7 +8,7 @@
 //! 2. A target word's mass on a source word is the sum over the source word's tokens, and the mean over its own tokens.
 //!    Punctuation at a word's end does not count.
 //! 3. A pair is linked if the source word is the target word's best. It is also linked if the target word is the source
-//!    word's best and has at least half the mass of its own best. Equal masses are all best.
+//!    word's best, with at least half the mass of the target word's best. Equal masses are all best.
 
 use super::{AttentionKind, LayerAttention, Token, TracedSentence};
 
