@@ -1,5 +1,4 @@
-//! What the CPU spends its time on, piece by piece: `cargo bench`, or `cargo bench -- NAME` for some of it.
-//! `wordloom bench` measures whole models, and the kernels of a GPU.
+//! Parts of the CPU's work: `cargo bench`, or `cargo bench -- NAME`. `wordloom bench` measures models and GPU kernels.
 
 fn main() {
     divan::main();
@@ -16,23 +15,21 @@ mod benches {
     use wordloom::precision::WeightPrecision;
     use wordloom::scores::TopScores;
 
-    /// Of the paper's base model.
     const D_MODEL: usize = 512;
     const HEADS: usize = 8;
     const D_HEAD: usize = D_MODEL / HEADS;
 
-    /// Numbers between -½ and ½ that are no pattern.
+    /// Numbers between -½ and ½ without a pattern.
     fn numbers(count: usize) -> Vec<f32> {
         (0..count).map(|index| (index as f32 * 0.618_034).fract() - 0.5).collect()
     }
 
-    /// One token, a sentence's beams, a small batch, both sides of where the library takes over, and a long source.
+    /// Rows of a token, a sentence's beams, a small batch, both sides of the switch to the library, a long source.
     #[divan::bench(args = [1, 4, 16, 47, 48, 512])]
     fn linear(bencher: Bencher<'_, '_>, rows: usize) {
         linear_of(bencher, rows, WeightPrecision::F32);
     }
 
-    /// In whole numbers.
     #[divan::bench(args = [1, 4, 16, 48, 512])]
     fn linear_q8(bencher: Bencher<'_, '_>, rows: usize) {
         linear_of(bencher, rows, WeightPrecision::Q8);
@@ -70,7 +67,6 @@ mod benches {
         });
     }
 
-    /// Four beams with so many tokens so far.
     #[divan::bench(args = [32, 128, 512])]
     fn cached_attention(bencher: Bencher<'_, '_>, length: usize) {
         let rows = 4;
@@ -93,7 +89,7 @@ mod benches {
         });
     }
 
-    /// The search's part of a step: so many beams of one sentence.
+    /// The search's part of a step, for the beams of one sentence.
     #[divan::bench(args = [1, 4, 16])]
     fn beam_step(bencher: Bencher<'_, '_>, beams: usize) {
         let options = DecodeOptions {
@@ -115,7 +111,7 @@ mod benches {
         });
     }
 
-    /// Tokens and scores that differ from row to row and from step to step.
+    /// Advances with tokens and scores that differ between rows and steps.
     fn advance(search: &mut BatchSearch, step: usize) {
         black_box(search.step());
         let (rows, candidates) = (search.rows(), search.candidates());

@@ -62,7 +62,7 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     output.flush()
 }
 
-/// Bytes of the weights on a device, without padding of its layout.
+/// Bytes of the weights on a device, without padding.
 fn device_bytes(model: &Model, precision: WeightPrecision) -> u64 {
     model.blueprint().table.bytes(precision)
 }
@@ -213,7 +213,7 @@ fn parts(config: &ModelConfig) -> String {
     parts.map(|(name, count)| format!("{name} {}", thousands(*count))).collect::<Vec<_>>().join(" + ")
 }
 
-/// Weights of a layer's blocks; the paper's shape has 4 · d_model² and 8 · d_model².
+/// Weights of a layer's blocks; in the paper 4 · d_model² and 8 · d_model².
 fn blocks(config: &ModelConfig) -> String {
     let stack = if config.encoder.layers > 0 { &config.encoder } else { &config.decoder };
     let d_model = config.d_model as u64;

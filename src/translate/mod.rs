@@ -1,15 +1,14 @@
-//! Text in, text out: lines and sentences, their tokens, their search, and everything put back together.
+//! Text in, text out: a text becomes sentences and tokens, and their translations become a text.
 //!
 //! | file | |
 //! |---|---|
-//! | `texts` | one text or many |
-//! | `options`, `error`, `translation` | what goes in and what comes out |
-//! | `languages` | what languages mean for a search |
+//! | `texts`, `options` | input: one text or many, and options |
+//! | `error`, `translation` | output |
+//! | `languages` | languages as search options |
 //! | `translator` | a model and its tokenizer |
-//! | `layout` | a text as sentences and what stands between them |
-//! | `job` | texts that wait for their sentences |
+//! | `layout` | sentences of a text and the white space between them |
+//! | `job`, `cache` | sentences of several texts in common batches; results of earlier ones |
 //! | `stream` | [`Translator::translate`] and [`Translator::stream`] |
-//! | `cache` | sentences that come again |
 
 mod cache;
 mod error;

@@ -1,4 +1,4 @@
-//! Translating, at once or piece by piece.
+//! [`Translator::translate`] and [`Translator::stream`].
 
 use std::cell::RefCell;
 use std::future::poll_fn;
@@ -13,16 +13,12 @@ use super::texts::Texts;
 use super::translator::Translator;
 use crate::transformer::{GenerateOptions, Progress};
 
-/// Sentences that are searched together where a reader follows: enough to keep a device busy, few enough that the beginning
-/// of a long text does not wait for its end.
+/// Sentences of one batch in a stream: enough for a busy device, few enough for an early beginning of the text.
 const WINDOW: usize = 16;
 
 impl Translator {
-    /// Translates one text or many, of any length, sentence by sentence; sentences of all texts share batches. A sentence
-    /// that comes again is not searched again; see also [`with_cache`](Self::with_cache).
-    ///
-    /// # Errors
-    /// [`TranslateError`]
+    /// Translates one text or many, of any length. Equal sentences are searched once; see
+    /// [`with_cache`](Self::with_cache).
     pub async fn translate<T: Texts + ?Sized>(
         &self,
         texts: &T,
@@ -33,10 +29,8 @@ impl Translator {
         Ok(T::gather(job.into_inner().update()?.translations))
     }
 
-    /// Translates as [`translate`](Self::translate) does, and tells how far it has come as it goes: of one text after every
-    /// step, or every few; of many texts, in their order, when some are done. The sentences of one text are all searched,
-    /// from the first on, even if they come again.
-    ///
+    /// Translates as [`translate`](Self::translate), and reports progress: of one text after every step or every few;
+    /// of many texts after some are done, in their order. All sentences of one text are searched, even equal ones.
     /// ```no_run
     /// # use wordloom::{TranslateError, TranslateOptions, Translator};
     /// # async fn show(translator: &Translator) -> Result<(), TranslateError> {
@@ -52,9 +46,6 @@ impl Translator {
     /// # Ok(())
     /// # }
     /// ```
-    ///
-    /// # Errors
-    /// [`TranslateError`] for a text or options that do not fit the model.
     pub fn stream<'a, T: Texts + ?Sized>(
         &'a self,
         texts: &'a T,
@@ -68,7 +59,6 @@ impl Translator {
         Ok(Stream { job, search: Some(search) })
     }
 
-    /// Searches for the sentences of a job.
     async fn search(
         &self,
         job: &RefCell<Job<'_>>,
@@ -78,7 +68,7 @@ impl Translator {
         let TranslateOptions { keep, cancel, .. } = options;
         let searched = std::mem::take(&mut job.borrow_mut().searched);
         let mut memory = keep.attention.as_ref().map_or(0, |attention| attention.memory);
-        // attention goes to the first sentences of a text, and not to the longest of all
+        // attention goes to the first sentences of a text, not to the longest of all
         let window = if keep.attention.is_some() { WINDOW } else { pace.window };
         for sentences in searched.chunks(window) {
             let requests = job.borrow().requests(sentences);
@@ -98,31 +88,29 @@ impl Translator {
     }
 }
 
-/// How sentences are searched.
 #[derive(Clone, Copy)]
 struct Pace {
-    /// Sentences that are searched together at most.
+    /// Maximal number of sentences of a batch.
     window: usize,
-    /// Whether the text is shown while it is made.
+    /// Whether the text is shown during its search.
     steps: bool,
-    /// Whether the search pauses where there may be news.
     pauses: bool,
 }
 
-/// A translation that is being made; see [`Translator::stream`]. It goes on while [`next`](Self::next) is awaited.
+/// A running translation; see [`Translator::stream`]. It runs only while [`next`](Self::next) is awaited.
 pub struct Stream<'a> {
     job: Rc<RefCell<Job<'a>>>,
-    /// `None` when it is over.
+    /// `None` at the end.
     search: Option<Search<'a>>,
 }
 
 type Search<'a> = Pin<Box<dyn Future<Output = Result<(), TranslateError>> + 'a>>;
 
 impl Stream<'_> {
-    /// Goes on until there is something to tell; `None` when everything has been told.
+    /// Returns the next update; `None` at the end.
     ///
     /// # Errors
-    /// [`TranslateError`], after which the translation is over.
+    /// [`TranslateError`], which ends the translation.
     pub async fn next(&mut self) -> Result<Option<Update>, TranslateError> {
         let Self { job, search } = self;
         while !job.borrow().has_news {
@@ -140,8 +128,7 @@ impl Stream<'_> {
         Ok(Some(job.borrow_mut().update()?))
     }
 
-    /// The first text that is not done, as far as it has come, in two parts: what stays as it is, and what may still change.
-    /// The first part only grows, and the translation begins with it.
+    /// The first text that is not done: its stable part, which only grows, and the part that may change.
     pub fn text(&self) -> (String, String) {
         self.job.borrow().text()
     }

@@ -34,11 +34,9 @@ enum DeviceClass {
     Software,
 }
 
-/// Tokens of each source.
 const TOKENS: usize = 16;
 
 impl Arguments {
-    /// Writes the lists.
     pub fn list(&self, model: &Model, choice: PrecisionChoice, output: &mut Output) -> Result<(), CliError> {
         let class = match self.device_class {
             DeviceClass::Hardware => AdapterClass::Hardware,

@@ -14,7 +14,7 @@ use super::{Case, HISTORY, LENGTHS, ROWS, STEP_ROWS, Shape, WEIGHT_BYTES};
 use crate::bench::Steps;
 use crate::bench::limits::{call_seconds, numbers};
 
-/// The CPU runner has one variant of everything; what is left is its speed.
+/// Measures speed; the CPU runner has one variant of everything.
 pub fn run(
     config: &ModelConfig,
     stack: &StackConfig,
@@ -87,7 +87,6 @@ pub fn run(
     cases
 }
 
-/// All columns of a matrix.
 fn columns(data: &[f32], stride: usize) -> cpu::Columns<'_> {
     cpu::Columns { data, stride, first: 0 }
 }
