@@ -10,7 +10,6 @@
 //! * [`statistics`]: numbers and a plain name for every head
 //! * [`alignment`]: which word was translated to which
 
-pub mod alignment;
 mod depth;
 mod error;
 mod file;
@@ -18,10 +17,11 @@ mod make;
 mod options;
 mod record;
 pub mod statistics;
-mod tokens;
 
 pub use crate::model::{AttentionKind, HeadName, LayerAttention, Map};
+pub use crate::text::Token;
 pub use crate::transformer::{KeptAttention, LeftOut};
+pub use crate::translate::alignment;
 pub use depth::{CombinedRank, Depth, Stack};
 pub use error::{FORMAT, TraceError, TraceFileError, VERSION};
 pub use file::MAX_FILE_BYTES;
@@ -33,6 +33,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::decode::SearchTree;
+use crate::translate::alignment::Alignment;
 
 /// What can be seen of a translation.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -76,20 +77,6 @@ pub struct TracedSearch {
     pub tree: SearchTree,
     /// Each of its tokens as the tokenizer has it.
     pub pieces: BTreeMap<u32, String>,
-}
-
-/// One piece of a text.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Token {
-    /// Its id.
-    pub id: u32,
-    /// As the tokenizer has it, `▁station` for example.
-    pub piece: String,
-    /// Whether it stands for no text: an end, a start, a language, padding.
-    pub special: bool,
-    /// The bytes of the sentence's source or target that it stands for, where that is known. Several tokens that
-    /// stand for one stretch together (the bytes of an emoji) have the same.
-    pub range: Option<[usize; 2]>,
 }
 
 /// One token of the target.
@@ -145,6 +132,13 @@ impl TracedSentence {
         }
     }
 
+    /// Which word of the source was translated to which word of the target.
+    pub fn alignment(&self) -> Alignment {
+        let kind = AttentionKind::Cross;
+        let tokens = [self.key_tokens(kind), self.query_tokens(kind)];
+        Alignment::of([&self.source, &self.target], tokens, self.layers(kind))
+    }
+
     /// What a reader sees of a kind's queries, one label for each row.
     pub fn query_labels(&self, kind: AttentionKind) -> Vec<String> {
         let text = if kind.queries_target() { &self.target } else { &self.source };
@@ -155,27 +149,5 @@ impl TracedSentence {
     pub fn key_labels(&self, kind: AttentionKind) -> Vec<String> {
         let text = if kind.keys_target() { &self.target } else { &self.source };
         self.key_tokens(kind).into_iter().map(|token| token.label(text)).collect()
-    }
-}
-
-impl Token {
-    /// The text it stands for, with `·` before what goes on in the middle of a word; or the piece, where that is not known.
-    pub fn label(&self, text: &str) -> String {
-        let Some((own, [first, _])) =
-            self.range.and_then(|range| Some((text.get(range[0]..range[1])?, range)))
-        else {
-            let piece = self.piece.trim_start_matches('▁');
-            return if piece.is_empty() { self.piece.clone() } else { piece.to_owned() };
-        };
-        let before = text[..first].chars().next_back();
-        let goes_on = before.is_some_and(char::is_alphanumeric) && own.starts_with(char::is_alphanumeric);
-        if goes_on { format!("·{own}") } else { own.to_owned() }
-    }
-
-    /// Whether it stands for signs that are neither letters nor digits.
-    pub fn is_punctuation(&self) -> bool {
-        let sign = |c: char| !c.is_alphanumeric() && !c.is_whitespace();
-        let mut piece = self.piece.trim_start_matches('▁').chars().peekable();
-        !self.special && self.piece != "<unk>" && piece.peek().is_some() && piece.all(sign)
     }
 }

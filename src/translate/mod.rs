@@ -5,12 +5,14 @@
 //! | `texts` | one text or many |
 //! | `options`, `error`, `translation` | what goes in and what comes out |
 //! | `languages` | what languages mean for a search |
+//! | [`alignment`] | which tokens and words were translated to which |
 //! | `translator` | a model and its tokenizer |
 //! | `layout` | a text as sentences and what stands between them |
 //! | `job` | texts that wait for their sentences |
 //! | `stream` | [`Translator::translate`] and [`Translator::stream`] |
 //! | `cache` | sentences that come again |
 
+pub mod alignment;
 mod cache;
 mod error;
 mod job;
@@ -22,6 +24,7 @@ mod texts;
 mod translation;
 mod translator;
 
+pub use alignment::SentenceAlignment;
 pub use error::TranslateError;
 pub use job::Update;
 pub use languages::resolve_languages;

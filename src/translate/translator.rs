@@ -157,7 +157,8 @@ impl Translator {
                 })
             })
             .collect::<Result<Vec<_>, TextError>>()?;
-        Ok(Sentence { source, source_ids: request.input_ids.clone(), hypotheses, tree, attention })
+        let source_ids = request.input_ids.clone();
+        Ok(Sentence { source, source_ids, hypotheses, tree, attention, alignment: None })
     }
 
     /// The text of tokens that a search has made.
