@@ -8,7 +8,7 @@ mod benches {
     use divan::counter::{BytesCount, ItemsCount};
     use divan::{Bencher, black_box};
     use wordloom::activation::Activation;
-    use wordloom::cpu::{self, Columns, Linear, StoredMatrix};
+    use wordloom::cpu::{self, AttentionScores, Cache, Columns, Linear, StoredMatrix};
     use wordloom::decode::{BatchSearch, DecodeOptions};
     use wordloom::kernels::attention::AttentionShape;
     use wordloom::kernels::cached_attention::CachedAttentionShape;
@@ -62,8 +62,9 @@ mod benches {
         };
         let (mask, mut context) = (vec![1; length], vec![0.0; length * D_MODEL]);
         bencher.counter(ItemsCount::new(4 * length * length * D_MODEL)).bench_local(|| {
-            let [q, k, v] = [0, 1, 2].map(columns);
-            cpu::attention(&shape, q, k, v, &mask, None, black_box(&mut context));
+            let [queries, keys, values] = [0, 1, 2].map(columns);
+            let scores = AttentionScores { shape, queries, keys, key_mask: &mask, distance_bias: None };
+            cpu::attention(&scores, values, black_box(&mut context));
         });
     }
 
@@ -81,11 +82,11 @@ mod benches {
         let queries = numbers(rows * D_MODEL);
         let [keys, values] = [(); 2].map(|()| numbers(rows * length * D_MODEL));
         let slots: Vec<u32> = (0..(rows * length) as u32).collect();
-        let (counts, mut context) = (vec![length as u32; rows], vec![0.0; rows * D_MODEL]);
+        let (key_counts, mut context) = (vec![length as u32; rows], vec![0.0; rows * D_MODEL]);
+        let cache = Cache { keys: &keys, values: &values, slots: &slots, key_counts: &key_counts };
         bencher.counter(ItemsCount::new(4 * rows * length * D_MODEL)).bench_local(|| {
             let q = Columns { data: &queries, stride: D_MODEL, first: 0 };
-            let context = black_box(&mut context);
-            cpu::cached_attention(&shape, q, &keys, &values, &slots, &counts, None, context);
+            cpu::cached_attention(&shape, q, cache, None, black_box(&mut context));
         });
     }
 

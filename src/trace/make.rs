@@ -1,12 +1,11 @@
 use super::error::TraceError;
 use super::options::TraceOptions;
 use super::record::{Recording, TraceRequest, attend, record};
-use super::tokens::tokens;
 use super::{Alternative, TargetToken, Trace, TracedSearch, TracedSentence};
 use crate::decode::SearchTree;
 use crate::gpu::GpuError;
 use crate::model::generation_config::GenerationConfig;
-use crate::text::{Direction, Tokenizer};
+use crate::text::{Direction, Tokenizer, tokens};
 use crate::transformer::{GenerateError, KeptAttention, resolve};
 use crate::translate::{TranslateOptions, Translation, Translator, resolve_languages};
 

@@ -8,7 +8,6 @@
 //! * [`statistics`]: numbers and a label for every head
 //! * [`alignment`]: word alignment
 
-pub mod alignment;
 mod depth;
 mod error;
 mod file;
@@ -16,10 +15,11 @@ mod make;
 mod options;
 mod record;
 pub mod statistics;
-mod tokens;
 
 pub use crate::model::{AttentionKind, HeadName, LayerAttention, Map};
+pub use crate::text::Token;
 pub use crate::transformer::{KeptAttention, LeftOut};
+pub use crate::translate::alignment;
 pub use depth::{CombinedRank, Depth, Stack};
 pub use error::{FORMAT, TraceError, TraceFileError, VERSION};
 pub use file::MAX_FILE_BYTES;
@@ -31,6 +31,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::decode::SearchTree;
+use crate::translate::alignment::Alignment;
 
 /// The record of a translation.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -76,20 +77,7 @@ pub struct TracedSearch {
     pub pieces: BTreeMap<u32, String>,
 }
 
-/// A token of a text.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Token {
-    /// Token id.
-    pub id: u32,
-    /// Piece of the vocabulary, for example `▁station`.
-    pub piece: String,
-    /// Whether it has no text: an end, a start, a language, padding.
-    pub special: bool,
-    /// Bytes of the source or target that it covers, if known. Tokens that share a character have the same range.
-    pub range: Option<[usize; 2]>,
-}
-
-/// A token of the target.
+/// One token of the target.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TargetToken {
     /// The token.
@@ -142,7 +130,14 @@ impl TracedSentence {
         }
     }
 
-    /// Labels of a kind's queries, one per row.
+    /// Which word of the source was translated to which word of the target.
+    pub fn alignment(&self) -> Alignment {
+        let kind = AttentionKind::Cross;
+        let tokens = [self.key_tokens(kind), self.query_tokens(kind)];
+        Alignment::of([&self.source, &self.target], tokens, self.layers(kind))
+    }
+
+    /// What a reader sees of a kind's queries, one label for each row.
     pub fn query_labels(&self, kind: AttentionKind) -> Vec<String> {
         let text = if kind.queries_target() { &self.target } else { &self.source };
         self.query_tokens(kind).into_iter().map(|token| token.label(text)).collect()
@@ -152,27 +147,5 @@ impl TracedSentence {
     pub fn key_labels(&self, kind: AttentionKind) -> Vec<String> {
         let text = if kind.keys_target() { &self.target } else { &self.source };
         self.key_tokens(kind).into_iter().map(|token| token.label(text)).collect()
-    }
-}
-
-impl Token {
-    /// The token's text, with `·` before the continuation of a word; or the piece, if the text is unknown.
-    pub fn label(&self, text: &str) -> String {
-        let Some((own, [first, _])) =
-            self.range.and_then(|range| Some((text.get(range[0]..range[1])?, range)))
-        else {
-            let piece = self.piece.trim_start_matches('▁');
-            return if piece.is_empty() { self.piece.clone() } else { piece.to_owned() };
-        };
-        let before = text[..first].chars().next_back();
-        let goes_on = before.is_some_and(char::is_alphanumeric) && own.starts_with(char::is_alphanumeric);
-        if goes_on { format!("·{own}") } else { own.to_owned() }
-    }
-
-    /// Whether its text has neither letters nor digits, but other characters.
-    pub fn is_punctuation(&self) -> bool {
-        let sign = |c: char| !c.is_alphanumeric() && !c.is_whitespace();
-        let mut piece = self.piece.trim_start_matches('▁').chars().peekable();
-        !self.special && self.piece != "<unk>" && piece.peek().is_some() && piece.all(sign)
     }
 }

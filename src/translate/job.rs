@@ -5,10 +5,11 @@ use std::collections::HashMap;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
+use super::alignment::SentenceAlignment;
 use super::error::TranslateError;
 use super::layout::{Segment, Sentences, put_together};
 use super::options::TranslateOptions;
-use super::translation::Translation;
+use super::translation::{Sentence, Translation};
 use super::translator::Translator;
 use crate::decode::Hypothesis;
 use crate::text::TextError;
@@ -37,9 +38,14 @@ pub struct Job<'a> {
     firsts: Vec<usize>,
     /// Results, at the indices of first requests.
     results: Vec<Option<Generation>>,
-    /// Sentences to search: first requests that are not in the cache.
+    /// Alignments of sentences that are done, if they are kept.
+    alignments: Vec<Option<SentenceAlignment>>,
+    /// Sentences that have to be searched: one of those that are equal, and none that the cache has.
     pub searched: Vec<usize>,
     keep: Keep,
+    /// Whether an alignment has to be there, too.
+    aligns: bool,
+    /// Texts that have been handed out.
     handed_out: usize,
     next: usize,
     /// Index of the text that is shown during its search, and of its first sentence.
@@ -70,7 +76,7 @@ impl<'a> Job<'a> {
         let layouts = texts.iter().map(|text| translator.take_apart(text, options, &mut sentences));
         let layouts = layouts.collect::<Result<Vec<_>, _>>()?;
         let Sentences { sources, requests } = sentences;
-        let reuse = reuse && options.keep.is_nothing();
+        let reuse = reuse && options.kept_by_search().is_nothing();
         let firsts = match reuse {
             true => first_of_equals(&requests),
             false => (0..requests.len()).collect(),
@@ -80,11 +86,13 @@ impl<'a> Job<'a> {
             layouts,
             sources,
             results: vec![None; requests.len()],
+            alignments: vec![None; requests.len()],
             texts: vec![OnceCell::new(); requests.len()],
             requests,
             firsts,
             searched: Vec::new(),
             keep: options.keep.clone(),
+            aligns: options.alignments,
             handed_out: 0,
             next: 0,
             shown: [0, 0],
@@ -118,8 +126,10 @@ impl<'a> Job<'a> {
     }
 
     fn is_done(&self, sentence: usize) -> bool {
-        self.results[self.firsts[sentence]].as_ref().is_some_and(|found| {
-            (found.tree.is_some() || !self.keep.tree)
+        let first = self.firsts[sentence];
+        self.results[first].as_ref().is_some_and(|found| {
+            (self.alignments[first].is_some() || !self.aligns)
+                && (found.tree.is_some() || !self.keep.tree)
                 && (found.attention.is_some() || self.keep.attention.is_none())
         })
     }
@@ -161,7 +171,17 @@ impl<'a> Job<'a> {
         self.results[first] = Some(Generation { hypotheses: hypotheses.to_vec(), ..Generation::default() });
     }
 
-    /// Adds the kept trees and attention of sentences.
+    /// A sentence's source and its token ids.
+    pub fn input(&self, sentence: usize) -> (&str, &[u32]) {
+        (&self.sources[sentence], &self.requests[sentence].input_ids)
+    }
+
+    /// Adds the alignment of a sentence.
+    pub fn align(&mut self, sentence: usize, alignment: SentenceAlignment) {
+        self.alignments[sentence] = Some(alignment);
+    }
+
+    /// Adds what was kept of sentences besides their hypotheses.
     pub fn keep(&mut self, sentences: &[usize], found: Vec<Generation>) {
         for (&sentence, found) in sentences.iter().zip(found) {
             self.results[sentence] = Some(found);
@@ -180,9 +200,11 @@ impl<'a> Job<'a> {
                 .map(|index| {
                     let source = std::mem::take(&mut self.sources[index]);
                     let found = self.results[self.firsts[index]].clone().unwrap_or_default();
-                    self.translator.sentence(source, &self.requests[index], found)
+                    let alignment = self.alignments[index].take();
+                    let sentence = self.translator.sentence(source, &self.requests[index], found)?;
+                    Ok(Sentence { alignment, ..sentence })
                 })
-                .collect::<Result<Vec<_>, _>>()?;
+                .collect::<Result<Vec<_>, TextError>>()?;
             translations.push(put_together(layout, sentences));
             self.next += count;
             self.handed_out += 1;

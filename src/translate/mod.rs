@@ -2,14 +2,16 @@
 //!
 //! | file | |
 //! |---|---|
-//! | `texts`, `options` | input: one text or many, and options |
-//! | `error`, `translation` | output |
-//! | `languages` | languages as search options |
+//! | `texts` | one text or many |
+//! | `options`, `error`, `translation` | what goes in and what comes out |
+//! | `languages` | what languages mean for a search |
+//! | [`alignment`] | which tokens and words were translated to which |
 //! | `translator` | a model and its tokenizer |
 //! | `layout` | sentences of a text and the white space between them |
 //! | `job`, `cache` | sentences of several texts in common batches; results of earlier ones |
 //! | `stream` | [`Translator::translate`] and [`Translator::stream`] |
 
+pub mod alignment;
 mod cache;
 mod error;
 mod job;
@@ -21,6 +23,7 @@ mod texts;
 mod translation;
 mod translator;
 
+pub use alignment::SentenceAlignment;
 pub use error::TranslateError;
 pub use job::Update;
 pub use languages::resolve_languages;

@@ -1,5 +1,6 @@
 //! Options of a translation.
 
+use crate::model::AttentionKind;
 use crate::model::generation_config::GenerationConfig;
 #[cfg(doc)]
 use crate::text::Tokenizer;
@@ -17,7 +18,10 @@ pub struct TranslateOptions {
     pub target_language: Option<String>,
     /// Kept results besides translations. If anything is kept, all sentences are searched and the cache is not used.
     pub keep: Keep,
-    /// Stops the translation on request.
+    /// Whether every sentence brings its [alignment](super::SentenceAlignment): which tokens and words of the source were translated
+    /// to which. It is computed from the cross-attention of the search, in the memory of [`KeepAttention`] at a time.
+    pub alignments: bool,
+    /// Stops the translation when asked to.
     pub cancel: Cancel,
 }
 
@@ -65,7 +69,13 @@ impl TranslateOptions {
         self
     }
 
-    /// Keeps the trees of the searches.
+    /// Keep which tokens and words were translated to which.
+    pub fn keep_alignments(mut self) -> Self {
+        self.alignments = true;
+        self
+    }
+
+    /// Keep the trees of the searches.
     pub fn keep_trees(mut self) -> Self {
         self.keep.tree = true;
         self
@@ -75,5 +85,18 @@ impl TranslateOptions {
     pub fn cancel(mut self, cancel: &Cancel) -> Self {
         self.cancel = cancel.clone();
         self
+    }
+
+    /// What the searches keep: alignments need cross-attention.
+    pub(super) fn kept_by_search(&self) -> Keep {
+        let mut keep = self.keep.clone();
+        if self.alignments {
+            let nothing = || KeepAttention { kinds: Vec::new(), ..KeepAttention::default() };
+            let kinds = &mut keep.attention.get_or_insert_with(nothing).kinds;
+            if !kinds.contains(&AttentionKind::Cross) {
+                kinds.push(AttentionKind::Cross);
+            }
+        }
+        keep
     }
 }

@@ -6,12 +6,16 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::Poll;
 
+use super::alignment::SentenceAlignment;
 use super::error::TranslateError;
 use super::job::{Job, Update};
+use super::languages::resolve_languages;
 use super::options::TranslateOptions;
 use super::texts::Texts;
 use super::translator::Translator;
-use crate::transformer::{GenerateOptions, Progress};
+use crate::model::AttentionKind;
+use crate::text::tokens;
+use crate::transformer::{GenerateError, GenerateOptions, Generation, Progress};
 
 /// Sentences of one batch in a stream: enough for a busy device, few enough for an early beginning of the text.
 const WINDOW: usize = 16;
@@ -65,25 +69,65 @@ impl Translator {
         options: &TranslateOptions,
         pace: Pace,
     ) -> Result<(), TranslateError> {
-        let TranslateOptions { keep, cancel, .. } = options;
+        let (keep, cancel) = (options.kept_by_search(), &options.cancel);
         let searched = std::mem::take(&mut job.borrow_mut().searched);
-        let mut memory = keep.attention.as_ref().map_or(0, |attention| attention.memory);
-        // attention goes to the first sentences of a text, not to the longest of all
+        let all = keep.attention.as_ref().map_or(0, |attention| attention.memory);
+        let mut memory = all;
+        // attention goes to the first sentences of a text, and not to the longest of all
         let window = if keep.attention.is_some() { WINDOW } else { pace.window };
         for sentences in searched.chunks(window) {
             let requests = job.borrow().requests(sentences);
             let mut watch = |progress: Progress<'_>| job.borrow_mut().follow(sentences, pace.steps, progress);
-            let options = GenerateOptions {
+            let generation = GenerateOptions {
                 keep: keep.clone(),
                 cancel: cancel.clone(),
                 watch: Some(&mut watch),
                 pauses: pace.pauses,
             };
-            let found = self.transformer.generate_within(&mut memory, &requests, options).await?;
+            let mut found = self.transformer.generate_within(&mut memory, &requests, generation).await?;
+            if options.alignments {
+                for (&sentence, found) in sentences.iter().zip(&found) {
+                    self.align(job, sentence, found, options).await?;
+                }
+            }
+            if options.keep.attention.is_none() {
+                found.iter_mut().for_each(|found| found.attention = None);
+                memory = all;
+            }
             if !keep.is_nothing() {
                 job.borrow_mut().keep(sentences, found);
             }
         }
+        Ok(())
+    }
+
+    /// Adds the alignment of a sentence that was found with its cross-attention.
+    async fn align(
+        &self,
+        job: &RefCell<Job<'_>>,
+        sentence: usize,
+        found: &Generation,
+        options: &TranslateOptions,
+    ) -> Result<(), TranslateError> {
+        let (Some(attention), Some(best)) = (&found.attention, found.hypotheses.first()) else {
+            return Ok(());
+        };
+        let mut layers = Vec::new();
+        for layer in attention.layers(AttentionKind::Cross) {
+            layers.extend(
+                attention.read_layer(AttentionKind::Cross, layer).await.map_err(GenerateError::from)?,
+            );
+        }
+        let (direction, _) =
+            resolve_languages(&self.tokenizer, options, self.transformer.generation_config())?;
+        let mut job = job.borrow_mut();
+        let (source, input_ids) = job.input(sentence);
+        let target = self.tokenizer.decode(&best.tokens, true)?;
+        let source_tokens = tokens(&self.tokenizer, input_ids, source, direction.text_prefix(), false);
+        let mut target_tokens = tokens(&self.tokenizer, &best.tokens, &target, "", true);
+        target_tokens.remove(0);
+        let alignment = SentenceAlignment::new([source, &target], [source_tokens, target_tokens], &layers);
+        job.align(sentence, alignment);
         Ok(())
     }
 }

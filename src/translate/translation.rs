@@ -1,5 +1,6 @@
 //! Results of a translation.
 
+use super::alignment::SentenceAlignment;
 use crate::decode::{Hypothesis, SearchTree};
 use crate::transformer::KeptAttention;
 
@@ -37,6 +38,9 @@ pub struct Sentence {
     pub tree: Option<SearchTree>,
     /// Attention of the best translation; see [`Keep::attention`](crate::transformer::Keep::attention).
     pub attention: Option<KeptAttention>,
+    /// The tokens and words that belong together in the source and in the best translation; see
+    /// [`TranslateOptions::alignments`](super::TranslateOptions::alignments).
+    pub alignment: Option<SentenceAlignment>,
 }
 
 /// One translation of a sentence.

@@ -147,7 +147,8 @@ impl Translator {
                 })
             })
             .collect::<Result<Vec<_>, TextError>>()?;
-        Ok(Sentence { source, source_ids: request.input_ids.clone(), hypotheses, tree, attention })
+        let source_ids = request.input_ids.clone();
+        Ok(Sentence { source, source_ids, hypotheses, tree, attention, alignment: None })
     }
 
     pub(super) fn decode(&self, tokens: &[u32]) -> String {

@@ -10,7 +10,8 @@
 //! 3. A pair is linked if the source word is the target word's best. It is also linked if the target word is the source
 //!    word's best, with at least half the mass of the target word's best. Equal masses are all best.
 
-use super::{AttentionKind, LayerAttention, Token, TracedSentence};
+use crate::model::LayerAttention;
+use crate::text::Token;
 
 /// Relative difference below which masses are equal.
 const EQUAL: f64 = 1e-6;
@@ -43,16 +44,52 @@ impl Alignment {
     }
 }
 
-impl TracedSentence {
-    /// Aligns the words of the sentence.
-    pub fn alignment(&self) -> Alignment {
-        let [source, target] = [&self.source, &self.target].map(|text| words(text));
-        let of_key: Vec<Option<usize>> =
-            self.source_tokens.iter().map(|token| word_of(token, &self.source, &source)).collect();
-        let queries = self.query_tokens(AttentionKind::Cross).into_iter();
+/// Which tokens and words of a sentence were translated to which.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SentenceAlignment {
+    /// Tokens that the encoder read.
+    pub source_tokens: Vec<Token>,
+    /// Tokens of the best translation, without the start token.
+    pub target_tokens: Vec<Token>,
+    /// `[target tokens, source tokens]`: cross-attention, the mean over the heads of the layer of [`words`](Self::words).
+    /// Empty if there was no memory for any layer.
+    pub masses: Vec<f32>,
+    /// Links between words.
+    pub words: Alignment,
+}
+
+impl SentenceAlignment {
+    /// * `texts`, `tokens`: of the source and of the target; the target's tokens without the start token
+    pub(super) fn new(texts: [&str; 2], tokens: [Vec<Token>; 2], layers: &[LayerAttention]) -> Self {
+        let words = Alignment::of(texts, tokens.each_ref().map(|side| side.iter().collect()), layers.iter());
+        let layer = layers.iter().find(|layer| Some(layer.layer) == words.layer);
+        let [source_tokens, target_tokens] = tokens;
+        Self {
+            source_tokens,
+            target_tokens,
+            masses: layer.map(LayerAttention::mean).unwrap_or_default(),
+            words,
+        }
+    }
+}
+
+impl Alignment {
+    /// Which word of the source was translated to which word of the target.
+    ///
+    /// * `texts`: the source and the target
+    /// * `tokens`: the keys and the queries of cross-attention; a query is named after the token that it produced
+    /// * `layers`: cross-attention
+    pub(crate) fn of<'a>(
+        texts: [&str; 2],
+        tokens: [Vec<&Token>; 2],
+        layers: impl Iterator<Item = &'a LayerAttention>,
+    ) -> Self {
+        let [source, target] = texts.map(words);
+        let [keys, queries] = &tokens;
+        let of_key: Vec<Option<usize>> = keys.iter().map(|token| word_of(token, texts[0], &source)).collect();
         let of_query: Vec<Option<usize>> =
-            queries.map(|token| word_of(token, &self.target, &target)).collect();
-        let layers = self.layers(AttentionKind::Cross).map(|layer| {
+            queries.iter().map(|token| word_of(token, texts[1], &target)).collect();
+        let layers = layers.map(|layer| {
             let mean = layer.mean();
             (confidence(layer, &mean, &of_query, &of_key), layer, mean)
         });

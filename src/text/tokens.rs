@@ -1,13 +1,57 @@
 //! Byte ranges of a text's tokens.
 
-use super::Token;
-use crate::text::Tokenizer;
+use serde::{Deserialize, Serialize};
+
+use super::Tokenizer;
+
+/// One piece of a text.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Token {
+    /// Its id.
+    pub id: u32,
+    /// As the tokenizer has it, `▁station` for example.
+    pub piece: String,
+    /// Whether it stands for no text: an end, a start, a language, padding.
+    pub special: bool,
+    /// The bytes of the sentence's source or target that it stands for, where that is known. Several tokens that
+    /// stand for one stretch together (the bytes of an emoji) have the same.
+    pub range: Option<[usize; 2]>,
+}
 
 /// Bytes after the previous token in which the next one is searched; normalized or unknown text is skipped.
 const WINDOW: usize = 64;
 
-pub fn tokens(tokenizer: &Tokenizer, ids: &[u32], text: &str, prefix: &str, of_target: bool) -> Vec<Token> {
-    // a tag is a token; other words before a text become several
+impl Token {
+    /// The text it stands for, with `·` before what goes on in the middle of a word; or the piece, where that is not known.
+    pub fn label(&self, text: &str) -> String {
+        let Some((own, [first, _])) =
+            self.range.and_then(|range| Some((text.get(range[0]..range[1])?, range)))
+        else {
+            let piece = self.piece.trim_start_matches('▁');
+            return if piece.is_empty() { self.piece.clone() } else { piece.to_owned() };
+        };
+        let before = text[..first].chars().next_back();
+        let goes_on = before.is_some_and(char::is_alphanumeric) && own.starts_with(char::is_alphanumeric);
+        if goes_on { format!("·{own}") } else { own.to_owned() }
+    }
+
+    /// Whether it stands for signs that are neither letters nor digits.
+    pub fn is_punctuation(&self) -> bool {
+        let sign = |c: char| !c.is_alphanumeric() && !c.is_whitespace();
+        let mut piece = self.piece.trim_start_matches('▁').chars().peekable();
+        !self.special && self.piece != "<unk>" && piece.peek().is_some() && piece.all(sign)
+    }
+}
+
+/// Tokens of one side.
+pub(crate) fn tokens(
+    tokenizer: &Tokenizer,
+    ids: &[u32],
+    text: &str,
+    prefix: &str,
+    of_target: bool,
+) -> Vec<Token> {
+    // a tag is a token of its own, other words before a text are tokens like its own
     let prefix = if tokenizer.split_tag(prefix).0.is_some() { "" } else { prefix };
     let by_piece = tokenizer.origin() != "tokenizer.json";
     let mut tokens = Vec::with_capacity(ids.len());
