@@ -1,5 +1,4 @@
-//! What the CPU spends its time on, piece by piece: `cargo bench`, or `cargo bench -- NAME` for some of it.
-//! `wordloom bench` measures whole models, and the kernels of a GPU.
+//! Parts of the CPU's work: `cargo bench`, or `cargo bench -- NAME`. `wordloom bench` measures models and GPU kernels.
 
 fn main() {
     divan::main();
@@ -9,30 +8,28 @@ mod benches {
     use divan::counter::{BytesCount, ItemsCount};
     use divan::{Bencher, black_box};
     use wordloom::activation::Activation;
-    use wordloom::cpu::{self, Columns, Linear, StoredMatrix};
+    use wordloom::cpu::{self, AttentionScores, Cache, Columns, Linear, StoredMatrix};
     use wordloom::decode::{BatchSearch, DecodeOptions};
     use wordloom::kernels::attention::AttentionShape;
     use wordloom::kernels::cached_attention::CachedAttentionShape;
     use wordloom::precision::WeightPrecision;
     use wordloom::scores::TopScores;
 
-    /// Of the paper's base model.
     const D_MODEL: usize = 512;
     const HEADS: usize = 8;
     const D_HEAD: usize = D_MODEL / HEADS;
 
-    /// Numbers between -½ and ½ that are no pattern.
+    /// Numbers between -½ and ½ without a pattern.
     fn numbers(count: usize) -> Vec<f32> {
         (0..count).map(|index| (index as f32 * 0.618_034).fract() - 0.5).collect()
     }
 
-    /// One token, a sentence's beams, a small batch, both sides of where the library takes over, and a long source.
+    /// Rows of a token, a sentence's beams, a small batch, both sides of the switch to the library, a long source.
     #[divan::bench(args = [1, 4, 16, 47, 48, 512])]
     fn linear(bencher: Bencher<'_, '_>, rows: usize) {
         linear_of(bencher, rows, WeightPrecision::F32);
     }
 
-    /// In whole numbers.
     #[divan::bench(args = [1, 4, 16, 48, 512])]
     fn linear_q8(bencher: Bencher<'_, '_>, rows: usize) {
         linear_of(bencher, rows, WeightPrecision::Q8);
@@ -65,12 +62,12 @@ mod benches {
         };
         let (mask, mut context) = (vec![1; length], vec![0.0; length * D_MODEL]);
         bencher.counter(ItemsCount::new(4 * length * length * D_MODEL)).bench_local(|| {
-            let [q, k, v] = [0, 1, 2].map(columns);
-            cpu::attention(&shape, q, k, v, &mask, None, black_box(&mut context));
+            let [queries, keys, values] = [0, 1, 2].map(columns);
+            let scores = AttentionScores { shape, queries, keys, key_mask: &mask, distance_bias: None };
+            cpu::attention(&scores, values, black_box(&mut context));
         });
     }
 
-    /// Four beams with so many tokens so far.
     #[divan::bench(args = [32, 128, 512])]
     fn cached_attention(bencher: Bencher<'_, '_>, length: usize) {
         let rows = 4;
@@ -85,15 +82,15 @@ mod benches {
         let queries = numbers(rows * D_MODEL);
         let [keys, values] = [(); 2].map(|()| numbers(rows * length * D_MODEL));
         let slots: Vec<u32> = (0..(rows * length) as u32).collect();
-        let (counts, mut context) = (vec![length as u32; rows], vec![0.0; rows * D_MODEL]);
+        let (key_counts, mut context) = (vec![length as u32; rows], vec![0.0; rows * D_MODEL]);
+        let cache = Cache { keys: &keys, values: &values, slots: &slots, key_counts: &key_counts };
         bencher.counter(ItemsCount::new(4 * rows * length * D_MODEL)).bench_local(|| {
             let q = Columns { data: &queries, stride: D_MODEL, first: 0 };
-            let context = black_box(&mut context);
-            cpu::cached_attention(&shape, q, &keys, &values, &slots, &counts, None, context);
+            cpu::cached_attention(&shape, q, cache, None, black_box(&mut context));
         });
     }
 
-    /// The search's part of a step: so many beams of one sentence.
+    /// The search's part of a step, for the beams of one sentence.
     #[divan::bench(args = [1, 4, 16])]
     fn beam_step(bencher: Bencher<'_, '_>, beams: usize) {
         let options = DecodeOptions {
@@ -115,7 +112,7 @@ mod benches {
         });
     }
 
-    /// Tokens and scores that differ from row to row and from step to step.
+    /// Advances with tokens and scores that differ between rows and steps.
     fn advance(search: &mut BatchSearch, step: usize) {
         black_box(search.step());
         let (rows, candidates) = (search.rows(), search.candidates());

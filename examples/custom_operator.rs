@@ -1,5 +1,5 @@
-//! A graph of one's own, with an operator that Wordloom does not have: softsign, `x / (1 + |x|)`. It needs a shape rule, a
-//! kernel for GPUs, and code for the CPU: `cargo run --release --example custom_operator`
+//! A graph with a custom operator, softsign, `x / (1 + |x|)`. It needs a shape rule, a GPU kernel and CPU code:
+//! `cargo run --release --example custom_operator`
 
 use std::error::Error;
 use std::ops::Range;
@@ -17,7 +17,7 @@ struct Softsign {
     y: Value,
 }
 
-/// Appends the operator to a graph. The result has the shape of `x`.
+/// Appends the operator. The result has the shape of `x`.
 fn softsign(graph: &mut Graph, x: Value) -> Result<Value, GraphError> {
     let shape = graph.shape(x);
     graph.expect("softsign", "x", x, shape, Dtype::F32)?;
@@ -76,7 +76,6 @@ impl Operator for Softsign {
     }
 }
 
-/// Weights that are computed; a file would be read here.
 struct Waves<'a>(&'a WeightTable);
 
 impl WeightSource for Waves<'_> {
@@ -89,7 +88,6 @@ impl WeightSource for Waves<'_> {
     }
 }
 
-/// `softsign(W · embedding)` of some tokens.
 async fn run(device: &Device, tokens: &[u32]) -> Result<Vec<f32>, Box<dyn Error>> {
     let (vocabulary, width, outputs) = (10, 8, 3);
     let (mut states, mut table) = (StateTable::default(), WeightTable::default());

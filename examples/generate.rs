@@ -1,4 +1,4 @@
-//! Token ids in, token ids out, for models without a tokenizer of their own: `cargo run --release --example generate`
+//! Token ids in, token ids out: `cargo run --release --example generate`
 
 use std::error::Error;
 
@@ -11,7 +11,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let device = Device::open(&DeviceChoice::Auto).await?;
     let transformer = Transformer::load(&device, &Model::embedded()?, &mut |_| {})?;
 
-    // the names are those of Hugging Face's `generate`; what is not set is as the model's generation_config.json says
+    // named as in Hugging Face's `generate`; the model's generation_config.json gives the others
     let config = GenerationConfig {
         num_beams: Some(4),
         num_return_sequences: Some(2),

@@ -1,4 +1,4 @@
-//! The best translations of a sentence, and the source token that each token of the best one attends to most:
+//! The best translations of a sentence, and for each token of the best one the source token with most attention:
 //! `cargo run --release --example n_best`
 
 use std::error::Error;

@@ -1,4 +1,4 @@
-//! A text that is shown while it is translated: `cargo run --release --example stream`
+//! A text that is shown during its translation: `cargo run --release --example stream`
 
 use std::error::Error;
 use std::io::{Write, stdout};
@@ -16,7 +16,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let mut stream = translator.stream(TEXT, &options)?;
     let mut shown = 0;
     while let Some(update) = stream.next().await? {
-        // `settled` only grows; what follows it may still change
+        // `settled` only grows; the text after it may change
         let (settled, _) = stream.text();
         print!("{}", settled.get(shown..).unwrap_or_default());
         stdout().flush()?;

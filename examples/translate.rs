@@ -10,7 +10,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let device = Device::open(&choice).await?;
     println!("{}", device.notice(&choice));
 
-    // Model::load("path/to/a/hugging/face/folder") reads any other
+    // Model::load("path/to/a/hugging/face/folder") loads another model
     let translator = Translator::new(&device, &Model::embedded()?)?;
     let options = TranslateOptions::default().beams(4);
     let translation = translator.translate("Where is the train station?", &options).await?;

@@ -1,5 +1,5 @@
 //! Wordloom runs encoder–decoder Transformers ("Attention Is All You Need", Vaswani et al. 2017) on any GPU through
-//! WebGPU's portable subset, natively or in a browser, and lets every attention map of a run be seen.
+//! WebGPU's portable subset, natively or in a browser, and shows every attention map of a run.
 //!
 //! ```no_run
 //! use wordloom::{Device, DeviceChoice, Model, TranslateOptions, Translator};
@@ -16,27 +16,26 @@
 //! # }).unwrap();
 //! ```
 //!
-//! `examples/` has five short programs: a translation, one that is shown while it is made, several with their attention,
-//! generation from token ids, and a graph with an operator of its own.
+//! `examples/` has five short programs.
 //!
-//! # The house, from the roof down
+//! # Modules
 //!
 //! | module | |
 //! |---|---|
-//! | [`trace`] | what a translation leaves to be looked at: attention, statistics, word alignment, files |
+//! | [`trace`] | the record of a translation: attention, statistics, word alignment, files |
 //! | [`translate`] | text in, text out |
 //! | [`transformer`] | a model on a device: token ids in, token ids or tensors out |
 //! | [`heatmap`] | attention maps as pixels |
 //! | [`model`] | a Hugging Face folder: configuration, weights, tokenizer |
 //! | [`ops`] | the operators of the Transformer |
-//! | [`graph`] | computations of operators, the Transformer's or one's own, on any device |
-//! | [`device`] | where a model runs |
+//! | [`graph`] | computations made of operators, on any device |
+//! | [`device`] | GPU or CPU |
 //! | [`decode`] | options and results of searches |
 //! | [`text`] | SentencePiece, the tokenizers of every family, sentences |
 //! | [`evaluate`] | BLEU and chrF of translations |
-//! | [`precision`] | how weights are stored |
+//! | [`precision`] | storage formats of weights |
 //!
-//! Modules use those below them. `docs/architecture.md` in the repository says why the house is built this way.
+//! A module uses only modules below it. `docs/architecture.md` in the repository gives the reasons.
 
 #![cfg_attr(
     target_arch = "wasm32",
@@ -56,7 +55,7 @@ pub mod trace;
 pub mod transformer;
 pub mod translate;
 
-// What tests and benchmarks use besides. No release promises anything about these modules.
+// Modules for tests and benchmarks. No release keeps them stable.
 #[doc(hidden)]
 pub mod activation;
 #[doc(hidden)]
@@ -81,7 +80,7 @@ pub use text::TextError;
 pub use transformer::{Transformer, resolve};
 pub use translate::{TranslateError, TranslateOptions, Translation, Translator};
 
-/// The examples of the README are tested like those of the documentation.
+/// Compiles the examples of the README.
 #[cfg(all(doctest, feature = "embedded-model"))]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -4,7 +4,7 @@ mod common;
 
 use common::{Tensors, assert_close, data, heads_to_columns, portable_test, split_top};
 use wordloom::activation::Activation;
-use wordloom::cpu::{self, Columns, Linear, StoredMatrix, WeightMatrix};
+use wordloom::cpu::{self, AttentionScores, Cache, Columns, Linear, StoredMatrix, WeightMatrix};
 use wordloom::join::Join;
 use wordloom::kernels::attention::AttentionShape;
 use wordloom::kernels::cached_attention::CachedAttentionShape;
@@ -231,7 +231,9 @@ fn check_softmax(case: &str, x: &[f32], mask: &[u32], keys: usize, want: &[f32])
     let identity: Vec<f32> =
         (0..batch * keys * keys).map(|i| f32::from((i % (keys * keys)).is_multiple_of(keys + 1))).collect();
     let mut weights = vec![f32::NAN; x.len()];
-    cpu::attention_weights(&shape, whole(x, keys), whole(&identity, keys), mask, None, &mut weights);
+    let (queries, keys) = (whole(x, keys), whole(&identity, keys));
+    let scores = AttentionScores { shape, queries, keys, key_mask: mask, distance_bias: None };
+    cpu::attention_weights(&scores, &mut weights);
     assert_close(case, &weights, want, (1e-6, 0.0));
 }
 
@@ -250,12 +252,15 @@ fn attention_follows_the_formula() {
     let width = heads * d_head;
 
     let mut weights = vec![f32::NAN; batch * heads * length * length];
-    cpu::attention_weights(&shape, whole(&q, width), whole(&k, width), &mask, None, &mut weights);
+    let scores =
+        |queries, keys| AttentionScores { shape, queries, keys, key_mask: &mask, distance_bias: None };
+    let separate = scores(whole(&q, width), whole(&k, width));
+    cpu::attention_weights(&separate, &mut weights);
     assert_close("weights", &weights, &tensors.f32("attention.probs_causal"), (1e-5, 0.0));
 
     let want = columns("attention.y_causal");
     let mut context = vec![f32::NAN; q.len()];
-    cpu::attention(&shape, whole(&q, width), whole(&k, width), whole(&v, width), &mask, None, &mut context);
+    cpu::attention(&separate, whole(&v, width), &mut context);
     assert_close("context", &context, &want, (1e-5, 0.0));
 
     // the same from one fused projection
@@ -264,7 +269,7 @@ fn attention_follows_the_formula() {
         .collect();
     let part = |first| Columns { data: &fused, stride: 3 * width, first };
     context.fill(f32::NAN);
-    cpu::attention(&shape, part(0), part(width), part(2 * width), &mask, None, &mut context);
+    cpu::attention(&scores(part(0), part(width)), part(2 * width), &mut context);
     assert_close("context from a fused projection", &context, &want, (1e-5, 0.0));
 }
 
@@ -334,13 +339,14 @@ fn attention_has_values_of_any_width_and_a_bias_by_distance() {
                         table[(distance + reach) as usize * heads + head].into()
                     });
                 let what = format!("reach {reach:?}, {shape:?}");
-                let (q, k) = (whole(&q, heads * d_head), whole(&k, heads * d_head));
+                let [queries, keys] = [&q, &k].map(|data| whole(data, heads * d_head));
+                let distance_bias = table.as_deref();
+                let scores = AttentionScores { shape, queries, keys, key_mask: &mask, distance_bias };
                 let mut context = vec![f32::NAN; want.len()];
-                let bias = table.as_deref();
-                cpu::attention(&shape, q, k, whole(&v, heads * d_value), &mask, bias, &mut context);
+                cpu::attention(&scores, whole(&v, heads * d_value), &mut context);
                 assert_close(&what, &context, &want, (2e-6, 0.0));
                 let mut weights = vec![f32::NAN; want_weights.len()];
-                cpu::attention_weights(&shape, q, k, &mask, bias, &mut weights);
+                cpu::attention_weights(&scores, &mut weights);
                 assert_close(&format!("weights, {what}"), &weights, &want_weights, (2e-6, 0.0));
             }
         }
@@ -358,8 +364,9 @@ fn a_query_does_not_depend_on_its_neighbours() {
     let v = wave(keys * heads * d_value, 0.71);
     let attend = |shape: &AttentionShape, q: &[f32], k: &[f32], v: &[f32], mask: &[u32]| {
         let mut context = vec![f32::NAN; shape.batch * shape.queries * heads * d_value];
-        let [q, k] = [q, k].map(|data| whole(data, heads * d_head));
-        cpu::attention(shape, q, k, whole(v, heads * d_value), mask, None, &mut context);
+        let [queries, keys] = [q, k].map(|data| whole(data, heads * d_head));
+        let scores = AttentionScores { shape: *shape, queries, keys, key_mask: mask, distance_bias: None };
+        cpu::attention(&scores, whole(v, heads * d_value), &mut context);
         context
     };
     let together = attend(&shape, &q, &k, &v, &[1; 29]);
@@ -391,7 +398,14 @@ fn cached_attention_is_causal_attention() {
         let part = |first| Columns { data: &qkv, stride: fused_width, first };
         let mut want = vec![f32::NAN; rows * length * value_width];
         let mask = vec![1; rows * length];
-        cpu::attention(&shape, part(0), part(width), part(2 * width), &mask, bias, &mut want);
+        let scores = AttentionScores {
+            shape,
+            queries: part(0),
+            keys: part(width),
+            key_mask: &mask,
+            distance_bias: bias,
+        };
+        cpu::attention(&scores, part(2 * width), &mut want);
 
         let capacity = length + 1;
         let mut keys = vec![f32::NAN; rows * capacity * width];
@@ -410,16 +424,10 @@ fn cached_attention_is_causal_attention() {
                 slots[row * capacity + step] = slot;
             }
             let mut context = vec![f32::NAN; rows * value_width];
-            cpu::cached_attention(
-                &CachedAttentionShape { rows, heads, d_head, d_value, capacity, scale },
-                whole(&of_step, fused_width),
-                &keys,
-                &values,
-                &slots,
-                &vec![step as u32 + 1; rows],
-                bias,
-                &mut context,
-            );
+            let shape = CachedAttentionShape { rows, heads, d_head, d_value, capacity, scale };
+            let key_counts = vec![step as u32 + 1; rows];
+            let cache = Cache { keys: &keys, values: &values, slots: &slots, key_counts: &key_counts };
+            cpu::cached_attention(&shape, whole(&of_step, fused_width), cache, bias, &mut context);
             for row in 0..rows {
                 let what = format!("step {step}, widths {d_head} and {d_value}, reach {reach:?}");
                 let want = &want[(row * length + step) * value_width..][..value_width];

@@ -180,7 +180,15 @@ fn what_does_not_fit_is_refused_by_name() {
         error.to_string(),
         "log_probability (decoder.2.cross): targets is F32 [6, 8], but U32 [6, 1] is needed"
     );
+}
 
+#[test]
+fn what_does_not_fit_a_cache_or_a_norm_is_refused_by_name() {
+    let (mut states, mut weights) = (StateTable::default(), WeightTable::default());
+    let x_state = states.f32("x", 6, 8);
+    let mut graph = Graph::new("wrong");
+    graph.enter("decoder.2.cross");
+    let x = graph.state(x_state);
     let [keys, values] = [("keys", 6), ("values", 4)].map(|(name, width)| states.f32(name, 9, width));
     let slots = states.u32("slots", 6, 1);
     let error = graph.append_kv(x, slots, keys, values).unwrap_err();

@@ -205,8 +205,6 @@ fn launches() -> Vec<Dispatch> {
     let norm = LayerNormShape { rows: 2, width: 32, epsilon: 1e-5, residual: true, centered: false };
     let embedding =
         EmbedShape { rows: 2, d_model: 32, scale: 1.0, positions: true, precision: WeightPrecision::F32 };
-    let rules = ScoreRules { space: ScoreSpace::LogProbabilities, renormalize: false };
-    let top = TopKShape { rows: 2, vocabulary: 100, candidates: 4, rules };
 
     let mut launches = vec![
         append_kv::dispatch(2, 64, 32, 48),
@@ -243,6 +241,16 @@ fn launches() -> Vec<Dispatch> {
     launches.extend(map_blocks::launches(grid));
     launches.push(heatmap::paint(grid, 0, 70, &Band { layer: 1, rows: 20..30 }));
     launches.extend([log_probability::chunk_dispatch(2, 100), log_probability::dispatch(2, 100)]);
+    launches.extend(search_launches(linear_shape));
+    launches
+}
+
+/// The launches of a search, greedy and with beams, with and without notes of the output layer.
+fn search_launches(linear_shape: LinearShape) -> Vec<Dispatch> {
+    use wordloom::kernels::*;
+    let rules = ScoreRules { space: ScoreSpace::LogProbabilities, renormalize: false };
+    let top = TopKShape { rows: 2, vocabulary: 100, candidates: 4, rules };
+    let mut launches = Vec::new();
     for beams in [1, 2] {
         let search = SearchShape {
             sentences: 2 / beams,

@@ -17,7 +17,7 @@ use wordloom::trace::{
 };
 use wordloom::transformer::{
     Cancel, ForwardInput, ForwardSelection, GenerateError, GenerateOptions, GenerateRequest, Generation,
-    Keep, MuteError, Transformer,
+    Keep, KeepAttention, MuteError, Transformer,
 };
 use wordloom::translate::Sentence;
 use wordloom::{TranslateError, TranslateOptions, Translation, Translator, resolve};
@@ -370,7 +370,57 @@ fn the_rank_is_that_of_known_matrices() {
     assert_eq!(rank(Map { queries: 0, keys: 3, weights: &[] }), 0);
 }
 
-// ---- alignment, by hand
+// ---- alignment
+
+/// Kept alignments are those of a trace of the same search, whatever else is kept, and change no translation.
+#[cfg(feature = "embedded-model")]
+#[pollster::test]
+async fn a_translation_keeps_its_alignments() {
+    for device in devices().await {
+        let model = wordloom::Model::embedded().unwrap();
+        let translator = Translator::new(&device, &model).expect("is sound");
+        let texts = ["Where is the train station?  I like 🎉 a lot.\n", "", "Good morning! Good morning!"];
+        for beams in [1, 4] {
+            let plain = TranslateOptions::default().beams(beams);
+            let aligned = plain.clone().keep_alignments();
+            let trace = TraceOptions { scores: false, ..TraceOptions::default() };
+            let both = aligned.clone().keep_attention(trace.keep_attention());
+            let expected = translator.translate(&texts[..], &plain).await.unwrap();
+            let alone = translator.translate(&texts[..], &aligned).await.unwrap();
+            let found = translator.translate(&texts[..], &both).await.unwrap();
+            for (((text, expected), alone), found) in texts.iter().zip(&expected).zip(&alone).zip(&found) {
+                assert_eq!([&alone.text, &found.text], [&expected.text; 2]);
+                let traced = Trace::of_search(&translator, text, found, &both, &trace).unwrap();
+                let kept: Vec<_> = found.sentences.iter().filter_map(|one| one.attention.clone()).collect();
+                let traced = traced.with_weights(&kept).await.unwrap();
+                assert_eq!(traced.sentences.len(), found.sentences.len());
+                for (index, traced) in traced.sentences.iter().enumerate() {
+                    let [plain, alone, found] =
+                        [expected, alone, found].map(|translation| &translation.sentences[index]);
+                    assert!(plain.alignment.is_none() && alone.attention.is_none());
+                    assert_eq!(alone.alignment, found.alignment);
+                    let alignment = alone.alignment.as_ref().unwrap();
+                    assert_eq!(alignment.words, traced.alignment());
+                    assert_eq!(alignment.source_tokens, traced.source_tokens);
+                    let produced = traced.target_tokens[1..].iter().map(|target| &target.token);
+                    assert!(produced.eq(&alignment.target_tokens));
+                    let layer =
+                        alignment.words.layer.and_then(|layer| traced.layer(AttentionKind::Cross, layer));
+                    assert_eq!(alignment.masses, layer.unwrap().mean());
+                }
+            }
+            assert_eq!(
+                alone[0].sentences[0].alignment.as_ref().unwrap().words.pharaoh(),
+                "0-0 1-1 2-2 3-3 4-3"
+            );
+        }
+        let mut without_memory = TranslateOptions::default().keep_alignments();
+        without_memory.keep.attention = Some(KeepAttention { memory: 0, ..KeepAttention::default() });
+        let found = translator.translate(texts[0], &without_memory).await.unwrap();
+        let alignment = found.sentences[0].alignment.as_ref().unwrap();
+        assert_eq!((&alignment.words, alignment.masses.len()), (&Alignment::default(), 0));
+    }
+}
 
 #[test]
 fn words_are_linked_to_their_best() {

@@ -73,7 +73,7 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
             let round = sources.round();
             let bytes = round.lines.iter().map(|line| line.bytes).sum();
             progress.round(bytes, |done| {
-                // translated together, looked at one by one
+                // translated together, traced one by one
                 let mut made = match waiting {
                     Some(_) => Vec::new(),
                     None => command.translate(&round.lines)?,
@@ -100,7 +100,6 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     })
 }
 
-/// What a line is aligned with.
 enum Target {
     Made(Translation),
     Given(Line),
@@ -149,7 +148,7 @@ impl Command {
                     format!("{place}: its attention takes more memory than there is for a line; split it");
                 return Err(CliError::Input(message));
             }
-            // in scripts without spaces between sentences, several are one word
+            // in scripts without spaces, several sentences can be one word
             let before = source.get(..sentence.offset).unwrap_or_default();
             let within = usize::from(before.ends_with(|c: char| !c.is_whitespace()));
             whole.append(&sentence.alignment(), words(before).len() - within, target_words);
@@ -168,7 +167,7 @@ impl Command {
     }
 }
 
-/// Lines of the targets that nobody asked for yet.
+/// Target lines without a source line yet.
 struct Waiting<'a> {
     lines: &'a Lines,
     round: std::vec::IntoIter<Line>,
@@ -176,7 +175,6 @@ struct Waiting<'a> {
 }
 
 impl Waiting<'_> {
-    /// The target of a source line.
     fn next(&mut self, sources: &Lines, source: &Line) -> Result<Line, CliError> {
         loop {
             if let Some(line) = self.round.next() {
@@ -192,7 +190,6 @@ impl Waiting<'_> {
         }
     }
 
-    /// Refuses targets without a source.
     fn end(&mut self) -> Result<(), CliError> {
         loop {
             if let Some(line) = self.round.next() {

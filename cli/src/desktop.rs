@@ -1,4 +1,4 @@
-//! `wordloom desktop`: starts the window, which is a separate program, so that this one stays small.
+//! `wordloom desktop`: starts the window, a separate program, to keep this one small.
 
 use std::env::consts::EXE_SUFFIX;
 use std::ffi::OsString;

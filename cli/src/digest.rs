@@ -8,21 +8,20 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use siphasher::sip128::{Hasher128, SipHasher13};
 
-/// The digest of all bytes so far.
 #[derive(Clone, Default)]
 pub struct Digest {
     bytes: u64,
     hasher: SipHasher13,
 }
 
-/// The result of a [`Digest`]. The hash is the same on every machine and in every version.
+/// Result of a [`Digest`]. The hash is the same on every machine and in every version.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Summary {
     pub bytes: u64,
     pub hash: String,
 }
 
-/// Bytes of a sample of a checkpoint, and the number of samples.
+/// Bytes of a sample of a checkpoint.
 const SAMPLE: usize = 4096;
 const SAMPLES: u64 = 64;
 
@@ -53,8 +52,7 @@ impl Digest {
         }
     }
 
-    /// The digest of a model's folder: all small files, and samples of the weights, which may have many gigabytes. Training
-    /// changes every weight, so samples detect it.
+    /// The digest of a model's folder: small files, and samples of the weights. Training changes every weight.
     pub fn of_model(folder: &Path) -> io::Result<Self> {
         let mut files = Vec::new();
         for entry in folder.read_dir()? {
@@ -107,7 +105,6 @@ mod tests {
         assert_ne!(whole.summary().hash, Digest::default().summary().hash);
     }
 
-    /// The hash must not change, because records outlive the program.
     #[test]
     fn the_hash_never_changes() {
         let mut digest = Digest::default();

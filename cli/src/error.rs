@@ -13,22 +13,17 @@ use super::{interrupt, notice};
 
 #[derive(Debug, thiserror::Error)]
 pub enum CliError {
-    /// An invalid option.
     #[error("{0}")]
     Usage(String),
-    /// Reading or writing failed.
     #[error("{what}: {source}")]
     Io { what: String, source: std::io::Error },
-    /// The reader of the output stopped reading, as `head` does. Not a failure.
+    /// The reader of the output, such as `head`, stopped reading: not a failure.
     #[error("the reader of the output went away")]
     ClosedPipe,
-    /// Ctrl-C.
     #[error("interrupted; what was finished before has been written")]
     Interrupted,
-    /// Invalid input.
     #[error("{0}")]
     Input(String),
-    /// A run that cannot be resumed.
     #[error(transparent)]
     Resume(#[from] ResumeError),
     #[error(transparent)]
@@ -88,7 +83,6 @@ impl From<TraceError> for CliError {
 }
 
 impl CliError {
-    /// Writes the error to stderr in one line.
     pub fn report(&self) -> ExitCode {
         let code = match self {
             Self::ClosedPipe => return ExitCode::SUCCESS,
@@ -101,11 +95,11 @@ impl CliError {
     }
 }
 
-/// Reports `clap`'s error in one line, without its usage. Prints help and version.
+/// Reports `clap`'s error in one line, without usage. Prints help and version.
 pub fn report_usage(error: &clap::Error) -> ExitCode {
     if !error.use_stderr() || error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
     {
-        let _ = error.print(); // a closed pipe is no error
+        let _ = error.print(); // a closed pipe is not an error
         return ExitCode::from(error.exit_code() as u8);
     }
     let text = error.to_string();
@@ -121,7 +115,7 @@ pub fn report_usage(error: &clap::Error) -> ExitCode {
     CliError::Usage(line.strip_prefix("error: ").unwrap_or(&line).to_owned()).report()
 }
 
-/// A message in one line of limited length, without control characters, because messages quote files.
+/// A message in one line of limited length, without control characters: messages quote files.
 pub fn one_line(message: &str) -> String {
     const LENGTH: usize = 1000;
     let mut characters = message.chars();

@@ -58,7 +58,7 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
 }
 
 fn read_file(path: &Path) -> Result<Vec<u8>, CliError> {
-    /// The longest accepted file, in bytes; ids and masks are small.
+    /// Bytes of the largest file; ids and masks are small.
     const LIMIT: u64 = 1 << 30;
     let mut bytes = Vec::new();
     File::open(path)
@@ -168,7 +168,6 @@ fn integers(name: &str, key: &str, tensor: &TensorView<'_>) -> Result<Vec<u32>, 
         .collect()
 }
 
-/// A host tensor for the safetensors writer.
 struct Stored<'a>(&'a Tensor);
 
 impl safetensors::View for Stored<'_> {

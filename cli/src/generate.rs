@@ -79,7 +79,7 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     })
 }
 
-/// The requests up to the first that is wrong, which ends the round; blank lines are none.
+/// Requests before the first invalid one, which ends the round; blank lines are skipped.
 fn requests(transformer: &Transformer, lines: &Lines, round: &mut Round) -> Vec<GenerateRequest> {
     let mut requests = Vec::new();
     for line in round.lines.iter().filter(|line| !line.text.trim().is_empty()) {
@@ -123,15 +123,14 @@ fn request(transformer: &Transformer, place: &str, line: &Line) -> Result<Genera
     request.map_err(|error| CliError::Input(format!("{place}: {error}")))
 }
 
-/// The tokens that an attention mask shows.
+/// The tokens that an attention mask selects.
 struct Unpadded {
     input_ids: Vec<u32>,
-    /// How many others stood before them.
     padding: usize,
 }
 
 impl Unpadded {
-    /// A decoder's input may be padded on its left, an encoder's on its right.
+    /// A decoder's input may be padded on the left, an encoder's on the right.
     fn new(mut ids: Vec<u32>, mask: Option<&[u32]>, architecture: Architecture) -> Result<Self, MaskError> {
         let Some(mask) = mask else {
             return Ok(Self { input_ids: ids, padding: 0 });
@@ -160,8 +159,7 @@ impl Unpadded {
         Ok(Self { input_ids, padding: first })
     }
 
-    /// As in Hugging Face's `generate`, lengths count a prompt's padding. Nothing else does: a prompt's result does not
-    /// depend on what stands beside it.
+    /// Subtracts the padding from lengths, which include it in Hugging Face's `generate`. Padding has no other effect.
     fn lengths_of(&self, config: &GenerationConfig) -> GenerationConfig {
         let without = |length: Option<usize>| length.map(|length| length.saturating_sub(self.padding));
         let (max_length, min_length) = (without(config.max_length), without(config.min_length));
@@ -181,7 +179,7 @@ enum MaskError {
     Place(&'static str),
 }
 
-/// HF `GenerateBeamEncoderDecoderOutput`, without padding; one line of output.
+/// Output line: HF `GenerateBeamEncoderDecoderOutput` without padding.
 #[derive(Serialize)]
 struct Answer<'a> {
     sequences: Vec<&'a [u32]>,

@@ -62,7 +62,7 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     output.flush()
 }
 
-/// Bytes of the weights on a device, without padding of its layout.
+/// Bytes of the weights on a device, without padding.
 fn device_bytes(model: &Model, precision: WeightPrecision) -> u64 {
     model.blueprint().table.bytes(precision)
 }
@@ -137,18 +137,6 @@ fn rows(model: &Model, trial: Option<&Trial>) -> Vec<(&'static str, String)> {
             format!("{} source tokens, {} target tokens", config.source_vocabulary, config.target_vocabulary)
         }
     };
-    let checkpoint = model.checkpoint();
-    let dtypes = checkpoint.names().filter_map(|name| {
-        Some(match checkpoint.info(name)?.dtype {
-            Dtype::I8 => "I8 with scales".to_owned(),
-            dtype => dtype.to_string(),
-        })
-    });
-    let dtypes: Vec<String> = dtypes.collect::<BTreeSet<_>>().into_iter().collect();
-    let stored = match checkpoint.is_random() {
-        true => "no file, random weights".to_owned(),
-        false => format!("{} in the file ({})", megabytes(checkpoint.byte_len()), dtypes.join(", ")),
-    };
     let generation = model.generation_config();
     let beams = match generation.num_beams.unwrap_or(1) {
         1 => "greedy".to_owned(),
@@ -166,17 +154,6 @@ fn rows(model: &Model, trial: Option<&Trial>) -> Vec<(&'static str, String)> {
         usize::MAX => format!("no limit, {}", config.positions.name()),
         count => format!("{count}, {}", config.positions.name()),
     };
-    let text = match model.tokenizer() {
-        _ if checkpoint.is_random() => "none: the words of random weights mean nothing".to_owned(),
-        Ok(tokenizer) => match &tokenizer.languages()[..] {
-            [] => format!("tokenizer in {}", tokenizer.origin()),
-            languages => {
-                let count = languages.len();
-                format!("tokenizer in {}, {count} languages: {}", tokenizer.origin(), languages.join(" "))
-            }
-        },
-        Err(error) => format!("cannot be translated, only token ids: {error}"),
-    };
     let [f32, f16, q8] = WeightPrecision::ALL.map(|precision| megabytes(device_bytes(model, precision)));
     let rows = [
         ("model", model.label().to_owned()),
@@ -189,15 +166,50 @@ fn rows(model: &Model, trial: Option<&Trial>) -> Vec<(&'static str, String)> {
         ("positions", positions),
         (
             "parameters",
-            format!("{}, {} tensors", thousands(config.parameter_count()), checkpoint.names().count()),
+            format!(
+                "{}, {} tensors",
+                thousands(config.parameter_count()),
+                model.checkpoint().names().count()
+            ),
         ),
         ("", parts(config)),
         ("a layer", blocks(config)),
-        ("memory", format!("{stored}, {f32} on a device in f32, {f16} in f16, {q8} in q8")),
+        ("memory", format!("{}, {f32} on a device in f32, {f16} in f16, {q8} in q8", stored(model))),
         ("search", search),
-        ("text", text),
+        ("text", text(model)),
     ];
     rows.into_iter().chain(trial.map(|trial| ("run", trial.text()))).collect()
+}
+
+/// How the weights are stored.
+fn stored(model: &Model) -> String {
+    let checkpoint = model.checkpoint();
+    if checkpoint.is_random() {
+        return "no file, random weights".to_owned();
+    }
+    let dtypes = checkpoint.names().filter_map(|name| {
+        Some(match checkpoint.info(name)?.dtype {
+            Dtype::I8 => "I8 with scales".to_owned(),
+            dtype => dtype.to_string(),
+        })
+    });
+    let dtypes: Vec<String> = dtypes.collect::<BTreeSet<_>>().into_iter().collect();
+    format!("{} in the file ({})", megabytes(checkpoint.byte_len()), dtypes.join(", "))
+}
+
+/// How text becomes tokens.
+fn text(model: &Model) -> String {
+    match model.tokenizer() {
+        _ if model.checkpoint().is_random() => "none: the words of random weights mean nothing".to_owned(),
+        Ok(tokenizer) => match &tokenizer.languages()[..] {
+            [] => format!("tokenizer in {}", tokenizer.origin()),
+            languages => {
+                let count = languages.len();
+                format!("tokenizer in {}, {count} languages: {}", tokenizer.origin(), languages.join(" "))
+            }
+        },
+        Err(error) => format!("cannot be translated, only token ids: {error}"),
+    }
 }
 
 /// Embeddings 18,944,000 + …
@@ -213,7 +225,7 @@ fn parts(config: &ModelConfig) -> String {
     parts.map(|(name, count)| format!("{name} {}", thousands(*count))).collect::<Vec<_>>().join(" + ")
 }
 
-/// Weights of a layer's blocks; the paper's shape has 4 · d_model² and 8 · d_model².
+/// Weights of a layer's blocks; in the paper 4 · d_model² and 8 · d_model².
 fn blocks(config: &ModelConfig) -> String {
     let stack = if config.encoder.layers > 0 { &config.encoder } else { &config.decoder };
     let d_model = config.d_model as u64;

@@ -1,5 +1,5 @@
-//! Ctrl-C stops work between two steps, so that finished results are written. A second Ctrl-C, or one before the work or while
-//! the command waits for input, ends the process at once.
+//! Ctrl-C stops work between two steps, so that finished results are written. It ends the process at once the second
+//! time, before the work, or during a wait for input.
 
 use std::process;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -17,11 +17,10 @@ const INTERRUPTED: u8 = 2;
 
 static STATE: AtomicU8 = AtomicU8::new(IDLE);
 
-/// Installs the handler and returns the flag that it sets.
 pub fn handler() -> Cancel {
     let cancel = Cancel::default();
     let wish = cancel.clone();
-    // on an error (a handler exists, or there are no signals), Ctrl-C ends the process
+    // on an error (a handler exists, or the system has no signals) Ctrl-C ends the process
     let _ = ctrlc::set_handler(move || {
         match STATE.compare_exchange(WORKING, INTERRUPTED, Ordering::SeqCst, Ordering::SeqCst) {
             Ok(_) => wish.cancel(),
@@ -31,15 +30,12 @@ pub fn handler() -> Cancel {
     cancel
 }
 
-/// Makes Ctrl-C the ordinary end of a command that runs until it is stopped.
+/// Makes Ctrl-C the normal end of a command that runs until it is stopped.
 pub fn ends_the_process() {
     let _ = ctrlc::set_handler(|| process::exit(0)); // an error: as above
 }
 
-/// Does all of a command's work, which checks [`Cancel`] regularly.
-///
-/// # Errors
-/// Its own; [`CliError::Interrupted`] if Ctrl-C was pressed meanwhile, even too late to stop the work.
+/// Does a command's work, which checks [`Cancel`] regularly. Returns [`CliError::Interrupted`] after any Ctrl-C.
 pub fn working<R>(work: impl FnOnce() -> Result<R, CliError>) -> Result<R, CliError> {
     STATE.store(WORKING, Ordering::SeqCst);
     let result = work();
@@ -49,10 +45,7 @@ pub fn working<R>(work: impl FnOnce() -> Result<R, CliError>) -> Result<R, CliEr
     }
 }
 
-/// Waits for input that may never come, during the work.
-///
-/// # Errors
-/// [`CliError::Interrupted`] if Ctrl-C was pressed before.
+/// Waits for input during the work. Returns [`CliError::Interrupted`] if Ctrl-C was pressed before.
 pub fn waiting<R>(wait: impl FnOnce() -> R) -> Result<R, CliError> {
     let change = |from, to| STATE.compare_exchange(from, to, Ordering::SeqCst, Ordering::SeqCst);
     match change(WORKING, IDLE) {

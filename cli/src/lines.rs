@@ -9,55 +9,48 @@ use std::time::{Duration, Instant};
 
 use super::{CliError, interrupt};
 
-/// Lines of a round: enough to fill batches, few enough for early results.
+/// Lines of a round: enough for batches, few enough for early results.
 const ROUND: usize = 128;
-/// Lines that arrive within this time after the first belong to its round.
+/// Time after a round's first line in which others join it.
 const TOGETHER: Duration = Duration::from_millis(30);
-/// The longest line, in bytes. A longer line is no text and would fill the memory.
+/// Bytes of the longest line. A longer one is no text.
 const MAX_LINE: u64 = 64 << 20;
 
-/// Reads lines in a separate thread, so that a round has all available lines: a full round of a file, or the line that was
-/// just typed.
+/// Reads lines in a separate thread, so that a round has all available lines, one or many.
 pub struct Lines {
     name: String,
     bytes: Option<u64>,
-    /// Whether all lines are available at once, unlike typed lines.
+    /// Whether all lines are available at once; typed lines are not.
     at_hand: bool,
     incoming: Receiver<Result<Line, CliError>>,
 }
 
-/// One line of the input.
 pub struct Line {
     /// Number of the line, from 1.
     pub number: usize,
-    /// The text without its line feed; a carriage return before it is kept.
+    /// Text without its line feed; a carriage return is kept.
     pub text: String,
-    /// Bytes in the input, including the line feed.
     pub bytes: u64,
 }
 
-/// The position to start from in a file.
 #[derive(Clone, Copy, Default)]
 pub struct Start {
     pub bytes: u64,
-    /// Number of lines in those bytes.
     pub lines: usize,
 }
 
-/// Some lines, and the state of the input after them.
 pub struct Round {
     pub lines: Vec<Line>,
-    /// The end of the input, or an error after these lines; `None` if there may be more.
+    /// End of the input, or an error after these lines; `None` if there may be more.
     pub end: Option<Result<(), CliError>>,
 }
 
 impl Lines {
-    /// Opens a file, or standard input.
     pub fn open(path: Option<&Path>) -> Result<Self, CliError> {
         Self::open_at(path, Start::default())
     }
 
-    /// As [`Lines::open`], from a position in the file.
+    /// Opens a file at a position, or standard input.
     pub fn open_at(path: Option<&Path>, start: Start) -> Result<Self, CliError> {
         let Some(path) = path else {
             return Ok(Self::read("standard input".into(), None, start, BufReader::new(io::stdin())));
@@ -80,7 +73,7 @@ impl Lines {
         }
     }
 
-    /// The lines of a text. The empty text is one empty line.
+    /// Lines of a text. The empty text is one empty line.
     pub fn of_text(mut text: String) -> Self {
         if !text.ends_with('\n') {
             text.push('\n');
@@ -95,17 +88,16 @@ impl Lines {
         lines
     }
 
-    /// Bytes of the whole input, if known.
     pub fn bytes(&self) -> Option<u64> {
         self.bytes
     }
 
-    /// Waits for a line and returns it with the lines that follow at once.
+    /// Waits for a line. Returns it with the lines that are available.
     pub fn round(&self) -> Round {
         self.window(ROUND, u64::MAX)
     }
 
-    /// As [`Lines::round`], for rounds of at most `most` lines, and without a further line after `enough` bytes.
+    /// As [`Lines::round`], for at most `most` lines, and no further line after `enough` bytes.
     pub fn window(&self, most: usize, enough: u64) -> Round {
         let mut lines = Vec::new();
         let mut bytes = 0;
@@ -141,7 +133,6 @@ impl Lines {
         Round { lines, end }
     }
 
-    /// `name, line N`, for messages.
     pub fn place(&self, number: usize) -> String {
         place(&self.name, number)
     }
@@ -151,7 +142,7 @@ fn place(name: &str, number: usize) -> String {
     format!("{name}, line {number}")
 }
 
-/// Sends lines until the end of the input, the first error, or the end of the receiver.
+/// Sends lines until the end of the input, an error, or the end of the receiver.
 fn send_lines(
     name: &str,
     first: usize,
@@ -193,7 +184,7 @@ fn read_line(name: &str, number: usize, reader: &mut impl BufRead) -> Result<Opt
     Ok(Some(Line { number, text, bytes: bytes as u64 }))
 }
 
-/// The error of a line of JSON, without the line number inside the JSON, which is always 1.
+/// The error of a line of JSON without serde's line number, which is always 1.
 pub fn json_problem(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let place = format!(" at line {} column {}", error.line(), error.column());

@@ -30,7 +30,7 @@ use clap::{Parser, Subcommand};
 
 use error::CliError;
 
-// Help texts are kept short by hand: 80 columns, one screen, which a test holds.
+// Help texts have 80 columns and fit one screen; a test checks this.
 
 /// Run and see encoder–decoder Transformers on any GPU
 #[derive(Parser)]
@@ -114,24 +114,22 @@ fn main() -> ExitCode {
     }
 }
 
-/// A line on stderr. Nothing is left to do where that fails.
+/// A line on stderr. A failure is ignored.
 fn notice(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
 }
 
-/// Where there is no desktop session, Mesa's device-selection layer cannot ask which GPU the desktop uses, and reports
-/// that on stderr as an "error". Wordloom chooses the adapter itself.
+/// Hides an "error" of Mesa's device-selection layer, which cannot ask for the desktop's GPU without a session.
 #[cfg(target_os = "linux")]
 #[allow(unsafe_code, reason = "the environment can be set in no other way")]
 fn hush_device_selection() {
     if std::env::var_os("XDG_RUNTIME_DIR").is_none() {
-        // SAFETY: this is the first thing that the process does: no other thread reads the environment yet.
+        // SAFETY: this is the first act of the process; no other thread reads the environment yet.
         unsafe { std::env::set_var("NODEVICE_SELECT", "1") }
     }
 }
 
-/// The `tokenizers` library panics on some damaged files. Wordloom catches that and makes it an error, so the panic's own
-/// message is kept back. Any other panic is a fault of Wordloom and is shown.
+/// Hides panics of the `tokenizers` library on damaged files, which Wordloom catches and reports as errors.
 #[cfg(feature = "tokenizers")]
 fn hush_caught_panics() {
     let show = std::panic::take_hook();

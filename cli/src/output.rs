@@ -1,5 +1,3 @@
-//! Output of results, to standard output or a file.
-
 use std::fs::{self, File, TryLockError};
 use std::io::{self, BufWriter, ErrorKind, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -10,13 +8,12 @@ use super::digest::Digest;
 pub struct Output {
     name: String,
     writer: BufWriter<Box<dyn Write>>,
-    /// The same file, for syncing to disk.
+    /// The same file, for syncing.
     file: Option<File>,
     digest: Digest,
 }
 
 impl Output {
-    /// Opens a file, or standard output.
     pub fn open(path: Option<&Path>) -> Result<Self, CliError> {
         match path {
             Some(path) => Self::go_on(path, Digest::default()),
@@ -29,7 +26,7 @@ impl Output {
         }
     }
 
-    /// Opens a file to continue after its beginning with this digest; the rest is cut off.
+    /// Opens a file to continue after a beginning with this digest; cuts off the rest.
     pub fn go_on(path: &Path, beginning: Digest) -> Result<Self, CliError> {
         let name = path.display().to_string();
         let open = || {
@@ -59,13 +56,12 @@ impl Output {
         self.check(result)
     }
 
-    /// Writes JSON. Numbers that JSON lacks (minus infinity for a banned token's log-probability) become `null`.
+    /// Writes JSON. Minus infinity (a banned token's log-probability) becomes `null`.
     pub fn json(&mut self, value: &impl serde::Serialize) -> Result<(), CliError> {
         let line = serde_json::to_string(value).map_err(|error| CliError::Input(error.to_string()))?;
         self.line(&line)
     }
 
-    /// Makes the output so far visible.
     pub fn flush(&mut self) -> Result<(), CliError> {
         let result = self.writer.flush();
         self.check(result)
@@ -88,9 +84,9 @@ impl Output {
     }
 }
 
-/// Locks the file, because two runs would mix their lines. The lock ends with the process.
+/// Locks the file against a second run. The lock ends with the process.
 fn lock(file: &File) -> io::Result<()> {
-    // on other systems, a lock also blocks readers; and some file systems have no locks
+    // on other systems a lock also blocks readers; some file systems have no locks
     match cfg!(unix).then(|| file.try_lock()) {
         Some(Err(TryLockError::WouldBlock)) => {
             Err(io::Error::new(ErrorKind::WouldBlock, "another run is writing it"))
@@ -99,12 +95,10 @@ fn lock(file: &File) -> io::Result<()> {
     }
 }
 
-/// The error for a file that cannot be written.
 pub fn cannot_write(path: &Path, source: io::Error) -> CliError {
     CliError::Io { what: format!("cannot write {}", path.display()), source }
 }
 
-/// Checks that the output does not overwrite the input.
 pub fn check_different(input: Option<&Path>, output: Option<&Path>) -> Result<(), CliError> {
     let (Some(input), Some(output)) = (input, output) else {
         return Ok(());

@@ -7,41 +7,36 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// A bar over the bytes of the input, or a count if their number is unknown.
+/// A bar over the bytes of the input, or a count if these are unknown.
 pub struct Progress {
     bar: ProgressBar,
-    /// The counted unit, e.g. `sentences`.
     unit: &'static str,
     /// Bytes of the input, if known.
     total: Option<u64>,
     counted: Cell<u64>,
-    /// Progress in lines, if they are counted, too.
     lines: Cell<Lines>,
-    /// Time spent in earlier rounds.
     before: Cell<Duration>,
     since: Cell<Instant>,
     shown: Cell<bool>,
 }
 
-/// The progress of a round.
 pub struct Done {
     pub units: usize,
     /// Finished part of the round, 0 to 1.
     pub fraction: f64,
-    /// Written lines; 0 if they are not counted.
+    /// Written lines; 0 if not counted.
     pub lines: usize,
 }
 
 #[derive(Clone, Copy, Default)]
 struct Lines {
     done: usize,
-    /// Lines in those bytes.
     read: usize,
     bytes: u64,
 }
 
 impl Lines {
-    /// `12/345 lines`; before the end of the file is read, the total is an estimate: `12/~300 lines`.
+    /// `12/345 lines`, or with an estimated total `12/~300 lines`.
     fn label(self, total: Option<u64>) -> String {
         let Self { done, read, bytes } = self;
         match total {
@@ -64,7 +59,7 @@ impl Progress {
         Self::with_template(what, unit, template, bytes)
     }
 
-    /// A bar that only shows the fraction of `set_fraction`.
+    /// A bar for [`Progress::set_fraction`].
     pub fn of_fraction(what: &'static str) -> Self {
         Self::with_template(what, "", "{msg} [{bar:24}] {percent} %", Some(1000))
     }
@@ -86,14 +81,13 @@ impl Progress {
         }
     }
 
-    /// Sets the progress of earlier runs.
     pub fn start_at(&self, bytes: u64, lines: usize) {
         self.bar.set_position(bytes);
         self.bar.reset_eta();
         self.lines.set(Lines { done: lines, read: lines, bytes });
     }
 
-    /// Does one round of the work, which reports finished units and the round's total.
+    /// Does one round of work, which reports finished units and the total of the round.
     pub fn round<R>(&self, bytes: u64, work: impl FnOnce(&mut dyn FnMut(usize, usize)) -> R) -> R {
         self.round_of_lines(0, bytes, |report| {
             work(&mut |done, total| {
@@ -129,17 +123,16 @@ impl Progress {
         self.since.set(Instant::now());
         self.bar.set_position(position + bytes);
         if self.total.is_none() {
-            self.hide(); // until the next round, which may have to be typed first
+            self.hide(); // until the next round, which a user may still have to type
         }
         result
     }
 
-    /// Sets the fraction, 0 to 1.
     pub fn set_fraction(&self, fraction: f32) {
         self.set((fraction * 1000.0) as u64);
     }
 
-    /// Runs a function that prints, without the bar on the screen.
+    /// Hides the bar while `print` runs.
     pub fn suspend<R>(&self, print: impl FnOnce() -> R) -> R {
         self.bar.suspend(print)
     }

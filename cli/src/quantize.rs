@@ -11,7 +11,7 @@ use super::output::cannot_write;
 use super::{CliError, notice};
 
 const WEIGHTS: &str = "model.safetensors";
-/// The ends of names of files that stand beside weights: configurations, tokenizers, the model's card.
+/// Extensions of files to copy: configurations, tokenizers, the model card.
 const COPIED: [&str; 5] = [".json", ".spm", ".model", ".txt", ".md"];
 
 #[derive(clap::Args)]
@@ -44,7 +44,7 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Writes the weights; how many bytes they take.
+/// Writes the weights. Returns their bytes.
 fn write(model: &Model, file: File, path: &Path) -> Result<u64, CliError> {
     let mut writer = BufWriter::new(file);
     match model.write_quantized(&mut writer) {
@@ -57,7 +57,6 @@ fn write(model: &Model, file: File, path: &Path) -> Result<u64, CliError> {
     Ok(length.map_err(|error| cannot_write(path, error))?.len())
 }
 
-/// Copies the small files of a model.
 fn copy_others(from: &Path, to: &Path) -> Result<(), CliError> {
     let failed = |source| CliError::Io { what: format!("cannot copy from {}", from.display()), source };
     for entry in fs::read_dir(from).map_err(failed)? {

@@ -1,8 +1,8 @@
-//! `OUT.resume`: the progress of a translation from file to file, so that an interrupted run can continue.
+//! `OUT.resume`: the progress of a translation between files, for resuming.
 //!
-//! The record has the number of bytes of both files that belong together, their hashes, and the settings of the output. It is
-//! written after the output and replaced atomically, so it is always true. Output beyond the record is cut off and
-//! translated again: at most a window of lines.
+//! The record has the lengths of the input and the output that belong together, their hashes, and the settings. It is
+//! written after the output and replaced atomically, so it is always true. Output beyond the record, at most a window,
+//! is cut off and translated again.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -17,7 +17,6 @@ use super::digest::{Digest, Summary};
 use super::lines::{Line, Start};
 use super::{CliError, notice};
 
-/// The reason why a run cannot be resumed.
 #[derive(Debug, thiserror::Error)]
 pub enum ResumeError {
     #[error(
@@ -38,48 +37,40 @@ pub enum ResumeError {
     File { file: String, bytes: u64, record: String },
 }
 
-/// The settings that an output depends on, by option, as in messages. The device is not among them, so a run can continue
-/// on another device.
+/// Settings that determine the output, by option name. The device is not one, so a run can continue on another.
 pub type Settings = BTreeMap<String, String>;
 
-/// The file's content.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Record {
     format: u32,
     settings: Settings,
-    /// The input that has been read, and the output for it.
+    /// Input that has been read, and its output.
     input: Summary,
     output: Summary,
     lines: usize,
-    /// Lines of the next window.
     window: usize,
 }
 
-/// Version of [`Record`]; changes when a text would be cut or joined differently.
+/// Version of [`Record`]; it changes if texts would be cut or joined differently.
 const FORMAT: u32 = 1;
-/// The shortest time between records, because syncing to disk is slow.
+/// Shortest time between records; syncing is slow.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// The two files of a run, and the record between them.
 pub struct Resumable {
     input: PathBuf,
     output: PathBuf,
     path: PathBuf,
     record: Record,
-    /// Digest of the input so far.
     read: Digest,
     /// Digest of the output at the start of this run.
     written: Digest,
     saved: Instant,
 }
 
-/// The position where a run continues.
 #[derive(Clone, Copy)]
 pub struct StoppedAt {
-    /// Position in the input.
     pub start: Start,
-    /// Lines of the next window.
     pub window: usize,
 }
 
@@ -105,7 +96,7 @@ impl Resumable {
         Some(Self { input, output, path, record, read, written, saved: Instant::now() })
     }
 
-    /// The position where the recorded run stopped; `None` without a record.
+    /// Returns the position of the recorded run; `None` without a record.
     pub fn go_on(&mut self) -> Result<Option<StoppedAt>, CliError> {
         let content = match fs::read(&self.path) {
             Ok(content) => content,
@@ -148,7 +139,6 @@ impl Resumable {
         }
     }
 
-    /// Compares the recorded settings with this run's.
     pub fn check_settings(&self, settings: &Settings) -> Result<(), ResumeError> {
         let get =
             |settings: &Settings, name| settings.get(name).map_or("not given", String::as_str).to_owned();
@@ -161,19 +151,16 @@ impl Resumable {
         Ok(())
     }
 
-    /// The part of the output that stays.
     pub fn written(&self) -> &Digest {
         &self.written
     }
 
-    /// Starts writing records.
     pub fn begin(&mut self, settings: Settings, window: usize) -> Result<(), CliError> {
         self.record.settings = settings;
         self.record.window = window;
         self.write()
     }
 
-    /// Adds translated lines.
     pub fn add(&mut self, lines: &[Line]) {
         for line in lines {
             self.read.update(line.text.as_bytes());
@@ -182,12 +169,11 @@ impl Resumable {
         self.record.lines += lines.len();
     }
 
-    /// Whether another record is due.
     pub fn is_due(&self) -> bool {
         self.saved.elapsed() >= PAUSE
     }
 
-    /// Records that the translations of all lines so far are on disk, with the digest `output`.
+    /// Records that the translations of all added lines are on disk, with the digest `output`.
     pub fn save(&mut self, output: &Digest, window: usize) -> Result<(), CliError> {
         self.record.input = self.read.summary();
         self.record.output = output.summary();
@@ -195,7 +181,6 @@ impl Resumable {
         self.write()
     }
 
-    /// Removes the record of a complete translation.
     pub fn finish(self) {
         if let Err(error) = fs::remove_file(&self.path) {
             notice(&format!("warning: cannot remove {}: {error}", self.name()));

@@ -103,7 +103,6 @@ struct Scorer {
 }
 
 impl Scorer {
-    /// Scores JSON Lines.
     fn requests(&mut self, lines: &Lines) -> Result<(), CliError> {
         loop {
             let mut round = lines.round();
@@ -125,7 +124,6 @@ impl Scorer {
         }
     }
 
-    /// Scores lines of two files.
     fn pairs(
         &mut self,
         arguments: &Arguments,
@@ -187,7 +185,6 @@ impl Scorer {
         Ok(request)
     }
 
-    /// Scores a whole text, including line breaks.
     fn text(&mut self, stride: Option<usize>, tokenizer: &Tokenizer, lines: &Lines) -> Result<(), CliError> {
         let lines = all(lines)?;
         let text = lines.iter().map(|line| line.text.as_str()).collect::<Vec<_>>().join("\n");
@@ -236,7 +233,6 @@ impl Scorer {
     }
 }
 
-/// Lines of a round.
 const ROUND: usize = 128;
 
 struct Named<'a> {
@@ -244,7 +240,6 @@ struct Named<'a> {
     from: &'a Lines,
 }
 
-/// One line of output.
 #[derive(Serialize)]
 struct Answer<'a> {
     log_probability: f64,
@@ -292,7 +287,7 @@ fn bytes(lines: &[Line]) -> u64 {
     lines.iter().map(|line| line.bytes).sum()
 }
 
-/// A line without a carriage return at its end.
+/// A line without its carriage return.
 fn text(line: &str) -> &str {
     line.strip_suffix('\r').unwrap_or(line)
 }
@@ -330,7 +325,7 @@ fn request(transformer: &Transformer, place: &str, line: &Line) -> Result<ScoreR
     request.map_err(|error| CliError::Input(format!("{place}: {error}")))
 }
 
-/// Labels without the padding -100.
+/// Labels without Hugging Face's padding, -100.
 fn target_ids(place: &str, key: &str, ids: &[i64]) -> Result<Vec<u32>, CliError> {
     const IGNORED: i64 = -100;
     let length = ids.iter().rposition(|&id| id != IGNORED).map_or(0, |last| last + 1);

@@ -1,4 +1,4 @@
-//! The options of model and device, which several commands share.
+//! Options of model and device for several commands.
 
 use std::path::{Path, PathBuf};
 
@@ -24,7 +24,6 @@ impl ModelArguments {
     }
 }
 
-/// The files of a folder, or of the built-in model.
 pub fn model_files(folder: Option<&Path>) -> Result<ModelFiles, CliError> {
     match folder {
         Some(folder) => Ok(ModelFiles::directory(folder)?),
@@ -46,19 +45,18 @@ pub struct DeviceArguments {
 }
 
 impl DeviceArguments {
-    /// Opens the device, and names it on stderr with the reason for its choice.
+    /// Opens the device, and reports it on stderr with the reason for the choice.
     pub fn open(&self) -> Result<Device, CliError> {
         let device = pollster::block_on(Device::open(&self.device))?;
         notice(&device.notice(&self.device));
         Ok(device)
     }
 
-    /// Loads a model on the device, with progress.
     pub fn transformer(&self, model: &Model) -> Result<Transformer, CliError> {
         load(&self.open()?, model, self.weights, None)
     }
 
-    /// As `transformer`, for a model that will generate with these options.
+    /// As [`Self::transformer`], for a model that will generate with these options.
     pub fn generator(&self, model: &Model, options: &GenerationConfig) -> Result<Transformer, CliError> {
         load(&self.open()?, model, self.weights, Some(options))
     }
@@ -91,7 +89,7 @@ impl SearchArguments {
     }
 }
 
-/// Loads a model on an open device, with progress. Prepares generating with `options`, if any.
+/// Loads a model on an open device. Prepares generating with `options`, if any.
 pub fn load(
     device: &Device,
     model: &Model,
@@ -110,7 +108,6 @@ pub fn load(
     })
 }
 
-/// A whole number that is not negative.
 pub fn count(text: &str) -> Result<usize, &'static str> {
     text.parse().map_err(|_| "a whole number is needed")
 }

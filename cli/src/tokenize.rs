@@ -112,7 +112,6 @@ fn decode(tokenizer: &Tokenizer, line: &Line, plain: bool, output: &mut Output) 
 }
 
 enum Tokenizer {
-    /// A model's tokenizer, with the requested direction.
     Model(Box<text::Tokenizer>, Option<Direction>),
     SentencePiece(Box<SentencePiece>),
 }
@@ -135,7 +134,7 @@ impl Tokenizer {
 }
 
 fn read_spm(path: &Path) -> Result<SentencePiece, CliError> {
-    /// The longest accepted file, in bytes; real ones are below 10 MB.
+    /// Bytes of the largest file; real ones are below 10 MB.
     const LIMIT: u64 = 64 << 20;
     let name = path.display().to_string();
     let mut bytes = Vec::new();

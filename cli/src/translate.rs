@@ -126,16 +126,15 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Lines of the first window: few, to see results soon.
+/// Lines of the first window: few, for early results.
 const FIRST_WINDOW: usize = 128;
-/// Lines of a window at most. Batches of more lines have less padding; beyond this there is little to gain.
+/// Maximal number of lines of a window. More lines would hardly reduce padding.
 const LARGEST_WINDOW: usize = 4096;
-/// No further line belongs to a window of so many bytes: it bounds the memory where lines are long.
+/// Bytes after which a window is complete; it bounds memory for long lines.
 const ENOUGH_BYTES: u64 = 1 << 20;
-/// A window that takes less is followed by a larger one; one that takes more by a smaller one. Its lines come out
-/// late, because they are sorted, and are what a killed run loses.
+/// Range of a window's time: a faster one makes the next larger. Lines appear at its end, and a killed run loses them.
 const WINDOW_TIME: [Duration; 2] = [Duration::from_secs(5), Duration::from_secs(20)];
-/// For sentences that come again: some ten thousands.
+/// Bytes for repeated sentences, some ten thousands.
 const CACHE_BYTES: usize = 64 << 20;
 
 fn next_window(lines: usize, took: Duration) -> usize {
@@ -146,8 +145,7 @@ fn next_window(lines: usize, took: Duration) -> usize {
     }
 }
 
-/// Begins to keep records, so that the run can be resumed. Where that is impossible, a run that was not asked to
-/// resume does without.
+/// Begins to keep records for resuming. If that is impossible, only a run with `--resume` fails.
 fn begin(
     mut files: Resumable,
     settings: Settings,
@@ -166,7 +164,6 @@ fn begin(
 
 const NO_FILES: &str = "--resume needs files as --input and --output, not pipes or devices";
 
-/// What the output depends on.
 fn settings(arguments: &Arguments) -> Result<Settings, CliError> {
     let model = match &arguments.model.model {
         None => format!("the one built into wordloom {}", env!("CARGO_PKG_VERSION")),
@@ -192,7 +189,7 @@ fn settings(arguments: &Arguments) -> Result<Settings, CliError> {
     Ok(given.into_iter().filter_map(|(option, value)| Some((option.to_owned(), value?))).collect())
 }
 
-/// The options of the command line over the model's own, known to be possible.
+/// Options of the command line over the model's own, checked.
 fn generation(arguments: &Arguments, model: &Model) -> Result<GenerationConfig, CliError> {
     let generation = GenerationConfig {
         num_beams: arguments.search.beams,
@@ -210,7 +207,7 @@ fn generation(arguments: &Arguments, model: &Model) -> Result<GenerationConfig, 
     }
 }
 
-/// An impossible option in the command's words, where it was given to the command; else it is the model's.
+/// The error of an option in the command's words if the command set it; else in the model's.
 fn refused(arguments: &Arguments, model: &Model, error: &DecodeError) -> CliError {
     let flags = [
         ("num_beams", "--beams", arguments.search.beams.is_some()),
@@ -233,7 +230,6 @@ fn refused(arguments: &Arguments, model: &Model, error: &DecodeError) -> CliErro
     }
 }
 
-/// A language that cannot be, as the option that asks for it.
 fn refused_language(error: TextError) -> CliError {
     CliError::Usage(error.to_string())
 }
@@ -248,7 +244,7 @@ struct Command {
 }
 
 impl Command {
-    /// Ends the round before the first line with a language tag that the model does not have.
+    /// Ends the round before the first line with an unknown language tag.
     fn refuse_unknown_tags(&self, lines: &Lines, round: &mut Round) {
         let tokenizer = self.translator.tokenizer();
         let failed = round.lines.iter().enumerate().find_map(|(index, line)| {
@@ -263,7 +259,7 @@ impl Command {
     }
 
     fn translate(&mut self, lines: &[Line]) -> Result<(), CliError> {
-        // a carriage return is part of the line's end, not of the text
+        // a carriage return belongs to the line's end
         let split = |line: &'_ Line| line.text.len() - usize::from(line.text.ends_with('\r'));
         let texts: Vec<&str> = lines.iter().map(|line| &line.text[..split(line)]).collect();
         let bytes = lines.iter().map(|line| line.bytes).sum();
@@ -288,7 +284,6 @@ impl Command {
     }
 }
 
-/// Writes the translation of a line.
 fn write(
     output: &mut Output,
     line: &Line,
@@ -319,7 +314,6 @@ fn warn_if_cut(line: &Line, translation: &Translation) {
     }
 }
 
-/// One line of `--json`.
 #[derive(Serialize)]
 struct JsonLine<'a> {
     source: &'a str,

@@ -8,21 +8,27 @@ use super::attend_all::AttendAll;
 use super::parallel::{for_each_block, for_each_row};
 use crate::shape::AttentionShape;
 
+/// The inputs of the weights `softmax(scale · Q Kᵀ + bias + mask)`.
+#[derive(Clone, Copy, Debug)]
+pub struct AttentionScores<'a> {
+    /// Batch, heads, lengths, widths of a head, scale, causal.
+    pub shape: AttentionShape,
+    /// `[batch * queries, …]`
+    pub queries: Columns<'a>,
+    /// `[batch * keys, …]`
+    pub keys: Columns<'a>,
+    /// `[batch, keys]`, nonzero = visible
+    pub key_mask: &'a [u32],
+    /// `[2 * reach + 1, heads]`, row `clamp(key - query, -reach, reach) + reach` is added to the scores
+    pub distance_bias: Option<&'a [f32]>,
+}
+
 /// Computes attention.
 ///
-/// * `queries`: `[batch * queries, …]`; `keys`, `values`: `[batch * keys, …]`; `key_mask`: `[batch, keys]`, nonzero =
-///   visible
-/// * `distance_bias`: `[2 * reach + 1, heads]`; row `clamp(key - query, -reach, reach) + reach` is added to the scores
+/// * `values`: `[batch * keys, …]`
 /// * `context`: `[batch * queries, heads * d_value]`; zeros if no key is visible
-pub fn attention(
-    shape: &AttentionShape,
-    queries: Columns,
-    keys: Columns,
-    values: Columns,
-    key_mask: &[u32],
-    distance_bias: Option<&[f32]>,
-    context: &mut [f32],
-) {
+pub fn attention(scores: &AttentionScores, values: Columns, context: &mut [f32]) {
+    let AttentionScores { shape, queries, keys, key_mask, distance_bias } = scores;
     let &AttentionShape { heads, d_head, d_value, .. } = shape;
     let arch = Arch::new();
     let (width, work) = (heads * d_value, shape.keys * heads * (d_head + d_value));
@@ -34,7 +40,7 @@ pub fn attention(
             with_scratch(|Scratch { keys: visible, weights, packed_keys, packed_values }| {
                 visible.extend(visible_keys(shape, key_mask, row + count - 1));
                 for head in 0..heads {
-                    let bias = |query| DistanceBias::new(distance_bias, heads, head, query % shape.queries);
+                    let bias = |query| DistanceBias::new(*distance_bias, heads, head, query % shape.queries);
                     arch.dispatch(AttendAll {
                         shape,
                         first: row,
@@ -57,14 +63,8 @@ pub fn attention(
 }
 
 /// Computes the weights of that attention, `[batch * heads * queries, keys]`; zero for invisible keys.
-pub fn attention_weights(
-    shape: &AttentionShape,
-    queries: Columns,
-    keys: Columns,
-    key_mask: &[u32],
-    distance_bias: Option<&[f32]>,
-    weights: &mut [f32],
-) {
+pub fn attention_weights(scores: &AttentionScores, weights: &mut [f32]) {
+    let AttentionScores { shape, queries, keys, key_mask, distance_bias } = scores;
     let &AttentionShape { heads, d_head, scale, .. } = shape;
     let arch = Arch::new();
     for_each_row(weights, shape.keys, shape.keys * d_head, |row, out| {
@@ -77,7 +77,7 @@ pub fn attention_weights(
                 scale,
                 keys: keys.head(head, d_head),
                 visible,
-                bias: DistanceBias::new(distance_bias, heads, head, row % shape.queries),
+                bias: DistanceBias::new(*distance_bias, heads, head, row % shape.queries),
             };
             arch.dispatch(Weigh { query, weights });
             out.fill(0.0);

@@ -7,28 +7,35 @@ use super::attend::{Attend, DistanceBias, Key, Query, Scratch, with_scratch};
 use super::parallel::for_each_row;
 use crate::shape::CachedAttentionShape;
 
+/// The key–value cache of a decoder layer, and its rows that each query sees.
+#[derive(Clone, Copy, Debug)]
+pub struct Cache<'a> {
+    /// `[rows * capacity, heads * d_head]`
+    pub keys: &'a [f32],
+    /// `[rows * capacity, heads * d_value]`
+    pub values: &'a [f32],
+    /// `[rows, capacity]`; the first `key_counts[row]` are the rows of the cache that a query sees, in order
+    pub slots: &'a [u32],
+    /// `[rows]`
+    pub key_counts: &'a [u32],
+}
+
 /// Computes attention over a cache.
 ///
-/// * `queries`: `[rows, …]`; `key_cache`: `[rows * capacity, heads * d_head]`; `value_cache`:
-///   `[rows * capacity, heads * d_value]`
-/// * `slots`: `[rows, capacity]`; the first `key_counts[row]` are the caches' rows that a query sees, in order
-/// * `distance_bias`: `[2 * reach + 1, heads]`, see [`attention`](super::attention()); the query's position is that of
-///   its last key
+/// * `queries`: `[rows, …]`
+/// * `distance_bias`: as in [`AttentionScores`](super::AttentionScores); the query's position is that of its last key
 /// * `context`: `[rows, heads * d_value]`
-#[expect(clippy::too_many_arguments, reason = "each is a tensor of the operator's formula")]
 pub fn cached_attention(
     shape: &CachedAttentionShape,
     queries: Columns,
-    key_cache: &[f32],
-    value_cache: &[f32],
-    slots: &[u32],
-    key_counts: &[u32],
+    cache: Cache,
     distance_bias: Option<&[f32]>,
     context: &mut [f32],
 ) {
     let &CachedAttentionShape { heads, d_head, d_value, capacity, scale, .. } = shape;
-    let keys = Columns { data: key_cache, stride: heads * d_head, first: 0 };
-    let values = Columns { data: value_cache, stride: heads * d_value, first: 0 };
+    let Cache { slots, key_counts, .. } = cache;
+    let keys = Columns { data: cache.keys, stride: heads * d_head, first: 0 };
+    let values = Columns { data: cache.values, stride: heads * d_value, first: 0 };
     let most_keys = key_counts.iter().copied().max().unwrap_or(0) as usize;
     let arch = Arch::new();
     let work = most_keys * heads * (d_head + d_value);

@@ -27,8 +27,8 @@ mod weights;
 
 pub use append_kv::append_kv;
 pub use append_rows::append_rows;
-pub use attention::{attention, attention_weights};
-pub use cached_attention::cached_attention;
+pub use attention::{AttentionScores, attention, attention_weights};
+pub use cached_attention::{Cache, cached_attention};
 pub use embed::embed;
 pub use few_rows::LIBRARY_ROWS;
 pub use heatmap::{heatmap, map_maxima};

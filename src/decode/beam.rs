@@ -3,7 +3,6 @@ use super::options::{DecodeOptions, EarlyStopping};
 use super::tree::{Fate, Growing, SearchTree};
 use crate::scores::{BANNED, TopScores};
 
-/// A beam and a token that may continue it.
 struct Candidate {
     beam: usize,
     token: u32,
@@ -12,14 +11,11 @@ struct Candidate {
 }
 
 /// Beam search of one sentence.  HF `GenerationMixin._beam_search`, transformers 4.50 and later.
-///
-/// HF fills missing beams with a score of -1e9; here they are just not live.
 pub(super) struct BeamSearch {
     num_beams: usize,
     num_return_sequences: usize,
     length_penalty: f32,
     early_stopping: EarlyStopping,
-    /// Of the tokens after the prompt.
     max_new_tokens: usize,
     eos: Vec<u32>,
     /// `num_beams` beams; the first `live` count, best first.
@@ -27,7 +23,6 @@ pub(super) struct BeamSearch {
     live: usize,
     /// At most `num_beams`, best first.
     finished: Vec<Hypothesis>,
-    /// The candidates so far, where they are kept.
     tree: Option<Growing>,
     // Buffers, kept between steps.
     next_beams: Vec<Beam>,
@@ -53,26 +48,25 @@ impl BeamSearch {
         }
     }
 
-    /// From now on, before the first step, keeps all candidates.
+    /// Keeps all candidates. Call it before the first step.
     pub(super) fn keep_tree(&mut self) {
         self.tree = Some(Growing::new(self.num_beams, self.length_penalty));
     }
 
-    /// The candidates, if they were kept.
     pub(super) fn take_tree(&mut self) -> Option<SearchTree> {
         self.tree.take().map(|growing| growing.tree)
     }
 
-    /// How many candidates of each row [`advance`](Self::advance) has to see.
+    /// Number of candidates of each row for [`advance`](Self::advance).
     ///
-    /// HF ranks `(1 + end tokens) * num_beams` candidates of all beams together. It then uses the first
-    /// `num_beams` of them, and the first `num_beams` that are no end token. No row adds more to either than
-    /// its best `num_beams` tokens and the end tokens among them, so that these few give the same beams.
+    /// HF ranks `(1 + end tokens) * num_beams` candidates of all beams together. It uses the first `num_beams`, and the
+    /// first `num_beams` that are no end token. Both contain only the best `num_beams` tokens of a row and the end
+    /// tokens among them, so fewer candidates give the same beams.
     pub(super) fn candidates_per_row(num_beams: usize, end_tokens: usize) -> usize {
         num_beams + end_tokens
     }
 
-    /// The live beams, best first; never empty.
+    /// Live beams, best first; never empty.
     pub(super) fn beams(&self) -> &[Beam] {
         &self.beams[..self.live]
     }
@@ -82,7 +76,7 @@ impl BeamSearch {
         self.finished.first().map_or(&self.beams[0].tokens, |hypothesis| &hypothesis.tokens)
     }
 
-    /// How many tokens all hypotheses, live and finished, begin with in common: whichever wins, it begins so.
+    /// Length of the prefix that all hypotheses share, live and finished; every result begins with it.
     pub(super) fn settled_tokens(&self) -> usize {
         let best = &self.beams[0].tokens;
         let others = self.beams().iter().map(|beam| &beam.tokens);
@@ -91,8 +85,7 @@ impl BeamSearch {
         others.map(common).min().unwrap_or(0)
     }
 
-    /// Continues every live beam with the best of its row of `scores`; returns whether the sentence is
-    /// finished.
+    /// Continues every live beam with the best of its row of `scores`. Returns whether the sentence is finished.
     pub(super) fn advance(&mut self, scores: TopScores<'_>) -> bool {
         self.rank_candidates(scores);
         let length = self.beams[0].step_logprobs.len() + 1; // generated tokens, this one included
@@ -134,8 +127,8 @@ impl BeamSearch {
         !self.may_improve(length)
     }
 
-    /// The `num_return_sequences` best finished hypotheses, or all if there are fewer. If there is none,
-    /// because every token was banned or the search was left early, the best beam as far as it came.
+    /// Returns the `num_return_sequences` best finished hypotheses, or fewer if fewer exist. Without any (all tokens
+    /// banned, or an early end) returns the best beam.
     pub(super) fn finish(mut self) -> Vec<Hypothesis> {
         if self.finished.is_empty() {
             let beam = &self.beams[0];
@@ -146,8 +139,7 @@ impl BeamSearch {
         self.finished
     }
 
-    /// Best first; equal scores by beam, then by token: the order of HF's flattened `[beams * vocabulary]`
-    /// scores.
+    /// Sorts best first. Equal scores by beam, then by token, as in HF's flattened `[beams * vocabulary]` scores.
     fn rank_candidates(&mut self, scores: TopScores<'_>) {
         self.candidates.clear();
         for (index, beam) in self.beams[..self.live].iter().enumerate() {
@@ -162,7 +154,7 @@ impl BeamSearch {
         });
     }
 
-    /// Whether going on can change the finished hypotheses, by the rule that the options choose.
+    /// Whether more steps can change the finished hypotheses, by `early_stopping`.
     fn may_improve(&self, length: usize) -> bool {
         let Some(worst) = self.finished.get(self.num_beams - 1) else {
             return true;

@@ -1,27 +1,22 @@
-//! Outputs, finished and growing.
-
 /// One output of a model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hypothesis {
-    /// From the prompt to the end token, if it ended with one; no padding.
+    /// From the prompt to the end token, if there is one; no padding.
     pub tokens: Vec<u32>,
-    /// Beam search: HF's `sequences_scores`, the sum of `step_logprobs` divided by `length^length_penalty`.
-    /// Greedy search and sampling: the plain sum.
+    /// Beam search: HF's `sequences_scores`, the sum of `step_logprobs` divided by `length^length_penalty`. Greedy
+    /// search and sampling: the sum.
     pub score: f32,
-    /// The processed log-probability of every token after the prompt; 0 for a forced one. Sampling: of the distribution
-    /// that it was drawn from.
+    /// Log-probability of every token after the prompt, after edits (sampling: after cuts); 0 for a forced token.
     pub step_logprobs: Vec<f32>,
 }
 
-/// A hypothesis that is still growing.
 pub(super) struct Beam {
-    /// From the prompt on.
     pub(super) tokens: Vec<u32>,
-    /// One for each token after the prompt.
+    /// One value per token after the prompt.
     pub(super) step_logprobs: Vec<f32>,
-    /// Their sum, in f32 and in this order, as HF accumulates it.
+    /// Sum of `step_logprobs` in f32, in HF's order.
     pub(super) score: f32,
-    /// The beam that this one continued in the last step.
+    /// Index of the beam that this one continued in the last step.
     pub(super) parent: usize,
 }
 
@@ -36,7 +31,7 @@ impl Beam {
         self.score += logprob;
     }
 
-    /// Becomes a beam's continuation by one more token, in the memory it has.
+    /// Copies a beam and appends one token, in the memory that is already allocated.
     pub(super) fn continue_from(&mut self, beams: &[Beam], parent: usize, token: u32, logprob: f32) {
         let before = &beams[parent];
         self.tokens.clone_from(&before.tokens);
@@ -51,7 +46,7 @@ impl Beam {
     }
 }
 
-/// What the sum of a hypothesis' log-probabilities is divided by: `length ^ length_penalty`.
+/// The divisor of a hypothesis' sum of log-probabilities: `length ^ length_penalty`.
 pub(crate) fn length_divisor(length: usize, length_penalty: f32) -> f32 {
     (length as f64).powf(f64::from(length_penalty)) as f32
 }

@@ -1,8 +1,8 @@
-//! Decoding: from a step's scores to finished translations, by greedy search, sampling or beam search.
+//! Decoding by greedy search, sampling or beam search, without a device and without input or output.
 //!
-//! The search follows Hugging Face's `GenerationMixin` (`_sample` and `_beam_search`, transformers 4.50 and
-//! later) token by token and score by score. It is cut in two so that the vocabulary does not leave the
-//! device, unless samples are drawn from all of it:
+//! The search follows Hugging Face's `GenerationMixin` (`_sample` and `_beam_search`, transformers 4.50 and later)
+//! score by score. It has two halves, so that a row of `[vocabulary]` scores stays on the device, unless sampling needs
+//! all of it:
 //!
 //! ```text
 //!   BatchSearch::step     tokens [rows], parents [rows], edits  ->   the device runs the decoder on `rows` tokens,
@@ -12,17 +12,14 @@
 //!
 //! | file | |
 //! | --- | --- |
-//! | `options` | what to decode: beams, lengths, penalties, special tokens; checked against the model |
-//! | `processors` | which scores to edit, given the tokens so far (bad words, n-grams, minimum length, ...) |
-//! | `sample` | greedy search and sampling of one sentence; what may be drawn |
-//! | `beam` | beam search of one sentence |
-//! | `tree` | the candidates that a beam search weighed |
-//! | `paths` | which rows of a batch ran the tokens of a hypothesis |
+//! | `options` | beams, lengths, penalties, special tokens; checked against the model |
+//! | `processors` | edits of scores by the tokens so far (bad words, n-grams, minimum length, ...) |
+//! | `sample` | greedy search and sampling of one sentence |
+//! | `beam`, `tree` | beam search of one sentence, and its candidates |
+//! | `paths` | rows of a batch that ran the tokens of a hypothesis |
 //! | `hypothesis` | an output, growing or finished |
-//! | `step` | what a device is asked in a step, and what it answers |
-//! | `sentence`, `search` | a sentence's rows, and the batch of sentences that a device steps together |
-//!
-//! Nothing here knows a device, waits, or reads a file.
+//! | `step` | request to the device and its answer |
+//! | `sentence`, `search` | rows of a sentence; a batch of sentences |
 
 mod beam;
 mod error;

@@ -1,41 +1,39 @@
 use super::DecodeError;
 
-/// A step looks at this many of a row's best tokens at most: one for each beam, and one more for each end token.
+/// Maximal number of best tokens per row and step: one for each beam and one for each end token.
 const MAX_CANDIDATES: usize = 64;
 
-/// The widest beam: 16 rows a sentence.
+/// Maximal number of beams of a sentence.
 pub const MAX_BEAMS: usize = 16;
 
-/// When a beam search stops, once it has `num_beams` finished hypotheses.  HF `early_stopping`.
+/// The end of a beam search after `num_beams` finished hypotheses.  HF `early_stopping`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 #[serde(try_from = "serde_json::Value", into = "serde_json::Value")] // see `GenerationConfig`
 pub enum EarlyStopping {
     /// `true`: at once.
     Always,
-    /// `false`, HF's default: when the best running beam, scored as if it ended now, is no better than the
-    /// worst finished hypothesis. With a positive length penalty it might still have overtaken it.
+    /// `false`, HF's default: if the best running beam, scored as if it ended now, is no better than the worst finished
+    /// hypothesis. With a positive length penalty it might still become better.
     #[default]
     Heuristic,
-    /// `"never"`: when the best running beam could not be better than the worst finished hypothesis at any
-    /// length.
+    /// `"never"`: if the best running beam cannot become better than the worst finished hypothesis at any length.
     Never,
 }
 
-/// How tokens are drawn at random instead of the best one being taken.  HF `do_sample`.
+/// Random choice of tokens.  HF `do_sample`.
 ///
-/// In this order, as in HF: the logits are edited as in greedy search, divided by `temperature`, cut to the best
-/// `top_k`, cut to `top_p`, and normalised; see [`Sampling::probabilities`].
+/// The order is HF's: edits as in greedy search, division by `temperature`, cut to `top_k`, cut to `top_p`,
+/// normalisation; see [`Sampling::probabilities`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sampling {
-    /// Above 0, where close to 0 is greedy search; default 1, the model's own distribution.
+    /// Divisor of the logits, above 0; default 1. Close to 0 is greedy search.
     pub temperature: f32,
-    /// How many of the best tokens are drawn from; 0: from all. Default 50.
+    /// Number of best tokens to draw from; 0: all. Default 50.
     pub top_k: usize,
-    /// Only the best tokens that together reach this probability are drawn from; above 0, default 1, all. Holtzman et
-    /// al. 2020, "The Curious Case of Neural Text Degeneration", section 3.1.
+    /// Probability of the smallest set of best tokens to draw from; above 0, default 1 (all). Holtzman et al. 2020,
+    /// "The Curious Case of Neural Text Degeneration", section 3.1.
     pub top_p: f32,
-    /// Chooses the random numbers; default 0. A sentence's hypotheses differ, and are the same ones whenever the same
-    /// input is sampled from with the same options, whatever its batch.
+    /// Seed of the random numbers; default 0. The same input and options give the same hypotheses in any batch.
     pub seed: u64,
 }
 
@@ -46,7 +44,6 @@ impl Default for Sampling {
 }
 
 impl Sampling {
-    /// Whether a row's best few tokens are not enough.
     pub(super) fn wants_whole_rows(&self) -> bool {
         !(1..=MAX_CANDIDATES).contains(&self.top_k)
     }
@@ -63,59 +60,51 @@ impl Sampling {
     }
 }
 
-/// What to decode for one sentence, fully resolved: no option is left to a default.
+/// All options of one sentence's search.
 ///
-/// Fields have the names and the meaning of HF's `GenerationConfig`; [`DecodeOptions::new`] sets its
-/// defaults. All lengths count tokens **including the prompt**, as HF does, so `max_new_tokens` and
-/// `min_new_tokens` become `max_length` and `min_length` by adding the prompt's length.
+/// Fields have the names and the meaning of HF's `GenerationConfig`; [`DecodeOptions::new`] sets its defaults. Lengths
+/// count tokens **including the prompt**: `max_new_tokens` plus the prompt's length is `max_length`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DecodeOptions {
-    /// 1 (default) is greedy search, or sampling; at most [`MAX_BEAMS`].
+    /// Number of beams; 1 (default) is greedy search or sampling; at most [`MAX_BEAMS`].
     pub num_beams: usize,
-    /// How many hypotheses to return; default 1. The best of a beam search, at most `num_beams`; as many samples,
-    /// in no order, at most [`MAX_BEAMS`].
+    /// Number of returned hypotheses; default 1; at most `num_beams`, or for sampling [`MAX_BEAMS`].
     pub num_return_sequences: usize,
-    /// Draw tokens instead of taking the best; default `None`. Not with beams.
+    /// Random choice instead of the best token; default `None`. Not with beams.
     pub sampling: Option<Sampling>,
-    /// Beam search scores a hypothesis of n generated tokens (end token included, prompt not) as
-    /// `sum of log-probabilities / n^length_penalty`; default 1. Larger values favour longer hypotheses. This
-    /// is HF's form, not `((5 + n) / 6)^α` of Wu et al. 2016, eq. (14), which "Attention Is All You Need",
-    /// 6.1, uses.
+    /// Exponent of the length in the score of n generated tokens (with the end token, without the prompt):
+    /// `sum of log-probabilities / n^length_penalty`; default 1. Larger values favour longer hypotheses. This is HF's
+    /// form, not `((5 + n) / 6)^α` of Wu et al. 2016, eq. (14), as in "Attention Is All You Need", 6.1.
     pub length_penalty: f32,
-    /// When a beam search has found enough hypotheses; default [`EarlyStopping::Heuristic`].
+    /// End of a beam search; default [`EarlyStopping::Heuristic`].
     pub early_stopping: EarlyStopping,
-    /// Default 20. At this length every hypothesis is complete, with or without an end token.
+    /// Maximal length of a hypothesis, with or without an end token; default 20.
     pub max_length: usize,
-    /// Below this length the end tokens are banned; default 0. `max_length` wins over it.
+    /// Length below which end tokens are banned; default 0. `max_length` wins.
     pub min_length: usize,
-    /// Token sequences that must not be generated: their last token is banned where it would complete one. A
-    /// single end token in this list is ignored, as HF does.
+    /// Banned token sequences: the last token is banned after the others. A single end token is ignored, as in HF.
     pub bad_words: Vec<Vec<u32>>,
-    /// The token to generate after a single one: the first, where the prompt is a start token. Nothing is forced
-    /// after a longer prompt.
+    /// First generated token, if the prompt is one token.
     pub forced_bos: Option<u32>,
-    /// The token to generate last where a hypothesis reaches `max_length`.
+    /// Last token of a hypothesis that reaches `max_length`.
     pub forced_eos: Option<u32>,
-    /// The tokens that end a hypothesis; may be empty, then every hypothesis has `max_length` tokens.
+    /// End tokens; if empty, every hypothesis has `max_length` tokens.
     pub eos: Vec<u32>,
-    /// What the rows of finished sentences are fed; part of no hypothesis.
+    /// Token for the rows of finished sentences; part of no hypothesis.
     pub pad: u32,
-    /// What every hypothesis begins with, at least one token: the start token of an encoder-decoder's target, the
-    /// whole input of a decoder.
+    /// First tokens of every hypothesis, at least one: an encoder-decoder's start token, or a decoder's whole input.
     pub prompt: Vec<u32>,
-    /// No sequence of this many tokens may be completed a second time, the prompt included; 0 (default) switches
-    /// this off.
+    /// Size of n-grams that may not occur twice, the prompt included; 0 (default): any may.
     pub no_repeat_ngram_size: usize,
-    /// Divides positive and multiplies negative scores of tokens that already occur, the prompt included; 1
-    /// (default) switches this off. Keskar et al. 2019, section 4.1.
+    /// Divides positive and multiplies negative scores of tokens that already occur, the prompt included; 1 (default):
+    /// no penalty. Keskar et al. 2019, section 4.1.
     pub repetition_penalty: f32,
-    /// Normalise log-probabilities once more after all edits; default false. Marian models set it.
+    /// Normalise log-probabilities again after all edits; default false. Marian models set it.
     pub renormalize_logits: bool,
 }
 
 impl DecodeOptions {
-    /// HF's defaults around a model's own three tokens: greedy, at most 20 tokens, nothing banned, forced or
-    /// penalised.
+    /// HF's defaults for a model with these tokens: greedy search, at most 20 tokens, no bans, no penalties.
     pub fn new(decoder_start: u32, eos: u32, pad: u32) -> Self {
         Self {
             num_beams: 1,
@@ -137,27 +126,23 @@ impl DecodeOptions {
         }
     }
 
-    /// The prompt but its last token, which the first step reads: what a decoder reads before that.
+    /// The prompt without its last token, which the first step reads.
     pub(crate) fn before_last(&self) -> &[u32] {
         self.prompt.split_last().map_or(&[], |(_, before)| before)
     }
 
-    /// Rows of a batch that the search takes.
+    /// Number of rows of the sentence in a batch.
     pub fn rows(&self) -> usize {
         if self.sampling.is_some() { self.num_return_sequences } else { self.num_beams }
     }
 
-    /// What the sentences of a batch have to agree in.
+    /// Options that the sentences of a batch share.
     pub(crate) fn batch_key(&self) -> impl Ord + use<> {
         let whole_rows = self.sampling.map(|sampling| sampling.wants_whole_rows());
         (self.rows(), self.renormalize_logits, whole_rows)
     }
 
-    /// Checks the options against a model with `target_vocabulary` tokens and `max_positions` target
-    /// positions (`usize::MAX` where relative positions set no limit).
-    ///
-    /// # Errors
-    /// [`DecodeError::Option`] and [`DecodeError::Token`], naming the option, its value and what is allowed.
+    /// Checks the options against a model. `max_positions` counts target positions (`usize::MAX`: no limit).
     pub fn validate(&self, target_vocabulary: usize, max_positions: usize) -> Result<(), DecodeError> {
         self.validate_numbers()?;
         // the last token is never fed back, so it needs no position
@@ -188,7 +173,7 @@ impl DecodeOptions {
         Ok(())
     }
 
-    /// The part of [`validate`](Self::validate) that needs no model: what the search itself relies on.
+    /// Checks the options that do not depend on a model.
     pub(super) fn validate_numbers(&self) -> Result<(), DecodeError> {
         if !(1..=MAX_BEAMS).contains(&self.num_beams) {
             return Err(refuse("num_beams", self.num_beams, format!("1 to {MAX_BEAMS}")));

@@ -1,29 +1,26 @@
-//! Which rows of a batch ran the tokens of a hypothesis.
+//! Rows of a batch that ran the tokens of a hypothesis.
 
 use std::ops::Range;
 
-/// The tokens that each step of a batch ran, and in which rows.
+/// Tokens of each step of a batch, and their rows.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Paths {
     /// `[steps, rows]`
     tokens: Vec<u32>,
-    /// `[steps, rows]`: the row of the step before that each one continues
+    /// `[steps, rows]`, row of the previous step
     parents: Vec<u32>,
     rows: usize,
 }
 
 impl Paths {
-    /// Remembers a step.
     pub fn add(&mut self, tokens: &[u32], parents: &[u32]) {
         self.rows = tokens.len();
         self.tokens.extend_from_slice(tokens);
         self.parents.extend_from_slice(parents);
     }
 
-    /// For each of these tokens, which were run one after the other from the first step on, a row that ran it after those
-    /// before it. Where several did, they computed the same. `None` where none did.
-    ///
-    /// * `rows`: those of the sentence
+    /// Returns for each of `tokens`, in order from the first step, a row of the sentence's `rows` that ran it after its
+    /// predecessors; any such row computed the same. `None` if there is none.
     pub fn of(&self, rows: Range<usize>, tokens: &[u32]) -> Option<Vec<usize>> {
         let last = tokens.len().checked_sub(1)?;
         if (last + 1) * self.rows > self.tokens.len() {
@@ -51,7 +48,6 @@ impl Paths {
 mod tests {
     use super::*;
 
-    /// Two sentences of two beams; in the second step the beams of the first change places, in the third one dies.
     #[test]
     fn a_path_goes_back_through_parents() {
         let mut paths = Paths::default();

@@ -1,10 +1,8 @@
-//! Which scores to edit before a token is chosen: HF's `LogitsProcessor`s, in the order of
-//! `_get_logits_processor`.
+//! Edits of scores before a token is chosen: HF's `LogitsProcessor`s in the order of `_get_logits_processor`.
 
 use super::options::DecodeOptions;
 use crate::scores::{EditKind, ScoreEdit};
 
-/// The edits that one sentence's options ask for.
 pub(super) struct Processors {
     bad_tokens: Vec<u32>,
     bad_phrases: Vec<Vec<u32>>, // of two and more tokens
@@ -16,7 +14,7 @@ pub(super) struct Processors {
     forced_eos: Option<u32>,
     no_repeat_ngram_size: usize,
     repetition_penalty: f32,
-    // Buffers, kept between steps: sorted distinct tokens.
+    // Buffers: sorted distinct tokens.
     banned: Vec<u32>,
     penalized: Vec<u32>,
 }
@@ -44,16 +42,14 @@ impl Processors {
         }
     }
 
-    /// The token that must follow `length` tokens, at no cost: its log-probability is 0, every other one's
-    /// minus infinity.  `ForcedBOSTokenLogitsProcessor`, `ForcedEOSTokenLogitsProcessor`; the latter runs last and
-    /// wins.
+    /// The token that must follow `length` tokens: its log-probability is 0, all others are minus infinity.
+    /// `ForcedBOSTokenLogitsProcessor`, `ForcedEOSTokenLogitsProcessor`; the latter runs last and wins.
     pub(super) fn forced(&self, length: usize) -> Option<u32> {
         let last = self.forced_eos.filter(|_| length + 1 == self.max_length);
         last.or(self.forced_bos.filter(|_| length == 1))
     }
 
-    /// Appends the edits of `row`, by ascending token: bans first, then penalties. `history` begins with the
-    /// prompt.
+    /// Appends the edits of `row` by ascending token: bans, then penalties. `history` begins with the prompt.
     pub(super) fn edit(&mut self, row: u32, history: &[u32], edits: &mut Vec<ScoreEdit>) {
         self.banned.clear();
         self.banned.extend(&self.bad_tokens);
@@ -76,17 +72,16 @@ impl Processors {
         edits.extend(self.penalized.iter().map(edit(EditKind::Penalize(self.repetition_penalty))));
     }
 
-    /// The number of generated tokens before which there is no end token.
+    /// Number of generated tokens before the first possible end token.
     pub(super) fn first_end(&self) -> usize {
         self.min_length.saturating_sub(self.prompt_length) + 1
     }
 
-    /// The number of generated tokens at which every hypothesis is complete.
     pub(super) fn max_new_tokens(&self) -> usize {
         self.max_length - self.prompt_length
     }
 
-    /// The most edits that a row can have in any step.
+    /// Maximal number of edits of a row in one step.
     pub(super) fn max_edits_per_row(&self) -> usize {
         let ends = if self.min_length > self.prompt_length { self.eos.len() } else { 0 };
         let looks_back = self.no_repeat_ngram_size > 0 || self.repetition_penalty != 1.0;
@@ -95,17 +90,15 @@ impl Processors {
     }
 }
 
-/// The last token of `phrase`, if `history`, prompt included, ends with all others.  `NoBadWordsLogitsProcessor`
-/// of transformers 5.
+/// The last token of `phrase`, if `history` ends with the others.  `NoBadWordsLogitsProcessor` of transformers 5.
 fn completed_by(phrase: &[u32], history: &[u32]) -> Option<u32> {
     let (&last, prefix) = phrase.split_last()?;
     history.ends_with(prefix).then_some(last)
 }
 
-/// The tokens that would complete an n-gram of `history` a second time.  `NoRepeatNGramLogitsProcessor`.
+/// The tokens that would repeat an n-gram of `history`.  `NoRepeatNGramLogitsProcessor`.
 ///
-/// One pass over the history. A table of n-grams would answer at once, but has to follow every reordering of
-/// the beams.
+/// This is a pass over the history, because a table of n-grams would have to follow every reordering of the beams.
 fn repeated_ngrams(size: usize, history: &[u32]) -> impl Iterator<Item = u32> {
     let (size, history) = if size > 0 { (size, history) } else { (1, &[][..]) };
     let prefix = &history[(history.len() + 1).saturating_sub(size)..];

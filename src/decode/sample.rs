@@ -5,17 +5,15 @@ use super::hypothesis::{Beam, Hypothesis};
 use super::options::{DecodeOptions, Sampling};
 use super::step::StepScores;
 
-/// Hypotheses of one sentence that grow independently of each other, one a row: the best token step after step, which
-/// is greedy search, or one drawn at random.  HF `GenerationMixin._sample`.
+/// Greedy search, or independent samples, of one sentence: one row each.  HF `GenerationMixin._sample`.
 pub(super) struct SampleSearch {
-    /// Each continues itself.
     beams: Vec<Beam>,
     /// `None`: greedy, one beam.
     draws: Option<(Sampling, Vec<ChaCha8Rng>)>,
     prompt_length: usize,
     max_length: usize,
     eos: Vec<u32>,
-    /// A row's `(token, log-probability)`, kept between steps.
+    /// `(token, log-probability)` of a row; a buffer.
     candidates: Vec<(u32, f64)>,
 }
 
@@ -43,7 +41,7 @@ impl SampleSearch {
         beam.tokens.len() >= self.max_length || generated.last().is_some_and(|token| self.eos.contains(token))
     }
 
-    /// Adds a token to every hypothesis that is not complete; returns whether all are now.
+    /// Adds a token to every incomplete hypothesis. Returns whether all are complete.
     pub(super) fn advance(&mut self, scores: StepScores<'_>) -> bool {
         let mut complete = true;
         for row in 0..self.beams.len() {
@@ -59,7 +57,7 @@ impl SampleSearch {
                     draw(&mut random[row], candidates)
                 }
             };
-            // With every token banned all scores are equal, and HF's argmax takes the first token of the vocabulary.
+            // If every token is banned, HF's argmax takes the first token of the vocabulary.
             let (token, logprob) = chosen.unwrap_or((0, f64::NEG_INFINITY));
             self.beams[row].push(token, logprob as f32);
             complete &= self.is_complete(&self.beams[row]);
@@ -68,19 +66,19 @@ impl SampleSearch {
     }
 
     pub(super) fn finish(self) -> Vec<Hypothesis> {
-        // in f64: the rounding of a long sum should not look like a difference between two models
+        // f64: rounding of a long sum must not look like a difference between two models
         let sum = |beam: &Beam| beam.step_logprobs.iter().map(|&logprob| f64::from(logprob)).sum::<f64>();
         self.beams.iter().map(|beam| beam.hypothesis(sum(beam) as f32)).collect()
     }
 }
 
 impl Sampling {
-    /// Turns the `(token, score)` pairs of a row into the `(token, probability)` pairs that are drawn from: scores are
-    /// divided by the temperature, then cut to the best `top_k`, then to the best that have `top_p` of what is left of
-    /// the probability; then normalised. Scores are logits or log-probabilities, in any order.
+    /// Turns the `(token, score)` pairs of a row into `(token, probability)` pairs to draw from: divides by the
+    /// temperature, keeps the best `top_k`, then the best with `top_p` of the remaining probability, and normalises.
+    /// Scores are logits or log-probabilities, in any order.
     ///
-    /// Where something may be cut, pairs are returned best first, equal ones by ascending token, and no more than
-    /// `top_k` of them: HF's `TopKLogitsWarper` keeps tokens that are equal to the last one, too.
+    /// After a cut, pairs are best first, equal ones by ascending token. There are at most `top_k`; HF's
+    /// `TopKLogitsWarper` also keeps tokens equal to the last one.
     pub fn probabilities(&self, pairs: &mut Vec<(u32, f64)>) {
         let best_first = |a: &(u32, f64), b: &(u32, f64)| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0));
         if (1..pairs.len()).contains(&self.top_k) {
@@ -107,8 +105,7 @@ impl Sampling {
         pairs.iter_mut().for_each(|(_, weight)| *weight /= total);
     }
 
-    /// The random numbers of one of a sentence's hypotheses, the same on every machine: the generator's streams are
-    /// independent, and its algorithm is a published one, so that no version of a library changes them.
+    /// Random numbers of one hypothesis, from a published generator: the same on every machine and in every version.
     fn random(&self, stream: u64) -> ChaCha8Rng {
         let mut key = [0; 32];
         key[..8].copy_from_slice(&self.seed.to_le_bytes());
@@ -122,7 +119,7 @@ fn sum(pairs: &[(u32, f64)]) -> f64 {
     pairs.iter().map(|&(_, weight)| weight).sum()
 }
 
-/// A token and the logarithm of its probability.
+/// Returns a token and the natural logarithm of its probability.
 fn draw(random: &mut ChaCha8Rng, probabilities: &[(u32, f64)]) -> Option<(u32, f64)> {
     let uniform = (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64; // in [0, 1)
     let mut below = 0.0;
@@ -130,7 +127,7 @@ fn draw(random: &mut ChaCha8Rng, probabilities: &[(u32, f64)]) -> Option<(u32, f
         below += probability;
         uniform < below
     });
-    // the probabilities' sum may be rounded to a little less than 1
+    // the rounded sum of the probabilities may be less than 1
     let (token, probability) = *drawn.or(probabilities.last())?;
     Some((token, probability.ln()))
 }

@@ -1,4 +1,4 @@
-//! The searches of a batch of sentences.
+//! The search of a batch of sentences.
 
 use super::beam::BeamSearch;
 use super::error::DecodeError;
@@ -11,9 +11,8 @@ use super::step::{StepBuffers, StepRequest, StepScores};
 use super::tree::SearchTree;
 use crate::scores::{ScoreRules, ScoreSpace};
 
-/// The searches for a batch of sentences, stepped together. No sentence's result depends on the others.
-///
-/// A device and this type take turns:
+/// The searches of a batch of sentences, stepped together. The result of a sentence does not depend on the others. The
+/// device and this type take turns:
 ///
 /// ```
 /// use wordloom::decode::{BatchSearch, DecodeOptions};
@@ -42,18 +41,13 @@ pub struct BatchSearch {
     whole_rows: bool,
     edits_wanted: bool,
     step: StepBuffers,
-    /// The rows of every step, where they are kept.
     paths: Option<Paths>,
 }
 
 impl BatchSearch {
-    /// Starts one search for each of `options`. They must agree in `num_beams` and, for beam search, in
-    /// `renormalize_logits`; in whether they sample and, where they do, in `num_return_sequences` and in whether `top_k`
-    /// asks for whole rows. Everything else may differ. Token ids are not checked here:
-    /// [`DecodeOptions::validate`] knows the vocabulary.
-    ///
-    /// # Errors
-    /// [`DecodeError::Option`] as `validate`; [`DecodeError::MixedBatch`].
+    /// Starts one search for each of `options`. They must agree in `num_beams`, in `renormalize_logits` for beam
+    /// search, in sampling or not, and for sampling in `num_return_sequences` and in whether `top_k` needs whole rows.
+    /// Token ids are checked by [`DecodeOptions::validate`], which knows the vocabulary.
     pub fn new(options: Vec<DecodeOptions>) -> Result<Self, DecodeError> {
         for (sentence, other) in options.iter().enumerate() {
             other.validate_numbers()?;
@@ -100,21 +94,20 @@ impl BatchSearch {
         Ok(search)
     }
 
-    /// Has another sentence take the place of one that is finished, and gives the hypotheses of that. The others go on as
-    /// if nothing had happened.
+    /// Replaces a finished sentence by another. Returns the hypotheses of the finished one.
     ///
     /// # Errors
-    /// As [`new`](Self::new), where the options do not agree with those of the batch; nothing is replaced then.
+    /// As [`new`](Self::new), if the options do not fit the batch; nothing is replaced.
     ///
     /// # Panics
-    /// When there is no such sentence, or it is not finished.
+    /// If the sentence does not exist or is not finished.
     pub fn replace(
         &mut self,
         sentence: usize,
         options: DecodeOptions,
     ) -> Result<Vec<Hypothesis>, DecodeError> {
         assert!(self.sentences[sentence].is_finished(), "sentence {sentence} still grows");
-        // what a batch of this sentence alone would ask of a device
+        // needs of a batch of this sentence alone
         let alone = Self::new(vec![options])?;
         let [rows, candidates] = [alone.rows_per_sentence, alone.candidates];
         check_same("num_beams", sentence, rows, self.rows_per_sentence)?;
@@ -126,52 +119,51 @@ impl BatchSearch {
         Ok(old.finish())
     }
 
-    /// Rows of every step.
+    /// Number of rows of every step.
     pub fn rows(&self) -> usize {
         self.sentences.len() * self.rows_per_sentence
     }
 
-    /// Beams, or samples, of each sentence.
+    /// Number of beams or samples of each sentence.
     pub fn rows_per_sentence(&self) -> usize {
         self.rows_per_sentence
     }
 
-    /// How the device turns logits into scores; the same in every step.
+    /// Rules for scores, the same in every step.
     pub fn rules(&self) -> ScoreRules {
         self.rules
     }
 
-    /// How many of a row's best scores [`advance`](Self::advance) wants; the same in every step.
+    /// Number of best scores per row for [`advance`](Self::advance), the same in every step.
     pub fn candidates(&self) -> usize {
         self.candidates
     }
 
-    /// Whether [`advance`](Self::advance) wants all scores instead; the same in every step.
+    /// Whether [`advance`](Self::advance) needs all scores, the same in every step.
     pub fn wants_whole_rows(&self) -> bool {
         self.whole_rows
     }
 
-    /// An upper bound of the number of edits in any step, for a device that reserves their memory once. Zero
-    /// means that there never are any. It holds after a sentence [is replaced](Self::replace), too, by one that needs no
-    /// more than some other does.
+    /// Upper bound of the number of edits in any step; 0: never any. It stays valid if a sentence
+    /// [is replaced](Self::replace) by one that needs no more than another sentence.
     pub fn max_edits(&self) -> usize {
         let of_row = |sentence: &SentenceSearch| sentence.processors.max_edits_per_row();
         self.rows() * self.sentences.iter().map(of_row).max().unwrap_or(0)
     }
 
-    /// For a device that edits scores itself: from now on [`step`](Self::step) lists no edits.
+    /// Makes [`step`](Self::step) list no edits, for a device that edits scores itself.
     pub fn leave_edits_to_device(&mut self) {
         self.edits_wanted = false;
         self.step.edits.clear();
     }
 
-    /// How many steps there will be at least, this one included, whatever the scores are. 0 when it is finished.
+    /// Minimal number of remaining steps, whatever the scores are; 0 if the batch is finished.
     pub fn certain_steps(&self) -> usize {
         let certain = |processors: &Processors| processors.first_end().min(processors.max_new_tokens());
         self.steps_left(certain).max(usize::from(!self.is_finished()))
     }
 
-    /// How many steps there will be at most, this one included.
+    /// Maximal number of remaining steps.
     pub fn possible_steps(&self) -> usize {
         self.steps_left(Processors::max_new_tokens)
     }
@@ -182,51 +174,46 @@ impl BatchSearch {
         left.max().unwrap_or(0)
     }
 
-    /// The sentences in the order they were given.
+    /// Sentences in the order of `options`.
     pub fn sentences(&self) -> &[SentenceSearch] {
         &self.sentences
     }
 
-    /// From now on, before the first step, keeps the trees of the searches. No sentence may be
-    /// [replaced](Self::replace) then.
+    /// Keeps the trees of the searches. Only before the first step, and without [replacing](Self::replace) sentences.
     pub(crate) fn keep_trees(&mut self) {
         self.sentences.iter_mut().for_each(SentenceSearch::keep_tree);
     }
 
-    /// The tree of each sentence, if it was kept.
     pub(crate) fn take_trees(&mut self) -> Vec<Option<SearchTree>> {
         self.sentences.iter_mut().map(SentenceSearch::take_tree).collect()
     }
 
-    /// From now on, before the first step, remembers which rows run which tokens. No sentence may be
-    /// [replaced](Self::replace) then.
+    /// Keeps the rows of each token. Only before the first step, and without [replacing](Self::replace) sentences.
     pub(crate) fn keep_paths(&mut self) {
         self.paths = Some(Paths::default());
     }
 
-    /// What was remembered, if that was to be.
     pub(crate) fn take_paths(&mut self) -> Option<Paths> {
         self.paths.take()
     }
 
-    /// Whether every sentence is.
+    /// Whether every sentence is finished.
     pub fn is_finished(&self) -> bool {
         self.sentences.iter().all(SentenceSearch::is_finished)
     }
 
-    /// What the device has to do next.
+    /// The device's next step.
     pub fn step(&self) -> StepRequest<'_> {
         let StepBuffers { positions, tokens, parents, edits } = &self.step;
         StepRequest { positions, tokens, parents, edits }
     }
 
-    /// Takes the device's answer to [`step`](Self::step): the best [`candidates`](Self::candidates) scores of
-    /// each row after [`rules`](Self::rules) and edits, or [all](Self::wants_whole_rows). Rows of finished sentences may
-    /// hold anything.
+    /// Takes the device's answer to [`step`](Self::step): the best [`candidates`](Self::candidates) scores of each row
+    /// after [`rules`](Self::rules) and edits, or [all](Self::wants_whole_rows). Rows of finished sentences may hold
+    /// anything.
     ///
     /// # Errors
-    /// [`DecodeError::Shape`], [`DecodeError::WholeRows`]; [`DecodeError::NotANumber`]. The search is then as it was
-    /// before.
+    /// [`DecodeError::Shape`], [`DecodeError::WholeRows`], [`DecodeError::NotANumber`]; the search stays as it was.
     pub fn advance<'a>(&mut self, scores: impl Into<StepScores<'a>>) -> Result<(), DecodeError> {
         let scores = scores.into();
         self.check_shape(scores)?;
@@ -246,9 +233,8 @@ impl BatchSearch {
         Ok(())
     }
 
-    /// The hypotheses of every sentence, best first: `num_return_sequences`, or fewer where fewer exist, and
-    /// at least one. (HF fills up with arbitrary ones that score about -1e9.) Before the end: the best so
-    /// far.
+    /// Returns the hypotheses of every sentence, best first: 1 to `num_return_sequences`. (HF fills up with ones that
+    /// score about -1e9.) Before the end: the best so far.
     pub fn finish(self) -> Vec<Vec<Hypothesis>> {
         self.sentences.into_iter().map(SentenceSearch::finish).collect()
     }

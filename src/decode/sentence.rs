@@ -9,13 +9,12 @@ use super::step::{StepBuffers, StepScores};
 use super::tree::{Fate, Growing, SearchTree};
 use crate::scores::TopScores;
 
-/// The search for one sentence's output: some rows of its batch.
+/// The search of one sentence: some rows of its batch.
 pub struct SentenceSearch {
     strategy: Strategy,
     pub(super) processors: Processors,
     rows: usize,
     pad: u32,
-    /// Tokens so far, the prompt's not counted.
     pub(super) generated: usize,
     finished: bool,
     keeps_tree: bool,
@@ -27,7 +26,7 @@ enum Strategy {
 }
 
 impl Strategy {
-    /// The hypotheses so far; never empty. In a beam search all are still growing, best first.
+    /// Hypotheses so far, never empty. In a beam search the growing ones, best first.
     fn beams(&self) -> &[Beam] {
         match self {
             Strategy::Sample(sample) => sample.beams(),
@@ -35,7 +34,7 @@ impl Strategy {
         }
     }
 
-    /// Those of them that wait for a token, with their places. All have the same length.
+    /// Incomplete hypotheses with their indices. All have the same length.
     fn waiting(&self) -> impl Iterator<Item = (usize, &Beam)> {
         let waits = |beam: &Beam| match self {
             Strategy::Sample(sample) => !sample.is_complete(beam),
@@ -68,8 +67,7 @@ impl SentenceSearch {
         self.finished
     }
 
-    /// The tokens of the best hypothesis so far, from the prompt on: the best that still grows or, when the
-    /// sentence is finished, the result. Of several samples the first.
+    /// Tokens, prompt included, of the best growing hypothesis, of the first sample, or of a finished result.
     pub fn best_tokens(&self) -> &[u32] {
         match &self.strategy {
             Strategy::Beam(beam) if self.finished => beam.best_tokens(),
@@ -77,7 +75,7 @@ impl SentenceSearch {
         }
     }
 
-    /// How many of [`best_tokens`](Self::best_tokens) no later step can change.
+    /// Number of [`best_tokens`](Self::best_tokens) that no later step changes.
     pub fn settled_tokens(&self) -> usize {
         match &self.strategy {
             Strategy::Beam(beam) if !self.finished => beam.settled_tokens(),
@@ -85,7 +83,7 @@ impl SentenceSearch {
         }
     }
 
-    /// From now on, before the first step, keeps the candidates of a beam search.
+    /// Keeps the candidates of a beam search. Call it before the first step.
     pub(super) fn keep_tree(&mut self) {
         self.keeps_tree = true;
         if let Strategy::Beam(beam) = &mut self.strategy {
@@ -93,7 +91,7 @@ impl SentenceSearch {
         }
     }
 
-    /// The candidates, if they were kept; of a search without beams the chosen tokens.
+    /// Returns the kept candidates; of greedy search the chosen tokens.
     pub(super) fn take_tree(&mut self) -> Option<SearchTree> {
         if !std::mem::take(&mut self.keeps_tree) {
             return None;
@@ -117,7 +115,7 @@ impl SentenceSearch {
         }
     }
 
-    /// Appends this sentence's rows, which begin at `first_row` of the batch.
+    /// Appends this sentence's rows, beginning at `first_row` of the batch.
     pub(super) fn request(&mut self, first_row: usize, edits_wanted: bool, step: &mut StepBuffers) {
         step.positions.extend(std::iter::repeat_n(self.generated, self.rows));
         if self.finished {
@@ -127,9 +125,9 @@ impl SentenceSearch {
         }
         let Self { strategy, processors, rows, generated, .. } = self;
         let beams = strategy.beams();
-        // Rows without a live beam repeat the best one, those of complete samples their end; their scores are not read.
+        // Rows without a live beam repeat the best one; those of complete samples, their end. No score is read.
         for (row, beam) in beams.iter().chain(std::iter::repeat(&beams[0])).take(*rows).enumerate() {
-            // before the first step no beam continues another
+            // before the first step the rows are in order
             let parent = if *generated == 0 { row } else { beam.parent };
             step.tokens.extend(beam.tokens.last());
             step.parents.push((first_row + parent) as u32);
@@ -141,12 +139,11 @@ impl SentenceSearch {
         }
     }
 
-    /// The token that every waiting hypothesis has to take in this step.
     fn forced(&self) -> Option<u32> {
         self.strategy.waiting().next().and_then(|(_, beam)| self.processors.forced(beam.tokens.len()))
     }
 
-    /// Whether this step depends on scores of which one is not a number.
+    /// Whether a needed score is not a number.
     pub(super) fn cannot_use(&self, scores: StepScores<'_>) -> bool {
         !self.finished
             && self.forced().is_none()

@@ -1,22 +1,22 @@
-//! One step: what a device is asked, and what it answers.
+//! One step: the request to the device and its answer.
 
 use crate::scores::{BANNED, ScoreEdit, TopScores};
 
-/// What the device has to do in one step: run the decoder on one token a row, then score the next one. Before the first
-/// step it has to have run it on the rest of the prompt.
+/// One step of the device: the decoder runs on one token per row, then scores the next one. Before the first step the
+/// device has run the rest of the prompt.
 ///
-/// Rows are sentence by sentence, [`BatchSearch::rows_per_sentence`](super::BatchSearch::rows_per_sentence) each. Their number never changes: finished sentences
-/// keep their rows until others [take their place](super::BatchSearch::replace).
+/// Rows are sentence by sentence, [`BatchSearch::rows_per_sentence`](super::BatchSearch::rows_per_sentence) each. Their
+/// number is constant: finished sentences keep their rows until they [are replaced](super::BatchSearch::replace).
 #[derive(Debug, Clone, Copy)]
 pub struct StepRequest<'a> {
-    /// `[rows]`: tokens generated so far, the same number in the rows of a sentence; 0 in its first step, which takes the
-    /// last token of the prompt. So the tokens' position is the prompt's length - 1 more.
+    /// `[rows]`, number of generated tokens; 0 in a sentence's first step, which reads the prompt's last token. The
+    /// token's position is this number plus the prompt's length - 1.
     pub positions: &'a [usize],
-    /// `[rows]`
+    /// `[rows]`, token ids
     pub tokens: &'a [u32],
-    /// `[rows]`: the row of the step before whose history each row continues; of the same sentence.
+    /// `[rows]`, row of the previous step whose history the row continues; of the same sentence
     pub parents: &'a [u32],
-    /// By ascending row.
+    /// Edits by ascending row.
     pub edits: &'a [ScoreEdit],
 }
 
@@ -29,17 +29,18 @@ impl<'a> StepRequest<'a> {
     }
 }
 
-/// What the device answers.
+/// The device's answer to a [`StepRequest`].
 #[derive(Debug, Clone, Copy)]
 pub enum StepScores<'a> {
     /// The best [`BatchSearch::candidates`](super::BatchSearch::candidates) of each row.
     Best(TopScores<'a>),
-    /// Where [`BatchSearch::wants_whole_rows`](super::BatchSearch::wants_whole_rows): `[rows, vocabulary]`, edited. Logits will do, for sampling normalises
-    /// what it draws from.
+    /// All edited scores, `[rows, vocabulary]`, if
+    /// [`BatchSearch::wants_whole_rows`](super::BatchSearch::wants_whole_rows). Logits suffice, because sampling
+    /// normalises.
     Whole {
-        /// Scores in a row.
+        /// Number of scores of a row.
         vocabulary: usize,
-        /// The scores, row by row.
+        /// `[rows, vocabulary]`
         values: &'a [f32],
     },
 }
@@ -51,7 +52,6 @@ impl<'a> From<TopScores<'a>> for StepScores<'a> {
 }
 
 impl<'a> StepScores<'a> {
-    /// The rows `first_row..first_row + rows` alone.
     pub(super) fn rows(&self, first_row: usize, rows: usize) -> Self {
         match *self {
             Self::Best(best) => Self::Best(best.rows(first_row, rows)),
@@ -68,7 +68,7 @@ impl<'a> StepScores<'a> {
         }
     }
 
-    /// Replaces `candidates` by the tokens of `row` that are not banned and their scores.
+    /// Fills `candidates` with the tokens of `row` that are not banned, and their scores.
     pub(super) fn candidates(&self, row: usize, candidates: &mut Vec<(u32, f64)>) {
         let scores = self.row(row).iter().map(|&score| f64::from(score));
         candidates.clear();
@@ -80,7 +80,6 @@ impl<'a> StepScores<'a> {
     }
 }
 
-/// What a [`StepRequest`] shows.
 #[derive(Default)]
 pub(super) struct StepBuffers {
     pub positions: Vec<usize>,

@@ -1,36 +1,36 @@
-//! The candidates that a beam search weighed: why a translation won, and where another can be continued.
+//! The candidates of a beam search: why a translation won, and where another can continue.
 
 use serde::{Deserialize, Serialize};
 
-/// Every token that a search of one sentence weighed, each after those before it. The root, which is no node, is the prompt.
+/// All candidate tokens of one sentence's search. The root, which is no node, is the prompt.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SearchTree {
-    /// Beams of the search; 1: greedy, and the tree is a line.
+    /// Number of beams; 1: greedy search, and the tree is a line.
     pub beams: usize,
-    /// What the search divided scores by: the length to this power. See [`TreeNode::score`].
+    /// Exponent of the length in scores; see [`TreeNode::score`].
     pub length_penalty: f32,
-    /// Parents come before their children; within a step the best come first.
+    /// Nodes, parents before their children; within a step the best first.
     pub nodes: Vec<TreeNode>,
 }
 
-/// A token that some hypothesis might have continued with.
+/// A candidate token.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TreeNode {
-    /// The node that it continues; `None`: the prompt.
+    /// Index of the parent; `None`: the prompt.
     pub parent: Option<u32>,
-    /// Tokens from the prompt to this one, this one included.
+    /// Number of tokens after the prompt, this one included.
     pub step: u32,
-    /// Its id.
+    /// Token id.
     pub token: u32,
-    /// Natural logarithm of its probability after those before it, with the search's edits.
+    /// Natural logarithm of its probability after its ancestors, with the search's edits.
     pub log_probability: f32,
-    /// The sum of these from the prompt on.
+    /// Sum of log-probabilities after the prompt.
     pub sum: f32,
-    /// What became of it.
+    /// Decision of the search.
     pub fate: Fate,
 }
 
-/// What became of a node.
+/// Decision of the search about a candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Fate {
@@ -38,22 +38,22 @@ pub enum Fate {
     Kept,
     /// It ended a hypothesis: with an end token, or at the maximal length.
     Finished,
-    /// Others were better.
+    /// It was worse than others.
     Rejected,
 }
 
 impl TreeNode {
-    /// What the search ranks finished hypotheses by, were its penalty this one: `sum / step ^ length_penalty`.
+    /// Score of a finished hypothesis with this penalty: `sum / step ^ length_penalty`.
     pub fn score(&self, length_penalty: f32) -> f32 {
         self.sum / super::hypothesis::length_divisor(self.step as usize, length_penalty)
     }
 }
 
 impl SearchTree {
-    /// The nodes from the prompt to a node, that one included.
+    /// Indices of the nodes from the prompt to `node`, that one included.
     ///
     /// # Panics
-    /// Where there is no such node, or a tree from elsewhere has parents after their children.
+    /// If the node does not exist, or a parent comes after its child.
     pub fn path(&self, node: usize) -> Vec<usize> {
         let mut path = Vec::new();
         let mut at = Some(node);
@@ -67,7 +67,7 @@ impl SearchTree {
         path
     }
 
-    /// The tokens after the prompt of the hypothesis that ends with a node.
+    /// Tokens after the prompt up to `node`.
     ///
     /// # Panics
     /// As [`path`](Self::path).
@@ -75,7 +75,7 @@ impl SearchTree {
         self.path(node).into_iter().map(|index| self.nodes[index].token).collect()
     }
 
-    /// The nodes that end hypotheses, best first under a length penalty; equal ones in the order in which they were found.
+    /// Nodes that end hypotheses, best first under a length penalty; equal ones in their order in the tree.
     pub fn finished(&self, length_penalty: f32) -> Vec<usize> {
         let finished = (0..self.nodes.len()).filter(|&node| self.nodes[node].fate == Fate::Finished);
         let mut finished: Vec<usize> = finished.collect();
@@ -84,7 +84,7 @@ impl SearchTree {
         finished
     }
 
-    /// Whether it is a tree: parents come before their children, steps are counted, and what it is ranked by are numbers.
+    /// Whether parents come before their children, steps are counted, and scores are numbers.
     pub fn is_sound(&self) -> bool {
         let follows = |(index, node): (usize, &TreeNode)| match node.parent {
             None => node.step == 1,
@@ -98,11 +98,10 @@ impl SearchTree {
     }
 }
 
-/// A tree that grows with its search.
 #[derive(Debug)]
 pub(super) struct Growing {
     pub tree: SearchTree,
-    /// The node that each beam ends with, best beam first.
+    /// Last node of each beam, best beam first.
     leaves: Vec<Option<u32>>,
     next_leaves: Vec<Option<u32>>,
 }
@@ -113,7 +112,7 @@ impl Growing {
         Self { tree, leaves: vec![None; beams], next_leaves: Vec::new() }
     }
 
-    /// Adds a candidate of this step to a beam of the last one; those that are kept come in the order of the new beams.
+    /// Adds a candidate of this step to a beam of the last one. Kept candidates come in the order of the new beams.
     pub fn add(&mut self, beam: usize, token: u32, [log_probability, sum]: [f32; 2], fate: Fate) {
         let parent = self.leaves[beam];
         let step = parent.map_or(0, |parent| self.tree.nodes[parent as usize].step) + 1;
@@ -123,7 +122,6 @@ impl Growing {
         self.tree.nodes.push(TreeNode { parent, step, token, log_probability, sum, fate });
     }
 
-    /// The step is over.
     pub fn end_step(&mut self) {
         std::mem::swap(&mut self.leaves, &mut self.next_leaves);
         self.next_leaves.clear();
@@ -134,7 +132,7 @@ impl Growing {
 mod tests {
     use super::*;
 
-    /// Two steps of two beams: "a b" is shorter, and "a c d" more probable for each of its tokens.
+    /// Two steps of two beams: "a b" is shorter, "a c d" is more probable per token.
     fn tree() -> SearchTree {
         let mut growing = Growing::new(2, 1.0);
         growing.add(0, 1, [-0.5, -0.5], Fate::Kept);

@@ -1,9 +1,7 @@
 //! Uploads weights to a device, chunk by chunk.
 
 use super::error::UnstorableWeight;
-use super::weights::{
-    GpuPart, Storage, WeightEntry, WeightKind, WeightSource, WeightTable, Weights, pad_rows,
-};
+use super::weights::{Storage, WeightEntry, WeightKind, WeightSource, WeightTable, Weights, pad_rows};
 use crate::cpu::StoredMatrix;
 use crate::gpu::{Gpu, GpuError};
 use crate::kernels::{PANEL, panels, stride};
@@ -83,10 +81,10 @@ impl Upload {
         let Some(&index) = self.order.get(self.entry) else {
             return Ok(false);
         };
-        let (entry, parts) = (&table.entries()[index], weights.gpu_parts(index));
+        let entry = &table.entries()[index];
         let rows = match entry.kind {
-            WeightKind::Matrix => self.matrix_chunk(gpu, index, entry, parts, weights.precision(), source)?,
-            WeightKind::Vector | WeightKind::Rows => self.rows_chunk(gpu, index, entry, &parts[0], source)?,
+            WeightKind::Matrix => self.matrix_chunk(gpu, index, entry, weights, source)?,
+            WeightKind::Vector | WeightKind::Rows => self.rows_chunk(gpu, index, entry, weights, source)?,
         };
         self.flush_now_and_then(gpu)?;
         self.arrived(entry, rows);
@@ -107,11 +105,11 @@ impl Upload {
         gpu: &Gpu,
         index: usize,
         entry: &WeightEntry,
-        parts: &[GpuPart],
-        precision: WeightPrecision,
+        weights: &Weights,
         source: &mut S,
     ) -> Result<usize, S::Error> {
-        let part = parts.iter().find(|part| part.about.outputs.contains(&self.row));
+        let precision = weights.precision();
+        let part = weights.gpu_parts(index).iter().find(|part| part.about.outputs.contains(&self.row));
         let part = part.unwrap_or_else(|| unreachable!("the parts cover all rows"));
         let panels_per_chunk = (CHUNK_ELEMENTS / (stride(entry.width) * PANEL)).max(1);
         let rows = (part.about.outputs.end - self.row).min(panels_per_chunk * PANEL);
@@ -129,14 +127,14 @@ impl Upload {
         gpu: &Gpu,
         index: usize,
         entry: &WeightEntry,
-        part: &GpuPart,
+        weights: &Weights,
         source: &mut S,
     ) -> Result<usize, S::Error> {
         let padded = stride(entry.width);
         let rows = (CHUNK_ELEMENTS / padded).clamp(1, entry.rows - self.row);
         self.read(index, entry, rows, source)?;
         let padded_rows = pad_rows(&self.scratch, entry.width);
-        gpu.write(&part.buffer, self.row * padded, &padded_rows);
+        gpu.write(&weights.gpu_parts(index)[0].buffer, self.row * padded, &padded_rows);
         self.pending += padded_rows.len() as u64 * 4;
         Ok(rows)
     }

@@ -28,6 +28,19 @@ struct Attention {
     context: Value,
 }
 
+impl AttentionScores {
+    /// The operands of the CPU function.
+    pub(super) fn on_cpu<'a>(&self, run: &'a CpuRun<'_>) -> cpu::AttentionScores<'a> {
+        cpu::AttentionScores {
+            shape: self.shape,
+            queries: run.columns(self.queries),
+            keys: run.columns(self.keys),
+            key_mask: run.u32(self.key_mask),
+            distance_bias: self.distance_bias.map(|table| run.rows(table)),
+        }
+    }
+}
+
 pub(super) fn reach(table: Option<Rows>) -> Option<usize> {
     table.map(|table| (table.rows - 1) / 2)
 }
@@ -92,10 +105,7 @@ impl Operator for Attention {
 
     fn run(&self, run: &mut CpuRun<'_>) {
         run.write([self.context], |run, [context]| {
-            let AttentionScores { shape, queries, keys, key_mask, distance_bias } = self.scores;
-            let [q, k, v] = [queries, keys, self.values].map(|columns| run.columns(columns));
-            let bias = distance_bias.map(|table| run.rows(table));
-            cpu::attention(&shape, q, k, v, run.u32(key_mask), bias, context);
+            cpu::attention(&self.scores.on_cpu(run), run.columns(self.values), context);
         });
     }
 }

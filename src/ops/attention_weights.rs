@@ -49,10 +49,7 @@ impl Operator for AttentionWeights {
 
     fn run(&self, run: &mut CpuRun<'_>) {
         run.write([self.weights], |run, [weights]| {
-            let AttentionScores { shape, queries, keys, key_mask, distance_bias } = self.scores;
-            let [q, k] = [queries, keys].map(|columns| run.columns(columns));
-            let bias = distance_bias.map(|table| run.rows(table));
-            cpu::attention_weights(&shape, q, k, run.u32(key_mask), bias, weights);
+            cpu::attention_weights(&self.scores.on_cpu(run), weights);
         });
     }
 }

@@ -106,9 +106,10 @@ impl Operator for CachedAttention {
             let AppendKv { qkv, key_cache, value_cache, .. } = self.append;
             let queries = run.columns(Columns { value: qkv, first: 0 });
             let [keys, values] = [key_cache, value_cache].map(|cache| run.f32(cache));
-            let [slots, counts] = [self.slots, self.key_counts].map(|value| run.u32(value));
+            let [slots, key_counts] = [self.slots, self.key_counts].map(|value| run.u32(value));
             let bias = self.distance_bias.map(|table| run.rows(table));
-            cpu::cached_attention(&self.shape, queries, keys, values, slots, counts, bias, context);
+            let cache = cpu::Cache { keys, values, slots, key_counts };
+            cpu::cached_attention(&self.shape, queries, cache, bias, context);
         });
     }
 }

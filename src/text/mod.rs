@@ -5,6 +5,7 @@
 //! * [`MarianTokenizer`]: `source.spm` + `target.spm` + `vocab.json`, id-exact with Hugging Face's
 //! * [`split_lines`]: long text to lines and sentences, without loss
 //! * [`Sentence::split_to_fit`]: a sentence that is too long for a model to parts that fit
+//! * [`Token`]: a token with the bytes of the text that it stands for
 //!
 //! Everything is built from bytes in memory, never from a file, so it also runs in a browser.
 
@@ -24,6 +25,7 @@ mod pieces;
 mod sentencepiece;
 mod sentences;
 mod tokenizer;
+mod tokens;
 mod vocabulary;
 
 pub use class::{TargetRole, TokenizerClass};
@@ -33,4 +35,6 @@ pub use marian::{MarianFiles, MarianTokenizer, split_language_tag};
 pub use sentencepiece::SentencePiece;
 pub use sentences::{Line, Sentence, split_lines};
 pub use tokenizer::{Tokenizer, TokenizerFiles};
+pub use tokens::Token;
+pub(crate) use tokens::tokens;
 pub use vocabulary::Vocabulary;

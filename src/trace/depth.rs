@@ -1,5 +1,5 @@
-//! What becomes of the residual stream from layer to layer: whether tokens stay apart. Dong et al. 2021, "Attention Is Not
-//! All You Need: Pure Attention Loses Rank Doubly Exponentially with Depth".
+//! The residual stream after each layer: do tokens stay different? Dong et al. 2021, "Attention Is Not All You Need:
+//! Pure Attention Loses Rank Doubly Exponentially with Depth".
 
 use serde::{Deserialize, Serialize};
 
@@ -10,20 +10,20 @@ use crate::transformer::Tensor;
 /// The residual stream at one depth.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Depth {
-    /// Whose stream.
+    /// Stack of the stream.
     pub stack: Stack,
-    /// After so many layers; 0: the embeddings.
+    /// Number of layers before; 0: the embeddings.
     pub layer: usize,
     /// Numerical rank of `[tokens, d_model]`.
     pub rank: usize,
-    /// What it could be: the shorter side.
+    /// Largest possible rank: the shorter side.
     pub full_rank: usize,
-    /// How far the tokens are from being all the same: `‖X − 1x̄‖ / ‖X‖` with x̄ their mean, in the Frobenius norm. 0 where
-    /// they are, which is rank collapse.
+    /// Difference of the tokens from their mean x̄: `‖X − 1x̄‖ / ‖X‖` in the Frobenius norm. 0: all tokens are equal,
+    /// which is rank collapse.
     pub spread: f64,
 }
 
-/// One of the two stacks of layers.
+/// A stack of layers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Stack {
@@ -34,7 +34,7 @@ pub enum Stack {
 }
 
 impl Stack {
-    /// Its name.
+    /// `"encoder"` or `"decoder"`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Encoder => "encoder",
@@ -44,7 +44,7 @@ impl Stack {
 }
 
 impl Depth {
-    /// Of hidden states `[tokens, width]`.
+    /// Measures hidden states `[tokens, width]`.
     pub fn of(stack: Stack, layer: usize, states: Map<'_>) -> Self {
         let (rows, width) = (states.queries, states.keys);
         let mut mean = vec![0.0f64; width];
@@ -62,7 +62,7 @@ impl Depth {
         Self { stack, layer, rank: rank(states), full_rank: rows.min(width), spread }
     }
 
-    /// Of all hidden states of a stack, `[1, tokens, d_model]` each.
+    /// Measures all hidden states of a stack, `[1, tokens, d_model]` each.
     pub(super) fn of_all(stack: Stack, states: &[Tensor]) -> impl Iterator<Item = Self> {
         states.iter().enumerate().map(move |(layer, tensor)| {
             let width = tensor.shape.last().copied().unwrap_or(0);
@@ -72,21 +72,21 @@ impl Depth {
     }
 }
 
-/// The heads of one layer together.
+/// Rank of all heads of a layer together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CombinedRank {
-    /// Whose attention, to what.
+    /// Kind of attention.
     pub kind: AttentionKind,
-    /// Counted from 0.
+    /// Index of the layer.
     pub layer: usize,
-    /// Numerical rank of the heads' maps side by side, `[queries, heads * keys]`: how many queries all heads together tell apart.
+    /// Numerical rank of the heads' maps side by side, `[queries, heads * keys]`.
     pub rank: usize,
-    /// What it could be.
+    /// Largest possible rank.
     pub full_rank: usize,
 }
 
 impl TracedSentence {
-    /// The ranks of each kept layer's heads combined.
+    /// Combined ranks of each kept layer.
     pub fn combined_ranks(&self) -> Vec<CombinedRank> {
         let of_layer = |layer: &super::LayerAttention| {
             let (heads, queries, keys) = (layer.heads, layer.queries, layer.keys);

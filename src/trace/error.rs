@@ -1,38 +1,36 @@
-//! Why there is no trace.
-
 use crate::text::TextError;
 use crate::transformer::{ForwardError, GenerateError, ScoreError};
 use crate::translate::TranslateError;
 
-/// Why no trace could be made.
+/// The reason why a trace could not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
-    /// The translation failed, or was cancelled.
+    /// An error in the translation.
     #[error(transparent)]
     Translate(#[from] TranslateError),
-    /// The pass that attention is taken from failed.
+    /// An error in the forward pass.
     #[error(transparent)]
     Forward(#[from] ForwardError),
-    /// The target could not be scored.
+    /// An error in scoring the target.
     #[error(transparent)]
     Score(#[from] ScoreError),
     /// A target without a token after its prompt.
     #[error("the target has {tokens} tokens, of which {prompt} are given; one more is needed")]
     NoTarget {
-        /// All tokens.
+        /// Number of tokens.
         tokens: usize,
-        /// The prompt's.
+        /// Number of the prompt's tokens.
         prompt: usize,
     },
-    /// Attention stays on the device, and something else is wanted with it.
+    /// An option that needs attention on the host, for a trace whose attention stays on the device.
     #[error(
         "{what} cannot be had of a trace whose attention stays on the device: ask without, or use `Trace::of`"
     )]
     StaysOnDevice {
-        /// What else.
+        /// Name of the option.
         what: &'static str,
     },
-    /// Somebody asked it to stop.
+    /// [`Cancel::cancel`](crate::transformer::Cancel::cancel) was called.
     #[error("cancelled")]
     Cancelled,
 }
@@ -49,49 +47,49 @@ impl From<GenerateError> for TraceError {
     }
 }
 
-/// What `format` says in every trace, and the key of the metadata.
+/// Value of `format` in every trace, and key of the metadata.
 pub const FORMAT: &str = "wordloom.trace";
-/// The version that is written, and the only one that is read.
+/// Version of the format, written and read.
 pub const VERSION: u32 = 1;
 
-/// Why a trace could not be read or written.
+/// The reason why a trace could not be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceFileError {
-    /// Not the JSON of a trace.
+    /// Invalid JSON.
     #[error("is not a trace: {0}")]
     Json(#[from] serde_json::Error),
-    /// Not a safetensors file.
+    /// An invalid safetensors file.
     #[error("is not a trace: {0}")]
     Safetensors(#[from] safetensors::SafeTensorError),
-    /// A safetensors file of something else.
+    /// Another safetensors file.
     #[error("is a safetensors file, but its metadata has no \"wordloom.trace\"")]
     NoMetadata,
-    /// JSON of something else.
+    /// Other JSON.
     #[error("is not a trace: \"format\" is {found:?}, not \"wordloom.trace\"")]
     Format {
-        /// What it says it is.
+        /// Value of `format`.
         found: String,
     },
-    /// A format that came later.
+    /// A newer version.
     #[error("is a trace of version {found}; this program reads version {VERSION}: use a newer one")]
     Version {
-        /// The file's version.
+        /// Version of the file.
         found: u32,
     },
-    /// More bytes than are read.
+    /// A file above the limit.
     #[error("has {bytes} bytes, more than the {limit} that a trace may have")]
     TooLarge {
-        /// Its bytes.
+        /// Bytes of the file.
         bytes: u64,
-        /// The most that are read.
+        /// Bytes of the largest file.
         limit: u64,
     },
-    /// Parts that do not belong together.
+    /// Inconsistent parts.
     #[error("is damaged: sentence {sentence}: {reason}")]
     Inconsistent {
-        /// Counted from 0.
+        /// Index of the sentence.
         sentence: usize,
-        /// What is wrong.
+        /// Description of the inconsistency.
         reason: String,
     },
 }

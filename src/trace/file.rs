@@ -1,8 +1,7 @@
-//! A trace as a file: JSON with the weights as lists, or safetensors with the weights as tensors and the rest as JSON in its
+//! A trace as JSON with weights as lists, or as safetensors with weights as tensors and the rest as JSON in the
 //! metadata. `docs/trace.md` describes both.
 //!
-//! Files come from anywhere. What is read takes memory in proportion to the file's own bytes: no length that a file
-//! claims is believed before what it counts has been seen.
+//! Files are untrusted. Reading allocates memory in proportion to the file's bytes, not to lengths that it claims.
 
 use std::borrow::Cow;
 
@@ -15,7 +14,7 @@ use super::{
     TracedSentence,
 };
 
-/// The longest file that is read, bytes.
+/// Bytes of the largest file.
 pub const MAX_FILE_BYTES: u64 = 2 << 30;
 
 /// The whole file in JSON, or its metadata in safetensors.
@@ -55,7 +54,7 @@ struct SentenceJson<'a> {
 struct AttentionJson<'a> {
     kind: AttentionKind,
     layer: usize,
-    /// heads, queries, keys
+    /// `[heads, queries, keys]`
     shape: [usize; 3],
     /// Row-major; not in safetensors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -63,18 +62,12 @@ struct AttentionJson<'a> {
 }
 
 impl Trace {
-    /// As JSON, weights included: for small traces, and for programs that read nothing else.
-    ///
-    /// # Errors
-    /// [`TraceFileError::Json`], which no sound trace gives.
+    /// Writes JSON with weights: for small traces, and for programs without safetensors.
     pub fn to_json(&self) -> Result<String, TraceFileError> {
         Ok(serde_json::to_string(&self.json(true))?)
     }
 
-    /// As a safetensors file.
-    ///
-    /// # Errors
-    /// [`TraceFileError`], which no sound trace gives.
+    /// Writes safetensors.
     pub fn to_safetensors(&self) -> Result<Vec<u8>, TraceFileError> {
         let bytes: Vec<(String, Vec<usize>, Cow<'_, [u8]>)> = self
             .sentences
@@ -94,15 +87,12 @@ impl Trace {
         Ok(safetensors::serialize(views, Some([metadata].into_iter().collect()))?)
     }
 
-    /// Reads either file.
-    ///
-    /// # Errors
-    /// [`TraceFileError`], naming what is wrong.
+    /// Reads JSON or safetensors.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, TraceFileError> {
         if bytes.len() as u64 > MAX_FILE_BYTES {
             return Err(TraceFileError::TooLarge { bytes: bytes.len() as u64, limit: MAX_FILE_BYTES });
         }
-        // JSON's first eight bytes would be the length of a header larger than any file
+        // the first eight bytes of JSON, as the length of a header, exceed any file
         if bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{') && bytes.get(8) != Some(&b'{')
         {
             return Self::from_json(bytes, None);
@@ -163,7 +153,6 @@ fn attention_json(layer: &LayerAttention, with_weights: bool) -> AttentionJson<'
     }
 }
 
-/// One sentence, checked.
 fn sentence(
     index: usize,
     json: SentenceJson<'_>,
@@ -189,7 +178,7 @@ fn sentence(
     }
     for token in target_tokens.iter() {
         let others = token.alternatives.iter().map(|alternative| alternative.log_probability);
-        // of a token without a chance it is minus infinity, which is null in JSON; what a file has is a number
+        // minus infinity is null in JSON, so a file's log-probability is finite
         if others.chain(token.log_probability).any(|value| !value.is_finite() || value > 1e-3) {
             return Err("has a log-probability above 0, or one that is no number".into());
         }
@@ -242,7 +231,7 @@ fn sentence(
     })
 }
 
-/// More than any model has; it bounds the search for a layer that is there twice.
+/// Bound of the search for duplicate layers, above any model's number of layers.
 const MAX_LAYERS: usize = 1024;
 
 fn tensor(tensors: &SafeTensors<'_>, name: &str, shape: [usize; 3]) -> Result<Vec<f32>, String> {
@@ -254,7 +243,7 @@ fn tensor(tensors: &SafeTensors<'_>, name: &str, shape: [usize; 3]) -> Result<Ve
     Ok(tensor.data().as_chunks().0.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect())
 }
 
-/// Ranges are used to cut the text, and so must be whole characters of it.
+/// Checks that ranges are whole characters of the text.
 fn check_ranges<'a>(
     side: &str,
     text: &str,

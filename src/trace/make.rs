@@ -1,25 +1,18 @@
-//! From a translation to its trace.
-
 use super::error::TraceError;
 use super::options::TraceOptions;
 use super::record::{Recording, TraceRequest, attend, record};
-use super::tokens::tokens;
 use super::{Alternative, TargetToken, Trace, TracedSearch, TracedSentence};
 use crate::decode::SearchTree;
 use crate::gpu::GpuError;
 use crate::model::generation_config::GenerationConfig;
-use crate::text::{Direction, Tokenizer};
+use crate::text::{Direction, Tokenizer, tokens};
 use crate::transformer::{GenerateError, KeptAttention, resolve};
 use crate::translate::{TranslateOptions, Translation, Translator, resolve_languages};
 
 impl Trace {
-    /// The trace of a translation that this translator made of the text with these options: the best translation of each
-    /// sentence is run once more, in one teacher-forced pass.
-    ///
-    /// [`TracedSentence::left_out`] lists what [`TraceOptions::memory`] has no room for.
-    ///
-    /// # Errors
-    /// [`TraceError`]
+    /// Makes the trace of a translation by this translator, from the same text and options: one teacher-forced pass for
+    /// the best translation of each sentence. [`TracedSentence::left_out`] lists layers beyond
+    /// [`TraceOptions::memory`].
     pub async fn of(
         translator: &Translator,
         text: &str,
@@ -37,11 +30,10 @@ impl Trace {
         Ok(traced)
     }
 
-    /// As [`of`](Self::of), for a translation that is given. Both texts are one sentence, because it is not known which of
-    /// their parts belong together.
+    /// As [`of`](Self::of), for any translation. Both texts are one sentence: the pairs of sentences are unknown.
     ///
     /// # Errors
-    /// [`TraceError`]; [`ForwardError::TooLong`](crate::transformer::ForwardError::TooLong) for a text with more tokens
+    /// [`TraceError`]; [`ForwardError::TooLong`](crate::transformer::ForwardError::TooLong) if a text has more tokens
     /// than the model has positions.
     pub async fn of_pair(
         translator: &Translator,
@@ -54,12 +46,11 @@ impl Trace {
         tracer.run(vec![tracer.pair(source, target)?]).await
     }
 
-    /// As [`of`](Self::of), but the attention of each sentence stays on the device, and the trace has none of it
-    /// ([`with_weights`](Self::with_weights)). Scores, searches and the residual stream are the host's, and cannot be had
-    /// this way.
+    /// As [`of`](Self::of), but attention stays on the device, outside the trace ([`with_weights`](Self::with_weights)
+    /// adds it). Scores, searches and the residual stream are not available.
     ///
     /// # Errors
-    /// [`TraceError`]; [`TraceError::StaysOnDevice`] where `trace` asks for more than attention.
+    /// [`TraceError`]; [`TraceError::StaysOnDevice`] if `trace` asks for more than attention.
     pub async fn on_device(
         translator: &Translator,
         text: &str,
@@ -74,12 +65,12 @@ impl Trace {
         Ok((tracer.together(pending, without_weights(&kept)), kept))
     }
 
-    /// The trace of a translation that [kept](crate::transformer::Keep::attention) its attention; nothing is run. It has none
-    /// of the weights ([`with_weights`](Self::with_weights)); tokens are as probable as the search found them, with
-    /// whatever penalties it had.
+    /// Makes the trace of a translation that [kept](crate::transformer::Keep::attention) its attention, without a pass.
+    /// The weights stay on the device ([`with_weights`](Self::with_weights) adds them). Log-probabilities are the
+    /// search's, with its penalties.
     ///
     /// # Errors
-    /// [`TraceError`]; [`TraceError::StaysOnDevice`] where `trace` asks for more than attention.
+    /// [`TraceError`]; [`TraceError::StaysOnDevice`] if `trace` asks for more than attention.
     pub fn of_search(
         translator: &Translator,
         text: &str,
@@ -94,17 +85,14 @@ impl Trace {
         let mut traced = tracer.together(pending, without_weights(kept));
         for (sentence, translated) in traced.sentences.iter_mut().zip(&translation.sentences) {
             let Some(best) = translated.hypotheses.first() else { continue };
-            // the search's numbers begin after the prompt
+            // the search's log-probabilities begin after the prompt
             let found = sentence.target_tokens.iter_mut().rev().zip(best.search.step_logprobs.iter().rev());
             found.for_each(|(token, &log_probability)| token.log_probability = Some(log_probability));
         }
         Ok(traced)
     }
 
-    /// Brings the attention of its sentences, in their order, to the host and into the trace.
-    ///
-    /// # Errors
-    /// [`GpuError`] of this or an earlier command.
+    /// Reads the attention of the sentences, in order, into the trace.
     pub async fn with_weights(mut self, attention: &[KeptAttention]) -> Result<Self, GpuError> {
         for (sentence, attention) in self.sentences.iter_mut().zip(attention) {
             sentence.attention = attention.read().await?;
@@ -113,7 +101,6 @@ impl Trace {
     }
 }
 
-/// A sentence before its pass.
 struct Pending {
     source: String,
     offset: usize,
@@ -121,7 +108,6 @@ struct Pending {
     request: TraceRequest,
 }
 
-/// A translator, and how its traces are made.
 struct Tracer<'a> {
     translator: &'a Translator,
     options: &'a TranslateOptions,
@@ -145,7 +131,6 @@ impl<'a> Tracer<'a> {
         self.translator.tokenizer()
     }
 
-    /// The sentences of a translation.
     fn sentences(&self, text: &str, translation: &Translation) -> Result<Vec<Pending>, TraceError> {
         let mut pending = Vec::new();
         let mut at = text.len() - self.tokenizer().split_tag(text).1.len();
@@ -156,7 +141,7 @@ impl<'a> Tracer<'a> {
             let Some(best) = sentence.hypotheses.first() else { continue };
             let prompt = self.prompt(&sentence.source_ids)?;
             let target_ids = best.search.tokens.clone();
-            // what begins as the prompt does was given; a search can also begin otherwise
+            // the given tokens are those that agree with the prompt; a search can begin otherwise
             let given = prompt.iter().zip(&target_ids).take_while(|(a, b)| a == b).count().max(1);
             pending.push(Pending {
                 source: sentence.source.clone(),
@@ -172,7 +157,6 @@ impl<'a> Tracer<'a> {
         Ok(pending)
     }
 
-    /// Two texts as one sentence.
     fn pair(&self, source: &str, target: &str) -> Result<Pending, TraceError> {
         let tokenizer = self.tokenizer();
         let (source_tag, untagged) = tokenizer.split_tag(source);
@@ -188,7 +172,7 @@ impl<'a> Tracer<'a> {
         Ok(Pending { source: own.to_owned(), offset, target: target.to_owned(), request })
     }
 
-    /// The tokens that translations begin with: the start token, and their language where that is a token.
+    /// The prompt of translations: the start token, and the language token if there is one.
     fn prompt(&self, input_ids: &[u32]) -> Result<Vec<u32>, TraceError> {
         let transformer = self.translator.transformer();
         let defaults = transformer.generation_config();
@@ -241,7 +225,7 @@ impl<'a> Tracer<'a> {
         }
     }
 
-    /// A search's tree, with its tokens as the tokenizer has them.
+    /// Adds the pieces of its tokens to a search's tree.
     fn search(&self, tree: &SearchTree) -> TracedSearch {
         let pieces = tree.nodes.iter().map(|node| (node.token, piece(self.tokenizer(), node.token)));
         TracedSearch { pieces: pieces.collect(), tree: tree.clone() }
@@ -257,7 +241,7 @@ fn check_attention_alone(trace: &TraceOptions) -> Result<(), TraceError> {
     }
 }
 
-/// What is recorded of sentences whose weights are on a device.
+/// Recordings of sentences whose weights are on a device.
 fn without_weights<'a>(kept: impl IntoIterator<Item = &'a KeptAttention>) -> impl Iterator<Item = Recording> {
     kept.into_iter().map(|kept| Recording { left_out: kept.left_out().to_vec(), ..Recording::default() })
 }
@@ -266,7 +250,6 @@ fn requests(pending: &[Pending]) -> Vec<TraceRequest> {
     pending.iter().map(|pending| pending.request.clone()).collect()
 }
 
-/// A token of the target as the tokenizer has it.
 fn piece(tokenizer: &Tokenizer, id: u32) -> String {
     tokenizer.target_token(id).map_or_else(|| format!("#{id}"), |piece| piece.into_owned())
 }

@@ -1,16 +1,13 @@
-//! What can be seen of a translation: its tokens, how probable they were, what else might have come, and every attention
-//! map of the three kinds.
+//! Traces of translations: tokens, their probabilities and alternatives, and attention maps of all three kinds.
 //!
-//! * [`Trace::of`] makes a [`Trace`] of a translation, [`Trace::of_pair`] of a given one, in one more pass of the model;
-//!   [`record`] does the same for token ids
-//! * [`Trace::of_search`] makes one of a translation that [kept](crate::transformer::Keep::attention) its attention, without
-//!   running anything; [`Trace::on_device`] and [`attend`] leave the attention of what is given on the device, to be
-//!   painted there
-//! * [`Trace::to_json`], [`Trace::to_safetensors`] and [`Trace::from_bytes`]: its file, `docs/trace.md`
-//! * [`statistics`]: numbers and a plain name for every head
-//! * [`alignment`]: which word was translated to which
+//! * [`Trace::of`] traces a translation, [`Trace::of_pair`] a given pair of texts, [`record`] token ids; each in one
+//!   pass of the model
+//! * [`Trace::of_search`] uses [kept](crate::transformer::Keep::attention) attention, without a pass;
+//!   [`Trace::on_device`] and [`attend`] leave attention on the device, to be painted there
+//! * [`Trace::to_json`], [`Trace::to_safetensors`] and [`Trace::from_bytes`]: files, see `docs/trace.md`
+//! * [`statistics`]: numbers and a label for every head
+//! * [`alignment`]: word alignment
 
-pub mod alignment;
 mod depth;
 mod error;
 mod file;
@@ -18,10 +15,11 @@ mod make;
 mod options;
 mod record;
 pub mod statistics;
-mod tokens;
 
 pub use crate::model::{AttentionKind, HeadName, LayerAttention, Map};
+pub use crate::text::Token;
 pub use crate::transformer::{KeptAttention, LeftOut};
+pub use crate::translate::alignment;
 pub use depth::{CombinedRank, Depth, Stack};
 pub use error::{FORMAT, TraceError, TraceFileError, VERSION};
 pub use file::MAX_FILE_BYTES;
@@ -33,63 +31,50 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::decode::SearchTree;
+use crate::translate::alignment::Alignment;
 
-/// What can be seen of a translation.
+/// The record of a translation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trace {
-    /// What the model is called.
+    /// Name of the model.
     pub model: String,
-    /// The sentences of the text, in order.
+    /// Sentences in order.
     pub sentences: Vec<TracedSentence>,
 }
 
-/// One sentence and its translation, as the model saw them.
+/// One sentence and its translation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TracedSentence {
-    /// The source, without the white space around it.
+    /// Source without surrounding white space.
     pub source: String,
-    /// Where the source begins in the text that was translated, bytes.
+    /// Offset of the source in the text, in bytes.
     pub offset: usize,
-    /// Its translation.
+    /// Translation.
     pub target: String,
-    /// What the encoder read.
+    /// Tokens that the encoder read.
     pub source_tokens: Vec<Token>,
-    /// From the decoder's start token to the last token that it produced. The decoder read all but the last: query `i` of
-    /// its attention is where it read token `i`, and produced token `i + 1`.
+    /// Tokens from the decoder's start token to the last one. The decoder read all but the last: query `i` of its
+    /// attention read token `i` and produced token `i + 1`.
     pub target_tokens: Vec<TargetToken>,
-    /// How many of the target's first tokens were given: the start token, and in some models a language.
+    /// Number of given target tokens: the start token, and in some models a language.
     pub prompt: usize,
-    /// Kept attention: by kind, then by layer.
+    /// Kept attention by kind, then by layer.
     pub attention: Vec<LayerAttention>,
-    /// What there was no room for.
+    /// Layers without room.
     pub left_out: Vec<LeftOut>,
-    /// The search, where its tree was kept.
+    /// The search, if its tree was kept.
     pub search: Option<TracedSearch>,
-    /// The residual stream of both stacks, bottom to top, where that was asked for.
+    /// Residual stream of both stacks, from the embeddings up, if requested.
     pub depth: Vec<Depth>,
 }
 
 /// A search, readable without its model.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TracedSearch {
-    /// The candidates that it weighed.
+    /// Candidates.
     pub tree: SearchTree,
-    /// Each of its tokens as the tokenizer has it.
+    /// Piece of each token id.
     pub pieces: BTreeMap<u32, String>,
-}
-
-/// One piece of a text.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Token {
-    /// Its id.
-    pub id: u32,
-    /// As the tokenizer has it, `▁station` for example.
-    pub piece: String,
-    /// Whether it stands for no text: an end, a start, a language, padding.
-    pub special: bool,
-    /// The bytes of the sentence's source or target that it stands for, where that is known. Several tokens that
-    /// stand for one stretch together (the bytes of an emoji) have the same.
-    pub range: Option<[usize; 2]>,
 }
 
 /// One token of the target.
@@ -98,18 +83,18 @@ pub struct TargetToken {
     /// The token.
     #[serde(flatten)]
     pub token: Token,
-    /// Natural logarithm of its probability after the tokens before it; `None` for what was given.
+    /// Natural logarithm of its probability after the tokens before it; `None` in the prompt.
     pub log_probability: Option<f32>,
-    /// The most probable tokens here, best first, whatever was chosen.
+    /// Most probable tokens at this position, best first, the chosen one included.
     pub alternatives: Vec<Alternative>,
 }
 
-/// What might have come.
+/// A possible token at a position.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Alternative {
-    /// Its id.
+    /// Token id.
     pub id: u32,
-    /// As the tokenizer has it.
+    /// Piece of the vocabulary.
     pub piece: String,
     /// Natural logarithm of its probability.
     pub log_probability: f32,
@@ -121,12 +106,12 @@ impl TracedSentence {
         self.attention.iter().find(|attention| attention.kind == kind && attention.layer == layer)
     }
 
-    /// The kept layers of a kind, in order.
+    /// Kept layers of a kind, in order.
     pub fn layers(&self, kind: AttentionKind) -> impl DoubleEndedIterator<Item = &LayerAttention> {
         self.attention.iter().filter(move |attention| attention.kind == kind)
     }
 
-    /// The tokens that a kind's queries are named after: what the encoder read, or what the decoder produced there.
+    /// Tokens that name the queries: read by the encoder, or produced by the decoder.
     pub fn query_tokens(&self, kind: AttentionKind) -> Vec<&Token> {
         match kind.queries_target() {
             false => self.source_tokens.iter().collect(),
@@ -134,7 +119,7 @@ impl TracedSentence {
         }
     }
 
-    /// The tokens that a kind's keys are: what the encoder or the decoder read.
+    /// Tokens of the keys, read by the encoder or the decoder.
     pub fn key_tokens(&self, kind: AttentionKind) -> Vec<&Token> {
         match kind.keys_target() {
             false => self.source_tokens.iter().collect(),
@@ -145,37 +130,22 @@ impl TracedSentence {
         }
     }
 
+    /// Which word of the source was translated to which word of the target.
+    pub fn alignment(&self) -> Alignment {
+        let kind = AttentionKind::Cross;
+        let tokens = [self.key_tokens(kind), self.query_tokens(kind)];
+        Alignment::of([&self.source, &self.target], tokens, self.layers(kind))
+    }
+
     /// What a reader sees of a kind's queries, one label for each row.
     pub fn query_labels(&self, kind: AttentionKind) -> Vec<String> {
         let text = if kind.queries_target() { &self.target } else { &self.source };
         self.query_tokens(kind).into_iter().map(|token| token.label(text)).collect()
     }
 
-    /// What a reader sees of a kind's keys, one label for each column.
+    /// Labels of a kind's keys, one per column.
     pub fn key_labels(&self, kind: AttentionKind) -> Vec<String> {
         let text = if kind.keys_target() { &self.target } else { &self.source };
         self.key_tokens(kind).into_iter().map(|token| token.label(text)).collect()
-    }
-}
-
-impl Token {
-    /// The text it stands for, with `·` before what goes on in the middle of a word; or the piece, where that is not known.
-    pub fn label(&self, text: &str) -> String {
-        let Some((own, [first, _])) =
-            self.range.and_then(|range| Some((text.get(range[0]..range[1])?, range)))
-        else {
-            let piece = self.piece.trim_start_matches('▁');
-            return if piece.is_empty() { self.piece.clone() } else { piece.to_owned() };
-        };
-        let before = text[..first].chars().next_back();
-        let goes_on = before.is_some_and(char::is_alphanumeric) && own.starts_with(char::is_alphanumeric);
-        if goes_on { format!("·{own}") } else { own.to_owned() }
-    }
-
-    /// Whether it stands for signs that are neither letters nor digits.
-    pub fn is_punctuation(&self) -> bool {
-        let sign = |c: char| !c.is_alphanumeric() && !c.is_whitespace();
-        let mut piece = self.piece.trim_start_matches('▁').chars().peekable();
-        !self.special && self.piece != "<unk>" && piece.peek().is_some() && piece.all(sign)
     }
 }

@@ -1,24 +1,22 @@
-//! What a trace has.
-
 use crate::model::AttentionKind;
 use crate::transformer::KeepAttention;
 
-/// What a trace has.
+/// Options of a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceOptions {
-    /// What the model is called in it.
+    /// Name of the model in the trace.
     pub model: String,
     /// The kinds of attention.
     pub kinds: Vec<AttentionKind>,
-    /// Memory for the attention of all sentences, bytes.
+    /// Bytes for the attention of all sentences.
     pub memory: u64,
-    /// Whether it tells how probable the target's tokens are.
+    /// Whether to compute log-probabilities of target tokens.
     pub scores: bool,
-    /// Whether it has the trees of the searches, for translations that [keep](crate::transformer::Keep::tree) them.
+    /// Whether to include the trees of searches that [kept](crate::transformer::Keep::tree) them.
     pub search: bool,
-    /// Whether it tells what becomes of the residual stream after every layer.
+    /// Whether to measure the residual stream after every layer.
     pub depth: bool,
-    /// With [`scores`](Self::scores): how many of the most probable tokens are kept at each place.
+    /// Number of most probable tokens per position, with [`scores`](Self::scores).
     pub alternatives: usize,
 }
 
@@ -38,8 +36,8 @@ impl Default for TraceOptions {
 }
 
 impl TraceOptions {
-    /// What a translation has to [keep](crate::transformer::Keep::attention) so that [`Trace::of_search`](super::Trace::of_search)
-    /// has its attention.
+    /// The attention that a translation [keeps](crate::transformer::Keep::attention) for
+    /// [`Trace::of_search`](super::Trace::of_search).
     pub fn keep_attention(&self) -> KeepAttention {
         KeepAttention { kinds: self.kinds.clone(), memory: self.memory }
     }

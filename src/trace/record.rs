@@ -1,4 +1,4 @@
-//! One teacher-forced pass over a source and the tokens that the decoder read: attention, probabilities, hidden states.
+//! One teacher-forced pass over a source and a target: attention, probabilities, hidden states.
 
 use super::depth::{Depth, Stack};
 use super::error::TraceError;
@@ -9,19 +9,19 @@ use crate::transformer::{
     Transformer, share,
 };
 
-/// A source and its target, as token ids.
+/// A source and its target as token ids.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TraceRequest {
-    /// What the encoder reads.
+    /// Input of the encoder.
     pub input_ids: Vec<u32>,
-    /// The whole target, from the decoder's start token to the last token that it produced.
+    /// Target from the decoder's start token to the last token.
     pub target_ids: Vec<u32>,
-    /// How many of the target's first tokens were given and not produced; at least 1.
+    /// Number of given target tokens; at least 1.
     pub prompt: usize,
 }
 
 impl TraceRequest {
-    /// What the model reads: the target but its last token.
+    /// The input of the model: the target without its last token.
     fn input(&self) -> ForwardInput {
         let Self { input_ids, target_ids, .. } = self;
         let length = target_ids.len() - 1;
@@ -44,30 +44,29 @@ impl TraceRequest {
     }
 }
 
-/// What was recorded of one request.
+/// The record of one request.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Recording {
-    /// Attention of the kept layers.
+    /// Kept attention.
     pub attention: Vec<LayerAttention>,
-    /// Natural logarithm of the probability of each token after the prompt; none where that was not asked for.
+    /// Natural logarithm of the probability of each token after the prompt; empty if not requested.
     pub log_probabilities: Vec<f32>,
-    /// The most probable ids at the place of each token after the prompt, with the logarithm of their probability, best
-    /// first; none where logits would take too much memory.
+    /// Most probable `(id, log-probability)` for each token after the prompt, best first; empty if logits exceed the
+    /// memory.
     pub alternatives: Vec<Vec<(u32, f32)>>,
-    /// What there was no room for.
+    /// Layers without room.
     pub left_out: Vec<LeftOut>,
-    /// The residual stream of both stacks; none where that was not asked for.
+    /// Residual stream of both stacks; empty if not requested.
     pub depth: Vec<Depth>,
 }
 
-/// Memory for the logits of one sentence, bytes. Without them, probabilities are computed on the device.
+/// Bytes of one sentence's logits. Above it, probabilities are computed on the device.
 const MAX_LOGITS_BYTES: u64 = 128 << 20;
 
-/// Runs given targets and keeps what there is to see, one request after the other; the memory for attention is that of all
-/// of them together.
+/// Runs given targets, one after the other, and records what `options` ask for. The memory for attention is shared.
 ///
 /// # Errors
-/// [`TraceError`], naming what does not fit the model; [`TraceError::Cancelled`].
+/// [`TraceError`] with the input that does not fit the model; [`TraceError::Cancelled`].
 pub async fn record(
     transformer: &Transformer,
     requests: &[TraceRequest],
@@ -84,11 +83,7 @@ pub async fn record(
     Ok(recordings)
 }
 
-/// Has the device compute the attention of given targets, each in one pass over all of its tokens, and keep it there. Of the
-/// options, kinds and memory count.
-///
-/// # Errors
-/// [`TraceError`], naming what does not fit the model; [`TraceError::Cancelled`].
+/// Computes the attention of given targets on the device, and keeps it there. Only kinds and memory are used.
 pub async fn attend(
     transformer: &Transformer,
     requests: &[TraceRequest],
@@ -105,7 +100,6 @@ pub async fn attend(
     Ok(kept)
 }
 
-/// The attention that there is room for.
 fn shares(
     transformer: &Transformer,
     requests: &[TraceRequest],
@@ -167,7 +161,7 @@ async fn record_one(
     Ok(Recording { attention, log_probabilities, alternatives, left_out, depth })
 }
 
-/// Attention that was read back, `[1, heads, queries, keys]` for each layer of each kind, by kind and then by layer.
+/// Makes layers of `[1, heads, queries, keys]` tensors, by kind, then by layer.
 fn attention_of(selection: &ForwardSelection, tensors: [Vec<Tensor>; 3]) -> Vec<LayerAttention> {
     let ForwardSelection { encoder_attentions, decoder_attentions, cross_attentions, .. } = selection;
     let layers = [encoder_attentions, decoder_attentions, cross_attentions];
@@ -184,7 +178,7 @@ fn attention_of(selection: &ForwardSelection, tensors: [Vec<Tensor>; 3]) -> Vec<
     kinds.flat_map(of_kind).collect()
 }
 
-/// The logarithm of the chosen token's probability, and the most probable tokens with theirs.
+/// Natural logarithm of the chosen token's probability, and the most probable tokens with theirs.
 fn distribution(logits: &[f32], chosen: u32, count: usize) -> (f32, Vec<(u32, f32)>) {
     let largest = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     let sum: f64 = logits.iter().map(|&logit| f64::from(logit - largest).exp()).sum();

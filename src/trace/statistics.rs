@@ -1,12 +1,11 @@
-//! Numbers for every head, and a plain name that they give it.
+//! Numbers and a label for every head.
 //!
-//! After the analyses of the literature: positional, rare-word and other heads (Voita et al. 2019, "Analyzing Multi-Head
-//! Self-Attention"), heads that rest on end tokens and punctuation (Clark et al. 2019, "What Does BERT Look At?"),
-//! entropy and rank (Dong et al. 2021, "Attention Is Not All You Need").
+//! The sources are: positional, rare-word and other heads (Voita et al. 2019, "Analyzing Multi-Head Self-Attention"),
+//! heads on end tokens and punctuation (Clark et al. 2019, "What Does BERT Look At?"), entropy and rank (Dong et al.
+//! 2021, "Attention Is Not All You Need").
 //!
-//! Every number is a mean over the queries that have a choice: a decoder's first token can only attend to itself, and says
-//! nothing about a head. In cross-attention, whose sides differ in length, a query's place is carried over to the keys in
-//! proportion: query `i` of `Q` lies at `i * (K - 1) / (Q - 1)` of `K` keys.
+//! Every number is a mean over the queries that see two or more keys. In cross-attention a query's position is scaled
+//! to the keys: query `i` of `Q` is at `i * (K - 1) / (Q - 1)` of `K` keys.
 
 use std::fmt;
 
@@ -15,74 +14,72 @@ use rayon::prelude::*;
 
 use super::{AttentionKind, LayerAttention, Map, Token, Trace, TracedSentence};
 
-/// Mass that names a head; it must be [`TIMES_UNIFORM`] times what a head without preferences would give, too, which
-/// matters in short sentences.
+/// Mass that gives a head its label, if it also is [`TIMES_UNIFORM`] times that of uniform attention.
 pub const MASS: f64 = 0.5;
 /// See [`MASS`].
 pub const TIMES_UNIFORM: f64 = 1.5;
-/// Relative entropy from which on a head is broad.
+/// Least relative entropy of a broad head.
 pub const BROAD: f64 = 0.9;
-/// Mean of the rows' maxima from which on a head is focused on one key at a time.
+/// Least mean of the rows' maxima of a focused head.
 pub const FOCUSED: f64 = 0.7;
 
-/// What a head's attention looks like. All masses are 0 to 1.
+/// Numbers of one head. Masses are 0 to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Numbers {
-    /// Queries that have a choice. The other numbers are means over them.
+    /// Number of queries that see two or more keys. The other numbers are means over them.
     pub queries: usize,
     /// Entropy, nats.
     pub entropy: f64,
-    /// Entropy over that of a head that attends to all keys alike: 0 is one key, 1 is all of them.
+    /// Entropy divided by that of uniform attention: 0 is one key, 1 is all of them.
     pub relative_entropy: f64,
-    /// How far away the keys are that are attended to, in keys.
+    /// Distance from the query to its keys, weighted by mass, in keys.
     pub distance: f64,
-    /// Mass on the query's own place.
+    /// Mass on the query's own position.
     pub diagonal: f64,
-    /// Mass on the place before it, of the queries that have one.
+    /// Mass on the previous position, of the queries that have one.
     pub previous: f64,
-    /// Mass on the place after it, of the queries that see one.
+    /// Mass on the next position, of the queries that see one.
     pub next: f64,
-    /// Mass on tokens that stand for no text: ends, starts, languages.
+    /// Mass on tokens without text: ends, starts, languages.
     pub special: f64,
     /// Mass on punctuation.
     pub punctuation: f64,
-    /// Mass on the rarest key: of those that are neither special nor punctuation the one with the largest id, because
-    /// vocabularies begin with what is frequent.
+    /// Mass on the rarest key without special tokens and punctuation: the largest id, because frequent tokens come
+    /// first.
     pub rare: f64,
     /// Mass on the most attended key.
     pub confidence: f64,
-    /// Numerical rank of the matrix: singular values above the largest times its longer side times f32's epsilon, as NumPy's
-    /// `matrix_rank`.
+    /// Numerical rank of the matrix: number of singular values above the largest times the longer side times f32's
+    /// epsilon, as in NumPy's `matrix_rank`.
     pub rank: usize,
-    /// What the rank could be: the shorter side.
+    /// Largest possible rank: the shorter side.
     pub full_rank: usize,
-    /// What a head without preferences would have, in the order `diagonal`, `previous`, `next`, `special`, `punctuation`,
-    /// `rare`.
+    /// Masses of uniform attention: `diagonal`, `previous`, `next`, `special`, `punctuation`, `rare`.
     pub uniform: [f64; 6],
 }
 
-/// A head's plain name.
+/// Label of a head.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Label {
-    /// [`Numbers::previous`] stands out.
+    /// [`Numbers::previous`] is largest.
     PreviousToken,
-    /// [`Numbers::diagonal`] stands out.
+    /// [`Numbers::diagonal`] is largest.
     Diagonal,
-    /// [`Numbers::next`] stands out.
+    /// [`Numbers::next`] is largest.
     NextToken,
-    /// [`Numbers::special`] stands out where the keys are a source: its end token, mostly.
+    /// [`Numbers::special`] is largest, and the keys are a source: mostly its end token.
     EndSink,
-    /// [`Numbers::special`] stands out where the keys are a target: its start token, mostly.
+    /// [`Numbers::special`] is largest, and the keys are a target: mostly its start token.
     StartSink,
-    /// [`Numbers::punctuation`] stands out.
+    /// [`Numbers::punctuation`] is largest.
     PunctuationSink,
-    /// [`Numbers::rare`] stands out.
+    /// [`Numbers::rare`] is largest.
     RareWord,
     /// [`Numbers::relative_entropy`] is at least [`BROAD`].
     Broad,
-    /// [`Numbers::confidence`] is at least [`FOCUSED`], on no place or kind of token that has a name.
+    /// [`Numbers::confidence`] is at least [`FOCUSED`], without one of the labels above.
     Focused,
-    /// Nothing stands out.
+    /// None of the others.
     #[default]
     Mixed,
 }
@@ -104,31 +101,31 @@ impl fmt::Display for Label {
     }
 }
 
-/// One head and its numbers.
+/// Numbers of one head.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HeadStatistics {
-    /// Whose attention, to what.
+    /// Kind of attention.
     pub kind: AttentionKind,
-    /// Counted from 0.
+    /// Index of the layer.
     pub layer: usize,
-    /// Counted from 0.
+    /// Index of the head.
     pub head: usize,
-    /// What it looks like.
+    /// Numbers of the head.
     pub numbers: Numbers,
 }
 
 impl HeadStatistics {
-    /// Its name.
+    /// Label of the head.
     pub fn label(&self) -> Label {
         self.numbers.label(self.kind)
     }
 }
 
 impl Numbers {
-    /// The numbers of one map. `keys` are the tokens of its columns.
+    /// Measures one map. `keys` are the tokens of its columns.
     ///
     /// # Panics
-    /// Where there are not as many keys as columns.
+    /// If the numbers of keys and columns differ.
     pub fn of(kind: AttentionKind, map: Map<'_>, keys: &[&Token]) -> Self {
         assert_eq!(map.keys, keys.len(), "each column has a token");
         let special: Vec<bool> = keys.iter().map(|key| key.special).collect();
@@ -141,7 +138,7 @@ impl Numbers {
         };
         let mut sums = Sums::default();
         for (query, row) in map.rows().enumerate() {
-            // the decoder does not see what comes later
+            // the decoder does not see later keys
             let visible = if kind == AttentionKind::Decoder { (query + 1).min(row.len()) } else { row.len() };
             if visible < 2 {
                 continue;
@@ -193,7 +190,7 @@ impl Numbers {
         }
     }
 
-    /// The name that the numbers give: the place or kind of token that stands out most, else what the rows look like.
+    /// The label: the most prominent position or kind of token, or else the shape of the rows.
     pub fn label(&self, kind: AttentionKind) -> Label {
         let sink = if kind.keys_target() { Label::StartSink } else { Label::EndSink };
         if self.queries == 0 {
@@ -220,7 +217,7 @@ impl Numbers {
         }
     }
 
-    /// Adds another sentence's numbers of the same head; means are weighted by queries, ranks are added.
+    /// Adds numbers of the same head in another sentence; means are weighted by queries, ranks are added.
     fn add(&mut self, other: &Self) {
         let (a, b) = (self.queries as f64, other.queries as f64);
         let all = (a + b).max(1.0);
@@ -242,7 +239,7 @@ impl Numbers {
     }
 }
 
-/// Sums of each number, of what it would be without preferences, and how often it was there.
+/// For each number: its sum, the sum of uniform attention, and its count.
 #[derive(Default)]
 struct Sums([(f64, f64, usize); 10]);
 
@@ -277,7 +274,7 @@ pub fn rank(map: Map<'_>) -> usize {
 }
 
 impl TracedSentence {
-    /// The numbers of every kept head, in the order of kinds, layers and heads.
+    /// Numbers of every kept head, by kind, layer and head.
     pub fn statistics(&self) -> Vec<HeadStatistics> {
         let of_layer = |attention: &LayerAttention| {
             let (kind, layer) = (attention.kind, attention.layer);
@@ -286,7 +283,7 @@ impl TracedSentence {
                 let numbers = Numbers::of(kind, attention.head(head), &keys);
                 HeadStatistics { kind, layer, head, numbers }
             };
-            // ranks of long texts take a while
+            // ranks of long texts are slow
             #[cfg(not(target_arch = "wasm32"))]
             return (0..attention.heads).into_par_iter().map(of_head).collect();
             #[cfg(target_arch = "wasm32")]
@@ -298,7 +295,7 @@ impl TracedSentence {
 }
 
 impl Trace {
-    /// The numbers of every head over all sentences that it was kept of.
+    /// Numbers of every head over all sentences that have it.
     pub fn statistics(&self) -> Vec<HeadStatistics> {
         let mut all: Vec<HeadStatistics> = Vec::new();
         for of_sentence in self.sentences.iter().flat_map(TracedSentence::statistics) {

@@ -1,17 +1,15 @@
-//! Which attention of long texts is kept.
-
 use super::forward::ForwardSelection;
 use super::kept_attention::LeftOut;
 use crate::model::AttentionKind;
 use crate::model::config::ModelConfig;
 
-/// Which attention is kept, and in how much memory.
+/// Kinds of attention to keep, and a limit of memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeepAttention {
-    /// The kinds of attention.
+    /// Kinds of attention.
     pub kinds: Vec<AttentionKind>,
-    /// Memory for the attention of all sentences together, bytes. [`KeptAttention::left_out`](super::KeptAttention::left_out)
-    /// lists what it has no room for.
+    /// Bytes for the attention of all sentences. [`KeptAttention::left_out`](super::KeptAttention::left_out) lists
+    /// layers without room.
     pub memory: u64,
 }
 
@@ -21,7 +19,7 @@ impl Default for KeepAttention {
     }
 }
 
-/// Tokens of a sentence whose attention is kept.
+/// Numbers of tokens of a sentence whose attention is kept.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Lengths {
     pub source: usize,
@@ -29,18 +27,17 @@ pub(crate) struct Lengths {
     pub target: usize,
 }
 
-/// What is kept of one sentence, and what is not.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Share {
     pub selection: ForwardSelection,
     pub left_out: Vec<LeftOut>,
 }
 
-/// Shares memory between sentences. What most ask for comes first: cross-attention, then the decoder's, then the
-/// encoder's; of each kind the last layers, which are nearest to the result; of each layer the first sentences. No layer
-/// is larger than a `buffer` of the device.
+/// Shares memory between sentences, in this order: cross-attention, the decoder's, the encoder's; of each kind the last
+/// layers first, which are nearest to the result; of each layer the first sentences. No layer is larger than a `buffer`
+/// of the device.
 ///
-/// * `left`: of [`KeepAttention::memory`], before and after
+/// * `left`: bytes left of [`KeepAttention::memory`]; reduced by the share
 pub(crate) fn share(
     config: &ModelConfig,
     sentences: &[Lengths],

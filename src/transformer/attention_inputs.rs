@@ -1,8 +1,8 @@
-//! Attention of what a search found, without running it once more. While the search runs, the session keeps queries and
-//! keys; afterwards attention weights are computed of the best hypothesis alone.
+//! Attention of a finished search without a second run. During the search the session keeps queries and keys;
+//! afterwards it computes the attention weights of the best hypothesis alone.
 //!
-//! The encoder's projections and the memory's keys are stored anyway. The decoder's keys are in the caches, and its queries
-//! go into a cache of their own, slot by slot: one launch for three layers in every step.
+//! The encoder's projections, the memory's keys and the decoder's keys are stored for the search. The decoder's queries
+//! have a cache of their own; one launch stores the queries of three layers.
 
 use std::ops::Range;
 
@@ -16,35 +16,36 @@ use crate::model::blueprint::qkv_columns;
 use crate::model::config::ModelConfig;
 use crate::model::{AttentionKind, Tap, weights_of};
 
-/// Queries and keys that attention weights are computed from, beside the caches.
+/// Inputs of attention weights, besides the caches.
 pub(super) struct AttentionInputs {
     /// Queries, keys and values of each encoder layer, `[source tokens, heads * (2 * d_k + d_v)]`.
     pub projections: Vec<Tap>,
-    /// Queries of the decoder: of each layer those of self-attention, then those of cross-attention. Some stand side by side,
-    /// so that one launch stores them. `[rows * capacity, parts * heads * d_k]`
+    /// Queries of each decoder layer: of self-attention, then of cross-attention. A state has several side by side, so
+    /// that one launch stores them. `[rows * capacity, parts * heads * d_k]`
     queries: Vec<State>,
-    /// Queries that stand side by side in one state.
+    /// Number of queries side by side in a state.
     parts: usize,
-    /// Columns of one of them.
+    /// Columns of one part, `heads * d_k`.
     width: usize,
 }
 
-/// Where one sentence and one hypothesis of it are in a session.
+/// The place of one sentence and hypothesis in a session.
 pub(super) struct HypothesisRows {
-    /// Tokens of its source, among those of the batch.
+    /// Source tokens, among those of the batch.
     pub source: Range<usize>,
-    /// Cache slots of the tokens that the decoder read.
+    /// Cache slots of the decoder's tokens.
     pub slots: Vec<usize>,
 }
 
-/// The states of the keys of the decoder's attention, for each layer.
+/// Keys of the decoder's attention, for each layer.
 pub(super) struct DecoderKeys<'a> {
     pub caches: &'a [State],
     pub memory: &'a [State],
 }
 
 impl AttentionInputs {
-    /// * `source_tokens`: of the whole batch, padded; `slots`: of its caches
+    /// * `source_tokens`: of the whole batch, padded
+    /// * `slots`: of the caches
     pub fn new(states: &mut StateTable, model: &LoadedModel, source_tokens: usize, slots: usize) -> Self {
         let ModelConfig { encoder, decoder, .. } = &model.config;
         let width = decoder.key_width();
@@ -63,9 +64,10 @@ impl AttentionInputs {
         Self { projections, queries, parts, width }
     }
 
-    /// Adds to the decoder what keeps its queries.
+    /// Adds the storing of queries to the decoder.
     ///
-    /// * `queries`: of each layer its own, then those to the encoder; `cache_slots`: where those of each token go
+    /// * `queries`: for each layer those of self-attention, then of cross-attention
+    /// * `cache_slots`: slots of the tokens
     pub fn keep(&self, g: &mut Graph, queries: &[Value], cache_slots: State) -> Result<(), GraphError> {
         g.enter("decoder.queries");
         for (parts, &cache) in queries.chunks(self.parts).zip(&self.queries) {
@@ -74,12 +76,11 @@ impl AttentionInputs {
         Ok(())
     }
 
-    /// Where some queries are, and the first of their columns.
     fn queries(&self, index: usize) -> (State, usize) {
         (self.queries[index / self.parts], index % self.parts * self.width)
     }
 
-    /// Has the device compute weights, which stay there.
+    /// Computes weights on the device.
     pub fn weights(
         &self,
         model: &LoadedModel,
@@ -107,7 +108,7 @@ impl AttentionInputs {
         for &layer in &selection.cross_attentions {
             let (queries, first) = self.queries(2 * layer + 1);
             let queries = maps.copy(queries, &target);
-            let memory = maps.copy(keys.memory[layer], &source); // whose keys come first
+            let memory = maps.copy(keys.memory[layer], &source); // keys are its first columns
             maps.add(AttentionKind::Cross, layer, [(queries, first), (memory, 0)]);
         }
         let Maps { mut table, copies, layers, .. } = maps;
@@ -140,25 +141,23 @@ impl AttentionInputs {
     }
 }
 
-/// States and copies of the maps that are computed.
 struct Maps {
     table: StateTable,
     copies: Vec<RowCopy>,
-    /// What has been copied, and its rows.
+    /// Copied states: source and copy.
     copied: Vec<(State, State)>,
     layers: Vec<Layer>,
 }
 
-/// A layer whose attention is computed.
 struct Layer {
     kind: AttentionKind,
     layer: usize,
-    /// Queries and keys: a copy, and the first of its columns.
+    /// State and first column of the queries, and of the keys.
     inputs: [(State, usize); 2],
 }
 
 impl Maps {
-    /// A state for some rows of one in the session, which are always the same.
+    /// Copies rows of a session's state, the same rows whenever the state comes again.
     fn copy(&mut self, from: State, rows: &[Range<usize>]) -> State {
         if let Some(&(_, known)) = self.copied.iter().find(|(copied, _)| *copied == from) {
             return known;
@@ -179,7 +178,7 @@ impl Maps {
     }
 }
 
-/// Slots that follow one another as ranges.
+/// Joins consecutive slots to ranges.
 fn runs(slots: &[usize]) -> Vec<Range<usize>> {
     let mut runs: Vec<Range<usize>> = Vec::new();
     for &slot in slots {

@@ -1,5 +1,3 @@
-//! Which requests share a batch, and which take over rows of others.
-
 use std::cmp::Reverse;
 
 use super::Transformer;
@@ -9,16 +7,15 @@ use super::session::{cache_capacity, padded_length};
 use crate::decode::DecodeOptions;
 use crate::model::config::{Architecture, StackConfig};
 
-/// Rows (sentences × beams) decoded together at most.
+/// Maximal number of rows (sentences × beams) of a batch.
 const MAX_ROWS: usize = 64;
-/// Source tokens, padding included, encoded together at most.
+/// Maximal number of source tokens of a batch, padding included.
 const MAX_SOURCE_TOKENS: usize = 4096;
-/// Memory for one batch's caches, bytes.
+/// Bytes of one batch's caches.
 const MAX_CACHE_BYTES: u64 = 512 << 20;
 
 impl Transformer {
-    /// Checks requests and sorts them: similar lengths share a batch, so that little is padding. The longest go first: what
-    /// a device has no room for fails at once rather than at the end, and what is left to do is never more than it seems.
+    /// Checks requests and sorts them by length, for little padding; longest first, to fail early if memory is short.
     pub(super) fn in_order(&self, requests: &[GenerateRequest]) -> Result<Vec<usize>, GenerateError> {
         for request in requests {
             self.check_request(request)?;
@@ -31,7 +28,7 @@ impl Transformer {
         Ok(order)
     }
 
-    /// How many of the `waiting` requests, from the first on, go into one batch.
+    /// Number of `waiting` requests, from the first on, for one batch.
     pub(super) fn batch_size(&self, requests: &[GenerateRequest], waiting: &[usize], keep: &Keep) -> usize {
         let key = |&index: &usize| requests[index].options.batch_key();
         let first = waiting.first().map(key);
@@ -39,7 +36,7 @@ impl Transformer {
         let elements = |count: usize, each: usize| count as u64 * each as u64;
         let config = &self.model.config;
         let qkv = |stack: &StackConfig| 2 * stack.key_width() + stack.value_width();
-        // whichever stack reads the input
+        // the stack that reads the input
         let reader = if config.encoder.layers > 0 { &config.encoder } else { &config.decoder };
         let widest = reader.ffn_width.max(qkv(reader)).max(config.d_model);
         let decoder = &config.decoder;
@@ -68,8 +65,8 @@ impl Transformer {
         size
     }
 
-    /// How many of the `waiting` requests, from the first on, can take over rows of the batch when its own are done: all that
-    /// they need has room there, and no more of it is padding than anywhere. Both are places among `requests`, the longest first.
+    /// Number of `waiting` requests, from the first on, that can take over rows of the batch: the batch has room for
+    /// them, and they need no more padding than others. Both lists are indices into `requests`, the longest first.
     pub(super) fn followers(
         &self,
         requests: &[GenerateRequest],

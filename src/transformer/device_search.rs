@@ -1,9 +1,8 @@
-//! A batch's search on the device: its buffers, what they begin with, and how the host follows.
+//! A batch's search on the device, and its copy on the host.
 //!
-//! The device takes the decisions. It also keeps a record of the few candidates that it took them from, and the host goes
-//! through that record with the same search as plain code ([`BatchSearch`]), some steps behind: that is where hypotheses,
-//! scores and the text so far come from. Both searches are the same to the last bit, so the host knows when the device is
-//! done, and sees it if a driver computes something else.
+//! The device decides, and records the few best candidates of each step. The host follows the record some steps behind
+//! with [`BatchSearch`], which gives hypotheses, scores and the text so far. Both searches agree to the last bit. So
+//! the host knows when the device is done, and detects a driver that computes wrongly.
 
 use std::collections::VecDeque;
 
@@ -20,7 +19,7 @@ use crate::model::config::ModelConfig;
 use crate::ops::SearchStates;
 use crate::scores::{TopKShape, TopScores};
 
-/// What its states depend on.
+/// The shapes of its states.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct DeviceSearchKey {
     scoring: TopKShape,
@@ -29,13 +28,12 @@ pub(super) struct DeviceSearchKey {
     phrase_words: usize,
 }
 
-/// Of what is banned: single tokens, unless they end a sentence, which Hugging Face does not ban.
+/// Banned single tokens without end tokens, which Hugging Face does not ban.
 fn banned_tokens(options: &DecodeOptions) -> Vec<u32> {
     let single = options.bad_words.iter().filter(|word| word.len() == 1).flatten();
     single.copied().filter(|token| !options.eos.contains(token)).collect()
 }
 
-/// Of what is banned: phrases of several tokens.
 fn banned_phrases(options: &DecodeOptions) -> Vec<&[u32]> {
     options.bad_words.iter().filter(|word| word.len() > 1).map(Vec::as_slice).collect()
 }
@@ -44,7 +42,7 @@ fn min_new_tokens(options: &DecodeOptions) -> usize {
     options.min_length.saturating_sub(options.prompt.len())
 }
 
-/// The lists of a batch, and for each sentence where its own are.
+/// The ban lists of a batch, and the place of each sentence's own.
 fn bans(requests: &[&GenerateRequest], vocabulary: usize) -> (Bans, Vec<[usize; 2]>) {
     let mut bans = Bans::default();
     let places = requests.iter().map(|request| {
@@ -92,51 +90,48 @@ impl DeviceSearchKey {
                 search,
             },
             ban_words: bans.lists.len(),
-            // so that similar batches share a session
+            // rounded up, so that similar batches share a session
             phrase_words: bans.phrases.len().next_power_of_two(),
         }
     }
 }
 
-/// The search's half of a session.
 pub(super) struct DeviceSearch {
     key: DeviceSearchKey,
     states: SearchStates,
     pace: Pace,
-    /// Submits whose record has not been read.
+    /// Submits without a read record.
     under_way: VecDeque<Submit>,
-    /// Seats that the device knows of from the next submit on.
+    /// Seats that the next submit brings to the device.
     promised: Vec<Seat>,
-    /// Where the batch's lists of bans are: its first sentence's, whose options the others have that take over rows.
+    /// Place of the first sentence's ban lists. Requests that take over rows have the same options.
     bans_of_first: [usize; 2],
-    /// Steps submitted so far.
+    /// Number of submitted steps.
     clock: usize,
-    // Buffers, kept so that a step allocates nothing.
+    // Buffers: a step allocates nothing.
     record: Vec<u32>,
     values: Vec<f32>,
     tokens: Vec<u32>,
-    /// Steps that the host has followed.
+    /// Number of steps that the host has followed.
     followed: usize,
 }
 
 struct Submit {
     steps: usize,
-    /// Who is seated before them.
+    /// Requests seated before these steps.
     seats: Vec<Seat>,
 }
 
-/// A request that takes over the rows of a sentence.
 struct Seat {
     sentence: usize,
-    /// Its place in the queue.
+    /// Index in the queue.
     index: usize,
     options: DecodeOptions,
-    /// Steps submitted before.
     clock: usize,
 }
 
 impl DeviceSearch {
-    /// * `work`: multiplications of a step
+    /// * `work`: multiplications per step
     pub fn new(
         key: DeviceSearchKey,
         states: &mut StateTable,
@@ -172,13 +167,13 @@ impl DeviceSearch {
         }
     }
 
-    /// Adds the search's step to the decoder's, after its logits.
+    /// Adds the search to the decoder's step, after its logits.
     pub fn add_to(&self, g: &mut Graph, logits: Value) -> Result<(), GraphError> {
         let DeviceSearchKey { scoring, edits, .. } = self.key;
         g.enter("search");
         let scores = g.edit_scores(scoring, edits, logits, &self.states)?;
         if edits.search.beams == 1 {
-            g.greedy_step(scores); // takes the best of a row's chunks itself
+            g.greedy_step(scores); // reduces a row's chunks itself
             return Ok(());
         }
         let top = g.best_tokens(scores)?;
@@ -186,7 +181,7 @@ impl DeviceSearch {
         g.reorder_slots(edits.search, &self.states)
     }
 
-    /// Writes the searches of a new batch.
+    /// Writes the search state of a new batch.
     pub fn begin(&mut self, session: &mut Session, requests: &[&GenerateRequest]) {
         session.forget();
         self.under_way.clear();
@@ -208,8 +203,7 @@ impl DeviceSearch {
         }
     }
 
-    /// Has a request take over the rows of a sentence that is done. The device begins with its next submit, and the host
-    /// when it follows that.
+    /// Gives the rows of a finished sentence to a request. It begins with the next submit; the host follows later.
     pub fn seat(&mut self, session: &mut Session, sentence: usize, index: usize, request: &GenerateRequest) {
         let mut words = Vec::with_capacity(self.key.edits.search.block());
         self.encode(&request.options, self.bans_of_first, &mut words);
@@ -221,12 +215,11 @@ impl DeviceSearch {
         self.promised.push(Seat { sentence, index, options: request.options.clone(), clock: self.clock });
     }
 
-    /// Whether the host has followed up on every seat.
     pub fn seats_all(&self) -> bool {
         self.seats().next().is_none()
     }
 
-    /// Whether the device has given a sentence's rows to another request, which the host has not followed yet.
+    /// Whether the host has still to follow the next request in these rows.
     pub fn has_promised(&self, sentence: usize) -> bool {
         self.seats().any(|seat| seat.sentence == sentence)
     }
@@ -235,7 +228,7 @@ impl DeviceSearch {
         self.under_way.iter().flat_map(|submit| &submit.seats).chain(&self.promised)
     }
 
-    /// Appends a search's block.
+    /// Appends the block of one search.
     fn encode(&self, options: &DecodeOptions, [ban_lists, phrases]: [usize; 2], words: &mut Vec<u32>) {
         let state = SentenceState {
             clock: self.clock,
@@ -260,7 +253,7 @@ impl DeviceSearch {
         self.key.edits.search.encode(&state, words);
     }
 
-    /// The prompts: all of them but the last token in the slots of a sentence's first row, which the others share.
+    /// The prompts without their last tokens, in the slots of a sentence's first row, which the other rows share.
     fn slot_tokens(&self, requests: &[&GenerateRequest]) -> Vec<u32> {
         let SearchShape { beams, capacity, .. } = self.key.edits.search;
         let mut tokens = vec![0; requests.len() * beams * capacity];
@@ -274,7 +267,7 @@ impl DeviceSearch {
         tokens
     }
 
-    /// Keeps the device busy, and follows it by as many steps as its next submit has.
+    /// Submits steps, and follows as many as the next submit has.
     pub async fn follow(
         &mut self,
         session: &mut Session,
@@ -308,7 +301,7 @@ impl DeviceSearch {
         self.follow_seats(seats, search, queue)?;
         for _ in 0..steps {
             if search.is_finished() {
-                break; // the device stands still as well
+                break; // the device has stopped, too
             }
             self.replay(search)?;
         }
@@ -324,12 +317,12 @@ impl DeviceSearch {
         for Seat { sentence, index, options, clock } in seats {
             let finished = search.replace(sentence, options)?;
             queue.seat(sentence, index, finished);
-            self.followed = clock; // steps in vain, with all sentences done, are none that it has to follow
+            self.followed = clock; // wasted steps, after the end of all sentences, need no following
         }
         Ok(())
     }
 
-    /// Takes the host's search one step further.
+    /// Advances the host's search by one step.
     fn replay(&mut self, search: &mut BatchSearch) -> Result<(), GenerateError> {
         let shape = self.key.edits.search;
         let (rows, candidates, width) = (shape.rows(), shape.candidates, shape.record_width());
@@ -352,25 +345,25 @@ impl DeviceSearch {
     }
 }
 
-/// Submits under way at once: the device works on the next while the host follows one.
+/// Number of submits in flight: the device works on one while the host follows another.
 const SUBMITS: usize = 2;
 
-/// How far the device runs ahead of what the host knows.
+/// Number of steps that the device runs ahead of the host.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Pace {
-    /// Steps of a submit at most.
+    /// Maximal number of steps of a submit.
     block: usize,
-    /// Steps ahead, where all searches may be over any time.
+    /// Number of steps ahead that may be wasted because all searches may have ended.
     speculative: usize,
 }
 
 impl Pace {
-    /// | adapter | steps of a submit | steps ahead that may be in vain |
+    /// | adapter | steps of a submit | steps ahead that may be wasted |
     /// |---|---|---|
-    /// | software | 64 million multiplications, 8 at most | none: a step takes longer than the look whether it is needed |
+    /// | software | 64 million multiplications, 8 at most | none: a step takes longer than reading the record |
     /// | hardware | 512 million, 4 at most | two submits |
     ///
-    /// So a submit takes some tens of milliseconds at most; a page is drawn by the same device in between.
+    /// Submits are short, because the same device draws the page in between.
     fn new(class: AdapterClass, work: usize) -> Self {
         let steps = |multiplications: usize| multiplications / work.max(1);
         if class.is_software() {
@@ -381,7 +374,7 @@ impl Pace {
         }
     }
 
-    /// Steps that should be under way, given how many there will be at least and at most.
+    /// Number of steps to have in flight, if the searches need `certain` to `possible` more.
     fn wanted(&self, certain: usize, possible: usize) -> usize {
         certain.max(self.speculative.min(possible))
     }

@@ -1,5 +1,3 @@
-//! The encoder alone, made once for sources of one shape and run as often as wanted.
-
 use super::input_states::InputStates;
 use super::loaded::LoadedModel;
 use super::{ForwardError, Tensor, Transformer};
@@ -10,7 +8,7 @@ use crate::model::config::Architecture;
 use crate::model::embedding::Tokens;
 use crate::model::encoder::encoder;
 
-/// An encoder with its buffers; nothing of the decoder is in it, not even the keys and values of cross-attention.
+/// An encoder alone, for sources of one shape, without the keys and values of cross-attention.
 pub struct Encoder<'a> {
     model: &'a LoadedModel,
     session: Session,
@@ -21,7 +19,7 @@ pub struct Encoder<'a> {
 }
 
 impl Transformer {
-    /// The encoder for `batch` sources of up to `length` tokens each.
+    /// Makes an encoder for `batch` sources of up to `length` tokens each.
     ///
     /// # Errors
     /// [`ForwardError::NoEncoder`], [`ForwardError::Empty`], [`ForwardError::TooLong`], and those of the device.
@@ -39,7 +37,7 @@ impl Transformer {
         }
         let mut states = StateTable::default();
         let input = InputStates::new(&mut states, "source", (batch, length));
-        // of the first kind, which zeros are
+        // zeros: the first kind
         let types = (config.token_types > 0).then(|| states.u32("source token types", batch * length, 1));
         let memory = states.f32("encoder_last_hidden_state", batch * length, config.d_model);
         let mut graph = Graph::new("encoder");
@@ -54,12 +52,7 @@ impl Transformer {
 }
 
 impl Encoder<'_> {
-    /// Runs sources through the encoder and waits until the device has done it; [`read`](Self::read) brings the result.
-    /// Tokens are of the model's first kind of text, where it has several.
-    ///
-    /// # Errors
-    /// [`ForwardError`] for another number of sources, one that is longer than the encoder was made for, or a token that
-    /// the vocabulary does not have.
+    /// Runs the encoder and waits for the device; [`read`](Self::read) returns the result. Token types are 0.
     pub async fn run(&mut self, sources: &[Vec<u32>]) -> Result<(), ForwardError> {
         let LoadedModel { config, weights, device, .. } = self.model;
         let (rows, columns, input) = (self.batch, self.length, "input_ids");
@@ -85,10 +78,7 @@ impl Encoder<'_> {
         Ok(())
     }
 
-    /// The encoder's last hidden states after the last run, `[batch, length, d_model]`.
-    ///
-    /// # Errors
-    /// [`GpuError`] of this or an earlier command.
+    /// The last hidden states of the last run, `[batch, length, d_model]`.
     pub async fn read(&self) -> Result<Tensor, GpuError> {
         let shape = vec![self.batch, self.length, self.model.config.d_model];
         Ok(Tensor { shape, data: self.session.read(self.memory).await? })

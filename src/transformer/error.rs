@@ -1,22 +1,20 @@
-//! Why nothing was generated.
-
 use crate::decode::DecodeError;
 use crate::gpu::GpuError;
 use crate::graph::GraphError;
 
-/// Why nothing was generated.
+/// The reason why a generation failed.
 #[derive(Debug, thiserror::Error)]
 pub enum GenerateError {
     /// A model that only reads.
     #[error("a \"{model_type}\" model has no decoder and generates nothing; `forward` runs it")]
     NoDecoder {
-        /// The model's family.
+        /// Family of the model.
         model_type: &'static str,
     },
-    /// A model of one stack, whose attention shall be kept.
+    /// A model without cross-attention, whose attention is to be kept.
     #[error("a \"{model_type}\" model does not translate, so that there is nothing to trace; see `forward`")]
     NotATranslator {
-        /// The model's family.
+        /// Family of the model.
         model_type: &'static str,
     },
     /// A source without tokens.
@@ -25,38 +23,37 @@ pub enum GenerateError {
     /// A source longer than the model's positions.
     #[error("there are {length} input ids, but the model has {limit} positions; split it")]
     TooLong {
-        /// Its length.
+        /// Number of input ids.
         length: usize,
-        /// The model's positions.
+        /// Number of positions.
         limit: usize,
     },
-    /// A token id that the model does not have.
+    /// A token id outside the vocabulary.
     #[error("input id {token} is too large: the source vocabulary has {vocabulary} tokens")]
     Token {
-        /// The id.
+        /// Token id.
         token: u32,
-        /// Tokens of the vocabulary.
+        /// Size of the vocabulary.
         vocabulary: usize,
     },
-    /// Options that cannot be searched with.
+    /// Invalid search options.
     #[error(transparent)]
     Decode(#[from] DecodeError),
-    /// A size that a graph cannot have.
+    /// An invalid size of a graph.
     #[error(transparent)]
     Graph(#[from] GraphError),
     /// A fault of the device.
     #[error(transparent)]
     Gpu(#[from] GpuError),
-    /// The device's search chose another token than the same search on the host: its driver computes something else than
-    /// it should, or Wordloom does.
+    /// The device's search and the same search on the host chose different tokens: a bug of the driver or of Wordloom.
     #[error(
         "at token {step} of row {row} the device's search chose another token than the same search on the CPU; this is a \
          fault of its driver, or of Wordloom: please report it, and use another device (`--device cpu`)"
     )]
     SearchDiverged {
-        /// Counted from 1.
+        /// Token, counted from 1.
         step: usize,
-        /// Of the batch.
+        /// Row of the batch.
         row: usize,
     },
     /// [`Cancel::cancel`](super::Cancel::cancel) was called.

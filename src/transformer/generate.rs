@@ -1,5 +1,3 @@
-//! Generation: requests sorted into batches, and each batch searched.
-
 use super::Transformer;
 use super::attention_budget::{KeepAttention, Lengths, share};
 use super::cancel::Cancel;
@@ -12,16 +10,15 @@ use crate::decode::{BatchSearch, Paths};
 use crate::model::config::Architecture;
 
 impl Transformer {
-    /// Generates for every request the hypotheses that its own options ask for, and whatever else `options` keep, in the order
-    /// of the requests.
+    /// Generates hypotheses for every request by its options, and the results of [`Keep`], in the order of the
+    /// requests.
     ///
-    /// Requests are decoded in batches of similar length, where those that are done make room for the next; no result
-    /// depends on the others. Attention is computed from queries and keys that the search leaves on the device, so that nothing
-    /// is run twice; of its memory the longest sources have the first share.
+    /// Requests of similar length share a batch, and waiting requests take over rows of finished ones. Attention is
+    /// computed from queries and keys of the search; the longest sources get its memory first.
     ///
     /// # Errors
-    /// [`GenerateError`] naming the request or option at fault; [`GenerateError::Cancelled`];
-    /// [`GenerateError::NotATranslator`] where a model of one stack shall keep attention.
+    /// [`GenerateError`] with the failing input or option; [`GenerateError::Cancelled`];
+    /// [`GenerateError::NotATranslator`] if attention is to be kept and the model has no cross-attention.
     pub async fn generate(
         &self,
         requests: &[GenerateRequest],
@@ -31,7 +28,7 @@ impl Transformer {
         self.generate_within(&mut memory, requests, options).await
     }
 
-    /// As [`generate`](Self::generate), with so many bytes `left` of [`KeepAttention::memory`], before and after.
+    /// As [`generate`](Self::generate); `left` is the rest of [`KeepAttention::memory`], in bytes, and is reduced.
     pub(crate) async fn generate_within(
         &self,
         left: &mut u64,
@@ -49,7 +46,7 @@ impl Transformer {
         let mut waiting = order.as_slice();
         while !waiting.is_empty() {
             let (batch, rest) = waiting.split_at(self.batch_size(requests, waiting, &keep));
-            // rows are not taken over where something is kept of them
+            // no request takes over rows of which something is kept
             let followers = if keep.is_nothing() { self.followers(requests, batch, rest) } else { 0 };
             let (following, rest) = rest.split_at(followers);
             let queue = Queue::new(requests, (batch, following), &mut results, watch, pauses);
@@ -67,15 +64,13 @@ impl Transformer {
             self.idle.put(session);
             waiting = rest;
             if pauses {
-                pause().await; // behind the session, which a caller who goes no further leaves for later
+                pause().await; // after the session is back: the caller may stop here
             }
         }
         Ok(results)
     }
 
-    /// Has a session compute the attention of what it has found.
-    ///
-    /// * `found`: the best hypothesis of each request
+    /// Computes the attention of each request's best hypothesis, `found`.
     fn keep_attentions(
         &self,
         session: &DecodeSession,
@@ -105,7 +100,6 @@ impl Transformer {
             .collect()
     }
 
-    /// Whether the model has attention from a target to a source.
     pub(crate) fn check_translates(&self) -> Result<(), GenerateError> {
         match self.model.config.architecture() {
             Architecture::EncoderDecoder => Ok(()),
@@ -114,9 +108,6 @@ impl Transformer {
     }
 
     /// Checks a request without running it.
-    ///
-    /// # Errors
-    /// As [`Transformer::generate`](Self::generate).
     pub fn check_request(&self, request: &GenerateRequest) -> Result<(), GenerateError> {
         let (limit, vocabulary) = (self.model.config.positions.count(), self.model.config.source_vocabulary);
         let length = request.input_ids.len();
@@ -135,7 +126,7 @@ impl Transformer {
         Ok(request.options.validate(self.model.config.target_vocabulary, limit)?)
     }
 
-    /// Searches for the requests of a queue. The session has to be put back; paths are there where attention is kept.
+    /// Searches for the requests of a queue. The caller puts the session back. Paths are returned if attention is kept.
     async fn search(
         &self,
         queue: Queue<'_>,
@@ -161,7 +152,7 @@ impl Transformer {
         match session.run(&self.model, queue, search, cancel).await {
             Ok(paths) => Ok((session, paths)),
             Err(error) => {
-                // a session is good for another batch whatever became of this one, unless the device failed
+                // the session can be used again, unless the device failed
                 if !matches!(error, GenerateError::Gpu(_)) {
                     self.idle.put(session);
                 }

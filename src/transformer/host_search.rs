@@ -1,16 +1,12 @@
-//! A batch's search on the host, between two steps of the device.
-
 use super::error::GenerateError;
 use crate::decode::{BatchSearch, StepScores};
 use crate::graph::{Graph, GraphError, Program, Session, State, StateTable, Value, Weights};
 use crate::scores::{TopKShape, TopScores, encode_edits};
 
-/// What its states depend on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct HostSearchKey {
-    /// Room for a step's score edits; 0 where there never are any.
+    /// Maximal number of score edits per step; 0: never any.
     max_edits: usize,
-    /// Whether the search reads all scores.
     whole_rows: bool,
 }
 
@@ -26,14 +22,14 @@ impl HostSearchKey {
     }
 }
 
-/// What a search on the host shares with the device.
+/// A batch's search on the host, between two steps of the device.
 pub(super) struct HostSearch {
     shape: TopKShape,
     edits: Option<State>,
     best: State,
-    /// Where the search reads all of them.
+    /// All scores, if the search reads them.
     scores: Option<State>,
-    // Buffers, kept so that a step allocates nothing.
+    // Buffers: a step allocates nothing.
     edit_words: Vec<[u32; 4]>,
     values: Vec<f32>,
     tokens: Vec<u32>,
@@ -52,7 +48,7 @@ impl HostSearch {
         }
     }
 
-    /// Adds to the step what it has to do with its logits.
+    /// Adds the search's part of a step, after its logits.
     pub fn add_to(&self, g: &mut Graph, logits: Value) -> Result<(), GraphError> {
         if let Some(scores) = self.scores {
             g.keep(logits, scores)?; // edited in place
@@ -61,7 +57,7 @@ impl HostSearch {
         g.keep(top, self.best)
     }
 
-    /// Runs a step whose rows are written, and takes its answer.
+    /// Runs a step with written rows, and takes its answer.
     pub async fn advance(
         &mut self,
         session: &mut Session,

@@ -1,5 +1,3 @@
-//! Sequences that a program reads as a whole.
-
 use crate::graph::{Graph, Session, State, StateTable};
 use crate::model::Sequences;
 use crate::model::config::ModelConfig;
@@ -7,7 +5,7 @@ use crate::model::embedding::Tokens;
 
 /// Sequences that a program reads as a whole.
 pub(super) struct InputStates {
-    /// Padded.
+    /// Padded length in tokens.
     pub length: usize,
     tokens: State,
     positions: State,
@@ -29,13 +27,13 @@ impl InputStates {
         (tokens, Sequences { batch, length: self.length, mask: g.state(self.mask) })
     }
 
-    /// Says how many tokens one of the sequences has, for programs that read what others made of them.
+    /// Writes the number of tokens of one sequence, for programs that read the encoder's output.
     pub fn write_mask(&self, session: &mut Session, sequence: usize, tokens: usize) {
         let mask: Vec<u32> = (0..self.length).map(|token| u32::from(token < tokens)).collect();
         session.write_rows(self.mask, sequence, &mask);
     }
 
-    /// Writes sequences, and pads them.
+    /// Pads sequences and writes them.
     pub fn write<'a>(
         &self,
         session: &mut Session,
@@ -52,7 +50,7 @@ impl InputStates {
         self.write_padded(session, config, &tokens, &mask);
     }
 
-    /// Writes sequences that are padded already.
+    /// Writes padded sequences.
     pub fn write_padded(&self, session: &mut Session, config: &ModelConfig, tokens: &[u32], mask: &[u32]) {
         let positions: Vec<u32> =
             tokens.chunks_exact(self.length).flat_map(|tokens| config.position_rows(tokens)).collect();

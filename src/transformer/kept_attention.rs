@@ -1,5 +1,3 @@
-//! Attention that stays on the device: one head is read at a time, or painted where it is.
-
 use std::fmt;
 use std::sync::Arc;
 
@@ -10,16 +8,14 @@ use crate::graph::DeviceTensor;
 use crate::heatmap::{GridShape, HeatmapError, Maps, Painter};
 use crate::model::{AttentionKind, LayerAttention};
 
-/// The attention of one sentence and its translation, on the device that computed it. Clones share the memory, and only
-/// they are equal.
+/// Attention of one sentence and its translation on a device. Only clones, which share memory, are equal.
 #[derive(Clone)]
 pub struct KeptAttention {
-    /// By kind, then by layer.
+    /// Layers by kind, then by index.
     layers: Arc<[KeptLayer]>,
     left_out: Vec<LeftOut>,
 }
 
-/// One layer of it.
 pub(super) struct KeptLayer {
     kind: AttentionKind,
     layer: usize,
@@ -29,14 +25,14 @@ pub(super) struct KeptLayer {
     weights: DeviceTensor,
 }
 
-/// Something that there was no room for, and why.
+/// A layer of attention without room, and the reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftOut {
-    /// The attention's kind and layer; `None` stands for the tokens that might have come instead of the target's.
+    /// Kind and layer; `None`: the alternatives to the target's tokens.
     pub attention: Option<(AttentionKind, usize)>,
-    /// The memory that it would take, bytes.
+    /// Bytes that it would take.
     pub bytes: u64,
-    /// Why, in plain words.
+    /// Reason as a sentence for users.
     pub reason: String,
 }
 
@@ -59,23 +55,23 @@ impl KeptAttention {
         Self { layers: layers.into(), left_out }
     }
 
-    /// What there was no room for.
+    /// Layers without room.
     pub fn left_out(&self) -> &[LeftOut] {
         &self.left_out
     }
 
-    /// Its memory, bytes; a device may pad rows.
+    /// Size in bytes; a device may pad rows.
     pub fn bytes(&self) -> u64 {
         let of_layer = |layer: &KeptLayer| 4 * (layer.heads * layer.queries * layer.keys) as u64;
         self.layers.iter().map(of_layer).sum()
     }
 
-    /// The layers of a kind that are there, in order.
+    /// Kept layers of a kind, in order.
     pub fn layers(&self, kind: AttentionKind) -> impl Iterator<Item = usize> {
         self.of(kind).map(|layer| layer.layer)
     }
 
-    /// The grid that the layers of a kind make; `None` where there are none.
+    /// Size of the grid of a kind's layers and heads; `None` if no layer is kept.
     pub fn shape(&self, kind: AttentionKind) -> Option<GridShape> {
         let &KeptLayer { heads, queries, keys, .. } = self.of(kind).next()?;
         Some(GridShape { layers: self.of(kind).count(), heads, queries, keys })
@@ -85,10 +81,7 @@ impl KeptAttention {
         self.layers.iter().filter(move |layer| layer.kind == kind)
     }
 
-    /// Brings one head to the host; `None` where it is not there.
-    ///
-    /// # Errors
-    /// [`GpuError`] of this or an earlier command.
+    /// Reads one head; `None` if it is not kept.
     pub async fn read_head(
         &self,
         kind: AttentionKind,
@@ -101,10 +94,7 @@ impl KeptAttention {
         }
     }
 
-    /// Brings a whole layer to the host; `None` where it is not there.
-    ///
-    /// # Errors
-    /// [`GpuError`] of this or an earlier command.
+    /// Reads a layer; `None` if it is not kept.
     pub async fn read_layer(
         &self,
         kind: AttentionKind,
@@ -116,10 +106,7 @@ impl KeptAttention {
         }
     }
 
-    /// Brings all of it to the host: by kind, then by layer.
-    ///
-    /// # Errors
-    /// [`GpuError`] of this or an earlier command.
+    /// Reads all layers, by kind, then by index.
     pub async fn read(&self) -> Result<Vec<LayerAttention>, GpuError> {
         let mut layers = Vec::with_capacity(self.layers.len());
         for layer in &*self.layers {
@@ -128,10 +115,7 @@ impl KeptAttention {
         Ok(layers)
     }
 
-    /// All heads of a kind as a grid to be painted; on the device that has them, nothing is moved.
-    ///
-    /// # Errors
-    /// [`HeatmapError`]: none of them is there, or there is no room for the picture.
+    /// All heads of a kind as a grid to be painted on the device that has them.
     pub async fn maps(&self, painter: &Painter, kind: AttentionKind) -> Result<Maps, HeatmapError> {
         let shape = self.shape(kind).ok_or(HeatmapError::Empty)?;
         let weights: Vec<&DeviceTensor> = self.of(kind).map(|layer| &layer.weights).collect();

@@ -1,5 +1,3 @@
-//! The launches of a model's programs on a GPU, told without one.
-
 use super::error::GenerateError;
 use super::forward::{self, ForwardError, ForwardInput, ForwardSelection};
 use super::loaded::LoadedModel;
@@ -15,42 +13,40 @@ use crate::model::generation_config::GenerationConfig;
 use crate::model::{Model, ModelError};
 use crate::precision::WeightPrecision;
 
-/// What launches depend on besides the model.
+/// The properties, besides the model, on which launches depend.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LaunchOptions {
-    /// The kind of processor that executes the shaders.
+    /// Class of adapter.
     pub class: AdapterClass,
-    /// How matrices are stored.
+    /// Storage format of matrices.
     pub precision: WeightPrecision,
-    /// Sentences side by side.
+    /// Number of sentences in a batch.
     pub sentences: usize,
-    /// Beams of each sentence; 1: greedy search.
+    /// Number of beams of each sentence; 1: greedy search.
     pub beams: usize,
-    /// Tokens of each source, or of what a decoder continues.
+    /// Tokens of each source, or of a decoder's prompt.
     pub tokens: usize,
 }
 
-/// Why there are no launches to tell of.
+/// The reason why launches cannot be listed.
 #[derive(Debug, thiserror::Error)]
 pub enum LaunchesError {
-    /// The model cannot be laid out.
+    /// The model cannot be planned.
     #[error(transparent)]
     Model(#[from] ModelError),
-    /// The model does not generate this.
+    /// The model cannot generate with these options.
     #[error(transparent)]
     Generate(#[from] GenerateError),
-    /// The model has no such pass.
+    /// The model has no such forward pass.
     #[error(transparent)]
     Forward(#[from] ForwardError),
 }
 
-/// WebGPU's default limit of a storage buffer, bytes.
+/// Bytes of the largest storage buffer by WebGPU's default limits.
 const MAX_STORAGE_BYTES: u64 = 128 << 20;
 
-/// The launches of a forward pass, and those of a search's programs as far as the model has them: its step, the encoder, and
-/// the reading of a prompt.
-///
-/// # Errors
+/// Lists the launches on a GPU, without one: of a forward pass, and of a search's step, encoder and prompt if the model
+/// has them.
 /// [`LaunchesError`]
 pub fn launches(model: &Model, options: &LaunchOptions) -> Result<Vec<LaunchList>, LaunchesError> {
     let transformer = Loading::shapes_of(model)?;
@@ -74,7 +70,7 @@ pub fn launches(model: &Model, options: &LaunchOptions) -> Result<Vec<LaunchList
     Ok(plans.iter().map(|plan| plan.lower(&target)).collect())
 }
 
-/// The plans of a search's programs, whose step comes first.
+/// Plans of a search's programs; the step is first.
 fn search_plans(transformer: &Transformer, options: &LaunchOptions) -> Result<Vec<Plan>, GenerateError> {
     let LoadedModel { config, generation, .. } = &transformer.model;
     let &LaunchOptions { class, sentences, beams, tokens, .. } = options;

@@ -1,5 +1,3 @@
-//! A model on its way to a device.
-
 use super::Transformer;
 use super::error::GenerateError;
 use super::loaded::LoadedModel;
@@ -15,25 +13,25 @@ use crate::model::generation_config::GenerationConfig;
 use crate::model::{Model, ModelError};
 use crate::precision::{PrecisionChoice, WeightPrecision};
 
-/// Tokens of the sentence that is rehearsed natively: so many that the kernels for many rows are among those compiled.
+/// Tokens of the rehearsed sentence: enough that the kernels for many rows are compiled, too.
 #[cfg(not(target_arch = "wasm32"))]
 const REHEARSED_TOKENS: usize = 24;
 
 impl Transformer {
-    /// Brings a model's weights to a device, tensor by tensor. `progress` is told the fraction done.
+    /// Loads weights to a device, tensor by tensor. `progress` gets the loaded fraction.
     ///
     /// # Errors
-    /// [`ModelError`] when the folder's file cannot be read, or the device has no room.
+    /// [`ModelError`] if a file cannot be read, or the device has no room.
     pub fn load(device: &Device, model: &Model, progress: &mut dyn FnMut(f32)) -> Result<Self, ModelError> {
         Self::load_with_weights(device, model, PrecisionChoice::Auto, progress)
     }
 
-    /// As [`Transformer::load`], with weights stored as asked for.
+    /// As [`Transformer::load`], with a chosen storage format.
     ///
     /// # Errors
-    /// Those of [`Transformer::load`]; [`ModelError::UnstorableWeight`] when a weight is beyond what f16 can hold;
-    /// [`GpuError::WrongAnswer`](crate::GpuError::WrongAnswer) when the device cannot read weights stored so. A browser cannot
-    /// wait for that answer here: there, [`Loading::check`] asks for it.
+    /// Those of [`Transformer::load`]; [`ModelError::UnstorableWeight`] if f16 cannot hold a weight;
+    /// [`GpuError::WrongAnswer`](crate::GpuError::WrongAnswer) if the device reads the format wrongly. A browser cannot
+    /// wait for that check here; it calls [`Loading::check`].
     pub fn load_with_weights(
         device: &Device,
         model: &Model,
@@ -49,12 +47,9 @@ impl Transformer {
         loading.finish()
     }
 
-    /// As [`Transformer::load_with_weights`], for a model that is going to [generate](Self::generate) with `options`, soon:
-    /// on a GPU, the kernels that a sentence will need are compiled while weights are read and sent. What is not to be had
-    /// for that sentence, memory for example, is no error before something is generated.
-    ///
-    /// # Errors
-    /// As [`Transformer::load_with_weights`].
+    /// As [`Transformer::load_with_weights`], for a model that will soon [generate](Self::generate) with `options`: on
+    /// a GPU, kernels are compiled while weights load. A failure of this preparation is no error; the generation
+    /// reports it.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn load_to_generate(
         device: &Device,
@@ -68,34 +63,30 @@ impl Transformer {
         loading.advance_and_rehearse(model, options, progress)?;
         let transformer = loading.finish()?;
         if let Some(gpu) = device.gpu() {
-            gpu.store_pipelines(); // now, because a program may run for long, and be killed
+            gpu.store_pipelines(); // now, because a long-running program may be killed
         }
         Ok(transformer)
     }
 }
 
-/// A [`Transformer`] whose weights arrive chunk by chunk, in the order of their files: for a page that downloads them
-/// and does other things meanwhile. [`Transformer::load`] is for all else.
+/// A [`Transformer`] whose weights arrive chunk by chunk, for a page that downloads them; else [`Transformer::load`].
 pub struct Loading {
     transformer: Transformer,
     upload: Upload,
 }
 
 impl Loading {
-    /// Takes the device's memory for a model, whose weights are stored as [`PrecisionChoice::Auto`] says.
+    /// Allocates a model on a device, with [`PrecisionChoice::Auto`].
     ///
     /// # Errors
-    /// [`ModelError::Gpu`] when it has no room.
+    /// [`ModelError::Gpu`] if the device has no room.
     pub fn new(device: &Device, model: &Model) -> Result<Self, ModelError> {
         Self::with_weights(device, model, PrecisionChoice::Auto)
     }
 
-    /// The same with weights stored as asked for.
-    ///
-    /// # Errors
-    /// As [`Loading::new`].
+    /// As [`Loading::new`], with a chosen storage format.
     pub fn with_weights(device: &Device, model: &Model, choice: PrecisionChoice) -> Result<Self, ModelError> {
-        // in a browser a software adapter takes seconds more to compile what unpacks f16 than it could save
+        // in a browser a software adapter would lose more time compiling the unpacking of f16 than f16 saves
         let precision = choice.resolve(model.stored_precision(), !device.class().is_software());
         let blueprint = model.blueprint().clone();
         let upload = Upload::new(blueprint.file_order(model.checkpoint()));
@@ -110,16 +101,12 @@ impl Loading {
         Ok(Self { transformer, upload })
     }
 
-    /// A model whose weights never come, for what only its shapes decide.
+    /// A model without weights, for its shapes.
     pub(super) fn shapes_of(model: &Model) -> Result<Transformer, ModelError> {
         Ok(Self::with_weights(&Device::Cpu, model, PrecisionChoice::Is(WeightPrecision::F32))?.transformer)
     }
 
-    /// Makes sure that the device reads weights as they are stored, with a small test whose answers are known. Nothing to do
-    /// for f32, and on the CPU.
-    ///
-    /// # Errors
-    /// [`GpuError::WrongAnswer`](crate::GpuError::WrongAnswer) if it does not.
+    /// Checks with a small test that the device reads the storage format of weights; no test for f32 and on the CPU.
     pub async fn check(&self) -> Result<(), ModelError> {
         if let Some(gpu) = self.transformer.model.device.gpu() {
             check_known_answers(gpu, self.transformer.precision()).await?;
@@ -127,7 +114,7 @@ impl Loading {
         Ok(())
     }
 
-    /// Brings one more chunk of the weights, a megabyte or so, to the device; `false` when all are there.
+    /// Loads one more chunk of weights, about a megabyte; `false` if all are loaded.
     ///
     /// # Errors
     /// [`ModelError`]. After [`ModelError::NotArrived`] the same chunk can be tried again.
@@ -137,7 +124,7 @@ impl Loading {
         self.upload.advance(device.gpu(), &blueprint.table, weights, &mut source)
     }
 
-    /// Bytes of weights, counted as f32, that have arrived.
+    /// Bytes of loaded weights, counted as f32.
     pub fn bytes(&self) -> u64 {
         self.upload.elements() as u64 * 4
     }
@@ -147,20 +134,13 @@ impl Loading {
         self.transformer.model.blueprint.table.elements() as u64 * 4
     }
 
-    /// Submits the programs of a short sentence with the weights that are there, so that their pipelines are compiled
-    /// while the others arrive. The session stays for the first sentence of that size.
-    ///
-    /// # Errors
-    /// [`GenerateError`] when the device refuses something.
+    /// Submits the programs of a short sentence with the weights loaded so far, so that pipelines are compiled
+    /// meanwhile. The session stays for the first sentence of that size.
     pub fn warm_up(&self, options: &GenerationConfig) -> Result<(), GenerateError> {
         rehearse(&self.transformer, options, 1)
     }
 
-    /// Brings all weights to the device, and meanwhile, on another thread, does as [`warm_up`](Self::warm_up) does. What
-    /// the rehearsal fails with is left for generation to meet: perhaps nothing will be generated, or something else.
-    ///
-    /// # Errors
-    /// As [`advance`](Self::advance).
+    /// Loads all weights; another thread does as [`warm_up`](Self::warm_up), whose errors the generation will report.
     #[cfg(not(target_arch = "wasm32"))]
     pub(super) fn advance_and_rehearse(
         &mut self,
@@ -180,7 +160,7 @@ impl Loading {
         let elements = blueprint.table.elements().max(1) as f32;
         std::thread::scope(|scope| {
             let rehearsal = std::thread::Builder::new().name("rehearsal".into());
-            // where there is no thread to be had, the first sentence compiles what it needs
+            // without a thread, the first sentence compiles its kernels
             let _ = rehearsal.spawn_scoped(scope, || {
                 gpu.apart(|| match rehearse(transformer, options, REHEARSED_TOKENS) {
                     Err(GenerateError::Gpu(error)) => Err(error),
@@ -195,18 +175,14 @@ impl Loading {
         })
     }
 
-    /// How much of the weights has arrived.
     pub(super) fn fraction(&self) -> f32 {
         self.bytes() as f32 / self.total_bytes().max(1) as f32
     }
 
-    /// The model on its device.
-    ///
-    /// # Errors
-    /// [`ModelError::Gpu`] of anything that the device could not do.
+    /// Returns the loaded model.
     ///
     /// # Panics
-    /// When weights are missing: [`advance`](Self::advance) has to say `false` first.
+    /// If weights are missing: [`advance`](Self::advance) has not returned `false`.
     pub fn finish(self) -> Result<Transformer, ModelError> {
         assert_eq!(self.bytes(), self.total_bytes(), "all weights have to be there");
         if let Some(gpu) = self.transformer.model.device.gpu() {
@@ -216,7 +192,7 @@ impl Loading {
     }
 }
 
-/// Makes the session of a sentence of `tokens` tokens, and submits its programs with the weights that are there.
+/// Makes the session of a sentence of `tokens` tokens, and submits its programs with the weights loaded so far.
 fn rehearse(
     transformer: &Transformer,
     options: &GenerationConfig,
@@ -227,7 +203,7 @@ fn rehearse(
         return Ok(());
     }
     let input_ids = vec![config.tokens.pad; tokens.min(config.positions.count())];
-    // a model without a decoder, or one that needs more options, has nothing to rehearse
+    // a model without a decoder, or with missing options, has nothing to rehearse
     let Ok(options) = resolve(options, &transformer.model.generation, config, &input_ids) else {
         return Ok(());
     };

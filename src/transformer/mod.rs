@@ -46,7 +46,7 @@ use crate::precision::WeightPrecision;
 use loaded::LoadedModel;
 use session::IdleSessions;
 
-/// An encoder–decoder with its weights on a device. [`Transformer::generate`](Self::generate) searches for outputs,
+/// A model with its weights on a device. [`Transformer::generate`](Self::generate) searches for outputs,
 /// [`Transformer::forward`](Self::forward) runs given ones.
 pub struct Transformer {
     model: LoadedModel,
@@ -55,32 +55,32 @@ pub struct Transformer {
 }
 
 impl Transformer {
-    /// Where it runs.
+    /// Device of the model.
     pub fn device(&self) -> &Device {
         &self.model.device
     }
 
-    /// Its shape and switches.
+    /// Configuration of the model.
     pub fn config(&self) -> &ModelConfig {
         &self.model.config
     }
 
-    /// Values of all its weights together; those that are shared count once.
+    /// Number of values of all weights; shared ones count once.
     pub fn parameters(&self) -> usize {
         self.model.blueprint.table.elements()
     }
 
-    /// Memory of the device that its weights take, bytes.
+    /// Bytes of the weights on the device.
     pub fn weight_bytes(&self) -> u64 {
         self.model.weights.bytes()
     }
 
-    /// How its weight matrices are stored.
+    /// Storage format of matrices.
     pub fn precision(&self) -> WeightPrecision {
         self.model.weights.precision()
     }
 
-    /// The model's own defaults for generation.
+    /// The model's defaults for generation.
     pub fn generation_config(&self) -> &GenerationConfig {
         &self.model.generation
     }

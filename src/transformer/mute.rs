@@ -1,5 +1,5 @@
-//! Heads that contribute nothing, to see what they are for. Hugging Face's `head_mask`; Michel et al. 2019, "Are Sixteen
-//! Heads Really Better than One?"
+//! Heads that contribute nothing. Hugging Face's `head_mask`; Michel et al. 2019, "Are Sixteen Heads Really Better than
+//! One?"
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -12,26 +12,26 @@ use crate::model::config::{ModelConfig, StackConfig};
 use crate::model::{AttentionKind, HeadName, Model, ModelError};
 use crate::ops::Linear;
 
-/// Why heads could not be muted.
+/// The reason why heads could not be muted.
 #[derive(Debug, thiserror::Error)]
 pub enum MuteError {
-    /// There is no such head.
+    /// A head that the model lacks.
     #[error("there is no head {head}: the model has {}", available(*layers, *heads))]
     NoSuchHead {
-        /// What was asked for.
+        /// Requested head.
         head: HeadName,
-        /// Layers that have this kind of attention.
+        /// Number of layers with this kind of attention.
         layers: usize,
-        /// Heads of each.
+        /// Number of heads of each layer.
         heads: usize,
     },
-    /// Weights are read again from the model that they came from.
+    /// A model other than the loaded one: weights are read again from it.
     #[error("{model} is not the model that is loaded: its weights have other shapes")]
     OtherModel {
-        /// What the model is called.
+        /// Name of the model.
         model: String,
     },
-    /// Its weights could not be read again.
+    /// An error in reading weights again.
     #[error(transparent)]
     Model(#[from] ModelError),
 }
@@ -43,7 +43,7 @@ fn available(layers: usize, heads: usize) -> String {
     }
 }
 
-/// The outputs of a linear layer that make a head's values.
+/// The outputs of a linear layer that are the values of a head.
 fn values_of(blueprint: &Blueprint, config: &ModelConfig, name: HeadName) -> Result<Outputs, MuteError> {
     let HeadName { kind, layer, head } = name;
     let (stack, layers) = match kind {
@@ -75,11 +75,11 @@ struct Outputs {
     range: Range<usize>,
 }
 
-/// A checkpoint with zeros for some outputs of its linear layers.
+/// A checkpoint with zeros in some outputs of linear layers.
 struct Muted<'a> {
     source: CheckpointSource<'a>,
     table: &'a WeightTable,
-    /// By entry: rows of a matrix, elements of a vector.
+    /// For each entry: rows of a matrix, or elements of a vector.
     zeros: BTreeMap<usize, Vec<Range<usize>>>,
 }
 
@@ -110,12 +110,11 @@ impl WeightSource for Muted<'_> {
 }
 
 impl Transformer {
-    /// Has these heads, and no others, contribute nothing from now on: their attention stays what it is, but the values that they
-    /// bring are zeros. No heads: all contribute again. Only the layers concerned are read again from the model's files; a
-    /// step takes as long as ever.
+    /// Mutes these heads, and no others: their values become zeros; their attention weights stay. An empty list unmutes
+    /// all. Only affected layers are read again from the model's files; speed does not change.
     ///
     /// # Errors
-    /// [`MuteError`]; for a head that does not exist, or another model, nothing is changed.
+    /// [`MuteError`]; for an unknown head or another model, nothing changes.
     pub fn mute(&mut self, model: &Model, heads: &[HeadName]) -> Result<(), MuteError> {
         let Self { model: LoadedModel { device, config, blueprint, weights, .. }, muted, .. } = self;
         let shapes = |table: &WeightTable| -> Vec<_> {
@@ -137,7 +136,7 @@ impl Transformer {
                 }
             }
         }
-        muted.extend(heads); // until all is read: what is half done is mended by the next call
+        muted.extend(heads); // until all is read: after an error the next call reads them again
         let checkpoint = CheckpointSource { blueprint, checkpoint: model.checkpoint() };
         let mut source = Muted { source: checkpoint, table: &blueprint.table, zeros };
         let mut upload = Upload::new(changed.into_iter().collect());
@@ -149,7 +148,7 @@ impl Transformer {
         Ok(())
     }
 
-    /// The heads that are muted.
+    /// Muted heads.
     pub fn muted(&self) -> &[HeadName] {
         &self.muted
     }

@@ -1,31 +1,26 @@
-//! From what was asked for, and the model's own defaults, to options that leave nothing open.
-
 use crate::decode::{DecodeError, DecodeOptions, Sampling};
 use crate::model::config::{Architecture, ModelConfig};
 use crate::model::generation_config::GenerationConfig;
 
-/// Tokens that an output may have more than its input, where neither request nor model says: Vaswani et al. 2017,
-/// section 6.1.
+/// Default for tokens of an output beyond its input's length: Vaswani et al. 2017, section 6.1.
 const PAPER_EXTRA_LENGTH: usize = 50;
 
-/// Resolves a request over a model's `generation_config.json`, for one input: an encoder-decoder's source, whose target
-/// begins with the start token; or what a decoder is to continue, which is then the prompt.
+/// Resolves a request over a model's `generation_config.json`, for one input: an encoder-decoder's source, or a
+/// decoder's prompt.
 ///
-/// As in Hugging Face's `generate`, lengths given as `max_new_tokens` and `min_new_tokens` win over those that count
-/// the start token or the prompt. Three things are decided differently, because a request should mean what it says:
+/// As in Hugging Face's `generate`, `max_new_tokens` and `min_new_tokens` win over lengths that count the start token
+/// or the prompt. Three rules differ, so that a request means what it says:
 ///
-/// * any length in the request wins over any in the file, where `max_new_tokens` of the file would win over
+/// * any length of the request wins over any of the file; in Hugging Face `max_new_tokens` of the file wins over
 ///   `max_length` of the request;
-/// * where neither has a maximal length, it is the input's and 50 tokens, as in the paper, rather than 20;
-/// * a file without end or start token has those of `config.json`, rather than none.
+/// * the default maximal length is the input's plus 50 tokens, as in the paper, not 20;
+/// * a file without end or start token takes those of `config.json`, not none.
 ///
-/// A maximal length that only the model's file asks for is cut to what the model has positions for; one that the
-/// request asks for is not, and is refused later. So is, from either and as Hugging Face does, one that a prompt fills
-/// up.
+/// A maximal length of the file is cut to the model's positions; one of the request is refused later. A length that the
+/// prompt exhausts is refused, as in Hugging Face.
 ///
 /// # Errors
-/// [`DecodeError::Option`] for an option that has no meaning here. Everything else is found by
-/// [`DecodeOptions::validate`].
+/// [`DecodeError::Option`] for an option without meaning here. [`DecodeOptions::validate`] finds all others.
 pub fn resolve(
     request: &GenerationConfig,
     defaults: &GenerationConfig,
@@ -38,7 +33,7 @@ pub fn resolve(
         Architecture::DecoderOnly => input.to_vec(),
         Architecture::EncoderDecoder | Architecture::EncoderOnly => {
             let start = merged.decoder_start_token_id.or(model.tokens.decoder_start);
-            // as Hugging Face does
+            // as in Hugging Face
             let start = start.or(merged.bos_token_id).or(model.tokens.bos);
             vec![start.ok_or_else(|| DecodeError::Option {
                 option: "decoder_start_token_id",
@@ -85,8 +80,7 @@ pub fn resolve(
     })
 }
 
-/// HF's `LogitsProcessor`s that only sampling has; those that are not supported are refused where they would do
-/// something.
+/// HF's `LogitsProcessor`s of sampling; unsupported ones are refused if they would have an effect.
 fn sampling(config: &GenerationConfig) -> Result<Option<Sampling>, DecodeError> {
     if config.do_sample != Some(true) {
         return Ok(None);

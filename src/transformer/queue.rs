@@ -1,26 +1,24 @@
-//! The requests of one session: those that have its rows, and those that wait until rows are free.
-
 use std::future::poll_fn;
 use std::task::Poll;
 
 use super::request::{GenerateRequest, Generation, Progress};
 use crate::decode::{BatchSearch, Hypothesis};
 
-/// The requests of one session, and where their results go.
+/// The requests of one session: those that have rows, and those that wait for rows.
 pub(super) struct Queue<'a> {
     requests: &'a [GenerateRequest],
-    /// For each sentence of the session, the request that has its rows.
+    /// Index of the request in the rows of each sentence.
     seated: Vec<usize>,
-    /// Requests that follow, in this order.
     waiting: &'a [usize],
     results: &'a mut [Generation],
     watch: &'a mut dyn FnMut(Progress<'_>),
-    /// Whether the executor has a turn after `watch` was told something.
+    /// Whether the executor has a turn after each call of `watch`.
     pauses: bool,
 }
 
 impl<'a> Queue<'a> {
-    /// * `batch`, `waiting`: indices into `requests`; `results`: for each of them
+    /// * `batch`, `waiting`: indices into `requests`
+    /// * `results`: one per request
     pub fn new(
         requests: &'a [GenerateRequest],
         (batch, waiting): (&[usize], &'a [usize]),
@@ -31,7 +29,6 @@ impl<'a> Queue<'a> {
         Self { requests, seated: batch.to_vec(), waiting, results, watch, pauses }
     }
 
-    /// The requests that the session begins with.
     pub fn batch(&self) -> Vec<&'a GenerateRequest> {
         self.seated.iter().map(|&index| &self.requests[index]).collect()
     }
@@ -40,19 +37,19 @@ impl<'a> Queue<'a> {
         &self.requests[index]
     }
 
-    /// How many requests wait.
+    /// Number of waiting requests.
     pub fn waiting(&self) -> usize {
         self.waiting.len()
     }
 
-    /// The next requests, `most` of them at most, which wait no longer.
+    /// Takes up to `most` requests from the queue.
     pub fn next(&mut self, most: usize) -> &'a [usize] {
         let (next, waiting) = self.waiting.split_at(most.min(self.waiting.len()));
         self.waiting = waiting;
         next
     }
 
-    /// Shows the searches to the function that watches.
+    /// Shows the searches to `watch`.
     pub async fn show(&mut self, search: &BatchSearch) {
         (self.watch)(Progress::Step { requests: &self.seated, search });
         if self.pauses {
@@ -60,13 +57,13 @@ impl<'a> Queue<'a> {
         }
     }
 
-    /// Delivers the result of the request that had a sentence's rows until now; `index` has them from now on.
+    /// Delivers the result of the request in a sentence's rows; `index` has them next.
     pub fn seat(&mut self, sentence: usize, index: usize, finished: Vec<Hypothesis>) {
         let before = std::mem::replace(&mut self.seated[sentence], index);
         self.deliver(&[before], vec![finished]);
     }
 
-    /// Delivers the results that are left, and the trees where searches keep them.
+    /// Delivers the remaining results, and kept trees.
     pub fn finish(mut self, mut search: BatchSearch) {
         let seated = std::mem::take(&mut self.seated);
         for (&index, tree) in seated.iter().zip(search.take_trees()) {
@@ -83,7 +80,7 @@ impl<'a> Queue<'a> {
     }
 }
 
-/// Returns to the executor once, so that its caller can act on what `watch` was told.
+/// Returns to the executor once, so that its caller can act on calls of `watch`.
 pub(super) async fn pause() {
     let mut paused = false;
     poll_fn(|context| match std::mem::replace(&mut paused, true) {

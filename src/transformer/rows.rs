@@ -1,29 +1,27 @@
-//! The rows of a batch: what each step reads of them, and where their histories are in the caches.
-
 use crate::decode::StepRequest;
 use crate::graph::{Session, State, StateTable};
 use crate::model::config::ModelConfig;
 
-/// What the step reads of each row; u32.
+/// Inputs of a step for each row; u32.
 #[derive(Clone, Copy)]
 pub(super) struct RowStates {
     /// `[rows, 1]`
     pub tokens: State,
-    /// `[rows, 1]`: rows of the position table
+    /// `[rows, 1]`, row of the position table
     pub positions: State,
-    /// `[rows, 1]`: where keys and values go
+    /// `[rows, 1]`, slot of the new key and value
     pub cache_slots: State,
-    /// `[rows, capacity]`: where those of each row's history are
+    /// `[rows, capacity]`, slots of the row's history
     pub slots: State,
-    /// `[rows, 1]`: how many of them there are
+    /// `[rows, 1]`, length of the history
     pub key_counts: State,
 }
 
-/// The rows as the host knows them; kept so that a step allocates nothing.
+/// The rows on the host, with buffers: a step allocates nothing.
 pub(super) struct Rows {
     states: RowStates,
     capacity: usize,
-    /// For each row, how many tokens of its prompt come before the last.
+    /// For each row, the prompt's length - 1.
     histories: Vec<usize>,
     positions: Vec<u32>,
     cache_slots: Vec<u32>,
@@ -58,8 +56,7 @@ impl Rows {
         }
     }
 
-    /// Every row's history is its own part of the cache, until beams are reordered; but for the prompt, which the rows of
-    /// a sentence share.
+    /// Gives every row its own part of the cache; rows of a sentence share the prompt's slots.
     pub fn reset(
         &mut self,
         session: &mut Session,
@@ -81,7 +78,7 @@ impl Rows {
         session.write(self.states.slots, slots);
     }
 
-    /// Has the rows of a sentence begin anew, with a prompt of one token.
+    /// Starts the rows of a sentence anew, with a prompt of one token.
     pub fn seat(
         &mut self,
         session: &mut Session,
@@ -109,7 +106,7 @@ impl Rows {
         }
     }
 
-    /// Writes what the next step needs. Beams are reordered by the table of slots; no cache is copied.
+    /// Writes the inputs of the next step. Beams are reordered in the table of slots; the caches are not copied.
     pub fn write(&mut self, session: &mut Session, config: &ModelConfig, step: &StepRequest<'_>) {
         let capacity = self.capacity;
         if step.parents.iter().enumerate().any(|(row, &parent)| parent as usize != row) {
@@ -126,7 +123,7 @@ impl Rows {
         self.key_counts.clear();
         self.cache_slots.clear();
         for (row, (&token, history)) in step.tokens.iter().zip(&self.histories).enumerate() {
-            // rows of finished sentences, whose prompts may have been longer, stay where there is room
+            // rows of finished sentences, whose prompts may have been longer, stay within the cache
             let before = history + step.positions[row];
             let before = before.min(capacity - 1).min(config.positions.count() - 1);
             self.positions.push(config.positions.row(before, token));

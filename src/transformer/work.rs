@@ -1,17 +1,17 @@
-//! How much a model reads and computes, counted from its shapes: what measured times are held against.
+//! Bytes and operations of a model, counted from its shapes, to compare with measured times.
 
 use super::Transformer;
 use crate::model::blueprint::{FeedForward, Norm};
 use crate::model::config::StackConfig;
 use crate::ops::Linear;
 
-/// Bytes of an element of the key–value caches and of the memory's keys and values.
+/// Bytes of an element of the caches and of the memory.
 const CACHE_ELEMENT_BYTES: u64 = 4;
 
 impl Transformer {
-    /// Bytes of weights that one step of decoding reads, as they are stored: the decoder's layers without the
-    /// projections of the memory, which are applied once a sentence, and the output projection. Embeddings and positions
-    /// are not counted, as a step reads one row of each.
+    /// Bytes of stored weights that one step reads: the decoder's layers without the projections of the memory, which
+    /// run once a sentence, and the output projection. A step reads one row of embeddings and positions, which do not
+    /// count.
     pub fn step_weight_bytes(&self) -> u64 {
         let blueprint = &self.model.blueprint;
         let layers = blueprint.decoder.iter().flat_map(|layer| {
@@ -33,20 +33,19 @@ impl Transformer {
         layers.chain(ends).chain(transform).sum::<u64>() + self.linear_bytes(&blueprint.output)
     }
 
-    /// Bytes of keys and values that self-attention keeps of one token.
+    /// Bytes of self-attention's keys and values of one token.
     pub fn cache_bytes_per_token(&self) -> u64 {
         let StackConfig { layers, .. } = self.model.config.decoder;
         layers as u64 * self.key_value_bytes()
     }
 
-    /// Bytes of keys and values that cross-attention keeps of one source token; 0 without an encoder.
+    /// Bytes of cross-attention's keys and values of one source token; 0 without an encoder.
     pub fn memory_bytes_per_token(&self) -> u64 {
         let crossing = self.model.blueprint.decoder.iter().filter(|layer| layer.cross_attention.is_some());
         crossing.count() as u64 * self.key_value_bytes()
     }
 
-    /// Floating-point operations of the encoder's matrix products and attention for one source of `length` tokens, where
-    /// a multiplication and an addition are two.
+    /// Operations of the encoder's matrix products and attention for `length` tokens; multiply and add are two.
     pub fn encoder_operations(&self, length: usize) -> u64 {
         let stack = &self.model.config.encoder;
         let length = length as u64;
@@ -62,7 +61,7 @@ impl Transformer {
         layers.sum()
     }
 
-    /// Of one token in one layer.
+    /// Bytes of one token in one layer.
     fn key_value_bytes(&self) -> u64 {
         let stack = &self.model.config.decoder;
         (stack.key_width() + stack.value_width()) as u64 * CACHE_ELEMENT_BYTES

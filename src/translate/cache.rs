@@ -1,12 +1,11 @@
-//! Results of sentences that were searched, for when they come again.
+//! Results of earlier searches.
 
 use lru::LruCache;
 
 use crate::decode::{DecodeOptions, Hypothesis};
 use crate::transformer::GenerateRequest;
 
-/// Results of one model's searches, by what was searched for: token ids, in which the source language is, and options,
-/// in which the target language is. The oldest used go first where room is short.
+/// Results of one model's searches by token ids and options, languages included. The least recently used go first.
 pub(super) struct SentenceCache {
     entries: LruCache<Vec<u32>, Entry>,
     bytes: usize,
@@ -19,28 +18,26 @@ struct Entry {
     bytes: usize,
 }
 
-/// What an entry takes beside its tokens and scores: the table's place, the options, the headers of vectors.
+/// Bytes of an entry besides its tokens and scores: place in the table, options, headers of vectors.
 const ENTRY_BYTES: usize = 512;
 
 impl SentenceCache {
-    /// Keeps about so many bytes; 0: nothing.
+    /// * `max_bytes`: approximate limit; 0: nothing is kept
     pub fn new(max_bytes: usize) -> Self {
         Self { entries: LruCache::unbounded(), bytes: 0, max_bytes }
     }
 
-    /// Forgets everything.
     pub fn clear(&mut self) {
         self.entries.clear();
         self.bytes = 0;
     }
 
-    /// The result of an equal request.
     pub fn get(&mut self, request: &GenerateRequest) -> Option<Vec<Hypothesis>> {
         let entry = self.entries.get(&request.input_ids)?;
         (entry.options == request.options).then(|| entry.hypotheses.clone())
     }
 
-    /// Keeps a result. Of requests that differ in nothing but options the last one stays.
+    /// Keeps a result. Of requests that differ only in options the last one stays.
     pub fn put(&mut self, request: &GenerateRequest, hypotheses: &[Hypothesis]) {
         let bytes = entry_bytes(request, hypotheses);
         if bytes > self.max_bytes {

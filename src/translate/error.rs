@@ -1,10 +1,10 @@
-//! Why a text could not be translated.
+//! Errors of a translation.
 
 use crate::decode::DecodeError;
 use crate::text::TextError;
 use crate::transformer::GenerateError;
 
-/// Why a text could not be translated.
+/// The reason why a text could not be translated.
 #[derive(Debug, thiserror::Error)]
 pub enum TranslateError {
     /// The search failed, or was cancelled.

@@ -1,72 +1,71 @@
-//! Texts that wait for their sentences: each sentence is searched once, in batches of whatever texts they are from, and the
-//! texts come out in the order they went in.
+//! Sentences of several texts, searched in common batches. The texts come out in their order.
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
+use super::alignment::SentenceAlignment;
 use super::error::TranslateError;
 use super::layout::{Segment, Sentences, put_together};
 use super::options::TranslateOptions;
-use super::translation::Translation;
+use super::translation::{Sentence, Translation};
 use super::translator::Translator;
 use crate::decode::Hypothesis;
 use crate::text::TextError;
 use crate::transformer::{GenerateRequest, Generation, Keep, Progress};
 
-/// How far a translation has come.
+/// Progress of a translation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Update {
-    /// The translations of the next texts that are done, with all before them; often none.
+    /// Translations of the next complete texts, in order; often none.
     pub translations: Vec<Translation>,
-    /// Sentences done so far, of these texts and of later ones.
+    /// Number of finished sentences of all texts.
     pub sentences: usize,
-    /// Sentences of all texts.
+    /// Number of sentences of all texts.
     pub of_sentences: usize,
-    /// The part of the work that is done, 0 to 1, counted in source tokens.
+    /// Finished part of the work, 0 to 1, counted in source tokens.
     pub fraction: f32,
 }
 
-/// Texts on their way to their translations.
+/// Texts and the results of their sentences so far.
 pub struct Job<'a> {
     translator: &'a Translator,
     layouts: Vec<Vec<Segment<'a>>>,
     sources: Vec<String>,
     requests: Vec<GenerateRequest>,
-    /// For each request, the first that is equal.
+    /// Index of the first equal request, for each request.
     firsts: Vec<usize>,
-    /// Results of the first of equal requests.
+    /// Results, at the indices of first requests.
     results: Vec<Option<Generation>>,
+    /// Alignments of sentences that are done, if they are kept.
+    alignments: Vec<Option<SentenceAlignment>>,
     /// Sentences that have to be searched: one of those that are equal, and none that the cache has.
     pub searched: Vec<usize>,
-    /// What has to be there of a sentence that is done.
     keep: Keep,
+    /// Whether an alignment has to be there, too.
+    aligns: bool,
     /// Texts that have been handed out.
     handed_out: usize,
-    /// The first sentence of the next text.
     next: usize,
-    /// The text that is shown while it is made, and its first sentence.
+    /// Index of the text that is shown during its search, and of its first sentence.
     shown: [usize; 2],
-    /// Translations of sentences that are done, as far as they were shown.
+    /// Translations of finished sentences that were shown.
     texts: Vec<OnceCell<String>>,
-    /// What is being searched now.
     running: Vec<Running>,
-    /// Whether something has changed since the last update.
     pub has_news: bool,
 }
 
-/// The best hypothesis of a sentence that is being searched.
 struct Running {
     sentence: usize,
     tokens: Vec<u32>,
-    /// How many of the tokens will not change.
+    /// Number of tokens that will not change.
     settled: usize,
     finished: bool,
 }
 
 impl<'a> Job<'a> {
-    /// * `reuse`: whether a sentence that comes again has the first one's result, if nothing else is kept of it
+    /// * `reuse`: whether equal sentences share one result, if nothing else is kept of them
     pub fn new(
         translator: &'a Translator,
         texts: &[&'a str],
@@ -77,7 +76,7 @@ impl<'a> Job<'a> {
         let layouts = texts.iter().map(|text| translator.take_apart(text, options, &mut sentences));
         let layouts = layouts.collect::<Result<Vec<_>, _>>()?;
         let Sentences { sources, requests } = sentences;
-        let reuse = reuse && options.keep.is_nothing();
+        let reuse = reuse && options.kept_by_search().is_nothing();
         let firsts = match reuse {
             true => first_of_equals(&requests),
             false => (0..requests.len()).collect(),
@@ -87,11 +86,13 @@ impl<'a> Job<'a> {
             layouts,
             sources,
             results: vec![None; requests.len()],
+            alignments: vec![None; requests.len()],
             texts: vec![OnceCell::new(); requests.len()],
             requests,
             firsts,
             searched: Vec::new(),
             keep: options.keep.clone(),
+            aligns: options.alignments,
             handed_out: 0,
             next: 0,
             shown: [0, 0],
@@ -103,7 +104,7 @@ impl<'a> Job<'a> {
         Ok(job)
     }
 
-    /// Lists the sentences that have to be searched; where results are reused, takes what the cache has.
+    /// Lists the sentences to search. With `reuse`, takes results from the cache.
     fn recall(&mut self, reuse: bool) {
         let mut cache = self.translator.cache.lock().unwrap_or_else(PoisonError::into_inner);
         for index in (0..self.requests.len()).filter(|&index| self.firsts[index] == index) {
@@ -118,7 +119,6 @@ impl<'a> Job<'a> {
         self.translator.reused.fetch_add(reused, Ordering::Relaxed);
     }
 
-    /// Whether the next text is complete.
     fn next_is_done(&self) -> bool {
         let layout = self.layouts.get(self.handed_out);
         layout
@@ -126,8 +126,10 @@ impl<'a> Job<'a> {
     }
 
     fn is_done(&self, sentence: usize) -> bool {
-        self.results[self.firsts[sentence]].as_ref().is_some_and(|found| {
-            (found.tree.is_some() || !self.keep.tree)
+        let first = self.firsts[sentence];
+        self.results[first].as_ref().is_some_and(|found| {
+            (self.alignments[first].is_some() || !self.aligns)
+                && (found.tree.is_some() || !self.keep.tree)
                 && (found.attention.is_some() || self.keep.attention.is_none())
         })
     }
@@ -136,9 +138,9 @@ impl<'a> Job<'a> {
         sentences.iter().map(|&sentence| self.requests[sentence].clone()).collect()
     }
 
-    /// Follows a search of some `sentences`.
+    /// Takes the progress of a search of `sentences`.
     ///
-    /// * `steps`: whether the text is shown while it is made
+    /// * `steps`: whether the text is shown during its search
     pub fn follow(&mut self, sentences: &[usize], steps: bool, progress: Progress<'_>) {
         match progress {
             Progress::Step { requests, search } if steps => {
@@ -169,6 +171,16 @@ impl<'a> Job<'a> {
         self.results[first] = Some(Generation { hypotheses: hypotheses.to_vec(), ..Generation::default() });
     }
 
+    /// A sentence's source and its token ids.
+    pub fn input(&self, sentence: usize) -> (&str, &[u32]) {
+        (&self.sources[sentence], &self.requests[sentence].input_ids)
+    }
+
+    /// Adds the alignment of a sentence.
+    pub fn align(&mut self, sentence: usize, alignment: SentenceAlignment) {
+        self.alignments[sentence] = Some(alignment);
+    }
+
     /// Adds what was kept of sentences besides their hypotheses.
     pub fn keep(&mut self, sentences: &[usize], found: Vec<Generation>) {
         for (&sentence, found) in sentences.iter().zip(found) {
@@ -177,7 +189,7 @@ impl<'a> Job<'a> {
         self.has_news = true;
     }
 
-    /// How far the texts have come, with those that are complete now.
+    /// Returns the progress, with the texts that are now complete.
     pub fn update(&mut self) -> Result<Update, TextError> {
         self.has_news = false;
         let mut translations = Vec::new();
@@ -188,9 +200,11 @@ impl<'a> Job<'a> {
                 .map(|index| {
                     let source = std::mem::take(&mut self.sources[index]);
                     let found = self.results[self.firsts[index]].clone().unwrap_or_default();
-                    self.translator.sentence(source, &self.requests[index], found)
+                    let alignment = self.alignments[index].take();
+                    let sentence = self.translator.sentence(source, &self.requests[index], found)?;
+                    Ok(Sentence { alignment, ..sentence })
                 })
-                .collect::<Result<Vec<_>, _>>()?;
+                .collect::<Result<Vec<_>, TextError>>()?;
             translations.push(put_together(layout, sentences));
             self.next += count;
             self.handed_out += 1;
@@ -213,8 +227,7 @@ impl<'a> Job<'a> {
         })
     }
 
-    /// The first text that has not been handed out, or the last, as far as it has come: what stays as it is, and what may still
-    /// change.
+    /// The first text that was not handed out, or else the last: its stable part, and the part that may still change.
     pub fn text(&self) -> (String, String) {
         let (mut stable, mut provisional) = (String::new(), String::new());
         let mut settled = true;
@@ -223,7 +236,7 @@ impl<'a> Job<'a> {
         for segment in self.layouts.get(shown).into_iter().flatten() {
             let (text, settled_length) = match segment {
                 Segment::Between(space) => ((*space).to_owned(), space.len()),
-                // before its first word nothing of a sentence is shown, and nothing of what follows it
+                // nothing is shown from a sentence on that has no word yet
                 Segment::Sentence => match sentences.next().and_then(|index| self.partial(index)) {
                     Some(partial) => partial,
                     None => break,
@@ -240,7 +253,7 @@ impl<'a> Job<'a> {
         (stable, provisional)
     }
 
-    /// The translation of a sentence as far as it has come, and the length of what is settled in it.
+    /// The translation of a sentence so far, and its settled length in bytes.
     fn partial(&self, index: usize) -> Option<(String, usize)> {
         let first = self.firsts[index];
         let whole = |text: String| {
@@ -258,7 +271,7 @@ impl<'a> Job<'a> {
         }
         let settled = self.translator.decode(&running.tokens[..running.settled]);
         let common = text.bytes().zip(settled.bytes()).take_while(|(a, b)| a == b).count();
-        // the next token may change the end: complete a character, or move a full stop closer
+        // the next token may change the end: complete a character, or remove a space before a full stop
         let kept =
             settled[..settled.floor_char_boundary(common)].trim_end_matches(char::REPLACEMENT_CHARACTER);
         let settled_length = kept.floor_char_boundary(kept.len().saturating_sub(LOOSE_END));
@@ -270,11 +283,10 @@ fn sentences_of(layout: &[Segment<'_>]) -> usize {
     layout.iter().filter(|segment| matches!(segment, Segment::Sentence)).count()
 }
 
-/// Bytes at the end of a translation that later tokens can still touch (`clean_up_tokenization_spaces` removes a space
-/// in front of `n't`).
+/// Bytes at the end of a translation that later tokens can change: a space before `n't` is removed.
 const LOOSE_END: usize = 4;
 
-/// For each request the first one that is equal to it, maybe itself.
+/// Index of the first equal request, for each request.
 fn first_of_equals<'a>(requests: &'a [GenerateRequest]) -> Vec<usize> {
     let mut by_ids = HashMap::with_capacity(requests.len());
     let first = |(index, request): (usize, &'a GenerateRequest)| {

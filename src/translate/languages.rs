@@ -1,15 +1,14 @@
-//! What the languages of a translation mean for its search.
+//! Languages of a translation as options of its search.
 
 use super::options::TranslateOptions;
 use crate::model::generation_config::GenerationConfig;
 use crate::text::{Direction, Target, TargetRole, TextError, Tokenizer};
 
-/// Resolves the languages of the options against a tokenizer: the direction for its texts, and the search options of the
-/// request with the target's token, which wins over one that they name themselves. `defaults` are the model's own.
+/// Resolves the languages of the options. Returns the tokenizer's direction, and the search options with the target's
+/// token, which wins over a token in the options. `defaults` are the model's own.
 ///
 /// # Errors
-/// Those of [`Tokenizer::direction`]; [`TextError::NoTargetLanguage`] where translations begin with their language, and
-/// neither request nor model says which.
+/// Those of [`Tokenizer::direction`]; [`TextError::NoTargetLanguage`] if no target is named.
 pub fn resolve_languages(
     tokenizer: &Tokenizer,
     options: &TranslateOptions,

@@ -1,4 +1,4 @@
-//! From a text to the sentences that are searched, and what stands between them.
+//! The sentences of a text, and the white space between them.
 
 use super::error::TranslateError;
 use super::languages::resolve_languages;
@@ -9,16 +9,15 @@ use crate::model::config::Positions;
 use crate::text::split_lines;
 use crate::transformer::{GenerateRequest, resolve};
 
-/// What a sentence may have where relative positions set no limit: as long as the texts that T5 was trained on.
+/// Tokens of a sentence if relative positions set no limit: the length of T5's training texts.
 const TOKENS_WITHOUT_LIMIT: usize = 512;
 
-/// A part of a text: white space and line breaks as they are, or a sentence.
+/// A part of a text: white space, or a sentence.
 pub enum Segment<'a> {
     Between(&'a str),
     Sentence,
 }
 
-/// Sentences of all texts, on their way to the search.
 #[derive(Default)]
 pub struct Sentences {
     pub sources: Vec<String>,
@@ -26,7 +25,7 @@ pub struct Sentences {
 }
 
 impl Translator {
-    /// Cuts a text into sentences that the model can take, and makes a request of each.
+    /// Cuts a text into sentences that fit the model, and makes a request of each.
     pub(super) fn take_apart<'a>(
         &self,
         text: &'a str,
@@ -36,7 +35,7 @@ impl Translator {
         let mut segments = Vec::new();
         let defaults = self.transformer.generation_config();
         let (direction, generation) = resolve_languages(&self.tokenizer, options, defaults)?;
-        // A language tag at the beginning holds for every sentence of the text.
+        // A language tag at the beginning is valid for all sentences of the text.
         let (tag, text) = self.tokenizer.split_tag(text);
         let encode = |text: &str| match tag {
             Some(tag) => self.tokenizer.encode_source(&format!("{tag} {text}"), &direction),
@@ -46,7 +45,7 @@ impl Translator {
             segments.push(Segment::Between(line.indent));
             let last = line.sentences.len().saturating_sub(1);
             for (index, sentence) in line.sentences.into_iter().enumerate() {
-                // what cannot be encoded is an error of its part, below
+                // an encoding error is reported below, for its part
                 let count = |text: &str| encode(text).map_or(0, |ids| ids.len());
                 let parts = sentence.split_to_fit(self.max_source_length(), count);
                 let last_part = parts.len() - 1;
@@ -57,7 +56,7 @@ impl Translator {
                     segments.push(Segment::Sentence);
                     sentences.sources.push(part.text.to_owned());
                     sentences.requests.push(GenerateRequest { input_ids, options: resolved });
-                    // scripts without spaces have none between sentences; the translation's may need one
+                    // scripts without spaces have none between sentences; their translation may need one
                     let more = index < last || part_index < last_part;
                     segments.push(Segment::Between(if part.space.is_empty() && more {
                         " "
@@ -71,8 +70,7 @@ impl Translator {
         Ok(segments)
     }
 
-    /// Source tokens of one sentence at most: what the model has positions for, and so much less than its longest
-    /// output that a translation a third longer than its source is not cut.
+    /// Maximal number of source tokens of a sentence: a translation a third longer fits the model's longest output.
     fn max_source_length(&self) -> usize {
         let positions = match self.transformer.config().positions {
             Positions::Relative(_) => TOKENS_WITHOUT_LIMIT,
@@ -84,12 +82,12 @@ impl Translator {
     }
 }
 
-/// Puts a text's translations between what stood between its sentences.
+/// Puts the translations of a text into its white space.
 pub fn put_together(layout: &[Segment<'_>], sentences: Vec<Sentence>) -> Translation {
     let ranks = sentences.iter().map(|sentence| sentence.hypotheses.len()).max().unwrap_or(1);
     let hypotheses: Vec<TextHypothesis> = (0..ranks)
         .map(|rank| {
-            // a sentence with fewer translations keeps its last
+            // a sentence with fewer translations repeats its last
             let mut chosen = sentences
                 .iter()
                 .filter_map(|sentence| sentence.hypotheses.get(rank).or(sentence.hypotheses.last()));

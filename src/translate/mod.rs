@@ -1,16 +1,17 @@
-//! Text in, text out: lines and sentences, their tokens, their search, and everything put back together.
+//! Text in, text out: a text becomes sentences and tokens, and their translations become a text.
 //!
 //! | file | |
 //! |---|---|
 //! | `texts` | one text or many |
 //! | `options`, `error`, `translation` | what goes in and what comes out |
 //! | `languages` | what languages mean for a search |
+//! | [`alignment`] | which tokens and words were translated to which |
 //! | `translator` | a model and its tokenizer |
-//! | `layout` | a text as sentences and what stands between them |
-//! | `job` | texts that wait for their sentences |
+//! | `layout` | sentences of a text and the white space between them |
+//! | `job`, `cache` | sentences of several texts in common batches; results of earlier ones |
 //! | `stream` | [`Translator::translate`] and [`Translator::stream`] |
-//! | `cache` | sentences that come again |
 
+pub mod alignment;
 mod cache;
 mod error;
 mod job;
@@ -22,6 +23,7 @@ mod texts;
 mod translation;
 mod translator;
 
+pub use alignment::SentenceAlignment;
 pub use error::TranslateError;
 pub use job::Update;
 pub use languages::resolve_languages;

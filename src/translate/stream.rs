@@ -1,4 +1,4 @@
-//! Translating, at once or piece by piece.
+//! [`Translator::translate`] and [`Translator::stream`].
 
 use std::cell::RefCell;
 use std::future::poll_fn;
@@ -6,23 +6,23 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::Poll;
 
+use super::alignment::SentenceAlignment;
 use super::error::TranslateError;
 use super::job::{Job, Update};
+use super::languages::resolve_languages;
 use super::options::TranslateOptions;
 use super::texts::Texts;
 use super::translator::Translator;
-use crate::transformer::{GenerateOptions, Progress};
+use crate::model::AttentionKind;
+use crate::text::tokens;
+use crate::transformer::{GenerateError, GenerateOptions, Generation, Progress};
 
-/// Sentences that are searched together where a reader follows: enough to keep a device busy, few enough that the beginning
-/// of a long text does not wait for its end.
+/// Sentences of one batch in a stream: enough for a busy device, few enough for an early beginning of the text.
 const WINDOW: usize = 16;
 
 impl Translator {
-    /// Translates one text or many, of any length, sentence by sentence; sentences of all texts share batches. A sentence
-    /// that comes again is not searched again; see also [`with_cache`](Self::with_cache).
-    ///
-    /// # Errors
-    /// [`TranslateError`]
+    /// Translates one text or many, of any length. Equal sentences are searched once; see
+    /// [`with_cache`](Self::with_cache).
     pub async fn translate<T: Texts + ?Sized>(
         &self,
         texts: &T,
@@ -33,10 +33,8 @@ impl Translator {
         Ok(T::gather(job.into_inner().update()?.translations))
     }
 
-    /// Translates as [`translate`](Self::translate) does, and tells how far it has come as it goes: of one text after every
-    /// step, or every few; of many texts, in their order, when some are done. The sentences of one text are all searched,
-    /// from the first on, even if they come again.
-    ///
+    /// Translates as [`translate`](Self::translate), and reports progress: of one text after every step or every few;
+    /// of many texts after some are done, in their order. All sentences of one text are searched, even equal ones.
     /// ```no_run
     /// # use wordloom::{TranslateError, TranslateOptions, Translator};
     /// # async fn show(translator: &Translator) -> Result<(), TranslateError> {
@@ -52,9 +50,6 @@ impl Translator {
     /// # Ok(())
     /// # }
     /// ```
-    ///
-    /// # Errors
-    /// [`TranslateError`] for a text or options that do not fit the model.
     pub fn stream<'a, T: Texts + ?Sized>(
         &'a self,
         texts: &'a T,
@@ -68,61 +63,98 @@ impl Translator {
         Ok(Stream { job, search: Some(search) })
     }
 
-    /// Searches for the sentences of a job.
     async fn search(
         &self,
         job: &RefCell<Job<'_>>,
         options: &TranslateOptions,
         pace: Pace,
     ) -> Result<(), TranslateError> {
-        let TranslateOptions { keep, cancel, .. } = options;
+        let (keep, cancel) = (options.kept_by_search(), &options.cancel);
         let searched = std::mem::take(&mut job.borrow_mut().searched);
-        let mut memory = keep.attention.as_ref().map_or(0, |attention| attention.memory);
+        let all = keep.attention.as_ref().map_or(0, |attention| attention.memory);
+        let mut memory = all;
         // attention goes to the first sentences of a text, and not to the longest of all
         let window = if keep.attention.is_some() { WINDOW } else { pace.window };
         for sentences in searched.chunks(window) {
             let requests = job.borrow().requests(sentences);
             let mut watch = |progress: Progress<'_>| job.borrow_mut().follow(sentences, pace.steps, progress);
-            let options = GenerateOptions {
+            let generation = GenerateOptions {
                 keep: keep.clone(),
                 cancel: cancel.clone(),
                 watch: Some(&mut watch),
                 pauses: pace.pauses,
             };
-            let found = self.transformer.generate_within(&mut memory, &requests, options).await?;
+            let mut found = self.transformer.generate_within(&mut memory, &requests, generation).await?;
+            if options.alignments {
+                for (&sentence, found) in sentences.iter().zip(&found) {
+                    self.align(job, sentence, found, options).await?;
+                }
+            }
+            if options.keep.attention.is_none() {
+                found.iter_mut().for_each(|found| found.attention = None);
+                memory = all;
+            }
             if !keep.is_nothing() {
                 job.borrow_mut().keep(sentences, found);
             }
         }
         Ok(())
     }
+
+    /// Adds the alignment of a sentence that was found with its cross-attention.
+    async fn align(
+        &self,
+        job: &RefCell<Job<'_>>,
+        sentence: usize,
+        found: &Generation,
+        options: &TranslateOptions,
+    ) -> Result<(), TranslateError> {
+        let (Some(attention), Some(best)) = (&found.attention, found.hypotheses.first()) else {
+            return Ok(());
+        };
+        let mut layers = Vec::new();
+        for layer in attention.layers(AttentionKind::Cross) {
+            layers.extend(
+                attention.read_layer(AttentionKind::Cross, layer).await.map_err(GenerateError::from)?,
+            );
+        }
+        let (direction, _) =
+            resolve_languages(&self.tokenizer, options, self.transformer.generation_config())?;
+        let mut job = job.borrow_mut();
+        let (source, input_ids) = job.input(sentence);
+        let target = self.tokenizer.decode(&best.tokens, true)?;
+        let source_tokens = tokens(&self.tokenizer, input_ids, source, direction.text_prefix(), false);
+        let mut target_tokens = tokens(&self.tokenizer, &best.tokens, &target, "", true);
+        target_tokens.remove(0);
+        let alignment = SentenceAlignment::new([source, &target], [source_tokens, target_tokens], &layers);
+        job.align(sentence, alignment);
+        Ok(())
+    }
 }
 
-/// How sentences are searched.
 #[derive(Clone, Copy)]
 struct Pace {
-    /// Sentences that are searched together at most.
+    /// Maximal number of sentences of a batch.
     window: usize,
-    /// Whether the text is shown while it is made.
+    /// Whether the text is shown during its search.
     steps: bool,
-    /// Whether the search pauses where there may be news.
     pauses: bool,
 }
 
-/// A translation that is being made; see [`Translator::stream`]. It goes on while [`next`](Self::next) is awaited.
+/// A running translation; see [`Translator::stream`]. It runs only while [`next`](Self::next) is awaited.
 pub struct Stream<'a> {
     job: Rc<RefCell<Job<'a>>>,
-    /// `None` when it is over.
+    /// `None` at the end.
     search: Option<Search<'a>>,
 }
 
 type Search<'a> = Pin<Box<dyn Future<Output = Result<(), TranslateError>> + 'a>>;
 
 impl Stream<'_> {
-    /// Goes on until there is something to tell; `None` when everything has been told.
+    /// Returns the next update; `None` at the end.
     ///
     /// # Errors
-    /// [`TranslateError`], after which the translation is over.
+    /// [`TranslateError`], which ends the translation.
     pub async fn next(&mut self) -> Result<Option<Update>, TranslateError> {
         let Self { job, search } = self;
         while !job.borrow().has_news {
@@ -140,8 +172,7 @@ impl Stream<'_> {
         Ok(Some(job.borrow_mut().update()?))
     }
 
-    /// The first text that is not done, as far as it has come, in two parts: what stays as it is, and what may still change.
-    /// The first part only grows, and the translation begins with it.
+    /// The first text that is not done: its stable part, which only grows, and the part that may change.
     pub fn text(&self) -> (String, String) {
         self.job.borrow().text()
     }

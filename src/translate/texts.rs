@@ -1,22 +1,20 @@
-//! One text or many: what a translator takes, and what it gives for it.
+//! One text or many.
 
 use super::translation::Translation;
 
-/// What can be translated: a string, which becomes a [`Translation`]; or a slice, an array or a vector of strings, which
-/// becomes a `Vec<Translation>` in the same order.
+/// Input of a translator: a string becomes a [`Translation`]; a slice, array or vector becomes a `Vec<Translation>`.
 pub trait Texts: Sealed {
-    /// The translation of a string, or the translations of many.
+    /// [`Translation`] or `Vec<Translation>`.
     type Translations;
     #[doc(hidden)]
     fn texts(&self) -> Vec<&str>;
     #[doc(hidden)]
     fn gather(translations: Vec<Translation>) -> Self::Translations;
-    /// Whether it is one text.
     #[doc(hidden)]
     const ONE: bool;
 }
 
-/// Keeps others from implementing [`Texts`].
+/// Seals [`Texts`].
 pub trait Sealed {}
 
 impl Sealed for str {}
@@ -47,7 +45,7 @@ impl<S: AsRef<str>> Texts for [S] {
     }
 }
 
-/// A type that is borrowed as another.
+/// Implements [`Texts`] for a type that borrows as another.
 macro_rules! texts_as {
     ($([$($generics:tt)*] $owned:ty => $borrowed:ty;)*) => {$(
         impl<$($generics)*> Sealed for $owned {}

@@ -22,12 +22,11 @@ pub struct Translator {
     pub(super) transformer: Transformer,
     pub(super) tokenizer: Tokenizer,
     pub(super) cache: Mutex<SentenceCache>,
-    /// Sentences that were not searched.
     pub(super) reused: AtomicU64,
 }
 
 impl Translator {
-    /// Brings a model to a device.
+    /// Loads a model on a device.
     ///
     /// ```no_run
     /// use wordloom::{Device, DeviceChoice, Model, TranslateOptions, Translator};
@@ -42,15 +41,12 @@ impl Translator {
     /// ```
     ///
     /// # Errors
-    /// [`ModelError`] when the model has no tokenizer, cannot be read, or does not fit on the device.
+    /// [`ModelError`] if the model has no tokenizer, cannot be read, or does not fit on the device.
     pub fn new(device: &Device, model: &Model) -> Result<Self, ModelError> {
         Self::with_progress(device, model, &mut |_| {})
     }
 
-    /// As [`Translator::new`]; `progress` is told the fraction of the weights that is on the device.
-    ///
-    /// # Errors
-    /// As [`Translator::new`].
+    /// As [`Translator::new`]; `progress` gets the fraction of weights that is on the device, 0 to 1.
     pub fn with_progress(
         device: &Device,
         model: &Model,
@@ -82,46 +78,43 @@ impl Translator {
         model.tokenizer()
     }
 
-    /// A translator of parts that are there already.
+    /// Makes a translator of a loaded model and its tokenizer.
     pub fn from_parts(transformer: Transformer, tokenizer: Tokenizer) -> Self {
         Self { transformer, tokenizer, cache: Mutex::new(SentenceCache::new(0)), reused: AtomicU64::new(0) }
     }
 
-    /// Remembers the results of the last sentences, in about so many bytes: one that comes again with the same options
-    /// and languages is not searched again. A sentence and its translation take about a kilobyte. By default nothing is
-    /// remembered from call to call.
+    /// Keeps results of recent sentences in about `bytes` bytes, one kilobyte for a typical sentence: an equal sentence
+    /// with equal options is not searched again. By default nothing is kept between calls.
     pub fn with_cache(self, bytes: usize) -> Self {
         Self { cache: Mutex::new(SentenceCache::new(bytes)), ..self }
     }
 
-    /// The model on its device.
+    /// The loaded model.
     pub fn transformer(&self) -> &Transformer {
         &self.transformer
     }
 
-    /// Its tokenizer.
+    /// The tokenizer of the model.
     pub fn tokenizer(&self) -> &Tokenizer {
         &self.tokenizer
     }
 
-    /// Has some heads contribute nothing; see [`Transformer::mute`]. What was remembered of other translations is forgotten.
-    ///
-    /// # Errors
-    /// [`MuteError`]
+    /// Mutes heads; see [`Transformer::mute`]. The cache is cleared.
     pub fn mute(&mut self, model: &Model, heads: &[HeadName]) -> Result<(), MuteError> {
         self.cache.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
         self.transformer.mute(model, heads)
     }
 
-    /// How many sentences so far were not searched, because an equal one had been.
+    /// Number of sentences that were not searched, because an equal one had been.
     pub fn reused_sentences(&self) -> u64 {
         self.reused.load(Ordering::Relaxed)
     }
 
-    /// A request for the translation of one sentence's token ids, to be [generated](Transformer::generate) for. The search
-    /// goes on after `prefix`, target tokens behind the start token; its tree begins there.
+    /// Makes a request for the translation of one sentence's token ids, for [`Transformer::generate`]. The search
+    /// continues after `prefix`, target tokens after the start token; its tree begins there.
     ///
     /// # Errors
+    /// [`TranslateError`] if languages or options do not fit the model.
     /// [`TranslateError`] for languages and options that do not fit the model.
     pub fn request(
         &self,
@@ -136,10 +129,7 @@ impl Translator {
         Ok(GenerateRequest { input_ids: input_ids.to_vec(), options: resolved })
     }
 
-    /// A sentence of what was generated for its request.
-    ///
-    /// # Errors
-    /// [`TextError`] for tokens that stand for no text.
+    /// Makes a sentence of the generation for its request.
     pub fn sentence(
         &self,
         source: String,
@@ -157,12 +147,12 @@ impl Translator {
                 })
             })
             .collect::<Result<Vec<_>, TextError>>()?;
-        Ok(Sentence { source, source_ids: request.input_ids.clone(), hypotheses, tree, attention })
+        let source_ids = request.input_ids.clone();
+        Ok(Sentence { source, source_ids, hypotheses, tree, attention, alignment: None })
     }
 
-    /// The text of tokens that a search has made.
     pub(super) fn decode(&self, tokens: &[u32]) -> String {
-        // a search makes no tokens that its vocabulary lacks
+        // a search makes only tokens of its vocabulary
         self.tokenizer.decode(tokens, true).unwrap_or_default()
     }
 }

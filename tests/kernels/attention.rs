@@ -1,6 +1,6 @@
 //! Attention, its weights, and attention over a cache.
 
-use wordloom::cpu::{self, Columns};
+use wordloom::cpu::{self, AttentionScores, Cache, Columns};
 use wordloom::gpu::Gpu;
 use wordloom::kernels::append_rows::{self, MAX_PARTS};
 use wordloom::kernels::attention::{self, AttentionShape, Variant};
@@ -45,20 +45,24 @@ impl AttentionCase {
         self.reach.map(|reach| random_bias(reach, self.shape.heads))
     }
 
+    fn scores<'a>(&'a self, distance_bias: Option<&'a [f32]>) -> AttentionScores<'a> {
+        let [queries, keys] =
+            [&self.q, &self.k].map(|data| Columns { data, stride: self.widths().0, first: 0 });
+        AttentionScores { shape: self.shape, queries, keys, key_mask: &self.mask, distance_bias }
+    }
+
     fn context_on_cpu(&self) -> Vec<f32> {
-        let (width, value_width) = self.widths();
+        let (_, value_width) = self.widths();
         let mut context = vec![0.0; self.shape.batch * self.shape.queries * value_width];
-        let [q, k] = [&self.q, &self.k].map(|data| Columns { data, stride: width, first: 0 });
-        let v = Columns { data: &self.v, stride: value_width, first: 0 };
-        cpu::attention(&self.shape, q, k, v, &self.mask, self.bias().as_deref(), &mut context);
+        let values = Columns { data: &self.v, stride: value_width, first: 0 };
+        cpu::attention(&self.scores(self.bias().as_deref()), values, &mut context);
         context
     }
 
     fn weights_on_cpu(&self) -> Vec<f32> {
         let AttentionShape { batch, heads, queries, keys, .. } = self.shape;
         let mut weights = vec![0.0; batch * heads * queries * keys];
-        let [q, k] = [&self.q, &self.k].map(|data| Columns { data, stride: self.widths().0, first: 0 });
-        cpu::attention_weights(&self.shape, q, k, &self.mask, self.bias().as_deref(), &mut weights);
+        cpu::attention_weights(&self.scores(self.bias().as_deref()), &mut weights);
         weights
     }
 
@@ -339,16 +343,8 @@ async fn the_cache_is_filled_and_attended() {
         for reach in [None, Some(0), Some(1), Some(40)] {
             let bias = reach.map(|reach| random_bias(reach, heads));
             let mut want = vec![0.0; rows * value_width];
-            cpu::cached_attention(
-                &shape,
-                queries,
-                &keys,
-                &values,
-                &slots,
-                &key_counts,
-                bias.as_deref(),
-                &mut want,
-            );
+            let cache = Cache { keys: &keys, values: &values, slots: &slots, key_counts: &key_counts };
+            cpu::cached_attention(&shape, queries, cache, bias.as_deref(), &mut want);
             let bias_buffer = upload(&gpu, &bias.map_or(vec![7.0; 4], |bias| pad(&bias, heads, 7.0)));
             for variant in Variant::ALL {
                 let what = format!("{variant:?}, reach {reach:?}, of {shape:?}");

@@ -1,8 +1,6 @@
-//! All heads of a kind at once.
-
 use wordloom::trace::{AttentionKind, LayerAttention, TracedSentence};
 
-/// Layers as rows, heads as columns.
+/// All heads of a kind: layers are rows, heads are columns.
 pub struct Grid<'a> {
     pub layers: Vec<&'a LayerAttention>,
     pub heads: usize,
@@ -16,7 +14,7 @@ pub struct Grid<'a> {
 pub const GAP: usize = 6;
 
 impl<'a> Grid<'a> {
-    /// `None` if the trace has nothing of this kind.
+    /// `None` if the trace lacks this kind.
     pub fn new(sentence: &'a TracedSentence, kind: AttentionKind) -> Option<Self> {
         let layers: Vec<&LayerAttention> = sentence.layers(kind).collect();
         let first = layers.first()?;

@@ -12,10 +12,9 @@ use crate::CliError;
 const TEMPLATE: &str = include_str!("viewer.html");
 const STYLE: &str = include_str!("viewer.css");
 const SCRIPT: &str = include_str!("viewer.js");
-/// The longest label, also in the tooltip of a cell.
+/// Characters of the longest label, also in tooltips.
 const LONGEST_LABEL: usize = 40;
 
-/// The page of a trace.
 pub fn page(trace: &Trace) -> Result<String, CliError> {
     let data = json!({
         "model": harmless(&trace.model, 200),
@@ -26,7 +25,7 @@ pub fn page(trace: &Trace) -> Result<String, CliError> {
             "blues": table(&colorous::BLUES),
         },
     });
-    // in a script element, only `</script` and `<!--` are special, so escape `<`
+    // in a script element only `</script` and `<!--` are special
     let data = data.to_string().replace('<', "\\u003c");
     let mut page = String::with_capacity(TEMPLATE.len() + STYLE.len() + SCRIPT.len() + data.len());
     let mut rest = TEMPLATE;
@@ -40,7 +39,6 @@ pub fn page(trace: &Trace) -> Result<String, CliError> {
     Ok(page + rest)
 }
 
-/// 256 colours, each as six hexadecimal digits.
 fn table(gradient: &colorous::Gradient) -> String {
     (0..256).map(|step| format!("{:x}", gradient.eval_rational(step, 256))).collect()
 }
@@ -86,7 +84,6 @@ fn sentence(sentence: &TracedSentence) -> Value {
     })
 }
 
-/// The aligned words.
 fn pairs(sentence: &TracedSentence) -> Vec<String> {
     let [source, target] = [&sentence.source, &sentence.target]
         .map(|text| text.split_whitespace().map(|word| harmless(word, LONGEST_LABEL)).collect::<Vec<_>>());
@@ -106,7 +103,7 @@ fn ranges<'a>(text: &str, tokens: impl Iterator<Item = &'a Token>) -> Vec<Value>
         .collect()
 }
 
-/// Weights as 16-bit numbers, 65535 for 1: a quarter of the size of text, and finer than colours.
+/// Weights as 16-bit numbers, 65535 for 1: smaller than text, finer than colours.
 fn layer(layer: &LayerAttention) -> Value {
     let weights = layer.weights.iter().map(|weight| (weight.clamp(0.0, 1.0) * 65535.0).round() as u16);
     let bytes: Vec<u8> = weights.flat_map(u16::to_le_bytes).collect();

@@ -24,7 +24,7 @@ use super::setup::{DeviceArguments, ModelArguments, SearchArguments, count};
 use super::{CliError, interrupt, notice};
 use picture::Picture;
 
-// Its help fits a screen: 30 lines.
+// Help must fit a screen: 30 lines.
 
 #[derive(clap::Args)]
 #[command(after_help = "Without --output, a heatmap of --kind, --layer and --head goes to the terminal.")]
@@ -78,7 +78,6 @@ pub struct Arguments {
     device: DeviceArguments,
 }
 
-/// What a file's name asks for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Format {
     Html,
@@ -153,7 +152,6 @@ fn unwritable(error: wordloom::trace::TraceFileError) -> CliError {
     CliError::Input(format!("the trace cannot be written: {error}"))
 }
 
-/// A trace from a file.
 fn open(path: &Path) -> Result<Trace, CliError> {
     let name = path.display();
     let mut bytes = Vec::new();
@@ -163,7 +161,6 @@ fn open(path: &Path) -> Result<Trace, CliError> {
     Trace::from_bytes(&bytes).map_err(|error| CliError::Input(format!("{name} {error}")))
 }
 
-/// A trace of a translation that is made now.
 fn make(arguments: &Arguments, format: Option<Format>) -> Result<Trace, CliError> {
     let mut options = arguments.search.options(interrupt::handler());
     options.generation.length_penalty = arguments.length_penalty;
@@ -185,13 +182,13 @@ fn make(arguments: &Arguments, format: Option<Format>) -> Result<Trace, CliError
         .mute(&model, &arguments.mute)
         .map_err(|error| CliError::Usage(one_line(&error.to_string())))?;
     let kept = TraceOptions {
-        // where a folder lies is nobody's business who looks at the trace
+        // only the last part of the path, for privacy
         model: Path::new(model.label())
             .file_name()
             .map_or_else(|| model.label().to_owned(), |name| name.to_string_lossy().into_owned()),
         memory: (arguments.memory as u64).saturating_mul(1 << 20),
         depth: arguments.statistics,
-        // a picture does not show it
+        // pictures do not show it
         search: arguments.json || matches!(format, Some(Format::Html | Format::Json | Format::Safetensors)),
         ..TraceOptions::default()
     };
@@ -209,7 +206,6 @@ fn make(arguments: &Arguments, format: Option<Format>) -> Result<Trace, CliError
     })
 }
 
-/// All of standard input.
 fn whole(lines: &Lines) -> Result<String, CliError> {
     let mut text = String::new();
     loop {
@@ -224,7 +220,7 @@ fn whole(lines: &Lines) -> Result<String, CliError> {
     }
 }
 
-/// Says what a trace does not have, a line for each sentence.
+/// Reports layers without room, one line per sentence.
 fn tell_left_out(trace: &Trace) {
     for (sentence, traced) in (1..).zip(&trace.sentences) {
         let what: Vec<String> = traced
@@ -245,7 +241,7 @@ fn tell_left_out(trace: &Trace) {
     }
 }
 
-/// What the options choose of every sentence that has it.
+/// The chosen map of every sentence that has it.
 fn pictures(arguments: &Arguments, trace: &Trace) -> Result<Vec<Picture>, CliError> {
     let Arguments { kind, layer, head, .. } = arguments;
     let pictures: Vec<Picture> =

@@ -1,22 +1,16 @@
-//! One attention map with its labels, and its colours.
-
 use wordloom::heatmap::ColourMap;
 use wordloom::trace::{AttentionKind, LayerAttention, TracedSentence};
 
-/// One map, ready to be drawn.
 pub struct Picture {
-    /// The title.
     pub title: String,
-    /// Row labels.
     pub queries: Vec<String>,
-    /// Column labels.
     pub keys: Vec<String>,
     /// `[queries, keys]`
     pub weights: Vec<f32>,
 }
 
 impl Picture {
-    /// The map of a head (or of the mean of all) in a layer (or in the last one).
+    /// The map of a head (default: the mean of all) in a layer (default: the last).
     pub fn new(
         sentence: &TracedSentence,
         kind: AttentionKind,
@@ -40,12 +34,10 @@ impl Picture {
         })
     }
 
-    /// The largest weight, which gets the last colour.
     pub fn largest(&self) -> f32 {
         self.weights.iter().copied().fold(0.0, f32::max)
     }
 
-    /// The map as a layer of one head.
     pub fn layer(&self) -> LayerAttention {
         LayerAttention {
             kind: AttentionKind::Cross,
@@ -62,7 +54,6 @@ impl Picture {
     }
 }
 
-/// The name of a kind of attention.
 pub fn name(kind: AttentionKind) -> &'static str {
     match kind {
         AttentionKind::Encoder => "encoder self-attention",
@@ -71,8 +62,7 @@ pub fn name(kind: AttentionKind) -> &'static str {
     }
 }
 
-/// Makes labels from untrusted text safe: control characters and characters that change the direction of text become `�`, and
-/// every label has a limited length.
+/// Makes labels of untrusted text safe: control characters and direction marks become `�`, and the length is limited.
 fn labels(labels: Vec<String>) -> Vec<String> {
     labels.iter().map(|label| harmless(label, 40)).collect()
 }
@@ -90,7 +80,6 @@ pub fn harmless(text: &str, longest: usize) -> String {
     shown
 }
 
-/// The colour of a value from 0 to 1.
 pub fn colour(value: f32) -> [u8; 3] {
     ColourMap::default().colour(value)
 }

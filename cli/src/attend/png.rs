@@ -1,4 +1,4 @@
-//! Maps as PNG, without labels, because labels need a font. SVG and HTML have labels.
+//! Maps as PNG, without labels, which need a font.
 
 use wordloom::heatmap::{Pixels, View, paint};
 use wordloom::trace::{AttentionKind, LayerAttention, Trace};
@@ -7,10 +7,9 @@ use super::grid::{GAP, Grid};
 use super::picture::Picture;
 use crate::CliError;
 
-/// The largest side of a picture, in pixels. It limits memory for files that claim to have long texts.
+/// Largest side of a picture in pixels. It limits memory for files that claim long texts.
 const MAX_SIDE: usize = 16_384;
 
-/// The background.
 const PAPER: [u8; 4] = [255; 4];
 
 fn failed(error: impl std::fmt::Display) -> CliError {
@@ -26,7 +25,6 @@ fn check([width, height]: [usize; 2]) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Paints a grid of layers. `cell` and `gap` are in pixels.
 fn draw(layers: &[&LayerAttention], cell: usize, gap: usize) -> Result<Pixels, CliError> {
     let shape = wordloom::heatmap::shape_of(layers).map_err(failed)?;
     let side = |count: usize, cells: usize| count * (cells * cell + gap) - gap;
@@ -70,7 +68,6 @@ fn encode(pictures: &[Pixels], margin: usize) -> Result<Vec<u8>, CliError> {
     Ok(bytes)
 }
 
-/// The maps of all sentences, one below the other.
 pub fn pictures(pictures: &[Picture]) -> Result<Vec<u8>, CliError> {
     let drawn = pictures.iter().map(|picture| {
         let longest = picture.keys.len().max(picture.queries.len()).max(1);
@@ -79,12 +76,11 @@ pub fn pictures(pictures: &[Picture]) -> Result<Vec<u8>, CliError> {
     encode(&drawn.collect::<Result<Vec<_>, _>>()?, 0)
 }
 
-/// One map, a pixel for each weight.
+/// Paints one map, a pixel per weight.
 pub fn pixels(layer: &LayerAttention, head: usize) -> Result<Vec<u8>, CliError> {
     encode(&[draw(&[&layer.only(head)], 1, 0)?], 0)
 }
 
-/// All heads of a kind, with sentences stacked vertically.
 pub fn grid(trace: &Trace, kind: AttentionKind) -> Result<Vec<u8>, CliError> {
     let grids = trace.sentences.iter().filter_map(|sentence| Grid::new(sentence, kind));
     let drawn = grids.map(|grid| draw(&grid.layers, grid.cell, GAP));

@@ -8,7 +8,6 @@ use wordloom::trace::{TracedSearch, TracedSentence};
 
 use super::picture::harmless;
 
-/// The largest number of listed hypotheses.
 const MOST_LISTED: usize = 12;
 const LONGEST: usize = 600;
 
@@ -42,7 +41,6 @@ pub fn of(sentence: &TracedSentence) -> Value {
     })
 }
 
-/// A token for display, as elsewhere in the page.
 fn label(piece: &str) -> String {
     match piece.replace('▁', " ").trim() {
         "" => "␣".into(),
@@ -50,7 +48,7 @@ fn label(piece: &str) -> String {
     }
 }
 
-/// Rounds to the shown digits, which keeps the page small.
+/// Rounds to the shown digits, to keep the page small.
 fn rounded(value: f32) -> f64 {
     (f64::from(value) * 1e4).round() / 1e4
 }

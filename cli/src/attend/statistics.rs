@@ -1,5 +1,3 @@
-//! Numbers and a name for every head.
-
 use serde_json::{Value, json};
 use wordloom::trace::statistics::HeadStatistics;
 use wordloom::trace::{CombinedRank, Depth, Trace};
@@ -7,7 +5,6 @@ use wordloom::trace::{CombinedRank, Depth, Trace};
 use crate::CliError;
 use crate::output::Output;
 
-/// Writes a line for each head.
 pub fn table(trace: &Trace, output: &mut Output) -> Result<(), CliError> {
     output.line(
         "kind    layer head  entropy  rel.  dist.  diag. prev. next  end   punct. rare  conf.  rank     looks like",
@@ -31,7 +28,7 @@ pub fn table(trace: &Trace, output: &mut Output) -> Result<(), CliError> {
             head.label(),
         ))?;
     }
-    // these numbers belong to one sentence; they are not means
+    // these numbers are of one sentence, not means
     for (number, sentence) in (1..).zip(&trace.sentences) {
         let of = if trace.sentences.len() > 1 { format!(" of sentence {number}") } else { String::new() };
         output.line(&format!("\nheads combined{of}"))?;
@@ -51,7 +48,6 @@ pub fn table(trace: &Trace, output: &mut Output) -> Result<(), CliError> {
     Ok(())
 }
 
-/// The statistics as JSON.
 pub fn json(trace: &Trace) -> Result<String, CliError> {
     let heads: Vec<Value> = trace.statistics().iter().map(head).collect();
     let layers = trace.sentences.iter().map(|sentence| {

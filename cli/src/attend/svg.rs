@@ -14,14 +14,13 @@ use crate::CliError;
 
 /// Pixels of a cell.
 const CELL: usize = 24;
-/// Space around everything.
+/// Pixels around the picture.
 const MARGIN: usize = 20;
-/// Approximate width of a character at 13 pixels.
+/// Pixels of an average character at font size 13.
 const LETTER: usize = 8;
-/// The largest number of cells drawn as rectangles; larger maps are an image.
+/// Maximal number of cells drawn as rectangles; larger maps are an image.
 const MOST_CELLS: usize = 20_000;
 
-/// The maps of all sentences, one below the other.
 pub fn pictures(pictures: &[Picture]) -> Result<String, CliError> {
     let mut body = String::new();
     let (mut width, mut top) = (0, MARGIN);
@@ -34,7 +33,7 @@ pub fn pictures(pictures: &[Picture]) -> Result<String, CliError> {
     Ok(document(title, [width + MARGIN, top - MARGIN], &body))
 }
 
-/// Draws one map below `top`. Returns its right and its lower edge.
+/// Draws one map below `top`. Returns its right and lower edge.
 fn one(body: &mut String, picture: &Picture, top: usize) -> Result<[usize; 2], CliError> {
     let widest = |labels: &[String]| labels.iter().map(|label| label.width()).max().unwrap_or(0) * LETTER;
     let left = MARGIN + widest(&picture.queries) + 10;
@@ -98,7 +97,6 @@ fn legend(body: &mut String, [left, top]: [usize; 2], largest: f32) -> usize {
     right + 40
 }
 
-/// All heads of a kind, with sentences stacked vertically.
 pub fn grid(trace: &Trace, kind: AttentionKind) -> Result<String, CliError> {
     let mut body = String::new();
     let (mut width, mut top) = (0, MARGIN);
@@ -133,7 +131,6 @@ pub fn grid(trace: &Trace, kind: AttentionKind) -> Result<String, CliError> {
     }
 }
 
-/// A map as an image of one pixel for each weight.
 fn image(
     body: &mut String,
     (layer, head): (&LayerAttention, usize),
@@ -160,7 +157,7 @@ fn document(title: &str, [width, height]: [usize; 2], body: &str) -> String {
     )
 }
 
-/// Escapes text for XML. Characters that XML forbids were replaced before.
+/// Escapes text for XML. Characters that XML forbids are already replaced.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {

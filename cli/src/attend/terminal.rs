@@ -1,4 +1,4 @@
-//! A heatmap in the terminal: in true colour, or in plain characters without colours.
+//! A heatmap in the terminal, in true colour or in plain characters.
 
 use std::fmt::Write;
 use std::io::IsTerminal;
@@ -10,21 +10,18 @@ use super::picture::{Picture, colour};
 use crate::CliError;
 use crate::output::Output;
 
-/// Characters from zero to the largest weight.
 const SHADES: [char; 10] = [' ', '.', ':', '-', '=', '+', '*', '#', '%', '@'];
-/// The widest label of a row, in terminal columns.
+/// Terminal columns of the longest row label.
 const LONGEST_LABEL: usize = 20;
-/// The longest upright label, in terminal rows.
+/// Terminal rows of the longest upright label.
 const HIGHEST_LABEL: usize = 14;
 
-/// The widest column with horizontal labels.
+/// Terminal columns of the widest cell with horizontal labels.
 const WIDEST_CELL: usize = 10;
 
-/// The style of drawing.
 pub struct Style {
-    /// Whether to use colours.
     pub colours: bool,
-    /// Columns of the terminal.
+    /// Terminal columns.
     pub width: usize,
 }
 
@@ -74,7 +71,6 @@ pub fn draw(picture: &Picture, style: &Style, output: &mut Output) -> Result<(),
     output.line(&scale(largest, left, style.colours))
 }
 
-/// Draws one weight, with its number if there is room.
 fn draw_cell(line: &mut String, weight: f32, largest: f32, cell: usize, colours: bool) {
     let value = if largest > 0.0 { (weight / largest).clamp(0.0, 1.0) } else { 0.0 };
     if !colours {
@@ -93,7 +89,7 @@ fn draw_cell(line: &mut String, weight: f32, largest: f32, cell: usize, colours:
     let _ = write!(line, "\x1b[48;2;{r};{g};{b};{ink}m{number:^cell$}\x1b[0m");
 }
 
-/// The labels of the columns: horizontal, or upright with the bottom at the map.
+/// Labels of the columns, horizontal or upright; upright labels end at the map.
 fn header(labels: &[String], cell: usize, upright: bool) -> Vec<String> {
     if !upright {
         let padded = labels.iter().map(|label| format!("{label}{}", " ".repeat(cell - label.width())));
@@ -111,7 +107,6 @@ fn header(labels: &[String], cell: usize, upright: bool) -> Vec<String> {
     (0..height).map(line).collect()
 }
 
-/// The legend.
 fn scale(largest: f32, left: usize, colours: bool) -> String {
     let mut line = format!("{:left$}  0 ", "");
     for step in 0..=19 {
@@ -126,7 +121,6 @@ fn scale(largest: f32, left: usize, colours: bool) -> String {
     line
 }
 
-/// The label, cut to `longest` terminal columns.
 fn shortened(label: &str, longest: usize) -> String {
     if label.width() <= longest {
         return label.to_owned();

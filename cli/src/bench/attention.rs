@@ -1,5 +1,4 @@
-//! What looking costs: a translation, the same with its attention kept on the device, the attention of a translation that is
-//! given, and pictures.
+//! Costs of attention: a translation with and without kept attention, attention of given texts, and pictures.
 
 use pollster::block_on;
 use serde::Serialize;
@@ -28,17 +27,16 @@ struct Row {
     source: usize,
     tokens: usize,
     translation: Summary,
-    /// The same, with the attention of the best hypothesis kept where it is computed.
+    /// The same translation with the best hypothesis' attention kept on the device.
     with_attention: Summary,
-    /// The attention of a translation that is there already: a pass over it.
+    /// A forward pass for the attention of a given translation.
     pass: Summary,
-    /// All heads of the encoder, which has the largest maps with long sources, as one picture.
+    /// All heads of the encoder in one picture; its maps are the largest for long sources.
     overview: Summary,
-    /// One of them.
     head: Summary,
 }
 
-/// A picture for a large window.
+/// Pixels of a large window.
 const PICTURE: [u32; 2] = [1200, 800];
 
 impl Looking {
@@ -105,7 +103,7 @@ fn row(
         block_on(attend(transformer, &[request], &kept, &Cancel::default()))?;
         settle(transformer)
     };
-    // in turn, so that what else the machine does slows both
+    // in turn, so that other load on the machine affects both
     let (mut alone, mut both) = (Samples::default(), Samples::default());
     let best = generate(Keep::default())?.hypotheses.into_iter().next();
     let target_ids = best.map(|best| best.tokens).unwrap_or_default();
@@ -142,7 +140,6 @@ fn row(
     })
 }
 
-/// Until the device has done what it was given.
 fn settle(transformer: &Transformer) -> Result<(), CliError> {
     match transformer.device().gpu() {
         Some(gpu) => Ok(block_on(gpu.settled())?),

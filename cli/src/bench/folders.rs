@@ -26,13 +26,13 @@ struct Line<'a> {
     ms_min: f64,
     cpu_ms: Option<f64>,
     reps: usize,
-    /// Tokens per second of all sources together; `None` if nothing is translated.
+    /// Tokens per second of all sources; `None` if nothing is translated.
     tok_s: Option<f64>,
     note: &'static str,
 }
 
 impl<'a> Line<'a> {
-    /// For a translation, or the encoder alone where no tokens are generated.
+    /// A line for a translation, or for the encoder if no tokens are generated.
     fn new(peer: &'a str, model: &'a str, size: Translation, time: Summary) -> Self {
         let Translation { batch, beams: beam, source: src, tokens: tgt } = size;
         let Summary { ms, ms_min, cpu_ms, repeats: reps } = time;
@@ -62,7 +62,6 @@ pub fn run(folder: &Path, arguments: &Arguments, output: &mut Output) -> Result<
     Ok(())
 }
 
-/// Folders with a model, sorted by name.
 fn model_folders(folder: &Path) -> Result<Vec<PathBuf>, CliError> {
     let unreadable = |source| CliError::Io { what: format!("cannot read {}", folder.display()), source };
     let mut found = Vec::new();
@@ -106,7 +105,6 @@ fn lines(subject: &Subject, name: &str, workload: &Workload, output: &mut Output
     Ok(())
 }
 
-/// `wordloom-cpu`, or the adapter's name in lower case with hyphens.
 fn peer(device: &Device) -> String {
     let name = device.gpu().map_or("cpu", |gpu| gpu.adapter().name());
     let name = name.split('(').next().unwrap_or(name).to_lowercase();

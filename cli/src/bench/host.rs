@@ -1,8 +1,7 @@
-//! Information about the system. Some of it is available on Linux only without a library.
+//! System information. Without a library, some of it is available on Linux only.
 
 use std::time::SystemTime;
 
-/// Today, in UTC.
 pub fn date() -> String {
     let now = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
     now.split('T').next().unwrap_or(&now).to_owned()
@@ -12,17 +11,14 @@ pub fn threads() -> usize {
     rayon::current_num_threads()
 }
 
-/// The processor's name.
 pub fn processor() -> Option<String> {
     entry("/proc/cpuinfo", "model name")
 }
 
-/// The process's peak memory, in bytes.
 pub fn peak_bytes() -> Option<u64> {
     status("VmHWM")
 }
 
-/// The process's memory, in bytes.
 pub fn bytes_now() -> Option<u64> {
     status("VmRSS")
 }
@@ -33,7 +29,7 @@ fn status(key: &str) -> Option<u64> {
     Some(kibibytes * 1024)
 }
 
-/// The value of a line `key: value` in a file of Linux.
+/// Value of a line `key: value` in a file.
 fn entry(file: &str, key: &str) -> Option<String> {
     let text = std::fs::read_to_string(file).ok()?;
     let value = text.lines().find_map(|line| line.strip_prefix(key)?.trim_start().strip_prefix(':'));

@@ -14,25 +14,23 @@ use wordloom::{Device, GpuError, cpu};
 
 use super::timing::{median, round};
 
-/// Bytes beyond the caches of nearly every GPU.
+/// Bytes beyond the caches of most GPUs.
 const GPU_BYTES: u64 = 256 << 20;
-/// Bytes beyond the caches of nearly every processor.
+/// Bytes beyond the caches of most processors.
 const CPU_BYTES: usize = 512 << 20;
-/// The smallest number of bytes that can be timed.
+/// Fewest bytes that can be timed.
 const LEAST_BYTES: u64 = 1 << 20;
-/// Time of one measurement: long compared with submitting and waiting, short for a page or a driver's watchdog.
+/// Time of one measurement: long compared with submitting and waiting, short for a driver's watchdog.
 const WORK: Duration = Duration::from_millis(20);
 const MOST_LAUNCHES: usize = 256;
 const REPEATS: usize = 5;
 
-/// The speed of reading a buffer.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Reading {
     pub bytes: u64,
     pub gb_per_second: f64,
 }
 
-/// The speed of multiplying `size` × `size` matrices.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Product {
     pub size: usize,
@@ -41,9 +39,8 @@ pub struct Product {
 
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Limits {
-    /// Repeated reading of as many bytes as a step's weights, which may stay in caches, as the weights may.
+    /// Repeated reading of as many bytes as a step's weights; caches may hold them.
     pub weights: Reading,
-    /// Reading of more bytes than caches hold.
     pub memory: Reading,
     pub product: Product,
 }
@@ -96,7 +93,6 @@ fn gpu_product(gpu: &Gpu, size: usize) -> Result<Product, GpuError> {
     Ok(product(size, launch_seconds(gpu, &[vec![launch]], None)?))
 }
 
-/// A linear layer without bias, activation and join.
 pub fn linear_shape(rows: usize, inputs: usize, outputs: usize, precision: WeightPrecision) -> LinearShape {
     LinearShape {
         rows,
@@ -115,12 +111,10 @@ pub fn numbers(count: usize) -> Vec<f32> {
     (0..count).map(|index| (index as f32 * 0.618_034).fract() - 0.5).collect()
 }
 
-/// Launches that compute one result together.
 pub type Work<'a> = Vec<(Dispatch, Vec<&'a Buffer>)>;
 
-/// Seconds that one piece of work takes among many of one submission, which run one after the other. The pieces are taken in
-/// turn: where they read different buffers, none stays in a cache. One that takes longer than `most` on its own is not
-/// repeated. By the device's own clock, where it has one.
+/// Seconds of one piece of work in a submission of many, by the device's clock if it has one. The pieces alternate: if
+/// their buffers differ, no cache keeps them. A piece that takes longer than `most` runs once.
 pub fn launch_seconds(gpu: &Gpu, pieces: &[Work<'_>], most: Option<Duration>) -> Result<f64, GpuError> {
     let clock = gpu.clock()?;
     let run = |count: usize| {
@@ -167,13 +161,12 @@ pub fn call_seconds(mut call: impl FnMut()) -> f64 {
     median(&times).unwrap_or(0.0)
 }
 
-/// Reads a slice with all cores.
 fn cpu_reading(bytes: usize) -> Reading {
     let data: Vec<u32> = (0..bytes as u32 / 4).collect();
     let piece = data.len().div_ceil(4 * rayon::current_num_threads()).max(1);
     let seconds = call_seconds(|| {
         let sums = data.par_chunks(piece).map(|piece| {
-            // several sums, so that additions do not depend on each other
+            // several sums, which do not wait for each other
             let mut sums = [0u32; 64];
             for words in piece.chunks_exact(sums.len()) {
                 for (sum, word) in sums.iter_mut().zip(words) {

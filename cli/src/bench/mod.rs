@@ -113,7 +113,6 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     output.flush()
 }
 
-/// Writes a report as JSON or as text.
 fn show<T: serde::Serialize>(
     report: &T,
     text: impl Fn(&T, &mut Output) -> Result<(), CliError>,
@@ -123,11 +122,9 @@ fn show<T: serde::Serialize>(
     if json { output.json(report) } else { text(report, output) }
 }
 
-/// Times of opening and loading.
 struct Load {
-    /// Time to find and open the adapter.
     open: Duration,
-    /// Time from the folder's files to weights on the device.
+    /// Time from files to weights on the device.
     load: Duration,
 }
 
@@ -146,7 +143,6 @@ fn loaded(arguments: &Arguments, files: ModelFiles) -> Result<(Subject, Load), C
     Ok((Subject::new(&model, transformer), Load { open, load }))
 }
 
-/// A progress bar over measurements of similar length.
 struct Steps {
     bar: Progress,
     total: usize,

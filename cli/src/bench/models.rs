@@ -9,7 +9,6 @@ use super::subject::Subject;
 use crate::CliError;
 use crate::output::Output;
 
-/// What every report begins with.
 #[derive(Serialize)]
 pub struct Measured {
     version: &'static str,
@@ -46,7 +45,6 @@ pub struct ModelShape {
     pub target_vocabulary: usize,
     pub parameters: usize,
     pub random_weights: bool,
-    /// Bytes of weights on the device.
     pub weight_bytes: u64,
 }
 
@@ -107,9 +105,7 @@ pub struct DeviceShape {
     pub kind: &'static str,
     pub backend: Option<&'static str>,
     pub driver: Option<String>,
-    /// The host's processor.
     pub processor: Option<String>,
-    /// Threads that the host computes with.
     pub threads: usize,
 }
 

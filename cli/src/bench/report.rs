@@ -19,7 +19,7 @@ pub struct Report {
     workload: Workload,
     open_ms: f64,
     load_ms: f64,
-    /// Time of the first run after loading, including compiling kernels and making buffers.
+    /// Milliseconds of the first run after loading, with compilation of kernels and allocation.
     first_run_ms: f64,
     encode: Vec<Encode>,
     decode: Vec<Decode>,
@@ -27,7 +27,6 @@ pub struct Report {
     memory: Memory,
 }
 
-/// The encoder over one source.
 #[derive(Serialize)]
 struct Encode {
     tokens: usize,
@@ -39,37 +38,34 @@ struct Encode {
     dispatches: Option<u64>,
 }
 
-/// Translations of one size.
 #[derive(Serialize)]
 struct Decode {
     beams: usize,
     batch: usize,
     source: usize,
     tokens: usize,
-    /// Times from ids to ids.
+    /// From ids to ids.
     translate: Summary,
-    /// Times from ids to one token.
+    /// From ids to the first token.
     first_token: Summary,
     per_token: Option<PerToken>,
-    /// Speed of all sources together.
     tokens_per_second: f64,
-    /// Counters divided by `tokens`.
     counted_per_token: Option<PerTokenCounters>,
 }
 
-/// A step of all rows: the difference between two translations, divided by the difference of their tokens.
+/// A step of all rows: difference of two translations divided by the difference of their tokens.
 #[derive(Serialize)]
 struct PerToken {
     ms: f64,
     ms_min: f64,
     cpu_ms: Option<f64>,
-    /// Time per step between this number of tokens and the previous one in the workload.
+    /// Milliseconds per step between this number of tokens and the previous one.
     later_ms: Option<f64>,
     dispatches: Option<f64>,
     weight_bytes: u64,
-    /// Bytes of keys and values that a step reads, at the mean length.
+    /// Bytes of keys and values that a step reads, at mean length.
     cache_bytes: u64,
-    /// Bandwidth; `None` if noise is larger than the time of a token.
+    /// `None` if noise exceeds the time of a token.
     gb_per_second: Option<f64>,
     share_of_bandwidth: Option<f64>,
 }
@@ -96,14 +92,12 @@ impl PerTokenCounters {
     }
 }
 
-/// Memory in bytes, before the limits are measured.
+/// Bytes, measured before the limits.
 #[derive(Serialize)]
 struct Memory {
-    /// The process's peak.
     host_peak: Option<u64>,
     device: Option<u64>,
     device_peak: Option<u64>,
-    /// Bytes of weights that a step reads.
     step_weights: u64,
     /// Bytes of keys and values of one token, and of one source token.
     cache_per_token: u64,
@@ -274,7 +268,7 @@ impl Decode {
         let Translation { batch, beams, source, .. } = size;
         let (transformer, tokens) = (&subject.transformer, timed.tokens);
         let weight_bytes = transformer.step_weight_bytes();
-        // self-attention reads each row's history, half of the target on average; cross-attention reads each source
+        // self-attention reads half of the target on average; cross-attention reads the source
         let history =
             (batch * beams) as u64 * transformer.cache_bytes_per_token() * (tokens as u64).div_ceil(2);
         let cache_bytes = history + (batch * source) as u64 * transformer.memory_bytes_per_token();
@@ -345,7 +339,6 @@ impl Decode {
     }
 }
 
-/// The times of a translation of `tokens` tokens.
 struct Timed {
     tokens: usize,
     time: Summary,
@@ -357,7 +350,7 @@ impl Timed {
         Self { tokens, time, counted }
     }
 
-    /// The time per additional token, compared with another translation.
+    /// The time per additional token.
     fn since(&self, other: &Self, of: impl Fn(&Summary) -> f64) -> Option<f64> {
         let more = self.tokens.checked_sub(other.tokens).filter(|&more| more > 0)?;
         Some(round((of(&self.time) - of(&other.time)) / more as f64))

@@ -1,4 +1,4 @@
-//! Many sentences, as `translate` works through a file: whether speed and memory stay what they are.
+//! Many sentences: are speed and memory constant?
 
 use std::time::Instant;
 
@@ -27,15 +27,13 @@ pub struct Soak {
     rows: Vec<Row>,
 }
 
-/// After so many sentences.
 #[derive(Clone, Debug, Serialize)]
 struct Row {
     sentences: usize,
-    /// Since the beginning.
     seconds: f64,
-    /// Since the row before.
+    /// Speed after the previous row.
     sentences_per_second: f64,
-    /// Of translations, since the row before.
+    /// Speed of target tokens after the previous row.
     tokens_per_second: f64,
     device_bytes: Option<u64>,
     device_peak_bytes: Option<u64>,
@@ -44,7 +42,7 @@ struct Row {
 }
 
 impl Soak {
-    /// Translates so many sentences, each into as many tokens as it has.
+    /// Translates `sentences` sentences, each into as many tokens as it has.
     pub fn measure(subject: &Subject, workload: &Workload, sentences: usize) -> Result<Self, CliError> {
         if !subject.generates() {
             let message = format!("--sentences: {} has no decoder and translates nothing", subject.label);
@@ -108,7 +106,7 @@ impl Soak {
     }
 }
 
-/// Spread evenly, in an order that is the same everywhere.
+/// Lengths evenly distributed, in the same order on every machine.
 fn lengths(subject: &Subject, sentences: usize) -> Vec<usize> {
     let most = (*LENGTHS.end()).min(subject.config().positions.count());
     let fewest = (*LENGTHS.start()).min(most);
@@ -130,7 +128,7 @@ fn requests(
         .zip(sources)
         .map(|(&length, mut source)| {
             source.drain(..longest - length);
-            // another sentence in every window
+            // other sentences in every window
             if let Some(first) = source.first_mut() {
                 *first = (*first + window) % vocabulary;
             }

@@ -1,5 +1,3 @@
-//! The model that is measured, and the runs of it.
-
 use std::cell::RefCell;
 
 use wordloom::gpu::Counters;
@@ -18,7 +16,7 @@ pub struct Subject {
     pub random: bool,
 }
 
-/// A translation: how many sources at once, how many beams for each, and how many tokens each hypothesis has.
+/// Size of a translation: sources of a batch, beams of each, tokens of each hypothesis.
 #[derive(Clone, Copy, Debug)]
 pub struct Translation {
     pub batch: usize,
@@ -40,17 +38,15 @@ impl Subject {
         self.transformer.device()
     }
 
-    /// Whether there is something to encode with.
     pub fn encodes(&self) -> bool {
         self.config().architecture() != Architecture::DecoderOnly
     }
 
-    /// Whether there is something to translate with.
     pub fn generates(&self) -> bool {
         self.config().architecture() != Architecture::EncoderOnly
     }
 
-    /// Refuses lengths that the model has no positions for, before minutes are spent on others.
+    /// Refuses lengths beyond the model's positions before any measurement.
     pub fn check(&self, workload: &Workload) -> Result<(), CliError> {
         let limit = self.config().positions.count();
         let refuse = |option: &str, length: usize, limit: usize| {
@@ -65,7 +61,7 @@ impl Subject {
             if workload.source > limit {
                 return refuse("--source", workload.source, limit);
             }
-            // a decoder alone continues what it is given; the last token is never read, so that it needs no position
+            // a decoder alone continues its source; the last token is never read and needs no position
             let before = if self.encodes() { 1 } else { workload.source };
             let limit = limit.saturating_add(1) - before;
             if longest(&workload.tokens) > limit {
@@ -75,19 +71,16 @@ impl Subject {
         Ok(())
     }
 
-    /// What the device has been asked to do so far.
     pub fn counters(&self) -> Option<Counters> {
         self.device().gpu().map(|gpu| gpu.counters())
     }
 
-    /// The encoder over one source, ready to be run.
     pub fn encoder(&self, length: usize) -> Result<impl Fn() -> Result<(), CliError>, CliError> {
         let encoder: RefCell<Encoder<'_>> = RefCell::new(self.transformer.encoder(1, length)?);
         let sources = source_ids(self.config(), length, 1);
         Ok(move || Ok(pollster::block_on(encoder.borrow_mut().run(&sources))?))
     }
 
-    /// A translation, ready to be run.
     pub fn translation(
         &self,
         translation: Translation,
@@ -103,7 +96,7 @@ impl Subject {
         })
     }
 
-    /// A plain search for a given number of tokens: what a model's own file bans, forces or penalises is left out.
+    /// A search for a given number of tokens, without the model's bans, forced tokens and penalties.
     pub fn request(
         &self,
         translation: Translation,
@@ -119,7 +112,7 @@ impl Subject {
         Ok(GenerateRequest { input_ids, options })
     }
 
-    /// Times something, and counts what the device did in the last run.
+    /// Times runs, and counts the device's work in the last one.
     pub fn time(
         &self,
         repeats: usize,
@@ -135,7 +128,6 @@ impl Subject {
     }
 }
 
-/// A search for a number of tokens, whatever the model's own file asks for.
 fn plain_search(beams: usize, tokens: usize) -> GenerationConfig {
     GenerationConfig {
         num_beams: Some(beams),
@@ -152,14 +144,13 @@ fn plain_search(beams: usize, tokens: usize) -> GenerationConfig {
     }
 }
 
-/// What a workload searches for first: loading may ready a model for that.
+/// First search of a workload, to prepare loading for it.
 pub fn first_search(workload: &Workload) -> GenerationConfig {
     let first = |numbers: &[usize]| numbers.first().copied().unwrap_or(1);
     plain_search(first(&workload.beams), first(&workload.tokens))
 }
 
-/// Sources that are the same everywhere: a linear congruential generator's numbers, each source ending with the model's
-/// end token.
+/// The same sources on every machine: numbers of a linear congruential generator, with the model's end token last.
 pub fn source_ids(config: &ModelConfig, length: usize, batch: usize) -> Vec<Vec<u32>> {
     let vocabulary = config.source_vocabulary as u32;
     let mut state = 12_345u32;
@@ -181,7 +172,7 @@ pub fn source_ids(config: &ModelConfig, length: usize, batch: usize) -> Vec<Vec<
 mod tests {
     use super::*;
 
-    /// Other programs make the same ids with the same arithmetic: numbers may only be compared if these agree.
+    /// Other programs make the same ids, so that results are comparable.
     #[test]
     fn sources_are_the_same_everywhere() {
         let model = Model::embedded().expect("the model is built in");

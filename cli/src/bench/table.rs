@@ -3,7 +3,7 @@
 use crate::CliError;
 use crate::output::Output;
 
-/// Writes a header and rows, of which the first `names` columns are names.
+/// Writes a header and rows; the first `names` columns are names.
 pub fn table(
     output: &mut Output,
     names: usize,
@@ -37,17 +37,14 @@ pub fn number(value: f64) -> String {
     }
 }
 
-/// [`number`], or a dash for an unknown value.
 pub fn optional(value: Option<f64>) -> String {
     value.map_or_else(|| "–".to_owned(), number)
 }
 
-/// A fraction in percent.
 pub fn percent(value: Option<f64>) -> String {
     value.map_or_else(|| "–".to_owned(), |value| format!("{:.0} %", value * 100.0))
 }
 
-/// Bytes in millions.
 pub fn megabytes(bytes: u64) -> String {
     number(bytes as f64 / 1e6)
 }

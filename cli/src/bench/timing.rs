@@ -10,7 +10,6 @@ use crate::CliError;
 const BUDGET: Duration = Duration::from_secs(15);
 const FEWEST: usize = 3;
 
-/// Times of repeated runs, in milliseconds.
 #[derive(Default)]
 pub struct Samples {
     wall: Vec<f64>,
@@ -32,7 +31,6 @@ impl Samples {
         Ok(samples)
     }
 
-    /// Times one run.
     pub fn add(&mut self, run: impl FnOnce() -> Result<(), CliError>) -> Result<(), CliError> {
         let cpu = ProcessTime::try_now();
         let wall = Instant::now();
@@ -55,12 +53,9 @@ impl Samples {
     }
 }
 
-/// The summary of repeated runs.
 #[derive(Clone, Copy, Debug, serde::Serialize)]
 pub struct Summary {
-    /// Median of the wall times.
     pub ms: f64,
-    /// The shortest wall time.
     pub ms_min: f64,
     /// Median of the processor times of all threads.
     pub cpu_ms: Option<f64>,

@@ -10,6 +10,7 @@ use crate::output::Output;
 
 /// How launches are listed.
 #[derive(clap::Args)]
+#[group(skip)] // `inspect` has `Arguments` of its own
 pub struct Arguments {
     /// List the launches of kernels on a GPU: of a forward pass, a step of decoding, the encoder, the reading of a prompt
     #[arg(long)]
@@ -33,11 +34,9 @@ enum DeviceClass {
     Software,
 }
 
-/// Tokens of each source.
 const TOKENS: usize = 16;
 
 impl Arguments {
-    /// Writes the lists.
     pub fn list(&self, model: &Model, choice: PrecisionChoice, output: &mut Output) -> Result<(), CliError> {
         let class = match self.device_class {
             DeviceClass::Hardware => AdapterClass::Hardware,

@@ -1,4 +1,4 @@
-//! A short run of a model, and how long it takes.
+//! A short timed run of a model.
 
 use std::time::{Duration, Instant};
 
@@ -13,17 +13,16 @@ use wordloom::{Model, Transformer, resolve};
 use crate::CliError;
 use crate::setup::DeviceArguments;
 
-/// Tokens of the source and of the target, where the model has positions for them.
+/// Tokens of source and target, if the model has the positions.
 const LENGTH: usize = 16;
-/// Tokens that are generated.
 const STEPS: usize = 8;
 
 pub struct Trial {
     length: usize,
     load: Duration,
-    /// The second of two runs: the first compiles kernels.
+    /// Time of the second run; the first compiles kernels.
     forward: Duration,
-    /// With its number of steps, in models that generate.
+    /// Number of steps and their time, if the model generates.
     generate: Option<(usize, Duration)>,
 }
 
@@ -58,7 +57,6 @@ impl Trial {
         Ok(Self { length, load, forward, generate })
     }
 
-    /// For people.
     pub fn text(&self) -> String {
         let Self { length, load, forward, generate } = self;
         let generate = match generate {
@@ -72,7 +70,6 @@ impl Trial {
         )
     }
 
-    /// For programs.
     pub fn json(&self) -> serde_json::Value {
         json!({
             "load_seconds": self.load.as_secs_f64(),
@@ -91,7 +88,7 @@ fn second_time(mut run: impl FnMut() -> Result<(), CliError>) -> Result<Duration
     Ok(start.elapsed())
 }
 
-/// One text of ids that go through the vocabulary.
+/// A text of ids spread over the vocabulary.
 fn input(config: &ModelConfig, length: usize) -> ForwardInput {
     let ids = |vocabulary: usize| (0..length).map(|at| (at * 7919 % vocabulary) as u32).collect::<Vec<u32>>();
     let crosses = config.architecture() == Architecture::EncoderDecoder;
@@ -106,7 +103,7 @@ fn input(config: &ModelConfig, length: usize) -> ForwardInput {
     }
 }
 
-/// As many tokens as there is room for, up to [`STEPS`], whatever the model would say.
+/// A request for up to [`STEPS`] tokens, as far as positions allow, without an earlier end.
 fn request(transformer: &Transformer, mut input_ids: Vec<u32>) -> Result<GenerateRequest, GenerateError> {
     let config = transformer.config();
     let room = match config.architecture() {

@@ -1,4 +1,4 @@
-//! Answers to requests: methods, conditions, ranges, and security headers.
+//! Responses: methods, conditions, ranges, security headers.
 
 use std::io;
 
@@ -13,7 +13,7 @@ use super::host::Hosts;
 use super::range::{Wanted, wanted};
 use super::site::{INDEX, Site};
 
-/// Headers of every answer: a worker's policy comes with its own script, and no content is for other sites.
+/// Headers of every response: a worker's policy comes with its script, and other sites may use nothing.
 const SECURITY: [(HeaderName, &str); 6] = [
     (
         header::CONTENT_SECURITY_POLICY,
@@ -61,7 +61,7 @@ fn found(request: &Request, site: &Site) -> io::Result<Response> {
     Ok(message(StatusCode::NOT_FOUND, "There is nothing under this address."))
 }
 
-/// Answers with the content, a part of it, or "not modified".
+/// Responds with the content, a part of it, or "not modified".
 fn give(request: &Request, content: Content, path: &str) -> io::Result<Response> {
     let asked = |name: HeaderName| request.headers().get(name).and_then(|value| value.to_str().ok());
     let (tag, len) = (content.tag.clone(), content.len);
@@ -73,7 +73,7 @@ fn give(request: &Request, content: Content, path: &str) -> io::Result<Response>
     if asked(header::IF_NONE_MATCH).is_some_and(|tags| lists(tags, &tag)) {
         return Ok((StatusCode::NOT_MODIFIED, about).into_response());
     }
-    // A part of changed content is useless. A date is no tag, so the answer is the whole content.
+    // A part of changed content is useless; a date is no tag. Both get the whole content.
     let unchanged = asked(header::IF_RANGE).is_none_or(|asked| asked == tag);
     let wanted = match asked(header::RANGE) {
         Some(range) if unchanged && request.method() == Method::GET => wanted(range, len),
@@ -95,12 +95,12 @@ fn give(request: &Request, content: Content, path: &str) -> io::Result<Response>
     Ok((status, about, place, own, content.part(range)?).into_response())
 }
 
-/// Whether a browser's list of entity tags has this one, also as a weak tag.
+/// Whether a list of entity tags has this one, also as a weak tag.
 fn lists(tags: &str, tag: &str) -> bool {
     tags.trim() == "*" || tags.split(',').any(|listed| listed.trim().trim_start_matches("W/") == tag)
 }
 
-/// Vite names files in `assets/` by content. The browser checks all others, mostly with the answer "not modified".
+/// Vite names files in `assets/` by content. The browser revalidates all others.
 fn caching(path: &str) -> &'static str {
     if path.starts_with("assets/") { "public, max-age=31536000, immutable" } else { "no-cache" }
 }
@@ -111,7 +111,6 @@ fn media_type(path: &str) -> String {
     format!("{media}{charset}")
 }
 
-/// An answer of one sentence.
 fn message(status: StatusCode, text: &str) -> Response {
     (status, [(header::CACHE_CONTROL, "no-cache")], format!("{text}\n")).into_response()
 }

@@ -1,4 +1,4 @@
-//! The content of a path: its bytes, and the tag by which a browser detects changes.
+//! The content of a path, and its entity tag.
 
 use std::borrow::Cow;
 use std::fs::{self, File};
@@ -12,13 +12,13 @@ use axum::body::{Body, Bytes};
 use tokio::io::AsyncReadExt;
 use tokio_util::io::ReaderStream;
 
-/// Bytes of a file that are held in memory.
+/// Bytes of a file held in memory.
 const CHUNK: usize = 256 << 10;
 
 pub struct Content {
     source: Source,
     pub len: u64,
-    /// A strong entity tag, with quotes: equal tags mean equal bytes.
+    /// Strong entity tag, with quotes: equal tags mean equal bytes.
     pub tag: String,
 }
 
@@ -27,7 +27,6 @@ enum Source {
     File(File),
 }
 
-/// Bytes that are part of the binary.
 #[derive(Clone)]
 pub struct Embedded {
     bytes: Bytes,
@@ -40,7 +39,7 @@ impl Embedded {
             Cow::Borrowed(bytes) => Bytes::from_static(bytes),
             Cow::Owned(bytes) => bytes.into(),
         };
-        // Not a cryptographic hash: it only distinguishes files of different builds.
+        // Not cryptographic: it distinguishes files of different builds.
         let mut hasher = DefaultHasher::new();
         hasher.write(&bytes);
         let tag = format!("\"{:016x}\"", hasher.finish());
@@ -64,7 +63,7 @@ impl Content {
     }
 
     fn open(path: &Path) -> io::Result<Option<Self>> {
-        // Before opening, because opening a named pipe would wait for a writer.
+        // Checked first, because opening a named pipe would wait for a writer.
         if !fs::metadata(path)?.is_file() {
             return Ok(None);
         }
@@ -75,8 +74,8 @@ impl Content {
         Ok(Some(Self { source: Source::File(file), len, tag: format!("\"{len:x}-{modified:x}\"") }))
     }
 
-    /// The bytes of `range`, which is within the length. A file that shrinks while it is read ends too early; the server then
-    /// closes the connection, so that the browser detects it.
+    /// Bytes of `range`, within the length. If the file shrinks meanwhile, the connection closes, which the browser
+    /// detects.
     pub fn part(self, range: Range<u64>) -> io::Result<Body> {
         match self.source {
             Source::Memory(bytes) => Ok(bytes.slice(range.start as usize..range.end as usize).into()),

@@ -1,15 +1,13 @@
-//! The host names that this server answers to.
-
 use std::net::{IpAddr, SocketAddr};
 
 use axum::http::Request;
 use axum::http::header::HOST;
 use axum::http::uri::Authority;
 
-/// The accepted hosts of requests.
+/// Accepted hosts of requests.
 ///
-/// A server on loopback answers only to loopback's names. Otherwise, any web site could point its own name at 127.0.0.1 and
-/// share the page's origin and its stored data ("DNS rebinding").
+/// On loopback only loopback's names are accepted. Otherwise any web site could point its name at 127.0.0.1 and share
+/// the page's origin and stored data ("DNS rebinding").
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Hosts {
     Loopback,
@@ -17,12 +15,10 @@ pub enum Hosts {
 }
 
 impl Hosts {
-    /// For a server that listens on `address`.
     pub fn reached_at(address: IpAddr) -> Self {
         if address.is_loopback() { Self::Loopback } else { Self::Any }
     }
 
-    /// The page's URL for a browser on this machine.
     pub fn url(self, address: SocketAddr) -> String {
         if address.ip().is_unspecified() {
             format!("http://localhost:{}/", address.port())

@@ -61,7 +61,7 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
         notice(&format!("warning: no browser could be opened: {error}"));
     }
 
-    // One thread is enough, because files are read on separate threads.
+    // One thread is enough: files are read on others.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(cannot_serve)?;
     runtime.block_on(serve(listener, Arc::new(site), hosts)).map_err(cannot_serve)
 }
@@ -83,10 +83,9 @@ fn cannot_serve(source: io::Error) -> CliError {
     CliError::Io { what: "cannot serve".into(), source }
 }
 
-/// Serves until the process ends.
 async fn serve(listener: TcpListener, site: Arc<Site>, hosts: Hosts) -> io::Result<()> {
     let listener = tokio::net::TcpListener::from_std(listener)?.tap_io(|stream| {
-        let _ = stream.set_nodelay(true); // only slower without
+        let _ = stream.set_nodelay(true); // an error only costs speed
     });
     let answer = move |request: Request| std::future::ready(answer::answer(&request, &site, hosts));
     axum::serve(listener, Router::new().fallback(answer)).await

@@ -4,14 +4,13 @@ use std::ops::Range;
 
 #[derive(Debug, PartialEq)]
 pub enum Wanted {
-    /// The whole content: a server may ignore a range, or several ranges.
+    /// The whole content: the server may ignore a range, or several.
     Whole,
     Part(Range<u64>),
-    /// A range outside the content.
     Unsatisfiable,
 }
 
-/// The requested part of a content of `len` bytes, by the value of a `Range` header (RFC 9110, 14.1).
+/// Requested part of a content of `len` bytes (RFC 9110, 14.1).
 pub fn wanted(header: &str, len: u64) -> Wanted {
     let Some((first, last)) = single(header) else { return Wanted::Whole };
     let range = match (position(first), position(last)) {
@@ -24,14 +23,13 @@ pub fn wanted(header: &str, len: u64) -> Wanted {
     if range.is_empty() { Wanted::Unsatisfiable } else { Wanted::Part(range) }
 }
 
-/// Start and end of a single range of bytes.
 fn single(header: &str) -> Option<(&str, &str)> {
     let (unit, ranges) = header.split_once('=')?;
     let (first, last) = ranges.trim().split_once('-')?;
     unit.trim().eq_ignore_ascii_case("bytes").then_some((first, last))
 }
 
-/// A number of digits only; a number that is too large becomes the largest.
+/// Digits as a number; too large ones become the maximum.
 fn position(digits: &str) -> Option<u64> {
     let digits_only = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
     digits_only.then(|| digits.parse().unwrap_or(u64::MAX))

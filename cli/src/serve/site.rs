@@ -1,4 +1,4 @@
-//! The served files: `/` is the page, `/model/` has the files of the page's model.
+//! Served files: `/` is the page, `/model/` the model.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -14,8 +14,7 @@ use super::super::CliError;
 use super::super::setup::model_files;
 use super::content::{Content, Embedded};
 
-/// The page, as `cargo xtask web` has built it; empty if there was none. Its copy of the default model is left out, because
-/// the binary has that already.
+/// The page of `cargo xtask web`; empty if it was not built. The binary has its own copy of the default model.
 #[derive(RustEmbed)]
 #[folder = "site"]
 #[allow_missing = true]
@@ -30,15 +29,14 @@ pub struct Site {
 
 enum Files {
     Embedded(HashMap<Cow<'static, str>, Embedded>),
-    /// A folder; for the page, with links resolved.
+    /// A folder, for the page with links resolved.
     Folder(PathBuf),
 }
 
-/// The file of `/`.
 pub const INDEX: &str = "index.html";
 const MODEL: &str = "model/";
 
-/// The served files of a model's folder, besides shards, which may have any name.
+/// Served files of a model's folder; shards may have any name.
 const MODEL_FILES: [&str; 12] = [
     "config.json",
     "generation_config.json",
@@ -55,7 +53,7 @@ const MODEL_FILES: [&str; 12] = [
 ];
 
 impl Site {
-    /// A page and a model, each in a folder or built in.
+    /// Opens page and model, each in a folder or built in.
     pub fn open(page: Option<&Path>, model: Option<&Path>) -> Result<Self, CliError> {
         let page = match page {
             Some(folder) => page_folder(folder)?,
@@ -72,7 +70,7 @@ impl Site {
         Ok(Self { page, model })
     }
 
-    /// The content of a decoded path without a leading slash.
+    /// Content of a decoded path without a leading slash.
     pub fn find(&self, path: &str) -> io::Result<Option<Content>> {
         let name = path.strip_prefix(MODEL);
         match (if name.is_some() { &self.model } else { &self.page }, name) {
@@ -80,7 +78,7 @@ impl Site {
             // Links are followed, because the Hub's cache uses them.
             (Files::Folder(folder), Some(name)) if is_model_file(name) => Content::file(&folder.join(name)),
             (Files::Folder(_), Some(_)) => Ok(None),
-            // Any path of the page leads to a file below the folder, or to nothing.
+            // A path of the page leads to a file below the folder, or to nothing.
             (Files::Folder(folder), None) => match fs::canonicalize(folder.join(path)) {
                 Ok(path) if path.starts_with(folder) => Content::file(&path),
                 Err(error) if error.kind() == ErrorKind::PermissionDenied => Err(error),
@@ -116,7 +114,7 @@ fn page_folder(folder: &Path) -> Result<Files, CliError> {
 }
 
 fn embedded_model(files: ModelFiles) -> Files {
-    // The files live until the process ends.
+    // Leaked: the files live as long as the process.
     let files: &'static ModelFiles = Box::leak(Box::new(files));
     let content = |name| Some((Cow::Borrowed(name), Embedded::new(files.read(name, u64::MAX).ok()?)));
     Files::Embedded(MODEL_FILES.into_iter().filter_map(content).collect())

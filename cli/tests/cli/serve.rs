@@ -175,7 +175,7 @@ fn every_answer_is_safe() {
 #[test]
 fn the_built_in_model_is_served_with_any_page() {
     let server = Server::of_page(&page("model"));
-    let folder = super::common::repository("models/tatoeba-en-de");
+    let folder = super::common::repository("models/tatoeba-en-de-q8");
     let weights = fs::read(folder.join("model.safetensors")).unwrap();
     assert!(server.get("/model/model.safetensors").body == weights);
 

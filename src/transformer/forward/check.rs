@@ -1,5 +1,3 @@
-//! Whether an input fits the model.
-
 use super::{ForwardError, ForwardInput, ForwardSelection};
 use crate::model::config::{Architecture, ModelConfig};
 
@@ -8,11 +6,10 @@ struct Tensor<'a> {
     name: &'static str,
     data: &'a [u32],
     length: usize,
-    /// Values are below it.
+    /// Exclusive upper bound of the values.
     bound: usize,
 }
 
-/// Checks every input tensor.
 pub fn check(config: &ModelConfig, input: &ForwardInput) -> Result<(), ForwardError> {
     let ForwardInput { batch, source_length, target_length, .. } = *input;
     let tensor = |name, data, length, bound| Tensor { name, data, length, bound };
@@ -60,7 +57,6 @@ fn check_tensor(limit: usize, batch: usize, tensor: &Tensor<'_>) -> Result<(), F
     })
 }
 
-/// Checks that the selected layers exist.
 pub fn check_layers(config: &ModelConfig, selection: &ForwardSelection) -> Result<(), ForwardError> {
     let (encoder, decoder) = (config.encoder.layers, config.decoder.layers);
     let crossing = if encoder > 0 { decoder } else { 0 };

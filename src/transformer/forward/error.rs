@@ -1,103 +1,101 @@
-//! Why a forward pass could not be run.
-
 use crate::gpu::GpuError;
 use crate::graph::GraphError;
 
-/// Why a forward pass could not be run.
+/// The reason why a forward pass could not run.
 #[derive(Debug, thiserror::Error)]
 pub enum ForwardError {
-    /// An input tensor has another size than its shape says.
+    /// An input tensor with a wrong number of elements.
     #[error("{input} has {got} elements, but [{rows}, {columns}] needs {}", rows * columns)]
     Size {
-        /// Which one.
+        /// Name of the input.
         input: &'static str,
-        /// Its elements.
+        /// Number of elements.
         got: usize,
-        /// Rows asked for.
+        /// Expected rows.
         rows: usize,
-        /// Columns asked for.
+        /// Expected columns.
         columns: usize,
     },
-    /// A model that only continues text.
+    /// A model without an encoder.
     #[error("a \"{model_type}\" model has no encoder")]
     NoEncoder {
-        /// The model's family.
+        /// Family of the model.
         model_type: &'static str,
     },
     /// An empty input.
     #[error("{input} is empty; at least one sentence of one token is needed")]
     Empty {
-        /// Which one.
+        /// Name of the input.
         input: &'static str,
     },
-    /// An input that this kind of model does not take.
+    /// An input that the model does not take.
     #[error("a \"{model_type}\" model takes no {input}; leave it out")]
     Unwanted {
-        /// Which one.
+        /// Name of the input.
         input: &'static str,
-        /// The model's family.
+        /// Family of the model.
         model_type: &'static str,
     },
     /// A sequence longer than the model's positions.
     #[error("{input} has {length} tokens a sentence, but the model has {limit} positions")]
     TooLong {
-        /// Which one.
+        /// Name of the input.
         input: &'static str,
-        /// Its length.
+        /// Number of tokens.
         length: usize,
-        /// The model's positions.
+        /// Number of positions.
         limit: usize,
     },
-    /// A token id that the model does not have.
+    /// A token id outside the vocabulary.
     #[error("{input} has token id {token} at [{row}, {column}], but the vocabulary has {vocabulary} tokens")]
     Token {
-        /// Which one.
+        /// Name of the input.
         input: &'static str,
-        /// The id.
+        /// Token id.
         token: u32,
-        /// Sentence.
+        /// Index of the sentence.
         row: usize,
-        /// Token of the sentence.
+        /// Index of the token in the sentence.
         column: usize,
-        /// Tokens of the vocabulary.
+        /// Size of the vocabulary.
         vocabulary: usize,
     },
-    /// A kind of text that the model does not have.
+    /// A token type that the model lacks.
     #[error("token_type_ids has the value {value} at [{row}, {column}], but the model has {types} types")]
     TokenType {
-        /// The value.
+        /// Token type.
         value: u32,
-        /// Sentence.
+        /// Index of the sentence.
         row: usize,
-        /// Token of the sentence.
+        /// Index of the token in the sentence.
         column: usize,
-        /// Types of the model.
+        /// Number of token types.
         types: usize,
     },
-    /// A mask with a value that is neither 0 nor 1.
+    /// A mask value other than 0 and 1.
     #[error("attention_mask has the value {value} at [{row}, {column}]; 1 is a token, 0 is padding")]
     Mask {
-        /// The value.
+        /// Value of the mask.
         value: u32,
-        /// Sentence.
+        /// Index of the sentence.
         row: usize,
-        /// Token of the sentence.
+        /// Index of the token in the sentence.
         column: usize,
     },
-    /// A layer that the model does not have.
+    /// A layer that the model lacks.
     #[error("there is no {kind} layer {layer}; the model has {layers}, counted from 0")]
     Layer {
         /// `encoder` or `decoder`.
         kind: &'static str,
-        /// The layer asked for.
+        /// Index of the layer.
         layer: usize,
-        /// How many there are.
+        /// Number of layers.
         layers: usize,
     },
-    /// A size that a graph cannot have.
+    /// An invalid size of a graph.
     #[error(transparent)]
     Graph(#[from] GraphError),
-    /// A fault of the device.
+    /// An error of the device.
     #[error(transparent)]
     Gpu(#[from] GpuError),
 }

@@ -1,4 +1,4 @@
-//! One teacher-forced pass: what the model computes for given sources and given targets, attention included.
+//! One teacher-forced pass over given sources and targets, attention included.
 
 mod check;
 mod data;
@@ -14,7 +14,6 @@ use super::kept_attention::KeptAttention;
 use super::loaded::LoadedModel;
 use crate::graph::Plan;
 
-/// The plan of a pass, which depends on the input's sizes.
 pub(super) fn plan(
     model: &LoadedModel,
     input: &ForwardInput,
@@ -24,17 +23,12 @@ pub(super) fn plan(
 }
 
 impl Transformer {
-    /// Runs the encoder over the sources and the decoder over the given targets; in a model of one stack, that stack over
-    /// the inputs.
-    ///
-    /// # Errors
-    /// [`ForwardError`] naming the input that does not fit the model.
+    /// Runs the encoder on the sources and the decoder on the targets; a model of one stack runs on the inputs.
     pub async fn forward(&self, input: &ForwardInput) -> Result<ForwardOutput, ForwardError> {
         self.forward_selected(input, &ForwardSelection::all(&self.model.config)).await
     }
 
-    /// As [`forward`](Self::forward), but only what is selected is kept and read back; other tensors of the output are
-    /// empty, other layers left out.
+    /// As [`forward`](Self::forward), but keeps and reads back the selection; other tensors are empty, other layers absent.
     ///
     /// # Errors
     /// As [`forward`](Self::forward), and [`ForwardError::Layer`].
@@ -48,10 +42,7 @@ impl Transformer {
         run::run(&self.model, input, selection)?.read(&self.model.config, input).await
     }
 
-    /// Runs a pass for its attention alone, which stays on the device: for pictures that are painted there.
-    ///
-    /// # Errors
-    /// As [`forward_selected`](Self::forward_selected).
+    /// Runs a pass for its attention, which stays on the device, to be painted there.
     pub(crate) fn keep_attention(
         &self,
         input: &ForwardInput,

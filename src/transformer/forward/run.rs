@@ -1,5 +1,3 @@
-//! The graph of a forward pass, and reading what it leaves.
-
 use super::{ForwardError, ForwardInput, ForwardOutput, ForwardSelection, Tensor};
 use crate::gpu::GpuError;
 use crate::graph::{Graph, Plan, Session, State, StateTable, Value};
@@ -13,10 +11,9 @@ use crate::transformer::input_states::InputStates;
 use crate::transformer::kept_attention::KeptLayer;
 use crate::transformer::loaded::LoadedModel;
 
-/// The states of one stack: its inputs, and the values that are read back.
+/// Inputs of one stack, and the values to read back.
 struct Stack {
     input: InputStates,
-    /// Kinds of text.
     types: Option<State>,
     hidden_states: Vec<Tap>,
     attentions: Vec<Tap>,
@@ -39,7 +36,6 @@ impl Stack {
     }
 }
 
-/// Adds the states of stacks.
 struct States<'a> {
     table: StateTable,
     config: &'a ModelConfig,
@@ -80,19 +76,18 @@ impl States<'_> {
     }
 }
 
-/// A pass that the device has been given, and the states of what is selected.
+/// A submitted pass, and the states of its selection.
 pub struct Pass {
     session: Session,
     source: Option<Stack>,
     target: Option<Stack>,
     hidden: Option<State>,
     logits: Option<State>,
-    /// Tokens of a row of logits.
     length: usize,
 }
 
 impl Pass {
-    /// Leaves attention where it is, by kind and then by layer, and lets go of all else.
+    /// Keeps only attention, by kind, then by layer.
     pub fn keep_attention(self, config: &ModelConfig) -> Vec<KeptLayer> {
         let taps =
             |stack: Option<&Stack>, of: fn(&Stack) -> &Vec<Tap>| stack.map(of).cloned().unwrap_or_default();
@@ -113,7 +108,7 @@ impl Pass {
         kept
     }
 
-    /// Waits for the pass and reads what was selected.
+    /// Waits for the pass and reads the selection.
     pub async fn read(
         self,
         config: &ModelConfig,
@@ -144,7 +139,7 @@ impl Pass {
     }
 }
 
-/// Gives the device a pass to do.
+/// Submits a pass.
 pub fn run(
     model: &LoadedModel,
     input: &ForwardInput,
@@ -177,7 +172,6 @@ pub fn run(
     Ok(Pass { session, source, target, hidden, logits, length })
 }
 
-/// A pass before it is on a device.
 pub struct Planned {
     pub plan: Plan,
     table: StateTable,
@@ -190,7 +184,7 @@ pub struct Planned {
 }
 
 impl Planned {
-    /// Plans a pass. Of the input only its sizes count.
+    /// Plans a pass for the sizes of `input`.
     pub fn new(
         model: &LoadedModel,
         input: &ForwardInput,
@@ -213,7 +207,7 @@ impl Planned {
             target.cross_attentions =
                 states.attentions("cross", &selection.cross_attentions, &config.decoder, lengths);
         }
-        // one value has one place: where the last hidden state is selected twice, it is read twice
+        // a value has one place: a hidden state that is selected twice is read twice
         let same = selection.hidden_states && (config.last_hidden_is_normed() || !config.final_norm);
         let hidden = source.as_ref().filter(|_| selection.hidden).and_then(|source| match same {
             true => source.hidden_states.last().and_then(|tap| tap.0),
@@ -264,7 +258,7 @@ fn add_logits(
     Ok(g.keep(logits, state)?)
 }
 
-/// Reading states as tensors, `[batch, …]`.
+/// Reads states as tensors, `[batch, …]`.
 struct Read<'a> {
     session: &'a Session,
     batch: usize,

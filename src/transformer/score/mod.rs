@@ -1,4 +1,4 @@
-//! How probable given targets are. One number for each token is read back; logits stay on the device.
+//! Probabilities of given targets. One number per token is read back; logits stay on the device.
 
 mod error;
 mod request;
@@ -12,12 +12,12 @@ use crate::model::config::Architecture;
 use crate::model::generation_config::GenerationConfig;
 
 impl Transformer {
-    /// A request as Hugging Face reads labels: with an encoder, `target_ids` come after the start token of `options`, of
-    /// the model's own defaults, or of its configuration. In decoder-only models they come after `input_ids`; without
-    /// targets, all `input_ids` but the first are scored.
+    /// Makes a request, like Hugging Face's labels: with an encoder, `target_ids` come after the start token of
+    /// `options`, of the model's defaults or of its configuration. In decoder-only models they come after `input_ids`;
+    /// without targets, all `input_ids` but the first are scored.
     ///
     /// # Errors
-    /// As [`check_score_request`](Self::check_score_request); [`ScoreError::Decode`] when there is no start token.
+    /// As [`check_score_request`](Self::check_score_request); [`ScoreError::Decode`] without a start token.
     pub fn score_request(
         &self,
         input_ids: Vec<u32>,
@@ -48,13 +48,12 @@ impl Transformer {
         Ok(request)
     }
 
-    /// A text of any length, for a decoder-only model, cut into requests that fit its positions. Each scores the `stride`
-    /// tokens after those of the one before, given as many of the text's tokens before them as there is room for; the
-    /// first scores as many as fit, but not the first token, which nothing comes before. As Hugging Face's guide to the
-    /// perplexity of models of fixed length.
+    /// Cuts a text of any length into requests that fit a decoder-only model. Each scores the next `stride` tokens
+    /// after as many earlier tokens as fit. The first scores all that fit, without the first token. Hugging Face:
+    /// "Perplexity of fixed-length models".
     ///
     /// # Panics
-    /// When `stride` is 0.
+    /// If `stride` is 0.
     pub fn score_windows(&self, ids: &[u32], stride: usize) -> Vec<ScoreRequest> {
         assert!(stride > 0, "windows have to advance");
         let size = self.model.config.positions.count();
@@ -77,9 +76,6 @@ impl Transformer {
     }
 
     /// Checks a request without running it.
-    ///
-    /// # Errors
-    /// [`ScoreError`] naming what does not fit the model.
     pub fn check_score_request(&self, request: &ScoreRequest) -> Result<(), ScoreError> {
         let config = &self.model.config;
         let (source, target) = (config.source_vocabulary, config.target_vocabulary);
@@ -111,11 +107,10 @@ impl Transformer {
         }
     }
 
-    /// Scores targets, in the order of the requests. They run in batches of similar length; no result depends on the
-    /// others. `finished` is called with the number of requests done.
+    /// Scores targets independently, in the order of the requests. `finished` gets the number of finished requests.
     ///
     /// # Errors
-    /// [`ScoreError`] naming what does not fit the model; [`ScoreError::Cancelled`].
+    /// As [`check_score_request`](Self::check_score_request); [`ScoreError::Cancelled`].
     pub async fn score(
         &self,
         requests: &[ScoreRequest],

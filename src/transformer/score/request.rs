@@ -1,18 +1,16 @@
-//! A target, and how probable it is.
-
 /// A target to be scored.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ScoreRequest {
-    /// What the encoder reads, with whatever special tokens the model expects; empty in decoder-only models.
+    /// Input of the encoder, with the model's special tokens; empty in decoder-only models.
     pub input_ids: Vec<u32>,
-    /// What the decoder is given before the target: its start token; or in decoder-only models the text before.
+    /// Input of the decoder before the target: the start token, or earlier text of a decoder-only model.
     pub context_ids: Vec<u32>,
-    /// The tokens that are scored, the end token among them if that is to count.
+    /// Scored tokens, with the end token if it counts.
     pub target_ids: Vec<u32>,
 }
 
 impl ScoreRequest {
-    /// Everything that the decoder may read: all but the last token, which nothing comes after.
+    /// Input of the decoder: all tokens but the last.
     pub(super) fn decoder_ids(&self) -> Vec<u32> {
         let mut ids = [&self.context_ids[..], &self.target_ids].concat();
         ids.pop();
@@ -20,20 +18,20 @@ impl ScoreRequest {
     }
 }
 
-/// How probable a target is.
+/// The probability of a target.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Score {
-    /// Natural logarithm of each token's probability, given those before it.
+    /// Natural logarithm of each token's probability after those before it.
     pub token_log_probabilities: Vec<f32>,
 }
 
 impl Score {
-    /// Logarithm of the whole target's probability.
+    /// Natural logarithm of the target's probability.
     pub fn log_probability(&self) -> f64 {
         self.token_log_probabilities.iter().map(|&value| f64::from(value)).sum()
     }
 
-    /// `exp(-log_probability / tokens)`: among how many equally probable tokens the model might as well have chosen.
+    /// `exp(-log_probability / tokens)`, the number of equally probable tokens with the same uncertainty.
     pub fn perplexity(&self) -> f64 {
         (-self.log_probability() / self.token_log_probabilities.len() as f64).exp()
     }

@@ -1,5 +1,3 @@
-//! One batch of targets on the device.
-
 use super::{Score, ScoreError, ScoreRequest};
 use crate::graph::{Graph, Plan, Session, StateTable};
 use crate::model::decoder::{Decoded, History, decoder, memory_key_values, output};
@@ -8,14 +6,14 @@ use crate::model::{Memory, Taps};
 use crate::transformer::input_states::InputStates;
 use crate::transformer::loaded::LoadedModel;
 
-/// Tokens of the sources, or of the targets, that run together at most, padding included.
+/// Maximal number of source or target tokens of a batch, padding included.
 const MAX_TOKENS: usize = 4096;
-/// Memory for the logits of a batch, bytes, unless one target needs more.
+/// Bytes of a batch's logits, unless one target needs more.
 const MAX_LOGITS_BYTES: u64 = 128 << 20;
-/// A token that is not counted: [`Graph::log_probability`].
+/// Token that is not counted by [`Graph::log_probability`].
 const NOT_COUNTED: u32 = u32::MAX;
 
-/// How many of the requests that wait, shortest first, run together.
+/// Number of waiting requests for one batch, shortest first.
 pub fn batch_size(model: &LoadedModel, requests: &[ScoreRequest], waiting: &[usize]) -> usize {
     let vocabulary = model.config.target_vocabulary as u64;
     let logits = MAX_LOGITS_BYTES.min(model.device.max_buffer_bytes());
@@ -31,7 +29,7 @@ pub fn batch_size(model: &LoadedModel, requests: &[ScoreRequest], waiting: &[usi
     fitting.count().max(1)
 }
 
-/// Scores targets together.
+/// Scores a batch of targets.
 pub async fn run(model: &LoadedModel, requests: &[&ScoreRequest]) -> Result<Vec<Score>, ScoreError> {
     let LoadedModel { config, blueprint, weights, .. } = model;
     let batch = requests.len();
@@ -70,7 +68,7 @@ pub async fn run(model: &LoadedModel, requests: &[&ScoreRequest]) -> Result<Vec<
     let mut wanted = vec![NOT_COUNTED; batch * length];
     for (row, request) in requests.iter().enumerate() {
         let ScoreRequest { context_ids, target_ids, .. } = request;
-        // what is read at a place says what comes at the next
+        // a position predicts the next one
         wanted[row * length + context_ids.len() - 1..][..target_ids.len()].copy_from_slice(target_ids);
     }
     session.write(next, &wanted);

@@ -1,5 +1,3 @@
-//! Building a session: a graph for each of its programs.
-
 use super::key::SearchKey;
 use super::states::{NextStates, PromptStates, SessionStates};
 use super::{DecodeSession, Program, Search, SessionKey};
@@ -26,13 +24,12 @@ impl DecodeSession {
     }
 }
 
-/// A session before it is on a device.
+/// A session without a device.
 pub struct Planned {
     table: StateTable,
     states: SessionStates,
     search: Search,
     programs: Vec<Program>,
-    /// For each program its plan.
     pub plans: Vec<Plan>,
 }
 
@@ -64,7 +61,6 @@ impl Planned {
     }
 }
 
-/// What the graphs of a session are built from.
 struct Build<'a> {
     model: &'a LoadedModel,
     states: &'a SessionStates,
@@ -72,7 +68,6 @@ struct Build<'a> {
 }
 
 impl Build<'_> {
-    /// One token of each row through the decoder, and the search's half of a step.
     fn step(&self, search: &Search) -> Result<Plan, GenerateError> {
         let LoadedModel { config, blueprint, .. } = self.model;
         let SessionStates { rows, caches, attention, .. } = self.states;
@@ -93,7 +88,7 @@ impl Build<'_> {
         Ok(Plan::new(step))
     }
 
-    /// Sources through the encoder, and the keys and values of every cross-attention.
+    /// Encodes sources, and makes the keys and values of every cross-attention.
     fn encode(
         &self,
         label: &str,
@@ -115,7 +110,6 @@ impl Build<'_> {
         Ok(Plan::new(encode))
     }
 
-    /// Prompts through the decoder into the caches.
     fn read_prompt(&self, prompt: &PromptStates) -> Result<Plan, GenerateError> {
         let LoadedModel { config, blueprint, .. } = self.model;
         let PromptStates { input, cache_slots } = prompt;

@@ -1,5 +1,3 @@
-//! What a session is made for: batches of one shape.
-
 use crate::decode::BatchSearch;
 use crate::device::Device;
 use crate::model::config::{Architecture, ModelConfig};
@@ -9,20 +7,19 @@ use crate::transformer::host_search::HostSearchKey;
 use crate::transformer::loaded::LoadedModel;
 use crate::transformer::request::GenerateRequest;
 
-/// Source lengths and cache capacities are rounded up to these, so that similar batches share a session.
+/// Source lengths and cache capacities are multiples of these, so that similar batches share a session.
 const SOURCE_BUCKET: usize = 8;
 const CAPACITY_BUCKET: usize = 32;
 
-/// One in so many sentences of a batch has to be done before others take over their rows: seldom enough that encoding
-/// them is worth its launches, and soon enough that few rows idle.
+/// One in this many sentences is finished before others take over rows. Fewer would cost launches, more would idle.
 const NEXT_SHARE: usize = 8;
 
-/// The length that a sequence of `length` tokens is padded to.
+/// Padded length of `length` tokens.
 pub fn padded_length(config: &ModelConfig, length: usize) -> usize {
     length.next_multiple_of(SOURCE_BUCKET).min(config.positions.count())
 }
 
-/// Cache positions of a row with at most `max_length` tokens.
+/// Cache slots of a row with at most `max_length` tokens.
 pub fn cache_capacity(max_length: usize) -> usize {
     max_length.next_multiple_of(CAPACITY_BUCKET)
 }
@@ -30,23 +27,23 @@ pub fn cache_capacity(max_length: usize) -> usize {
 /// The shape of a session: batches with equal keys can share one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SessionKey {
-    /// Sentences.
+    /// Number of sentences.
     pub batch: usize,
-    /// Tokens of each source, padded; 0 without an encoder.
+    /// Padded tokens of each source; 0 without an encoder.
     pub source_length: usize,
-    /// Tokens of the longest prompt but its last, padded: what the decoder reads before its first step. Mostly 0.
+    /// Padded tokens of the longest prompt, without its last. Mostly 0.
     pub prompt_length: usize,
-    /// Cache positions of each row.
+    /// Cache slots of each row.
     pub capacity: usize,
-    /// Sentences that can be encoded while others are decoded; 0 where none follow.
+    /// Maximal number of sentences that are encoded while others are decoded.
     pub next: usize,
     pub scoring: TopKShape,
     pub search: SearchKey,
-    /// Whether the session keeps what attention weights are computed from.
+    /// Whether the session keeps the inputs of attention weights.
     pub attention: bool,
 }
 
-/// Where the search runs, and what its states depend on.
+/// The place of the search, and the shapes of its states.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SearchKey {
     Host(HostSearchKey),
@@ -54,8 +51,8 @@ pub enum SearchKey {
 }
 
 impl SessionKey {
-    /// * `waiting`: requests that will take over rows of this batch
-    /// * `attention`: whether attention weights will be asked for
+    /// * `waiting`: requests that will take over rows
+    /// * `attention`: whether attention weights are needed
     pub fn new(
         model: &LoadedModel,
         requests: &[&GenerateRequest],
@@ -96,7 +93,7 @@ impl SessionKey {
         }
     }
 
-    /// The same with the search on a GPU, wherever the model is.
+    /// The same with the search on a GPU, on any device.
     pub fn on_gpu(self, config: &ModelConfig, requests: &[&GenerateRequest]) -> Self {
         let search = DeviceSearchKey::new(config, requests, &self.scoring, self.capacity);
         Self { search: SearchKey::Device(search), ..self }

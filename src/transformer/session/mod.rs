@@ -1,19 +1,13 @@
-//! One batch on the device: the encoder's program and the prompt's, run once, and the decoder's step, replayed.
+//! One batch on the device: the programs of encoder and prompt run once, the decoder's step is replayed.
 //!
-//! On a GPU greedy and beam search run on the device ([`DeviceSearch`]): several steps go into one submit, and the host
-//! follows by a record of them. On the CPU, and where samples are drawn, the host searches between two steps
-//! ([`HostSearch`]): the best few candidates of each row come down, and a token and a cache position per row go up.
+//! On a GPU greedy and beam search run on the device ([`DeviceSearch`]): a submit has several steps, and the host
+//! follows their record. On the CPU, and for sampling, the host searches between steps ([`HostSearch`]): it reads the
+//! best candidates of each row, and writes a token and a cache slot per row.
 //!
-//! Where more requests wait than there are rows for, the sources of the next are encoded while others are decoded, and take
-//! over the rows of sentences that are done.
+//! The sources of waiting requests are encoded while others are decoded, and take over the rows of finished sentences.
 //!
-//! | file | |
-//! |---|---|
-//! | `key` | the shape of a batch, which a session is made for |
-//! | `pool` | sessions of earlier batches, for batches of the same shape |
-//! | `states` | buffers |
-//! | `build` | a graph for each program |
-//! | `run` | a batch, from its sources to its hypotheses |
+//! `key` is the shape of a batch, `states` its buffers, `build` the graph of each program, `run` the run, `pool` the
+//! idle sessions.
 
 mod build;
 mod key;
@@ -31,10 +25,9 @@ use super::rows::Rows;
 use crate::graph::{self, Session};
 use states::SessionStates;
 
-/// The device's half of a batch: buffers and programs, made once, good for every batch of the same shape.
+/// Buffers and programs for any batch of one shape.
 pub struct DecodeSession {
     key: SessionKey,
-    /// Memory of its states, bytes.
     bytes: usize,
     session: Session,
     programs: Vec<Program>,
@@ -43,16 +36,13 @@ pub struct DecodeSession {
     search: Search,
 }
 
-/// What a session's device can be told to do.
 #[derive(Clone, Copy, PartialEq)]
 enum Program {
-    /// Encodes the batch's sources.
     Encode,
-    /// Encodes the sources that come next.
+    /// Encodes the sources of waiting requests.
     EncodeNext,
-    /// Reads the prompts, but for their last tokens.
+    /// Reads the prompts without their last tokens.
     ReadPrompt,
-    /// Decodes one token of each row.
     Step,
 }
 
@@ -62,10 +52,8 @@ enum Search {
 }
 
 impl DecodeSession {
-    /// A program of this session.
-    ///
     /// # Panics
-    /// When the session was made without it.
+    /// If the session was made without it.
     fn program(&self, program: Program) -> graph::Program {
         let index = self.programs.iter().position(|&own| own == program);
         self.session.program(index.expect("the session has this program"))

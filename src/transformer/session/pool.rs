@@ -1,16 +1,14 @@
-//! Sessions of earlier batches, kept for batches of the same shape.
-
 use std::sync::{Mutex, PoisonError};
 
 use super::{DecodeSession, SessionKey};
 
-/// Memory of all idle sessions, bytes: enough for sentences that come one by one.
+/// Bytes of all idle sessions: enough for sentences that come one by one.
 const MAX_IDLE_BYTES: usize = 32 << 20;
-/// Memory of the newest idle session, bytes, as long as no other is made: a user who types on sends texts of the same few
-/// sentences again and again. Larger batches make their session anew, which is little beside their run.
+/// Bytes of the newest idle session, until another is made: the texts of a typing user have similar sentences. Larger
+/// batches make their session anew, at little cost compared with their run.
 const MAX_NEWEST_BYTES: usize = 128 << 20;
 
-/// Sessions of earlier batches, oldest first.
+/// Idle sessions of earlier batches, oldest first.
 #[derive(Default)]
 pub struct IdleSessions(Mutex<Vec<DecodeSession>>);
 
@@ -28,7 +26,7 @@ impl IdleSessions {
         trim(&mut idle, spared);
     }
 
-    /// Gives memory back before another session is made.
+    /// Frees memory for another session.
     pub fn make_room(&self) {
         trim(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner), 0);
     }

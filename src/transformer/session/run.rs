@@ -1,5 +1,3 @@
-//! Running a batch: from its sources to its hypotheses.
-
 use super::states::{NextStates, PromptStates, SessionStates};
 use super::{DecodeSession, Program, Search, SessionKey};
 use crate::decode::{BatchSearch, Paths, SentenceSearch};
@@ -14,7 +12,7 @@ use crate::transformer::queue::Queue;
 use crate::transformer::request::GenerateRequest;
 
 impl DecodeSession {
-    /// Runs a batch, and those that take over its rows. Where the search keeps paths, it returns them.
+    /// Runs a batch, and the requests that take over its rows. Returns paths if the search keeps them.
     pub async fn run(
         &mut self,
         model: &LoadedModel,
@@ -46,15 +44,14 @@ impl DecodeSession {
         Ok(paths)
     }
 
-    /// Has the device compute attention weights of a hypothesis that the last run found, from what the run has left; they
-    /// stay there.
+    /// Computes attention weights of a hypothesis of the last run; they stay on the device.
     ///
-    /// * `source`: tokens of its source
-    /// * `prompt`: tokens that the hypothesis begins with and were given
-    /// * `path`: the row that ran each token, from the prompt's last on
+    /// * `source`: indices of its source tokens
+    /// * `prompt`: number of tokens of the prompt
+    /// * `path`: row of each token from the prompt's last on
     ///
     /// # Panics
-    /// When the session was not made for it.
+    /// If the session was made without attention.
     pub fn attention(
         &self,
         model: &LoadedModel,
@@ -78,7 +75,7 @@ impl DecodeSession {
         attention.weights(model, &self.session, &keys, &rows, selection)
     }
 
-    /// Whether all that selection rows have them.
+    /// Whether every request that left the queue has rows.
     fn seats_all(&self) -> bool {
         let searched = match &self.search {
             Search::Device(device) => device.seats_all(),
@@ -87,7 +84,7 @@ impl DecodeSession {
         searched && self.states.next.as_ref().is_none_or(|next| next.ready.is_empty())
     }
 
-    /// Has the sources that come next encoded, after what the device is doing.
+    /// Encodes the next sources, after the device's current work.
     fn encode_next(&mut self, model: &LoadedModel, queue: &mut Queue<'_>) {
         let Some(NextStates { input, ready, .. }) = &mut self.states.next else { return };
         ready.extend(queue.next(self.key.next));
@@ -98,7 +95,7 @@ impl DecodeSession {
         }
     }
 
-    /// Gives the rows of sentences that are done to those whose memory is ready, if there are enough for all of these.
+    /// Gives the rows of finished sentences to encoded requests, if there are rows for all of them.
     fn seat_next(
         &mut self,
         model: &LoadedModel,
@@ -152,15 +149,14 @@ impl DecodeSession {
         Ok(())
     }
 
-    /// Submits every program once, so that everything they need is compiled.
+    /// Submits every program once, to compile its pipelines.
     pub fn rehearse(&mut self, model: &LoadedModel, request: &GenerateRequest, search: &mut BatchSearch) {
         self.begin(model, &[request], search);
         self.rows.write(&mut self.session, &model.config, &search.step());
         self.session.run(self.program(Program::Step), &model.weights);
     }
 
-    /// Runs the sources through the encoder, and the prompts, but for their last tokens, through the decoder; readies the
-    /// search.
+    /// Encodes the sources, reads the prompts without their last tokens, and prepares the search.
     fn begin(&mut self, model: &LoadedModel, requests: &[&GenerateRequest], search: &mut BatchSearch) {
         let prompts = requests.iter().map(|request| request.options.before_last());
         if let Some(next) = &mut self.states.next {
@@ -180,7 +176,7 @@ impl DecodeSession {
         }
     }
 
-    /// Has the decoder read the prompts into the cache of each sentence's first row; padding goes nowhere.
+    /// Reads the prompts into the cache of each sentence's first row; padding is not stored.
     fn read_prompts(&mut self, model: &LoadedModel, requests: &[&GenerateRequest]) {
         let Some(PromptStates { input, cache_slots }) = &self.states.prompt else { return };
         let prompts = requests.iter().map(|request| request.options.before_last());

@@ -1,5 +1,3 @@
-//! The states of a session: what its programs read and leave.
-
 use super::SessionKey;
 use crate::graph::{Graph, State, StateTable};
 use crate::model::{Cache, Memory};
@@ -8,10 +6,10 @@ use crate::transformer::input_states::InputStates;
 use crate::transformer::loaded::LoadedModel;
 use crate::transformer::rows::RowStates;
 
-/// The states of a session, but for those of its search.
+/// The states of a session, without those of its search.
 pub struct SessionStates {
     pub source: Option<InputStates>,
-    /// Keys and values that cross-attention reads, for each layer: `[batch * source length, keys and values]`.
+    /// Keys and values of cross-attention, for each layer: `[batch * source length, keys and values]`.
     pub memory: Vec<State>,
     pub next: Option<NextStates>,
     pub prompt: Option<PromptStates>,
@@ -25,14 +23,14 @@ pub struct NextStates {
     pub input: InputStates,
     /// As [`SessionStates::memory`], for fewer sentences.
     pub memory: Vec<State>,
-    /// Requests whose memory is computed, in its order: places in the queue.
+    /// Indices in the queue of the requests whose memory is computed, in its order.
     pub ready: Vec<usize>,
 }
 
-/// Prompts, all but their last tokens.
+/// Prompts without their last tokens.
 pub struct PromptStates {
     pub input: InputStates,
-    /// Where in the caches each token's keys and values go.
+    /// Cache slots of the tokens.
     pub cache_slots: State,
 }
 
@@ -79,7 +77,7 @@ impl SessionStates {
         Self { source, memory, next, prompt, rows: row_states, caches, attention }
     }
 
-    /// The memory of the batch as cross-attention reads it; nothing without an encoder.
+    /// The memory of the batch for cross-attention; empty without an encoder.
     pub fn memories(&self, g: &mut Graph, batch: usize) -> Vec<Memory> {
         let Some(source) = &self.source else { return Vec::new() };
         let (_, sequences) = source.values(g, batch);

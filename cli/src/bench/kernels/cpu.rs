@@ -3,8 +3,7 @@
 use std::hint::black_box;
 
 use wordloom::activation::Activation;
-use wordloom::cpu;
-use wordloom::cpu::StoredMatrix;
+use wordloom::cpu::{self, AttentionScores, Cache, StoredMatrix};
 use wordloom::kernels::attention::AttentionShape;
 use wordloom::kernels::cached_attention::CachedAttentionShape;
 use wordloom::model::config::{ModelConfig, NormKind, StackConfig};
@@ -14,7 +13,7 @@ use super::{Case, HISTORY, LENGTHS, ROWS, STEP_ROWS, Shape, WEIGHT_BYTES};
 use crate::bench::Steps;
 use crate::bench::limits::{call_seconds, numbers};
 
-/// The CPU runner has one variant of everything; what is left is its speed.
+/// Measures speed; the CPU runner has one variant of everything.
 pub fn run(
     config: &ModelConfig,
     stack: &StackConfig,
@@ -58,20 +57,23 @@ pub fn run(
             scale,
             causal: false,
         };
-        let [q, k] = [&keys, &keys].map(|data| columns(data, keys_width));
-        let v = columns(&values, values_width);
-        let seconds = call_seconds(|| cpu::attention(&shape, q, k, v, &mask, None, black_box(&mut context)));
+        let [queries, keys] = [&keys, &keys].map(|data| columns(data, keys_width));
+        let scores = AttentionScores { shape, queries, keys, key_mask: &mask, distance_bias: None };
+        let values = columns(&values, values_width);
+        let seconds = call_seconds(|| cpu::attention(&scores, values, black_box(&mut context)));
         add(Shape::attention("whole", length, length, false, values_width), seconds);
     }
     for rows in STEP_ROWS {
         let queries = numbers(rows * keys_width);
         let (keys, values) = (numbers(rows * HISTORY * keys_width), numbers(rows * HISTORY * values_width));
-        let (slots, counts) = ((0..(rows * HISTORY) as u32).collect::<Vec<_>>(), vec![HISTORY as u32; rows]);
+        let (slots, key_counts) =
+            ((0..(rows * HISTORY) as u32).collect::<Vec<_>>(), vec![HISTORY as u32; rows]);
         let mut context = vec![0.0; rows * values_width];
         let shape = CachedAttentionShape { rows, heads, d_head: d_k, d_value: d_v, capacity: HISTORY, scale };
         let q = columns(&queries, keys_width);
+        let cache = Cache { keys: &keys, values: &values, slots: &slots, key_counts: &key_counts };
         let seconds = call_seconds(|| {
-            cpu::cached_attention(&shape, q, &keys, &values, &slots, &counts, None, black_box(&mut context));
+            cpu::cached_attention(&shape, q, cache, None, black_box(&mut context));
         });
         add(Shape::attention("cached", rows, HISTORY, true, values_width), seconds);
     }
@@ -87,7 +89,6 @@ pub fn run(
     cases
 }
 
-/// All columns of a matrix.
 fn columns(data: &[f32], stride: usize) -> cpu::Columns<'_> {
     cpu::Columns { data, stride, first: 0 }
 }

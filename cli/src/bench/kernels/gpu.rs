@@ -20,11 +20,11 @@ use super::{Case, HISTORY, LENGTHS, MOST, ROWS, STEP_ROWS, Shape, WEIGHT_BYTES};
 use crate::bench::Steps;
 use crate::bench::limits::{Work, launch_seconds, linear_shape, numbers};
 
-/// Layers whose inputs are normalized, in one order of norms or the other.
+/// Layers with a norm before them.
 pub const NORMALIZED: [&str; 2] = ["qkv", "up"];
 const IN_TWO: &str = "norm_then_linear";
 const CHUNKS_AFTER: &str = "linear_then_chunks";
-/// Ways to the best tokens, and the classes that take them.
+/// Top-k selections, and the classes of adapter that use them.
 const SELECTIONS: [(&str, AdapterClass); 2] =
     [("by_invocations", AdapterClass::Software), ("by_workgroups", AdapterClass::Hardware)];
 
@@ -45,7 +45,7 @@ struct Bench<'a> {
     stack: &'a StackConfig,
     precision: WeightPrecision,
     cases: Vec<Case>,
-    /// Seconds per operation of each variant's last launch, so that minutes are not spent on one that is hopeless here.
+    /// Seconds per operation of each variant's last launch, to skip variants that are too slow.
     costs: HashMap<&'static str, f64>,
     steps: &'a mut Steps,
 }
@@ -72,14 +72,14 @@ impl Bench<'_> {
         self.gpu.class()
     }
 
-    /// Times each variant: its name, and pieces of work that read different weights.
+    /// Times each variant: its name, and works that read different weights.
     fn compare<'w>(
         &mut self,
         shape: Shape,
         variants: impl IntoIterator<Item = (&'static str, Vec<Work<'w>>)>,
         chosen: &'static str,
     ) -> Result<(), GpuError> {
-        // tiles of up to 64 rows cost the same however few of them there are
+        // a tile of up to 64 rows has the same cost for any number of rows
         let operations = shape.operations as f64 / shape.rows as f64 * shape.rows.next_multiple_of(64) as f64;
         let mut timings = Vec::new();
         for (name, pieces) in variants {
@@ -96,8 +96,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// A layer's outputs as far as one buffer holds them, and so many copies of its weights that no cache does. A table beyond
-    /// a buffer's limit runs in parts, each of them like this one.
+    /// Outputs of a layer that fit one buffer, and copies of its weights beyond any cache. A larger layer runs in such parts.
     fn weights(&self, inputs: usize, outputs: usize) -> Result<(usize, Vec<Buffer>), GpuError> {
         let (gpu, precision) = (self.gpu, self.precision);
         let panels = gpu.max_storage_bytes() as usize / (4 * panels::packed_words(1, inputs, precision));
@@ -128,7 +127,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// A norm and the layer that reads it: two launches, or one that does both.
+    /// A norm and its linear layer: two launches, or one.
     fn normalized_linear(
         &mut self,
         (layer, inputs, outputs): (&'static str, usize, usize),
@@ -173,7 +172,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// The logits and what a search wants to know of each part of them: two launches, or one that does both.
+    /// The logits and their reduction for the search: two launches, or one.
     fn output_layer(&mut self, inputs: usize, vocabulary: usize) -> Result<(), GpuError> {
         let (gpu, class, precision) = (self.gpu, self.class(), self.precision);
         let (outputs, weights) = self.weights(inputs, vocabulary)?;
@@ -212,7 +211,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// From logits to the best candidates of four beams, as software adapters do it and as GPUs do.
+    /// From logits to the best candidates of four beams, for both classes of adapter.
     fn top_k(&mut self, vocabulary: usize) -> Result<(), GpuError> {
         let (gpu, class) = (self.gpu, self.class());
         let most_rows = STEP_ROWS.iter().copied().max().unwrap_or(1);
@@ -324,13 +323,11 @@ impl Bench<'_> {
     }
 }
 
-/// A greedy search's selection.
 fn greedy(rows: usize, vocabulary: usize) -> TopKShape {
     let rules = ScoreRules { space: ScoreSpace::LogProbabilities, renormalize: false };
     TopKShape { rows, vocabulary, candidates: 1, rules }
 }
 
-/// A variant that is one launch.
 fn alone<'w>(dispatch: Dispatch, bound: Vec<&'w Buffer>) -> (&'static str, Vec<Work<'w>>) {
     (dispatch.kernel.name, vec![vec![(dispatch, bound)]])
 }

@@ -1,5 +1,4 @@
-//! `--kernels`: every variant of the kernels that have several, at the shapes of a model; which is the fastest here, and
-//! which is chosen.
+//! `--kernels`: all variants of kernels at the shapes of a model; which is chosen, and which is the fastest.
 
 mod cpu;
 mod gpu;
@@ -18,17 +17,15 @@ use super::{Steps, show};
 use crate::CliError;
 use crate::output::Output;
 
-/// Rows of linear layers and norms: one token, the beams of one sentence, a few sentences, a batch, a long source.
+/// Rows of linear layers and norms: a token, a sentence's beams, several sentences, a batch, a long source.
 const ROWS: [usize; 5] = [1, 4, 16, 64, 512];
-/// Tokens that attend to each other.
 const LENGTHS: [usize; 3] = [32, 128, 512];
-/// Rows of a step that attend to their history.
+/// Rows of a step with cached attention.
 const STEP_ROWS: [usize; 4] = [1, 4, 16, 64];
 const HISTORY: usize = 128;
-/// Weights of a layer are stored so often that they do not stay in a cache, as they would not between two steps of a
-/// large model.
+/// Bytes of the copies of a layer's weights: too many for a cache, as the weights of a large model between two steps.
 const WEIGHT_BYTES: usize = 128 << 20;
-/// What takes longer than this is run once, and what is expected to is left out.
+/// Longer runs are not repeated, and variants that are expected to be longer are skipped.
 const MOST: Duration = Duration::from_secs(2);
 
 #[derive(Serialize)]
@@ -38,7 +35,6 @@ struct Report {
     kernels: Vec<Case>,
 }
 
-/// One shape.
 #[derive(Serialize)]
 struct Case {
     #[serde(flatten)]
@@ -46,26 +42,26 @@ struct Case {
     variants: Vec<Timing>,
     chosen: Option<&'static str>,
     best: Option<&'static str>,
-    /// The chosen variant's time divided by the best one's.
+    /// Time of the chosen variant divided by the best time.
     slower_than_best: Option<f64>,
 }
 
 #[derive(Serialize)]
 struct Timing {
     variant: &'static str,
-    /// Missing where it was expected to take more than two seconds.
+    /// Milliseconds; `None` if more than [`MOST`] was expected.
     ms: Option<f64>,
     gflop_per_second: Option<f64>,
     gb_per_second: Option<f64>,
 }
 
-/// What is needed to know of a shape before anything runs.
+/// A shape, as far as it is known before a run.
 #[derive(Clone, Copy, Serialize)]
 struct Shape {
     operator: &'static str,
     layer: &'static str,
     rows: usize,
-    /// Of a linear layer; of attention the keys of a query, and its heads' width together.
+    /// Inputs of a linear layer; for attention the keys of a query, and the heads' joint width.
     inputs: usize,
     outputs: usize,
     operations: u64,
@@ -85,7 +81,7 @@ impl Shape {
         Self { operator: "linear", layer, rows, inputs, outputs, operations, bytes }
     }
 
-    /// With the norm of its inputs before it.
+    /// A linear layer with a norm of its inputs.
     fn normalized_linear(
         layer: &'static str,
         rows: usize,
@@ -99,7 +95,7 @@ impl Shape {
         Self { operator: "normalized_linear", operations, bytes, ..linear }
     }
 
-    /// With what a search wants to know of each panel of its outputs.
+    /// The logits with their reduction for the search.
     fn output_layer(rows: usize, inputs: usize, outputs: usize, precision: WeightPrecision) -> Self {
         let linear = Self::linear("logits", rows, inputs, outputs, precision);
         let operations = linear.operations + 2 * (rows * outputs) as u64;
@@ -113,7 +109,7 @@ impl Shape {
         Self { operator, layer: "best", rows, inputs: vocabulary, outputs: candidates, operations, bytes }
     }
 
-    /// `queries` of `keys` each, in heads that are `width` wide together.
+    /// `queries` of `keys` each; `width` is the joint width of all heads.
     fn attention(layer: &'static str, queries: usize, keys: usize, own_keys: bool, width: usize) -> Self {
         let operations = 4 * (queries * keys * width) as u64;
         let rows_of_keys = if own_keys { queries * keys } else { keys };
@@ -170,7 +166,6 @@ pub fn run(subject: &Subject, json: bool, output: &mut Output) -> Result<(), Cli
     show(&report, Report::text, json, output)
 }
 
-/// Name, inputs and outputs.
 fn linear_layers(
     config: &ModelConfig,
     stack: &StackConfig,
@@ -209,7 +204,7 @@ impl Report {
             let several = cases.iter().any(|case| case.variants.len() > 1);
             let marks = if several { " (*: chosen)" } else { "" };
             output.line(&format!("\n{operator}, ms{marks}"))?;
-            // attention has two sets of variants: a table for each
+            // attention has two sets of variants, each with a table
             for cases in cases.chunk_by(|one, other| names(one).eq(names(other))) {
                 let variants: Vec<&str> = cases.first().map(|case| names(case).collect()).unwrap_or_default();
                 let mut header = titles.to_vec();

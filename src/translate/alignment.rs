@@ -1,40 +1,41 @@
-//! Which word was translated to which, from cross-attention.
+//! Word alignment from cross-attention.
 //!
-//! Words are what white space separates, as in Pharaoh's format; in a script without spaces a sentence is one word.
+//! Words are separated by white space, as in Pharaoh's format; in a script without spaces a sentence is one word.
 //!
-//! 1. The layer whose mean over heads is most confident is taken: the mean over the target's tokens of the largest mass on
-//!    one source token, tokens without text left out on both sides. (Single heads are sharper, but many of them look at
-//!    the end token, or at what comes next.)
+//! 1. The layer is the most confident one: the mean over heads has the largest mean, over the target's tokens, of the
+//!    largest mass on one source token. Tokens without text do not count. (Many heads that are more confident alone
+//!    look at the end token or at the next token.)
 //! 2. A target word's mass on a source word is the sum over the source word's tokens, and the mean over its own tokens.
-//!    Punctuation at a word's end is left out.
-//! 3. A pair is linked where the source word is the target word's best, or the target word is the source word's best
-//!    and has at least half the mass of the target word's best. Equal masses are all best: no side is preferred.
+//!    Punctuation at a word's end does not count.
+//! 3. A pair is linked if the source word is the target word's best. It is also linked if the target word is the source
+//!    word's best, with at least half the mass of the target word's best. Equal masses are all best.
 
-use super::{AttentionKind, LayerAttention, Token, TracedSentence};
+use crate::model::LayerAttention;
+use crate::text::Token;
 
-/// Masses that differ by less, relative to the larger, are equal.
+/// Relative difference below which masses are equal.
 const EQUAL: f64 = 1e-6;
-/// How much of its best word's mass a target word must give to one that is linked because of the source word's side.
+/// Share of its best word's mass that a target word needs on a source word that prefers it.
 const OTHER_SIDE: f64 = 0.5;
 
-/// Links between the words of a sentence and of its translation.
+/// Links between the words of a sentence and its translation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Alignment {
     /// `(source word, target word)`, counted from 0, sorted.
     pub links: Vec<(usize, usize)>,
-    /// The layer they were taken from; `None` where no cross-attention was kept.
+    /// Index of the layer; `None` without cross-attention.
     pub layer: Option<usize>,
 }
 
 impl Alignment {
-    /// As `0-0 1-2`: source word, target word.
+    /// Links as `0-0 1-2`: source word, target word.
     pub fn pharaoh(&self) -> String {
         let links: Vec<String> =
             self.links.iter().map(|(source, target)| format!("{source}-{target}")).collect();
         links.join(" ")
     }
 
-    /// Adds the links of the next sentence, whose words come after so many.
+    /// Appends another sentence's links; its words begin at `source_words` and `target_words`.
     pub fn append(&mut self, other: &Self, source_words: usize, target_words: usize) {
         let moved =
             other.links.iter().map(|&(source, target)| (source + source_words, target + target_words));
@@ -43,20 +44,56 @@ impl Alignment {
     }
 }
 
-impl TracedSentence {
+/// Which tokens and words of a sentence were translated to which.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SentenceAlignment {
+    /// Tokens that the encoder read.
+    pub source_tokens: Vec<Token>,
+    /// Tokens of the best translation, without the start token.
+    pub target_tokens: Vec<Token>,
+    /// `[target tokens, source tokens]`: cross-attention, the mean over the heads of the layer of [`words`](Self::words).
+    /// Empty if there was no memory for any layer.
+    pub masses: Vec<f32>,
+    /// Links between words.
+    pub words: Alignment,
+}
+
+impl SentenceAlignment {
+    /// * `texts`, `tokens`: of the source and of the target; the target's tokens without the start token
+    pub(super) fn new(texts: [&str; 2], tokens: [Vec<Token>; 2], layers: &[LayerAttention]) -> Self {
+        let words = Alignment::of(texts, tokens.each_ref().map(|side| side.iter().collect()), layers.iter());
+        let layer = layers.iter().find(|layer| Some(layer.layer) == words.layer);
+        let [source_tokens, target_tokens] = tokens;
+        Self {
+            source_tokens,
+            target_tokens,
+            masses: layer.map(LayerAttention::mean).unwrap_or_default(),
+            words,
+        }
+    }
+}
+
+impl Alignment {
     /// Which word of the source was translated to which word of the target.
-    pub fn alignment(&self) -> Alignment {
-        let [source, target] = [&self.source, &self.target].map(|text| words(text));
-        let of_key: Vec<Option<usize>> =
-            self.source_tokens.iter().map(|token| word_of(token, &self.source, &source)).collect();
-        let queries = self.query_tokens(AttentionKind::Cross).into_iter();
+    ///
+    /// * `texts`: the source and the target
+    /// * `tokens`: the keys and the queries of cross-attention; a query is named after the token that it produced
+    /// * `layers`: cross-attention
+    pub(crate) fn of<'a>(
+        texts: [&str; 2],
+        tokens: [Vec<&Token>; 2],
+        layers: impl Iterator<Item = &'a LayerAttention>,
+    ) -> Self {
+        let [source, target] = texts.map(words);
+        let [keys, queries] = &tokens;
+        let of_key: Vec<Option<usize>> = keys.iter().map(|token| word_of(token, texts[0], &source)).collect();
         let of_query: Vec<Option<usize>> =
-            queries.map(|token| word_of(token, &self.target, &target)).collect();
-        let layers = self.layers(AttentionKind::Cross).map(|layer| {
+            queries.iter().map(|token| word_of(token, texts[1], &target)).collect();
+        let layers = layers.map(|layer| {
             let mean = layer.mean();
             (confidence(layer, &mean, &of_query, &of_key), layer, mean)
         });
-        // of equal ones the last, which is nearest to the result
+        // of equal layers the last, which is nearest to the result
         let Some((_, layer, mean)) = layers.max_by(|(a, ..), (b, ..)| a.total_cmp(b)) else {
             return Alignment::default();
         };
@@ -78,7 +115,7 @@ impl TracedSentence {
     }
 }
 
-/// Links by the rule of step 3. `masses` are `[target words, source words]`.
+/// Links words by step 3. `masses` are `[target words, source words]`.
 pub fn link(masses: &[f64], sources: usize) -> Vec<(usize, usize)> {
     let rows: Vec<&[f64]> = masses.chunks_exact(sources.max(1)).collect();
     let best_of_row: Vec<f64> = rows.iter().map(|row| row.iter().copied().fold(0.0, f64::max)).collect();
@@ -98,7 +135,7 @@ pub fn link(masses: &[f64], sources: usize) -> Vec<(usize, usize)> {
     links
 }
 
-/// The bytes of each word.
+/// Byte range of each word.
 pub fn words(text: &str) -> Vec<[usize; 2]> {
     let start = text.as_ptr() as usize;
     text.split_whitespace()
@@ -109,7 +146,7 @@ pub fn words(text: &str) -> Vec<[usize; 2]> {
         .collect()
 }
 
-/// The word that a token belongs to: the one that it begins in. A full stop at a word's end says nothing about the word.
+/// Index of the word that the token begins in. `None` for punctuation at a word's end.
 fn word_of(token: &Token, text: &str, words: &[[usize; 2]]) -> Option<usize> {
     let [first, _] = token.range.filter(|_| !token.special)?;
     let place = words.partition_point(|&[_, end]| end <= first);

@@ -1,14 +1,56 @@
-//! Which bytes of a text each of its tokens stands for.
+//! Byte ranges of a text's tokens.
 
-use super::Token;
-use crate::text::Tokenizer;
+use serde::{Deserialize, Serialize};
 
-/// How far a token may be from where the one before it ended, bytes: what lies between stands for tokens that say
-/// something else than the text, because it was normalized or is unknown.
+use super::Tokenizer;
+
+/// One piece of a text.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Token {
+    /// Its id.
+    pub id: u32,
+    /// As the tokenizer has it, `▁station` for example.
+    pub piece: String,
+    /// Whether it stands for no text: an end, a start, a language, padding.
+    pub special: bool,
+    /// The bytes of the sentence's source or target that it stands for, where that is known. Several tokens that
+    /// stand for one stretch together (the bytes of an emoji) have the same.
+    pub range: Option<[usize; 2]>,
+}
+
+/// Bytes after the previous token in which the next one is searched; normalized or unknown text is skipped.
 const WINDOW: usize = 64;
 
+impl Token {
+    /// The text it stands for, with `·` before what goes on in the middle of a word; or the piece, where that is not known.
+    pub fn label(&self, text: &str) -> String {
+        let Some((own, [first, _])) =
+            self.range.and_then(|range| Some((text.get(range[0]..range[1])?, range)))
+        else {
+            let piece = self.piece.trim_start_matches('▁');
+            return if piece.is_empty() { self.piece.clone() } else { piece.to_owned() };
+        };
+        let before = text[..first].chars().next_back();
+        let goes_on = before.is_some_and(char::is_alphanumeric) && own.starts_with(char::is_alphanumeric);
+        if goes_on { format!("·{own}") } else { own.to_owned() }
+    }
+
+    /// Whether it stands for signs that are neither letters nor digits.
+    pub fn is_punctuation(&self) -> bool {
+        let sign = |c: char| !c.is_alphanumeric() && !c.is_whitespace();
+        let mut piece = self.piece.trim_start_matches('▁').chars().peekable();
+        !self.special && self.piece != "<unk>" && piece.peek().is_some() && piece.all(sign)
+    }
+}
+
 /// Tokens of one side.
-pub fn tokens(tokenizer: &Tokenizer, ids: &[u32], text: &str, prefix: &str, of_target: bool) -> Vec<Token> {
+pub(crate) fn tokens(
+    tokenizer: &Tokenizer,
+    ids: &[u32],
+    text: &str,
+    prefix: &str,
+    of_target: bool,
+) -> Vec<Token> {
     // a tag is a token of its own, other words before a text are tokens like its own
     let prefix = if tokenizer.split_tag(prefix).0.is_some() { "" } else { prefix };
     let by_piece = tokenizer.origin() != "tokenizer.json";
@@ -20,13 +62,13 @@ pub fn tokens(tokenizer: &Tokenizer, ids: &[u32], text: &str, prefix: &str, of_t
             false => tokenizer.source_token(id),
         };
         let piece = piece.map_or_else(|| format!("#{id}"), |piece| piece.into_owned());
-        // what is unknown stands for some text
+        // an unknown token has text
         let special = piece != "<unk>"
             && match of_target {
                 true => tokenizer.is_special(id),
                 false => is_special_source(tokenizer, id, &piece),
             };
-        // byte-level pieces are unreadable; their tokenizer knows what they say
+        // byte-level pieces are unreadable, so the tokenizer decodes them
         texts.push(match special {
             true => String::new(),
             false if by_piece => piece.replace('▁', " ").trim().to_owned(),
@@ -57,13 +99,12 @@ pub fn tokens(tokenizer: &Tokenizer, ids: &[u32], text: &str, prefix: &str, of_t
     tokens
 }
 
-/// A piece of a byte-level vocabulary as SentencePiece would write it.
+/// Writes a piece of a byte-level vocabulary like SentencePiece.
 fn readable(piece: &str, texts: &str) -> String {
     if piece.starts_with(['Ġ', '▁']) { format!("▁{texts}") } else { texts.to_owned() }
 }
 
-/// Ids of the source are those of the target, unless a Marian model keeps its vocabularies apart: then its special tokens
-/// have the same names.
+/// Whether a source token is special: Marian's two vocabularies have the same names for special tokens.
 fn is_special_source(tokenizer: &Tokenizer, id: u32, piece: &str) -> bool {
     if tokenizer.target_token(id).as_deref() == Some(piece) {
         return tokenizer.is_special(id);
@@ -71,16 +112,15 @@ fn is_special_source(tokenizer: &Tokenizer, id: u32, piece: &str) -> bool {
     ["</s>", "<pad>", "<s>"].contains(&piece) || tokenizer.split_tag(piece).0.is_some()
 }
 
-/// What is known of a token without the text.
 #[derive(Clone, Copy, Default)]
 struct Place {
-    /// Words that began so far, as the tokenizer marks them.
+    /// Number of words so far, by the tokenizer's marks.
     word: usize,
     special: bool,
 }
 
-/// Goes along the text and its tokens together. Runs of tokens that are not found have what lies between their
-/// neighbours: word by word, where there are as many words as the tokens say, else all of them together.
+/// Finds the tokens in the text. Tokens that are not found share the text between their neighbours: word by word if the
+/// numbers of words agree, else all of it.
 fn ranges(text: &str, texts: &[String], places: &[Place]) -> Vec<Option<[usize; 2]>> {
     let mut ranges: Vec<Option<[usize; 2]>> = vec![None; texts.len()];
     let mut at = 0;
@@ -92,10 +132,10 @@ fn ranges(text: &str, texts: &[String], places: &[Place]) -> Vec<Option<[usize; 
         let space = text[at..].len() - text[at..].trim_start().len();
         let next = at + space;
         let found = match missed.is_empty() {
-            // the usual case: it is what comes next
+            // the usual case: the next characters
             true => text[next..].starts_with(&**token).then_some(next),
             false => {
-                // what was missed stands for one character at least
+                // a missed token covers at least one character
                 let end = text.ceil_char_boundary((next + WINDOW).min(text.len()));
                 let one = text[next..].chars().next().map_or(0, char::len_utf8);
                 let found = text[next + one..end.max(next + one)].find(&**token);
@@ -115,7 +155,7 @@ fn ranges(text: &str, texts: &[String], places: &[Place]) -> Vec<Option<[usize; 
     ranges
 }
 
-/// Gives the tokens that were missed what lies between.
+/// Distributes the text between neighbours to tokens that were not found.
 fn fill(
     ranges: &mut [Option<[usize; 2]>],
     missed: &mut Vec<usize>,
