@@ -1,5 +1,5 @@
-// key_cache[cache_slots[r]] = K[r] and value_cache[cache_slots[r]] = V[r], of a fused projection with the columns Q, K, V;
-// one element of both per invocation. A row whose slot is beyond the caches is left out.
+// key_cache[cache_slots[r]] = K[r] and value_cache[cache_slots[r]] = V[r], from a fused projection with the columns Q,
+// K, V. One element of both per invocation; rows whose slot is beyond the caches are skipped.
 // uses: shared/grid.wgsl
 
 struct Params {
@@ -7,7 +7,7 @@ struct Params {
     cache_rows: u32,
     key_width: u32,    // of a query, too
     value_width: u32,
-    qkv_stride: u32,   // between rows
+    qkv_stride: u32,   // row stride
     key_stride: u32,
     value_stride: u32,
 }

@@ -1,14 +1,14 @@
-// cache[cache_slots[r]] = the first columns of x0[r], of x1[r], … side by side; one element per invocation. A row whose slot
-// is beyond the cache is left out.
+// cache[cache_slots[r]] = the first columns of x0[r], x1[r], … side by side. One element per invocation; rows whose
+// slot is beyond the cache are skipped.
 // uses: shared/grid.wgsl
 
 struct Params {
     rows: u32,
     cache_rows: u32,
-    cache_stride: u32,  // between rows
+    cache_stride: u32,  // row stride
     parts: u32,         // of x0 to x5
     width: u32,         // columns of each
-    stride0: u32,       // between rows of x0
+    stride0: u32,       // row stride of x0
     stride1: u32,
     stride2: u32,
     stride3: u32,

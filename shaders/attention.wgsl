@@ -1,17 +1,17 @@
-// context = softmax(scale * Q Kᵀ + bias + mask) V for each head.  "Attention Is All You Need", 3.2.1, eq. (1).
-// Bindings, and where things lie; one of two ways to go through the keys is in a shared file.
+// context = softmax(scale * Q Kᵀ + bias + mask) V for each head. "Attention Is All You Need", 3.2.1, eq. (1).
+// Bindings and addresses; the loop over the keys is in a shared file.
 // uses: shared/attend_invocation.wgsl or shared/attend_workgroup.wgsl
 override D_HEAD: u32 = 64u;   // of queries and keys
 override D_VALUE: u32 = 64u;  // of values
-override ALIGNED: bool = false;  // every head starts at a multiple of four elements
+override ALIGNED: bool = false;  // heads start at multiples of four elements
 override CAUSAL: bool = false;  // query i sees the keys up to i
 
 struct Params {
     batch: u32,
     heads: u32,
-    queries: u32,     // of a sentence
-    keys: u32,        // of a sentence
-    q_stride: u32,    // between rows
+    queries: u32,     // per sentence
+    keys: u32,        // per sentence
+    q_stride: u32,    // row stride
     q_offset: u32,    // first column
     k_stride: u32,
     k_offset: u32,
@@ -19,7 +19,7 @@ struct Params {
     v_offset: u32,
     out_stride: u32,
     scale: f32,       // 1 / sqrt(d_head), or 1
-    reach: u32,       // of the distance bias
+    reach: u32,       // reach of the distance bias
 }
 
 @group(0) @binding(0) var<storage, read>       q: array<vec4<f32>>;        // [batch * queries, ...]
@@ -46,7 +46,7 @@ fn query_position(sentence: u32, query: u32) -> u32 {
     return query;
 }
 
-// A query sees those of the first so many keys that are not masked.
+// Whether a query sees a key that is below its count and not masked.
 fn key_count(sentence: u32, query: u32) -> u32 {
     return select(p.keys, min(p.keys, query + 1u), CAUSAL);
 }
@@ -71,7 +71,7 @@ fn out_stride() -> u32 {
     return p.out_stride;
 }
 
-// Every key is there already.
+// Nothing to add: all keys are present.
 fn has_own(sentence: u32) -> bool {
     return false;
 }

@@ -2,23 +2,23 @@
 // "Attention Is All You Need", 3.2.1, eq. (1).
 // uses: shared/head_score.wgsl, shared/distance_bias.wgsl, shared/masked.wgsl, shared/grid.wgsl
 override D_HEAD: u32 = 64u;
-override ALIGNED: bool = false;  // every head starts at a multiple of four elements
+override ALIGNED: bool = false;  // heads start at multiples of four elements
 override CAUSAL: bool = false;  // query i sees the keys up to i
 
 struct Params {
     batch: u32,
     heads: u32,
-    queries: u32,     // of a sentence
-    keys: u32,        // of a sentence
-    q_stride: u32,    // between rows
+    queries: u32,     // per sentence
+    keys: u32,        // per sentence
+    q_stride: u32,    // row stride
     q_offset: u32,    // first column
     k_stride: u32,
     k_offset: u32,
-    v_stride: u32,    // unused, as the values are
+    v_stride: u32,    // unused
     v_offset: u32,
     out_stride: u32,
     scale: f32,       // 1 / sqrt(d_head), or 1
-    reach: u32,       // of the distance bias
+    reach: u32,       // reach of the distance bias
 }
 
 @group(0) @binding(0) var<storage, read>       q: array<vec4<f32>>;        // [batch * queries, ...]
@@ -50,7 +50,7 @@ fn main(
     let q2 = query16(q_start, 32u);
     let q3 = query16(q_start, 48u);
 
-    // the scores first, to be turned into weights where they are
+    // scores first, then weights in the same place
     var maximum = MASKED;
     var sum = 0.0;
     for (var key = zero(workgroup); key < p.keys; key++) {

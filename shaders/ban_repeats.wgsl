@@ -1,14 +1,14 @@
-// Bans the tokens that would repeat an n-gram of the row (HF NoRepeatNGramLogitsProcessor), or complete a phrase that must
-// not be said (HF NoBadWordsLogitsProcessor, phrases of several tokens). An n-gram or a phrase per invocation.
+// Bans tokens that would repeat an n-gram of the row (HF NoRepeatNGramLogitsProcessor) or complete a banned phrase (HF
+// NoBadWordsLogitsProcessor, phrases of several tokens). One n-gram or phrase per invocation.
 // uses: shared/search.wgsl, shared/grid.wgsl
 
 struct Params {
     rows: u32,
-    phrases: u32,    // of a sentence at most
-    ban_words: u32,  // of a list of bans
-    beams: u32,      // rows of a sentence
-    block: u32,      // words of a sentence in `search`
-    capacity: u32,   // slots of a row
+    phrases: u32,    // per sentence, at most
+    ban_words: u32,  // words per list
+    beams: u32,      // rows per sentence
+    block: u32,      // words per sentence in `search`
+    capacity: u32,   // slots per row
 }
 
 @group(0) @binding(0) var<storage, read>       search: array<u32>;       // see shared/search.wgsl
@@ -57,7 +57,7 @@ fn main(
     }
     let entry = search[block + PHRASES] + 2u * phrase;
     let first = phrases[entry];
-    let before = phrases[entry + 1u] - 1u;  // its tokens but the last
+    let before = phrases[entry + 1u] - 1u;  // its tokens, without the last
     if (before > length) {
         return;
     }

@@ -1,18 +1,18 @@
-// One step of beam search: candidates of all beams ranked, those that end kept as hypotheses, the others continued; and
-// whether it is over.  HF GenerationMixin._beam_search; twin of decode/beam.rs, to the last bit. One sentence per
-// invocation.
+// One step of beam search: ranks the candidates of all beams, keeps those that end as hypotheses, continues the others,
+// and decides whether the search is over. HF GenerationMixin._beam_search; equal to decode/beam.rs to the last bit. One
+// sentence per invocation.
 // uses: shared/search.wgsl, shared/continue_row.wgsl, shared/divide.wgsl, shared/masked.wgsl, shared/grid.wgsl
 override BEAMS: u32 = 4u;
 
 struct Params {
     rows: u32,
-    candidates: u32,      // of a row
-    block: u32,           // words of a sentence in `search`
-    ends: u32,            // end tokens that a block has room for; scores, parents, finished scores, divisors follow
-    capacity: u32,        // of a row's cache
-    ring: u32,            // steps that the record holds
+    candidates: u32,      // per row
+    block: u32,           // words per sentence in `search`
+    ends: u32,            // capacity for end tokens; scores, parents, finished scores, divisors follow
+    capacity: u32,        // slots per row
+    ring: u32,            // capacity of the record, steps
     first_position: u32,  // row of the position table
-    pad: u32,             // the token that has a position of its own; NO_TOKEN: none has
+    pad: u32,             // token whose position is its id; NO_TOKEN for none
 }
 
 @group(0) @binding(0) var<storage, read>       top: array<u32>;          // [rows, 2, candidates]: values and tokens
@@ -21,17 +21,17 @@ struct Params {
 @group(0) @binding(3) var<storage, read_write> positions: array<u32>;    // [rows]
 @group(0) @binding(4) var<storage, read_write> key_counts: array<u32>;   // [rows]
 @group(0) @binding(5) var<storage, read_write> cache_slots: array<u32>;  // [rows]
-@group(0) @binding(6) var<storage, read_write> slot_tokens: array<u32>;  // [rows * capacity]: whose keys a slot holds
+@group(0) @binding(6) var<storage, read_write> slot_tokens: array<u32>;  // [rows * capacity]: token of each slot
 @group(0) @binding(7) var<storage, read_write> record: array<u32>;       // [ring, rows, 2 * candidates + 1]
 @group(1) @binding(0) var<uniform> p: Params;
 
 const LANES: u32 = 8u;
 const MAX_BEAMS: u32 = 16u;
-const BANNED: f32 = -1.0e8;  // no sum of log-probabilities comes near it
+const BANNED: f32 = -1.0e8;  // far below any sum of log-probabilities
 
-// STOPPING: once there are as many hypotheses as beams
+// STOPPING, with as many hypotheses as beams
 const AT_ONCE: u32 = 0u;         // HF early_stopping = true
-const BY_LENGTH_SO_FAR: u32 = 1u;  // when the best beam, ended now, would not be better than the worst of them
+const BY_LENGTH_SO_FAR: u32 = 1u;  // when the best beam, ended now, would not beat the worst of them
 const BY_MAX_LENGTH: u32 = 2u;   // when it would not even at its best length, the longest
 
 struct Continuation {
@@ -40,7 +40,7 @@ struct Continuation {
     token: u32,
 }
 
-// The order of HF's flattened [beams * vocabulary] scores.
+// Order of HF's flattened [beams * vocabulary] scores.
 fn precedes(a: Continuation, b: Continuation) -> bool {
     if (a.score != b.score) {
         return a.score > b.score;
@@ -89,9 +89,9 @@ fn main(
     var next_tokens: array<u32, MAX_BEAMS>;
     var next_live = 0u;
     var last = Continuation(-MASKED, 0u, 0u);
-    // where each beam's candidates begin that are no better than the last one taken
+    // index of each beam's first candidate that is no better than the last one taken
     var cursors: array<u32, MAX_BEAMS>;
-    // as many as can matter: the first BEAMS, and the first BEAMS that do not end
+    // enough: the first BEAMS, and the first BEAMS that do not end
     for (var rank = zero; rank < BEAMS || (next_live < BEAMS && length < max_new); rank++) {
         var best = Continuation(BANNED, 0u, 0u);
         for (var beam = zero; beam < live; beam++) {
@@ -106,14 +106,14 @@ fn main(
                 if (candidate.score > last.score) {
                     cursors[beam] = i + 1u;
                 } else if (candidate.score < best.score) {
-                    break;  // those that follow are no better; as good may be a smaller token, because sums are rounded
+                    break;  // no later one is better; an equal one may be a smaller token, because sums are rounded
                 } else if (precedes(last, candidate) && precedes(candidate, best)) {
                     best = candidate;
                 }
             }
         }
         if (best.score == BANNED) {
-            break;  // no more of them
+            break;  // no candidates left
         }
         last = best;
         if (length < max_new && !is_end(block, best.token, zero)) {
@@ -124,7 +124,7 @@ fn main(
                 next_live++;
             }
         } else if (rank < BEAMS) {
-            // after all that are as good
+            // after all equal ones
             let score = divide(best.score, divisor);
             let count = search[block + FINISHED];
             var place = zero;
@@ -156,7 +156,7 @@ fn main(
         search[block + DONE] = 1u;
     } else {
         for (var beam = zero; beam < BEAMS; beam++) {
-            // rows without a live beam repeat the best one; nobody reads their scores
+            // rows without a live beam repeat the best one; their scores are not read
             let source = select(0u, beam, beam < next_live);
             search[scores + beam] = bitcast<u32>(next_scores[source]);
             search[parents + beam] = next_parents[source];

@@ -1,26 +1,25 @@
-// context = softmax(scale * Q Kᵀ + bias) V for each head: one query per row, keys and values in a cache that an index table
-// orders. The row's own key and value come with the query, in a fused projection with the columns Q, K, V, and go to the
-// row's slot of the cache, which is the last that it sees; a row whose slot is beyond the cache has none. Bindings, and
-// where things lie; one of two ways to go through the keys is in a shared file.
+// context = softmax(scale * Q Kᵀ + bias) V for each head: one query per row, keys and values in a cache that an index
+// table orders. The projection has the columns Q, K, V. The row's own key and value go to its cache slot, the last that
+// it sees; a slot beyond the cache means none. Bindings and addresses; the loop over the keys is in a shared file.
 // uses: shared/attend_invocation.wgsl or shared/attend_workgroup.wgsl
 override D_HEAD: u32 = 64u;   // of queries and keys
 override D_VALUE: u32 = 64u;  // of values
-override ALIGNED: bool = false;  // every head starts at a multiple of four elements
-override APPENDS: bool = false;  // own keys and values are not in the cache yet; wants ALIGNED
+override ALIGNED: bool = false;  // heads start at multiples of four elements
+override APPENDS: bool = false;  // the kernel adds own keys and values to the cache; needs ALIGNED
 
 struct Params {
     rows: u32,
     heads: u32,
-    capacity: u32,      // slots of a row
-    qkv_stride: u32,    // between rows
-    key_stride: u32,    // between rows of the key cache
-    value_stride: u32,  // between rows of the value cache, and of the context
+    capacity: u32,      // slots per row
+    qkv_stride: u32,    // row stride
+    key_stride: u32,    // row stride of the key cache
+    value_stride: u32,  // row stride of the value cache, and of the context
     scale: f32,         // 1 / sqrt(d_head), or 1
-    reach: u32,         // of the distance bias
+    reach: u32,         // reach of the distance bias
 }
 
 @group(0) @binding(0) var<storage, read>       q: array<vec4<f32>>;        // [rows, heads * (2 * d_head + d_value)]
-@group(0) @binding(1) var<storage, read>       cache_slots: array<u32>;    // [rows]: where own keys and values go
+@group(0) @binding(1) var<storage, read>       cache_slots: array<u32>;    // [rows]: slots of own keys and values
 @group(0) @binding(2) var<storage, read>       slots: array<u32>;          // [rows, capacity]: rows of k and v, in order
 @group(0) @binding(3) var<storage, read>       key_counts: array<u32>;     // [rows]
 @group(0) @binding(4) var<storage, read>       distance_bias: array<f32>;  // [2 * reach + 1, heads]
@@ -41,7 +40,7 @@ fn query_start(row: u32, query: u32) -> u32 {
     return row * p.qkv_stride;
 }
 
-// The query is that of the last key.
+// Position of the query: that of the last key.
 fn query_position(row: u32, query: u32) -> u32 {
     return key_count(row, query) - 1u;
 }
@@ -70,12 +69,12 @@ fn out_stride() -> u32 {
     return p.value_stride;
 }
 
-// Whether the row's own key and value have a place in the cache.
+// Whether the row has a cache slot for its key and value.
 fn has_own(row: u32) -> bool {
     return APPENDS && cache_slots[row] < p.rows * p.capacity;
 }
 
-// Where they lie in the projection.
+// Their address in the projection.
 fn own_key_start(row: u32, head: u32) -> u32 {
     return row * p.qkv_stride + (p.heads + head) * D_HEAD;
 }
@@ -84,8 +83,8 @@ fn own_value_start(row: u32, head: u32) -> u32 {
     return row * p.qkv_stride + 2u * p.heads * D_HEAD + head * D_VALUE;
 }
 
-// Copies them into the cache, a quad at a time and shared between so many lanes; of the value the elements of one block of
-// 64, and the key with the first of them.
+// Copies them into the cache in quads, which the lanes share: of the value, a block of 64 elements; the key together
+// with its first block.
 fn append(row: u32, head: u32, block: u32, lane: u32, lanes: u32) {
     let slot = cache_slots[row];
     if (block == 0u) {

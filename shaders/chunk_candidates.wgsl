@@ -1,18 +1,18 @@
-// The K best tokens of each of the K best chunks of a row. All K best tokens of the row are among them: a token of any
-// other chunk has K better ones, the best of these chunks. One chunk per invocation: the one of rank r finds the chunk
-// that comes r-th and sorts out its best tokens.
+// The K best tokens of each of the K best chunks of a row. They include the row's K best tokens: a token of any other
+// chunk has K better ones, the best of these chunks. One chunk per invocation: rank r finds the chunk that comes r-th,
+// and selects its best tokens.
 // uses: shared/bans.wgsl, shared/search.wgsl, shared/candidate.wgsl, shared/masked.wgsl, shared/grid.wgsl
 
 struct Params {
     rows: u32,
     vocabulary: u32,
     logits_stride: u32,
-    chunks: u32,         // of a row: chunk c holds the tokens c, c + chunks, c + 2 * chunks, ...
+    chunks: u32,         // per row: chunk c holds the tokens c, c + chunks, c + 2 * chunks, ...
     candidates: u32,     // K
-    lists: u32,          // where the lists begin in `chunks`
-    ban_words: u32,      // of a list of bans
-    beams: u32,          // rows of a sentence
-    block: u32,          // words of a sentence in `search`
+    lists: u32,          // first word of the lists in `chunks`
+    ban_words: u32,      // words per list
+    beams: u32,          // rows per sentence
+    block: u32,          // words per sentence in `search`
 }
 
 @group(0) @binding(0) var<storage, read>       logits: array<f32>;  // [rows, vocabulary]

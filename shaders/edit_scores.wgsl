@@ -1,6 +1,6 @@
-// Bans tokens and penalizes repetitions, in place on the logits; one edit per invocation, at most one for each row and
-// token. A penalty acts on a log-probability or on the logit itself (HF RepetitionPenaltyLogitsProcessor: a score below
-// zero is multiplied, another divided).
+// Bans tokens and penalizes repetitions in place on the logits. One edit per invocation, at most one per row and token.
+// A penalty acts on a log-probability or on the logit (HF RepetitionPenaltyLogitsProcessor: multiplies a score below
+// zero, divides others).
 // uses: shared/log_sum_exp.wgsl, shared/masked.wgsl, shared/grid.wgsl
 override LOG_PROBABILITIES: bool = false;
 
@@ -9,7 +9,7 @@ struct Params {
     rows: u32,
     vocabulary: u32,
     logits_stride: u32,
-    chunks: u32,         // of a row
+    chunks: u32,         // per row
 }
 
 @group(0) @binding(0) var<storage, read>       edits: array<vec4<u32>>;  // [count, ...], then row, token, kind, penalty

@@ -1,5 +1,5 @@
 // y[r] = scale * table[tokens[r]] + position_table[positions[r]], four elements per invocation.
-// "Attention Is All You Need", 3.4 and 3.5. The table may be a part of the vocabulary: other rows are left alone.
+// "Attention Is All You Need", 3.4 and 3.5. The table may be a part of the vocabulary; other rows do not change.
 // uses: shared/weights_*.wgsl, shared/grid.wgsl
 override HAS_POSITIONS: bool = false;
 
@@ -34,7 +34,7 @@ fn main(
     if (token >= p.part_tokens) {
         return;
     }
-    // a token is an output of the table's panels, and the elements of its embedding are the inputs
+    // tokens are outputs of the table's panels, elements of an embedding are inputs
     let four = weights(first_block(token / 4u, p.quads) + quad * BLOCK_STEP);
     let at = token % 4u;
     var value = vec4(four[0][at], four[1][at], four[2][at], four[3][at]);

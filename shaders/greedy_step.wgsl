@@ -1,17 +1,17 @@
-// One step of greedy search: each sentence takes the best token of its row, or the one that is forced.  HF
-// GenerationMixin._sample; twin of decode/sample.rs.
+// One step of greedy search: each sentence takes the best or the forced token of its row. HF GenerationMixin._sample;
+// twin of decode/sample.rs.
 // uses: shared/row_by_invocation.wgsl or shared/row_by_workgroup.wgsl, shared/search.wgsl, shared/continue_row.wgsl,
 // shared/candidate.wgsl, shared/masked.wgsl, shared/grid.wgsl
 
 struct Params {
-    rows: u32,            // as many as sentences
-    chunks: u32,          // of a row
+    rows: u32,            // one per sentence
+    chunks: u32,          // per row
     candidates: u32,      // 1
-    block: u32,           // words of a sentence in `search`
-    capacity: u32,        // of a row's cache
-    ring: u32,            // steps that the record holds
+    block: u32,           // words per sentence in `search`
+    capacity: u32,        // slots per row
+    ring: u32,            // capacity of the record, steps
     first_position: u32,  // row of the position table
-    pad: u32,             // the token that has a position of its own; NO_TOKEN: none has
+    pad: u32,             // token whose position is its id; NO_TOKEN for none
 }
 
 @group(0) @binding(0) var<storage, read>       chunks: array<u32>;       // see vocabulary_chunks.wgsl
@@ -20,7 +20,7 @@ struct Params {
 @group(0) @binding(3) var<storage, read_write> positions: array<u32>;    // [rows]
 @group(0) @binding(4) var<storage, read_write> key_counts: array<u32>;   // [rows]
 @group(0) @binding(5) var<storage, read_write> cache_slots: array<u32>;  // [rows]
-@group(0) @binding(6) var<storage, read_write> slot_tokens: array<u32>;  // [rows * capacity]: whose keys a slot holds
+@group(0) @binding(6) var<storage, read_write> slot_tokens: array<u32>;  // [rows * capacity]: token of each slot
 @group(0) @binding(7) var<storage, read_write> record: array<u32>;       // [ring, rows, 2 * candidates + 1]
 @group(1) @binding(0) var<uniform> p: Params;
 
@@ -49,7 +49,7 @@ fn main(
 
     let length = search[block + GENERATED] + 1u;
     let forced = forced_token(block, length);
-    // where every token is banned, the first of all: as an argmax over equal scores
+    // if every token is banned, the first one: as argmax over equal scores
     let chosen = select(select(best.token, 0u, is_none), forced, forced != NO_TOKEN);
     search[block + GENERATED] = length;
     if (length >= search[block + MAX_NEW] || is_end(block, chosen, zero(workgroup))) {

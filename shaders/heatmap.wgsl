@@ -1,16 +1,16 @@
-// Attention maps as colours, straight from where the weights are: one pixel per invocation, a band of a picture's rows per launch.
-// Maps stand in a grid, layers as rows and heads as columns, with a gap between them; the band shows no other layer than its own.
+// Attention maps as colours, from the weights: one pixel per invocation, one band of the picture's rows per launch.
+// Maps form a grid, layers as rows and heads as columns, with gaps; a band shows only its own layer.
 // uses: shared/grid.wgsl
 override LANES: u32 = 64u;
 
 struct Params {
-    layer: u32,           // the row of the grid that `weights` are
+    layer: u32,           // row of the grid of `weights`
     heads: u32,           // columns of the grid
-    first_head: u32,      // of the layer's
+    first_head: u32,      // layer's head in the first column
     queries: u32,
     keys: u32,
-    weights_stride: u32,  // between rows
-    blocks_stride: u32,   // between maps
+    weights_stride: u32,  // row stride
+    blocks_stride: u32,   // blocks per map
     width: u32,           // of the picture, pixels
     first_row: u32,       // of the band, pixels
     rows: u32,
@@ -24,7 +24,7 @@ struct View {
     scale: u32,         // see below
     background: u32,    // RGBA, red in the lowest byte
     level: u32,         // a pixel shows whole blocks of 2^level x 2^level cells
-    level_begin: u32,   // where those blocks begin in a map's
+    level_begin: u32,   // first of those blocks in a map
     level_columns: u32,
     unused: u32,
 }
@@ -44,8 +44,8 @@ const ROWS: u32 = 2u;
 // ln 10⁴: the logarithmic scale begins at 10⁻⁴
 const DECADES: f32 = 9.210340371976182;
 
-// The blocks that a pixel covers along one axis, first and end; where cells are larger than pixels, the one in its middle. A map's
-// first and last pixel also show what its edge leaves over, less than half a pixel.
+// First and end of the blocks under a pixel, along one axis; if cells are larger than pixels, the cell in its middle. A
+// map's first and last pixel also show the rest at its edge, less than half a pixel.
 fn covered(middle: f32, step: f32, count: u32) -> vec2<u32> {
     let one = min(u32(middle), count - 1u);
     if (step <= 1.0) {
@@ -61,7 +61,7 @@ fn share(weight: f32, largest: f32) -> f32 {
     return select(0.0, weight / largest, largest > 0.0);
 }
 
-// 0 … 1 of a weight, and of its share of its row's largest
+// A weight, with its share of its row's largest, scaled to 0 … 1.
 fn scaled(weight: f32, share_of_row: f32, head: u32) -> f32 {
     if (view.scale == LOGARITHMIC) {
         return select(0.0, 1.0 + log(weight) / DECADES, weight > 1e-4);

@@ -7,7 +7,7 @@ fn main(
     @builtin(num_workgroups) workgroups: vec3<u32>,
     @builtin(local_invocation_index) lane: u32,
 ) {
-    // a surplus workgroup computes the last row once more
+    // a surplus workgroup computes the last row again
     let row = min(flat_workgroup(workgroup, workgroups), p.rows - 1u);
     var mean = 0.0;
     if (CENTERED) {

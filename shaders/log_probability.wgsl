@@ -1,12 +1,11 @@
-// log_softmax(logits)[target] of each row: what the model thought of a token that is given. 0 where the target is no
-// token. One row per invocation.
+// log_softmax(logits)[target] of each row; 0 if the target is not in the vocabulary. One row per invocation.
 // uses: shared/log_sum_exp.wgsl, shared/masked.wgsl, shared/grid.wgsl
 
 struct Params {
     rows: u32,
     vocabulary: u32,
     logits_stride: u32,
-    chunks: u32,         // of a row
+    chunks: u32,         // per row
 }
 
 @group(0) @binding(0) var<storage, read>       logits: array<f32>;         // [rows, vocabulary]

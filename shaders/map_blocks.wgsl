@@ -1,5 +1,5 @@
-// The lowest level of smaller maps: of each 2 x 2 weights of an attention map the largest, and their largest share of a row's
-// largest weight. One block per invocation.
+// The lowest level of smaller maps: the largest of each 2 x 2 weights, and their largest share of a row's largest
+// weight. One block per invocation.
 // uses: shared/grid.wgsl
 override LANES: u32 = 64u;
 
@@ -7,8 +7,8 @@ struct Params {
     heads: u32,
     queries: u32,
     keys: u32,
-    weights_stride: u32,  // between rows
-    blocks_stride: u32,   // between maps
+    weights_stride: u32,  // row stride
+    blocks_stride: u32,   // blocks per map
 }
 
 @group(0) @binding(0) var<storage, read>       weights: array<f32>;  // [heads * queries, keys]

@@ -1,16 +1,16 @@
-// One level of smaller maps from the level below it: the largest of each 2 x 2 blocks. One block per invocation.
+// One level of smaller maps: the largest of each 2 x 2 blocks of the level below. One block per invocation.
 // uses: shared/grid.wgsl
 override LANES: u32 = 64u;
 
 struct Params {
     heads: u32,
-    below: u32,          // where the level below begins in a map's blocks
+    below: u32,          // first block of the level below
     below_rows: u32,
     below_columns: u32,
-    begin: u32,          // where this one does
+    begin: u32,          // first block of this level
     rows: u32,
     columns: u32,
-    blocks_stride: u32,  // between maps
+    blocks_stride: u32,  // blocks per map
 }
 
 @group(0) @binding(0) var<storage, read_write> blocks: array<u32>;  // [heads, blocks of all levels]: weight and share, f16

@@ -1,4 +1,4 @@
-// The largest weight of each attention map, from those of its rows: one map per invocation.
+// The largest weight of each attention map, from its rows' maxima. One map per invocation.
 // uses: shared/grid.wgsl
 override LANES: u32 = 64u;
 

@@ -1,6 +1,6 @@
-// A linear layer: sixteen outputs of eight rows per invocation, two panels of 64 outputs per workgroup. Everything stays in
-// registers, or on a stack that is near: on software adapters barriers cost more than all that a shared tile saves, and
-// readings of x and W more than sums that do not fit.
+// A linear layer: sixteen outputs of eight rows per invocation, two panels of 64 outputs per workgroup. All values stay
+// in registers or on the stack: on software adapters, barriers cost more than a shared tile saves, and reads of x and W
+// cost more than spilled sums.
 // uses: shared/linear.wgsl, shared/plain_inputs.wgsl, shared/four_rows.wgsl, shared/weights_*.wgsl, shared/multiply_add.wgsl, shared/grid.wgsl
 
 @compute @workgroup_size(8)
@@ -19,7 +19,7 @@ fn main(
     let last = (p.part_quads - 1u) / 2u * 2u;
     var block_ab = first_block(min(first_quad, last), p.input_quads);
     var block_cd = first_block(min(first_quad + 16u, last), p.input_quads);
-    // of the upper four rows, and of the lower four
+    // the upper four rows, and the lower four
     var a = array<mat4x4<f32>, 2>();
     var b = array<mat4x4<f32>, 2>();
     var c = array<mat4x4<f32>, 2>();
@@ -34,8 +34,8 @@ fn main(
         block_ab += BLOCK_STEP;
         block_cd += BLOCK_STEP;
     }
-    // not unrolled: a driver would compile all that `store` does 32 times. Another variable, because one that is indexed so
-    // would be in memory all along.
+    // not unrolled: a driver would compile `store` 32 times. A copy, because an indexed variable would always be in
+    // memory.
     var sums = array(a, b, c, d);
     for (var i = zero(workgroup); i < 32u; i++) {
         let quad = i / 8u;

@@ -1,5 +1,5 @@
-// A linear layer: a tile of 64 rows and 64 outputs (one panel) per workgroup, four outputs of four rows per invocation. x
-// and W pass through workgroup memory, sixteen inputs at a time.
+// A linear layer: a tile of 64 rows and 64 outputs (one panel) per workgroup, four outputs of four rows per invocation.
+// x and W pass through workgroup memory, sixteen inputs at a time.
 // uses: shared/linear.wgsl, shared/plain_inputs.wgsl, shared/weights_*.wgsl, shared/multiply_add.wgsl, shared/grid.wgsl
 
 var<workgroup> x_tile: array<vec4<f32>, 256>;  // [64 rows, 4 quads of inputs]
@@ -19,7 +19,7 @@ fn main(
     let row = first_row + local.y * 4u;
     let quad = panel * PANEL_QUADS + local.x;
 
-    // what this invocation brings to the tiles
+    // this invocation's part of the tiles
     let x_quad = lane % 4u;
     let x_row = min(first_row + lane / 4u, p.rows - 1u) * p.input_quads;
     let w_quad = lane / 64u;

@@ -1,4 +1,4 @@
-// As matvec_split.wgsl for four rows (the beams of a sentence), which share every weight that is read.
+// As matvec_split.wgsl, for four rows (the beams of a sentence) that share the weights read.
 // uses: shared/linear.wgsl, shared/plain_inputs.wgsl or shared/normalized_inputs.wgsl or shared/output_layer.wgsl, shared/weights_*.wgsl, shared/multiply_add.wgsl, shared/grid.wgsl
 const SLICES: u32 = 16u;  // of the inputs
 const ROWS: u32 = 4u;
@@ -48,7 +48,7 @@ fn main(
     sums[lane + 512u] = sum2;
     sums[lane + 768u] = sum3;
     workgroupBarrier();
-    // a row for each of four groups of lanes
+    // one row per group of lanes
     if (slice < 4u) {
         let first = slice * 256u + lane % PANEL_QUADS;
         var sum = sums[first];

@@ -1,5 +1,4 @@
-// A linear layer: sixteen outputs of four rows per invocation, two panels of 64 outputs per workgroup; see
-// matvec_wide.wgsl.
+// As matvec_wide.wgsl, for four rows: sixteen outputs of four rows per invocation, two panels per workgroup.
 // uses: shared/linear.wgsl, shared/plain_inputs.wgsl, shared/four_rows.wgsl, shared/weights_*.wgsl, shared/multiply_add.wgsl, shared/grid.wgsl
 
 @compute @workgroup_size(8)
@@ -30,8 +29,8 @@ fn main(
         block_ab += BLOCK_STEP;
         block_cd += BLOCK_STEP;
     }
-    // not unrolled: a driver would compile all that `store` does 16 times. Another variable, because one that is indexed so
-    // would be in memory all along.
+    // not unrolled: a driver would compile `store` 16 times. A copy, because an indexed variable would always be in
+    // memory.
     var sums = array(a, b, c, d);
     for (var i = zero(workgroup); i < 16u; i++) {
         let quad = i / 4u;

@@ -1,6 +1,6 @@
-// A linear layer: one row and one panel of 64 outputs per workgroup, for GPUs. Sixteen lanes side by side have the panel's
-// outputs, four each, and so read weights that lie side by side; sixteen such groups share the inputs (split K), because
-// one lane would wait for one weight after the other.
+// A linear layer: one row and one panel of 64 outputs per workgroup, for GPUs. Sixteen neighbouring lanes have four
+// outputs each, and so read neighbouring weights. Sixteen such groups share the inputs (split K): alone, a lane would
+// wait for each weight in turn.
 // uses: shared/linear.wgsl, shared/plain_inputs.wgsl or shared/normalized_inputs.wgsl or shared/output_layer.wgsl, shared/weights_*.wgsl, shared/multiply_add.wgsl, shared/grid.wgsl
 const SLICES: u32 = 16u;  // of the inputs
 const ROWS: u32 = 1u;

@@ -1,5 +1,5 @@
-// A linear layer: sixteen outputs of one row per invocation, two panels of 64 outputs per workgroup. On a software adapter
-// every reading is a gather, so that an x that is read for sixteen outputs instead of four is most of what can be saved.
+// A linear layer: sixteen outputs of one row per invocation, two panels of 64 outputs per workgroup. On a software
+// adapter every read is a gather, so each x is read once for sixteen outputs.
 // uses: shared/linear.wgsl, shared/plain_inputs.wgsl, shared/weights_*.wgsl, shared/multiply_add.wgsl, shared/grid.wgsl
 
 @compute @workgroup_size(8)
@@ -29,7 +29,7 @@ fn main(
         block_ab += BLOCK_STEP;
         block_cd += BLOCK_STEP;
     }
-    // not unrolled: a driver would compile all that `store` does four times
+    // not unrolled: a driver would compile `store` four times
     var sums = array(sum_a, sum_b, sum_c, sum_d);
     for (var i = zero(workgroup); i < 4u; i++) {
         store(row, first_quad + i / 2u * 16u + i % 2u, sums[i]);

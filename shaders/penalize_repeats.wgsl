@@ -1,6 +1,6 @@
-// Penalizes the tokens that a row has had before, in place on the logits; one of them per invocation, where it occurred
-// first. The penalty acts on a log-probability or on the logit itself (HF RepetitionPenaltyLogitsProcessor: a score below
-// zero is multiplied, another divided).
+// Penalizes the earlier tokens of a row, in place on the logits. One token per invocation, at its first occurrence. The
+// penalty acts on a log-probability or on the logit (HF RepetitionPenaltyLogitsProcessor: multiplies a score below
+// zero, divides others).
 // uses: shared/search.wgsl, shared/log_sum_exp.wgsl, shared/masked.wgsl, shared/grid.wgsl
 override LOG_PROBABILITIES: bool = false;
 
@@ -8,10 +8,10 @@ struct Params {
     rows: u32,
     vocabulary: u32,
     logits_stride: u32,
-    chunks: u32,         // of a row
-    beams: u32,          // rows of a sentence
-    block: u32,          // words of a sentence in `search`
-    capacity: u32,       // slots of a row
+    chunks: u32,         // per row
+    beams: u32,          // rows per sentence
+    block: u32,          // words per sentence in `search`
+    capacity: u32,       // slots per row
 }
 
 @group(0) @binding(0) var<storage, read>       search: array<u32>;       // see shared/search.wgsl

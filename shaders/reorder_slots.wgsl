@@ -1,13 +1,13 @@
-// slots[row] = slots[parent of the row], for the tokens so far: beams are reordered by their tables, and no cache is
-// copied. One position of one sentence per invocation.
+// slots[row] = slots[parent of the row], for the tokens so far: reorders beams without copies of caches. One position
+// of one sentence per invocation.
 // uses: shared/search.wgsl, shared/grid.wgsl
 override BEAMS: u32 = 4u;
 
 struct Params {
     sentences: u32,
-    block: u32,     // words of a sentence in `search`
-    parents: u32,   // where its parents are among them
-    capacity: u32,  // slots of a row
+    block: u32,     // words per sentence in `search`
+    parents: u32,   // first word of the parents in a block
+    capacity: u32,  // slots per row
 }
 
 @group(0) @binding(0) var<storage, read>       search: array<u32>;  // [sentences, block]

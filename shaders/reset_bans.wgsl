@@ -1,11 +1,11 @@
-// Begins the list of bans of each row with that of its sentence; a word per invocation.
+// Starts the list of bans of each row with that of its sentence. One word per invocation.
 // uses: shared/bans.wgsl, shared/search.wgsl, shared/grid.wgsl
 
 struct Params {
     rows: u32,
-    ban_words: u32,  // of a list of bans
-    beams: u32,      // rows of a sentence
-    block: u32,      // words of a sentence in `search`
+    ban_words: u32,  // words per list
+    beams: u32,      // rows per sentence
+    block: u32,      // words per sentence in `search`
 }
 
 @group(0) @binding(0) var<storage, read>       search: array<u32>;    // see shared/search.wgsl

@@ -6,11 +6,11 @@ struct Params {
     heads: u32,
     queries: u32,
     keys: u32,
-    weights_stride: u32,  // between rows
+    weights_stride: u32,  // row stride
 }
 
 @group(0) @binding(0) var<storage, read>       weights: array<f32>;  // [heads * queries, keys]
-@group(0) @binding(1) var<storage, read_write> maxima: array<f32>;   // [heads, 1 + queries]; the first is left alone
+@group(0) @binding(1) var<storage, read_write> maxima: array<f32>;   // [heads, 1 + queries]; the first stays
 @group(1) @binding(0) var<uniform> p: Params;
 
 @compute @workgroup_size(LANES)

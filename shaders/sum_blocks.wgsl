@@ -1,11 +1,11 @@
-// Reads a buffer once, as fast as the adapter can: each invocation sums every INVOCATIONS-th quad, so that neighbours
-// read neighbours. What a memory-bound kernel is held against; no model has it.
+// Reads a buffer once, at full speed: each invocation sums every INVOCATIONS-th quad, so that neighbours read
+// neighbours. The limit of memory-bound kernels; no model uses it.
 // uses: shared/grid.wgsl
 override LANES: u32 = 64u;
 
 struct Params {
     invocations: u32,  // of the launch
-    turns: u32,        // fours of quads of an invocation
+    turns: u32,        // groups of four quads per invocation
 }
 
 @group(0) @binding(0) var<storage, read>       data: array<vec4<u32>>;  // [turns * 4 * invocations]
@@ -22,7 +22,7 @@ fn main(
     if (first >= p.invocations) {
         return;
     }
-    // four reads on their way at a time
+    // four reads in flight
     var a = vec4(0u);
     var b = vec4(0u);
     var c = vec4(0u);

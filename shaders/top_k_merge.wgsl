@@ -1,13 +1,13 @@
-// The K best tokens of each row, from the lists of its best chunks; one row per invocation. Values become
-// log-probabilities by subtracting the row's log Σ exp.
+// The K best tokens of each row, from the lists of its best chunks. One row per invocation. Values become
+// log-probabilities: the row's log Σ exp is subtracted.
 // uses: shared/log_sum_exp.wgsl, shared/candidate.wgsl, shared/masked.wgsl, shared/grid.wgsl
 override NORMALIZE: bool = true;
 
 struct Params {
     rows: u32,
-    chunks: u32,      // of a row
+    chunks: u32,      // per row
     candidates: u32,  // K
-    lists: u32,       // where the lists begin in `chunks`
+    lists: u32,       // first word of the lists in `chunks`
 }
 
 @group(0) @binding(0) var<storage, read>       chunks: array<u32>;  // see vocabulary_chunks.wgsl; then the lists
@@ -37,7 +37,7 @@ fn main(
         var best = NONE;
         for (var rank = zero(workgroup); rank < p.candidates; rank++) {
             let list = p.lists + (row * p.candidates + rank) * 2u * p.candidates;
-            // a list is sorted: skip what has been taken, look at one more
+            // a list is sorted: skip taken tokens, look at one more
             for (var j = zero(workgroup); j < p.candidates; j++) {
                 let candidate = Candidate(bitcast<f32>(chunks[list + j]), chunks[list + p.candidates + j]);
                 if (is_before(last, candidate)) {
@@ -48,7 +48,7 @@ fn main(
                 }
             }
         }
-        // where no token is left, a maximum that is MASKED itself must not cancel; a sum that is NaN stays visible
+        // if no token is left, a maximum that is MASKED itself must not cancel; a NaN sum stays visible
         let is_none = best.value == MASKED;
         top[out + i] = bitcast<u32>(select(best.value - origin.x, MASKED, is_none) - origin.y);
         top[out + p.candidates + i] = select(best.token, NO_TOKEN, is_none);

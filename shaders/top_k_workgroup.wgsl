@@ -1,5 +1,5 @@
-// The K best tokens of each row and, by subtracting the row's log Σ exp, their log-probabilities; one row per workgroup, for
-// GPUs. The best of all panels of 64 tokens is the best of the row; its panel goes on with its next best, and so on.
+// The K best tokens of each row and their log-probabilities (the row's log Σ exp is subtracted). One row per workgroup,
+// for GPUs. The best of all panels of 64 tokens is the row's best; its panel then offers its next best.
 // uses: shared/row_by_workgroup.wgsl, shared/reduce.wgsl, shared/bans.wgsl, shared/search.wgsl, shared/candidate.wgsl,
 // shared/masked.wgsl, shared/grid.wgsl
 override NORMALIZE: bool = true;
@@ -8,11 +8,11 @@ struct Params {
     rows: u32,
     vocabulary: u32,
     logits_stride: u32,
-    chunks: u32,         // of a row: panels
+    chunks: u32,         // per row: panels
     candidates: u32,     // K
-    ban_words: u32,      // of a list of bans
-    beams: u32,          // rows of a sentence
-    block: u32,          // words of a sentence in `search`
+    ban_words: u32,      // words per list
+    beams: u32,          // rows per sentence
+    block: u32,          // words per sentence in `search`
 }
 
 @group(0) @binding(0) var<storage, read>       logits: array<f32>;  // [rows, vocabulary]
@@ -41,7 +41,7 @@ fn main(
     for (var i = zero(workgroup); i < p.candidates; i++) {
         let best = best_of_row(row, lane, zero(workgroup));
         if (writes(lane)) {
-            // where no token is left, a maximum that is MASKED itself must not cancel; a sum that is NaN stays visible
+            // if no token is left, a maximum that is MASKED itself must not cancel; a NaN sum stays visible
             let is_none = best.value == MASKED;
             top[out + i] = bitcast<u32>(select(best.value - origin.x, MASKED, is_none) - origin.y);
             top[out + p.candidates + i] = select(best.token, NO_TOKEN, is_none);
@@ -59,7 +59,7 @@ fn main(
             }
         }
         next = best_of_lanes(lane, next);
-        // by the lane that looks at this panel
+        // by the lane of this panel
         if (lane == panel % LANES) {
             let at = 4u * (row * p.chunks + panel);
             chunks[at] = bitcast<u32>(next.value);

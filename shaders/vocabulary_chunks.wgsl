@@ -1,20 +1,20 @@
-// For each chunk of a row of logits: its best token that is not banned, and the sum of its exponentials relative to its
-// maximum. One chunk per invocation.
+// The best allowed token of each chunk of a row of logits, and the sum of exponentials relative to its maximum. One
+// chunk per invocation.
 // uses: shared/bans.wgsl, shared/search.wgsl, shared/candidate.wgsl, shared/masked.wgsl, shared/grid.wgsl
 override SUM_BANNED: bool = true;   // whether banned tokens count in maximum and sum
-override KEEPS_SUMS: bool = false;  // whether maximum and sum stay, of the logits as they were before they were edited
+override KEEPS_SUMS: bool = false;  // whether maximum and sum stay those of the unedited logits
 
 struct Params {
     rows: u32,
     vocabulary: u32,
     logits_stride: u32,
-    chunks: u32,         // of a row
-    chunk_step: u32,     // from the first token of a chunk to that of the next one
-    token_step: u32,     // from a token of a chunk to its next one
-    reach: u32,          // from a chunk's first token to where it ends
-    ban_words: u32,      // of a list of bans
-    beams: u32,          // rows of a sentence
-    block: u32,          // words of a sentence in `search`
+    chunks: u32,         // per row
+    chunk_step: u32,     // distance of neighbouring chunks' first tokens
+    token_step: u32,     // distance of neighbouring tokens of a chunk
+    reach: u32,          // distance from a chunk's first token to its end
+    ban_words: u32,      // words per list
+    beams: u32,          // rows per sentence
+    block: u32,          // words per sentence in `search`
 }
 
 @group(0) @binding(0) var<storage, read>       logits: array<f32>;  // [rows, vocabulary]

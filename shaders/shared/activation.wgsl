@@ -1,4 +1,4 @@
-// The element-wise functions of `activation.rs`, in its order.
+// The functions of `activation.rs`, in its order.
 fn activate(x: vec4<f32>, activation: u32) -> vec4<f32> {
     switch (activation) {
         case 1u: { return max(x, vec4(0.0)); }
@@ -12,7 +12,7 @@ fn activate(x: vec4<f32>, activation: u32) -> vec4<f32> {
     }
 }
 
-// Clamped where it is 0 or 1 in f32, so that exp does not overflow.
+// Clamped at values that are 0 or 1 in f32, so that exp does not overflow.
 fn sigmoid(x: vec4<f32>) -> vec4<f32> {
     return 1.0 / (1.0 + exp(-clamp(x, vec4(-80.0), vec4(80.0))));
 }

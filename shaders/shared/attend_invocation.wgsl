@@ -1,6 +1,6 @@
 // softmax(scale * Q Kᵀ) V with an online softmax (Milakov & Gimelshein 2018), without barriers. An invocation has one
-// query and 64 elements of one head; its neighbours in the workgroup are the other heads of the query, so that they all
-// go through the same keys, even where there is a single query. Sixteen elements at a time are held as a matrix.
+// query and 64 elements of a head. Its neighbours have the query's other heads, so that all read the same keys. Sixteen
+// elements at a time are held as a matrix.
 // uses: shared/value_quads.wgsl, shared/head_score.wgsl, shared/distance_bias.wgsl, shared/masked.wgsl, shared/grid.wgsl,
 // and what attention.wgsl and cached_attention.wgsl define
 
@@ -28,7 +28,7 @@ fn main(
     let q1 = query16(q_start, 16u);
     let q2 = query16(q_start, 32u);
     let q3 = query16(q_start, 48u);
-    // nobody else reads what is new of this head in this launch, and this invocation has all of the head
+    // only this invocation reads the head's new key and value in this launch
     if (has_own(sentence)) {
         append(sentence, head, 0u, 0u, 1u);
     }
@@ -43,7 +43,7 @@ fn main(
     for (var key = zero(workgroup); key < count; key++) {
         var score = score_of(q0, q1, q2, q3, q_start, key_start(sentence, key) + head * D_HEAD) * p.scale;
         score = with_distance_bias(score, head, query_position(sentence, query), key);
-        // no branch: a processor whose lanes are a vector would not save anything by it
+        // no branch: it would save nothing if the lanes are a vector
         let visible = is_visible(sentence, key);
         score = select(MASKED, score, visible);
         let new_maximum = max(maximum, score);
@@ -76,7 +76,7 @@ fn main(
     if (D_VALUE > 48u) {
         store16(start, first + 48u, c3 * factor);
     }
-    // the padding of the row
+    // padding of the row
     if (head == p.heads - 1u && first == 0u) {
         for (var d = zero(workgroup) + p.heads * D_VALUE; d < out_stride(); d++) {
             context[context_start(sentence, query) + d] = 0.0;

@@ -1,6 +1,6 @@
-// softmax(scale * Q Kᵀ) V with an online softmax (Milakov & Gimelshein 2018): a workgroup has sixteen queries and 64 elements
-// of one head, so that sixteen queries share what is read of keys and values. It takes 64 keys at a time: first a lane
-// scores four of them for one query, then it sums up four elements of the values for that query.
+// softmax(scale * Q Kᵀ) V with an online softmax (Milakov & Gimelshein 2018). A workgroup has sixteen queries, which
+// share reads, and 64 elements of a head. It takes 64 keys at a time: a lane scores four keys for a query, then sums
+// four elements of the values for that query.
 // uses: shared/value_quads.wgsl, shared/head_score.wgsl,
 // shared/distance_bias.wgsl, shared/masked.wgsl, shared/grid.wgsl, and what attention.wgsl defines
 const LANES: u32 = 256u;
@@ -26,7 +26,7 @@ fn main(
     let first_query = group % tiles * QUERIES;
     group /= tiles;
     let head = group % p.heads;
-    // a surplus workgroup computes something of the last sentence once more
+    // a surplus workgroup computes a part of the last sentence again
     let sentence = min(group / p.heads, sentences() - 1u);
     let row = lane / COLUMNS;
     let column = lane % COLUMNS;
@@ -88,7 +88,7 @@ fn main(
         if (d + i < D_VALUE) {
             context[start + head * D_VALUE + d + i] = select(0.0, value[i] / sum, sum > 0.0);
         }
-        // the padding of the row
+        // padding of the row
         let padding = p.heads * D_VALUE + d + i;
         if (head == p.heads - 1u && padding < out_stride()) {
             context[start + padding] = 0.0;

@@ -1,6 +1,5 @@
-// softmax(scale * Q Kᵀ) V with an online softmax (Milakov & Gimelshein 2018): a workgroup has one query and 64 elements
-// of one head. It takes 64 keys at a time: first a lane is a key and scores it, then a lane is an element of the head
-// and sums up the values.
+// softmax(scale * Q Kᵀ) V with an online softmax (Milakov & Gimelshein 2018). A workgroup has one query and 64 elements
+// of a head. It takes 64 keys at a time: a lane scores a key, then sums one element of the values.
 // uses: shared/distance_bias.wgsl, shared/reduce.wgsl, shared/masked.wgsl, shared/grid.wgsl, and what attention.wgsl and
 // cached_attention.wgsl define
 
@@ -19,7 +18,7 @@ fn main(
     let query = group % queries_of_sentence();
     group /= queries_of_sentence();
     let head = group % p.heads;
-    // a surplus workgroup computes something of the last sentence once more
+    // a surplus workgroup computes a part of the last sentence again
     let sentence = min(group / p.heads, sentences() - 1u);
     let q_start = query_start(sentence, query) + head * D_HEAD;
 
@@ -28,7 +27,7 @@ fn main(
     var value = 0.0;
     var count = key_count(sentence, query);
     if (has_own(sentence)) {
-        // the last key comes first, and not from the cache, where it may not be visible to all lanes yet
+        // the last key comes first, not from the cache, where not all lanes may see it yet
         count = max(count, 1u) - 1u;
         var product = 0.0;
         for (var i = lane; i < D_HEAD; i += LANES) {
@@ -82,7 +81,7 @@ fn main(
     if (d < D_VALUE) {
         context[start + head * D_VALUE + d] = select(0.0, value / sum, sum > 0.0);
     }
-    // the padding of the row
+    // padding of the row
     let padding = p.heads * D_VALUE + d;
     if (head == p.heads - 1u && padding < out_stride()) {
         context[start + padding] = 0.0;

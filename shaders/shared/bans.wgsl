@@ -1,8 +1,8 @@
-// Which tokens a row may not take: lists of a bit for each token in the binding `bans`.
+// Banned tokens of a row: lists with one bit per token in the binding `bans`.
 // uses: shared/search.wgsl; the bindings `bans` and `search`; p.ban_words, p.beams, p.block
 override BANS: u32 = 0u;  // 0: none; 1: two lists for each sentence, the second while it may not end; 2: one for each row
 
-// Where a row's list begins.
+// First word of a row's list.
 fn ban_list(row: u32) -> u32 {
     if (BANS == 0u) {
         return 0u;

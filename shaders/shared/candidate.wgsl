@@ -1,4 +1,4 @@
-// Tokens in the order in which they are chosen: by falling value, equal values by ascending token.
+// Order of selection: descending value, then ascending token.
 // uses: shared/masked.wgsl
 
 struct Candidate {
@@ -8,7 +8,7 @@ struct Candidate {
 
 // Before all others.
 const FIRST = Candidate(-MASKED, 0u);
-// After all tokens that are not banned, before those that are.
+// After all allowed tokens, before banned ones.
 const NONE = Candidate(MASKED, 0u);
 
 fn is_before(a: Candidate, b: Candidate) -> bool {

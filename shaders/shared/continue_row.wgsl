@@ -1,4 +1,4 @@
-// What the kernels of a search do alike: they end sentences, keep a record for the host, and feed rows their next token.
+// Common parts of search kernels: end sentences, keep a record for the host, feed rows their next token.
 // uses: shared/search.wgsl; what greedy_step.wgsl and beam_step.wgsl define
 
 fn is_end(block: u32, token: u32, zero: u32) -> bool {
@@ -10,7 +10,7 @@ fn is_end(block: u32, token: u32, zero: u32) -> bool {
     return false;
 }
 
-// The token that must come as number `length`, whatever the scores say; or NO_TOKEN.
+// The forced token at number `length`, or NO_TOKEN.
 fn forced_token(block: u32, length: u32) -> u32 {
     if (length == search[block + MAX_NEW] && search[block + FORCED_LAST] != NO_TOKEN) {
         return search[block + FORCED_LAST];
@@ -18,12 +18,12 @@ fn forced_token(block: u32, length: u32) -> u32 {
     return select(NO_TOKEN, search[block + FORCED_FIRST], length == 1u);
 }
 
-// Where the record of a row begins: values, tokens, and the token that the row was fed.
+// First word of a row's record: values, tokens, and the row's input token.
 fn record_of(block: u32, row: u32) -> u32 {
     return (search[block + CLOCK] % p.ring * p.rows + row) * (2u * p.candidates + 1u);
 }
 
-// Has the row run on `token` in the next step.
+// Makes `token` the row's input of the next step.
 fn continue_row(block: u32, row: u32, token: u32) {
     let before = min(search[block + HISTORY] + search[block + GENERATED], p.capacity - 1u);
     tokens[row] = token;

@@ -1,5 +1,5 @@
-// Adds to a score what the table says of its head and of the distance from query to key. Row `reach` is distance 0, and
-// keys that are further away than `reach` share the first and the last row.  Raffel et al. 2020 (T5), section 2.1.
+// Adds the table's bias for the head and the distance from query to key. Row `reach` is distance 0; keys beyond `reach`
+// use the first or the last row. Raffel et al. 2020 (T5), section 2.1.
 // uses: what attention.wgsl, cached_attention.wgsl and attention_weights.wgsl define
 override HAS_DISTANCE_BIAS: bool = false;
 

@@ -1,5 +1,5 @@
-// a / b, rounded as IEEE 754 says. WGSL's own division may be wrong in its last two bits, and then two hypotheses could
-// change places. b > 0, an ordinary number.
+// a / b as IEEE 754 rounds it, for normal b > 0. WGSL's own division may be wrong in the last two bits, which could
+// swap two hypotheses.
 
 fn divide(a: f32, b: f32) -> f32 {
     let a_bits = bitcast<u32>(a);
@@ -17,7 +17,7 @@ fn divide(a: f32, b: f32) -> f32 {
         rest <<= 1u;
         exponent--;
     }
-    // 24 bits and one more to round by
+    // 24 bits, and one for rounding
     var quotient = 0u;
     for (var bit = 0u; bit < 25u; bit++) {
         quotient <<= 1u;
@@ -29,10 +29,10 @@ fn divide(a: f32, b: f32) -> f32 {
     }
     let is_half = (quotient & 1u) == 1u;
     quotient >>= 1u;
-    // a tie, where nothing is left, goes to the even neighbour
+    // a tie (no remainder) goes to the even neighbour
     if (is_half && (rest != 0u || (quotient & 1u) == 1u)) {
         quotient++;
     }
-    // a carry out of the quotient moves on into the exponent
+    // a carry out of the quotient moves into the exponent
     return bitcast<f32>((a_bits & 0x80000000u) | ((u32(exponent) << 23u) + (quotient - 0x800000u)));
 }

@@ -1,7 +1,7 @@
-// Four inputs of each of four rows, and what they add to the rows' sums. A matrix has a column for each row.
+// Four inputs of each of four rows, and their products in the rows' sums. A matrix has one column per row.
 // uses: shared/linear.wgsl, shared/multiply_add.wgsl
 
-// Where four rows start, in quads; the last row again beyond it.
+// Starts of four rows, in quads; rows beyond the end repeat the last.
 fn four_rows(first: u32) -> vec4<u32> {
     return min(vec4(first) + vec4(0u, 1u, 2u, 3u), vec4(p.rows - 1u)) * p.input_quads;
 }

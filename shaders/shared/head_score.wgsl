@@ -1,6 +1,6 @@
-// The product of a query and a key of one head, in blocks of sixteen elements held as a matrix. The first four blocks of
-// the query stay in registers. There is no loop for heads up to 64 wide: lavapipe ends an invocation's loops, without a
-// word, after 65,535 turns of all of them together.
+// The product of a query and a key of one head, in blocks of sixteen elements as a matrix. The query's first four
+// blocks stay in registers. Heads up to 64 wide need no loop: lavapipe silently stops an invocation after 65,535
+// iterations of all its loops.
 // uses: what attention.wgsl, cached_attention.wgsl and attention_weights.wgsl define
 
 fn score_of(
@@ -29,7 +29,7 @@ fn score_of(
     return score;
 }
 
-// Zeros beyond the head's end, so that what keys have there does not count.
+// Zeros beyond the head's end, so that the key's elements there do not count.
 fn query4(start: u32, d: u32) -> vec4<f32> {
     let lanes = vec4(d) + vec4(0u, 1u, 2u, 3u);
     let i = start + min(lanes, vec4(D_HEAD - 1u));
@@ -50,7 +50,7 @@ fn key16(start: u32, d: u32) -> mat4x4<f32> {
     return mat4x4(key4(start, d), key4(start, d + 4u), key4(start, d + 8u), key4(start, d + 12u));
 }
 
-// Four elements of a head, in one piece where heads start at a multiple of four; the last one again beyond its end.
+// Four elements of a head, one read if heads start at a multiple of four; beyond the end, the last one again.
 fn key4(start: u32, d: u32) -> vec4<f32> {
     if (ALIGNED) {
         return k[(start + min(d, D_HEAD - 4u)) / 4u];

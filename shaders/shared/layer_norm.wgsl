@@ -1,4 +1,4 @@
-// What the two kernels of a normalization share: bindings, and how a row is read.
+// Common parts of the normalization kernels: bindings, and reads of a row.
 override HAS_RESIDUAL: bool = false;
 override CENTERED: bool = true;  // layer norm; else RMS norm
 

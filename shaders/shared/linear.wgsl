@@ -1,12 +1,12 @@
-// What the kernels of a linear layer share: the end of y = activation(scale·x·Wᵀ + b), then y + z or y ⊙ z. Which of it a
-// layer has is a parameter, not a constant: so that all layers share a pipeline.
+// The end of a linear layer: y = activation(scale·x·Wᵀ + b), then y + z or y ⊙ z. Its options are parameters, not
+// constants, so that all layers share a pipeline.
 // uses: shared/plain_inputs.wgsl or shared/normalized_inputs.wgsl or shared/output_layer.wgsl, shared/activation.wgsl, shared/weights_*.wgsl
 
 struct Params {
     rows: u32,
     input_quads: u32,  // ceil(inputs / 4)
     first_quad: u32,   // of y, computed by this part of the weights
-    part_quads: u32,   // computed by this part
+    part_quads: u32,   // quads of this part
     outputs: u32,      // of all parts
     scale: f32,
     has_bias: u32,
@@ -14,9 +14,9 @@ struct Params {
     join: u32,         // plain inputs. 1: y + z, a residual; 2: y ⊙ z, a gate
     inputs: u32,       // normalized inputs
     epsilon: f32,      // normalized inputs
-    ban_words: u32,    // output layer: of a list of bans
-    beams: u32,        // output layer: rows of a sentence
-    block: u32,        // output layer: words of a sentence in `search`
+    ban_words: u32,    // output layer: words per list
+    beams: u32,        // output layer: rows per sentence
+    block: u32,        // output layer: words per sentence in `search`
 }
 
 @group(0) @binding(0) var<storage, read> x: array<vec4<f32>>;     // [rows, inputs]
@@ -25,7 +25,7 @@ struct Params {
 
 const PANEL_QUADS: u32 = 16u;  // in a row of a panel
 
-// Stores four outputs of a row, unless the tile hangs over the edge; zeros beyond the last output. Returns what it stored.
+// Stores four outputs of a row inside the matrix, with zeros beyond the last output. Returns the stored values.
 fn store(row: u32, part_quad: u32, sum: vec4<f32>) -> vec4<f32> {
     if (row >= p.rows || part_quad >= p.part_quads) {
         return vec4(0.0);

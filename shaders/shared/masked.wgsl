@@ -1,2 +1,2 @@
-// Stands for minus infinity, which WGSL has no name for: far below any score, and finite when multiplied by log2(e).
+// Minus infinity, which WGSL cannot express: far below any score, and finite when multiplied by log2(e).
 const MASKED: f32 = -1.0e38;

@@ -1,10 +1,10 @@
-// The bindings of a linear layer whose inputs are normalized while they are read, (z - mean) / sqrt(variance + epsilon) *
-// gamma + beta with z = x + residual: a launch less than a norm of its own. Each workgroup computes the statistics of its
-// rows for itself, and those of a row are summed in the same order whichever rows stand beside it.
+// The bindings of a linear layer that normalizes its inputs, (z - mean) / sqrt(variance + epsilon) * gamma + beta with
+// z = x + residual. Each workgroup computes the statistics of its rows; a row's are summed in the same order beside any
+// other rows.
 // uses: shared/linear.wgsl, `sums` and ROWS of matvec_split.wgsl or matvec_4rows_split.wgsl, both of which have 256 lanes
 override HAS_RESIDUAL: bool = false;
 override CENTERED: bool = true;  // layer norm; else RMS norm
-override KEEPS: bool = false;    // whether somebody wants the normalized inputs, too
+override KEEPS: bool = false;    // whether to store the normalized inputs
 
 @group(0) @binding(3) var<storage, read>       residual: array<vec4<f32>>;    // [rows, inputs]
 @group(0) @binding(4) var<storage, read>       gamma: array<vec4<f32>>;       // [inputs]
@@ -18,7 +18,7 @@ fn joined(value: vec4<f32>, at: u32) -> vec4<f32> {
     return value;
 }
 
-// Four elements of x + residual - mean, of a row that starts at `start`; zeros beyond its end.
+// Four elements of x + residual - mean of the row at `start`; zeros beyond its end.
 fn centered(start: u32, quad: u32, mean: f32) -> vec4<f32> {
     var z = x[start + quad];
     if (HAS_RESIDUAL) {
@@ -38,11 +38,11 @@ fn squares_of(start: u32, quad: u32, mean: f32, sum: f32) -> f32 {
     return fma(z.w, z.w, fma(z.z, z.z, fma(z.y, z.y, fma(z.x, z.x, sum))));
 }
 
-// The sum of what all lanes have.
+// The sum over all lanes.
 fn total(value: vec4<f32>, lane: u32) -> vec4<f32> {
     sums[lane] = value;
     workgroupBarrier();
-    // sixteen lanes sum up sixteen values each, then every lane what they have
+    // sixteen lanes sum sixteen values each, then every lane sums the results
     var sum = vec4(0.0);
     if (lane < 16u) {
         for (var i = 0u; i < 16u; i++) {
@@ -62,7 +62,7 @@ fn total(value: vec4<f32>, lane: u32) -> vec4<f32> {
     return sum;
 }
 
-// Means, and factors 1 / sqrt(variance + epsilon), of up to four rows that start at `starts`.
+// Means and factors 1 / sqrt(variance + epsilon) of up to four rows at `starts`.
 fn statistics_of(starts: vec4<u32>, lane: u32) -> mat2x4<f32> {
     var means = vec4(0.0);
     if (CENTERED) {
@@ -97,7 +97,7 @@ fn input(start: u32, quad: u32, mean: f32, factor: f32) -> vec4<f32> {
     return z * gamma[quad];
 }
 
-// Stores a row's normalized inputs, to be called by all lanes of one workgroup of those that have the row.
+// Stores a row's normalized inputs. All lanes of one of the row's workgroups must call it.
 fn keep(row: u32, start: u32, lane: u32, mean: f32, factor: f32) {
     if (!KEEPS || row >= p.rows || p.first_quad != 0u) {
         return;

@@ -1,5 +1,4 @@
-// The bindings of the output layer of a search, which notes of each panel of 64 logits what vocabulary_chunks.wgsl would: the
-// workgroup that makes them has them at hand.
+// The bindings of a search's output layer, which notes the same of each panel of 64 logits as vocabulary_chunks.wgsl.
 // uses: `sums` of matvec_split.wgsl or matvec_4rows_split.wgsl; shared/linear.wgsl, shared/bans.wgsl,
 // shared/search.wgsl, shared/candidate.wgsl, shared/masked.wgsl
 override SUM_BANNED: bool = true;  // whether banned tokens count in maximum and sum
@@ -24,8 +23,8 @@ fn input(start: u32, quad: u32, mean: f32, factor: f32) -> vec4<f32> {
 fn keep(row: u32, start: u32, lane: u32, mean: f32, factor: f32) {
 }
 
-// Notes of four outputs, in `sums`: the best that is not banned, its place in the panel, the maximum, the sum of
-// exponentials relative to that.
+// Notes of four outputs, in `sums`: the best allowed one, its place in the panel, the maximum, and the sum of
+// exponentials relative to it.
 fn note_quad(at: u32, row: u32, part_quad: u32, value: vec4<f32>) {
     let list = ban_list(min(row, p.rows - 1u));
     let first_token = 4u * (p.first_quad + part_quad);
@@ -50,7 +49,7 @@ fn note_quad(at: u32, row: u32, part_quad: u32, value: vec4<f32>) {
     sums[at] = note;
 }
 
-// From the sixteen notes that begin at `first` to the panel's; to be called by all lanes.
+// Joins the sixteen notes from `first` on to the panel's. All lanes must call it.
 fn note_panel(first: u32, row: u32, panel: u32, notes: bool) {
     workgroupBarrier();
     if (!notes || row >= p.rows) {

@@ -1,4 +1,4 @@
-// The bindings of a linear layer that no other form has; its inputs are read as they are.
+// The bindings of a linear layer that reads its inputs unchanged.
 // uses: shared/linear.wgsl
 
 @group(0) @binding(3) var<storage, read>       z: array<vec4<f32>>;     // [rows, outputs]

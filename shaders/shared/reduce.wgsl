@@ -1,4 +1,4 @@
-// Sums and maxima over the 64 lanes of a workgroup; to be called in uniform control flow.
+// Sums and maxima over the 64 lanes of a workgroup, in uniform control flow.
 const LANES: u32 = 64u;
 var<workgroup> lanes: array<f32, LANES>;
 

@@ -1,5 +1,5 @@
-// What a row's chunks say of the row, found by one invocation: for software adapters. See shared/row_by_workgroup.wgsl for the
-// other way.
+// A row's best token and log Σ exp from its chunks, by one invocation: for software adapters. Alternative:
+// shared/row_by_workgroup.wgsl.
 // uses: the binding `chunks`, p.chunks; shared/log_sum_exp.wgsl, shared/candidate.wgsl, shared/masked.wgsl, shared/grid.wgsl
 const LANES: u32 = 8u;
 
@@ -7,7 +7,7 @@ fn row_of(group: u32, lane: u32) -> u32 {
     return group * LANES + lane;
 }
 
-// Whether an invocation writes what is known of the row.
+// Whether an invocation writes the row's result.
 fn writes(lane: u32) -> bool {
     return true;
 }

@@ -1,5 +1,5 @@
-// What a row's chunks say of the row, found by a workgroup: for GPUs, where one invocation would wait for one reading after
-// the other. Its last two functions are to be called in uniform control flow.
+// A row's best token and log Σ exp from its chunks, by one workgroup: for GPUs, where one invocation would wait for
+// each read. The last two functions need uniform control flow.
 // uses: the binding `chunks`, p.chunks; shared/reduce.wgsl, shared/candidate.wgsl, shared/masked.wgsl
 var<workgroup> lane_tokens: array<u32, LANES>;
 
@@ -7,12 +7,12 @@ fn row_of(group: u32, lane: u32) -> u32 {
     return group;
 }
 
-// Whether an invocation writes what is known of the row.
+// Whether an invocation writes the row's result.
 fn writes(lane: u32) -> bool {
     return lane == 0u;
 }
 
-// The best of what the lanes have.
+// The best over the lanes.
 fn best_of_lanes(lane: u32, candidate: Candidate) -> Candidate {
     lanes[lane] = candidate.value;
     lane_tokens[lane] = candidate.token;
@@ -32,7 +32,7 @@ fn best_of_lanes(lane: u32, candidate: Candidate) -> Candidate {
     return best;
 }
 
-// Lane l looks at the chunks l, l + LANES, ...
+// Lane l reads the chunks l, l + LANES, ...
 fn best_of_row(row: u32, lane: u32, zero: u32) -> Candidate {
     var best = NONE;
     for (var chunk = zero + lane; chunk < p.chunks; chunk += LANES) {
@@ -59,6 +59,6 @@ fn log_sum_exp_of_row(row: u32, lane: u32, zero: u32) -> vec2<f32> {
         sum += bitcast<f32>(chunks[at + 3u]) * exp(bitcast<f32>(chunks[at + 2u]) - maximum);
     }
     sum = reduce_sum(lane, sum);
-    // a row of banned tokens only has no sum
+    // a row with only banned tokens has no sum
     return vec2<f32>(maximum, log(select(sum, 1.0, sum == 0.0)));
 }

@@ -1,7 +1,7 @@
 // Weights as f16: a block is four outputs of two inputs, two in a word. See panels.rs.
 @group(0) @binding(1) var<storage, read> weight: array<vec4<u32>>;
 
-const BLOCK_STEP: u32 = 32u;  // from a block to that of the same outputs, four inputs further on
+const BLOCK_STEP: u32 = 32u;  // distance to the same outputs' block, four inputs later
 
 // The first block of four neighbouring outputs.
 fn first_block(part_quad: u32, input_quads: u32) -> u32 {
@@ -25,7 +25,7 @@ fn weights_of_input(block: u32, input: u32) -> vec4<f32> {
     return widened(select(words.xy, words.zw, input % 2u == 1u));
 }
 
-// What four outputs' weights have to be multiplied by.
+// Scales of four outputs.
 fn weight_scale(part_quad: u32, input_quads: u32) -> vec4<f32> {
     return vec4(1.0);
 }

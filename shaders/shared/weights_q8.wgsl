@@ -1,8 +1,8 @@
-// Weights of 8 bits: a block is four outputs of four inputs, a word for each input; a panel ends with its outputs' scales.
-// See panels.rs.
+// 8-bit weights: a block is four outputs of four inputs, a word per input; a panel ends with its outputs' scales. See
+// panels.rs.
 @group(0) @binding(1) var<storage, read> weight: array<vec4<u32>>;
 
-const BLOCK_STEP: u32 = 16u;  // from a block to that of the same outputs, four inputs further on
+const BLOCK_STEP: u32 = 16u;  // distance to the same outputs' block, four inputs later
 
 // The first block of four neighbouring outputs.
 fn first_block(part_quad: u32, input_quads: u32) -> u32 {
@@ -25,7 +25,7 @@ fn weights_of_input(block: u32, input: u32) -> vec4<f32> {
     return widened(weight[block][input]);
 }
 
-// What four outputs' weights have to be multiplied by.
+// Scales of four outputs.
 fn weight_scale(part_quad: u32, input_quads: u32) -> vec4<f32> {
     return bitcast<vec4<f32>>(weight[first_block(part_quad, input_quads) + input_quads * 16u]);
 }

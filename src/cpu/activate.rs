@@ -1,12 +1,12 @@
-//! Activation functions of many values, in vectors where they are a sigmoid's relatives.
+//! Activation functions of many values, in vectors.
 
 use pulp::Simd;
 
 use super::vector::sigmoid;
 use crate::activation::Activation;
 
-/// [`Activation::apply`] of every value, in place: as exact, but not the same to the last bit.
-// Functions of vectors are inlined, always: compilers else keep them out of the function that has the vectors.
+/// [`Activation::apply`] of every value, in place: as exact, but not equal to the last bit.
+// `inline(always)` on functions of vectors: otherwise compilers move them out of the function with the vector features.
 #[inline(always)]
 pub fn activate<S: Simd>(simd: S, activation: Activation, values: &mut [f32]) {
     match activation {

@@ -1,8 +1,8 @@
 //! Copies the keys and values of a fused projection into the caches.
 
-/// A row whose slot is beyond the caches is left out.
+/// Copies keys and values; skips rows whose slot is beyond the caches.
 ///
-/// * `qkv`: `[rows, 2 * key_width + value_width]`; `cache_slots`: `[rows]`, the caches' row that each one goes to
+/// * `qkv`: `[rows, 2 * key_width + value_width]`; `cache_slots`: `[rows]`, row of the caches
 /// * `key_cache`: `[…, key_width]`; `value_cache`: `[…, value_width]`
 pub fn append_kv(
     qkv: &[f32],

@@ -1,4 +1,4 @@
-//! Attention of one query, and what all attention has: keys that are seen, a bias by distance, the softmax
+//! Attention of one query, and the common parts of attention: visible keys, bias by distance, softmax
 
 use std::cell::Cell;
 
@@ -7,37 +7,35 @@ use pulp::{Simd, WithSimd};
 use super::Columns;
 use super::vector::{add_scaled, exp, inner_products, largest, sum};
 
-/// Room for a query's keys and weights, kept so that a step of decoding allocates nothing.
+/// Memory for a query's keys and weights, kept so that a step of decoding allocates nothing.
 #[derive(Default)]
 pub struct Scratch {
     /// Empty at first.
     pub keys: Vec<Key>,
     pub weights: Vec<f32>,
-    /// Of [`AttendAll`](super::attend_all::AttendAll).
+    /// Used by [`AttendAll`](super::attend_all::AttendAll).
     pub packed_keys: Vec<f32>,
     pub packed_values: Vec<f32>,
 }
 
-/// Calls `work` with the thread's scratch.
 pub fn with_scratch(work: impl FnOnce(&mut Scratch)) {
     thread_local!(static SCRATCH: Cell<Scratch> = Cell::default());
-    // taken, not borrowed: a thread that waits for another may be given a second row meanwhile
+    // taken, not borrowed: a thread that waits for another may start a second row meanwhile
     let mut scratch = SCRATCH.take();
     scratch.keys.clear();
     work(&mut scratch);
     SCRATCH.set(scratch);
 }
 
-/// A key that a query sees.
 #[derive(Clone, Copy, Debug)]
 pub struct Key {
-    /// Its row.
+    /// Row of the key.
     pub row: usize,
-    /// Where it stands in the sentence.
+    /// Position in the sentence.
     pub position: usize,
 }
 
-/// What a head's scores get for the distance from the query to a key.  Raffel et al. 2020 (T5), section 2.1.
+/// Bias of a head's scores by the distance from query to key. Raffel et al. 2020 (T5), section 2.1.
 #[derive(Clone, Copy, Debug)]
 pub struct DistanceBias<'a> {
     /// `[2 * reach + 1, heads]`
@@ -45,7 +43,7 @@ pub struct DistanceBias<'a> {
     heads: usize,
     head: usize,
     reach: usize,
-    /// Where the query stands.
+    /// Position of the query.
     query: usize,
 }
 
@@ -60,17 +58,13 @@ impl<'a> DistanceBias<'a> {
     }
 }
 
-/// One query of one head.
 pub struct Query<'a> {
     /// `[d_head]`
     pub query: &'a [f32],
-    /// Factor of the scores.
     pub scale: f32,
-    /// The head's columns of all keys.
+    /// Columns of the head in all keys.
     pub keys: Columns<'a>,
-    /// The keys that the query sees.
     pub visible: &'a [Key],
-    /// Added to the scaled scores.
     pub bias: Option<DistanceBias<'a>>,
 }
 
@@ -90,7 +84,7 @@ impl Query<'_> {
 
     #[inline(always)]
     fn scores<S: Simd, const KEYS: usize>(&self, simd: S, keys: &[Key; KEYS]) -> [f32; KEYS] {
-        // loops, because compilers keep closures out of the function that has the processor's widest vectors
+        // loops: compilers keep closures out of the function with the widest vectors
         let mut rows = [&[][..]; KEYS];
         for (row, key) in rows.iter_mut().zip(keys) {
             *row = self.keys.row(key.row, self.query.len());
@@ -106,7 +100,6 @@ impl Query<'_> {
     }
 }
 
-/// The weights of a query, one for each visible key.
 pub struct Weigh<'a> {
     pub query: Query<'a>,
     pub weights: &'a mut Vec<f32>,
@@ -121,12 +114,10 @@ impl WithSimd for Weigh<'_> {
     }
 }
 
-/// The values that a query sees, summed up by weight.
 pub struct Attend<'a> {
     pub query: Query<'a>,
-    /// The head's columns of all values.
+    /// Columns of the head in all values.
     pub values: Columns<'a>,
-    /// Room for the weights.
     pub weights: &'a mut Vec<f32>,
     /// `[d_value]`
     pub context: &'a mut [f32],

@@ -1,4 +1,4 @@
-//! Attention of neighbouring queries, which share what is read of keys and values
+//! Attention of neighbouring queries, which share reads of keys and values
 
 use pulp::{Simd, WithSimd};
 
@@ -7,23 +7,23 @@ use super::attend::{DistanceBias, Key, softmax};
 use super::vector::{inner_products_side_by_side, rows_times_matrix};
 use crate::shape::AttentionShape;
 
-/// Neighbouring queries of one head in one sentence. What they see of keys and values is packed for them first, keys side by
-/// side in as many as a vector has lanes, so that nothing is added up across a vector. The results are those of
-/// [`Attend`](super::attend::Attend), to the last bit: a pass over a text and a search that finds it have the same attention.
+/// Neighbouring queries of one head in one sentence. Keys and values are packed first, with as many keys side by side
+/// as a vector has lanes, so that no sum crosses a vector. The results equal those of [`Attend`](super::attend::Attend)
+/// to the last bit, so that a pass over a text shows the same attention as the search.
 pub struct AttendAll<'a, B> {
     pub shape: &'a AttentionShape,
-    /// The first of the queries.
+    /// First query.
     pub first: usize,
-    /// The head's columns.
+    /// Columns of the head.
     pub queries: Columns<'a>,
     pub keys: Columns<'a>,
     pub values: Columns<'a>,
-    /// What the last of them sees.
+    /// Keys visible to the last query.
     pub visible: &'a [Key],
-    /// For a query, what its scores get by distance.
+    /// Function from a query to its bias by distance.
     pub bias: B,
     pub head: usize,
-    /// Room for `[visible / lanes, d_head, lanes]`, `[visible, d_value]` and `[queries at a time, visible]`
+    /// Scratch memory: `[visible / lanes, d_head, lanes]`, `[visible, d_value]`, `[queries at a time, visible]`
     pub packed_keys: &'a mut Vec<f32>,
     pub packed_values: &'a mut Vec<f32>,
     pub weights: &'a mut Vec<f32>,
@@ -100,7 +100,7 @@ impl<'a, B: Fn(usize) -> Option<DistanceBias<'a>>> AttendAll<'a, B> {
         }
         for (i, weights) in weights.iter_mut().enumerate() {
             let query = first + i;
-            // later queries of a causal sentence see more
+            // in a causal sentence, later queries see more
             let own = match self.shape.causal {
                 true => self.visible.partition_point(|key| key.position <= query % self.shape.queries),
                 false => count,

@@ -33,7 +33,7 @@ pub fn attention(scores: &AttentionScores, values: Columns, context: &mut [f32])
     let arch = Arch::new();
     let (width, work) = (heads * d_value, shape.keys * heads * (d_head + d_value));
     for_each_block(context, width, work, |mut row, mut context| {
-        // one sentence after the other, each with keys of its own
+        // one sentence at a time, because each has its own keys
         while !context.is_empty() {
             let count = (shape.queries - row % shape.queries).min(context.len() / width);
             let (of_sentence, others) = context.split_at_mut(count * width);
@@ -88,7 +88,7 @@ pub fn attention_weights(scores: &AttentionScores, weights: &mut [f32]) {
     });
 }
 
-/// The keys that a query sees.
+/// The visible keys of a query.
 fn visible_keys<'a>(
     shape: &AttentionShape,
     key_mask: &'a [u32],

@@ -2,9 +2,9 @@
 
 use super::WeightMatrix;
 
-/// Token embeddings, plus position embeddings where there are any.
+/// Computes token embeddings, plus position embeddings if any.
 ///
-/// * `tokens`: `[rows]`; `positions`: `[rows]` indices, and the table that they point into, `[positions, d_model]`
+/// * `tokens`: `[rows]`; `positions`: `[rows]`, and the table that they index, `[positions, d_model]`
 /// * `table`: `[vocabulary, d_model]`; `y`: `[rows, d_model]`
 pub fn embed(
     tokens: &[u32],

@@ -1,4 +1,4 @@
-//! Products of a few rows of x with all rows of a weight, each of which is read once, where it lies.
+//! Products of a few rows of x with all rows of a weight. Each weight is read once, in place.
 
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -12,38 +12,37 @@ use super::parallel::Budget;
 use super::vector;
 use super::weights::StoredValue;
 
-/// Some rows, and some outputs of them: rows of x as `X`, weights stored as `W`.
+/// Rows and outputs of a product: rows of x as `X`, weights stored as `W`.
 pub(super) struct Piece<'a, X, W> {
     /// `[rows, inputs]`
     x: &'a [X],
     /// All weights, `[outputs, inputs]`.
     weight: &'a [W],
     inputs: usize,
-    /// The first output.
     output: usize,
-    /// The piece's outputs of each row: so many that none need be allocated for.
+    /// Outputs of each row in this piece; inline, so that nothing is allocated.
     y: SmallVec<[&'a mut [f32]; LIBRARY_ROWS]>,
 }
 
-/// The number of rows from which on the library for matrix products is faster than this file. The library arranges its
-/// operands first, which pays earlier in WebAssembly, whose vectors have four values.
+/// Minimum rows for which the library for matrix products is faster than this file. The library reorders its operands
+/// first, which pays earlier in WebAssembly with its vectors of four values.
 pub const LIBRARY_ROWS: usize = if cfg!(target_arch = "wasm32") { 24 } else { 48 };
 
-/// Rows whose inputs stay in the processor's nearest memory while the weights pass by once.
+/// Rows whose inputs fit the nearest cache while the weights are read once.
 pub(super) const NEAR_ROWS: usize = 32;
 
-/// Outputs side by side where there is but one row: many reads of far memory under way at a time. For WebAssembly compilers
-/// keep more sums than these in memory, not in registers.
+/// Outputs side by side for one row: many reads of far memory at a time. WebAssembly compilers keep more sums than
+/// these in memory, not in registers.
 const ALONE: usize = if cfg!(target_arch = "wasm32") { 4 } else { 8 };
 
 impl<'a, X: Sync, W: Sync> Piece<'a, X, W> {
-    /// All of a product: `y` is `[rows, outputs]`.
+    /// A whole product: `y` is `[rows, outputs]`.
     pub fn new(x: &'a [X], weight: &'a [W], inputs: usize, y: &'a mut [f32]) -> Self {
         let y = y.chunks_exact_mut(weight.len() / inputs).collect();
         Self { x, weight, inputs, output: 0, y }
     }
 
-    /// Calls `work` for the whole piece, or for parts of it side by side.
+    /// Calls `work` for the piece, or for parts of it in parallel.
     pub fn run(self, work: fn(Self)) {
         let budget = Budget::new(self.y.len() * self.weight.len());
         self.share(budget, work);
@@ -71,7 +70,7 @@ impl<'a, X: Sync, W: Sync> Piece<'a, X, W> {
         scratch.resize(M::WIDENED_ROWS * self.inputs, 0.0);
         for first in (0..self.y.len()).step_by(NEAR_ROWS) {
             let rows = first..self.y.len().min(first + NEAR_ROWS);
-            // as many sums as the registers hold: AVX-512 has 32, AVX2 and WebAssembly in a browser have 16
+            // as many sums as registers: 32 with AVX-512, 16 with AVX2 and WebAssembly
             if rows.len() == 1 {
                 self.sweep::<M, ALONE>(multiplier, rows, &mut scratch);
             } else if M::MANY_REGISTERS {
@@ -83,7 +82,7 @@ impl<'a, X: Sync, W: Sync> Piece<'a, X, W> {
         SCRATCH.set(scratch);
     }
 
-    /// All outputs of the given rows, `OUTPUTS` of them side by side.
+    /// Computes all outputs of rows, `OUTPUTS` side by side.
     #[inline(always)]
     fn sweep<M: Multiplier<X = X, W = W>, const OUTPUTS: usize>(
         &mut self,
@@ -101,7 +100,7 @@ impl<'a, X: Sync, W: Sync> Piece<'a, X, W> {
         }
     }
 
-    /// `OUTPUTS` outputs of the given rows, four rows side by side.
+    /// Computes `OUTPUTS` outputs of rows, four rows side by side.
     #[inline(always)]
     fn column<M: Multiplier<X = X, W = W>, const OUTPUTS: usize>(
         &mut self,
@@ -112,7 +111,7 @@ impl<'a, X: Sync, W: Sync> Piece<'a, X, W> {
     ) {
         let inputs = self.inputs;
         let first = self.output + output;
-        // a loop, because compilers keep closures out of the function that has the processor's widest vectors
+        // a loop: compilers keep closures out of the function with the widest vectors
         for (i, scratch) in scratch.chunks_exact_mut(inputs).take(OUTPUTS).enumerate() {
             M::widen(&self.weight[(first + i) * inputs..][..inputs], scratch);
         }
@@ -134,7 +133,7 @@ impl<'a, X: Sync, W: Sync> Piece<'a, X, W> {
         }
     }
 
-    /// `ROWS × OUTPUTS` elements, starting at a row and an output of the piece; `weights` are those of the outputs.
+    /// Computes `ROWS × OUTPUTS` elements from a row and an output of the piece on; `weights` belong to the outputs.
     #[inline(always)]
     fn block<M: Multiplier<X = X, W = W>, const ROWS: usize, const OUTPUTS: usize>(
         &mut self,
@@ -154,16 +153,15 @@ impl<'a, X: Sync, W: Sync> Piece<'a, X, W> {
     }
 }
 
-/// How rows of x are multiplied with stored weights.
 trait Multiplier: Copy {
     type X;
     type W;
-    /// What a stored weight is multiplied as.
+    /// Type of a weight in a multiplication.
     type Factor;
-    /// How many rows of weights are widened side by side.
+    /// Rows of weights that are widened side by side.
     const WIDENED_ROWS: usize;
 
-    /// Whether there are 32 of them.
+    /// Whether there are 32 vector registers.
     const MANY_REGISTERS: bool;
 
     fn widen(stored: &[Self::W], widened: &mut [f32]);
@@ -234,14 +232,12 @@ impl<S: IntegerVectors> Multiplier for Integers<S> {
 }
 
 impl<W: StoredValue> Piece<'_, f32, W> {
-    /// In f32, to which weights are widened as they are needed.
     pub fn multiply_floats(self) {
         Arch::new().dispatch(self);
     }
 }
 
 impl Piece<'_, i16, i8> {
-    /// In whole numbers.
     pub fn multiply_integers(self) {
         integers::dispatch(Arch::new(), self);
     }

@@ -3,7 +3,7 @@
 use super::parallel::for_each_row;
 use crate::shape::{GridShape, ViewWords};
 
-/// The largest weight of each map, then of its rows.
+/// Computes the largest weight of each map and of its rows.
 ///
 /// * `weights`: `[heads * queries, keys]`; `maxima`: `[heads, 1 + queries]`
 pub fn map_maxima(shape: GridShape, weights: &[f32], maxima: &mut [f32]) {
@@ -18,15 +18,15 @@ pub fn map_maxima(shape: GridShape, weights: &[f32], maxima: &mut [f32]) {
     });
 }
 
-/// What part of a picture's one row of pixels a layer is.
+/// A layer's part of one row of pixels.
 struct Line {
     layer: usize,
     queries: std::ops::Range<usize>,
 }
 
-/// A grid of maps as colours, as `shaders/heatmap.wgsl` has them.
+/// Paints a grid of maps, as `shaders/heatmap.wgsl`.
 ///
-/// * `layers`: of each, weights and maxima as in [`map_maxima`]
+/// * `layers`: weights and maxima of each layer, as in [`map_maxima`]
 /// * `colours`: RGBA; `pixels`: `[height, width]` RGBA, red in the lowest byte
 pub fn heatmap(
     shape: GridShape,
@@ -64,7 +64,7 @@ pub fn heatmap(
     });
 }
 
-/// Along one axis: which of `count` maps of `cells` cells a pixel shows, and which of its cells.
+/// The map and the cells that a pixel shows, along one axis with `count` maps of `cells` cells.
 fn place(
     pixel: usize,
     axis: usize,
@@ -84,16 +84,16 @@ fn place(
     if step <= 1.0 {
         return Some((map as usize, one..one + 1));
     }
-    // a map's first and last pixel also show what its edge leaves over, less than half a pixel
+    // a map's first and last pixel also show the rest at its edge, less than half a pixel
     let first = if middle < step { 0 } else { ((middle - 0.5 * step) as usize).min(one) };
     let last = middle + step >= cells as f32;
     let end = if last { cells } else { ((middle + 0.5 * step).ceil() as usize).clamp(one + 1, cells) };
-    // whole blocks, as on a GPU, which keeps their largest weights
+    // whole blocks, as on a GPU, which stores their largest weights
     let block = 1 << view.level;
     Some((map as usize, first / block * block..end.next_multiple_of(block).min(cells)))
 }
 
-/// 0 … 1
+/// The weight scaled to 0 … 1.
 fn scaled(weight: f32, maxima: &[f32], query: usize, scale: u32) -> f32 {
     let largest = match scale {
         1 if weight > 1e-4 => return 1.0 + weight.ln() / 1e4f32.ln(),

@@ -1,45 +1,43 @@
-//! Inner products of whole numbers, of 16 bits by 8, in the widest vectors that the processor has.
+//! Inner products of 16-bit with 8-bit whole numbers, in the processor's widest vectors.
 //!
-//! A product of two such numbers and the sum of two neighbours take one instruction, for as many numbers as fit a vector:
-//! twice as many as f32 values do. pulp's generic vectors lack it, so each kind of processor has its own here.
+//! One instruction multiplies such numbers and sums neighbouring products, for twice as many numbers as f32 values.
+//! pulp's generic vectors lack it, so each kind of processor has its own code here.
 
 use pulp::Arch;
 
-/// The vectors of a kind of processor.
+/// The integer vectors of a kind of processor.
 pub trait IntegerVectors: Copy {
-    /// Numbers of 16 bits.
+    /// Vector of 16-bit numbers.
     type X: Copy;
-    /// As many of 8 bits.
+    /// Vector of as many 8-bit numbers.
     type W: Copy;
-    /// Those in 16 bits.
+    /// The 8-bit numbers widened to 16 bits.
     type Widened: Copy;
-    /// Sums of 32 bits.
+    /// Vector of 32-bit sums.
     type Sums: Copy;
 
-    /// All but the last few.
+    /// Whole vectors of `x`, without its tail.
     fn x_vectors(x: &[i16]) -> &[Self::X];
-    /// All but the last few.
+    /// Whole vectors of `w`, and its tail.
     fn w_vectors(w: &[i8]) -> (&[Self::W], &[i8]);
     fn zeros(self) -> Self::Sums;
     fn widen(self, w: Self::W) -> Self::Widened;
-    /// Adds products to sums.
     fn add_products(self, x: Self::X, w: Self::Widened, sums: Self::Sums) -> Self::Sums;
-    /// In 64 bits, from four sums of 32 at last: each of them has a fourth of the products.
+    /// The total in 64 bits, from four 32-bit sums with a fourth of the products each.
     fn total(self, sums: Self::Sums) -> i64;
 }
 
-/// The largest magnitude of the numbers of 16 bits, where there are `inputs` in a row: none of [`inner_products`]' sums
-/// of 32 bits overflows. 15 bits up to 2,064 inputs, one less for each doubling.
+/// The largest 16-bit magnitude for rows of `inputs` numbers, so that [`inner_products`]' 32-bit sums do not overflow:
+/// 15 bits up to 2,064 inputs, one less for each doubling.
 pub const fn largest(inputs: usize) -> i16 {
-    /// Of the numbers of 8 bits.
     const LARGEST_WEIGHT: usize = 127;
     let in_a_sum = if inputs < 4 { 1 } else { inputs / 4 };
     let largest = i32::MAX as usize / (LARGEST_WEIGHT * in_a_sum);
     if largest < i16::MAX as usize { largest as i16 } else { i16::MAX }
 }
 
-/// All `ROWS × COLUMNS` inner products of `x`, of which no magnitude is above [`largest`], and `w`, in -127 … 127: slices
-/// of equal length. The sums are exact, whatever the processor, and rounded at last.
+/// All `ROWS × COLUMNS` inner products of `x` (magnitudes up to [`largest`]) and `w` (-127 … 127), slices of equal
+/// length. The sums are exact on every processor, and rounded at the end.
 #[inline(always)]
 pub fn inner_products<S: IntegerVectors, const ROWS: usize, const COLUMNS: usize>(
     simd: S,
@@ -48,10 +46,10 @@ pub fn inner_products<S: IntegerVectors, const ROWS: usize, const COLUMNS: usize
 ) -> [[f32; COLUMNS]; ROWS] {
     let (vectors, tail) = S::w_vectors(w[0]);
     let (vectors, tail) = (vectors.len(), tail.len());
-    // loops, because compilers keep the closures of long arrays out of the function that has the vectors
+    // loops: compilers keep closures of long arrays out of the function with the vectors
     let mut x_vectors = [&[][..]; ROWS];
     let mut w_vectors = [&[][..]; COLUMNS];
-    // equal lengths, visibly: no bounds checks below
+    // equal lengths for the compiler: no bounds checks below
     for row in 0..ROWS {
         x_vectors[row] = &S::x_vectors(x[row])[..vectors];
     }
@@ -93,12 +91,10 @@ pub fn inner_products<S: IntegerVectors, const ROWS: usize, const COLUMNS: usize
     products
 }
 
-/// What is worth the processor's vectors.
 pub trait WithIntegers {
     fn with_integers<S: IntegerVectors>(self, simd: S);
 }
 
-/// Calls `work` with the processor's vectors.
 pub fn dispatch(arch: Arch, work: impl WithIntegers) {
     struct Call<S, W>(S, W);
     impl<S: IntegerVectors, W: WithIntegers> pulp::NullaryFnOnce for Call<S, W> {
@@ -122,7 +118,7 @@ pub fn dispatch(arch: Arch, work: impl WithIntegers) {
     }
 }
 
-/// Vectors of so many numbers, which are arrays.
+/// Vectors as arrays.
 macro_rules! arrays_of {
     ($numbers:literal) => {
         type X = [i16; $numbers];

@@ -4,7 +4,7 @@ use pulp::{Arch, NullaryFnOnce};
 
 use super::parallel::for_each_row;
 
-/// Layer normalization; without β RMS normalization, which does not subtract the mean either.
+/// Normalizes rows; without β it is RMS normalization, which does not subtract the mean.
 ///
 /// * `x`, `residual`, `y`: `[rows, width]`; `gamma`, `beta`: `[width]`
 pub fn layer_norm(
@@ -24,13 +24,12 @@ pub fn layer_norm(
     });
 }
 
-/// One row.
 struct Normalize<'a> {
     residual: Option<&'a [f32]>,
     gamma: &'a [f32],
     beta: Option<&'a [f32]>,
     epsilon: f32,
-    /// Of x at first.
+    /// Row of x at first.
     y: &'a mut [f32],
 }
 
@@ -56,7 +55,7 @@ impl NullaryFnOnce for Normalize<'_> {
     }
 }
 
-/// In f64, by eight sums at a time, which compilers turn into vectors.
+/// The mean in f64, in eight sums at a time, which compilers turn into vectors.
 #[inline(always)]
 fn mean(values: &[f32], of: impl Fn(f32) -> f32) -> f32 {
     let (eights, rest) = values.as_chunks::<8>();

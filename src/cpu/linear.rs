@@ -15,10 +15,10 @@ use super::weights::StoredValue;
 use crate::activation::Activation;
 use crate::join::Join;
 
-/// What becomes of a product takes as long as so many multiplications.
+/// Cost of the work after a product, multiplications.
 const FINISH_WORK: usize = 16;
 
-/// Values that are widened at a time for the library.
+/// Values widened at a time for the library.
 const WIDENED: usize = 1 << 20;
 
 /// Weights of a linear layer.
@@ -34,18 +34,17 @@ pub struct Linear<'a> {
     pub scale: f32,
 }
 
-/// `y = activation(scale·x·Wᵀ + b)`, then `y + z` or `y ⊙ z`
+/// Computes `y = activation(scale·x·Wᵀ + b)`, then `y + z` or `y ⊙ z`.
 ///
-/// * `x`: `[rows, inputs]`; `join`: how z is joined, and z; z, `y`: `[rows, outputs]`
+/// * `x`: `[rows, inputs]`; `join`: kind of join, and z; z, `y`: `[rows, outputs]`
 ///
-/// Many rows are left to a library for matrix products. Below [`LIBRARY_ROWS`], where such a library spends more on
-/// packing the weights than on multiplying, each weight is read once, where it lies, for all rows; a row's result is
-/// then the same, bit by bit, whatever the other rows are and however many. Either way, f16 weights are widened to f32 as
-/// they are stored, some at a time, and multiplied as those are.
+/// A library for matrix products computes many rows. Below [`LIBRARY_ROWS`], the library would spend more time on
+/// packing weights than on multiplying. There each weight is read once, in place, for all rows, and a row's result does
+/// not depend on the other rows, to the last bit. f16 weights are widened to f32 in chunks.
 ///
-/// With 8-bit weights, x is rounded, however many rows it has: to whole numbers of 15 bits and a sign, times a scale for
-/// each row, or of fewer bits where a row has more than 2,064 inputs, so that sums of 32 bits hold a fourth of its
-/// products. These sums are exact, and so a row's result is always the same.
+/// With 8-bit weights, x is rounded to 15-bit whole numbers and a sign, times a scale for each row. Rows of more than
+/// 2,064 inputs have fewer bits, so that a 32-bit sum holds a fourth of their products. The sums are exact, so a row's
+/// result is always the same.
 pub fn linear(x: &[f32], layer: Linear, activation: Activation, join: Option<(Join, &[f32])>, y: &mut [f32]) {
     let inputs = layer.inputs;
     let (rows, outputs) = (x.len() / inputs, layer.weight.len() / inputs);
@@ -115,8 +114,7 @@ struct Problem<'a> {
 }
 
 impl Problem<'_> {
-    /// Makes results of the products of some rows, from `first` on; `x_scales`: what those rows of x have to be multiplied
-    /// by, if there are any.
+    /// Finishes the products of rows from `first` on. `x_scales`: scales of these rows of x, if any.
     fn finish(&self, first: usize, x_scales: &[f32], y: &mut [f32]) {
         let arch = Arch::new();
         for_each_row(y, self.outputs, FINISH_WORK * self.outputs, |row, y| {
@@ -126,13 +124,11 @@ impl Problem<'_> {
     }
 }
 
-/// What comes after the products of a row.
 struct Finish<'a> {
     problem: &'a Problem<'a>,
     row: usize,
-    /// What the row of x, as it was multiplied, has to be multiplied by.
+    /// Scale of the row of x.
     x_scale: f32,
-    /// The products of all outputs.
     y: &'a mut [f32],
 }
 

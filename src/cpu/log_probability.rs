@@ -2,14 +2,14 @@
 
 use super::parallel::for_each_row;
 
-/// What the model thought of the tokens that are given.
+/// Computes log-probabilities of given tokens.
 ///
 /// * `logits`: `[rows, vocabulary]`; `targets`: `[rows]`
-/// * `result`: `[rows]` log-probabilities; 0 where a target is not below the vocabulary
+/// * `result`: `[rows]`; 0 if a target is not in the vocabulary
 pub fn log_probability(logits: &[f32], targets: &[u32], result: &mut [f32]) {
     let vocabulary = logits.len().checked_div(targets.len()).unwrap_or(0);
     assert_eq!(logits.len(), targets.len() * vocabulary, "logits are [{}, {vocabulary}]", targets.len());
-    // an exponential takes as long as a hundred multiplications of a matrix product
+    // an exponential costs about a hundred multiplications of a matrix product
     for_each_row(result, 1, 100 * vocabulary, |row, result| {
         let logits = &logits[row * vocabulary..][..vocabulary];
         result[0] = match logits.get(targets[row] as usize) {

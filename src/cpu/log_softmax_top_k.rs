@@ -6,12 +6,14 @@ use super::parallel::for_each_row;
 use super::vector::{largest, sum_of_exp};
 use crate::scores::{ScoreEdit, TopKShape, process_row_with, top_scores};
 
+/// Edits scores and selects the best tokens.
+///
 /// * `logits`: `[rows, vocabulary]`, overwritten with the scores
-/// * `edits`: of all rows, by ascending row
-/// * `top`: `[rows, 2 * candidates]`; each row has the bits of its values, then its tokens
+/// * `edits`: edits of all rows, by ascending row
+/// * `top`: `[rows, 2 * candidates]`: the bits of each row's values, then its tokens
 pub fn log_softmax_top_k(shape: &TopKShape, logits: &mut [f32], edits: &[ScoreEdit], top: &mut [u32]) {
     let &TopKShape { vocabulary, candidates, rules, .. } = shape;
-    // an exponential takes as long as some multiplications of a matrix product
+    // an exponential costs several multiplications of a matrix product
     for_each_row(logits, vocabulary, 16 * vocabulary, |row, logits| {
         let first = edits.partition_point(|edit| (edit.row as usize) < row);
         let end = edits.partition_point(|edit| edit.row as usize <= row);
@@ -23,7 +25,7 @@ pub fn log_softmax_top_k(shape: &TopKShape, logits: &mut [f32], edits: &[ScoreEd
     }
 }
 
-/// `x - ln Σ exp(x)`, in place. A row of minus infinities stays as it is.
+/// `x - ln Σ exp(x)`, in place. A row of minus infinities does not change.
 struct LogSoftmax<'a>(&'a mut [f32]);
 
 impl WithSimd for LogSoftmax<'_> {

@@ -1,16 +1,13 @@
-//! `y = x·Wᵀ` for many rows, by the `gemm` library: its part for f32, because the parts for complex numbers and f64 take
-//! longer to compile than all else that this one is made of.
+//! `y = x·Wᵀ` for many rows, by the f32 part of the `gemm` library. Its parts for complex numbers and f64 compile too
+//! slowly.
 
 use std::ops::Range;
 
 use gemm_common::Parallelism;
 use gemm_f32::gemm::f32::get_gemm_fn;
 
-/// Writes the product of `x` `[rows, inputs]` and the transpose of `weight` `[columns, inputs]` to some columns of `y`,
-/// whose rows are `width` wide, on all cores.
-///
-/// # Panics
-/// When the slices' lengths do not agree.
+/// Multiplies `x` `[rows, inputs]` by the transpose of `weight` `[columns, inputs]` on all cores, into columns of `y`,
+/// whose rows have `width` elements. Panics if the lengths do not agree.
 #[expect(unsafe_code, reason = "the library takes pointers")]
 pub fn matrix_product(
     x: &[f32],
@@ -32,9 +29,9 @@ pub fn matrix_product(
     let parallelism = Parallelism::None;
     let stride = |elements: usize| elements as isize;
     let multiply = get_gemm_fn();
-    // the library likes columns: yᵀ `[outputs, rows]` = W · xᵀ
-    // SAFETY: with these strides the library reads `outputs * inputs` elements of `weight`, `rows * inputs` of `x`, and
-    // writes `outputs` of every `width` elements of `y`, `rows` times: just what the assertions above say is there. `y` is
+    // the library works on columns: yᵀ `[outputs, rows]` = W · xᵀ
+    // SAFETY: with these strides the library reads `outputs * inputs` elements of `weight` and `rows * inputs` of `x`,
+    // and writes `outputs` of every `width` elements of `y`, `rows` times: within the lengths asserted above. `y` is
     // borrowed mutably, so it overlaps neither. It is not read (`read_dst` is false).
     unsafe {
         multiply(

@@ -1,8 +1,8 @@
 //! The operators on the CPU: plain functions on slices, written from the formulas.
 //!
-//! They are the oracle of the [kernels](crate::kernels), and what runs where there is no GPU. Values are row-major and,
-//! unlike on a GPU, without padding: `[rows, width]` has `rows * width` elements. Weight matrices are `[outputs, inputs]`
-//! as in the file, in any [precision](WeightMatrix). Lengths that do not agree are mistakes of the caller and panic.
+//! They are the reference of the [kernels](crate::kernels), and run if there is no GPU. Values are row-major without
+//! padding: `[rows, width]` has `rows * width` elements. Weight matrices are `[outputs, inputs]` as in the file, in any
+//! [precision](WeightMatrix). Lengths that do not agree are mistakes of the caller and panic.
 
 mod activate;
 mod append_kv;
@@ -39,24 +39,23 @@ pub use log_softmax_top_k::log_softmax_top_k;
 pub(crate) use parallel::among_the_cores;
 pub use weights::{StoredMatrix, WeightMatrix};
 
-/// Some columns of a matrix, e.g. the keys in a fused `[rows, 3 * d_model]` projection.
+/// Columns of a matrix, e.g. the keys in a fused `[rows, 3 * d_model]` projection.
 #[derive(Clone, Copy, Debug)]
 pub struct Columns<'a> {
     /// All columns of all rows.
     pub data: &'a [f32],
-    /// Elements of a row.
+    /// Elements per row.
     pub stride: usize,
     /// First column.
     pub first: usize,
 }
 
 impl<'a> Columns<'a> {
-    /// Those of one head, where each has `width` of them.
+    /// The columns of one head of `width` columns.
     fn head(self, head: usize, width: usize) -> Self {
         Self { first: self.first + head * width, ..self }
     }
 
-    /// The first `width` of them in a row.
     fn row(&self, row: usize, width: usize) -> &'a [f32] {
         let start = row * self.stride + self.first;
         &self.data[start..start + width]

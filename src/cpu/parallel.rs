@@ -1,16 +1,16 @@
-//! Sharing work between the processor's cores. In a browser there is one.
+//! Shares work between the processor's cores. A browser has one.
 
-/// Work that is worth waking another core for, in multiplications.
+/// Minimum work to wake another core, multiplications.
 const GRAIN: usize = 1 << 19;
 
-/// Permission to split a piece of work: enough pieces to keep every core busy, none too small to be worth it.
+/// A number of pieces to split work into: enough for every core, none too small.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {
     pieces: usize,
 }
 
 impl Budget {
-    /// For a whole operator of `work` multiplications.
+    /// The budget of a whole operator of `work` multiplications.
     pub fn new(work: usize) -> Self {
         #[cfg(not(target_arch = "wasm32"))]
         let cores = rayon::current_num_threads();
@@ -20,12 +20,11 @@ impl Budget {
         Self { pieces: (work / GRAIN).clamp(1, most) }
     }
 
-    /// Whether to split once more.
     pub fn allows_split(self) -> bool {
         self.pieces > 1
     }
 
-    /// Runs both halves of a piece, side by side where possible.
+    /// Runs both halves of a piece, in parallel if possible.
     pub fn join(self, a: impl FnOnce(Self) + Send, b: impl FnOnce(Self) + Send) {
         let half = Self { pieces: self.pieces.div_ceil(2) };
         #[cfg(not(target_arch = "wasm32"))]
@@ -38,19 +37,19 @@ impl Budget {
     }
 }
 
-/// Runs what consists of many operators on the threads that share their work, so that none of them has to be handed over.
+/// Runs a sequence of operators on the threads that share their work, so that no operator is handed over.
 #[cfg(not(target_arch = "wasm32"))]
 pub fn among_the_cores<R: Send>(work: impl FnOnce() -> R + Send) -> R {
     rayon::scope(|_| work())
 }
 
-/// Runs what consists of many operators. A browser's handles of a GPU, which `work` may hold, cannot be sent to threads.
+/// Runs a sequence of operators here: a browser's GPU handles, which `work` may hold, cannot move between threads.
 #[cfg(target_arch = "wasm32")]
 pub fn among_the_cores<R>(work: impl FnOnce() -> R) -> R {
     work()
 }
 
-/// Calls `each(row, &mut data[row * width..][..width])` for every row, in any order; a row takes `work` multiplications.
+/// Calls `each(row, &mut data[row * width..][..width])` for every row, in any order. `work`: multiplications of a row.
 pub fn for_each_row<T: Send>(
     data: &mut [T],
     width: usize,
@@ -64,7 +63,7 @@ pub fn for_each_row<T: Send>(
     });
 }
 
-/// The same for blocks of rows: `each(first_row, &mut data[first_row * width..][..rows * width])`.
+/// As [`for_each_row`], for blocks: `each(first_row, &mut data[first_row * width..][..rows * width])`.
 pub fn for_each_block<T: Send>(
     data: &mut [T],
     width: usize,

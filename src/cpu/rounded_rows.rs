@@ -1,10 +1,10 @@
-//! Rows of x as whole numbers, for weights that are whole numbers, too.
+//! Rows of x as whole numbers, for weights that are whole numbers.
 
 use pulp::Arch;
 
 use super::integers::largest;
 
-/// Rows `[rows, inputs]`, each of them whole numbers and a scale.
+/// Rows `[rows, inputs]` as whole numbers with one scale each.
 #[derive(Debug, Default)]
 pub struct RoundedRows {
     /// `[rows, inputs]`
@@ -14,8 +14,8 @@ pub struct RoundedRows {
 }
 
 impl RoundedRows {
-    /// Takes the nearest multiples of a row's scale, of which the row's largest magnitude is the [`largest`] that can be
-    /// summed up. A row that has a value that is no number, or infinite, has a scale that is none.
+    /// Rounds x to multiples of each row's scale; the row's largest magnitude becomes [`largest`]. A row with NaN or an
+    /// infinity gets the scale NaN.
     pub fn set(&mut self, x: &[f32], inputs: usize) {
         self.values.resize(x.len(), 0);
         self.scales.resize(x.len() / inputs, 0.0);
@@ -33,20 +33,19 @@ impl RoundedRows {
 
 #[inline(always)]
 fn round_row(row: &[f32], values: &mut [i16]) -> f32 {
-    /// Added to a small number it leaves the nearest whole number, ties to even.
+    /// Summand that leaves the nearest whole number of a small number, ties to even.
     const WHOLE: f32 = (3 << 22) as f32;
     let most = f32::from(largest(row.len()));
-    // bits of magnitudes are in the magnitudes' order, what is no number beyond infinity: whole numbers have a maximum in
-    // vectors that loses none
+    // magnitudes compare like their bits, with NaN above infinity: the maximum of integers is a vector instruction that
+    // keeps NaN
     let magnitude = row.iter().fold(0, |most, x| (x.to_bits() & !(1 << 31)).max(most));
     let magnitude = f32::from_bits(magnitude);
     let factor = most / magnitude;
     for (value, x) in values.iter_mut().zip(row) {
-        // where the factor is infinite, because the row is nearly zero, 0 times it is no number, and that becomes 0
+        // in a row of nearly zeros the factor is infinite; 0 times it is NaN, which becomes 0
         let scaled = (x * factor).clamp(-most, most);
         *value = (scaled + WHOLE - WHOLE) as i16;
     }
-    // 0 times infinity
     if magnitude.is_finite() { magnitude / most } else { f32::NAN }
 }
 

@@ -1,10 +1,9 @@
-//! Inner products in the widest vectors that the processor has.
+//! Inner products and exponentials in the processor's widest vectors.
 
 use pulp::Simd;
 
-/// All `ROWS × COLUMNS` inner products of `x` and `w`, slices of equal length.
-///
-/// Each of them is summed up alike, whatever the block's size: in one vector, then across its lanes.
+/// All `ROWS × COLUMNS` inner products of `x` and `w`, slices of equal length. For any size of block, each is summed in
+/// the same order: in one vector, then across its lanes.
 #[inline(always)]
 pub fn inner_products<S: Simd, const ROWS: usize, const COLUMNS: usize>(
     simd: S,
@@ -13,10 +12,10 @@ pub fn inner_products<S: Simd, const ROWS: usize, const COLUMNS: usize>(
 ) -> [[f32; COLUMNS]; ROWS] {
     let (vectors, tail) = S::as_simd_f32s(w[0]);
     let (vectors, tail) = (vectors.len(), tail.len());
-    // loops, here and below, because compilers keep the closures of long arrays out of the function that has the vectors
+    // loops, here and below: compilers keep closures of long arrays out of the function with the vectors
     let mut x_vectors = [&[][..]; ROWS];
     let mut w_vectors = [&[][..]; COLUMNS];
-    // equal lengths, visibly: no bounds checks below
+    // equal lengths for the compiler: no bounds checks below
     for row in 0..ROWS {
         x_vectors[row] = &S::as_simd_f32s(x[row]).0[..vectors];
     }
@@ -54,11 +53,10 @@ pub fn inner_products<S: Simd, const ROWS: usize, const COLUMNS: usize>(
     products
 }
 
-/// A vector of inner products of `x`, with as many w as a vector has lanes, given side by side: `[inner, lanes]`.
+/// A vector of inner products of `x` with one w per lane, `[inner, lanes]`.
 ///
-/// Each is summed up as [`inner_products`] does it, but beside the others instead of across lanes: what lane l of the vector
-/// sums up there is in `sums[l]` here, and these are added up in halves, as pulp has x86-64 and WebAssembly do it there: to
-/// the last bit the same on these.
+/// Each has the summation order of [`inner_products`]: lane l of the sum there is `sums[l]` here, and the lanes are
+/// added in halves, as pulp does on x86-64 and WebAssembly. On these the results are equal to the last bit.
 #[inline(always)]
 pub fn inner_products_side_by_side<S: Simd>(simd: S, x: &[f32], w: &[f32]) -> S::f32s {
     const MOST_LANES: usize = 16;
@@ -87,9 +85,8 @@ pub fn inner_products_side_by_side<S: Simd>(simd: S, x: &[f32], w: &[f32]) -> S:
     sums[0]
 }
 
-/// `y[r] = a[r]·B`, where B is `[inner, width]` and each y as wide: for some rows, which share what is read of B.
-///
-/// Each element is summed up alike, in ascending order, whatever the block's size.
+/// `y[r] = a[r]·B` with B `[inner, width]`, for rows that share reads of B. For any size of block, each element is
+/// summed in ascending order.
 #[inline(always)]
 pub fn rows_times_matrix<S: Simd, const ROWS: usize>(
     simd: S,
@@ -135,7 +132,7 @@ pub fn rows_times_matrix<S: Simd, const ROWS: usize>(
     }
 }
 
-/// `y += factor * x` for some x one after the other.
+/// `y += factor * x`, for several x in turn.
 #[inline(always)]
 pub fn add_scaled<S: Simd, const COUNT: usize>(
     simd: S,
@@ -146,7 +143,7 @@ pub fn add_scaled<S: Simd, const COUNT: usize>(
     let (y_vectors, y_tail) = S::as_mut_simd_f32s(y);
     let (vectors, tail) = (y_vectors.len(), y_tail.len());
     let parts = x.map(S::as_simd_f32s);
-    // equal lengths, visibly: no bounds checks below
+    // equal lengths for the compiler: no bounds checks below
     let x_vectors = parts.map(|(x, _)| &x[..vectors]);
     let x_tails = parts.map(|(_, x)| &x[..tail]);
     let splats = factors.map(|factor| simd.splat_f32s(factor));
@@ -164,9 +161,8 @@ pub fn add_scaled<S: Simd, const COUNT: usize>(
     }
 }
 
-/// `eˣ` of every element, in place, for x ≤ 0 or a little more: within 2 units in the last place, and 0 below -87.
-///
-/// x = n·ln 2 + r, and a polynomial for e^r: Cephes' `expf` by S. Moshier, in vectors.
+/// `eˣ` of every element, in place, for x ≤ 0 or slightly more: within 2 units in the last place, and 0 below -87. x =
+/// n·ln 2 + r, with a polynomial for e^r: Cephes' `expf` by S. Moshier, in vectors.
 #[inline(always)]
 pub fn exp<S: Simd>(simd: S, values: &mut [f32]) {
     let (vectors, tail) = S::as_mut_simd_f32s(values);
@@ -179,7 +175,7 @@ pub fn exp<S: Simd>(simd: S, values: &mut [f32]) {
     }
 }
 
-/// The largest value; minus infinity where there is none. Which one it is where some are no numbers, processors differ in.
+/// The largest value; minus infinity if there is none. With NaN among the values, the result depends on the processor.
 #[inline(always)]
 pub fn largest<S: Simd>(simd: S, values: &[f32]) -> f32 {
     let (vectors, tail) = S::as_simd_f32s(values);
@@ -190,7 +186,7 @@ pub fn largest<S: Simd>(simd: S, values: &[f32]) -> f32 {
     tail.iter().copied().fold(simd.reduce_max_f32s(most), f32::max)
 }
 
-/// The sum of them: in one vector, then across its lanes.
+/// The sum of the values: in one vector, then across its lanes.
 #[inline(always)]
 pub fn sum<S: Simd>(simd: S, values: &[f32]) -> f32 {
     let (vectors, tail) = S::as_simd_f32s(values);
@@ -201,7 +197,7 @@ pub fn sum<S: Simd>(simd: S, values: &[f32]) -> f32 {
     tail.iter().copied().fold(simd.reduce_sum_f32s(sums), |sum, x| sum + x)
 }
 
-/// `Σ eˣ⁻ᵐ`, where no x is above m: in vectors, some of them at a time, whose sums are summed up in f64.
+/// `Σ eˣ⁻ᵐ` for x ≤ m: vector sums of chunks, added in f64.
 #[inline(always)]
 pub fn sum_of_exp<S: Simd>(simd: S, values: &[f32], m: f32) -> f64 {
     const AT_A_TIME: usize = 64;
@@ -222,27 +218,27 @@ pub fn sum_of_exp<S: Simd>(simd: S, values: &[f32], m: f32) -> f64 {
     total + rest.iter().copied().map(f64::from).sum::<f64>()
 }
 
-/// `σ(x) = 1 / (1 + e⁻ˣ)`; not for what is no number.
+/// `σ(x) = 1 / (1 + e⁻ˣ)`; not for NaN.
 #[inline(always)]
 pub fn sigmoid<S: Simd>(simd: S, x: S::f32s) -> S::f32s {
     let one = simd.splat_f32s(1.0);
     let quotient = simd.div_f32s(one, simd.add_f32s(one, exp_vector(simd, simd.neg_f32s(x))));
-    // the exponential goes no further
+    // the range of the exponential
     let kept = simd.greater_than_or_equal_f32s(x, simd.splat_f32s(-87.0));
     simd.select_f32s(kept, quotient, simd.splat_f32s(0.0))
 }
 
 #[inline(always)]
 fn exp_vector<S: Simd>(simd: S, x: S::f32s) -> S::f32s {
-    /// Added to a small number it leaves the nearest whole number in the low bits.
+    /// Summand that leaves the nearest whole number in the low bits of a small number.
     const WHOLE: f32 = (3 << 22) as f32;
     let splat = |value: f32| simd.splat_f32s(value);
     let kept = simd.greater_than_or_equal_f32s(x, splat(-87.0));
-    // beyond it, the powers of two below would not be ordinary numbers
+    // beyond these, the powers of two below would not be normal numbers
     let x = simd.max_f32s(simd.min_f32s(x, splat(88.0)), splat(-87.0));
     let shifted = simd.mul_add_e_f32s(x, splat(std::f32::consts::LOG2_E), splat(WHOLE));
     let n = simd.sub_f32s(shifted, splat(WHOLE));
-    // ln 2 in two parts, so that nothing is lost
+    // ln 2 in two parts, for an exact difference
     let r = simd.mul_add_e_f32s(n, splat(-0.693_359_4), x);
     let r = simd.mul_add_e_f32s(n, splat(2.121_944_4e-4), r);
     let mut y = splat(1.987_569_1e-4);
@@ -250,7 +246,7 @@ fn exp_vector<S: Simd>(simd: S, x: S::f32s) -> S::f32s {
         y = simd.mul_add_e_f32s(y, r, splat(coefficient));
     }
     let y = simd.mul_add_e_f32s(simd.mul_f32s(r, r), y, simd.add_f32s(r, splat(1.0)));
-    // 2ⁿ by its exponent bits: what the shift leaves of `shifted` is n
+    // 2ⁿ by its exponent bits: the low bits of `shifted` are n
     let exponent = simd.wrapping_dyn_shl_u32s(simd.transmute_u32s_f32s(shifted), simd.splat_u32s(23));
     let bits = simd.add_u32s(simd.transmute_u32s_f32s(y), exponent);
     simd.select_f32s(kept, simd.transmute_f32s_u32s(bits), splat(0.0))

@@ -39,7 +39,7 @@ impl WeightMatrix<'_> {
         self.len() == 0
     }
 
-    /// Widens some values, counted row-major, without the scale of their row.
+    /// Widens values (row-major indices), without the scale of their row.
     #[inline(always)]
     pub(super) fn widen(&self, range: Range<usize>, out: &mut [f32]) {
         match self {
@@ -49,7 +49,7 @@ impl WeightMatrix<'_> {
         }
     }
 
-    /// What the products with a row's values have to be multiplied by.
+    /// The scale of a row's values.
     pub(super) fn row_scale(&self, row: usize) -> f32 {
         match self {
             Self::F32(_) | Self::F16(_) => 1.0,
@@ -58,15 +58,13 @@ impl WeightMatrix<'_> {
     }
 }
 
-/// A number that stands for a weight.
 pub(super) trait StoredValue: Copy + Sync {
-    /// How many rows are widened side by side.
     const SCRATCH_ROWS: usize = 8;
 
-    /// Widens `values`; both slices are equally long.
+    /// Widens `values` into `out` of the same length.
     fn widen(values: &[Self], out: &mut [f32]);
 
-    /// `values` as f32, which are `widened` unless they need not be.
+    /// `values` as f32: `widened`, if the type needs widening.
     #[inline(always)]
     fn as_f32<'v>(_: &'v [Self], widened: &'v [f32]) -> &'v [f32] {
         widened
@@ -88,16 +86,16 @@ impl StoredValue for f32 {
 }
 
 impl StoredValue for f16 {
-    /// In whole numbers and one exact multiplication, which compilers turn into vectors of any kind of processor.
+    /// Integer operations and one exact multiplication, which compilers vectorize on every processor.
     #[inline(always)]
     fn widen(values: &[Self], out: &mut [f32]) {
-        /// What the exponents' biases differ by.
+        /// Difference of the exponents' biases, as a factor.
         const REBIAS: f32 = f32::from_bits((127 + 112) << 23);
         const INFINITY: u32 = 0x7c00 << 13;
         for (out, value) in out.iter_mut().zip(values) {
             let bits = u32::from(value.to_bits());
             let magnitude = (bits & 0x7fff) << 13;
-            // infinities and what is no number have the largest exponent here as there
+            // infinities and NaN keep the largest exponent
             let beyond = if magnitude >= INFINITY { 0xff << 23 } else { 0 };
             let widened = (f32::from_bits(magnitude) * REBIAS).to_bits() | beyond;
             *out = f32::from_bits(widened | (bits & 0x8000) << 16);
@@ -131,7 +129,7 @@ pub enum StoredMatrix {
 }
 
 impl StoredMatrix {
-    /// Zeros, unless there is no memory for them.
+    /// Allocates zeros; `None` if there is no memory.
     pub fn zeros(rows: usize, width: usize, precision: WeightPrecision) -> Option<Self> {
         let elements = rows * width;
         Some(match precision {
@@ -141,7 +139,7 @@ impl StoredMatrix {
         })
     }
 
-    /// A matrix of the values given.
+    /// A matrix of the given values.
     pub fn of(values: &[f32], width: usize, precision: WeightPrecision) -> Self {
         let rows = values.len() / width.max(1);
         let mut matrix = Self::zeros(rows, width, precision).unwrap_or_else(|| panic!("no memory"));
@@ -149,8 +147,7 @@ impl StoredMatrix {
         matrix
     }
 
-    /// Stores some rows, the first of them at `row`, rounding their values to what the precision has. In 8 bits `known`
-    /// are the rows' scales, if they have any already.
+    /// Stores rows from `row` on, rounded to the precision. `known`: 8-bit scales of the rows, if any.
     pub fn set_rows(&mut self, row: usize, width: usize, rows: &[f32], known: Option<&[f32]>) {
         let range = row * width..row * width + rows.len();
         match self {
@@ -168,7 +165,7 @@ impl StoredMatrix {
         }
     }
 
-    /// Memory that it takes, bytes.
+    /// Bytes of the matrix.
     pub fn bytes(&self) -> u64 {
         let bytes = match self {
             Self::F32(values) => size_of_val(&values[..]),
@@ -178,7 +175,7 @@ impl StoredMatrix {
         bytes as u64
     }
 
-    /// To read from.
+    /// A view to read from.
     pub fn view(&self) -> WeightMatrix<'_> {
         match self {
             Self::F32(values) => WeightMatrix::F32(values),
@@ -188,9 +185,9 @@ impl StoredMatrix {
     }
 }
 
-/// Zeros, unless there is no memory for them.
+/// Allocates zeros; `None` if there is no memory.
 fn zeros<T: bytemuck::Zeroable + Clone>(elements: usize) -> Option<Vec<T>> {
-    // asked for first, because `vec!` would end the program
+    // `vec!` would abort if there is no memory, so ask first
     Vec::<T>::new().try_reserve_exact(elements).ok()?;
     Some(vec![T::zeroed(); elements])
 }

@@ -1,25 +1,24 @@
-//! Which buffer holds which value, and for how long.
+//! Assigns a buffer to each value.
 //!
 //! A value needs its buffer from the first step that touches it to the last. Values whose times do not overlap share
-//! *whole* buffers, largest first (Pisarchyk & Lee 2020, "Efficient Memory Management for Deep Neural Net Inference", greedy
-//! by size): WebGPU refuses one buffer as input and output of a dispatch, even in disjoint ranges, so there is no arena to
-//! cut ranges from. A step is a node on the CPU, and a launch on a GPU.
+//! *whole* buffers, largest first (Pisarchyk & Lee 2020, "Efficient Memory Management for Deep Neural Net Inference",
+//! by size). Parts of one buffer would not do: WebGPU refuses one buffer as input and output of a dispatch, even in
+//! disjoint ranges. A step is a node on the CPU and a launch on a GPU.
 
 use std::cmp::Reverse;
 
 use super::values::{Home, Value, ValueInfo};
 
-/// The buffers that values share.
 #[derive(Clone, Debug)]
 pub(super) struct Buffers {
-    /// The buffer of each value; none for states and for values that no step touches.
+    /// Buffer of each value; `None` for states and for values that no step touches.
     pub of_value: Vec<Option<usize>>,
-    /// Sizes of the buffers, 4-byte elements.
+    /// Sizes of the buffers, elements of 4 bytes.
     pub elements: Vec<usize>,
 }
 
 impl Buffers {
-    /// * `steps`: the values that each step touches
+    /// `steps`: the values that each step touches.
     pub fn share(values: &[ValueInfo], steps: impl Iterator<Item = impl Iterator<Item = Value>>) -> Self {
         let mut lifetimes: Vec<Option<Lifetime>> = vec![None; values.len()];
         for (time, touched) in steps.enumerate() {
@@ -49,7 +48,7 @@ impl Buffers {
     }
 }
 
-/// Times are numbers of steps, both inclusive: a step's output must not share a buffer with its inputs.
+/// First and last step of a value, both inclusive: a step's output must not share a buffer with its inputs.
 #[derive(Clone, Copy, Debug)]
 struct Lifetime {
     value: Value,

@@ -1,5 +1,4 @@
-//! Building a graph: nodes are appended in the order in which they will run, with known shapes; an input that does not fit
-//! is an error here, not on the device.
+//! Builds a graph: appends nodes in run order, and reports inputs whose shapes do not fit.
 
 use std::sync::Arc;
 
@@ -17,16 +16,16 @@ pub struct Graph {
     place: Arc<str>,
 }
 
-/// Elements that one value may have: beyond it, indices would not fit the device's 32 bits.
+/// Maximum elements of one value: more would not fit the device's 32-bit indices.
 const MAX_ELEMENTS: usize = 1 << 31;
 
 impl Graph {
-    /// An empty graph. The label stands on the device's buffers and passes.
+    /// Creates an empty graph. The device's buffers and passes carry the label.
     pub fn new(label: impl Into<String>) -> Self {
         Self { label: label.into(), values: Vec::new(), nodes: Vec::new(), place: Arc::default() }
     }
 
-    /// Says which place in the model the next nodes belong to, e.g. `decoder.2.cross`.
+    /// Sets the place in the model of the next nodes, e.g. `decoder.2.cross`.
     pub fn enter(&mut self, place: impl Into<Arc<str>>) {
         self.place = place.into();
     }
@@ -36,7 +35,7 @@ impl Graph {
         self.values[value.0].shape
     }
 
-    /// A state as a value of this graph.
+    /// Adds a state as a value.
     pub fn state(&mut self, state: State) -> Value {
         let known = self.values.iter().position(|value| value.home == Home::State(state));
         Value(known.unwrap_or_else(|| {
@@ -45,20 +44,15 @@ impl Graph {
         }))
     }
 
-    /// Has a value computed straight into a state, where it outlives the run.
-    ///
-    /// # Errors
-    /// [`GraphError::Shape`] when the state has another shape.
+    /// Makes `value` live in `state`, where it outlives the run.
+    /// Returns [`GraphError::Shape`] if the shapes differ.
     pub fn keep(&mut self, value: Value, state: State) -> Result<(), GraphError> {
         self.expect("keep", "value", value, state.shape, state.dtype)?;
         self.values[value.0].home = Home::State(state);
         Ok(())
     }
 
-    /// A value that operator `op` is going to make.
-    ///
-    /// # Errors
-    /// [`GraphError::TooLarge`]
+    /// Adds an output value of operator `op`.
     pub fn value(&mut self, op: &'static str, shape: Shape, dtype: Dtype) -> Result<Value, GraphError> {
         let Shape { rows, width } = shape;
         if shape.elements() >= MAX_ELEMENTS {
@@ -74,9 +68,6 @@ impl Graph {
     }
 
     /// Checks the shape and the type of an input of operator `op`.
-    ///
-    /// # Errors
-    /// [`GraphError::Shape`]
     pub fn expect(
         &self,
         op: &'static str,
@@ -94,7 +85,7 @@ impl Graph {
         Err(GraphError::Shape { op, place: self.place.to_string(), input, got, want })
     }
 
-    /// Checks that an input has so many rows, and `width` columns from the first of these on.
+    /// Checks that an input has `rows` rows, and `width` columns from its first one on.
     pub(crate) fn expect_columns(
         &self,
         op: &'static str,
@@ -111,7 +102,6 @@ impl Graph {
         Err(self.mismatch(op, input, got, want))
     }
 
-    /// Checks that two shapes agree.
     pub(crate) fn agree(
         &self,
         op: &'static str,
@@ -122,7 +112,6 @@ impl Graph {
         if got == want { Ok(()) } else { Err(self.mismatch(op, input, got, want.to_string())) }
     }
 
-    /// The error for an input of another shape.
     pub(crate) fn mismatch(
         &self,
         op: &'static str,

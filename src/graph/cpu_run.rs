@@ -1,4 +1,4 @@
-//! The values of a running plan on the CPU, as its operators see them.
+//! Access of operators to the values of a plan that runs on the CPU.
 
 use super::buffers::Buffers;
 use super::values::{Columns, Home, Value, ValueInfo};
@@ -6,10 +6,10 @@ use super::weights::{Matrix, Rows, Vector, Weights};
 use crate::cpu::{self, WeightMatrix};
 use crate::shape::Shape;
 
-/// Elements of four bytes: f32 values as their bits, so that one buffer may hold either type in turn.
+/// Elements of 4 bytes: f32 values as bits, so that a buffer can hold either type.
 pub(super) type Words = Vec<u32>;
 
-/// What an operator reads and writes when it runs on the CPU.
+/// Inputs and outputs of an operator that runs on the CPU.
 pub struct CpuRun<'a> {
     pub(super) values: &'a [ValueInfo],
     pub(super) buffers: &'a Buffers,
@@ -18,7 +18,6 @@ pub struct CpuRun<'a> {
     pub(super) weights: &'a Weights,
 }
 
-/// Where the elements of a value are.
 enum Place {
     State(usize),
     Shared(usize),
@@ -44,28 +43,28 @@ impl<'a> CpuRun<'a> {
         bytemuck::cast_slice(self.u32(value))
     }
 
-    /// Some columns of an f32 value.
+    /// The columns of an f32 value.
     pub fn columns(&self, columns: Columns) -> cpu::Columns<'_> {
         let stride = self.shape(columns.value).width;
         cpu::Columns { data: self.f32(columns.value), stride, first: columns.first }
     }
 
-    /// A matrix among the weights.
+    /// The matrix in the weights.
     pub fn matrix(&self, matrix: Matrix) -> WeightMatrix<'a> {
         self.weights.cpu_matrix(matrix.index)
     }
 
-    /// A vector among the weights.
+    /// The vector in the weights.
     pub fn vector(&self, vector: Vector) -> &'a [f32] {
         self.weights.cpu(vector.index)
     }
 
-    /// A table of rows among the weights.
+    /// The table of rows in the weights.
     pub fn rows(&self, rows: Rows) -> &'a [f32] {
         self.weights.cpu(rows.index)
     }
 
-    /// Has `compute` write f32 values, while it reads others.
+    /// Calls `compute` with f32 outputs to write and inputs to read.
     pub fn write<const N: usize>(
         &mut self,
         values: [Value; N],
@@ -74,13 +73,13 @@ impl<'a> CpuRun<'a> {
         self.write_words(values, |run, words| compute(run, words.map(bytemuck::cast_slice_mut)));
     }
 
-    /// Has `compute` write values of either type, as words, while it reads others.
+    /// As `write`, for values of either type, as words.
     pub fn write_words<const N: usize>(
         &mut self,
         values: [Value; N],
         compute: impl FnOnce(&Self, [&mut [u32]; N]),
     ) {
-        // a buffer is taken out while it is written; the plan gives no node one buffer for an input and an output
+        // a buffer is taken out while it is written; a plan never uses one buffer for an input and an output of a node
         let mut taken = values.map(|value| std::mem::take(self.words_mut(value)));
         let mut outputs = taken.iter_mut().zip(values);
         let outputs = std::array::from_fn(|_| match outputs.next() {

@@ -1,47 +1,46 @@
-//! Mistakes in building a graph, and weights that cannot be stored as asked for.
+//! Errors of building a graph, and weights that a precision cannot hold.
 
 use crate::precision::WeightPrecision;
 
-/// A node whose inputs do not fit together. Names the place in the model, the operator and both sizes.
+/// A node whose inputs do not fit together.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GraphError {
-    /// An input has another shape than the operator needs.
+    /// An input has the wrong shape.
     #[error("{op} ({place}): {input} is {got}, but {want} is needed")]
     Shape {
         /// The operator, e.g. `attention`.
         op: &'static str,
-        /// Where in the model, e.g. `decoder.2.cross`.
+        /// Place in the model, e.g. `decoder.2.cross`.
         place: String,
-        /// Which input.
+        /// Name of the input.
         input: &'static str,
-        /// Its shape.
+        /// Shape of the input.
         got: String,
-        /// The shape that the others ask for.
+        /// Shape that the operator needs.
         want: String,
     },
-    /// A value too large to address.
+    /// A value is too large to address.
     #[error("{op} ({place}): a value of {rows} × {width} elements is too large; use a smaller batch")]
     TooLarge {
         /// The operator.
         op: &'static str,
-        /// Where in the model.
+        /// Place in the model.
         place: String,
         /// Rows of the value.
         rows: usize,
-        /// Its width.
+        /// Width of the value.
         width: usize,
     },
 }
 
-/// A weight that is finite, but beyond what its precision can hold: stored, it would be infinite, and everything after it
-/// noise.
+/// A finite weight beyond the range of its precision: it would be stored as infinity.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("the weight {weight:?} has the value {value}, which {precision} cannot hold; use `--weights f32`")]
 pub struct UnstorableWeight {
-    /// Its entry in the [`WeightTable`](super::WeightTable).
+    /// Name of its entry in the [`WeightTable`](super::WeightTable).
     pub weight: String,
-    /// The value.
+    /// Value of the weight.
     pub value: f32,
-    /// The precision asked for.
+    /// Requested precision.
     pub precision: WeightPrecision,
 }

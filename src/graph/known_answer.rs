@@ -1,8 +1,8 @@
-//! A known-answer test: whether a device reads weights of a precision as this machine stores them.
+//! A known-answer test: checks that a device reads packed weights correctly.
 //!
-//! Unpacking small numbers is a corner of drivers that few programs visit, and a mistake there is no error but noise in
-//! every translation. So what has been packed is multiplied and looked up once, and compared with the CPU's result, before
-//! a model's weights are brought to a device.
+//! Few programs unpack small numbers, so drivers may have bugs there. Such a bug gives noise, not an error. So the test
+//! multiplies and looks up packed values once, and compares with the CPU's result, before a model's weights are
+//! uploaded.
 
 use crate::activation::Activation;
 use crate::cpu::{self, StoredMatrix, WeightMatrix};
@@ -12,16 +12,14 @@ use crate::kernels::linear::{self, LinearShape};
 use crate::kernels::{panels, stride};
 use crate::precision::WeightPrecision;
 
-/// For each kernel that a model may meet on a device, rows that it is chosen for.
+/// Numbers of rows, one for each kernel that a model may use on a device.
 const ROWS: [usize; 4] = [1, 3, 6, 19];
-/// Neither fills its last quad, and the outputs take two panels.
+/// Inputs and outputs: neither fills its last quad, and the outputs take two panels.
 const INPUTS: usize = 27;
 const OUTPUTS: usize = 70;
 
-/// Whether a device reads weights stored in `precision` as it should. f32 needs no test.
-///
-/// # Errors
-/// [`GpuError::WrongAnswer`] if it does not; [`GpuError`] of the device.
+/// Checks that a device reads weights stored in `precision`; f32 needs no test.
+/// Returns [`GpuError::WrongAnswer`] if it does not.
 pub async fn check_known_answers(gpu: &Gpu, precision: WeightPrecision) -> Result<(), GpuError> {
     match precision {
         WeightPrecision::F32 => Ok(()),
@@ -29,7 +27,7 @@ pub async fn check_known_answers(gpu: &Gpu, precision: WeightPrecision) -> Resul
     }
 }
 
-/// Whether weights stored in `stored` are the right ones where they are read as if they were stored in `precision`.
+/// Stores weights in `stored`, reads them as `precision`, and compares.
 async fn check(gpu: &Gpu, precision: WeightPrecision, stored: WeightPrecision) -> Result<(), GpuError> {
     let weights = weights();
     let bias: Vec<f32> = (0..OUTPUTS).map(|n| n as f32 - 35.0).collect();
@@ -45,7 +43,7 @@ async fn check(gpu: &Gpu, precision: WeightPrecision, stored: WeightPrecision) -
     for rows in ROWS {
         let x: Vec<f32> = (0..rows * INPUTS).map(|i| (i * 5 % 17) as f32 - 8.0).collect();
         let mut want = vec![0.0; rows * OUTPUTS];
-        // every precision has these weights as they are; in f32, because for 8 bits the CPU rounds x
+        // every precision holds these weights exactly; in f32, because for 8 bits the CPU rounds x
         let weight = WeightMatrix::F32(&weights);
         let layer = cpu::Linear { weight, inputs: INPUTS, bias: Some(&bias), scale: 1.0 };
         cpu::linear(&x, layer, Activation::Identity, None, &mut want);
@@ -79,7 +77,7 @@ async fn check(gpu: &Gpu, precision: WeightPrecision, stored: WeightPrecision) -
     tests.push((embedded.clone(), pad(&want, INPUTS)));
 
     for (buffer, want) in &tests {
-        // whole numbers times powers of two, all of them exact: there is no rounding to allow for
+        // whole numbers times powers of two: all exact, so no tolerance
         if gpu.read::<f32>(buffer).await? != *want {
             return Err(GpuError::WrongAnswer { adapter: gpu.adapter().name().to_owned(), precision });
         }
@@ -87,8 +85,8 @@ async fn check(gpu: &Gpu, precision: WeightPrecision, stored: WeightPrecision) -
     Ok(())
 }
 
-/// `[OUTPUTS, INPUTS]` of which every precision has every value: whole numbers of 8 bits, one of them the largest, times a
-/// power of two for each row.
+/// `[OUTPUTS, INPUTS]`: 8-bit whole numbers, one of them the largest, times a power of two for each row. Every
+/// precision holds them exactly.
 fn weights() -> Vec<f32> {
     let value = |i: usize| {
         let (n, k) = (i / INPUTS, i % INPUTS);
@@ -98,7 +96,6 @@ fn weights() -> Vec<f32> {
     (0..OUTPUTS * INPUTS).map(value).collect()
 }
 
-/// `[rows, width]` with the stride of the device.
 fn pad(rows: &[f32], width: usize) -> Vec<f32> {
     let padding = stride(width) - width;
     rows.chunks_exact(width)

@@ -1,9 +1,12 @@
-//! The graph runner: build (operators with shape checks) → plan (the nodes that matter, and buffers) → lower (launches as
-//! plain data) → run (on the GPU or on the CPU).
+//! The graph runner, in four steps:
 //!
-//! [`Graph`], [`Plan`] and [`LaunchList`] know no device. A [`Session`] holds the device's half: the states that outlive a
-//! run (key and value caches, inputs, results) and one replayable program for each plan. An [`Operator`] describes itself;
-//! this module knows none of them by name.
+//! 1. build: operators with shape checks
+//! 2. plan: needed nodes, and buffers
+//! 3. lower: launches as plain data
+//! 4. run: on a GPU or on the CPU
+//!
+//! [`Graph`], [`Plan`] and [`LaunchList`] need no device. A [`Session`] holds the states that outlive a run (caches,
+//! inputs, results), and one replayable program per plan. This module knows operators only by the trait [`Operator`].
 
 mod buffers;
 mod build;

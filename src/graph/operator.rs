@@ -1,4 +1,4 @@
-//! What an operator says of itself: everything that planning and running ask.
+//! The interface of an operator for planning and running.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,38 +7,36 @@ use super::cpu_run::CpuRun;
 use super::lower::Lowering;
 use super::values::Value;
 
-/// One operator of a graph, with the values that it works on.
-///
-/// [`Graph::push`](super::Graph::push) adds it to a graph. [`ops`](crate::ops) has the operators of the Transformer; a
-/// program may bring its own.
+/// One operator of a graph, with its values. [`Graph::push`](super::Graph::push) adds it. [`ops`](crate::ops) has the
+/// operators of the Transformer; other programs may add their own.
 pub trait Operator: fmt::Debug + Send + Sync {
-    /// The operator's name in messages.
+    /// Name in messages.
     fn name(&self) -> &'static str;
 
-    /// Values that it reads.
+    /// Values that the operator reads.
     fn reads(&self) -> Vec<Value>;
 
-    /// Values that it makes, and those that it changes in place, states among them.
+    /// Values that it makes or changes in place, states included.
     fn writes(&self) -> Vec<Value>;
 
-    /// Adds the launches that compute it on a GPU.
+    /// Adds the launches of the operator on a GPU.
     fn lower(&self, to: &mut Lowering<'_>);
 
-    /// Computes it on the CPU. It must not allocate, because it runs for every token.
+    /// Runs the operator on the CPU. It must not allocate, because it runs for every token.
     fn run(&self, run: &mut CpuRun<'_>);
 }
 
-/// One step of a graph.
+/// A step of a graph.
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// The place in the model, e.g. `encoder.0.feed_forward`.
+    /// Place in the model, e.g. `encoder.0.feed_forward`.
     pub place: Arc<str>,
-    /// What it computes.
+    /// Operator of the node.
     pub op: Arc<dyn Operator>,
 }
 
 impl Node {
-    /// Values that it reads or writes; some of them twice.
+    /// Values that the node reads or writes; some of them twice.
     pub(super) fn touches(&self) -> impl Iterator<Item = Value> + use<> {
         self.op.reads().into_iter().chain(self.op.writes())
     }

@@ -1,10 +1,10 @@
-//! Planning: a graph without the nodes that no state depends on, and buffers for its values.
+//! Planning: removes the nodes that no state depends on, and assigns buffers.
 
 use super::buffers::Buffers;
 use super::build::Graph;
 use super::values::Home;
 
-/// A graph, with a place for each of its values where every node is a step.
+/// A graph, with a buffer for each value if every node is a step.
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub(super) graph: Graph,
@@ -12,8 +12,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Plans a graph. A node is left out if no state depends on it: a pass that is run for its attention alone, for example,
-    /// ends with its last attention.
+    /// Plans a graph without the nodes that no state depends on. A pass that computes only attention ends with its last
+    /// attention.
     pub fn new(mut graph: Graph) -> Self {
         let mut live = live(&graph).into_iter();
         graph.nodes.retain(|_| live.next().unwrap_or(true));
@@ -21,12 +21,12 @@ impl Plan {
         Self { graph, buffers }
     }
 
-    /// How many nodes are run.
+    /// Number of nodes that run.
     pub fn node_count(&self) -> usize {
         self.graph.nodes.len()
     }
 
-    /// How many buffers the graph's temporary values share.
+    /// Number of buffers that the temporary values share.
     pub fn buffer_count(&self) -> usize {
         self.buffers.elements.len()
     }
@@ -37,7 +37,7 @@ impl Plan {
     }
 }
 
-/// Of each node, whether it writes a state, or a value that a later live node reads.
+/// Whether each node writes a state, or a value that a later live node reads.
 fn live(graph: &Graph) -> Vec<bool> {
     let mut needed: Vec<bool> = graph.values.iter().map(|value| value.home != Home::Planned).collect();
     let mut live = vec![false; graph.nodes.len()];

@@ -1,18 +1,18 @@
-//! Rows that move between states.
+//! Copies of rows between states.
 
 use super::values::State;
 
-/// Some rows of a state for another.
+/// Rows to copy from one state to another.
 #[derive(Clone, Copy, Debug)]
 pub struct RowCopy {
-    /// The state that the rows come from.
+    /// Source state.
     pub from: State,
-    /// The first of the rows there.
+    /// First row in the source.
     pub first: usize,
-    /// The state that they are written to, as wide.
+    /// Destination state, of the same width.
     pub to: State,
-    /// The first of the rows there.
+    /// First row in the destination.
     pub at: usize,
-    /// The number of rows.
+    /// Number of rows.
     pub rows: usize,
 }

@@ -1,4 +1,4 @@
-//! Running plans: the same states and programs on a GPU or on the CPU.
+//! Running plans: states and programs on a GPU or on the CPU.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -18,8 +18,7 @@ use crate::shape::Shape;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Program(usize);
 
-/// States on a device, and the programs that work on them. Everything is allocated when the session is made; running
-/// a program allocates nothing.
+/// States on a device, and the programs that use them. The constructor allocates everything; a run allocates nothing.
 pub struct Session {
     runner: Runner,
 }
@@ -29,7 +28,7 @@ enum Runner {
     Gpu(GpuSession),
 }
 
-/// A state that outlives its session, where it is.
+/// A state on its device, which outlives its session.
 #[derive(Clone)]
 pub struct DeviceTensor {
     shape: Shape,
@@ -48,7 +47,7 @@ impl DeviceTensor {
         self.shape
     }
 
-    /// Its buffer, with the stride of activations, and the device that has it; `None` on the CPU.
+    /// The device, and the buffer with the stride of activations; `None` on the CPU.
     pub fn on_gpu(&self) -> Option<(&Arc<Gpu>, &Buffer)> {
         match &self.home {
             TensorHome::Host(_) => None,
@@ -56,13 +55,7 @@ impl DeviceTensor {
         }
     }
 
-    /// Brings some rows to the host, without padding.
-    ///
-    /// # Errors
-    /// [`GpuError`] of this or an earlier command.
-    ///
-    /// # Panics
-    /// Where there are no such rows.
+    /// Reads rows without padding. Also returns errors of earlier commands; panics if `rows` is out of range.
     pub async fn read_rows(&self, rows: Range<usize>) -> Result<Vec<f32>, GpuError> {
         let Shape { rows: count, width } = self.shape;
         assert!(rows.start <= rows.end && rows.end <= count, "{rows:?} of {count} rows");
@@ -78,10 +71,7 @@ impl DeviceTensor {
 }
 
 impl Session {
-    /// Allocates the states and prepares the plans; [`Session::program`] gives them in the same order.
-    ///
-    /// # Errors
-    /// [`GpuError`] where the device has no room.
+    /// Allocates the states and prepares the plans; [`Session::program`] takes their index.
     pub fn new(
         device: &Device,
         weights: &Weights,
@@ -100,18 +90,12 @@ impl Session {
         Program(index)
     }
 
-    /// Writes the first elements of a u32 state, for the runs that follow.
-    ///
-    /// # Panics
-    /// When `data` is longer than the state.
+    /// Writes the first elements of a u32 state. Panics if `data` is longer than the state.
     pub fn write(&mut self, state: State, data: &[u32]) {
         self.write_rows(state, 0, data);
     }
 
-    /// Writes some rows of a u32 state, from row `first` on, for the runs that follow.
-    ///
-    /// # Panics
-    /// When `data` goes beyond the state.
+    /// Writes rows of a u32 state from `first` on. Panics if `data` is longer than the rest of the state.
     pub fn write_rows(&mut self, state: State, first: usize, data: &[u32]) {
         let start = first * state.shape.width;
         assert!(
@@ -126,10 +110,8 @@ impl Session {
         }
     }
 
-    /// Copies rows from state to state, after the runs before and for those that follow.
-    ///
-    /// # Panics
-    /// When rows go beyond their states, or two states are one or differ in width or type.
+    /// Copies rows between states, after earlier runs and before later ones.
+    /// Panics if rows are out of range, or if two states are one or differ in width or type.
     pub fn copy_rows(&mut self, copies: &[RowCopy]) {
         for RowCopy { from, first, to, at, rows } in copies {
             let alike = from.shape.width == to.shape.width && from.dtype == to.dtype;
@@ -142,11 +124,8 @@ impl Session {
         }
     }
 
-    /// Copies rows out of the states of another session on the same device, after its runs so far and before the runs of this
-    /// one that follow. `from` is a state of the other, `to` of this.
-    ///
-    /// # Panics
-    /// When rows go beyond their states, or two states differ in width or type.
+    /// Copies rows from the states of `other`, a session on the same device, after its runs so far and before later
+    /// runs of this session. Panics if rows are out of range, or if states differ in width or type.
     pub fn take_rows(&mut self, other: &Self, copies: &[RowCopy]) {
         for RowCopy { from, first, to, at, rows } in copies {
             let alike = from.shape.width == to.shape.width && from.dtype == to.dtype;
@@ -160,7 +139,7 @@ impl Session {
         }
     }
 
-    /// Runs a program. On a GPU this submits it; `read` waits for it.
+    /// Runs a program. On a GPU this only submits it; `read` waits.
     pub fn run(&mut self, program: Program, weights: &Weights) {
         match &mut self.runner {
             Runner::Cpu(session) => session.run(program.0, weights),
@@ -168,10 +147,8 @@ impl Session {
         }
     }
 
-    /// Runs a program and hands the elements of a u32 state to `use_elements`: one submit, one wait.
-    ///
-    /// # Errors
-    /// [`GpuError`] of this or an earlier command.
+    /// Runs a program and calls `use_elements` with a u32 state: one submit, one wait. Also returns errors of earlier
+    /// commands.
     pub async fn run_and_read<R>(
         &mut self,
         program: Program,
@@ -188,14 +165,8 @@ impl Session {
         }
     }
 
-    /// Submits a program `times` over, and has a u32 state brought to the host: for [`wait`](Self::wait), while the device
-    /// goes on with what is submitted next.
-    ///
-    /// # Errors
-    /// [`GpuError`]
-    ///
-    /// # Panics
-    /// On the CPU, which has no queue.
+    /// Submits a program `times` times, and a copy of a u32 state for [`wait`](Self::wait). The device can continue
+    /// with later submits meanwhile. Panics on the CPU, which has no queue.
     pub fn submit(&mut self, program: Program, times: usize, state: State) -> Result<(), GpuError> {
         match &mut self.runner {
             Runner::Cpu(_) => unreachable!("on the CPU the host searches"),
@@ -203,17 +174,15 @@ impl Session {
         }
     }
 
-    /// Forgets what was [submitted](Self::submit) and nobody has waited for.
+    /// Drops the [submitted](Self::submit) results that are not waited for.
     pub fn forget(&mut self) {
         if let Runner::Gpu(session) = &mut self.runner {
             session.forget();
         }
     }
 
-    /// Hands the words of the state that was [submitted](Self::submit) first to `use_words`; `None` where nothing was.
-    ///
-    /// # Errors
-    /// [`GpuError`] of this or an earlier command.
+    /// Calls `use_words` with the state of the oldest [submit](Self::submit); `None` if there is none. Also returns
+    /// errors of earlier commands.
     pub async fn wait<R>(&mut self, use_words: impl FnOnce(&[u32]) -> R) -> Result<Option<R>, GpuError> {
         match &mut self.runner {
             Runner::Cpu(_) => Ok(None),
@@ -221,8 +190,7 @@ impl Session {
         }
     }
 
-    /// An f32 state as the runs so far leave it, for longer than the session lives. On a GPU nothing is copied: it has to
-    /// be a state that no later run writes.
+    /// Keeps an f32 state beyond the session. On a GPU nothing is copied, so no later run may write it.
     pub fn keep(&self, state: State) -> DeviceTensor {
         let home = match &self.runner {
             Runner::Cpu(session) => TensorHome::Host(Arc::new(session.f32_state(state).to_vec())),
@@ -234,10 +202,7 @@ impl Session {
         DeviceTensor { shape: state.shape, home }
     }
 
-    /// Reads an f32 state, `[rows, width]` without padding.
-    ///
-    /// # Errors
-    /// [`GpuError`] of this or an earlier command.
+    /// Reads an f32 state, `[rows, width]` without padding. Also returns errors of earlier commands.
     pub async fn read(&self, state: State) -> Result<Vec<f32>, GpuError> {
         match &self.runner {
             Runner::Cpu(session) => Ok(session.f32_state(state).to_vec()),

@@ -1,4 +1,4 @@
-//! Running plans on the CPU: the same states and shared buffers in host memory, and a call for each node.
+//! Runs plans on the CPU: states and shared buffers in host memory, one call per node.
 
 use super::cpu_run::{CpuRun, Words};
 use super::plan::Plan;

@@ -1,4 +1,4 @@
-//! Running plans on a GPU: states and shared buffers, and for each plan a recording of its launches.
+//! Runs plans on a GPU: states, shared buffers, and a recording of each plan's launches.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -15,16 +15,15 @@ use crate::shape::{Dtype, Shape};
 pub(super) struct GpuSession {
     gpu: Arc<Gpu>,
     states: Vec<Buffer>,
-    /// For states that have been read: made at the first reading, then kept.
+    /// Readbacks of states, made at the first read.
     readbacks: Vec<Option<Readback>>,
     programs: Vec<Recording>,
-    /// Submits that nobody has waited for yet, and where their results will be.
+    /// Submits that are not waited for, with the destinations of their results.
     waiting: VecDeque<(Submission, Readback)>,
     spare: Vec<Readback>,
 }
 
-/// Submits with results that may be on their way at once: one that is waited for, and one that the device works on
-/// meanwhile.
+/// Results in flight: one that the host waits for, and one that the device computes meanwhile.
 const READBACKS: usize = 2;
 
 impl GpuSession {
@@ -39,7 +38,7 @@ impl GpuSession {
             .iter()
             .map(|(name, state)| gpu.buffer(name, stored_elements(state.shape, state.dtype)))
             .collect::<Result<Vec<_>, _>>()?;
-        // bound where an operator goes without an optional input; never read
+        // bound in place of absent optional inputs; never read
         let nothing = gpu.buffer("nothing", 4)?;
         let target = Target { class: gpu.class(), precision: weights.precision(), parts: weights.parts() };
         let programs = plans
@@ -76,8 +75,8 @@ impl GpuSession {
         self.gpu.submit(&self.programs[program], 1, &[]);
     }
 
-    /// Submits a program `times` over and has `state` copied for [`wait`](Self::wait), which takes what was submitted
-    /// first. There may be [`READBACKS`] of them on their way.
+    /// Submits a program `times` times, and a copy of `state` for [`wait`](Self::wait). At most [`READBACKS`] can be
+    /// pending.
     pub fn submit(&mut self, program: usize, times: usize, state: State) -> Result<(), GpuError> {
         let buffer = &self.states[state.index];
         if self.waiting.is_empty() && self.spare.is_empty() {
@@ -91,12 +90,11 @@ impl GpuSession {
         Ok(())
     }
 
-    /// Forgets what nobody has waited for.
     pub fn forget(&mut self) {
         self.spare.extend(self.waiting.drain(..).map(|(_, readback)| readback));
     }
 
-    /// Waits for the oldest submit, and no other; hands the words of its state to `use_words`.
+    /// Waits for the oldest submit only; calls `use_words` with its state.
     pub async fn wait<R>(&mut self, use_words: impl FnOnce(&[u32]) -> R) -> Result<Option<R>, GpuError> {
         let Some((submission, readback)) = self.waiting.pop_front() else { return Ok(None) };
         let result = self.gpu.map(&readback, Some(submission), use_words).await;
@@ -136,7 +134,7 @@ impl GpuSession {
     }
 }
 
-/// Gives every value and weight of a list its buffer, and records the launches.
+/// Resolves the bindings of a list to buffers, and records its launches.
 fn record(
     gpu: &Gpu,
     weights: &Weights,

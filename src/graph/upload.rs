@@ -1,4 +1,4 @@
-//! Bringing weights to a device, a chunk at a time.
+//! Uploads weights to a device, chunk by chunk.
 
 use super::error::UnstorableWeight;
 use super::weights::{Storage, WeightEntry, WeightKind, WeightSource, WeightTable, Weights, pad_rows};
@@ -7,20 +7,19 @@ use crate::gpu::{Gpu, GpuError};
 use crate::kernels::{PANEL, panels, stride};
 use crate::precision::WeightPrecision;
 
-/// Host memory that a chunk takes, elements.
+/// Host memory of a chunk, elements.
 const CHUNK_ELEMENTS: usize = 1 << 18;
 /// Bytes written before the device's staging memory is released.
 const FLUSH_BYTES: u64 = 8 << 20;
 
-/// How far the values of some weights have come. No file is ever held whole, and who drives an upload can wait between
-/// two chunks: for a download, or for a browser that wants to paint.
+/// Progress of an upload. No file is ever held whole, and the caller can pause between chunks: for a download, or to
+/// let a browser paint.
 pub struct Upload {
-    /// Entries of the table, in the order in which they are read.
+    /// Entries of the table, in read order.
     order: Vec<usize>,
-    /// Where in `order` the upload is, and at which row of that entry.
+    /// Current index in `order`, and current row of that entry.
     entry: usize,
     row: usize,
-    /// Elements that have arrived.
     done: usize,
     /// Bytes since the last flush.
     pending: u64,
@@ -28,20 +27,17 @@ pub struct Upload {
 }
 
 impl Upload {
-    /// An upload of all entries of a table, in the order given.
+    /// Prepares an upload of entries of a table, in this order.
     pub fn new(order: Vec<usize>) -> Self {
         Self { order, entry: 0, row: 0, done: 0, pending: 0, scratch: Vec::new() }
     }
 
-    /// Elements that have arrived on the device.
+    /// Number of elements on the device.
     pub fn elements(&self) -> usize {
         self.done
     }
 
-    /// Brings one more chunk; `false` when there was none left. After an error the same chunk can be tried again.
-    ///
-    /// # Errors
-    /// Those of the source; [`UnstorableWeight`]; [`GpuError`] of the device.
+    /// Uploads one more chunk; returns `false` if none is left. After an error, the same chunk can be retried.
     pub fn advance<S: WeightSource>(
         &mut self,
         gpu: Option<&Gpu>,
@@ -74,10 +70,7 @@ impl Upload {
         Ok(true)
     }
 
-    /// As [`advance`](Self::advance), for weights on a GPU: sessions over them may be made meanwhile.
-    ///
-    /// # Errors
-    /// As [`advance`](Self::advance).
+    /// As [`advance`](Self::advance), for weights on a GPU; sessions with them can be created meanwhile.
     pub fn advance_on_gpu<S: WeightSource>(
         &mut self,
         gpu: &Gpu,
@@ -106,7 +99,7 @@ impl Upload {
         }
     }
 
-    /// Some rows of a matrix, into panels.
+    /// Uploads rows of a matrix, in panels.
     fn matrix_chunk<S: WeightSource>(
         &mut self,
         gpu: &Gpu,
@@ -128,7 +121,7 @@ impl Upload {
         Ok(rows)
     }
 
-    /// Some rows of a vector or a table, with the stride of activations.
+    /// Uploads rows of a vector or a table, with the stride of activations.
     fn rows_chunk<S: WeightSource>(
         &mut self,
         gpu: &Gpu,
@@ -146,7 +139,7 @@ impl Upload {
         Ok(rows)
     }
 
-    /// Some rows of a matrix, which `precision` has to be able to hold, and for 8 bits the scales that the source has.
+    /// Reads rows of a matrix and checks that `precision` can hold them; for 8 bits, also the source's scales.
     fn read_matrix<S: WeightSource>(
         &mut self,
         index: usize,

@@ -7,7 +7,7 @@ use crate::shape::{Dtype, Shape};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Value(pub(super) usize);
 
-/// Some columns of a value, e.g. the queries in a fused `[rows, 3 * d_model]` projection.
+/// Columns of a value, e.g. the queries in a fused `[rows, 3 * d_model]` projection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Columns {
     /// The value.
@@ -16,14 +16,13 @@ pub struct Columns {
     pub first: usize,
 }
 
-/// A tensor that outlives a run: an input that the host writes, a cache, a result that the host reads. Shared by the
-/// programs of a session.
+/// A tensor that outlives a run: host input, cache or result. The programs of a session share it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct State {
     pub(super) index: usize,
-    /// Its shape.
+    /// Shape of the tensor.
     pub shape: Shape,
-    /// Its type.
+    /// Element type.
     pub dtype: Dtype,
 }
 
@@ -44,7 +43,7 @@ impl StateTable {
         self.add(name.into(), Shape::new(rows, width), Dtype::U32)
     }
 
-    /// Memory that they take, bytes; a device may pad rows.
+    /// Memory of the states, bytes, without a device's padding.
     pub fn bytes(&self) -> usize {
         self.entries.iter().map(|(_, state)| state.shape.elements() * 4).sum()
     }
@@ -56,12 +55,11 @@ impl StateTable {
     }
 }
 
-/// Where a value lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Home {
-    /// In a buffer that the plan assigns for as long as the value is needed.
+    /// A buffer of the plan, while the value is needed.
     Planned,
-    /// In a state.
+    /// A state.
     State(State),
 }
 
@@ -73,13 +71,12 @@ pub(super) struct ValueInfo {
 }
 
 impl ValueInfo {
-    /// Elements that it takes on a GPU.
     pub fn stored_elements(&self) -> usize {
         stored_elements(self.shape, self.dtype)
     }
 }
 
-/// Elements that a value takes on a GPU: f32 rows are padded to a multiple of four.
+/// Elements of a value on a GPU: f32 rows are padded to a multiple of four.
 pub(super) fn stored_elements(shape: Shape, dtype: Dtype) -> usize {
     match dtype {
         Dtype::F32 => shape.rows * stride(shape.width),

@@ -1,4 +1,4 @@
-//! Weights: which a model has, and where they are on a device.
+//! The weights of a model: their table, and their storage on a device.
 
 use std::ops::Range;
 
@@ -23,11 +23,11 @@ pub struct Matrix {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Vector {
     pub(crate) index: usize,
-    /// Its length.
+    /// Number of elements.
     pub length: usize,
 }
 
-/// A table read row by row: positions, biases by distance.
+/// A table that is read by row: positions, biases by distance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Rows {
     pub(crate) index: usize,
@@ -37,7 +37,7 @@ pub struct Rows {
     pub width: usize,
 }
 
-/// How a weight is used, and so how it is laid out on the device.
+/// Use of a weight, which decides its layout on the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WeightKind {
     /// See [`Matrix`]; panels of [`PANEL`] outputs on a GPU.
@@ -48,20 +48,20 @@ pub enum WeightKind {
     Rows,
 }
 
-/// One entry of a [`WeightTable`].
+/// An entry of a [`WeightTable`].
 #[derive(Clone, Debug)]
 pub struct WeightEntry {
-    /// For labels and messages, e.g. `decoder.0.self.qkv.weight`.
+    /// Name in labels and messages, e.g. `decoder.0.self.qkv.weight`.
     pub name: String,
     /// Layout.
     pub kind: WeightKind,
-    /// `[rows, width]` as read from the source; a vector has one row.
+    /// Rows in the source; 1 for a vector.
     pub rows: usize,
-    /// See `rows`.
+    /// Columns in the source.
     pub width: usize,
 }
 
-/// All weights of a model, without their values.
+/// The weights of a model, without values.
 #[derive(Clone, Debug, Default)]
 pub struct WeightTable {
     entries: Vec<WeightEntry>,
@@ -83,22 +83,22 @@ impl WeightTable {
         Rows { index: self.add(name.into(), WeightKind::Rows, rows, width), rows, width }
     }
 
-    /// The entries, in the order in which they were added.
+    /// Entries in the order of addition.
     pub fn entries(&self) -> &[WeightEntry] {
         &self.entries
     }
 
-    /// The name that a matrix was added under.
+    /// Name of a matrix.
     pub fn name(&self, matrix: Matrix) -> &str {
         &self.entries[matrix.index].name
     }
 
-    /// Elements of all weights together.
+    /// Elements of all weights.
     pub fn elements(&self) -> usize {
         self.entries.iter().map(|entry| entry.rows * entry.width).sum()
     }
 
-    /// Bytes of all of them, with matrices stored in `precision` and all else in f32.
+    /// Bytes of all weights: matrices in `precision`, all else in f32.
     pub fn bytes(&self, precision: WeightPrecision) -> u64 {
         let bytes = self.entries.iter().map(|entry| match entry.kind {
             WeightKind::Matrix => precision.matrix_bytes(entry.rows, entry.width),
@@ -113,38 +113,31 @@ impl WeightTable {
     }
 }
 
-/// Where weights come from: some rows of one entry at a time, so that no file is ever held whole.
+/// A source of weights. It reads rows of one entry at a time, so that no file is held whole.
 pub trait WeightSource {
-    /// What reading can fail with.
+    /// Error of a read.
     type Error: From<GpuError> + From<UnstorableWeight>;
 
     /// Reads rows of the table's entry `index` into `out`, `[rows.len(), width]`.
-    ///
-    /// # Errors
-    /// When the source cannot be read.
     fn read_rows(&mut self, index: usize, rows: Range<usize>, out: &mut [f32]) -> Result<(), Self::Error>;
 
-    /// The scales of a matrix's rows, where the source has the matrix in 8 bits: in [`WeightPrecision::Q8`] the device
-    /// stores the same whole numbers then.
-    ///
-    /// # Errors
-    /// When the source cannot be read.
+    /// The scales of a matrix's rows, if the source stores it in 8 bits: a [`WeightPrecision::Q8`] device then stores
+    /// the same whole numbers.
     fn read_scales(&mut self, _index: usize, _rows: Range<usize>) -> Result<Option<Vec<f32>>, Self::Error> {
         Ok(None)
     }
 }
 
-/// One of the buffers that a weight takes on a GPU.
 #[derive(Clone, Debug)]
 pub(super) struct WeightPart {
-    /// Outputs of a matrix that it has; else all rows.
+    /// Outputs of a matrix in this buffer; else all rows.
     pub outputs: Range<usize>,
-    /// Its elements of four bytes.
+    /// Elements of 4 bytes.
     pub elements: usize,
 }
 
 impl WeightEntry {
-    /// The buffers of the weight: several where one for a matrix would be larger than `max_bytes`.
+    /// The buffers of the weight: several if a buffer for a matrix would exceed `max_bytes`.
     pub(super) fn parts(&self, precision: WeightPrecision, max_bytes: u64) -> Vec<WeightPart> {
         let &Self { rows, width, .. } = self;
         if self.kind != WeightKind::Matrix {
@@ -163,7 +156,6 @@ impl WeightEntry {
     }
 }
 
-/// Such a buffer on a device.
 pub(super) struct GpuPart {
     pub about: WeightPart,
     pub buffer: Buffer,
@@ -172,7 +164,7 @@ pub(super) struct GpuPart {
 pub(super) enum Storage {
     /// Row-major, as in the file.
     Cpu(Vec<StoredMatrix>),
-    /// One list of parts for each entry; vectors and rows have one part.
+    /// Parts of each entry; vectors and rows have one part.
     Gpu(Vec<Vec<GpuPart>>),
 }
 
@@ -184,11 +176,9 @@ pub struct Weights {
 }
 
 impl Weights {
-    /// Room for all weights of a table, zeros in it; an [`Upload`](super::Upload) brings the values. Matrices are stored in
+    /// Allocates zeros for the weights of a table, for an [`Upload`](super::Upload) to fill. Matrices are stored in
     /// `precision`, all else in f32.
-    ///
-    /// # Errors
-    /// [`GpuError`] where the device, or the CPU's memory, has no room.
+    /// Returns [`GpuError`] if the device or the host is out of memory.
     pub fn allocate(
         device: &Device,
         table: &WeightTable,
@@ -223,22 +213,22 @@ impl Weights {
         Ok(Self { storage, precision, bytes })
     }
 
-    /// How matrices are stored.
+    /// Storage of matrices.
     pub fn precision(&self) -> WeightPrecision {
         self.precision
     }
 
-    /// Device memory that they take, bytes.
+    /// Device memory of the weights, bytes.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Memory that a matrix takes as it is stored, bytes.
+    /// Stored bytes of a matrix.
     pub fn matrix_bytes(&self, matrix: Matrix) -> u64 {
         self.entry_bytes(matrix.index)
     }
 
-    /// Memory that a vector takes as it is stored, bytes.
+    /// Stored bytes of a vector.
     pub fn vector_bytes(&self, vector: Vector) -> u64 {
         self.entry_bytes(vector.index)
     }
@@ -257,7 +247,7 @@ impl Weights {
         }
     }
 
-    /// A vector, or a table of rows.
+    /// The values of a vector or a table of rows.
     pub(super) fn cpu(&self, index: usize) -> &[f32] {
         match self.cpu_matrix(index) {
             WeightMatrix::F32(values) => values,
@@ -272,7 +262,6 @@ impl Weights {
         }
     }
 
-    /// The buffers of each weight.
     pub(super) fn parts(&self) -> Vec<Vec<WeightPart>> {
         match &self.storage {
             Storage::Gpu(tensors) => {

@@ -2,7 +2,7 @@
 
 use super::{Access, Dispatch, Kernel, fold, stride};
 
-/// One invocation per element of a key and of a value.
+/// One invocation per element of a key and a value.
 pub static APPEND_KV: Kernel = Kernel {
     name: "append_kv",
     wgsl: wgsl!("append_kv" + "grid"),
@@ -17,23 +17,23 @@ params! {
         pub rows: u32,
         /// Rows of the caches.
         pub cache_rows: u32,
-        /// Elements of a key of all heads, and of a query.
+        /// Elements of a key, all heads.
         pub key_width: u32,
-        /// Elements of a value of all heads.
+        /// Elements of a value, all heads.
         pub value_width: u32,
-        /// Between rows of the projection, elements.
+        /// Row stride of the projection, elements.
         pub qkv_stride: u32,
-        /// Between rows of the key cache, elements.
+        /// Row stride of the key cache, elements.
         pub key_stride: u32,
-        /// Between rows of the value cache, elements.
+        /// Row stride of the value cache, elements.
         pub value_stride: u32,
     }
 }
 
-/// The launch. A row whose cache slot is not below `cache_rows` is left out.
+/// Copies keys and values; skips rows whose cache slot is not below `cache_rows`.
 ///
-/// * storage: qkv `[rows, 2 * key_width + value_width]`, cache slots u32 `[rows]` (row of the caches to write),
-///   key cache `[cache_rows, key_width]`, value cache `[cache_rows, value_width]`
+/// * storage: qkv `[rows, 2 * key_width + value_width]`, cache slots u32 `[rows]` (row of the caches), key cache
+///   `[cache_rows, key_width]`, value cache `[cache_rows, value_width]`
 pub fn dispatch(rows: usize, cache_rows: usize, key_width: usize, value_width: usize) -> Dispatch {
     let params = AppendKvParams {
         rows: rows as u32,

@@ -2,7 +2,7 @@
 
 use super::{Access, Dispatch, Kernel, fold, stride};
 
-/// The most matrices of a launch: as many as there are storage buffers, but for the cache and its slots.
+/// Maximum matrices of a launch: the other two storage buffers are the cache and its slots.
 pub const MAX_PARTS: usize = 6;
 
 /// One invocation per element.
@@ -29,35 +29,32 @@ params! {
         pub rows: u32,
         /// Rows of the cache.
         pub cache_rows: u32,
-        /// Between rows of the cache.
+        /// Row stride of the cache.
         pub cache_stride: u32,
-        /// Matrices.
+        /// Number of matrices.
         pub parts: u32,
-        /// Columns of each that are copied.
+        /// Copied columns of each matrix.
         pub width: u32,
-        /// Between rows of the first matrix.
+        /// Row stride of the first matrix.
         pub stride0: u32,
-        /// Of the second.
+        /// Row stride of the second matrix.
         pub stride1: u32,
-        /// Of the third.
+        /// Row stride of the third matrix.
         pub stride2: u32,
-        /// Of the fourth.
+        /// Row stride of the fourth matrix.
         pub stride3: u32,
-        /// Of the fifth.
+        /// Row stride of the fifth matrix.
         pub stride4: u32,
-        /// Of the sixth.
+        /// Row stride of the sixth matrix.
         pub stride5: u32,
     }
 }
 
-/// The launch. A row whose cache slot is not below `cache_rows` is left out.
+/// Copies columns; skips rows whose cache slot is not below `cache_rows`. Panics for more than [`MAX_PARTS`] matrices.
 ///
-/// * `widths`: of the matrices, from 1 to [`MAX_PARTS`]; `width`: their columns that are copied
-/// * storage: six matrices `[rows, …]`, anything in place of those that are not there; cache slots u32 `[rows]` (row of the
-///   cache to write), cache `[cache_rows, parts * width]`
-///
-/// # Panics
-/// For more matrices.
+/// * `widths`: widths of the matrices; `width`: copied columns of each
+/// * storage: six matrices `[rows, …]` (any buffer in place of an absent one), cache slots u32 `[rows]` (row of the
+///   cache), cache `[cache_rows, parts * width]`
 pub fn dispatch(rows: usize, widths: &[usize], cache_rows: usize, width: usize) -> Dispatch {
     let parts = widths.len();
     let mut strides = [0; MAX_PARTS];

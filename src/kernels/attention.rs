@@ -1,4 +1,4 @@
-//! `softmax(scale · Q Kᵀ + bias + mask) V` for each head.  Vaswani et al. 2017, section 3.2.1, eq. (1); the bias by
+//! `softmax(scale · Q Kᵀ + bias + mask) V` for each head. Vaswani et al. 2017, section 3.2.1, eq. (1); bias by
 //! distance: Raffel et al. 2020 (T5), section 2.1.
 
 use super::{Access, AdapterClass, ColumnLayout, Dispatch, Kernel, fold, stride};
@@ -7,7 +7,7 @@ pub use crate::shape::AttentionShape;
 const STORAGE: &[Access] =
     &[Access::Read, Access::Read, Access::Read, Access::Read, Access::Read, Access::Write];
 
-/// The text of attention: `kernel` has the bindings, `way` is how the keys are gone through.
+/// The shader of attention: `kernel` has the bindings, `way` the loop over the keys.
 macro_rules! attention_wgsl {
     ($kernel:literal, $way:literal $(+ $helper:literal)*) => {
         wgsl!($kernel + $way $(+ $helper)* + "distance_bias" + "masked" + "grid")
@@ -31,7 +31,7 @@ pub static ATTENTION_WORKGROUP: Kernel = Kernel {
     params: AttentionParams::FIELDS,
 };
 
-/// One workgroup per sixteen queries, head and 64 elements of the head.
+/// One workgroup per 16 queries, head and 64 elements of the head.
 pub static ATTENTION_TILE: Kernel = Kernel {
     name: "attention_tile",
     wgsl: attention_wgsl!("attention", "attend_tile" + "head_score" + "value_quads"),
@@ -40,33 +40,33 @@ pub static ATTENTION_TILE: Kernel = Kernel {
 };
 
 params! {
-    /// Group 1 of these kernels, and of `attention_weights.wgsl`. Strides and offsets in elements.
+    /// Group 1 of these kernels and of `attention_weights.wgsl`. Strides and offsets in elements.
     pub struct AttentionParams {
         /// Sentences.
         pub batch: u32,
         /// Heads.
         pub heads: u32,
-        /// Queries of a sentence.
+        /// Queries per sentence.
         pub queries: u32,
-        /// Keys of a sentence.
+        /// Keys per sentence.
         pub keys: u32,
-        /// Between rows of q.
+        /// Row stride of q.
         pub q_stride: u32,
         /// First column of q.
         pub q_offset: u32,
-        /// Between rows of k.
+        /// Row stride of k.
         pub k_stride: u32,
         /// First column of k.
         pub k_offset: u32,
-        /// Between rows of v.
+        /// Row stride of v.
         pub v_stride: u32,
         /// First column of v.
         pub v_offset: u32,
-        /// Between rows of the output.
+        /// Row stride of the output.
         pub out_stride: u32,
         /// Factor of the scores: 1 / √d_head, or 1.
         pub scale: f32,
-        /// Of the distance bias; 0 where there is none.
+        /// Reach of the distance bias; 0 for none.
         pub reach: u32,
     }
 }
@@ -98,28 +98,27 @@ impl AttentionShape {
     }
 }
 
-/// A kernel that attends.
+/// The attention kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Variant {
     /// No barriers.
     Invocation,
     /// Lanes share the keys of one query.
     Workgroup,
-    /// Lanes share the keys of sixteen queries of a sentence; of a cache, where a row has one, it is `Workgroup`.
+    /// Lanes share the keys of 16 queries of a sentence; with a cache, the same as `Workgroup`.
     Tile,
 }
 
 impl Variant {
-    /// All of them.
+    /// All variants.
     pub const ALL: [Self; 3] = [Self::Invocation, Self::Workgroup, Self::Tile];
 }
 
-/// The fewest queries of a sentence that make a tile worth while: half of one.
+/// Minimum queries per sentence for a tile to pay: half a tile.
 const TILE_FROM: usize = 8;
-/// Queries of a tile.
 const TILE: usize = 16;
 
-/// Workgroups for one or several of a sentence's queries where barriers are cheap.
+/// Picks a kernel: workgroups if barriers are cheap.
 pub fn choose(queries: usize, class: AdapterClass) -> Variant {
     match class {
         AdapterClass::Software => Variant::Invocation,
@@ -128,17 +127,16 @@ pub fn choose(queries: usize, class: AdapterClass) -> Variant {
     }
 }
 
-/// Invocations in a workgroup of [`ATTENTION`]: the width of a CPU's vector.
+/// Workgroup size of [`ATTENTION`]: the width of a CPU's vector.
 pub(super) const LANES: u32 = 8;
-/// Elements of a head's values that one invocation sums up in registers.
+/// Elements of a head's values that one invocation sums in registers.
 pub(super) const HEAD_BLOCK: usize = 64;
 
-/// The launch.
+/// Computes attention. `reach`: reach of the distance bias, if any.
 ///
-/// * `reach`: of the distance bias, where there is one
 /// * storage: q `[batch * queries, …]`, k and v `[batch * keys, …]`, key mask u32 `[batch, keys]` (nonzero = visible),
-///   distance bias `[2 * reach + 1, heads]` (row `clamp(key - query, -reach, reach) + reach`),
-///   context `[batch * queries, heads * d_value]`
+///   distance bias `[2 * reach + 1, heads]` (row `clamp(key - query, -reach, reach) + reach`), context
+///   `[batch * queries, heads * d_value]`
 pub fn dispatch(
     shape: &AttentionShape,
     queries: ColumnLayout,
@@ -150,7 +148,7 @@ pub fn dispatch(
     dispatch_variant(shape, queries, keys, values, reach, choose(shape.queries, class))
 }
 
-/// [`dispatch`] with a kernel of one's own choice: for tests and measurements.
+/// [`dispatch`] with a given kernel, for tests and measurements.
 pub fn dispatch_variant(
     shape: &AttentionShape,
     queries: ColumnLayout,

@@ -1,5 +1,5 @@
-//! The weights `softmax(scale · Q Kᵀ + bias + mask)` of an [attention](super::attention), for whoever wants to look at them. A
-//! kernel of its own, so that attention costs nothing more while nobody looks.
+//! The weights `softmax(scale · Q Kᵀ + bias + mask)` of an [attention](super::attention). A kernel of its own, so that
+//! attention stays fast if its weights are not shown.
 
 use super::attention::{AttentionParams, AttentionShape, LANES};
 use super::{Access, ColumnLayout, Dispatch, Kernel, fold, stride};
@@ -12,9 +12,8 @@ pub static ATTENTION_WEIGHTS: Kernel = Kernel {
     params: AttentionParams::FIELDS,
 };
 
-/// The launch.
+/// Computes the weights. `reach`: reach of the distance bias, if any.
 ///
-/// * `reach`: of the distance bias, where there is one
 /// * storage: q `[batch * queries, …]`, k `[batch * keys, …]`, key mask u32 `[batch, keys]` (nonzero = visible),
 ///   distance bias `[2 * reach + 1, heads]`, weights `[batch * heads * queries, keys]`
 pub fn dispatch(

@@ -1,10 +1,10 @@
-//! What rows may not take next: lists of a bit for each token, which a selection passes over. Single tokens, and ends
-//! that come too early, are listed once for a batch; n-grams that would repeat and phrases for each row before each step.
+//! Banned tokens: one bit per token, which a selection skips. Single tokens and early ends are listed once for a batch;
+//! repeated n-grams and phrases are listed for each row at each step.
 
 use super::search_state::HistoryEdits;
 use super::{Access, Dispatch, Kernel, fold};
 
-/// One invocation per word of each row's list of bans.
+/// One invocation per word of each row's list.
 pub static RESET_BANS: Kernel = Kernel {
     name: "reset_bans",
     wgsl: wgsl!("reset_bans" + "bans" + "search" + "grid"),
@@ -25,11 +25,11 @@ params! {
     pub struct ResetBansParams {
         /// Rows.
         pub rows: u32,
-        /// Words of a list of bans.
+        /// Words per list of bans.
         pub ban_words: u32,
-        /// Rows of a sentence.
+        /// Rows per sentence.
         pub beams: u32,
-        /// Words of a sentence's search.
+        /// Words of the state of a sentence.
         pub block: u32,
     }
 }
@@ -39,20 +39,20 @@ params! {
     pub struct BanRepeatsParams {
         /// Rows.
         pub rows: u32,
-        /// Banned phrases of a sentence at most.
+        /// Maximum banned phrases of a sentence.
         pub phrases: u32,
-        /// Words of a list of bans.
+        /// Words per list of bans.
         pub ban_words: u32,
-        /// Rows of a sentence.
+        /// Rows per sentence.
         pub beams: u32,
-        /// Words of a sentence's search.
+        /// Words of the state of a sentence.
         pub block: u32,
-        /// Slots of a row's cache.
+        /// Cache slots per row.
         pub capacity: u32,
     }
 }
 
-/// The launch of [`RESET_BANS`]: search, bans, bans of the rows.
+/// Storage of [`RESET_BANS`]: search, bans, bans of the rows.
 pub(super) fn reset_launch(rows: usize, vocabulary: usize, history: &HistoryEdits) -> Dispatch {
     let words = ban_words(vocabulary);
     let params = ResetBansParams {
@@ -64,7 +64,7 @@ pub(super) fn reset_launch(rows: usize, vocabulary: usize, history: &HistoryEdit
     Dispatch::new(&RESET_BANS, Vec::new(), &params, fold(rows * words, 32))
 }
 
-/// The launch of [`BAN_REPEATS`]: search, slots, their tokens, phrases, bans of the rows.
+/// Storage of [`BAN_REPEATS`]: search, slots, their tokens, phrases, bans of the rows.
 pub(super) fn repeat_launch(rows: usize, vocabulary: usize, history: &HistoryEdits) -> Dispatch {
     let params = BanRepeatsParams {
         rows: rows as u32,
@@ -78,12 +78,11 @@ pub(super) fn repeat_launch(rows: usize, vocabulary: usize, history: &HistoryEdi
     Dispatch::new(&BAN_REPEATS, Vec::new(), &params, fold(rows * jobs, 32))
 }
 
-/// Words of a list of bans: a bit for each token.
+/// Words per list of bans.
 pub fn ban_words(vocabulary: usize) -> usize {
     vocabulary.div_ceil(32)
 }
 
-/// What `shared/bans.wgsl` is told.
 pub(super) struct BanParams {
     pub kind: f64,
     pub words: u32,
@@ -107,18 +106,18 @@ impl BanParams {
     }
 }
 
-/// Lists of banned tokens and phrases as the device reads them.
+/// Banned tokens and phrases in the device's format.
 #[derive(Debug, Default)]
 pub struct Bans {
-    /// For each sentence two lists of a bit for each token: what is banned always, and what is while the sentence may not
-    /// end. Sentences that agree share theirs.
+    /// Two lists per sentence, one bit per token: tokens that are always banned, and tokens that are banned while the
+    /// sentence may end. Equal sentences share their lists.
     pub lists: Vec<u32>,
-    /// For each sentence the first word and the length of each of its phrases; the phrases themselves behind.
+    /// First word and length of each sentence's phrases, then the phrases.
     pub phrases: Vec<u32>,
 }
 
 impl Bans {
-    /// Adds a sentence's lists of tokens; returns where they begin.
+    /// Adds a sentence's lists of tokens; returns their first word.
     pub fn add_lists(&mut self, vocabulary: usize, always: &[u32], ends: &[u32]) -> usize {
         let words = ban_words(vocabulary);
         let first = self.lists.len();
@@ -138,7 +137,7 @@ impl Bans {
         }
     }
 
-    /// Adds a sentence's phrases; returns where they are listed.
+    /// Adds a sentence's phrases; returns the first word of their list.
     pub fn add_phrases<'a>(&mut self, phrases: impl ExactSizeIterator<Item = &'a [u32]> + Clone) -> usize {
         let first = self.phrases.len();
         let mut at = first + 2 * phrases.len();

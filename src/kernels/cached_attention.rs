@@ -1,9 +1,9 @@
-//! Attention of one query per row over a key–value cache, in the order of an index table, and the way of the row's own key
-//! and value into the cache.
+//! Attention of one query per row over a key–value cache, in the order of an index table. It also adds the row's own
+//! key and value to the cache.
 //!
-//! A row's history is a list of cache slots. When a beam search reorders its beams, it rewrites these lists; keys and
-//! values stay where they were written. What a step makes of a row is read by that row alone until the next step, and each
-//! of its heads by one workgroup or invocation alone: so that who attends can fill the cache as well.
+//! A row's history is a list of cache slots. A beam search reorders these lists; keys and values stay in place. Until
+//! the next step, only the row itself reads its new key and value, and one workgroup or invocation reads those of a
+//! head. So the kernel that attends can also fill the cache.
 
 use super::attention::{HEAD_BLOCK, LANES, Variant, attention_wgsl, choose};
 use super::{Access, AdapterClass, Dispatch, Kernel, fold, stride};
@@ -39,52 +39,53 @@ pub static CACHED_ATTENTION_WORKGROUP: Kernel = Kernel {
 params! {
     /// Group 1 of these kernels. Strides and offsets in elements.
     pub struct CachedAttentionParams {
-        /// Queries: beams of all sentences.
+        /// Rows: beams of all sentences.
         pub rows: u32,
         /// Heads.
         pub heads: u32,
-        /// Cache slots of a row.
+        /// Cache slots per row.
         pub capacity: u32,
-        /// Between rows of the projection.
+        /// Row stride of the projection.
         pub qkv_stride: u32,
-        /// Between rows of the key cache.
+        /// Row stride of the key cache.
         pub key_stride: u32,
-        /// Between rows of the value cache, and of the context.
+        /// Row stride of the value cache and of the context.
         pub value_stride: u32,
         /// Factor of the scores: 1 / √d_head, or 1.
         pub scale: f32,
-        /// Of the distance bias; 0 where there is none.
+        /// Reach of the distance bias; 0 for none.
         pub reach: u32,
     }
 }
 
-/// Whether every head is a whole number of quads wide.
+/// Whether the width of a head is a multiple of four.
 fn aligned(shape: &CachedAttentionShape) -> bool {
     shape.d_head.is_multiple_of(4) && shape.d_value.is_multiple_of(4)
 }
 
-/// Whether the launch fills the cache as well; else [`append_kv`](super::append_kv) has to come before it. Heads are copied
-/// four elements at a time, which must not be those of two heads. Where they are wider than what an invocation sums up,
-/// several would need the same key.
+/// Whether the launch also fills the cache; if not, an [`append_kv`](super::append_kv) must come first. Heads are read
+/// in quads, which must not span two heads. In heads wider than `HEAD_BLOCK`, several invocations would need the same
+/// key.
 pub fn appends(shape: &CachedAttentionShape, variant: Variant) -> bool {
     aligned(shape) && (variant != Variant::Invocation || shape.d_value <= HEAD_BLOCK)
 }
 
-/// The launch; where it does not [append](appends), after an [`append_kv`](super::append_kv).
+/// Attends; if it does not [append](appends), an [`append_kv`](super::append_kv) must come first.
 ///
-/// A row whose cache slot is below `rows * capacity` has its own key and value written there, and must have that slot as
-/// its last; no other row may have it among its own. A row without a cache slot only attends.
+/// A row with a cache slot below `rows * capacity` writes its key and value there. That slot must be the row's last,
+/// and no other row may have it. A row without a cache slot only attends.
 ///
-/// * `reach`: of the distance bias, where there is one
-/// * storage: qkv `[rows, heads * (2 * d_head + d_value)]`, cache slots u32 `[rows]`, slots u32 `[rows, capacity]` (row of
-///   the caches for each visible key, in order), key counts u32 `[rows]`, distance bias `[2 * reach + 1, heads]` (the query
-///   stands where the last key does), key cache `[rows * capacity, heads * d_head]`, value cache
-///   `[rows * capacity, heads * d_value]`, context `[rows, heads * d_value]`
+/// * `reach`: reach of the distance bias, if any
+/// * storage: qkv `[rows, heads * (2 * d_head + d_value)]`, cache slots u32 `[rows]`, slots u32 `[rows, capacity]`
+///   (rows of the caches for each visible key, in order), key counts u32 `[rows]`, distance bias
+///   `[2 * reach + 1, heads]` (the query's position is that of its last key), key cache
+///   `[rows * capacity, heads * d_head]`, value cache `[rows * capacity, heads * d_value]`, context
+///   `[rows, heads * d_value]`
 pub fn dispatch(shape: &CachedAttentionShape, reach: Option<usize>, class: AdapterClass) -> Dispatch {
     dispatch_variant(shape, reach, choose(1, class))
 }
 
-/// [`dispatch`] with a kernel of one's own choice: for tests and measurements.
+/// [`dispatch`] with a given kernel, for tests and measurements.
 pub fn dispatch_variant(shape: &CachedAttentionShape, reach: Option<usize>, variant: Variant) -> Dispatch {
     let key_width = shape.heads * shape.d_head;
     let value_width = shape.heads * shape.d_value;

@@ -1,4 +1,4 @@
-//! Edits of scores: bans and repetition penalties, listed by the host, or made by the device out of what rows had before.
+//! Edits of scores: bans and repetition penalties, listed by the host, or made by the device from each row's history.
 
 use super::search_state::HistoryEdits;
 use super::vocabulary_chunks::Chunks;
@@ -24,15 +24,15 @@ pub static PENALIZE_REPEATS: Kernel = Kernel {
 params! {
     /// Group 1 of `edit_scores.wgsl`.
     pub struct EditScoresParams {
-        /// Room in the list of edits.
+        /// Capacity of the list of edits.
         pub capacity: u32,
         /// Rows of logits.
         pub rows: u32,
-        /// Elements of a row.
+        /// Elements per row.
         pub vocabulary: u32,
-        /// Between rows of logits, elements.
+        /// Row stride of logits, elements.
         pub logits_stride: u32,
-        /// Chunks of a row.
+        /// Chunks per row.
         pub chunks: u32,
     }
 }
@@ -42,38 +42,38 @@ params! {
     pub struct PenalizeRepeatsParams {
         /// Rows of logits.
         pub rows: u32,
-        /// Elements of a row.
+        /// Elements per row.
         pub vocabulary: u32,
-        /// Between rows, elements.
+        /// Row stride, elements.
         pub logits_stride: u32,
-        /// Chunks of a row.
+        /// Chunks per row.
         pub chunks: u32,
-        /// Rows of a sentence.
+        /// Rows per sentence.
         pub beams: u32,
-        /// Words of a sentence's search.
+        /// Words of the state of a sentence.
         pub block: u32,
-        /// Slots of a row's cache.
+        /// Cache slots per row.
         pub capacity: u32,
     }
 }
 
-/// Where scores are edited; `B` stands for a buffer.
+/// Source of score edits; `B` is the type of a buffer.
 #[derive(Clone, Copy, Debug)]
 pub enum Edits<B> {
-    /// Nowhere.
+    /// No edits.
     None,
-    /// By a list that the host writes, u32 `[1 + capacity, 4]`, see [`encode_edits`](crate::scores::encode_edits).
+    /// A list that the host writes, u32 `[1 + capacity, 4]`, see [`encode_edits`](crate::scores::encode_edits).
     Listed {
-        /// Room in the list.
+        /// Capacity of the list.
         capacity: usize,
         /// The list.
         list: B,
     },
-    /// On the device.
+    /// Edits that the device makes from the history.
     ByHistory(HistoryEdits, HistoryBuffers<B>),
 }
 
-/// What the device's own edits read, and the list of bans that they make; u32.
+/// Inputs of the device's own edits, and its list of bans; u32.
 #[derive(Clone, Copy, Debug)]
 pub struct HistoryBuffers<B> {
     /// `[sentences, block]`
@@ -86,12 +86,11 @@ pub struct HistoryBuffers<B> {
     pub bans: B,
     /// See [`Bans`](super::bans::Bans).
     pub phrases: B,
-    /// `[rows, ban_words]`: what each row may not take.
+    /// `[rows, ban_words]`: banned tokens of each row.
     pub row_bans: B,
 }
 
 impl<B: Copy> Edits<B> {
-    /// The edits that the device makes itself, if it does.
     pub(super) fn history(&self) -> Option<HistoryEdits> {
         match self {
             Self::ByHistory(history, _) => Some(*history),
@@ -99,7 +98,7 @@ impl<B: Copy> Edits<B> {
         }
     }
 
-    /// The lists of bans that a selection reads, and the search that tells which is a sentence's.
+    /// The bans and the search that a selection reads.
     pub(super) fn ban_buffers(&self, nothing: B) -> [B; 2] {
         match self {
             Self::ByHistory(HistoryEdits { repeats: true, .. }, buffers) => [buffers.row_bans, nothing],
@@ -114,7 +113,7 @@ impl TopKShape {
         self.rules.space == ScoreSpace::LogProbabilities
     }
 
-    /// The launch of [`PENALIZE_REPEATS`]: search, slots, their tokens, chunks, logits.
+    /// Storage of [`PENALIZE_REPEATS`]: search, slots, their tokens, chunks, logits.
     pub(super) fn penalty_launch(&self, history: &HistoryEdits, chunks: Chunks) -> Dispatch {
         let params = PenalizeRepeatsParams {
             rows: self.rows as u32,
@@ -130,7 +129,7 @@ impl TopKShape {
         Dispatch::new(&PENALIZE_REPEATS, constants, &params, fold(invocations, 32))
     }
 
-    /// The launch of [`EDIT_SCORES`]: edits, chunks, logits.
+    /// Storage of [`EDIT_SCORES`]: edits, chunks, logits.
     pub(super) fn edit_launch(&self, capacity: usize, chunks: Chunks) -> Dispatch {
         let params = EditScoresParams {
             capacity: capacity as u32,

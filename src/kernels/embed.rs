@@ -18,7 +18,7 @@ params! {
     pub struct EmbedParams {
         /// Rows of y.
         pub rows: u32,
-        /// Quads in a row of y and of the position table.
+        /// Quads per row of y and of the position table.
         pub quads: u32,
         /// First token of this part of the table.
         pub first_token: u32,
@@ -29,23 +29,22 @@ params! {
     }
 }
 
-/// What an embedding computes.
+/// Shape and switches of an embedding.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EmbedShape {
-    /// Number of tokens to embed.
+    /// Number of tokens.
     pub rows: usize,
-    /// Elements of an embedding.
+    /// Elements per embedding.
     pub d_model: usize,
     /// Factor of the table's values: √d_model, or 1.
     pub scale: f32,
     /// Whether positions are added.
     pub positions: bool,
-    /// How the table is stored.
+    /// Storage of the table.
     pub precision: WeightPrecision,
 }
 
-/// The launch that writes the rows whose token is in `part`, a range that starts at a multiple of [`PANEL`]; it leaves
-/// the others alone.
+/// Writes the rows whose token is in `part`, which starts at a multiple of [`PANEL`].
 ///
 /// * storage: tokens u32 `[rows]`, table (panels of `part`), positions u32 `[rows]`, position table
 ///   `[positions, d_model]`, y `[rows, d_model]`

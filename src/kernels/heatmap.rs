@@ -1,4 +1,4 @@
-//! Attention maps as pixels: the largest weights of rows and maps, which colours are a share of, and the picture itself.
+//! Attention maps as pixels: the largest weights of rows and maps, which scale the colours, and the picture.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use super::map_blocks::Blocks;
 use super::{Access, Dispatch, Kernel, fold, stride};
 pub use crate::shape::{GridShape, ViewWords};
 
-/// One invocation per pixel; a launch for each layer that is in the picture.
+/// One invocation per pixel, one launch per visible layer.
 pub static HEATMAP: Kernel = Kernel {
     name: "heatmap",
     wgsl: wgsl!("heatmap" + "grid"),
@@ -33,23 +33,23 @@ pub static MAP_MAXIMA: Kernel = Kernel {
 params! {
     /// Group 1 of `heatmap.wgsl`.
     pub struct HeatmapParams {
-        /// The row of the grid that is painted.
+        /// Row of the grid.
         pub layer: u32,
         /// Columns of the grid.
         pub heads: u32,
-        /// Which of the layer's heads is the first column.
+        /// Layer's head in the first column.
         pub first_head: u32,
-        /// Rows of a map.
+        /// Rows per map.
         pub queries: u32,
         /// Columns of a map.
         pub keys: u32,
-        /// Between rows, elements.
+        /// Row stride, elements.
         pub weights_stride: u32,
-        /// Between the blocks of one map and the next's.
+        /// Blocks per map.
         pub blocks_stride: u32,
-        /// Of the picture, pixels.
+        /// Width of the picture, pixels.
         pub width: u32,
-        /// The first of the band's rows, pixels.
+        /// First row of the band, pixels.
         pub first_row: u32,
         /// Rows of the band, pixels.
         pub rows: u32,
@@ -61,17 +61,17 @@ params! {
     pub struct MaximaParams {
         /// Maps.
         pub heads: u32,
-        /// Rows of a map.
+        /// Rows per map.
         pub queries: u32,
         /// Columns of a map.
         pub keys: u32,
-        /// Between rows, elements.
+        /// Row stride, elements.
         pub weights_stride: u32,
     }
 }
 
 impl ViewWords {
-    /// The same with the level that suits it.
+    /// The same view with its level of blocks.
     pub fn leveled(self, shape: GridShape) -> Self {
         let blocks = Blocks::of(shape);
         let level = blocks.level(self.step);
@@ -80,10 +80,9 @@ impl ViewWords {
     }
 }
 
-/// Invocations of a workgroup.
 const LANES: u32 = 64;
 
-/// The launches that find the largest weights of one layer's maps.
+/// Finds the largest weights of one layer's maps.
 ///
 /// * storage of the first: weights `[heads * queries, keys]`, maxima `[heads * (1 + queries)]` without padding; of the
 ///   second: the maxima
@@ -101,16 +100,16 @@ pub fn maxima(shape: GridShape) -> [Dispatch; 2] {
     ]
 }
 
-/// Rows of a picture that show the maps of one layer, and what is no map beside them.
+/// Rows of a picture with the maps of one layer and their gaps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Band {
     /// The row of the grid.
     pub layer: usize,
-    /// Pixels.
+    /// Rows, pixels.
     pub rows: Range<u32>,
 }
 
-/// The bands that make a picture, from the top.
+/// The bands of a picture, from the top.
 pub fn bands(shape: GridShape, view: &ViewWords, height: u32) -> Vec<Band> {
     let pitch = shape.queries as f32 + view.gap;
     let last = shape.layers.saturating_sub(1) as f32;
@@ -128,12 +127,11 @@ pub fn bands(shape: GridShape, view: &ViewWords, height: u32) -> Vec<Band> {
     bands
 }
 
-/// The launch that paints one of [`bands`].
+/// Paints one of [`bands`].
 ///
-/// * `first_head`: which of the layer's heads is the grid's first; `width`: of the picture, pixels
-/// * storage: weights and maxima as in [`maxima`], blocks as in [`map_blocks::launches`](super::map_blocks::launches) (anything while level 0
-///   is shown), [`ViewWords`],
-///   256 colours (RGBA, red in the lowest byte), pixels `[height, width]`
+/// * `first_head`: layer's head in the grid's first column; `width`: of the picture, pixels
+/// * storage: weights and maxima as in [`maxima`], blocks as in [`map_blocks::launches`](super::map_blocks::launches)
+///   (if a level is shown), [`ViewWords`], 256 colours (RGBA, red in the lowest byte), pixels `[height, width]`
 pub fn paint(shape: GridShape, first_head: usize, width: u32, band: &Band) -> Dispatch {
     let rows = band.rows.len();
     let params = HeatmapParams {

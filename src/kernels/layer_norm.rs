@@ -1,5 +1,5 @@
-//! `y = (z - mean) / √(variance + ε) * γ + β` with `z = x + residual`.  Ba et al. 2016; Vaswani et al. 2017, section 3.1.
-//! Without centring it is RMS normalization: no mean, no β.  Zhang & Sennrich 2019, eq. (4).
+//! `y = (z - mean) / √(variance + ε) * γ + β` with `z = x + residual`. Ba et al. 2016; Vaswani et al. 2017, section
+//! 3.1. Without centring: RMS normalization, no mean and no β. Zhang & Sennrich 2019, eq. (4).
 
 use super::{Access, AdapterClass, Dispatch, Kernel, fold};
 
@@ -26,29 +26,29 @@ params! {
     pub struct LayerNormParams {
         /// Rows of x and y.
         pub rows: u32,
-        /// Elements of a row that count.
+        /// Elements per row, without padding.
         pub width: u32,
-        /// Added to the variance.
+        /// Number added to the variance.
         pub epsilon: f32,
     }
 }
 
-/// What a normalization computes.
+/// Shape and switches of a normalization.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LayerNormShape {
     /// Rows of x and y.
     pub rows: usize,
-    /// Elements of a row.
+    /// Elements per row.
     pub width: usize,
-    /// Added to the variance.
+    /// Number added to the variance.
     pub epsilon: f32,
     /// Whether there is a residual.
     pub residual: bool,
-    /// Layer norm; else RMS norm.
+    /// True for layer norm, false for RMS norm.
     pub centered: bool,
 }
 
-/// A kernel that normalizes.
+/// The normalization kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Variant {
     /// [`LAYER_NORM`]
@@ -58,28 +58,25 @@ pub enum Variant {
 }
 
 impl Variant {
-    /// All of them.
+    /// All variants.
     pub const ALL: [Self; 2] = [Self::Invocation, Self::Workgroup];
 }
 
-/// Whether a kernel is one of these.
 pub(super) fn is_norm(kernel: &Kernel) -> bool {
     [LAYER_NORM.name, LAYER_NORM_WORKGROUP.name].contains(&kernel.name)
 }
 
-/// A workgroup per row where barriers are cheap.
+/// Picks a workgroup per row if barriers are cheap.
 pub fn choose(class: AdapterClass) -> Variant {
     if class.is_software() { Variant::Invocation } else { Variant::Workgroup }
 }
 
-/// The launch.
-///
-/// * storage: x, residual `[rows, width]`, γ, β `[width]`, y `[rows, width]`
+/// Normalizes. Storage: x, residual `[rows, width]`, γ, β `[width]`, y `[rows, width]`.
 pub fn dispatch(shape: &LayerNormShape, class: AdapterClass) -> Dispatch {
     dispatch_variant(shape, choose(class))
 }
 
-/// [`dispatch`] with a kernel of one's own choice: for tests and measurements.
+/// [`dispatch`] with a given kernel, for tests and measurements.
 pub fn dispatch_variant(shape: &LayerNormShape, variant: Variant) -> Dispatch {
     let params =
         LayerNormParams { rows: shape.rows as u32, width: shape.width as u32, epsilon: shape.epsilon };

@@ -1,10 +1,9 @@
-//! `y = activation(scale·x·Wᵀ + b)`, then `y + z` or `y ⊙ z`: every projection, feed-forward layer and the output layer.
+//! `y = activation(scale·x·Wᵀ + b)`, then `y + z` or `y ⊙ z`: projections, feed-forward layers and the output layer.
 //!
-//! Three kernels compute it on GPUs and three on software adapters, each for weights of every precision, which changes what
-//! is multiplied, not how. Sums run over the inputs in ascending order, one fused multiply–add at a time
-//! (`shared/multiply_add.wgsl`); the two for a few rows on a GPU have sixteen such sums and add them up
-//! ([`Variant::splits_inputs`]). So a row's result does not depend on how many other rows there are, but for its last bits
-//! where a GPU has more than sixteen rows.
+//! Three kernels for GPUs and three for software adapters, each for every weight precision. Sums run over ascending
+//! inputs, one fused multiply–add at a time (`shared/multiply_add.wgsl`). The two GPU kernels for few rows add up
+//! sixteen such sums ([`Variant::splits_inputs`]). So a row's result does not depend on the number of other rows,
+//! except for its last bits on a GPU with more than sixteen rows.
 
 use std::ops::Range;
 
@@ -15,7 +14,7 @@ use crate::precision::WeightPrecision;
 
 const STORAGE: &[Access] = &[Access::Read, Access::Read, Access::Read, Access::Read, Access::Write];
 
-/// A linear layer's kernels, from their own text, where their inputs come from, and what not all of them use.
+/// A linear layer's kernels, from their own text, the source of their inputs, and helpers.
 macro_rules! linear_kernels {
     ($prefix:literal, $kernel:literal + $inputs:literal $(+ $helper:literal)*, $storage:expr) => {
         by_precision!(
@@ -28,41 +27,40 @@ macro_rules! linear_kernels {
 }
 pub(super) use linear_kernels;
 
-/// One row, a panel of outputs per workgroup, with the inputs split between its lanes: a GPU's way to read every weight
-/// once and as fast as it can.
+/// One row, one panel of outputs per workgroup; the lanes split the inputs. On a GPU, it reads every weight once.
 pub static MATVEC_SPLIT: ByPrecision = linear_kernels!("", "matvec_split" + "plain_inputs", STORAGE);
 
-/// The same for four rows (the beams of a sentence), which share what is read.
+/// The same for four rows (the beams of a sentence), which share the weights read.
 pub static MATVEC_4ROWS_SPLIT: ByPrecision =
     linear_kernels!("", "matvec_4rows_split" + "plain_inputs", STORAGE);
 
-/// One row, sixteen outputs per invocation: for software adapters, where readings are what costs.
+/// One row, sixteen outputs per invocation, for software adapters, where reads cost most.
 pub static MATVEC_WIDE: ByPrecision = linear_kernels!("", "matvec_wide" + "plain_inputs", STORAGE);
 
-/// Four rows, sixteen outputs per invocation: the same.
+/// The same for four rows.
 pub static MATVEC_4ROWS_WIDE: ByPrecision =
     linear_kernels!("", "matvec_4rows_wide" + "plain_inputs" + "four_rows", STORAGE);
 
-/// Eight rows, sixteen outputs per invocation, everything in registers: no barriers, which software adapters pay dearly.
+/// Eight rows, sixteen outputs per invocation, all in registers: barriers are slow on software adapters.
 pub static MATMUL_REGISTERS: ByPrecision =
     linear_kernels!("", "matmul_registers" + "plain_inputs" + "four_rows", STORAGE);
 
-/// A tile of 64 rows and 64 outputs per workgroup, staged through workgroup memory: many rows on a GPU.
+/// A tile of 64 rows and 64 outputs per workgroup, staged through workgroup memory: for many rows on a GPU.
 pub static MATMUL_TILED: ByPrecision = linear_kernels!("", "matmul_tiled" + "plain_inputs", STORAGE);
 
 params! {
-    /// Group 1 of all of them, and of the forms that normalize their inputs and note their outputs. A *quad* is four
-    /// neighbouring elements.
+    /// Group 1 of all of them, also of the forms that normalize inputs or note outputs. A *quad* is four neighbouring
+    /// elements.
     pub struct LinearParams {
         /// Rows of x and y.
         pub rows: u32,
-        /// Quads in a row of x, and a fourth of the rows of a panel.
+        /// Quads in a row of x; a fourth of the rows of a panel.
         pub input_quads: u32,
-        /// First quad of y that this part of the weights computes.
+        /// First quad of y in this part of the weights.
         pub first_quad: u32,
-        /// How many quads it computes.
+        /// Quads of this part.
         pub part_quads: u32,
-        /// Outputs of all parts together.
+        /// Outputs of all parts.
         pub outputs: u32,
         /// Factor of the product.
         pub scale: f32,
@@ -72,9 +70,9 @@ params! {
         pub activation: u32,
         /// 0: nothing, 1: y + z, 2: y ⊙ z.
         pub join: u32,
-        /// Normalized inputs: elements of a row of x that count.
+        /// Normalized inputs: elements per row of x, without padding.
         pub inputs: u32,
-        /// Normalized inputs: added to the variance.
+        /// Normalized inputs: number added to the variance.
         pub epsilon: f32,
         /// Output layer: words of a list of bans.
         pub ban_words: u32,
@@ -86,7 +84,7 @@ params! {
 }
 
 impl LinearParams {
-    /// Those of the outputs `part`, a range that starts at a multiple of [`PANEL`].
+    /// Parameters for the outputs `part`, which starts at a multiple of [`PANEL`].
     pub(super) fn new(shape: &LinearShape, part: &Range<usize>) -> Self {
         assert!(
             part.start.is_multiple_of(PANEL) && part.end <= shape.outputs,
@@ -108,7 +106,7 @@ impl LinearParams {
     }
 }
 
-/// What a linear layer computes.
+/// Shape and switches of a linear layer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinearShape {
     /// Rows of x and y.
@@ -121,15 +119,15 @@ pub struct LinearShape {
     pub scale: f32,
     /// Whether there is a bias.
     pub bias: bool,
-    /// Applied before the join.
+    /// Activation before the join.
     pub activation: Activation,
-    /// How z is joined, if there is one.
+    /// Join of z, if any.
     pub join: Option<Join>,
-    /// How the weights are stored.
+    /// Storage of the weights.
     pub precision: WeightPrecision,
 }
 
-/// A kernel that computes a linear layer.
+/// The linear kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Variant {
     /// [`MATVEC_SPLIT`]
@@ -147,7 +145,7 @@ pub enum Variant {
 }
 
 impl Variant {
-    /// All of them.
+    /// All variants.
     pub const ALL: [Self; 6] = [
         Self::MatvecSplit,
         Self::Matvec4RowsSplit,
@@ -157,16 +155,16 @@ impl Variant {
         Self::MatmulRegisters,
     ];
 
-    /// Those that split the inputs of few rows: of them there are forms that do more than a linear layer.
+    /// Variants that split the inputs of few rows: only they have forms that normalize inputs or note outputs.
     pub const SPLIT: [Self; 2] = [Self::MatvecSplit, Self::Matvec4RowsSplit];
 
-    /// Whether it sums up a row's products in several parts. Kernels that agree in this agree bit by bit.
+    /// Whether a row's products are summed in several parts. Kernels with the same answer agree bit by bit.
     pub const fn splits_inputs(self) -> bool {
         matches!(self, Self::MatvecSplit | Self::Matvec4RowsSplit)
     }
 }
 
-/// The kernel for `rows` rows.
+/// Picks the kernel for `rows` rows.
 ///
 /// | rows | software | hardware |
 /// |---|---|---|
@@ -175,7 +173,7 @@ impl Variant {
 /// | 9–16 | `matmul_registers` | `matvec_4rows_split` |
 /// | more | `matmul_registers` | `matmul_tiled` |
 ///
-/// On a software adapter a source of up to eight tokens shares its kernel with the beams that follow: a browser compiles one
+/// On a software adapter, a source of up to eight tokens uses the same kernel as the beams: a browser compiles one
 /// kernel less before the first word.
 pub fn choose(rows: usize, class: AdapterClass) -> Variant {
     match (class, rows) {
@@ -188,16 +186,16 @@ pub fn choose(rows: usize, class: AdapterClass) -> Variant {
     }
 }
 
-/// The launch that computes the outputs `part`, a range that starts at a multiple of [`PANEL`].
+/// Computes the outputs `part`, which starts at a multiple of [`PANEL`].
 ///
 /// * storage: x `[rows, inputs]`, weight (panels of `part`), bias `[outputs]`, z and y `[rows, outputs]`
 pub fn dispatch(shape: &LinearShape, part: Range<usize>, class: AdapterClass) -> Dispatch {
     dispatch_variant(shape, part, choose(shape.rows, class))
 }
 
-/// [`dispatch`] with a kernel of one's own choice: for tests and measurements.
+/// [`dispatch`] with a given kernel, for tests and measurements.
 pub fn dispatch_variant(shape: &LinearShape, part: Range<usize>, variant: Variant) -> Dispatch {
-    // rows and outputs of a workgroup: few on a software adapter, so that a small layer makes work for all of its cores
+    // rows and outputs of a workgroup: few on a software adapter, so that a small layer uses all cores
     let (kernel, rows, outputs) = match variant {
         Variant::MatvecSplit => (&MATVEC_SPLIT, 1, PANEL),
         Variant::Matvec4RowsSplit => (&MATVEC_4ROWS_SPLIT, 4, PANEL),
@@ -210,7 +208,7 @@ pub fn dispatch_variant(shape: &LinearShape, part: Range<usize>, variant: Varian
     Dispatch::new(kernel.of(shape.precision), Vec::new(), &LinearParams::new(shape, &part), workgroups)
 }
 
-/// Its number in `shared/activation.wgsl`.
+/// The activation's code in `shared/activation.wgsl`.
 const fn activation_code(activation: Activation) -> u32 {
     match activation {
         Activation::Identity => 0,
@@ -224,7 +222,7 @@ const fn activation_code(activation: Activation) -> u32 {
     }
 }
 
-/// Its number in `shared/linear.wgsl`.
+/// The join's code in `shared/linear.wgsl`.
 const fn join_code(join: Option<Join>) -> u32 {
     match join {
         None => 0,

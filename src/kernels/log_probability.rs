@@ -1,6 +1,5 @@
-//! From logits `[rows, vocabulary]` to the log-probability of one given token of each row.
-//!
-//! [`vocabulary_chunks`] goes first, as it does for the [best tokens](super::log_softmax_top_k).
+//! The log-probability of one given token of each row, from logits `[rows, vocabulary]`. [`vocabulary_chunks`] runs
+//! first, as for the [best tokens](super::log_softmax_top_k).
 
 use super::vocabulary_chunks::{self, Chunks, Sums};
 use super::{Access, Dispatch, Kernel, fold, stride};
@@ -18,11 +17,11 @@ params! {
     pub struct LogProbabilityParams {
         /// Rows of logits.
         pub rows: u32,
-        /// Elements of a row.
+        /// Elements per row.
         pub vocabulary: u32,
-        /// Between rows, elements.
+        /// Row stride, elements.
         pub logits_stride: u32,
-        /// Chunks of a row.
+        /// Chunks per row.
         pub chunks: u32,
     }
 }
@@ -32,17 +31,15 @@ pub fn chunk_elements(rows: usize, vocabulary: usize) -> usize {
     rows * Chunks::strided(vocabulary).count * 4
 }
 
-/// The launch that notes the chunks' sums.
-///
-/// * storage: logits `[rows, vocabulary]`, nothing, nothing, chunks
+/// Notes the chunks' sums. Storage: logits `[rows, vocabulary]`, nothing, nothing, chunks.
 pub fn chunk_dispatch(rows: usize, vocabulary: usize) -> Dispatch {
     vocabulary_chunks::dispatch((rows, vocabulary), Chunks::strided(vocabulary), None, Sums::All)
 }
 
-/// The launch that takes the targets' log-probabilities, after [`chunk_dispatch`].
+/// Computes the targets' log-probabilities, after [`chunk_dispatch`].
 ///
-/// * storage: logits `[rows, vocabulary]`, targets u32 `[rows, 1]`, chunks, result f32 `[rows, 1]` (0 where a target is not
-///   below the vocabulary)
+/// * storage: logits `[rows, vocabulary]`, targets u32 `[rows, 1]`, chunks, result f32 `[rows, 1]` (0 if a target is
+///   not in the vocabulary)
 pub fn dispatch(rows: usize, vocabulary: usize) -> Dispatch {
     let params = LogProbabilityParams {
         rows: rows as u32,

@@ -1,15 +1,14 @@
-//! From logits `[rows, vocabulary]` to the best few tokens of each row and their log-probabilities.
+//! The best tokens of each row and their log-probabilities, from logits `[rows, vocabulary]`.
 //!
-//! 1. [`vocabulary_chunks`]: the best token of each chunk of a row, and the sum of its exponentials; on a GPU the
-//!    [output layer](super::output_layer) may have noted that already
-//! 2. on software adapters, in small kernels without barriers: `chunk_candidates`, the best K tokens of the best K chunks of a
-//!    row; and `top_k_merge`, the best K of those, and their log-probabilities
-//! 3. on GPUs instead of both `top_k_workgroup`, with a workgroup for each row
+//! 1. [`vocabulary_chunks`]: the best token and the sum of exponentials of each chunk of a row; on a GPU, the [output
+//!    layer](super::output_layer) may have noted them
+//! 2. on software adapters, small kernels without barriers: `chunk_candidates` (the best K tokens of the best K
+//!    chunks), then `top_k_merge` (the best K of those, and their log-probabilities)
+//! 3. on GPUs, `top_k_workgroup` instead of both, one workgroup per row
 //!
-//! Only where a search edits scores (bans, repetition penalty) does more run before that: `edit_scores` where the host
-//! lists the edits, in place on the logits; where the device makes them itself from what rows had before,
-//! `penalize_repeats`, and `reset_bans` and `ban_repeats` for lists of what the selection then passes over. Where
-//! log-probabilities are edited in place, another `vocabulary_chunks` comes first.
+//! Score edits (bans, repetition penalty) run before. If the host lists them: `edit_scores`, in place on the logits. If
+//! the device makes them from each row's history: `penalize_repeats`, and `reset_bans` and `ban_repeats` for the lists
+//! that the selection skips. If log-probabilities are edited in place, another `vocabulary_chunks` runs first.
 
 use super::bans::{BanParams, repeat_launch, reset_launch};
 use super::edits::{Edits, HistoryBuffers};
@@ -56,21 +55,21 @@ params! {
     pub struct ChunkCandidatesParams {
         /// Rows of logits.
         pub rows: u32,
-        /// Elements of a row.
+        /// Elements per row.
         pub vocabulary: u32,
-        /// Between rows, elements.
+        /// Row stride, elements.
         pub logits_stride: u32,
-        /// Chunks of a row.
+        /// Chunks per row.
         pub chunks: u32,
-        /// Candidates wanted, of each chunk and of how many chunks.
+        /// Number of candidates of each chunk, and number of chunks searched.
         pub candidates: u32,
-        /// Where their lists begin.
+        /// First word of the lists of candidates.
         pub lists: u32,
-        /// Words of a list of bans.
+        /// Words per list of bans.
         pub ban_words: u32,
-        /// Rows of a sentence.
+        /// Rows per sentence.
         pub beams: u32,
-        /// Words of a sentence's search.
+        /// Words of the state of a sentence.
         pub block: u32,
     }
 }
@@ -80,11 +79,11 @@ params! {
     pub struct TopKMergeParams {
         /// Rows.
         pub rows: u32,
-        /// Chunks of a row.
+        /// Chunks per row.
         pub chunks: u32,
-        /// Candidates wanted.
+        /// Number of candidates.
         pub candidates: u32,
-        /// Where the lists of the chunks begin.
+        /// First word of the chunks' lists.
         pub lists: u32,
     }
 }
@@ -94,45 +93,46 @@ params! {
     pub struct TopKWorkgroupParams {
         /// Rows of logits.
         pub rows: u32,
-        /// Elements of a row.
+        /// Elements per row.
         pub vocabulary: u32,
-        /// Between rows, elements.
+        /// Row stride, elements.
         pub logits_stride: u32,
-        /// Chunks of a row, panels.
+        /// Chunks per row: panels.
         pub chunks: u32,
-        /// Candidates wanted.
+        /// Number of candidates.
         pub candidates: u32,
-        /// Words of a list of bans.
+        /// Words per list of bans.
         pub ban_words: u32,
-        /// Rows of a sentence.
+        /// Rows per sentence.
         pub beams: u32,
-        /// Words of a sentence's search.
+        /// Words of the state of a sentence.
         pub block: u32,
     }
 }
 
-/// The buffers of a selection; `B` stands for a buffer.
+/// The buffers of a selection; `B` is the type of a buffer.
 #[derive(Clone, Copy, Debug)]
 pub struct ScoreBuffers<B> {
     /// f32 `[rows, vocabulary]`; edited in place.
     pub logits: B,
-    /// Scratch memory, [`TopKShape::chunk_elements`]: the chunks' best tokens and sums, then lists of candidates.
+    /// Scratch memory, [`TopKShape::chunk_elements`] elements: best tokens and sums of the chunks, then lists of
+    /// candidates.
     pub chunks: B,
     /// Any buffer; it is not read.
     pub nothing: B,
 }
 
-/// Launches in order, with what each one binds.
+/// Launches in order, with their bindings.
 pub type Launches<B> = Vec<(Dispatch, Vec<B>)>;
 
 impl TopKShape {
-    /// Elements of the scratch buffer for chunks, whatever the adapter class.
+    /// Elements of the scratch buffer for chunks, for any adapter class.
     pub fn chunk_elements(&self) -> usize {
         let lists = self.rows * self.candidates * 2 * self.candidates;
         vocabulary_chunks::chunk_elements(self.rows, self.vocabulary) + lists
     }
 
-    /// The launches that edit scores and leave each chunk's best token and sum.
+    /// The launches that edit scores and note each chunk's best token and sum.
     pub fn chunk_launches<B: Copy>(
         &self,
         edits: &Edits<B>,
@@ -143,7 +143,7 @@ impl TopKShape {
         let divided = Chunks::of(self.vocabulary, class);
         let note =
             |history, sums| vocabulary_chunks::dispatch((self.rows, self.vocabulary), divided, history, sums);
-        // the sums of the logits before they are edited in place: penalties change log-probabilities
+        // sums of the logits before in-place edits: penalties change log-probabilities
         let sums_before = self.is_in_log_probabilities()
             && match edits {
                 Edits::None => false,
@@ -178,7 +178,7 @@ impl TopKShape {
         let [bans, search] = edits.ban_buffers(nothing);
         let sums = match (sums_before, self.rules.renormalize) {
             (true, false) => Sums::Kept,
-            // log-probabilities stay what they were before tokens were banned
+            // bans do not change log-probabilities
             (false, false) if self.is_in_log_probabilities() => Sums::All,
             _ => Sums::Allowed,
         };
@@ -186,10 +186,10 @@ impl TopKShape {
         launches
     }
 
-    /// The launches that pick the best tokens, once the chunks are known.
+    /// The launches that pick the best tokens from the noted chunks.
     ///
-    /// * `top`: the result, u32 `[rows, 2 * candidates]`: each row has the bits of its values, then its tokens. Where a row
-    ///   has fewer tokens that are not banned, [`NO_TOKEN`](crate::scores::NO_TOKEN) with a value below -1e30
+    /// * `top`: the result, u32 `[rows, 2 * candidates]`: the bits of each row's values, then its tokens. If a row has
+    ///   too few allowed tokens, [`NO_TOKEN`](crate::scores::NO_TOKEN) with a value below -1e30
     pub fn best_launches<B: Copy>(
         &self,
         edits: &Edits<B>,
@@ -213,7 +213,7 @@ impl TopKShape {
         f64::from(self.is_in_log_probabilities() || self.rules.renormalize)
     }
 
-    /// Where the lists of candidates begin, on a software adapter.
+    /// First word of the lists of candidates, on a software adapter.
     fn lists(&self) -> u32 {
         (self.rows * Chunks::strided(self.vocabulary).count * 4) as u32
     }

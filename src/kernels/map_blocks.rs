@@ -24,13 +24,13 @@ params! {
     pub struct MapBlocksParams {
         /// Maps.
         pub heads: u32,
-        /// Rows of a map.
+        /// Rows per map.
         pub queries: u32,
         /// Columns of a map.
         pub keys: u32,
-        /// Between rows, elements.
+        /// Row stride, elements.
         pub weights_stride: u32,
-        /// Between the blocks of one map and the next's.
+        /// Blocks per map.
         pub blocks_stride: u32,
     }
 }
@@ -40,27 +40,27 @@ params! {
     pub struct BlocksOfBlocksParams {
         /// Maps.
         pub heads: u32,
-        /// Where the level below begins in a map's blocks.
+        /// First block of the level below.
         pub below: u32,
-        /// Its rows.
+        /// Rows of the level below.
         pub below_rows: u32,
-        /// Its columns.
+        /// Columns of the level below.
         pub below_columns: u32,
-        /// Where this level begins.
+        /// First block of this level.
         pub begin: u32,
-        /// Its rows.
+        /// Rows of this level.
         pub rows: u32,
-        /// Its columns.
+        /// Columns of this level.
         pub columns: u32,
-        /// Between the blocks of one map and the next's.
+        /// Blocks per map.
         pub blocks_stride: u32,
     }
 }
 
-/// The levels of a map: at level *l* a block stands for 2<sup>l</sup> x 2<sup>l</sup> cells and has the largest of them, so that a
-/// pixel of square cells reads some nine blocks, however many it covers. Level 0 are the cells themselves. A map's levels stand
-/// one after the other from level 1, at two bytes for each weight and as many for its share of its row's largest: a third of the
-/// memory of a square map, and up to as much as that of a narrow one.
+/// The levels of a map: a block at level *l* has the largest of 2<sup>l</sup> x 2<sup>l</sup> cells. So a pixel of
+/// square cells reads about nine blocks, however many cells it covers. Level 0 is the cells themselves. The levels
+/// follow one another from level 1. A block has two bytes for the weight and two for its share of its row's largest
+/// weight: a third of the memory of a square map, for a narrow map up to as much as the map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Blocks {
     queries: usize,
@@ -68,49 +68,47 @@ pub struct Blocks {
 }
 
 impl Blocks {
-    /// Those of each map of a grid.
+    /// The levels of each map of a grid.
     pub fn of(GridShape { queries, keys, .. }: GridShape) -> Self {
         Self { queries, keys }
     }
 
-    /// The last level: a map is one block.
+    /// The last level, where a map is one block.
     fn last(self) -> u32 {
         self.queries.max(self.keys).next_power_of_two().trailing_zeros()
     }
 
-    /// The level whose blocks are as large as a pixel, or up to half as large.
+    /// The level whose blocks are as large as a pixel, or at least half as large.
     pub fn level(self, [x, y]: [f32; 2]) -> u32 {
         let cells = x.min(y).max(1.0);
         (cells.log2() as u32).min(self.last())
     }
 
-    /// Rows and columns of a level.
     pub(super) fn size(self, level: u32) -> [usize; 2] {
         [self.queries, self.keys].map(|cells| cells.div_ceil(1 << level))
     }
 
-    /// Where a level begins in the blocks of a map.
+    /// First block of a level.
     pub(super) fn begin(self, level: u32) -> usize {
         (1..level).map(|below| self.size(below).iter().product::<usize>()).sum()
     }
 
-    /// How many a map has.
     pub(super) fn count(self) -> usize {
         self.begin(self.last() + 1).max(1)
     }
 }
 
-/// Invocations of a workgroup.
 const LANES: u32 = 64;
 
-/// Elements that the blocks of one layer's maps take.
+/// Elements of the blocks of one layer's maps.
 pub fn elements(shape: GridShape) -> usize {
     shape.heads * Blocks::of(shape).count()
 }
 
 /// The launches that make the blocks of one layer's maps, from the lowest level.
 ///
-/// * storage of the first: weights and maxima as in [`heatmap::maxima`](super::heatmap::maxima), blocks `[heads, blocks]`; of the others: the blocks
+/// * storage of the first: weights and maxima as in [`heatmap::maxima`](super::heatmap::maxima), blocks
+///   `[heads, blocks]`; of the others: the blocks
 pub fn launches(shape: GridShape) -> impl Iterator<Item = Dispatch> {
     let of_map = Blocks::of(shape);
     let blocks_stride = of_map.count() as u32;

@@ -1,18 +1,16 @@
-//! The compute kernels: for each file in `shaders/`, the Rust half that says how to launch it.
+//! The compute kernels: the Rust half of each file in `shaders/`.
 //!
-//! A module here answers four small questions about its twin `shaders/NAME.wgsl`: what it binds ([`Kernel::storage`]),
-//! which `override` constants it takes, what its `Params` struct holds, and how many workgroups cover a given shape.
-//! All of it is plain data, so that planning needs no device.
+//! A module describes its twin `shaders/NAME.wgsl`: bindings ([`Kernel::storage`]), `override` constants, the `Params`
+//! struct, and the number of workgroups for a shape. All of it is plain data, so that planning needs no device.
 //!
 //! # Layout of values on the device
 //!
-//! An activation of shape `[rows, width]` is stored row by row with a *stride* of `width` rounded up to a multiple of
-//! four ([`stride`]), so that kernels may read it as `vec4<f32>`. Kernels write zeros to the padding, because what is
-//! left over from the buffer's last use need not be a number. A weight matrix `[outputs, inputs]` is stored as panels of
-//! [`PANEL`] outputs ([`panels`]).
+//! An activation `[rows, width]` is stored row by row with a *stride* of `width` rounded up to a multiple of four
+//! ([`stride`]), so that kernels can read `vec4<f32>`. Kernels write zeros to the padding, because the buffer's earlier
+//! content may be NaN. A weight matrix `[outputs, inputs]` is stored as panels of [`PANEL`] outputs ([`panels`]).
 
-/// Joins a kernel's text with the helpers it uses, in `shaders/shared/`. WGSL's module scope has no order, so helpers
-/// come after the kernel and compiler messages keep the kernel file's own line numbers.
+/// Joins a kernel's text with its helpers in `shaders/shared/`. WGSL has no declaration order, so helpers come last,
+/// and compiler messages keep the kernel file's line numbers.
 macro_rules! wgsl {
     ($kernel:literal $(+ $helper:literal)*) => {
         concat!(
@@ -22,8 +20,8 @@ macro_rules! wgsl {
     };
 }
 
-/// One kernel for each [`WeightPrecision`](crate::precision::WeightPrecision): the same text with another way to read
-/// weights, `shaders/shared/weights_*.wgsl`. The prefix distinguishes the forms of a kernel that has several.
+/// One kernel for each [`WeightPrecision`](crate::precision::WeightPrecision), with its own reader of weights,
+/// `shaders/shared/weights_*.wgsl`. The prefix distinguishes the forms of a kernel.
 macro_rules! by_precision {
     ($prefix:literal, $kernel:literal $(+ $helper:literal)*, $storage:expr, $params:expr) => {
         $crate::kernels::ByPrecision {
@@ -46,8 +44,8 @@ macro_rules! by_precision {
     };
 }
 
-/// Declares a kernel's `Params` struct together with the list of its fields, which a test holds against the WGSL side.
-/// Fields are four bytes each, so that `repr(C)` and WGSL's uniform layout agree without padding.
+/// Declares a kernel's `Params` struct and the list of its fields, which a test compares with the shader. Fields have
+/// four bytes each, so that `repr(C)` and WGSL's uniform layout agree without padding.
 macro_rules! params {
     ($(#[$about:meta])* pub struct $name:ident { $($(#[$doc:meta])* pub $field:ident: $type:ty,)+ }) => {
         $(#[$about])*
@@ -96,10 +94,10 @@ use crate::precision::WeightPrecision;
 /// Outputs (columns of `x·Wᵀ`) in one panel of a packed weight matrix.
 pub const PANEL: usize = 64;
 
-/// The most workgroups WebGPU allows along one axis of a dispatch.
+/// WebGPU's maximum workgroups along one axis of a dispatch.
 pub const MAX_WORKGROUPS_PER_AXIS: u32 = 65_535;
 
-/// How a kernel uses a storage buffer.
+/// Access of a kernel to a storage buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Access {
     /// `var<storage, read>`
@@ -108,13 +106,13 @@ pub enum Access {
     Write,
 }
 
-/// One WGSL compute kernel, entry point `main`: group 0 holds its storage buffers in order (inputs before outputs),
-/// group 1 one uniform `Params` struct.
+/// A WGSL compute kernel, entry point `main`. Group 0: storage buffers, inputs before outputs. Group 1: one uniform
+/// `Params` struct.
 #[derive(Debug)]
 pub struct Kernel {
-    /// Its name, unique among kernels: labels and caches use it.
+    /// Unique name, for labels and caches.
     pub name: &'static str,
-    /// The kernel's text, followed by its helpers.
+    /// Text of the kernel, then of its helpers.
     pub wgsl: &'static str,
     /// Group 0, in binding order.
     pub storage: &'static [Access],
@@ -122,7 +120,7 @@ pub struct Kernel {
     pub params: &'static [Field],
 }
 
-/// Kernels that do the same with weights that are stored differently.
+/// A kernel in each weight precision.
 #[derive(Debug)]
 pub struct ByPrecision {
     /// For [`WeightPrecision::F32`].
@@ -134,7 +132,7 @@ pub struct ByPrecision {
 }
 
 impl ByPrecision {
-    /// The kernel for weights stored so.
+    /// The kernel for a precision.
     pub const fn of(&self, precision: WeightPrecision) -> &Kernel {
         match precision {
             WeightPrecision::F32 => &self.f32,
@@ -143,7 +141,7 @@ impl ByPrecision {
         }
     }
 
-    /// Of these kernels the one for the precision that `kernel` has among the `plain` ones; none if it is not one of them.
+    /// The kernel in the precision that `kernel` has among the `plain` ones; `None` if it is not one of them.
     fn twin_of(&'static self, plain: &Self, kernel: &Kernel) -> Option<&'static Kernel> {
         let precision = WeightPrecision::ALL.into_iter().find(|&p| plain.of(p).name == kernel.name)?;
         Some(self.of(precision))
@@ -153,21 +151,21 @@ impl ByPrecision {
 /// A field of a `Params` struct.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Field {
-    /// As in the WGSL struct.
+    /// Name in the WGSL struct.
     pub name: &'static str,
-    /// `u32`, `i32` or `f32`, alike in both languages.
+    /// Type: `u32`, `i32` or `f32`.
     pub dtype: &'static str,
-    /// Bytes from the start of the struct.
+    /// Offset in the struct, bytes.
     pub offset: usize,
 }
 
-/// What kind of processor executes the shaders; kernels are chosen by it.
+/// Processor that runs the shaders; the choice of kernels depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AdapterClass {
     /// A GPU: workgroups run in parallel, shared memory and barriers are cheap.
     Hardware,
-    /// A CPU behind a GPU interface: barriers are ruinous, registers are everything. For tests, and for pages that ask for
-    /// it; the CPU runner is faster.
+    /// A CPU behind a GPU interface: barriers are slow, registers are fast. For tests, and for pages that request it;
+    /// the CPU runner is faster.
     Software,
 }
 
@@ -178,21 +176,21 @@ impl AdapterClass {
     }
 }
 
-/// One launch of a kernel, ready to be recorded.
+/// One launch of a kernel.
 #[derive(Clone, Debug)]
 pub struct Dispatch {
     /// The kernel.
     pub kernel: &'static Kernel,
-    /// Values of its `override` constants.
+    /// Values of the `override` constants.
     pub constants: Vec<(&'static str, f64)>,
-    /// The bytes of its `Params` struct.
+    /// Bytes of the `Params` struct.
     pub params: Vec<u8>,
     /// Workgroups along x, y, z.
     pub workgroups: [u32; 3],
 }
 
 impl Dispatch {
-    /// A launch with the bytes of `params`.
+    /// Creates a launch with the bytes of `params`.
     pub fn new(
         kernel: &'static Kernel,
         constants: Vec<(&'static str, f64)>,
@@ -202,18 +200,17 @@ impl Dispatch {
         Self { kernel, constants, params: bytemuck::bytes_of(params).to_vec(), workgroups }
     }
 
-    /// Its `Params` struct, which has to be a `P`.
+    /// Reads the `Params` struct, which must be a `P`.
     fn read_params<P: bytemuck::AnyBitPattern>(&self) -> P {
         bytemuck::pod_read_unaligned(&self.params)
     }
 
-    /// The value of one of its constants, which it has to have.
     fn constant(&self, name: &str) -> f64 {
         self.constants.iter().find(|(known, _)| *known == name).map_or(f64::NAN, |&(_, value)| value)
     }
 }
 
-/// Which columns of a buffer an operand is, e.g. the keys in a fused `[rows, 3 * d_model]` projection.
+/// Columns of a buffer, e.g. the keys in a fused `[rows, 3 * d_model]` projection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ColumnLayout {
     /// Distance between rows, in elements.
@@ -222,13 +219,13 @@ pub struct ColumnLayout {
     pub first: usize,
 }
 
-/// Distance between the rows of an activation that is `width` wide, in elements: a multiple of four.
+/// Row stride of an activation, elements: `width` rounded up to a multiple of four.
 pub const fn stride(width: usize) -> usize {
     width.next_multiple_of(4)
 }
 
-/// Workgroups for `count` invocations in groups of `size`, folded over x and y because an axis holds at most
-/// [`MAX_WORKGROUPS_PER_AXIS`]. Shaders undo the folding with `flat_index` of `shared/grid.wgsl` and guard the end.
+/// Workgroups for `count` invocations in groups of `size`, folded over x and y because of [`MAX_WORKGROUPS_PER_AXIS`].
+/// Shaders undo it with `flat_index` of `shared/grid.wgsl`, and check the end.
 pub fn fold(count: usize, size: u32) -> [u32; 3] {
     let groups = count.div_ceil(size as usize).max(1);
     let y = groups.div_ceil(MAX_WORKGROUPS_PER_AXIS as usize);

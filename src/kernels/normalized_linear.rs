@@ -1,6 +1,6 @@
-//! `y = activation(scale·n·Wᵀ + b)` with n the layer norm or RMS norm of `x + residual`: a norm and the projection that reads
-//! it in one launch, where a launch costs more than computing a row's statistics in every workgroup. That is on GPUs, while
-//! there are few rows; elsewhere it is a [`layer_norm`](super::layer_norm) and a [`linear`](super::linear).
+//! `y = activation(scale·n·Wᵀ + b)`, n the layer norm or RMS norm of `x + residual`, in one launch. It pays if a launch
+//! costs more than a row's statistics in every workgroup: on GPUs with few rows. Otherwise it stays a
+//! [`layer_norm`](super::layer_norm) and a [`linear`](super::linear).
 
 use super::layer_norm::{LayerNormParams, is_norm};
 use super::linear::{self, LinearParams, linear_kernels};
@@ -17,24 +17,24 @@ const STORAGE: &[Access] = &[
     Access::Write,
 ];
 
-/// [`MATVEC_SPLIT`](super::linear::MATVEC_SPLIT) of inputs that it normalizes.
+/// [`MATVEC_SPLIT`](super::linear::MATVEC_SPLIT) with normalized inputs.
 pub static MATVEC_SPLIT: ByPrecision =
     linear_kernels!("normalized_", "matvec_split" + "normalized_inputs", STORAGE);
 
-/// [`MATVEC_4ROWS_SPLIT`](super::linear::MATVEC_4ROWS_SPLIT) of inputs that it normalizes.
+/// [`MATVEC_4ROWS_SPLIT`](super::linear::MATVEC_4ROWS_SPLIT) with normalized inputs.
 pub static MATVEC_4ROWS_SPLIT: ByPrecision =
     linear_kernels!("normalized_", "matvec_4rows_split" + "normalized_inputs", STORAGE);
 
-/// The most panels of outputs of a layer that normalizes its inputs: each is a workgroup that computes the statistics anew.
-/// More than any layer of a stack has, of the models at hand, and less than a large vocabulary.
+/// Maximum panels of a fused layer: each is a workgroup that computes the statistics again. Layers of a stack have
+/// fewer, a large vocabulary has more.
 const MOST_PANELS: u32 = 128;
 
-/// The launch that does what a launch of a norm and one of a linear layer of it do; none where two are the better way, or
-/// the layer has a join, whose operand would be one buffer more than WebGPU's eight.
+/// Fuses a norm with a linear layer. `None` if two launches are faster, or if the layer has a join: its operand would
+/// be the ninth storage buffer, and WebGPU allows eight.
 ///
-/// * `keeps`: whether the normalized inputs are wanted, too; of a layer in parts the first part keeps them
-/// * storage: x `[rows, inputs]`, weight (panels of the layer's part), bias `[outputs]`, residual `[rows, inputs]`, γ and β
-///   `[inputs]`, y `[rows, outputs]`, normalized inputs `[rows, inputs]`
+/// * `keeps`: whether the normalized inputs are also stored; of a layer in parts, the first part stores them
+/// * storage: x `[rows, inputs]`, weight (panels of the layer's part), bias `[outputs]`, residual `[rows, inputs]`, γ
+///   and β `[inputs]`, y `[rows, outputs]`, normalized inputs `[rows, inputs]`
 pub fn fuse(norm: &Dispatch, linear: &Dispatch, keeps: bool) -> Option<Dispatch> {
     if !is_norm(norm.kernel) {
         return None;

@@ -1,6 +1,6 @@
-//! The output layer of a search, which also notes what [`vocabulary_chunks`](super::vocabulary_chunks) would of each panel of
-//! logits: a launch less, and nobody reads the logits again but for the few panels that have a best token. That is on GPUs,
-//! where a workgroup has whole panels, and where nothing is edited in between.
+//! The output layer of a search that also notes the [`vocabulary_chunks`](super::vocabulary_chunks) of its logits: one
+//! launch less, and a selection reads only a few panels of logits again. On GPUs, if a workgroup has whole panels and
+//! no edit comes in between.
 
 use super::linear::{self, LinearParams, linear_kernels};
 use super::vocabulary_chunks::{VOCABULARY_CHUNKS, VocabularyChunksParams};
@@ -23,12 +23,11 @@ pub static MATVEC_4ROWS_SPLIT: ByPrecision = linear_kernels!(
     STORAGE
 );
 
-/// The launch that does what a launch of the output layer and one of [`VOCABULARY_CHUNKS`] over all of its logits do; none
-/// where two are the only way: where no workgroup has a whole panel, where chunks are no panels, where sums are kept, and where
-/// tokens are banned because of a row's history.
+/// Fuses the output layer with a [`VOCABULARY_CHUNKS`] over all of its logits. `None` if a workgroup has no whole
+/// panel, chunks are not panels, sums are kept, or bans depend on a row's history.
 ///
-/// * storage: x `[rows, inputs]`, weight (panels of the layer's part), bias `[outputs]`, bans, search, y `[rows, outputs]`,
-///   chunks u32 `[rows, panels, 4]` (best value, its token, maximum, sum)
+/// * storage: x `[rows, inputs]`, weight (panels of the layer's part), bias `[outputs]`, bans, search, y
+///   `[rows, outputs]`, chunks u32 `[rows, panels, 4]` (best value, its token, maximum, sum)
 pub fn fuse(linear: &Dispatch, notes: &Dispatch) -> Option<Dispatch> {
     let twins = [(&MATVEC_SPLIT, &linear::MATVEC_SPLIT), (&MATVEC_4ROWS_SPLIT, &linear::MATVEC_4ROWS_SPLIT)];
     let kernel = twins.into_iter().find_map(|(fused, plain)| fused.twin_of(plain, linear.kernel))?;

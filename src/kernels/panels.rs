@@ -1,10 +1,9 @@
 //! The layout of weight matrices on the device: panels of [`PANEL`] outputs.
 //!
-//! A matrix `[outputs, inputs]` is transposed and cut into panels of 64 outputs and `depth = stride(inputs)` inputs, one
-//! after the other. In a panel, a *block* is what one reading of a kernel gives it: four neighbouring outputs of as many
-//! neighbouring inputs as fill 16 bytes. So neighbouring outputs are neighbours in memory, which matrix–vector products
-//! need, and the 64 columns that one workgroup of a matrix product multiplies by are contiguous, whatever the number of
-//! outputs. What lies outside of the matrix is zero.
+//! A matrix `[outputs, inputs]` is transposed and cut into panels of 64 outputs and `depth = stride(inputs)` inputs. A
+//! *block* is the unit of a read: four neighbouring outputs of as many neighbouring inputs as fill 16 bytes. So
+//! neighbouring outputs are neighbours in memory, as matrix–vector products need, and the 64 columns of a workgroup are
+//! contiguous for any number of outputs. Elements outside the matrix are zero.
 //!
 //! | stored | inputs of a block | a panel | shader |
 //! |---|---|---|---|
@@ -18,7 +17,7 @@ use half::slice::HalfFloatSliceExt;
 use super::{PANEL, stride};
 use crate::precision::{WeightPrecision, quantize, row_scale};
 
-/// Words of four bytes that a panel of a matrix with `inputs` inputs takes.
+/// Words (4 bytes) of a panel of a matrix with `inputs` inputs.
 pub const fn panel_words(inputs: usize, precision: WeightPrecision) -> usize {
     let values = stride(inputs) * PANEL;
     match precision {
@@ -33,13 +32,13 @@ pub const fn packed_words(outputs: usize, inputs: usize, precision: WeightPrecis
     outputs.div_ceil(PANEL) * panel_words(inputs, precision)
 }
 
-/// Packs a row-major matrix `[outputs, inputs]`, rounding its values to what `precision` has. Consecutive panels are
-/// consecutive in memory, so that a large matrix may be packed piece by piece, in multiples of [`PANEL`] rows.
+/// Packs a row-major matrix `[outputs, inputs]`, rounded to `precision`. Panels are consecutive, so that a large matrix
+/// can be packed in multiples of [`PANEL`] rows.
 pub fn pack(weight: &[f32], outputs: usize, inputs: usize, precision: WeightPrecision) -> Vec<u32> {
     pack_with_scales(weight, outputs, inputs, precision, None)
 }
 
-/// As [`pack`], for rows that may have `known` scales of 8 bits already.
+/// As [`pack`], with `known` 8-bit scales of the rows, if any.
 pub fn pack_with_scales(
     weight: &[f32],
     outputs: usize,
@@ -88,7 +87,7 @@ fn scatter<V: Copy, T, const INPUTS: usize>(panel: &mut [T], n: usize, row: &[V]
     }
 }
 
-/// Where the value of input `k` and output `n` lies among the values of a panel.
+/// The index of the value of input `k` and output `n` in a panel.
 const fn position<const INPUTS: usize>(k: usize, n: usize) -> usize {
     let (row, k) = (k / INPUTS, k % INPUTS);
     row * INPUTS * PANEL + n / 4 * (4 * INPUTS) + k * 4 + n % 4
@@ -101,7 +100,7 @@ mod tests {
     #[test]
     fn every_element_is_found_where_the_layout_says() {
         for (outputs, inputs) in [(1, 1), (3, 5), (64, 4), (65, 7), (130, 33)] {
-            // whole numbers that all three can hold, and a 127 in every row: the scale is 1
+            // whole numbers that every precision holds, and a 127 in every row: the scale is 1
             let value = |i: usize| if i.is_multiple_of(inputs) { 127.0 } else { 1.0 + (i % 100) as f32 };
             let weight: Vec<f32> = (0..outputs * inputs).map(value).collect();
             for precision in WeightPrecision::ALL {

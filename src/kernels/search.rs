@@ -1,15 +1,14 @@
-//! The search on the device: greedy or beam search take their step, and the tables of reordered beams follow.
+//! Kernels of a search on the device: a step of greedy or beam search, and the reordering of slot tables.
 //!
-//! What the device has to know of a sentence's search is a block of words
-//! ([`SentenceState`](super::search_state::SentenceState)); the searches of a batch lie side by side. A step writes a record
-//! of what it saw, which the host follows.
+//! The state of a sentence's search is a block of words ([`SentenceState`](super::search_state::SentenceState)); the
+//! blocks of a batch are consecutive. A step writes a record, which the host follows.
 
 use super::search_state::{HEADER, RING, SearchShape};
 use super::vocabulary_chunks::Chunks;
 use super::{Access, AdapterClass, Dispatch, Kernel, fold};
 use crate::scores::NO_TOKEN;
 
-/// Greedy search; one invocation per sentence: for software adapters.
+/// Greedy search on software adapters; one invocation per sentence.
 pub static GREEDY_STEP: Kernel = Kernel {
     name: "greedy_step",
     wgsl: wgsl!(
@@ -26,7 +25,7 @@ pub static GREEDY_STEP: Kernel = Kernel {
     params: GreedyStepParams::FIELDS,
 };
 
-/// Greedy search; one workgroup per sentence: for GPUs.
+/// Greedy search on GPUs; one workgroup per sentence.
 pub static GREEDY_STEP_WORKGROUP: Kernel = Kernel {
     name: "greedy_step_workgroup",
     wgsl: wgsl!(
@@ -73,21 +72,21 @@ const STEP_STORAGE: &[Access] = &[
 params! {
     /// Group 1 of `greedy_step.wgsl`.
     pub struct GreedyStepParams {
-        /// Rows, as many as sentences.
+        /// Rows: one per sentence.
         pub rows: u32,
         /// Chunks of a row of logits.
         pub chunks: u32,
-        /// 1.
+        /// Always 1.
         pub candidates: u32,
-        /// Words of a sentence's block.
+        /// Words of the state of a sentence.
         pub block: u32,
-        /// Slots of a row's cache.
+        /// Cache slots per row.
         pub capacity: u32,
-        /// Steps that the record holds.
+        /// Capacity of the record, steps.
         pub ring: u32,
-        /// Row of the position table that the first token has.
+        /// First token's row of the position table.
         pub first_position: u32,
-        /// The token that has a row of its own there.
+        /// Token whose row of the position table is its own id.
         pub pad: u32,
     }
 }
@@ -97,19 +96,19 @@ params! {
     pub struct BeamStepParams {
         /// Rows.
         pub rows: u32,
-        /// Candidates of a row.
+        /// Candidates per row.
         pub candidates: u32,
-        /// Words of a sentence's block.
+        /// Words of the state of a sentence.
         pub block: u32,
-        /// End tokens that it has room for.
+        /// Capacity for end tokens.
         pub ends: u32,
-        /// Slots of a row's cache.
+        /// Cache slots per row.
         pub capacity: u32,
-        /// Steps that the record holds.
+        /// Capacity of the record, steps.
         pub ring: u32,
-        /// Row of the position table that the first token has.
+        /// First token's row of the position table.
         pub first_position: u32,
-        /// The token that has a row of its own there.
+        /// Token whose row of the position table is its own id.
         pub pad: u32,
     }
 }
@@ -119,17 +118,17 @@ params! {
     pub struct ReorderSlotsParams {
         /// Sentences.
         pub sentences: u32,
-        /// Words of a sentence's block.
+        /// Words of the state of a sentence.
         pub block: u32,
-        /// Where its rows' parents are among them.
+        /// First word of the rows' parents in a block.
         pub parents: u32,
-        /// Slots of a row.
+        /// Slots per row.
         pub capacity: u32,
     }
 }
 
 impl SearchShape {
-    /// The launch of a greedy step, over the chunks of rows with `vocabulary` logits.
+    /// A step of greedy search, over the chunks of rows with `vocabulary` logits.
     ///
     /// * storage: chunks, search, tokens, positions, key counts, cache slots, tokens of the slots, record
     pub fn greedy_launch(&self, vocabulary: usize, class: AdapterClass) -> Dispatch {
@@ -149,9 +148,7 @@ impl SearchShape {
         }
     }
 
-    /// The launch of a beam search's step, over the best candidates of each row.
-    ///
-    /// * storage: candidates, then as a greedy step
+    /// A step of beam search. Storage: the best candidates of each row, then as a greedy step.
     pub fn beam_launch(&self) -> Dispatch {
         let params = BeamStepParams {
             rows: self.rows() as u32,
@@ -166,9 +163,7 @@ impl SearchShape {
         Dispatch::new(&BEAM_STEP, self.beams_constant(), &params, fold(self.sentences, 8))
     }
 
-    /// The launch that reorders the tables of slots after a beam search's step.
-    ///
-    /// * storage: search, slots
+    /// Reorders the tables of slots after a step of beam search. Storage: search, slots.
     pub fn reorder_launch(&self) -> Dispatch {
         let params = ReorderSlotsParams {
             sentences: self.sentences as u32,

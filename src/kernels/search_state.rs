@@ -1,26 +1,26 @@
-//! A search's state on the device: what its buffers depend on, and the block of words that a sentence begins with.
+//! The state of a search on the device: the shape of its buffers, and a sentence's first block of words.
 
 use crate::scores::NO_TOKEN;
 
-/// Steps that the record holds: as many as one submit takes at most.
+/// Capacity of the record: the maximum steps of one submit.
 pub const RING: usize = 8;
 
-/// A search, as far as the device's buffers depend on it.
+/// The shape of a search's buffers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SearchShape {
     /// Sentences.
     pub sentences: usize,
-    /// Rows of each; 1: greedy search.
+    /// Rows per sentence; 1 for greedy search.
     pub beams: usize,
-    /// Candidates of a row.
+    /// Candidates per row.
     pub candidates: usize,
-    /// End tokens of a sentence at most.
+    /// Maximum end tokens of a sentence.
     pub ends: usize,
-    /// Cache slots of a row; at least as many as tokens.
+    /// Cache slots per row; at least the number of tokens.
     pub capacity: usize,
-    /// The row of the position table that a target's first token has.
+    /// First target token's row of the position table.
     pub first_position: u32,
-    /// The token that has a row of its own, of its number.
+    /// Token whose row of the position table is its own id.
     pub pad_position: Option<u32>,
 }
 
@@ -33,7 +33,7 @@ impl SearchShape {
         self.sentences * self.beams
     }
 
-    /// Words of a sentence's block.
+    /// Words of the state of a sentence.
     pub fn block(&self) -> usize {
         let beams = match self.beams {
             1 => 0,
@@ -48,14 +48,14 @@ impl SearchShape {
     }
 }
 
-/// Edits that the device makes itself, out of what the search's state says and what rows had before.
+/// Edits that the device makes from the search's state and the rows' history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HistoryEdits {
-    /// Whether there are banned tokens.
+    /// Whether tokens are banned.
     pub bans: bool,
-    /// Whether some are banned because of what came before: n-grams, phrases.
+    /// Whether bans depend on the history: n-grams, phrases.
     pub repeats: bool,
-    /// Banned phrases of a sentence at most.
+    /// Maximum banned phrases of a sentence.
     pub phrases: usize,
     /// Whether repeated tokens are penalized.
     pub penalty: bool,
@@ -63,46 +63,46 @@ pub struct HistoryEdits {
     pub search: SearchShape,
 }
 
-/// When a beam search stops that has as many hypotheses as beams.
+/// The time when a beam search with as many hypotheses as beams stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stopping {
     /// At once.
     AtOnce = 0,
-    /// When the best beam, ended now, would not be better than the worst hypothesis.
+    /// When the best beam, if it ended now, would not beat the worst hypothesis.
     ByLengthSoFar = 1,
-    /// When it would not even at the greatest length.
+    /// When the best beam would not beat it even at the maximum length.
     ByMaxLength = 2,
 }
 
-/// What a sentence's search begins with.
+/// The initial state of a sentence's search.
 pub struct SentenceState<'a> {
-    /// Steps that the batch has taken before, which decides where its record goes.
+    /// Steps of the batch so far; they decide the place in the record.
     pub clock: usize,
-    /// Tokens of the prompt but its last.
+    /// Prompt tokens, without the last.
     pub history: usize,
-    /// Tokens to generate at most.
+    /// Maximum tokens to generate.
     pub max_new_tokens: usize,
-    /// Tokens before the first that may be an end token.
+    /// Minimum tokens before an end token.
     pub min_new_tokens: usize,
     /// See [`Stopping`].
     pub stopping: Stopping,
-    /// The first token, whatever the scores say.
+    /// Forced first token.
     pub forced_first: Option<u32>,
-    /// The last one, where the greatest length is reached.
+    /// Forced last token, at the maximum length.
     pub forced_last: Option<u32>,
-    /// Where the sentence's two lists of bans begin, in words.
+    /// First word of the sentence's two lists of bans.
     pub ban_lists: usize,
-    /// Of tokens that occurred before; 1: none.
+    /// Penalty of repeated tokens; 1 for none.
     pub repetition_penalty: f32,
     /// See `ban_repeats.wgsl`.
     pub no_repeat_ngram_size: usize,
-    /// Where the sentence's banned phrases are listed, in words.
+    /// First word of the list of the sentence's banned phrases.
     pub phrases: usize,
-    /// How many of them there are.
+    /// Number of banned phrases.
     pub phrase_count: usize,
-    /// Its end tokens.
+    /// End tokens.
     pub ends: &'a [u32],
-    /// What the sum of a hypothesis' log-probabilities is divided by, given its length; of beam search only.
+    /// Divisor of a hypothesis' log-probability, by its length; for beam search only.
     pub length_divisor: &'a dyn Fn(usize) -> f32,
 }
 
@@ -132,7 +132,7 @@ impl SearchShape {
         ]);
         words.extend(state.ends);
         if self.beams > 1 {
-            // scores, parents and finished scores are zero
+            // scores, parents and finished scores start as zeros
             words.resize(end - self.capacity - 1, 0);
             words.extend((0..=state.max_new_tokens).map(|length| (state.length_divisor)(length).to_bits()));
         }

@@ -1,8 +1,8 @@
-//! Sums of a buffer's words: a kernel that does nothing but read, for measuring how fast an adapter reads.
+//! Sums of a buffer's words: a kernel that only reads, to measure an adapter's read speed.
 
 use super::{Access, AdapterClass, Dispatch, Kernel, fold};
 
-/// See the module.
+/// Sums of blocks of words.
 pub static SUM_BLOCKS: Kernel = Kernel {
     name: "sum_blocks",
     wgsl: wgsl!("sum_blocks" + "grid"),
@@ -15,19 +15,18 @@ params! {
     pub struct SumBlocksParams {
         /// Invocations that share the data.
         pub invocations: u32,
-        /// Fours of quads of an invocation.
+        /// Groups of four quads per invocation.
         pub turns: u32,
     }
 }
 
-/// Words that one invocation reads: enough that starting it is little beside its work, few enough that every core has
-/// some.
+/// Words per invocation: enough to hide its start, few enough to give every core some.
 pub const WORDS: usize = 128;
 
-/// The launch that sums `count` times [`WORDS`] words.
+/// Sums `count` times [`WORDS`] words.
 ///
-/// * storage: data u32 `[count * WORDS]`, sums u32 `[count]`: the nth, modulo 2³², of every quad of neighbouring words whose
-///   place among the quads is n modulo `count`
+/// * storage: data u32 `[count * WORDS]`, sums u32 `[count]`: the nth is the sum, modulo 2³², of every quad whose index
+///   modulo `count` is n
 pub fn dispatch(count: usize, class: AdapterClass) -> Dispatch {
     let params = SumBlocksParams { invocations: count as u32, turns: WORDS as u32 / 16 };
     let lanes = if class.is_software() { 8 } else { 64 };

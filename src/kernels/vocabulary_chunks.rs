@@ -1,5 +1,5 @@
-//! What is known of each part of a row of logits: its best token, and the sum of its exponentials relative to its maximum.
-//! Whoever wants the best tokens of the row, or its log Σ exp, then has few numbers to look at.
+//! Summaries of the chunks of a row of logits: the best token, and the sum of exponentials relative to the maximum. The
+//! best tokens of a row and its log Σ exp then need few reads.
 
 use super::bans::BanParams;
 use super::search_state::HistoryEdits;
@@ -18,38 +18,37 @@ params! {
     pub struct VocabularyChunksParams {
         /// Rows of logits.
         pub rows: u32,
-        /// Elements of a row.
+        /// Elements per row.
         pub vocabulary: u32,
-        /// Between rows, elements.
+        /// Row stride, elements.
         pub logits_stride: u32,
-        /// Chunks of a row.
+        /// Chunks per row.
         pub chunks: u32,
-        /// From the first token of a chunk to that of the next one.
+        /// Distance between the first tokens of neighbouring chunks.
         pub chunk_step: u32,
-        /// From a token of a chunk to its next one.
+        /// Distance between neighbouring tokens of a chunk.
         pub token_step: u32,
-        /// From a chunk's first token to where it ends.
+        /// Distance from a chunk's first token to its end.
         pub reach: u32,
-        /// Words of a list of bans.
+        /// Words per list of bans.
         pub ban_words: u32,
-        /// Rows of a sentence.
+        /// Rows per sentence.
         pub beams: u32,
-        /// Words of a sentence's search.
+        /// Words of the state of a sentence.
         pub block: u32,
     }
 }
 
 impl VocabularyChunksParams {
-    /// Whether each chunk is a panel of the output projection.
     pub(super) fn are_of_panels(&self) -> bool {
         (self.chunk_step, self.token_step, self.reach) == (PANEL as u32, 1, PANEL as u32)
     }
 }
 
-/// How a row of logits is divided.
+/// The division of a row of logits into chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chunks {
-    /// Chunks of a row.
+    /// Chunks per row.
     pub count: usize,
     chunk_step: usize,
     token_step: usize,
@@ -57,23 +56,19 @@ pub struct Chunks {
 }
 
 impl Chunks {
-    /// √vocabulary of them, chunk c with the tokens c, c + count, c + 2 · count …: looking for the best chunk is as much work
-    /// as looking through one.
+    /// √vocabulary chunks, chunk c with the tokens c, c + count, c + 2 · count, …: to search the chunks costs as much
+    /// as to search one of them.
     pub fn strided(vocabulary: usize) -> Self {
         let count = vocabulary.isqrt().max(1);
         Self { count, chunk_step: 1, token_step: count, reach: vocabulary }
     }
 
-    /// A panel of the output projection each, so that the workgroup that computes a panel can look through it.
+    /// One chunk per panel of the output projection, so that the panel's workgroup can summarize it.
     pub fn panels(vocabulary: usize) -> Self {
         Self { count: vocabulary.div_ceil(PANEL).max(1), chunk_step: PANEL, token_step: 1, reach: PANEL }
     }
 
-    /// How a selection divides its rows.
-    ///
-    /// | software | hardware |
-    /// |---|---|
-    /// | √vocabulary chunks | panels of 64 |
+    /// The division for a selection: √vocabulary chunks on software adapters, panels of 64 on hardware.
     pub fn of(vocabulary: usize, class: AdapterClass) -> Self {
         match class.is_software() {
             true => Self::strided(vocabulary),
@@ -82,26 +77,26 @@ impl Chunks {
     }
 }
 
-/// Elements of the buffer for the chunks of any adapter class.
+/// Elements of the buffer for the chunks, for any adapter class.
 pub(super) fn chunk_elements(rows: usize, vocabulary: usize) -> usize {
     rows * Chunks::strided(vocabulary).count.max(Chunks::panels(vocabulary).count) * 4
 }
 
-/// Which tokens a chunk's maximum and sum are of.
+/// The tokens of a chunk's maximum and sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sums {
-    /// All of them.
+    /// All tokens.
     All,
-    /// Those that are not banned.
+    /// Tokens that are not banned.
     Allowed,
-    /// They stay what they are: of the logits before they were edited.
+    /// Unchanged, from the logits before edits.
     Kept,
 }
 
-/// The launch of [`VOCABULARY_CHUNKS`].
+/// Summarizes the chunks.
 ///
-/// * storage: logits `[rows, vocabulary]`, bans, search, chunks u32 `[rows, chunks, 4]` (best value, its token, maximum,
-///   sum)
+/// * storage: logits `[rows, vocabulary]`, bans, search, chunks u32 `[rows, chunks, 4]` (best value, its token,
+///   maximum, sum)
 pub(super) fn dispatch(
     (rows, vocabulary): (usize, usize),
     chunks: Chunks,

@@ -1,5 +1,5 @@
-//! The three kinds of attention as blocks: encoder self-attention, masked decoder self-attention, and cross-attention.
-//! Vaswani et al. 2017, section 3.2.3.
+//! Encoder self-attention, masked decoder self-attention and cross-attention as blocks. Vaswani et al. 2017, section
+//! 3.2.3.
 
 use super::blueprint::{Blueprint, CrossAttention, Norm, SelfAttention, qkv_columns};
 use super::config::{ModelConfig, NormPlacement, StackConfig};
@@ -9,47 +9,46 @@ use crate::graph::{Columns, Graph, GraphError, Rows, State, Value};
 use crate::ops::{AttentionScores, Cache};
 use crate::shape::AttentionShape;
 
-/// Sequences side by side, all of one padded length.
+/// A batch of sequences, padded to one length.
 #[derive(Clone, Copy, Debug)]
 pub struct Sequences {
-    /// How many.
+    /// Number of sequences.
     pub batch: usize,
-    /// Tokens in each, padding included.
+    /// Tokens per sequence, with padding.
     pub length: usize,
-    /// u32 `[batch, length]`, nonzero where there is a token.
+    /// u32 `[batch, length]`, nonzero for a token.
     pub mask: Value,
 }
 
-/// The state that keeps a value, if the caller asks for it.
+/// The state that keeps a value, if the caller needs it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tap(pub Option<State>);
 
-/// Values of a stack that the caller asks for: one tap for each layer, or none at all.
+/// States that keep values of a stack: one tap per layer, or none.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Taps<'a> {
     /// Weights of self-attention, `[batch * heads * queries, keys]`.
     pub attentions: &'a [Tap],
-    /// Weights of the attention to the encoder, `[batch * heads * queries, keys]`.
+    /// Weights of cross-attention, `[batch * heads * queries, keys]`.
     pub cross_attentions: &'a [Tap],
-    /// The embeddings and each layer's output, `[rows, d_model]`: one more than there are layers.
+    /// The embeddings, then each layer's output, `[rows, d_model]`: one more than layers.
     pub hidden_states: &'a [Tap],
     /// Queries, keys and values of self-attention, `[rows, heads * (2 * d_k + d_v)]`.
     pub projections: &'a [Tap],
 }
 
-/// A tap of many.
+/// The tap of a layer; empty if there is none.
 pub(super) fn tap(taps: &[Tap], index: usize) -> Tap {
     taps.get(index).copied().unwrap_or_default()
 }
 
-/// One attention layer of the model.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AttentionLayer<'a> {
     pub config: &'a ModelConfig,
     pub stack: &'a StackConfig,
-    /// Counted from 0.
+    /// Number of the layer, from 0.
     pub layer: usize,
-    /// Whether a token sees itself and those before it only, in self-attention over whole sequences.
+    /// Whether a token sees only itself and earlier tokens, in self-attention over whole sequences.
     pub causal: bool,
     /// Relative positions: one table for all layers of a stack.
     pub distance_bias: Option<Rows>,
@@ -67,9 +66,9 @@ impl AttentionLayer<'_> {
     }
 }
 
-/// A residual block: `norm(x + f(x))`, or `x + f(norm(x))` in models that normalize first. `block` gets its input and the
-/// residual that its last linear layer has to add, if any; a second result of the block is passed on. Section 3.1; Xiong et
-/// al. 2020.
+/// Adds a residual block: `norm(x + f(x))`, or `x + f(norm(x))` in pre-norm models. `block` gets its input, and the
+/// residual that its last linear layer must add, if any; its second result is passed on. Section 3.1; Xiong et al.
+/// 2020.
 pub(super) fn residual_block<T>(
     g: &mut Graph,
     config: &ModelConfig,
@@ -90,8 +89,8 @@ pub(super) fn residual_block<T>(
     }
 }
 
-/// Self-attention over whole sequences: the encoder's, or the decoder's under teacher forcing and over a prompt. With a cache,
-/// keys and values are kept in it as well. Gives its fused projection, too, which begins with the queries.
+/// Adds self-attention over whole sequences: the encoder, or the decoder under teacher forcing and for prompts. Keys
+/// and values also go to the cache, if given. Also returns the fused projection, which begins with the queries.
 pub(super) fn self_attention(
     g: &mut Graph,
     attention: AttentionLayer<'_>,
@@ -119,8 +118,8 @@ pub(super) fn self_attention(
     })
 }
 
-/// Self-attention of one new token per row to its history, which it becomes the end of. Gives its fused projection, too, which
-/// begins with the queries.
+/// Adds self-attention of one new token per row to its history, which the token then extends. Also returns the fused
+/// projection, which begins with the queries.
 pub(super) fn cached_self_attention(
     g: &mut Graph,
     attention: AttentionLayer<'_>,
@@ -136,17 +135,17 @@ pub(super) fn cached_self_attention(
     })
 }
 
-/// The encoder's output as the decoder sees it: keys and values of one layer, computed once per sentence.
+/// The memory for one layer: keys and values of the encoder's output, computed once per sentence.
 #[derive(Clone, Copy, Debug)]
 pub struct Memory {
     /// `[batch * length, heads * (d_k + d_v)]`
     pub key_values: Value,
-    /// The source sentences.
+    /// Source sentences.
     pub sequences: Sequences,
 }
 
-/// Attention of the target to the source. A sentence's beams, like the tokens of a teacher-forced target, are so many
-/// queries to one memory. Gives these queries, too.
+/// Adds cross-attention. A sentence's beams, or the tokens of a teacher-forced target, are queries to one memory. Also
+/// returns the queries.
 pub(super) fn cross_attention(
     g: &mut Graph,
     attention: AttentionLayer<'_>,
@@ -175,12 +174,8 @@ fn capture(g: &mut Graph, scores: AttentionScores, tap: Tap) -> Result<(), Graph
     Ok(())
 }
 
-/// Adds the weights of one attention of one sentence, `[heads * queries, keys]`, from its queries and keys alone.
-///
-/// * `mask`: u32 `[1, keys]`
-///
-/// # Errors
-/// [`GraphError`]
+/// Adds the attention weights of one sentence, `[heads * queries, keys]`, from its queries and keys alone. `mask`: u32
+/// `[1, keys]`.
 pub(crate) fn weights_of(
     g: &mut Graph,
     config: &ModelConfig,

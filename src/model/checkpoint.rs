@@ -1,9 +1,8 @@
 //! The trained tensors: safetensors files, read tensor by tensor.
 //!
-//! A file is `u64` header length, JSON header, data. The header is checked completely when the file is opened, so
-//! that reading a tensor cannot leave the file, and nothing is allocated that a file's real length does not back.
-//! The `safetensors` crate has the format's types; its own reader wants the whole file in memory and does not say
-//! which tensor is wrong.
+//! A file is `u64` header length, JSON header, data. Opening a file checks the complete header, so that no read leaves
+//! the file, and no allocation exceeds its real length. The `safetensors` crate has the format's types; its reader
+//! needs the whole file in memory and does not name the wrong tensor.
 
 pub(super) mod eight_bits;
 pub(super) mod header;
@@ -23,43 +22,43 @@ use random::RandomTensors;
 
 const FILE: &str = "model.safetensors";
 const INDEX: &str = "model.safetensors.index.json";
-/// Values of each of two tensors held at once while they are compared.
+/// Values per tensor held at once during a comparison.
 const COMPARED_AT_ONCE: usize = 1 << 16;
 const PICKLES: [&str; 2] = ["pytorch_model.bin", "pytorch_model.bin.index.json"];
 
-/// Bytes of a tensor that are held besides the result while it is read.
+/// Bytes held at once, besides the result, during a read.
 const CHUNK: usize = 1 << 18;
 
-/// The tensors of a model, in one safetensors file or in several shards with an index.
+/// The tensors of a model, in one safetensors file or in shards with an index.
 #[derive(Debug)]
 pub struct Checkpoint {
     label: String,
     shards: Vec<ByteSource>,
     tensors: BTreeMap<String, TensorInfo>,
-    /// Where there are no files.
+    /// Random values, if there are no files.
     random: Option<RandomTensors>,
 }
 
-/// What is known about a tensor before it is read.
+/// Properties of a tensor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TensorInfo {
-    /// How its elements are stored.
+    /// Type of the elements.
     pub dtype: Dtype,
-    /// Its sizes, the slowest-varying first.
+    /// Sizes, the slowest-varying first.
     pub shape: Vec<usize>,
     shard: usize,
-    /// Of the first element in the shard's file, in bytes.
+    /// Offset of the first element in the shard's file, bytes.
     offset: u64,
     scales: Option<Scales>,
 }
 
 impl TensorInfo {
-    /// Number of elements. The header's check has made sure that the product does not overflow.
+    /// Number of elements; the header's check excludes overflow.
     pub fn element_count(&self) -> usize {
         self.shape.iter().product()
     }
 
-    /// Bytes of an element, for the types that [`widen`] knows.
+    /// Bytes per element, for the types of [`widen`].
     fn element_bytes(&self) -> Option<usize> {
         match self.dtype {
             Dtype::I8 => self.scales.map(|_| 1),
@@ -70,19 +69,17 @@ impl TensorInfo {
         }
     }
 
-    /// Whether it is a matrix in 8 bits, with a scale for each row, or for each column.
+    /// Whether it is an 8-bit matrix with a scale for each row, or each column.
     pub fn is_in_8_bits(&self, by_column: bool) -> bool {
         self.scales.is_some_and(|scales| scales.by_column == by_column)
     }
 }
 
 impl Checkpoint {
-    /// Opens `model.safetensors`, or else the shards that `model.safetensors.index.json` lists, and checks the
-    /// headers.
+    /// Opens `model.safetensors`, or the shards in `model.safetensors.index.json`, and checks the headers.
     ///
-    /// # Errors
-    /// [`ModelError::PickledWeights`] when there are only PyTorch's own files; [`ModelError::InvalidCheckpoint`] when
-    /// a header breaks a rule of the format or the shards disagree with the index; those of [`ModelFiles::open`].
+    /// Errors: [`ModelError::PickledWeights`] if there are only PyTorch's files; [`ModelError::InvalidCheckpoint`] if a
+    /// header is invalid or the shards contradict the index; those of [`ModelFiles::open`].
     pub fn open(files: &ModelFiles) -> Result<Self, ModelError> {
         if files.has(FILE) {
             Self::open_file(files)
@@ -101,8 +98,7 @@ impl Checkpoint {
         Ok(Self { label: file.label().to_owned(), shards: vec![file], tensors, random: None })
     }
 
-    /// Index and shards must agree in both directions: a tensor that only one of them knows, or that two shards hold,
-    /// is a sign of mixed downloads.
+    /// Opens shards. A tensor that only the index or only a shard has, or that two shards have, shows mixed downloads.
     fn open_shards(files: &ModelFiles) -> Result<Self, ModelError> {
         let index = JsonObject::read(files, INDEX)?;
         let weight_map: BTreeMap<String, String> = index.require("weight_map")?;
@@ -136,34 +132,33 @@ impl Checkpoint {
         }
     }
 
-    /// No tensors yet: [`Checkpoint::claim`] makes up those that a model asks for. `tables` are the names of those
-    /// that are embedding tables.
+    /// A checkpoint without tensors; [`Checkpoint::claim`] makes them up. `tables`: names of embedding tables.
     pub(super) fn random(label: String, seed: u64, tables: Vec<&'static str>) -> Self {
         let random = Some(RandomTensors { seed, tables });
         Self { label, shards: Vec::new(), tensors: BTreeMap::new(), random }
     }
 
-    /// Whether its values are made up instead of read.
+    /// Whether values are made up, not read.
     pub fn is_random(&self) -> bool {
         self.random.is_some()
     }
 
-    /// The file, or the index of the shards, as messages call it.
+    /// Name in messages: the file, or the index of the shards.
     pub fn label(&self) -> &str {
         &self.label
     }
 
-    /// Bytes of all files together.
+    /// Bytes of all files.
     pub fn byte_len(&self) -> u64 {
         self.shards.iter().map(ByteSource::len).sum()
     }
 
-    /// The tensors' names, sorted.
+    /// Names of the tensors, sorted.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.tensors.keys().map(String::as_str)
     }
 
-    /// Whether there is a tensor called `name`.
+    /// Whether a tensor exists.
     pub fn contains(&self, name: &str) -> bool {
         self.tensors.contains_key(name)
     }
@@ -173,7 +168,7 @@ impl Checkpoint {
         self.tensors.get(name)
     }
 
-    /// Where a tensor ends: its shard, and the byte of that file. Tensors read in this order come as a download does.
+    /// The shard of a tensor, and its end in bytes. Downloads deliver tensors in this order.
     pub(super) fn end(&self, name: &str) -> Option<(usize, u64)> {
         let info = self.info(name)?;
         let end = |offset, elements, width| offset + (elements * width) as u64;
@@ -183,11 +178,10 @@ impl Checkpoint {
         Some((info.shard, values.max(scales.unwrap_or(0))))
     }
 
-    /// Type and shape of a tensor that the model cannot do without.
+    /// Type and shape of a required tensor.
     ///
-    /// # Errors
-    /// [`ModelError::MissingTensor`], [`ModelError::TensorShape`] when its shape is not `expected`, and
-    /// [`ModelError::TensorDtype`] when its elements cannot be read as numbers.
+    /// Errors: [`ModelError::MissingTensor`]; [`ModelError::TensorShape`] if its shape is not `expected`;
+    /// [`ModelError::TensorDtype`] if its elements are not numbers.
     pub fn require(&self, name: &str, expected: &[usize]) -> Result<&TensorInfo, ModelError> {
         let info = self.find(name)?;
         let (file, tensor) = (|| self.file_label(info).to_owned(), name.to_owned());
@@ -201,7 +195,7 @@ impl Checkpoint {
         Ok(info)
     }
 
-    /// As [`require`](Self::require), but where values are made up, the tensor comes to be by being asked for.
+    /// As [`require`](Self::require); a checkpoint of random values makes the tensor up.
     pub(super) fn claim(&mut self, name: &str, shape: &[usize]) -> Result<(), ModelError> {
         if self.is_random() && !self.contains(name) {
             let info =
@@ -211,24 +205,17 @@ impl Checkpoint {
         self.require(name, shape).map(|_| ())
     }
 
-    /// Reads a whole tensor, row-major, as f32: F16 and BF16 exactly, F64 rounded to the nearest, 8 bits multiplied by
-    /// their scales.
+    /// Reads a whole tensor, row-major, as f32: F16 and BF16 exactly, F64 rounded, 8 bits multiplied by their scales.
+    /// Panics if `values` is not [`TensorInfo::element_count`] long.
     ///
-    /// # Errors
-    /// [`ModelError::MissingTensor`], [`ModelError::TensorDtype`]; [`ModelError::FileShrank`] and [`ModelError::Io`]
-    /// from the file.
-    ///
-    /// # Panics
-    /// When `values` does not have the tensor's [`TensorInfo::element_count`].
+    /// Errors: [`ModelError::MissingTensor`], [`ModelError::TensorDtype`], [`ModelError::FileShrank`],
+    /// [`ModelError::Io`].
     pub fn read(&self, name: &str, values: &mut [f32]) -> Result<(), ModelError> {
         let info = self.find(name)?;
         self.read_elements(name, info, 0..info.element_count(), values)
     }
 
-    /// Whether two tensors have the same shape and the same values. Reads both, a few rows at a time.
-    ///
-    /// # Errors
-    /// As [`Checkpoint::read_rows`].
+    /// Whether two tensors have equal shapes and values. Reads both, a few rows at a time.
     pub fn are_equal(&self, one: &str, other: &str) -> Result<bool, ModelError> {
         let shape = |name| self.info(name).map(|info| &info.shape[..]);
         let (Some(shape), true) = (shape(one), shape(one) == shape(other)) else {
@@ -251,10 +238,8 @@ impl Checkpoint {
         Ok(true)
     }
 
-    /// Reads a range of rows, slices along the first axis, of a tensor; otherwise as [`Checkpoint::read`].
-    ///
-    /// # Panics
-    /// When the tensor has no such rows, or `values` is not exactly as long as they are.
+    /// Reads rows (slices along the first axis) of a tensor, as [`Checkpoint::read`]. Panics if the rows do not exist
+    /// or `values` has another length.
     pub fn read_rows(&self, name: &str, rows: Range<usize>, values: &mut [f32]) -> Result<(), ModelError> {
         let info = self.find(name)?;
         let (count, width) = match info.shape.split_first() {
@@ -265,10 +250,8 @@ impl Checkpoint {
         self.read_elements(name, info, rows.start * width..rows.end * width, values)
     }
 
-    /// Reads a range of columns of a matrix, as the rows of its transpose; otherwise as [`Checkpoint::read_rows`].
-    ///
-    /// # Panics
-    /// When the tensor is no matrix with such columns, or `values` is not exactly as long as they are.
+    /// Reads columns of a matrix, as rows of its transpose, as [`Checkpoint::read_rows`]. Panics if the columns do not
+    /// exist or `values` has another length.
     pub fn read_columns(
         &self,
         name: &str,
@@ -280,7 +263,7 @@ impl Checkpoint {
         assert!(columns.end <= width, "{name}: columns {columns:?} of {width}");
         assert_eq!(values.len(), rows * columns.len(), "{name}: length of the destination");
         let mut part = vec![0.0; columns.len()];
-        // the last row first: where the file is still on its way, all of it is waited for at once
+        // the last row first: during a download, this waits once for all rows
         for row in (0..rows).rev() {
             let start = row * width;
             self.read_elements(name, info, start + columns.start..start + columns.end, &mut part)?;
@@ -291,7 +274,6 @@ impl Checkpoint {
         Ok(())
     }
 
-    /// The file that a tensor is in.
     fn file_label(&self, info: &TensorInfo) -> &str {
         self.shards.get(info.shard).map_or(&self.label, ByteSource::label)
     }
@@ -335,7 +317,6 @@ impl Checkpoint {
         }
     }
 
-    /// Multiplies the values of a matrix in 8 bits, those from the element `start` on, by their scales.
     fn scale(
         &self,
         name: &str,
@@ -373,7 +354,6 @@ impl Checkpoint {
         Ok(())
     }
 
-    /// The scales of some rows, or of some columns, of a matrix in 8 bits.
     fn read_scales(
         &self,
         info: &TensorInfo,
@@ -385,7 +365,7 @@ impl Checkpoint {
         Ok(bytes.as_chunks().0.iter().map(|&scale| f32::from_le_bytes(scale)).collect())
     }
 
-    /// The scales of some rows of a matrix in 8 bits, or of some columns, where it has a scale for each of them.
+    /// Scales of rows or columns of an 8-bit matrix; `None` if its scales belong to the other axis.
     pub(super) fn scales(
         &self,
         name: &str,
@@ -416,9 +396,9 @@ fn widen(dtype: Dtype, bytes: &[u8], values: &mut [f32]) {
     }
 }
 
-/// The name with the fewest single-character edits to `name`, if they are few: the other prefix, a missing layer.
+/// The name with the fewest single-character edits to `name`, if few: another prefix, a missing layer.
 fn nearest<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Option<String> {
-    // Bounds on the work, for the sake of files that are made to waste time.
+    // limits of the work, because a file may be hostile
     const NAMES: usize = 10_000;
     const LENGTH: usize = 200;
     names
@@ -430,7 +410,7 @@ fn nearest<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Option<Strin
         .map(|(_, other)| other.to_owned())
 }
 
-/// Levenshtein distance in bytes, one row of the table at a time.
+/// Levenshtein distance in bytes, by rows of the table.
 fn edit_distance(a: &str, b: &str) -> usize {
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.bytes().enumerate() {

@@ -18,8 +18,8 @@ use super::files::ModelFiles;
 use super::json::JsonObject;
 use crate::activation::Activation;
 
-/// The supported model families. A family decides the names of a configuration's keys and of a checkpoint's tensors;
-/// [`ModelConfig`] alone decides the computation.
+/// The supported model families. A family decides the names of configuration keys and tensors; only [`ModelConfig`]
+/// decides the computation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Family {
     /// Hugging Face's `MarianMTModel`: the OPUS-MT models.
@@ -56,7 +56,7 @@ impl Family {
         Self::Gpt2,
     ];
 
-    /// The `model_type` in `config.json`.
+    /// `model_type` in `config.json`.
     pub fn model_type(self) -> &'static str {
         match self {
             Self::Marian => "marian",
@@ -71,8 +71,7 @@ impl Family {
         }
     }
 
-    /// The end token that the family's Hugging Face configuration forces at `max_length`, unless `generation_config.json` or
-    /// `config.json` sets another.
+    /// The end token that the family's Hugging Face class forces at `max_length` by default.
     pub(super) fn default_forced_eos(self) -> Option<u32> {
         match self {
             Self::Marian => Some(0),
@@ -88,55 +87,55 @@ impl Family {
 pub enum Architecture {
     /// Both, as in the paper: from a source to a target.
     EncoderDecoder,
-    /// Reads a text and gives states or logits of its tokens; generates nothing.
+    /// Encoder only: states or logits of a text's tokens; generates nothing.
     EncoderOnly,
-    /// Continues a text.
+    /// Decoder only: continues a text.
     DecoderOnly,
 }
 
 /// A Transformer without its weights.  Vaswani et al. 2017, section 3.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelConfig {
-    /// The family, which has the names of keys and tensors.
+    /// Family, which decides the names of keys and tensors.
     pub family: Family,
     /// Width of every hidden state.
     pub d_model: usize,
-    /// The encoder's stack of layers; [`StackConfig::NONE`] in decoder-only models.
+    /// Encoder; [`StackConfig::NONE`] in decoder-only models.
     pub encoder: StackConfig,
-    /// The decoder's stack of layers; [`StackConfig::NONE`] in encoder-only models.
+    /// Decoder; [`StackConfig::NONE`] in encoder-only models.
     pub decoder: StackConfig,
-    /// Number of token ids that the encoder accepts.
+    /// Token ids that the encoder accepts.
     pub source_vocabulary: usize,
-    /// Number of token ids that the decoder accepts and gives logits for.
+    /// Token ids that the decoder accepts and gives logits for.
     pub target_vocabulary: usize,
     /// Whether encoder and decoder share the token embeddings.
     pub embeddings: EmbeddingSharing,
-    /// Number of token types (BERT's segments), each with an embedding that is added to its tokens'; 0 for none.
+    /// Number of token types (BERT's segments), whose embeddings are added to the tokens'; 0 for none.
     pub token_types: usize,
-    /// Factor of the token embeddings, before positions are added: 1, or √d_model as in section 3.4.
+    /// Factor of the token embeddings before positions are added: 1, or √d_model (section 3.4).
     pub embedding_scale: f32,
-    /// Whether embeddings are normalised before the first layer.
+    /// Whether embeddings are normalized before the first layer.
     pub embedding_norm: bool,
     /// The kind of positions.
     pub positions: Positions,
     /// Factor of the attention scores.
     pub attention_scale: AttentionScale,
-    /// Activation between the two linear maps of the feed-forward layers.
+    /// Activation between the linear maps of the feed-forward layers.
     pub activation: Activation,
-    /// Whether the activation's result is multiplied by a second linear map of the same input.  Shazeer 2020, "GLU
-    /// Variants Improve Transformer".
+    /// Whether a second linear map of the input multiplies the activation's result. Shazeer 2020, "GLU Variants Improve
+    /// Transformer".
     pub gated: bool,
-    /// Whether the linear maps inside of the layers have biases.
+    /// Whether the linear maps inside layers have biases.
     pub biases: bool,
     /// Position of the norm around a sublayer.
     pub norm: NormPlacement,
     /// Kind of the norm.
     pub norm_kind: NormKind,
-    /// Whether a final norm follows the last layer of encoder and decoder.
+    /// Whether a norm follows the last layer of a stack.
     pub final_norm: bool,
-    /// Number that every norm adds to the variance.
+    /// Number added to the variance in every norm.
     pub layer_norm_eps: f32,
-    /// The projection from the last state to logits.
+    /// Projection from the last state to logits.
     pub output: OutputProjection,
     /// Token ids with a meaning.
     pub tokens: SpecialTokens,
@@ -153,20 +152,20 @@ pub struct StackConfig {
     pub d_k: usize,
     /// Width of a head's values.
     pub d_v: usize,
-    /// Inner width of the feed-forward layer, d_ff in the paper.
+    /// Inner width of the feed-forward layer; d_ff in the paper.
     pub ffn_width: usize,
 }
 
 impl StackConfig {
-    /// No layers at all.
+    /// No layers.
     pub const NONE: Self = Self { layers: 0, heads: 0, d_k: 0, d_v: 0, ffn_width: 0 };
 
-    /// Width of the keys of all heads side by side, and of the queries.
+    /// Width of the keys (or queries) of all heads.
     pub fn key_width(&self) -> usize {
         self.heads * self.d_k
     }
 
-    /// Width of the values of all heads side by side.
+    /// Width of the values of all heads.
     pub fn value_width(&self) -> usize {
         self.heads * self.d_v
     }
@@ -184,12 +183,11 @@ pub enum EmbeddingSharing {
 /// The linear map from the last states to logits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OutputProjection {
-    /// Whether its weight is the target's embedding table (section 3.4), not a separate tensor; both are
-    /// `[target_vocabulary, d_model]`.
+    /// Whether its weight is the target embedding (section 3.4); both are `[target_vocabulary, d_model]`.
     pub tied: bool,
-    /// Whether a bias is added to the logits. BART's relatives may omit it in a checkpoint; then it is zero.
+    /// Whether a bias is added to the logits. Checkpoints of BART's relatives may omit it if it is zero.
     pub bias: bool,
-    /// Factor of the products, before the bias: 1, or T5's `d_model^-0.5`.
+    /// Factor of the products before the bias: 1, or T5's `d_model^-0.5`.
     pub scale: f32,
     /// Whether a linear layer of `d_model`, the activation and a norm come first (BERT).
     pub transform: bool,
@@ -198,7 +196,7 @@ pub struct OutputProjection {
 /// The factor of attention scores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AttentionScale {
-    /// Whether the factor is 1 / √d_k (section 3.2.1), not 1.
+    /// Whether it is 1 / √d_k (section 3.2.1), not 1.
     pub by_width: bool,
     /// Whether it is also divided by the layer's number from 1 (GPT-2's `scale_attn_by_inverse_layer_idx`).
     pub by_layer: bool,
@@ -208,7 +206,7 @@ impl AttentionScale {
     /// The paper's factor.
     pub const PAPER: Self = Self { by_width: true, by_layer: false };
 
-    /// The factor in one layer, counted from 0.
+    /// The factor of a layer, counted from 0.
     pub fn factor(self, d_k: usize, layer: usize) -> f32 {
         let width = if self.by_width { 1.0 / (d_k as f64).sqrt() } else { 1.0 };
         let layer = if self.by_layer { (layer + 1) as f64 } else { 1.0 };
@@ -248,19 +246,16 @@ pub struct SpecialTokens {
 }
 
 impl ModelConfig {
-    /// Reads `config.json`. A key that is absent or `null` has the default of the family's Hugging Face class.
+    /// Reads `config.json`. Absent or `null` keys have the default of the family's Hugging Face class.
     ///
-    /// # Errors
-    /// Those of [`JsonObject::read`]; [`ModelError::Unsupported`] for an unknown family or switch;
-    /// [`ModelError::MissingKey`], [`ModelError::InvalidValue`] and [`ModelError::TooManyParameters`] for impossible values.
+    /// Errors: those of [`JsonObject::read`]; [`ModelError::Unsupported`] for an unknown family or switch;
+    /// [`ModelError::MissingKey`], [`ModelError::InvalidValue`] and [`ModelError::TooManyParameters`] for invalid
+    /// sizes.
     pub fn from_files(files: &ModelFiles) -> Result<Self, ModelError> {
         Self::from_json(&JsonObject::read(files, "config.json")?)
     }
 
-    /// As [`from_files`](Self::from_files), from the object itself.
-    ///
-    /// # Errors
-    /// As [`from_files`](Self::from_files).
+    /// As [`from_files`](Self::from_files), from the JSON object.
     pub fn from_json(json: &JsonObject) -> Result<Self, ModelError> {
         let config = match family(json)? {
             Family::Marian => marian::config(json)?,
@@ -279,7 +274,7 @@ impl ModelConfig {
         Ok(config)
     }
 
-    /// Whether the model has an encoder, a decoder, or both.
+    /// The stacks that the model has.
     pub fn architecture(&self) -> Architecture {
         match (self.encoder.layers, self.decoder.layers) {
             (_, 0) => Architecture::EncoderOnly,
@@ -288,12 +283,12 @@ impl ModelConfig {
         }
     }
 
-    /// Whether the last hidden state is taken after the final norm (Hugging Face's classes) or before it (`torch.nn`).
+    /// Whether the last hidden state comes after the final norm (Hugging Face's classes), not before it (`torch.nn`).
     pub fn last_hidden_is_normed(&self) -> bool {
         self.family != Family::Vanilla
     }
 
-    /// The row of the position table for each token of a sequence.
+    /// Row of the position table for each token of a sequence.
     pub fn position_rows<'a>(&'a self, tokens: &'a [u32]) -> impl Iterator<Item = u32> + 'a {
         let mut before = 0;
         tokens.iter().map(move |&token| {
@@ -304,7 +299,6 @@ impl ModelConfig {
     }
 }
 
-/// The family that `model_type` names.
 fn family(json: &JsonObject) -> Result<Family, ModelError> {
     let model_type: String = json.require("model_type")?;
     Family::ALL.into_iter().find(|family| family.model_type() == model_type).ok_or_else(|| {

@@ -1,5 +1,4 @@
-//! The decoder: from target tokens so far, and the memory, to the logits of the next one. Vaswani et al. 2017,
-//! section 3.1.
+//! The decoder: from target tokens and the memory to logits of the next token. Vaswani et al. 2017, section 3.1.
 
 use super::attention::{
     AttentionLayer, Memory, Sequences, Taps, cached_self_attention, cross_attention, self_attention,
@@ -12,21 +11,18 @@ use crate::activation::Activation;
 use crate::graph::{Graph, GraphError, Value};
 use crate::ops::Cache;
 
-/// What a target token may look back at.
+/// The tokens that a target token sees.
 pub enum History<'a> {
-    /// Whole targets at once (teacher forcing).
+    /// Whole targets (teacher forcing).
     Whole(Sequences),
-    /// Whole prompts at once, whose keys and values go to the caches of each layer.
+    /// Whole prompts; keys and values go to the caches of each layer.
     Prompt(Sequences, &'a [Cache]),
-    /// One new token per row, with the caches of each layer.
+    /// One new token per row, and the caches of each layer.
     Cached(&'a [Cache]),
 }
 
-/// The memory's keys and values for each layer of cross-attention, `[batch * length, heads * (d_k + d_v)]`; none in a
+/// Adds the memory's keys and values for each cross-attention, `[batch * length, heads * (d_k + d_v)]`; none in a
 /// decoder-only model.
-///
-/// # Errors
-/// [`GraphError`]
 pub fn memory_key_values(
     g: &mut Graph,
     blueprint: &Blueprint,
@@ -42,22 +38,19 @@ pub fn memory_key_values(
         .collect()
 }
 
-/// What the decoder makes of its tokens.
+/// The results of the decoder.
 #[derive(Clone, Debug)]
 pub struct Decoded {
-    /// The last states.
+    /// Last states.
     pub last: Value,
-    /// The queries of its attention, in the first columns: of each layer its own, and those to the encoder where there is one.
+    /// Queries in the first columns: each layer's self-attention, then its cross-attention if there is an encoder.
     pub queries: Vec<Value>,
 }
 
 /// Adds the decoder to a graph.
 ///
-/// * `tokens`: `rows` of them, those of one source sentence side by side
-/// * `memories`: one for each layer, where there is an encoder
-///
-/// # Errors
-/// [`GraphError`]
+/// * `tokens`: `rows` tokens, those of one source sentence side by side
+/// * `memories`: one per layer, if there is an encoder
 pub fn decoder(
     g: &mut Graph,
     config: &ModelConfig,
@@ -105,11 +98,8 @@ pub fn decoder(
     Ok(Decoded { last, queries })
 }
 
-/// Adds the way from a stack's last states to logits, `[rows, target_vocabulary]`: the output layer, after another layer
-/// in some models.
-///
-/// # Errors
-/// [`GraphError`]
+/// Adds the way from last states to logits, `[rows, target_vocabulary]`: the output layer, in some models after another
+/// layer.
 pub fn output(
     g: &mut Graph,
     config: &ModelConfig,

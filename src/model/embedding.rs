@@ -10,13 +10,13 @@ use crate::graph::{Graph, GraphError, Matrix, Value};
 pub struct Tokens {
     /// Token ids.
     pub ids: Value,
-    /// Rows of the position table, where there is one.
+    /// Rows of the position table, if there is one.
     pub positions: Value,
-    /// Kinds of text, in models that have them.
+    /// Token types, if the model has them.
     pub types: Option<Value>,
 }
 
-/// Token embeddings times their scale, plus positions, plus token types; normalised where the model does so.
+/// Adds token embeddings times their scale, plus positions, plus token types; normalized if the model does so.
 pub(super) fn embedding(
     g: &mut Graph,
     config: &ModelConfig,
@@ -36,7 +36,7 @@ pub(super) fn embedding(
     }
 }
 
-/// Keeps a layer's output, if the caller asks for it; the embeddings are number 0.
+/// Keeps a layer's output if it has a tap; layer 0 is the embeddings.
 pub(super) fn keep_hidden(g: &mut Graph, taps: Taps<'_>, layer: usize, x: Value) -> Result<(), GraphError> {
     match tap(taps.hidden_states, layer).0 {
         Some(state) => g.keep(x, state),
@@ -44,7 +44,7 @@ pub(super) fn keep_hidden(g: &mut Graph, taps: Taps<'_>, layer: usize, x: Value)
     }
 }
 
-/// The end of a stack of so many layers: its final norm, if it has one, and the last of its hidden states.
+/// Ends a stack of `layers` layers: final norm, if any, and last hidden state.
 pub(super) fn end_of_stack(
     g: &mut Graph,
     config: &ModelConfig,

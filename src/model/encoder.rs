@@ -7,13 +7,7 @@ use super::embedding::{Tokens, embedding, end_of_stack, keep_hidden};
 use super::feed_forward::feed_forward;
 use crate::graph::{Graph, GraphError, Value};
 
-/// Adds the encoder to a graph.
-///
-/// * `tokens`: those of all sequences, `batch * length`
-/// * returns the memory, `[batch * length, d_model]`
-///
-/// # Errors
-/// [`GraphError`]
+/// Adds the encoder to a graph; returns the memory, `[batch * length, d_model]`. `tokens`: `batch * length` tokens.
 pub fn encoder(
     g: &mut Graph,
     config: &ModelConfig,

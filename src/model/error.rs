@@ -1,259 +1,259 @@
-//! What can go wrong with a model: its folder, its configuration, its tensors.
+//! Errors of a model's folder, configuration and tensors.
 
 use std::io;
 
 use safetensors::Dtype;
 use thiserror::Error;
 
-/// Everything that can be wrong with a model's files. Each message is one line that names the file, key or tensor
-/// and, where there is one, the way out.
+/// An error in a model's files. Each message is one line that names the file, key or tensor and, if possible, the
+/// remedy.
 ///
-/// `file` is the folder's label and the file's name, such as `models/en-de/config.json`. Texts that come out of a
-/// file are quoted and escaped, so that a hostile file cannot break the line.
+/// `file` is the folder's label and the file's name, such as `models/en-de/config.json`. Texts from a file are quoted
+/// and escaped, so that a hostile file cannot break the line.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ModelError {
-    /// The folder of a model does not exist, or is something else.
+    /// The model's folder does not exist or is not a folder.
     #[error("{folder}: {problem}")]
     NotAFolder {
-        /// The path as given.
+        /// Path as given.
         folder: String,
-        /// What is there instead.
+        /// Kind of the thing found instead.
         problem: &'static str,
     },
-    /// A file that the model needs is not in its folder.
+    /// The folder lacks a required file.
     #[error("{folder}: there is no {file:?}: is this the folder of a Hugging Face model?")]
     MissingFile {
-        /// The folder's label.
+        /// Label of the folder.
         folder: String,
-        /// The file's name inside the folder.
+        /// File name in the folder.
         file: String,
     },
-    /// The folder holds weights, but in a format that only Python can read.
+    /// The weights are in a format that only Python can read.
     #[error(
         "{folder}: the weights are a Python pickle ({found}), which can run code and is not read; write \
          model.safetensors with transformers: AutoModelForSeq2SeqLM.from_pretrained(DIR).save_pretrained(DIR)"
     )]
     PickledWeights {
-        /// The folder's label.
+        /// Label of the folder.
         folder: String,
-        /// The pickle's name.
+        /// Name of the pickle.
         found: &'static str,
     },
-    /// A name inside the model's files that leads out of its folder.
+    /// A name in the model's files leads out of its folder.
     #[error("{folder}: the file name {name:?} leads out of the folder")]
     UnsafeName {
-        /// The folder's label.
+        /// Label of the folder.
         folder: String,
-        /// The name.
+        /// Invalid name.
         name: String,
     },
-    /// The operating system could not open or read a file.
+    /// The system could not open or read a file.
     #[error("{file}: {source}")]
     Io {
-        /// The file.
+        /// Label of the file.
         file: String,
-        /// The system's answer.
+        /// Error of the system.
         source: io::Error,
     },
-    /// Something that is not a regular file stands where a file should be.
+    /// A file's path is not a regular file.
     #[error("{file}: is not a regular file")]
     NotAFile {
-        /// The file.
+        /// Label of the file.
         file: String,
     },
-    /// A file that should be small is not, and was not read.
+    /// A file is too long to be what it should be; it was not read.
     #[error("{file}: is {bytes} bytes long; at most {limit} are expected")]
     FileTooLarge {
-        /// The file.
+        /// Label of the file.
         file: String,
-        /// Its length.
+        /// Length, bytes.
         bytes: u64,
-        /// The longest such file that is read.
+        /// Maximum length, bytes.
         limit: u64,
     },
-    /// A file became shorter while the model was being read.
+    /// A file became shorter during the read.
     #[error(
         "{file}: ends before byte {end}, though it was longer when it was opened; is it still being written?"
     )]
     FileShrank {
-        /// The file.
+        /// Label of the file.
         file: String,
-        /// The end of the range that was asked for.
+        /// End of the requested range.
         end: u64,
     },
-    /// Bytes of a [`HostFile`](super::files::HostFile) are still on their way. Who opened the files may wait for them
-    /// and try again; nobody else sees this.
+    /// Bytes of a [`HostFile`](super::files::HostFile) have not arrived yet. The caller that opened the files may wait
+    /// and try again.
     #[error("{file}: its first {end} bytes have not all arrived yet")]
     NotArrived {
-        /// The file's name inside the folder.
+        /// File name in the folder.
         file: String,
-        /// The end of the range that was asked for.
+        /// End of the requested range.
         end: u64,
     },
-    /// A host could not read one of its files.
+    /// A host could not read its file.
     #[error("{file}: {reason}")]
     Host {
-        /// The file.
+        /// Label of the file.
         file: String,
-        /// The host's words.
+        /// Message of the host.
         reason: String,
     },
-    /// A file is not well-formed JSON, or not an object at the top.
+    /// A file is not well-formed JSON, or not an object.
     #[error("{file}: {source}")]
     Json {
-        /// The file.
+        /// Label of the file.
         file: String,
-        /// What is wrong, with line and column.
+        /// Problem, with line and column.
         source: serde_json::Error,
     },
-    /// A configuration lacks a key that has no default.
+    /// A configuration lacks a required key.
     #[error("{file}: the key \"{key}\" is missing")]
     MissingKey {
-        /// The file.
+        /// Label of the file.
         file: String,
-        /// The key.
+        /// Missing key.
         key: &'static str,
     },
-    /// A configuration's value is of the wrong kind or out of range.
+    /// A configuration's value has the wrong type or is out of range.
     #[error("{file}: \"{key}\" is {value}; expected {expected}")]
     InvalidValue {
-        /// The file.
+        /// Label of the file.
         file: String,
-        /// The key.
+        /// Key of the value.
         key: &'static str,
-        /// The value as JSON, shortened if long.
+        /// Value as JSON, shortened if long.
         value: String,
-        /// What it should be.
+        /// Valid values.
         expected: String,
     },
-    /// A configuration's value is legitimate, but asks for something that Wordloom cannot do.
+    /// A configuration's value is valid, but not supported.
     #[error("{file}: \"{key}\": {value} is not supported; supported: {supported}")]
     Unsupported {
-        /// The file.
+        /// Label of the file.
         file: String,
-        /// The key.
+        /// Key of the value.
         key: String,
-        /// The value as JSON, shortened if long.
+        /// Value as JSON, shortened if long.
         value: String,
-        /// The values that would work.
+        /// Supported values.
         supported: String,
     },
-    /// A generation request has a key that nobody knows: most likely a spelling mistake.
+    /// A generation request has an unknown key, probably a spelling mistake.
     #[error("{file}: the key {key:?} is unknown")]
     UnknownKey {
-        /// The request.
+        /// Name of the request.
         file: String,
-        /// The key.
+        /// Unknown key.
         key: String,
     },
-    /// A configuration describes a model that cannot be addressed on this machine.
+    /// A configuration's model cannot be addressed on this machine.
     #[error("{file}: describes a model of {parameters} parameters, too many for this machine")]
     TooManyParameters {
-        /// The file.
+        /// Label of the file.
         file: String,
-        /// The number of parameters.
+        /// Number of parameters.
         parameters: u64,
     },
-    /// A checkpoint breaks a rule of the safetensors format, or its shards disagree with their index.
+    /// A checkpoint breaks a rule of the safetensors format, or its shards contradict their index.
     #[error("{file}: is not a valid checkpoint: {problem}")]
     InvalidCheckpoint {
-        /// The file.
+        /// Label of the file.
         file: String,
-        /// The rule, with the tensor that breaks it.
+        /// Broken rule, with the tensor.
         problem: String,
     },
-    /// A tensor that the configuration calls for is not in the checkpoint.
+    /// The checkpoint lacks a tensor of the configuration.
     #[error("{checkpoint}: there is no tensor \"{tensor}\"{}", did_you_mean(.nearest))]
     MissingTensor {
-        /// The file, or the index of the shards.
+        /// File, or index of the shards.
         checkpoint: String,
-        /// The tensor's name.
+        /// Name of the tensor.
         tensor: String,
-        /// The most similar name in the checkpoint, if one is similar.
+        /// Most similar name in the checkpoint, if any.
         nearest: Option<String>,
     },
-    /// A tensor's shape is not the one that the configuration calls for.
+    /// A tensor's shape differs from the configuration's.
     #[error("{file}: the tensor \"{tensor}\" is {found:?}, but the configuration calls for {expected:?}")]
     TensorShape {
-        /// The file.
+        /// Label of the file.
         file: String,
-        /// The tensor's name.
+        /// Name of the tensor.
         tensor: String,
-        /// The shape in the file.
+        /// Shape in the file.
         found: Vec<usize>,
-        /// The shape that the configuration gives.
+        /// Shape by the configuration.
         expected: Vec<usize>,
     },
-    /// A tensor that the model has no place for: the configuration is that of another model.
+    /// The checkpoint has a tensor that the model does not use: it belongs to another model.
     #[error("{file}: the tensor {tensor:?} has no place in a \"{model_type}\" model of this configuration")]
     UnexpectedTensor {
-        /// The file, or the index of the shards.
+        /// File, or index of the shards.
         file: String,
-        /// The tensor's name.
+        /// Name of the tensor.
         tensor: String,
-        /// The family that the configuration names.
+        /// Family in the configuration.
         model_type: &'static str,
     },
-    /// The folder has none of the files that a tokenizer of its kind is made of.
+    /// The folder has no tokenizer files.
     #[error("{folder}: there is no tokenizer ({looked_for}), so that the model takes token ids only")]
     NoTokenizer {
-        /// The folder's label.
+        /// Label of the folder.
         folder: String,
-        /// The files that were looked for.
+        /// Expected files.
         looked_for: String,
     },
-    /// A model that writes no translations: an encoder alone, or a decoder alone.
+    /// The model does not translate: it is an encoder alone, or a decoder alone.
     #[error(
         "{folder}: a {model_type:?} model does not translate: it is an encoder alone, or a decoder alone"
     )]
     CannotTranslate {
-        /// The folder's label.
+        /// Label of the folder.
         folder: String,
-        /// Its family.
+        /// Family of the model.
         model_type: &'static str,
     },
     /// The folder's tokenizer cannot be read.
     #[error("{folder}: {source}")]
     Tokenizer {
-        /// The folder's label.
+        /// Label of the folder.
         folder: String,
-        /// What is wrong with it.
+        /// Error of the tokenizer.
         source: crate::text::TextError,
     },
-    /// The folder's tokenizer writes token ids that the model does not have.
+    /// The tokenizer writes token ids beyond the model's vocabulary.
     #[error(
         "{folder}: the tokenizer's {side} vocabulary has {token:?} with id {id}, but the model's has {vocabulary} \
          tokens; the tokenizer is that of another model"
     )]
     ForeignTokenizer {
-        /// The folder's label.
+        /// Label of the folder.
         folder: String,
         /// `source` or `target`.
         side: &'static str,
-        /// The token with the largest id.
+        /// Token with the largest id.
         token: String,
-        /// That id.
+        /// Id of the token.
         id: u32,
-        /// Tokens that the model's configuration allows for.
+        /// Tokens in the model's configuration.
         vocabulary: usize,
     },
-    /// The device has no room for the weights, or failed.
+    /// The device is out of memory, or failed.
     #[error(transparent)]
     Gpu(#[from] crate::gpu::GpuError),
-    /// A weight that the precision asked for cannot hold.
+    /// The requested precision cannot hold a weight.
     #[error(transparent)]
     UnstorableWeight(#[from] crate::graph::UnstorableWeight),
-    /// A tensor's elements are of a type that weights cannot be read from.
+    /// A tensor has an element type that weights cannot have.
     #[error(
         "{file}: the tensor \"{tensor}\" is stored as {found}; weights can be F32, F16, BF16 or F64, or 8 bits in a file that `wordloom quantize` wrote"
     )]
     TensorDtype {
-        /// The file.
+        /// Label of the file.
         file: String,
-        /// The tensor's name.
+        /// Name of the tensor.
         tensor: String,
-        /// The element type in the file.
+        /// Element type in the file.
         found: Dtype,
     },
 }

@@ -1,4 +1,4 @@
-//! The position-wise feed-forward network: `W₂ · activation(W₁ x + b₁) + b₂`, Vaswani et al. 2017, section 3.3; or gated:
+//! The position-wise feed-forward network `W₂ · activation(W₁ x + b₁) + b₂`, Vaswani et al. 2017, section 3.3; gated:
 //! `W₂ · (activation(V x) ⊙ W₁ x)`, Shazeer 2020, "GLU Variants Improve Transformer".
 
 use super::attention::residual_block;

@@ -1,4 +1,4 @@
-//! The files of one model: a folder on disk, named bytes in memory, or whatever a host can read ranges of.
+//! The files of a model: a folder on disk, named bytes in memory, or files of a host.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -14,12 +14,11 @@ use std::{
 
 use super::error::ModelError;
 
-/// The files of one model, by name.
+/// The files of a model, by name.
 ///
-/// Nothing is read ahead: small files are read whole with [`ModelFiles::read`], weights range by range with
-/// [`ModelFiles::open`], so that a checkpoint is never held twice. Files are not mapped into memory: a mapping needs
-/// `unsafe`, a file that shrinks underneath it ends the process instead of returning an error, and it would not be quicker
-/// (`docs/architecture.md` has the numbers).
+/// Nothing is read ahead: [`ModelFiles::read`] reads small files whole, [`ModelFiles::open`] reads weights range by
+/// range, so that no checkpoint is held twice. Files are not mapped into memory: a mapping needs `unsafe`, ends the
+/// process if the file shrinks, and is not faster (numbers: `docs/architecture.md`).
 #[derive(Clone, Debug)]
 pub struct ModelFiles {
     label: String,
@@ -30,51 +29,45 @@ pub struct ModelFiles {
 enum Source {
     #[cfg(not(target_arch = "wasm32"))]
     Directory(PathBuf),
-    /// A `config.json` under any name.
+    /// A `config.json` of any name.
     #[cfg(not(target_arch = "wasm32"))]
     Configuration(PathBuf),
     Memory(BTreeMap<String, SharedBytes>),
     Host(BTreeMap<String, Arc<dyn HostFile>>),
 }
 
-/// A file that somebody else holds, and that may still be on its way: a download, a file that a page was given.
+/// A file of a host that may be incomplete: a download, or a file that the user gave to a page.
 pub trait HostFile: fmt::Debug + Send + Sync {
-    /// Its length in bytes, once all of it is there.
+    /// Length of the complete file, bytes.
     fn len(&self) -> u64;
 
-    /// Whether it has no bytes.
+    /// Whether the length is 0.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// Fills `buffer` with the bytes from `offset` on, which are within the length.
-    ///
-    /// # Errors
-    /// [`HostFileError`]
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), HostFileError>;
 }
 
-/// Why a host could not read a file.
+/// The reason why a host could not read a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HostFileError {
-    /// The bytes are on their way: [`ModelError::NotArrived`] tells the caller, who may wait and ask again.
+    /// The bytes have not arrived yet: the caller gets [`ModelError::NotArrived`], and may wait and retry.
     NotArrived,
-    /// In the host's words.
+    /// A failure, in the host's words.
     Failed(String),
 }
 
-/// The one file that every model has.
 #[cfg(not(target_arch = "wasm32"))]
 const CONFIGURATION: &str = "config.json";
 
-/// Embedded or owned bytes, shared with the [`ByteSource`]s that are open.
+/// Embedded or owned bytes, shared with open [`ByteSource`]s.
 type SharedBytes = Arc<Cow<'static, [u8]>>;
 
 impl ModelFiles {
-    /// The files of a folder on disk. Its path becomes the label.
-    ///
-    /// # Errors
-    /// [`ModelError::NotAFolder`] when there is nothing at `path`, or something that is not a folder.
+    /// The files of a folder on disk; its path is the label. Returns [`ModelError::NotAFolder`] if `path` is not a
+    /// folder.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn directory(path: impl AsRef<Path>) -> Result<Self, ModelError> {
         let path = path.as_ref();
@@ -92,16 +85,15 @@ impl ModelFiles {
         }
     }
 
-    /// A configuration without its folder: one file, of whatever name, that stands for `config.json`. Its path becomes
-    /// the label.
+    /// A configuration alone: one file of any name as `config.json`. Its path is the label.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn configuration(path: impl AsRef<Path>) -> Self {
         let path = path.as_ref();
         Self { label: path.display().to_string(), source: Source::Configuration(path.to_owned()) }
     }
 
-    /// Files that are in memory already: the embedded model (`include_bytes!`), or what a page has fetched.
-    /// `label` names the model in messages.
+    /// Files in memory: the embedded model (`include_bytes!`), or downloads of a page. `label` names the model in
+    /// messages.
     pub fn memory<Name, Bytes>(
         label: impl Into<String>,
         files: impl IntoIterator<Item = (Name, Bytes)>,
@@ -114,7 +106,7 @@ impl ModelFiles {
         Self { label: label.into(), source: Source::Memory(files) }
     }
 
-    /// Files that a host reads: what a page downloads, or was given. `label` names the model in messages.
+    /// Files of a host: downloads, or files that the user gave to a page. `label` names the model in messages.
     pub fn host(
         label: impl Into<String>,
         files: impl IntoIterator<Item = (String, Arc<dyn HostFile>)>,
@@ -122,18 +114,18 @@ impl ModelFiles {
         Self { label: label.into(), source: Source::Host(files.into_iter().collect()) }
     }
 
-    /// The default model's files, which the library carries in itself.
+    /// The files of the default model, which is part of the library.
     #[cfg(feature = "embedded-model")]
     pub fn embedded() -> Self {
         Self::memory("the embedded model", wordloom_model_en_de::FILES)
     }
 
-    /// What messages call this model: the folder's path, or the name given to [`ModelFiles::memory`].
+    /// Name in messages: the folder's path, or the given label.
     pub fn label(&self) -> &str {
         &self.label
     }
 
-    /// The label of one file, as it appears in messages: `LABEL/NAME`.
+    /// Name of a file in messages: `LABEL/NAME`.
     pub fn file_label(&self, name: &str) -> String {
         #[cfg(not(target_arch = "wasm32"))]
         if matches!(self.source, Source::Configuration(_)) {
@@ -142,7 +134,7 @@ impl ModelFiles {
         format!("{}/{}", self.label.trim_end_matches('/'), name.escape_debug())
     }
 
-    /// Whether there is a file called `name`. A name that leads out of the folder is not there.
+    /// Whether a file exists; `false` for a name that leads out of the folder.
     pub fn has(&self, name: &str) -> bool {
         match &self.source {
             #[cfg(not(target_arch = "wasm32"))]
@@ -154,10 +146,8 @@ impl ModelFiles {
         }
     }
 
-    /// The whole content of a small file. The length is checked before anything is allocated.
-    ///
-    /// # Errors
-    /// [`ModelError::FileTooLarge`] when it is longer than `limit` bytes; otherwise as [`ModelFiles::open`].
+    /// Reads a small file, after a check of its length. Returns [`ModelError::FileTooLarge`] if it is longer than
+    /// `limit` bytes; other errors as [`ModelFiles::open`].
     pub fn read(&self, name: &str, limit: u64) -> Result<Cow<'_, [u8]>, ModelError> {
         let file = self.open(name)?;
         if file.len > limit {
@@ -171,11 +161,10 @@ impl ModelFiles {
         Ok(Cow::Owned(content))
     }
 
-    /// Opens a file for reading ranges of it.
+    /// Opens a file to read ranges of it.
     ///
-    /// # Errors
-    /// [`ModelError::MissingFile`], [`ModelError::NotAFile`], [`ModelError::Io`], or [`ModelError::UnsafeName`] when
-    /// `name`, which may come out of an index file, leads out of the folder.
+    /// Errors: [`ModelError::MissingFile`], [`ModelError::NotAFile`], [`ModelError::Io`]; [`ModelError::UnsafeName`] if
+    /// `name`, which may come from an index file, leads out of the folder.
     pub fn open(&self, name: &str) -> Result<ByteSource, ModelError> {
         if !stays_inside(name) {
             return Err(ModelError::UnsafeName { folder: self.label.clone(), name: name.to_owned() });
@@ -210,13 +199,13 @@ impl ModelFiles {
     }
 }
 
-/// Whether a relative name with forward slashes names something inside the folder that it starts from, on every
-/// system: no empty, `.` or `..` part, no drive, no backslash.
+/// Whether a relative name with forward slashes stays inside its folder on every system: no empty, `.` or `..` part, no
+/// drive, no backslash.
 fn stays_inside(name: &str) -> bool {
     !name.contains(['\\', ':', '\0']) && !name.split('/').any(|part| matches!(part, "" | "." | ".."))
 }
 
-/// One open file of a model.
+/// An open file of a model.
 #[derive(Debug)]
 pub struct ByteSource {
     label: String,
@@ -226,11 +215,11 @@ pub struct ByteSource {
 
 #[derive(Debug)]
 enum Bytes {
-    /// The lock makes "seek, then read" one step; it is not held across reads.
+    /// The lock joins seek and read; it is not held across reads.
     #[cfg(not(target_arch = "wasm32"))]
     File(Mutex<File>),
     Memory(SharedBytes),
-    /// With its name.
+    /// A host's file, with its name.
     Host(String, Arc<dyn HostFile>),
 }
 
@@ -238,7 +227,7 @@ impl ByteSource {
     #[cfg(not(target_arch = "wasm32"))]
     fn open(path: &Path, label: String) -> Result<Self, ModelError> {
         let io_error = |source| ModelError::Io { file: label.clone(), source };
-        // Asked before opening: opening a named pipe would wait for a writer.
+        // checked first, because opening a named pipe would wait for a writer
         if !fs::metadata(path).map_err(io_error)?.is_file() {
             return Err(ModelError::NotAFile { file: label });
         }
@@ -247,26 +236,25 @@ impl ByteSource {
         Ok(Self { label, len, bytes: Bytes::File(Mutex::new(file)) })
     }
 
-    /// The file as messages call it.
+    /// Name of the file in messages.
     pub fn label(&self) -> &str {
         &self.label
     }
 
-    /// Length in bytes when the file was opened.
+    /// Length at opening, bytes.
     pub fn len(&self) -> u64 {
         self.len
     }
 
-    /// Whether the file was empty when it was opened.
+    /// Whether the file was empty at opening.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
     /// Fills `buffer` with the bytes from `offset` on.
     ///
-    /// # Errors
-    /// [`ModelError::FileShrank`] when the file ends too early, [`ModelError::Io`] when the system cannot read it,
-    /// [`ModelError::NotArrived`] and [`ModelError::Host`] when a host cannot.
+    /// Errors: [`ModelError::FileShrank`] if the file ends too early; [`ModelError::Io`] of the system;
+    /// [`ModelError::NotArrived`] and [`ModelError::Host`] of a host.
     pub fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), ModelError> {
         let end = offset.saturating_add(buffer.len() as u64);
         let shrank = || ModelError::FileShrank { file: self.label.clone(), end };

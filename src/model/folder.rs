@@ -1,4 +1,4 @@
-//! A model in its folder: everything but the device.
+//! A model in its folder, without a device.
 
 #[cfg(not(target_arch = "wasm32"))]
 use std::path::Path;
@@ -14,11 +14,11 @@ use super::tokenizer::read_tokenizer;
 use crate::precision::WeightPrecision;
 use crate::text::Tokenizer;
 
-/// A model read from a Hugging Face folder, unconverted: `config.json`, `generation_config.json`, `model.safetensors`
-/// (or shards with an index) and, for text, a tokenizer's files.
+/// A model from an unconverted Hugging Face folder: `config.json`, `generation_config.json`, `model.safetensors` (or
+/// shards with an index) and, for text, a tokenizer's files.
 ///
-/// Configuration and tensor table are read and checked at once; the weights stay in the file until a
-/// [`Transformer`](crate::Transformer) takes them to a device.
+/// The configuration and the tensor table are read and checked immediately; the weights stay in the file until a
+/// [`Transformer`](crate::Transformer) loads them on a device.
 pub struct Model {
     files: ModelFiles,
     config: ModelConfig,
@@ -28,34 +28,25 @@ pub struct Model {
 }
 
 impl Model {
-    /// Opens a folder on disk.
-    ///
-    /// # Errors
-    /// [`ModelError`] naming the file, key or tensor that is missing or wrong.
+    /// Opens a folder on disk. A [`ModelError`] names the missing or wrong file, key or tensor.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn load(path: impl AsRef<Path>) -> Result<Self, ModelError> {
         Self::from_files(ModelFiles::directory(path)?)
     }
 
-    /// The default model, English to German, which the library carries in itself (feature `embedded-model`).
+    /// The default model, English to German, which is part of the library (feature `embedded-model`).
     ///
     /// ```
     /// let model = wordloom::Model::embedded()?;
     /// assert_eq!(model.config().d_model, 256);
     /// # Ok::<_, wordloom::ModelError>(())
     /// ```
-    ///
-    /// # Errors
-    /// None in a sound build.
     #[cfg(feature = "embedded-model")]
     pub fn embedded() -> Result<Self, ModelError> {
         Self::from_files(ModelFiles::embedded())
     }
 
-    /// Opens a folder wherever its files are.
-    ///
-    /// # Errors
-    /// As [`Model::load`].
+    /// Opens a folder from any source; errors as [`Model::load`].
     pub fn from_files(files: ModelFiles) -> Result<Self, ModelError> {
         let config = ModelConfig::from_files(&files)?;
         let generation = GenerationConfig::from_files(&files)?;
@@ -63,8 +54,7 @@ impl Model {
         Self::new(files, config, generation, checkpoint)
     }
 
-    /// A model of a configuration alone, with random weights: `files` need no more than `config.json`. The same seed
-    /// gives the same values everywhere.
+    /// A model with random weights: `files` need only `config.json`. The same seed gives the same values everywhere.
     ///
     /// ```
     /// use wordloom::{Model, model::files::ModelFiles};
@@ -76,8 +66,7 @@ impl Model {
     /// # Ok::<_, wordloom::ModelError>(())
     /// ```
     ///
-    /// # Errors
-    /// Those of [`ModelConfig::from_files`] and [`GenerationConfig::from_files`].
+    /// Errors as [`ModelConfig::from_files`] and [`GenerationConfig::from_files`].
     pub fn random(files: ModelFiles, seed: u64) -> Result<Self, ModelError> {
         let config = ModelConfig::from_files(&files)?;
         let generation = GenerationConfig::from_files(&files)?;
@@ -93,45 +82,42 @@ impl Model {
         mut checkpoint: Checkpoint,
     ) -> Result<Self, ModelError> {
         let blueprint = Blueprint::new(&config, &mut checkpoint)?;
-        // a file may have an output projection of its own, whatever its configuration says (T5's never do)
+        // a file may have its own output projection against its configuration (T5's never do)
         config.output.tied &= blueprint.output.weight == blueprint.target_embedding;
         Ok(Self { files, config, generation, checkpoint, blueprint })
     }
 
-    /// What messages call it: its path, or "the embedded model".
+    /// Name in messages: the path, or "the embedded model".
     pub fn label(&self) -> &str {
         self.files.label()
     }
 
-    /// Its shape and switches.
+    /// Shape and switches of the model.
     pub fn config(&self) -> &ModelConfig {
         &self.config
     }
 
-    /// Its own defaults for generation.
+    /// The model's own defaults of generation.
     pub fn generation_config(&self) -> &GenerationConfig {
         &self.generation
     }
 
-    /// Its tensors.
+    /// Tensors of the model.
     pub fn checkpoint(&self) -> &Checkpoint {
         &self.checkpoint
     }
 
-    /// The least precision that keeps every matrix of the file exactly as it is.
+    /// The least precision that keeps every matrix of the file exact.
     pub fn stored_precision(&self) -> WeightPrecision {
         self.blueprint.stored_precision(&self.checkpoint)
     }
 
-    /// Its blocks.
+    /// Blocks of the model.
     pub fn blueprint(&self) -> &Blueprint {
         &self.blueprint
     }
 
-    /// Its tokenizer.
-    ///
-    /// # Errors
-    /// [`ModelError`] when the folder has no tokenizer, or one that does not fit the model.
+    /// Reads the tokenizer. Fails if the folder has none, or if it does not fit the model.
     pub fn tokenizer(&self) -> Result<Tokenizer, ModelError> {
         let tokenizer = read_tokenizer(&self.files)?;
         let sizes = [("source", self.config.source_vocabulary), ("target", self.config.target_vocabulary)];

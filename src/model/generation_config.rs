@@ -10,7 +10,7 @@ use super::files::ModelFiles;
 pub use super::json::JsonObject;
 use super::json::JsonValue;
 
-/// Declares [`GenerationConfig`] and the code for each key, so that no place forgets a key.
+/// Declares [`GenerationConfig`] and the code for each key, so that no key is forgotten.
 macro_rules! generation_config {
     ($($(#[$doc:meta])* $key:ident: $type:ty,)*) => {
         /// Options of a search, with the names of Hugging Face's `GenerationConfig`. `None` means the search's default.
@@ -27,7 +27,7 @@ macro_rules! generation_config {
                 Ok(Self { $($key: json.get(stringify!($key))?,)* })
             }
 
-            /// These options, with `defaults` for those that are not set.
+            /// Takes missing options from `defaults`.
             pub fn merged_over(self, defaults: &Self) -> Self {
                 Self { $($key: self.$key.or_else(|| defaults.$key.clone()),)* }
             }
@@ -40,7 +40,7 @@ generation_config! {
     num_beams: usize,
     /// Number of returned hypotheses, best first, or of samples.
     num_return_sequences: usize,
-    /// Whether to sample tokens. Otherwise, the next keys have no effect.
+    /// Whether to sample tokens; otherwise the next keys have no effect.
     do_sample: bool,
     /// Divisor of the scores for sampling: below 1, likely tokens become likelier.
     temperature: f32,
@@ -60,36 +60,37 @@ generation_config! {
     eta_cutoff: f32,
     /// Not supported while `do_sample` is on.
     top_h: f32,
-    /// Exponent: a finished hypothesis scores its log-probability over its number of tokens to this power.
+    /// Exponent of length: a finished hypothesis' score is its log-probability divided by its number of tokens to this
+    /// power.
     length_penalty: f32,
-    /// When a beam search may stop.
+    /// Time when a beam search may stop.
     early_stopping: EarlyStopping,
-    /// The largest number of output tokens, including start token or prompt.
+    /// Maximum output tokens, including start token or prompt.
     max_length: usize,
-    /// The largest number of output tokens, without start token or prompt; overrides `max_length`.
+    /// Maximum output tokens, without start token or prompt; overrides `max_length`.
     max_new_tokens: usize,
-    /// The smallest number of output tokens before the end token, including start token or prompt.
+    /// Minimum output tokens before the end token, including start token or prompt.
     min_length: usize,
-    /// The smallest number of output tokens before the end token, without start token or prompt; overrides `min_length`.
+    /// Minimum output tokens before the end token, without start token or prompt; overrides `min_length`.
     min_new_tokens: usize,
-    /// Token sequences that may not occur.
+    /// Forbidden token sequences.
     bad_words_ids: Vec<Vec<u32>>,
     /// Size of n-grams that may occur only once; 0 for no limit.
     no_repeat_ngram_size: usize,
-    /// Divisor of positive scores and factor of negative scores of repeated tokens; 1 has no effect.
-    /// Keskar et al. 2019, section 4.1.
+    /// Divisor of positive and factor of negative scores of repeated tokens; 1 has no effect. Keskar et al. 2019,
+    /// section 4.1.
     repetition_penalty: f32,
     /// Whether to normalize log-probabilities again after banning tokens.
     renormalize_logits: bool,
     /// The first token after the start token.
     forced_bos_token_id: u32,
-    /// Tokens of which the last token, at `max_length`, must be one.
+    /// Forced tokens at `max_length`: the last token must be one of them.
     forced_eos_token_id: TokenIds,
     /// The decoder's start token.
     decoder_start_token_id: u32,
-    /// The token that begins a sentence.
+    /// Token that begins a sentence.
     bos_token_id: u32,
-    /// The tokens that end a sentence.
+    /// Tokens that end a sentence.
     eos_token_id: TokenIds,
     /// The padding token.
     pad_token_id: u32,
@@ -150,13 +151,13 @@ impl JsonValue for TokenIds {
 /// The treatment of unknown keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnknownKeys {
-    /// Ignore it, as Hugging Face does: model files contain notes and keys of other tools.
+    /// Ignore them, as Hugging Face does: model files contain notes and keys of other tools.
     Ignore,
-    /// Report it: in a request, it is a spelling mistake, which must not be silent.
+    /// Report them: in a request, they are spelling mistakes.
     Reject,
 }
 
-/// Unsupported keys that change the output, with the number that means "off". `null`, `false` and empty values also mean
+/// Unsupported keys that change the output, with the number for "off". `null`, `false` and empty values also mean
 /// "off".
 const UNSUPPORTED: [(&str, f64); 22] = [
     ("num_beam_groups", 1.0),
@@ -183,7 +184,7 @@ const UNSUPPORTED: [(&str, f64); 22] = [
     ("custom_generate", 0.0),
 ];
 
-/// Keys that do not change the output: caching, Python's return values, notes.
+/// Keys without effect on the output: caching, Python's return values, notes.
 const HARMLESS: [&str; 26] = [
     "use_cache",
     "cache_implementation",
@@ -214,10 +215,8 @@ const HARMLESS: [&str; 26] = [
 ];
 
 impl GenerationConfig {
-    /// Reads `generation_config.json`, or else the same keys of `config.json`, as `transformers` does.
-    ///
-    /// # Errors
-    /// Those of [`JsonObject::read`] and [`GenerationConfig::from_json`].
+    /// Reads `generation_config.json`, or else the same keys of `config.json`, as `transformers` does. Errors as
+    /// [`JsonObject::read`] and [`GenerationConfig::from_json`].
     pub fn from_files(files: &ModelFiles) -> Result<Self, ModelError> {
         const FILE: &str = "generation_config.json";
         if files.has(FILE) {
@@ -225,7 +224,7 @@ impl GenerationConfig {
         }
         let json = JsonObject::read(files, "config.json")?;
         let mut config = Self::from_json(&json, UnknownKeys::Ignore)?;
-        // a default of some classes, which `generation_config.json` always contains
+        // default of some classes, which `generation_config.json` always contains
         let model_type: Option<String> = json.get("model_type")?;
         let family =
             Family::ALL.into_iter().find(|family| model_type.as_deref() == Some(family.model_type()));
@@ -235,12 +234,11 @@ impl GenerationConfig {
         Ok(config)
     }
 
-    /// Reads the options from a JSON object: a file, or a request with the same names. The search checks the values later, when
-    /// all options are merged.
+    /// Reads the options from a JSON object: a file or a request. The search checks the values after options are
+    /// merged.
     ///
-    /// # Errors
-    /// [`ModelError::InvalidValue`] for a value of the wrong type, [`ModelError::Unsupported`] for an unsupported option that
-    /// would change the output, [`ModelError::UnknownKey`] if `unknown` rejects unknown keys.
+    /// Errors: [`ModelError::InvalidValue`] for a wrong type; [`ModelError::Unsupported`] for an unsupported option
+    /// that changes the output; [`ModelError::UnknownKey`] if `unknown` rejects unknown keys.
     pub fn from_json(json: &JsonObject, unknown: UnknownKeys) -> Result<Self, ModelError> {
         for (key, value) in json.entries() {
             if let Some(&(_, off)) = UNSUPPORTED.iter().find(|(unsupported, _)| *unsupported == key) {

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// Whose attention to what.
+/// Kind of attention, by its queries and keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AttentionKind {
@@ -22,17 +22,16 @@ impl AttentionKind {
     /// All kinds.
     pub const ALL: [Self; 3] = [Self::Encoder, Self::Decoder, Self::Cross];
 
-    /// The stack of layers that it is in.
     pub(crate) fn stack(self, config: &ModelConfig) -> &StackConfig {
         if self == Self::Encoder { &config.encoder } else { &config.decoder }
     }
 
-    /// Whether its queries are the target's.
+    /// Whether the queries are target tokens.
     pub fn queries_target(self) -> bool {
         self != Self::Encoder
     }
 
-    /// Whether its keys are the target's.
+    /// Whether the keys are target tokens.
     pub fn keys_target(self) -> bool {
         self == Self::Decoder
     }
@@ -61,14 +60,14 @@ impl FromStr for AttentionKind {
     }
 }
 
-/// One head, `cross.2.5` for example: all counted from 0.
+/// A head, e.g. `cross.2.5`; layers and heads count from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct HeadName {
-    /// Whose attention.
+    /// Kind of attention.
     pub kind: AttentionKind,
-    /// Its layer.
+    /// Number of the layer.
     pub layer: usize,
-    /// Which of the layer's heads.
+    /// Number of the head in the layer.
     pub head: usize,
 }
 

@@ -1,4 +1,4 @@
-//! A JSON object that is read key by key, so that a wrong value is reported with its key.
+//! A JSON object that is read key by key, so that errors name the key.
 
 use std::collections::BTreeMap;
 
@@ -8,12 +8,11 @@ use serde_json::{Map, Value};
 use super::error::ModelError;
 use super::files::ModelFiles;
 
-/// The longest accepted JSON file, in bytes. The largest real ones, tensor indices, are below 1 MiB.
+/// Maximum length of a JSON file, bytes. The largest real ones, tensor indices, are below 1 MiB.
 const JSON_LIMIT: u64 = 8 << 20;
 
-/// A JSON object and the name of its file or request.
-///
-/// `null` counts as an absent key throughout: Hugging Face writes it for "not set".
+/// A JSON object and the name of its file or request. `null` counts as absent, because Hugging Face writes it for "not
+/// set".
 #[derive(Debug)]
 pub struct JsonObject {
     file: String,
@@ -59,19 +58,13 @@ impl JsonValue for BTreeMap<String, String> {
 }
 
 impl JsonObject {
-    /// Parses a file of the model.
-    ///
-    /// # Errors
-    /// Those of [`ModelFiles::read`], and [`ModelError::Json`] with line and column.
+    /// Parses a file of the model. Errors: those of [`ModelFiles::read`], and [`ModelError::Json`].
     pub fn read(files: &ModelFiles, name: &str) -> Result<Self, ModelError> {
         let bytes = files.read(name, JSON_LIMIT)?;
         Self::parse(files.file_label(name), &bytes)
     }
 
-    /// Parses a JSON object. `file` is its name in messages.
-    ///
-    /// # Errors
-    /// [`ModelError::Json`] with line and column.
+    /// Parses a JSON object; `file` is its name in messages. Returns [`ModelError::Json`] with line and column.
     pub fn parse(file: impl Into<String>, bytes: &[u8]) -> Result<Self, ModelError> {
         let file = file.into();
         match serde_json::from_slice(bytes) {
@@ -85,15 +78,12 @@ impl JsonObject {
         &self.file
     }
 
-    /// Whether `key` is present, also as `null`.
+    /// Whether `key` is present, even as `null`.
     pub fn contains(&self, key: &str) -> bool {
         self.values.contains_key(key)
     }
 
-    /// The value of `key`; `None` if it is absent or `null`.
-    ///
-    /// # Errors
-    /// [`ModelError::InvalidValue`] if it is not a `T`.
+    /// The value of `key`; `None` if it is absent or `null`. Returns [`ModelError::InvalidValue`] if it is not a `T`.
     pub fn get<T: JsonValue>(&self, key: &'static str) -> Result<Option<T>, ModelError> {
         match self.values.get(key) {
             None | Some(Value::Null) => Ok(None),
@@ -109,28 +99,19 @@ impl JsonObject {
         Ok(self.get(key)?.unwrap_or(default))
     }
 
-    /// As [`JsonObject::get`], for a key without a default.
-    ///
-    /// # Errors
-    /// Also [`ModelError::MissingKey`].
+    /// As [`JsonObject::get`]; returns [`ModelError::MissingKey`] if it is absent.
     pub fn require<T: JsonValue>(&self, key: &'static str) -> Result<T, ModelError> {
         self.get(key)?.ok_or_else(|| ModelError::MissingKey { file: self.file.clone(), key })
     }
 
-    /// As [`JsonObject::require`]; takes the key out of the object.
-    ///
-    /// # Errors
-    /// As [`JsonObject::require`].
+    /// As [`JsonObject::require`]; removes the key.
     pub fn take<T: JsonValue>(&mut self, key: &'static str) -> Result<T, ModelError> {
         let value = self.require(key)?;
         self.values.remove(key);
         Ok(value)
     }
 
-    /// As [`JsonObject::get`]; takes the key out of the object.
-    ///
-    /// # Errors
-    /// As [`JsonObject::get`].
+    /// As [`JsonObject::get`]; removes the key.
     pub fn take_if_set<T: JsonValue>(&mut self, key: &'static str) -> Result<Option<T>, ModelError> {
         let value = self.get(key)?;
         self.values.remove(key);

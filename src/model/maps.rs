@@ -20,24 +20,18 @@ pub struct LayerAttention {
 }
 
 impl LayerAttention {
-    /// One head, `[queries, keys]`.
-    ///
-    /// # Panics
-    /// Where there is no such head.
+    /// A head, `[queries, keys]`. Panics if it does not exist.
     pub fn head(&self, head: usize) -> Map<'_> {
         let size = self.queries * self.keys;
         Map { queries: self.queries, keys: self.keys, weights: &self.weights[head * size..][..size] }
     }
 
-    /// One head as a layer of its own.
-    ///
-    /// # Panics
-    /// Where there is no such head.
+    /// A head as a layer of its own. Panics if it does not exist.
     pub fn only(&self, head: usize) -> Self {
         Self { heads: 1, weights: self.head(head).weights.to_vec(), ..*self }
     }
 
-    /// The mean of all heads as a layer of one.
+    /// The mean of all heads, as a layer of one head.
     pub fn averaged(&self) -> Self {
         Self { heads: 1, weights: self.mean(), ..*self }
     }
@@ -54,19 +48,19 @@ impl LayerAttention {
     }
 }
 
-/// One attention map.
+/// An attention map.
 #[derive(Clone, Copy, Debug)]
 pub struct Map<'a> {
-    /// Rows.
+    /// Number of rows.
     pub queries: usize,
-    /// Columns.
+    /// Number of columns.
     pub keys: usize,
     /// `[queries, keys]`
     pub weights: &'a [f32],
 }
 
 impl<'a> Map<'a> {
-    /// Its rows.
+    /// Rows of the map.
     pub fn rows(&self) -> impl ExactSizeIterator<Item = &'a [f32]> + use<'a> {
         self.weights.chunks_exact(self.keys.max(1))
     }

@@ -4,11 +4,11 @@
 //! |---|---|
 //! | [`files`], [`checkpoint`] | a Hugging Face folder on disk or in memory; its tensors |
 //! | [`config`], [`generation_config`] | `config.json` and `generation_config.json`, the same for every family |
-//! | `names` | what each family calls its tensors |
-//! | `blueprint` | which weights each block has, where they come from |
+//! | `names` | tensor names of each family |
+//! | `blueprint` | weights of each block, and their sources |
 //! | `embedding`, `attention`, `feed_forward`, `encoder`, `decoder` | the blocks |
 //! | `head`, `maps` | the kinds of attention, names of heads; attention maps on the host |
-//! | [`Model`] | all of it, but the device |
+//! | [`Model`] | all of it, without the device |
 
 #[doc(hidden)]
 pub mod blueprint;

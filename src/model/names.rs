@@ -2,9 +2,9 @@
 
 use super::config::Family;
 
-/// The tensor names of one family. An empty name means that the family does not have the tensor.
+/// The tensor names of one family; empty for tensors that it does not have.
 pub(super) struct Names {
-    /// Prefix of every name except the head's. Files of a model without its head have no prefix.
+    /// Prefix of every name except the head's; absent in files of a model without its head.
     pub base: &'static str,
     /// Token embeddings shared by source and target. The first name in the file wins.
     pub shared_embedding: &'static [&'static str],
@@ -21,16 +21,14 @@ pub(super) struct Names {
     pub decoder: StackNames,
     /// Whether weights of layers are stored `[inputs, outputs]` (HF `Conv1D`).
     pub transposed: bool,
-    /// Ignored tensors, by prefix and suffix: heads for other tasks, tensors of older versions. `transformers` ignores them,
-    /// too.
+    /// Ignored tensors (prefix and suffix), as in `transformers`: heads for other tasks, leftovers of older versions.
     pub unused: &'static [(&'static str, &'static str)],
 }
 
-/// The names in the encoder or decoder.
 pub(super) struct StackNames {
     /// Position table; optional in the file if it can be computed.
     pub positions: &'static str,
-    /// Numbers for relative positions, `[buckets, heads]`.
+    /// Bias by distance, `[buckets, heads]`.
     pub distance_bias: &'static str,
     pub embedding_norm: &'static str,
     /// Prefix before the layer's number.
@@ -40,7 +38,7 @@ pub(super) struct StackNames {
     pub cross_attention: AttentionNames,
     pub cross_norm: &'static str,
     pub up: &'static str,
-    /// In gated layers, instead of `up`: the activated map, and the map that it gates.
+    /// Gated layers, instead of `up`: the activated map, and the map that it gates.
     pub gated_up: [&'static str; 2],
     pub down: &'static str,
     pub feed_forward_norm: &'static str,
@@ -94,7 +92,7 @@ impl Names {
 }
 
 impl Names {
-    /// The embedding tables: a row for each token, position or token type.
+    /// The embedding tables: one row per token, position or token type.
     pub fn tables(&self) -> Vec<&'static str> {
         let ends = [self.source_embedding, self.target_embedding, self.token_types, self.output];
         let positions = [self.encoder.positions, self.decoder.positions];
@@ -241,7 +239,7 @@ static T5: Names = Names {
         ..T5_STACK
     },
     transposed: false,
-    // the first T5 models stored a bias for cross-attention, which uses none
+    // the first T5 models stored an unused bias for cross-attention
     unused: &[("decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight", "")],
 };
 

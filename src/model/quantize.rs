@@ -1,4 +1,4 @@
-//! Writing a model's weights in 8 bits: the file that `docs/weights.md` describes.
+//! Writes a model's weights in 8 bits, in the format of `docs/weights.md`.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -11,28 +11,27 @@ use super::{Model, ModelError};
 use crate::graph::{UnstorableWeight, WeightKind};
 use crate::precision::{WeightPrecision, quantize, row_scale};
 
-/// Values that are held at once.
+/// Values held at once.
 const CHUNK: usize = 1 << 18;
 
-/// Why a model cannot be written in 8 bits.
+/// The reason why a model cannot be written in 8 bits.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum QuantizeError {
-    /// The model's own files cannot be read, or a weight is not a finite number.
+    /// The model's files cannot be read, or a weight is not finite.
     #[error(transparent)]
     Model(#[from] ModelError),
     /// The new file cannot be written.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// The model's matrices are in 8 bits: rounding them again would gain nothing.
+    /// The model's matrices are already in 8 bits.
     #[error("{model}: its matrices are in 8 bits already")]
     AlreadyQuantized {
-        /// The model's label.
+        /// Label of the model.
         model: String,
     },
 }
 
-/// A matrix of a checkpoint, and the scales that it gets.
 struct Matrix<'a> {
     name: &'a str,
     shape: [usize; 2],
@@ -41,11 +40,8 @@ struct Matrix<'a> {
 }
 
 impl Model {
-    /// Writes the content of a `model.safetensors` with matrices in 8 bits: the numbers that
-    /// [`WeightPrecision::Q8`] has for them. All else is f32. Tensors that the model does not use are left out.
-    ///
-    /// # Errors
-    /// [`QuantizeError`]
+    /// Writes a `model.safetensors` with 8-bit matrices, with the numbers of [`WeightPrecision::Q8`]. All else is f32.
+    /// Unused tensors are left out.
     pub fn write_quantized(&self, file: &mut impl Write) -> Result<(), QuantizeError> {
         if self.stored_precision() == WeightPrecision::Q8 {
             return Err(QuantizeError::AlreadyQuantized { model: self.label().to_owned() });
@@ -75,7 +71,7 @@ impl Model {
 }
 
 impl<'a> Matrix<'a> {
-    /// A scale belongs to an output: to a row, or to a column where the file has the matrix transposed.
+    /// A scale belongs to an output: a row, or a column if the file's matrix is transposed.
     fn new(checkpoint: &Checkpoint, name: &'a str, by_column: bool) -> Result<Self, ModelError> {
         let &[rows, columns] = checkpoint.info(name).map_or(&[][..], |info| &info.shape) else {
             unreachable!("the blueprint has checked that it is a matrix")
@@ -129,7 +125,7 @@ fn write_f32(file: &mut impl Write, values: &[f32]) -> io::Result<()> {
     file.write_all(&bytes)
 }
 
-/// The header of a file with scales, then other tensors in f32, then matrices.
+/// The header of a file with scales, then other f32 tensors, then matrices.
 fn header(checkpoint: &Checkpoint, matrices: &[Matrix<'_>], others: &[&str]) -> io::Result<Vec<u8>> {
     let scales = matrices.iter().map(|matrix| {
         let count = matrix.scales.len();

@@ -1,4 +1,4 @@
-//! Which tokenizer a folder has.
+//! The choice of a folder's tokenizer.
 
 use serde_json::Value;
 
@@ -7,22 +7,21 @@ use super::files::ModelFiles;
 use super::json::JsonObject;
 use crate::text::{MarianFiles, MarianTokenizer, Task, TextError, Tokenizer, TokenizerClass, TokenizerFiles};
 
-/// The longest tokenizer file that is read, in bytes: the largest vocabularies stay below 40 MB.
+/// Maximum length of a tokenizer file, bytes: the largest vocabularies are below 40 MB.
 const FILE_LIMIT: u64 = 64 << 20;
 
 const CONFIG: &str = "tokenizer_config.json";
 const JSON: &str = "tokenizer.json";
 const MARIAN: [&str; 3] = ["source.spm", "target.spm", "vocab.json"];
 
-/// The tokenizer of a folder, whether or not there is a model beside it.
+/// Reads the tokenizer of a folder, with or without a model.
 ///
-/// Hugging Face's class decides, after which files are looked for: `tokenizer_class` in `tokenizer_config.json`, else in
-/// `config.json`, else that of the `model_type`. Where it reads `tokenizer.json`, and there is one, and the feature
-/// `tokenizers` is on, that is taken, as in transformers; else the SentencePiece model.
+/// Hugging Face's class decides the files: `tokenizer_class` in `tokenizer_config.json`, else in `config.json`, else
+/// the class of `model_type`. If the class reads `tokenizer.json`, the file exists and the feature `tokenizers` is on,
+/// this file is used, as in transformers; else the SentencePiece model.
 ///
-/// # Errors
-/// [`ModelError`] naming the file that is missing or damaged; [`ModelError::NoTokenizer`] where there is none of those
-/// that the class could have.
+/// Errors: a [`ModelError`] with the missing or damaged file; [`ModelError::NoTokenizer`] if the class has none of its
+/// files.
 pub fn read_tokenizer(files: &ModelFiles) -> Result<Tokenizer, ModelError> {
     let object = |name| files.has(name).then(|| JsonObject::read(files, name)).transpose();
     let (model, tokenizer) = (object("config.json")?, object(CONFIG)?);
@@ -78,7 +77,7 @@ fn marian(files: &ModelFiles, config: Option<&[u8]>) -> Result<Tokenizer, ModelE
     tokenizer.map(Tokenizer::from).map_err(refused)
 }
 
-/// The class that the folder names, or whose files it has.
+/// The tokenizer class by name, or by the files present.
 fn class(
     files: &ModelFiles,
     model: Option<&JsonObject>,
@@ -92,7 +91,7 @@ fn class(
     }
     let model_type: Option<String> = model.map(|model| model.get("model_type")).transpose()?.flatten();
     let class = model_type.as_deref().map_or(TokenizerClass::Other, TokenizerClass::of_model_type);
-    // models of no Hugging Face class, and tokenizers without a model, can have the files of Marian's
+    // models without a Hugging Face class, and tokenizers without a model, can have Marian's files
     let unnamed = class == TokenizerClass::Other && files.has(MARIAN[0]) && !files.has(JSON);
     Ok(if unnamed { TokenizerClass::Marian } else { class })
 }

@@ -1,5 +1,5 @@
-//! Copies the keys and values of whole prompts, in a fused projection, into the caches; rows whose slot is beyond the caches
-//! are left out.
+//! Copies keys and values of whole prompts from a fused projection into the caches; skips rows whose slot is beyond
+//! them.
 
 use crate::cpu;
 use crate::graph::{CpuRun, Graph, GraphError, Lowering, Operator, State, Value};
@@ -17,11 +17,8 @@ pub(super) struct AppendKv {
 impl Graph {
     /// Adds keys and values to caches.
     ///
-    /// * `qkv`: `[rows, 2 * heads * d_head + heads * d_value]`; `cache_slots`: u32 `[rows, 1]`, the row of the caches to write
+    /// * `qkv`: `[rows, 2 * heads * d_head + heads * d_value]`; `cache_slots`: u32 `[rows, 1]`, the row of the caches
     /// * `key_cache`: `[rows * capacity, heads * d_head]`; `value_cache`: `[rows * capacity, heads * d_value]`
-    ///
-    /// # Errors
-    /// [`GraphError`]
     pub fn append_kv(
         &mut self,
         qkv: Value,

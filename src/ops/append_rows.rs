@@ -1,4 +1,4 @@
-//! Copies the first columns of several values, side by side, into a cache; rows whose slot is beyond it are left out.
+//! Copies the first columns of several values, side by side, into a cache; skips rows whose slot is beyond it.
 
 use crate::cpu;
 use crate::graph::{Binding, Columns, CpuRun, Graph, GraphError, Lowering, Operator, State, Value};
@@ -13,16 +13,11 @@ struct AppendRows {
 }
 
 impl Graph {
-    /// Adds rows to a cache, as many columns of each part as make it full.
+    /// Adds rows to a cache: from each part, an equal number of columns. Panics without parts or with more than
+    /// [`MAX_PARTS`].
     ///
-    /// * `parts`: `[rows, …]` each; `cache_slots`: u32 `[rows, 1]`, the row of the cache to write
+    /// * `parts`: `[rows, …]` each; `cache_slots`: u32 `[rows, 1]`, the row of the cache
     /// * `cache`: `[slots, parts * width]`
-    ///
-    /// # Errors
-    /// [`GraphError`]
-    ///
-    /// # Panics
-    /// For no parts, or more than [`MAX_PARTS`].
     pub fn append_rows(
         &mut self,
         parts: &[Value],

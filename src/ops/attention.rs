@@ -1,4 +1,4 @@
-//! `softmax(scale · Q Kᵀ + bias + mask) V` for each head. Vaswani et al. 2017, section 3.2.1, equation (1); the bias by
+//! `softmax(scale · Q Kᵀ + bias + mask) V` for each head. Vaswani et al. 2017, section 3.2.1, equation (1); bias by
 //! distance: Raffel et al. 2020 (T5), section 2.1.
 
 use crate::cpu;
@@ -6,7 +6,7 @@ use crate::graph::{Columns, CpuRun, Graph, GraphError, Lowering, Operator, Rows,
 use crate::kernels::attention;
 use crate::shape::{AttentionShape, Dtype, Shape};
 
-/// What the weights of an attention are computed from: `softmax(scale · Q Kᵀ + bias + mask)`.
+/// The inputs of the weights `softmax(scale · Q Kᵀ + bias + mask)`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AttentionScores {
     /// Batch, heads, lengths, widths of a head, scale, causal.
@@ -17,7 +17,7 @@ pub struct AttentionScores {
     pub keys: Columns,
     /// u32 `[batch, keys]`, nonzero = visible
     pub key_mask: Value,
-    /// `[2 * reach + 1, heads]`, of which the scores get row `clamp(key - query, -reach, reach) + reach`
+    /// `[2 * reach + 1, heads]`; row `clamp(key - query, -reach, reach) + reach` is added to the scores.
     pub distance_bias: Option<Rows>,
 }
 
@@ -47,12 +47,7 @@ pub(super) fn reach(table: Option<Rows>) -> Option<usize> {
 }
 
 impl Graph {
-    /// Attention. `[batch * queries, heads * d_value]`
-    ///
-    /// * `values`: `[batch * keys, …]`
-    ///
-    /// # Errors
-    /// [`GraphError`]
+    /// Adds attention; returns `[batch * queries, heads * d_value]`. `values`: `[batch * keys, …]`.
     pub fn attention(&mut self, scores: AttentionScores, values: Columns) -> Result<Value, GraphError> {
         let op = "attention";
         let AttentionShape { batch, heads, queries, keys, d_value, .. } = scores.shape;
@@ -64,7 +59,7 @@ impl Graph {
         Ok(context)
     }
 
-    /// Checks all but the bias by distance.
+    /// Checks the inputs, except the bias by distance.
     pub(super) fn expect_scores(&self, op: &'static str, scores: &AttentionScores) -> Result<(), GraphError> {
         let AttentionShape { batch, heads, queries, keys, d_head, .. } = scores.shape;
         self.expect_columns(op, "queries", scores.queries, batch * queries, heads * d_head)?;
@@ -72,7 +67,6 @@ impl Graph {
         self.expect(op, "key_mask", scores.key_mask, Shape::new(batch, keys), Dtype::U32)
     }
 
-    /// Checks a bias by distance.
     pub(super) fn expect_distance_bias(
         &self,
         op: &'static str,

@@ -1,4 +1,4 @@
-//! The weights of an attention, which are computed only where they are shown.
+//! The weights of an attention, computed only to be shown.
 
 use super::attention::{AttentionScores, reach};
 use crate::cpu;
@@ -13,10 +13,7 @@ struct AttentionWeights {
 }
 
 impl Graph {
-    /// The weights of an attention. `[batch * heads * queries, keys]`
-    ///
-    /// # Errors
-    /// [`GraphError`]
+    /// Adds the weights of an attention; returns `[batch * heads * queries, keys]`.
     pub fn attention_weights(&mut self, scores: AttentionScores) -> Result<Value, GraphError> {
         let op = "attention_weights";
         let shape = scores.shape;

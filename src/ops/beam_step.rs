@@ -1,5 +1,5 @@
-//! A step of beam search on the device: hypotheses grow by the best candidates of their sentence, and the search's state
-//! moves on by one token. [Slots are reordered](Graph::reorder_slots) after it.
+//! A step of beam search on the device: extends the hypotheses of each sentence and advances the state by one token.
+//! [Slots are reordered](Graph::reorder_slots) after it.
 
 use super::search_states::{SearchStates, SearchTable};
 use crate::graph::{CpuRun, Graph, GraphError, Lowering, Operator, Value};
@@ -14,12 +14,7 @@ struct BeamStep {
 }
 
 impl Graph {
-    /// A step of beam search.
-    ///
-    /// * `top`: the [best tokens](Self::best_tokens) of each row
-    ///
-    /// # Errors
-    /// [`GraphError`]
+    /// Adds a step of beam search. `top`: the [best tokens](Self::best_tokens) of each row.
     pub fn beam_step(
         &mut self,
         search: SearchShape,

@@ -1,4 +1,4 @@
-//! The best tokens of each row of edited scores, for a beam search on the device.
+//! The best tokens of each row of edited scores, for beam search on the device.
 
 use super::edit_scores::EditedScores;
 use crate::graph::{CpuRun, Graph, GraphError, Lowering, Operator, Value};
@@ -11,10 +11,7 @@ struct BestTokens {
 }
 
 impl Graph {
-    /// The best tokens. u32 `[rows, 2 * candidates]`: the bits of the values, then the tokens.
-    ///
-    /// # Errors
-    /// [`GraphError`]
+    /// Adds the selection; returns u32 `[rows, 2 * candidates]`: the bits of the values, then the tokens.
     pub fn best_tokens(&mut self, scores: EditedScores) -> Result<Value, GraphError> {
         let shape = Shape::new(scores.shape.rows, 2 * scores.shape.candidates);
         let top = self.value("best_tokens", shape, Dtype::U32)?;

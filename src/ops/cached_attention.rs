@@ -1,5 +1,5 @@
-//! Attention of one query per row over a key–value cache, in the order of an index table. The row's own key and value are
-//! added to the cache before; rows whose cache slot is beyond the caches only attend.
+//! Attention of one query per row over a key–value cache, in the order of an index table. The row's own key and value
+//! enter the cache first; rows whose cache slot is beyond it only attend.
 
 use super::append_kv::AppendKv;
 use super::attention::reach;
@@ -8,18 +8,18 @@ use crate::graph::{Columns, CpuRun, Graph, GraphError, Lowering, Operator, Rows,
 use crate::kernels::{attention, cached_attention};
 use crate::shape::{CachedAttentionShape, Dtype, Shape};
 
-/// The key–value cache of one decoder layer and the index tables that all layers share.
+/// The key–value cache of a decoder layer, and the index tables that all layers share.
 #[derive(Clone, Copy, Debug)]
 pub struct Cache {
     /// `[rows * capacity, heads * d_k]`
     pub keys: State,
     /// `[rows * capacity, heads * d_v]`
     pub values: State,
-    /// u32 `[tokens, 1]`: the cache slot for the keys and values of each token that is run; a slot beyond the cache is none
+    /// u32 `[tokens, 1]`: the cache slot for each token's key and value; a slot beyond the cache is skipped
     pub cache_slots: State,
     /// u32 `[rows, capacity]`: the cache slots of each row's history
     pub slots: State,
-    /// u32 `[rows, 1]`: the length of that history, this step included
+    /// u32 `[rows, 1]`: the length of each row's history, with this step
     pub key_counts: State,
 }
 
@@ -34,14 +34,12 @@ struct CachedAttention {
 }
 
 impl Graph {
-    /// Attention to a cache. `[rows, heads * d_value]`; the widths of a head are those of the caches.
+    /// Adds attention to a cache; returns `[rows, heads * d_value]`. The caches give the widths of a head.
     ///
     /// * `qkv`: a fused projection, `[rows, 2 * heads * d_head + heads * d_value]`
-    /// * `cache`: a row's own cache slot is the last that it sees, and no other row sees it in this run
-    /// * `distance_bias`: as in [`AttentionScores`](super::AttentionScores); the query stands where its last key does
-    ///
-    /// # Errors
-    /// [`GraphError`]
+    /// * `cache`: a row's own slot must be the last that it sees, and no other row may see it in this run
+    /// * `distance_bias`: as in [`AttentionScores`](super::AttentionScores); the query's position is that of its last
+    ///   key
     pub fn cached_attention(
         &mut self,
         heads: usize,

@@ -1,5 +1,5 @@
-//! Edits the scores of a search on the device, and notes the best token of each chunk of the vocabulary: repeated tokens are
-//! penalized in place, and banned ones are listed for each row.
+//! Edits the scores of a search on the device, and notes the best token of each chunk of the vocabulary. Repeated
+//! tokens are penalized in place; banned tokens are listed for each row.
 
 use super::search_states::{SearchStates, SearchTable};
 use crate::graph::{Binding, CpuRun, Graph, GraphError, Lowering, Operator, Value};
@@ -10,16 +10,16 @@ use crate::kernels::search_state::HistoryEdits;
 use crate::scores::TopKShape;
 use crate::shape::{Dtype, Shape};
 
-/// Logits after their edits, and notes on them.
+/// Edited logits, and notes on them.
 #[derive(Clone, Copy, Debug)]
 pub struct EditedScores {
     pub(super) shape: TopKShape,
     pub(super) history: HistoryEdits,
     /// `[rows, vocabulary]`
     pub(super) logits: Value,
-    /// The best token of each chunk, and the sum of its exponentials.
+    /// Best token and sum of exponentials of each chunk.
     pub(super) chunks: Value,
-    /// `[rows, ban_words]`: the tokens that each row may not take, a bit for each token.
+    /// `[rows, ban_words]`: banned tokens of each row, one bit per token.
     pub(super) row_bans: Value,
     pub(super) state: SearchTable<Value>,
 }
@@ -28,12 +28,7 @@ pub struct EditedScores {
 struct EditScores(EditedScores);
 
 impl Graph {
-    /// Edits scores as the history of each row demands.
-    ///
-    /// * `logits`: `[rows, vocabulary]`, edited in place
-    ///
-    /// # Errors
-    /// [`GraphError`]
+    /// Edits `logits` `[rows, vocabulary]` in place, by the history of each row.
     pub fn edit_scores(
         &mut self,
         shape: TopKShape,

@@ -15,13 +15,10 @@ struct Embed {
 }
 
 impl Graph {
-    /// Token embeddings, and position embeddings where there are any. `[rows, d_model]`
+    /// Adds token embeddings, plus position embeddings if any; returns `[rows, d_model]`.
     ///
-    /// * `tokens`: u32 `[rows, 1]`; `positions`: u32 `[rows, 1]`, and the table that it points into
-    /// * `table`: `[vocabulary, d_model]`, which the output projection may share; `scale`: √d_model, or 1
-    ///
-    /// # Errors
-    /// [`GraphError`]
+    /// * `tokens`: u32 `[rows, 1]`; `positions`: u32 `[rows, 1]`, and the table that they index
+    /// * `table`: `[vocabulary, d_model]`, perhaps shared with the output projection; `scale`: √d_model, or 1
     pub fn embed(
         &mut self,
         tokens: Value,

@@ -1,4 +1,4 @@
-//! A step of greedy search on the device: every row takes its best token, and the search's state moves on by one token.
+//! A step of greedy search on the device: each row takes its best token, and the state advances by one token.
 
 use super::edit_scores::EditedScores;
 use crate::graph::{CpuRun, Graph, Lowering, Operator, Value};
@@ -7,7 +7,7 @@ use crate::graph::{CpuRun, Graph, Lowering, Operator, Value};
 struct GreedyStep(EditedScores);
 
 impl Graph {
-    /// A step of greedy search.
+    /// Adds a step of greedy search.
     pub fn greedy_step(&mut self, scores: EditedScores) {
         self.push(GreedyStep(scores));
     }

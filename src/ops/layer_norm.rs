@@ -1,5 +1,5 @@
-//! Layer normalization of `x + residual`. Ba et al. 2016; Vaswani et al. 2017, section 3.1. Without a shift it is RMS
-//! normalization, which does not subtract the mean either. Zhang & Sennrich 2019, equation (4).
+//! Layer normalization of `x + residual`. Ba et al. 2016; Vaswani et al. 2017, section 3.1. Without a shift: RMS
+//! normalization, which does not subtract the mean. Zhang & Sennrich 2019, equation (4).
 
 use crate::cpu;
 use crate::graph::{CpuRun, Graph, GraphError, Lowering, Operator, Value, Vector};
@@ -11,9 +11,9 @@ use crate::shape::{Dtype, Shape};
 pub struct Normalization {
     /// `[width]`
     pub gamma: Vector,
-    /// `[width]`; RMS norms have none.
+    /// `[width]`; `None` for RMS norms.
     pub beta: Option<Vector>,
-    /// Added to the variance.
+    /// Number added to the variance.
     pub epsilon: f32,
 }
 
@@ -26,10 +26,7 @@ struct LayerNorm {
 }
 
 impl Graph {
-    /// The norm of `x + residual`. `[rows, d_model]`
-    ///
-    /// # Errors
-    /// [`GraphError`]
+    /// Adds the norm of `x + residual`; returns `[rows, d_model]`.
     pub fn layer_norm(
         &mut self,
         x: Value,

@@ -1,4 +1,4 @@
-//! `y = activation(scale·x·Wᵀ + b)`, then `y + z` or `y ⊙ z`: every projection, feed-forward layer and the output layer.
+//! `y = activation(scale·x·Wᵀ + b)`, then `y + z` or `y ⊙ z`: projections, feed-forward layers and the output layer.
 
 use crate::activation::Activation;
 use crate::cpu;
@@ -14,12 +14,12 @@ pub struct Linear {
     pub weight: Matrix,
     /// `[outputs]`
     pub bias: Option<Vector>,
-    /// Factor of the product: 1, or 1 / √d_model where T5 ties its output layer to the embedding.
+    /// Factor of the product: 1, or 1 / √d_model if T5 ties its output layer to the embedding.
     pub scale: f32,
 }
 
 impl Linear {
-    /// The entries of its weights in the table of weights.
+    /// Indices of its weights in the table of weights.
     pub fn entries(&self) -> impl Iterator<Item = usize> + use<> {
         [self.weight.index].into_iter().chain(self.bias.map(|bias| bias.index))
     }
@@ -35,10 +35,7 @@ struct LinearNode {
 }
 
 impl Graph {
-    /// `y = activation(scale·x·Wᵀ + b) + residual`. `[rows, outputs]`
-    ///
-    /// # Errors
-    /// [`GraphError`]
+    /// Adds `y = activation(scale·x·Wᵀ + b) + residual`; returns `[rows, outputs]`.
     pub fn linear(
         &mut self,
         x: Value,
@@ -49,11 +46,8 @@ impl Graph {
         self.joined_linear(x, layer, activation, residual.map(|residual| (Join::Add, residual)))
     }
 
-    /// `y = activation(scale·x·Wᵀ + b) ⊙ factor`: one half of a gated feed-forward network, with the other half as its
-    /// factor. `[rows, outputs]`. Shazeer 2020, "GLU Variants Improve Transformer", section 2.
-    ///
-    /// # Errors
-    /// [`GraphError`]
+    /// Adds `y = activation(scale·x·Wᵀ + b) ⊙ factor`: one half of a gated feed-forward network; `factor` is the other
+    /// half. Returns `[rows, outputs]`. Shazeer 2020, "GLU Variants Improve Transformer", section 2.
     pub fn gated_linear(
         &mut self,
         x: Value,

@@ -1,4 +1,4 @@
-//! `log_softmax(logits)[target]` of each row: how probable the model finds tokens that are given.
+//! `log_softmax(logits)[target]` of each row: the log-probability of given tokens.
 
 use crate::cpu;
 use crate::graph::{Binding, CpuRun, Graph, GraphError, Lowering, Operator, Value};
@@ -13,12 +13,8 @@ struct LogProbability {
 }
 
 impl Graph {
-    /// Log-probabilities of given tokens. `[rows, 1]`; 0 where a target is not below the vocabulary.
-    ///
-    /// * `logits`: `[rows, vocabulary]`; `targets`: u32 `[rows, 1]`
-    ///
-    /// # Errors
-    /// [`GraphError`]
+    /// Adds log-probabilities of given tokens; returns `[rows, 1]`, 0 if a target is not in the vocabulary. `logits`:
+    /// `[rows, vocabulary]`; `targets`: u32 `[rows, 1]`.
     pub fn log_probability(&mut self, logits: Value, targets: Value) -> Result<Value, GraphError> {
         let op = "log_probability";
         let Shape { rows, width } = self.shape(logits);

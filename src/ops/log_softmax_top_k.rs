@@ -1,5 +1,5 @@
-//! The best tokens of each row by processed log-probability, where the host searches. Score edits, if there are any, are
-//! applied to the logits in place.
+//! The best tokens of each row by processed log-probability, for a search on the host. Score edits apply to the logits
+//! in place.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -16,17 +16,14 @@ struct LogSoftmaxTopK {
     logits: Value,
     edits: Option<Value>,
     top: Value,
-    /// A step's score edits on the CPU, kept so that a step allocates nothing.
+    /// Score edits of a step on the CPU, kept so that a step allocates nothing.
     list: Mutex<Vec<ScoreEdit>>,
 }
 
 impl Graph {
-    /// The best tokens. u32 `[rows, 2 * candidates]`: the bits of the values, then the tokens.
+    /// Adds the selection; returns u32 `[rows, 2 * candidates]`: the bits of the values, then the tokens.
     ///
     /// * `logits`: `[rows, vocabulary]`; `edits`: u32 `[1 + capacity, 4]`, the number of edits, then the edits
-    ///
-    /// # Errors
-    /// [`GraphError`]
     pub fn log_softmax_top_k(
         &mut self,
         shape: TopKShape,

@@ -1,8 +1,7 @@
-//! The operators: one file each, with everything about it in one place: its inputs, its shape rule, what it reads and
-//! writes, its launches on a GPU, and its call on the CPU. They are few, and named after what they compute.
+//! The operators, one file each: inputs, shape rule, reads and writes, launches on a GPU, call on the CPU.
 //!
-//! A new operator is a file here, where the [`Operator`](crate::graph::Operator) trait asks for all that, a function in
-//! `src/cpu`, and a kernel with its shader.
+//! A new operator is a file here that implements [`Operator`](crate::graph::Operator), a function in `src/cpu`, and a
+//! kernel with its shader.
 
 mod append_kv;
 mod append_rows;

@@ -1,5 +1,5 @@
-//! Reorders the tables of cache slots after a step of beam search on the device: each row takes over the history of its
-//! parent. No cache is copied.
+//! Reorders the tables of cache slots after a step of beam search on the device: each row takes its parent's history.
+//! No cache is copied.
 
 use super::search_states::SearchStates;
 use crate::graph::{CpuRun, Graph, GraphError, Lowering, Operator, Value};
@@ -13,10 +13,7 @@ struct ReorderSlots {
 }
 
 impl Graph {
-    /// Reorders the tables of slots.
-    ///
-    /// # Errors
-    /// [`GraphError`]
+    /// Adds the reordering.
     pub fn reorder_slots(&mut self, shape: SearchShape, states: &SearchStates) -> Result<(), GraphError> {
         let state = states.values(self, "reorder_slots", &shape)?;
         self.push(ReorderSlots { shape, search: state.search, slots: state.slots });

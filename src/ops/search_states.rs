@@ -1,27 +1,27 @@
-//! What the steps of a search on the device read and write.
+//! The state of a search on the device.
 
 use crate::graph::{Graph, GraphError, State, Value};
 use crate::kernels::search_state::{RING, SearchShape};
 use crate::shape::{Dtype, Shape};
 
-/// The state of a search on the device; u32, all of it.
+/// The state of a search on the device; all u32.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SearchTable<T> {
     /// `[sentences, block]`
     pub search: T,
-    /// `[rows, 1]`: the token that each row is fed
+    /// `[rows, 1]`: input token of each row
     pub tokens: T,
-    /// `[rows, 1]`: its row of the position table
+    /// `[rows, 1]`: row of the position table
     pub positions: T,
-    /// `[rows, 1]`: the number of keys that it sees
+    /// `[rows, 1]`: number of visible keys
     pub key_counts: T,
-    /// `[rows, 1]`: the slot for its keys and values
+    /// `[rows, 1]`: cache slot of the row's key and value
     pub cache_slots: T,
-    /// `[rows, capacity]`: the slots of its history
+    /// `[rows, capacity]`: cache slots of each row's history
     pub slots: T,
-    /// `[rows * capacity, 1]`: the token of each slot
+    /// `[rows * capacity, 1]`: token of each slot
     pub slot_tokens: T,
-    /// `[ring * rows, 2 * candidates + 1]`: the candidates of the last steps, for the host
+    /// `[ring * rows, 2 * candidates + 1]`: candidates of the last steps, for the host
     pub record: T,
     /// `[1, words]`: lists of banned tokens
     pub bans: T,
@@ -33,7 +33,7 @@ pub struct SearchTable<T> {
 pub type SearchStates = SearchTable<State>;
 
 impl SearchStates {
-    /// As values of a graph, with shapes that fit a search.
+    /// The states as values of a graph; checks their shapes.
     pub(super) fn values(
         &self,
         g: &mut Graph,
@@ -63,7 +63,8 @@ impl SearchStates {
 }
 
 impl SearchTable<Value> {
-    /// What a step of a search changes, in the order in which its kernels bind it. It reads all of it but the record.
+    /// Values that a search step changes, in the order of its kernel's bindings. A step reads all of them except the
+    /// record.
     pub(super) fn of_step(&self) -> [Value; 7] {
         let Self { search, tokens, positions, key_counts, cache_slots, slot_tokens, record, .. } = *self;
         [search, tokens, positions, key_counts, cache_slots, slot_tokens, record]

@@ -10,7 +10,6 @@ use wordloom::kernels::{ColumnLayout, append_kv, attention_weights, stride};
 use crate::common::{assert_close, device_test, gpu, heads_to_columns};
 use crate::{fixture, pad, random, read, run, unpad, untouched, upload, upload_u32};
 
-/// Biases of `heads` heads by distance, up to a reach.
 fn random_bias(reach: usize, heads: usize) -> Vec<f32> {
     random(4, (2 * reach + 1) * heads)
 }
@@ -38,7 +37,6 @@ impl AttentionCase {
         }
     }
 
-    /// Elements of a query and of a value.
     fn widths(&self) -> (usize, usize) {
         (self.shape.heads * self.shape.d_head, self.shape.heads * self.shape.d_value)
     }
@@ -68,7 +66,7 @@ impl AttentionCase {
         weights
     }
 
-    /// `offset` columns that belong to something else come first.
+    /// Runs the case; `offset` unrelated columns come first.
     async fn on_gpu(&self, gpu: &Gpu, variant: Variant, offset: usize) -> (Vec<f32>, Vec<f32>) {
         let AttentionShape { batch, heads, queries, keys, .. } = self.shape;
         let (width, value_width) = self.widths();
@@ -102,7 +100,6 @@ impl AttentionCase {
         )
     }
 
-    /// Compares every variant with the CPU.
     async fn check(&self, gpu: &Gpu, offset: usize) {
         let (want, want_weights) = (self.context_on_cpu(), self.weights_on_cpu());
         for variant in Variant::ALL {
@@ -118,7 +115,7 @@ impl AttentionCase {
 /// Whether a key of a sentence is visible.
 type Mask = fn(usize, usize) -> bool;
 
-/// Hides nothing; the end of each sentence; the beginning; everything of the second sentence.
+/// Masks: nothing hidden; the end of each sentence; its beginning; all of the second sentence.
 const MASKS: [Mask; 4] = [
     |_, _| true,
     |sentence, key| key < 3 + sentence,
@@ -187,7 +184,7 @@ async fn attention_agrees_with_a_bias_by_distance() {
     }
 }
 
-/// Where all scores are equal, the weights are the softmax of the biases.
+/// If all scores are equal, the weights are the softmax of the biases.
 #[device_test]
 async fn a_bias_by_distance_belongs_to_its_distance() {
     let gpu = gpu().await;
@@ -222,7 +219,7 @@ async fn a_bias_by_distance_belongs_to_its_distance() {
     assert_close("weights on the CPU", &case.weights_on_cpu(), &want, (1e-6, 0.0));
 }
 
-/// More than 65,535 products for one query: lavapipe lets no invocation loop more often than that.
+/// More than 65,535 products for one query: lavapipe allows no more iterations of a loop.
 #[device_test]
 async fn attention_agrees_for_many_keys() {
     let gpu = gpu().await;
@@ -245,13 +242,13 @@ async fn attention_agrees_for_many_keys() {
     }
 }
 
-/// The weights of one head whose keys are the identity matrix are the softmax of its queries.
+/// If a head's keys are the identity matrix, its weights are the softmax of its queries.
 #[device_test]
 async fn attention_weights_are_a_softmax() {
     let gpu = gpu().await;
     let tensors = fixture("softmax");
     let check = async |name: &str, x: Vec<f32>, mask: Vec<u32>, keys: usize, want: &[f32]| {
-        // a query of its own sentence, because each has its own mask
+        // each query has its own sentence, because each has its own mask
         let batch = x.len() / keys;
         let k = (0..batch * keys * keys)
             .map(|i| f32::from((i % (keys * keys)).is_multiple_of(keys + 1)))
@@ -318,8 +315,8 @@ async fn the_cache_is_filled_and_attended() {
         let qkv = random(1, rows * fused_width);
         let mut keys = random(2, rows * capacity * width);
         let mut values = random(3, rows * capacity * value_width);
-        // every row sees slots of other rows, in no particular order and but for the first, which is written now, and
-        // writes to the last that it sees
+        // every row sees slots of other rows, in any order but for the first, which this run writes; a row writes to
+        // its last slot
         let key_counts: Vec<u32> = (0..rows).map(|row| 1 + (row * 23 % capacity) as u32).collect();
         let earlier = |i| (i * 7 % rows * capacity + 1 + i * 3 % (capacity - 1)) as u32;
         let mut slots: Vec<u32> = (0..rows * capacity).map(earlier).collect();
@@ -327,7 +324,7 @@ async fn the_cache_is_filled_and_attended() {
         for row in 0..rows {
             slots[row * capacity + key_counts[row] as usize - 1] = cache_slots[row];
         }
-        // these are padding: they must leave the caches alone
+        // padding, which must not change the caches
         for (row, slot) in cache_slots.iter_mut().enumerate() {
             match row % 4 {
                 2 => *slot = u32::MAX,
@@ -374,7 +371,7 @@ async fn the_cache_is_filled_and_attended() {
     }
 }
 
-/// Some matrices, of which only the first columns are wanted, side by side in a cache; padding leaves that alone.
+/// The first columns of several matrices, side by side in a cache; padding does not change it.
 #[device_test]
 async fn rows_are_put_into_a_cache() {
     let gpu = gpu().await;

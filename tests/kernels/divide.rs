@@ -1,4 +1,4 @@
-//! The division of a search on the device: not a bit off.
+//! The division of a search on the device, exact to the bit.
 
 use wordloom::kernels::{Access, Dispatch, Kernel};
 

@@ -1,4 +1,4 @@
-//! The operators' options as graphs set them: a graph gives the same on a GPU and on the CPU.
+//! Options of operators in graphs: a GPU gives the same result as the CPU.
 
 use std::ops::Range;
 
@@ -16,10 +16,9 @@ use wordloom::shape::AttentionShape;
 use crate::common::{assert_close, device_test, devices, gpu_as};
 use crate::random;
 
-/// Every weight is random.
 struct RandomWeights<'a> {
     table: &'a WeightTable,
-    /// What matrices are rounded to.
+    /// Precision that matrices are rounded to.
     precision: WeightPrecision,
 }
 
@@ -47,7 +46,6 @@ const D_HEAD: usize = 5;
 const D_VALUE: usize = 6;
 const CAPACITY: usize = 2;
 
-/// The states that the host writes, and those that it reads.
 struct States {
     tokens: State,
     targets: State,
@@ -58,7 +56,7 @@ struct States {
     read: [State; 5],
 }
 
-/// A decoder layer as T5 has it: RMS norms, a bias by distance, a gated feed-forward network, a scaled output.
+/// A decoder layer of T5: RMS norms, bias by distance, gated feed-forward network, scaled output.
 fn layer(states: &mut StateTable, weights: &mut WeightTable) -> Result<(Graph, States), GraphError> {
     let (key_width, value_width) = (HEADS * D_HEAD, HEADS * D_VALUE);
     let host = States {
@@ -148,7 +146,7 @@ async fn every_device_computes_the_same(precision: WeightPrecision) {
     let mut want: Option<Vec<Vec<f32>>> = None;
     let mut all = devices().await;
     all.push(gpu_as(AdapterClass::Hardware).await);
-    // the rounded weights in f32 are what the others are compared with; but with those of 8 bits the CPU rounds x, too
+    // the reference has the rounded weights in f32; with 8-bit weights the CPU also rounds x
     let mut runs = vec![(Device::Cpu, WeightPrecision::F32)];
     let rounds_x = |device: &Device| device.gpu().is_none() && precision == WeightPrecision::Q8;
     runs.extend(all.into_iter().filter(|device| !rounds_x(device)).map(|device| (device, precision)));
@@ -172,10 +170,10 @@ async fn every_device_computes_the_same(precision: WeightPrecision) {
         for step in 0..2 {
             let token = |row| (row * 7 + step * 5) % VOCABULARY as u32;
             session.write(host.tokens, &rows.clone().map(token).collect::<Vec<_>>());
-            // the last row is padding
+            // padding in the last row
             let slot = |row| if row == ROWS as u32 - 1 { u32::MAX } else { 2 * row + step };
             session.write(host.cache_slots, &rows.clone().map(slot).collect::<Vec<_>>());
-            // in the second step a row sees what the one before it was in the first, and itself
+            // in the second step, a row sees itself, and the row before it from the first step
             let seen = |row: u32| match step {
                 0 => [2 * row, 0],
                 _ => [2 * row.max(1) - 2, 2 * row + 1],

@@ -1,4 +1,4 @@
-//! Pictures of attention: the GPU's against the CPU's, and what single pixels have to be.
+//! Pictures of attention: the GPU's compared with the CPU's, and expected single pixels.
 
 use wordloom::Device;
 use wordloom::heatmap::{ColourMap, GridShape, HeatmapError, Painter, Pixels, Scale, View, paint};
@@ -10,7 +10,7 @@ use crate::random;
 fn maps(shape: GridShape, seed: u32) -> Vec<LayerAttention> {
     let GridShape { layers, heads, queries, keys } = shape;
     let layer = |layer: usize| {
-        // a few large weights among many small ones, as attention has them
+        // few large weights among many small ones, as in real attention
         let weights = random(seed + layer as u32, heads * queries * keys);
         let weights = weights.iter().map(|weight| weight.powi(8)).collect();
         LayerAttention { kind: AttentionKind::Cross, layer, heads, queries, keys, weights }
@@ -22,8 +22,7 @@ fn refs(layers: &[LayerAttention]) -> Vec<&LayerAttention> {
     layers.iter().collect()
 }
 
-/// Rounding may choose the next of 256 colours; where cells are smaller than pixels, it may take a neighbouring cell in at a pixel's
-/// edge.
+/// Tolerates rounding to the next of 256 colours, and neighbouring cells at edges if cells are smaller than pixels.
 fn assert_alike(what: &str, got: &Pixels, want: &Pixels) {
     assert_eq!([got.width, got.height], [want.width, want.height], "{what}");
     let pixels = got.rgba.chunks_exact(4).zip(want.rgba.chunks_exact(4));
@@ -57,7 +56,7 @@ async fn a_gpu_paints_what_the_cpu_paints() {
             let got = painter.paint(&mut maps, &view).await.unwrap();
             assert_alike(&format!("{shape:?}, {view:?}"), &got, &paint(&layers, &view).unwrap());
         }
-        // one of them alone, from the same memory, before and after smaller maps were made of it
+        // one map alone, from the same memory, before and after smaller maps were made
         let (layer, head) = (shape.layers - 1, shape.heads - 1);
         let map = &layers[layer].weights[head * shape.queries * shape.keys..];
         let alone = LayerAttention { heads: 1, weights: map.to_vec(), ..layers[layer].clone() };
@@ -72,7 +71,7 @@ async fn a_gpu_paints_what_the_cpu_paints() {
     }
 }
 
-/// Two layers of two heads of 2 x 3, cells of 4 pixels, a gap of one cell.
+/// Two layers of two heads of 2 x 3; cells of 4 pixels; a gap of one cell.
 #[device_test]
 async fn a_pixel_has_the_colour_of_its_cell() {
     let layer = |layer: usize, weights: [f32; 12]| LayerAttention {
@@ -111,7 +110,7 @@ async fn a_pixel_has_the_colour_of_its_cell() {
                 [((0, 0), 1.0), ((11, 7), 0.5), ((0, 4), 0.2), ((16, 0), 0.25 / 0.99), ((27, 7), 1.0)],
             ),
             (Scale::Rows, [((0, 0), 1.0), ((11, 7), 1.0), ((0, 4), 0.4), ((16, 0), 0.5), ((27, 7), 1.0)]),
-            // 0.01 is halfway from 10⁻⁴ to 1
+            // 0.01 is halfway between 10⁻⁴ and 1
             (
                 Scale::Logarithmic,
                 [((0, 0), 1.0), ((4, 0), 0.0), ((16, 7), 0.5), ((20, 7), 0.0), ((1, 13), 0.0)],
@@ -128,14 +127,14 @@ async fn a_pixel_has_the_colour_of_its_cell() {
                 assert_eq!(pixel(x, y), background, "{device}, {scale}, ({x}, {y}) is between maps");
             }
         }
-        // one row is shown, and a pixel of three by two cells has the largest of what is shown
+        // with one row shown, a pixel of three by two cells has the largest visible weight
         let far = View { size: [8, 2], cell: [4.0 / 3.0, 2.0].map(|cell| cell / 4.0), rows: 1, ..view };
         let picture = painter.paint(&mut maps, &far).await.unwrap();
         assert_eq!(picture.rgba[..4], grey(1.0), "{device}");
     }
 }
 
-/// A large weight does not get lost, however many cells a pixel has to show, and is not seen beyond the pixels beside its own.
+/// A large weight stays visible for any number of cells per pixel, but only in pixels beside its cell.
 #[device_test]
 async fn the_largest_of_many_cells_is_seen() {
     let shape = GridShape { layers: 1, heads: 1, queries: 301, keys: 203 };
@@ -162,7 +161,7 @@ async fn the_largest_of_many_cells_is_seen() {
                 let picture = painter.paint(&mut maps, &view).await.unwrap();
                 let [r, g, b] = ColourMap::Greys.colour(1.0);
                 let place = [key, query].map(|cell| (cell as f32 + 0.5) / step);
-                // how far each bright pixel's middle is from that of the cell
+                // distances from each bright pixel's middle to the cell's middle
                 let pixels = picture.rgba.chunks_exact(4).enumerate();
                 let apart: Vec<f32> = pixels
                     .filter(|(_, colour)| **colour == [r, g, b, 255])

@@ -1,4 +1,4 @@
-//! Linear layers: all kernels, weights of every precision, weights in parts, activations.
+//! Linear layers: all kernels, precisions, split weights, activations.
 
 use wordloom::activation::Activation;
 use wordloom::cpu::{self, Linear, WeightMatrix};
@@ -11,7 +11,6 @@ use wordloom::precision::WeightPrecision;
 use crate::common::{assert_close, device_test, gpu};
 use crate::{fixture, pad, random, read, run, unpad, untouched, upload, upload_u32};
 
-/// A linear layer with its operands on the device.
 struct LinearCase {
     shape: LinearShape,
     x: Vec<f32>,
@@ -32,7 +31,7 @@ impl LinearCase {
         let shape = self.shape;
         let mut y = vec![0.0; shape.rows * shape.outputs];
         let bias = shape.bias.then_some(&self.bias[..]);
-        // the rounded weights in f32: with those of 8 bits the CPU rounds x, too, and a GPU does not
+        // the rounded weights in f32: with 8-bit weights the CPU also rounds x, and a GPU does not
         let mut weight = self.weight.clone();
         weight.chunks_exact_mut(shape.inputs).for_each(|row| shape.precision.round_row(row));
         let weight = WeightMatrix::F32(&weight);
@@ -42,7 +41,7 @@ impl LinearCase {
         y
     }
 
-    /// `panels_per_part`: where to split the weights.
+    /// `panels_per_part`: size of the parts of the weights.
     async fn on_gpu(&self, gpu: &Gpu, variant: Variant, panels_per_part: usize) -> Vec<f32> {
         let LinearShape { rows, inputs, outputs, precision, .. } = self.shape;
         let x = upload(gpu, &pad(&self.x, inputs, 7.0));
@@ -159,7 +158,7 @@ fn plain(rows: usize, inputs: usize, outputs: usize, bias: bool, activation: Act
     LinearShape { rows, inputs, outputs, scale: 1.0, bias, activation, join: None, precision }
 }
 
-/// What is multiplied is what the precision makes of a weight: rounding them first changes nothing.
+/// Rounded weights give the same result as weights that the precision rounds.
 #[device_test]
 async fn stored_weights_are_the_rounded_ones() {
     let gpu = gpu().await;
@@ -172,7 +171,7 @@ async fn stored_weights_are_the_rounded_ones() {
             for variant in Variant::ALL {
                 let got = stored.on_gpu(&gpu, variant, 2).await;
                 let want = rounded.on_gpu(&gpu, variant, 2).await;
-                // the scale of 8 bits comes after the sum, not before
+                // the 8-bit scale comes after the sum, not before
                 let tolerance = if precision == WeightPrecision::Q8 { 1e-5 } else { 0.0 };
                 assert_close(&format!("{variant:?} of {precision}"), &got, &want, (tolerance, 0.0));
             }
@@ -205,7 +204,7 @@ async fn linear_is_a_matrix_product() {
     }
 }
 
-/// A layer of one input with the weight 1 is its activation.
+/// A layer of one input with the weight 1 equals its activation.
 #[device_test]
 async fn activations_are_those_of_the_reference() {
     let gpu = gpu().await;
@@ -228,7 +227,7 @@ async fn activations_are_those_of_the_reference() {
     }
 }
 
-/// An axis of a dispatch holds 65,535 workgroups; launches beyond that are folded.
+/// Folded launches: an axis of a dispatch holds 65,535 workgroups.
 #[device_test]
 async fn linear_of_more_rows_than_an_axis_holds() {
     let gpu = gpu().await;

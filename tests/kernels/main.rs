@@ -1,5 +1,5 @@
-//! Every kernel against the CPU operator of the same name: at sizes around its tiles, with every mask, in every variant,
-//! on whatever adapter there is (a software one counts).
+//! Every kernel compared with the CPU operator of the same name: sizes around its tiles, every mask, every variant, on
+//! any adapter (also software).
 
 mod attention;
 #[path = "../common/mod.rs"]
@@ -18,7 +18,7 @@ use common::{Tensors, data};
 use wordloom::gpu::{Buffer, Gpu};
 use wordloom::kernels::{Dispatch, stride};
 
-/// Stands in buffers before a kernel writes to them.
+/// Content of buffers before a kernel writes.
 const UNTOUCHED: f32 = -12345.0;
 
 fn upload(gpu: &Gpu, data: &[f32]) -> Buffer {
@@ -54,14 +54,13 @@ fn random(seed: u32, count: usize) -> Vec<f32> {
     (0..count).map(|_| next()).collect()
 }
 
-/// `[rows, width]` with the stride of the device; the padding holds `filler`.
 fn pad(data: &[f32], width: usize, filler: f32) -> Vec<f32> {
     let rows = data.chunks_exact(width);
     rows.flat_map(|row| row.iter().copied().chain(std::iter::repeat_n(filler, stride(width) - width)))
         .collect()
 }
 
-/// Takes the padding off, and checks that it is zero.
+/// Removes the padding and checks that it is zero.
 fn unpad(what: &str, data: &[f32], rows: usize, width: usize) -> Vec<f32> {
     let mut out = Vec::with_capacity(rows * width);
     for row in data[..rows * stride(width)].chunks_exact(stride(width)) {

@@ -1,4 +1,4 @@
-//! Linear layers that normalize their inputs: against a norm and a linear layer on the CPU.
+//! Linear layers that normalize their inputs, compared with a norm and a linear layer on the CPU.
 
 use wordloom::activation::Activation;
 use wordloom::cpu::{self, Linear, WeightMatrix};
@@ -22,7 +22,6 @@ struct NormalizedLinearShape {
 }
 
 impl NormalizedLinearShape {
-    /// The norm's launch.
     fn norm(&self, class: AdapterClass) -> Dispatch {
         let Self { linear, epsilon, residual, centered, .. } = *self;
         let shape = LayerNormShape { rows: linear.rows, width: linear.inputs, epsilon, residual, centered };
@@ -45,7 +44,7 @@ impl Case {
         let LinearShape { rows, inputs, outputs, .. } = shape.linear;
         Self {
             shape,
-            // a mean that is not zero
+            // nonzero mean
             x: random(1, rows * inputs).iter().map(|value| value + 0.7).collect(),
             residual: random(2, rows * inputs),
             gamma: random(3, inputs),
@@ -55,7 +54,6 @@ impl Case {
         }
     }
 
-    /// One of its rows.
     fn row(&self, row: usize) -> Self {
         let mut shape = self.shape;
         shape.linear.rows = 1;
@@ -66,14 +64,13 @@ impl Case {
         Self { shape, x, residual, gamma, beta, weight, bias }
     }
 
-    /// The normalized inputs, and the layer of them.
     fn on_cpu(&self) -> [Vec<f32>; 2] {
         let NormalizedLinearShape { linear, epsilon, residual, centered, .. } = self.shape;
         let mut normalized = vec![0.0; self.x.len()];
         let residual = residual.then_some(&self.residual[..]);
         let beta = centered.then_some(&self.beta[..]);
         cpu::layer_norm(&self.x, residual, &self.gamma, beta, epsilon, &mut normalized);
-        // the rounded weights in f32: with those of 8 bits the CPU rounds x, too, and a GPU does not
+        // the rounded weights in f32: with 8-bit weights the CPU also rounds x, and a GPU does not
         let mut weight = self.weight.clone();
         weight.chunks_exact_mut(linear.inputs).for_each(|row| linear.precision.round_row(row));
         let weight = WeightMatrix::F32(&weight);
@@ -84,7 +81,7 @@ impl Case {
         [normalized, y]
     }
 
-    /// The same; `panels_per_part`: where to split the weights.
+    /// As `on_cpu`; `panels_per_part`: size of the parts of the weights.
     async fn on_gpu(&self, gpu: &Gpu, variant: Variant, panels_per_part: usize) -> [Vec<f32>; 2] {
         let LinearShape { rows, inputs, outputs, precision, .. } = self.shape.linear;
         let [x, residual] = [&self.x, &self.residual].map(|data| upload(gpu, &pad(data, inputs, 7.0)));
@@ -120,7 +117,7 @@ impl Case {
     }
 }
 
-/// Rows, inputs and outputs on both sides of every tile, and of what the lanes have of a row.
+/// Rows, inputs and outputs on both sides of every tile, and of a lane's part of a row.
 const SIZES: [[usize; 3]; 10] = [
     [1, 1, 1],
     [1, 37, 203],
@@ -167,7 +164,7 @@ async fn a_norm_before_a_layer_is_a_norm_and_a_layer() {
     }
 }
 
-/// Alone, beside others, and with its weights in parts: the same bits.
+/// A row alone, beside others, or with split weights: the same bits.
 #[device_test]
 async fn a_normalized_row_does_not_depend_on_its_neighbours() {
     let gpu = gpu().await;
@@ -192,7 +189,7 @@ async fn a_normalized_row_does_not_depend_on_its_neighbours() {
     }
 }
 
-/// One launch on a GPU with few rows, unless the layer is as large as a vocabulary; two elsewhere.
+/// One launch on a GPU with few rows, unless the layer is as large as a vocabulary; else two.
 #[portable_test]
 fn few_rows_on_hardware_are_normalized_by_who_reads_them() {
     let linear = |rows, outputs| LinearShape {

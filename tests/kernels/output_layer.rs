@@ -1,4 +1,4 @@
-//! The output layer that notes what its panels of logits hold: its logits against the CPU's, its notes against plain code.
+//! The output layer that notes its panels of logits: logits compared with the CPU's, notes with plain loops.
 
 use wordloom::activation::Activation;
 use wordloom::cpu::{self, Linear, WeightMatrix};
@@ -16,7 +16,7 @@ use wordloom::scores::{ScoreRules, ScoreSpace};
 use crate::common::{assert_close, device_test, gpu, portable_test};
 use crate::{pad, random, read, run, unpad, untouched, upload, upload_u32};
 
-/// Of log-probabilities the sums are those of all tokens, of logits those of what is not banned.
+/// With log-probabilities, sums cover all tokens; with logits, only allowed tokens.
 const LOG_PROBABILITIES: ScoreRules = ScoreRules { space: ScoreSpace::LogProbabilities, renormalize: false };
 const LOGITS: ScoreRules = ScoreRules { space: ScoreSpace::Logits, renormalize: false };
 
@@ -31,7 +31,7 @@ struct Case {
     search: Vec<u32>,
 }
 
-/// A panel's best token that is not banned, its value, the maximum and the sum of exponentials relative to that.
+/// Best allowed token of a panel, its value, the maximum, and the sum of exponentials relative to it.
 #[derive(Clone, Debug, PartialEq)]
 struct Note {
     best: Option<(f32, u32)>,
@@ -57,14 +57,14 @@ impl Case {
             scoring: TopKShape { rows, vocabulary, candidates: 2, rules },
             edits: HistoryEdits { bans: bans_tokens, repeats: false, phrases: 0, penalty: false, search },
             x: random(1, rows * inputs),
-            // coarse, so that there are ties
+            // coarse, for ties
             weight: random(2, vocabulary * inputs).iter().map(|value| (value * 8.0).round() / 8.0).collect(),
             bias: random(3, vocabulary).iter().map(|value| (value * 4.0).round()).collect(),
             bans: Bans::default(),
             search: Vec::new(),
         };
         for sentence in 0..sentences {
-            // all of the first panel, and some; ends of those that may not end yet
+            // all of the first panel, and others; end tokens of sentences that may not end yet
             let always: Vec<u32> = (0..vocabulary as u32)
                 .filter(|token| *token < 64 || token % (5 + sentence as u32) == 0)
                 .collect();
@@ -109,7 +109,6 @@ impl Case {
         self.edits.bans && self.bans.lists[lists + early + token / 32] >> (token % 32) & 1 == 1
     }
 
-    /// What the panels of each row hold.
     fn notes(&self, logits: &[f32]) -> Vec<Note> {
         let vocabulary = self.shape.outputs;
         let sums_banned = self.scoring.rules == LOG_PROBABILITIES;
@@ -131,7 +130,6 @@ impl Case {
         (0..self.shape.rows).flat_map(|row| (0..panels).map(move |panel| note(row, panel))).collect()
     }
 
-    /// The launch that notes chunks after edits.
     fn notes_after(&self, edits: HistoryEdits, class: AdapterClass) -> Dispatch {
         let buffers =
             HistoryBuffers { search: (), slots: (), slot_tokens: (), bans: (), phrases: (), row_bans: () };
@@ -140,7 +138,7 @@ impl Case {
         self.scoring.chunk_launches(&edits, nothing, class).pop().expect("notes come last").0
     }
 
-    /// Logits and notes; `panels_per_part`: where to split the weights.
+    /// Logits and notes; `panels_per_part`: size of the parts of the weights.
     async fn on_gpu(&self, gpu: &Gpu, variant: Variant, panels_per_part: usize) -> (Vec<f32>, Vec<Note>) {
         let LinearShape { rows, inputs, outputs, precision, .. } = self.shape;
         let x = upload(gpu, &pad(&self.x, inputs, 7.0));
@@ -227,7 +225,7 @@ async fn an_output_layer_notes_what_its_panels_hold() {
     }
 }
 
-/// The logits are those of the linear layer whose work it does, to the last bit.
+/// The logits equal those of the linear layer to the last bit.
 #[device_test]
 async fn an_output_layer_is_a_linear_layer() {
     let gpu = gpu().await;
@@ -243,7 +241,7 @@ async fn an_output_layer_is_a_linear_layer() {
     assert!(unpad("linear", &read(&gpu, &y).await, 4, 203) == logits);
 }
 
-/// On a GPU while a workgroup has whole panels, unless edits that depend on what came before go in between.
+/// On a GPU if a workgroup has whole panels, and no edits by history come in between.
 #[portable_test]
 fn who_notes_is_chosen_by_rows_and_edits() {
     let shape = |rows| layer(rows, 64, 8000, WeightPrecision::F32);

@@ -1,4 +1,4 @@
-//! What works on one row at a time: embeddings and norms.
+//! Operators on single rows: embeddings and norms.
 
 use wordloom::cpu::{self, StoredMatrix};
 use wordloom::gpu::Gpu;
@@ -115,7 +115,7 @@ async fn norms_are_those_of_the_reference() {
     assert!(compared >= 30, "{compared} cases");
 }
 
-/// An axis of a dispatch holds 65,535 workgroups; launches beyond that are folded.
+/// Folded launches: an axis of a dispatch holds 65,535 workgroups.
 #[device_test]
 async fn norms_of_more_rows_than_an_axis_holds() {
     let gpu = gpu().await;

@@ -1,4 +1,4 @@
-//! The kernel that does nothing but read.
+//! The kernel that only reads.
 
 use wordloom::kernels::AdapterClass;
 use wordloom::kernels::sum_blocks::{WORDS, dispatch};

@@ -1,4 +1,4 @@
-//! The best tokens of each row, with and without edits of the scores; the log-probability of given ones.
+//! The best tokens of each row, with and without score edits; the log-probability of given tokens.
 
 use wordloom::cpu;
 use wordloom::gpu::Gpu;
@@ -11,10 +11,10 @@ use wordloom::scores::{EditKind, ScoreEdit, ScoreRules, ScoreSpace, encode_edits
 use crate::common::{assert_close, device_test, gpu, split_top};
 use crate::{fixture, pad, random, read, run, unpad, untouched, upload, upload_u32};
 
-/// Those whose selections differ.
+/// Adapter classes with different selections.
 const CLASSES: [AdapterClass; 2] = [AdapterClass::Software, AdapterClass::Hardware];
 
-/// Values and tokens of each row.
+/// Values and tokens of each row's selection.
 async fn top_on_gpu(
     gpu: &Gpu,
     shape: &TopKShape,
@@ -51,7 +51,7 @@ fn top_on_cpu(shape: &TopKShape, logits: &[f32], edits: &[ScoreEdit]) -> (Vec<f3
 #[track_caller]
 fn assert_same_top(what: &str, got: (Vec<f32>, Vec<u32>), want: (Vec<f32>, Vec<u32>)) {
     assert_eq!(got.1, want.1, "{what}: tokens");
-    // what stands for minus infinity is any number that is small enough
+    // any small enough number stands for minus infinity
     let clamp = |values: Vec<f32>| values.into_iter().map(|value| value.max(-1e30)).collect::<Vec<_>>();
     assert_close(what, &clamp(got.0), &clamp(want.0), (1e-5, 1e-6));
 }
@@ -74,7 +74,7 @@ async fn the_best_tokens_agree() {
         (1, 60_001, 32),
         (33, 100, 1),
     ] {
-        // coarse, so that there are ties
+        // coarse, for ties
         let logits: Vec<f32> =
             random(7, rows * vocabulary).iter().map(|value| (value * 200.0).round() / 16.0).collect();
         let edits: Vec<ScoreEdit> = (0..rows)

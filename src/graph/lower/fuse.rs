@@ -1,16 +1,14 @@
-//! Fusions: launches in a row whose work one kernel can do. Only GPUs in hardware take kernels that have such a form.
+//! Fusions: replaces neighbouring launches by one. Only kernels for hardware GPUs have fused forms.
 
 use super::launch::{Binding, Launch};
 use crate::kernels::{Access, normalized_linear, output_layer};
 
-/// Rewrites a list of launches.
-///
-/// * `is_state`: whether a binding outlives the list
+/// Fuses launches. `is_state` tells whether a binding outlives the list.
 pub(super) fn fuse(launches: Vec<Launch>, is_state: impl Fn(Binding) -> bool) -> Vec<Launch> {
     norm_and_linear(logits_and_notes(launches), is_state)
 }
 
-/// The output layer, which may be in parts, and the notes on chunks of its logits.
+/// Fuses the output layer, which may be in parts, with the notes on chunks of its logits.
 fn logits_and_notes(launches: Vec<Launch>) -> Vec<Launch> {
     let mut fused: Vec<Launch> = Vec::with_capacity(launches.len());
     for launch in launches {
@@ -30,7 +28,7 @@ fn logits_and_notes(launches: Vec<Launch>) -> Vec<Launch> {
     fused
 }
 
-/// A norm and the linear layer right after it, which may be in parts.
+/// Fuses a norm with the linear layer after it, which may be in parts.
 fn norm_and_linear(launches: Vec<Launch>, is_state: impl Fn(Binding) -> bool) -> Vec<Launch> {
     let mut fused = Vec::with_capacity(launches.len());
     let mut rest = &launches[..];
@@ -54,7 +52,7 @@ fn norm_and_linear(launches: Vec<Launch>, is_state: impl Fn(Binding) -> bool) ->
     fused
 }
 
-/// The launches of a layer as those that note the best of their logits; none where that is not to be had.
+/// The launches of a layer that also note the best of their logits; `None` if a part cannot.
 fn with_notes(layer: &[Launch], notes: &Launch) -> Option<Vec<Launch>> {
     let parts = layer.iter().map(|part| {
         let dispatch = output_layer::fuse(&part.dispatch, &notes.dispatch)?;
@@ -66,7 +64,7 @@ fn with_notes(layer: &[Launch], notes: &Launch) -> Option<Vec<Launch>> {
     parts.collect::<Option<Vec<_>>>().filter(|parts| !parts.is_empty())
 }
 
-/// The launches of a layer as those that normalize their inputs; none where that is not to be had.
+/// The launches of a layer that also normalize their inputs; `None` if a part cannot.
 fn with_norm(norm: &Launch, layer: &[Launch], keeps: bool) -> Option<Vec<Launch>> {
     let parts = layer.iter().map(|part| {
         let dispatch = normalized_linear::fuse(&norm.dispatch, &part.dispatch, keeps)?;

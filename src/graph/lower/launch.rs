@@ -1,4 +1,4 @@
-//! A launch of a kernel as plain data, over values instead of buffers.
+//! Kernel launches as plain data, over values instead of buffers.
 
 use std::sync::Arc;
 
@@ -6,19 +6,19 @@ use crate::graph::values::Value;
 use crate::graph::weights::{Rows, Vector};
 use crate::kernels::{Access, Dispatch};
 
-/// What a launch binds in place of a storage buffer.
+/// The operand of a storage binding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Binding {
     /// A value of the graph.
     Value(Value),
     /// One buffer of a weight.
     Weight {
-        /// Its entry in the table of weights.
+        /// Index in the table of weights.
         index: usize,
-        /// Which of its buffers.
+        /// Index among the buffers of the weight.
         part: usize,
     },
-    /// Any buffer; it is not read.
+    /// Any buffer; the kernel does not read it.
     Nothing,
 }
 
@@ -49,21 +49,20 @@ impl<T: Into<Binding>> From<Option<T>> for Binding {
 /// One launch of a kernel.
 #[derive(Clone, Debug)]
 pub struct Launch {
-    /// The place in the model, e.g. `decoder.2.cross`.
+    /// Place in the model, e.g. `decoder.2.cross`.
     pub place: Arc<str>,
     /// Kernel, constants, parameters and workgroups.
     pub dispatch: Dispatch,
-    /// What it binds, in the order of [`Kernel::storage`](crate::kernels::Kernel::storage).
+    /// Operands in the order of [`Kernel::storage`](crate::kernels::Kernel::storage).
     pub bindings: Vec<Binding>,
 }
 
 impl Launch {
-    /// What it binds, and how its kernel uses that.
+    /// Each operand, with the kernel's access to it.
     pub fn accesses(&self) -> impl Iterator<Item = (Binding, Access)> {
         self.bindings.iter().copied().zip(self.dispatch.kernel.storage.iter().copied())
     }
 
-    /// Values that it reads or writes.
     pub(in crate::graph) fn touches(&self) -> impl Iterator<Item = Value> {
         self.bindings.iter().filter_map(|binding| match binding {
             Binding::Value(value) => Some(*value),

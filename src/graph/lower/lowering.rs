@@ -1,4 +1,4 @@
-//! What operators are lowered with: the target, and the launches so far.
+//! The context of lowering: the target, and the launches so far.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -10,19 +10,18 @@ use crate::kernels::{AdapterClass, ColumnLayout, Dispatch, stride};
 use crate::precision::WeightPrecision;
 use crate::shape::{Dtype, Shape};
 
-/// What launches depend on besides the graph.
+/// The device's properties that launches depend on.
 #[derive(Clone, Debug)]
 pub struct Target {
-    /// The kind of processor that executes the shaders.
+    /// Processor that runs the shaders.
     pub class: AdapterClass,
-    /// How matrices are stored.
+    /// Storage of matrices.
     pub precision: WeightPrecision,
-    /// The buffers of each weight.
     pub(in crate::graph) parts: Vec<Vec<WeightPart>>,
 }
 
 impl Target {
-    /// A device that binds up to `max_storage_bytes` in one buffer, and the weights of `table`. Neither has to exist.
+    /// A target for the weights of `table`; a buffer has at most `max_storage_bytes`. No device is needed.
     pub fn new(
         class: AdapterClass,
         precision: WeightPrecision,
@@ -34,7 +33,7 @@ impl Target {
     }
 }
 
-/// A graph on its way to launches.
+/// The launches of a graph so far.
 pub struct Lowering<'a> {
     target: &'a Target,
     pub(super) place: Arc<str>,
@@ -47,12 +46,12 @@ impl<'a> Lowering<'a> {
         Self { target, place: Arc::default(), values, launches: Vec::new() }
     }
 
-    /// The kind of processor that executes the shaders.
+    /// Processor that runs the shaders.
     pub fn class(&self) -> AdapterClass {
         self.target.class
     }
 
-    /// How matrices are stored.
+    /// Storage of matrices.
     pub fn precision(&self) -> WeightPrecision {
         self.target.precision
     }
@@ -62,36 +61,30 @@ impl<'a> Lowering<'a> {
         self.values[value.0].shape
     }
 
-    /// The layout of some columns of a value.
+    /// The layout of columns of a value.
     pub fn layout(&self, columns: Columns) -> ColumnLayout {
         ColumnLayout { stride: stride(self.shape(columns.value).width), first: columns.first }
     }
 
-    /// The buffers that hold a matrix, and the outputs that each one has: several where one would be too large.
+    /// The buffers of a matrix with the outputs in each: several if one would be too large.
     pub fn parts(&self, matrix: Matrix) -> impl Iterator<Item = (Range<usize>, Binding)> + use<'a> {
         let parts = self.target.parts[matrix.index].iter().enumerate();
         parts.map(move |(part, about)| (about.outputs.clone(), Binding::Weight { index: matrix.index, part }))
     }
 
-    /// Scratch memory for the launches of this operator.
+    /// Adds scratch memory for the launches of this operator.
     pub fn scratch(&mut self, shape: Shape, dtype: Dtype) -> Value {
         self.values.push(ValueInfo { shape, dtype, home: Home::Planned });
         Value(self.values.len() - 1)
     }
 
-    /// Appends a launch.
-    ///
-    /// # Panics
-    /// When it binds more or less than its kernel does.
+    /// Appends a launch. Panics if the number of bindings is not the kernel's.
     pub fn launch(&mut self, dispatch: Dispatch, bindings: Vec<Binding>) {
         assert_eq!(bindings.len(), dispatch.kernel.storage.len(), "bindings of {}", dispatch.kernel.name);
         self.launches.push(Launch { place: self.place.clone(), dispatch, bindings });
     }
 
-    /// Appends several launches.
-    ///
-    /// # Panics
-    /// As [`launch`](Self::launch).
+    /// Appends launches; panics as [`launch`](Self::launch).
     pub fn launch_all(&mut self, launches: Vec<(Dispatch, Vec<Binding>)>) {
         launches.into_iter().for_each(|(dispatch, bindings)| self.launch(dispatch, bindings));
     }

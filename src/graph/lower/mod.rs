@@ -1,4 +1,4 @@
-//! Lowering: from a plan to launches of kernels, as plain data. Needs no device.
+//! Lowering: turns a plan into kernel launches as plain data, without a device.
 
 mod fuse;
 mod launch;
@@ -14,21 +14,21 @@ use super::plan::Plan;
 use super::values::{Home, ValueInfo};
 use crate::kernels::Access;
 
-/// The launches of a plan, and the buffers of the values that they bind.
+/// The launches of a plan, and the values that they bind.
 #[derive(Clone, Debug)]
 pub struct LaunchList {
-    /// The plan's name.
+    /// Name of the plan.
     pub label: String,
-    /// The launches, in order.
+    /// Launches in order.
     pub launches: Vec<Launch>,
-    /// Of each launch, the bytes of the buffers that it reads, and of those that it writes.
+    /// Bytes of the buffers that each launch reads and writes.
     pub bytes: Vec<[u64; 2]>,
     pub(super) values: Vec<ValueInfo>,
     pub(super) buffers: Buffers,
 }
 
 impl Plan {
-    /// The launches of the plan on a target.
+    /// Lowers the plan for a target.
     pub fn lower(&self, target: &Target) -> LaunchList {
         let mut lowering = Lowering::new(target, self.graph.values.clone());
         for node in &self.graph.nodes {
@@ -55,8 +55,7 @@ impl Plan {
     }
 }
 
-/// A heading with totals, then a line a launch: its number, place, kernel, workgroups, and the bytes of the buffers that it
-/// reads and writes.
+/// Writes totals, then one line per launch: number, place, kernel, workgroups, bytes read and written.
 impl fmt::Display for LaunchList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { label, launches, bytes, buffers, .. } = self;

@@ -1,4 +1,4 @@
-//! Laying out weights one by one, each checked against the file.
+//! Lays out the weights, and checks each one against the file.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -21,7 +21,7 @@ pub(super) struct Builder<'a> {
     table: WeightTable,
     sources: Vec<Source>,
     used: BTreeSet<String>,
-    /// The table that all stacks with computed positions share.
+    /// Table shared by all stacks with computed positions.
     sinusoids: Option<Rows>,
 }
 
@@ -42,8 +42,7 @@ impl<'a> Builder<'a> {
         (self.table, self.sources)
     }
 
-    /// What the file calls a tensor: its name, the same without the base model's prefix, or what TensorFlow called the
-    /// two halves of a norm.
+    /// The file's name of a tensor: the same, without the base model's prefix, or TensorFlow's name of a norm's part.
     fn stored(&self, name: &str) -> String {
         let short = name.strip_prefix(self.names.base).unwrap_or(name);
         let tensorflow = |name: &str| match name.strip_suffix("LayerNorm.weight") {
@@ -59,7 +58,7 @@ impl<'a> Builder<'a> {
         self.checkpoint.contains(&self.stored(name))
     }
 
-    /// The first of some names that the file has, else the first of all.
+    /// The first of the names that the file has; the first name if it has none.
     pub fn first_stored(&self, names: &'static [&'static str]) -> &'static str {
         names.iter().find(|name| self.is_stored(name)).unwrap_or(&names[0])
     }
@@ -81,7 +80,7 @@ impl<'a> Builder<'a> {
         self.matrix(tensor, vocabulary, self.config.d_model)
     }
 
-    /// A vector stored as `[length]` or, like Marian's `final_logits_bias`, as `[1, length]`.
+    /// Adds a vector stored as `[length]` or, like Marian's `final_logits_bias`, as `[1, length]`.
     fn vector(&mut self, tensor: &str, length: usize) -> Result<Vector, ModelError> {
         let info = self.checkpoint.info(&self.stored(tensor));
         let as_row = info.is_some_and(|info| info.shape == [1, length]);
@@ -103,7 +102,6 @@ impl<'a> Builder<'a> {
         Ok(Norm { gamma, beta })
     }
 
-    /// A linear layer inside of a stack's layer.
     fn linear(&mut self, place: &str, outputs: usize, inputs: usize) -> Result<Linear, ModelError> {
         let name = format!("{place}.weight");
         let weight = match self.names.transposed {
@@ -121,8 +119,8 @@ impl<'a> Builder<'a> {
         Ok(Linear { weight, bias, scale: 1.0 })
     }
 
-    /// A matrix that is tied to another: that one, unless the file has one of its own that is different. Older files
-    /// store equal copies; where they differ, Hugging Face takes each as it is.
+    /// Adds a matrix that is tied to `other`: `other` itself, unless the file has a different matrix. Older files store
+    /// equal copies; if they differ, Hugging Face uses both.
     pub fn tied(&mut self, tensor: &str, other: Matrix) -> Result<Matrix, ModelError> {
         let stored = self.stored(tensor);
         let other_stored = self.stored(self.table.name(other));
@@ -137,7 +135,7 @@ impl<'a> Builder<'a> {
         self.matrix(tensor, other.outputs, other.inputs)
     }
 
-    /// The weights of both stacks outside their layers.
+    /// Adds the weights of both stacks outside their layers.
     pub fn stacks(&mut self) -> Result<(StackWeights, StackWeights), ModelError> {
         let (names, config) = (self.names, self.config);
         Ok((
@@ -172,7 +170,7 @@ impl<'a> Builder<'a> {
         Ok(StackWeights { positions, distance_bias, embedding_norm, final_norm })
     }
 
-    /// A position table: the one that the file stores, else sinusoids.
+    /// Adds a position table: the file's, else sinusoids.
     fn positions(&mut self, name: &'static str) -> Result<Rows, ModelError> {
         let (rows, width) = (self.config.positions.table_rows(), self.config.d_model);
         let (layout, zero_row) = match self.config.positions {
@@ -207,7 +205,7 @@ impl<'a> Builder<'a> {
         Ok(self.table.rows(name, 2 * positions.max_distance + 1, stack.heads))
     }
 
-    /// The layers of a stack, bottom to top.
+    /// Adds the layers of a stack, bottom to top.
     pub fn layers<L>(
         &mut self,
         names: &StackNames,
@@ -219,7 +217,7 @@ impl<'a> Builder<'a> {
             .collect()
     }
 
-    /// Some of an attention block's input projections (0 = queries, 1 = keys, 2 = values), fused into one.
+    /// Adds input projections of an attention block (0 = queries, 1 = keys, 2 = values), fused into one.
     fn projections(
         &mut self,
         place: &str,
@@ -327,7 +325,7 @@ impl<'a> Builder<'a> {
         Ok(Some((self.linear(linear, d_model, d_model)?, self.norm(norm)?)))
     }
 
-    /// The output projection; `tied` is the table that it shares, if it does.
+    /// Adds the output projection; `tied` is the table that it may share.
     pub fn output(&mut self, tied: Matrix) -> Result<Linear, ModelError> {
         let (names, output, vocabulary) = (self.names, self.config.output, self.config.target_vocabulary);
         let weight = match output.tied {
@@ -345,18 +343,18 @@ impl<'a> Builder<'a> {
         let names = self.names.output_bias;
         let stored = names.iter().find(|name| self.is_stored(name));
         let Some(name) = stored.or(names.last()) else { return Ok(None) };
-        // a buffer in BART's kin, which Hugging Face makes of zeros where it is absent
+        // in BART's relatives a buffer, which Hugging Face fills with zeros if it is absent
         let optional = !matches!(self.config.family, Family::Vanilla | Family::Bert);
         if optional && !self.is_stored(name) {
             return Ok(None);
         }
-        // BERT's files may have it under both names
+        // BERT's files may contain both names
         self.used.extend(self.names.output_bias.iter().map(|name| (*name).to_owned()));
         Ok(Some(self.vector(name, vocabulary)?))
     }
 
-    /// A tensor that no block uses means that this is another model than its configuration says; but for a few that are
-    /// known to be left over.
+    /// Rejects tensors that no block uses, except known leftovers: the file belongs to another model than the
+    /// configuration.
     pub fn refuse_others(&self) -> Result<(), ModelError> {
         let Names { base, unused, .. } = self.names;
         let is_unused = |name: &str| {

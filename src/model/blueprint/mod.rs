@@ -1,5 +1,5 @@
-//! From a configuration and a file's table of tensors to the blocks of the model: which weights each has, and where
-//! they come from. Shapes are checked here, before anything is read.
+//! From a configuration and a file's tensors to the model's blocks: the weights of each, and their sources. Shapes are
+//! checked here, before any tensor is read.
 
 mod builder;
 mod source;
@@ -21,30 +21,29 @@ use source::Source;
 pub struct Norm {
     /// Scale.
     pub gamma: Vector,
-    /// Shift; RMS norms have none.
+    /// Shift; `None` for RMS norms.
     pub beta: Option<Vector>,
 }
 
 impl Norm {
-    /// As operators take it.
     pub(super) fn of(self, config: &ModelConfig) -> Normalization {
         let Self { gamma, beta } = self;
         Normalization { gamma, beta, epsilon: config.layer_norm_eps }
     }
 }
 
-/// Self-attention: one projection for queries, keys and values together.
+/// Self-attention with a fused projection for queries, keys and values.
 #[derive(Clone, Copy, Debug)]
 pub struct SelfAttention {
     /// `[heads * (2 * d_k + d_v), d_model]`
     pub qkv: Linear,
     /// `[d_model, heads * d_v]`
     pub output: Linear,
-    /// Before or after the block.
+    /// Norm before or after the block.
     pub norm: Norm,
 }
 
-/// Attention of the decoder to the encoder's output.
+/// Cross-attention.
 #[derive(Clone, Copy, Debug)]
 pub struct CrossAttention {
     /// `[heads * d_k, d_model]`
@@ -53,20 +52,20 @@ pub struct CrossAttention {
     pub key_value: Linear,
     /// `[d_model, heads * d_v]`
     pub output: Linear,
-    /// Before or after the block.
+    /// Norm before or after the block.
     pub norm: Norm,
 }
 
 /// Position-wise feed-forward network. Vaswani et al. 2017, section 3.3.
 #[derive(Clone, Copy, Debug)]
 pub struct FeedForward {
-    /// `[ffn_width, d_model]`, followed by the activation, unless there is a gate.
+    /// `[ffn_width, d_model]`, followed by the activation unless there is a gate.
     pub up: Linear,
-    /// `[ffn_width, d_model]`, followed by the activation; multiplies what `up` gives.
+    /// `[ffn_width, d_model]`, followed by the activation; multiplies the result of `up`.
     pub gate: Option<Linear>,
     /// `[d_model, ffn_width]`
     pub down: Linear,
-    /// Before or after the block.
+    /// Norm before or after the block.
     pub norm: Norm,
 }
 
@@ -84,7 +83,7 @@ pub struct EncoderLayer {
 pub struct DecoderLayer {
     /// First block.
     pub self_attention: SelfAttention,
-    /// Second block, where there is an encoder.
+    /// Second block, if there is an encoder.
     pub cross_attention: Option<CrossAttention>,
     /// Third block.
     pub feed_forward: FeedForward,
@@ -95,15 +94,15 @@ pub struct DecoderLayer {
 pub struct StackWeights {
     /// `[positions, d_model]`
     pub positions: Option<Rows>,
-    /// `[2 * max_distance + 1, heads]`: added to attention scores by the key's distance from the query.
+    /// `[2 * max_distance + 1, heads]`: bias of attention scores, by the key's distance from the query.
     pub distance_bias: Option<Rows>,
-    /// After the embeddings.
+    /// Norm after the embeddings.
     pub embedding_norm: Option<Norm>,
-    /// After the last layer.
+    /// Norm after the last layer.
     pub final_norm: Option<Norm>,
 }
 
-/// All weights of a model, block by block.
+/// The weights of a model, by block.
 #[derive(Clone, Debug)]
 pub struct Blueprint {
     /// `[source_vocabulary, d_model]`
@@ -112,32 +111,30 @@ pub struct Blueprint {
     pub target_embedding: Matrix,
     /// `[token_types, d_model]`
     pub token_types: Option<Matrix>,
-    /// Outside the encoder's layers.
+    /// Encoder's weights outside its layers.
     pub encoder_stack: StackWeights,
-    /// The encoder, bottom to top.
+    /// Encoder layers, bottom to top.
     pub encoder: Vec<EncoderLayer>,
-    /// Outside the decoder's layers.
+    /// Decoder's weights outside its layers.
     pub decoder_stack: StackWeights,
-    /// The decoder, bottom to top.
+    /// Decoder layers, bottom to top.
     pub decoder: Vec<DecoderLayer>,
-    /// A linear layer, followed by the activation, and a norm before the output projection.
+    /// Linear layer, followed by the activation, and norm before the output projection.
     pub output_transform: Option<(Linear, Norm)>,
-    /// `[target_vocabulary, d_model]`, perhaps the target embedding itself.
+    /// `[target_vocabulary, d_model]`, perhaps the target embedding.
     pub output: Linear,
-    /// Shapes of all of them.
+    /// Table of all weights.
     pub table: WeightTable,
     sources: Vec<Source>,
 }
 
 impl Blueprint {
-    /// Lays out the weights of a model and checks that the file has them all, in the right shapes, and no others.
-    ///
-    /// # Errors
-    /// [`ModelError`] naming the tensor that is missing, of another shape or type, or not part of the model.
+    /// Lays out the weights; checks that the file has all of them in the right shapes, and no others.
+    /// Returns a [`ModelError`] with the tensor that is missing, wrong or unknown.
     pub fn new(config: &ModelConfig, checkpoint: &mut Checkpoint) -> Result<Self, ModelError> {
         let names = Names::of(config.family);
         let mut b = Builder::new(config, names, checkpoint);
-        // `tied` is what an output projection without a tensor of its own shares
+        // `tied`: the table that the output projection shares if it has no tensor of its own
         let (source_embedding, target_embedding, tied) = match config.embeddings {
             EmbeddingSharing::Shared => {
                 let shared = b.embedding(b.first_stored(names.shared_embedding), config.source_vocabulary)?;
@@ -187,7 +184,7 @@ impl Blueprint {
         })
     }
 
-    /// f16 or 8 bits if the file stores every matrix so, else f32: bf16 has exponents that f16 lacks.
+    /// f16 or 8 bits if the file stores every matrix so, else f32: bf16 has exponents beyond f16.
     pub(super) fn stored_precision(&self, checkpoint: &Checkpoint) -> WeightPrecision {
         let matrices = self.weights().filter(|(kind, _)| *kind == WeightKind::Matrix);
         let mut precisions = matrices.map(|(_, source)| source.precision(checkpoint));
@@ -195,12 +192,11 @@ impl Blueprint {
         if precisions.all(|other| other == first) { first } else { WeightPrecision::F32 }
     }
 
-    /// The weights: what each is, and where it comes from.
     pub(super) fn weights(&self) -> impl Iterator<Item = (WeightKind, &Source)> {
         self.table.entries().iter().map(|entry| entry.kind).zip(&self.sources)
     }
 
-    /// The weights in the order in which their last byte comes when the files are downloaded.
+    /// The weights in the order in which their last byte is downloaded.
     pub(crate) fn file_order(&self, checkpoint: &Checkpoint) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.sources.len()).collect();
         order.sort_by_key(|&index| self.sources[index].end(checkpoint));
@@ -208,7 +204,7 @@ impl Blueprint {
     }
 }
 
-/// Where the queries, keys and values of a stack's fused projection begin.
+/// First columns of the queries, keys and values in a stack's fused projection.
 pub(crate) fn qkv_columns(stack: &StackConfig) -> [usize; 3] {
     [0, stack.key_width(), 2 * stack.key_width()]
 }

@@ -1,5 +1,4 @@
-//! Where weights come from: tensors of the file, in the order and direction that the blocks want them, and tables that
-//! are computed.
+//! The sources of weights: tensors of the file, in the layout of the blocks, and computed tables.
 
 use std::ops::Range;
 
@@ -13,25 +12,25 @@ use crate::model::error::ModelError;
 use crate::model::positions::{SinusoidalLayout, sinusoidal_positions};
 use crate::precision::WeightPrecision;
 
-/// Where one weight comes from.
+/// The source of one weight.
 #[derive(Clone, Debug)]
 pub enum Source {
-    /// Rows of tensors in the file, one below the other.
+    /// Rows of tensors in the file, in order.
     Tensors(Vec<Piece>),
-    /// Sinusoids, perhaps with a row of zeros among them.
+    /// Computed sinusoids, perhaps with a row of zeros.
     Sinusoids {
-        /// Their order.
+        /// Order of sines and cosines.
         layout: SinusoidalLayout,
-        /// The row of padding.
+        /// Row of padding.
         zero_row: Option<usize>,
     },
-    /// Numbers for buckets of distances, spread over the distances.
+    /// Values of distance buckets, expanded to distances.
     Distances {
         /// `[buckets, heads]`
         tensor: String,
-        /// The buckets.
+        /// Buckets of distances.
         positions: RelativePositions,
-        /// Whether keys may come after the query.
+        /// Whether keys may follow the query.
         bidirectional: bool,
     },
 }
@@ -39,16 +38,16 @@ pub enum Source {
 /// A part of a weight.
 #[derive(Clone, Debug)]
 pub struct Piece {
-    /// Its tensor.
+    /// Name of the tensor.
     pub tensor: String,
-    /// Which of the weight's rows the tensor has here.
+    /// Rows of the weight in this tensor.
     pub rows: Range<usize>,
-    /// The tensor has them as columns.
+    /// Whether the tensor stores the rows as columns.
     pub transposed: bool,
 }
 
 impl Source {
-    /// The tensors of the file that it is read from, and whether each is transposed.
+    /// The tensors of the source, and whether each is transposed.
     pub fn tensors(&self) -> impl Iterator<Item = (&str, bool)> {
         let (pieces, table) = match self {
             Self::Tensors(pieces) => (&pieces[..], None),
@@ -58,7 +57,7 @@ impl Source {
         pieces.iter().map(|piece| (&piece.tensor[..], piece.transposed)).chain(table)
     }
 
-    /// The least precision that keeps a matrix as the file has it.
+    /// The least precision that keeps a matrix exact.
     pub fn precision(&self, checkpoint: &Checkpoint) -> WeightPrecision {
         let are = |test: &dyn Fn(&TensorInfo, bool) -> bool| {
             self.tensors()
@@ -73,13 +72,12 @@ impl Source {
         }
     }
 
-    /// Where the last of its bytes is; nowhere, if it is computed.
+    /// The end of the source's last byte: file and offset; `None` if it is computed.
     pub fn end(&self, checkpoint: &Checkpoint) -> Option<(usize, u64)> {
         self.tensors().filter_map(|(name, _)| checkpoint.end(name)).max()
     }
 }
 
-/// The weights of a blueprint, read from its file.
 pub(crate) struct CheckpointSource<'a> {
     pub blueprint: &'a Blueprint,
     pub checkpoint: &'a Checkpoint,
@@ -91,7 +89,7 @@ impl WeightSource for CheckpointSource<'_> {
     fn read_rows(&mut self, index: usize, rows: Range<usize>, out: &mut [f32]) -> Result<(), ModelError> {
         let entry = &self.blueprint.table.entries()[index];
         match &self.blueprint.sources[index] {
-            // rows of a vector's pieces are single elements, all of them wanted at once
+            // rows of a vector's pieces are single elements, all read at once
             Source::Tensors(pieces) if entry.kind == WeightKind::Vector => self.read_vector(pieces, out),
             Source::Tensors(pieces) => self.read_pieces(pieces, rows, entry.width, out),
             Source::Sinusoids { layout, zero_row } => {
@@ -139,7 +137,6 @@ impl CheckpointSource<'_> {
         Ok(())
     }
 
-    /// The wanted rows of pieces that lie one below the other.
     fn read_pieces(
         &self,
         pieces: &[Piece],
@@ -159,8 +156,7 @@ impl CheckpointSource<'_> {
     }
 }
 
-/// The pieces that have some of the wanted rows, and which rows of their tensors these are. Pieces lie one below the
-/// other.
+/// The pieces that contain `rows`, with the rows in their tensors.
 fn overlapping<'p>(
     pieces: &'p [Piece],
     wanted: &Range<usize>,

@@ -1,4 +1,4 @@
-//! Matrices in 8 bits, as `docs/weights.md` describes them: whole numbers, and a scale for each row or column.
+//! 8-bit matrices, as in `docs/weights.md`: whole numbers, and a scale per row or column.
 
 use std::collections::BTreeMap;
 
@@ -6,34 +6,28 @@ use safetensors::Dtype;
 
 use super::TensorInfo;
 
-/// The metadata that says that a file's I8 tensors are matrices in 8 bits.
+/// Metadata of a file whose I8 tensors are 8-bit matrices.
 const FORMAT: (&str, &str) = ("format", "wordloom-q8");
 const VERSION: (&str, &str) = ("version", "1");
 
-/// The scales of a matrix in 8 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Scales {
-    /// A scale belongs to a column; otherwise to a row.
+    /// Whether a scale belongs to a column, not to a row.
     pub by_column: bool,
-    /// The first scale in the shard's file, in bytes.
+    /// Offset of the first scale in the shard's file, bytes.
     pub offset: u64,
 }
 
-/// The metadata of a file with matrices in 8 bits.
 pub(in crate::model) fn metadata() -> BTreeMap<String, String> {
     [FORMAT, VERSION].map(|(key, value)| (key.to_owned(), value.to_owned())).into()
 }
 
-/// The name of a matrix's scales.
 pub(in crate::model) fn scales_name(matrix: &str) -> String {
     format!("{matrix}.scale")
 }
 
-/// Joins matrices in 8 bits with their scales, which are no tensors of their own then. Files of other formats stay as
-/// they are.
-///
-/// # Errors
-/// What is wrong, in words.
+/// Joins 8-bit matrices with their scales, which then are not tensors of their own. Other formats stay unchanged. The
+/// error is a message.
 pub(super) fn join(
     metadata: &BTreeMap<String, String>,
     tensors: Vec<(String, TensorInfo)>,

@@ -9,26 +9,23 @@ use super::{TensorInfo, eight_bits};
 use crate::model::error::ModelError;
 use crate::model::files::ByteSource;
 
-/// The format's own limit on the header, in bytes.
+/// The format's limit of the header, bytes.
 const HEADER_LIMIT: u64 = 100_000_000;
 
-/// The JSON of a header.
 #[derive(Deserialize, Serialize)]
 pub(in crate::model) struct Header {
-    /// Free text about the file. Only [`eight_bits`] reads it.
+    /// Free text; only [`eight_bits`] reads it.
     #[serde(rename = "__metadata__")]
     pub metadata: Option<BTreeMap<String, String>>,
-    /// The tensors by name.
+    /// Tensors by name.
     #[serde(flatten)]
     pub tensors: BTreeMap<String, Entry>,
 }
 
-/// The tensors of a file, in the order of their data.
+/// Reads the tensors of a file, in the order of their data.
 ///
-/// # Errors
-/// [`ModelError::InvalidCheckpoint`] unless the header fits in the file, is a JSON object of the right form, and its
-/// tensors, each exactly as long as shape and type say, fill the data part without a gap or an overlap, and matrices in
-/// 8 bits have their scales.
+/// Returns [`ModelError::InvalidCheckpoint`] unless the header is a valid JSON object inside the file, the tensors have
+/// the lengths of their types and shapes and fill the data without gaps or overlaps, and 8-bit matrices have scales.
 pub fn read(file: &ByteSource, shard: usize) -> Result<Vec<(String, TensorInfo)>, ModelError> {
     let invalid = |problem: String| ModelError::InvalidCheckpoint { file: file.label().to_owned(), problem };
 
@@ -84,7 +81,7 @@ pub fn read(file: &ByteSource, shard: usize) -> Result<Vec<(String, TensorInfo)>
     eight_bits::join(&header.metadata.unwrap_or_default(), checked).map_err(invalid)
 }
 
-/// Length of a tensor in bytes; `None` if it overflows or is not whole.
+/// Bytes of a tensor; `None` if the number overflows or is not whole.
 fn byte_len(shape: &[usize], element_bits: usize) -> Option<usize> {
     let elements = shape.iter().try_fold(1usize, |product, &size| product.checked_mul(size))?;
     let bits = elements.checked_mul(element_bits)?;

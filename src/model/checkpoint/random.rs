@@ -1,23 +1,23 @@
-//! Tensors that no file has: seeded random values, for a configuration without weights.
+//! Seeded random tensors, for a configuration without weights.
 
 use std::ops::Range;
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-/// Makes values up. Each depends on the seed, the tensor's name and shape, and its own index alone: not on the order
-/// in which they are read, nor on the machine.
+/// Makes values up. Each depends only on the seed, the tensor's name and shape, and its index: not on the read order or
+/// the machine.
 #[derive(Clone, Debug)]
 pub(super) struct RandomTensors {
     pub seed: u64,
-    /// Embedding tables.
+    /// Names of embedding tables.
     pub tables: Vec<&'static str>,
 }
 
 impl RandomTensors {
-    /// Some elements of a tensor, counted row-major. Biases are zeros and scales of norms ones; matrices are uniform
-    /// in ±√(6 / (rows + columns)) (Glorot & Bengio 2010), embeddings in ±√(3 / columns), whose variance of
-    /// 1 / columns gives logits of about 1 where the table is the output projection, too.
+    /// Fills elements of a tensor (row-major indices). Biases are 0, scales of norms 1. Matrices are uniform in ±√(6 /
+    /// (rows + columns)) (Glorot & Bengio 2010), embeddings in ±√(3 / columns): their variance 1 / columns gives logits
+    /// of about 1 if the table is also the output projection.
     pub fn fill(&self, name: &str, shape: &[usize], elements: Range<usize>, values: &mut [f32]) {
         let bound = match *shape {
             [rows, columns] if rows > 1 => {
@@ -35,13 +35,13 @@ impl RandomTensors {
         random.set_stream(stream(name));
         random.set_word_pos(elements.start as u128);
         for value in values {
-            // 24 bits, all that an f32 in [-1, 1) has room for
+            // 24 bits: the precision of an f32 in [-1, 1)
             *value = bound * ((random.next_u32() >> 8) as f32 / (1 << 23) as f32 - 1.0);
         }
     }
 }
 
-/// FNV-1a of a tensor's name.
+/// FNV-1a of the tensor's name.
 fn stream(name: &str) -> u64 {
     name.bytes()
         .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))

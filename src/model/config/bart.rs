@@ -1,4 +1,4 @@
-//! BART and its relatives, which share keys and differ in switches and defaults: Hugging Face's `BartConfig`,
+//! BART and its relatives, with shared keys but different switches and defaults: Hugging Face's `BartConfig`,
 //! `MBartConfig`, `M2M100Config`, `PegasusConfig`.
 
 use super::keys::{
@@ -51,10 +51,9 @@ const M2M_100: Kin = Kin {
 const PEGASUS: Kin =
     Kin { pad: 0, others: [Some(1), None, Some(0)], norm: NormPlacement::Pre, embedding_norm: false, ..BART };
 
-/// Reads a `config.json` of one of the four families.
-///
-/// Hugging Face's classes ignore these keys of old files, and so does Wordloom: `normalize_before`, `normalize_embedding`,
-/// `add_final_layer_norm`, `add_bias_logits`, `static_position_embeddings`, `extra_pos_embeddings`.
+/// Reads a `config.json` of one of the four families. As in Hugging Face's classes, these keys of old files are
+/// ignored: `normalize_before`, `normalize_embedding`, `add_final_layer_norm`, `add_bias_logits`,
+/// `static_position_embeddings`, `extra_pos_embeddings`.
 pub fn config(json: &JsonObject, family: Family) -> Result<ModelConfig, ModelError> {
     let kin = match family {
         Family::MBart => MBART,

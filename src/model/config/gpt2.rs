@@ -8,9 +8,7 @@ use super::{
 use crate::model::error::ModelError;
 use crate::model::json::JsonObject;
 
-/// Reads a GPT-2 `config.json`.
-///
-/// `reorder_and_upcast_attn` is ignored: it only changes attention in half precision.
+/// Reads a GPT-2 `config.json`. `reorder_and_upcast_attn` is ignored: it only changes attention in half precision.
 pub fn config(json: &JsonObject) -> Result<ModelConfig, ModelError> {
     only(json, "add_cross_attention", false, false)?;
     let d_model = size(json, "n_embd", Some(768), limit::D_MODEL)?;
@@ -62,7 +60,7 @@ pub fn config(json: &JsonObject) -> Result<ModelConfig, ModelError> {
     })
 }
 
-/// GPT-2 has no padding token. Any token can pad, because padding is masked.
+/// The special tokens. GPT-2 has no padding token, but any token can pad, because padding is masked.
 fn tokens(json: &JsonObject, vocabulary: usize) -> Result<SpecialTokens, ModelError> {
     let last = 50_256_u32;
     let default = Some(last).filter(|&id| (id as usize) < vocabulary);

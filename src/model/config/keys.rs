@@ -7,18 +7,18 @@ use crate::model::generation_config::TokenIds;
 use crate::model::json::{JsonObject, JsonValue};
 use serde_json::Value;
 
-/// Limits of sizes. A larger size is a mistake; the limits also keep products of sizes from overflowing.
+/// Limits of sizes. They detect mistakes, and prevent overflow of products.
 pub mod limit {
     pub const D_MODEL: usize = 1 << 16;
     pub const LAYERS: usize = 1 << 10;
     pub const FFN_WIDTH: usize = 1 << 20;
     pub const VOCABULARY: usize = 1 << 24;
-    /// Values in a position table, which may be computed without a file: 128 MiB.
+    /// Values of a position table, which may be computed without a file: 128 MiB.
     pub const POSITION_VALUES: usize = 1 << 25;
     pub const TOKEN_TYPES: usize = 1 << 10;
 }
 
-/// A size from 1 to `limit`, or `default`. Without a default, the key is required.
+/// Reads a size from 1 to `limit`, or `default`. Without a default, the key is required.
 pub fn size(
     json: &JsonObject,
     key: &'static str,
@@ -35,7 +35,7 @@ pub fn size(
     Ok(size)
 }
 
-/// Checks a key of which only one value is supported.
+/// Checks a key with only one supported value.
 pub fn only<T>(json: &JsonObject, key: &'static str, default: T, supported: T) -> Result<(), ModelError>
 where
     T: JsonValue + PartialEq + Into<Value>,
@@ -75,7 +75,7 @@ impl StackKeys {
     }
 }
 
-/// Reads encoder and decoder by the keys that Marian, BART and its relatives share, with their common defaults.
+/// Reads encoder and decoder by the keys of Marian, BART and its relatives, with their common defaults.
 pub fn encoder_and_decoder(
     json: &JsonObject,
     d_model: usize,
@@ -142,7 +142,7 @@ pub fn token(json: &JsonObject, key: &'static str, id: u32, vocabulary: usize) -
     Ok(id)
 }
 
-/// An optional token; `default` if the key is absent. Of several end tokens, the first.
+/// Reads an optional token; `default` if the key is absent. Of several end tokens, the first.
 pub fn optional_token(
     json: &JsonObject,
     key: &'static str,
@@ -154,7 +154,7 @@ pub fn optional_token(
     id.map(|id| token(json, key, id, vocabulary)).transpose()
 }
 
-/// The special tokens, each with its default.
+/// Reads the special tokens, each with its default.
 pub fn special_tokens(
     json: &JsonObject,
     pad: u32,
@@ -177,7 +177,7 @@ pub fn embedding_scale(scaled: bool, d_model: usize) -> f32 {
     if scaled { (d_model as f64).sqrt() as f32 } else { 1.0 }
 }
 
-/// Whether the embedding tables are shared, and their sizes: `share_encoder_decoder_embeddings`, `decoder_vocab_size`.
+/// Reads sharing and sizes of the embedding tables: `share_encoder_decoder_embeddings`, `decoder_vocab_size`.
 pub fn vocabularies(
     json: &JsonObject,
     default: usize,

@@ -9,10 +9,9 @@ use crate::model::error::ModelError;
 use crate::model::json::JsonObject;
 use crate::model::positions::SinusoidalLayout;
 
-/// Reads a Marian `config.json`.
-///
-/// `MarianMTModel` ignores these keys of OPUS-MT's files, and so does Wordloom: `normalize_before`, `normalize_embedding`,
-/// `static_position_embeddings`, `extra_pos_embeddings`, `add_final_layer_norm`, `add_bias_logits`.
+/// Reads a Marian `config.json`. As in `MarianMTModel`, these keys of OPUS-MT's files are ignored: `normalize_before`,
+/// `normalize_embedding`, `static_position_embeddings`, `extra_pos_embeddings`, `add_final_layer_norm`,
+/// `add_bias_logits`.
 pub fn config(json: &JsonObject) -> Result<ModelConfig, ModelError> {
     only(json, "is_encoder_decoder", true, true)?;
     let d_model = size(json, "d_model", Some(1024), limit::D_MODEL)?;

@@ -1,10 +1,10 @@
-//! Counting the trained values of a configuration.
+//! The number of trained values of a configuration.
 
 use serde::Serialize;
 
 use super::{EmbeddingSharing, ModelConfig, NormKind, Positions, StackConfig};
 
-/// Number of trained values by part. Tied tensors count once, computed positions do not count.
+/// Numbers of trained values by part. Tied tensors count once; computed positions do not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Parameters {
     /// Embeddings of tokens and token types.
@@ -18,13 +18,13 @@ pub struct Parameters {
 }
 
 impl ModelConfig {
-    /// The number of trained values. Tied tensors count once, computed positions do not count.
+    /// Number of trained values. Tied tensors count once; computed positions do not count.
     pub fn parameter_count(&self) -> u64 {
         let Parameters { embeddings, encoder, decoder, output } = self.parameters();
         embeddings + encoder + decoder + output
     }
 
-    /// The number of trained values of each part.
+    /// Numbers of trained values by part.
     pub fn parameters(&self) -> Parameters {
         let d_model = self.d_model as u64;
         let target_vocabulary = self.target_vocabulary as u64;
@@ -56,7 +56,7 @@ impl ModelConfig {
         maps * self.d_model as u64 * stack.ffn_width as u64
     }
 
-    /// One attention sublayer with its biases and its norm.
+    /// Trained values of one attention sublayer, with biases and norm.
     pub fn attention_parameters(&self, stack: &StackConfig) -> u64 {
         let d_model = self.d_model as u64;
         let (keys, values) = (stack.key_width() as u64, stack.value_width() as u64);
@@ -66,7 +66,7 @@ impl ModelConfig {
             + self.norm_parameters()
     }
 
-    /// One feed-forward sublayer with its biases and its norm.
+    /// Trained values of one feed-forward sublayer, with biases and norm.
     pub fn feed_forward_parameters(&self, stack: &StackConfig) -> u64 {
         let (d_model, ffn_width) = (self.d_model as u64, stack.ffn_width as u64);
         let ups = if self.gated { 2 } else { 1 };

@@ -5,29 +5,29 @@ use crate::model::positions::SinusoidalLayout;
 /// The kind of positions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Positions {
-    /// [`sinusoidal_positions`](crate::model::positions::sinusoidal_positions), added to the token embeddings. A table in the
-    /// checkpoint takes precedence.
+    /// [`sinusoidal_positions`](crate::model::positions::sinusoidal_positions), added to the token embeddings. A table
+    /// in the checkpoint takes precedence.
     Sinusoidal {
         /// Order of sines and cosines, and their frequencies.
         layout: SinusoidalLayout,
-        /// The most tokens a sequence can have.
+        /// Maximum tokens of a sequence.
         count: usize,
     },
     /// As `Sinusoidal`, but padding does not count as a position (M2M-100).
     SinusoidalWithoutPadding {
-        /// The most tokens a sequence can have.
+        /// Maximum tokens of a sequence.
         count: usize,
-        /// The padding token. It has row `pad` of the table, which is zero; the first token has row `pad + 1`.
+        /// Padding token. Its row `pad` of the table is zero; the first token has row `pad + 1`.
         pad: u32,
     },
     /// A trained table, added to the token embeddings.
     Learned {
-        /// The most tokens a sequence can have.
+        /// Maximum tokens of a sequence.
         count: usize,
-        /// The row of the first token; earlier rows are unused (2 for BART's relatives).
+        /// Row of the first token; earlier rows are unused (2 for BART's relatives).
         offset: usize,
     },
-    /// A trained number for each head and distance, added to attention scores, without a limit of length.
+    /// A trained bias of attention scores for each head and distance, without a limit of length.
     Relative(RelativePositions),
 }
 
@@ -41,7 +41,7 @@ pub struct RelativePositions {
 }
 
 impl Positions {
-    /// The largest number of tokens in a sequence; `usize::MAX` without a limit.
+    /// Maximum tokens of a sequence; `usize::MAX` without a limit.
     pub fn count(&self) -> usize {
         match *self {
             Self::Sinusoidal { count, .. }
@@ -61,7 +61,7 @@ impl Positions {
         }
     }
 
-    /// The row of the position table for a token after `before` others.
+    /// Row of the position table for a token after `before` others.
     pub fn row(&self, before: usize, token: u32) -> u32 {
         match *self {
             Self::Sinusoidal { .. } => before as u32,
@@ -72,7 +72,7 @@ impl Positions {
         }
     }
 
-    /// The row of the first token, and the token (padding) whose row is its own id. Later tokens have the next rows.
+    /// Row of the first token, and the (padding) token whose row is its own id.
     pub fn first_row(&self) -> (u32, Option<u32>) {
         match *self {
             Self::Sinusoidal { .. } | Self::Relative(_) => (0, None),
@@ -86,7 +86,7 @@ impl Positions {
         !matches!(*self, Self::SinusoidalWithoutPadding { pad, .. } if token == pad)
     }
 
-    /// The name in one word.
+    /// Name in one word.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Sinusoidal { .. } | Self::SinusoidalWithoutPadding { .. } => "sinusoidal",
@@ -97,7 +97,7 @@ impl Positions {
 }
 
 impl RelativePositions {
-    /// The bucket of a distance, the key's position minus the query's. `bidirectional`: keys may follow the query, and have
+    /// The bucket of a distance (key's position minus query's). `bidirectional`: keys may follow the query, and get
     /// half of the buckets.
     pub fn bucket(&self, distance: i64, bidirectional: bool) -> usize {
         let (buckets, first, steps) = match bidirectional {
@@ -107,7 +107,7 @@ impl RelativePositions {
             }
             false => (self.buckets, 0, (-distance).max(0).unsigned_abs()),
         };
-        // the nearer half has one distance per bucket, the other half grows with the distance
+        // the nearer half has one distance per bucket; the other half grows with the distance
         let exact = buckets / 2;
         if (steps as usize) < exact {
             return first + steps as usize;

@@ -21,7 +21,7 @@ pub fn config(json: &JsonObject) -> Result<ModelConfig, ModelError> {
     let decoder_layers = size(json, "num_decoder_layers", Some(layers), limit::LAYERS)?;
     let vocabulary = size(json, "vocab_size", Some(32_128), limit::VOCABULARY)?;
     let (activation, gated) = feed_forward(json)?;
-    // in transformers 5, the tensors decide about tying, and this switch only decides about the scale
+    // in transformers 5 this switch only decides the scale; the tensors decide about tying
     let scaled = json.get_or("scale_decoder_outputs", json.get_or("tie_word_embeddings", true)?)?;
     Ok(ModelConfig {
         family: Family::T5,

@@ -11,9 +11,9 @@ use crate::model::error::ModelError;
 use crate::model::json::JsonObject;
 use crate::model::positions::SinusoidalLayout;
 
-/// Reads a `config.json` with `model_type` "vanilla_transformer". Sizes, tokens and the position of the norms are required;
-/// other keys default to the paper's choices. `d_k` and `d_v` are the widths of a head (Table 3, row B); in `torch.nn`,
-/// both are `d_model / nhead`.
+/// Reads a `config.json` with `model_type` "vanilla_transformer". Sizes, tokens and the position of norms are required;
+/// other keys default to the paper's choices. `d_k` and `d_v` are widths of a head (table 3, row B); in `torch.nn` both
+/// are `d_model / nhead`.
 pub fn config(json: &JsonObject) -> Result<ModelConfig, ModelError> {
     only(json, "attention_bias", true, true)?;
     let d_model = size(json, "d_model", None, limit::D_MODEL)?;
