@@ -19,7 +19,7 @@ pub struct AttentionScores<'a> {
     pub keys: Columns<'a>,
     /// `[batch, keys]`, nonzero = visible
     pub key_mask: &'a [u32],
-    /// `[2 * reach + 1, heads]`, row `clamp(key - query, -reach, reach) + reach` is added to the scores
+    /// `[2 * reach + 1, heads]`; row `clamp(key - query, -reach, reach) + reach` is added to the scores
     pub distance_bias: Option<&'a [f32]>,
 }
 

@@ -197,9 +197,10 @@ impl Bench<'_> {
                 })
                 .collect();
             let mut variants = vec![(CHUNKS_AFTER, in_two)];
+            let panel_notes = scoring.chunk_launches(&Edits::None, buffers, AdapterClass::Hardware);
             for variant in linear::Variant::SPLIT {
                 let layer = linear::dispatch_variant(&linear, 0..outputs, variant);
-                let fused = note.first().and_then(|(note, _)| output_layer::fuse(&layer, note));
+                let fused = panel_notes.first().and_then(|(notes, _)| output_layer::fuse(&layer, notes));
                 let Some(dispatch) = fused else { continue };
                 let bound = |weight| vec![&x, weight, &nothing, &nothing, &nothing, &logits, &chunks];
                 let pieces = weights.iter().map(|weight| vec![(dispatch.clone(), bound(weight))]).collect();
