@@ -38,8 +38,7 @@ use error::CliError;
     name = "wordloom",
     version,
     after_help = "\
-Example:
-  wordloom attend --output look.html \"Where is the train station?\"
+Example: wordloom attend --output look.html \"Where is the train station?\"
 
 Without --model, commands use the English–German model that is built in.
 --device auto takes a hardware GPU, else the CPU; gpu takes a software GPU too.

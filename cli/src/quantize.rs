@@ -16,8 +16,8 @@ const COPIED: [&str; 5] = [".json", ".spm", ".model", ".txt", ".md"];
 
 #[derive(clap::Args)]
 #[command(after_help = "\
-Matrices take a byte a number and a scale a row, a quarter of f32; all else stays
-as it is. The folder is used like any other: in f32 on the CPU, in q8 on a GPU.
+A matrix takes a byte a number and a scale a row. All else stays as it is.
+The folder is used like any other: in f32 on the CPU, in q8 on a GPU.
 
 Example:
   wordloom quantize opus-mt-en-de --out opus-mt-en-de-q8")]

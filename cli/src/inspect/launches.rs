@@ -12,11 +12,17 @@ use crate::output::Output;
 #[derive(clap::Args)]
 #[group(skip)] // `inspect` has `Arguments` of its own
 pub struct Arguments {
-    /// List the launches of kernels on a GPU: of a forward pass, a step of decoding, the encoder, the reading of a prompt
+    /// List a GPU's launches, program by program
     #[arg(long)]
     pub launches: bool,
-    /// Adapters that the launches are for
-    #[arg(long, value_name = "CLASS", default_value = "hardware", requires = "launches")]
+    /// Launches for hardware or software adapters
+    #[arg(
+        long,
+        value_name = "CLASS",
+        default_value = "hardware",
+        hide_possible_values = true,
+        requires = "launches"
+    )]
     device_class: DeviceClass,
     /// Sentences side by side
     #[arg(long, value_name = "N", default_value_t = 1, requires = "launches")]
@@ -28,9 +34,7 @@ pub struct Arguments {
 
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum DeviceClass {
-    /// GPUs
     Hardware,
-    /// CPUs behind a GPU interface
     Software,
 }
 
