@@ -15,6 +15,7 @@ pub struct Abort(Cancel);
 
 #[wasm_bindgen]
 impl Abort {
+    /// A signal that is not given yet. `host` lets the worker's event loop turn.
     #[wasm_bindgen(constructor)]
     pub fn new(host: Host) -> Self {
         // a worker gets no messages while it computes, so every step lets its event loop turn
@@ -28,12 +29,14 @@ impl Abort {
         }))
     }
 
+    /// Stops the calls.
     pub fn abort(&self) {
         self.0.cancel();
     }
 }
 
 impl Abort {
+    /// The library's handle of this signal.
     pub fn cancel(&self) -> Cancel {
         self.0.clone()
     }
