@@ -15,9 +15,9 @@ pub struct Arguments {
     /// List a GPU's launches, program by program
     #[arg(long)]
     pub launches: bool,
-    /// Launches for hardware or software adapters
+    /// Of hardware or software adapters
     #[arg(
-        long,
+        long = "class",
         value_name = "CLASS",
         default_value = "hardware",
         hide_possible_values = true,
