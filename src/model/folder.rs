@@ -14,8 +14,8 @@ use super::tokenizer::read_tokenizer;
 use crate::precision::WeightPrecision;
 use crate::text::Tokenizer;
 
-/// A model from an unconverted Hugging Face folder: `config.json`, `generation_config.json`, `model.safetensors` (or
-/// shards with an index) and, for text, a tokenizer's files.
+/// A model from an unconverted Hugging Face folder: `config.json`, `generation_config.json`, `model.safetensors` or
+/// `pytorch_model.bin` (or shards with an index) and, for text, a tokenizer's files.
 ///
 /// The configuration and the tensor table are read and checked immediately; the weights stay in the file until a
 /// [`Transformer`](crate::Transformer) loads them on a device.
@@ -48,7 +48,10 @@ impl Model {
 
     /// Opens a folder from any source; errors as [`Model::load`].
     pub fn from_files(files: ModelFiles) -> Result<Self, ModelError> {
-        let config = ModelConfig::from_files(&files)?;
+        let config = ModelConfig::from_files(&files).map_err(|error| match &error {
+            ModelError::MissingFile { .. } => Checkpoint::explain(&files).unwrap_or(error),
+            _ => error,
+        })?;
         let generation = GenerationConfig::from_files(&files)?;
         let checkpoint = Checkpoint::open(&files)?;
         Self::new(files, config, generation, checkpoint)
