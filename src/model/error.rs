@@ -163,6 +163,14 @@ pub enum ModelError {
         /// Broken rule, with the tensor.
         problem: String,
     },
+    /// A lexical shortlist breaks a rule of its format, or belongs to another vocabulary.
+    #[error("{file}: is not a valid shortlist: {problem}")]
+    InvalidShortlist {
+        /// Label of the file.
+        file: String,
+        /// Broken rule.
+        problem: String,
+    },
     /// The checkpoint lacks a tensor of the configuration.
     #[error("{checkpoint}: there is no tensor \"{tensor}\"{}", did_you_mean(.nearest))]
     MissingTensor {

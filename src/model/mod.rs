@@ -5,6 +5,7 @@
 //! | [`files`], [`checkpoint`] | a Hugging Face folder on disk or in memory; its tensors |
 //! | [`config`], [`generation_config`] | `config.json` and `generation_config.json`, the same for every family |
 //! | `names` | tensor names of each family |
+//! | [`Shortlist`] | output columns of a Firefox student for a sentence |
 //! | `blueprint` | weights of each block, and their sources |
 //! | `embedding`, `attention`, `feed_forward`, `encoder`, `decoder` | the blocks |
 //! | `head`, `maps` | the kinds of attention, names of heads; attention maps on the host |
@@ -31,6 +32,7 @@ mod json;
 mod maps;
 mod names;
 mod quantize;
+mod shortlist;
 mod tokenizer;
 
 pub use crate::ops::Cache;
@@ -41,4 +43,5 @@ pub use folder::Model;
 pub use head::{AttentionKind, HeadName};
 pub use maps::{LayerAttention, Map};
 pub use quantize::QuantizeError;
+pub use shortlist::{Shortlist, ShortlistVocabularies};
 pub use tokenizer::read_tokenizer;
