@@ -1,12 +1,14 @@
-//! The trained tensors: safetensors files, read tensor by tensor.
+//! The trained tensors of a model, read tensor by tensor.
 //!
-//! A file is `u64` header length, JSON header, data. Opening a file checks the complete header, so that no read leaves
-//! the file, and no allocation exceeds its real length. The `safetensors` crate has the format's types; its reader
-//! needs the whole file in memory and does not name the wrong tensor.
+//! A reader of a format ([`READERS`]) opens files and lists their tensors: name, type, shape, place. All else is the same for every
+//! format. A reader checks everything that it lists, so that no read leaves the files, and no allocation exceeds what their
+//! real lengths allow.
 
 pub(super) mod eight_bits;
 pub(super) mod header;
 mod random;
+mod reader;
+mod tensor;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -16,12 +18,14 @@ use safetensors::Dtype;
 
 use super::error::ModelError;
 use super::files::{ByteSource, ModelFiles};
-use super::json::JsonObject;
 use eight_bits::Scales;
 use random::RandomTensors;
+use reader::{Found, Reader};
+pub use tensor::TensorInfo;
 
-const FILE: &str = "model.safetensors";
-const INDEX: &str = "model.safetensors.index.json";
+/// The readers of formats. The first one whose files are there wins.
+const READERS: [Reader; 1] = [header::open];
+
 /// Values per tensor held at once during a comparison.
 const COMPARED_AT_ONCE: usize = 1 << 16;
 const PICKLES: [&str; 2] = ["pytorch_model.bin", "pytorch_model.bin.index.json"];
@@ -29,113 +33,41 @@ const PICKLES: [&str; 2] = ["pytorch_model.bin", "pytorch_model.bin.index.json"]
 /// Bytes held at once, besides the result, during a read.
 const CHUNK: usize = 1 << 18;
 
-/// The tensors of a model, in one safetensors file or in shards with an index.
+/// The tensors of a model, in one or more files.
 #[derive(Debug)]
 pub struct Checkpoint {
     label: String,
+    format: &'static str,
     shards: Vec<ByteSource>,
     tensors: BTreeMap<String, TensorInfo>,
     /// Random values, if there are no files.
     random: Option<RandomTensors>,
 }
 
-/// Properties of a tensor.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TensorInfo {
-    /// Type of the elements.
-    pub dtype: Dtype,
-    /// Sizes, the slowest-varying first.
-    pub shape: Vec<usize>,
-    shard: usize,
-    /// Offset of the first element in the shard's file, bytes.
-    offset: u64,
-    scales: Option<Scales>,
-}
-
-impl TensorInfo {
-    /// Number of elements; the header's check excludes overflow.
-    pub fn element_count(&self) -> usize {
-        self.shape.iter().product()
-    }
-
-    /// Bytes per element, for the types of [`widen`].
-    fn element_bytes(&self) -> Option<usize> {
-        match self.dtype {
-            Dtype::I8 => self.scales.map(|_| 1),
-            Dtype::F16 | Dtype::BF16 => Some(2),
-            Dtype::F32 => Some(4),
-            Dtype::F64 => Some(8),
-            _ => None,
-        }
-    }
-
-    /// Whether it is an 8-bit matrix with a scale for each row, or each column.
-    pub fn is_in_8_bits(&self, by_column: bool) -> bool {
-        self.scales.is_some_and(|scales| scales.by_column == by_column)
-    }
-}
-
 impl Checkpoint {
-    /// Opens `model.safetensors`, or the shards in `model.safetensors.index.json`, and checks the headers.
+    /// Opens the weights of a folder, and checks where their tensors are.
     ///
     /// Errors: [`ModelError::PickledWeights`] if there are only PyTorch's files; [`ModelError::InvalidCheckpoint`] if a
-    /// header is invalid or the shards contradict the index; those of [`ModelFiles::open`].
+    /// file is invalid or the shards contradict the index; those of [`ModelFiles::open`].
     pub fn open(files: &ModelFiles) -> Result<Self, ModelError> {
-        if files.has(FILE) {
-            Self::open_file(files)
-        } else if files.has(INDEX) {
-            Self::open_shards(files)
-        } else if let Some(found) = PICKLES.into_iter().find(|name| files.has(name)) {
-            Err(ModelError::PickledWeights { folder: files.label().to_owned(), found })
-        } else {
-            Err(ModelError::MissingFile { folder: files.label().to_owned(), file: FILE.to_owned() })
-        }
-    }
-
-    fn open_file(files: &ModelFiles) -> Result<Self, ModelError> {
-        let file = files.open(FILE)?;
-        let tensors = header::read(&file, 0)?.into_iter().collect();
-        Ok(Self { label: file.label().to_owned(), shards: vec![file], tensors, random: None })
-    }
-
-    /// Opens shards. A tensor that only the index or only a shard has, or that two shards have, shows mixed downloads.
-    fn open_shards(files: &ModelFiles) -> Result<Self, ModelError> {
-        let index = JsonObject::read(files, INDEX)?;
-        let weight_map: BTreeMap<String, String> = index.require("weight_map")?;
-        let label = index.file().to_owned();
-        let invalid = |problem| ModelError::InvalidCheckpoint { file: label.clone(), problem };
-
-        let mut names: Vec<&String> = weight_map.values().collect();
-        names.sort_unstable();
-        names.dedup();
-        let (mut shards, mut tensors) = (Vec::new(), BTreeMap::new());
-        for name in names {
-            let file = files.open(name)?;
-            for (tensor, info) in header::read(&file, shards.len())? {
-                match weight_map.get(&tensor) {
-                    Some(place) if place == name => tensors.insert(tensor, info),
-                    Some(place) => {
-                        return Err(invalid(format!(
-                            "the tensor {tensor:?} is in {name:?}, but belongs in {place:?}"
-                        )));
-                    }
-                    None => {
-                        return Err(invalid(format!("the tensor {tensor:?} of {name:?} is not listed")));
-                    }
-                };
+        for open in READERS {
+            if let Some(Found { label, format, files, tensors }) = open(files)? {
+                return Ok(Self { label, format, shards: files, tensors, random: None });
             }
-            shards.push(file);
         }
-        match weight_map.iter().find(|(tensor, _)| !tensors.contains_key(*tensor)) {
-            Some((tensor, place)) => Err(invalid(format!("the tensor {tensor:?} is not in {place:?}"))),
-            None => Ok(Self { label, shards, tensors, random: None }),
+        match PICKLES.into_iter().find(|name| files.has(name)) {
+            Some(found) => Err(ModelError::PickledWeights { folder: files.label().to_owned(), found }),
+            None => Err(ModelError::MissingFile {
+                folder: files.label().to_owned(),
+                file: header::NAMES.single.to_owned(),
+            }),
         }
     }
 
     /// A checkpoint without tensors; [`Checkpoint::claim`] makes them up. `tables`: names of embedding tables.
     pub(super) fn random(label: String, seed: u64, tables: Vec<&'static str>) -> Self {
         let random = Some(RandomTensors { seed, tables });
-        Self { label, shards: Vec::new(), tensors: BTreeMap::new(), random }
+        Self { label, format: "random", shards: Vec::new(), tensors: BTreeMap::new(), random }
     }
 
     /// Whether values are made up, not read.
@@ -146,6 +78,11 @@ impl Checkpoint {
     /// Name in messages: the file, or the index of the shards.
     pub fn label(&self) -> &str {
         &self.label
+    }
+
+    /// Name of the format, such as "safetensors".
+    pub fn format(&self) -> &'static str {
+        self.format
     }
 
     /// Bytes of all files.
@@ -170,12 +107,7 @@ impl Checkpoint {
 
     /// The shard of a tensor, and its end in bytes. Downloads deliver tensors in this order.
     pub(super) fn end(&self, name: &str) -> Option<(usize, u64)> {
-        let info = self.info(name)?;
-        let end = |offset, elements, width| offset + (elements * width) as u64;
-        let values = end(info.offset, info.element_count(), info.element_bytes().unwrap_or(0));
-        let scales =
-            info.scales.map(|scales| end(scales.offset, info.shape[usize::from(scales.by_column)], 4));
-        Some((info.shard, values.max(scales.unwrap_or(0))))
+        self.info(name).map(|info| (info.shard, info.end()))
     }
 
     /// Type and shape of a required tensor.
@@ -198,8 +130,7 @@ impl Checkpoint {
     /// As [`require`](Self::require); a checkpoint of random values makes the tensor up.
     pub(super) fn claim(&mut self, name: &str, shape: &[usize]) -> Result<(), ModelError> {
         if self.is_random() && !self.contains(name) {
-            let info =
-                TensorInfo { dtype: Dtype::F32, shape: shape.to_vec(), shard: 0, offset: 0, scales: None };
+            let info = TensorInfo::new(Dtype::F32, shape.to_vec(), 0, 0);
             self.tensors.insert(name.to_owned(), info);
         }
         self.require(name, shape).map(|_| ())

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use safetensors::Dtype;
 
-use super::TensorInfo;
+use super::tensor::TensorInfo;
 
 /// Metadata of a file whose I8 tensors are 8-bit matrices.
 const FORMAT: (&str, &str) = ("format", "wordloom-q8");
