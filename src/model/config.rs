@@ -16,6 +16,7 @@ pub use positions::{Positions, RelativePositions};
 use super::error::ModelError;
 use super::files::ModelFiles;
 use super::json::JsonObject;
+use super::student_options::configuration;
 use crate::activation::Activation;
 
 /// The supported model families. A family decides the names of configuration keys and tensors; only [`ModelConfig`]
@@ -252,7 +253,7 @@ impl ModelConfig {
     /// [`ModelError::MissingKey`], [`ModelError::InvalidValue`] and [`ModelError::TooManyParameters`] for invalid
     /// sizes.
     pub fn from_files(files: &ModelFiles) -> Result<Self, ModelError> {
-        Self::from_json(&JsonObject::read(files, "config.json")?)
+        Self::from_json(&configuration(files)?)
     }
 
     /// As [`from_files`](Self::from_files), from the JSON object.

@@ -33,6 +33,8 @@ mod maps;
 mod names;
 mod quantize;
 mod shortlist;
+mod student_files;
+mod student_options;
 mod tokenizer;
 
 pub use crate::ops::Cache;
