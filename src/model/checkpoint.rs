@@ -194,6 +194,10 @@ impl Checkpoint {
         let &[rows, width] = info.shape.as_slice() else { panic!("{name}: is a matrix") };
         assert!(columns.end <= width, "{name}: columns {columns:?} of {width}");
         assert_eq!(values.len(), rows * columns.len(), "{name}: length of the destination");
+        if info.strides.as_deref() == Some(&[1, rows]) {
+            // the transpose is row-major
+            return self.read_elements(name, info, columns.start * rows..columns.end * rows, values);
+        }
         let mut part = vec![0.0; columns.len()];
         // the last row first: during a download, this waits once for all rows
         for row in (0..rows).rev() {

@@ -2,9 +2,9 @@
 //! name with a NUL, type, rank, bytes of its data), names, shapes as `i32`, `u64` padding and so many bytes, data.
 //! All is little endian.
 //!
-//! Marian multiplies `x · W`, so the header says `[inputs, outputs]`. [`TensorInfo::shape`] is `[outputs, inputs]`, as
-//! in every other format; embedding tables are `[tokens, width]` in both. Data of 8 bits is stored that way too; data
-//! in f32 is stored as the header says, and gets strides. A vector has one axis here; the header has a 1 before it.
+//! Marian multiplies `x · W`, so a matrix is `[inputs, outputs]`; tables are `[tokens, width]`. Data in f32 is row-major.
+//! A matrix in 8 bits is stored transposed, so it has strides; a table in 8 bits is not. A vector has one axis here; the
+//! header has a 1 before it.
 
 use std::collections::BTreeMap;
 
@@ -32,10 +32,8 @@ const MOST_PADDING: u64 = 256;
 const OPTIONS: &str = "special:model.yml";
 /// Maximum length of the options, bytes.
 const OPTIONS_LIMIT: u64 = 1 << 20;
-/// Parts of the names of tables, which are stored as the header says in any type.
+/// Parts of the names of tables, which are row-major in any type.
 const TABLES: [&str; 3] = ["Wemb", "Wpos", "Wtype"];
-/// Ending of the name of an output projection that the header describes as `[outputs, inputs]`.
-const OUTPUT: &str = "_Wt";
 
 /// Type of an item's elements.
 #[derive(Clone, Copy)]
@@ -241,15 +239,12 @@ fn tensor(item: &Item) -> TensorInfo {
         let elements = item.shape.iter().product::<usize>() as u64;
         info.scales = Some(Scales { axis: ScaleAxis::Whole, offset: item.offset + elements });
     }
-    let &[rows, columns] = shape else { return info };
     let is_table = TABLES.iter().any(|part| item.name.contains(part));
-    let (is_output, is_transposed) = (item.name.ends_with(OUTPUT), in_8_bits && !is_table);
-    if !is_table && !is_output {
-        info.shape = vec![columns, rows];
-    }
-    // the order of the data is either that of `info.shape` or the other one
-    if (info.shape != shape) != is_transposed {
-        info.strides = Some(vec![1, info.shape[0]]);
+    if in_8_bits
+        && !is_table
+        && let &[rows, _] = shape
+    {
+        info.strides = Some(vec![1, rows]);
     }
     info
 }
