@@ -116,10 +116,10 @@ class Matrix:
         return self.bytes.shape if self.is_table else self.bytes.shape[::-1]
 
 
-def weights(shape, vocabularies, seed):
+def weights(shape, vocabularies, seed, end=8.5):
     """Items by name: matrices, and vectors as f32.
 
-    The decoder's blocks have large outputs, so that little of a step's own token is left at the top. Otherwise the tied
+    `end` is the bias of the end token. The decoder's blocks have large outputs, so that little of a step's own token is left at the top. Otherwise the tied
     table would make most steps repeat their token.
     """
     width, encoder, decoder, inner, heads = shape
@@ -167,7 +167,7 @@ def weights(shape, vocabularies, seed):
         attention(f"decoder_l{layer}_context", 6.0)
         feed_forward(f"decoder_l{layer}_ffn", 3.0)
     vector("decoder_ff_logit_out_b", vocabularies[-1], 0.0, 0.5)
-    items["decoder_ff_logit_out_b"][0] = 10.0  # sentences should end
+    items["decoder_ff_logit_out_b"][0] = end  # some sentences should end
     # static scales of the inputs: 127 / (the largest absolute value of an average run)
     alphas = {}
     for name, item in items.items():
@@ -243,20 +243,28 @@ def train(path, sentences, size):
     path.with_suffix(".vocab").unlink()
 
 
+def joint():
+    """The weights of the student with one vocabulary."""
+    return weights(SHAPES["small"], [504], 2)
+
+
 def fixtures(out):
     pairs = [line.split("\t") for line in (HERE / "tatoeba-test.tsv").read_text("utf-8").splitlines()]
     english, german = ([pair[index] for pair in pairs] for index in (0, 1))
-    joint, split = out / "joint", out / "split"
-    for folder in (joint, split):
+    one, split = out / "joint", out / "split"
+    for folder in (one, split):
         folder.mkdir(parents=True, exist_ok=True)
-    train(joint / "vocab.deen.spm", english + german, 504)
-    (joint / "lex.50.50.ende.s2t.bin").write_bytes(shortlist(504, 504, 50, 50, 1))
-    student = weights(SHAPES["small"], [504], 2)
-    (joint / "model.ende.intgemm.alphas.bin").write_bytes(binary(*student, options(SHAPES["small"], [504]), "alphas"))
+    train(one / "vocab.deen.spm", english + german, 504)
+    (one / "lex.50.50.ende.s2t.bin").write_bytes(shortlist(504, 504, 50, 50, 1))
+    content = binary(*joint(), options(SHAPES["small"], [504]), "alphas")
+    (one / "model.ende.intgemm.alphas.bin").write_bytes(content)
     # two vocabularies, dynamic scales of the inputs, compressed
-    train(split / "srcvocab.ende.spm", english, 400)
-    train(split / "trgvocab.ende.spm", german, 480)
-    student = weights(SHAPES["small"], [400, 480], 3)
+    for side, sentences, size in (("src", english, 400), ("trg", german, 480)):
+        path = split / f"{side}vocab.ende.spm"
+        train(path, sentences, size)
+        (split / f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes(), 9, mtime=0))
+        path.unlink()
+    student = weights(SHAPES["small"], [400, 480], 3, 3.0)
     content = binary(*student, options(SHAPES["small"], [400, 480]), "intgemm8")
     (split / "model.ende.intgemm8.bin.gz").write_bytes(gzip.compress(content, 9, mtime=0))
     content = shortlist(400, 480, 40, 30, 4)

@@ -9,8 +9,9 @@
 //   text     the translation
 //   score    mean of the words' scores, and `words`: their scores (the engine's quality scores, without a quality model)
 //   columns  the shortlist's columns that the engine selected ("columns" in "record")
-//   ids      the best token of each step of a greedy search ("ids" in "record"), and `logits`: its logit and the margin
-//            to the next one
+//   ids      the best token of each step of a greedy search ("ids" in "record"), with `log_probability`: the sum of
+//            their log-probabilities, and `margin`: the smallest distance of a best logit from the next one
+//   inputs   the encoder's first input, f32 in base64 ("inputs" in "record"): embeddings and positions
 //
 // The engine imports its 8-bit matrix products from outside, so that Firefox can replace them. This driver hands in the
 // engine's own, and reads columns and logits as they pass by.
@@ -30,7 +31,8 @@ const FALLBACKS = {
 };
 
 /** What the products of one sentence showed. */
-const seen = { columns: null, selected: null, outputs: 0, ids: [], logits: [], scales: new Map() };
+const NOTHING = { columns: null, selected: null, inputs: null, margin: Infinity, logProbability: 0 };
+const seen = { ...NOTHING, ids: [] };
 /** Number of columns of the output projection without a shortlist, and the token that is never chosen. */
 let vocabulary = 0;
 let unknown = -1;
@@ -49,8 +51,7 @@ function products() {
     },
     int8_multiply_and_add_bias(...args) {
       own.int8_multiply_and_add_bias(...args);
-      const [, scale, , b, , , , , rows, , columns, output] = args;
-      seen.scales.set(b, [...(seen.scales.get(b) ?? []), scale]);
+      const [, , , b, , , , , rows, , columns, output] = args;
       const isOutput = seen.selected === null ? columns === vocabulary : b === seen.selected;
       if (!isOutput || rows !== 1) return;
       const logits = Module.HEAPF32.subarray(output / 4, output / 4 + columns);
@@ -61,7 +62,13 @@ function products() {
         else if (next < 0 || logits[i] > logits[next]) next = i;
       }
       seen.ids.push(seen.columns?.[best] ?? best);
-      seen.logits.push([logits[best], logits[best] - logits[next]]);
+      seen.margin = Math.min(seen.margin, logits[best] - logits[next]);
+      const sum = logits.reduce((sum, logit) => sum + Math.exp(logit - logits[best]), 0);
+      seen.logProbability -= Math.log(sum);
+    },
+    int8_prepare_a(input, scale, zero, rows, width, output) {
+      seen.inputs ??= Module.HEAPF32.slice(input / 4, input / 4 + rows * width);
+      own.int8_prepare_a(input, scale, zero, rows, width, output);
     },
   };
 }
@@ -124,7 +131,7 @@ const escape = (text) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').r
 const unescape = (text) => text.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&');
 
 function translate(module, service, model, job, sentence) {
-  Object.assign(seen, { columns: null, selected: null, ids: [], logits: [], scales: new Map() });
+  Object.assign(seen, NOTHING, { ids: [] });
   const scored = job.record.includes('scores');
   const input = new module.VectorString();
   input.push_back(scored ? escape(sentence) : sentence);
@@ -144,8 +151,11 @@ function translate(module, service, model, job, sentence) {
     result.text = text;
   }
   if (job.record.includes('columns')) result.columns = seen.columns;
-  if (job.record.includes('ids')) Object.assign(result, { ids: seen.ids, logits: seen.logits });
-  if (job.record.includes('scales')) result.scales = [...seen.scales.values()];
+  if (job.record.includes('ids')) {
+    const { ids, logProbability, margin } = seen;
+    Object.assign(result, { ids, log_probability: logProbability, margin });
+  }
+  if (job.record.includes('inputs')) result.inputs = Buffer.from(seen.inputs.buffer).toString('base64');
   return result;
 }
 
