@@ -20,6 +20,10 @@ use super::json::JsonObject;
 use eight_bits::Scales;
 use random::RandomTensors;
 
+/// End of the name of a tensor with one value: the factor from inputs of a matrix, whose name comes before, to whole
+/// numbers from -127 to 127. Marian writes it for models that run in 8 bits.
+pub(super) const INPUT_MULTIPLIER: &str = "_QuantMultA";
+
 const FILE: &str = "model.safetensors";
 const INDEX: &str = "model.safetensors.index.json";
 /// Values per tensor held at once during a comparison.
@@ -272,6 +276,15 @@ impl Checkpoint {
             }
         }
         Ok(())
+    }
+
+    /// Checks a multiplier of inputs.
+    pub(super) fn check_multiplier(&self, name: &str, value: f32) -> Result<(), ModelError> {
+        if value.is_normal() && value > 0.0 {
+            return Ok(());
+        }
+        let problem = format!("the multiplier of inputs {name:?} is {value}; it must be above 0");
+        Err(ModelError::InvalidCheckpoint { file: self.label.clone(), problem })
     }
 
     fn file_label(&self, info: &TensorInfo) -> &str {

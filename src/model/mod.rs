@@ -6,7 +6,8 @@
 //! | [`config`], [`generation_config`] | `config.json` and `generation_config.json`, the same for every family |
 //! | `names` | tensor names of each family |
 //! | `blueprint` | weights of each block, and their sources |
-//! | `embedding`, `attention`, `feed_forward`, `encoder`, `decoder` | the blocks |
+//! | `embedding`, `attention`, `ssru`, `feed_forward`, `encoder`, `decoder` | the blocks |
+//! | `cache` | the decoder's memory for earlier tokens |
 //! | `head`, `maps` | the kinds of attention, names of heads; attention maps on the host |
 //! | [`Model`] | all of it, without the device |
 
@@ -23,6 +24,7 @@ pub mod generation_config;
 pub mod positions;
 
 mod attention;
+mod cache;
 mod error;
 mod feed_forward;
 mod folder;
@@ -31,11 +33,13 @@ mod json;
 mod maps;
 mod names;
 mod quantize;
+mod ssru;
 mod tokenizer;
 
-pub use crate::ops::Cache;
+pub use crate::ops::{Cache, CellCache};
 pub(crate) use attention::weights_of;
 pub use attention::{Memory, Sequences, Tap, Taps};
+pub use cache::LayerCache;
 pub use error::ModelError;
 pub use folder::Model;
 pub use head::{AttentionKind, HeadName};
