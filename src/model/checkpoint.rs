@@ -27,6 +27,10 @@ pub use tensor::TensorInfo;
 /// The readers of formats. The first one whose files are there wins.
 const READERS: [Reader; 2] = [header::open, marian::open];
 
+/// End of the name of a tensor with one value: the factor from inputs of a matrix, whose name comes before, to whole
+/// numbers from -127 to 127. Marian writes it for models that run in 8 bits.
+pub(super) const INPUT_MULTIPLIER: &str = "_QuantMultA";
+
 /// Values per tensor held at once during a comparison.
 const COMPARED_AT_ONCE: usize = 1 << 16;
 const PICKLES: [&str; 2] = ["pytorch_model.bin", "pytorch_model.bin.index.json"];
@@ -208,6 +212,15 @@ impl Checkpoint {
             }
         }
         Ok(())
+    }
+
+    /// Checks a multiplier of inputs.
+    pub(super) fn check_multiplier(&self, name: &str, value: f32) -> Result<(), ModelError> {
+        if value.is_normal() && value > 0.0 {
+            return Ok(());
+        }
+        let problem = format!("the multiplier of inputs {name:?} is {value}; it must be above 0");
+        Err(ModelError::InvalidCheckpoint { file: self.label.clone(), problem })
     }
 
     fn file_label(&self, info: &TensorInfo) -> &str {

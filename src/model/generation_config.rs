@@ -215,6 +215,9 @@ const HARMLESS: [&str; 26] = [
     "_original_object_hash",
 ];
 
+/// The unknown token of Marian's SentencePiece vocabularies, which Marian never generates by default.
+const MARIAN_UNKNOWN: u32 = 1;
+
 impl GenerationConfig {
     /// Reads `generation_config.json`, or else the same keys of `config.json`, as `transformers` does. Errors as
     /// [`JsonObject::read`] and [`GenerationConfig::from_json`].
@@ -229,6 +232,9 @@ impl GenerationConfig {
         let model_type: Option<String> = json.get("model_type")?;
         let family =
             Family::ALL.into_iter().find(|family| model_type.as_deref() == Some(family.model_type()));
+        if family == Some(Family::Firefox) && !json.contains("bad_words_ids") {
+            config.bad_words_ids = Some(vec![vec![MARIAN_UNKNOWN]]);
+        }
         if !json.contains("forced_eos_token_id") {
             config.forced_eos_token_id = family.and_then(Family::default_forced_eos).map(TokenIds::One);
         }

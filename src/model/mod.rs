@@ -7,7 +7,8 @@
 //! | `names` | tensor names of each family |
 //! | [`Shortlist`] | output columns of a Firefox student for a sentence |
 //! | `blueprint` | weights of each block, and their sources |
-//! | `embedding`, `attention`, `feed_forward`, `encoder`, `decoder` | the blocks |
+//! | `embedding`, `attention`, `ssru`, `feed_forward`, `encoder`, `decoder` | the blocks |
+//! | `cache` | the decoder's memory for earlier tokens |
 //! | `head`, `maps` | the kinds of attention, names of heads; attention maps on the host |
 //! | [`Model`] | all of it, without the device |
 
@@ -24,6 +25,7 @@ pub mod generation_config;
 pub mod positions;
 
 mod attention;
+mod cache;
 mod error;
 mod feed_forward;
 mod folder;
@@ -33,13 +35,15 @@ mod maps;
 mod names;
 mod quantize;
 mod shortlist;
+mod ssru;
 mod student_files;
 mod student_options;
 mod tokenizer;
 
-pub use crate::ops::Cache;
+pub use crate::ops::{Cache, CellCache};
 pub(crate) use attention::weights_of;
 pub use attention::{Memory, Sequences, Tap, Taps};
+pub use cache::LayerCache;
 pub use error::ModelError;
 pub use folder::Model;
 pub use head::{AttentionKind, HeadName};
