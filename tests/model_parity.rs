@@ -18,7 +18,7 @@ use wordloom::precision::{PrecisionChoice, WeightPrecision};
 use wordloom::transformer::{ForwardInput, GenerateOptions, GenerateRequest, Tensor, Transformer, resolve};
 use wordloom::{Device, Model};
 
-const MODELS: [&str; 14] = [
+const MODELS: [&str; 15] = [
     "marian_tied",
     "marian_untied_swish",
     "marian_separate_head",
@@ -33,6 +33,7 @@ const MODELS: [&str; 14] = [
     "t5_gated_untied_bf16",
     "bert",
     "gpt2",
+    "firefox",
 ];
 const TOLERANCE: (f32, f32) = (1e-4, 1e-4);
 const SCORE_TOLERANCE: (f32, f32) = (1e-4, 0.0);

@@ -203,8 +203,14 @@ fn launches() -> Vec<Dispatch> {
     };
     let cached = CachedAttentionShape { rows: 2, heads: 4, d_head: 8, d_value: 16, capacity: 16, scale: 0.5 };
     let norm = LayerNormShape { rows: 2, width: 32, epsilon: 1e-5, residual: true, centered: false };
-    let embedding =
-        EmbedShape { rows: 2, d_model: 32, scale: 1.0, positions: true, precision: WeightPrecision::F32 };
+    let embedding = EmbedShape {
+        rows: 2,
+        d_model: 32,
+        scale: 1.0,
+        positions: true,
+        zero_start: false,
+        precision: WeightPrecision::F32,
+    };
 
     let mut launches = vec![
         append_kv::dispatch(2, 64, 32, 48),

@@ -42,6 +42,12 @@ impl<'a, X: Sync, W: Sync> Piece<'a, X, W> {
         Self { x, weight, inputs, output: 0, y }
     }
 
+    /// Outputs of a product: `y` is `[rows, all outputs]`.
+    pub fn part(x: &'a [X], weight: &'a [W], inputs: usize, y: &'a mut [f32], part: Range<usize>) -> Self {
+        let y = y.chunks_exact_mut(weight.len() / inputs).map(|row| &mut row[part.clone()]).collect();
+        Self { x, weight, inputs, output: part.start, y }
+    }
+
     /// Calls `work` for the piece, or for parts of it in parallel.
     pub fn run(self, work: fn(Self)) {
         let budget = Budget::new(self.y.len() * self.weight.len());

@@ -3,7 +3,7 @@
 use super::{
     ByPrecision, Kernel, append_kv, append_rows, attention, attention_weights, bans, cached_attention, edits,
     embed, heatmap, layer_norm, linear, log_probability, log_softmax_top_k, map_blocks, normalized_linear,
-    output_layer, search, sum_blocks, vocabulary_chunks,
+    output_layer, search, ssru, sum_blocks, vocabulary_chunks,
 };
 
 /// Every kernel, for tests that hold them all to the rules.
@@ -12,7 +12,7 @@ pub fn all() -> impl Iterator<Item = &'static Kernel> {
     WITHOUT_WEIGHTS.into_iter().chain(by_precision)
 }
 
-const WITHOUT_WEIGHTS: [&Kernel; 29] = [
+const WITHOUT_WEIGHTS: [&Kernel; 30] = [
     &append_kv::APPEND_KV,
     &append_rows::APPEND_ROWS,
     &attention::ATTENTION,
@@ -40,6 +40,7 @@ const WITHOUT_WEIGHTS: [&Kernel; 29] = [
     &search::GREEDY_STEP,
     &search::GREEDY_STEP_WORKGROUP,
     &search::REORDER_SLOTS,
+    &ssru::SSRU,
     &sum_blocks::SUM_BLOCKS,
     &vocabulary_chunks::VOCABULARY_CHUNKS,
 ];

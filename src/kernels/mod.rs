@@ -84,6 +84,7 @@ pub mod output_layer;
 pub mod panels;
 pub mod search;
 pub mod search_state;
+pub mod ssru;
 pub mod sum_blocks;
 pub mod vocabulary_chunks;
 

@@ -6,6 +6,7 @@
 
 pub(super) mod eight_bits;
 pub(super) mod header;
+pub(super) mod marian;
 mod pickle;
 mod random;
 mod reader;
@@ -21,14 +22,18 @@ use safetensors::Dtype;
 
 use super::error::ModelError;
 use super::files::{ByteSource, ModelFiles};
-use eight_bits::Scales;
+use eight_bits::{ScaleAxis, Scales};
 use random::RandomTensors;
 use reader::{Found, Reader};
 use strided::{Axis, Elements, read_block};
 pub use tensor::TensorInfo;
 
 /// The readers of formats. The first one whose files are there wins.
-const READERS: [Reader; 3] = [header::open, pickle::open, unreadable::open_other_name];
+const READERS: [Reader; 4] = [header::open, pickle::open, marian::open, unreadable::open_other_name];
+
+/// End of the name of a tensor with one value: the factor from inputs of a matrix, whose name comes before, to whole
+/// numbers from -127 to 127. Marian writes it for models that run in 8 bits.
+pub(super) const INPUT_MULTIPLIER: &str = "_QuantMultA";
 
 /// Values per tensor held at once during a comparison.
 const COMPARED_AT_ONCE: usize = 1 << 16;
@@ -230,6 +235,15 @@ impl Checkpoint {
         Ok(())
     }
 
+    /// Checks a multiplier of inputs.
+    pub(super) fn check_multiplier(&self, name: &str, value: f32) -> Result<(), ModelError> {
+        if value.is_normal() && value > 0.0 {
+            return Ok(());
+        }
+        let problem = format!("the multiplier of inputs {name:?} is {value}; it must be above 0");
+        Err(ModelError::InvalidCheckpoint { file: self.label.clone(), problem })
+    }
+
     fn file_label(&self, info: &TensorInfo) -> &str {
         self.shards.get(info.shard).map_or(&self.label, ByteSource::label)
     }
@@ -283,7 +297,12 @@ impl Checkpoint {
         assert_eq!(values.len(), elements, "{name}: length of the destination");
         let (file, width) = (&self.shards[info.shard], self.element_bytes(name, info)?);
         let start = info.offset + (first * width) as u64;
-        read_block(&Elements { file, dtype: info.dtype, width, start }, axes, values)
+        read_block(&Elements { file, dtype: info.dtype, width, start }, axes, values)?;
+        match info.scales {
+            // only a matrix with one scale has strides, so the order of its values does not matter
+            Some(scales) => self.scale(name, info, scales, first, values),
+            None => Ok(()),
+        }
     }
 
     fn element_bytes(&self, name: &str, info: &TensorInfo) -> Result<usize, ModelError> {
@@ -308,9 +327,14 @@ impl Checkpoint {
         if values.is_empty() {
             return Ok(());
         }
+        if scales.axis == ScaleAxis::Whole {
+            let scale = self.read_scales(info, scales, 0..1)?[0];
+            values.iter_mut().for_each(|value| *value *= scale);
+            return Ok(());
+        }
         let (width, end) = (info.shape[1], start + values.len());
         let (rows, column) = (start / width..end.div_ceil(width), start % width);
-        match (scales.by_column, rows.len()) {
+        match (scales.axis == ScaleAxis::Column, rows.len()) {
             (false, _) => {
                 let scales = self.read_scales(info, scales, rows)?;
                 let (first, others) = values.split_at_mut(values.len().min(width - column));
@@ -336,9 +360,32 @@ impl Checkpoint {
         scales: Scales,
         range: Range<usize>,
     ) -> Result<Vec<f32>, ModelError> {
+        if scales.axis == ScaleAxis::Whole {
+            let scale = 1.0 / self.read_multiplier(info, scales)?;
+            return Ok(vec![scale; range.len()]);
+        }
         let mut bytes = vec![0; 4 * range.len()];
         self.shards[info.shard].read_at(scales.offset + 4 * range.start as u64, &mut bytes)?;
         Ok(bytes.as_chunks().0.iter().map(|&scale| f32::from_le_bytes(scale)).collect())
+    }
+
+    fn read_multiplier(&self, info: &TensorInfo, scales: Scales) -> Result<f32, ModelError> {
+        let mut bytes = [0; 4];
+        self.shards[info.shard].read_at(scales.offset, &mut bytes)?;
+        let multiplier = f32::from_le_bytes(bytes);
+        if multiplier.is_normal() && multiplier > 0.0 {
+            return Ok(multiplier);
+        }
+        let problem = format!("a tensor's multiplier is {multiplier}; it must be positive");
+        Err(ModelError::InvalidCheckpoint { file: self.file_label(info).to_owned(), problem })
+    }
+
+    /// The number that the weights of an 8-bit tensor were multiplied with, if it is one for the whole tensor: a
+    /// weight is its byte divided by this.
+    pub fn multiplier(&self, name: &str) -> Result<Option<f32>, ModelError> {
+        let info = self.find(name)?;
+        let scales = info.scales.filter(|scales| scales.axis == ScaleAxis::Whole);
+        scales.map(|scales| self.read_multiplier(info, scales)).transpose()
     }
 
     /// Scales of rows or columns of an 8-bit matrix; `None` if its scales belong to the other axis.
@@ -349,7 +396,7 @@ impl Checkpoint {
         range: Range<usize>,
     ) -> Result<Option<Vec<f32>>, ModelError> {
         let info = self.find(name)?;
-        let scales = info.scales.filter(|scales| scales.by_column == by_column);
+        let scales = info.scales.filter(|scales| scales.serve(by_column));
         scales.map(|scales| self.read_scales(info, scales, range)).transpose()
     }
 }

@@ -260,6 +260,22 @@ impl ByteSource {
         Ok(Self { label, len, bytes: Bytes::File(Mutex::new(file)) })
     }
 
+    /// Bytes in memory; `label` names them in messages.
+    pub(super) fn memory(label: impl Into<String>, bytes: Vec<u8>) -> Self {
+        let len = bytes.len() as u64;
+        Self { label: label.into(), len, bytes: Bytes::Memory(Arc::new(bytes.into())) }
+    }
+
+    /// The complete content.
+    pub(super) fn into_bytes(self) -> Result<Vec<u8>, ModelError> {
+        if let Bytes::Memory(bytes) = self.bytes {
+            return Ok(Arc::unwrap_or_clone(bytes).into_owned());
+        }
+        let mut content = vec![0; self.len as usize];
+        self.read_at(0, &mut content)?;
+        Ok(content)
+    }
+
     /// Name of the file in messages.
     pub fn label(&self) -> &str {
         &self.label

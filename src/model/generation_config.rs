@@ -9,6 +9,7 @@ use super::error::ModelError;
 use super::files::ModelFiles;
 pub use super::json::JsonObject;
 use super::json::JsonValue;
+use super::student_options::configuration;
 
 /// Declares [`GenerationConfig`] and the code for each key, so that no key is forgotten.
 macro_rules! generation_config {
@@ -214,6 +215,9 @@ const HARMLESS: [&str; 26] = [
     "_original_object_hash",
 ];
 
+/// The unknown token of Marian's SentencePiece vocabularies, which Marian never generates by default.
+const MARIAN_UNKNOWN: u32 = 1;
+
 impl GenerationConfig {
     /// Reads `generation_config.json`, or else the same keys of `config.json`, as `transformers` does. Errors as
     /// [`JsonObject::read`] and [`GenerationConfig::from_json`].
@@ -222,12 +226,15 @@ impl GenerationConfig {
         if files.has(FILE) {
             return Self::from_json(&JsonObject::read(files, FILE)?, UnknownKeys::Ignore);
         }
-        let json = JsonObject::read(files, "config.json")?;
+        let json = configuration(files)?;
         let mut config = Self::from_json(&json, UnknownKeys::Ignore)?;
         // default of some classes, which `generation_config.json` always contains
         let model_type: Option<String> = json.get("model_type")?;
         let family =
             Family::ALL.into_iter().find(|family| model_type.as_deref() == Some(family.model_type()));
+        if family == Some(Family::Firefox) && !json.contains("bad_words_ids") {
+            config.bad_words_ids = Some(vec![vec![MARIAN_UNKNOWN]]);
+        }
         if !json.contains("forced_eos_token_id") {
             config.forced_eos_token_id = family.and_then(Family::default_forced_eos).map(TokenIds::One);
         }

@@ -19,6 +19,7 @@ mod log_probability;
 mod log_softmax_top_k;
 mod reorder_slots;
 mod search_states;
+mod ssru;
 
 pub use attention::AttentionScores;
 pub use cached_attention::Cache;
@@ -26,6 +27,7 @@ pub use edit_scores::EditedScores;
 pub use layer_norm::Normalization;
 pub use linear::Linear;
 pub use search_states::{SearchStates, SearchTable};
+pub use ssru::CellCache;
 
 #[doc(inline)]
 pub use crate::activation::Activation;

@@ -41,7 +41,7 @@ impl Transformer {
         let widest = reader.ffn_width.max(qkv(reader)).max(config.d_model);
         let decoder = &config.decoder;
         let queries = if keep.attention.is_some() { 2 * decoder.key_width() } else { 0 };
-        let cached = decoder.key_width() + decoder.value_width() + queries;
+        let cached = config.cached_width() + queries;
         let (mut capacity, mut longest) = (0, 0);
         let mut size = 0;
         for &index in candidates {

@@ -44,7 +44,7 @@ impl TensorInfo {
 
     /// Whether it is an 8-bit matrix with a scale for each row, or each column.
     pub fn is_in_8_bits(&self, by_column: bool) -> bool {
-        self.scales.is_some_and(|scales| scales.by_column == by_column)
+        self.scales.is_some_and(|scales| scales.serve(by_column))
     }
 
     /// End of the last byte in the file, scales included.
@@ -58,8 +58,7 @@ impl TensorInfo {
             }
         };
         let values = end(self.offset, span, self.element_bytes().unwrap_or(0));
-        let scales =
-            self.scales.map(|scales| end(scales.offset, self.shape[usize::from(scales.by_column)], 4));
+        let scales = self.scales.map(|scales| end(scales.offset, scales.count(&self.shape), 4));
         values.max(scales.unwrap_or(0))
     }
 }

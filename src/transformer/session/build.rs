@@ -6,7 +6,7 @@ use crate::kernels::AdapterClass;
 use crate::model::decoder::{History, decoder, memory_key_values, output};
 use crate::model::embedding::Tokens;
 use crate::model::encoder::encoder;
-use crate::model::{Cache, Taps};
+use crate::model::{LayerCache, Taps};
 use crate::transformer::device_search::DeviceSearch;
 use crate::transformer::error::GenerateError;
 use crate::transformer::host_search::HostSearch;
@@ -115,8 +115,8 @@ impl Build<'_> {
         let PromptStates { input, cache_slots } = prompt;
         let mut read = Graph::new("prompt");
         let g = &mut read;
-        let caches: Vec<Cache> =
-            self.states.caches.iter().map(|&cache| Cache { cache_slots: *cache_slots, ..cache }).collect();
+        let caches: Vec<LayerCache> =
+            self.states.caches.iter().map(|cache| cache.with_slots(*cache_slots)).collect();
         let memory = self.states.memories(g, self.batch);
         let (tokens, sequences) = input.values(g, self.batch);
         let history = History::Prompt(sequences, &caches);

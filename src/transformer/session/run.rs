@@ -2,6 +2,7 @@ use super::states::{NextStates, PromptStates, SessionStates};
 use super::{DecodeSession, Program, Search, SessionKey};
 use crate::decode::{BatchSearch, Paths, SentenceSearch};
 use crate::graph::{RowCopy, State};
+use crate::model::LayerCache;
 use crate::transformer::attention_inputs::{DecoderKeys, HypothesisRows};
 use crate::transformer::cancel::Cancel;
 use crate::transformer::error::GenerateError;
@@ -70,7 +71,11 @@ impl DecodeSession {
             source: sentence * source_length..sentence * source_length + source,
             slots: (first..first + before).chain(steps).collect(),
         };
-        let caches: Vec<State> = self.states.caches.iter().map(|cache| cache.keys).collect();
+        let keys = |cache: &LayerCache| match cache {
+            LayerCache::KeyValue(cache) => Some(cache.keys),
+            LayerCache::Cells(_) => None,
+        };
+        let caches: Vec<State> = self.states.caches.iter().filter_map(keys).collect();
         let keys = DecoderKeys { caches: &caches, memory: &self.states.memory };
         attention.weights(model, &self.session, &keys, &rows, selection)
     }

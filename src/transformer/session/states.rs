@@ -1,6 +1,7 @@
 use super::SessionKey;
 use crate::graph::{Graph, State, StateTable};
-use crate::model::{Cache, Memory};
+use crate::model::config::Mixer;
+use crate::model::{Cache, CellCache, LayerCache, Memory};
 use crate::transformer::attention_inputs::AttentionInputs;
 use crate::transformer::input_states::InputStates;
 use crate::transformer::loaded::LoadedModel;
@@ -14,7 +15,7 @@ pub struct SessionStates {
     pub next: Option<NextStates>,
     pub prompt: Option<PromptStates>,
     pub rows: RowStates,
-    pub caches: Vec<Cache>,
+    pub caches: Vec<LayerCache>,
     pub attention: Option<AttentionInputs>,
 }
 
@@ -65,15 +66,24 @@ impl SessionStates {
         let attention = key
             .attention
             .then(|| AttentionInputs::new(states, model, batch * source_length, rows * capacity));
-        let caches: Vec<Cache> = (0..stack.layers)
-            .map(|layer| Cache {
-                keys: states.f32(format!("key cache {layer}"), rows * capacity, stack.key_width()),
-                values: states.f32(format!("value cache {layer}"), rows * capacity, stack.value_width()),
-                cache_slots: row_states.cache_slots,
-                slots: row_states.slots,
-                key_counts: row_states.key_counts,
-            })
-            .collect();
+        let RowStates { cache_slots, slots, key_counts, .. } = row_states;
+        let mut of_layer = |name, layer, width| states.f32(format!("{name} {layer}"), rows * capacity, width);
+        let caches = (0..stack.layers).map(|layer| match model.config.decoder_mixer {
+            Mixer::Attention => LayerCache::KeyValue(Cache {
+                keys: of_layer("key cache", layer, stack.key_width()),
+                values: of_layer("value cache", layer, stack.value_width()),
+                cache_slots,
+                slots,
+                key_counts,
+            }),
+            Mixer::Ssru => LayerCache::Cells(CellCache {
+                cells: of_layer("cells", layer, model.config.d_model),
+                cache_slots,
+                slots,
+                key_counts,
+            }),
+        });
+        let caches = caches.collect();
         Self { source, memory, next, prompt, rows: row_states, caches, attention }
     }
 
