@@ -18,6 +18,7 @@ use super::error::ModelError;
 use super::files::ModelFiles;
 use super::head::AttentionKind;
 use super::json::JsonObject;
+use super::student_options::configuration;
 use crate::activation::Activation;
 
 /// The supported model families. A family decides the names of configuration keys and tensors; only [`ModelConfig`]
@@ -273,7 +274,7 @@ impl ModelConfig {
     /// [`ModelError::MissingKey`], [`ModelError::InvalidValue`] and [`ModelError::TooManyParameters`] for invalid
     /// sizes.
     pub fn from_files(files: &ModelFiles) -> Result<Self, ModelError> {
-        Self::from_json(&JsonObject::read(files, "config.json")?)
+        Self::from_json(&configuration(files)?)
     }
 
     /// As [`from_files`](Self::from_files), from the JSON object.

@@ -163,6 +163,50 @@ pub enum ModelError {
         /// Broken rule, with the tensor.
         problem: String,
     },
+    /// Several files of a folder could be the same part of a student.
+    #[error("{folder}: has both {one:?} and {other:?}; keep one model in a folder")]
+    AmbiguousFiles {
+        /// Label of the folder.
+        folder: String,
+        /// Name of a file.
+        one: String,
+        /// Name of another.
+        other: String,
+    },
+    /// A compressed file cannot be decompressed.
+    #[error("{file}: {problem}")]
+    Compressed {
+        /// Label of the file.
+        file: String,
+        /// Reason.
+        problem: String,
+    },
+    /// Marian's weights are in a format for training.
+    #[error(
+        "{file}: weights in Marian's .npz are not read; write a .bin with `marian-conv --from FILE.npz --to FILE.bin`"
+    )]
+    UnreadableWeights {
+        /// Label of the file.
+        file: String,
+    },
+    /// The options in a Marian binary cannot be read.
+    #[error("{file}: the options in \"special:model.yml\", line {line}: {problem}")]
+    InvalidOptions {
+        /// Label of the file.
+        file: String,
+        /// Line, from 1.
+        line: usize,
+        /// Problem.
+        problem: String,
+    },
+    /// A lexical shortlist breaks a rule of its format, or belongs to another vocabulary.
+    #[error("{file}: is not a valid shortlist: {problem}")]
+    InvalidShortlist {
+        /// Label of the file.
+        file: String,
+        /// Broken rule.
+        problem: String,
+    },
     /// The checkpoint lacks a tensor of the configuration.
     #[error("{checkpoint}: there is no tensor \"{tensor}\"{}", did_you_mean(.nearest))]
     MissingTensor {

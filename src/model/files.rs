@@ -134,6 +134,27 @@ impl ModelFiles {
         format!("{}/{}", self.label.trim_end_matches('/'), name.escape_debug())
     }
 
+    /// Names of the files, sorted, without those of inner folders. Errors: [`ModelError::Io`].
+    pub fn names(&self) -> Result<Vec<String>, ModelError> {
+        Ok(match &self.source {
+            #[cfg(not(target_arch = "wasm32"))]
+            Source::Directory(folder) => {
+                let io_error = |source| ModelError::Io { file: self.label.clone(), source };
+                let mut names = Vec::new();
+                for entry in fs::read_dir(folder).map_err(io_error)? {
+                    // a name that is not Unicode is not one of a model
+                    names.extend(entry.map_err(io_error)?.file_name().into_string());
+                }
+                names.sort_unstable();
+                names
+            }
+            #[cfg(not(target_arch = "wasm32"))]
+            Source::Configuration(_) => vec![CONFIGURATION.to_owned()],
+            Source::Memory(files) => files.keys().cloned().collect(),
+            Source::Host(files) => files.keys().cloned().collect(),
+        })
+    }
+
     /// Whether a file exists; `false` for a name that leads out of the folder.
     pub fn has(&self, name: &str) -> bool {
         match &self.source {
@@ -234,6 +255,22 @@ impl ByteSource {
         let file = File::open(path).map_err(io_error)?;
         let len = file.metadata().map_err(io_error)?.len();
         Ok(Self { label, len, bytes: Bytes::File(Mutex::new(file)) })
+    }
+
+    /// Bytes in memory; `label` names them in messages.
+    pub(super) fn memory(label: impl Into<String>, bytes: Vec<u8>) -> Self {
+        let len = bytes.len() as u64;
+        Self { label: label.into(), len, bytes: Bytes::Memory(Arc::new(bytes.into())) }
+    }
+
+    /// The complete content.
+    pub(super) fn into_bytes(self) -> Result<Vec<u8>, ModelError> {
+        if let Bytes::Memory(bytes) = self.bytes {
+            return Ok(Arc::unwrap_or_clone(bytes).into_owned());
+        }
+        let mut content = vec![0; self.len as usize];
+        self.read_at(0, &mut content)?;
+        Ok(content)
     }
 
     /// Name of the file in messages.

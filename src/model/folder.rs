@@ -10,12 +10,19 @@ use super::config::ModelConfig;
 use super::files::ModelFiles;
 use super::generation_config::GenerationConfig;
 use super::names::Names;
+use super::shortlist::{Shortlist, ShortlistVocabularies};
+use super::student_files::{self, StudentFiles};
 use super::tokenizer::read_tokenizer;
 use crate::precision::WeightPrecision;
 use crate::text::Tokenizer;
 
+/// Maximum length of a shortlist, bytes: real ones are below 10 MB.
+const SHORTLIST_LIMIT: u64 = 256 << 20;
+
 /// A model from an unconverted Hugging Face folder: `config.json`, `generation_config.json`, `model.safetensors` (or
 /// shards with an index) and, for text, a tokenizer's files.
+///
+/// Or the folder of a Firefox student: `model.*.bin`, `vocab.*.spm`, `lex.*.bin`, each perhaps with `.gz`.
 ///
 /// The configuration and the tensor table are read and checked immediately; the weights stay in the file until a
 /// [`Transformer`](crate::Transformer) loads them on a device.
@@ -48,6 +55,7 @@ impl Model {
 
     /// Opens a folder from any source; errors as [`Model::load`].
     pub fn from_files(files: ModelFiles) -> Result<Self, ModelError> {
+        let files = student_files::unpacked(files)?;
         let config = ModelConfig::from_files(&files)?;
         let generation = GenerationConfig::from_files(&files)?;
         let checkpoint = Checkpoint::open(&files)?;
@@ -115,6 +123,21 @@ impl Model {
     /// Blocks of the model.
     pub fn blueprint(&self) -> &Blueprint {
         &self.blueprint
+    }
+
+    /// Reads the lexical shortlist of a Firefox student; `None` if the folder has none.
+    ///
+    /// Errors: [`ModelError::InvalidShortlist`], and those of the file.
+    pub fn shortlist(&self) -> Result<Option<Shortlist>, ModelError> {
+        let Some(student) = StudentFiles::find(&self.files)? else { return Ok(None) };
+        let Some(name) = student.shortlist else { return Ok(None) };
+        let vocabularies = ShortlistVocabularies {
+            source: self.config.source_vocabulary,
+            target: self.config.target_vocabulary,
+            shared: student.vocabularies.is_some_and(|[source, target]| source == target),
+        };
+        let bytes = student_files::read(&self.files, &name, SHORTLIST_LIMIT)?;
+        Shortlist::from_bytes(&self.files.file_label(&name), &bytes, vocabularies).map(Some)
     }
 
     /// Reads the tokenizer. Fails if the folder has none, or if it does not fit the model.

@@ -9,6 +9,7 @@ use super::error::ModelError;
 use super::files::ModelFiles;
 pub use super::json::JsonObject;
 use super::json::JsonValue;
+use super::student_options::configuration;
 
 /// Declares [`GenerationConfig`] and the code for each key, so that no key is forgotten.
 macro_rules! generation_config {
@@ -225,7 +226,7 @@ impl GenerationConfig {
         if files.has(FILE) {
             return Self::from_json(&JsonObject::read(files, FILE)?, UnknownKeys::Ignore);
         }
-        let json = JsonObject::read(files, "config.json")?;
+        let json = configuration(files)?;
         let mut config = Self::from_json(&json, UnknownKeys::Ignore)?;
         // default of some classes, which `generation_config.json` always contains
         let model_type: Option<String> = json.get("model_type")?;

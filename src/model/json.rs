@@ -73,6 +73,11 @@ impl JsonObject {
         }
     }
 
+    /// An object of these values; `file` is its name in messages.
+    pub fn from_values(file: impl Into<String>, values: Map<String, Value>) -> Self {
+        Self { file: file.into(), values }
+    }
+
     /// The file's name in messages.
     pub fn file(&self) -> &str {
         &self.file

@@ -5,6 +5,7 @@
 //! | [`files`], [`checkpoint`] | a Hugging Face folder on disk or in memory; its tensors |
 //! | [`config`], [`generation_config`] | `config.json` and `generation_config.json`, the same for every family |
 //! | `names` | tensor names of each family |
+//! | [`Shortlist`] | output columns of a Firefox student for a sentence |
 //! | `blueprint` | weights of each block, and their sources |
 //! | `embedding`, `attention`, `ssru`, `feed_forward`, `encoder`, `decoder` | the blocks |
 //! | `cache` | the decoder's memory for earlier tokens |
@@ -33,7 +34,10 @@ mod json;
 mod maps;
 mod names;
 mod quantize;
+mod shortlist;
 mod ssru;
+mod student_files;
+mod student_options;
 mod tokenizer;
 
 pub use crate::ops::{Cache, CellCache};
@@ -45,4 +49,5 @@ pub use folder::Model;
 pub use head::{AttentionKind, HeadName};
 pub use maps::{LayerAttention, Map};
 pub use quantize::QuantizeError;
+pub use shortlist::{Shortlist, ShortlistVocabularies};
 pub use tokenizer::read_tokenizer;

@@ -1,13 +1,25 @@
-//! The header of a safetensors file, checked against every rule of the format.
+//! Safetensors files: `u64` header length, JSON header, data. The header is checked against every rule of the format.
+//!
+//! The `safetensors` crate has the format's types; its reader needs the whole file in memory and does not name the wrong
+//! tensor.
 
 use std::collections::BTreeMap;
 
 use safetensors::tensor::TensorInfo as Entry;
 use serde::{Deserialize, Serialize};
 
-use super::{TensorInfo, eight_bits};
+use super::eight_bits;
+use super::reader::{FileNames, Found};
+use super::tensor::TensorInfo;
 use crate::model::error::ModelError;
-use crate::model::files::ByteSource;
+use crate::model::files::{ByteSource, ModelFiles};
+
+pub(super) const NAMES: FileNames = FileNames {
+    format: "safetensors",
+    single: "model.safetensors",
+    index: "model.safetensors.index.json",
+    read,
+};
 
 /// The format's limit of the header, bytes.
 const HEADER_LIMIT: u64 = 100_000_000;
@@ -22,11 +34,15 @@ pub(in crate::model) struct Header {
     pub tensors: BTreeMap<String, Entry>,
 }
 
+pub(super) fn open(files: &ModelFiles) -> Result<Option<Found>, ModelError> {
+    NAMES.open(files)
+}
+
 /// Reads the tensors of a file, in the order of their data.
 ///
 /// Returns [`ModelError::InvalidCheckpoint`] unless the header is a valid JSON object inside the file, the tensors have
 /// the lengths of their types and shapes and fill the data without gaps or overlaps, and 8-bit matrices have scales.
-pub fn read(file: &ByteSource, shard: usize) -> Result<Vec<(String, TensorInfo)>, ModelError> {
+fn read(file: &ByteSource, shard: usize) -> Result<Vec<(String, TensorInfo)>, ModelError> {
     let invalid = |problem: String| ModelError::InvalidCheckpoint { file: file.label().to_owned(), problem };
 
     const PREFIX: u64 = size_of::<u64>() as u64;
@@ -72,8 +88,7 @@ pub fn read(file: &ByteSource, shard: usize) -> Result<Vec<(String, TensorInfo)>
             )));
         }
         end = to;
-        checked
-            .push((name, TensorInfo { dtype, shape, shard, offset: data_start + from as u64, scales: None }));
+        checked.push((name, TensorInfo::new(dtype, shape, shard, data_start + from as u64)));
     }
     if end as u64 != data_len {
         return Err(invalid(format!("{} bytes follow its last tensor", data_len - end as u64)));
