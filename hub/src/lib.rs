@@ -13,17 +13,27 @@
 //! environment; [`Hub`] takes any.
 
 mod cached;
+mod catalogue;
+mod detect;
 mod error;
+mod language;
+mod languages;
 mod progress;
 mod reference;
+mod route;
 mod settings;
 
 use std::path::PathBuf;
 
 pub use cached::{CachedModel, Languages};
+pub use catalogue::{Offer, Score, about, catalogue, offered_sources, offers, suggest};
+pub use detect::{Detected, detect};
 pub use error::HubError;
+pub use language::{Language, NoLanguage};
+pub use languages::{built_in_languages, languages_of};
 pub use progress::Progress;
 pub use reference::ModelReference;
+pub use route::{Choosable, Route, Step, choose, code_for, direct, sources, targets};
 pub use settings::Settings;
 pub use wordloom::transformer::Cancel;
 

@@ -8,6 +8,7 @@
 //! | `blueprint` | weights of each block, and their sources |
 //! | `embedding`, `attention`, `feed_forward`, `encoder`, `decoder` | the blocks |
 //! | `head`, `maps` | the kinds of attention, names of heads; attention maps on the host |
+//! | [`read_languages`] | the languages that the small files of a folder name |
 //! | [`Model`] | all of it, without the device |
 
 #[doc(hidden)]
@@ -28,6 +29,7 @@ mod feed_forward;
 mod folder;
 mod head;
 mod json;
+mod languages;
 mod maps;
 mod names;
 mod quantize;
@@ -39,6 +41,7 @@ pub use attention::{Memory, Sequences, Tap, Taps};
 pub use error::ModelError;
 pub use folder::Model;
 pub use head::{AttentionKind, HeadName};
+pub use languages::{ModelLanguages, read_languages};
 pub use maps::{LayerAttention, Map};
 pub use quantize::QuantizeError;
 pub use tokenizer::read_tokenizer;
