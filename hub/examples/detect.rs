@@ -1,7 +1,7 @@
 //! Measures the detector on files of one sentence per line: `detect CODE=FILE …`. For whole lines and for their first 1,
 //! 2 and 3 words: the share of right answers, of certain ones, and of right ones among these.
 
-use wordloom_hub::{detect, offered_sources};
+use wordloom_hub::{Certainty, detect, offered_sources};
 
 fn main() {
     let candidates = offered_sources();
@@ -14,8 +14,9 @@ fn main() {
             for line in text.lines() {
                 let line: Vec<&str> = line.split_whitespace().take(words).collect();
                 let found = detect(&line.join(" "), &candidates);
-                let (is_right, is_certain) =
-                    found.map_or((false, false), |found| (found.language.base() == code, found.certain));
+                let (is_right, is_certain) = found.map_or((false, false), |found| {
+                    (found.language.base() == code, found.certainty == Certainty::Certain)
+                });
                 all += 1;
                 right += usize::from(is_right);
                 certain += usize::from(is_certain);

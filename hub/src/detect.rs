@@ -13,10 +13,21 @@ use crate::Language;
 pub struct Detected {
     /// The language.
     pub language: Language,
-    /// Whether the detectors agree, or the script leaves no choice.
-    pub certain: bool,
+    /// How far the answer can be relied on.
+    pub certainty: Certainty,
     /// The other detector's answer, if it is another one.
     pub other: Option<Language>,
+}
+
+/// How far a detected language can be relied on. `docs/performance.md` has the shares of right answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Certainty {
+    /// The detectors agree, or the script leaves no choice.
+    Certain,
+    /// The detectors differ about two words or more.
+    Likely,
+    /// A single word of a script that many languages have.
+    Guess,
 }
 
 /// Characters of a text that are looked at.
@@ -49,11 +60,17 @@ pub fn detect(text: &str, candidates: &[Language]) -> Option<Detected> {
     let weighted = Some(of_weights(text)).filter(possible);
     let counted = of_counts(text, &possible);
     let words = text.split_whitespace().count();
-    let detected = |language, certain, other| Some(Detected { language, certain, other });
+    let guessed = words <= 1 && SHARED.contains(&script);
+    let detected = |language, certain: bool, other| {
+        let certainty = match (guessed, certain) {
+            (true, _) => Certainty::Guess,
+            (false, true) => Certainty::Certain,
+            (false, false) => Certainty::Likely,
+        };
+        Some(Detected { language, certainty, other })
+    };
     match (weighted, counted) {
-        (Some(one), Some(Counted { language, .. })) if one == language => {
-            detected(one, words > 1 || !SHARED.contains(&script), None)
-        }
+        (Some(one), Some(Counted { language, .. })) if one == language => detected(one, true, None),
         // other scripts have few languages, and most of them one
         (_, Some(Counted { language, reliable, .. })) if !SHARED.contains(&script) => {
             detected(language, reliable, None)
@@ -110,9 +127,9 @@ mod tests {
     use super::*;
     use crate::offered_sources;
 
-    fn found(text: &str) -> (String, bool) {
+    fn found(text: &str) -> (String, Certainty) {
         let found = detect(text, &offered_sources()).unwrap_or_else(|| panic!("{text:?} has letters"));
-        (found.language.base().to_owned(), found.certain)
+        (found.language.base().to_owned(), found.certainty)
     }
 
     #[test]
@@ -151,14 +168,14 @@ mod tests {
     fn a_script_of_one_language_is_enough() {
         for (code, text) in [("ko", "안녕"), ("el", "γειά"), ("ja", "ありがとう"), ("zh", "你好")]
         {
-            assert_eq!(found(text), (code.to_owned(), true), "{text}");
+            assert_eq!(found(text), (code.to_owned(), Certainty::Certain), "{text}");
         }
     }
 
     #[test]
     fn a_word_is_not_certain_and_a_text_without_letters_is_nothing() {
         for text in ["Hi", "Taxi", "Hotel"] {
-            assert!(!found(text).1, "{text}");
+            assert_eq!(found(text).1, Certainty::Guess, "{text}");
         }
         for text in ["", " \n", "12:30", "?!", "😀"] {
             assert_eq!(detect(text, &offered_sources()), None, "{text:?}");

@@ -8,7 +8,7 @@
 use std::cmp::Reverse;
 use std::time::SystemTime;
 
-use crate::{Language, Languages};
+use crate::{CachedModel, Language, Languages};
 
 /// A model to choose from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,6 +21,22 @@ pub struct Choosable {
     pub bytes: u64,
     /// When the model was fetched, if known.
     pub fetched: Option<SystemTime>,
+}
+
+impl From<&CachedModel> for Choosable {
+    fn from(model: &CachedModel) -> Self {
+        let fetched = std::fs::metadata(&model.folder).and_then(|found| found.modified()).ok();
+        let (name, languages) = (model.name.clone(), model.languages.clone());
+        Self { name, languages, bytes: model.bytes, fetched }
+    }
+}
+
+impl Choosable {
+    /// The model that is part of the program, of `bytes` bytes.
+    pub fn built_in(bytes: u64) -> Self {
+        let languages = Languages { from: vec!["en".into()], to: vec!["de".into()] };
+        Self { name: "the built-in model".into(), languages, bytes, fetched: None }
+    }
 }
 
 /// A model for one step.
