@@ -7,6 +7,7 @@ use wordloom::heatmap::HeatmapError;
 use wordloom::trace::TraceError;
 use wordloom::transformer::{ForwardError, GenerateError, ScoreError};
 use wordloom::{GpuError, ModelError, TextError, TranslateError};
+use wordloom_hub::HubError;
 
 use super::resume::ResumeError;
 use super::{interrupt, notice};
@@ -26,6 +27,8 @@ pub enum CliError {
     Input(String),
     #[error(transparent)]
     Resume(#[from] ResumeError),
+    #[error(transparent)]
+    Hub(#[from] HubError),
     #[error(transparent)]
     Gpu(#[from] GpuError),
     #[error(transparent)]

@@ -3,6 +3,7 @@
 mod align;
 mod attend;
 mod bench;
+mod choice;
 mod desktop;
 mod devices;
 mod digest;

@@ -8,26 +8,25 @@ use serde::Serialize;
 use wordloom::decode::DecodeError;
 use wordloom::model::generation_config::GenerationConfig;
 use wordloom::text::Direction;
-use wordloom::translate::{Sentence, SentenceHypothesis, TextHypothesis, resolve_languages};
+use wordloom::transformer::Cancel;
+use wordloom::translate::{Pivot, Sentence, SentenceHypothesis, TextHypothesis, Update, resolve_languages};
 use wordloom::{Model, TextError, TranslateOptions, Translation, Translator, resolve};
 
+use super::choice::{self, Choice, Chosen, Steps};
 use super::digest::Digest;
 use super::lines::{Line, Lines, Round, Start};
 use super::output::{Output, check_different};
 use super::progress::{Done, Progress};
 use super::resume::{Resumable, Settings};
-use super::setup::{DeviceArguments, ModelArguments, SearchArguments, count};
+use super::setup::{DeviceArguments, ModelArguments, SearchArguments, count, load};
 use super::{CliError, interrupt, notice};
 
 #[derive(clap::Args)]
 #[command(after_help = "\
 Options that are not given are the model's own; where it sets no maximal length,
-that is the source's and 50 tokens. Lines are cut into sentences. `inspect`
-lists a model's languages; in Marian's, >>fra<< before a line chooses one, too.
-
-With --json a line is an object: source, text, hypotheses (text, score) and
-sentences (source, source_ids, hypotheses: text, score, tokens, step_logprobs,
-reached_max_length).")]
+that is the source's and 50 tokens. With --to, a model is chosen: of the pair,
+of many languages, or two through a third (--beams counts for both). Without,
+--source-lang and --target-lang take the codes that `inspect` lists.")]
 pub struct Arguments {
     /// What to translate [default: standard input]
     text: Vec<String>,
@@ -75,23 +74,24 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
         [] => Lines::open_at(input, start)?,
         words => Lines::of_text(words.join(" ")),
     };
-    let model = arguments.model.open()?;
-    let generation = generation(arguments, &model)?;
-    let options = TranslateOptions { generation, ..arguments.search.options(cancel) };
-    let tokenizer = Translator::tokenizer_of(&model)?;
-    resolve_languages(&tokenizer, &options, model.generation_config()).map_err(refused_language)?;
-    let settings = if files.is_some() { settings(arguments)? } else { Settings::new() };
-    if let (Some(files), Some(_)) = (&files, stopped_at) {
-        files.check_settings(&settings)?;
-    }
-    let transformer = arguments.device.generator(&model, &options.generation)?;
-    let translator = Translator::from_parts(transformer, tokenizer);
     if arguments.text.is_empty() && arguments.input.is_none() && std::io::stdin().is_terminal() {
         notice("type a line to translate it; Ctrl-D ends");
     }
+    let mut peeked = None;
+    let mut sample = || match (arguments.text.as_slice(), input.map(choice::beginning).transpose()?.flatten())
+    {
+        ([], Some(beginning)) => Ok(beginning),
+        ([], None) => Ok(joined(&peeked.insert(lines.window(FIRST_WINDOW, ENOUGH_BYTES)).lines)),
+        (words, _) => Ok(words.join(" ")),
+    };
+    let choice = choice::open(&arguments.model, &arguments.search, Steps::OneOrTwo, &mut sample)?;
+    let settings = if files.is_some() { settings(arguments, &choice)? } else { Settings::new() };
+    if let (Some(files), Some(_)) = (&files, stopped_at) {
+        files.check_settings(&settings)?;
+    }
+    let models = Models::load(arguments, choice, &cancel)?;
     let mut command = Command {
-        translator: translator.with_cache(CACHE_BYTES),
-        options,
+        models,
         progress: Progress::new("translating", "sentences", lines.bytes()),
         output: match (&files, output) {
             (Some(files), Some(path)) => Output::go_on(path, files.written().clone())?,
@@ -106,7 +106,7 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
         files.and_then(|files| begin(files, settings, window, arguments.resume).transpose()).transpose()?;
     interrupt::working(|| {
         loop {
-            let mut round = lines.window(window, ENOUGH_BYTES);
+            let mut round = peeked.take().unwrap_or_else(|| lines.window(window, ENOUGH_BYTES));
             command.refuse_unknown_tags(&lines, &mut round);
             let began = Instant::now();
             command.translate(&round.lines)?;
@@ -164,20 +164,29 @@ fn begin(
 
 const NO_FILES: &str = "--resume needs files as --input and --output, not pipes or devices";
 
-fn settings(arguments: &Arguments) -> Result<Settings, CliError> {
-    let model = match &arguments.model.model {
-        None => format!("the one built into wordloom {}", env!("CARGO_PKG_VERSION")),
+fn joined(lines: &[Line]) -> String {
+    lines.iter().map(|line| &*line.text).collect::<Vec<_>>().join("\n")
+}
+
+fn settings(arguments: &Arguments, choice: &Choice) -> Result<Settings, CliError> {
+    let model = |chosen: &Chosen| match &chosen.folder {
+        None => Ok(format!("the one built into wordloom {}", env!("CARGO_PKG_VERSION"))),
         Some(folder) => {
             let digest = Digest::of_model(folder).map_err(|source| CliError::Io {
                 what: format!("cannot read {}", folder.display()),
                 source,
             })?;
-            format!("a folder with digest {}", digest.summary().hash)
+            Ok(format!("a folder with digest {}", digest.summary().hash))
         }
     };
+    let models =
+        choice.first.iter().chain([&choice.last]).map(model).collect::<Result<Vec<_>, CliError>>()?;
+    let [from, to] = choice.languages.each_ref().map(|language| language.as_ref().map(ToString::to_string));
     let number = |number: Option<usize>| number.map(|number| number.to_string());
     let given = [
-        ("--model", Some(model)),
+        ("--model", Some(models.join(", then "))),
+        ("--from", from),
+        ("--to", to),
         ("--source-lang", arguments.search.source_lang.clone()),
         ("--target-lang", arguments.search.target_lang.clone()),
         ("--beams", number(arguments.search.beams)),
@@ -189,6 +198,40 @@ fn settings(arguments: &Arguments) -> Result<Settings, CliError> {
     Ok(given.into_iter().filter_map(|(option, value)| Some((option.to_owned(), value?))).collect())
 }
 
+/// The models on their device: one, or two through a third language.
+struct Models {
+    /// Writes the language between.
+    first: Option<(Translator, TranslateOptions)>,
+    last: Translator,
+    options: TranslateOptions,
+}
+
+impl Models {
+    fn load(arguments: &Arguments, choice: Choice, cancel: &Cancel) -> Result<Self, CliError> {
+        let search = &arguments.search;
+        let mut options = choice.last.options(search, cancel.clone());
+        options.generation = generation(arguments, &choice.last.model)?;
+        let first = choice.first.map(|first| {
+            let options = first.options(search, cancel.clone());
+            check(arguments, &first.model, &options.generation).map(|()| (first, options))
+        });
+        let first = first.transpose()?;
+        for (chosen, options) in
+            first.iter().map(|(first, options)| (first, options)).chain([(&choice.last, &options)])
+        {
+            resolve_languages(&chosen.tokenizer, options, chosen.model.generation_config())
+                .map_err(refused_language)?;
+        }
+        let device = arguments.device.open()?;
+        let load = |Chosen { model, tokenizer, .. }: Chosen, options: &TranslateOptions| {
+            let transformer = load(&device, &model, arguments.device.weights, Some(&options.generation))?;
+            Ok::<_, CliError>(Translator::from_parts(transformer, tokenizer).with_cache(CACHE_BYTES))
+        };
+        let first = first.map(|(first, options)| Ok::<_, CliError>((load(first, &options)?, options)));
+        Ok(Self { first: first.transpose()?, last: load(choice.last, &options)?, options })
+    }
+}
+
 /// Options of the command line over the model's own, checked.
 fn generation(arguments: &Arguments, model: &Model) -> Result<GenerationConfig, CliError> {
     let generation = GenerationConfig {
@@ -198,13 +241,15 @@ fn generation(arguments: &Arguments, model: &Model) -> Result<GenerationConfig, 
         max_length: arguments.max_length,
         ..GenerationConfig::default()
     };
+    check(arguments, model, &generation)?;
+    Ok(generation)
+}
+
+fn check(arguments: &Arguments, model: &Model, generation: &GenerationConfig) -> Result<(), CliError> {
     let config = model.config();
-    let resolved = resolve(&generation, model.generation_config(), config, &[0])
+    let resolved = resolve(generation, model.generation_config(), config, &[0])
         .and_then(|options| options.validate(config.target_vocabulary, config.positions.count()));
-    match resolved {
-        Ok(()) => Ok(generation),
-        Err(error) => Err(refused(arguments, model, &error)),
-    }
+    resolved.map_err(|error| refused(arguments, model, &error))
 }
 
 /// The error of an option in the command's words if the command set it; else in the model's.
@@ -235,8 +280,7 @@ fn refused_language(error: TextError) -> CliError {
 }
 
 struct Command {
-    translator: Translator,
-    options: TranslateOptions,
+    models: Models,
     progress: Progress,
     output: Output,
     n_best: Option<usize>,
@@ -246,7 +290,8 @@ struct Command {
 impl Command {
     /// Ends the round before the first line with an unknown language tag.
     fn refuse_unknown_tags(&self, lines: &Lines, round: &mut Round) {
-        let tokenizer = self.translator.tokenizer();
+        let Models { first, last, .. } = &self.models;
+        let tokenizer = first.as_ref().map_or(last, |(first, _)| first).tokenizer();
         let failed = round.lines.iter().enumerate().find_map(|(index, line)| {
             let (tag, _) = tokenizer.split_tag(&line.text);
             Some((index, tokenizer.encode_source(tag?, &Direction::default()).err()?))
@@ -263,37 +308,63 @@ impl Command {
         let split = |line: &'_ Line| line.text.len() - usize::from(line.text.ends_with('\r'));
         let texts: Vec<&str> = lines.iter().map(|line| &line.text[..split(line)]).collect();
         let bytes = lines.iter().map(|line| line.bytes).sum();
-        let Self { translator, options, progress, output, n_best, json } = self;
-        let mut stream = translator.stream(&texts, options)?;
-        let mut waiting = lines.iter().zip(&texts);
+        let Self { models: Models { first, last, options }, progress, output, n_best, json } = self;
         progress.round_of_lines(lines.len(), bytes, |report| {
+            // with two models, each is half of the work
+            let half = if first.is_some() { 0.5 } else { 1.0 };
+            let mut between = Vec::new();
+            if let Some((first, options)) = first {
+                let mut watch = |update: &Update| {
+                    report(Done { units: 0, fraction: half * f64::from(update.fraction), lines: 0 });
+                };
+                let pivot = Pivot::new(first, last);
+                between = pollster::block_on(pivot.between(&texts, options, &mut watch))?;
+            }
+            let read = match first {
+                Some(_) => between.iter().map(|translation| &*translation.text).collect(),
+                None => texts.clone(),
+            };
+            let mut stream = last.stream(&read, options)?;
+            let mut waiting = lines.iter().zip(&texts).enumerate();
             while let Some(update) = pollster::block_on(stream.next())? {
                 if !update.translations.is_empty() {
                     progress.suspend(|| {
-                        for (translation, (line, source)) in update.translations.iter().zip(&mut waiting) {
-                            write(output, line, source, translation, (*n_best, *json))?;
+                        for (translation, (index, (line, source))) in
+                            update.translations.iter().zip(&mut waiting)
+                        {
+                            let written = Written { source, between: between.get(index), translation };
+                            write(output, line, &written, (*n_best, *json))?;
                         }
                         output.flush()
                     })?;
                 }
                 let lines = lines.len() - waiting.len();
-                report(Done { units: update.sentences, fraction: update.fraction.into(), lines });
+                let fraction = 1.0 - half * (1.0 - f64::from(update.fraction));
+                report(Done { units: update.sentences, fraction, lines });
             }
             Ok(())
         })
     }
 }
 
+/// A line and its translation.
+struct Written<'a> {
+    source: &'a str,
+    /// The text in the language between, if there is one.
+    between: Option<&'a Translation>,
+    translation: &'a Translation,
+}
+
 fn write(
     output: &mut Output,
     line: &Line,
-    source: &str,
-    translation: &Translation,
+    written: &Written<'_>,
     (n_best, json): (Option<usize>, bool),
 ) -> Result<(), CliError> {
-    warn_if_cut(line, translation);
+    let Written { source, between, translation } = *written;
+    between.into_iter().chain([translation]).for_each(|translation| warn_if_cut(line, translation));
     if json {
-        return output.json(&JsonLine::new(source, translation));
+        return output.json(&JsonLine::new(written));
     }
     if n_best.is_none() {
         return output.line(&format!("{}{}", translation.text, &line.text[source.len()..]));
@@ -317,6 +388,9 @@ fn warn_if_cut(line: &Line, translation: &Translation) {
 #[derive(Serialize)]
 struct JsonLine<'a> {
     source: &'a str,
+    /// Text between two models.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    intermediate: Option<&'a str>,
     text: &'a str,
     hypotheses: Vec<JsonText<'a>>,
     sentences: Vec<JsonSentence<'a>>,
@@ -345,7 +419,7 @@ struct JsonHypothesis<'a> {
 }
 
 impl<'a> JsonLine<'a> {
-    fn new(source: &'a str, translation: &'a Translation) -> Self {
+    fn new(&Written { source, between, translation }: &Written<'a>) -> Self {
         let text = |TextHypothesis { text, score }: &'a TextHypothesis| JsonText { text, score: *score };
         let hypothesis = |hypothesis: &'a SentenceHypothesis| JsonHypothesis {
             text: &hypothesis.text,
@@ -361,6 +435,7 @@ impl<'a> JsonLine<'a> {
         };
         Self {
             source,
+            intermediate: between.map(|between| &*between.text),
             text: &translation.text,
             hypotheses: translation.hypotheses.iter().map(text).collect(),
             sentences: translation.sentences.iter().map(sentence).collect(),

@@ -14,13 +14,16 @@
 
 mod cache;
 mod cached;
+mod catalogue;
 mod choose;
+mod detect;
 mod download;
 mod error;
 mod firefox;
 mod hash;
 mod http;
 mod hub;
+mod language;
 mod languages;
 mod lock;
 mod near;
@@ -28,6 +31,7 @@ mod progress;
 mod record;
 mod reference;
 mod repository;
+mod route;
 mod settings;
 #[cfg(feature = "testing")]
 pub mod testing;
@@ -36,11 +40,15 @@ mod watch;
 use std::path::PathBuf;
 
 pub use cached::{CachedModel, Languages};
+pub use catalogue::{Offer, Score, about, catalogue, offered_sources, offers, suggest};
+pub use detect::{Certainty, Detected, detect};
 pub use error::HubError;
 pub use firefox::FirefoxModel;
 pub use hub::{Hub, Unfinished};
+pub use language::{Language, NoLanguage};
 pub use progress::Progress;
 pub use reference::ModelReference;
+pub use route::{Choosable, Route, Step, choose, code_for, direct, sources, targets};
 pub use settings::Settings;
 pub use wordloom::transformer::Cancel;
 

@@ -12,9 +12,9 @@ use crate::text::{
 };
 
 /// Maximum length of a tokenizer file, bytes: the largest vocabularies are below 40 MB.
-const FILE_LIMIT: u64 = 64 << 20;
+pub(super) const FILE_LIMIT: u64 = 64 << 20;
 
-const CONFIG: &str = "tokenizer_config.json";
+pub(super) const CONFIG: &str = "tokenizer_config.json";
 const JSON: &str = "tokenizer.json";
 const MARIAN: [&str; 3] = ["source.spm", "target.spm", "vocab.json"];
 
@@ -110,7 +110,7 @@ fn marian(files: &ModelFiles, config: Option<&[u8]>) -> Result<Tokenizer, ModelE
 }
 
 /// The tokenizer class by name, or by the files present.
-fn class(
+pub(super) fn class(
     files: &ModelFiles,
     model: Option<&JsonObject>,
     tokenizer: Option<&JsonObject>,
@@ -129,7 +129,7 @@ fn class(
 }
 
 /// `translation_XX_to_YY` of `task_specific_params`, with their prefixes.
-fn tasks(model: &JsonObject) -> Result<Vec<Task>, ModelError> {
+pub(super) fn tasks(model: &JsonObject) -> Result<Vec<Task>, ModelError> {
     let Some((_, Value::Object(all))) = model.entries().find(|(key, _)| *key == "task_specific_params")
     else {
         return Ok(Vec::new());
