@@ -267,9 +267,17 @@ fn search_launches(linear_shape: LinearShape) -> Vec<Dispatch> {
             first_position: 0,
             pad_position: None,
         };
-        let edits = HistoryEdits { bans: true, repeats: true, phrases: 1, penalty: true, search };
-        let buffers =
-            HistoryBuffers { search: (), slots: (), slot_tokens: (), bans: (), phrases: (), row_bans: () };
+        let edits =
+            HistoryEdits { bans: true, repeats: true, phrases: 1, penalty: true, columns: false, search };
+        let buffers = HistoryBuffers {
+            search: (),
+            slots: (),
+            slot_tokens: (),
+            bans: (),
+            phrases: (),
+            row_bans: (),
+            columns: (),
+        };
         let nothing = ScoreBuffers { logits: (), chunks: (), nothing: () };
         let noted = HistoryEdits { repeats: false, phrases: 0, penalty: false, ..edits };
         for class in [AdapterClass::Software, AdapterClass::Hardware] {

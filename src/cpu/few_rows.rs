@@ -159,7 +159,8 @@ impl<'a, X: Sync, W: Sync> Piece<'a, X, W> {
     }
 }
 
-trait Multiplier: Copy {
+/// Inner products of rows of x with rows of weights.
+pub(super) trait Multiplier: Copy {
     type X;
     type W;
     /// Type of a weight in a multiplication.
@@ -180,7 +181,13 @@ trait Multiplier: Copy {
 }
 
 #[derive(Clone, Copy)]
-struct Floats<S, W>(S, PhantomData<W>);
+pub(super) struct Floats<S, W>(S, PhantomData<W>);
+
+impl<S, W> Floats<S, W> {
+    pub fn new(simd: S) -> Self {
+        Self(simd, PhantomData)
+    }
+}
 
 impl<S: Simd, W: StoredValue> Multiplier for Floats<S, W> {
     type X = f32;
@@ -210,7 +217,7 @@ impl<S: Simd, W: StoredValue> Multiplier for Floats<S, W> {
 }
 
 #[derive(Clone, Copy)]
-struct Integers<S>(S);
+pub(super) struct Integers<S>(pub S);
 
 impl<S: IntegerVectors> Multiplier for Integers<S> {
     type X = i16;
@@ -254,7 +261,7 @@ impl<W: StoredValue> WithSimd for Piece<'_, f32, W> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        self.multiply(Floats(simd, PhantomData));
+        self.multiply(Floats::new(simd));
     }
 }
 

@@ -22,6 +22,7 @@ mod log_softmax_top_k;
 mod matrix_product;
 mod parallel;
 mod rounded_rows;
+mod selected_linear;
 mod ssru;
 mod vector;
 mod weights;
@@ -38,6 +39,7 @@ pub use linear::{Linear, linear};
 pub use log_probability::log_probability;
 pub use log_softmax_top_k::log_softmax_top_k;
 pub(crate) use parallel::among_the_cores;
+pub use selected_linear::selected_linear;
 pub use ssru::{CellHistory, Cells, ssru};
 pub use weights::{StoredMatrix, WeightMatrix};
 

@@ -10,7 +10,7 @@ use super::embedding::{Tokens, embedding, end_of_stack, keep_hidden};
 use super::feed_forward::feed_forward;
 use super::ssru::ssru;
 use crate::activation::Activation;
-use crate::graph::{Graph, GraphError, Value};
+use crate::graph::{Graph, GraphError, State, Value};
 
 /// Adds the memory's keys and values for each cross-attention, `[batch * length, heads * (d_k + d_v)]`; none in a
 /// decoder-only model.
@@ -99,17 +99,22 @@ pub fn decoder(
 }
 
 /// Adds the way from last states to logits, `[rows, target_vocabulary]`: the output layer, in some models after another
-/// layer.
+/// layer. `columns`: the tokens of each sentence that are computed, u32 `[sentences, columns]`; logits are then `[rows,
+/// columns]`.
 pub fn output(
     g: &mut Graph,
     config: &ModelConfig,
     blueprint: &Blueprint,
     mut states: Value,
+    columns: Option<State>,
 ) -> Result<Value, GraphError> {
     g.enter("output");
     if let Some((linear, norm)) = blueprint.output_transform {
         let x = g.linear(states, linear, config.activation, None)?;
         states = g.layer_norm(x, None, norm.of(config))?;
     }
-    g.linear(states, blueprint.output, Activation::Identity, None)
+    match columns {
+        Some(columns) => g.selected_linear(states, blueprint.output, columns),
+        None => g.linear(states, blueprint.output, Activation::Identity, None),
+    }
 }

@@ -83,6 +83,9 @@ generation_config! {
     repetition_penalty: f32,
     /// Whether to normalize log-probabilities again after banning tokens.
     renormalize_logits: bool,
+    /// Whether the output layer computes only the tokens of the model's shortlist, if it has one: by default it does. Not
+    /// a key of Hugging Face's.
+    shortlist: bool,
     /// The first token after the start token.
     forced_bos_token_id: u32,
     /// Forced tokens at `max_length`: the last token must be one of them.

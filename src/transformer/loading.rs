@@ -95,6 +95,7 @@ impl Loading {
             config: model.config().clone(),
             generation: model.generation_config().clone(),
             weights: Weights::allocate(device, &blueprint.table, precision)?,
+            shortlist: model.shortlist()?,
             blueprint,
         };
         let transformer = Transformer { model, idle: IdleSessions::default(), muted: Vec::new() };
@@ -207,7 +208,8 @@ fn rehearse(
     let Ok(options) = resolve(options, &transformer.model.generation, config, &input_ids) else {
         return Ok(());
     };
-    let request = GenerateRequest { input_ids, options };
+    let mut request = GenerateRequest { input_ids, options };
+    transformer.model.resolve_columns(&mut request);
     if transformer.check_request(&request).is_err() {
         return Ok(());
     }

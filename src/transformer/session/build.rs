@@ -38,10 +38,15 @@ impl Planned {
         let mut table = StateTable::default();
         let states = SessionStates::new(model, key, &mut table);
         let search = match &key.search {
-            SearchKey::Host(search) => Search::Host(HostSearch::new(*search, &key.scoring, &mut table)),
+            SearchKey::Host(search) => {
+                Search::Host(HostSearch::new(*search, &key.scoring, key.rows_each(), &mut table))
+            }
             SearchKey::Device(search) => {
                 let work = model.blueprint.table.elements() * key.scoring.rows;
-                let search = DeviceSearch::new(search.clone(), &mut table, &states.rows, class, work);
+                let search = {
+                    let rows = (&states.rows, states.columns);
+                    DeviceSearch::new(search.clone(), &mut table, rows, class, work)
+                };
                 Search::Device(Box::new(search))
             }
         };
@@ -80,7 +85,7 @@ impl Build<'_> {
         if let Some(attention) = attention {
             attention.keep(g, &decoded.queries, rows.cache_slots)?;
         }
-        let logits = output(g, config, blueprint, decoded.last)?;
+        let logits = output(g, config, blueprint, decoded.last, self.states.columns)?;
         match search {
             Search::Host(search) => search.add_to(g, logits)?,
             Search::Device(search) => search.add_to(g, logits)?,

@@ -1,7 +1,9 @@
 use super::SessionKey;
-use crate::graph::{Graph, State, StateTable};
+use crate::decode::DecodeOptions;
+use crate::graph::{Graph, Session, State, StateTable};
 use crate::model::config::Mixer;
 use crate::model::{Cache, CellCache, LayerCache, Memory};
+use crate::scores::NO_TOKEN;
 use crate::transformer::attention_inputs::AttentionInputs;
 use crate::transformer::input_states::InputStates;
 use crate::transformer::loaded::LoadedModel;
@@ -17,6 +19,8 @@ pub struct SessionStates {
     pub rows: RowStates,
     pub caches: Vec<LayerCache>,
     pub attention: Option<AttentionInputs>,
+    /// Output columns of each sentence, u32 `[batch, columns]`: ascending tokens, then [`NO_TOKEN`].
+    pub columns: Option<State>,
 }
 
 /// Sources that are encoded while others are decoded.
@@ -84,7 +88,8 @@ impl SessionStates {
             }),
         });
         let caches = caches.collect();
-        Self { source, memory, next, prompt, rows: row_states, caches, attention }
+        let columns = (key.columns > 0).then(|| states.u32("output columns", batch, key.columns));
+        Self { source, memory, next, prompt, rows: row_states, caches, attention, columns }
     }
 
     /// The memory of the batch for cross-attention; empty without an encoder.
@@ -93,4 +98,12 @@ impl SessionStates {
         let (_, sequences) = source.values(g, batch);
         self.memory.iter().map(|&state| Memory { key_values: g.state(state), sequences }).collect()
     }
+}
+
+/// Writes the output columns of a sentence to [`SessionStates::columns`].
+pub fn write_columns(session: &mut Session, state: Option<State>, sentence: usize, options: &DecodeOptions) {
+    let (Some(state), Some(columns)) = (state, options.columns.listed()) else { return };
+    let room = std::iter::repeat_n(NO_TOKEN, state.shape.width - columns.len());
+    let padded: Vec<u32> = columns.iter().copied().chain(room).collect();
+    session.write_rows(state, sentence, &padded);
 }
