@@ -382,8 +382,8 @@ fn a_broken_file_is_refused_with_its_place() {
         ("", "test/config.json: EOF while parsing a value at line 1 column 0"),
         ("{\"model_type\":\n \"marian\",,}", "at line 2 column 11"),
         ("{\"layer_norm_eps\": NaN}", "at line 1 column 20"),
-        ("[\"marian\"]", "invalid type: sequence, expected a map"),
-        ("null", "expected a map"),
+        ("[\"marian\"]", "it is JSON, but not an object"),
+        ("null", "it is JSON, but not an object"),
         ("{\"model_type\": \"marian\"} trailing", "trailing characters at line 1 column 26"),
     ] {
         assert_refused(config(text), message);

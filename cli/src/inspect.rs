@@ -99,6 +99,7 @@ fn as_json(model: &Model, trial: Option<&Trial>) -> serde_json::Value {
         "parameters_by_part": config.parameters(),
         "random_weights": checkpoint.is_random(),
         "run": trial.map(Trial::json),
+        "format": Some(checkpoint.format()).filter(|_| !checkpoint.is_random()),
         "file_bytes": checkpoint.byte_len(),
         "device_bytes": device_bytes(model, WeightPrecision::F32),
         "device_bytes_f16": device_bytes(model, WeightPrecision::F16),
@@ -194,7 +195,8 @@ fn stored(model: &Model) -> String {
         })
     });
     let dtypes: Vec<String> = dtypes.collect::<BTreeSet<_>>().into_iter().collect();
-    format!("{} in the file ({})", megabytes(checkpoint.byte_len()), dtypes.join(", "))
+    let (bytes, format) = (megabytes(checkpoint.byte_len()), checkpoint.format());
+    format!("{bytes} in the file ({format}, {})", dtypes.join(", "))
 }
 
 /// How text becomes tokens.

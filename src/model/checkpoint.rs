@@ -7,9 +7,12 @@
 pub(super) mod eight_bits;
 pub(super) mod header;
 pub(super) mod marian;
+mod pickle;
 mod random;
 mod reader;
+mod strided;
 mod tensor;
+mod unreadable;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -22,10 +25,11 @@ use super::files::{ByteSource, ModelFiles};
 use eight_bits::{ScaleAxis, Scales};
 use random::RandomTensors;
 use reader::{Found, Reader};
+use strided::{Axis, Elements, read_block};
 pub use tensor::TensorInfo;
 
 /// The readers of formats. The first one whose files are there wins.
-const READERS: [Reader; 2] = [header::open, marian::open];
+const READERS: [Reader; 4] = [header::open, pickle::open, marian::open, unreadable::open_other_name];
 
 /// End of the name of a tensor with one value: the factor from inputs of a matrix, whose name comes before, to whole
 /// numbers from -127 to 127. Marian writes it for models that run in 8 bits.
@@ -33,7 +37,6 @@ pub(super) const INPUT_MULTIPLIER: &str = "_QuantMultA";
 
 /// Values per tensor held at once during a comparison.
 const COMPARED_AT_ONCE: usize = 1 << 16;
-const PICKLES: [&str; 2] = ["pytorch_model.bin", "pytorch_model.bin.index.json"];
 
 /// Bytes held at once, besides the result, during a read.
 const CHUNK: usize = 1 << 18;
@@ -50,23 +53,24 @@ pub struct Checkpoint {
 }
 
 impl Checkpoint {
-    /// Opens the weights of a folder, and checks where their tensors are.
+    /// Opens the weights of a folder, and checks where their tensors are: `model.safetensors`, its shards, PyTorch's
+    /// `pytorch_model.bin`, its shards, or one file of another name.
     ///
-    /// Errors: [`ModelError::PickledWeights`] if there are only PyTorch's files; [`ModelError::InvalidCheckpoint`] if a
-    /// file is invalid or the shards contradict the index; those of [`ModelFiles::open`].
+    /// Errors: [`ModelError::InvalidCheckpoint`] and [`ModelError::UnknownGlobal`] if a file is invalid or the shards
+    /// contradict the index; [`ModelError::MissingShard`]; [`ModelError::NoWeights`] if the weights are in another
+    /// format; those of [`ModelFiles::open`].
     pub fn open(files: &ModelFiles) -> Result<Self, ModelError> {
         for open in READERS {
             if let Some(Found { label, format, files, tensors }) = open(files)? {
                 return Ok(Self { label, format, shards: files, tensors, random: None });
             }
         }
-        match PICKLES.into_iter().find(|name| files.has(name)) {
-            Some(found) => Err(ModelError::PickledWeights { folder: files.label().to_owned(), found }),
-            None => Err(ModelError::MissingFile {
-                folder: files.label().to_owned(),
-                file: header::NAMES.single.to_owned(),
-            }),
-        }
+        Err(unreadable::explain(files)?)
+    }
+
+    /// The error for a folder without a configuration, if its files show what it is.
+    pub(super) fn explain(files: &ModelFiles) -> Option<ModelError> {
+        unreadable::explain_without_configuration(files)
     }
 
     /// A checkpoint without tensors; [`Checkpoint::claim`] makes them up. `tables`: names of embedding tables.
@@ -121,14 +125,12 @@ impl Checkpoint {
     /// [`ModelError::TensorDtype`] if its elements are not numbers.
     pub fn require(&self, name: &str, expected: &[usize]) -> Result<&TensorInfo, ModelError> {
         let info = self.find(name)?;
-        let (file, tensor) = (|| self.file_label(info).to_owned(), name.to_owned());
         if info.shape != expected {
+            let (file, tensor) = (self.file_label(info).to_owned(), name.to_owned());
             let (found, expected) = (info.shape.clone(), expected.to_vec());
-            return Err(ModelError::TensorShape { file: file(), tensor, found, expected });
+            return Err(ModelError::TensorShape { file, tensor, found, expected });
         }
-        if info.element_bytes().is_none() {
-            return Err(ModelError::TensorDtype { file: file(), tensor, found: info.dtype });
-        }
+        self.element_bytes(name, info)?;
         Ok(info)
     }
 
@@ -148,6 +150,9 @@ impl Checkpoint {
     /// [`ModelError::Io`].
     pub fn read(&self, name: &str, values: &mut [f32]) -> Result<(), ModelError> {
         let info = self.find(name)?;
+        if let Some(strides) = &info.strides {
+            return self.read_block(name, info, 0, &strided::row_major(&info.shape, strides), values);
+        }
         self.read_elements(name, info, 0..info.element_count(), values)
     }
 
@@ -157,6 +162,9 @@ impl Checkpoint {
         let (Some(shape), true) = (shape(one), shape(one) == shape(other)) else {
             return Ok(false);
         };
+        if self.info(one) == self.info(other) && !self.is_random() {
+            return Ok(true); // the same bytes
+        }
         let rows = shape.first().copied().unwrap_or(1);
         let width: usize = shape.iter().skip(1).product();
         let rows_at_once = (COMPARED_AT_ONCE / width.max(1)).max(1);
@@ -183,6 +191,16 @@ impl Checkpoint {
             None => (1, 1),
         };
         assert!(rows.start <= rows.end && rows.end <= count, "{name}: rows {rows:?} of {count}");
+        if let Some(strides) = info.strides.as_deref().filter(|strides| !strides.is_empty()) {
+            let shape: Vec<usize> = [rows.len()].into_iter().chain(info.shape[1..].iter().copied()).collect();
+            return self.read_block(
+                name,
+                info,
+                rows.start * strides[0],
+                &strided::row_major(&shape, strides),
+                values,
+            );
+        }
         self.read_elements(name, info, rows.start * width..rows.end * width, values)
     }
 
@@ -198,9 +216,12 @@ impl Checkpoint {
         let &[rows, width] = info.shape.as_slice() else { panic!("{name}: is a matrix") };
         assert!(columns.end <= width, "{name}: columns {columns:?} of {width}");
         assert_eq!(values.len(), rows * columns.len(), "{name}: length of the destination");
-        if info.strides.as_deref() == Some(&[1, rows]) {
-            // the transpose is row-major
-            return self.read_elements(name, info, columns.start * rows..columns.end * rows, values);
+        if let Some(&[down, right]) = info.strides.as_deref() {
+            let axes = [
+                Axis { count: rows, file: down, result: 1 },
+                Axis { count: columns.len(), file: right, result: rows },
+            ];
+            return self.read_block(name, info, columns.start * right, &axes, values);
         }
         let mut part = vec![0.0; columns.len()];
         // the last row first: during a download, this waits once for all rows
@@ -248,10 +269,7 @@ impl Checkpoint {
             return Ok(());
         }
         let file = &self.shards[info.shard];
-        let Some(width) = info.element_bytes() else {
-            let (file, tensor) = (file.label().to_owned(), name.to_owned());
-            return Err(ModelError::TensorDtype { file, tensor, found: info.dtype });
-        };
+        let width = self.element_bytes(name, info)?;
         let mut scratch = vec![0; CHUNK.min(values.len() * width)];
         let mut offset = info.offset + (elements.start * width) as u64;
         for part in values.chunks_mut(CHUNK / width) {
@@ -264,6 +282,34 @@ impl Checkpoint {
             Some(scales) => self.scale(name, info, scales, elements.start, values),
             None => Ok(()),
         }
+    }
+
+    /// Reads a block from an element of a tensor on.
+    fn read_block(
+        &self,
+        name: &str,
+        info: &TensorInfo,
+        first: usize,
+        axes: &[Axis],
+        values: &mut [f32],
+    ) -> Result<(), ModelError> {
+        let elements: usize = axes.iter().map(|axis| axis.count).product();
+        assert_eq!(values.len(), elements, "{name}: length of the destination");
+        let (file, width) = (&self.shards[info.shard], self.element_bytes(name, info)?);
+        let start = info.offset + (first * width) as u64;
+        read_block(&Elements { file, dtype: info.dtype, width, start }, axes, values)?;
+        match info.scales {
+            // a reader gives no other scales to a tensor with strides
+            Some(scales) => self.scale(name, info, scales, 0, values),
+            None => Ok(()),
+        }
+    }
+
+    fn element_bytes(&self, name: &str, info: &TensorInfo) -> Result<usize, ModelError> {
+        info.element_bytes().ok_or_else(|| {
+            let (file, tensor) = (self.file_label(info).to_owned(), name.to_owned());
+            ModelError::TensorDtype { file, tensor, found: info.dtype }
+        })
     }
 
     fn scale(

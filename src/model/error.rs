@@ -29,16 +29,39 @@ pub enum ModelError {
         /// File name in the folder.
         file: String,
     },
-    /// The weights are in a format that only Python can read.
-    #[error(
-        "{folder}: the weights are a Python pickle ({found}), which can run code and is not read; write \
-         model.safetensors with transformers: AutoModelForSeq2SeqLM.from_pretrained(DIR).save_pretrained(DIR)"
-    )]
-    PickledWeights {
+    /// The folder has no weights that Wordloom reads.
+    #[error("{folder}: there is no \"model.safetensors\" or \"pytorch_model.bin\"; {found}")]
+    NoWeights {
         /// Label of the folder.
         folder: String,
-        /// Name of the pickle.
-        found: &'static str,
+        /// The files that are there instead, and the way out.
+        found: String,
+    },
+    /// A part of the weights is missing.
+    #[error(
+        "{index}: the file {shard:?}, which it lists, is not there ({missing} of {shards} are missing): get it from \
+         where the others come from"
+    )]
+    MissingShard {
+        /// Label of the index of the shards.
+        index: String,
+        /// Name of the first missing file.
+        shard: String,
+        /// Number of missing files.
+        missing: usize,
+        /// Number of files in the index.
+        shards: usize,
+    },
+    /// A file of PyTorch uses a function or class of Python that weights do not need. Nothing of the file was run.
+    #[error(
+        "{file}: it needs {global:?} of Python, which a file of weights does not need and Wordloom does not run; if you \
+         trust the file, load it with torch.load and save its state dict alone, better as model.safetensors"
+    )]
+    UnknownGlobal {
+        /// Label of the file.
+        file: String,
+        /// Full name, shortened if long.
+        global: String,
     },
     /// A name in the model's files leads out of its folder.
     #[error("{folder}: the file name {name:?} leads out of the folder")]
@@ -100,7 +123,7 @@ pub enum ModelError {
         reason: String,
     },
     /// A file is not well-formed JSON, or not an object.
-    #[error("{file}: {source}")]
+    #[error("{file}: {}", json_problem(.source))]
     Json {
         /// Label of the file.
         file: String,
@@ -155,7 +178,7 @@ pub enum ModelError {
         /// Number of parameters.
         parameters: u64,
     },
-    /// A checkpoint breaks a rule of the safetensors format, or its shards contradict their index.
+    /// A checkpoint breaks a rule of its format, or its shards contradict their index.
     #[error("{file}: is not a valid checkpoint: {problem}")]
     InvalidCheckpoint {
         /// Label of the file.
@@ -300,6 +323,14 @@ pub enum ModelError {
         /// Element type in the file.
         found: Dtype,
     },
+}
+
+/// The parser's words for a value of another type are Rust's, so they are replaced.
+fn json_problem(error: &serde_json::Error) -> String {
+    match error.is_data() {
+        true => "it is JSON, but not an object of keys and values: { … }".to_owned(),
+        false => error.to_string(),
+    }
 }
 
 fn did_you_mean(nearest: &Option<String>) -> String {

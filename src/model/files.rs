@@ -75,7 +75,7 @@ impl ModelFiles {
         match fs::metadata(path) {
             Ok(found) if found.is_dir() => Ok(Self { label, source: Source::Directory(path.to_owned()) }),
             Ok(_) => {
-                let problem = "is a file; give the folder that holds config.json and model.safetensors";
+                let problem = "is a file; give the folder that holds config.json and the weights";
                 Err(ModelError::NotAFolder { folder: label, problem })
             }
             Err(error) if error.kind() == ErrorKind::NotFound => {
@@ -134,25 +134,28 @@ impl ModelFiles {
         format!("{}/{}", self.label.trim_end_matches('/'), name.escape_debug())
     }
 
-    /// Names of the files, sorted, without those of inner folders. Errors: [`ModelError::Io`].
+    /// Names of the files, sorted; not of those in folders of the folder.
     pub fn names(&self) -> Result<Vec<String>, ModelError> {
-        Ok(match &self.source {
+        match &self.source {
             #[cfg(not(target_arch = "wasm32"))]
             Source::Directory(folder) => {
                 let io_error = |source| ModelError::Io { file: self.label.clone(), source };
                 let mut names = Vec::new();
                 for entry in fs::read_dir(folder).map_err(io_error)? {
-                    // a name that is not Unicode is not one of a model
-                    names.extend(entry.map_err(io_error)?.file_name().into_string());
+                    let entry = entry.map_err(io_error)?;
+                    // links count, because download caches use them
+                    if let (true, Ok(name)) = (entry.path().is_file(), entry.file_name().into_string()) {
+                        names.push(name);
+                    }
                 }
                 names.sort_unstable();
-                names
+                Ok(names)
             }
             #[cfg(not(target_arch = "wasm32"))]
-            Source::Configuration(_) => vec![CONFIGURATION.to_owned()],
-            Source::Memory(files) => files.keys().cloned().collect(),
-            Source::Host(files) => files.keys().cloned().collect(),
-        })
+            Source::Configuration(_) => Ok(vec![CONFIGURATION.to_owned()]),
+            Source::Memory(files) => Ok(files.keys().cloned().collect()),
+            Source::Host(files) => Ok(files.keys().cloned().collect()),
+        }
     }
 
     /// Whether a file exists; `false` for a name that leads out of the folder.
@@ -222,7 +225,7 @@ impl ModelFiles {
 
 /// Whether a relative name with forward slashes stays inside its folder on every system: no empty, `.` or `..` part, no
 /// drive, no backslash.
-fn stays_inside(name: &str) -> bool {
+pub(super) fn stays_inside(name: &str) -> bool {
     !name.contains(['\\', ':', '\0']) && !name.split('/').any(|part| matches!(part, "" | "." | ".."))
 }
 

@@ -19,8 +19,8 @@ use crate::text::Tokenizer;
 /// Maximum length of a shortlist, bytes: real ones are below 10 MB.
 const SHORTLIST_LIMIT: u64 = 256 << 20;
 
-/// A model from an unconverted Hugging Face folder: `config.json`, `generation_config.json`, `model.safetensors` (or
-/// shards with an index) and, for text, a tokenizer's files.
+/// A model from an unconverted Hugging Face folder: `config.json`, `generation_config.json`, `model.safetensors` or
+/// `pytorch_model.bin` (or shards with an index) and, for text, a tokenizer's files.
 ///
 /// Or the folder of a Firefox student: `model.*.bin`, `vocab.*.spm`, `lex.*.bin`, each perhaps with `.gz`.
 ///
@@ -56,7 +56,10 @@ impl Model {
     /// Opens a folder from any source; errors as [`Model::load`].
     pub fn from_files(files: ModelFiles) -> Result<Self, ModelError> {
         let files = student_files::unpacked(files)?;
-        let config = ModelConfig::from_files(&files)?;
+        let config = ModelConfig::from_files(&files).map_err(|error| match &error {
+            ModelError::MissingFile { .. } => Checkpoint::explain(&files).unwrap_or(error),
+            _ => error,
+        })?;
         let generation = GenerationConfig::from_files(&files)?;
         let checkpoint = Checkpoint::open(&files)?;
         Self::new(files, config, generation, checkpoint)

@@ -146,7 +146,7 @@ impl JsonObject {
 }
 
 /// The value as JSON on one line, cut after 60 characters.
-fn excerpt(value: &Value) -> String {
+pub(super) fn excerpt(value: &Value) -> String {
     const LENGTH: usize = 60;
     let text = value.to_string();
     match text.char_indices().nth(LENGTH) {

@@ -106,6 +106,22 @@ def translations(package):
     (OUT / "expected.json").write_text(json.dumps(result, ensure_ascii=False, indent=0) + "\n", "utf-8")
 
 
+def tensors():
+    """Shape, sum and first values of each tensor of both students, vectors without their leading 1."""
+    split = make_students.weights(make_students.SHAPES["small"], [400, 480], 3, 3.0)
+    result = {}
+    for name, (items, alphas) in {"joint": make_students.joint(), "split": split}.items():
+        values = {key: item if isinstance(item, np.ndarray) else item.floats() for key, item in items.items()}
+        if name == "joint":
+            values |= {f"{key}_QuantMultA": np.array([alpha], "<f4") for key, alpha in alphas.items()}
+        result[name] = {
+            key: [list(value.shape), float(value.astype(np.float64).sum()), value.reshape(-1)[:70:23].tolist()]
+            for key, value in values.items()
+        }
+    body = json.dumps(result).replace(', "', ',\n"')
+    (OUT / "tensors.json").write_text(body + "\n", "utf-8")
+
+
 def positions(count, width):
     """Marian's sinusoids: sines, then cosines."""
     half = width // 2
@@ -160,4 +176,5 @@ if __name__ == "__main__":
         sys.exit(__doc__)
     package, vocabulary, lex = map(Path, sys.argv[1:])
     translations(package)
+    tensors()
     real_files(package, vocabulary, lex)

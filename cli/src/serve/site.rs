@@ -37,11 +37,13 @@ pub const INDEX: &str = "index.html";
 const MODEL: &str = "model/";
 
 /// Served files of a model's folder; shards may have any name.
-const MODEL_FILES: [&str; 12] = [
+const MODEL_FILES: [&str; 14] = [
     "config.json",
     "generation_config.json",
     "model.safetensors",
     "model.safetensors.index.json",
+    "pytorch_model.bin",
+    "pytorch_model.bin.index.json",
     "sentencepiece.bpe.model",
     "source.spm",
     "spiece.model",
@@ -121,8 +123,9 @@ fn embedded_model(files: ModelFiles) -> Files {
 }
 
 fn is_model_file(name: &str) -> bool {
-    let is_shard =
-        name.ends_with(".safetensors") && !name.starts_with('.') && !name.contains(['/', '\\', ':', '\0']);
+    let is_weights =
+        name.ends_with(".safetensors") || name.starts_with("pytorch_model") && name.ends_with(".bin");
+    let is_shard = is_weights && !name.starts_with('.') && !name.contains(['/', '\\', ':', '\0']);
     MODEL_FILES.contains(&name) || is_shard
 }
 
@@ -132,15 +135,19 @@ mod tests {
 
     #[test]
     fn only_a_model_s_files_are_given_away() {
-        for name in
-            ["config.json", "model.safetensors", "model-00001-of-00002.safetensors", "weights.safetensors"]
-        {
+        for name in [
+            "config.json",
+            "model.safetensors",
+            "model-00001-of-00002.safetensors",
+            "pytorch_model-00001-of-00002.bin",
+        ] {
             assert!(is_model_file(name), "{name}");
         }
         for name in [
             "",
             "notes.txt",
             "training_args.json",
+            "training_args.bin",
             ".hidden.safetensors",
             "../config.json",
             "../other.safetensors",

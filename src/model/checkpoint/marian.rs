@@ -55,6 +55,10 @@ struct Item {
 pub(super) fn open(files: &ModelFiles) -> Result<Option<Found>, ModelError> {
     let Some(student) = StudentFiles::find(files)? else { return Ok(None) };
     let file = student_files::open(files, &student.weights)?;
+    // a `model.bin` beside a `config.json` can be CTranslate2's
+    if files.has("config.json") && !has_version(&file)? {
+        return Ok(None);
+    }
     let mut tensors = BTreeMap::new();
     for item in items(&file)? {
         if !item.name.starts_with("special:") {
@@ -63,6 +67,15 @@ pub(super) fn open(files: &ModelFiles) -> Result<Option<Found>, ModelError> {
         }
     }
     Ok(Some(Found { label: file.label().to_owned(), format: "Marian", files: vec![file], tensors }))
+}
+
+/// Whether a file begins as a Marian binary.
+fn has_version(file: &ByteSource) -> Result<bool, ModelError> {
+    let mut version = [0; 8];
+    if file.len() >= PREFIX {
+        file.read_at(0, &mut version)?;
+    }
+    Ok(u64::from_le_bytes(version) == VERSION)
 }
 
 /// The text of `special:model.yml`.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::tensor::TensorInfo;
 use crate::model::error::ModelError;
-use crate::model::files::{ByteSource, ModelFiles};
+use crate::model::files::{ByteSource, ModelFiles, stays_inside};
 use crate::model::json::JsonObject;
 
 /// Looks for files of one format in a folder, and reads where their tensors are; `None` if there are no such files.
@@ -44,7 +44,7 @@ impl FileNames {
 
     /// Opens one file of any name.
     pub fn open_file(&self, files: &ModelFiles, name: &str) -> Result<Found, ModelError> {
-        let file = files.open(name)?;
+        let file = open(files, name)?;
         let tensors = (self.read)(&file, 0)?.into_iter().collect();
         Ok(Found { label: file.label().to_owned(), format: self.format, files: vec![file], tensors })
     }
@@ -59,9 +59,14 @@ impl FileNames {
         let mut names: Vec<&String> = weight_map.values().collect();
         names.sort_unstable();
         names.dedup();
+        if let Some(shard) = names.iter().find(|name| stays_inside(name) && !files.has(name)) {
+            let missing = names.iter().filter(|name| !files.has(name)).count();
+            let (index, shard) = (label, (*shard).clone());
+            return Err(ModelError::MissingShard { index, shard, missing, shards: names.len() });
+        }
         let (mut shards, mut tensors) = (Vec::new(), BTreeMap::new());
         for name in names {
-            let file = files.open(name)?;
+            let file = open(files, name)?;
             for (tensor, info) in (self.read)(&file, shards.len())? {
                 match weight_map.get(&tensor) {
                     Some(place) if place == name => tensors.insert(tensor, info),
@@ -82,4 +87,22 @@ impl FileNames {
             None => Ok(Found { label, format: self.format, files: shards, tensors }),
         }
     }
+}
+
+/// Opens a file of weights, unless it only stands for one in a clone without Git LFS.
+fn open(files: &ModelFiles, name: &str) -> Result<ByteSource, ModelError> {
+    /// First bytes and maximum length of such a file.
+    const POINTER: (&[u8], u64) = (b"version https://git-lfs", 1024);
+    let file = files.open(name)?;
+    let mut start = [0; POINTER.0.len()];
+    if (start.len() as u64..=POINTER.1).contains(&file.len()) {
+        file.read_at(0, &mut start)?;
+        if start == *POINTER.0 {
+            let problem = "it is not the file itself, but stands for it in a clone without Git LFS: \
+                           run \"git lfs pull\" in the folder"
+                .to_owned();
+            return Err(ModelError::InvalidCheckpoint { file: file.label().to_owned(), problem });
+        }
+    }
+    Ok(file)
 }

@@ -11,8 +11,11 @@ export interface OpenFolder {
   close(): void;
 }
 
-export const SHARD_INDEX = 'model.safetensors.index.json';
-export const SINGLE_WEIGHTS = 'model.safetensors';
+/** The names of weights: in one file, or in shards that an index lists. The first that exist win, as in the engine. */
+export const WEIGHTS = [
+  { single: 'model.safetensors', index: 'model.safetensors.index.json' },
+  { single: 'pytorch_model.bin', index: 'pytorch_model.bin.index.json' },
+] as const;
 
 /** The files of a checkpoint that an index lists, in order. */
 export function shardsOf(index: Uint8Array): string[] {

@@ -3,7 +3,7 @@ import { WordloomError } from '../errors.js';
 import type { HostFile } from '../wordloom_web.js';
 import type { Address } from './address.js';
 import { Download } from './download.js';
-import { hasTargetVocabulary, type OpenFolder, SHARD_INDEX, shardsOf, SINGLE_WEIGHTS, textFiles } from './folder.js';
+import { hasTargetVocabulary, type OpenFolder, shardsOf, textFiles, WEIGHTS } from './folder.js';
 import { NotFound } from './http.js';
 import type { ModelCache } from './model-cache.js';
 import type { Manifest } from './manifest.js';
@@ -79,37 +79,56 @@ async function openWeights(
   files: Download[],
   small: Map<string, Download>,
 ): Promise<Download[]> {
-  const weights: Download[] = [];
   const open = async (name: string, method: 'GET' | 'HEAD') => {
     const file = await options.modelCache.download(name, options);
     files.push(file);
-    weights.push(file);
-    await options.modelCache.opened(file, method);
+    try {
+      await options.modelCache.opened(file, method);
+      return file;
+    } catch (error) {
+      if (error instanceof NotFound) {
+        files.splice(files.indexOf(file), 1);
+        await options.modelCache.failed(file, error);
+      }
+      throw error;
+    }
   };
-  try {
-    await open(SINGLE_WEIGHTS, 'GET');
-    return weights;
-  } catch (error) {
-    if (!(error instanceof NotFound)) throw error;
-    for (const file of weights.splice(0)) {
-      files.splice(files.indexOf(file), 1);
-      await options.modelCache.failed(file, error);
+  let first: NotFound | undefined;
+  for (const { single, index } of WEIGHTS) {
+    try {
+      if (options.address.lists(single) !== false) return [await open(single, 'GET')];
+    } catch (error) {
+      if (!(error instanceof NotFound)) throw error;
+      first ??= error;
     }
-    const index = await receive(options, SHARD_INDEX, true);
-    if (!index) {
-      const hint = 'Folders with only pytorch_model.bin have to be converted to safetensors first';
-      throw new WordloomError('network', `${error.message} There is no ${SHARD_INDEX} either. ${hint}.`, { cause: error });
-    }
-    files.push(index);
-    small.set(SHARD_INDEX, index);
-    const shards = shardsOf(index.read(0, index.size));
-    if (shards.length === 0) {
-      throw new WordloomError('input', `${options.address.url(SHARD_INDEX)} lists no weights.`);
-    }
-    await settled(shards.map((name, at) => open(name, at === 0 ? 'GET' : 'HEAD')));
-    weights.sort((a, b) => (a.name < b.name ? -1 : 1));
-    return weights;
+    const shards = await receive(options, index, true);
+    if (!shards) continue;
+    files.push(shards);
+    small.set(index, shards);
+    return openShards(options, shards, open);
   }
+  const names = WEIGHTS.map(({ single }) => single).join(' or ');
+  const shards = WEIGHTS.map(({ index }) => index).join(' or ');
+  const what = `${options.address.label} has no weights that are read here: no ${names}, and no ${shards}`;
+  throw new WordloomError('network', `${what}.${first ? ` ${first.message}` : ''}`, { cause: first });
+}
+
+async function openShards(
+  options: RemoteOptions,
+  index: Download,
+  open: (name: string, method: 'GET' | 'HEAD') => Promise<Download>,
+): Promise<Download[]> {
+  const names = shardsOf(index.read(0, index.size));
+  if (names.length === 0) {
+    throw new WordloomError('input', `${options.address.url(index.name)} lists no weights.`);
+  }
+  const shards: Download[] = [];
+  await settled(
+    names.map(async (name, at) => {
+      shards.push(await open(name, at === 0 ? 'GET' : 'HEAD'));
+    }),
+  );
+  return shards.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
 async function receive(options: RemoteOptions, name: string, optional: boolean): Promise<Download | undefined> {

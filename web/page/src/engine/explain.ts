@@ -74,7 +74,7 @@ export function explainLoad(error: unknown, choice: ModelChoice, device: DeviceC
         tone,
         title,
         advice:
-          'A folder holds config.json, model.safetensors and the files of its tokenizer, for a Marian model ' +
+          'A folder holds config.json, model.safetensors or pytorch_model.bin, and the files of its tokenizer, for a Marian model ' +
           'source.spm, target.spm and vocab.json, as the Hugging Face hub has them.',
         actions: choice.kind === 'folder' ? others : [again, ...others],
       };
