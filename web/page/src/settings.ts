@@ -16,8 +16,10 @@ interface Stored {
   beams: number | null;
   alternatives: number;
   device: DeviceChoice;
-  /** null: the bundled model. */
+  /** Its URL, or its name on the hub. null: the bundled model. */
   modelUrl: string | null;
+  /** Its languages, if it has one pair that its name does not tell. */
+  modelPair: readonly [string, string] | null;
   /** The model's language codes; null: not chosen. */
   sourceLanguage: string | null;
   targetLanguage: string | null;
@@ -36,6 +38,7 @@ export const beams = signal(stored.beams);
 export const alternatives = signal(stored.alternatives);
 export const device = signal(stored.device);
 export const modelUrl = signal(stored.modelUrl);
+export const modelPair = signal(stored.modelPair);
 export const sourceLanguage = signal(stored.sourceLanguage);
 export const targetLanguage = signal(stored.targetLanguage);
 export const showAlternatives = signal(stored.showAlternatives);
@@ -64,6 +67,7 @@ export function keepSettings(): void {
       alternatives: alternatives.value,
       device: device.value,
       modelUrl: modelUrl.value,
+      modelPair: modelPair.value,
       sourceLanguage: sourceLanguage.value,
       targetLanguage: targetLanguage.value,
       showAlternatives: showAlternatives.value,
@@ -94,6 +98,7 @@ function read(): Stored {
     alternatives: whole(value['alternatives'], 1, MAX_ALTERNATIVES) ?? 3,
     device: device === 'gpu' || device === 'cpu' ? device : 'auto',
     modelUrl: textOrNull(value['modelUrl']),
+    modelPair: pairOrNull(value['modelPair']),
     sourceLanguage: textOrNull(value['sourceLanguage']),
     targetLanguage: textOrNull(value['targetLanguage']),
     showAlternatives: value['showAlternatives'] === true,
@@ -108,6 +113,11 @@ function read(): Stored {
 /** `value` if it is known, or else the first known value. */
 function oneOf<T extends string>(value: unknown, known: readonly [T, ...T[]]): T {
   return known.find((one) => one === value) ?? known[0];
+}
+
+function pairOrNull(value: unknown): [string, string] | null {
+  const [source, target] = Array.isArray(value) ? (value as unknown[]) : [];
+  return typeof source === 'string' && typeof target === 'string' ? [source, target] : null;
 }
 
 function textOrNull(value: unknown): string | null {
