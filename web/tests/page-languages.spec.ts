@@ -123,6 +123,11 @@ test('the rows of a picker: models here first choice, the pair before many langu
   expect(bestOffer(offers, 'ko', 'en')?.key).toBe('koen');
   expect(bestOffer(offers, 'en', 'en')).toBeNull();
   expect(bestOffer([ende], 'de', 'en')).toBeNull();
+  // Through English, if both halves are here and no model here does the pair.
+  const both = [ende, { ...koen, here: true }, many];
+  const through = rowsOf(both, 'to', { source: 'ko', target: 'en' }).map(({ language, offer, via }) => `${language}: ${via?.key ?? ''} ${offer.key}`);
+  expect(through.sort()).toEqual(['de:  many', 'de: koen ende', 'en:  koen', 'en:  many']);
+  expect(rowsOf([...both, { ...many, here: true }], 'to', { source: 'ko', target: 'en' }).some(({ via }) => via !== null)).toBe(false);
 });
 
 test('a direction is what was chosen, what the model says, or what the visitor reads', () => {

@@ -92,6 +92,39 @@ test('languages are swapped if a model of the other direction can be had', async
   await expect(from(page)).toHaveAccessibleName('From: English');
 });
 
+test('two models translate through English, and the page says so', async ({ page, wordloom }) => {
+  offer(wordloom.server, [entry('opus-mt-ko-en', [['ko', 'en']])]);
+  await wordloom.open();
+  await wordloom.translate(STATION);
+  await from(page).click();
+  await away(page).getByRole('button', { name: /^Korean.*→ English/ }).click();
+  await expect(from(page)).toHaveAccessibleName('From: Korean');
+  await expect(to(page)).toHaveAccessibleName('To: English');
+  await settled(page);
+  await to(page).click();
+  const german = here(page).getByRole('button', { name: /^German/ });
+  await expect(german).toContainText('through English: opus-mt-ko-en, then tatoeba-en-de');
+  await wordloom.screenshot('picker-through-english');
+  await german.click();
+  await expect(to(page)).toHaveAccessibleName('To: German');
+  await expect(from(page)).toHaveAccessibleName('From: Korean');
+  await expect(page.getByText(/CPU · through English/)).toBeVisible();
+  await settled(page);
+  const german1 = await wordloom.output.innerText();
+  await wordloom.look('Attention');
+  await expect(page.getByRole('application', { name: /^Attention of/ })).toBeVisible();
+  await page.reload();
+  await expect(to(page)).toHaveAccessibleName('To: German');
+  await expect(from(page)).toHaveAccessibleName('From: Korean');
+  await settled(page);
+  await expect(wordloom.output).toHaveText(german1);
+  // Each half is ready alone.
+  await from(page).click();
+  await here(page).getByRole('button', { name: /^English/ }).click();
+  await expect(wordloom.output).toHaveText(BAHNHOF);
+  await expect.poll(() => page.workers().length).toBe(2);
+});
+
 test('a download can be stopped, and goes on later', async ({ page, wordloom }) => {
   wordloom.server.rules = [{ path: '/models/opus-mt-en-ko/model.safetensors', bytesPerSecond: 200_000 }];
   offer(wordloom.server, [entry('opus-mt-en-ko', [['en', 'ko']])]);

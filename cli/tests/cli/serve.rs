@@ -429,7 +429,7 @@ fn the_models_are_listed_with_sizes_and_sums() {
     let urls: Vec<_> = models.iter().map(|model| model["url"].as_str().unwrap()).collect();
     assert_eq!(urls, ["model/", "models/opus-mt-en-ko/", "models/opus-mt-en-ko-2/"]);
     assert_eq!(models[0]["pairs"], serde_json::json!([["eng", "deu"]]));
-    assert_eq!(models[1]["pairs"], serde_json::json!([["en", "ko"]]));
+    assert_eq!(models[1]["pairs"], serde_json::json!([["en", "kor"]])); // its vocabulary has the tag >>kor<<
     assert_eq!(models[1]["licence"], "apache-2.0");
     assert_eq!(models[1]["family"], "marian");
     for (model, url) in models.iter().zip(urls) {

@@ -3,7 +3,7 @@ import { render } from 'preact';
 
 import { followLight } from './attention/target-light.ts';
 import { followAttention } from './attention/traces.ts';
-import { load, startingChoice } from './engine/load.ts';
+import { loadStarting } from './engine/load.ts';
 import { readList, readStored } from './models/catalogue.ts';
 import { keepOffline } from './offline.ts';
 import { followPermalinks } from './permalink.ts';
@@ -14,7 +14,7 @@ import { App } from './ui/App.tsx';
 
 import './styles/index.css';
 
-void load(startingChoice(), device.peek()).then(readStored);
+void loadStarting(device.peek()).then(readStored);
 void readStored();
 followPermalinks();
 startTranslating();

@@ -29,7 +29,7 @@ export const offers = computed<readonly Offer[]>(() => {
   listed.value.forEach((model) => add(listedOffer(model)));
   stored.value.forEach((model) => add(storedOffer(model)));
   lookedUp.value.forEach(add);
-  for (const { choice, info } of [running.value, ...residents.value].filter((now) => now !== null)) {
+  for (const { choice, info } of [running.value, running.value?.via, ...residents.value].filter((now) => now != null)) {
     const pairs = [...pairsOf(info.model.languages, languagesOf(choice).source), ...ownPair(choice)];
     add({ ...empty(choice), pairs, languages: manyOf(info.model.languages), here: true });
   }

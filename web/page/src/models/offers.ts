@@ -32,7 +32,12 @@ export interface Row {
   readonly offer: Offer;
   readonly source: string;
   readonly target: string;
+  /** The model of the first half, into English, if no model here translates the pair. */
+  readonly via: Offer | null;
 }
+
+/** The language between two models. */
+export const PIVOT = 'en';
 
 export function translates({ pairs, languages }: Offer, source: string, target: string): boolean {
   if (source === target) return false;
@@ -78,14 +83,27 @@ function targetRows(offers: readonly Offer[], { source }: Pair): Row[] {
 
 function pairRows(offers: readonly Offer[], source: string, target: string, language: string): Row[] {
   const all = offers.filter((offer) => translates(offer, source, target));
-  return all.map((offer) => ({ language, offer, source, target }));
+  const rows = all.map((offer) => ({ language, offer, source, target, via: null }));
+  if (all.some(({ here }) => here)) return rows;
+  const ready = offers.filter(({ here }) => here);
+  const [first, last] = [bestOffer(ready, source, PIVOT), bestOffer(ready, PIVOT, target)];
+  if (first === null || last === null || first === last) return rows;
+  return [{ language, offer: last, source, target, via: first }, ...rows];
 }
 
 function sourcesOf(offers: readonly Offer[]): string[] {
   return [...new Set(offers.flatMap(({ pairs, languages }) => [...pairs.map(([from]) => from), ...languages]))];
 }
 
+/** The languages that `source` is translated into, directly or through English. */
 function targetsFrom(offers: readonly Offer[], source: string): string[] {
+  const direct = directTargets(offers, source);
+  const ready = offers.filter(({ here }) => here);
+  if (source === PIVOT || !directTargets(ready, source).includes(PIVOT)) return direct;
+  return [...new Set([...direct, ...directTargets(ready, PIVOT).filter((target) => target !== source)])];
+}
+
+function directTargets(offers: readonly Offer[], source: string): string[] {
   const all = offers.flatMap(({ pairs, languages }) => [
     ...pairs.filter(([from]) => from === source).map(([, to]) => to),
     ...(languages.includes(source) ? languages.filter((to) => to !== source) : []),

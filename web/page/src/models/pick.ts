@@ -8,30 +8,34 @@ import { views } from '../translation/live.ts';
 import { pair } from '../translation/direction.ts';
 import { viewText } from '../translation/views.ts';
 import { offers } from './catalogue.ts';
-import { bestOffer } from './offers.ts';
-import type { Offer, Row } from './offers.ts';
+import { bestOffer, PIVOT } from './offers.ts';
+import type { Row } from './offers.ts';
 
 /** Translates between the languages of a row, with its model. */
-export function pick({ offer, source, target }: Omit<Row, 'language'>): Promise<void> {
+export function pick({ offer, source, target, via }: Omit<Row, 'language'>): Promise<void> {
   const now = running.peek();
-  if (now !== null && choiceKey(now.choice) === offer.key) {
+  if (now !== null && now.via === null && via === null && choiceKey(now.choice) === offer.key) {
     batch(() => {
       sourceLanguage.value = source;
       targetLanguage.value = target;
     });
     return Promise.resolve();
   }
-  return load(offer.choice, device.peek(), { source, target });
+  if (via === null) return load(offer.choice, device.peek(), { direction: { source, target }, via: null });
+  return load(offer.choice, device.peek(), {
+    direction: { source: PIVOT, target },
+    via: { choice: via.choice, source },
+  });
 }
 
 /** The model of the reverse direction; null if there is none. The running one comes first. */
-export const reverse = computed<{ offer: Offer; source: string; target: string } | null>(() => {
+export const reverse = computed<Omit<Row, 'language'> | null>(() => {
   const { source, target } = pair.value;
   if (source === null || target === null) return null;
   const now = running.value;
   const own = offers.value.filter(({ key }) => now !== null && key === choiceKey(now.choice));
   const offer = bestOffer(own, target, source) ?? bestOffer(offers.value, target, source);
-  return offer === null ? null : { offer, source: target, target: source };
+  return offer === null ? null : { offer, source: target, target: source, via: null };
 });
 
 /** Swaps the languages; the translation becomes the text. */

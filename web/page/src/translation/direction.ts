@@ -24,7 +24,7 @@ export const pair = computed<Direction>(() => {
   const own = choice === undefined ? NONE : languages(choice);
   const plain = (code: string | null): string | null => (code === null ? null : plainTag(code));
   const { source, target } = direction.value;
-  return { source: plain(source ?? own.source), target: plain(target ?? own.target) };
+  return { source: running.value?.via?.source ?? plain(source ?? own.source), target: plain(target ?? own.target) };
 });
 
 /** The options of a direction. */

@@ -108,7 +108,7 @@ function Popover({ id, side, trigger, close }: PopoverProps) {
         class="field picker__field"
         type="text"
         aria-label={`${title}: find a language, or name a model`}
-        placeholder="Language, or owner/model of Hugging Face"
+        placeholder="Language or owner/model"
         autocomplete="off"
         autocapitalize="none"
         spellcheck={false}
@@ -144,7 +144,7 @@ function Group({ title, rows, side, close }: GroupProps) {
       <h3>{title}</h3>
       <ul>
         {rows.map((row) => (
-          <LanguageRow key={`${row.language} ${row.offer.key} ${row.target}`} row={row} side={side} close={close} />
+          <LanguageRow key={`${row.language} ${row.via?.key} ${row.offer.key} ${row.target}`} row={row} side={side} close={close} />
         ))}
       </ul>
     </section>
@@ -154,8 +154,10 @@ function Group({ title, rows, side, close }: GroupProps) {
 function LanguageRow({ row, side, close }: { row: Row; side: Side; close: (refocus: boolean) => void }) {
   const { language, offer } = row;
   const { source, target } = pair.value;
-  const isRunning = running.value !== null && choiceKey(running.value.choice) === offer.key;
-  const isNow = isRunning && language === (side === 'from' ? source : target);
+  const keys = [running.value?.choice, running.value?.via?.choice].map((one) => (one ? choiceKey(one) : null));
+  const isRunning = keys.includes(offer.key);
+  const isNow =
+    keys[0] === offer.key && keys[1] === (row.via?.key ?? null) && language === (side === 'from' ? source : target);
   const isLoading = loading.value !== null && choiceKey(loading.value.choice) === offer.key;
   const name = languageName(language) ?? language;
   const own = ownName(language);
@@ -180,12 +182,12 @@ function LanguageRow({ row, side, close }: { row: Row; side: Side; close: (refoc
           )}
           {other !== '' && <span class="quiet">{other}</span>}
         </span>
-        <span class="picker__model quiet number">{describe(offer)}</span>
+        <span class="picker__model quiet number">{describeRow(row)}</span>
         {isNow && <DoneIcon />}
         {!offer.here && !isLoading && <DownloadIcon />}
         {!offer.here && <span class="sr-only">download</span>}
       </button>
-      {offer.stored !== null && !isRunning && !isLoading && (
+      {offer.stored !== null && row.via === null && !isRunning && !isLoading && (
         <button
           type="button"
           class="icon-button picker__remove"
@@ -242,7 +244,8 @@ function NamedModel({ words, close }: { words: string; close: (refocus: boolean)
     );
   };
   const take = (offer: Offer): void => {
-    void pick({ offer, source: offer.pairs[0]?.[0] ?? 'en', target: offer.pairs[0]?.[1] ?? '' }).then(() => {
+    const [source, target] = offer.pairs[0] ?? ['en', ''];
+    void pick({ offer, source, target, via: null }).then(() => {
       const now = running.peek();
       if (now !== null && choiceKey(now.choice) === offer.key) close(true);
     });
@@ -277,6 +280,10 @@ function NamedModel({ words, close }: { words: string; close: (refocus: boolean)
 function describe({ name, bytes, licence }: Offer, withName = true): string {
   const size = bytes === null ? 'size unknown' : megabytes(bytes);
   return [...(withName ? [name] : []), size, ...(licence === null ? [] : [licence])].join(' · ');
+}
+
+function describeRow({ offer, via }: Row): string {
+  return via === null ? describe(offer) : `through English: ${via.name}, then ${offer.name}`;
 }
 
 function sorted(rows: readonly Row[]): Row[] {

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 
-import { load, loading, running, startingChoice } from '../engine/load.ts';
+import { load, loading, reload, running, startingChoice } from '../engine/load.ts';
 import { megabytes } from '../engine/progress.ts';
 import { modelName, toChoice } from '../engine/source.ts';
 import type { ModelChoice } from '../engine/source.ts';
@@ -146,7 +146,7 @@ function DeviceOptions() {
               type="radio"
               name="device"
               checked={value === wanted}
-              onChange={() => void load(running.peek()?.choice ?? startingChoice(), value)}
+              onChange={() => void reload(value)}
             />
             <span>{label}</span>
           </label>

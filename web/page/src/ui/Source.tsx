@@ -1,11 +1,9 @@
 /** The source text. */
 import { useRef } from 'preact/hooks';
 
-import { loading, running } from '../engine/load.ts';
 import { languageName, languageTag } from '../engine/languages.ts';
-import { languages } from '../engine/source.ts';
 import { text } from '../settings.ts';
-import { direction } from '../translation/direction.ts';
+import { pair } from '../translation/direction.ts';
 import { selectAt } from '../translation/selection.ts';
 import { SourceLight } from '../attention/SourceLight.tsx';
 import { CloseIcon } from './icons.tsx';
@@ -15,9 +13,7 @@ import { SwapButton } from './SwapButton.tsx';
 
 export function Source() {
   const field = useRef<HTMLTextAreaElement>(null);
-  const choice = running.value?.choice ?? loading.value?.choice;
-  const { source: chosen } = direction.value;
-  const code = chosen ?? (choice === undefined ? null : languages(choice).source);
+  const code = pair.value.source;
   const value = text.value;
   const followCaret = (): void => {
     if (field.current !== null) selectAt(field.current.selectionStart);

@@ -89,6 +89,7 @@ function Status() {
   const speed = last === null || last.milliseconds === 0 ? null : (1000 * last.tokens) / last.milliseconds;
   const parts = [
     device.kind === 'gpu' ? 'GPU' : 'CPU',
+    ...(now.via === null ? [] : ['through English']),
     searchBeams.value === 1 ? 'greedy' : `${searchBeams.value} beams`,
     ...(speed === null ? [] : [`${speed < 10 ? speed.toFixed(1) : Math.round(speed)} tokens/s`]),
   ];
