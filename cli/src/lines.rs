@@ -183,13 +183,3 @@ fn read_line(name: &str, number: usize, reader: &mut impl BufRead) -> Result<Opt
     })?;
     Ok(Some(Line { number, text, bytes: bytes as u64 }))
 }
-
-/// The error of a line of JSON without serde's line number, which is always 1.
-pub fn json_problem(error: &serde_json::Error) -> String {
-    let text = error.to_string();
-    let place = format!(" at line {} column {}", error.line(), error.column());
-    match text.strip_suffix(&place) {
-        Some(problem) => format!("{problem} at column {}", error.column()),
-        None => text,
-    }
-}

@@ -128,12 +128,12 @@ fn hush_device_selection() {
     }
 }
 
-/// Hides panics of the `tokenizers` library on damaged files, which Wordloom catches and reports as errors.
+/// Hides panics that the library catches and returns as errors. Every other panic is shown: it is a defect.
 #[cfg(feature = "tokenizers")]
 fn hush_caught_panics() {
     let show = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
-        if !panic.location().is_some_and(|place| place.file().contains("/tokenizers-")) {
+        if !wordloom::text::panic_is_caught() {
             show(panic);
         }
     }));

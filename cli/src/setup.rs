@@ -52,6 +52,17 @@ impl DeviceArguments {
         Ok(device)
     }
 
+    /// How the device rounds weights and inputs, if that changes numbers by more than their last bits.
+    pub fn rounding(&self, device: &Device, model: &Model) -> Option<String> {
+        let stored = model.stored_precision();
+        match (Transformer::precision_on(device, model, self.weights), device) {
+            (WeightPrecision::F32, _) => None,
+            (WeightPrecision::Q8, Device::Cpu) => Some("q8 on the CPU, which rounds inputs too".into()),
+            (precision, _) if precision == stored => None,
+            (precision, _) => Some(precision.to_string()),
+        }
+    }
+
     pub fn transformer(&self, model: &Model) -> Result<Transformer, CliError> {
         load(&self.open()?, model, self.weights, None)
     }

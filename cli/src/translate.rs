@@ -16,7 +16,7 @@ use super::lines::{Line, Lines, Round, Start};
 use super::output::{Output, check_different};
 use super::progress::{Done, Progress};
 use super::resume::{Resumable, Settings};
-use super::setup::{DeviceArguments, ModelArguments, SearchArguments, count};
+use super::setup::{DeviceArguments, ModelArguments, SearchArguments, count, load};
 use super::{CliError, interrupt, notice};
 
 #[derive(clap::Args)]
@@ -76,15 +76,19 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
         words => Lines::of_text(words.join(" ")),
     };
     let model = arguments.model.open()?;
+    let tokenizer = Translator::tokenizer_of(&model)?;
     let generation = generation(arguments, &model)?;
     let options = TranslateOptions { generation, ..arguments.search.options(cancel) };
-    let tokenizer = Translator::tokenizer_of(&model)?;
     resolve_languages(&tokenizer, &options, model.generation_config()).map_err(refused_language)?;
-    let settings = if files.is_some() { settings(arguments)? } else { Settings::new() };
+    let device = arguments.device.open()?;
+    let settings = match files {
+        Some(_) => settings(arguments, arguments.device.rounding(&device, &model))?,
+        None => Settings::new(),
+    };
     if let (Some(files), Some(_)) = (&files, stopped_at) {
         files.check_settings(&settings)?;
     }
-    let transformer = arguments.device.generator(&model, &options.generation)?;
+    let transformer = load(&device, &model, arguments.device.weights, Some(&options.generation))?;
     let translator = Translator::from_parts(transformer, tokenizer);
     if arguments.text.is_empty() && arguments.input.is_none() && std::io::stdin().is_terminal() {
         notice("type a line to translate it; Ctrl-D ends");
@@ -164,7 +168,7 @@ fn begin(
 
 const NO_FILES: &str = "--resume needs files as --input and --output, not pipes or devices";
 
-fn settings(arguments: &Arguments) -> Result<Settings, CliError> {
+fn settings(arguments: &Arguments, rounding: Option<String>) -> Result<Settings, CliError> {
     let model = match &arguments.model.model {
         None => format!("the one built into wordloom {}", env!("CARGO_PKG_VERSION")),
         Some(folder) => {
@@ -185,6 +189,7 @@ fn settings(arguments: &Arguments) -> Result<Settings, CliError> {
         ("--max-length", number(arguments.max_length)),
         ("--n-best", number(arguments.n_best)),
         ("--json", arguments.json.then(|| "given".to_owned())),
+        ("--weights", rounding),
     ];
     Ok(given.into_iter().filter_map(|(option, value)| Some((option.to_owned(), value?))).collect())
 }

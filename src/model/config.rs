@@ -2,11 +2,13 @@
 
 mod bart;
 mod bert;
+mod distilbert;
 mod gpt2;
 mod keys;
 mod marian;
 mod parameters;
 mod positions;
+mod roberta;
 mod t5;
 mod vanilla;
 
@@ -38,13 +40,19 @@ pub enum Family {
     T5,
     /// `BertForMaskedLM`.  Devlin et al. 2018.
     Bert,
+    /// `RobertaForMaskedLM`.  Liu et al. 2019.
+    Roberta,
+    /// `XLMRobertaForMaskedLM`.  Conneau et al. 2020.
+    XlmRoberta,
+    /// `DistilBertForMaskedLM`.  Sanh et al. 2019.
+    DistilBert,
     /// `GPT2LMHeadModel`.  Radford et al. 2019.
     Gpt2,
 }
 
 impl Family {
     /// Every family.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 12] = [
         Self::Marian,
         Self::Vanilla,
         Self::Bart,
@@ -53,6 +61,9 @@ impl Family {
         Self::Pegasus,
         Self::T5,
         Self::Bert,
+        Self::Roberta,
+        Self::XlmRoberta,
+        Self::DistilBert,
         Self::Gpt2,
     ];
 
@@ -67,6 +78,9 @@ impl Family {
             Self::Pegasus => "pegasus",
             Self::T5 => "t5",
             Self::Bert => "bert",
+            Self::Roberta => "roberta",
+            Self::XlmRoberta => "xlm-roberta",
+            Self::DistilBert => "distilbert",
             Self::Gpt2 => "gpt2",
         }
     }
@@ -265,6 +279,8 @@ impl ModelConfig {
             }
             Family::T5 => t5::config(json)?,
             Family::Bert => bert::config(json)?,
+            family @ (Family::Roberta | Family::XlmRoberta) => roberta::config(json, family)?,
+            Family::DistilBert => distilbert::config(json)?,
             Family::Gpt2 => gpt2::config(json)?,
         };
         let parameters = config.parameter_count();

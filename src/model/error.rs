@@ -5,6 +5,8 @@ use std::io;
 use safetensors::Dtype;
 use thiserror::Error;
 
+use crate::json_problem::json_problem;
+
 /// An error in a model's files. Each message is one line that names the file, key or tensor and, if possible, the
 /// remedy.
 ///
@@ -56,6 +58,16 @@ pub enum ModelError {
         /// Error of the system.
         source: io::Error,
     },
+    /// A file is a link whose target does not exist.
+    #[error(
+        "{file}: is a link to {target:?}, which does not exist; bring the target back, or remove the link"
+    )]
+    DanglingLink {
+        /// Label of the file.
+        file: String,
+        /// Target of the link.
+        target: String,
+    },
     /// A file's path is not a regular file.
     #[error("{file}: is not a regular file")]
     NotAFile {
@@ -100,7 +112,7 @@ pub enum ModelError {
         reason: String,
     },
     /// A file is not well-formed JSON, or not an object.
-    #[error("{file}: {source}")]
+    #[error("{file}: {}", json_problem(.source))]
     Json {
         /// Label of the file.
         file: String,

@@ -9,6 +9,7 @@ use super::error::ModelError;
 use super::files::ModelFiles;
 pub use super::json::JsonObject;
 use super::json::JsonValue;
+use crate::json_problem::excerpt;
 
 /// Declares [`GenerationConfig`] and the code for each key, so that no key is forgotten.
 macro_rules! generation_config {
@@ -214,11 +215,17 @@ const HARMLESS: [&str; 26] = [
     "_original_object_hash",
 ];
 
+const FILE: &str = "generation_config.json";
+
 impl GenerationConfig {
+    /// The label of the file that [`GenerationConfig::from_files`] reads.
+    pub fn file(files: &ModelFiles) -> String {
+        files.file_label(if files.has(FILE) { FILE } else { "config.json" })
+    }
+
     /// Reads `generation_config.json`, or else the same keys of `config.json`, as `transformers` does. Errors as
     /// [`JsonObject::read`] and [`GenerationConfig::from_json`].
     pub fn from_files(files: &ModelFiles) -> Result<Self, ModelError> {
-        const FILE: &str = "generation_config.json";
         if files.has(FILE) {
             return Self::from_json(&JsonObject::read(files, FILE)?, UnknownKeys::Ignore);
         }
@@ -248,7 +255,7 @@ impl GenerationConfig {
                 }
             } else if unknown == UnknownKeys::Reject && !Self::KEYS.contains(&key) && !HARMLESS.contains(&key)
             {
-                return Err(ModelError::UnknownKey { file: json.file().to_owned(), key: key.to_owned() });
+                return Err(ModelError::UnknownKey { file: json.file().to_owned(), key: excerpt(key) });
             }
         }
         Self::read(json)

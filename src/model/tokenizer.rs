@@ -83,14 +83,23 @@ fn class(
     model: Option<&JsonObject>,
     tokenizer: Option<&JsonObject>,
 ) -> Result<TokenizerClass, ModelError> {
-    for object in [tokenizer, model].into_iter().flatten() {
-        let name: Option<String> = object.get("tokenizer_class")?;
-        if let Some(class) = name.as_deref().and_then(TokenizerClass::from_name) {
-            return Ok(class);
-        }
+    let name = |object: Option<&JsonObject>| {
+        object.map(|object| object.get::<String>("tokenizer_class")).transpose().map(Option::flatten)
+    };
+    let name = match name(tokenizer)? {
+        None => name(model)?,
+        name => name,
+    };
+    if let Some(class) = name.as_deref().and_then(TokenizerClass::from_name) {
+        return Ok(class);
     }
     let model_type: Option<String> = model.map(|model| model.get("model_type")).transpose()?.flatten();
     let class = model_type.as_deref().map_or(TokenizerClass::Other, TokenizerClass::of_model_type);
+    // under a generic name, transformers takes everything from this file, nothing from the family's class
+    let is_generic = name.is_some() && files.has(JSON);
+    if is_generic && !matches!(class, TokenizerClass::T5 | TokenizerClass::Pegasus) {
+        return Ok(TokenizerClass::Other);
+    }
     // models without a Hugging Face class, and tokenizers without a model, can have Marian's files
     let unnamed = class == TokenizerClass::Other && files.has(MARIAN[0]) && !files.has(JSON);
     Ok(if unnamed { TokenizerClass::Marian } else { class })

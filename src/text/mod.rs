@@ -16,9 +16,14 @@ mod clean_up;
 mod config;
 mod error;
 mod fit;
+mod guard;
 #[cfg(feature = "tokenizers")]
 mod json;
+#[cfg(feature = "tokenizers")]
+mod json_limits;
 mod language_codes;
+mod language_names;
+mod language_search;
 mod languages;
 mod marian;
 mod pieces;
@@ -30,6 +35,7 @@ mod vocabulary;
 
 pub use class::{TargetRole, TokenizerClass};
 pub use error::TextError;
+pub use guard::panic_is_caught;
 pub use languages::{Direction, Target, Task};
 pub use marian::{MarianFiles, MarianTokenizer, split_language_tag};
 pub use sentencepiece::SentencePiece;

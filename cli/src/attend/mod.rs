@@ -19,7 +19,7 @@ use wordloom::translate::resolve_languages;
 
 use super::error::one_line;
 use super::lines::Lines;
-use super::output::{Output, cannot_write, check_different};
+use super::output::{Output, cannot_write, check_named};
 use super::setup::{DeviceArguments, ModelArguments, SearchArguments, count};
 use super::{CliError, interrupt, notice};
 use picture::Picture;
@@ -88,7 +88,7 @@ enum Format {
 }
 
 pub fn run(arguments: &Arguments) -> Result<(), CliError> {
-    check_different(arguments.trace.as_deref(), arguments.output.as_deref())?;
+    check_named(("--trace", arguments.trace.as_deref()), ("--output", arguments.output.as_deref()))?;
     let format = arguments.output.as_deref().map(format).transpose()?;
     if arguments.grid && !matches!(format, Some(Format::Svg | Format::Png)) {
         return Err(CliError::Usage(
