@@ -85,6 +85,8 @@ enum Command {
 fn main() -> ExitCode {
     #[cfg(target_os = "linux")]
     hush_device_selection();
+    #[cfg(unix)]
+    survive_file_size_limit();
     #[cfg(feature = "tokenizers")]
     hush_caught_panics();
     let arguments = match Arguments::try_parse() {
@@ -126,6 +128,16 @@ fn hush_device_selection() {
         // SAFETY: this is the first act of the process; no other thread reads the environment yet.
         unsafe { std::env::set_var("NODEVICE_SELECT", "1") }
     }
+}
+
+/// Makes a write beyond the limit on file sizes (`ulimit -f`) an error of the write. By default the signal ends the process
+/// without a word.
+#[cfg(unix)]
+#[allow(unsafe_code, reason = "a signal's default can be changed in no other way")]
+fn survive_file_size_limit() {
+    use nix::sys::signal::{SigHandler, Signal, signal};
+    // SAFETY: the signal is ignored; no handler runs.
+    let _ = unsafe { signal(Signal::SIGXFSZ, SigHandler::SigIgn) };
 }
 
 /// Hides panics that the library catches and returns as errors. Every other panic is shown: it is a defect.

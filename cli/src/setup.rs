@@ -1,6 +1,7 @@
 //! Options of model and device for several commands.
 
 use std::path::{Path, PathBuf};
+use std::sync::Once;
 
 use wordloom::model::files::ModelFiles;
 use wordloom::model::generation_config::GenerationConfig;
@@ -49,6 +50,7 @@ impl DeviceArguments {
     pub fn open(&self) -> Result<Device, CliError> {
         let device = pollster::block_on(Device::open(&self.device))?;
         notice(&device.notice(&self.device));
+        start_threads();
         Ok(device)
     }
 
@@ -73,6 +75,19 @@ impl DeviceArguments {
     }
 }
 
+/// Starts the threads that share the CPU's work, or says that there are none: rayon would panic at its first use.
+fn start_threads() {
+    static STARTED: Once = Once::new();
+    STARTED.call_once(|| {
+        // rayon's own pool can be tried once only
+        let Err(error) = rayon::ThreadPoolBuilder::new().build() else { return };
+        let alone = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread();
+        if alone.build_global().is_ok() {
+            notice(&format!("warning: {error}; the work is done by one thread, which takes longer"));
+        }
+    });
+}
+
 /// The languages and the beams of a translation.
 #[derive(clap::Args)]
 pub struct SearchArguments {
@@ -82,6 +97,9 @@ pub struct SearchArguments {
     /// Target language, where the model has several
     #[arg(long, value_name = "CODE")]
     pub target_lang: Option<String>,
+    /// Task of the model, such as translation_en_to_de
+    #[arg(long, value_name = "NAME")]
+    pub task: Option<String>,
     /// Beams of the search, 1 to 16; 1 is greedy
     #[arg(short, long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
     pub beams: Option<usize>,
@@ -89,11 +107,12 @@ pub struct SearchArguments {
 
 impl SearchArguments {
     pub fn options(&self, cancel: Cancel) -> TranslateOptions {
-        let Self { source_lang, target_lang, beams } = self;
+        let Self { source_lang, target_lang, task, beams } = self;
         TranslateOptions {
             generation: GenerationConfig { num_beams: *beams, ..GenerationConfig::default() },
             source_language: source_lang.clone(),
             target_language: target_lang.clone(),
+            task: task.clone(),
             cancel,
             ..TranslateOptions::default()
         }
@@ -117,6 +136,10 @@ pub fn load(
         Some(options) => Transformer::load_to_generate(device, model, weights, options, &mut told)?,
         None => Transformer::load_with_weights(device, model, weights, &mut told)?,
     })
+}
+
+pub fn number(text: &str) -> Result<f32, &'static str> {
+    text.parse().map_err(|_| "a number is needed")
 }
 
 pub fn count(text: &str) -> Result<usize, &'static str> {

@@ -16,7 +16,7 @@ use super::lines::{Line, Lines, Round, Start};
 use super::output::{Output, check_different};
 use super::progress::{Done, Progress};
 use super::resume::{Resumable, Settings};
-use super::setup::{DeviceArguments, ModelArguments, SearchArguments, count, load};
+use super::setup::{DeviceArguments, ModelArguments, SearchArguments, count, load, number};
 use super::{CliError, interrupt, notice};
 
 #[derive(clap::Args)]
@@ -43,7 +43,7 @@ pub struct Arguments {
     #[command(flatten)]
     search: SearchArguments,
     /// Above 1 favours long translations, below short
-    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    #[arg(long, value_name = "X", value_parser = number, allow_negative_numbers = true)]
     length_penalty: Option<f32>,
     /// Most tokens of a translated sentence
     #[arg(long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
@@ -73,13 +73,14 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     let start = stopped_at.map_or(Start::default(), |stopped_at| stopped_at.start);
     let lines = match arguments.text.as_slice() {
         [] => Lines::open_at(input, start)?,
-        words => Lines::of_text(words.join(" ")),
+        words => Lines::of_text(words.join(" "))?,
     };
     let model = arguments.model.open()?;
     let tokenizer = Translator::tokenizer_of(&model)?;
-    let generation = generation(arguments, &model)?;
-    let options = TranslateOptions { generation, ..arguments.search.options(cancel) };
-    resolve_languages(&tokenizer, &options, model.generation_config()).map_err(refused_language)?;
+    let options = TranslateOptions { generation: asked(arguments), ..arguments.search.options(cancel) };
+    let (_, generation) =
+        resolve_languages(&tokenizer, &options, model.generation_config()).map_err(refused_language)?;
+    check_options(arguments, &model, &generation)?;
     let device = arguments.device.open()?;
     let settings = match files {
         Some(_) => settings(arguments, arguments.device.rounding(&device, &model))?,
@@ -88,7 +89,7 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     if let (Some(files), Some(_)) = (&files, stopped_at) {
         files.check_settings(&settings)?;
     }
-    let transformer = load(&device, &model, arguments.device.weights, Some(&options.generation))?;
+    let transformer = load(&device, &model, arguments.device.weights, Some(&generation))?;
     let translator = Translator::from_parts(transformer, tokenizer);
     if arguments.text.is_empty() && arguments.input.is_none() && std::io::stdin().is_terminal() {
         notice("type a line to translate it; Ctrl-D ends");
@@ -184,6 +185,7 @@ fn settings(arguments: &Arguments, rounding: Option<String>) -> Result<Settings,
         ("--model", Some(model)),
         ("--source-lang", arguments.search.source_lang.clone()),
         ("--target-lang", arguments.search.target_lang.clone()),
+        ("--task", arguments.search.task.clone()),
         ("--beams", number(arguments.search.beams)),
         ("--length-penalty", arguments.length_penalty.map(|penalty| penalty.to_string())),
         ("--max-length", number(arguments.max_length)),
@@ -194,22 +196,23 @@ fn settings(arguments: &Arguments, rounding: Option<String>) -> Result<Settings,
     Ok(given.into_iter().filter_map(|(option, value)| Some((option.to_owned(), value?))).collect())
 }
 
-/// Options of the command line over the model's own, checked.
-fn generation(arguments: &Arguments, model: &Model) -> Result<GenerationConfig, CliError> {
-    let generation = GenerationConfig {
+/// Options of the command line.
+fn asked(arguments: &Arguments) -> GenerationConfig {
+    GenerationConfig {
         num_beams: arguments.search.beams,
         num_return_sequences: Some(arguments.n_best.unwrap_or(1)),
         length_penalty: arguments.length_penalty,
         max_length: arguments.max_length,
         ..GenerationConfig::default()
-    };
-    let config = model.config();
-    let resolved = resolve(&generation, model.generation_config(), config, &[0])
-        .and_then(|options| options.validate(config.target_vocabulary, config.positions.count()));
-    match resolved {
-        Ok(()) => Ok(generation),
-        Err(error) => Err(refused(arguments, model, &error)),
     }
+}
+
+/// Checks the options of the command line and of a task, over the model's own.
+fn check_options(arguments: &Arguments, model: &Model, options: &GenerationConfig) -> Result<(), CliError> {
+    let config = model.config();
+    resolve(options, model.generation_config(), config, &[0])
+        .and_then(|options| options.validate(config.target_vocabulary, config.positions.count()))
+        .map_err(|error| refused(arguments, model, &error))
 }
 
 /// The error of an option in the command's words if the command set it; else in the model's.

@@ -86,6 +86,11 @@ impl JsonObject {
         }
     }
 
+    /// An object that is part of another one; `file` is its name in messages.
+    pub fn of_values(file: impl Into<String>, values: Map<String, Value>) -> Self {
+        Self { file: file.into(), values }
+    }
+
     /// The file's name in messages.
     pub fn file(&self) -> &str {
         &self.file

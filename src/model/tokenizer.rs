@@ -38,7 +38,7 @@ pub fn read_tokenizer(files: &ModelFiles) -> Result<Tokenizer, ModelError> {
         return marian(files, config.as_deref());
     }
     let build = |parts| {
-        let tasks = model.as_ref().map(tasks).transpose()?.unwrap_or_default();
+        let tasks = model.as_ref().map(tasks).unwrap_or_default();
         Tokenizer::new(class, parts, config.as_deref(), tasks).map_err(refused)
     };
     match spm {
@@ -105,16 +105,16 @@ fn class(
     Ok(if unnamed { TokenizerClass::Marian } else { class })
 }
 
-/// `translation_XX_to_YY` of `task_specific_params`, with their prefixes.
-fn tasks(model: &JsonObject) -> Result<Vec<Task>, ModelError> {
+/// The tasks of `task_specific_params`, with their prefixes.
+fn tasks(model: &JsonObject) -> Vec<Task> {
     let Some((_, Value::Object(all))) = model.entries().find(|(key, _)| *key == "task_specific_params")
     else {
-        return Ok(Vec::new());
+        return Vec::new();
     };
     let task = |(name, task): (&String, &Value)| {
-        let (source, target) = name.strip_prefix("translation_")?.split_once("_to_")?;
-        let prefix = task.get("prefix")?.as_str()?.to_owned();
-        Some(Task { source: source.to_owned(), target: target.to_owned(), prefix })
+        let mut options = task.as_object()?.clone();
+        let prefix = options.remove("prefix").and_then(|prefix| Some(prefix.as_str()?.to_owned()));
+        Some(Task { name: name.clone(), prefix: prefix.unwrap_or_default(), options })
     };
-    Ok(all.iter().filter_map(task).collect())
+    all.iter().filter_map(task).collect()
 }

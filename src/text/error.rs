@@ -78,6 +78,32 @@ pub enum TextError {
         /// All tasks.
         known: String,
     },
+    /// A task that the model's configuration does not have.
+    #[error("this model has no task {task:?}; {known}")]
+    UnknownTask {
+        /// The task as given.
+        task: String,
+        /// The known tasks, as a phrase.
+        known: String,
+    },
+    /// A task whose parameters are no options of a search.
+    #[error("the task {task:?}: {reason}")]
+    InvalidTask {
+        /// Name of the task.
+        task: String,
+        /// The fault.
+        reason: String,
+    },
+    /// A task, and languages that need other words before the text.
+    #[error(
+        "the task {task:?} and the languages differ: these put {words:?} before a text; leave one of them out"
+    )]
+    TaskAndLanguages {
+        /// Name of the task.
+        task: String,
+        /// The words of the languages.
+        words: String,
+    },
     /// A language for a model with a fixed language.
     #[error("this model has no {side} languages to choose from; leave the {side} language out")]
     NoLanguages {

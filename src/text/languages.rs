@@ -4,6 +4,7 @@ use super::class::TargetRole;
 use super::language_search::{Found, find, is_same};
 use super::{TextError, TokenizerClass};
 use crate::json_problem::excerpt;
+use serde_json::{Map, Value};
 
 /// How a tokenizer selects languages.
 #[derive(Debug)]
@@ -14,7 +15,7 @@ pub(super) enum Languages {
     Tags(Vec<String>),
     /// mBART, M2M100, NLLB: a token for each language.
     Codes(Codes),
-    /// T5: words before the text select the task.
+    /// T5: words before the text select the task. Each has languages.
     Tasks(Vec<Task>),
 }
 
@@ -40,15 +41,22 @@ pub(super) enum Around {
     Token(u32),
 }
 
-/// A translation that a T5 model was trained for: `translation_en_to_de` of its `task_specific_params`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A task that a model was trained for, of its `task_specific_params`.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Task {
-    /// `en`
-    pub source: String,
-    /// `de`
-    pub target: String,
-    /// `translate English to German: `
+    /// `translation_en_to_de`, `summarization`, …
+    pub name: String,
+    /// Text before every source text, such as `translate English to German: `; may be empty.
     pub prefix: String,
+    /// The other parameters: options of the search.
+    pub options: Map<String, Value>,
+}
+
+impl Task {
+    /// Source and target language of a translation.
+    pub fn languages(&self) -> Option<(&str, &str)> {
+        self.name.strip_prefix("translation_")?.split_once("_to_")
+    }
 }
 
 /// A source and a target language, resolved for one tokenizer.
@@ -66,6 +74,18 @@ impl Direction {
     /// Text before every source text: T5's `translate English to German: `, Marian's `>>fra<<`; mostly empty.
     pub fn text_prefix(&self) -> &str {
         &self.text_prefix
+    }
+
+    /// The same with a task's words before every source text.
+    ///
+    /// # Errors
+    /// [`TextError::TaskAndLanguages`] if languages have put other words there.
+    pub fn with_task(mut self, task: &Task) -> Result<Self, TextError> {
+        if !self.text_prefix.is_empty() && self.text_prefix != task.prefix {
+            return Err(TextError::TaskAndLanguages { task: task.name.clone(), words: self.text_prefix });
+        }
+        self.text_prefix.clone_from(&task.prefix);
+        Ok(self)
     }
 }
 
@@ -90,7 +110,7 @@ impl Languages {
             Self::Codes(Codes { codes, .. }) => codes.iter().map(|(code, _)| &**code).collect(),
             Self::Tasks(tasks) => {
                 let mut codes: Vec<&str> = Vec::new();
-                for code in tasks.iter().flat_map(|task| [&*task.source, &*task.target]) {
+                for code in tasks.iter().filter_map(Task::languages).flat_map(<[&str; 2]>::from) {
                     if !codes.contains(&code) {
                         codes.push(code);
                     }
@@ -149,8 +169,10 @@ impl Languages {
             (Self::Tasks(tasks), source, target) => {
                 let fits =
                     |wanted: Option<&str>, code: &str| wanted.is_none_or(|wanted| is_same(wanted, code));
-                let mut found =
-                    tasks.iter().filter(|task| fits(source, &task.source) && fits(target, &task.target));
+                let fits_both = |task: &&Task| {
+                    task.languages().is_some_and(|(from, to)| fits(source, from) && fits(target, to))
+                };
+                let mut found = tasks.iter().filter(fits_both);
                 match (found.next(), found.next()) {
                     (Some(task), None) => {
                         Ok(Direction { text_prefix: task.prefix.clone(), ..Direction::default() })
@@ -161,7 +183,8 @@ impl Languages {
                             .join(" to "),
                         known: tasks
                             .iter()
-                            .map(|task| format!("{} to {}", task.source, task.target))
+                            .filter_map(Task::languages)
+                            .map(|(from, to)| format!("{from} to {to}"))
                             .collect::<Vec<_>>()
                             .join(", "),
                     }),

@@ -11,7 +11,6 @@ use super::json::JsonTokenizer;
 use super::languages::{Around, Codes, Direction, Languages, Task};
 use super::pieces::PieceTokenizer;
 use super::{MarianTokenizer, TextError, TokenizerClass, Vocabulary, split_language_tag};
-#[cfg(feature = "tokenizers")]
 use crate::json_problem::excerpt;
 
 /// The contents of a tokenizer's files, except Marian's.
@@ -39,6 +38,7 @@ pub enum TokenizerFiles<'a> {
 pub struct Tokenizer {
     kind: Kind,
     languages: Languages,
+    tasks: Vec<Task>,
     /// Name of the file.
     origin: String,
 }
@@ -62,14 +62,15 @@ impl From<MarianTokenizer> for Tokenizer {
             } else {
                 Languages::Tags(tags)
             },
+            tasks: Vec::new(),
             origin: "source.spm".to_owned(),
         }
     }
 }
 
 impl Tokenizer {
-    /// Builds a tokenizer of this class from its files' contents. `config` is `tokenizer_config.json`; `tasks` are the
-    /// translations with a prefix in `config.json` (T5).
+    /// Builds a tokenizer of this class from its files' contents. `config` is `tokenizer_config.json`; `tasks` are those of
+    /// `config.json`.
     ///
     /// # Errors
     /// [`TextError`] names the file that is damaged or needs an unsupported feature. [`TextError::NeedsFeature`]: a
@@ -93,12 +94,14 @@ impl Tokenizer {
             TokenizerFiles::Json(_) => return Err(TextError::NeedsFeature),
         };
         let languages = match &kind {
-            _ if !tasks.is_empty() => Languages::Tasks(tasks),
+            _ if tasks.iter().any(is_translation) => {
+                Languages::Tasks(tasks.iter().filter(|task| is_translation(task)).cloned().collect())
+            }
             #[cfg(feature = "tokenizers")]
             Kind::Json(tokenizer) if class == TokenizerClass::Other => of_template(tokenizer),
             _ => codes(class, &kind, &config, origin)?.map_or(Languages::FIXED, Languages::Codes),
         };
-        Ok(Self { kind, languages, origin: origin.to_owned() })
+        Ok(Self { kind, languages, tasks, origin: origin.to_owned() })
     }
 
     /// Name of the tokenizer's file: `source.spm`, `spiece.model`, `tokenizer.json`, …
@@ -110,6 +113,26 @@ impl Tokenizer {
     /// are target languages.
     pub fn languages(&self) -> Vec<&str> {
         self.languages.codes()
+    }
+
+    /// The tasks of the model's configuration.
+    pub fn tasks(&self) -> &[Task] {
+        &self.tasks
+    }
+
+    /// The task with this name.
+    ///
+    /// # Errors
+    /// [`TextError::UnknownTask`]
+    pub fn task(&self, name: &str) -> Result<&Task, TextError> {
+        self.tasks.iter().find(|task| task.name == name).ok_or_else(|| {
+            let known: Vec<&str> = self.tasks.iter().map(|task| &*task.name).collect();
+            let known = match known.is_empty() {
+                true => "its config.json has no `task_specific_params`".to_owned(),
+                false => format!("it has {}", known.join(", ")),
+            };
+            TextError::UnknownTask { task: excerpt(name), known }
+        })
     }
 
     /// Resolves languages by the model's own codes: `en_XX` (mBART), `eng_Latn` (NLLB), `en` (M2M100, T5), `fra` (Marian,
@@ -251,6 +274,11 @@ impl Tokenizer {
             Kind::Json(tokenizer) => [tokenizer.last(); 2],
         }
     }
+}
+
+/// Whether words before a text choose its languages.
+fn is_translation(task: &Task) -> bool {
+    task.languages().is_some() && !task.prefix.is_empty()
 }
 
 /// The languages of a `tokenizer.json` under a generic class, such as `PreTrainedTokenizerFast`. transformers then takes the

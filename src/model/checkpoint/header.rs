@@ -6,6 +6,7 @@ use safetensors::tensor::TensorInfo as Entry;
 use serde::{Deserialize, Serialize};
 
 use super::{TensorInfo, eight_bits};
+use crate::json_problem::json_problem;
 use crate::model::error::ModelError;
 use crate::model::files::ByteSource;
 
@@ -45,7 +46,7 @@ pub fn read(file: &ByteSource, shard: usize) -> Result<Vec<(String, TensorInfo)>
     let mut header = vec![0; header_len as usize];
     file.read_at(PREFIX, &mut header)?;
     let header: Header = serde_json::from_slice(&header)
-        .map_err(|error| invalid(format!("its header cannot be read: {error}")))?;
+        .map_err(|error| invalid(format!("its header cannot be read: {}", json_problem(&error))))?;
 
     let mut tensors: Vec<_> = header.tensors.into_iter().collect();
     tensors.sort_by_key(|(_, entry)| entry.data_offsets);

@@ -59,6 +59,16 @@ impl Positions {
         }
     }
 
+    /// Maximum tokens of an input. Without a limit of positions, time and memory grow with the square of the length, so
+    /// that a much longer input than in training is a mistake.
+    pub fn longest_input(&self) -> usize {
+        const WITHOUT_POSITIONS: usize = 1 << 14;
+        match self {
+            Self::Relative(_) => WITHOUT_POSITIONS,
+            _ => self.count(),
+        }
+    }
+
     /// Rows of the position table; 0 without a table.
     pub fn table_rows(&self) -> usize {
         match *self {
