@@ -18,6 +18,7 @@ mod inspect;
 mod interrupt;
 mod quantize;
 mod resume;
+mod same_file;
 mod score;
 mod serve;
 mod tokenize;

@@ -85,7 +85,7 @@ fn a_source_language_is_a_token() {
 
     let arguments = ["--model", text(&folder), "--source-lang", "sl_SL"];
     tokenize(&arguments, "").fails(2, &["no language \"sl_SL\" among the 52", "near it: sl_SI", "inspect"]);
-    tokenize(&["--source-lang", "en"], "").fails(2, &["no source languages to choose from"]);
+    tokenize(&["--source-lang", "fr"], "").fails(2, &["source language is \"eng\", not \"fr\""]);
     tokenize(&["--model", text(&scratch("tokenize_nothing"))], "").fails(1, &["\"tokenizer.json\""]);
 }
 

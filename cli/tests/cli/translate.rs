@@ -210,10 +210,11 @@ fn a_target_language_is_what_the_tag_says() {
 #[test]
 fn languages_that_the_model_does_not_have_are_refused() {
     let own = &model("marian_tied");
-    let cases: [(&[&str], &[&str]); 3] = [
+    let cases: [(&[&str], &[&str]); 4] = [
         (&["--model", own, "--target-lang", "fra"], &["no language \"fra\" among the 1", "kor", "inspect"]),
         (&["--model", own, "--source-lang", "kor"], &["no source languages to choose from"]),
-        (&["--target-lang", "de"], &["no target languages to choose from"]),
+        (&["--target-lang", "fr"], &["target language is \"deu\", not \"fr\""]),
+        (&["--source-lang", "German"], &["source language is \"eng\", not \"German\""]),
     ];
     for (options, parts) in cases {
         run(&[&["translate", "--device", "cpu", "hi"], options].concat(), "").fails(2, parts);
