@@ -40,6 +40,11 @@ pub(super) fn is_same(one: &str, other: &str) -> bool {
     one == other || rows(&one.to_lowercase()).iter().any(|row| row.has(&other.to_lowercase()))
 }
 
+/// Whether this is the name or the code of a single language.
+pub(super) fn is_known(language: &str) -> bool {
+    !rows(&language.to_lowercase()).is_empty()
+}
+
 /// A language of the table.
 #[derive(Clone, Copy)]
 struct Row<'a> {

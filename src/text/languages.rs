@@ -1,7 +1,7 @@
 //! Source and target languages, and their effect on ids.
 
 use super::class::TargetRole;
-use super::language_search::{Found, find, is_same};
+use super::language_search::{Found, find, is_known, is_same};
 use super::{TextError, TokenizerClass};
 use crate::json_problem::excerpt;
 use serde_json::{Map, Value};
@@ -132,12 +132,13 @@ impl Languages {
                 for (side, wanted, own) in [("source", source, own_source), ("target", target, own_target)] {
                     match (wanted, own) {
                         (None, _) => {}
-                        (Some(_), None) => return Err(TextError::NoLanguages { side }),
                         (Some(wanted), Some(own)) if is_same(wanted, own) => {}
-                        (Some(wanted), Some(own)) => {
+                        (Some(wanted), Some(own)) if is_known(own) => {
                             let (code, only) = (excerpt(wanted), own.clone());
                             return Err(TextError::OnlyLanguage { side, code, only });
                         }
+                        // a group of languages, such as `ROMANCE`, is no language
+                        (Some(_), _) => return Err(TextError::NoLanguages { side }),
                     }
                 }
                 Ok(Direction::default())
