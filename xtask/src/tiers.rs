@@ -20,7 +20,7 @@ pub enum Tier {
 
 /// The files of `tests/`, of whatever package, that run without a device, a model and a network.
 const UNIT: &str = "
-    checkpoint cpu_ops decode_rules decode_search evaluate generation_config graph house lowering
+    checkpoint cpu_ops decode_rules decode_search evaluate generation_config graph house hub lowering
     model_config positions_and_activations shader_rules text_families text_json text_marian
     text_sentencepiece text_sentences
 ";
