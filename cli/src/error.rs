@@ -33,6 +33,9 @@ pub enum CliError {
     Gpu(#[from] GpuError),
     #[error(transparent)]
     Model(#[from] ModelError),
+    /// A folder that does not exist; perhaps a name was meant.
+    #[error("{0}; {1}")]
+    NoFolder(ModelError, &'static str),
     #[error(transparent)]
     Text(#[from] TextError),
     #[error(transparent)]
@@ -89,8 +92,8 @@ impl CliError {
     pub fn report(&self) -> ExitCode {
         let code = match self {
             Self::ClosedPipe => return ExitCode::SUCCESS,
-            Self::Interrupted => interrupt::EXIT_CODE,
-            Self::Usage(_) => 2,
+            Self::Interrupted | Self::Hub(HubError::Cancelled) => interrupt::EXIT_CODE,
+            Self::Usage(_) | Self::Hub(HubError::NoPair { .. }) => 2,
             _ => 1,
         };
         notice(&format!("error: {}", one_line(&self.to_string())));

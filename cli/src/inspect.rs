@@ -20,8 +20,8 @@ use trial::Trial;
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Hugging Face folder [default: the built-in model]
-    #[arg(value_name = "DIR")]
+    /// Folder, or OWNER/NAME of the hub [default: the built-in one]
+    #[arg(value_name = "MODEL")]
     model: Option<PathBuf>,
     /// A config.json alone; weights are made up
     #[arg(long, value_name = "FILE", conflicts_with = "model")]

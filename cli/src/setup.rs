@@ -9,12 +9,12 @@ use wordloom::precision::PrecisionChoice;
 use wordloom::{Device, DeviceChoice, Model, Transformer, WeightPrecision};
 
 use super::progress::Progress;
-use super::{CliError, notice};
+use super::{CliError, models, notice};
 
 #[derive(clap::Args)]
 pub struct ModelArguments {
-    /// Hugging Face folder [default: the built-in one]
-    #[arg(long, value_name = "DIR")]
+    /// Folder, or OWNER/NAME of the hub [default: the built-in one]
+    #[arg(long, value_name = "MODEL")]
     pub model: Option<PathBuf>,
 }
 
@@ -23,15 +23,16 @@ impl ModelArguments {
         Ok(Model::from_files(model_files(self.model.as_deref())?)?)
     }
 
-    /// The folder of the model; `None` for the built-in one.
+    /// The folder of the model, which is fetched first if a name was given; `None` for the built-in one.
     pub fn folder(&self) -> Result<Option<PathBuf>, CliError> {
-        Ok(self.model.clone())
+        self.model.as_deref().map(models::folder).transpose()
     }
 }
 
-pub fn model_files(folder: Option<&Path>) -> Result<ModelFiles, CliError> {
-    match folder {
-        Some(folder) => Ok(ModelFiles::directory(folder)?),
+/// The files of a folder or of a name; of the built-in model if `None`.
+pub fn model_files(model: Option<&Path>) -> Result<ModelFiles, CliError> {
+    match model {
+        Some(model) => Ok(ModelFiles::directory(models::folder(model)?)?),
         None => built_in(),
     }
 }
