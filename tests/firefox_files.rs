@@ -334,7 +334,7 @@ fn repair(shortlist: &mut [u8]) {
 #[test]
 fn columns_follow_the_rules_of_the_engine() {
     // tokens 0 to 3; token 1 becomes 9 or 20, token 3 becomes 9
-    let [offsets, tokens] = [vec![0u64, 0, 2, 2, 3], vec![9, 20, 9]];
+    let (offsets, tokens) = (vec![0u64, 0, 2, 2, 3], vec![9u32, 20, 9]);
     let mut bytes: Vec<u8> = [0xF11A_48D5_0134_17F5, 0, 2, 5, offsets.len() as u64, tokens.len() as u64]
         .into_iter()
         .chain(offsets)
