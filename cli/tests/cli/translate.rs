@@ -322,7 +322,7 @@ fn a_task_puts_its_words_before_every_sentence_and_brings_its_options() {
         let common = ["translate", "--device", "cpu", "--json", "--model", text(&folder)];
         run(&[&common[..], options].concat(), "")
     };
-    let ids = |run: &Run| -> Vec<serde_json::Value> {
+    let ids = |run: &super::Run| -> Vec<serde_json::Value> {
         let line: serde_json::Value = serde_json::from_str(run.succeeds()).unwrap();
         let sentences = line["sentences"].as_array().unwrap().iter();
         sentences
