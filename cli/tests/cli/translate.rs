@@ -309,7 +309,7 @@ fn t5_with_tasks(test: &str) -> std::path::PathBuf {
     });
     std::fs::write(folder.join("config.json"), config.to_string()).unwrap();
     std::fs::copy(data("tokenizers/pad_first.spm"), folder.join("spiece.model")).unwrap();
-    let tokenizer = r#"{"tokenizer_class": "T5Tokenizer", "extra_ids": 0}"#;
+    let tokenizer = r#"{"tokenizer_class": "T5Tokenizer", "extra_ids": 112}"#;
     std::fs::write(folder.join("tokenizer_config.json"), tokenizer).unwrap();
     folder
 }
