@@ -8,7 +8,7 @@ use wordloom::Model;
 use wordloom::activation::Activation;
 use wordloom::model::ModelError;
 use wordloom::model::config::{
-    AttentionScale, EmbeddingSharing, Family, ModelConfig, NormKind, NormPlacement, OutputProjection,
+    AttentionScale, EmbeddingSharing, Family, Mixer, ModelConfig, NormKind, NormPlacement, OutputProjection,
     Positions, RelativePositions, SpecialTokens, StackConfig,
 };
 use wordloom::model::files::ModelFiles;
@@ -60,6 +60,7 @@ fn marian_tied() -> ModelConfig {
         d_model: 64,
         encoder: stack,
         decoder: stack,
+        decoder_mixer: Mixer::Attention,
         source_vocabulary: 645,
         target_vocabulary: 645,
         embeddings: EmbeddingSharing::Shared,
@@ -67,6 +68,7 @@ fn marian_tied() -> ModelConfig {
         token_types: 0,
         embedding_scale: 8.0,
         embedding_norm: false,
+        zero_start: false,
         positions: Positions::Sinusoidal { layout: SinusoidalLayout::Halves, count: 64 },
         attention_scale: AttentionScale::PAPER,
         activation: Activation::Relu,
@@ -113,9 +115,11 @@ fn vanilla_folders_are_understood() {
         d_model: 48,
         encoder: stack,
         decoder: stack,
+        decoder_mixer: Mixer::Attention,
         source_vocabulary: 300,
         target_vocabulary: 300,
         output: OutputProjection { tied: true, bias: false, scale: 1.0, transform: false },
+        zero_start: false,
         positions: Positions::Sinusoidal { layout: SinusoidalLayout::Interleaved, count: 64 },
         embedding_scale: 48f32.sqrt(),
         norm: NormPlacement::Pre,
@@ -401,7 +405,7 @@ fn a_broken_file_is_refused_with_its_place() {
     }
     let not_utf8 = ModelFiles::memory("test", [("config.json", &b"{\"model_type\": \"\xff\"}"[..])]);
     assert_refused(ModelConfig::from_files(&not_utf8), "test/config.json: invalid unicode");
-    assert_refused(config("[".repeat(100_000)), "at line 1");
+    assert_refused(config("[".repeat(100_000)), "not an object");
     assert_refused(config(" ".repeat(9 << 20)), "is 9437184 bytes long; at most");
     assert_refused(ModelConfig::from_files(&memory("README.md", "")), "test: there is no \"config.json\"");
 

@@ -7,11 +7,12 @@ use wordloom::trace::{AttentionKind, Trace, TraceOptions};
 use wordloom::translate::resolve_languages;
 use wordloom::{TranslateOptions, Translation, Translator};
 
+use super::choice::{Chosen, Steps};
 use super::lines::{Line, Lines};
 use super::output::{Output, check_named};
 use super::progress::Progress;
 use super::setup::{DeviceArguments, ModelArguments, SearchArguments};
-use super::{CliError, interrupt};
+use super::{CliError, choice, interrupt};
 
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -55,9 +56,11 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     ] {
         check_named(one, other)?;
     }
-    let options = arguments.search.options(interrupt::handler());
-    let model = arguments.model.open()?;
-    let tokenizer = Translator::tokenizer_of(&model)?;
+    let cancel = interrupt::handler();
+    let mut sample = || choice::sample(input.as_deref());
+    let choice = choice::open(&arguments.model, &arguments.search, Steps::One, &mut sample)?.last;
+    let options = choice.options(&arguments.search, cancel);
+    let Chosen { model, tokenizer, .. } = choice;
     resolve_languages(&tokenizer, &options, model.generation_config())
         .map_err(|error| CliError::Usage(error.to_string()))?;
     let sources = Lines::open(input.as_deref())?;

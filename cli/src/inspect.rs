@@ -20,8 +20,8 @@ use trial::Trial;
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Hugging Face folder [default: the built-in model]
-    #[arg(value_name = "DIR")]
+    /// Folder, or OWNER/NAME of the hub [default: the built-in one]
+    #[arg(value_name = "MODEL")]
     model: Option<PathBuf>,
     /// A config.json alone; weights are made up
     #[arg(long, value_name = "FILE", conflicts_with = "model")]
@@ -102,6 +102,7 @@ fn as_json(model: &Model, trial: Option<&Trial>) -> serde_json::Value {
         "parameters_by_part": config.parameters(),
         "random_weights": checkpoint.is_random(),
         "run": trial.map(Trial::json),
+        "format": Some(checkpoint.format()).filter(|_| !checkpoint.is_random()),
         "file_bytes": checkpoint.byte_len(),
         "device_bytes": device_bytes(model, WeightPrecision::F32),
         "device_bytes_f16": device_bytes(model, WeightPrecision::F16),
@@ -198,7 +199,8 @@ fn stored(model: &Model) -> String {
         })
     });
     let dtypes: Vec<String> = dtypes.collect::<BTreeSet<_>>().into_iter().collect();
-    format!("{} in the file ({})", megabytes(checkpoint.byte_len()), dtypes.join(", "))
+    let (bytes, format) = (megabytes(checkpoint.byte_len()), checkpoint.format());
+    format!("{bytes} in the file ({format}, {})", dtypes.join(", "))
 }
 
 /// How text becomes tokens.

@@ -6,16 +6,15 @@ use std::sync::Once;
 use wordloom::model::files::ModelFiles;
 use wordloom::model::generation_config::GenerationConfig;
 use wordloom::precision::PrecisionChoice;
-use wordloom::transformer::Cancel;
-use wordloom::{Device, DeviceChoice, Model, Transformer, TranslateOptions, WeightPrecision};
+use wordloom::{Device, DeviceChoice, Model, Transformer, WeightPrecision};
 
 use super::progress::Progress;
-use super::{CliError, notice};
+use super::{CliError, models, notice};
 
 #[derive(clap::Args)]
 pub struct ModelArguments {
-    /// Hugging Face folder [default: the built-in one]
-    #[arg(long, value_name = "DIR")]
+    /// Folder, or OWNER/NAME of the hub [default: the built-in one]
+    #[arg(long, value_name = "MODEL")]
     pub model: Option<PathBuf>,
 }
 
@@ -23,16 +22,27 @@ impl ModelArguments {
     pub fn open(&self) -> Result<Model, CliError> {
         Ok(Model::from_files(model_files(self.model.as_deref())?)?)
     }
+
+    /// The folder of the model, which is fetched first if a name was given; `None` for the built-in one.
+    pub fn folder(&self) -> Result<Option<PathBuf>, CliError> {
+        self.model.as_deref().map(models::folder).transpose()
+    }
 }
 
-pub fn model_files(folder: Option<&Path>) -> Result<ModelFiles, CliError> {
-    match folder {
-        Some(folder) => Ok(ModelFiles::directory(folder)?),
-        #[cfg(feature = "embedded-model")]
-        None => Ok(ModelFiles::embedded()),
-        #[cfg(not(feature = "embedded-model"))]
-        None => Err(CliError::Usage("no model is built in; choose one with --model".into())),
+/// The files of a folder or of a name; of the built-in model if `None`.
+pub fn model_files(model: Option<&Path>) -> Result<ModelFiles, CliError> {
+    match model {
+        Some(model) => Ok(ModelFiles::directory(models::folder(model)?)?),
+        None => built_in(),
     }
+}
+
+/// The files of the built-in model.
+pub fn built_in() -> Result<ModelFiles, CliError> {
+    #[cfg(feature = "embedded-model")]
+    return Ok(ModelFiles::embedded());
+    #[cfg(not(feature = "embedded-model"))]
+    Err(CliError::Usage("no model is built in; choose one with --model".into()))
 }
 
 #[derive(clap::Args)]
@@ -91,11 +101,17 @@ fn start_threads() {
 /// The languages and the beams of a translation.
 #[derive(clap::Args)]
 pub struct SearchArguments {
-    /// Source language [default: the model's or English]
-    #[arg(long, value_name = "CODE")]
+    /// Language of the text, en for example [default: auto]
+    #[arg(long, value_name = "LANG")]
+    pub from: Option<String>,
+    /// Language to translate to; chooses a model
+    #[arg(long, value_name = "LANG")]
+    pub to: Option<String>,
+    /// As --from, in the words of --model
+    #[arg(long, value_name = "CODE", conflicts_with_all = ["from", "to"])]
     pub source_lang: Option<String>,
-    /// Target language, where the model has several
-    #[arg(long, value_name = "CODE")]
+    /// As --to, in the words of --model
+    #[arg(long, value_name = "CODE", conflicts_with_all = ["from", "to"])]
     pub target_lang: Option<String>,
     /// Task of the model, such as translation_en_to_de
     #[arg(long, value_name = "NAME")]
@@ -103,20 +119,6 @@ pub struct SearchArguments {
     /// Beams of the search, 1 to 16; 1 is greedy
     #[arg(short, long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
     pub beams: Option<usize>,
-}
-
-impl SearchArguments {
-    pub fn options(&self, cancel: Cancel) -> TranslateOptions {
-        let Self { source_lang, target_lang, task, beams } = self;
-        TranslateOptions {
-            generation: GenerationConfig { num_beams: *beams, ..GenerationConfig::default() },
-            source_language: source_lang.clone(),
-            target_language: target_lang.clone(),
-            task: task.clone(),
-            cancel,
-            ..TranslateOptions::default()
-        }
-    }
 }
 
 /// Loads a model on an open device. Prepares generating with `options`, if any.

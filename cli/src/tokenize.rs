@@ -31,8 +31,8 @@ pub struct Arguments {
     /// Write to FILE [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Hugging Face folder [default: the built-in one]
-    #[arg(long, value_name = "DIR")]
+    /// Folder, or OWNER/NAME of the hub [default: the built-in one]
+    #[arg(long, value_name = "MODEL")]
     model: Option<PathBuf>,
     /// A SentencePiece model alone
     #[arg(long, value_name = "FILE", conflicts_with = "model")]

@@ -75,7 +75,7 @@ impl ModelFiles {
         match fs::metadata(path) {
             Ok(found) if found.is_dir() => Ok(Self { label, source: Source::Directory(path.to_owned()) }),
             Ok(_) => {
-                let problem = "is a file; give the folder that holds config.json and model.safetensors";
+                let problem = "is a file; give the folder that holds config.json and the weights";
                 Err(ModelError::NotAFolder { folder: label, problem })
             }
             Err(error) if error.kind() == ErrorKind::NotFound => {
@@ -132,6 +132,30 @@ impl ModelFiles {
             return self.label.clone();
         }
         format!("{}/{}", self.label.trim_end_matches('/'), name.escape_debug())
+    }
+
+    /// Names of the files, sorted; not of those in folders of the folder.
+    pub fn names(&self) -> Result<Vec<String>, ModelError> {
+        match &self.source {
+            #[cfg(not(target_arch = "wasm32"))]
+            Source::Directory(folder) => {
+                let io_error = |source| ModelError::Io { file: self.label.clone(), source };
+                let mut names = Vec::new();
+                for entry in fs::read_dir(folder).map_err(io_error)? {
+                    let entry = entry.map_err(io_error)?;
+                    // links count, because download caches use them
+                    if let (true, Ok(name)) = (entry.path().is_file(), entry.file_name().into_string()) {
+                        names.push(name);
+                    }
+                }
+                names.sort_unstable();
+                Ok(names)
+            }
+            #[cfg(not(target_arch = "wasm32"))]
+            Source::Configuration(_) => Ok(vec![CONFIGURATION.to_owned()]),
+            Source::Memory(files) => Ok(files.keys().cloned().collect()),
+            Source::Host(files) => Ok(files.keys().cloned().collect()),
+        }
     }
 
     /// Whether a file is there; `false` for a name that leads out of the folder.
@@ -217,7 +241,7 @@ impl ModelFiles {
 
 /// Whether a relative name with forward slashes stays inside its folder on every system: no empty, `.` or `..` part, no
 /// drive, no backslash.
-fn stays_inside(name: &str) -> bool {
+pub(super) fn stays_inside(name: &str) -> bool {
     !name.contains(['\\', ':', '\0']) && !name.split('/').any(|part| matches!(part, "" | "." | ".."))
 }
 
@@ -250,6 +274,22 @@ impl ByteSource {
         let file = File::open(path).map_err(io_error)?;
         let len = file.metadata().map_err(io_error)?.len();
         Ok(Self { label, len, bytes: Bytes::File(Mutex::new(file)) })
+    }
+
+    /// Bytes in memory; `label` names them in messages.
+    pub(super) fn memory(label: impl Into<String>, bytes: Vec<u8>) -> Self {
+        let len = bytes.len() as u64;
+        Self { label: label.into(), len, bytes: Bytes::Memory(Arc::new(bytes.into())) }
+    }
+
+    /// The complete content.
+    pub(super) fn into_bytes(self) -> Result<Vec<u8>, ModelError> {
+        if let Bytes::Memory(bytes) = self.bytes {
+            return Ok(Arc::unwrap_or_clone(bytes).into_owned());
+        }
+        let mut content = vec![0; self.len as usize];
+        self.read_at(0, &mut content)?;
+        Ok(content)
     }
 
     /// Name of the file in messages.

@@ -189,6 +189,6 @@ impl<'de> Visitor<'de> for DistinctKeys {
 }
 
 /// The value as JSON on one line, cut after 60 characters.
-fn excerpt(value: &Value) -> String {
+pub(super) fn excerpt(value: &Value) -> String {
     json_problem::excerpt(&value.to_string())
 }

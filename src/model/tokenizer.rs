@@ -5,12 +5,16 @@ use serde_json::Value;
 use super::ModelError;
 use super::files::ModelFiles;
 use super::json::JsonObject;
-use crate::text::{MarianFiles, MarianTokenizer, Task, TextError, Tokenizer, TokenizerClass, TokenizerFiles};
+use super::student_files::{self, StudentFiles};
+use crate::text::{
+    FirefoxTokenizer, MarianFiles, MarianTokenizer, Task, TextError, Tokenizer, TokenizerClass,
+    TokenizerFiles,
+};
 
 /// Maximum length of a tokenizer file, bytes: the largest vocabularies are below 40 MB.
-const FILE_LIMIT: u64 = 64 << 20;
+pub(super) const FILE_LIMIT: u64 = 64 << 20;
 
-const CONFIG: &str = "tokenizer_config.json";
+pub(super) const CONFIG: &str = "tokenizer_config.json";
 const JSON: &str = "tokenizer.json";
 const MARIAN: [&str; 3] = ["source.spm", "target.spm", "vocab.json"];
 
@@ -20,9 +24,14 @@ const MARIAN: [&str; 3] = ["source.spm", "target.spm", "vocab.json"];
 /// the class of `model_type`. If the class reads `tokenizer.json`, the file exists and the feature `tokenizers` is on,
 /// this file is used, as in transformers; else the SentencePiece model.
 ///
+/// A folder with a Marian binary and no `config.json` is a Firefox student's, and has `vocab.*.spm`.
+///
 /// Errors: a [`ModelError`] with the missing or damaged file; [`ModelError::NoTokenizer`] if the class has none of its
 /// files.
 pub fn read_tokenizer(files: &ModelFiles) -> Result<Tokenizer, ModelError> {
+    if let Some(tokenizer) = firefox(files)? {
+        return Ok(tokenizer);
+    }
     let object = |name| files.has(name).then(|| JsonObject::read(files, name)).transpose();
     let (model, tokenizer) = (object("config.json")?, object(CONFIG)?);
     let class = class(files, model.as_ref(), tokenizer.as_ref())?;
@@ -62,6 +71,29 @@ pub fn read_tokenizer(files: &ModelFiles) -> Result<Tokenizer, ModelError> {
     }
 }
 
+/// The tokenizer of a Firefox student; `None` if the folder is another model's.
+fn firefox(files: &ModelFiles) -> Result<Option<Tokenizer>, ModelError> {
+    let others = ["config.json", CONFIG, JSON];
+    let student = match others.iter().any(|file| files.has(file)) {
+        true => None,
+        false => StudentFiles::find(files)?,
+    };
+    let Some(StudentFiles { vocabularies, .. }) = student else { return Ok(None) };
+    let Some([source, target]) = vocabularies else {
+        let looked_for = "\"vocab.*.spm\", or \"srcvocab.*.spm\" and \"trgvocab.*.spm\"".to_owned();
+        return Err(ModelError::NoTokenizer { folder: files.label().to_owned(), looked_for });
+    };
+    let bytes = student_files::read(files, &source, FILE_LIMIT)?;
+    let tokenizer = if source == target {
+        FirefoxTokenizer::new((&source, &bytes), None)
+    } else {
+        let target_bytes = student_files::read(files, &target, FILE_LIMIT)?;
+        FirefoxTokenizer::new((&source, &bytes), Some((&target, &target_bytes)))
+    };
+    let refused = |source| ModelError::Tokenizer { folder: files.label().to_owned(), source };
+    tokenizer.map(|tokenizer| Some(tokenizer.into())).map_err(refused)
+}
+
 fn marian(files: &ModelFiles, config: Option<&[u8]>) -> Result<Tokenizer, ModelError> {
     let read = |name| files.read(name, FILE_LIMIT);
     let target_vocab = files.has("target_vocab.json").then(|| read("target_vocab.json")).transpose()?;
@@ -78,7 +110,7 @@ fn marian(files: &ModelFiles, config: Option<&[u8]>) -> Result<Tokenizer, ModelE
 }
 
 /// The tokenizer class by name, or by the files present.
-fn class(
+pub(super) fn class(
     files: &ModelFiles,
     model: Option<&JsonObject>,
     tokenizer: Option<&JsonObject>,
@@ -106,7 +138,7 @@ fn class(
 }
 
 /// The tasks of `task_specific_params`, with their prefixes.
-fn tasks(model: &JsonObject) -> Vec<Task> {
+pub(super) fn tasks(model: &JsonObject) -> Vec<Task> {
     let Some((_, Value::Object(all))) = model.entries().find(|(key, _)| *key == "task_specific_params")
     else {
         return Vec::new();

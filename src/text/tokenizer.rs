@@ -10,7 +10,7 @@ use super::config::TokenizerConfig;
 use super::json::JsonTokenizer;
 use super::languages::{Around, Codes, Direction, Languages, Task};
 use super::pieces::PieceTokenizer;
-use super::{MarianTokenizer, TextError, TokenizerClass, Vocabulary, split_language_tag};
+use super::{FirefoxTokenizer, MarianTokenizer, TextError, TokenizerClass, Vocabulary, split_language_tag};
 use crate::json_problem::excerpt;
 
 /// The contents of a tokenizer's files, except Marian's.
@@ -46,6 +46,7 @@ pub struct Tokenizer {
 #[derive(Debug)]
 enum Kind {
     Marian(Box<MarianTokenizer>),
+    Firefox(Box<FirefoxTokenizer>),
     Pieces(Box<PieceTokenizer>),
     #[cfg(feature = "tokenizers")]
     Json(Box<JsonTokenizer>),
@@ -64,6 +65,17 @@ impl From<MarianTokenizer> for Tokenizer {
             },
             tasks: Vec::new(),
             origin: "source.spm".to_owned(),
+        }
+    }
+}
+
+impl From<FirefoxTokenizer> for Tokenizer {
+    fn from(tokenizer: FirefoxTokenizer) -> Self {
+        Self {
+            kind: Kind::Firefox(Box::new(tokenizer)),
+            languages: Languages::FIXED,
+            tasks: Vec::new(),
+            origin: "vocab.spm".to_owned(),
         }
     }
 }
@@ -179,6 +191,7 @@ impl Tokenizer {
         };
         let ids = match &self.kind {
             Kind::Marian(tokenizer) => return tokenizer.encode_source(&text),
+            Kind::Firefox(tokenizer) => return Ok(tokenizer.encode_source(&text)),
             Kind::Pieces(tokenizer) => match &direction.around {
                 Some(_) => tokenizer.encode(&text),
                 None => [tokenizer.encode(&text), vec![tokenizer.eos()]].concat(),
@@ -210,6 +223,7 @@ impl Tokenizer {
         let end = direction.around.as_ref().map(|(_, after)| after.iter().take(1));
         let ids = match &self.kind {
             Kind::Marian(tokenizer) => return Ok(tokenizer.encode_target(text)),
+            Kind::Firefox(tokenizer) => return Ok(tokenizer.encode_target(text)),
             Kind::Pieces(tokenizer) => match end {
                 Some(_) => tokenizer.encode(text),
                 None => [tokenizer.encode(text), vec![tokenizer.eos()]].concat(),
@@ -227,6 +241,7 @@ impl Tokenizer {
     pub fn decode(&self, ids: &[u32], skip_special_tokens: bool) -> Result<String, TextError> {
         match &self.kind {
             Kind::Marian(tokenizer) => tokenizer.decode(ids, skip_special_tokens),
+            Kind::Firefox(tokenizer) => tokenizer.decode(ids, skip_special_tokens),
             Kind::Pieces(tokenizer) => tokenizer.decode(ids, skip_special_tokens),
             #[cfg(feature = "tokenizers")]
             Kind::Json(tokenizer) => tokenizer.decode(ids, skip_special_tokens),
@@ -237,16 +252,18 @@ impl Tokenizer {
     pub fn source_token(&self, id: u32) -> Option<Cow<'_, str>> {
         match &self.kind {
             Kind::Marian(tokenizer) => tokenizer.source_vocabulary().token(id).map(Cow::Borrowed),
+            Kind::Firefox(tokenizer) => tokenizer.source_token(id).map(Cow::Borrowed),
             Kind::Pieces(tokenizer) => tokenizer.vocabulary().token(id).map(Cow::Borrowed),
             #[cfg(feature = "tokenizers")]
             Kind::Json(tokenizer) => tokenizer.token(id).map(Cow::Owned),
         }
     }
 
-    /// The target token with this id. The vocabulary is the source's, unless a Marian model has a separate one.
+    /// The target token with this id. The vocabulary is the source's, unless a Marian or Firefox model has a separate one.
     pub fn target_token(&self, id: u32) -> Option<Cow<'_, str>> {
         match &self.kind {
             Kind::Marian(tokenizer) => tokenizer.target_vocabulary().token(id).map(Cow::Borrowed),
+            Kind::Firefox(tokenizer) => tokenizer.target_token(id).map(Cow::Borrowed),
             _ => self.source_token(id),
         }
     }
@@ -257,6 +274,7 @@ impl Tokenizer {
             Kind::Marian(tokenizer) => {
                 tokenizer.target_vocabulary().token(id).is_some_and(|token| tokenizer.is_special(token))
             }
+            Kind::Firefox(tokenizer) => tokenizer.is_special(id),
             Kind::Pieces(tokenizer) => tokenizer.is_special(id),
             #[cfg(feature = "tokenizers")]
             Kind::Json(tokenizer) => tokenizer.is_special(id),
@@ -269,6 +287,7 @@ impl Tokenizer {
             Kind::Marian(tokenizer) => {
                 [tokenizer.source_vocabulary(), tokenizer.target_vocabulary()].map(Vocabulary::last)
             }
+            Kind::Firefox(tokenizer) => tokenizer.last_tokens(),
             Kind::Pieces(tokenizer) => [tokenizer.vocabulary().last(); 2],
             #[cfg(feature = "tokenizers")]
             Kind::Json(tokenizer) => [tokenizer.last(); 2],
@@ -329,7 +348,7 @@ fn codes(
 ) -> Result<Option<Codes>, TextError> {
     let Some((place, role, english)) = class.translation(config) else { return Ok(None) };
     let (special, eos): (Vec<(Cow<str>, u32)>, _) = match kind {
-        Kind::Marian(_) => return Ok(None),
+        Kind::Marian(_) | Kind::Firefox(_) => return Ok(None),
         Kind::Pieces(tokenizer) => {
             let special = tokenizer.special_tokens().map(|(token, id)| (token.into(), id));
             (special.collect(), Some(tokenizer.eos()))

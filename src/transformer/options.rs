@@ -1,4 +1,4 @@
-use crate::decode::{DecodeError, DecodeOptions, Sampling};
+use crate::decode::{Columns, DecodeError, DecodeOptions, Sampling};
 use crate::model::config::{Architecture, ModelConfig};
 use crate::model::generation_config::GenerationConfig;
 
@@ -77,6 +77,7 @@ pub fn resolve(
         no_repeat_ngram_size: merged.no_repeat_ngram_size.unwrap_or(0),
         repetition_penalty: merged.repetition_penalty.unwrap_or(1.0),
         renormalize_logits: merged.renormalize_logits.unwrap_or(false),
+        columns: if merged.shortlist.unwrap_or(true) { Columns::Auto } else { Columns::All },
     })
 }
 

@@ -17,11 +17,12 @@ use wordloom::Translator;
 use wordloom::trace::{AttentionKind, HeadName, MAX_FILE_BYTES, Trace, TraceOptions};
 use wordloom::translate::resolve_languages;
 
+use super::choice::{Chosen, Steps};
 use super::error::one_line;
 use super::lines::Lines;
 use super::output::{Output, cannot_write, check_named};
 use super::setup::{DeviceArguments, ModelArguments, SearchArguments, count, number};
-use super::{CliError, interrupt, notice};
+use super::{CliError, choice, interrupt, notice};
 use picture::Picture;
 
 // Help must fit a screen: 30 lines.
@@ -162,15 +163,17 @@ fn open(path: &Path) -> Result<Trace, CliError> {
 }
 
 fn make(arguments: &Arguments, format: Option<Format>) -> Result<Trace, CliError> {
-    let mut options = arguments.search.options(interrupt::handler());
-    options.generation.length_penalty = arguments.length_penalty;
-    options.generation.max_length = arguments.max_length;
+    let cancel = interrupt::handler();
     let text = match arguments.text.as_slice() {
         [] => whole(&Lines::open(None)?)?,
         words => words.join(" "),
     };
-    let model = arguments.model.open()?;
-    let tokenizer = Translator::tokenizer_of(&model)?;
+    let choice =
+        choice::open(&arguments.model, &arguments.search, Steps::One, &mut || Ok(text.clone()))?.last;
+    let mut options = choice.options(&arguments.search, cancel);
+    options.generation.length_penalty = arguments.length_penalty;
+    options.generation.max_length = arguments.max_length;
+    let Chosen { model, tokenizer, .. } = choice;
     resolve_languages(&tokenizer, &options, model.generation_config())
         .map_err(|error| CliError::Usage(error.to_string()))?;
     let transformer = match arguments.target {

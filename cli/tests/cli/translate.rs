@@ -8,10 +8,10 @@ use std::process::Stdio;
 use serde_json::Value;
 
 use super::common::data;
-use super::{command, model, run, scratch, text};
+use super::{Run, command, model, run, scratch, text};
 
 /// A small model with random weights, which is fast and translates to nonsense.
-fn translate(arguments: &[&str], stdin: impl AsRef<[u8]> + Send) -> super::Run {
+fn translate(arguments: &[&str], stdin: impl AsRef<[u8]> + Send) -> Run {
     let folder = model("marian_tied");
     let mut all = vec!["translate", "--device", "cpu", "--model", &folder, "--beams", "1"];
     all.extend(arguments);

@@ -5,7 +5,7 @@ use super::keys::{
     activation, embedding_scale, encoder_and_decoder, limit, only, position_count, size, special_tokens,
 };
 use super::{
-    AttentionScale, EmbeddingSharing, Family, ModelConfig, NormKind, NormPlacement, OutputProjection,
+    AttentionScale, EmbeddingSharing, Family, Mixer, ModelConfig, NormKind, NormPlacement, OutputProjection,
     Positions,
 };
 use crate::model::error::ModelError;
@@ -78,12 +78,14 @@ pub fn config(json: &JsonObject, family: Family) -> Result<ModelConfig, ModelErr
         d_model,
         encoder,
         decoder,
+        decoder_mixer: Mixer::Attention,
         source_vocabulary: vocabulary,
         target_vocabulary: vocabulary,
         embeddings: EmbeddingSharing::Shared,
         token_types: 0,
         embedding_scale: embedding_scale(json.get_or("scale_embedding", kin.scale_embedding)?, d_model),
         embedding_norm: kin.embedding_norm,
+        zero_start: false,
         positions,
         attention_scale: AttentionScale::PAPER,
         activation: activation(json, "activation_function", kin.activation)?,

@@ -4,7 +4,9 @@ use super::keys::{
     activation, embedding_scale, encoder_and_decoder, limit, only, position_count, size, special_tokens,
     vocabularies,
 };
-use super::{AttentionScale, Family, ModelConfig, NormKind, NormPlacement, OutputProjection, Positions};
+use super::{
+    AttentionScale, Family, Mixer, ModelConfig, NormKind, NormPlacement, OutputProjection, Positions,
+};
 use crate::model::error::ModelError;
 use crate::model::json::JsonObject;
 use crate::model::positions::SinusoidalLayout;
@@ -22,12 +24,14 @@ pub fn config(json: &JsonObject) -> Result<ModelConfig, ModelError> {
         d_model,
         encoder,
         decoder,
+        decoder_mixer: Mixer::Attention,
         source_vocabulary,
         target_vocabulary,
         embeddings,
         token_types: 0,
         embedding_scale: embedding_scale(json.get_or("scale_embedding", false)?, d_model),
         embedding_norm: false,
+        zero_start: false,
         positions: Positions::Sinusoidal {
             layout: SinusoidalLayout::Halves,
             count: position_count(json, "max_position_embeddings", Some(1024), d_model)?,

@@ -3,7 +3,7 @@
 
 use super::keys::{StackKeys, epsilon, limit, only, size, special_tokens};
 use super::{
-    AttentionScale, EmbeddingSharing, Family, ModelConfig, NormKind, NormPlacement, OutputProjection,
+    AttentionScale, EmbeddingSharing, Family, Mixer, ModelConfig, NormKind, NormPlacement, OutputProjection,
     Positions, StackConfig,
 };
 use crate::activation::Activation;
@@ -31,12 +31,14 @@ pub fn config(json: &JsonObject, family: Family) -> Result<ModelConfig, ModelErr
         d_model,
         encoder: encoder.read(json, d_model)?,
         decoder: StackConfig::NONE,
+        decoder_mixer: Mixer::Attention,
         source_vocabulary: vocabulary,
         target_vocabulary: vocabulary,
         embeddings: EmbeddingSharing::Shared,
         token_types: size(json, "type_vocab_size", Some(2), limit::TOKEN_TYPES)?,
         embedding_scale: 1.0,
         embedding_norm: true,
+        zero_start: false,
         positions: positions(json, d_model, tokens.pad)?,
         attention_scale: AttentionScale::PAPER,
         activation: Activation::Gelu,

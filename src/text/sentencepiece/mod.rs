@@ -132,6 +132,17 @@ impl SentencePiece {
         self.pieces.get(id).map(|piece| &*piece.text)
     }
 
+    /// The id of a control piece with this text, such as `</s>`.
+    pub fn control(&self, piece: &str) -> Option<u32> {
+        let mut pieces = (0..).zip(self.pieces.iter());
+        pieces.find(|(_, known)| known.kind == PieceKind::Control && known.text == piece).map(|(id, _)| id)
+    }
+
+    /// Whether an id is that of a control piece, which stands for no text.
+    pub fn is_control(&self, id: u32) -> bool {
+        self.pieces.get(id).is_some_and(|piece| piece.kind == PieceKind::Control)
+    }
+
     /// Number of pieces; ids are smaller than this.
     pub fn vocabulary_size(&self) -> usize {
         self.pieces.len()
