@@ -110,7 +110,11 @@ fn lines_that_cannot_be_are_named() {
         (&[], b"\"\\ud800\"\n", "line 1: not a JSON string"),
         (&["--plain"], b"fine\n\xc3\n", "line 2: not UTF-8 at byte 1"),
         (&["--decode"], b"\"text\"\n", "line 1: not a JSON array of token ids"),
-        (&["--decode"], b"[1, -1]\n", "line 1: not a JSON array of token ids: invalid value"),
+        (
+            &["--decode"],
+            b"[1, -1]\n",
+            "line 1: not a JSON array of token ids: there is -1 instead of a whole number",
+        ),
         (&["--decode"], b"[99999999]\n", "line 1: token id 99999999 is not in the vocabulary"),
         (&["--decode"], b"[1e99]\n", "line 1: not a JSON array of token ids"),
     ];
