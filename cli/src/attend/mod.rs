@@ -31,7 +31,7 @@ use picture::Picture;
 pub struct Arguments {
     /// What to translate [default: standard input]
     text: Vec<String>,
-    /// .html .svg .png .json .safetensors [default: a heatmap here]
+    /// .html .svg .png .json .safetensors; else a heatmap
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Look at this translation, not at the model's
