@@ -20,7 +20,7 @@ use trial::Trial;
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Folder, or OWNER/NAME of the hub [default: the built-in one]
+    /// Folder or OWNER/NAME [default: the built-in one]
     #[arg(value_name = "MODEL")]
     model: Option<PathBuf>,
     /// A config.json alone; weights are made up

@@ -28,11 +28,10 @@ use picture::Picture;
 // Help must fit a screen: 30 lines.
 
 #[derive(clap::Args)]
-#[command(after_help = "Without --output, a heatmap of --kind, --layer and --head goes to the terminal.")]
 pub struct Arguments {
     /// What to translate [default: standard input]
     text: Vec<String>,
-    /// .html .svg .png, .json .safetensors (docs/trace.md)
+    /// .html .svg .png .json .safetensors; else a heatmap
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Look at this translation, not at the model's
