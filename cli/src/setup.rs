@@ -80,11 +80,12 @@ pub struct SearchArguments {
     /// Language to translate to; chooses a model
     #[arg(long, value_name = "LANG")]
     pub to: Option<String>,
-    /// As --from, in the words of --model
-    #[arg(long, value_name = "CODE", conflicts_with_all = ["from", "to"])]
+    // hidden: the help of every command has to fit a screen
+    /// As --from, in the codes of --model
+    #[arg(long, value_name = "CODE", conflicts_with_all = ["from", "to"], hide = true)]
     pub source_lang: Option<String>,
-    /// As --to, in the words of --model
-    #[arg(long, value_name = "CODE", conflicts_with_all = ["from", "to"])]
+    /// As --to, in the codes of --model
+    #[arg(long, value_name = "CODE", conflicts_with_all = ["from", "to"], hide = true)]
     pub target_lang: Option<String>,
     /// Beams of the search, 1 to 16; 1 is greedy
     #[arg(short, long, value_name = "N", value_parser = count, allow_negative_numbers = true)]

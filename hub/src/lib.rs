@@ -48,7 +48,7 @@ pub use hub::{Hub, Unfinished};
 pub use language::{Language, NoLanguage};
 pub use progress::Progress;
 pub use reference::ModelReference;
-pub use route::{Choosable, Route, Step, choose, code_for, direct, sources, targets};
+pub use route::{Choosable, Route, Step, choose, code_for, direct, sources, targets, written};
 pub use settings::Settings;
 pub use wordloom::transformer::Cancel;
 
