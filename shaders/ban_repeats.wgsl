@@ -1,6 +1,6 @@
 // Bans tokens that would repeat an n-gram of the row (HF NoRepeatNGramLogitsProcessor) or complete a banned phrase (HF
 // NoBadWordsLogitsProcessor, phrases of several tokens). One n-gram or phrase per invocation.
-// uses: shared/search.wgsl, shared/grid.wgsl
+// uses: shared/columns.wgsl, shared/search.wgsl, shared/grid.wgsl
 
 struct Params {
     rows: u32,
@@ -9,13 +9,15 @@ struct Params {
     beams: u32,      // rows per sentence
     block: u32,      // words per sentence in `search`
     capacity: u32,   // slots per row
+    vocabulary: u32,
 }
 
 @group(0) @binding(0) var<storage, read>       search: array<u32>;       // see shared/search.wgsl
 @group(0) @binding(1) var<storage, read>       slots: array<u32>;        // [rows, capacity]
 @group(0) @binding(2) var<storage, read>       slot_tokens: array<u32>;  // [rows * capacity]
 @group(0) @binding(3) var<storage, read>       phrases: array<u32>;      // first token and length of each; then tokens
-@group(0) @binding(4) var<storage, read_write> row_bans: array<atomic<u32>>;  // [rows, ban_words]
+@group(0) @binding(4) var<storage, read>       columns: array<u32>;      // see shared/columns.wgsl
+@group(0) @binding(5) var<storage, read_write> row_bans: array<atomic<u32>>;  // [rows, ban_words]
 @group(1) @binding(0) var<uniform> p: Params;
 
 const LANES: u32 = 32u;
@@ -48,7 +50,7 @@ fn main(
                 return;
             }
         }
-        ban(row, history(row, job + size - 1u));
+        ban(row, history(row, job + size - 1u), zero(workgroup));
         return;
     }
     let phrase = job - p.capacity;
@@ -66,15 +68,16 @@ fn main(
             return;
         }
     }
-    ban(row, phrases[first + before]);
+    ban(row, phrases[first + before], zero(workgroup));
 }
 
 fn history(row: u32, position: u32) -> u32 {
     return slot_tokens[slots[row * p.capacity + position]];
 }
 
-fn ban(row: u32, token: u32) {
-    if (token / 32u < p.ban_words) {
-        atomicOr(&row_bans[row * p.ban_words + token / 32u], 1u << (token % 32u));
+fn ban(row: u32, token: u32, zero: u32) {
+    let column = column_of(row / p.beams, token, zero);
+    if (column < p.vocabulary) {
+        atomicOr(&row_bans[row * p.ban_words + column / 32u], 1u << (column % 32u));
     }
 }

@@ -9,6 +9,7 @@ struct Params {
     first_token: u32,  // of this part of the table
     part_tokens: u32,
     scale: f32,        // sqrt(d_model), or 1
+    zero_start: u32,   // whether position 0 comes without a token
 }
 
 @group(0) @binding(0) var<storage, read>       tokens: array<u32>;                // [rows]
@@ -40,6 +41,9 @@ fn main(
     var value = vec4(four[0][at], four[1][at], four[2][at], four[3][at]);
     value *= weight_scale(token / 4u, p.quads)[at] * p.scale;
     if (HAS_POSITIONS) {
+        if (p.zero_start != 0u && positions[row] == 0u) {
+            value = vec4(0.0);
+        }
         value += position_table[positions[row] * p.quads + quad];
     }
     y[index] = value;

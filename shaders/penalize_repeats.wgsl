@@ -1,7 +1,7 @@
 // Penalizes the earlier tokens of a row, in place on the logits. One token per invocation, at its first occurrence. The
 // penalty acts on a log-probability or on the logit (HF RepetitionPenaltyLogitsProcessor: multiplies a score below
 // zero, divides others).
-// uses: shared/search.wgsl, shared/log_sum_exp.wgsl, shared/masked.wgsl, shared/grid.wgsl
+// uses: shared/columns.wgsl, shared/search.wgsl, shared/log_sum_exp.wgsl, shared/masked.wgsl, shared/grid.wgsl
 override LOG_PROBABILITIES: bool = false;
 
 struct Params {
@@ -18,7 +18,8 @@ struct Params {
 @group(0) @binding(1) var<storage, read>       slots: array<u32>;        // [rows, capacity]
 @group(0) @binding(2) var<storage, read>       slot_tokens: array<u32>;  // [rows * capacity]
 @group(0) @binding(3) var<storage, read>       chunks: array<u32>;       // see vocabulary_chunks.wgsl
-@group(0) @binding(4) var<storage, read_write> logits: array<f32>;       // [rows, vocabulary]
+@group(0) @binding(4) var<storage, read>       columns: array<u32>;      // see shared/columns.wgsl
+@group(0) @binding(5) var<storage, read_write> logits: array<f32>;       // [rows, vocabulary]
 @group(1) @binding(0) var<uniform> p: Params;
 
 const LANES: u32 = 32u;
@@ -48,14 +49,15 @@ fn main(
             return;
         }
     }
-    if (token >= p.vocabulary) {
+    let column = column_of(row / p.beams, token, zero(workgroup));
+    if (column >= p.vocabulary) {
         return;
     }
     var origin = vec2<f32>();
     if (LOG_PROBABILITIES) {
         origin = log_sum_exp(row, zero(workgroup));
     }
-    let at = row * p.logits_stride + token;
+    let at = row * p.logits_stride + column;
     let score = logits[at] - origin.x - origin.y;
     logits[at] = select(score / penalty, score * penalty, score < 0.0) + origin.y + origin.x;
 }

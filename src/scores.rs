@@ -38,6 +38,14 @@ pub struct TopKShape {
     pub rules: ScoreRules,
 }
 
+/// The place of a token among the columns of a row; `None` if it is none of them. Without a list every token is one.
+pub(crate) fn column_of(columns: Option<&[u32]>, token: u32) -> Option<u32> {
+    match columns {
+        Some(columns) => columns.binary_search(&token).ok().map(|place| place as u32),
+        None => Some(token),
+    }
+}
+
 /// A change of one score. A step has at most one per row and token.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ScoreEdit {

@@ -162,6 +162,7 @@ impl Chosen {
             generation: GenerationConfig { num_beams: search.beams, ..GenerationConfig::default() },
             source_language: self.source.clone(),
             target_language: self.target.clone(),
+            task: search.task.clone(),
             cancel,
             ..TranslateOptions::default()
         }

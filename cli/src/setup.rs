@@ -1,6 +1,7 @@
 //! Options of model and device for several commands.
 
 use std::path::{Path, PathBuf};
+use std::sync::Once;
 
 use wordloom::model::files::ModelFiles;
 use wordloom::model::generation_config::GenerationConfig;
@@ -8,12 +9,12 @@ use wordloom::precision::PrecisionChoice;
 use wordloom::{Device, DeviceChoice, Model, Transformer, WeightPrecision};
 
 use super::progress::Progress;
-use super::{CliError, notice};
+use super::{CliError, models, notice};
 
 #[derive(clap::Args)]
 pub struct ModelArguments {
-    /// Hugging Face folder [default: the built-in one]
-    #[arg(long, value_name = "DIR")]
+    /// Folder, or OWNER/NAME of the hub [default: the built-in one]
+    #[arg(long, value_name = "MODEL")]
     pub model: Option<PathBuf>,
 }
 
@@ -22,15 +23,16 @@ impl ModelArguments {
         Ok(Model::from_files(model_files(self.model.as_deref())?)?)
     }
 
-    /// The folder of the model; `None` for the built-in one.
+    /// The folder of the model, which is fetched first if a name was given; `None` for the built-in one.
     pub fn folder(&self) -> Result<Option<PathBuf>, CliError> {
-        Ok(self.model.clone())
+        self.model.as_deref().map(models::folder).transpose()
     }
 }
 
-pub fn model_files(folder: Option<&Path>) -> Result<ModelFiles, CliError> {
-    match folder {
-        Some(folder) => Ok(ModelFiles::directory(folder)?),
+/// The files of a folder or of a name; of the built-in model if `None`.
+pub fn model_files(model: Option<&Path>) -> Result<ModelFiles, CliError> {
+    match model {
+        Some(model) => Ok(ModelFiles::directory(models::folder(model)?)?),
         None => built_in(),
     }
 }
@@ -58,7 +60,19 @@ impl DeviceArguments {
     pub fn open(&self) -> Result<Device, CliError> {
         let device = pollster::block_on(Device::open(&self.device))?;
         notice(&device.notice(&self.device));
+        start_threads();
         Ok(device)
+    }
+
+    /// How the device rounds weights and inputs, if that changes numbers by more than their last bits.
+    pub fn rounding(&self, device: &Device, model: &Model) -> Option<String> {
+        let stored = model.stored_precision();
+        match (Transformer::precision_on(device, model, self.weights), device) {
+            (WeightPrecision::F32, _) => None,
+            (WeightPrecision::Q8, Device::Cpu) => Some("q8 on the CPU, which rounds inputs too".into()),
+            (precision, _) if precision == stored => None,
+            (precision, _) => Some(precision.to_string()),
+        }
     }
 
     pub fn transformer(&self, model: &Model) -> Result<Transformer, CliError> {
@@ -69,6 +83,19 @@ impl DeviceArguments {
     pub fn generator(&self, model: &Model, options: &GenerationConfig) -> Result<Transformer, CliError> {
         load(&self.open()?, model, self.weights, Some(options))
     }
+}
+
+/// Starts the threads that share the CPU's work, or says that there are none: rayon would panic at its first use.
+fn start_threads() {
+    static STARTED: Once = Once::new();
+    STARTED.call_once(|| {
+        // rayon's own pool can be tried once only
+        let Err(error) = rayon::ThreadPoolBuilder::new().build() else { return };
+        let alone = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread();
+        if alone.build_global().is_ok() {
+            notice(&format!("warning: {error}; the work is done by one thread, which takes longer"));
+        }
+    });
 }
 
 /// The languages and the beams of a translation.
@@ -87,6 +114,9 @@ pub struct SearchArguments {
     /// As --to, in the codes of --model
     #[arg(long, value_name = "CODE", conflicts_with_all = ["from", "to"], hide = true)]
     pub target_lang: Option<String>,
+    /// Task of the model, such as translation_en_to_de
+    #[arg(long, value_name = "NAME")]
+    pub task: Option<String>,
     /// Beams of the search, 1 to 16; 1 is greedy
     #[arg(short, long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
     pub beams: Option<usize>,
@@ -109,6 +139,10 @@ pub fn load(
         Some(options) => Transformer::load_to_generate(device, model, weights, options, &mut told)?,
         None => Transformer::load_with_weights(device, model, weights, &mut told)?,
     })
+}
+
+pub fn number(text: &str) -> Result<f32, &'static str> {
+    text.parse().map_err(|_| "a number is needed")
 }
 
 pub fn count(text: &str) -> Result<usize, &'static str> {

@@ -1,7 +1,7 @@
 //! The name of a model, as a user gives it.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::HubError;
 
@@ -34,8 +34,9 @@ const FILE_ENDS: [&str; 8] = [".json", ".safetensors", ".bin", ".pt", ".gz", ".z
 impl ModelReference {
     /// Reads a name or a path.
     ///
-    /// A path that exists is a folder, and so is a text that looks like a path: no network is ever asked for it. The
-    /// only error is a text that begins with `firefox:` and names no pair.
+    /// A path that exists is a folder, and so is a text that looks like a path, or that begins with a folder that
+    /// exists (`models/opus` beside a folder `models`): no network is ever asked for it. A revision tells a name from a
+    /// path (`models/opus@main`). The only error is a text that begins with `firefox:` and names no pair.
     ///
     /// ```
     /// use wordloom_hub::ModelReference;
@@ -47,7 +48,9 @@ impl ModelReference {
     /// ```
     pub fn parse(text: &str) -> Result<Self, HubError> {
         let path = PathBuf::from(text);
-        match path.exists() {
+        let first = path.parent().filter(|first| !first.as_os_str().is_empty());
+        let is_path = path.exists() || (!text.contains('@') && first.is_some_and(Path::is_dir));
+        match is_path {
             true => Ok(Self::Folder(path)),
             false => Self::parse_name(text),
         }

@@ -197,7 +197,8 @@ impl TestHub {
         self.state().moved.insert(old.to_owned(), new.to_owned());
     }
 
-    /// Lets the next `times` requests fail whose path has `part` in it, on the hub or on the storage.
+    /// Lets the next `times` requests fail whose path has `part` in it, on the hub or on the storage. A request has the
+    /// first fault that fits.
     pub fn fail(&self, part: &str, times: usize, fault: Fault) {
         self.state().faults.push((part.to_owned(), times, fault));
     }
@@ -263,19 +264,18 @@ impl Reply {
 fn serve(stream: TcpStream, state: &Mutex<State>, storage: &str, is_storage: bool) {
     let _ = stream.set_read_timeout(Some(Duration::from_secs(10)));
     let Some(request) = read(&stream, is_storage) else { return };
-    let (reply, faults) = {
+    let (reply, fault) = {
         let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
         state.requests.push(request.clone());
-        let mut faults = Vec::new();
-        for (part, times, fault) in &mut state.faults {
-            if *times > 0 && request.path.contains(&**part) {
-                *times -= 1;
-                faults.push(fault.clone());
-            }
-        }
-        (answer(&state, &request, storage), faults)
+        let fits =
+            |(part, times, _): &&mut (String, usize, Fault)| *times > 0 && request.path.contains(&**part);
+        let fault = state.faults.iter_mut().find(fits).map(|(_, times, fault)| {
+            *times -= 1;
+            fault.clone()
+        });
+        (answer(&state, &request, storage), fault)
     };
-    let _ = send(stream, &request, reply, &faults); // a client may hang up
+    let _ = send(stream, &request, reply, fault); // a client may hang up
 }
 
 /// Reads a request's head; `None` if it is none.
@@ -437,21 +437,20 @@ fn resolve(
     reply
 }
 
-fn send(mut stream: TcpStream, request: &Request, reply: Reply, faults: &[Fault]) -> std::io::Result<()> {
+fn send(mut stream: TcpStream, request: &Request, reply: Reply, fault: Option<Fault>) -> std::io::Result<()> {
     let Reply { mut status, mut headers, body } = reply;
     let mut body = body.to_vec();
     let mut from = request.from as usize;
     let mut cut = None;
-    for fault in faults {
-        match fault {
-            Fault::Cut(bytes) => cut = Some(*bytes),
-            Fault::Damage => body.iter_mut().rev().take(1).for_each(|byte| *byte ^= 1),
-            Fault::IgnoreRange => from = 0,
-            Fault::Delay(time) => thread::sleep(*time),
-            Fault::Status(code, more) => {
-                (status, body) = (*code, b"a fault".to_vec());
-                headers = more.clone();
-            }
+    match fault {
+        None => {}
+        Some(Fault::Cut(bytes)) => cut = Some(bytes),
+        Some(Fault::Damage) => body.iter_mut().rev().take(1).for_each(|byte| *byte ^= 1),
+        Some(Fault::IgnoreRange) => from = 0,
+        Some(Fault::Delay(time)) => thread::sleep(time),
+        Some(Fault::Status(code, more)) => {
+            (status, body) = (code, b"a fault".to_vec());
+            headers = more;
         }
     }
     if status == 200 && from > 0 {

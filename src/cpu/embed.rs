@@ -2,6 +2,16 @@
 
 use super::WeightMatrix;
 
+/// Overwrites the rows of y whose position is 0 with that position alone.
+///
+/// * `positions`: `[rows]`; `table`: `[positions, d_model]`
+pub fn start_rows(positions: &[u32], table: &[f32], y: &mut [f32]) {
+    let d_model = y.len().checked_div(positions.len()).unwrap_or(0);
+    for (y, _) in y.chunks_exact_mut(d_model.max(1)).zip(positions).filter(|(_, position)| **position == 0) {
+        y.copy_from_slice(&table[..d_model]);
+    }
+}
+
 /// Computes token embeddings, plus position embeddings if any.
 ///
 /// * `tokens`: `[rows]`; `positions`: `[rows]`, and the table that they index, `[positions, d_model]`

@@ -42,6 +42,12 @@ impl<'a, X: Sync, W: Sync> Piece<'a, X, W> {
         Self { x, weight, inputs, output: 0, y }
     }
 
+    /// Outputs of a product: `y` is `[rows, all outputs]`.
+    pub fn part(x: &'a [X], weight: &'a [W], inputs: usize, y: &'a mut [f32], part: Range<usize>) -> Self {
+        let y = y.chunks_exact_mut(weight.len() / inputs).map(|row| &mut row[part.clone()]).collect();
+        Self { x, weight, inputs, output: part.start, y }
+    }
+
     /// Calls `work` for the piece, or for parts of it in parallel.
     pub fn run(self, work: fn(Self)) {
         let budget = Budget::new(self.y.len() * self.weight.len());
@@ -153,7 +159,8 @@ impl<'a, X: Sync, W: Sync> Piece<'a, X, W> {
     }
 }
 
-trait Multiplier: Copy {
+/// Inner products of rows of x with rows of weights.
+pub(super) trait Multiplier: Copy {
     type X;
     type W;
     /// Type of a weight in a multiplication.
@@ -174,7 +181,13 @@ trait Multiplier: Copy {
 }
 
 #[derive(Clone, Copy)]
-struct Floats<S, W>(S, PhantomData<W>);
+pub(super) struct Floats<S, W>(S, PhantomData<W>);
+
+impl<S, W> Floats<S, W> {
+    pub fn new(simd: S) -> Self {
+        Self(simd, PhantomData)
+    }
+}
 
 impl<S: Simd, W: StoredValue> Multiplier for Floats<S, W> {
     type X = f32;
@@ -204,7 +217,7 @@ impl<S: Simd, W: StoredValue> Multiplier for Floats<S, W> {
 }
 
 #[derive(Clone, Copy)]
-struct Integers<S>(S);
+pub(super) struct Integers<S>(pub S);
 
 impl<S: IntegerVectors> Multiplier for Integers<S> {
     type X = i16;
@@ -248,7 +261,7 @@ impl<W: StoredValue> WithSimd for Piece<'_, f32, W> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        self.multiply(Floats(simd, PhantomData));
+        self.multiply(Floats::new(simd));
     }
 }
 

@@ -44,7 +44,8 @@ pub struct Linear<'a> {
 ///
 /// With 8-bit weights, x is rounded to 15-bit whole numbers and a sign, times a scale for each row. Rows of more than
 /// 2,064 inputs have fewer bits, so that a 32-bit sum holds a fourth of their products. The sums are exact, so a row's
-/// result is always the same.
+/// result is always the same. If the weights have multipliers of inputs, x is rounded to 8 bits by these instead, as
+/// in Marian.
 pub fn linear(x: &[f32], layer: Linear, activation: Activation, join: Option<(Join, &[f32])>, y: &mut [f32]) {
     let inputs = layer.inputs;
     let (rows, outputs) = (x.len() / inputs, layer.weight.len() / inputs);
@@ -56,7 +57,9 @@ pub fn linear(x: &[f32], layer: Linear, activation: Activation, join: Option<(Jo
     }
     let problem = Problem { x, layer, outputs, activation, join };
     match layer.weight {
-        WeightMatrix::Q8 { values, .. } => in_whole_numbers(&problem, values, y),
+        WeightMatrix::Q8 { values, input_multipliers, .. } => {
+            in_whole_numbers(&problem, values, input_multipliers, y);
+        }
         WeightMatrix::F32(weight) if rows < LIBRARY_ROWS => in_vectors(&problem, weight, y),
         WeightMatrix::F16(weight) if rows < LIBRARY_ROWS => in_vectors(&problem, weight, y),
         WeightMatrix::F32(_) | WeightMatrix::F16(_) => by_library(&problem, y),
@@ -68,17 +71,47 @@ fn in_vectors<W: StoredValue>(problem: &Problem, weight: &[W], y: &mut [f32]) {
     problem.finish(0, &[], y);
 }
 
-fn in_whole_numbers(problem: &Problem, weight: &[i8], y: &mut [f32]) {
+fn in_whole_numbers(problem: &Problem, weight: &[i8], multipliers: &[(usize, f32)], y: &mut [f32]) {
     // kept by each thread, so that a step of decoding allocates nothing
     thread_local!(static ROUNDED: Cell<RoundedRows> = Cell::default());
     let (mut rounded, inputs) = (ROUNDED.take(), problem.layer.inputs);
     let pieces = problem.x.chunks(NEAR_ROWS * inputs).zip(y.chunks_mut(NEAR_ROWS * problem.outputs));
     for (piece, (x, y)) in pieces.enumerate() {
-        rounded.set(x, inputs);
-        Piece::new(&rounded.values, weight, inputs, y).run(Piece::multiply_integers);
+        match multipliers {
+            [] => {
+                rounded.set(x, inputs);
+                Piece::new(&rounded.values, weight, inputs, y).run(Piece::multiply_integers);
+            }
+            [(_, first), others @ ..] if others.iter().all(|(_, other)| other == first) => {
+                rounded.set_by(x, inputs, *first);
+                Piece::new(&rounded.values, weight, inputs, y).run(Piece::multiply_integers);
+            }
+            parts => in_parts(&mut rounded, x, (weight, inputs), parts, y),
+        }
         problem.finish(piece * NEAR_ROWS, &rounded.scales, y);
     }
     ROUNDED.set(rounded);
+}
+
+/// Multiplies by parts of the weights, whose inputs are rounded differently.
+fn in_parts(
+    rounded: &mut RoundedRows,
+    x: &[f32],
+    (weight, inputs): (&[i8], usize),
+    parts: &[(usize, f32)],
+    y: &mut [f32],
+) {
+    let (all, mut end) = (weight.len() / inputs, 0);
+    for &(outputs, multiplier) in parts {
+        let part = end..end + outputs;
+        end = part.end;
+        rounded.set_by(x, inputs, multiplier);
+        Piece::part(&rounded.values, weight, inputs, y, part.clone()).run(Piece::multiply_integers);
+        for (y, scale) in y.chunks_exact_mut(all).zip(&rounded.scales) {
+            y[part.clone()].iter_mut().for_each(|y| *y *= scale);
+        }
+    }
+    rounded.scales.fill(1.0);
 }
 
 fn by_library(problem: &Problem, y: &mut [f32]) {

@@ -22,6 +22,8 @@ mod log_softmax_top_k;
 mod matrix_product;
 mod parallel;
 mod rounded_rows;
+mod selected_linear;
+mod ssru;
 mod vector;
 mod weights;
 
@@ -29,7 +31,7 @@ pub use append_kv::append_kv;
 pub use append_rows::append_rows;
 pub use attention::{AttentionScores, attention, attention_weights};
 pub use cached_attention::{Cache, cached_attention};
-pub use embed::embed;
+pub use embed::{embed, start_rows};
 pub use few_rows::LIBRARY_ROWS;
 pub use heatmap::{heatmap, map_maxima};
 pub use layer_norm::layer_norm;
@@ -37,6 +39,8 @@ pub use linear::{Linear, linear};
 pub use log_probability::log_probability;
 pub use log_softmax_top_k::log_softmax_top_k;
 pub(crate) use parallel::among_the_cores;
+pub use selected_linear::selected_linear;
+pub use ssru::{CellHistory, Cells, ssru};
 pub use weights::{StoredMatrix, WeightMatrix};
 
 /// Columns of a matrix, e.g. the keys in a fused `[rows, 3 * d_model]` projection.

@@ -29,17 +29,43 @@ impl RoundedRows {
             },
         );
     }
+
+    /// Multiplies x by `multiplier` and rounds it to whole numbers from -127 to 127. A row with NaN or an infinity gets
+    /// the scale NaN.
+    pub fn set_by(&mut self, x: &[f32], inputs: usize, multiplier: f32) {
+        const MOST: f32 = 127.0;
+        self.values.resize(x.len(), 0);
+        self.scales.resize(x.len() / inputs, 0.0);
+        let rows = self.values.chunks_exact_mut(inputs).zip(&mut self.scales).zip(x.chunks_exact(inputs));
+        Arch::new().dispatch(
+            #[inline(always)]
+            || {
+                for ((values, scale), row) in rows {
+                    for (value, x) in values.iter_mut().zip(row) {
+                        *value = ((x * multiplier).clamp(-MOST, MOST) + WHOLE - WHOLE) as i16;
+                    }
+                    *scale = if magnitude(row).is_finite() { 1.0 / multiplier } else { f32::NAN };
+                }
+            },
+        );
+    }
+}
+
+/// Summand that leaves the nearest whole number of a small number, ties to even.
+const WHOLE: f32 = (3 << 22) as f32;
+
+/// The largest magnitude; NaN if there is one.
+#[inline(always)]
+fn magnitude(row: &[f32]) -> f32 {
+    // magnitudes compare like their bits, with NaN above infinity: the maximum of integers is a vector instruction that
+    // keeps NaN
+    f32::from_bits(row.iter().fold(0, |most, x| (x.to_bits() & !(1 << 31)).max(most)))
 }
 
 #[inline(always)]
 fn round_row(row: &[f32], values: &mut [i16]) -> f32 {
-    /// Summand that leaves the nearest whole number of a small number, ties to even.
-    const WHOLE: f32 = (3 << 22) as f32;
     let most = f32::from(largest(row.len()));
-    // magnitudes compare like their bits, with NaN above infinity: the maximum of integers is a vector instruction that
-    // keeps NaN
-    let magnitude = row.iter().fold(0, |most, x| (x.to_bits() & !(1 << 31)).max(most));
-    let magnitude = f32::from_bits(magnitude);
+    let magnitude = magnitude(row);
     let factor = most / magnitude;
     for (value, x) in values.iter_mut().zip(row) {
         // in a row of nearly zeros the factor is infinite; 0 times it is NaN, which becomes 0

@@ -21,6 +21,9 @@ pub enum WeightMatrix<'a> {
         values: &'a [i8],
         /// `[rows]`
         scales: &'a [f32],
+        /// Factors from inputs to whole numbers from -127 to 127, by parts of the rows: number of rows, factor. Empty:
+        /// inputs are rounded by their own size.
+        input_multipliers: &'a [(usize, f32)],
     },
 }
 
@@ -125,6 +128,8 @@ pub enum StoredMatrix {
         values: Vec<i8>,
         /// `[rows]`
         scales: Vec<f32>,
+        /// See [`WeightMatrix::Q8`].
+        input_multipliers: Vec<(usize, f32)>,
     },
 }
 
@@ -135,7 +140,10 @@ impl StoredMatrix {
         Some(match precision {
             WeightPrecision::F32 => Self::F32(zeros(elements)?),
             WeightPrecision::F16 => Self::F16(zeros(elements)?),
-            WeightPrecision::Q8 => Self::Q8 { values: zeros(elements)?, scales: zeros(rows)? },
+            WeightPrecision::Q8 => {
+                let input_multipliers = Vec::new();
+                Self::Q8 { values: zeros(elements)?, scales: zeros(rows)?, input_multipliers }
+            }
         })
     }
 
@@ -153,7 +161,7 @@ impl StoredMatrix {
         match self {
             Self::F32(values) => values[range].copy_from_slice(rows),
             Self::F16(values) => values[range].convert_from_f32_slice(rows),
-            Self::Q8 { values, scales } => Arch::new().dispatch(|| {
+            Self::Q8 { values, scales, .. } => Arch::new().dispatch(|| {
                 let stored = values[range].chunks_exact_mut(width).zip(&mut scales[row..]);
                 for (n, ((values, scale), row)) in stored.zip(rows.chunks_exact(width)).enumerate() {
                     *scale = known.map_or_else(|| row_scale(row), |scales| scales[n]);
@@ -165,12 +173,19 @@ impl StoredMatrix {
         }
     }
 
+    /// Sets the factors of inputs, see [`WeightMatrix::Q8`]; only an 8-bit matrix has them.
+    pub fn set_input_multipliers(&mut self, multipliers: Vec<(usize, f32)>) {
+        if let Self::Q8 { input_multipliers, .. } = self {
+            *input_multipliers = multipliers;
+        }
+    }
+
     /// Bytes of the matrix.
     pub fn bytes(&self) -> u64 {
         let bytes = match self {
             Self::F32(values) => size_of_val(&values[..]),
             Self::F16(values) => size_of_val(&values[..]),
-            Self::Q8 { values, scales } => size_of_val(&values[..]) + size_of_val(&scales[..]),
+            Self::Q8 { values, scales, .. } => size_of_val(&values[..]) + size_of_val(&scales[..]),
         };
         bytes as u64
     }
@@ -180,7 +195,9 @@ impl StoredMatrix {
         match self {
             Self::F32(values) => WeightMatrix::F32(values),
             Self::F16(values) => WeightMatrix::F16(values),
-            Self::Q8 { values, scales } => WeightMatrix::Q8 { values, scales },
+            Self::Q8 { values, scales, input_multipliers } => {
+                WeightMatrix::Q8 { values, scales, input_multipliers }
+            }
         }
     }
 }

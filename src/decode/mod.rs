@@ -36,7 +36,7 @@ mod tree;
 pub use error::DecodeError;
 pub use hypothesis::Hypothesis;
 pub(crate) use hypothesis::length_divisor;
-pub use options::{DecodeOptions, EarlyStopping, MAX_BEAMS, Sampling};
+pub use options::{Columns, DecodeOptions, EarlyStopping, MAX_BEAMS, Sampling};
 pub(crate) use paths::Paths;
 pub use search::BatchSearch;
 pub use sentence::SentenceSearch;

@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use super::DecodeError;
 
 /// Maximal number of best tokens per row and step: one for each beam and one for each end token.
@@ -60,6 +62,28 @@ impl Sampling {
     }
 }
 
+/// The tokens that the output layer computes; probabilities are shares among them.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Columns {
+    /// Those of the model's shortlist for the input; all tokens if the model has none.
+    #[default]
+    Auto,
+    /// All tokens.
+    All,
+    /// These tokens, in ascending order.
+    Only(Arc<[u32]>),
+}
+
+impl Columns {
+    /// The listed tokens; `None`: all.
+    pub fn listed(&self) -> Option<&Arc<[u32]>> {
+        match self {
+            Self::Only(tokens) => Some(tokens),
+            Self::Auto | Self::All => None,
+        }
+    }
+}
+
 /// All options of one sentence's search.
 ///
 /// Fields have the names and the meaning of HF's `GenerationConfig`; [`DecodeOptions::new`] sets its defaults. Lengths
@@ -101,6 +125,8 @@ pub struct DecodeOptions {
     pub repetition_penalty: f32,
     /// Normalise log-probabilities again after all edits; default false. Marian models set it.
     pub renormalize_logits: bool,
+    /// Tokens that the output layer computes; default [`Columns::Auto`]. A forced token can be another one.
+    pub columns: Columns,
 }
 
 impl DecodeOptions {
@@ -123,6 +149,7 @@ impl DecodeOptions {
             no_repeat_ngram_size: 0,
             repetition_penalty: 1.0,
             renormalize_logits: false,
+            columns: Columns::Auto,
         }
     }
 
@@ -139,7 +166,7 @@ impl DecodeOptions {
     /// Options that the sentences of a batch share.
     pub(crate) fn batch_key(&self) -> impl Ord + use<> {
         let whole_rows = self.sampling.map(|sampling| sampling.wants_whole_rows());
-        (self.rows(), self.renormalize_logits, whole_rows)
+        (self.rows(), self.renormalize_logits, whole_rows, self.columns.listed().is_some())
     }
 
     /// Checks the options against a model. `max_positions` counts target positions (`usize::MAX`: no limit).
@@ -165,7 +192,9 @@ impl DecodeOptions {
             ("forced_eos_token_id", self.forced_eos),
         ];
         let single = single.into_iter().filter_map(|(option, token)| Some((option, token?)));
-        for (option, token) in prompt.chain(single).chain(listed).chain(banned) {
+        let columns = self.columns.listed().into_iter().flat_map(|columns| columns.last());
+        let columns = columns.map(|&token| ("columns", token));
+        for (option, token) in prompt.chain(single).chain(columns).chain(listed).chain(banned) {
             if token as usize >= target_vocabulary {
                 return Err(DecodeError::Token { option, token, vocabulary: target_vocabulary });
             }
@@ -220,6 +249,12 @@ impl DecodeOptions {
         if self.num_beams + self.eos.len() > MAX_CANDIDATES {
             let allowed = format!("at most {} tokens with this many beams", MAX_CANDIDATES - self.num_beams);
             return Err(refuse("eos_token_id", format!("{} tokens", self.eos.len()), allowed));
+        }
+        if let Some(columns) = self.columns.listed()
+            && (columns.is_empty() || !columns.is_sorted_by(|a, b| a < b))
+        {
+            let value = format!("a list of {} tokens", columns.len());
+            return Err(refuse("columns", value, "at least one token, in ascending order, each once"));
         }
         if self.bad_words.iter().any(Vec::is_empty) {
             return Err(refuse("bad_words_ids", "[[]]", "lists of at least one token"));

@@ -65,7 +65,14 @@ async fn check(gpu: &Gpu, precision: WeightPrecision, stored: WeightPrecision) -
     let mut want = vec![0.0; OUTPUTS * INPUTS];
     cpu::embed(&tokens, None, matrix.view(), INPUTS, 2.0, &mut want);
     let embedded = gpu.buffer("known answers", OUTPUTS * stride(INPUTS))?;
-    let shape = EmbedShape { rows: OUTPUTS, d_model: INPUTS, scale: 2.0, positions: false, precision };
+    let shape = EmbedShape {
+        rows: OUTPUTS,
+        d_model: INPUTS,
+        scale: 2.0,
+        positions: false,
+        zero_start: false,
+        precision,
+    };
 
     let mut bound: Vec<_> = launches
         .iter()

@@ -97,10 +97,14 @@ impl Session {
 
     /// Writes rows of a u32 state from `first` on. Panics if `data` is longer than the rest of the state.
     pub fn write_rows(&mut self, state: State, first: usize, data: &[u32]) {
-        let start = first * state.shape.width;
+        self.write_elements(state, first * state.shape.width, data);
+    }
+
+    /// Writes elements of a u32 state from `start` on. Panics if `data` is longer than the rest of the state.
+    pub fn write_elements(&mut self, state: State, start: usize, data: &[u32]) {
         assert!(
             start + data.len() <= state.shape.elements(),
-            "{} elements from row {first} of a state of {}",
+            "{} elements from {start} on of a state of {}",
             data.len(),
             state.shape
         );

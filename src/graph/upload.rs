@@ -62,6 +62,9 @@ impl Upload {
                 source.read_rows(index, self.row..self.row + rows, values)?;
             }
             stored => {
+                if self.row == 0 && precision == WeightPrecision::Q8 {
+                    stored.set_input_multipliers(source.read_input_multipliers(index)?);
+                }
                 let scales = self.read_matrix(index, entry, rows, precision, source)?;
                 stored.set_rows(self.row, entry.width, &self.scratch, scales.as_deref());
             }

@@ -121,6 +121,13 @@ pub trait WeightSource {
     /// Reads rows of the table's entry `index` into `out`, `[rows.len(), width]`.
     fn read_rows(&mut self, index: usize, rows: Range<usize>, out: &mut [f32]) -> Result<(), Self::Error>;
 
+    /// Factors from the inputs of a matrix to whole numbers from -127 to 127, if the source has them: for each of its
+    /// parts the number of outputs, and the factor. A [`WeightPrecision::Q8`] product on the CPU then rounds its inputs
+    /// so.
+    fn read_input_multipliers(&mut self, _index: usize) -> Result<Vec<(usize, f32)>, Self::Error> {
+        Ok(Vec::new())
+    }
+
     /// The scales of a matrix's rows, if the source stores it in 8 bits: a [`WeightPrecision::Q8`] device then stores
     /// the same whole numbers.
     fn read_scales(&mut self, _index: usize, _rows: Range<usize>) -> Result<Option<Vec<f32>>, Self::Error> {

@@ -1,9 +1,9 @@
 //! The list of all kernels.
 
 use super::{
-    ByPrecision, Kernel, append_kv, append_rows, attention, attention_weights, bans, cached_attention, edits,
-    embed, heatmap, layer_norm, linear, log_probability, log_softmax_top_k, map_blocks, normalized_linear,
-    output_layer, search, sum_blocks, vocabulary_chunks,
+    ByPrecision, Kernel, append_kv, append_rows, attention, attention_weights, bans, cached_attention,
+    column_tokens, edits, embed, heatmap, layer_norm, linear, log_probability, log_softmax_top_k, map_blocks,
+    normalized_linear, output_layer, search, selected_linear, ssru, sum_blocks, vocabulary_chunks,
 };
 
 /// Every kernel, for tests that hold them all to the rules.
@@ -12,7 +12,7 @@ pub fn all() -> impl Iterator<Item = &'static Kernel> {
     WITHOUT_WEIGHTS.into_iter().chain(by_precision)
 }
 
-const WITHOUT_WEIGHTS: [&Kernel; 29] = [
+const WITHOUT_WEIGHTS: [&Kernel; 31] = [
     &append_kv::APPEND_KV,
     &append_rows::APPEND_ROWS,
     &attention::ATTENTION,
@@ -23,6 +23,7 @@ const WITHOUT_WEIGHTS: [&Kernel; 29] = [
     &bans::RESET_BANS,
     &cached_attention::CACHED_ATTENTION,
     &cached_attention::CACHED_ATTENTION_WORKGROUP,
+    &column_tokens::COLUMN_TOKENS,
     &edits::EDIT_SCORES,
     &edits::PENALIZE_REPEATS,
     &heatmap::HEATMAP,
@@ -40,11 +41,12 @@ const WITHOUT_WEIGHTS: [&Kernel; 29] = [
     &search::GREEDY_STEP,
     &search::GREEDY_STEP_WORKGROUP,
     &search::REORDER_SLOTS,
+    &ssru::SSRU,
     &sum_blocks::SUM_BLOCKS,
     &vocabulary_chunks::VOCABULARY_CHUNKS,
 ];
 
-const BY_PRECISION: [&ByPrecision; 11] = [
+const BY_PRECISION: [&ByPrecision; 12] = [
     &embed::EMBED,
     &linear::MATVEC_WIDE,
     &linear::MATVEC_4ROWS_WIDE,
@@ -56,4 +58,5 @@ const BY_PRECISION: [&ByPrecision; 11] = [
     &normalized_linear::MATVEC_4ROWS_SPLIT,
     &output_layer::MATVEC_SPLIT,
     &output_layer::MATVEC_4ROWS_SPLIT,
+    &selected_linear::SELECTED_LINEAR,
 ];

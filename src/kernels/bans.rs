@@ -15,8 +15,8 @@ pub static RESET_BANS: Kernel = Kernel {
 /// One invocation per n-gram and phrase of each row.
 pub static BAN_REPEATS: Kernel = Kernel {
     name: "ban_repeats",
-    wgsl: wgsl!("ban_repeats" + "search" + "grid"),
-    storage: &[Access::Read, Access::Read, Access::Read, Access::Read, Access::Write],
+    wgsl: wgsl!("ban_repeats" + "columns" + "search" + "grid"),
+    storage: &[Access::Read, Access::Read, Access::Read, Access::Read, Access::Read, Access::Write],
     params: BanRepeatsParams::FIELDS,
 };
 
@@ -49,6 +49,8 @@ params! {
         pub block: u32,
         /// Cache slots per row.
         pub capacity: u32,
+        /// Elements of a row of logits.
+        pub vocabulary: u32,
     }
 }
 
@@ -64,7 +66,7 @@ pub(super) fn reset_launch(rows: usize, vocabulary: usize, history: &HistoryEdit
     Dispatch::new(&RESET_BANS, Vec::new(), &params, fold(rows * words, 32))
 }
 
-/// Storage of [`BAN_REPEATS`]: search, slots, their tokens, phrases, bans of the rows.
+/// Storage of [`BAN_REPEATS`]: search, slots, their tokens, phrases, columns, bans of the rows.
 pub(super) fn repeat_launch(rows: usize, vocabulary: usize, history: &HistoryEdits) -> Dispatch {
     let params = BanRepeatsParams {
         rows: rows as u32,
@@ -73,9 +75,11 @@ pub(super) fn repeat_launch(rows: usize, vocabulary: usize, history: &HistoryEdi
         beams: history.search.beams as u32,
         block: history.search.block() as u32,
         capacity: history.search.capacity as u32,
+        vocabulary: vocabulary as u32,
     };
     let jobs = history.search.capacity + history.phrases;
-    Dispatch::new(&BAN_REPEATS, Vec::new(), &params, fold(rows * jobs, 32))
+    let constants = vec![("HAS_COLUMNS", f64::from(history.columns))];
+    Dispatch::new(&BAN_REPEATS, constants, &params, fold(rows * jobs, 32))
 }
 
 /// Words per list of bans.
@@ -121,11 +125,7 @@ impl Bans {
     pub fn add_lists(&mut self, vocabulary: usize, always: &[u32], ends: &[u32]) -> usize {
         let words = ban_words(vocabulary);
         let first = self.lists.len();
-        self.lists.resize(first + 2 * words, 0);
-        let (list, early) = self.lists[first..].split_at_mut(words);
-        let ban = |list: &mut [u32], token: u32| list[token as usize / 32] |= 1 << (token % 32);
-        always.iter().for_each(|&token| ban(list, token));
-        always.iter().chain(ends).for_each(|&token| ban(early, token));
+        self.add_own_lists(vocabulary, always, ends);
         let added = &self.lists[first..];
         let known = self.lists[..first].chunks_exact(2 * words).position(|lists| lists == added);
         match known {
@@ -135,6 +135,18 @@ impl Bans {
                 index * 2 * words
             }
         }
+    }
+
+    /// As [`add_lists`](Self::add_lists), but does not share equal lists.
+    pub fn add_own_lists(&mut self, vocabulary: usize, always: &[u32], ends: &[u32]) -> usize {
+        let words = ban_words(vocabulary);
+        let first = self.lists.len();
+        self.lists.resize(first + 2 * words, 0);
+        let (list, early) = self.lists[first..].split_at_mut(words);
+        let ban = |list: &mut [u32], token: u32| list[token as usize / 32] |= 1 << (token % 32);
+        always.iter().for_each(|&token| ban(list, token));
+        always.iter().chain(ends).for_each(|&token| ban(early, token));
+        first
     }
 
     /// Adds a sentence's phrases; returns the first word of their list.

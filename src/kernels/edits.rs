@@ -16,8 +16,8 @@ pub static EDIT_SCORES: Kernel = Kernel {
 /// One invocation per earlier token of each row.
 pub static PENALIZE_REPEATS: Kernel = Kernel {
     name: "penalize_repeats",
-    wgsl: wgsl!("penalize_repeats" + "search" + "log_sum_exp" + "masked" + "grid"),
-    storage: &[Access::Read, Access::Read, Access::Read, Access::Read, Access::Write],
+    wgsl: wgsl!("penalize_repeats" + "columns" + "search" + "log_sum_exp" + "masked" + "grid"),
+    storage: &[Access::Read, Access::Read, Access::Read, Access::Read, Access::Read, Access::Write],
     params: PenalizeRepeatsParams::FIELDS,
 };
 
@@ -88,6 +88,8 @@ pub struct HistoryBuffers<B> {
     pub phrases: B,
     /// `[rows, ban_words]`: banned tokens of each row.
     pub row_bans: B,
+    /// `[sentences, vocabulary]`: tokens of the columns, if columns are not tokens.
+    pub columns: B,
 }
 
 impl<B: Copy> Edits<B> {
@@ -113,7 +115,7 @@ impl TopKShape {
         self.rules.space == ScoreSpace::LogProbabilities
     }
 
-    /// Storage of [`PENALIZE_REPEATS`]: search, slots, their tokens, chunks, logits.
+    /// Storage of [`PENALIZE_REPEATS`]: search, slots, their tokens, chunks, columns, logits.
     pub(super) fn penalty_launch(&self, history: &HistoryEdits, chunks: Chunks) -> Dispatch {
         let params = PenalizeRepeatsParams {
             rows: self.rows as u32,
@@ -124,7 +126,10 @@ impl TopKShape {
             block: history.search.block() as u32,
             capacity: history.search.capacity as u32,
         };
-        let constants = vec![("LOG_PROBABILITIES", f64::from(self.is_in_log_probabilities()))];
+        let constants = vec![
+            ("LOG_PROBABILITIES", f64::from(self.is_in_log_probabilities())),
+            ("HAS_COLUMNS", f64::from(history.columns)),
+        ];
         let invocations = self.rows * history.search.capacity;
         Dispatch::new(&PENALIZE_REPEATS, constants, &params, fold(invocations, 32))
     }

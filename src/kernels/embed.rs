@@ -26,6 +26,8 @@ params! {
         pub part_tokens: u32,
         /// Factor of the table's values: √d_model, or 1.
         pub scale: f32,
+        /// Whether position 0 comes without a token.
+        pub zero_start: u32,
     }
 }
 
@@ -40,6 +42,8 @@ pub struct EmbedShape {
     pub scale: f32,
     /// Whether positions are added.
     pub positions: bool,
+    /// Whether position 0 comes without a token.
+    pub zero_start: bool,
     /// Storage of the table.
     pub precision: WeightPrecision,
 }
@@ -57,6 +61,7 @@ pub fn dispatch(shape: &EmbedShape, part: Range<usize>) -> Dispatch {
         first_token: part.start as u32,
         part_tokens: part.len() as u32,
         scale: shape.scale,
+        zero_start: (shape.positions && shape.zero_start).into(),
     };
     let constants = vec![("HAS_POSITIONS", f64::from(shape.positions))];
     Dispatch::new(EMBED.of(shape.precision), constants, &params, fold(shape.rows * quads, 64))

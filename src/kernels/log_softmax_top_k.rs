@@ -161,17 +161,18 @@ impl TopKShape {
             }
             Edits::ByHistory(
                 history,
-                HistoryBuffers { search, slots, slot_tokens, bans, phrases, row_bans },
+                HistoryBuffers { search, slots, slot_tokens, bans, phrases, row_bans, columns },
             ) => {
                 if history.penalty {
-                    let bound = vec![*search, *slots, *slot_tokens, chunks, logits];
+                    let bound = vec![*search, *slots, *slot_tokens, chunks, *columns, logits];
                     launches.push((self.penalty_launch(history, divided), bound));
                 }
                 if history.repeats {
                     let launch = reset_launch(self.rows, self.vocabulary, history);
                     launches.push((launch, vec![*search, *bans, *row_bans]));
                     let launch = repeat_launch(self.rows, self.vocabulary, history);
-                    launches.push((launch, vec![*search, *slots, *slot_tokens, *phrases, *row_bans]));
+                    launches
+                        .push((launch, vec![*search, *slots, *slot_tokens, *phrases, *columns, *row_bans]));
                 }
             }
         }

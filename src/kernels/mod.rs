@@ -71,6 +71,7 @@ pub mod attention;
 pub mod attention_weights;
 pub mod bans;
 pub mod cached_attention;
+pub mod column_tokens;
 pub mod edits;
 pub mod embed;
 pub mod heatmap;
@@ -84,6 +85,8 @@ pub mod output_layer;
 pub mod panels;
 pub mod search;
 pub mod search_state;
+pub mod selected_linear;
+pub mod ssru;
 pub mod sum_blocks;
 pub mod vocabulary_chunks;
 

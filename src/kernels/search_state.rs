@@ -59,6 +59,8 @@ pub struct HistoryEdits {
     pub phrases: usize,
     /// Whether repeated tokens are penalized.
     pub penalty: bool,
+    /// Whether logits are of some columns only, a list for each sentence.
+    pub columns: bool,
     /// The search.
     pub search: SearchShape,
 }

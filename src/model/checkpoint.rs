@@ -1,12 +1,18 @@
-//! The trained tensors: safetensors files, read tensor by tensor.
+//! The trained tensors of a model, read tensor by tensor.
 //!
-//! A file is `u64` header length, JSON header, data. Opening a file checks the complete header, so that no read leaves
-//! the file, and no allocation exceeds its real length. The `safetensors` crate has the format's types; its reader
-//! needs the whole file in memory and does not name the wrong tensor.
+//! A reader of a format ([`READERS`]) opens files and lists their tensors: name, type, shape, place. All else is the same for every
+//! format. A reader checks everything that it lists, so that no read leaves the files, and no allocation exceeds what their
+//! real lengths allow.
 
 pub(super) mod eight_bits;
 pub(super) mod header;
+pub(super) mod marian;
+mod pickle;
 mod random;
+mod reader;
+mod strided;
+mod tensor;
+mod unreadable;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -16,126 +22,61 @@ use safetensors::Dtype;
 
 use super::error::ModelError;
 use super::files::{ByteSource, ModelFiles};
-use super::json::JsonObject;
-use eight_bits::Scales;
+use eight_bits::{ScaleAxis, Scales};
 use random::RandomTensors;
+use reader::{Found, Reader};
+use strided::{Axis, Elements, read_block};
+pub use tensor::TensorInfo;
 
-const FILE: &str = "model.safetensors";
-const INDEX: &str = "model.safetensors.index.json";
+/// The readers of formats. The first one whose files are there wins.
+const READERS: [Reader; 4] = [header::open, pickle::open, marian::open, unreadable::open_other_name];
+
+/// End of the name of a tensor with one value: the factor from inputs of a matrix, whose name comes before, to whole
+/// numbers from -127 to 127. Marian writes it for models that run in 8 bits.
+pub(super) const INPUT_MULTIPLIER: &str = "_QuantMultA";
+
 /// Values per tensor held at once during a comparison.
 const COMPARED_AT_ONCE: usize = 1 << 16;
-const PICKLES: [&str; 2] = ["pytorch_model.bin", "pytorch_model.bin.index.json"];
 
 /// Bytes held at once, besides the result, during a read.
 const CHUNK: usize = 1 << 18;
 
-/// The tensors of a model, in one safetensors file or in shards with an index.
+/// The tensors of a model, in one or more files.
 #[derive(Debug)]
 pub struct Checkpoint {
     label: String,
+    format: &'static str,
     shards: Vec<ByteSource>,
     tensors: BTreeMap<String, TensorInfo>,
     /// Random values, if there are no files.
     random: Option<RandomTensors>,
 }
 
-/// Properties of a tensor.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TensorInfo {
-    /// Type of the elements.
-    pub dtype: Dtype,
-    /// Sizes, the slowest-varying first.
-    pub shape: Vec<usize>,
-    shard: usize,
-    /// Offset of the first element in the shard's file, bytes.
-    offset: u64,
-    scales: Option<Scales>,
-}
-
-impl TensorInfo {
-    /// Number of elements; the header's check excludes overflow.
-    pub fn element_count(&self) -> usize {
-        self.shape.iter().product()
-    }
-
-    /// Bytes per element, for the types of [`widen`].
-    fn element_bytes(&self) -> Option<usize> {
-        match self.dtype {
-            Dtype::I8 => self.scales.map(|_| 1),
-            Dtype::F16 | Dtype::BF16 => Some(2),
-            Dtype::F32 => Some(4),
-            Dtype::F64 => Some(8),
-            _ => None,
-        }
-    }
-
-    /// Whether it is an 8-bit matrix with a scale for each row, or each column.
-    pub fn is_in_8_bits(&self, by_column: bool) -> bool {
-        self.scales.is_some_and(|scales| scales.by_column == by_column)
-    }
-}
-
 impl Checkpoint {
-    /// Opens `model.safetensors`, or the shards in `model.safetensors.index.json`, and checks the headers.
+    /// Opens the weights of a folder, and checks where their tensors are: `model.safetensors`, its shards, PyTorch's
+    /// `pytorch_model.bin`, its shards, or one file of another name.
     ///
-    /// Errors: [`ModelError::PickledWeights`] if there are only PyTorch's files; [`ModelError::InvalidCheckpoint`] if a
-    /// header is invalid or the shards contradict the index; those of [`ModelFiles::open`].
+    /// Errors: [`ModelError::InvalidCheckpoint`] and [`ModelError::UnknownGlobal`] if a file is invalid or the shards
+    /// contradict the index; [`ModelError::MissingShard`]; [`ModelError::NoWeights`] if the weights are in another
+    /// format; those of [`ModelFiles::open`].
     pub fn open(files: &ModelFiles) -> Result<Self, ModelError> {
-        if files.has(FILE) {
-            Self::open_file(files)
-        } else if files.has(INDEX) {
-            Self::open_shards(files)
-        } else if let Some(found) = PICKLES.into_iter().find(|name| files.has(name)) {
-            Err(ModelError::PickledWeights { folder: files.label().to_owned(), found })
-        } else {
-            Err(ModelError::MissingFile { folder: files.label().to_owned(), file: FILE.to_owned() })
-        }
-    }
-
-    fn open_file(files: &ModelFiles) -> Result<Self, ModelError> {
-        let file = files.open(FILE)?;
-        let tensors = header::read(&file, 0)?.into_iter().collect();
-        Ok(Self { label: file.label().to_owned(), shards: vec![file], tensors, random: None })
-    }
-
-    /// Opens shards. A tensor that only the index or only a shard has, or that two shards have, shows mixed downloads.
-    fn open_shards(files: &ModelFiles) -> Result<Self, ModelError> {
-        let index = JsonObject::read(files, INDEX)?;
-        let weight_map: BTreeMap<String, String> = index.require("weight_map")?;
-        let label = index.file().to_owned();
-        let invalid = |problem| ModelError::InvalidCheckpoint { file: label.clone(), problem };
-
-        let mut names: Vec<&String> = weight_map.values().collect();
-        names.sort_unstable();
-        names.dedup();
-        let (mut shards, mut tensors) = (Vec::new(), BTreeMap::new());
-        for name in names {
-            let file = files.open(name)?;
-            for (tensor, info) in header::read(&file, shards.len())? {
-                match weight_map.get(&tensor) {
-                    Some(place) if place == name => tensors.insert(tensor, info),
-                    Some(place) => {
-                        return Err(invalid(format!(
-                            "the tensor {tensor:?} is in {name:?}, but belongs in {place:?}"
-                        )));
-                    }
-                    None => {
-                        return Err(invalid(format!("the tensor {tensor:?} of {name:?} is not listed")));
-                    }
-                };
+        for open in READERS {
+            if let Some(Found { label, format, files, tensors }) = open(files)? {
+                return Ok(Self { label, format, shards: files, tensors, random: None });
             }
-            shards.push(file);
         }
-        match weight_map.iter().find(|(tensor, _)| !tensors.contains_key(*tensor)) {
-            Some((tensor, place)) => Err(invalid(format!("the tensor {tensor:?} is not in {place:?}"))),
-            None => Ok(Self { label, shards, tensors, random: None }),
-        }
+        Err(unreadable::explain(files)?)
+    }
+
+    /// The error for a folder without a configuration, if its files show what it is.
+    pub(super) fn explain(files: &ModelFiles) -> Option<ModelError> {
+        unreadable::explain_without_configuration(files)
     }
 
     /// A checkpoint without tensors; [`Checkpoint::claim`] makes them up. `tables`: names of embedding tables.
     pub(super) fn random(label: String, seed: u64, tables: Vec<&'static str>) -> Self {
         let random = Some(RandomTensors { seed, tables });
-        Self { label, shards: Vec::new(), tensors: BTreeMap::new(), random }
+        Self { label, format: "random", shards: Vec::new(), tensors: BTreeMap::new(), random }
     }
 
     /// Whether values are made up, not read.
@@ -146,6 +87,11 @@ impl Checkpoint {
     /// Name in messages: the file, or the index of the shards.
     pub fn label(&self) -> &str {
         &self.label
+    }
+
+    /// Name of the format, such as "safetensors".
+    pub fn format(&self) -> &'static str {
+        self.format
     }
 
     /// Bytes of all files.
@@ -170,12 +116,7 @@ impl Checkpoint {
 
     /// The shard of a tensor, and its end in bytes. Downloads deliver tensors in this order.
     pub(super) fn end(&self, name: &str) -> Option<(usize, u64)> {
-        let info = self.info(name)?;
-        let end = |offset, elements, width| offset + (elements * width) as u64;
-        let values = end(info.offset, info.element_count(), info.element_bytes().unwrap_or(0));
-        let scales =
-            info.scales.map(|scales| end(scales.offset, info.shape[usize::from(scales.by_column)], 4));
-        Some((info.shard, values.max(scales.unwrap_or(0))))
+        self.info(name).map(|info| (info.shard, info.end()))
     }
 
     /// Type and shape of a required tensor.
@@ -184,22 +125,19 @@ impl Checkpoint {
     /// [`ModelError::TensorDtype`] if its elements are not numbers.
     pub fn require(&self, name: &str, expected: &[usize]) -> Result<&TensorInfo, ModelError> {
         let info = self.find(name)?;
-        let (file, tensor) = (|| self.file_label(info).to_owned(), name.to_owned());
         if info.shape != expected {
+            let (file, tensor) = (self.file_label(info).to_owned(), name.to_owned());
             let (found, expected) = (info.shape.clone(), expected.to_vec());
-            return Err(ModelError::TensorShape { file: file(), tensor, found, expected });
+            return Err(ModelError::TensorShape { file, tensor, found, expected });
         }
-        if info.element_bytes().is_none() {
-            return Err(ModelError::TensorDtype { file: file(), tensor, found: info.dtype });
-        }
+        self.element_bytes(name, info)?;
         Ok(info)
     }
 
     /// As [`require`](Self::require); a checkpoint of random values makes the tensor up.
     pub(super) fn claim(&mut self, name: &str, shape: &[usize]) -> Result<(), ModelError> {
         if self.is_random() && !self.contains(name) {
-            let info =
-                TensorInfo { dtype: Dtype::F32, shape: shape.to_vec(), shard: 0, offset: 0, scales: None };
+            let info = TensorInfo::new(Dtype::F32, shape.to_vec(), 0, 0);
             self.tensors.insert(name.to_owned(), info);
         }
         self.require(name, shape).map(|_| ())
@@ -212,6 +150,9 @@ impl Checkpoint {
     /// [`ModelError::Io`].
     pub fn read(&self, name: &str, values: &mut [f32]) -> Result<(), ModelError> {
         let info = self.find(name)?;
+        if let Some(strides) = &info.strides {
+            return self.read_block(name, info, 0, &strided::row_major(&info.shape, strides), values);
+        }
         self.read_elements(name, info, 0..info.element_count(), values)
     }
 
@@ -221,6 +162,9 @@ impl Checkpoint {
         let (Some(shape), true) = (shape(one), shape(one) == shape(other)) else {
             return Ok(false);
         };
+        if self.info(one) == self.info(other) && !self.is_random() {
+            return Ok(true); // the same bytes
+        }
         let rows = shape.first().copied().unwrap_or(1);
         let width: usize = shape.iter().skip(1).product();
         let rows_at_once = (COMPARED_AT_ONCE / width.max(1)).max(1);
@@ -247,6 +191,16 @@ impl Checkpoint {
             None => (1, 1),
         };
         assert!(rows.start <= rows.end && rows.end <= count, "{name}: rows {rows:?} of {count}");
+        if let Some(strides) = info.strides.as_deref().filter(|strides| !strides.is_empty()) {
+            let shape: Vec<usize> = [rows.len()].into_iter().chain(info.shape[1..].iter().copied()).collect();
+            return self.read_block(
+                name,
+                info,
+                rows.start * strides[0],
+                &strided::row_major(&shape, strides),
+                values,
+            );
+        }
         self.read_elements(name, info, rows.start * width..rows.end * width, values)
     }
 
@@ -262,6 +216,13 @@ impl Checkpoint {
         let &[rows, width] = info.shape.as_slice() else { panic!("{name}: is a matrix") };
         assert!(columns.end <= width, "{name}: columns {columns:?} of {width}");
         assert_eq!(values.len(), rows * columns.len(), "{name}: length of the destination");
+        if let Some(&[down, right]) = info.strides.as_deref() {
+            let axes = [
+                Axis { count: rows, file: down, result: 1 },
+                Axis { count: columns.len(), file: right, result: rows },
+            ];
+            return self.read_block(name, info, columns.start * right, &axes, values);
+        }
         let mut part = vec![0.0; columns.len()];
         // the last row first: during a download, this waits once for all rows
         for row in (0..rows).rev() {
@@ -272,6 +233,15 @@ impl Checkpoint {
             }
         }
         Ok(())
+    }
+
+    /// Checks a multiplier of inputs.
+    pub(super) fn check_multiplier(&self, name: &str, value: f32) -> Result<(), ModelError> {
+        if value.is_normal() && value > 0.0 {
+            return Ok(());
+        }
+        let problem = format!("the multiplier of inputs {name:?} is {value}; it must be above 0");
+        Err(ModelError::InvalidCheckpoint { file: self.label.clone(), problem })
     }
 
     fn file_label(&self, info: &TensorInfo) -> &str {
@@ -299,10 +269,7 @@ impl Checkpoint {
             return Ok(());
         }
         let file = &self.shards[info.shard];
-        let Some(width) = info.element_bytes() else {
-            let (file, tensor) = (file.label().to_owned(), name.to_owned());
-            return Err(ModelError::TensorDtype { file, tensor, found: info.dtype });
-        };
+        let width = self.element_bytes(name, info)?;
         let mut scratch = vec![0; CHUNK.min(values.len() * width)];
         let mut offset = info.offset + (elements.start * width) as u64;
         for part in values.chunks_mut(CHUNK / width) {
@@ -315,6 +282,34 @@ impl Checkpoint {
             Some(scales) => self.scale(name, info, scales, elements.start, values),
             None => Ok(()),
         }
+    }
+
+    /// Reads a block from an element of a tensor on.
+    fn read_block(
+        &self,
+        name: &str,
+        info: &TensorInfo,
+        first: usize,
+        axes: &[Axis],
+        values: &mut [f32],
+    ) -> Result<(), ModelError> {
+        let elements: usize = axes.iter().map(|axis| axis.count).product();
+        assert_eq!(values.len(), elements, "{name}: length of the destination");
+        let (file, width) = (&self.shards[info.shard], self.element_bytes(name, info)?);
+        let start = info.offset + (first * width) as u64;
+        read_block(&Elements { file, dtype: info.dtype, width, start }, axes, values)?;
+        match info.scales {
+            // a reader gives no other scales to a tensor with strides
+            Some(scales) => self.scale(name, info, scales, 0, values),
+            None => Ok(()),
+        }
+    }
+
+    fn element_bytes(&self, name: &str, info: &TensorInfo) -> Result<usize, ModelError> {
+        info.element_bytes().ok_or_else(|| {
+            let (file, tensor) = (self.file_label(info).to_owned(), name.to_owned());
+            ModelError::TensorDtype { file, tensor, found: info.dtype }
+        })
     }
 
     fn scale(
@@ -332,9 +327,14 @@ impl Checkpoint {
         if values.is_empty() {
             return Ok(());
         }
+        if scales.axis == ScaleAxis::Whole {
+            let scale = self.read_scales(info, scales, 0..1)?[0];
+            values.iter_mut().for_each(|value| *value *= scale);
+            return Ok(());
+        }
         let (width, end) = (info.shape[1], start + values.len());
         let (rows, column) = (start / width..end.div_ceil(width), start % width);
-        match (scales.by_column, rows.len()) {
+        match (scales.axis == ScaleAxis::Column, rows.len()) {
             (false, _) => {
                 let scales = self.read_scales(info, scales, rows)?;
                 let (first, others) = values.split_at_mut(values.len().min(width - column));
@@ -360,9 +360,32 @@ impl Checkpoint {
         scales: Scales,
         range: Range<usize>,
     ) -> Result<Vec<f32>, ModelError> {
+        if scales.axis == ScaleAxis::Whole {
+            let scale = 1.0 / self.read_multiplier(info, scales)?;
+            return Ok(vec![scale; range.len()]);
+        }
         let mut bytes = vec![0; 4 * range.len()];
         self.shards[info.shard].read_at(scales.offset + 4 * range.start as u64, &mut bytes)?;
         Ok(bytes.as_chunks().0.iter().map(|&scale| f32::from_le_bytes(scale)).collect())
+    }
+
+    fn read_multiplier(&self, info: &TensorInfo, scales: Scales) -> Result<f32, ModelError> {
+        let mut bytes = [0; 4];
+        self.shards[info.shard].read_at(scales.offset, &mut bytes)?;
+        let multiplier = f32::from_le_bytes(bytes);
+        if multiplier.is_normal() && multiplier > 0.0 {
+            return Ok(multiplier);
+        }
+        let problem = format!("a tensor's multiplier is {multiplier}; it must be positive");
+        Err(ModelError::InvalidCheckpoint { file: self.file_label(info).to_owned(), problem })
+    }
+
+    /// The number that the weights of an 8-bit tensor were multiplied with, if it is one for the whole tensor: a
+    /// weight is its byte divided by this.
+    pub fn multiplier(&self, name: &str) -> Result<Option<f32>, ModelError> {
+        let info = self.find(name)?;
+        let scales = info.scales.filter(|scales| scales.axis == ScaleAxis::Whole);
+        scales.map(|scales| self.read_multiplier(info, scales)).transpose()
     }
 
     /// Scales of rows or columns of an 8-bit matrix; `None` if its scales belong to the other axis.
@@ -373,7 +396,7 @@ impl Checkpoint {
         range: Range<usize>,
     ) -> Result<Option<Vec<f32>>, ModelError> {
         let info = self.find(name)?;
-        let scales = info.scales.filter(|scales| scales.by_column == by_column);
+        let scales = info.scales.filter(|scales| scales.serve(by_column));
         scales.map(|scales| self.read_scales(info, scales, range)).transpose()
     }
 }

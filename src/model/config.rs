@@ -2,11 +2,14 @@
 
 mod bart;
 mod bert;
+mod distilbert;
+mod firefox;
 mod gpt2;
 mod keys;
 mod marian;
 mod parameters;
 mod positions;
+mod roberta;
 mod t5;
 mod vanilla;
 
@@ -15,7 +18,9 @@ pub use positions::{Positions, RelativePositions};
 
 use super::error::ModelError;
 use super::files::ModelFiles;
+use super::head::AttentionKind;
 use super::json::JsonObject;
+use super::student_options::configuration;
 use crate::activation::Activation;
 
 /// The supported model families. A family decides the names of configuration keys and tensors; only [`ModelConfig`]
@@ -38,13 +43,21 @@ pub enum Family {
     T5,
     /// `BertForMaskedLM`.  Devlin et al. 2018.
     Bert,
+    /// `RobertaForMaskedLM`.  Liu et al. 2019.
+    Roberta,
+    /// `XLMRobertaForMaskedLM`.  Conneau et al. 2020.
+    XlmRoberta,
+    /// `DistilBertForMaskedLM`.  Sanh et al. 2019.
+    DistilBert,
     /// `GPT2LMHeadModel`.  Radford et al. 2019.
     Gpt2,
+    /// Firefox's translation models: Marian students, in Marian's own format.
+    Firefox,
 }
 
 impl Family {
     /// Every family.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 13] = [
         Self::Marian,
         Self::Vanilla,
         Self::Bart,
@@ -53,7 +66,11 @@ impl Family {
         Self::Pegasus,
         Self::T5,
         Self::Bert,
+        Self::Roberta,
+        Self::XlmRoberta,
+        Self::DistilBert,
         Self::Gpt2,
+        Self::Firefox,
     ];
 
     /// `model_type` in `config.json`.
@@ -67,7 +84,11 @@ impl Family {
             Self::Pegasus => "pegasus",
             Self::T5 => "t5",
             Self::Bert => "bert",
+            Self::Roberta => "roberta",
+            Self::XlmRoberta => "xlm-roberta",
+            Self::DistilBert => "distilbert",
             Self::Gpt2 => "gpt2",
+            Self::Firefox => "firefox",
         }
     }
 
@@ -104,6 +125,8 @@ pub struct ModelConfig {
     pub encoder: StackConfig,
     /// Decoder; [`StackConfig::NONE`] in encoder-only models.
     pub decoder: StackConfig,
+    /// First block of a decoder layer.
+    pub decoder_mixer: Mixer,
     /// Token ids that the encoder accepts.
     pub source_vocabulary: usize,
     /// Token ids that the decoder accepts and gives logits for.
@@ -116,6 +139,8 @@ pub struct ModelConfig {
     pub embedding_scale: f32,
     /// Whether embeddings are normalized before the first layer.
     pub embedding_norm: bool,
+    /// Whether the first target position has no token embedding: Marian's own decoders have no start token.
+    pub zero_start: bool,
     /// The kind of positions.
     pub positions: Positions,
     /// Factor of the attention scores.
@@ -169,6 +194,17 @@ impl StackConfig {
     pub fn value_width(&self) -> usize {
         self.heads * self.d_v
     }
+}
+
+/// The way in which a decoder layer reads the target so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Mixer {
+    /// Masked self-attention.
+    #[default]
+    Attention,
+    /// A simpler simple recurrent unit: a running state of `d_model` values.  Kim et al. 2019, "From Research to
+    /// Production and Back: Ludicrously Fast Neural Machine Translation".
+    Ssru,
 }
 
 /// Whether encoder and decoder share one embedding table.
@@ -252,7 +288,7 @@ impl ModelConfig {
     /// [`ModelError::MissingKey`], [`ModelError::InvalidValue`] and [`ModelError::TooManyParameters`] for invalid
     /// sizes.
     pub fn from_files(files: &ModelFiles) -> Result<Self, ModelError> {
-        Self::from_json(&JsonObject::read(files, "config.json")?)
+        Self::from_json(&configuration(files)?)
     }
 
     /// As [`from_files`](Self::from_files), from the JSON object.
@@ -265,7 +301,10 @@ impl ModelConfig {
             }
             Family::T5 => t5::config(json)?,
             Family::Bert => bert::config(json)?,
+            family @ (Family::Roberta | Family::XlmRoberta) => roberta::config(json, family)?,
+            Family::DistilBert => distilbert::config(json)?,
             Family::Gpt2 => gpt2::config(json)?,
+            Family::Firefox => firefox::config(json)?,
         };
         let parameters = config.parameter_count();
         if parameters > isize::MAX as u64 / size_of::<f32>() as u64 {
@@ -280,6 +319,25 @@ impl ModelConfig {
             (_, 0) => Architecture::EncoderOnly,
             (0, _) => Architecture::DecoderOnly,
             _ => Architecture::EncoderDecoder,
+        }
+    }
+
+    /// Number of layers with a kind of attention.
+    pub fn attention_layers(&self, kind: AttentionKind) -> usize {
+        match (kind, self.decoder_mixer) {
+            (AttentionKind::Encoder, _) => self.encoder.layers,
+            (AttentionKind::Decoder, Mixer::Attention) => self.decoder.layers,
+            (AttentionKind::Decoder, Mixer::Ssru) => 0,
+            (AttentionKind::Cross, _) if self.encoder.layers > 0 => self.decoder.layers,
+            (AttentionKind::Cross, _) => 0,
+        }
+    }
+
+    /// Values per token and decoder layer that a search keeps of the target so far: keys and values, or cells.
+    pub(crate) fn cached_width(&self) -> usize {
+        match self.decoder_mixer {
+            Mixer::Attention => self.decoder.key_width() + self.decoder.value_width(),
+            Mixer::Ssru => self.d_model,
         }
     }
 

@@ -1,25 +1,16 @@
 //! The decoder: from target tokens and the memory to logits of the next token. Vaswani et al. 2017, section 3.1.
 
 use super::attention::{
-    AttentionLayer, Memory, Sequences, Taps, cached_self_attention, cross_attention, self_attention,
+    AttentionLayer, Memory, Taps, cached_self_attention, cross_attention, self_attention,
 };
-use super::blueprint::Blueprint;
+use super::blueprint::{Blueprint, Mixing};
+pub use super::cache::History;
 use super::config::ModelConfig;
 use super::embedding::{Tokens, embedding, end_of_stack, keep_hidden};
 use super::feed_forward::feed_forward;
+use super::ssru::ssru;
 use crate::activation::Activation;
-use crate::graph::{Graph, GraphError, Value};
-use crate::ops::Cache;
-
-/// The tokens that a target token sees.
-pub enum History<'a> {
-    /// Whole targets (teacher forcing).
-    Whole(Sequences),
-    /// Whole prompts; keys and values go to the caches of each layer.
-    Prompt(Sequences, &'a [Cache]),
-    /// One new token per row, and the caches of each layer.
-    Cached(&'a [Cache]),
-}
+use crate::graph::{Graph, GraphError, State, Value};
 
 /// Adds the memory's keys and values for each cross-attention, `[batch * length, heads * (d_k + d_v)]`; none in a
 /// decoder-only model.
@@ -43,7 +34,8 @@ pub fn memory_key_values(
 pub struct Decoded {
     /// Last states.
     pub last: Value,
-    /// Queries in the first columns: each layer's self-attention, then its cross-attention if there is an encoder.
+    /// Queries in the first columns: each layer's self-attention, unless it is recurrent, then its cross-attention if
+    /// there is an encoder.
     pub queries: Vec<Value>,
 }
 
@@ -62,7 +54,8 @@ pub fn decoder(
     let stack = &blueprint.decoder_stack;
     let mut queries = Vec::new();
     g.enter("decoder.embedding");
-    let mut x = embedding(g, config, blueprint, (blueprint.target_embedding, stack), tokens)?;
+    let table = (blueprint.target_embedding, stack);
+    let mut x = embedding(g, config, blueprint, table, tokens, config.zero_start)?;
     for (index, layer) in blueprint.decoder.iter().enumerate() {
         keep_hidden(g, taps, index, x)?;
         let attention = AttentionLayer {
@@ -74,16 +67,23 @@ pub fn decoder(
             taps,
         };
         g.enter(format!("decoder.{index}.self"));
-        let weights = &layer.self_attention;
-        let fused;
-        (x, fused) = match history {
-            History::Whole(sequences) => self_attention(g, attention, weights, x, sequences, None)?,
-            History::Prompt(sequences, caches) => {
-                self_attention(g, attention, weights, x, sequences, Some(&caches[index]))?
+        x = match &layer.mixing {
+            Mixing::Ssru(weights) => ssru(g, config, weights, index, x, history)?,
+            Mixing::Attention(weights) => {
+                let (y, fused) = match history {
+                    History::Whole(sequences) => self_attention(g, attention, weights, x, sequences, None)?,
+                    History::Prompt(sequences, caches) => {
+                        let cache = caches[index].key_value();
+                        self_attention(g, attention, weights, x, sequences, Some(&cache))?
+                    }
+                    History::Cached(caches) => {
+                        cached_self_attention(g, attention, weights, x, &caches[index].key_value())?
+                    }
+                };
+                queries.push(fused);
+                y
             }
-            History::Cached(caches) => cached_self_attention(g, attention, weights, x, &caches[index])?,
         };
-        queries.push(fused);
         if let (Some(weights), Some(memory)) = (&layer.cross_attention, memories.get(index)) {
             g.enter(format!("decoder.{index}.cross"));
             let crossing;
@@ -99,17 +99,22 @@ pub fn decoder(
 }
 
 /// Adds the way from last states to logits, `[rows, target_vocabulary]`: the output layer, in some models after another
-/// layer.
+/// layer. `columns`: the tokens of each sentence that are computed, u32 `[sentences, columns]`; logits are then `[rows,
+/// columns]`.
 pub fn output(
     g: &mut Graph,
     config: &ModelConfig,
     blueprint: &Blueprint,
     mut states: Value,
+    columns: Option<State>,
 ) -> Result<Value, GraphError> {
     g.enter("output");
     if let Some((linear, norm)) = blueprint.output_transform {
         let x = g.linear(states, linear, config.activation, None)?;
         states = g.layer_norm(x, None, norm.of(config))?;
     }
-    g.linear(states, blueprint.output, Activation::Identity, None)
+    match columns {
+        Some(columns) => g.selected_linear(states, blueprint.output, columns),
+        None => g.linear(states, blueprint.output, Activation::Identity, None),
+    }
 }

@@ -17,15 +17,20 @@ pub struct Tokens {
 }
 
 /// Adds token embeddings times their scale, plus positions, plus token types; normalized if the model does so.
+/// `zero_start`: whether the first position has no token.
 pub(super) fn embedding(
     g: &mut Graph,
     config: &ModelConfig,
     blueprint: &Blueprint,
     (table, stack): (Matrix, &StackWeights),
     tokens: Tokens,
+    zero_start: bool,
 ) -> Result<Value, GraphError> {
     let positions = stack.positions.map(|rows| (tokens.positions, rows));
-    let x = g.embed(tokens.ids, positions, table, config.embedding_scale)?;
+    let x = match positions.filter(|_| zero_start) {
+        Some(positions) => g.embed_after_start(tokens.ids, positions, table, config.embedding_scale)?,
+        None => g.embed(tokens.ids, positions, table, config.embedding_scale)?,
+    };
     let types = match (tokens.types, blueprint.token_types) {
         (Some(types), Some(table)) => Some(g.embed(types, None, table, 1.0)?),
         _ => None,

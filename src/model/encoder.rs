@@ -18,7 +18,7 @@ pub fn encoder(
 ) -> Result<Value, GraphError> {
     let stack = &blueprint.encoder_stack;
     g.enter("encoder.embedding");
-    let mut x = embedding(g, config, blueprint, (blueprint.source_embedding, stack), tokens)?;
+    let mut x = embedding(g, config, blueprint, (blueprint.source_embedding, stack), tokens, false)?;
     for (index, layer) in blueprint.encoder.iter().enumerate() {
         keep_hidden(g, taps, index, x)?;
         let attention = AttentionLayer {

@@ -5,6 +5,8 @@ use std::io;
 use safetensors::Dtype;
 use thiserror::Error;
 
+use crate::json_problem::json_problem;
+
 /// An error in a model's files. Each message is one line that names the file, key or tensor and, if possible, the
 /// remedy.
 ///
@@ -29,16 +31,39 @@ pub enum ModelError {
         /// File name in the folder.
         file: String,
     },
-    /// The weights are in a format that only Python can read.
-    #[error(
-        "{folder}: the weights are a Python pickle ({found}), which can run code and is not read; write \
-         model.safetensors with transformers: AutoModelForSeq2SeqLM.from_pretrained(DIR).save_pretrained(DIR)"
-    )]
-    PickledWeights {
+    /// The folder has no weights that Wordloom reads.
+    #[error("{folder}: there is no \"model.safetensors\" or \"pytorch_model.bin\"; {found}")]
+    NoWeights {
         /// Label of the folder.
         folder: String,
-        /// Name of the pickle.
-        found: &'static str,
+        /// The files that are there instead, and the way out.
+        found: String,
+    },
+    /// A part of the weights is missing.
+    #[error(
+        "{index}: the file {shard:?}, which it lists, is not there ({missing} of {shards} are missing): get it from \
+         where the others come from"
+    )]
+    MissingShard {
+        /// Label of the index of the shards.
+        index: String,
+        /// Name of the first missing file.
+        shard: String,
+        /// Number of missing files.
+        missing: usize,
+        /// Number of files in the index.
+        shards: usize,
+    },
+    /// A file of PyTorch uses a function or class of Python that weights do not need. Nothing of the file was run.
+    #[error(
+        "{file}: it needs {global:?} of Python, which a file of weights does not need and Wordloom does not run; if you \
+         trust the file, load it with torch.load and save its state dict alone, better as model.safetensors"
+    )]
+    UnknownGlobal {
+        /// Label of the file.
+        file: String,
+        /// Full name, shortened if long.
+        global: String,
     },
     /// A name in the model's files leads out of its folder.
     #[error("{folder}: the file name {name:?} leads out of the folder")]
@@ -55,6 +80,16 @@ pub enum ModelError {
         file: String,
         /// Error of the system.
         source: io::Error,
+    },
+    /// A file is a link whose target does not exist.
+    #[error(
+        "{file}: is a link to {target:?}, which does not exist; bring the target back, or remove the link"
+    )]
+    DanglingLink {
+        /// Label of the file.
+        file: String,
+        /// Target of the link.
+        target: String,
     },
     /// A file's path is not a regular file.
     #[error("{file}: is not a regular file")]
@@ -100,7 +135,7 @@ pub enum ModelError {
         reason: String,
     },
     /// A file is not well-formed JSON, or not an object.
-    #[error("{file}: {source}")]
+    #[error("{file}: {}", json_problem(.source))]
     Json {
         /// Label of the file.
         file: String,
@@ -155,12 +190,56 @@ pub enum ModelError {
         /// Number of parameters.
         parameters: u64,
     },
-    /// A checkpoint breaks a rule of the safetensors format, or its shards contradict their index.
+    /// A checkpoint breaks a rule of its format, or its shards contradict their index.
     #[error("{file}: is not a valid checkpoint: {problem}")]
     InvalidCheckpoint {
         /// Label of the file.
         file: String,
         /// Broken rule, with the tensor.
+        problem: String,
+    },
+    /// Several files of a folder could be the same part of a student.
+    #[error("{folder}: has both {one:?} and {other:?}; keep one model in a folder")]
+    AmbiguousFiles {
+        /// Label of the folder.
+        folder: String,
+        /// Name of a file.
+        one: String,
+        /// Name of another.
+        other: String,
+    },
+    /// A compressed file cannot be decompressed.
+    #[error("{file}: {problem}")]
+    Compressed {
+        /// Label of the file.
+        file: String,
+        /// Reason.
+        problem: String,
+    },
+    /// Marian's weights are in a format for training.
+    #[error(
+        "{file}: weights in Marian's .npz are not read; write a .bin with `marian-conv --from FILE.npz --to FILE.bin`"
+    )]
+    UnreadableWeights {
+        /// Label of the file.
+        file: String,
+    },
+    /// The options in a Marian binary cannot be read.
+    #[error("{file}: the options in \"special:model.yml\", line {line}: {problem}")]
+    InvalidOptions {
+        /// Label of the file.
+        file: String,
+        /// Line, from 1.
+        line: usize,
+        /// Problem.
+        problem: String,
+    },
+    /// A lexical shortlist breaks a rule of its format, or belongs to another vocabulary.
+    #[error("{file}: is not a valid shortlist: {problem}")]
+    InvalidShortlist {
+        /// Label of the file.
+        file: String,
+        /// Broken rule.
         problem: String,
     },
     /// The checkpoint lacks a tensor of the configuration.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 #[cfg(not(target_arch = "wasm32"))]
 use std::{
     fs::{self, File},
-    io::{ErrorKind, Read, Seek, SeekFrom},
+    io::{self, ErrorKind, Read, Seek, SeekFrom},
     path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
 };
@@ -75,7 +75,7 @@ impl ModelFiles {
         match fs::metadata(path) {
             Ok(found) if found.is_dir() => Ok(Self { label, source: Source::Directory(path.to_owned()) }),
             Ok(_) => {
-                let problem = "is a file; give the folder that holds config.json and model.safetensors";
+                let problem = "is a file; give the folder that holds config.json and the weights";
                 Err(ModelError::NotAFolder { folder: label, problem })
             }
             Err(error) if error.kind() == ErrorKind::NotFound => {
@@ -134,11 +134,44 @@ impl ModelFiles {
         format!("{}/{}", self.label.trim_end_matches('/'), name.escape_debug())
     }
 
-    /// Whether a file exists; `false` for a name that leads out of the folder.
+    /// Names of the files, sorted; not of those in folders of the folder.
+    pub fn names(&self) -> Result<Vec<String>, ModelError> {
+        match &self.source {
+            #[cfg(not(target_arch = "wasm32"))]
+            Source::Directory(folder) => {
+                let io_error = |source| ModelError::Io { file: self.label.clone(), source };
+                let mut names = Vec::new();
+                for entry in fs::read_dir(folder).map_err(io_error)? {
+                    let entry = entry.map_err(io_error)?;
+                    // links count, because download caches use them
+                    if let (true, Ok(name)) = (entry.path().is_file(), entry.file_name().into_string()) {
+                        names.push(name);
+                    }
+                }
+                names.sort_unstable();
+                Ok(names)
+            }
+            #[cfg(not(target_arch = "wasm32"))]
+            Source::Configuration(_) => Ok(vec![CONFIGURATION.to_owned()]),
+            Source::Memory(files) => Ok(files.keys().cloned().collect()),
+            Source::Host(files) => Ok(files.keys().cloned().collect()),
+        }
+    }
+
+    /// Whether a file is there; `false` for a name that leads out of the folder.
+    ///
+    /// A link without a target and a file that the system does not show are there: they cannot be read, so
+    /// [`ModelFiles::open`] returns an error. Only a name that does not exist is absent.
     pub fn has(&self, name: &str) -> bool {
         match &self.source {
             #[cfg(not(target_arch = "wasm32"))]
-            Source::Directory(folder) => stays_inside(name) && folder.join(name).exists(),
+            Source::Directory(folder) => {
+                let is_absent = |error: &io::Error| {
+                    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+                };
+                stays_inside(name)
+                    && !fs::symlink_metadata(folder.join(name)).is_err_and(|error| is_absent(&error))
+            }
             #[cfg(not(target_arch = "wasm32"))]
             Source::Configuration(_) => name == CONFIGURATION,
             Source::Memory(files) => files.contains_key(name),
@@ -163,7 +196,7 @@ impl ModelFiles {
 
     /// Opens a file to read ranges of it.
     ///
-    /// Errors: [`ModelError::MissingFile`], [`ModelError::NotAFile`], [`ModelError::Io`]; [`ModelError::UnsafeName`] if
+    /// Errors: [`ModelError::MissingFile`], [`ModelError::DanglingLink`], [`ModelError::NotAFile`], [`ModelError::Io`]; [`ModelError::UnsafeName`] if
     /// `name`, which may come from an index file, leads out of the folder.
     pub fn open(&self, name: &str) -> Result<ByteSource, ModelError> {
         if !stays_inside(name) {
@@ -175,7 +208,14 @@ impl ModelFiles {
             #[cfg(not(target_arch = "wasm32"))]
             Source::Directory(folder) => {
                 ByteSource::open(&folder.join(name), label).map_err(|error| match error {
-                    ModelError::Io { source, .. } if source.kind() == ErrorKind::NotFound => missing(),
+                    ModelError::Io { file, source } if source.kind() == ErrorKind::NotFound => {
+                        match fs::read_link(folder.join(name)) {
+                            Ok(target) => {
+                                ModelError::DanglingLink { file, target: target.display().to_string() }
+                            }
+                            Err(_) => missing(),
+                        }
+                    }
                     error => error,
                 })
             }
@@ -201,7 +241,7 @@ impl ModelFiles {
 
 /// Whether a relative name with forward slashes stays inside its folder on every system: no empty, `.` or `..` part, no
 /// drive, no backslash.
-fn stays_inside(name: &str) -> bool {
+pub(super) fn stays_inside(name: &str) -> bool {
     !name.contains(['\\', ':', '\0']) && !name.split('/').any(|part| matches!(part, "" | "." | ".."))
 }
 
@@ -234,6 +274,22 @@ impl ByteSource {
         let file = File::open(path).map_err(io_error)?;
         let len = file.metadata().map_err(io_error)?.len();
         Ok(Self { label, len, bytes: Bytes::File(Mutex::new(file)) })
+    }
+
+    /// Bytes in memory; `label` names them in messages.
+    pub(super) fn memory(label: impl Into<String>, bytes: Vec<u8>) -> Self {
+        let len = bytes.len() as u64;
+        Self { label: label.into(), len, bytes: Bytes::Memory(Arc::new(bytes.into())) }
+    }
+
+    /// The complete content.
+    pub(super) fn into_bytes(self) -> Result<Vec<u8>, ModelError> {
+        if let Bytes::Memory(bytes) = self.bytes {
+            return Ok(Arc::unwrap_or_clone(bytes).into_owned());
+        }
+        let mut content = vec![0; self.len as usize];
+        self.read_at(0, &mut content)?;
+        Ok(content)
     }
 
     /// Name of the file in messages.

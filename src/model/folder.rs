@@ -6,16 +6,23 @@ use std::path::Path;
 use super::ModelError;
 use super::blueprint::Blueprint;
 use super::checkpoint::Checkpoint;
-use super::config::ModelConfig;
+use super::config::{Family, ModelConfig};
 use super::files::ModelFiles;
 use super::generation_config::GenerationConfig;
 use super::names::Names;
+use super::shortlist::{Shortlist, ShortlistVocabularies};
+use super::student_files::{self, StudentFiles};
 use super::tokenizer::read_tokenizer;
 use crate::precision::WeightPrecision;
 use crate::text::Tokenizer;
 
-/// A model from an unconverted Hugging Face folder: `config.json`, `generation_config.json`, `model.safetensors` (or
-/// shards with an index) and, for text, a tokenizer's files.
+/// Maximum length of a shortlist, bytes: real ones are below 10 MB.
+const SHORTLIST_LIMIT: u64 = 256 << 20;
+
+/// A model from an unconverted Hugging Face folder: `config.json`, `generation_config.json`, `model.safetensors` or
+/// `pytorch_model.bin` (or shards with an index) and, for text, a tokenizer's files.
+///
+/// Or the folder of a Firefox student: `model.*.bin`, `vocab.*.spm`, `lex.*.bin`, each perhaps with `.gz`.
 ///
 /// The configuration and the tensor table are read and checked immediately; the weights stay in the file until a
 /// [`Transformer`](crate::Transformer) loads them on a device.
@@ -48,7 +55,11 @@ impl Model {
 
     /// Opens a folder from any source; errors as [`Model::load`].
     pub fn from_files(files: ModelFiles) -> Result<Self, ModelError> {
-        let config = ModelConfig::from_files(&files)?;
+        let files = student_files::unpacked(files)?;
+        let config = ModelConfig::from_files(&files).map_err(|error| match &error {
+            ModelError::MissingFile { .. } => Checkpoint::explain(&files).unwrap_or(error),
+            _ => error,
+        })?;
         let generation = GenerationConfig::from_files(&files)?;
         let checkpoint = Checkpoint::open(&files)?;
         Self::new(files, config, generation, checkpoint)
@@ -97,6 +108,11 @@ impl Model {
         &self.config
     }
 
+    /// Name of the file with the model's own defaults of generation, in messages.
+    pub fn generation_file(&self) -> String {
+        GenerationConfig::file(&self.files)
+    }
+
     /// The model's own defaults of generation.
     pub fn generation_config(&self) -> &GenerationConfig {
         &self.generation
@@ -112,9 +128,29 @@ impl Model {
         self.blueprint.stored_precision(&self.checkpoint)
     }
 
+    /// Whether the model is made to be multiplied in 8 bits, inputs included: Firefox's students, which are trained so.
+    pub fn is_trained_in_8_bits(&self) -> bool {
+        self.config.family == Family::Firefox && self.stored_precision() == WeightPrecision::Q8
+    }
+
     /// Blocks of the model.
     pub fn blueprint(&self) -> &Blueprint {
         &self.blueprint
+    }
+
+    /// Reads the lexical shortlist of a Firefox student; `None` if the folder has none.
+    ///
+    /// Errors: [`ModelError::InvalidShortlist`], and those of the file.
+    pub fn shortlist(&self) -> Result<Option<Shortlist>, ModelError> {
+        let Some(student) = StudentFiles::find(&self.files)? else { return Ok(None) };
+        let Some(name) = student.shortlist else { return Ok(None) };
+        let vocabularies = ShortlistVocabularies {
+            source: self.config.source_vocabulary,
+            target: self.config.target_vocabulary,
+            shared: student.vocabularies.is_some_and(|[source, target]| source == target),
+        };
+        let bytes = student_files::read(&self.files, &name, SHORTLIST_LIMIT)?;
+        Shortlist::from_bytes(&self.files.file_label(&name), &bytes, vocabularies).map(Some)
     }
 
     /// Reads the tokenizer. Fails if the folder has none, or if it does not fit the model.

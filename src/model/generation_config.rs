@@ -9,6 +9,8 @@ use super::error::ModelError;
 use super::files::ModelFiles;
 pub use super::json::JsonObject;
 use super::json::JsonValue;
+use super::student_options::configuration;
+use crate::json_problem::excerpt;
 
 /// Declares [`GenerationConfig`] and the code for each key, so that no key is forgotten.
 macro_rules! generation_config {
@@ -82,6 +84,9 @@ generation_config! {
     repetition_penalty: f32,
     /// Whether to normalize log-probabilities again after banning tokens.
     renormalize_logits: bool,
+    /// Whether the output layer computes only the tokens of the model's shortlist, if it has one: by default it does. Not
+    /// a key of Hugging Face's.
+    shortlist: bool,
     /// The first token after the start token.
     forced_bos_token_id: u32,
     /// Forced tokens at `max_length`: the last token must be one of them.
@@ -214,20 +219,31 @@ const HARMLESS: [&str; 26] = [
     "_original_object_hash",
 ];
 
+/// The unknown token of Marian's SentencePiece vocabularies, which Marian never generates by default.
+const MARIAN_UNKNOWN: u32 = 1;
+const FILE: &str = "generation_config.json";
+
 impl GenerationConfig {
+    /// The label of the file that [`GenerationConfig::from_files`] reads.
+    pub fn file(files: &ModelFiles) -> String {
+        files.file_label(if files.has(FILE) { FILE } else { "config.json" })
+    }
+
     /// Reads `generation_config.json`, or else the same keys of `config.json`, as `transformers` does. Errors as
     /// [`JsonObject::read`] and [`GenerationConfig::from_json`].
     pub fn from_files(files: &ModelFiles) -> Result<Self, ModelError> {
-        const FILE: &str = "generation_config.json";
         if files.has(FILE) {
             return Self::from_json(&JsonObject::read(files, FILE)?, UnknownKeys::Ignore);
         }
-        let json = JsonObject::read(files, "config.json")?;
+        let json = configuration(files)?;
         let mut config = Self::from_json(&json, UnknownKeys::Ignore)?;
         // default of some classes, which `generation_config.json` always contains
         let model_type: Option<String> = json.get("model_type")?;
         let family =
             Family::ALL.into_iter().find(|family| model_type.as_deref() == Some(family.model_type()));
+        if family == Some(Family::Firefox) && !json.contains("bad_words_ids") {
+            config.bad_words_ids = Some(vec![vec![MARIAN_UNKNOWN]]);
+        }
         if !json.contains("forced_eos_token_id") {
             config.forced_eos_token_id = family.and_then(Family::default_forced_eos).map(TokenIds::One);
         }
@@ -248,7 +264,7 @@ impl GenerationConfig {
                 }
             } else if unknown == UnknownKeys::Reject && !Self::KEYS.contains(&key) && !HARMLESS.contains(&key)
             {
-                return Err(ModelError::UnknownKey { file: json.file().to_owned(), key: key.to_owned() });
+                return Err(ModelError::UnknownKey { file: json.file().to_owned(), key: excerpt(key) });
             }
         }
         Self::read(json)

@@ -5,8 +5,10 @@
 //! | [`files`], [`checkpoint`] | a Hugging Face folder on disk or in memory; its tensors |
 //! | [`config`], [`generation_config`] | `config.json` and `generation_config.json`, the same for every family |
 //! | `names` | tensor names of each family |
+//! | [`Shortlist`] | output columns of a Firefox student for a sentence |
 //! | `blueprint` | weights of each block, and their sources |
-//! | `embedding`, `attention`, `feed_forward`, `encoder`, `decoder` | the blocks |
+//! | `embedding`, `attention`, `ssru`, `feed_forward`, `encoder`, `decoder` | the blocks |
+//! | `cache` | the decoder's memory for earlier tokens |
 //! | `head`, `maps` | the kinds of attention, names of heads; attention maps on the host |
 //! | [`read_languages`] | the languages that the small files of a folder name |
 //! | [`Model`] | all of it, without the device |
@@ -24,6 +26,7 @@ pub mod generation_config;
 pub mod positions;
 
 mod attention;
+mod cache;
 mod error;
 mod feed_forward;
 mod folder;
@@ -33,15 +36,21 @@ mod languages;
 mod maps;
 mod names;
 mod quantize;
+mod shortlist;
+mod ssru;
+mod student_files;
+mod student_options;
 mod tokenizer;
 
-pub use crate::ops::Cache;
+pub use crate::ops::{Cache, CellCache};
 pub(crate) use attention::weights_of;
 pub use attention::{Memory, Sequences, Tap, Taps};
+pub use cache::LayerCache;
 pub use error::ModelError;
 pub use folder::Model;
 pub use head::{AttentionKind, HeadName};
 pub use languages::{ModelLanguages, read_languages};
 pub use maps::{LayerAttention, Map};
 pub use quantize::QuantizeError;
+pub use shortlist::{Shortlist, ShortlistVocabularies};
 pub use tokenizer::read_tokenizer;

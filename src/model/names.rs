@@ -1,5 +1,6 @@
 //! The tensor names of each family. A family is a table, not a separate model.
 
+use super::checkpoint::INPUT_MULTIPLIER;
 use super::config::Family;
 
 /// The tensor names of one family; empty for tensors that it does not have.
@@ -19,10 +20,61 @@ pub(super) struct Names {
     pub output_transform: [&'static str; 2],
     pub encoder: StackNames,
     pub decoder: StackNames,
+    /// From places to names of tensors.
+    pub style: Style,
     /// Whether weights of layers are stored `[inputs, outputs]` (HF `Conv1D`).
     pub transposed: bool,
     /// Ignored tensors (prefix and suffix), as in `transformers`: heads for other tasks, leftovers of older versions.
     pub unused: &'static [(&'static str, &'static str)],
+}
+
+/// The way in which a family makes names of tensors.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Style {
+    /// `model.encoder.layers.0.fc1.weight`
+    Dotted,
+    /// Marian's: `encoder_l1_ffn_W1`. A `*` of a place stands for the `W` of a weight or the `b` of a bias.
+    Marian,
+}
+
+impl Style {
+    /// The place of a layer, counted from 0.
+    pub fn layer(self, layers: &str, index: usize) -> String {
+        match self {
+            Self::Dotted => format!("{layers}.{index}"),
+            Self::Marian => format!("{layers}{}", index + 1),
+        }
+    }
+
+    /// The place of a part of a layer.
+    pub fn place(self, layer: &str, part: &str) -> String {
+        match self {
+            Self::Dotted => format!("{layer}.{part}"),
+            Self::Marian => format!("{layer}_{part}"),
+        }
+    }
+
+    pub fn weight(self, place: &str) -> String {
+        match self {
+            Self::Dotted => format!("{place}.weight"),
+            Self::Marian => place.replace('*', "W"),
+        }
+    }
+
+    pub fn bias(self, place: &str) -> String {
+        match self {
+            Self::Dotted => format!("{place}.bias"),
+            Self::Marian => place.replace('*', "b"),
+        }
+    }
+
+    /// Scale and shift of a norm.
+    pub fn norm(self, place: &str) -> [String; 2] {
+        match self {
+            Self::Dotted => ["weight", "bias"].map(|end| format!("{place}.{end}")),
+            Self::Marian => ["scale", "bias"].map(|end| format!("{place}_ln_{end}")),
+        }
+    }
 }
 
 pub(super) struct StackNames {
@@ -35,6 +87,9 @@ pub(super) struct StackNames {
     pub layers: &'static str,
     pub self_attention: AttentionNames,
     pub self_norm: &'static str,
+    /// SSRU instead of self-attention: the two maps of the input; only the second has a bias.
+    pub ssru: [&'static str; 2],
+    pub ssru_norm: &'static str,
     pub cross_attention: AttentionNames,
     pub cross_norm: &'static str,
     pub up: &'static str,
@@ -70,6 +125,8 @@ const NO_STACK: StackNames = StackNames {
     layers: "",
     self_attention: NO_ATTENTION,
     self_norm: "",
+    ssru: [""; 2],
+    ssru_norm: "",
     cross_attention: NO_ATTENTION,
     cross_norm: "",
     up: "",
@@ -86,7 +143,10 @@ impl Names {
             Family::Vanilla => &VANILLA,
             Family::T5 => &T5,
             Family::Bert => &BERT,
+            Family::Roberta | Family::XlmRoberta => &ROBERTA,
+            Family::DistilBert => &DISTILBERT,
             Family::Gpt2 => &GPT2,
+            Family::Firefox => &FIREFOX,
         }
     }
 }
@@ -135,6 +195,7 @@ static BART: Names = Names {
         final_norm: "model.decoder.layer_norm",
         ..BART_STACK
     },
+    style: Style::Dotted,
     transposed: false,
     unused: &[
         ("model.encoder.version", ""),
@@ -186,6 +247,7 @@ static VANILLA: Names = Names {
         final_norm: "transformer.decoder.norm",
         ..VANILLA_STACK
     },
+    style: Style::Dotted,
     transposed: false,
     unused: &[],
 };
@@ -238,6 +300,7 @@ static T5: Names = Names {
         final_norm: "decoder.final_layer_norm",
         ..T5_STACK
     },
+    style: Style::Dotted,
     transposed: false,
     // the first T5 models stored an unused bias for cross-attention
     unused: &[("decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight", "")],
@@ -266,17 +329,10 @@ static BERT: Names = Names {
         positions: "bert.embeddings.position_embeddings.weight",
         embedding_norm: "bert.embeddings.LayerNorm",
         layers: "bert.encoder.layer",
-        self_attention: separate(
-            ["attention.self.query", "attention.self.key", "attention.self.value"],
-            "attention.output.dense",
-        ),
-        self_norm: "attention.output.LayerNorm",
-        up: "intermediate.dense",
-        down: "output.dense",
-        feed_forward_norm: "output.LayerNorm",
-        ..NO_STACK
+        ..BERT_STACK
     },
     decoder: NO_STACK,
+    style: Style::Dotted,
     transposed: false,
     unused: &[
         ("bert.pooler.", ""),
@@ -284,6 +340,74 @@ static BERT: Names = Names {
         ("bert.embeddings.position_ids", ""),
         ("bert.embeddings.token_type_ids", ""),
     ],
+};
+
+const BERT_STACK: StackNames = StackNames {
+    self_attention: separate(
+        ["attention.self.query", "attention.self.key", "attention.self.value"],
+        "attention.output.dense",
+    ),
+    self_norm: "attention.output.LayerNorm",
+    up: "intermediate.dense",
+    down: "output.dense",
+    feed_forward_norm: "output.LayerNorm",
+    ..NO_STACK
+};
+
+/// HF `RobertaForMaskedLM`, `XLMRobertaForMaskedLM`.
+static ROBERTA: Names = Names {
+    base: "roberta.",
+    style: Style::Dotted,
+    shared_embedding: &["roberta.embeddings.word_embeddings.weight"],
+    source_embedding: "roberta.embeddings.word_embeddings.weight",
+    target_embedding: "roberta.embeddings.word_embeddings.weight",
+    token_types: "roberta.embeddings.token_type_embeddings.weight",
+    output: "lm_head.decoder.weight",
+    output_bias: &["lm_head.decoder.bias", "lm_head.bias"],
+    output_transform: ["lm_head.dense", "lm_head.layer_norm"],
+    encoder: StackNames {
+        positions: "roberta.embeddings.position_embeddings.weight",
+        embedding_norm: "roberta.embeddings.LayerNorm",
+        layers: "roberta.encoder.layer",
+        ..BERT_STACK
+    },
+    decoder: NO_STACK,
+    transposed: false,
+    unused: &[
+        ("roberta.pooler.", ""),
+        ("roberta.embeddings.position_ids", ""),
+        ("roberta.embeddings.token_type_ids", ""),
+    ],
+};
+
+/// HF `DistilBertForMaskedLM`.
+static DISTILBERT: Names = Names {
+    base: "distilbert.",
+    style: Style::Dotted,
+    shared_embedding: &["distilbert.embeddings.word_embeddings.weight"],
+    source_embedding: "distilbert.embeddings.word_embeddings.weight",
+    target_embedding: "distilbert.embeddings.word_embeddings.weight",
+    token_types: "",
+    output: "vocab_projector.weight",
+    output_bias: &["vocab_projector.bias"],
+    output_transform: ["vocab_transform", "vocab_layer_norm"],
+    encoder: StackNames {
+        positions: "distilbert.embeddings.position_embeddings.weight",
+        embedding_norm: "distilbert.embeddings.LayerNorm",
+        layers: "distilbert.transformer.layer",
+        self_attention: separate(
+            ["attention.q_lin", "attention.k_lin", "attention.v_lin"],
+            "attention.out_lin",
+        ),
+        self_norm: "sa_layer_norm",
+        up: "ffn.lin1",
+        down: "ffn.lin2",
+        feed_forward_norm: "output_layer_norm",
+        ..NO_STACK
+    },
+    decoder: NO_STACK,
+    transposed: false,
+    unused: &[("distilbert.embeddings.position_ids", "")],
 };
 
 /// HF `GPT2LMHeadModel`.
@@ -308,9 +432,44 @@ static GPT2: Names = Names {
         final_norm: "transformer.ln_f",
         ..NO_STACK
     },
+    style: Style::Dotted,
     transposed: true,
     // causal masks
     unused: &[("transformer.h.", ".attn.bias"), ("transformer.h.", ".attn.masked_bias")],
+};
+
+/// Marian's own names, as its Transformer (`models/transformer.h`) makes them.
+static FIREFOX: Names = Names {
+    base: "",
+    shared_embedding: &["Wemb"],
+    source_embedding: "encoder_Wemb",
+    target_embedding: "decoder_Wemb",
+    token_types: "",
+    output: "decoder_ff_logit_out_Wt",
+    output_bias: &["decoder_ff_logit_out_b"],
+    output_transform: [""; 2],
+    encoder: StackNames { layers: "encoder_l", ..FIREFOX_STACK },
+    decoder: StackNames {
+        layers: "decoder_l",
+        ssru: ["rnn_*", "rnn_*f"],
+        ssru_norm: "rnn_ffn",
+        cross_attention: separate(["context_*q", "context_*k", "context_*v"], "context_*o"),
+        cross_norm: "context_Wo",
+        ..FIREFOX_STACK
+    },
+    style: Style::Marian,
+    transposed: true,
+    // scales of inputs, which belong to their matrices
+    unused: &[("", INPUT_MULTIPLIER)],
+};
+
+const FIREFOX_STACK: StackNames = StackNames {
+    self_attention: separate(["self_*q", "self_*k", "self_*v"], "self_*o"),
+    self_norm: "self_Wo",
+    up: "ffn_*1",
+    down: "ffn_*2",
+    feed_forward_norm: "ffn_ffn",
+    ..NO_STACK
 };
 
 const fn separate(inputs: [&'static str; 3], output: &'static str) -> AttentionNames {

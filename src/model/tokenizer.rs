@@ -5,7 +5,11 @@ use serde_json::Value;
 use super::ModelError;
 use super::files::ModelFiles;
 use super::json::JsonObject;
-use crate::text::{MarianFiles, MarianTokenizer, Task, TextError, Tokenizer, TokenizerClass, TokenizerFiles};
+use super::student_files::{self, StudentFiles};
+use crate::text::{
+    FirefoxTokenizer, MarianFiles, MarianTokenizer, Task, TextError, Tokenizer, TokenizerClass,
+    TokenizerFiles,
+};
 
 /// Maximum length of a tokenizer file, bytes: the largest vocabularies are below 40 MB.
 pub(super) const FILE_LIMIT: u64 = 64 << 20;
@@ -20,9 +24,14 @@ const MARIAN: [&str; 3] = ["source.spm", "target.spm", "vocab.json"];
 /// the class of `model_type`. If the class reads `tokenizer.json`, the file exists and the feature `tokenizers` is on,
 /// this file is used, as in transformers; else the SentencePiece model.
 ///
+/// A folder with a Marian binary and no `config.json` is a Firefox student's, and has `vocab.*.spm`.
+///
 /// Errors: a [`ModelError`] with the missing or damaged file; [`ModelError::NoTokenizer`] if the class has none of its
 /// files.
 pub fn read_tokenizer(files: &ModelFiles) -> Result<Tokenizer, ModelError> {
+    if let Some(tokenizer) = firefox(files)? {
+        return Ok(tokenizer);
+    }
     let object = |name| files.has(name).then(|| JsonObject::read(files, name)).transpose();
     let (model, tokenizer) = (object("config.json")?, object(CONFIG)?);
     let class = class(files, model.as_ref(), tokenizer.as_ref())?;
@@ -38,7 +47,7 @@ pub fn read_tokenizer(files: &ModelFiles) -> Result<Tokenizer, ModelError> {
         return marian(files, config.as_deref());
     }
     let build = |parts| {
-        let tasks = model.as_ref().map(tasks).transpose()?.unwrap_or_default();
+        let tasks = model.as_ref().map(tasks).unwrap_or_default();
         Tokenizer::new(class, parts, config.as_deref(), tasks).map_err(refused)
     };
     match spm {
@@ -62,6 +71,29 @@ pub fn read_tokenizer(files: &ModelFiles) -> Result<Tokenizer, ModelError> {
     }
 }
 
+/// The tokenizer of a Firefox student; `None` if the folder is another model's.
+fn firefox(files: &ModelFiles) -> Result<Option<Tokenizer>, ModelError> {
+    let others = ["config.json", CONFIG, JSON];
+    let student = match others.iter().any(|file| files.has(file)) {
+        true => None,
+        false => StudentFiles::find(files)?,
+    };
+    let Some(StudentFiles { vocabularies, .. }) = student else { return Ok(None) };
+    let Some([source, target]) = vocabularies else {
+        let looked_for = "\"vocab.*.spm\", or \"srcvocab.*.spm\" and \"trgvocab.*.spm\"".to_owned();
+        return Err(ModelError::NoTokenizer { folder: files.label().to_owned(), looked_for });
+    };
+    let bytes = student_files::read(files, &source, FILE_LIMIT)?;
+    let tokenizer = if source == target {
+        FirefoxTokenizer::new((&source, &bytes), None)
+    } else {
+        let target_bytes = student_files::read(files, &target, FILE_LIMIT)?;
+        FirefoxTokenizer::new((&source, &bytes), Some((&target, &target_bytes)))
+    };
+    let refused = |source| ModelError::Tokenizer { folder: files.label().to_owned(), source };
+    tokenizer.map(|tokenizer| Some(tokenizer.into())).map_err(refused)
+}
+
 fn marian(files: &ModelFiles, config: Option<&[u8]>) -> Result<Tokenizer, ModelError> {
     let read = |name| files.read(name, FILE_LIMIT);
     let target_vocab = files.has("target_vocab.json").then(|| read("target_vocab.json")).transpose()?;
@@ -83,29 +115,38 @@ pub(super) fn class(
     model: Option<&JsonObject>,
     tokenizer: Option<&JsonObject>,
 ) -> Result<TokenizerClass, ModelError> {
-    for object in [tokenizer, model].into_iter().flatten() {
-        let name: Option<String> = object.get("tokenizer_class")?;
-        if let Some(class) = name.as_deref().and_then(TokenizerClass::from_name) {
-            return Ok(class);
-        }
+    let name = |object: Option<&JsonObject>| {
+        object.map(|object| object.get::<String>("tokenizer_class")).transpose().map(Option::flatten)
+    };
+    let name = match name(tokenizer)? {
+        None => name(model)?,
+        name => name,
+    };
+    if let Some(class) = name.as_deref().and_then(TokenizerClass::from_name) {
+        return Ok(class);
     }
     let model_type: Option<String> = model.map(|model| model.get("model_type")).transpose()?.flatten();
     let class = model_type.as_deref().map_or(TokenizerClass::Other, TokenizerClass::of_model_type);
+    // under a generic name, transformers takes everything from this file, nothing from the family's class
+    let is_generic = name.is_some() && files.has(JSON);
+    if is_generic && !matches!(class, TokenizerClass::T5 | TokenizerClass::Pegasus) {
+        return Ok(TokenizerClass::Other);
+    }
     // models without a Hugging Face class, and tokenizers without a model, can have Marian's files
     let unnamed = class == TokenizerClass::Other && files.has(MARIAN[0]) && !files.has(JSON);
     Ok(if unnamed { TokenizerClass::Marian } else { class })
 }
 
-/// `translation_XX_to_YY` of `task_specific_params`, with their prefixes.
-pub(super) fn tasks(model: &JsonObject) -> Result<Vec<Task>, ModelError> {
+/// The tasks of `task_specific_params`, with their prefixes.
+pub(super) fn tasks(model: &JsonObject) -> Vec<Task> {
     let Some((_, Value::Object(all))) = model.entries().find(|(key, _)| *key == "task_specific_params")
     else {
-        return Ok(Vec::new());
+        return Vec::new();
     };
     let task = |(name, task): (&String, &Value)| {
-        let (source, target) = name.strip_prefix("translation_")?.split_once("_to_")?;
-        let prefix = task.get("prefix")?.as_str()?.to_owned();
-        Some(Task { source: source.to_owned(), target: target.to_owned(), prefix })
+        let mut options = task.as_object()?.clone();
+        let prefix = options.remove("prefix").and_then(|prefix| Some(prefix.as_str()?.to_owned()));
+        Some(Task { name: name.clone(), prefix: prefix.unwrap_or_default(), options })
     };
-    Ok(all.iter().filter_map(task).collect())
+    all.iter().filter_map(task).collect()
 }

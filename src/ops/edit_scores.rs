@@ -2,7 +2,7 @@
 //! tokens are penalized in place; banned tokens are listed for each row.
 
 use super::search_states::{SearchStates, SearchTable};
-use crate::graph::{Binding, CpuRun, Graph, GraphError, Lowering, Operator, Value};
+use crate::graph::{Binding, CpuRun, Graph, GraphError, Lowering, Operator, State, Value};
 use crate::kernels::bans::ban_words;
 use crate::kernels::edits::{Edits, HistoryBuffers};
 use crate::kernels::log_softmax_top_k::ScoreBuffers;
@@ -22,19 +22,23 @@ pub struct EditedScores {
     /// `[rows, ban_words]`: banned tokens of each row, one bit per token.
     pub(super) row_bans: Value,
     pub(super) state: SearchTable<Value>,
+    /// u32 `[sentences, vocabulary]`: the token of each column, if columns are not tokens.
+    pub(super) columns: Option<Value>,
 }
 
 #[derive(Debug)]
 struct EditScores(EditedScores);
 
 impl Graph {
-    /// Edits `logits` `[rows, vocabulary]` in place, by the history of each row.
+    /// Edits `logits` `[rows, vocabulary]` in place, by the history of each row. `columns`: as in
+    /// [`selected_linear`](Self::selected_linear), if logits are of some tokens only.
     pub fn edit_scores(
         &mut self,
         shape: TopKShape,
         history: HistoryEdits,
         logits: Value,
         states: &SearchStates,
+        columns: Option<State>,
     ) -> Result<EditedScores, GraphError> {
         let op = "edit_scores";
         let TopKShape { rows, vocabulary, .. } = shape;
@@ -42,7 +46,17 @@ impl Graph {
         let state = states.values(self, op, &history.search)?;
         let chunks = self.value(op, Shape::new(1, shape.chunk_elements()), Dtype::U32)?;
         let row_bans = self.value(op, Shape::new(rows, ban_words(vocabulary)), Dtype::U32)?;
-        let edited = EditedScores { shape, history, logits, chunks, row_bans, state };
+        let columns = columns.map(|columns| self.state(columns));
+        if let Some(columns) = columns {
+            self.expect(
+                op,
+                "columns",
+                columns,
+                Shape::new(history.search.sentences, vocabulary),
+                Dtype::U32,
+            )?;
+        }
+        let edited = EditedScores { shape, history, logits, chunks, row_bans, state, columns };
         self.push(EditScores(edited));
         Ok(edited)
     }
@@ -58,6 +72,7 @@ impl EditedScores {
             bans: bans.into(),
             phrases: phrases.into(),
             row_bans: self.row_bans.into(),
+            columns: self.columns.into(),
         };
         Edits::ByHistory(self.history, buffers)
     }
@@ -75,7 +90,8 @@ impl Operator for EditScores {
 
     fn reads(&self) -> Vec<Value> {
         let SearchTable { search, slots, slot_tokens, bans, phrases, .. } = self.0.state;
-        vec![self.0.logits, search, slots, slot_tokens, bans, phrases]
+        let values = [self.0.logits, search, slots, slot_tokens, bans, phrases];
+        values.into_iter().chain(self.0.columns).collect()
     }
 
     fn writes(&self) -> Vec<Value> {

@@ -11,6 +11,7 @@ struct Embed {
     positions: Option<(Value, Rows)>,
     table: Matrix,
     scale: f32,
+    zero_start: bool,
     y: Value,
 }
 
@@ -26,6 +27,28 @@ impl Graph {
         table: Matrix,
         scale: f32,
     ) -> Result<Value, GraphError> {
+        self.add_embed(tokens, positions, table, scale, false)
+    }
+
+    /// As [`embed`](Self::embed), but row 0 of the position table comes without a token embedding.
+    pub fn embed_after_start(
+        &mut self,
+        tokens: Value,
+        positions: (Value, Rows),
+        table: Matrix,
+        scale: f32,
+    ) -> Result<Value, GraphError> {
+        self.add_embed(tokens, Some(positions), table, scale, true)
+    }
+
+    fn add_embed(
+        &mut self,
+        tokens: Value,
+        positions: Option<(Value, Rows)>,
+        table: Matrix,
+        scale: f32,
+        zero_start: bool,
+    ) -> Result<Value, GraphError> {
         let op = "embed";
         let rows = self.shape(tokens).rows;
         self.expect(op, "tokens", tokens, Shape::new(rows, 1), Dtype::U32)?;
@@ -35,7 +58,7 @@ impl Graph {
             self.agree(op, "position table", got, Shape::new(position_table.rows, table.inputs))?;
         }
         let y = self.value(op, Shape::new(rows, table.inputs), Dtype::F32)?;
-        self.push(Embed { tokens, positions, table, scale, y });
+        self.push(Embed { tokens, positions, table, scale, zero_start, y });
         Ok(y)
     }
 }
@@ -59,6 +82,7 @@ impl Operator for Embed {
             d_model: self.table.inputs,
             scale: self.scale,
             positions: self.positions.is_some(),
+            zero_start: self.zero_start,
             precision: to.precision(),
         };
         let (index, position_table) = self.positions.unzip();
@@ -73,6 +97,9 @@ impl Operator for Embed {
             let positions = self.positions.map(|(index, table)| (run.u32(index), run.rows(table)));
             let Self { table, scale, .. } = *self;
             cpu::embed(run.u32(self.tokens), positions, run.matrix(table), table.inputs, scale, y);
+            if let (true, Some((index, table))) = (self.zero_start, positions) {
+                cpu::start_rows(index, table, y);
+            }
         });
     }
 }

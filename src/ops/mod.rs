@@ -10,6 +10,7 @@ mod attention_weights;
 mod beam_step;
 mod best_tokens;
 mod cached_attention;
+mod column_tokens;
 mod edit_scores;
 mod embed;
 mod greedy_step;
@@ -19,6 +20,8 @@ mod log_probability;
 mod log_softmax_top_k;
 mod reorder_slots;
 mod search_states;
+mod selected_linear;
+mod ssru;
 
 pub use attention::AttentionScores;
 pub use cached_attention::Cache;
@@ -26,6 +29,7 @@ pub use edit_scores::EditedScores;
 pub use layer_norm::Normalization;
 pub use linear::Linear;
 pub use search_states::{SearchStates, SearchTable};
+pub use ssru::CellCache;
 
 #[doc(inline)]
 pub use crate::activation::Activation;

@@ -3,6 +3,7 @@
 //! * [`Tokenizer`]: the tokenizer of any model, with its special tokens and languages
 //! * [`SentencePiece`]: a `.spm` file, id-exact with the C++ library
 //! * [`MarianTokenizer`]: `source.spm` + `target.spm` + `vocab.json`, id-exact with Hugging Face's
+//! * [`FirefoxTokenizer`]: `vocab.*.spm` with its own ids, id-exact with Firefox's engine
 //! * [`split_lines`]: long text to lines and sentences, without loss
 //! * [`Sentence::split_to_fit`]: a sentence that is too long for a model to parts that fit
 //! * [`Token`]: a token with the bytes of the text that it stands for
@@ -15,10 +16,16 @@ mod class;
 mod clean_up;
 mod config;
 mod error;
+mod firefox;
 mod fit;
+mod guard;
 #[cfg(feature = "tokenizers")]
 mod json;
+#[cfg(feature = "tokenizers")]
+mod json_limits;
 mod language_codes;
+mod language_names;
+mod language_search;
 mod languages;
 mod marian;
 mod pieces;
@@ -30,6 +37,8 @@ mod vocabulary;
 
 pub use class::{TargetRole, TokenizerClass};
 pub use error::TextError;
+pub use firefox::FirefoxTokenizer;
+pub use guard::panic_is_caught;
 pub use languages::{Direction, Target, Task};
 pub use marian::{MarianFiles, MarianTokenizer, split_language_tag};
 pub use sentencepiece::SentencePiece;

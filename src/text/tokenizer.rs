@@ -2,12 +2,16 @@
 
 use std::borrow::Cow;
 
+use super::class::SourcePlace;
+#[cfg(feature = "tokenizers")]
+use super::class::TargetRole;
 use super::config::TokenizerConfig;
 #[cfg(feature = "tokenizers")]
 use super::json::JsonTokenizer;
-use super::languages::{Codes, Direction, Languages, Task};
+use super::languages::{Around, Codes, Direction, Languages, Task};
 use super::pieces::PieceTokenizer;
-use super::{MarianTokenizer, TextError, TokenizerClass, Vocabulary, split_language_tag};
+use super::{FirefoxTokenizer, MarianTokenizer, TextError, TokenizerClass, Vocabulary, split_language_tag};
+use crate::json_problem::excerpt;
 
 /// The contents of a tokenizer's files, except Marian's.
 #[derive(Clone, Debug)]
@@ -34,6 +38,7 @@ pub enum TokenizerFiles<'a> {
 pub struct Tokenizer {
     kind: Kind,
     languages: Languages,
+    tasks: Vec<Task>,
     /// Name of the file.
     origin: String,
 }
@@ -41,6 +46,7 @@ pub struct Tokenizer {
 #[derive(Debug)]
 enum Kind {
     Marian(Box<MarianTokenizer>),
+    Firefox(Box<FirefoxTokenizer>),
     Pieces(Box<PieceTokenizer>),
     #[cfg(feature = "tokenizers")]
     Json(Box<JsonTokenizer>),
@@ -49,17 +55,34 @@ enum Kind {
 impl From<MarianTokenizer> for Tokenizer {
     fn from(tokenizer: MarianTokenizer) -> Self {
         let tags: Vec<String> = tokenizer.language_tags().into_iter().map(str::to_owned).collect();
+        let [source, target] = tokenizer.languages().map(|language| language.map(str::to_owned));
         Self {
             kind: Kind::Marian(Box::new(tokenizer)),
-            languages: if tags.is_empty() { Languages::Fixed } else { Languages::Tags(tags) },
+            languages: if tags.is_empty() {
+                Languages::Fixed { source, target }
+            } else {
+                Languages::Tags(tags)
+            },
+            tasks: Vec::new(),
             origin: "source.spm".to_owned(),
         }
     }
 }
 
+impl From<FirefoxTokenizer> for Tokenizer {
+    fn from(tokenizer: FirefoxTokenizer) -> Self {
+        Self {
+            kind: Kind::Firefox(Box::new(tokenizer)),
+            languages: Languages::FIXED,
+            tasks: Vec::new(),
+            origin: "vocab.spm".to_owned(),
+        }
+    }
+}
+
 impl Tokenizer {
-    /// Builds a tokenizer of this class from its files' contents. `config` is `tokenizer_config.json`; `tasks` are the
-    /// translations with a prefix in `config.json` (T5).
+    /// Builds a tokenizer of this class from its files' contents. `config` is `tokenizer_config.json`; `tasks` are those of
+    /// `config.json`.
     ///
     /// # Errors
     /// [`TextError`] names the file that is damaged or needs an unsupported feature. [`TextError::NeedsFeature`]: a
@@ -82,12 +105,15 @@ impl Tokenizer {
             #[cfg(not(feature = "tokenizers"))]
             TokenizerFiles::Json(_) => return Err(TextError::NeedsFeature),
         };
-        let languages = if tasks.is_empty() {
-            codes(class, &kind, &config, origin)?.map_or(Languages::Fixed, Languages::Codes)
-        } else {
-            Languages::Tasks(tasks)
+        let languages = match &kind {
+            _ if tasks.iter().any(is_translation) => {
+                Languages::Tasks(tasks.iter().filter(|task| is_translation(task)).cloned().collect())
+            }
+            #[cfg(feature = "tokenizers")]
+            Kind::Json(tokenizer) if class == TokenizerClass::Other => of_template(tokenizer),
+            _ => codes(class, &kind, &config, origin)?.map_or(Languages::FIXED, Languages::Codes),
         };
-        Ok(Self { kind, languages, origin: origin.to_owned() })
+        Ok(Self { kind, languages, tasks, origin: origin.to_owned() })
     }
 
     /// Name of the tokenizer's file: `source.spm`, `spiece.model`, `tokenizer.json`, …
@@ -99,6 +125,26 @@ impl Tokenizer {
     /// are target languages.
     pub fn languages(&self) -> Vec<&str> {
         self.languages.codes()
+    }
+
+    /// The tasks of the model's configuration.
+    pub fn tasks(&self) -> &[Task] {
+        &self.tasks
+    }
+
+    /// The task with this name.
+    ///
+    /// # Errors
+    /// [`TextError::UnknownTask`]
+    pub fn task(&self, name: &str) -> Result<&Task, TextError> {
+        self.tasks.iter().find(|task| task.name == name).ok_or_else(|| {
+            let known: Vec<&str> = self.tasks.iter().map(|task| &*task.name).collect();
+            let known = match known.is_empty() {
+                true => "its config.json has no `task_specific_params`".to_owned(),
+                false => format!("it has {}", known.join(", ")),
+            };
+            TextError::UnknownTask { task: excerpt(name), known }
+        })
     }
 
     /// Resolves languages by the model's own codes: `en_XX` (mBART), `eng_Latn` (NLLB), `en` (M2M100, T5), `fra` (Marian,
@@ -115,8 +161,8 @@ impl Tokenizer {
 
     /// Splits a leading language tag such as `>>fra<<` off a text, for Marian's tokenizers.
     pub fn split_tag<'a>(&self, text: &'a str) -> (Option<&'a str>, &'a str) {
-        match self.kind {
-            Kind::Marian(_) => split_language_tag(text),
+        match (&self.kind, &self.languages) {
+            (Kind::Marian(_), _) | (_, Languages::Tags(_)) => split_language_tag(text),
             _ => (None, text),
         }
     }
@@ -145,12 +191,21 @@ impl Tokenizer {
         };
         let ids = match &self.kind {
             Kind::Marian(tokenizer) => return tokenizer.encode_source(&text),
+            Kind::Firefox(tokenizer) => return Ok(tokenizer.encode_source(&text)),
             Kind::Pieces(tokenizer) => match &direction.around {
                 Some(_) => tokenizer.encode(&text),
                 None => [tokenizer.encode(&text), vec![tokenizer.eos()]].concat(),
             },
             #[cfg(feature = "tokenizers")]
-            Kind::Json(tokenizer) => tokenizer.encode(&text, direction.around.is_none())?,
+            Kind::Json(tokenizer) => {
+                if let (Some(tag), _) = self.split_tag(&text)
+                    && tokenizer.id(tag).is_none()
+                {
+                    let known = format!("this model has {}", self.languages().join(", "));
+                    return Err(TextError::UnknownLanguageTag { tag: excerpt(tag), known: excerpt(&known) });
+                }
+                tokenizer.encode(&text, direction.around.is_none())?
+            }
         };
         Ok(match &direction.around {
             Some((before, after)) => [&before[..], &ids, after].concat(),
@@ -168,6 +223,7 @@ impl Tokenizer {
         let end = direction.around.as_ref().map(|(_, after)| after.iter().take(1));
         let ids = match &self.kind {
             Kind::Marian(tokenizer) => return Ok(tokenizer.encode_target(text)),
+            Kind::Firefox(tokenizer) => return Ok(tokenizer.encode_target(text)),
             Kind::Pieces(tokenizer) => match end {
                 Some(_) => tokenizer.encode(text),
                 None => [tokenizer.encode(text), vec![tokenizer.eos()]].concat(),
@@ -185,6 +241,7 @@ impl Tokenizer {
     pub fn decode(&self, ids: &[u32], skip_special_tokens: bool) -> Result<String, TextError> {
         match &self.kind {
             Kind::Marian(tokenizer) => tokenizer.decode(ids, skip_special_tokens),
+            Kind::Firefox(tokenizer) => tokenizer.decode(ids, skip_special_tokens),
             Kind::Pieces(tokenizer) => tokenizer.decode(ids, skip_special_tokens),
             #[cfg(feature = "tokenizers")]
             Kind::Json(tokenizer) => tokenizer.decode(ids, skip_special_tokens),
@@ -195,16 +252,18 @@ impl Tokenizer {
     pub fn source_token(&self, id: u32) -> Option<Cow<'_, str>> {
         match &self.kind {
             Kind::Marian(tokenizer) => tokenizer.source_vocabulary().token(id).map(Cow::Borrowed),
+            Kind::Firefox(tokenizer) => tokenizer.source_token(id).map(Cow::Borrowed),
             Kind::Pieces(tokenizer) => tokenizer.vocabulary().token(id).map(Cow::Borrowed),
             #[cfg(feature = "tokenizers")]
             Kind::Json(tokenizer) => tokenizer.token(id).map(Cow::Owned),
         }
     }
 
-    /// The target token with this id. The vocabulary is the source's, unless a Marian model has a separate one.
+    /// The target token with this id. The vocabulary is the source's, unless a Marian or Firefox model has a separate one.
     pub fn target_token(&self, id: u32) -> Option<Cow<'_, str>> {
         match &self.kind {
             Kind::Marian(tokenizer) => tokenizer.target_vocabulary().token(id).map(Cow::Borrowed),
+            Kind::Firefox(tokenizer) => tokenizer.target_token(id).map(Cow::Borrowed),
             _ => self.source_token(id),
         }
     }
@@ -215,6 +274,7 @@ impl Tokenizer {
             Kind::Marian(tokenizer) => {
                 tokenizer.target_vocabulary().token(id).is_some_and(|token| tokenizer.is_special(token))
             }
+            Kind::Firefox(tokenizer) => tokenizer.is_special(id),
             Kind::Pieces(tokenizer) => tokenizer.is_special(id),
             #[cfg(feature = "tokenizers")]
             Kind::Json(tokenizer) => tokenizer.is_special(id),
@@ -227,11 +287,56 @@ impl Tokenizer {
             Kind::Marian(tokenizer) => {
                 [tokenizer.source_vocabulary(), tokenizer.target_vocabulary()].map(Vocabulary::last)
             }
+            Kind::Firefox(tokenizer) => tokenizer.last_tokens(),
             Kind::Pieces(tokenizer) => [tokenizer.vocabulary().last(); 2],
             #[cfg(feature = "tokenizers")]
             Kind::Json(tokenizer) => [tokenizer.last(); 2],
         }
     }
+}
+
+/// Whether words before a text choose its languages.
+fn is_translation(task: &Task) -> bool {
+    task.languages().is_some() && !task.prefix.is_empty()
+}
+
+/// The languages of a `tokenizer.json` under a generic class, such as `PreTrainedTokenizerFast`. transformers then takes the
+/// tokens around a text from the file's post-processor alone; if one of them is a language, it is the source's.
+#[cfg(feature = "tokenizers")]
+fn of_template(tokenizer: &JsonTokenizer) -> Languages {
+    use TokenizerClass::{M2M100, MBart, Nllb};
+
+    let special: Vec<(String, u32)> = tokenizer.special_tokens().collect();
+    let tags = special.iter().filter(|(token, _)| split_language_tag(token) == (Some(token), ""));
+    let mut tags: Vec<(u32, String)> = tags.map(|(token, id)| (*id, token.clone())).collect();
+    if !tags.is_empty() {
+        tags.sort_unstable();
+        return Languages::Tags(tags.into_iter().map(|(_, tag)| tag).collect());
+    }
+    let Some((before, after)) = tokenizer.template() else { return Languages::FIXED };
+    let language = |id: u32| {
+        let (token, _) = special.iter().find(|(_, known)| *known == id)?;
+        let class = [Nllb, MBart, M2M100].into_iter().find(|class| class.language_code(token).is_some())?;
+        Some((class, class.language_code(token)?.to_owned()))
+    };
+    let Some((class, source)) = before.iter().chain(&after).find_map(|&id| language(id)) else {
+        return Languages::FIXED;
+    };
+    let around = |ids: &[u32]| {
+        let around = |&id: &u32| match language(id) {
+            Some((_, code)) if code == source => Around::Source,
+            _ => Around::Token(id),
+        };
+        ids.iter().map(around).collect::<Vec<_>>()
+    };
+    let around = (around(&before), around(&after));
+    // mBART's decoder starts with the language; where the language comes first, it is the first token after the start
+    let decoder_start = class == MBart && around.1.contains(&Around::Source);
+    let role = if decoder_start { TargetRole::DecoderStart } else { TargetRole::ForcedBos };
+    let code = |(token, id): &(String, u32)| Some((class.language_code(token)?.to_owned(), *id));
+    let mut codes: Vec<(String, u32)> = special.iter().filter_map(code).collect();
+    codes.sort_unstable_by_key(|&(_, id)| id);
+    Languages::Codes(Codes { class, codes, around, role, source })
 }
 
 /// The languages of a class with language tokens.
@@ -243,7 +348,7 @@ fn codes(
 ) -> Result<Option<Codes>, TextError> {
     let Some((place, role, english)) = class.translation(config) else { return Ok(None) };
     let (special, eos): (Vec<(Cow<str>, u32)>, _) = match kind {
-        Kind::Marian(_) => return Ok(None),
+        Kind::Marian(_) | Kind::Firefox(_) => return Ok(None),
         Kind::Pieces(tokenizer) => {
             let special = tokenizer.special_tokens().map(|(token, id)| (token.into(), id));
             (special.collect(), Some(tokenizer.eos()))
@@ -263,6 +368,12 @@ fn codes(
     let source = class.language_code(source).unwrap_or(source).to_owned();
     match codes.is_empty() {
         true => Err(missing(&source)),
-        false => Ok(Some(Codes { class, codes, place, role, source, eos })),
+        false => {
+            let around = match place {
+                SourcePlace::Before => (vec![Around::Source], vec![Around::Token(eos)]),
+                SourcePlace::After => (Vec::new(), vec![Around::Token(eos), Around::Source]),
+            };
+            Ok(Some(Codes { class, codes, around, role, source }))
+        }
     }
 }

@@ -50,7 +50,7 @@ pub(crate) fn share(
     let by_importance = [AttentionKind::Cross, AttentionKind::Decoder, AttentionKind::Encoder];
     for kind in by_importance.into_iter().filter(|kind| keep.kinds.contains(kind)) {
         let stack = kind.stack(config);
-        for layer in (0..stack.layers).rev() {
+        for layer in (0..config.attention_layers(kind)).rev() {
             for (share, lengths) in shares.iter_mut().zip(sentences) {
                 let queries = if kind.queries_target() { lengths.target } else { lengths.source };
                 let keys = if kind.keys_target() { lengths.target } else { lengths.source };

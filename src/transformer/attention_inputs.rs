@@ -13,20 +13,22 @@ use super::loaded::LoadedModel;
 use crate::graph::{Columns, Graph, GraphError, Plan, RowCopy, Session, State, StateTable, Value};
 use crate::kernels::append_rows::MAX_PARTS;
 use crate::model::blueprint::qkv_columns;
-use crate::model::config::ModelConfig;
+use crate::model::config::{Mixer, ModelConfig};
 use crate::model::{AttentionKind, Tap, weights_of};
 
 /// Inputs of attention weights, besides the caches.
 pub(super) struct AttentionInputs {
     /// Queries, keys and values of each encoder layer, `[source tokens, heads * (2 * d_k + d_v)]`.
     pub projections: Vec<Tap>,
-    /// Queries of each decoder layer: of self-attention, then of cross-attention. A state has several side by side, so
+    /// Queries of each decoder layer: of self-attention, if there is any, then of cross-attention. A state has several side by side, so
     /// that one launch stores them. `[rows * capacity, parts * heads * d_k]`
     queries: Vec<State>,
     /// Number of queries side by side in a state.
     parts: usize,
     /// Columns of one part, `heads * d_k`.
     width: usize,
+    /// Number of queries of a decoder layer.
+    of_layer: usize,
 }
 
 /// The place of one sentence and hypothesis in a session.
@@ -51,7 +53,11 @@ impl AttentionInputs {
         let width = decoder.key_width();
         let fit = model.device.max_buffer_bytes() / (4 * (slots * width) as u64).max(1);
         let parts = fit.clamp(1, MAX_PARTS as u64) as usize;
-        let mut left = 2 * decoder.layers;
+        let of_layer = match model.config.decoder_mixer {
+            Mixer::Attention => 2,
+            Mixer::Ssru => 1,
+        };
+        let mut left = of_layer * decoder.layers;
         let mut queries = Vec::with_capacity(left.div_ceil(parts));
         while left > 0 {
             let parts = parts.min(left);
@@ -61,7 +67,7 @@ impl AttentionInputs {
         let fused = 2 * encoder.key_width() + encoder.value_width();
         let projection = |layer| Tap(Some(states.f32(format!("projection {layer}"), source_tokens, fused)));
         let projections = (0..encoder.layers).map(projection).collect();
-        Self { projections, queries, parts, width }
+        Self { projections, queries, parts, width, of_layer }
     }
 
     /// Adds the storing of queries to the decoder.
@@ -101,12 +107,12 @@ impl AttentionInputs {
             maps.add(AttentionKind::Encoder, layer, [(copy, first_query), (copy, first_key)]);
         }
         for &layer in &selection.decoder_attentions {
-            let (queries, first) = self.queries(2 * layer);
+            let (queries, first) = self.queries(self.of_layer * layer);
             let [queries, keys] = [queries, keys.caches[layer]].map(|state| maps.copy(state, &target));
             maps.add(AttentionKind::Decoder, layer, [(queries, first), (keys, 0)]);
         }
         for &layer in &selection.cross_attentions {
-            let (queries, first) = self.queries(2 * layer + 1);
+            let (queries, first) = self.queries(self.of_layer * (layer + 1) - 1);
             let queries = maps.copy(queries, &target);
             let memory = maps.copy(keys.memory[layer], &source); // keys are its first columns
             maps.add(AttentionKind::Cross, layer, [(queries, first), (memory, 0)]);

@@ -3,7 +3,7 @@ use std::cmp::Reverse;
 use super::Transformer;
 use super::error::GenerateError;
 use super::request::{GenerateRequest, Keep};
-use super::session::{cache_capacity, padded_length};
+use super::session::{cache_capacity, column_capacity, padded_length};
 use crate::decode::DecodeOptions;
 use crate::model::config::{Architecture, StackConfig};
 
@@ -41,7 +41,7 @@ impl Transformer {
         let widest = reader.ffn_width.max(qkv(reader)).max(config.d_model);
         let decoder = &config.decoder;
         let queries = if keep.attention.is_some() { 2 * decoder.key_width() } else { 0 };
-        let cached = decoder.key_width() + decoder.value_width() + queries;
+        let cached = config.cached_width() + queries;
         let (mut capacity, mut longest) = (0, 0);
         let mut size = 0;
         for &index in candidates {
@@ -82,13 +82,20 @@ impl Transformer {
         if batch().any(|request| request.options.prompt.len() > 1) {
             return 0; // prompts are read for all rows at once
         }
+        let columns = column_capacity(&self.model.config, batch());
         let max_length = batch().map(|request| request.options.max_length).max().unwrap_or(0);
         let padded = |input_ids: &[u32]| padded_length(&self.model.config, input_ids.len());
         let follows = |&&index: &&usize| {
             let GenerateRequest { input_ids, options } = &requests[index];
-            let as_first = DecodeOptions { max_length: first.options.max_length, ..options.clone() };
+            let as_first = DecodeOptions {
+                max_length: first.options.max_length,
+                columns: first.options.columns.clone(),
+                ..options.clone()
+            };
+            let listed = |options: &DecodeOptions| options.columns.listed().map_or(0, |list| list.len());
             padded(input_ids) == padded(&first.input_ids)
                 && options.max_length <= max_length
+                && listed(options) <= columns
                 && as_first == first.options
         };
         waiting.iter().take_while(follows).count()

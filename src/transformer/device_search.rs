@@ -11,13 +11,13 @@ use super::queue::Queue;
 use super::request::GenerateRequest;
 use super::rows::RowStates;
 use crate::decode::{BatchSearch, DecodeOptions, EarlyStopping, length_divisor};
-use crate::graph::{Graph, GraphError, Program, Session, StateTable, Value};
+use crate::graph::{Graph, GraphError, Program, Session, State, StateTable, Value};
 use crate::kernels::AdapterClass;
 use crate::kernels::bans::Bans;
 use crate::kernels::search_state::{HistoryEdits, RING, SearchShape, SentenceState, Stopping};
 use crate::model::config::ModelConfig;
 use crate::ops::SearchStates;
-use crate::scores::{TopKShape, TopScores};
+use crate::scores::{TopKShape, TopScores, column_of};
 
 /// The shapes of its states.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,6 +34,19 @@ fn banned_tokens(options: &DecodeOptions) -> Vec<u32> {
     single.copied().filter(|token| !options.eos.contains(token)).collect()
 }
 
+fn columns_of(options: &DecodeOptions, tokens: &[u32]) -> Vec<u32> {
+    let columns = options.columns.listed().map(|columns| &columns[..]);
+    tokens.iter().filter_map(|&token| column_of(columns, token)).collect()
+}
+
+fn banned_columns(options: &DecodeOptions) -> Vec<u32> {
+    columns_of(options, &banned_tokens(options))
+}
+
+fn end_columns(options: &DecodeOptions) -> Vec<u32> {
+    columns_of(options, &options.eos)
+}
+
 fn banned_phrases(options: &DecodeOptions) -> Vec<&[u32]> {
     options.bad_words.iter().filter(|word| word.len() > 1).map(Vec::as_slice).collect()
 }
@@ -47,7 +60,11 @@ fn bans(requests: &[&GenerateRequest], vocabulary: usize) -> (Bans, Vec<[usize; 
     let mut bans = Bans::default();
     let places = requests.iter().map(|request| {
         let options = &request.options;
-        let lists = bans.add_lists(vocabulary, &banned_tokens(options), &options.eos);
+        let lists = match options.columns.listed() {
+            None => bans.add_lists(vocabulary, &banned_tokens(options), &options.eos),
+            // each sentence has its own place, so that another one can take it over
+            Some(_) => bans.add_own_lists(vocabulary, &banned_columns(options), &end_columns(options)),
+        };
         let phrases = banned_phrases(options);
         [lists, bans.add_phrases(phrases.iter().copied())]
     });
@@ -87,6 +104,7 @@ impl DeviceSearchKey {
                 repeats,
                 phrases,
                 penalty: any(|options| options.repetition_penalty != 1.0),
+                columns: any(|options| options.columns.listed().is_some()),
                 search,
             },
             ban_words: bans.lists.len(),
@@ -99,6 +117,8 @@ impl DeviceSearchKey {
 pub(super) struct DeviceSearch {
     key: DeviceSearchKey,
     states: SearchStates,
+    /// Output columns of each sentence, if not all tokens are computed.
+    columns: Option<State>,
     pace: Pace,
     /// Submits without a read record.
     under_way: VecDeque<Submit>,
@@ -135,7 +155,7 @@ impl DeviceSearch {
     pub fn new(
         key: DeviceSearchKey,
         states: &mut StateTable,
-        rows: &RowStates,
+        (rows, columns): (&RowStates, Option<State>),
         class: AdapterClass,
         work: usize,
     ) -> Self {
@@ -155,6 +175,7 @@ impl DeviceSearch {
         Self {
             key,
             states,
+            columns,
             pace: Pace::new(class, work),
             under_way: VecDeque::with_capacity(SUBMITS),
             promised: Vec::new(),
@@ -171,12 +192,18 @@ impl DeviceSearch {
     pub fn add_to(&self, g: &mut Graph, logits: Value) -> Result<(), GraphError> {
         let DeviceSearchKey { scoring, edits, .. } = self.key;
         g.enter("search");
-        let scores = g.edit_scores(scoring, edits, logits, &self.states)?;
+        let scores = g.edit_scores(scoring, edits, logits, &self.states, self.columns)?;
         if edits.search.beams == 1 {
+            if let Some(columns) = self.columns {
+                g.tokens_of_chunks(scores, columns)?;
+            }
             g.greedy_step(scores); // reduces a row's chunks itself
             return Ok(());
         }
         let top = g.best_tokens(scores)?;
+        if let Some(columns) = self.columns {
+            g.tokens_of_best(top, columns)?;
+        }
         g.beam_step(edits.search, top, &self.states)?;
         g.reorder_slots(edits.search, &self.states)
     }
@@ -206,7 +233,13 @@ impl DeviceSearch {
     /// Gives the rows of a finished sentence to a request. It begins with the next submit; the host follows later.
     pub fn seat(&mut self, session: &mut Session, sentence: usize, index: usize, request: &GenerateRequest) {
         let mut words = Vec::with_capacity(self.key.edits.search.block());
-        self.encode(&request.options, self.bans_of_first, &mut words);
+        let mut places = self.bans_of_first;
+        if self.columns.is_some() {
+            let (own, _) = bans(&[request], self.key.scoring.vocabulary);
+            places[0] = sentence * own.lists.len();
+            session.write_elements(self.states.bans, places[0], &own.lists);
+        }
+        self.encode(&request.options, places, &mut words);
         session.write_rows(self.states.search, sentence, &words);
         if self.key.edits.repeats || self.key.edits.penalty {
             let tokens = self.slot_tokens(&[request]);

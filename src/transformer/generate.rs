@@ -1,3 +1,5 @@
+use std::borrow::Cow;
+
 use super::Transformer;
 use super::attention_budget::{KeepAttention, Lengths, share};
 use super::cancel::Cancel;
@@ -6,7 +8,7 @@ use super::kept_attention::KeptAttention;
 use super::queue::{Queue, pause};
 use super::request::{GenerateOptions, GenerateRequest, Generation, Keep, Progress};
 use super::session::{DecodeSession, SessionKey};
-use crate::decode::{BatchSearch, Paths};
+use crate::decode::{BatchSearch, Columns, Paths};
 use crate::model::config::Architecture;
 
 impl Transformer {
@@ -39,6 +41,8 @@ impl Transformer {
         if keep.attention.is_some() {
             self.check_translates()?;
         }
+        let resolved = self.with_columns(requests);
+        let requests = &*resolved;
         let order = self.in_order(requests)?;
         let mut ignore = |_: Progress<'_>| {};
         let watch = watch.unwrap_or(&mut ignore);
@@ -68,6 +72,17 @@ impl Transformer {
             }
         }
         Ok(results)
+    }
+
+    /// The requests with the columns of their inputs.
+    fn with_columns<'r>(&self, requests: &'r [GenerateRequest]) -> Cow<'r, [GenerateRequest]> {
+        let open = |request: &GenerateRequest| request.options.columns == Columns::Auto;
+        if self.model.shortlist.is_none() || !requests.iter().any(open) {
+            return requests.into();
+        }
+        let mut resolved = requests.to_vec();
+        resolved.iter_mut().for_each(|request| self.model.resolve_columns(request));
+        resolved.into()
     }
 
     /// Computes the attention of each request's best hypothesis, `found`.
@@ -117,8 +132,9 @@ impl Transformer {
         if length == 0 {
             return Err(GenerateError::Empty);
         }
-        if length > limit {
-            return Err(GenerateError::TooLong { length, limit });
+        let longest = self.model.config.positions.longest_input();
+        if length > longest {
+            return Err(GenerateError::TooLong { length, limit: longest });
         }
         if let Some(&token) = request.input_ids.iter().find(|&&token| token as usize >= vocabulary) {
             return Err(GenerateError::Token { token, vocabulary });

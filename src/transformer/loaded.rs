@@ -1,5 +1,8 @@
+use super::request::GenerateRequest;
+use crate::decode::Columns;
 use crate::device::Device;
 use crate::graph::Weights;
+use crate::model::Shortlist;
 use crate::model::blueprint::Blueprint;
 use crate::model::config::ModelConfig;
 use crate::model::generation_config::GenerationConfig;
@@ -10,5 +13,20 @@ pub(super) struct LoadedModel {
     /// The model's defaults for generation.
     pub generation: GenerationConfig,
     pub blueprint: Blueprint,
+    /// Output columns of a source.
+    pub shortlist: Option<Shortlist>,
     pub weights: Weights,
+}
+
+impl LoadedModel {
+    /// Replaces [`Columns::Auto`] by the columns of the input.
+    pub fn resolve_columns(&self, request: &mut GenerateRequest) {
+        if request.options.columns != Columns::Auto {
+            return;
+        }
+        request.options.columns = match &self.shortlist {
+            Some(shortlist) => Columns::Only(shortlist.columns(&request.input_ids).into()),
+            None => Columns::All,
+        };
+    }
 }

@@ -7,7 +7,7 @@ use std::ops::Range;
 use super::Transformer;
 use super::loaded::LoadedModel;
 use crate::graph::{Upload, WeightKind, WeightSource, WeightTable};
-use crate::model::blueprint::{Blueprint, CheckpointSource};
+use crate::model::blueprint::{Blueprint, CheckpointSource, Mixing};
 use crate::model::config::{ModelConfig, StackConfig};
 use crate::model::{AttentionKind, HeadName, Model, ModelError};
 use crate::ops::Linear;
@@ -48,7 +48,7 @@ fn values_of(blueprint: &Blueprint, config: &ModelConfig, name: HeadName) -> Res
     let HeadName { kind, layer, head } = name;
     let (stack, layers) = match kind {
         AttentionKind::Encoder => (&config.encoder, blueprint.encoder.len()),
-        AttentionKind::Decoder => (&config.decoder, blueprint.decoder.len()),
+        AttentionKind::Decoder => (&config.decoder, config.attention_layers(kind)),
         AttentionKind::Cross => {
             let crosses = blueprint.decoder.iter().filter(|layer| layer.cross_attention.is_some());
             (&config.decoder, crosses.count())
@@ -60,7 +60,10 @@ fn values_of(blueprint: &Blueprint, config: &ModelConfig, name: HeadName) -> Res
     }
     let (linear, before) = match kind {
         AttentionKind::Encoder => (blueprint.encoder[layer].self_attention.qkv, 2 * stack.key_width()),
-        AttentionKind::Decoder => (blueprint.decoder[layer].self_attention.qkv, 2 * stack.key_width()),
+        AttentionKind::Decoder => match blueprint.decoder[layer].mixing {
+            Mixing::Attention(attention) => (attention.qkv, 2 * stack.key_width()),
+            Mixing::Ssru(_) => return Err(MuteError::NoSuchHead { head: name, layers: 0, heads }),
+        },
         AttentionKind::Cross => match blueprint.decoder[layer].cross_attention {
             Some(cross) => (cross.key_value, stack.key_width()),
             None => return Err(MuteError::NoSuchHead { head: name, layers, heads }),
@@ -102,6 +105,10 @@ impl WeightSource for Muted<'_> {
             }
         }
         Ok(())
+    }
+
+    fn read_input_multipliers(&mut self, index: usize) -> Result<Vec<(usize, f32)>, ModelError> {
+        self.source.read_input_multipliers(index)
     }
 
     fn read_scales(&mut self, index: usize, rows: Range<usize>) -> Result<Option<Vec<f32>>, ModelError> {

@@ -1,4 +1,4 @@
-use crate::decode::{DecodeError, DecodeOptions, Sampling};
+use crate::decode::{Columns, DecodeError, DecodeOptions, Sampling};
 use crate::model::config::{Architecture, ModelConfig};
 use crate::model::generation_config::GenerationConfig;
 
@@ -32,9 +32,9 @@ pub fn resolve(
     let prompt = match model.architecture() {
         Architecture::DecoderOnly => input.to_vec(),
         Architecture::EncoderDecoder | Architecture::EncoderOnly => {
-            let start = merged.decoder_start_token_id.or(model.tokens.decoder_start);
-            // as in Hugging Face
-            let start = start.or(merged.bos_token_id).or(model.tokens.bos);
+            // as in transformers 5, which then refuses, although `config.json` may have a start
+            let start = merged.decoder_start_token_id.or(merged.bos_token_id);
+            let start = start.or(model.tokens.decoder_start).or(model.tokens.bos);
             vec![start.ok_or_else(|| DecodeError::Option {
                 option: "decoder_start_token_id",
                 value: "not set".into(),
@@ -77,6 +77,7 @@ pub fn resolve(
         no_repeat_ngram_size: merged.no_repeat_ngram_size.unwrap_or(0),
         repetition_penalty: merged.repetition_penalty.unwrap_or(1.0),
         renormalize_logits: merged.renormalize_logits.unwrap_or(false),
+        columns: if merged.shortlist.unwrap_or(true) { Columns::Auto } else { Columns::All },
     })
 }
 

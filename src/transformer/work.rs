@@ -2,7 +2,6 @@
 
 use super::Transformer;
 use crate::model::blueprint::{FeedForward, Norm};
-use crate::model::config::StackConfig;
 use crate::ops::Linear;
 
 /// Bytes of an element of the caches and of the memory.
@@ -15,12 +14,12 @@ impl Transformer {
     pub fn step_weight_bytes(&self) -> u64 {
         let blueprint = &self.model.blueprint;
         let layers = blueprint.decoder.iter().flat_map(|layer| {
-            let own = &layer.self_attention;
             let cross = layer.cross_attention.as_ref();
-            let linears = [own.qkv, own.output].into_iter();
+            let linears = layer.mixing.linears();
             let linears = linears.chain(cross.into_iter().flat_map(|cross| [cross.query, cross.output]));
             let linears = linears.chain(feed_forward(&layer.feed_forward));
-            let norms = [Some(own.norm), cross.map(|cross| cross.norm), Some(layer.feed_forward.norm)];
+            let norms =
+                [Some(layer.mixing.norm()), cross.map(|cross| cross.norm), Some(layer.feed_forward.norm)];
             linears
                 .map(|linear| self.linear_bytes(&linear))
                 .chain(norms.into_iter().flatten().map(|norm| self.norm_bytes(norm)))
@@ -33,10 +32,10 @@ impl Transformer {
         layers.chain(ends).chain(transform).sum::<u64>() + self.linear_bytes(&blueprint.output)
     }
 
-    /// Bytes of self-attention's keys and values of one token.
+    /// Bytes of one token's keys and values of self-attention, or of its cells.
     pub fn cache_bytes_per_token(&self) -> u64 {
-        let StackConfig { layers, .. } = self.model.config.decoder;
-        layers as u64 * self.key_value_bytes()
+        let config = &self.model.config;
+        config.decoder.layers as u64 * config.cached_width() as u64 * CACHE_ELEMENT_BYTES
     }
 
     /// Bytes of cross-attention's keys and values of one source token; 0 without an encoder.

@@ -55,7 +55,14 @@ impl Case {
         let mut case = Self {
             shape,
             scoring: TopKShape { rows, vocabulary, candidates: 2, rules },
-            edits: HistoryEdits { bans: bans_tokens, repeats: false, phrases: 0, penalty: false, search },
+            edits: HistoryEdits {
+                bans: bans_tokens,
+                repeats: false,
+                phrases: 0,
+                penalty: false,
+                columns: false,
+                search,
+            },
             x: random(1, rows * inputs),
             // coarse, for ties
             weight: random(2, vocabulary * inputs).iter().map(|value| (value * 8.0).round() / 8.0).collect(),
@@ -131,8 +138,15 @@ impl Case {
     }
 
     fn notes_after(&self, edits: HistoryEdits, class: AdapterClass) -> Dispatch {
-        let buffers =
-            HistoryBuffers { search: (), slots: (), slot_tokens: (), bans: (), phrases: (), row_bans: () };
+        let buffers = HistoryBuffers {
+            search: (),
+            slots: (),
+            slot_tokens: (),
+            bans: (),
+            phrases: (),
+            row_bans: (),
+            columns: (),
+        };
         let edits = Edits::ByHistory(edits, buffers);
         let nothing = ScoreBuffers { logits: (), chunks: (), nothing: () };
         self.scoring.chunk_launches(&edits, nothing, class).pop().expect("notes come last").0

@@ -26,7 +26,14 @@ async fn embeddings_are_looked_up() {
             let position = with_positions.then_some((&positions[..], &position_table[..]));
             cpu::embed(&tokens, position, stored.view(), d_model, 1.5, &mut want);
 
-            let shape = EmbedShape { rows, d_model, scale: 1.5, positions: with_positions, precision };
+            let shape = EmbedShape {
+                rows,
+                d_model,
+                scale: 1.5,
+                positions: with_positions,
+                zero_start: false,
+                precision,
+            };
             let token_buffer = upload_u32(&gpu, &tokens);
             let position_buffer = upload_u32(&gpu, &positions);
             let rows_buffer = upload(&gpu, &pad(&position_table, d_model, 0.0));

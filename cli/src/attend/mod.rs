@@ -20,8 +20,8 @@ use wordloom::translate::resolve_languages;
 use super::choice::{Chosen, Steps};
 use super::error::one_line;
 use super::lines::Lines;
-use super::output::{Output, cannot_write, check_different};
-use super::setup::{DeviceArguments, ModelArguments, SearchArguments, count};
+use super::output::{Output, cannot_write, check_named};
+use super::setup::{DeviceArguments, ModelArguments, SearchArguments, count, number};
 use super::{CliError, choice, interrupt, notice};
 use picture::Picture;
 
@@ -65,7 +65,7 @@ pub struct Arguments {
     #[command(flatten)]
     search: SearchArguments,
     /// Above 1 favours long translations, below short
-    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    #[arg(long, value_name = "X", value_parser = number, allow_negative_numbers = true)]
     length_penalty: Option<f32>,
     /// Most tokens of a translated sentence
     #[arg(long, value_name = "N", value_parser = count)]
@@ -89,8 +89,11 @@ enum Format {
 }
 
 pub fn run(arguments: &Arguments) -> Result<(), CliError> {
-    check_different(arguments.trace.as_deref(), arguments.output.as_deref())?;
+    check_named(("--trace", arguments.trace.as_deref()), ("--output", arguments.output.as_deref()))?;
     let format = arguments.output.as_deref().map(format).transpose()?;
+    if arguments.memory == 0 {
+        return Err(CliError::Usage("--memory is 0; attention takes at least 1 MiB".into()));
+    }
     if arguments.grid && !matches!(format, Some(Format::Svg | Format::Png)) {
         return Err(CliError::Usage(
             "--grid draws pictures: give an --output that ends with .svg or .png".into(),

@@ -17,8 +17,10 @@ mod help;
 mod inspect;
 mod interrupt;
 mod languages;
+mod models;
 mod quantize;
 mod resume;
+mod same_file;
 mod score;
 mod serve;
 mod tokenize;
@@ -32,6 +34,11 @@ use std::process::{Command, Output, Stdio};
 fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_wordloom"));
     command.env("WORDLOOM_PIPELINE_CACHE", "off"); // tests leave nothing in the user's folders
+    // nor do they look there, or ask a network
+    command.env("HF_HOME", "/none/such").env("WORDLOOM_MODELS", "/none/such").env("HF_HUB_OFFLINE", "1");
+    for variable in ["HF_HUB_CACHE", "HF_TOKEN", "HF_ENDPOINT", "HUGGINGFACE_HUB_CACHE", "XDG_CACHE_HOME"] {
+        command.env_remove(variable);
+    }
     command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
@@ -93,9 +100,10 @@ impl Run {
     }
 }
 
-/// Whether a line is a notice about the device, the language or the model, or a warning, which random weights often cause.
+/// Whether a line is a notice about the device, a download, the language or the model, or a warning, which random weights
+/// often cause.
 fn is_remark(line: &str) -> bool {
-    let notices = ["warning: ", "detected: ", "model: ", "no direct model: "];
+    let notices = ["warning: ", "fetching ", "detected: ", "model: ", "no direct model: "];
     line == "running on CPU (asked for)" || notices.iter().any(|notice| line.starts_with(notice))
 }
 

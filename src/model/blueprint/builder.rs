@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::source::{Piece, Source};
-use super::{CrossAttention, FeedForward, Norm, SelfAttention, StackWeights};
+use super::{CrossAttention, FeedForward, Norm, SelfAttention, Ssru, StackWeights};
 use crate::graph::{Matrix, Rows, Vector, WeightTable};
 use crate::model::checkpoint::Checkpoint;
 use crate::model::config::{Family, ModelConfig, NormKind, Positions, StackConfig};
@@ -80,40 +80,48 @@ impl<'a> Builder<'a> {
         self.matrix(tensor, vocabulary, self.config.d_model)
     }
 
-    /// Adds a vector stored as `[length]` or, like Marian's `final_logits_bias`, as `[1, length]`.
-    fn vector(&mut self, tensor: &str, length: usize) -> Result<Vector, ModelError> {
+    /// A vector stored as `[length]` or, like Marian's `final_logits_bias`, as `[1, length]`.
+    fn vector_piece(&mut self, tensor: &str, length: usize) -> Result<Piece, ModelError> {
         let info = self.checkpoint.info(&self.stored(tensor));
         let as_row = info.is_some_and(|info| info.shape == [1, length]);
-        let piece = match as_row {
-            true => self.piece(tensor, &[1, length], 0..1)?,
-            false => self.piece(tensor, &[length], 0..length)?,
-        };
+        match as_row {
+            true => self.piece(tensor, &[1, length], 0..1),
+            false => self.piece(tensor, &[length], 0..length),
+        }
+    }
+
+    /// The weights of a layer's output `[outputs, inputs]`, as the family stores them.
+    fn matrix_piece(&mut self, tensor: &str, outputs: usize, inputs: usize) -> Result<Piece, ModelError> {
+        let transposed = self.names.transposed;
+        let shape = if transposed { [inputs, outputs] } else { [outputs, inputs] };
+        Ok(Piece { transposed, ..self.piece(tensor, &shape, 0..outputs)? })
+    }
+
+    fn vector(&mut self, tensor: &str, length: usize) -> Result<Vector, ModelError> {
+        let piece = self.vector_piece(tensor, length)?;
         self.sources.push(Source::Tensors(vec![piece]));
         Ok(self.table.vector(tensor, length))
     }
 
     fn norm(&mut self, place: &str) -> Result<Norm, ModelError> {
         let d_model = self.config.d_model;
-        let gamma = self.vector(&format!("{place}.weight"), d_model)?;
+        let [scale, shift] = self.names.style.norm(place);
+        let gamma = self.vector(&scale, d_model)?;
         let beta = match self.config.norm_kind {
-            NormKind::Layer => Some(self.vector(&format!("{place}.bias"), d_model)?),
+            NormKind::Layer => Some(self.vector(&shift, d_model)?),
             NormKind::Rms => None,
         };
         Ok(Norm { gamma, beta })
     }
 
     fn linear(&mut self, place: &str, outputs: usize, inputs: usize) -> Result<Linear, ModelError> {
-        let name = format!("{place}.weight");
-        let weight = match self.names.transposed {
-            true => {
-                let piece = self.piece(&name, &[inputs, outputs], 0..outputs)?;
-                self.sources.push(Source::Tensors(vec![Piece { transposed: true, ..piece }]));
-                self.table.matrix(&name, outputs, inputs)
-            }
-            false => self.matrix(&name, outputs, inputs)?,
-        };
+        let style = self.names.style;
+        let name = style.weight(place);
+        let piece = self.matrix_piece(&name, outputs, inputs)?;
+        self.sources.push(Source::Tensors(vec![piece]));
+        let weight = self.table.matrix(&name, outputs, inputs);
         let bias = match self.config.biases {
-            true => Some(self.vector(&format!("{place}.bias"), outputs)?),
+            true => Some(self.vector(&style.bias(place), outputs)?),
             false => None,
         };
         Ok(Linear { weight, bias, scale: 1.0 })
@@ -213,7 +221,7 @@ impl<'a> Builder<'a> {
         layer: impl Fn(&mut Self, &str, &StackNames, &StackConfig) -> Result<L, ModelError>,
     ) -> Result<Vec<L>, ModelError> {
         (0..stack.layers)
-            .map(|index| layer(self, &format!("{}.{index}", names.layers), names, stack))
+            .map(|index| layer(self, &self.names.style.layer(names.layers, index), names, stack))
             .collect()
     }
 
@@ -229,16 +237,17 @@ impl<'a> Builder<'a> {
         let widths = [stack.key_width(), stack.key_width(), stack.value_width()];
         let outputs = widths[which.clone()].iter().sum();
         let (mut weight, mut bias) = (Vec::new(), Vec::new());
+        let style = self.names.style;
         let label = match names.inputs {
             InputNames::Separate(parts) => {
                 for part in which.clone() {
-                    let (projection, width) = (format!("{place}.{}", parts[part]), widths[part]);
-                    weight.push(self.piece(&format!("{projection}.weight"), &[width, inputs], 0..width)?);
+                    let (projection, width) = (style.place(place, parts[part]), widths[part]);
+                    weight.push(self.matrix_piece(&style.weight(&projection), width, inputs)?);
                     if self.config.biases {
-                        bias.push(self.piece(&format!("{projection}.bias"), &[width], 0..width)?);
+                        bias.push(self.vector_piece(&style.bias(&projection), width)?);
                     }
                 }
-                format!("{place}.{}", parts[which.clone()].join("+"))
+                style.place(place, &parts[which.clone()].join("+"))
             }
             InputNames::Fused([weight_name, bias_name]) => {
                 let (all, first) = (widths.iter().sum(), widths[..which.start].iter().sum());
@@ -252,10 +261,10 @@ impl<'a> Builder<'a> {
             }
         };
         self.sources.push(Source::Tensors(weight));
-        let weight = self.table.matrix(format!("{label}.weight"), outputs, inputs);
+        let weight = self.table.matrix(style.weight(&label), outputs, inputs);
         let bias = self.config.biases.then(|| {
             self.sources.push(Source::Tensors(bias));
-            self.table.vector(format!("{label}.bias"), outputs)
+            self.table.vector(style.bias(&label), outputs)
         });
         Ok(Linear { weight, bias, scale: 1.0 })
     }
@@ -266,7 +275,8 @@ impl<'a> Builder<'a> {
         names: AttentionNames,
         stack: &StackConfig,
     ) -> Result<Linear, ModelError> {
-        self.linear(&format!("{place}.{}", names.output), self.config.d_model, stack.value_width())
+        let place = self.names.style.place(place, names.output);
+        self.linear(&place, self.config.d_model, stack.value_width())
     }
 
     pub fn self_attention(
@@ -278,7 +288,24 @@ impl<'a> Builder<'a> {
         Ok(SelfAttention {
             qkv: self.projections(place, names.self_attention, stack, 0..3)?,
             output: self.attention_output(place, names.self_attention, stack)?,
-            norm: self.norm(&format!("{place}.{}", names.self_norm))?,
+            norm: self.norm(&self.names.style.place(place, names.self_norm))?,
+        })
+    }
+
+    /// Adds an SSRU. Its two maps of the input become one; the first has no bias.
+    pub fn ssru(&mut self, place: &str, names: &StackNames) -> Result<Ssru, ModelError> {
+        let (style, d_model) = (self.names.style, self.config.d_model);
+        let maps = names.ssru.map(|map| style.place(place, map));
+        let [inner, forget] =
+            [0, 1].map(|map| self.matrix_piece(&style.weight(&maps[map]), d_model, d_model));
+        self.sources.push(Source::Tensors(vec![inner?, forget?]));
+        let weight = self.table.matrix(style.weight(&maps.join("+")), 2 * d_model, d_model);
+        let piece = self.vector_piece(&style.bias(&maps[1]), d_model)?;
+        self.sources.push(Source::ZerosAnd { zeros: d_model, piece });
+        let bias = self.table.vector(style.bias(&maps[1]), 2 * d_model);
+        Ok(Ssru {
+            input: Linear { weight, bias: Some(bias), scale: 1.0 },
+            norm: self.norm(&style.place(place, names.ssru_norm))?,
         })
     }
 
@@ -292,7 +319,7 @@ impl<'a> Builder<'a> {
             query: self.projections(place, names.cross_attention, stack, 0..1)?,
             key_value: self.projections(place, names.cross_attention, stack, 1..3)?,
             output: self.attention_output(place, names.cross_attention, stack)?,
-            norm: self.norm(&format!("{place}.{}", names.cross_norm))?,
+            norm: self.norm(&self.names.style.place(place, names.cross_norm))?,
         })
     }
 
@@ -307,12 +334,13 @@ impl<'a> Builder<'a> {
             true => names.gated_up.map(Some),
             false => [None, Some(names.up)],
         };
-        let mut rise = |name: &str| self.linear(&format!("{place}.{name}"), width, d_model);
+        let style = self.names.style;
+        let mut rise = |name: &str| self.linear(&style.place(place, name), width, d_model);
         Ok(FeedForward {
             gate: gate.map(&mut rise).transpose()?,
             up: rise(up.unwrap_or_default())?,
-            down: self.linear(&format!("{place}.{}", names.down), d_model, width)?,
-            norm: self.norm(&format!("{place}.{}", names.feed_forward_norm))?,
+            down: self.linear(&style.place(place, names.down), d_model, width)?,
+            norm: self.norm(&style.place(place, names.feed_forward_norm))?,
         })
     }
 
@@ -344,7 +372,8 @@ impl<'a> Builder<'a> {
         let stored = names.iter().find(|name| self.is_stored(name));
         let Some(name) = stored.or(names.last()) else { return Ok(None) };
         // in BART's relatives a buffer, which Hugging Face fills with zeros if it is absent
-        let optional = !matches!(self.config.family, Family::Vanilla | Family::Bert);
+        let optional = !matches!(self.config.family, Family::Vanilla | Family::Firefox)
+            && self.config.decoder.layers > 0;
         if optional && !self.is_stored(name) {
             return Ok(None);
         }

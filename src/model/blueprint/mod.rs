@@ -7,7 +7,7 @@ mod source;
 pub(crate) use source::CheckpointSource;
 
 use super::checkpoint::Checkpoint;
-use super::config::{Architecture, EmbeddingSharing, ModelConfig, StackConfig};
+use super::config::{Architecture, EmbeddingSharing, Mixer, ModelConfig, StackConfig};
 use super::error::ModelError;
 use super::names::Names;
 use crate::graph::{Matrix, Rows, Vector, WeightKind, WeightTable};
@@ -41,6 +41,43 @@ pub struct SelfAttention {
     pub output: Linear,
     /// Norm before or after the block.
     pub norm: Norm,
+}
+
+/// Simpler simple recurrent unit, instead of the decoder's self-attention.
+#[derive(Clone, Copy, Debug)]
+pub struct Ssru {
+    /// `[2 * d_model, d_model]`: the new content, then the gate.
+    pub input: Linear,
+    /// Norm after the block.
+    pub norm: Norm,
+}
+
+/// First block of a decoder layer.
+#[derive(Clone, Copy, Debug)]
+pub enum Mixing {
+    /// Masked self-attention.
+    Attention(SelfAttention),
+    /// Recurrent unit.
+    Ssru(Ssru),
+}
+
+impl Mixing {
+    /// Linear layers of the block.
+    pub fn linears(&self) -> impl Iterator<Item = Linear> + use<> {
+        let (first, second) = match *self {
+            Self::Attention(attention) => (attention.qkv, Some(attention.output)),
+            Self::Ssru(ssru) => (ssru.input, None),
+        };
+        [first].into_iter().chain(second)
+    }
+
+    /// Norm before or after the block.
+    pub fn norm(&self) -> Norm {
+        match self {
+            Self::Attention(attention) => attention.norm,
+            Self::Ssru(ssru) => ssru.norm,
+        }
+    }
 }
 
 /// Cross-attention.
@@ -82,7 +119,7 @@ pub struct EncoderLayer {
 #[derive(Clone, Copy, Debug)]
 pub struct DecoderLayer {
     /// First block.
-    pub self_attention: SelfAttention,
+    pub mixing: Mixing,
     /// Second block, if there is an encoder.
     pub cross_attention: Option<CrossAttention>,
     /// Third block.
@@ -160,7 +197,10 @@ impl Blueprint {
         let crosses = config.architecture() == Architecture::EncoderDecoder;
         let decoder = b.layers(&names.decoder, &config.decoder, |b, place, names, stack| {
             Ok(DecoderLayer {
-                self_attention: b.self_attention(place, names, stack)?,
+                mixing: match config.decoder_mixer {
+                    Mixer::Attention => Mixing::Attention(b.self_attention(place, names, stack)?),
+                    Mixer::Ssru => Mixing::Ssru(b.ssru(place, names)?),
+                },
                 cross_attention: crosses.then(|| b.cross_attention(place, names, stack)).transpose()?,
                 feed_forward: b.feed_forward(place, names, stack)?,
             })

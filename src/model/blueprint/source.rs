@@ -6,7 +6,7 @@ use safetensors::Dtype;
 
 use super::Blueprint;
 use crate::graph::{WeightKind, WeightSource};
-use crate::model::checkpoint::{Checkpoint, TensorInfo};
+use crate::model::checkpoint::{Checkpoint, INPUT_MULTIPLIER, TensorInfo};
 use crate::model::config::RelativePositions;
 use crate::model::error::ModelError;
 use crate::model::positions::{SinusoidalLayout, sinusoidal_positions};
@@ -17,6 +17,13 @@ use crate::precision::WeightPrecision;
 pub enum Source {
     /// Rows of tensors in the file, in order.
     Tensors(Vec<Piece>),
+    /// Zeros, then a vector of the file: the bias of two layers as one, of which only the second has a bias.
+    ZerosAnd {
+        /// Number of zeros.
+        zeros: usize,
+        /// The vector.
+        piece: Piece,
+    },
     /// Computed sinusoids, perhaps with a row of zeros.
     Sinusoids {
         /// Order of sines and cosines.
@@ -51,6 +58,7 @@ impl Source {
     pub fn tensors(&self) -> impl Iterator<Item = (&str, bool)> {
         let (pieces, table) = match self {
             Self::Tensors(pieces) => (&pieces[..], None),
+            Self::ZerosAnd { piece, .. } => (std::slice::from_ref(piece), None),
             Self::Sinusoids { .. } => (&[][..], None),
             Self::Distances { tensor, .. } => (&[][..], Some((&tensor[..], false))),
         };
@@ -92,6 +100,11 @@ impl WeightSource for CheckpointSource<'_> {
             // rows of a vector's pieces are single elements, all read at once
             Source::Tensors(pieces) if entry.kind == WeightKind::Vector => self.read_vector(pieces, out),
             Source::Tensors(pieces) => self.read_pieces(pieces, rows, entry.width, out),
+            Source::ZerosAnd { zeros, piece } => {
+                let (first, rest) = out.split_at_mut(*zeros);
+                first.fill(0.0);
+                self.read_vector(std::slice::from_ref(piece), rest)
+            }
             Source::Sinusoids { layout, zero_row } => {
                 out.copy_from_slice(&sinusoidal_positions(*layout, rows.clone(), entry.width));
                 if let Some(row) = zero_row.filter(|row| rows.contains(row)) {
@@ -112,6 +125,18 @@ impl WeightSource for CheckpointSource<'_> {
         }
     }
 
+    fn read_input_multipliers(&mut self, index: usize) -> Result<Vec<(usize, f32)>, ModelError> {
+        let Source::Tensors(pieces) = &self.blueprint.sources[index] else { return Ok(Vec::new()) };
+        let mut multipliers = Vec::with_capacity(pieces.len());
+        for piece in pieces {
+            match self.input_multiplier(&piece.tensor)? {
+                Some(multiplier) => multipliers.push((piece.rows.len(), multiplier)),
+                None => return Ok(Vec::new()),
+            }
+        }
+        Ok(multipliers)
+    }
+
     fn read_scales(&mut self, index: usize, rows: Range<usize>) -> Result<Option<Vec<f32>>, ModelError> {
         let Source::Tensors(pieces) = &self.blueprint.sources[index] else { return Ok(None) };
         let mut scales = Vec::with_capacity(rows.len());
@@ -126,6 +151,21 @@ impl WeightSource for CheckpointSource<'_> {
 }
 
 impl CheckpointSource<'_> {
+    /// Reads the multiplier of a matrix's inputs, if the file has one.
+    fn input_multiplier(&self, matrix: &str) -> Result<Option<f32>, ModelError> {
+        let name = format!("{matrix}{INPUT_MULTIPLIER}");
+        match self.checkpoint.info(&name) {
+            Some(info) if info.element_count() == 1 => {
+                let mut value = [0.0];
+                self.checkpoint.read(&name, &mut value)?;
+                self.checkpoint.check_multiplier(&name, value[0])?;
+                Ok(Some(value[0]))
+            }
+            Some(_) => self.checkpoint.require(&name, &[1]).map(|_| None),
+            None => Ok(None),
+        }
+    }
+
     fn read_vector(&self, pieces: &[Piece], mut out: &mut [f32]) -> Result<(), ModelError> {
         for piece in pieces {
             let shape = self.checkpoint.info(&piece.tensor).map_or(&[][..], |info| &info.shape);

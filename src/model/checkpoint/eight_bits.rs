@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use safetensors::Dtype;
 
-use super::TensorInfo;
+use super::tensor::TensorInfo;
 
 /// Metadata of a file whose I8 tensors are 8-bit matrices.
 const FORMAT: (&str, &str) = ("format", "wordloom-q8");
@@ -12,10 +12,41 @@ const VERSION: (&str, &str) = ("version", "1");
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Scales {
-    /// Whether a scale belongs to a column, not to a row.
-    pub by_column: bool,
+    /// Values that one scale belongs to.
+    pub axis: ScaleAxis,
     /// Offset of the first scale in the shard's file, bytes.
     pub offset: u64,
+}
+
+/// Values of a matrix that one scale belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ScaleAxis {
+    /// A row.
+    Row,
+    /// A column.
+    Column,
+    /// All values: one multiplier, as Marian stores it. The scale is its reciprocal.
+    Whole,
+}
+
+impl Scales {
+    /// Whether rows (or columns) have a scale each, or all the same.
+    pub fn serve(self, by_column: bool) -> bool {
+        match self.axis {
+            ScaleAxis::Row => !by_column,
+            ScaleAxis::Column => by_column,
+            ScaleAxis::Whole => true,
+        }
+    }
+
+    /// Number of scales of a matrix.
+    pub fn count(self, shape: &[usize]) -> usize {
+        match self.axis {
+            ScaleAxis::Row => shape[0],
+            ScaleAxis::Column => shape[1],
+            ScaleAxis::Whole => 1,
+        }
+    }
 }
 
 pub(in crate::model) fn metadata() -> BTreeMap<String, String> {
@@ -48,17 +79,17 @@ pub(super) fn join(
         let scale = tensors.remove(&scales_name(&name));
         let scale = scale.ok_or_else(|| format!("the tensor {name:?} is in 8 bits, but has no scales"))?;
         let Some(info) = tensors.get_mut(&name) else { unreachable!("it was listed") };
-        let by_column = match (&info.shape[..], &scale.shape[..]) {
+        let axis = match (&info.shape[..], &scale.shape[..]) {
             _ if scale.dtype != Dtype::F32 => None,
-            (&[rows, _], &[scales, 1]) if scales == rows => Some(false),
-            (&[_, columns], &[1, scales]) if scales == columns => Some(true),
+            (&[rows, _], &[scales, 1]) if scales == rows => Some(ScaleAxis::Row),
+            (&[_, columns], &[1, scales]) if scales == columns => Some(ScaleAxis::Column),
             _ => None,
         };
-        let Some(by_column) = by_column else {
+        let Some(axis) = axis else {
             let TensorInfo { dtype, shape, .. } = scale;
             return Err(format!("the scales of {name:?}, {:?}, are {dtype} {shape:?}", info.shape));
         };
-        info.scales = Some(Scales { by_column, offset: scale.offset });
+        info.scales = Some(Scales { axis, offset: scale.offset });
     }
     Ok(tensors.into_iter().collect())
 }

@@ -2,7 +2,7 @@
 
 use super::keys::{StackKeys, activation, epsilon, limit, only, position_count, size, special_tokens};
 use super::{
-    AttentionScale, EmbeddingSharing, Family, ModelConfig, NormKind, NormPlacement, OutputProjection,
+    AttentionScale, EmbeddingSharing, Family, Mixer, ModelConfig, NormKind, NormPlacement, OutputProjection,
     Positions, StackConfig,
 };
 use crate::model::error::ModelError;
@@ -25,12 +25,14 @@ pub fn config(json: &JsonObject) -> Result<ModelConfig, ModelError> {
         d_model,
         encoder: encoder.read(json, d_model)?,
         decoder: StackConfig::NONE,
+        decoder_mixer: Mixer::Attention,
         source_vocabulary: vocabulary,
         target_vocabulary: vocabulary,
         embeddings: EmbeddingSharing::Shared,
         token_types: size(json, "type_vocab_size", Some(2), limit::TOKEN_TYPES)?,
         embedding_scale: 1.0,
         embedding_norm: true,
+        zero_start: false,
         positions: Positions::Learned {
             count: position_count(json, "max_position_embeddings", Some(512), d_model)?,
             offset: 0,
@@ -49,6 +51,6 @@ pub fn config(json: &JsonObject) -> Result<ModelConfig, ModelError> {
             scale: 1.0,
             transform: true,
         },
-        tokens: special_tokens(json, 0, [None; 3], vocabulary, vocabulary)?,
+        tokens: special_tokens(json, 0, None, (vocabulary, vocabulary))?,
     })
 }

@@ -2,7 +2,7 @@
 
 use super::keys::{activation, epsilon, limit, only, optional_token, position_count, size, token};
 use super::{
-    AttentionScale, EmbeddingSharing, Family, ModelConfig, NormKind, NormPlacement, OutputProjection,
+    AttentionScale, EmbeddingSharing, Family, Mixer, ModelConfig, NormKind, NormPlacement, OutputProjection,
     Positions, SpecialTokens, StackConfig,
 };
 use crate::model::error::ModelError;
@@ -29,12 +29,14 @@ pub fn config(json: &JsonObject) -> Result<ModelConfig, ModelError> {
         d_model,
         encoder: StackConfig::NONE,
         decoder,
+        decoder_mixer: Mixer::Attention,
         source_vocabulary: vocabulary,
         target_vocabulary: vocabulary,
         embeddings: EmbeddingSharing::Shared,
         token_types: 0,
         embedding_scale: 1.0,
         embedding_norm: false,
+        zero_start: false,
         positions: Positions::Learned {
             count: position_count(json, "n_positions", Some(1024), d_model)?,
             offset: 0,

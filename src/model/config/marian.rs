@@ -4,7 +4,9 @@ use super::keys::{
     activation, embedding_scale, encoder_and_decoder, limit, only, position_count, size, special_tokens,
     vocabularies,
 };
-use super::{AttentionScale, Family, ModelConfig, NormKind, NormPlacement, OutputProjection, Positions};
+use super::{
+    AttentionScale, Family, Mixer, ModelConfig, NormKind, NormPlacement, OutputProjection, Positions,
+};
 use crate::model::error::ModelError;
 use crate::model::json::JsonObject;
 use crate::model::positions::SinusoidalLayout;
@@ -17,18 +19,19 @@ pub fn config(json: &JsonObject) -> Result<ModelConfig, ModelError> {
     let d_model = size(json, "d_model", Some(1024), limit::D_MODEL)?;
     let (encoder, decoder) = encoder_and_decoder(json, d_model)?;
     let (embeddings, source_vocabulary, target_vocabulary) = vocabularies(json, 58_101)?;
-    let others = [Some(0), None, Some(58_100)];
     Ok(ModelConfig {
         family: Family::Marian,
         d_model,
         encoder,
         decoder,
+        decoder_mixer: Mixer::Attention,
         source_vocabulary,
         target_vocabulary,
         embeddings,
         token_types: 0,
         embedding_scale: embedding_scale(json.get_or("scale_embedding", false)?, d_model),
         embedding_norm: false,
+        zero_start: false,
         positions: Positions::Sinusoidal {
             layout: SinusoidalLayout::Halves,
             count: position_count(json, "max_position_embeddings", Some(1024), d_model)?,
@@ -47,6 +50,6 @@ pub fn config(json: &JsonObject) -> Result<ModelConfig, ModelError> {
             scale: 1.0,
             transform: false,
         },
-        tokens: special_tokens(json, 58_100, others, source_vocabulary, target_vocabulary)?,
+        tokens: special_tokens(json, 58_100, Some(0), (source_vocabulary, target_vocabulary))?,
     })
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{EmbeddingSharing, ModelConfig, NormKind, Positions, StackConfig};
+use super::{EmbeddingSharing, Mixer, ModelConfig, NormKind, Positions, StackConfig};
 
 /// Numbers of trained values by part. Tied tensors count once; computed positions do not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -39,8 +39,11 @@ impl ModelConfig {
         let cross_attentions = u64::from(self.encoder.layers > 0);
         Parameters {
             embeddings: (tables + self.token_types as u64) * d_model,
-            encoder: self.stack_parameters(&self.encoder, 1),
-            decoder: self.stack_parameters(&self.decoder, 1 + cross_attentions),
+            encoder: self.stack_parameters(&self.encoder, self.attention_parameters(&self.encoder)),
+            decoder: self.stack_parameters(
+                &self.decoder,
+                self.mixer_parameters() + cross_attentions * self.attention_parameters(&self.decoder),
+            ),
             output: projection + transform + output_bias,
         }
     }
@@ -75,17 +78,29 @@ impl ModelConfig {
             + self.norm_parameters()
     }
 
-    fn stack_parameters(&self, stack: &StackConfig, attentions: u64) -> u64 {
+    /// Trained values of the first block of a decoder layer.
+    fn mixer_parameters(&self) -> u64 {
+        let d_model = self.d_model as u64;
+        match self.decoder_mixer {
+            Mixer::Attention => self.attention_parameters(&self.decoder),
+            Mixer::Ssru => 2 * d_model * d_model + d_model + self.norm_parameters(),
+        }
+    }
+
+    /// * `mixing`: trained values of a layer's blocks before the feed-forward network
+    fn stack_parameters(&self, stack: &StackConfig, mixing: u64) -> u64 {
         if stack.layers == 0 {
             return 0;
         }
         let positions = match self.positions {
-            Positions::Learned { .. } => self.positions.table_rows() as u64 * self.d_model as u64,
+            Positions::Learned { .. } | Positions::LearnedWithoutPadding { .. } => {
+                self.positions.table_rows() as u64 * self.d_model as u64
+            }
             Positions::Relative(relative) => relative.buckets as u64 * stack.heads as u64,
             Positions::Sinusoidal { .. } | Positions::SinusoidalWithoutPadding { .. } => 0,
         };
         let norms = u64::from(self.embedding_norm) + u64::from(self.final_norm);
-        let layer = attentions * self.attention_parameters(stack) + self.feed_forward_parameters(stack);
+        let layer = mixing + self.feed_forward_parameters(stack);
         positions + norms * self.norm_parameters() + stack.layers as u64 * layer
     }
 

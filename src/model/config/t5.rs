@@ -2,7 +2,7 @@
 
 use super::keys::{activation_called, epsilon, limit, only, size, special_tokens};
 use super::{
-    AttentionScale, EmbeddingSharing, Family, ModelConfig, NormKind, NormPlacement, OutputProjection,
+    AttentionScale, EmbeddingSharing, Family, Mixer, ModelConfig, NormKind, NormPlacement, OutputProjection,
     Positions, RelativePositions, StackConfig,
 };
 use crate::activation::Activation;
@@ -28,12 +28,14 @@ pub fn config(json: &JsonObject) -> Result<ModelConfig, ModelError> {
         d_model,
         encoder,
         decoder: StackConfig { layers: decoder_layers, ..encoder },
+        decoder_mixer: Mixer::Attention,
         source_vocabulary: vocabulary,
         target_vocabulary: vocabulary,
         embeddings: EmbeddingSharing::Shared,
         token_types: 0,
         embedding_scale: 1.0,
         embedding_norm: false,
+        zero_start: false,
         positions: Positions::Relative(relative_positions(json, heads)?),
         attention_scale: AttentionScale { by_width: false, by_layer: false },
         activation,
@@ -49,7 +51,7 @@ pub fn config(json: &JsonObject) -> Result<ModelConfig, ModelError> {
             scale: if scaled { 1.0 / (d_model as f64).sqrt() as f32 } else { 1.0 },
             transform: false,
         },
-        tokens: special_tokens(json, 0, [Some(1), None, None], vocabulary, vocabulary)?,
+        tokens: special_tokens(json, 0, Some(1), (vocabulary, vocabulary))?,
     })
 }
 

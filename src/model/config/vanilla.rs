@@ -4,7 +4,7 @@ use super::keys::{
     StackKeys, activation, embedding_scale, epsilon, limit, only, optional_token, position_count, size, token,
 };
 use super::{
-    AttentionScale, EmbeddingSharing, Family, ModelConfig, NormKind, NormPlacement, OutputProjection,
+    AttentionScale, EmbeddingSharing, Family, Mixer, ModelConfig, NormKind, NormPlacement, OutputProjection,
     Positions, SpecialTokens, StackConfig,
 };
 use crate::model::error::ModelError;
@@ -24,12 +24,14 @@ pub fn config(json: &JsonObject) -> Result<ModelConfig, ModelError> {
         d_model,
         encoder: stack(json, "num_encoder_layers", d_model)?,
         decoder: stack(json, "num_decoder_layers", d_model)?,
+        decoder_mixer: Mixer::Attention,
         source_vocabulary: vocabulary,
         target_vocabulary: vocabulary,
         embeddings: EmbeddingSharing::Shared,
         token_types: 0,
         embedding_scale: embedding_scale(json.get_or("scale_embedding", true)?, d_model),
         embedding_norm: false,
+        zero_start: false,
         positions: positions(json, d_model)?,
         attention_scale: AttentionScale::PAPER,
         activation: activation(json, "activation", "relu")?,

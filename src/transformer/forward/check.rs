@@ -1,4 +1,5 @@
 use super::{ForwardError, ForwardInput, ForwardSelection};
+use crate::model::AttentionKind;
 use crate::model::config::{Architecture, ModelConfig};
 
 /// One input tensor, `[batch, length]`.
@@ -58,15 +59,14 @@ fn check_tensor(limit: usize, batch: usize, tensor: &Tensor<'_>) -> Result<(), F
 }
 
 pub fn check_layers(config: &ModelConfig, selection: &ForwardSelection) -> Result<(), ForwardError> {
-    let (encoder, decoder) = (config.encoder.layers, config.decoder.layers);
-    let crossing = if encoder > 0 { decoder } else { 0 };
-    for (kind, selection, layers) in [
-        ("encoder", &selection.encoder_attentions, encoder),
-        ("decoder", &selection.decoder_attentions, decoder),
-        ("cross-attention", &selection.cross_attentions, crossing),
+    for (name, kind, selection) in [
+        ("encoder", AttentionKind::Encoder, &selection.encoder_attentions),
+        ("decoder", AttentionKind::Decoder, &selection.decoder_attentions),
+        ("cross-attention", AttentionKind::Cross, &selection.cross_attentions),
     ] {
+        let layers = config.attention_layers(kind);
         if let Some(&layer) = selection.iter().find(|&&layer| layer >= layers) {
-            return Err(ForwardError::Layer { kind, layer, layers });
+            return Err(ForwardError::Layer { kind: name, layer, layers });
         }
     }
     Ok(())

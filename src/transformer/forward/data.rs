@@ -1,4 +1,5 @@
-use crate::model::config::{ModelConfig, StackConfig};
+use crate::model::AttentionKind;
+use crate::model::config::ModelConfig;
 
 /// A batch of texts, padded to common lengths: sources and targets; in models of one stack only `input_ids`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -68,15 +69,14 @@ pub struct ForwardSelection {
 impl ForwardSelection {
     /// Selects all results of a model.
     pub fn all(config: &ModelConfig) -> Self {
-        let layers = |stack: StackConfig| (0..stack.layers).collect::<Vec<_>>();
-        let crosses = config.encoder.layers > 0;
+        let layers = |kind| (0..config.attention_layers(kind)).collect::<Vec<_>>();
         Self {
             hidden: true,
             logits: true,
             hidden_states: true,
-            encoder_attentions: layers(config.encoder),
-            decoder_attentions: layers(config.decoder),
-            cross_attentions: if crosses { layers(config.decoder) } else { Vec::new() },
+            encoder_attentions: layers(AttentionKind::Encoder),
+            decoder_attentions: layers(AttentionKind::Decoder),
+            cross_attentions: layers(AttentionKind::Cross),
         }
     }
 }

@@ -254,7 +254,7 @@ fn add_logits(
     last: Value,
     state: State,
 ) -> Result<(), ForwardError> {
-    let logits = output(g, config, blueprint, last)?;
+    let logits = output(g, config, blueprint, last, None)?;
     Ok(g.keep(logits, state)?)
 }
 

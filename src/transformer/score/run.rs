@@ -55,7 +55,7 @@ pub async fn run(model: &LoadedModel, requests: &[&ScoreRequest]) -> Result<Vec<
     let (tokens, whole) = target.values(g, batch);
     let whole = History::Whole(whole);
     let Decoded { last, .. } = decoder(g, config, blueprint, tokens, (&whole, &memories), Taps::default())?;
-    let logits = output(g, config, blueprint, last)?;
+    let logits = output(g, config, blueprint, last, None)?;
     let targets = g.state(next);
     let result = g.log_probability(logits, targets)?;
     g.keep(result, scores)?;

@@ -6,7 +6,7 @@ use crate::kernels::AdapterClass;
 use crate::model::decoder::{History, decoder, memory_key_values, output};
 use crate::model::embedding::Tokens;
 use crate::model::encoder::encoder;
-use crate::model::{Cache, Taps};
+use crate::model::{LayerCache, Taps};
 use crate::transformer::device_search::DeviceSearch;
 use crate::transformer::error::GenerateError;
 use crate::transformer::host_search::HostSearch;
@@ -38,10 +38,15 @@ impl Planned {
         let mut table = StateTable::default();
         let states = SessionStates::new(model, key, &mut table);
         let search = match &key.search {
-            SearchKey::Host(search) => Search::Host(HostSearch::new(*search, &key.scoring, &mut table)),
+            SearchKey::Host(search) => {
+                Search::Host(HostSearch::new(*search, &key.scoring, key.rows_each(), &mut table))
+            }
             SearchKey::Device(search) => {
                 let work = model.blueprint.table.elements() * key.scoring.rows;
-                let search = DeviceSearch::new(search.clone(), &mut table, &states.rows, class, work);
+                let search = {
+                    let rows = (&states.rows, states.columns);
+                    DeviceSearch::new(search.clone(), &mut table, rows, class, work)
+                };
                 Search::Device(Box::new(search))
             }
         };
@@ -80,7 +85,7 @@ impl Build<'_> {
         if let Some(attention) = attention {
             attention.keep(g, &decoded.queries, rows.cache_slots)?;
         }
-        let logits = output(g, config, blueprint, decoded.last)?;
+        let logits = output(g, config, blueprint, decoded.last, self.states.columns)?;
         match search {
             Search::Host(search) => search.add_to(g, logits)?,
             Search::Device(search) => search.add_to(g, logits)?,
@@ -115,8 +120,8 @@ impl Build<'_> {
         let PromptStates { input, cache_slots } = prompt;
         let mut read = Graph::new("prompt");
         let g = &mut read;
-        let caches: Vec<Cache> =
-            self.states.caches.iter().map(|&cache| Cache { cache_slots: *cache_slots, ..cache }).collect();
+        let caches: Vec<LayerCache> =
+            self.states.caches.iter().map(|cache| cache.with_slots(*cache_slots)).collect();
         let memory = self.states.memories(g, self.batch);
         let (tokens, sequences) = input.values(g, self.batch);
         let history = History::Prompt(sequences, &caches);

@@ -10,6 +10,8 @@ use crate::transformer::request::GenerateRequest;
 /// Source lengths and cache capacities are multiples of these, so that similar batches share a session.
 const SOURCE_BUCKET: usize = 8;
 const CAPACITY_BUCKET: usize = 32;
+/// Smallest room for output columns, if not all tokens are computed.
+const FEWEST_COLUMNS: usize = 256;
 
 /// One in this many sentences is finished before others take over rows. Fewer would cost launches, more would idle.
 const NEXT_SHARE: usize = 8;
@@ -22,6 +24,18 @@ pub fn padded_length(config: &ModelConfig, length: usize) -> usize {
 /// Cache slots of a row with at most `max_length` tokens.
 pub fn cache_capacity(max_length: usize) -> usize {
     max_length.next_multiple_of(CAPACITY_BUCKET)
+}
+
+/// Output columns of a row, with room: 0 if all tokens are computed. `requests` are of one batch.
+pub fn column_capacity<'r>(
+    config: &ModelConfig,
+    requests: impl IntoIterator<Item = &'r GenerateRequest>,
+) -> usize {
+    let listed = requests.into_iter().filter_map(|request| request.options.columns.listed());
+    match listed.map(|columns| columns.len()).max() {
+        Some(most) => most.next_power_of_two().max(FEWEST_COLUMNS).min(config.target_vocabulary),
+        None => 0,
+    }
 }
 
 /// The shape of a session: batches with equal keys can share one.
@@ -37,6 +51,8 @@ pub struct SessionKey {
     pub capacity: usize,
     /// Maximal number of sentences that are encoded while others are decoded.
     pub next: usize,
+    /// Room for output columns of each row; 0: all tokens are computed.
+    pub columns: usize,
     pub scoring: TopKShape,
     pub search: SearchKey,
     /// Whether the session keeps the inputs of attention weights.
@@ -69,9 +85,10 @@ impl SessionKey {
             _ => padded_length(config, longest(|request| request.input_ids.len())),
         };
         let capacity = cache_capacity(longest(|request| request.options.max_length));
+        let columns = column_capacity(config, requests.iter().copied());
         let scoring = TopKShape {
             rows: search.rows(),
-            vocabulary: config.target_vocabulary,
+            vocabulary: if columns == 0 { config.target_vocabulary } else { columns },
             candidates: search.candidates(),
             rules: search.rules(),
         };
@@ -82,6 +99,7 @@ impl SessionKey {
             prompt_length: padded_length(config, longest(|request| request.options.before_last().len())),
             capacity,
             next: if waiting == 0 { 0 } else { requests.len().div_ceil(NEXT_SHARE) },
+            columns,
             scoring,
             search: match model.device {
                 Device::Gpu(_) if !draws => {

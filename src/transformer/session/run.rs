@@ -1,7 +1,8 @@
-use super::states::{NextStates, PromptStates, SessionStates};
+use super::states::{NextStates, PromptStates, SessionStates, write_columns};
 use super::{DecodeSession, Program, Search, SessionKey};
 use crate::decode::{BatchSearch, Paths, SentenceSearch};
 use crate::graph::{RowCopy, State};
+use crate::model::LayerCache;
 use crate::transformer::attention_inputs::{DecoderKeys, HypothesisRows};
 use crate::transformer::cancel::Cancel;
 use crate::transformer::error::GenerateError;
@@ -70,7 +71,11 @@ impl DecodeSession {
             source: sentence * source_length..sentence * source_length + source,
             slots: (first..first + before).chain(steps).collect(),
         };
-        let caches: Vec<State> = self.states.caches.iter().map(|cache| cache.keys).collect();
+        let keys = |cache: &LayerCache| match cache {
+            LayerCache::KeyValue(cache) => Some(cache.keys),
+            LayerCache::Cells(_) => None,
+        };
+        let caches: Vec<State> = self.states.caches.iter().filter_map(keys).collect();
         let keys = DecoderKeys { caches: &caches, memory: &self.states.memory };
         attention.weights(model, &self.session, &keys, &rows, selection)
     }
@@ -103,7 +108,7 @@ impl DecodeSession {
         search: &mut BatchSearch,
     ) -> Result<(), GenerateError> {
         let Self { session, states, rows, .. } = self;
-        let SessionStates { source, memory, next, .. } = states;
+        let SessionStates { source, memory, next, columns, .. } = states;
         let (Some(source), Some(NextStates { memory: next_memory, ready, .. })) = (source, next) else {
             return Ok(());
         };
@@ -137,9 +142,11 @@ impl DecodeSession {
             source.write_mask(session, sentence, request.input_ids.len());
             let prompt = &request.options.prompt;
             rows.seat(session, &model.config, sentence, search.rows_per_sentence(), prompt);
+            write_columns(session, *columns, sentence, &request.options);
             match &mut self.search {
                 Search::Device(device) => device.seat(session, sentence, index, request),
-                Search::Host(_) => {
+                Search::Host(host) => {
+                    host.seat(sentence, request);
                     let finished = search.replace(sentence, request.options.clone())?;
                     queue.seat(sentence, index, finished);
                 }
@@ -169,6 +176,12 @@ impl DecodeSession {
             self.session.run(self.program(Program::Encode), &model.weights);
         }
         self.read_prompts(model, requests);
+        for (sentence, request) in requests.iter().enumerate() {
+            write_columns(&mut self.session, self.states.columns, sentence, &request.options);
+        }
+        if let Search::Host(host) = &mut self.search {
+            host.begin(requests);
+        }
         if let Search::Device(device) = &mut self.search {
             search.leave_edits_to_device();
             self.rows.write(&mut self.session, &model.config, &search.step());

@@ -1,6 +1,9 @@
 use super::SessionKey;
-use crate::graph::{Graph, State, StateTable};
-use crate::model::{Cache, Memory};
+use crate::decode::DecodeOptions;
+use crate::graph::{Graph, Session, State, StateTable};
+use crate::model::config::Mixer;
+use crate::model::{Cache, CellCache, LayerCache, Memory};
+use crate::scores::NO_TOKEN;
 use crate::transformer::attention_inputs::AttentionInputs;
 use crate::transformer::input_states::InputStates;
 use crate::transformer::loaded::LoadedModel;
@@ -14,8 +17,10 @@ pub struct SessionStates {
     pub next: Option<NextStates>,
     pub prompt: Option<PromptStates>,
     pub rows: RowStates,
-    pub caches: Vec<Cache>,
+    pub caches: Vec<LayerCache>,
     pub attention: Option<AttentionInputs>,
+    /// Output columns of each sentence, u32 `[batch, columns]`: ascending tokens, then [`NO_TOKEN`].
+    pub columns: Option<State>,
 }
 
 /// Sources that are encoded while others are decoded.
@@ -65,16 +70,26 @@ impl SessionStates {
         let attention = key
             .attention
             .then(|| AttentionInputs::new(states, model, batch * source_length, rows * capacity));
-        let caches: Vec<Cache> = (0..stack.layers)
-            .map(|layer| Cache {
-                keys: states.f32(format!("key cache {layer}"), rows * capacity, stack.key_width()),
-                values: states.f32(format!("value cache {layer}"), rows * capacity, stack.value_width()),
-                cache_slots: row_states.cache_slots,
-                slots: row_states.slots,
-                key_counts: row_states.key_counts,
-            })
-            .collect();
-        Self { source, memory, next, prompt, rows: row_states, caches, attention }
+        let RowStates { cache_slots, slots, key_counts, .. } = row_states;
+        let mut of_layer = |name, layer, width| states.f32(format!("{name} {layer}"), rows * capacity, width);
+        let caches = (0..stack.layers).map(|layer| match model.config.decoder_mixer {
+            Mixer::Attention => LayerCache::KeyValue(Cache {
+                keys: of_layer("key cache", layer, stack.key_width()),
+                values: of_layer("value cache", layer, stack.value_width()),
+                cache_slots,
+                slots,
+                key_counts,
+            }),
+            Mixer::Ssru => LayerCache::Cells(CellCache {
+                cells: of_layer("cells", layer, model.config.d_model),
+                cache_slots,
+                slots,
+                key_counts,
+            }),
+        });
+        let caches = caches.collect();
+        let columns = (key.columns > 0).then(|| states.u32("output columns", batch, key.columns));
+        Self { source, memory, next, prompt, rows: row_states, caches, attention, columns }
     }
 
     /// The memory of the batch for cross-attention; empty without an encoder.
@@ -83,4 +98,12 @@ impl SessionStates {
         let (_, sequences) = source.values(g, batch);
         self.memory.iter().map(|&state| Memory { key_values: g.state(state), sequences }).collect()
     }
+}
+
+/// Writes the output columns of a sentence to [`SessionStates::columns`].
+pub fn write_columns(session: &mut Session, state: Option<State>, sentence: usize, options: &DecodeOptions) {
+    let (Some(state), Some(columns)) = (state, options.columns.listed()) else { return };
+    let room = std::iter::repeat_n(NO_TOKEN, state.shape.width - columns.len());
+    let padded: Vec<u32> = columns.iter().copied().chain(room).collect();
+    session.write_rows(state, sentence, &padded);
 }
