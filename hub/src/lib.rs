@@ -40,7 +40,7 @@ mod watch;
 use std::path::PathBuf;
 
 pub use cached::{CachedModel, Languages};
-pub use catalogue::{Offer, Score, about, catalogue, offered_sources, offers, suggest};
+pub use catalogue::{Offer, Score, about, catalogue, command, offered_sources, offers, suggest};
 pub use detect::{Certainty, Detected, detect};
 pub use error::HubError;
 pub use firefox::FirefoxModel;
