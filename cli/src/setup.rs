@@ -107,11 +107,12 @@ pub struct SearchArguments {
     /// Language to translate to; chooses a model
     #[arg(long, value_name = "LANG")]
     pub to: Option<String>,
-    /// As --from, in the words of --model
-    #[arg(long, value_name = "CODE", conflicts_with_all = ["from", "to"])]
+    // hidden: the help of every command has to fit a screen
+    /// As --from, in the codes of --model
+    #[arg(long, value_name = "CODE", conflicts_with_all = ["from", "to"], hide = true)]
     pub source_lang: Option<String>,
-    /// As --to, in the words of --model
-    #[arg(long, value_name = "CODE", conflicts_with_all = ["from", "to"])]
+    /// As --to, in the codes of --model
+    #[arg(long, value_name = "CODE", conflicts_with_all = ["from", "to"], hide = true)]
     pub target_lang: Option<String>,
     /// Task of the model, such as translation_en_to_de
     #[arg(long, value_name = "NAME")]

@@ -7,6 +7,7 @@
 //! | `engine` | translates, traces and searches on a separate thread |
 //! | `gallery` | paints maps on a separate thread |
 //! | `files` | opens and saves files on separate threads |
+//! | `languages`, `models` | the picker of languages; models of this machine, and those that can be had |
 //! | `translation`, `viewer` | the two halves of the window |
 //! | `muting` | muted heads |
 //! | `fonts`, `texts`, `theme`, `remembered` | fonts for all scripts; one-line texts; colours and spacing; state between starts |
@@ -19,6 +20,8 @@ mod engine;
 mod files;
 mod fonts;
 mod gallery;
+mod languages;
+mod models;
 mod muting;
 mod remembered;
 mod texts;
