@@ -10,7 +10,7 @@ use wordloom::model::files::ModelFiles;
 use wordloom::precision::{PrecisionChoice, WeightPrecision};
 use wordloom::text::Tokenizer;
 use wordloom::transformer::{GenerateOptions, GenerateRequest, Transformer};
-use wordloom::{Device, Model};
+use wordloom::{Device, Model, TranslateOptions, Translator};
 
 mod common;
 
@@ -184,13 +184,19 @@ async fn texts_on_a_gpu_are_those_of_the_engine() {
 /// Compares the tokens and log-probabilities of greedy searches in 8 bits with static scales of the inputs.
 ///
 /// Sums of whole numbers are exact on both sides, and all else differs in the last bits. A value at the middle between two
-/// whole numbers is then rounded the other way, here and there, which moves the next logits by some hundredths. So most
-/// log-probabilities agree to 1e-4, and a search leaves the engine's only where the two best tokens are close.
+/// whole numbers is then rounded the other way, here and there, which moves the next logits by some hundredths. `limits` are
+/// those of the median, the 85th and 99th percentile and the largest of the differences of log-probabilities. A search
+/// leaves the engine's only where the two best tokens are close.
 #[track_caller]
-fn compare_in_8_bits(student: &Student, case: &str, expected: &[Expected], columns: Columns) {
+fn compare_in_8_bits(
+    student: &Student,
+    (case, columns): (&str, Columns),
+    expected: &[Expected],
+    limits: [f64; 4],
+) {
     let found = student.translate(expected, 1, columns.clone(), true);
     let unbanned = student.translate(expected, 1, columns, false);
-    let (mut steps, mut near, mut equal) = (0usize, 0, 0);
+    let (mut differences, mut equal) = (Vec::new(), 0);
     for ((expected, found), unbanned) in expected.iter().zip(&found).zip(&unbanned) {
         let common = found.tokens[1..].iter().zip(&expected.ids).take_while(|(own, id)| own == id).count();
         match found.tokens[1..] == expected.ids {
@@ -205,21 +211,23 @@ fn compare_in_8_bits(student: &Student, case: &str, expected: &[Expected], colum
                 break; // the unknown token was the best
             }
             let difference = f64::from(unbanned.step_logprobs[step]) - expected.log_probabilities[step];
-            assert!(difference.abs() < 0.5, "{case}: {difference} at step {step} of {:?}", expected.source);
-            steps += 1;
-            near += usize::from(difference.abs() < 1e-4);
+            differences.push(difference.abs());
         }
     }
-    println!("{case}: {equal} of {} equal, {near} of {steps} log-probabilities within 1e-4", expected.len());
+    differences.sort_by(f64::total_cmp);
+    let at = |part: f64| differences[((differences.len() - 1) as f64 * part) as usize];
+    let quantiles = [0.5, 0.85, 0.99, 1.0].map(at);
+    println!("{case}: {equal} of {} equal; differences of log-probabilities {quantiles:?}", expected.len());
     assert!(equal * 5 >= expected.len() * 4, "{case}: only {equal} of {} are equal", expected.len());
-    assert!(near * 20 >= steps * 17, "{case}: only {near} of {steps} log-probabilities are near");
+    let within = quantiles.iter().zip(limits).all(|(found, limit)| *found <= limit);
+    assert!(within, "{case}: {quantiles:?} exceed {limits:?}");
 }
 
 #[test]
 fn tokens_in_8_bits_are_those_of_the_engine() {
     let student = Student::load("joint", &Device::Cpu, WeightPrecision::Q8, None);
     for (case, columns) in [("joint, shortlist, greedy", Columns::Auto), ("joint, greedy", Columns::All)] {
-        compare_in_8_bits(&student, case, &expected(case), columns);
+        compare_in_8_bits(&student, (case, columns), &expected(case), [5e-5, 1e-4, 0.2, 0.6]);
     }
 }
 
@@ -231,5 +239,20 @@ fn a_full_size_student_is_that_of_the_engine() {
     let expected: BTreeMap<String, Vec<Expected>> = serde_json::from_slice(&expected).unwrap();
     // an absolute path stays as it is
     let student = Student::load(folder.to_str().unwrap(), &Device::Cpu, WeightPrecision::Q8, None);
-    compare_in_8_bits(&student, "full size", &expected["full size"], Columns::Auto);
+    // thousands of values are rounded in each step, so that some are rounded the other way in every one
+    compare_in_8_bits(&student, ("full size", Columns::Auto), &expected["full size"], [0.05, 0.1, 0.3, 0.6]);
+}
+
+#[test]
+fn long_sentences_are_cut_at_the_limit_of_the_engine() {
+    let translator = Translator::new(&Device::Cpu, &Model::load(data("joint")).unwrap()).unwrap();
+    let text = "Tom and Mary and ".repeat(60);
+    let options = TranslateOptions::default().max_length(4);
+    let found = pollster::block_on(translator.translate(&[text.trim()], &options)).unwrap();
+    let lengths: Vec<usize> = found[0]
+        .sentences
+        .iter()
+        .map(|sentence| translator.tokenizer().encode(&sentence.source).unwrap().len())
+        .collect();
+    assert!(lengths.len() > 1 && lengths.iter().all(|&length| length <= 128), "{lengths:?}");
 }
