@@ -240,7 +240,7 @@ fn a_full_size_student_is_that_of_the_engine() {
     // an absolute path stays as it is
     let student = Student::load(folder.to_str().unwrap(), &Device::Cpu, WeightPrecision::Q8, None);
     // thousands of values are rounded in each step, so that some are rounded the other way in every one
-    compare_in_8_bits(&student, ("full size", Columns::Auto), &expected["full size"], [0.05, 0.1, 0.3, 0.6]);
+    compare_in_8_bits(&student, ("full size", Columns::Auto), &expected["full size"], [0.05, 0.15, 0.3, 0.6]);
 }
 
 #[test]

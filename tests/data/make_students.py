@@ -280,7 +280,7 @@ def full(out, name, vocabulary, lex=None):
 
     out.mkdir(parents=True, exist_ok=True)
     size = sentencepiece.SentencePieceProcessor(model_file=str(vocabulary)).get_piece_size()
-    student = weights(SHAPES[name], [size], 5, 4.0)
+    student = weights(SHAPES[name], [size], 5, -2.0)
     (out / "model.ende.intgemm.alphas.bin").write_bytes(binary(*student, options(SHAPES[name], [size]), "alphas"))
     (out / "vocab.deen.spm").write_bytes(Path(vocabulary).read_bytes())
     content = Path(lex).read_bytes() if lex else shortlist(size, size, 50, 50, 6)
