@@ -284,7 +284,8 @@ fn the_smallest_file_is_read() {
 /// Every pickle ends, in time and memory that its length allows.
 #[test]
 fn pickles_that_lead_nowhere_are_refused() {
-    let nested: Vec<u8> = [&b"\x80\x02)"[..], &b"\x85".repeat(1 << 18), b"."].concat();
+    let nested = |depth| [&b"\x80\x02)"[..], &b"\x85".repeat(depth), b"."].concat();
+    let (nested, endless) = (nested(1 << 18), nested(1 << 20));
     let marks: Vec<u8> = [&b"\x80\x02"[..], &b"(".repeat(1 << 20), b"."].concat();
     // each step doubles a list through the memo
     let doubled: Vec<u8> = [&b"\x80\x02]q\0"[..], &b"(h\0h\0e".repeat(1 << 19), b"."].concat();
@@ -313,7 +314,8 @@ fn pickles_that_lead_nowhere_are_refused() {
         (b"\x80\x02\x82\x01.", "the operation 0x82"),
         (b"\x80\x02N.", "it holds None, not a state dict"),
         (b"\x80\x02}Nb.", "it holds"),
-        (&nested, "values, more than a state dict needs"),
+        (&nested, "it holds a tuple, not a state dict"),
+        (&endless, "values, more than a state dict needs"),
         (&marks, "takes a value where there is none"),
         (&doubled, "values, more than a state dict needs"),
         (&huge_text, "ends in the middle of a value"),

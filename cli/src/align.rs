@@ -7,11 +7,12 @@ use wordloom::trace::{AttentionKind, Trace, TraceOptions};
 use wordloom::translate::resolve_languages;
 use wordloom::{TranslateOptions, Translation, Translator};
 
+use super::choice::{Chosen, Steps};
 use super::lines::{Line, Lines};
-use super::output::{Output, check_different};
+use super::output::{Output, check_named};
 use super::progress::Progress;
 use super::setup::{DeviceArguments, ModelArguments, SearchArguments};
-use super::{CliError, interrupt};
+use super::{CliError, choice, interrupt};
 
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -44,13 +45,22 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     let Arguments { input, output, target, translations, .. } = arguments;
-    for (read, written) in [(input, output), (target, output), (input, translations), (output, translations)]
-    {
-        check_different(read.as_deref(), written.as_deref())?;
+    let [input_file, target_file, output_file, translations_file] =
+        [("--input", input), ("--target", target), ("--output", output), ("--translations", translations)]
+            .map(|(option, path)| (option, path.as_deref()));
+    for (one, other) in [
+        (input_file, output_file),
+        (target_file, output_file),
+        (input_file, translations_file),
+        (output_file, translations_file),
+    ] {
+        check_named(one, other)?;
     }
-    let options = arguments.search.options(interrupt::handler());
-    let model = arguments.model.open()?;
-    let tokenizer = Translator::tokenizer_of(&model)?;
+    let cancel = interrupt::handler();
+    let mut sample = || choice::sample(input.as_deref());
+    let choice = choice::open(&arguments.model, &arguments.search, Steps::One, &mut sample)?.last;
+    let options = choice.options(&arguments.search, cancel);
+    let Chosen { model, tokenizer, .. } = choice;
     resolve_languages(&tokenizer, &options, model.generation_config())
         .map_err(|error| CliError::Usage(error.to_string()))?;
     let sources = Lines::open(input.as_deref())?;

@@ -7,6 +7,7 @@ use wordloom::heatmap::HeatmapError;
 use wordloom::trace::TraceError;
 use wordloom::transformer::{ForwardError, GenerateError, ScoreError};
 use wordloom::{GpuError, ModelError, TextError, TranslateError};
+use wordloom_hub::HubError;
 
 use super::resume::ResumeError;
 use super::{interrupt, notice};
@@ -27,9 +28,14 @@ pub enum CliError {
     #[error(transparent)]
     Resume(#[from] ResumeError),
     #[error(transparent)]
+    Hub(#[from] HubError),
+    #[error(transparent)]
     Gpu(#[from] GpuError),
     #[error(transparent)]
     Model(#[from] ModelError),
+    /// A folder that does not exist; perhaps a name was meant.
+    #[error("{0}; {1}")]
+    NoFolder(ModelError, &'static str),
     #[error(transparent)]
     Text(#[from] TextError),
     #[error(transparent)]
@@ -86,8 +92,8 @@ impl CliError {
     pub fn report(&self) -> ExitCode {
         let code = match self {
             Self::ClosedPipe => return ExitCode::SUCCESS,
-            Self::Interrupted => interrupt::EXIT_CODE,
-            Self::Usage(_) => 2,
+            Self::Interrupted | Self::Hub(HubError::Cancelled) => interrupt::EXIT_CODE,
+            Self::Usage(_) | Self::Hub(HubError::NoPair { .. }) => 2,
             _ => 1,
         };
         notice(&format!("error: {}", one_line(&self.to_string())));
@@ -111,8 +117,18 @@ pub fn report_usage(error: &clap::Error) -> ExitCode {
             Some(_) => "see --help".to_owned(),
             None => paragraph,
         });
-    let line = paragraphs.collect::<Vec<_>>().join("; ");
+    let line = paragraphs.map(|paragraph| shortened(&paragraph)).collect::<Vec<_>>().join("; ");
     CliError::Usage(line.strip_prefix("error: ").unwrap_or(&line).to_owned()).report()
+}
+
+/// A message with the beginnings of long words, which are values: they would hide the rest.
+fn shortened(message: &str) -> String {
+    const LENGTH: usize = 100;
+    let word = |word: &str| match word.char_indices().nth(LENGTH) {
+        Some((end, _)) => format!("{}…", &word[..end]),
+        None => word.to_owned(),
+    };
+    message.split(' ').map(word).collect::<Vec<_>>().join(" ")
 }
 
 /// A message in one line of limited length, without control characters: messages quote files.

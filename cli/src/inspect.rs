@@ -10,6 +10,7 @@ use safetensors::Dtype;
 use serde_json::json;
 use wordloom::model::config::{Architecture, EmbeddingSharing, ModelConfig, NormPlacement, StackConfig};
 use wordloom::model::files::ModelFiles;
+use wordloom::text::Task;
 use wordloom::{Model, WeightPrecision};
 
 use super::CliError;
@@ -19,8 +20,8 @@ use trial::Trial;
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Hugging Face folder [default: the built-in model]
-    #[arg(value_name = "DIR")]
+    /// Folder, or OWNER/NAME of the hub [default: the built-in one]
+    #[arg(value_name = "MODEL")]
     model: Option<PathBuf>,
     /// A config.json alone; weights are made up
     #[arg(long, value_name = "FILE", conflicts_with = "model")]
@@ -84,6 +85,8 @@ fn as_json(model: &Model, trial: Option<&Trial>) -> serde_json::Value {
         .filter_map(|name| Some((name, checkpoint.info(name)?)))
         .map(|(name, info)| json!({ "name": name, "dtype": info.dtype.to_string(), "shape": info.shape }))
         .collect();
+    let tokenizer = model.tokenizer();
+    let task = |task: &Task| json!({ "name": task.name, "prefix": task.prefix, "options": task.options });
     json!({
         "model": model.label(),
         "model_type": config.family.model_type(),
@@ -105,7 +108,8 @@ fn as_json(model: &Model, trial: Option<&Trial>) -> serde_json::Value {
         "device_bytes_f16": device_bytes(model, WeightPrecision::F16),
         "device_bytes_q8": device_bytes(model, WeightPrecision::Q8),
         "generation": model.generation_config(),
-        "tokenizer": model.tokenizer().is_ok(),
+        "tokenizer": tokenizer.is_ok(),
+        "tasks": tokenizer.map(|tokenizer| tokenizer.tasks().iter().map(task).collect()).unwrap_or(Vec::new()),
         "tensors": tensors,
     })
 }
@@ -203,13 +207,20 @@ fn stored(model: &Model) -> String {
 fn text(model: &Model) -> String {
     match model.tokenizer() {
         _ if model.checkpoint().is_random() => "none: the words of random weights mean nothing".to_owned(),
-        Ok(tokenizer) => match &tokenizer.languages()[..] {
-            [] => format!("tokenizer in {}", tokenizer.origin()),
-            languages => {
-                let count = languages.len();
-                format!("tokenizer in {}, {count} languages: {}", tokenizer.origin(), languages.join(" "))
+        Ok(tokenizer) => {
+            let mut text = format!("tokenizer in {}", tokenizer.origin());
+            if let languages @ [_, ..] = &tokenizer.languages()[..] {
+                text += &format!(", {} languages: {}", languages.len(), languages.join(" "));
             }
-        },
+            if let tasks @ [_, ..] = tokenizer.tasks() {
+                let one = |task: &Task| match &*task.prefix {
+                    "" => task.name.clone(),
+                    prefix => format!("{} {prefix:?}", task.name),
+                };
+                text += &format!("; tasks: {}", tasks.iter().map(one).collect::<Vec<_>>().join(", "));
+            }
+            text
+        }
         Err(error) => format!("cannot be translated, only token ids: {error}"),
     }
 }

@@ -2,6 +2,7 @@
 //! time, before the work, or during a wait for input.
 
 use std::process;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use wordloom::transformer::Cancel;
@@ -14,25 +15,33 @@ pub const EXIT_CODE: u8 = 130;
 const IDLE: u8 = 0;
 const WORKING: u8 = 1;
 const INTERRUPTED: u8 = 2;
+const SERVING: u8 = 3;
 
 static STATE: AtomicU8 = AtomicU8::new(IDLE);
+static CANCEL: OnceLock<Cancel> = OnceLock::new();
 
+/// The process's wish to stop: a system has one handler of Ctrl-C.
 pub fn handler() -> Cancel {
-    let cancel = Cancel::default();
-    let wish = cancel.clone();
-    // on an error (a handler exists, or the system has no signals) Ctrl-C ends the process
-    let _ = ctrlc::set_handler(move || {
-        match STATE.compare_exchange(WORKING, INTERRUPTED, Ordering::SeqCst, Ordering::SeqCst) {
-            Ok(_) => wish.cancel(),
-            Err(_) => process::exit(EXIT_CODE.into()),
-        }
-    });
-    cancel
+    let install = || {
+        let cancel = Cancel::default();
+        let wish = cancel.clone();
+        // on an error (a handler exists, or the system has no signals) Ctrl-C ends the process
+        let _ = ctrlc::set_handler(move || {
+            match STATE.compare_exchange(WORKING, INTERRUPTED, Ordering::SeqCst, Ordering::SeqCst) {
+                Ok(_) => wish.cancel(),
+                Err(SERVING) => process::exit(0),
+                Err(_) => process::exit(EXIT_CODE.into()),
+            }
+        });
+        cancel
+    };
+    CANCEL.get_or_init(install).clone()
 }
 
 /// Makes Ctrl-C the normal end of a command that runs until it is stopped.
 pub fn ends_the_process() {
-    let _ = ctrlc::set_handler(|| process::exit(0)); // an error: as above
+    handler();
+    STATE.store(SERVING, Ordering::SeqCst);
 }
 
 /// Does a command's work, which checks [`Cancel`] regularly. Returns [`CliError::Interrupted`] after any Ctrl-C.

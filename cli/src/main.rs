@@ -3,6 +3,7 @@
 mod align;
 mod attend;
 mod bench;
+mod choice;
 mod desktop;
 mod devices;
 mod digest;
@@ -13,6 +14,7 @@ mod generate;
 mod inspect;
 mod interrupt;
 mod lines;
+mod models;
 mod output;
 mod progress;
 mod quantize;
@@ -40,7 +42,8 @@ use error::CliError;
     after_help = "\
 Example: wordloom attend --output look.html \"Where is the train station?\"
 
-Without --model, commands use the English–German model that is built in.
+Without --model, commands use the English–German model that is built in;
+--model Helsinki-NLP/opus-mt-en-fr fetches one of the Hugging Face hub, once.
 --device auto takes a hardware GPU, else the CPU; gpu takes a software GPU too.
 Exit codes: 0 done, 1 failed, 2 bad usage, 130 interrupted."
 )]
@@ -67,6 +70,8 @@ enum Command {
     Score(score::Arguments),
     /// Compare translations with references: BLEU, chrF
     Evaluate(evaluate::Arguments),
+    /// List the models that are here; get, remove, verify some
+    Models(models::Arguments),
     /// List what models can run on
     Devices(devices::Arguments),
     /// Show a model's shape, parameters and memory
@@ -85,6 +90,8 @@ enum Command {
 fn main() -> ExitCode {
     #[cfg(target_os = "linux")]
     hush_device_selection();
+    #[cfg(unix)]
+    survive_file_size_limit();
     #[cfg(feature = "tokenizers")]
     hush_caught_panics();
     let arguments = match Arguments::try_parse() {
@@ -100,6 +107,7 @@ fn main() -> ExitCode {
         Command::Tokenize(arguments) => tokenize::run(&arguments),
         Command::Score(arguments) => score::run(&arguments),
         Command::Evaluate(arguments) => evaluate::run(&arguments),
+        Command::Models(arguments) => models::run(&arguments),
         Command::Devices(arguments) => devices::run(&arguments),
         Command::Inspect(arguments) => inspect::run(&arguments),
         Command::Quantize(arguments) => quantize::run(&arguments),
@@ -128,12 +136,22 @@ fn hush_device_selection() {
     }
 }
 
-/// Hides panics of the `tokenizers` library on damaged files, which Wordloom catches and reports as errors.
+/// Makes a write beyond the limit on file sizes (`ulimit -f`) an error of the write. By default the signal ends the process
+/// without a word.
+#[cfg(unix)]
+#[allow(unsafe_code, reason = "a signal's default can be changed in no other way")]
+fn survive_file_size_limit() {
+    use nix::sys::signal::{SigHandler, Signal, signal};
+    // SAFETY: the signal is ignored; no handler runs.
+    let _ = unsafe { signal(Signal::SIGXFSZ, SigHandler::SigIgn) };
+}
+
+/// Hides panics that the library catches and returns as errors. Every other panic is shown: it is a defect.
 #[cfg(feature = "tokenizers")]
 fn hush_caught_panics() {
     let show = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
-        if !panic.location().is_some_and(|place| place.file().contains("/tokenizers-")) {
+        if !wordloom::text::panic_is_caught() {
             show(panic);
         }
     }));

@@ -3,7 +3,10 @@
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{DecimalBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use super::error::one_line;
+use super::notice;
 
 const PATIENCE: Duration = Duration::from_millis(500);
 
@@ -161,6 +164,59 @@ impl Progress {
 
 impl Drop for Progress {
     fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// A bar over the bytes of a download or of a check, if stderr is a terminal; notices in any case.
+pub struct Download {
+    bar: ProgressBar,
+    /// The verb of a notice about what begins; none if the bar alone shows it.
+    verb: Option<&'static str>,
+}
+
+impl Download {
+    pub fn new(what: &'static str, verb: Option<&'static str>) -> Self {
+        let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::hidden()).with_message(what);
+        let template =
+            "{msg} [{bar:24}] {decimal_bytes}/{decimal_total_bytes}, {decimal_bytes_per_sec}, {eta} left";
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style.progress_chars("━━─"));
+        }
+        Self { bar, verb }
+    }
+}
+
+impl wordloom_hub::Progress for Download {
+    fn start(&mut self, name: &str, total: u64, present: u64) {
+        if let Some(verb) = self.verb {
+            let size = if total == 0 { String::new() } else { format!(", {}", DecimalBytes(total)) };
+            let there = if present > total / 100 {
+                format!(", {} are here", DecimalBytes(present))
+            } else {
+                String::new()
+            };
+            notice(&one_line(&format!("{verb} {name}{size}{there}")));
+        }
+        self.bar.set_length(total);
+        self.bar.set_position(present);
+        self.bar.reset_eta();
+        self.bar.set_draw_target(ProgressDrawTarget::stderr()); // draws on terminals only
+    }
+
+    fn advance(&mut self, bytes: u64) {
+        self.bar.inc(bytes);
+    }
+
+    fn retreat(&mut self, bytes: u64) {
+        self.bar.dec(bytes);
+    }
+
+    fn notice(&mut self, line: &str) {
+        self.bar.suspend(|| notice(&one_line(line)));
+    }
+
+    fn finish(&mut self) {
         self.bar.finish_and_clear();
     }
 }

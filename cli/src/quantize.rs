@@ -8,7 +8,7 @@ use wordloom::Model;
 use wordloom::model::QuantizeError;
 
 use super::output::cannot_write;
-use super::{CliError, notice};
+use super::{CliError, models, notice};
 
 const WEIGHTS: &str = "model.safetensors";
 /// Extensions of files to copy: configurations, tokenizers, the model card.
@@ -22,8 +22,8 @@ The folder is used like any other: in f32 on the CPU, in q8 on a GPU.
 Example:
   wordloom quantize opus-mt-en-de --out opus-mt-en-de-q8")]
 pub struct Arguments {
-    /// Hugging Face folder
-    #[arg(value_name = "DIR")]
+    /// Folder, or OWNER/NAME of the hub
+    #[arg(value_name = "MODEL")]
     model: PathBuf,
     /// Folder to write to, without a model in it
     #[arg(short, long, value_name = "DIR")]
@@ -31,13 +31,14 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<(), CliError> {
-    let model = Model::load(&arguments.model)?;
+    let folder = models::folder(&arguments.model)?;
+    let model = Model::load(&folder)?;
     let out = &arguments.out;
     fs::create_dir_all(out).map_err(|error| cannot_write(out, error))?;
     let path = out.join(WEIGHTS);
     let file = File::create_new(&path).map_err(|error| cannot_write(&path, error))?;
     let bytes = write(&model, file, &path).inspect_err(|_| _ = fs::remove_file(&path))?;
-    copy_others(&arguments.model, out)?;
+    copy_others(&folder, out)?;
     let megabytes = |bytes: u64| bytes as f64 / 1e6;
     let (now, before) = (megabytes(bytes), megabytes(model.checkpoint().byte_len()));
     notice(&format!("{}: {now:.1} MB, from {before:.1} MB", path.display()));

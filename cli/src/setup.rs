@@ -1,20 +1,20 @@
 //! Options of model and device for several commands.
 
 use std::path::{Path, PathBuf};
+use std::sync::Once;
 
 use wordloom::model::files::ModelFiles;
 use wordloom::model::generation_config::GenerationConfig;
 use wordloom::precision::PrecisionChoice;
-use wordloom::transformer::Cancel;
-use wordloom::{Device, DeviceChoice, Model, Transformer, TranslateOptions, WeightPrecision};
+use wordloom::{Device, DeviceChoice, Model, Transformer, WeightPrecision};
 
 use super::progress::Progress;
-use super::{CliError, notice};
+use super::{CliError, models, notice};
 
 #[derive(clap::Args)]
 pub struct ModelArguments {
-    /// Hugging Face folder [default: the built-in one]
-    #[arg(long, value_name = "DIR")]
+    /// Folder, or OWNER/NAME of the hub [default: the built-in one]
+    #[arg(long, value_name = "MODEL")]
     pub model: Option<PathBuf>,
 }
 
@@ -22,16 +22,27 @@ impl ModelArguments {
     pub fn open(&self) -> Result<Model, CliError> {
         Ok(Model::from_files(model_files(self.model.as_deref())?)?)
     }
+
+    /// The folder of the model, which is fetched first if a name was given; `None` for the built-in one.
+    pub fn folder(&self) -> Result<Option<PathBuf>, CliError> {
+        self.model.as_deref().map(models::folder).transpose()
+    }
 }
 
-pub fn model_files(folder: Option<&Path>) -> Result<ModelFiles, CliError> {
-    match folder {
-        Some(folder) => Ok(ModelFiles::directory(folder)?),
-        #[cfg(feature = "embedded-model")]
-        None => Ok(ModelFiles::embedded()),
-        #[cfg(not(feature = "embedded-model"))]
-        None => Err(CliError::Usage("no model is built in; choose one with --model".into())),
+/// The files of a folder or of a name; of the built-in model if `None`.
+pub fn model_files(model: Option<&Path>) -> Result<ModelFiles, CliError> {
+    match model {
+        Some(model) => Ok(ModelFiles::directory(models::folder(model)?)?),
+        None => built_in(),
     }
+}
+
+/// The files of the built-in model.
+pub fn built_in() -> Result<ModelFiles, CliError> {
+    #[cfg(feature = "embedded-model")]
+    return Ok(ModelFiles::embedded());
+    #[cfg(not(feature = "embedded-model"))]
+    Err(CliError::Usage("no model is built in; choose one with --model".into()))
 }
 
 #[derive(clap::Args)]
@@ -49,7 +60,19 @@ impl DeviceArguments {
     pub fn open(&self) -> Result<Device, CliError> {
         let device = pollster::block_on(Device::open(&self.device))?;
         notice(&device.notice(&self.device));
+        start_threads();
         Ok(device)
+    }
+
+    /// How the device rounds weights and inputs, if that changes numbers by more than their last bits.
+    pub fn rounding(&self, device: &Device, model: &Model) -> Option<String> {
+        let stored = model.stored_precision();
+        match (Transformer::precision_on(device, model, self.weights), device) {
+            (WeightPrecision::F32, _) => None,
+            (WeightPrecision::Q8, Device::Cpu) => Some("q8 on the CPU, which rounds inputs too".into()),
+            (precision, _) if precision == stored => None,
+            (precision, _) => Some(precision.to_string()),
+        }
     }
 
     pub fn transformer(&self, model: &Model) -> Result<Transformer, CliError> {
@@ -62,31 +85,40 @@ impl DeviceArguments {
     }
 }
 
+/// Starts the threads that share the CPU's work, or says that there are none: rayon would panic at its first use.
+fn start_threads() {
+    static STARTED: Once = Once::new();
+    STARTED.call_once(|| {
+        // rayon's own pool can be tried once only
+        let Err(error) = rayon::ThreadPoolBuilder::new().build() else { return };
+        let alone = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread();
+        if alone.build_global().is_ok() {
+            notice(&format!("warning: {error}; the work is done by one thread, which takes longer"));
+        }
+    });
+}
+
 /// The languages and the beams of a translation.
 #[derive(clap::Args)]
 pub struct SearchArguments {
-    /// Source language [default: the model's or English]
-    #[arg(long, value_name = "CODE")]
+    /// Language of the text, en for example [default: auto]
+    #[arg(long, value_name = "LANG")]
+    pub from: Option<String>,
+    /// Language to translate to; chooses a model
+    #[arg(long, value_name = "LANG")]
+    pub to: Option<String>,
+    /// As --from, in the words of --model
+    #[arg(long, value_name = "CODE", conflicts_with_all = ["from", "to"])]
     pub source_lang: Option<String>,
-    /// Target language, where the model has several
-    #[arg(long, value_name = "CODE")]
+    /// As --to, in the words of --model
+    #[arg(long, value_name = "CODE", conflicts_with_all = ["from", "to"])]
     pub target_lang: Option<String>,
+    /// Task of the model, such as translation_en_to_de
+    #[arg(long, value_name = "NAME")]
+    pub task: Option<String>,
     /// Beams of the search, 1 to 16; 1 is greedy
     #[arg(short, long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
     pub beams: Option<usize>,
-}
-
-impl SearchArguments {
-    pub fn options(&self, cancel: Cancel) -> TranslateOptions {
-        let Self { source_lang, target_lang, beams } = self;
-        TranslateOptions {
-            generation: GenerationConfig { num_beams: *beams, ..GenerationConfig::default() },
-            source_language: source_lang.clone(),
-            target_language: target_lang.clone(),
-            cancel,
-            ..TranslateOptions::default()
-        }
-    }
 }
 
 /// Loads a model on an open device. Prepares generating with `options`, if any.
@@ -106,6 +138,10 @@ pub fn load(
         Some(options) => Transformer::load_to_generate(device, model, weights, options, &mut told)?,
         None => Transformer::load_with_weights(device, model, weights, &mut told)?,
     })
+}
+
+pub fn number(text: &str) -> Result<f32, &'static str> {
+    text.parse().map_err(|_| "a number is needed")
 }
 
 pub fn count(text: &str) -> Result<usize, &'static str> {

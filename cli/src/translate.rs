@@ -8,26 +8,26 @@ use serde::Serialize;
 use wordloom::decode::DecodeError;
 use wordloom::model::generation_config::GenerationConfig;
 use wordloom::text::Direction;
-use wordloom::translate::{Sentence, SentenceHypothesis, TextHypothesis, resolve_languages};
-use wordloom::{Model, TextError, TranslateOptions, Translation, Translator, resolve};
+use wordloom::transformer::Cancel;
+use wordloom::translate::{Pivot, Sentence, SentenceHypothesis, TextHypothesis, Update, resolve_languages};
+use wordloom::{Device, Model, TextError, TranslateOptions, Translation, Translator, resolve};
+use wordloom_hub::Language;
 
+use super::choice::{self, Choice, Chosen, Steps};
 use super::digest::Digest;
 use super::lines::{Line, Lines, Round, Start};
 use super::output::{Output, check_different};
 use super::progress::{Done, Progress};
 use super::resume::{Resumable, Settings};
-use super::setup::{DeviceArguments, ModelArguments, SearchArguments, count};
+use super::setup::{DeviceArguments, ModelArguments, SearchArguments, count, load, number};
 use super::{CliError, interrupt, notice};
 
 #[derive(clap::Args)]
 #[command(after_help = "\
 Options that are not given are the model's own; where it sets no maximal length,
-that is the source's and 50 tokens. Lines are cut into sentences. `inspect`
-lists a model's languages; in Marian's, >>fra<< before a line chooses one, too.
-
-With --json a line is an object: source, text, hypotheses (text, score) and
-sentences (source, source_ids, hypotheses: text, score, tokens, step_logprobs,
-reached_max_length).")]
+that is the source's and 50 tokens. With --to, a model is chosen: of the pair,
+of many languages, or two through a third (--beams counts for both). Without,
+--source-lang and --target-lang take the codes that `inspect` lists.")]
 pub struct Arguments {
     /// What to translate [default: standard input]
     text: Vec<String>,
@@ -43,7 +43,7 @@ pub struct Arguments {
     #[command(flatten)]
     search: SearchArguments,
     /// Above 1 favours long translations, below short
-    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    #[arg(long, value_name = "X", value_parser = number, allow_negative_numbers = true)]
     length_penalty: Option<f32>,
     /// Most tokens of a translated sentence
     #[arg(long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
@@ -73,25 +73,28 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     let start = stopped_at.map_or(Start::default(), |stopped_at| stopped_at.start);
     let lines = match arguments.text.as_slice() {
         [] => Lines::open_at(input, start)?,
-        words => Lines::of_text(words.join(" ")),
+        words => Lines::of_text(words.join(" "))?,
     };
-    let model = arguments.model.open()?;
-    let generation = generation(arguments, &model)?;
-    let options = TranslateOptions { generation, ..arguments.search.options(cancel) };
-    let tokenizer = Translator::tokenizer_of(&model)?;
-    resolve_languages(&tokenizer, &options, model.generation_config()).map_err(refused_language)?;
-    let settings = if files.is_some() { settings(arguments)? } else { Settings::new() };
-    if let (Some(files), Some(_)) = (&files, stopped_at) {
-        files.check_settings(&settings)?;
-    }
-    let transformer = arguments.device.generator(&model, &options.generation)?;
-    let translator = Translator::from_parts(transformer, tokenizer);
     if arguments.text.is_empty() && arguments.input.is_none() && std::io::stdin().is_terminal() {
         notice("type a line to translate it; Ctrl-D ends");
     }
+    let mut peeked = None;
+    let mut sample = || match (arguments.text.as_slice(), input.map(choice::beginning).transpose()?.flatten())
+    {
+        ([], Some(beginning)) => Ok(beginning),
+        ([], None) => Ok(joined(&peeked.insert(lines.window(FIRST_WINDOW, ENOUGH_BYTES)).lines)),
+        (words, _) => Ok(words.join(" ")),
+    };
+    let choice = choice::open(&arguments.model, &arguments.search, Steps::OneOrTwo, &mut sample)?;
+    let plan = Plan::new(arguments, choice, &cancel)?;
+    let device = arguments.device.open()?;
+    let settings = if files.is_some() { settings(arguments, &plan, &device)? } else { Settings::new() };
+    if let (Some(files), Some(_)) = (&files, stopped_at) {
+        files.check_settings(&settings)?;
+    }
+    let models = plan.load(arguments, &device)?;
     let mut command = Command {
-        translator: translator.with_cache(CACHE_BYTES),
-        options,
+        models,
         progress: Progress::new("translating", "sentences", lines.bytes()),
         output: match (&files, output) {
             (Some(files), Some(path)) => Output::go_on(path, files.written().clone())?,
@@ -106,7 +109,7 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
         files.and_then(|files| begin(files, settings, window, arguments.resume).transpose()).transpose()?;
     interrupt::working(|| {
         loop {
-            let mut round = lines.window(window, ENOUGH_BYTES);
+            let mut round = peeked.take().unwrap_or_else(|| lines.window(window, ENOUGH_BYTES));
             command.refuse_unknown_tags(&lines, &mut round);
             let began = Instant::now();
             command.translate(&round.lines)?;
@@ -164,47 +167,129 @@ fn begin(
 
 const NO_FILES: &str = "--resume needs files as --input and --output, not pipes or devices";
 
-fn settings(arguments: &Arguments) -> Result<Settings, CliError> {
-    let model = match &arguments.model.model {
-        None => format!("the one built into wordloom {}", env!("CARGO_PKG_VERSION")),
+fn joined(lines: &[Line]) -> String {
+    lines.iter().map(|line| &*line.text).collect::<Vec<_>>().join("\n")
+}
+
+fn settings(arguments: &Arguments, plan: &Plan, device: &Device) -> Result<Settings, CliError> {
+    let model = |chosen: &Chosen| match &chosen.folder {
+        None => Ok(format!("the one built into wordloom {}", env!("CARGO_PKG_VERSION"))),
         Some(folder) => {
             let digest = Digest::of_model(folder).map_err(|source| CliError::Io {
                 what: format!("cannot read {}", folder.display()),
                 source,
             })?;
-            format!("a folder with digest {}", digest.summary().hash)
+            Ok(format!("a folder with digest {}", digest.summary().hash))
         }
     };
+    let models = plan.models().map(model).collect::<Result<Vec<_>, CliError>>()?;
+    let roundings: Vec<String> =
+        plan.models().filter_map(|chosen| arguments.device.rounding(device, &chosen.model)).collect();
+    let rounding = (!roundings.is_empty()).then(|| roundings.join(", then "));
+    let [from, to] = plan.languages.each_ref().map(|language| language.as_ref().map(ToString::to_string));
     let number = |number: Option<usize>| number.map(|number| number.to_string());
     let given = [
-        ("--model", Some(model)),
+        ("--model", Some(models.join(", then "))),
+        ("--from", from),
+        ("--to", to),
         ("--source-lang", arguments.search.source_lang.clone()),
         ("--target-lang", arguments.search.target_lang.clone()),
+        ("--task", arguments.search.task.clone()),
         ("--beams", number(arguments.search.beams)),
         ("--length-penalty", arguments.length_penalty.map(|penalty| penalty.to_string())),
         ("--max-length", number(arguments.max_length)),
         ("--n-best", number(arguments.n_best)),
         ("--json", arguments.json.then(|| "given".to_owned())),
+        ("--weights", rounding),
     ];
     Ok(given.into_iter().filter_map(|(option, value)| Some((option.to_owned(), value?))).collect())
 }
 
-/// Options of the command line over the model's own, checked.
-fn generation(arguments: &Arguments, model: &Model) -> Result<GenerationConfig, CliError> {
-    let generation = GenerationConfig {
+/// A model with the options of its translation, which were checked.
+struct Planned {
+    chosen: Chosen,
+    options: TranslateOptions,
+    /// Those of the search, with the task's.
+    generation: GenerationConfig,
+}
+
+impl Planned {
+    fn new(arguments: &Arguments, chosen: Chosen, options: TranslateOptions) -> Result<Self, CliError> {
+        let defaults = chosen.model.generation_config();
+        let (_, generation) =
+            resolve_languages(&chosen.tokenizer, &options, defaults).map_err(refused_language)?;
+        check_options(arguments, &chosen.model, &generation)?;
+        Ok(Self { chosen, options, generation })
+    }
+
+    fn load(
+        self,
+        arguments: &Arguments,
+        device: &Device,
+    ) -> Result<(Translator, TranslateOptions), CliError> {
+        let Self { chosen: Chosen { model, tokenizer, .. }, options, generation } = self;
+        let transformer = load(device, &model, arguments.device.weights, Some(&generation))?;
+        Ok((Translator::from_parts(transformer, tokenizer).with_cache(CACHE_BYTES), options))
+    }
+}
+
+/// The models of a translation: one, or two through a third language.
+struct Plan {
+    /// Writes the language between.
+    first: Option<Planned>,
+    last: Planned,
+    languages: [Option<Language>; 2],
+}
+
+impl Plan {
+    fn new(arguments: &Arguments, choice: Choice, cancel: &Cancel) -> Result<Self, CliError> {
+        let Choice { last, first, languages } = choice;
+        let search = &arguments.search;
+        let first = first.map(|first| {
+            let options = TranslateOptions { task: None, ..first.options(search, cancel.clone()) };
+            Planned::new(arguments, first, options)
+        });
+        let options =
+            TranslateOptions { generation: asked(arguments), ..last.options(search, cancel.clone()) };
+        Ok(Self { first: first.transpose()?, last: Planned::new(arguments, last, options)?, languages })
+    }
+
+    fn models(&self) -> impl Iterator<Item = &Chosen> {
+        self.first.iter().chain([&self.last]).map(|planned| &planned.chosen)
+    }
+
+    fn load(self, arguments: &Arguments, device: &Device) -> Result<Models, CliError> {
+        let first = self.first.map(|first| first.load(arguments, device)).transpose()?;
+        let (last, options) = self.last.load(arguments, device)?;
+        Ok(Models { first, last, options })
+    }
+}
+
+/// The models on their device.
+struct Models {
+    /// Writes the language between.
+    first: Option<(Translator, TranslateOptions)>,
+    last: Translator,
+    options: TranslateOptions,
+}
+
+/// Options of the command line.
+fn asked(arguments: &Arguments) -> GenerationConfig {
+    GenerationConfig {
         num_beams: arguments.search.beams,
         num_return_sequences: Some(arguments.n_best.unwrap_or(1)),
         length_penalty: arguments.length_penalty,
         max_length: arguments.max_length,
         ..GenerationConfig::default()
-    };
-    let config = model.config();
-    let resolved = resolve(&generation, model.generation_config(), config, &[0])
-        .and_then(|options| options.validate(config.target_vocabulary, config.positions.count()));
-    match resolved {
-        Ok(()) => Ok(generation),
-        Err(error) => Err(refused(arguments, model, &error)),
     }
+}
+
+/// Checks the options of the command line and of a task, over the model's own.
+fn check_options(arguments: &Arguments, model: &Model, options: &GenerationConfig) -> Result<(), CliError> {
+    let config = model.config();
+    resolve(options, model.generation_config(), config, &[0])
+        .and_then(|options| options.validate(config.target_vocabulary, config.positions.count()))
+        .map_err(|error| refused(arguments, model, &error))
 }
 
 /// The error of an option in the command's words if the command set it; else in the model's.
@@ -235,8 +320,7 @@ fn refused_language(error: TextError) -> CliError {
 }
 
 struct Command {
-    translator: Translator,
-    options: TranslateOptions,
+    models: Models,
     progress: Progress,
     output: Output,
     n_best: Option<usize>,
@@ -246,7 +330,8 @@ struct Command {
 impl Command {
     /// Ends the round before the first line with an unknown language tag.
     fn refuse_unknown_tags(&self, lines: &Lines, round: &mut Round) {
-        let tokenizer = self.translator.tokenizer();
+        let Models { first, last, .. } = &self.models;
+        let tokenizer = first.as_ref().map_or(last, |(first, _)| first).tokenizer();
         let failed = round.lines.iter().enumerate().find_map(|(index, line)| {
             let (tag, _) = tokenizer.split_tag(&line.text);
             Some((index, tokenizer.encode_source(tag?, &Direction::default()).err()?))
@@ -263,37 +348,63 @@ impl Command {
         let split = |line: &'_ Line| line.text.len() - usize::from(line.text.ends_with('\r'));
         let texts: Vec<&str> = lines.iter().map(|line| &line.text[..split(line)]).collect();
         let bytes = lines.iter().map(|line| line.bytes).sum();
-        let Self { translator, options, progress, output, n_best, json } = self;
-        let mut stream = translator.stream(&texts, options)?;
-        let mut waiting = lines.iter().zip(&texts);
+        let Self { models: Models { first, last, options }, progress, output, n_best, json } = self;
         progress.round_of_lines(lines.len(), bytes, |report| {
+            // with two models, each is half of the work
+            let half = if first.is_some() { 0.5 } else { 1.0 };
+            let mut between = Vec::new();
+            if let Some((first, options)) = first {
+                let mut watch = |update: &Update| {
+                    report(Done { units: 0, fraction: half * f64::from(update.fraction), lines: 0 });
+                };
+                let pivot = Pivot::new(first, last);
+                between = pollster::block_on(pivot.between(&texts, options, &mut watch))?;
+            }
+            let read = match first {
+                Some(_) => between.iter().map(|translation| &*translation.text).collect(),
+                None => texts.clone(),
+            };
+            let mut stream = last.stream(&read, options)?;
+            let mut waiting = lines.iter().zip(&texts).enumerate();
             while let Some(update) = pollster::block_on(stream.next())? {
                 if !update.translations.is_empty() {
                     progress.suspend(|| {
-                        for (translation, (line, source)) in update.translations.iter().zip(&mut waiting) {
-                            write(output, line, source, translation, (*n_best, *json))?;
+                        for (translation, (index, (line, source))) in
+                            update.translations.iter().zip(&mut waiting)
+                        {
+                            let written = Written { source, between: between.get(index), translation };
+                            write(output, line, &written, (*n_best, *json))?;
                         }
                         output.flush()
                     })?;
                 }
                 let lines = lines.len() - waiting.len();
-                report(Done { units: update.sentences, fraction: update.fraction.into(), lines });
+                let fraction = 1.0 - half * (1.0 - f64::from(update.fraction));
+                report(Done { units: update.sentences, fraction, lines });
             }
             Ok(())
         })
     }
 }
 
+/// A line and its translation.
+struct Written<'a> {
+    source: &'a str,
+    /// The text in the language between, if there is one.
+    between: Option<&'a Translation>,
+    translation: &'a Translation,
+}
+
 fn write(
     output: &mut Output,
     line: &Line,
-    source: &str,
-    translation: &Translation,
+    written: &Written<'_>,
     (n_best, json): (Option<usize>, bool),
 ) -> Result<(), CliError> {
-    warn_if_cut(line, translation);
+    let Written { source, between, translation } = *written;
+    between.into_iter().chain([translation]).for_each(|translation| warn_if_cut(line, translation));
     if json {
-        return output.json(&JsonLine::new(source, translation));
+        return output.json(&JsonLine::new(written));
     }
     if n_best.is_none() {
         return output.line(&format!("{}{}", translation.text, &line.text[source.len()..]));
@@ -317,6 +428,9 @@ fn warn_if_cut(line: &Line, translation: &Translation) {
 #[derive(Serialize)]
 struct JsonLine<'a> {
     source: &'a str,
+    /// Text between two models.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    intermediate: Option<&'a str>,
     text: &'a str,
     hypotheses: Vec<JsonText<'a>>,
     sentences: Vec<JsonSentence<'a>>,
@@ -345,7 +459,7 @@ struct JsonHypothesis<'a> {
 }
 
 impl<'a> JsonLine<'a> {
-    fn new(source: &'a str, translation: &'a Translation) -> Self {
+    fn new(&Written { source, between, translation }: &Written<'a>) -> Self {
         let text = |TextHypothesis { text, score }: &'a TextHypothesis| JsonText { text, score: *score };
         let hypothesis = |hypothesis: &'a SentenceHypothesis| JsonHypothesis {
             text: &hypothesis.text,
@@ -361,6 +475,7 @@ impl<'a> JsonLine<'a> {
         };
         Self {
             source,
+            intermediate: between.map(|between| &*between.text),
             text: &translation.text,
             hypotheses: translation.hypotheses.iter().map(text).collect(),
             sentences: translation.sentences.iter().map(sentence).collect(),

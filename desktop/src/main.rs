@@ -63,12 +63,11 @@ fn main() -> ExitCode {
     }
 }
 
-/// Hides the panic messages of the `tokenizers` library. It panics on some damaged files, and the panic becomes an error. The
-/// message of any other panic is shown, because it is a bug.
+/// Hides panics that the library catches and returns as errors. Every other panic is shown: it is a defect.
 fn hush_caught_panics() {
     let show = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
-        if !panic.location().is_some_and(|place| place.file().contains("/tokenizers-")) {
+        if !wordloom::text::panic_is_caught() {
             show(panic);
         }
     }));

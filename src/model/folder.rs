@@ -108,6 +108,11 @@ impl Model {
         &self.config
     }
 
+    /// Name of the file with the model's own defaults of generation, in messages.
+    pub fn generation_file(&self) -> String {
+        GenerationConfig::file(&self.files)
+    }
+
     /// The model's own defaults of generation.
     pub fn generation_config(&self) -> &GenerationConfig {
         &self.generation

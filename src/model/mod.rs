@@ -10,6 +10,7 @@
 //! | `embedding`, `attention`, `ssru`, `feed_forward`, `encoder`, `decoder` | the blocks |
 //! | `cache` | the decoder's memory for earlier tokens |
 //! | `head`, `maps` | the kinds of attention, names of heads; attention maps on the host |
+//! | [`read_languages`] | the languages that the small files of a folder name |
 //! | [`Model`] | all of it, without the device |
 
 #[doc(hidden)]
@@ -31,6 +32,7 @@ mod feed_forward;
 mod folder;
 mod head;
 mod json;
+mod languages;
 mod maps;
 mod names;
 mod quantize;
@@ -47,6 +49,7 @@ pub use cache::LayerCache;
 pub use error::ModelError;
 pub use folder::Model;
 pub use head::{AttentionKind, HeadName};
+pub use languages::{ModelLanguages, read_languages};
 pub use maps::{LayerAttention, Map};
 pub use quantize::QuantizeError;
 pub use shortlist::{Shortlist, ShortlistVocabularies};

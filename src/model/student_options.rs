@@ -65,7 +65,7 @@ fn parse(file: &str, text: &str) -> Result<JsonObject, ModelError> {
         }
     }
     values.insert("model_type".to_owned(), MODEL_TYPE.into());
-    Ok(JsonObject::from_values(file, values))
+    Ok(JsonObject::of_values(file, values))
 }
 
 /// A scalar, or a list in brackets.

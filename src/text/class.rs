@@ -85,18 +85,24 @@ impl TokenizerClass {
         !matches!(self, Self::Marian | Self::M2M100)
     }
 
-    /// The language tokens that the class defines itself, without a file, in the order of their ids.
-    pub(super) fn language_tokens(self, config: &TokenizerConfig) -> Vec<String> {
+    /// The language codes that the class defines itself, without a file, in the order of their ids. `set` is
+    /// `language_codes` of `tokenizer_config.json`: M2M100's set has a name.
+    pub fn language_codes(self, set: Option<&str>) -> impl Iterator<Item = &'static str> {
         let codes = match self {
             Self::MBart => MBART,
             Self::MBart50 => MBART_50,
-            Self::M2M100 if config.language_codes.as_deref() == Some("wmt21") => WMT_21,
+            Self::M2M100 if set == Some("wmt21") => WMT_21,
             Self::M2M100 => M2M_100,
             Self::Nllb => NLLB,
             Self::Marian | Self::T5 | Self::Pegasus | Self::Other => "",
         };
+        codes.split_whitespace()
+    }
+
+    /// The tokens of [`language_codes`](Self::language_codes).
+    pub(super) fn language_tokens(self, config: &TokenizerConfig) -> Vec<String> {
         let token = |code| if self == Self::M2M100 { format!("__{code}__") } else { String::from(code) };
-        codes.split_whitespace().map(token).collect()
+        self.language_codes(config.language_codes.as_deref()).map(token).collect()
     }
 
     /// The language code in a special token of this class: `en` in `__en__`; `en_XX` and `eng_Latn` are codes

@@ -47,6 +47,13 @@ impl Transformer {
         loading.finish()
     }
 
+    /// The storage format that [`Transformer::load_with_weights`] takes.
+    pub fn precision_on(device: &Device, model: &Model, choice: PrecisionChoice) -> WeightPrecision {
+        // in a browser a software adapter would lose more time compiling the unpacking of f16 than f16 saves
+        let gains = !device.class().is_software() || (device.gpu().is_none() && model.is_trained_in_8_bits());
+        choice.resolve(model.stored_precision(), gains)
+    }
+
     /// As [`Transformer::load_with_weights`], for a model that will soon [generate](Self::generate) with `options`: on
     /// a GPU, kernels are compiled while weights load. A failure of this preparation is no error; the generation
     /// reports it.
@@ -86,9 +93,7 @@ impl Loading {
 
     /// As [`Loading::new`], with a chosen storage format.
     pub fn with_weights(device: &Device, model: &Model, choice: PrecisionChoice) -> Result<Self, ModelError> {
-        // in a browser a software adapter would lose more time compiling the unpacking of f16 than f16 saves
-        let gains = !device.class().is_software() || (device.gpu().is_none() && model.is_trained_in_8_bits());
-        let precision = choice.resolve(model.stored_precision(), gains);
+        let precision = Transformer::precision_on(device, model, choice);
         let blueprint = model.blueprint().clone();
         let upload = Upload::new(blueprint.file_order(model.checkpoint()));
         let model = LoadedModel {

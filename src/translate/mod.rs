@@ -10,6 +10,7 @@
 //! | `layout` | sentences of a text and the white space between them |
 //! | `job`, `cache` | sentences of several texts in common batches; results of earlier ones |
 //! | `stream` | [`Translator::translate`] and [`Translator::stream`] |
+//! | `pivot` | two models, through a third language |
 
 pub mod alignment;
 mod cache;
@@ -18,6 +19,7 @@ mod job;
 mod languages;
 mod layout;
 mod options;
+mod pivot;
 mod stream;
 mod texts;
 mod translation;
@@ -28,6 +30,7 @@ pub use error::TranslateError;
 pub use job::Update;
 pub use languages::resolve_languages;
 pub use options::TranslateOptions;
+pub use pivot::{Pivot, PivotOptions, Pivoted};
 pub use stream::Stream;
 pub use texts::Texts;
 pub use translation::{Sentence, SentenceHypothesis, TextHypothesis, Translation};

@@ -7,6 +7,10 @@ export * from './types.js';
 export { openTrace } from './open.js';
 export { Trace } from './trace.js';
 export { WordloomError, type ErrorKind } from './errors.js';
+export { describeHubModel, type HubModel } from './hub-model.js';
+export { type HubName, hubName } from './hub-name.js';
+export { type ListedModel, type ModelList, readModelList } from './model-list.js';
+export { removeStoredModel, type StoredModel, storedModels } from './stored-models.js';
 
 export class Translator extends TranslatorBase {
   /** Loads a model and opens a device. */

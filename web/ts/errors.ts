@@ -1,6 +1,7 @@
 /** The kind of an error, for programs. */
 export type ErrorKind =
   | 'network' // a file cannot be fetched
+  | 'access' // a model needs a token, or another one
   | 'integrity' // a file's checksum is wrong
   | 'memory' // the device, this tab or the browser's storage is full
   | 'unsupported' // this browser, device or model does not support it
@@ -11,6 +12,7 @@ export type ErrorKind =
 
 const KINDS: ReadonlySet<string> = new Set<ErrorKind>([
   'network',
+  'access',
   'integrity',
   'memory',
   'unsupported',

@@ -1,9 +1,11 @@
 /** The package in Node: the same engine, on the CPU. */
+import { existsSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import { pathToFileURL } from 'node:url';
 import { type Availability, type LanguagePair, translates } from './availability.js';
 import { bundledModel } from './bundled-model.js';
 import { WordloomError } from './errors.js';
+import { hubName } from './hub-name.js';
 import { inThread } from './in-thread.js';
 import type { Channel } from './protocol.js';
 import { toWire } from './source.js';
@@ -15,15 +17,25 @@ import type { CallOptions, CreateOptions } from './types.js';
 export * from './types.js';
 export { Trace } from './trace.js';
 export { WordloomError, type ErrorKind } from './errors.js';
+export { describeHubModel, type HubModel } from './hub-model.js';
+export { type HubName, hubName } from './hub-name.js';
+export { type ListedModel, type ModelList, readModelList } from './model-list.js';
+export { removeStoredModel, type StoredModel, storedModels } from './stored-models.js';
 export type { Availability, LanguagePair } from './availability.js';
 
 export class Translator extends TranslatorBase {
-  /** Loads a model (default: the bundled one, English to German). `model` may also be the path of a folder. */
+  /**
+   * Loads a model (default: the bundled one, English to German). `model` may also be the path of a folder; `a/b` is a path if it
+   * exists, and else a name of the hub.
+   */
   static async create(options: CreateOptions = {}): Promise<Translator> {
     const here = pathToFileURL(`${process.cwd()}/`).href;
     const { model } = options;
-    const isPath = typeof model === 'string' && !/^[a-z][a-z\d+.-]+:/i.test(model);
-    const wire = toWire(isPath ? { ...options, model: pathToFileURL(model) } : options, bundledModel(), here);
+    const isPath = typeof model === 'string' && !/^[a-z][a-z\d+.-]+:/i.test(model) && (!hubName(model) || existsSync(model));
+    const { HF_ENDPOINT, HF_TOKEN } = process.env;
+    const { endpoint = HF_ENDPOINT || undefined, token = HF_TOKEN || undefined } = options;
+    const local = { ...options, endpoint, token, ...(isPath ? { model: pathToFileURL(model) } : {}) };
+    const wire = toWire(local, bundledModel(), here);
     if (wire.device === 'gpu') {
       throw new WordloomError('unsupported', 'Node has no WebGPU: use device "cpu", or the wordloom command for a GPU.');
     }

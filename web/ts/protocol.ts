@@ -1,5 +1,6 @@
 /** The messages between caller and engine. */
 import type { WireError } from './errors.js';
+import type { HubSource } from './hub-name.js';
 import type { HeadName, SearchTree, SearchTreeInput } from './search-types.js';
 import type {
   ColourMap,
@@ -34,6 +35,7 @@ import type {
 /** A model source that can be posted. */
 export type WireSource =
   | { from: 'url'; url: string }
+  | ({ from: 'hub'; update: boolean } & HubSource)
   | { from: 'bundle'; label: string; urls: Record<string, string>; manifest: Record<string, string> }
   | { from: 'files'; label: string; files: { name: string; file: File }[] }
   | { from: 'directory'; handle: FileSystemDirectoryHandle };

@@ -8,13 +8,18 @@ import { pause } from './pause.js';
 import { addSeed, withSeed } from './seed.js';
 import { Traces } from './server-traces.js';
 import type { WirePair, WireTrace, WireTraceInput } from './trace-types.js';
-import { Abort, colourTable, Engine, type Host, type LoadEvent, Trace } from './wordloom_web.js';
+import { Abort, colourTable, Engine, families, type Host, type LoadEvent, Trace } from './wordloom_web.js';
 
 /** The services that differ between browsers and Node. */
 export interface Platform {
   /** Starts the wasm module once. */
   startWasm(): Promise<void>;
-  openFolder(options: WireCreate, report: (event: ProgressEvent) => void, signal: AbortSignal): Promise<OpenFolder>;
+  openFolder(
+    options: WireCreate,
+    report: (event: ProgressEvent) => void,
+    signal: AbortSignal,
+    families: () => Promise<string[]>,
+  ): Promise<OpenFolder>;
 }
 
 /** The host for calls without progress. */
@@ -152,7 +157,7 @@ export class Server {
     const report = (event: ProgressEvent) => this.#post({ type: 'progress', event }, []);
     const wasm = this.#platform.startWasm();
     wasm.catch(() => {}); // Awaited below; if the folder fails first, this must not be an unhandled rejection.
-    const folder = await this.#platform.openFolder(options, report, signal);
+    const folder = await this.#platform.openFolder(options, report, signal, () => wasm.then(families));
     this.#folder = folder;
     let loading: Promise<Engine> | undefined;
     try {
@@ -164,6 +169,7 @@ export class Server {
       this.#engine = engine;
       report({ stage: 'ready' });
       this.#info = engine.info();
+      folder.loaded?.(this.#info.model);
       return this.#info;
     } catch (error) {
       // The call has failed already: destroy an engine that finishes later.

@@ -1,12 +1,13 @@
 /** Converts the caller's `model` option to a model source for the engine. */
 import { WordloomError } from './errors.js';
+import { HUB, type HubName, hubName } from './hub-name.js';
 import type { WireCreate, WireSource } from './protocol.js';
 import type { CreateOptions, ModelSource } from './types.js';
 
 const DEVICES = ['auto', 'gpu', 'cpu'] as const;
 const WEIGHTS = ['auto', 'f32', 'f16', 'q8'] as const;
 const CACHES = ['preferred', 'required', 'none'] as const;
-const OPTIONS = ['model', 'device', 'weights', 'cache', 'manifest', 'onProgress', 'signal', 'worker'];
+const OPTIONS = ['model', 'device', 'weights', 'cache', 'manifest', 'endpoint', 'token', 'update', 'onProgress', 'signal', 'worker'];
 
 /** Checks the options of `create`. `base` is the base of relative URLs. */
 export function toWire(options: CreateOptions, bundled: WireSource | undefined, base: string): WireCreate {
@@ -15,9 +16,9 @@ export function toWire(options: CreateOptions, bundled: WireSource | undefined, 
       throw new WordloomError('input', `There is no option ${quote(name)}; there are ${OPTIONS.join(', ')}.`);
     }
   }
-  const { model, device = 'auto', weights = 'auto', cache = 'preferred', manifest } = options;
+  const { device = 'auto', weights = 'auto', cache = 'preferred', manifest } = options;
   return {
-    source: model === undefined ? required(bundled) : wireSource(model, base),
+    source: sourceOf(options, bundled, base),
     device: oneOf('device', device, DEVICES),
     weights: oneOf('weights', weights, WEIGHTS),
     cache: oneOf('cache', cache, CACHES),
@@ -25,9 +26,26 @@ export function toWire(options: CreateOptions, bundled: WireSource | undefined, 
   };
 }
 
+function sourceOf(options: CreateOptions, bundled: WireSource | undefined, base: string): WireSource {
+  const { model } = options;
+  if (model === undefined) return required(bundled);
+  const name = typeof model === 'string' ? hubName(model) : undefined;
+  return name === undefined ? wireSource(model, base) : hubSource(name, options, base);
+}
+
+function hubSource(name: HubName, { endpoint = HUB, token, update = false }: CreateOptions, base: string): WireSource {
+  const url = new URL(absolute(endpoint, base));
+  if (!/^https?:$/.test(url.protocol)) throw new WordloomError('input', `endpoint is ${quote(endpoint)}; it must begin with https://.`);
+  if (token !== undefined && !/^[\x21-\x7e]{1,500}$/.test(token)) {
+    throw new WordloomError('input', 'token must be a text without spaces, such as "hf_…".');
+  }
+  const address = (url.origin + url.pathname).replace(/\/+$/, '');
+  return { from: 'hub', ...name, endpoint: address, token, update: update === true };
+}
+
 function required(bundled: WireSource | undefined): WireSource {
   if (bundled) return bundled;
-  const fix = 'give `model` the URL of a Hugging Face folder, or import from "wordloom", which brings one.';
+  const fix = 'give `model` a name of the Hugging Face hub or the URL of a folder, or import from "wordloom", which brings one.';
   throw new WordloomError('input', `There is no model: ${fix}`);
 }
 
@@ -42,7 +60,7 @@ function wireSource(model: ModelSource, base: string): WireSource {
     if ('kind' in model && model.kind === 'directory') return { from: 'directory', handle: model };
     if (Symbol.iterator in model) return fromFiles([...model]);
   }
-  throw new WordloomError('input', 'model must be a URL, a list of files, or the handle of a directory.');
+  throw new WordloomError('input', 'model must be a URL, a name of the hub, a list of files, or the handle of a directory.');
 }
 
 function absolute(url: string | URL, base: string): string {

@@ -2,7 +2,11 @@
 export type * from './search-types.js';
 export type * from './trace-types.js';
 
-/** A model's source: the URL or the files of a Hugging Face folder. In Node, also the path of a folder. */
+/**
+ * A model's source: the URL or the files of a Hugging Face folder, or the name of a model on the Hugging Face hub,
+ * `owner/name` or `owner/name@revision`. A string with exactly one slash is a name; write a relative URL as `./a/b` or `a/b/`.
+ * In Node, also the path of a folder.
+ */
 export type ModelSource = string | URL | FileList | Iterable<File> | FileSystemDirectoryHandle;
 
 export interface CreateOptions {
@@ -19,6 +23,12 @@ export interface CreateOptions {
   cache?: 'preferred' | 'required' | 'none';
   /** SHA-256 (hex) of files by name, or the URL of a JSON file that holds them. */
   manifest?: string | URL | Record<string, string>;
+  /** For names: another address of the hub, such as a mirror's. Default: `https://huggingface.co`. */
+  endpoint?: string | URL;
+  /** For names: an access token of the hub, for gated and private models. It is not stored. */
+  token?: string;
+  /** For names: asks the hub whether the branch has a newer commit. By default, a stored model is opened without a request. */
+  update?: boolean;
   onProgress?: (event: ProgressEvent) => void;
   /** Stops `create`, including downloads. */
   signal?: AbortSignal;
@@ -135,6 +145,8 @@ export interface TranslateOptions extends SearchOptions, CallOptions {
   sourceLanguage?: string;
   /** The language to translate into; one of `info.model.languages.target`. */
   targetLanguage?: string;
+  /** One of the model's `task_specific_params`, such as `translation_en_to_de`: its words come before every sentence. */
+  task?: string;
   /** Attention weights of the best hypothesis of one sentence (default: `cross`, `mean`, `mean`, 0). */
   attention?: { kind?: AttentionKind; layer?: number | 'mean'; head?: number | 'mean'; sentence?: number };
   /**

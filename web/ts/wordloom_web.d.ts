@@ -109,3 +109,6 @@ export class Trace {
 
 /** 256 colours, RGB. */
 export function colourTable(name: ColourMap): Uint8Array;
+
+/** The families that the engine reads, by `model_type`. */
+export function families(): string[];

@@ -21,7 +21,7 @@ pub enum Tier {
 /// The files of `tests/`, of whatever package, that run without a device, a model and a network.
 const UNIT: &str = "
     checkpoint checkpoint_pickle cpu_ops decode_rules decode_search evaluate firefox_files firefox_mutants
-    generation_config graph house lowering
+    generation_config graph house hub lowering
     model_config positions_and_activations shader_rules text_families text_json text_marian
     text_sentencepiece text_sentences
 ";

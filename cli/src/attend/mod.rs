@@ -17,11 +17,12 @@ use wordloom::Translator;
 use wordloom::trace::{AttentionKind, HeadName, MAX_FILE_BYTES, Trace, TraceOptions};
 use wordloom::translate::resolve_languages;
 
+use super::choice::{Chosen, Steps};
 use super::error::one_line;
 use super::lines::Lines;
-use super::output::{Output, cannot_write, check_different};
-use super::setup::{DeviceArguments, ModelArguments, SearchArguments, count};
-use super::{CliError, interrupt, notice};
+use super::output::{Output, cannot_write, check_named};
+use super::setup::{DeviceArguments, ModelArguments, SearchArguments, count, number};
+use super::{CliError, choice, interrupt, notice};
 use picture::Picture;
 
 // Help must fit a screen: 30 lines.
@@ -64,7 +65,7 @@ pub struct Arguments {
     #[command(flatten)]
     search: SearchArguments,
     /// Above 1 favours long translations, below short
-    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    #[arg(long, value_name = "X", value_parser = number, allow_negative_numbers = true)]
     length_penalty: Option<f32>,
     /// Most tokens of a translated sentence
     #[arg(long, value_name = "N", value_parser = count)]
@@ -88,8 +89,11 @@ enum Format {
 }
 
 pub fn run(arguments: &Arguments) -> Result<(), CliError> {
-    check_different(arguments.trace.as_deref(), arguments.output.as_deref())?;
+    check_named(("--trace", arguments.trace.as_deref()), ("--output", arguments.output.as_deref()))?;
     let format = arguments.output.as_deref().map(format).transpose()?;
+    if arguments.memory == 0 {
+        return Err(CliError::Usage("--memory is 0; attention takes at least 1 MiB".into()));
+    }
     if arguments.grid && !matches!(format, Some(Format::Svg | Format::Png)) {
         return Err(CliError::Usage(
             "--grid draws pictures: give an --output that ends with .svg or .png".into(),
@@ -162,15 +166,17 @@ fn open(path: &Path) -> Result<Trace, CliError> {
 }
 
 fn make(arguments: &Arguments, format: Option<Format>) -> Result<Trace, CliError> {
-    let mut options = arguments.search.options(interrupt::handler());
-    options.generation.length_penalty = arguments.length_penalty;
-    options.generation.max_length = arguments.max_length;
+    let cancel = interrupt::handler();
     let text = match arguments.text.as_slice() {
         [] => whole(&Lines::open(None)?)?,
         words => words.join(" "),
     };
-    let model = arguments.model.open()?;
-    let tokenizer = Translator::tokenizer_of(&model)?;
+    let choice =
+        choice::open(&arguments.model, &arguments.search, Steps::One, &mut || Ok(text.clone()))?.last;
+    let mut options = choice.options(&arguments.search, cancel);
+    options.generation.length_penalty = arguments.length_penalty;
+    options.generation.max_length = arguments.max_length;
+    let Chosen { model, tokenizer, .. } = choice;
     resolve_languages(&tokenizer, &options, model.generation_config())
         .map_err(|error| CliError::Usage(error.to_string()))?;
     let transformer = match arguments.target {

@@ -3,6 +3,7 @@
 mod answer;
 mod content;
 mod host;
+mod listing;
 mod range;
 mod site;
 
@@ -16,7 +17,7 @@ use axum::extract::Request;
 use axum::serve::ListenerExt;
 
 use super::output::Output;
-use super::{CliError, interrupt, notice};
+use super::{CliError, interrupt, models, notice};
 use host::Hosts;
 use site::Site;
 
@@ -28,9 +29,12 @@ pub struct Arguments {
     /// Address to listen on
     #[arg(long, value_name = "HOST", default_value = "127.0.0.1")]
     host: String,
-    /// Folder of the model it loads [default: the built-in one]
-    #[arg(long, value_name = "DIR")]
+    /// Folder of its model, or OWNER/NAME [default: the built-in one]
+    #[arg(long, value_name = "MODEL")]
     model: Option<PathBuf>,
+    /// Folder of another model that the page offers, or of several such folders; may be repeated
+    #[arg(long, value_name = "DIR")]
+    models: Vec<PathBuf>,
     /// Folder of a built page [default: the built-in one]
     #[arg(long, value_name = "DIR")]
     page: Option<PathBuf>,
@@ -40,7 +44,8 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<(), CliError> {
-    let site = Site::open(arguments.page.as_deref(), arguments.model.as_deref())?;
+    let model = arguments.model.as_deref().map(models::folder).transpose()?;
+    let site = Site::open(arguments.page.as_deref(), model.as_deref(), &arguments.models)?;
     let listener = listen(&arguments.host, arguments.port)?;
     let address = listener.local_addr().map_err(cannot_serve)?;
     let hosts = Hosts::reached_at(address.ip());

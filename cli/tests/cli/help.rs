@@ -2,7 +2,7 @@
 
 use super::run;
 
-const COMMANDS: [&str; 14] = [
+const COMMANDS: [&str; 15] = [
     "translate",
     "generate",
     "forward",
@@ -11,6 +11,7 @@ const COMMANDS: [&str; 14] = [
     "tokenize",
     "score",
     "evaluate",
+    "models",
     "devices",
     "inspect",
     "quantize",

@@ -16,8 +16,10 @@ mod generate;
 mod help;
 mod inspect;
 mod interrupt;
+mod models;
 mod quantize;
 mod resume;
+mod same_file;
 mod score;
 mod serve;
 mod tokenize;
@@ -31,6 +33,11 @@ use std::process::{Command, Output, Stdio};
 fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_wordloom"));
     command.env("WORDLOOM_PIPELINE_CACHE", "off"); // tests leave nothing in the user's folders
+    // nor do they look there, or ask a network
+    command.env("HF_HOME", "/none/such").env("WORDLOOM_MODELS", "/none/such").env("HF_HUB_OFFLINE", "1");
+    for variable in ["HF_HUB_CACHE", "HF_TOKEN", "HF_ENDPOINT", "HUGGINGFACE_HUB_CACHE", "XDG_CACHE_HOME"] {
+        command.env_remove(variable);
+    }
     command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
@@ -85,9 +92,9 @@ impl Run {
     }
 }
 
-/// Whether a line is the notice about the device, or a warning, which random weights often cause.
+/// Whether a line is the notice about the device or a download, or a warning, which random weights often cause.
 fn is_remark(line: &str) -> bool {
-    line == "running on CPU (asked for)" || line.starts_with("warning: ")
+    line == "running on CPU (asked for)" || line.starts_with("warning: ") || line.starts_with("fetching ")
 }
 
 /// A new folder for one test.

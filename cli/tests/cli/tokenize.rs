@@ -85,7 +85,7 @@ fn a_source_language_is_a_token() {
 
     let arguments = ["--model", text(&folder), "--source-lang", "sl_SL"];
     tokenize(&arguments, "").fails(2, &["no language \"sl_SL\" among the 52", "near it: sl_SI", "inspect"]);
-    tokenize(&["--source-lang", "en"], "").fails(2, &["no source languages to choose from"]);
+    tokenize(&["--source-lang", "fr"], "").fails(2, &["source language is \"eng\", not \"fr\""]);
     tokenize(&["--model", text(&scratch("tokenize_nothing"))], "").fails(1, &["\"tokenizer.json\""]);
 }
 
@@ -134,4 +134,28 @@ fn damaged_sentencepiece_models_are_refused() {
     }
     tokenize(&["--spm", text(&folder.join("missing"))], "").fails(1, &["cannot read", "missing"]);
     tokenize(&["--spm", text(&folder)], "").fails(1, &["cannot read", "tokenize_damaged"]);
+}
+
+/// Files that made the library panic, abort or run for minutes: one line that names the file.
+#[cfg(feature = "tokenizers")]
+#[test]
+fn a_hostile_tokenizer_json_is_an_error() {
+    let folder = scratch("tokenize_hostile");
+    let sound = std::fs::read(data("tokenizers/wordpiece_bert.tokenizer.json")).unwrap();
+    let sound: serde_json::Value = serde_json::from_slice(&sound).unwrap();
+    let eight_gib = serde_json::json!({ "type": "Precompiled", "precompiled_charsmap": "////////////" });
+    let zero = serde_json::json!({ "type": "FixedLength", "length": 0 });
+    let template = serde_json::json!({ "type": "TemplateProcessing", "single": [{ "SpecialToken": { "id": "nope", "type_id": 0 } }],
+        "pair": [], "special_tokens": {} });
+    for (part, value, reason) in [
+        ("normalizer", eight_gib, "the normalization rules are damaged"),
+        ("pre_tokenizer", zero, "the tokenizers library cannot use this file"),
+        ("post_processor", template, "is in the template"),
+    ] {
+        let mut file = sound.clone();
+        file[part] = value;
+        std::fs::write(folder.join("tokenizer.json"), file.to_string()).unwrap();
+        run(&["tokenize", "--plain", "--model", text(&folder)], "hello\n")
+            .fails(1, &["tokenizer.json: ", reason]);
+    }
 }

@@ -30,6 +30,8 @@ export interface Rule {
   /** Body instead of the file. */
   body?: string;
   type?: string;
+  /** More headers of the answer. */
+  headers?: Record<string, string>;
 }
 
 export interface Request {
@@ -37,6 +39,7 @@ export interface Request {
   path: string;
   range: string | undefined;
   ifRange: string | undefined;
+  authorization: string | undefined;
 }
 
 const TYPES: Record<string, string> = {
@@ -108,15 +111,16 @@ export class TestServer {
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { pathname } = new URL(request.url ?? '/', this.url);
-    const { range, 'if-range': ifRange } = request.headers;
+    const { range, 'if-range': ifRange, authorization } = request.headers;
     const method = request.method ?? 'GET';
-    this.requests.push({ method, path: pathname, range, ifRange: ifRange as string | undefined });
+    this.requests.push({ method, path: pathname, range, ifRange: ifRange as string | undefined, authorization });
     for (const [name, value] of Object.entries(this.headers)) response.setHeader(name, value);
     if (pathname === '/favicon.ico') {
       response.writeHead(204).end();
       return;
     }
     const rule = this.#ruleFor(pathname);
+    for (const [name, value] of Object.entries(rule.headers ?? {})) response.setHeader(name, value);
     if (rule.delayMs) await sleep(rule.delayMs);
     if (rule.drop) {
       response.destroy();

@@ -1,5 +1,7 @@
 /** The addresses of a model's files. */
+import type { WordloomError } from '../errors.js';
 import type { WireSource } from '../protocol.js';
+import type { Checksum } from './checksum.js';
 
 export interface Address {
   /** The model's name in messages. */
@@ -9,6 +11,12 @@ export interface Address {
   url(name: string): string;
   /** Whether the file exists; undefined for folders, which cannot be listed. */
   lists(name: string): boolean | undefined;
+  /** The size that an index names. */
+  size?(name: string): number | undefined;
+  checksum?(name: string): Checksum | undefined;
+  headers?: Record<string, string>;
+  /** The error for a status 401 or 403. */
+  denied?(): WordloomError;
 }
 
 export function addressOf(source: Extract<WireSource, { from: 'url' | 'bundle' }>): Address {

@@ -1,9 +1,10 @@
 /** The download of one file: resumed after interruptions, counted, checked, and readable meanwhile. */
 import { aborted, WordloomError } from '../errors.js';
 import type { HostFile } from '../wordloom_web.js';
-import { requestFile, type Answer, Interrupted, sameVersion, type Version } from './http.js';
-import { Sha256 } from './sha256.js';
+import { type Checksum, type Hash, startHash } from './checksum.js';
+import { requestFile, type Answer, type FileRequest, Interrupted, pauseBefore, sameVersion, type Version } from './http.js';
 import type { Sink } from './sink.js';
+import { sleep } from './sleep.js';
 
 export interface DownloadOptions {
   name: string;
@@ -11,7 +12,11 @@ export interface DownloadOptions {
   sink: Sink;
   /** The size and version of the bytes that `sink` has from an earlier visit. */
   known: ({ size: number } & Version) | undefined;
-  sha256: string | undefined;
+  checksum: Checksum | undefined;
+  /** The size that an index names. */
+  size?: number | undefined;
+  /** Headers, and the error without access. */
+  request?: Pick<FileRequest, 'headers' | 'denied'>;
   /** Whether `sink` outlives this tab. */
   kept: boolean;
   signal: AbortSignal;
@@ -20,8 +25,6 @@ export interface DownloadOptions {
   outOfRoom(error: unknown): Sink;
 }
 
-/** Pauses before repeated attempts without a new byte; after the last, the download fails. */
-const BACKOFF_MS = [200, 500, 1000, 2000];
 /** A connection without data for this time counts as interrupted. */
 const STALLED_MS = 60_000;
 
@@ -41,14 +44,14 @@ export class Download implements HostFile {
   #waiters: Waiter[] = [];
   #failure: { error: unknown } | undefined;
   #finished = false;
-  #hash: Sha256 | undefined;
+  #hash: Hash | undefined;
   #checked: string | undefined;
 
   constructor(options: DownloadOptions) {
     this.name = options.name;
     this.#options = options;
     this.#sink = options.sink;
-    this.#size = options.known?.size;
+    this.#size = options.known?.size ?? options.size;
     this.#version = options.known ?? {};
     // Bytes of an unknown version are useless.
     if (!options.known && this.#sink.length > 0) this.#sink.reset();
@@ -96,7 +99,8 @@ export class Download implements HostFile {
   /** Requests the file's length. `HEAD` leaves the connection free until this file is next. */
   async open(method: 'GET' | 'HEAD'): Promise<void> {
     const whole = this.#size !== undefined && this.#sink.length === this.#size;
-    if (!whole) {
+    const known = method === 'HEAD' && this.#options.size !== undefined;
+    if (!whole && !known) {
       let answer: Answer | undefined;
       for (let failures = 0; !answer; failures++) {
         try {
@@ -126,7 +130,7 @@ export class Download implements HostFile {
   async receive(): Promise<void> {
     if (this.#finished || this.#failure) return;
     try {
-      if (this.#options.sha256) this.#hash = this.#hashOfPresent();
+      if (this.#options.checksum) this.#hash = this.#hashOfPresent(this.#options.checksum);
       await this.#receiveRest();
       this.#check();
       await this.#sink.finish();
@@ -176,15 +180,14 @@ export class Download implements HostFile {
   async #recover(error: unknown, failures: number): Promise<void> {
     if (this.#options.signal.aborted) throw aborted();
     if (!(error instanceof Interrupted)) throw error;
-    const offline = globalThis.navigator?.onLine === false;
-    const wait = BACKOFF_MS[failures];
-    if (wait === undefined || offline) throw this.#unreachable(error, offline);
+    const wait = pauseBefore(failures, error);
+    if (wait === undefined) throw this.#unreachable(error, globalThis.navigator?.onLine === false);
     await sleep(wait, this.#options.signal);
   }
 
   #request(method: 'GET' | 'HEAD', from: number): Promise<Answer> {
-    const { url, kept, signal } = this.#options;
-    return requestFile(url, { method, from, version: this.#version, keptElsewhere: kept, signal });
+    const { url, kept, signal, request } = this.#options;
+    return requestFile(url, { ...request, method, from, version: this.#version, keptElsewhere: kept, signal });
   }
 
   async #drain(answer: Answer): Promise<void> {
@@ -241,25 +244,25 @@ export class Download implements HostFile {
     this.#wake();
   }
 
-  #hashOfPresent(): Sha256 {
-    const hash = new Sha256();
+  #hashOfPresent(checksum: Checksum): Hash | undefined {
+    const hash = startHash(checksum, this.#size);
     const STEP = 1 << 20;
     for (let at = 0; at < this.#sink.length; at += STEP) {
-      hash.update(this.#sink.read(at, Math.min(STEP, this.#sink.length - at)));
+      hash?.update(this.#sink.read(at, Math.min(STEP, this.#sink.length - at)));
     }
     return hash;
   }
 
   #check(): void {
-    const expected = this.#options.sha256;
+    const expected = this.#options.checksum;
     if (!expected || !this.#hash) return;
     const found = this.#hash.hex();
-    if (found === expected) {
-      this.#checked = found;
+    if (found === expected.hex) {
+      if (expected.of === 'sha256') this.#checked = found;
       return;
     }
     this.#sink.reset();
-    throw wrongHash(this.name, this.#options.url, found, expected);
+    throw wrongHash(this.name, this.#options.url, found, expected.hex, expected.of === 'git' ? 'git hash' : 'SHA-256');
   }
 
   /** Whether the bytes up to `end` have arrived. The last byte counts only after the check of the whole file. */
@@ -299,15 +302,7 @@ export class Download implements HostFile {
   }
 }
 
-export function wrongHash(name: string, where: string, found: string, expected: string): WordloomError {
-  const what = `${name} is not the file that the manifest names: its SHA-256 is ${found}, expected ${expected} (${where})`;
+export function wrongHash(name: string, where: string, found: string, expected: string, hash = 'SHA-256'): WordloomError {
+  const what = `${name} is not the file that the manifest names: its ${hash} is ${found}, expected ${expected} (${where})`;
   return new WordloomError('integrity', `${what}. It was damaged on the way or replaced: try again, or check the manifest.`);
-}
-
-function sleep(milliseconds: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const abort = () => (clearTimeout(timer), reject(aborted()));
-    const timer = setTimeout(() => (signal.removeEventListener('abort', abort), resolve()), milliseconds);
-    signal.addEventListener('abort', abort, { once: true });
-  });
 }

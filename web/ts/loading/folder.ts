@@ -1,3 +1,4 @@
+import type { EngineInfo } from '../types.js';
 import type { HostFolder } from '../wordloom_web.js';
 
 /** A model's folder whose weights may still be downloading. */
@@ -7,6 +8,8 @@ export interface OpenFolder {
   complete: Promise<void>;
   /** The failure of a download, if any. It says more than the engine's failed read. */
   failure(): unknown;
+  /** Stores what the model is, for lists of stored models. */
+  loaded?(model: EngineInfo['model']): void;
   /** Stops downloads and closes files. */
   close(): void;
 }
@@ -31,6 +34,24 @@ export function hasTargetVocabulary(tokenizerConfig: Uint8Array | undefined): bo
   const config = tokenizerConfig && (parseJson(tokenizerConfig) as { separate_vocabs?: unknown } | undefined);
   return config?.separate_vocabs === true;
 }
+
+/** Source and target language, by `tokenizer_config.json` of a Marian model. */
+export function pairOf(tokenizerConfig: Uint8Array | undefined): [string, string] | null {
+  const config = tokenizerConfig && (parseJson(tokenizerConfig) as Json);
+  const codes = [config?.['source_lang'], config?.['target_lang']];
+  return codes.every((code) => typeof code === 'string' && /^[A-Za-z]{2,3}([_-]\w{2,8})*$/.test(code))
+    ? (codes as [string, string])
+    : null;
+}
+
+/** `model_type` of a `config.json`. */
+export function familyOf(config: Uint8Array | undefined): string | undefined {
+  const family = config && (parseJson(config) as Json)?.['model_type'];
+  return typeof family === 'string' ? family : undefined;
+}
+
+/** Families whose models are of no use in a page without their tokenizers. */
+export const WITH_TEXT = ['marian', 'mbart', 'm2m_100', 'pegasus', 't5'];
 
 const MARIAN = ['source.spm', 'target.spm', 'vocab.json'];
 /** Files by tokenizer class, or by `model_type` without a class. Any other model may have Marian's files. */
@@ -62,6 +83,19 @@ export function textFiles(config: Uint8Array | undefined, tokenizerConfig: Uint8
   const classes = names.filter((name) => typeof name === 'string').map((name) => name.replace(/Fast$/, ''));
   const named = classes.find((name) => !NO_CLASSES.includes(name)) ?? CLASSES.get(String(type));
   return FILES.get(String(named)) ?? MARIAN;
+}
+
+/** The files that a page would download of a repository, by the names of its files and its family. */
+export function chosenFiles(names: readonly string[], family: string | null): string[] {
+  const text = FILES.get(CLASSES.get(String(family)) ?? '') ?? MARIAN;
+  const small = ['config.json', 'generation_config.json', 'tokenizer_config.json', ...text];
+  const weights = WEIGHTS.map(({ single, index }) => {
+    if (names.includes(single)) return [single];
+    const [stem, end] = [single.replace(/\..*/, ''), single.replace(/.*\./, '')];
+    const shard = new RegExp(`^${stem}-\\d+-of-\\d+\\.${end}$`);
+    return names.includes(index) ? [index, ...names.filter((name) => shard.test(name))] : [];
+  });
+  return [...small.filter((name) => names.includes(name)), ...(weights.find((list) => list.length > 0) ?? [])];
 }
 
 type Json = Record<string, unknown> | undefined;

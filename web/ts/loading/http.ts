@@ -17,7 +17,39 @@ export interface Answer {
 }
 
 /** A failure after which the request can be repeated. */
-export class Interrupted extends Error {}
+export class Interrupted extends Error {
+  /** Milliseconds that the server asks to wait. */
+  readonly retryAfter: number | undefined;
+  /** Whether no server answered. */
+  readonly unreachable: boolean;
+
+  constructor(message: string, retryAfter?: number, unreachable = false) {
+    super(message);
+    this.retryAfter = retryAfter;
+    this.unreachable = unreachable;
+  }
+}
+
+/** Pauses before repeated attempts without a new byte; after the last, the request fails. */
+const BACKOFF_MS = [200, 500, 1000, 2000];
+/** The longest pause that a server can ask for. */
+const LONGEST_MS = 30_000;
+
+/** Milliseconds before the next attempt; undefined if there is none. */
+export function pauseBefore(failures: number, { retryAfter, unreachable }: Interrupted): number | undefined {
+  const offline = unreachable && globalThis.navigator?.onLine === false;
+  const pause = BACKOFF_MS[failures];
+  if (pause === undefined || offline || (retryAfter ?? 0) > LONGEST_MS) return undefined;
+  return Math.max(pause, retryAfter ?? 0);
+}
+
+/** Milliseconds of `Retry-After`, which holds seconds or a date. */
+export function retryAfter(headers: Headers): number | undefined {
+  const text = headers.get('Retry-After');
+  if (text === null) return undefined;
+  const wait = /^\d+$/.test(text) ? 1000 * Number(text) : Date.parse(text) - Date.now();
+  return Number.isNaN(wait) ? undefined : Math.max(0, wait);
+}
 
 /** A file that the server does not have. */
 export class NotFound extends WordloomError {
@@ -34,6 +66,10 @@ export interface FileRequest {
   version: Version;
   /** Whether the browser's own cache should store nothing, because the bytes are stored elsewhere. */
   keptElsewhere: boolean;
+  /** More headers, such as a token. */
+  headers?: Record<string, string> | undefined;
+  /** The error for a status 401 or 403. */
+  denied?: (() => WordloomError) | undefined;
   signal: AbortSignal;
 }
 
@@ -52,8 +88,11 @@ export async function requestFile(url: string, request: FileRequest): Promise<An
     void response.body?.cancel().catch(() => {});
     const { status } = response;
     if (status === 404 || status === 410) throw new NotFound(url, `is not there (status ${status})`);
+    if (request.denied && (status === 401 || status === 403)) throw request.denied();
     const message = `${url} answered with status ${status}${status === 401 || status === 403 ? ' (no access)' : ''}`;
-    if (status === 408 || status === 425 || status === 429 || status >= 500) throw new Interrupted(message);
+    if (status === 408 || status === 425 || status === 429 || status >= 500) {
+      throw new Interrupted(message, retryAfter(response.headers));
+    }
     throw new WordloomError('network', `${message}.`);
   }
   if (signal.aborted) throw aborted();
@@ -62,7 +101,7 @@ export async function requestFile(url: string, request: FileRequest): Promise<An
 
 async function send(url: string, request: FileRequest, range: boolean): Promise<Response> {
   const { method = 'GET', from, version, keptElsewhere, signal } = request;
-  const headers = new Headers();
+  const headers = new Headers(request.headers);
   // Always a range: its answer is never compressed, so lengths are those of the file.
   if (range) headers.set('Range', `bytes=${from}-`);
   const { origin } = new URL(url);
@@ -81,7 +120,7 @@ async function send(url: string, request: FileRequest, range: boolean): Promise<
       return response;
     }
     const reason = error instanceof Error ? error.message : String(error);
-    throw new Interrupted(`${url} could not be reached (${reason})`);
+    throw new Interrupted(`${url} could not be reached (${reason})`, undefined, true);
   }
 }
 

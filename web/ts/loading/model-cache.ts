@@ -6,7 +6,7 @@ import { Download } from './download.js';
 import type { Manifest } from './manifest.js';
 import type { DownloadProgress } from './progress.js';
 import { MemorySink, OpfsSink, type Sink } from './sink.js';
-import { type Catalogue, isQuota, megabytes, room, type Store } from './store.js';
+import { type About, type Catalogue, isQuota, megabytes, room, type Store } from './store.js';
 
 interface DownloadFor {
   address: Address;
@@ -44,7 +44,9 @@ export class ModelCache {
       url,
       sink,
       known: kept ? this.#catalogue.files[name] : undefined,
-      sha256: manifest[name],
+      checksum: manifest[name] === undefined ? address.checksum?.(name) : { of: 'sha256', hex: manifest[name] },
+      size: address.size?.(name),
+      request: { headers: address.headers, denied: address.denied },
       kept,
       signal,
       update: (loaded, total) => this.progress.update(name, loaded, total),
@@ -88,6 +90,13 @@ export class ModelCache {
       await this.#store.save(this.#catalogue);
     }
     this.#release();
+  }
+
+  /** Stores what the model is. */
+  about(about: About): void {
+    if (!this.#store) return;
+    this.#catalogue.about = about;
+    void this.#store.save(this.#catalogue);
   }
 
   close(): void {

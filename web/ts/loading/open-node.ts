@@ -7,6 +7,8 @@ import type { WireCreate } from '../protocol.js';
 import type { ProgressEvent } from '../types.js';
 import type { HostFile } from '../wordloom_web.js';
 import { addressOf } from './address.js';
+import { describe, hubAddress } from './hub.js';
+import { cachedSnapshot } from './hub-cache.js';
 import { wrongHash } from './download.js';
 import type { OpenFolder } from './folder.js';
 import { ModelCache } from './model-cache.js';
@@ -21,6 +23,7 @@ export async function openNodeFolder(
   options: WireCreate,
   report: (event: ProgressEvent) => void,
   signal: AbortSignal,
+  families: () => Promise<string[]>,
 ): Promise<OpenFolder> {
   const { source } = options;
   const manifest = await readManifest(options.manifest, signal, readText);
@@ -37,7 +40,15 @@ export async function openNodeFolder(
       if (source.url.startsWith('file:')) return openDirectory(fileURLToPath(source.url), manifest);
       if (options.cache === 'required') throw noStore();
       const modelCache = new ModelCache(new DownloadProgress(report), 'none');
-      return openRemoteFolder({ address: addressOf(source), modelCache, manifest, signal });
+      return openRemoteFolder({ address: addressOf(source), modelCache, manifest, signal, families });
+    }
+    case 'hub': {
+      const cached = source.update ? undefined : await cachedSnapshot(source);
+      if (cached) return openDirectory(cached, manifest);
+      if (options.cache === 'required') throw noStore();
+      const modelCache = new ModelCache(new DownloadProgress(report), 'none');
+      const address = hubAddress(source, await describe(source, signal));
+      return openRemoteFolder({ address, modelCache, manifest, signal, families });
     }
   }
 }

@@ -2,21 +2,22 @@
 import { WordloomError } from '../errors.js';
 import type { WireCreate } from '../protocol.js';
 import type { ProgressEvent } from '../types.js';
-import { type Address, addressOf } from './address.js';
+import { addressOf } from './address.js';
 import type { OpenFolder } from './folder.js';
+import { openKeptOrRemote } from './kept-or-remote.js';
 import { ModelCache } from './model-cache.js';
-import { openStoredFolder } from './stored-folder.js';
 import { filesIn, openLocalFolder } from './local-folder.js';
 import { type Manifest, readManifest } from './manifest.js';
 import { DownloadProgress } from './progress.js';
+import { openHubModel } from './open-hub.js';
 import { openRemoteFolder } from './remote-folder.js';
-import { acquire, canKeep, keyOf, noStore, type Store, storeFor } from './store.js';
-import { watchOtherTab } from './other-tab.js';
+import { canKeep, keyOf, noStore, originOf, type Store, storeFor } from './store.js';
 
 export async function openBrowserFolder(
   options: WireCreate,
   report: (event: ProgressEvent) => void,
   signal: AbortSignal,
+  families: () => Promise<string[]>,
 ): Promise<OpenFolder> {
   const { source, cache } = options;
   if (source.from === 'files') {
@@ -26,46 +27,18 @@ export async function openBrowserFolder(
     const label = source.handle.name || 'the chosen folder';
     return openLocalFolder(label, await filesIn(source.handle), await readManifest(options.manifest, signal));
   }
-  const address = addressOf(source);
   const progress = new DownloadProgress(report);
+  const opening = { progress, signal, families };
+  if (source.from === 'hub') return openHubModel(source, options, opening);
+  const address = addressOf(source);
   const store = cache !== 'none' && canKeep() ? await storeFor(keyOf(address.identity), true) : undefined;
   if (cache === 'required' && !store) throw noStore();
   if (cache === 'preferred' && !store) {
     progress.warn('This browser keeps no files here: the model is held in memory, and downloaded again next time.');
   }
   const manifest = await manifestFor(options, store, progress, signal);
-  if (!store) return openRemoteFolder({ address, modelCache: new ModelCache(progress, cache), manifest, signal });
-  return openKeptOrRemote(address, store, cache, manifest, progress, signal);
-}
-
-async function openKeptOrRemote(
-  address: Address,
-  store: Store,
-  cache: WireCreate['cache'],
-  manifest: Manifest,
-  progress: DownloadProgress,
-  signal: AbortSignal,
-): Promise<OpenFolder> {
-  const kept = async () => openStoredFolder(address.label, store, await store.catalogue(), manifest, progress);
-  const here = await kept();
-  if (here) return here;
-  // One tab downloads; the others wait for it.
-  let stopWatching = () => {};
-  const release = await acquire(keyOf(address.identity), signal, () => {
-    stopWatching = watchOtherTab(store, progress);
-  }).finally(() => stopWatching());
-  try {
-    const done = await kept();
-    if (done) {
-      release();
-      return done;
-    }
-    const modelCache = new ModelCache(progress, cache, { store, catalogue: await store.catalogue(), release });
-    return await openRemoteFolder({ address, modelCache, manifest, signal });
-  } catch (error) {
-    release();
-    throw error;
-  }
+  if (!store) return openRemoteFolder({ ...opening, address, modelCache: new ModelCache(progress, cache), manifest });
+  return openKeptOrRemote({ ...opening, address, store, cache, manifest, origin: originOf(source) });
 }
 
 /** The checksums, including those of the bundled model. */

@@ -1,9 +1,10 @@
 /** A model on the network: its files, their storage, and the order of downloads. */
 import { WordloomError } from '../errors.js';
+import type { EngineInfo } from '../types.js';
 import type { HostFile } from '../wordloom_web.js';
 import type { Address } from './address.js';
 import { Download } from './download.js';
-import { hasTargetVocabulary, type OpenFolder, shardsOf, textFiles, WEIGHTS } from './folder.js';
+import { familyOf, hasTargetVocabulary, type OpenFolder, pairOf, shardsOf, textFiles, WEIGHTS, WITH_TEXT } from './folder.js';
 import { NotFound } from './http.js';
 import type { ModelCache } from './model-cache.js';
 import type { Manifest } from './manifest.js';
@@ -13,6 +14,8 @@ export interface RemoteOptions {
   modelCache: ModelCache;
   manifest: Manifest;
   signal: AbortSignal;
+  /** The families that the engine reads. */
+  families(): Promise<string[]>;
 }
 
 export async function openRemoteFolder(options: RemoteOptions): Promise<OpenFolder> {
@@ -29,7 +32,9 @@ export async function openRemoteFolder(options: RemoteOptions): Promise<OpenFold
     const complete = receiveWeights(options, weights);
     complete.catch(() => {}); // Callers await it; the engine gets the failure through `arrived`.
     const failure = () => weights.find((file) => file.failure !== undefined)?.failure;
-    return { host: { label: address.label, files: files satisfies HostFile[] }, complete, failure, close };
+    const pair = pairOf(whole(small.get('tokenizer_config.json')));
+    const loaded = ({ family, languages }: EngineInfo['model']) => modelCache.about({ family, languages, pair });
+    return { host: { label: address.label, files: files satisfies HostFile[] }, complete, failure, loaded, close };
   } catch (error) {
     close();
     throw error;
@@ -56,11 +61,13 @@ async function receiveSmall(options: RemoteOptions, files: Download[]): Promise<
     get('generation_config.json', true),
     get('tokenizer_config.json', true),
   ]);
+  await checkFamily(options, familyOf(whole(found.get('config.json'))));
   const [config, tokenizer] = ['config.json', 'tokenizer_config.json'].map((name) => whole(found.get(name)));
   // Without them, the model still takes token ids.
   const text = textFiles(config, tokenizer);
   await settled(text.map(getText));
   if (missingText.length > 0 && missingText.length === text.length) {
+    checkText(options, familyOf(config), text);
     options.modelCache.progress.warn(`${options.address.label} has no ${text.join(', ')}: it takes token ids, but no text.`);
   } else if (missingText.length > 0) {
     throw missingText[0];
@@ -73,67 +80,81 @@ function whole(file: Download | undefined): Uint8Array | undefined {
   return file?.read(0, file.size);
 }
 
+/** Refuses a model that the engine does not read, before its weights are downloaded. */
+async function checkFamily({ address, families }: RemoteOptions, family: string | undefined): Promise<void> {
+  // Without an index, the engine reports it from the same file.
+  if (family === undefined || address.lists('config.json') === undefined) return;
+  const known = await families();
+  if (known.includes(family)) return;
+  const what = `${address.label} is of the family ${JSON.stringify(family.slice(0, 64))}`;
+  throw new WordloomError('unsupported', `${what}, which Wordloom does not read. It reads ${known.join(', ')}.`);
+}
+
+/** Refuses a repository without a tokenizer. Other folders may be for token ids. */
+function checkText({ address }: RemoteOptions, family: string | undefined, text: string[]): void {
+  if (address.lists('config.json') === undefined || !WITH_TEXT.includes(String(family))) return;
+  const other = address.lists('tokenizer.json') ? ' (it has tokenizer.json, which the browser build does not read)' : '';
+  throw new WordloomError('unsupported', `${address.label} has no ${text.join(', ')}${other}: without its tokenizer it takes no text.`);
+}
+
 /** The weights' files with their lengths, in the order of download. */
 async function openWeights(
   options: RemoteOptions,
   files: Download[],
   small: Map<string, Download>,
 ): Promise<Download[]> {
-  const open = async (name: string, method: 'GET' | 'HEAD') => {
-    const file = await options.modelCache.download(name, options);
-    files.push(file);
-    try {
-      await options.modelCache.opened(file, method);
-      return file;
-    } catch (error) {
-      if (error instanceof NotFound) {
-        files.splice(files.indexOf(file), 1);
-        await options.modelCache.failed(file, error);
-      }
-      throw error;
-    }
-  };
+  const { address, modelCache } = options;
   let first: NotFound | undefined;
   for (const { single, index } of WEIGHTS) {
-    try {
-      if (options.address.lists(single) !== false) return [await open(single, 'GET')];
-    } catch (error) {
-      if (!(error instanceof NotFound)) throw error;
-      first ??= error;
-    }
-    const shards = await receive(options, index, true);
-    if (!shards) continue;
-    files.push(shards);
-    small.set(index, shards);
-    return openShards(options, shards, open);
+    const one = await openFile(options, single, files);
+    if (one instanceof Download) return [one];
+    first ??= one;
+    const list = await receive(options, index, true);
+    if (!list) continue;
+    files.push(list);
+    small.set(index, list);
+    const shards = shardsOf(list.read(0, list.size));
+    if (shards.length === 0) throw new WordloomError('input', `${address.url(index)} lists no weights.`);
+    const weights: Download[] = [];
+    await settled(
+      shards.map(async (name, at) => {
+        const file = await modelCache.download(name, options);
+        files.push(file);
+        weights.push(file);
+        await modelCache.opened(file, at === 0 ? 'GET' : 'HEAD');
+      }),
+    );
+    return weights.sort((a, b) => (a.name < b.name ? -1 : 1));
   }
   const names = WEIGHTS.map(({ single }) => single).join(' or ');
   const shards = WEIGHTS.map(({ index }) => index).join(' or ');
-  const what = `${options.address.label} has no weights that are read here: no ${names}, and no ${shards}`;
-  throw new WordloomError('network', `${what}.${first ? ` ${first.message}` : ''}`, { cause: first });
+  const what = `${address.label} has no weights that are read here: no ${names}, and no ${shards}`;
+  throw new WordloomError('network', `${what}. ${first?.message}`, { cause: first });
 }
 
-async function openShards(
-  options: RemoteOptions,
-  index: Download,
-  open: (name: string, method: 'GET' | 'HEAD') => Promise<Download>,
-): Promise<Download[]> {
-  const names = shardsOf(index.read(0, index.size));
-  if (names.length === 0) {
-    throw new WordloomError('input', `${options.address.url(index.name)} lists no weights.`);
+/** The file with its length, or the error if it does not exist. */
+async function openFile(options: RemoteOptions, name: string, files: Download[]): Promise<Download | NotFound> {
+  const { address, modelCache } = options;
+  if (address.lists(name) === false) return new NotFound(address.url(name), 'is not there');
+  const file = await modelCache.download(name, options);
+  files.push(file);
+  try {
+    await modelCache.opened(file, 'GET');
+    return file;
+  } catch (error) {
+    if (!(error instanceof NotFound)) throw error;
+    files.splice(files.indexOf(file), 1);
+    await modelCache.failed(file, error);
+    return error;
   }
-  const shards: Download[] = [];
-  await settled(
-    names.map(async (name, at) => {
-      shards.push(await open(name, at === 0 ? 'GET' : 'HEAD'));
-    }),
-  );
-  return shards.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
 async function receive(options: RemoteOptions, name: string, optional: boolean): Promise<Download | undefined> {
   const { address, modelCache } = options;
-  if (optional && address.lists(name) === false) return undefined;
+  if (address.lists(name) === false) {
+    if (optional) return undefined;
+    throw new NotFound(address.url(name), 'is not there');
+  }
   const file = await modelCache.download(name, options);
   try {
     await modelCache.opened(file, 'GET');

@@ -1,5 +1,8 @@
 /** A stored model in the origin's private file system: `wordloom/KEY/` with its files and a catalogue. */
 import { WordloomError } from '../errors.js';
+import type { WireSource } from '../protocol.js';
+import type { Languages } from '../types.js';
+import { folderUrl } from './address.js';
 import { sha256Of } from './sha256.js';
 import type { Version } from './http.js';
 import { later, PATIENCE_MS } from './sink.js';
@@ -13,10 +16,27 @@ export interface Entry extends Version {
   sha256?: string | undefined;
 }
 
+/** Where a stored model came from. */
+export type Origin =
+  | { from: 'bundle' }
+  /** Without the query, which may hold a signature. */
+  | { from: 'url'; url: string }
+  | { from: 'hub'; endpoint: string; name: string; commit: string; revisions: string[] };
+
+/** What a stored model is, for lists. */
+export interface About {
+  family: string;
+  languages: Languages;
+  /** Source and target of a model of one pair, by its `tokenizer_config.json`. */
+  pair: [string, string] | null;
+}
+
 export interface Catalogue {
   /** Whether every file is complete and checked. */
   complete: boolean;
   files: Record<string, Entry>;
+  origin?: Origin | undefined;
+  about?: About | undefined;
 }
 
 /** The name of a model's folder, from its address. Another address is another model. */
@@ -28,23 +48,57 @@ export function lockName(key: string): string {
   return `${ROOT}/${key}`;
 }
 
+export function originOf(source: Extract<WireSource, { from: 'url' | 'bundle' }>): Origin {
+  if (source.from === 'bundle') return { from: 'bundle' };
+  const url = folderUrl(source.url);
+  url.search = '';
+  return { from: 'url', url: url.href };
+}
+
 /** Undefined without a file system: private windows, insecure origins, old browsers. */
 export async function storeFor(key: string, create: boolean): Promise<Store | undefined> {
   try {
     const root = await navigator.storage.getDirectory();
     const all = await root.getDirectoryHandle(ROOT, { create });
-    return new Store(await all.getDirectoryHandle(key, { create }));
+    return new Store(key, await all.getDirectoryHandle(key, { create }));
   } catch {
     return undefined;
   }
 }
 
+export interface StoredFolder {
+  store: Store;
+  catalogue: Catalogue;
+  remove(): Promise<void>;
+}
+
+/** Every model of this origin, complete or not. */
+export async function storedFolders(): Promise<StoredFolder[]> {
+  try {
+    const root = await navigator.storage.getDirectory();
+    const all = await root.getDirectoryHandle(ROOT);
+    const folders: StoredFolder[] = [];
+    for await (const [key, handle] of all.entries()) {
+      if (handle.kind !== 'directory') continue;
+      const store = new Store(key, handle);
+      const remove = () => all.removeEntry(key, { recursive: true });
+      folders.push({ store, catalogue: await store.catalogue(), remove });
+    }
+    return folders;
+  } catch {
+    return [];
+  }
+}
+
 export class Store {
+  /** The name of the folder. */
+  readonly key: string;
   readonly directory: FileSystemDirectoryHandle;
   /** The last pending change. Changes run one at a time, in order. */
   #changing: Promise<void> = Promise.resolve();
 
-  constructor(directory: FileSystemDirectoryHandle) {
+  constructor(key: string, directory: FileSystemDirectoryHandle) {
+    this.key = key;
     this.directory = directory;
   }
 

@@ -1,11 +1,12 @@
 /** A model that this browser has stored. It needs no request. */
+import type { EngineInfo } from '../types.js';
 import type { HostFile } from '../wordloom_web.js';
-import type { OpenFolder } from './folder.js';
+import { type OpenFolder, pairOf } from './folder.js';
 import type { Manifest } from './manifest.js';
 import type { DownloadProgress } from './progress.js';
 import { sha256OfFile } from './sha256.js';
 import { BlobReader } from './sink.js';
-import type { Catalogue, Store } from './store.js';
+import type { Catalogue, Origin, Store } from './store.js';
 
 /** Undefined if a file is missing, has another length, or differs from the manifest. */
 export async function openStoredFolder(
@@ -14,6 +15,7 @@ export async function openStoredFolder(
   catalogue: Catalogue,
   manifest: Manifest,
   progress: DownloadProgress,
+  origin?: Origin,
 ): Promise<OpenFolder | undefined> {
   if (!catalogue.complete) return undefined;
   const entries = Object.entries(catalogue.files);
@@ -39,7 +41,15 @@ export async function openStoredFolder(
     }
     files.push({ name, size: entry.size, read, arrived: () => Promise.resolve() });
   }
-  if (hashed) await store.save(catalogue);
+  const renamed = origin !== undefined && JSON.stringify(origin) !== JSON.stringify(catalogue.origin);
+  if (renamed) catalogue.origin = origin;
+  if (hashed || renamed) await store.save(catalogue);
   for (const { name, size } of files) progress.update(name, size, size, true);
-  return { host: { label, files }, complete: Promise.resolve(), failure: () => undefined, close: () => {} };
+  const loaded = ({ family, languages }: EngineInfo['model']) => {
+    if (catalogue.about) return;
+    const config = files.find(({ name }) => name === 'tokenizer_config.json');
+    catalogue.about = { family, languages, pair: pairOf(config?.read(0, config.size)) };
+    void store.save(catalogue);
+  };
+  return { host: { label, files }, complete: Promise.resolve(), failure: () => undefined, loaded, close: () => {} };
 }

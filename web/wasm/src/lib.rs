@@ -27,3 +27,9 @@ pub use trace::{Trace, colour_table};
 pub fn start() {
     console_error_panic_hook::set_once();
 }
+
+/// The families that the engine reads, by the `model_type` of their `config.json`.
+#[wasm_bindgen::prelude::wasm_bindgen]
+pub fn families() -> Vec<String> {
+    wordloom::model::config::Family::ALL.map(|family| family.model_type().to_owned()).into()
+}

@@ -56,7 +56,11 @@ export function explainLoad(error: unknown, choice: ModelChoice, device: DeviceC
         advice: 'Close other tabs, free some storage, choose a smaller model, or run this one on the CPU.',
         actions: [again, ...devices, ...others],
       };
+    case 'access':
+      return { about, tone, title, advice: 'This page takes no token. A program of your own can: see the README of the npm package.', actions: others };
     case 'unsupported':
+      // the model is at fault, not the browser
+      if (!/WebGPU|WebAssembly/.test(title)) return { about, tone, title, actions: others };
       return device === 'gpu'
         ? { about, tone, title, advice: 'The CPU translates without WebGPU.', actions: [onCpu, again] }
         : {

@@ -1,0 +1,338 @@
+//! The choice of a model by languages: `--from` and `--to`.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use wordloom::model::files::ModelFiles;
+use wordloom::model::generation_config::GenerationConfig;
+use wordloom::model::read_languages;
+use wordloom::text::{TextError, Tokenizer};
+use wordloom::transformer::Cancel;
+use wordloom::{Model, TranslateOptions, Translator};
+use wordloom_hub::{
+    CachedModel, Certainty, Choosable, Detected, Hub, Language, Offer, Route, about, choose, code_for,
+    detect, offered_sources, suggest,
+};
+
+use super::setup::{ModelArguments, SearchArguments, built_in};
+use super::{CliError, notice};
+
+/// The models of a translation: one, or two through a third language.
+pub struct Choice {
+    /// The model that writes the target language.
+    pub last: Chosen,
+    /// The model that writes the language between.
+    pub first: Option<Chosen>,
+    /// The language that was chosen or detected, and the target, for a record of the run.
+    pub languages: [Option<Language>; 2],
+}
+
+/// A model with its tokenizer, and the languages in the model's own codes.
+pub struct Chosen {
+    pub model: Model,
+    pub tokenizer: Tokenizer,
+    /// `None`: the built-in model.
+    pub folder: Option<PathBuf>,
+    pub source: Option<String>,
+    pub target: Option<String>,
+}
+
+/// What a command wants of the choice.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Steps {
+    /// One model, because the command looks into it.
+    One,
+    /// One or two.
+    OneOrTwo,
+}
+
+/// Chooses and opens. `sample` gives some text for `--from auto`.
+pub fn open(
+    model: &ModelArguments,
+    search: &SearchArguments,
+    steps: Steps,
+    sample: &mut dyn FnMut() -> Result<String, CliError>,
+) -> Result<Choice, CliError> {
+    let asked = Asked::new(search)?;
+    if asked.from.is_none() && asked.to.is_none() {
+        let opened = model.open()?;
+        let tokenizer = Translator::tokenizer_of(&opened)?;
+        let (source, target) = (search.source_lang.clone(), search.target_lang.clone());
+        let folder = model.folder()?;
+        let last = Chosen { model: opened, tokenizer, folder, source, target };
+        return Ok(Choice { last, first: None, languages: [None, None] });
+    }
+    match model.model {
+        Some(_) => with_model(model, &asked, sample),
+        None => without_model(&asked, steps, sample),
+    }
+}
+
+/// The languages of the command line.
+struct Asked {
+    from: Option<From>,
+    to: Option<Language>,
+}
+
+enum From {
+    Auto,
+    Given(Language),
+}
+
+impl Asked {
+    fn new(search: &SearchArguments) -> Result<Self, CliError> {
+        let language = |option: &str, code: &str| {
+            code.parse::<Language>().map_err(|error| CliError::Usage(format!("{option} {error}")))
+        };
+        let from = match search.from.as_deref() {
+            None => None,
+            Some("auto") => Some(From::Auto),
+            Some(code) => Some(From::Given(language("--from", code)?)),
+        };
+        let to = search.to.as_deref().map(|code| language("--to", code)).transpose()?;
+        Ok(Self { from, to })
+    }
+}
+
+/// Opens the model of `--model`, and says its languages in its own codes.
+fn with_model(
+    arguments: &ModelArguments,
+    asked: &Asked,
+    sample: &mut dyn FnMut() -> Result<String, CliError>,
+) -> Result<Choice, CliError> {
+    let model = arguments.open()?;
+    let tokenizer = Translator::tokenizer_of(&model)?;
+    let folder = arguments.folder()?;
+    let mut named = match &folder {
+        Some(folder) => read_languages(&ModelFiles::directory(folder)?)?,
+        None => Default::default(),
+    };
+    let codes: Vec<String> = tokenizer.languages().into_iter().map(str::to_owned).collect();
+    if named.to.is_empty() {
+        named.to.clone_from(&codes);
+    }
+    let label = model.label().to_owned();
+    let from = match &asked.from {
+        None => None,
+        Some(From::Given(language)) => Some(language.clone()),
+        Some(From::Auto) => {
+            let readable: Vec<Language> =
+                named.from.iter().filter_map(|code| Language::of_model(code)).collect();
+            Some(detected(&sample()?, if readable.is_empty() { offered_sources() } else { readable })?)
+        }
+    };
+    for (side, list, wanted) in [("reads", &named.from, &from), ("writes", &named.to, &asked.to)] {
+        let Some(wanted) = wanted else { continue };
+        if !list.is_empty() && code_for(list, wanted).is_none() {
+            let some = list.iter().take(8).map(String::as_str).collect::<Vec<_>>().join(", ");
+            let more = if list.len() > 8 { format!(" and {} more", list.len() - 8) } else { String::new() };
+            return Err(CliError::Usage(format!(
+                "{label} {side} {some}{more}, not {}; without --model, a model is chosen",
+                wanted.name()
+            )));
+        }
+    }
+    let languages = [from, asked.to.clone()];
+    let last = Chosen::new(model, tokenizer, folder, &languages);
+    Ok(Choice { last, first: None, languages })
+}
+
+impl Chosen {
+    fn new(
+        model: Model,
+        tokenizer: Tokenizer,
+        folder: Option<PathBuf>,
+        [from, to]: &[Option<Language>; 2],
+    ) -> Self {
+        let codes = tokenizer.languages();
+        let code = |language: &Option<Language>| code_for(&codes, language.as_ref()?).map(str::to_owned);
+        let (mut source, target) = (code(from), code(to));
+        // Marian's codes are those of its target
+        if let Err(TextError::NoLanguages { .. }) = tokenizer.direction(source.as_deref(), target.as_deref())
+        {
+            source = None;
+        }
+        Self { model, tokenizer, folder, source, target }
+    }
+
+    /// The options of its translation.
+    pub fn options(&self, search: &SearchArguments, cancel: Cancel) -> TranslateOptions {
+        TranslateOptions {
+            generation: GenerationConfig { num_beams: search.beams, ..GenerationConfig::default() },
+            source_language: self.source.clone(),
+            target_language: self.target.clone(),
+            task: search.task.clone(),
+            cancel,
+            ..TranslateOptions::default()
+        }
+    }
+
+    fn open(installed: &Installed, index: usize, languages: [&Language; 2]) -> Result<Self, CliError> {
+        let (files, folder) = match &installed.cached[index] {
+            Some(cached) => (ModelFiles::directory(&cached.folder)?, Some(cached.folder.clone())),
+            None => (built_in()?, None),
+        };
+        let model = Model::from_files(files)?;
+        let tokenizer = Translator::tokenizer_of(&model)?;
+        Ok(Self::new(model, tokenizer, folder, &languages.map(|language| Some(language.clone()))))
+    }
+}
+
+/// The models to choose from, and the folder of each; none for the built-in one.
+struct Installed {
+    models: Vec<Choosable>,
+    cached: Vec<Option<CachedModel>>,
+}
+
+impl Installed {
+    fn list() -> Result<Self, CliError> {
+        let mut installed = Self { models: Vec::new(), cached: Vec::new() };
+        if cfg!(feature = "embedded-model") {
+            installed.models.push(Choosable::built_in(BUILT_IN_BYTES));
+            installed.cached.push(None);
+        }
+        for cached in Hub::from_environment()?.cached_models()? {
+            installed.models.push(Choosable::from(&cached));
+            installed.cached.push(Some(cached));
+        }
+        Ok(installed)
+    }
+
+    fn name(&self, index: usize) -> &str {
+        &self.models[index].name
+    }
+}
+
+/// Bytes of the built-in model: it is smaller than others of its pair.
+const BUILT_IN_BYTES: u64 = 9_500_000;
+
+/// Chooses among the installed models.
+fn without_model(
+    asked: &Asked,
+    steps: Steps,
+    sample: &mut dyn FnMut() -> Result<String, CliError>,
+) -> Result<Choice, CliError> {
+    let Some(to) = &asked.to else {
+        return Err(CliError::Usage("--from chooses a model only together with --to".into()));
+    };
+    let installed = Installed::list()?;
+    let from = match &asked.from {
+        Some(From::Given(language)) => language.clone(),
+        Some(From::Auto) | None => {
+            let mut candidates = offered_sources();
+            candidates.extend(wordloom_hub::sources(&installed.models));
+            detected(&sample()?, candidates)?
+        }
+    };
+    if from.fits(to) {
+        return Err(CliError::Usage(format!(
+            "the text is in {} already, the language of --to; if not, say --from",
+            from.name()
+        )));
+    }
+    let route = choose(&installed.models, &from, to);
+    let languages = [Some(from.clone()), Some(to.clone())];
+    match route {
+        None => Err(no_model(&installed, &from, to)),
+        Some(Route::Direct(step)) => {
+            notice(&format!("model: {} ({from} → {to})", installed.name(step.model)));
+            let last = Chosen::open(&installed, step.model, [&from, to])?;
+            Ok(Choice { last, first: None, languages })
+        }
+        Some(Route::Pivot { first, through, second }) => {
+            let names = [installed.name(first.model), installed.name(second.model)];
+            if steps == Steps::One {
+                return Err(CliError::Input(format!(
+                    "no model translates {} to {} directly, and this command looks into one model; take {} or {} with \
+                     --model",
+                    from.name(),
+                    to.name(),
+                    names[0],
+                    names[1]
+                )));
+            }
+            notice(&format!(
+                "no direct model: {from} → {through} → {to} through {} and {}",
+                names[0], names[1]
+            ));
+            let first = Chosen::open(&installed, first.model, [&from, &through])?;
+            let last = Chosen::open(&installed, second.model, [&through, to])?;
+            Ok(Choice { last, first: Some(first), languages })
+        }
+    }
+}
+
+/// The error that names the command that gets a model.
+fn no_model(installed: &Installed, from: &Language, to: &Language) -> CliError {
+    let pair = format!("no model here translates {} to {}", from.name(), to.name());
+    let there = |from: &Language, to: &Language| choose(&installed.models, from, to).is_some();
+    let Some(offers) = suggest(from, to, &there) else {
+        return CliError::Input(format!(
+            "{pair}, and none is known; give a model's folder or name with --model"
+        ));
+    };
+    let bytes = offers.iter().map(|offer| offer.bytes).sum();
+    let commands: Vec<String> = offers.iter().map(|offer| offer.command()).collect();
+    let licences: Vec<&str> = offers.iter().map(|offer: &&Offer| &*offer.licence).collect();
+    let (one, through) = match &offers[..] {
+        [_] => ("one", String::new()),
+        _ => ("two", " through English".to_owned()),
+    };
+    let mut licence = licences.join(", ");
+    if licences.windows(2).all(|two| two[0] == two[1]) {
+        licence = licences.first().copied().unwrap_or_default().to_owned();
+    }
+    CliError::Input(format!(
+        "{pair}; `{}` gets {one}{through} ({}, {licence})",
+        commands.join(" && "),
+        about(bytes)
+    ))
+}
+
+/// The language of a text. It is told on stderr; a mere guess is an error.
+fn detected(text: &str, candidates: Vec<Language>) -> Result<Language, CliError> {
+    let Some(Detected { language, certainty, other }) = detect(text, &candidates) else {
+        return Err(CliError::Usage("the text does not tell its language; say it with --from".into()));
+    };
+    let perhaps = other.as_ref().map(|other| format!(" or {}", other.name())).unwrap_or_default();
+    match certainty {
+        Certainty::Certain => notice(&format!("detected: {}", language.name())),
+        Certainty::Likely => {
+            let name = language.name();
+            notice(&format!("detected: {name}, but not for certain{perhaps}; --from {language} says so"));
+        }
+        Certainty::Guess => {
+            let codes: Vec<String> =
+                std::iter::once(&language).chain(&other).map(|code| format!("--from {code}")).collect();
+            return Err(CliError::Usage(format!(
+                "the text is too short to tell its language, {}{perhaps}; say {}",
+                language.name(),
+                codes.join(" or ")
+            )));
+        }
+    }
+    Ok(language)
+}
+
+/// Bytes at the beginning of a file that are enough to detect its language.
+const SAMPLE_BYTES: u64 = 1 << 16;
+
+/// Text of a file, to detect its language. A pipe could not be read again.
+pub fn sample(path: Option<&Path>) -> Result<String, CliError> {
+    let unread = || CliError::Usage("a pipe's language cannot be detected here; say it with --from".into());
+    beginning(path.ok_or_else(unread)?)?.ok_or_else(unread)
+}
+
+/// The beginning of a file, as far as it is text. `None` for a pipe or a device.
+pub fn beginning(path: &Path) -> Result<Option<String>, CliError> {
+    let read = || {
+        if !fs::metadata(path)?.is_file() {
+            return Ok(None);
+        }
+        let mut bytes = Vec::new();
+        File::open(path)?.take(SAMPLE_BYTES).read_to_end(&mut bytes)?;
+        Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
+    };
+    read().map_err(|source| CliError::Io { what: format!("cannot read {}", path.display()), source })
+}

@@ -1,0 +1,34 @@
+/** What the hub says about a model, before it is downloaded. */
+import { WordloomError } from './errors.js';
+import { hubText } from './hub-name.js';
+import { chosenFiles } from './loading/folder.js';
+import { describe } from './loading/hub.js';
+import { toWire } from './source.js';
+import type { CallOptions, CreateOptions } from './types.js';
+
+export interface HubModel {
+  /** The `model` option that opens it. */
+  model: string;
+  commit: string;
+  /** Bytes of the files that would be downloaded; `null` if the hub does not say. */
+  bytes: number | null;
+  /** `model_type`, and the licence and languages of its card, if the hub names them. */
+  family: string | null;
+  licence: string | null;
+  languages: string[];
+}
+
+/** Asks the hub about a model, `owner/name` or `owner/name@revision`. It downloads no file. */
+export async function describeHubModel(
+  model: string,
+  options: CallOptions & Pick<CreateOptions, 'endpoint' | 'token'> = {},
+): Promise<HubModel> {
+  const { signal = new AbortController().signal, ...rest } = options;
+  const { source } = toWire({ ...rest, model }, undefined, globalThis.location?.href ?? 'https://localhost');
+  if (source.from !== 'hub') throw new WordloomError('input', `${JSON.stringify(model)} is no name of the hub: owner/name.`);
+  const { commit, files, family = null, licence = null, languages } = await describe(source, signal);
+  const sizes = chosenFiles([...files.keys()], family).map((name) => files.get(name)?.size);
+  const known = sizes.length > 0 && sizes.every((size) => size !== undefined);
+  const bytes = known ? sizes.reduce((sum, size) => sum + size, 0) : null;
+  return { model: hubText(source), commit, bytes, family, licence, languages };
+}

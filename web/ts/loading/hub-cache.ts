@@ -1,0 +1,28 @@
+/** The cache that the hub's tools share, on disk. Read only: `wordloom models get` and others fill it. */
+import { access, readFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import type { HubSource } from '../hub-name.js';
+import { WEIGHTS } from './folder.js';
+
+/** The folder of a revision, if the cache has its configuration and weights. */
+export async function cachedSnapshot({ name, revision }: HubSource): Promise<string | undefined> {
+  const folder = join(cacheFolder(), `models--${name.replace('/', '--')}`);
+  try {
+    const isCommit = /^[0-9a-f]{40}$/.test(revision);
+    const commit = isCommit ? revision : (await readFile(join(folder, 'refs', revision), 'utf8')).trim();
+    if (!/^[0-9a-f]{40}$/.test(commit)) return undefined;
+    const snapshot = join(folder, 'snapshots', commit);
+    await access(join(snapshot, 'config.json'));
+    await Promise.any(WEIGHTS.flatMap(({ single, index }) => [access(join(snapshot, single)), access(join(snapshot, index))]));
+    return snapshot;
+  } catch {
+    return undefined;
+  }
+}
+
+function cacheFolder(): string {
+  const { HF_HUB_CACHE, HF_HOME, XDG_CACHE_HOME } = process.env;
+  if (HF_HUB_CACHE) return HF_HUB_CACHE;
+  return join(HF_HOME || join(XDG_CACHE_HOME || join(homedir(), '.cache'), 'huggingface'), 'hub');
+}
