@@ -325,6 +325,14 @@ impl ModelConfig {
         }
     }
 
+    /// Maximum source tokens of a sentence, if the family's own engine cuts longer ones: students learn from sentences,
+    /// not paragraphs.
+    pub fn sentence_limit(&self) -> Option<usize> {
+        /// The limit of Firefox's engine, without the end token.
+        const FIREFOX: usize = 128;
+        (self.family == Family::Firefox).then_some(FIREFOX + 1)
+    }
+
     /// Whether the last hidden state comes after the final norm (Hugging Face's classes), not before it (`torch.nn`).
     pub fn last_hidden_is_normed(&self) -> bool {
         self.family != Family::Vanilla
