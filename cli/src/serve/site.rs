@@ -10,8 +10,8 @@ use rust_embed::RustEmbed;
 use wordloom::Model;
 use wordloom::model::files::ModelFiles;
 
-use super::super::{CliError, notice};
 use super::super::setup::model_files;
+use super::super::{CliError, notice};
 use super::content::{Content, Embedded};
 use super::listing;
 
