@@ -112,7 +112,7 @@ fn as_json(model: &Model, trial: Option<&Trial>) -> serde_json::Value {
         "device_bytes_q8": device_bytes(model, WeightPrecision::Q8),
         "generation": model.generation_config(),
         "tokenizer": tokenizer.is_ok(),
-        "tasks": tokenizer.map(|tokenizer| tokenizer.tasks().iter().map(task).collect()).unwrap_or(Vec::new()),
+        "tasks": tokenizer.map(|tokenizer| tokenizer.tasks().iter().map(task).collect()).unwrap_or_else(|_| Vec::new()),
         "tensors": tensors,
     })
 }
