@@ -327,6 +327,16 @@ fn names_stay_inside_the_folder() {
 }
 
 #[test]
+fn the_files_of_a_folder_are_listed() {
+    let names = |folder: &str| ModelFiles::directory(data(folder)).unwrap().names().unwrap();
+    let found = names("models/bert");
+    assert!(found.is_sorted() && found.iter().any(|name| name == "config.json"), "{found:?}");
+    assert_eq!(names("models"), Vec::<String>::new()); // only folders
+    let memory = ModelFiles::memory("test", [("b", b""), ("a", b"")]);
+    assert_eq!(memory.names().unwrap(), ["a", "b"]);
+}
+
+#[test]
 fn a_large_file_is_not_read_where_a_small_one_is_expected() {
     let files = ModelFiles::directory(data("models/marian_tied")).unwrap();
     assert_refused(files.read("model.safetensors", 1000), "is 846676 bytes long; at most 1000");

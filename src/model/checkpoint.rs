@@ -1,6 +1,6 @@
 //! The trained tensors of a model, read tensor by tensor.
 //!
-//! A reader of a format ([`READERS`]) opens files and lists their tensors: name, type, shape, place. All else is the same for every
+//! A reader of a format (`READERS`) opens files and lists their tensors: name, type, shape, place. All else is the same for every
 //! format. A reader checks everything that it lists, so that no read leaves the files, and no allocation exceeds what their
 //! real lengths allow.
 

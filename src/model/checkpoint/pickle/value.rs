@@ -12,7 +12,7 @@ pub enum Value {
     None,
     Bool(bool),
     Int(i64),
-    /// A string, or a whole number of more than 64 bits as it is written.
+    /// A string.
     Text(Span),
     /// Bytes of a whole number of more than 64 bits.
     LongInt(Span),
