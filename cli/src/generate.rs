@@ -132,20 +132,24 @@ fn request(
     });
     request.map_err(|error| match error {
         // a value of the model's file is not the request's fault
-        GenerateError::Decode(ref of) if is_default(of, &asked, transformer.generation_config()) => {
+        GenerateError::Decode(ref of) if is_default(of, &asked, transformer) => {
             CliError::Input(format!("{}: {error}", model.generation_file()))
         }
         error => CliError::Input(format!("{place}: {error}")),
     })
 }
 
-/// Whether an error is about an option that the model's file has, and the request has not.
-fn is_default(error: &DecodeError, asked: &HashSet<String>, defaults: &GenerationConfig) -> bool {
-    let (DecodeError::Option { option, .. } | DecodeError::Token { option, .. }) = error else {
-        return false;
+/// Whether an error is about an option that the request has not, and also occurs without the request's options.
+fn is_default(error: &DecodeError, asked: &HashSet<String>, transformer: &Transformer) -> bool {
+    let option = |error: &DecodeError| match error {
+        DecodeError::Option { option, .. } | DecodeError::Token { option, .. } => Some(*option),
+        _ => None,
     };
-    let defaults = serde_json::to_value(defaults).unwrap_or_default();
-    !asked.contains(*option) && defaults.get(option).is_some()
+    let Some(name) = option(error).filter(|name| !asked.contains(*name)) else { return false };
+    let config = transformer.config();
+    let alone = resolve(&GenerationConfig::default(), transformer.generation_config(), config, &[0])
+        .and_then(|options| options.validate(config.target_vocabulary, config.positions.count()));
+    alone.is_err_and(|error| option(&error) == Some(name))
 }
 
 /// Refuses an encoder alone, before its weights are loaded.

@@ -107,6 +107,11 @@ pub fn explain(files: &ModelFiles) -> Result<ModelError, ModelError> {
 /// The error for a folder without a configuration, if its files show what it is.
 pub fn explain_without_configuration(files: &ModelFiles) -> Option<ModelError> {
     let names = files.names().ok()?;
+    // weights that could be read, so that only the configuration is missing
+    let indices = [header::NAMES.index, pickle::NAMES.index];
+    if !candidates(&names).is_empty() || indices.iter().any(|index| files.has(index)) {
+        return None;
+    }
     let found = foreign(files, &names).ok()??;
     Some(ModelError::NoWeights { folder: files.label().to_owned(), found })
 }
