@@ -65,6 +65,8 @@ pub mod gpu;
 #[doc(hidden)]
 pub mod join;
 #[doc(hidden)]
+pub mod json_problem;
+#[doc(hidden)]
 pub mod kernels;
 #[doc(hidden)]
 pub mod scores;

@@ -94,7 +94,7 @@ pub enum PrecisionChoice {
 
 impl PrecisionChoice {
     /// The precision for a file whose matrices can be `stored` without loss, on a device that `gains` by it (a hardware GPU)
-    /// or not.
+    /// or a model that is trained in 8 bits, on the CPU) or not.
     ///
     /// | chosen | file | gains | does not |
     /// |---|---|---|---|
@@ -103,7 +103,7 @@ impl PrecisionChoice {
     /// | `auto` | other | f32 | f32 |
     /// | any other | | as chosen | as chosen |
     ///
-    /// So `auto` changes no number. A GPU reads half the bytes in f16. The CPU and software adapters would spend more time on
+    /// So `auto` changes no weight. A GPU reads half the bytes in f16. The CPU and software adapters would spend more time on
     /// unpacking than they save.
     pub fn resolve(self, stored: WeightPrecision, gains: bool) -> WeightPrecision {
         match self {

@@ -565,3 +565,113 @@ fn the_log_probabilities_of_given_tokens_are_those_of_the_reference() {
         assert_eq!(result, vec![0.0; rows], "{case}: no such token");
     }
 }
+
+/// c = f·c₋₁ + (1 − f)·x and y = max(c, 0) in float64: a whole sequence, and the same in steps over a cache.
+#[portable_test]
+fn a_recurrent_unit_keeps_its_cells() {
+    let (length, width) = (9, 37);
+    let number = |i: usize| 3.0 * ((i as f32 * 0.618_034).fract() - 0.5);
+    let projected: Vec<f32> = (0..length * 2 * width).map(number).collect();
+    let (mut cells, mut want, mut want_cells) = (vec![0.0f64; width], Vec::new(), Vec::new());
+    for row in projected.chunks_exact(2 * width) {
+        for (cell, (&x, &gate)) in cells.iter_mut().zip(row[..width].iter().zip(&row[width..])) {
+            let forget = 1.0 / (1.0 + (-f64::from(gate)).exp());
+            *cell = forget * *cell + (1.0 - forget) * f64::from(x);
+            want.push(cell.max(0.0) as f32);
+        }
+        want_cells.extend(cells.iter().map(|&cell| cell as f32));
+    }
+    let mut whole = vec![f32::NAN; length * width];
+    cpu::ssru(&projected, length, width, None, &mut whole);
+    assert_close("a sequence", &whole, &want, (1e-6, 1e-6));
+    assert!(want.contains(&0.0) && want_cells.iter().any(|&cell| cell < -0.1), "cells below zero");
+
+    // token t is stored at slot 2t, and one slot more is none
+    let slots: Vec<u32> = (0..length as u32).map(|token| 2 * token).collect();
+    let mut cache = vec![f32::NAN; 2 * length * width];
+    for (token, (row, want)) in projected.chunks_exact(2 * width).zip(want.chunks_exact(width)).enumerate() {
+        let history = cpu::CellHistory { slots: &slots, capacity: length, counts: &[token as u32 + 1] };
+        let cells =
+            cpu::Cells { cells: &mut cache, cache_slots: &slots[token..=token], history: Some(history) };
+        let mut y = vec![f32::NAN; width];
+        cpu::ssru(row, 1, width, Some(cells), &mut y);
+        assert_close("a step", &y, want, (1e-6, 1e-6));
+        assert_close(
+            "its cell",
+            &cache[2 * token * width..][..width],
+            &want_cells[token * width..][..width],
+            (1e-6, 1e-6),
+        );
+    }
+}
+
+/// Selected outputs are those of the whole layer, to the last bit, in every precision.
+#[portable_test]
+fn selected_outputs_are_outputs() {
+    let (inputs, outputs, width) = (70, 90, 24);
+    let number = |i: usize| (i as f32 * 0.618_034).fract() - 0.5;
+    let weight: Vec<f32> = (0..outputs * inputs).map(number).collect();
+    let bias: Vec<f32> = (0..outputs).map(number).collect();
+    let x: Vec<f32> = (0..6 * inputs).map(|i| number(i + 7)).collect();
+    let lists = [vec![3, 4, 50, 89], (0..90).step_by(4).collect::<Vec<u32>>(), vec![0]];
+    let columns: Vec<u32> = lists
+        .iter()
+        .flat_map(|list| list.iter().copied().chain(std::iter::repeat(NO_TOKEN)).take(width))
+        .collect();
+    for precision in WeightPrecision::ALL {
+        let mut stored = StoredMatrix::of(&weight, inputs, precision);
+        for multipliers in [vec![], vec![(outputs, 200.0)]] {
+            stored.set_input_multipliers(multipliers);
+            let layer = Linear { weight: stored.view(), inputs, bias: Some(&bias), scale: 0.75 };
+            let mut whole = vec![f32::NAN; 6 * outputs];
+            cpu::linear(&x, layer, Activation::Identity, None, &mut whole);
+            let mut selected = vec![f32::NAN; 6 * width];
+            cpu::selected_linear(&x, layer, &columns, width, &mut selected);
+            for (row, selected) in selected.chunks_exact(width).enumerate() {
+                let list = &lists[row / 2];
+                for (place, &got) in selected.iter().enumerate() {
+                    let want = list
+                        .get(place)
+                        .map_or(f32::NEG_INFINITY, |&column| whole[row * outputs + column as usize]);
+                    assert_eq!(got, want, "{precision}, row {row}, column {place}");
+                }
+            }
+        }
+    }
+}
+
+/// With multipliers, inputs are rounded to whole numbers from -127 to 127 as Marian does it, each part of the outputs by
+/// its own; sums are exact.
+#[portable_test]
+fn inputs_are_rounded_by_their_multipliers() {
+    let (inputs, rows) = (45, 3);
+    let number = |i: usize| (i as f32 * 0.618_034).fract() - 0.5;
+    let weight: Vec<f32> = (0..12 * inputs).map(number).collect();
+    let x: Vec<f32> = (0..rows * inputs).map(|i| 4.0 * number(i + 3)).collect();
+    let mut stored = StoredMatrix::of(&weight, inputs, WeightPrecision::Q8);
+    for parts in [vec![(12, 100.0)], vec![(4, 100.0), (4, 100.0), (4, 100.0)], vec![(5, 100.0), (7, 31.5)]] {
+        stored.set_input_multipliers(parts.clone());
+        let WeightMatrix::Q8 { values, scales, .. } = stored.view() else { panic!("8 bits") };
+        let layer = Linear { weight: stored.view(), inputs, bias: None, scale: 1.0 };
+        let mut y = vec![f32::NAN; rows * 12];
+        cpu::linear(&x, layer, Activation::Identity, None, &mut y);
+        let multiplier_of = |output: usize| {
+            let mut end = 0;
+            parts.iter().find(|(count, _)| {
+                end += count;
+                output < end
+            })
+        };
+        for (row, y) in y.chunks_exact(12).enumerate() {
+            for (output, &y) in y.iter().enumerate() {
+                let multiplier = multiplier_of(output).expect("a part").1;
+                let rounded = |x: f32| f64::from((x * multiplier).round_ties_even().clamp(-127.0, 127.0));
+                let sum: f64 = (0..inputs)
+                    .map(|i| rounded(x[row * inputs + i]) * f64::from(values[output * inputs + i]))
+                    .sum();
+                let want = (sum / f64::from(multiplier) * f64::from(scales[output])) as f32;
+                assert_close("rounded", &[y], &[want], (0.0, 1e-6));
+            }
+        }
+    }
+}

@@ -11,7 +11,7 @@ use wordloom::model::files::ModelFiles;
 use wordloom::transformer::{ForwardInput, Transformer};
 use wordloom::{Device, Model, ModelError};
 
-const FAMILIES: [&str; 10] = [
+const FAMILIES: [&str; 13] = [
     "marian_tied",
     "vanilla_preln",
     "bart",
@@ -21,6 +21,9 @@ const FAMILIES: [&str; 10] = [
     "t5_relu_tied",
     "t5_gated_untied_bf16",
     "bert",
+    "roberta",
+    "xlm_roberta",
+    "distilbert",
     "gpt2",
 ];
 
@@ -135,9 +138,14 @@ fn renamed(name: &str, rename: impl Fn(&str) -> String) -> Vec<Stored> {
 
 #[test]
 fn files_of_a_model_without_its_head_leave_out_the_prefix() {
-    for (name, prefix) in
-        [("bart", "model."), ("m2m_100", "model."), ("bert", "bert."), ("gpt2", "transformer.")]
-    {
+    for (name, prefix) in [
+        ("bart", "model."),
+        ("m2m_100", "model."),
+        ("bert", "bert."),
+        ("roberta", "roberta."),
+        ("distilbert", "distilbert."),
+        ("gpt2", "transformer."),
+    ] {
         let short = renamed(name, |tensor| tensor.strip_prefix(prefix).unwrap_or(tensor).to_owned());
         assert_ne!(short[0].name, tensors(name)[0].name);
         assert_eq!(logits(name, &short), logits(name, &tensors(name)), "{name}");
@@ -156,6 +164,9 @@ fn the_norms_of_tensorflow_are_found() {
 #[test]
 fn what_other_heads_and_older_versions_leave_behind_is_passed_over() {
     for (name, left) in [
+        ("roberta", "roberta.pooler.dense.weight"),
+        ("xlm_roberta", "roberta.embeddings.position_ids"),
+        ("distilbert", "distilbert.embeddings.position_ids"),
         ("bert", "bert.pooler.dense.weight"),
         ("bert", "cls.seq_relationship.bias"),
         ("bert", "bert.embeddings.position_ids"),

@@ -174,6 +174,37 @@ fn sampling_comes_from_the_request_and_the_file() {
     assert_eq!(of(&off, json!({ "do_sample": true })), Some(Sampling::default()));
 }
 
+/// Where the files do not name a start token, transformers takes the begin token, or refuses.
+#[test]
+fn a_missing_start_token_is_as_in_transformers() {
+    let cases = std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/start_tokens.json"));
+    let cases: Vec<Value> = serde_json::from_slice(&cases.unwrap()).unwrap();
+    assert_eq!(cases.len(), 36);
+    for case in cases {
+        let stored =
+            model(case["model"].as_str().unwrap()).read("config.json", 1 << 20).unwrap().into_owned();
+        let mut config: Value = serde_json::from_slice(&stored).unwrap();
+        for (key, value) in case["changes"].as_object().unwrap() {
+            config[key] = value.clone();
+        }
+        let mut files = vec![("config.json", config.to_string().into_bytes())];
+        if !case["generation_config"].is_null() {
+            files.push(("generation_config.json", case["generation_config"].to_string().into_bytes()));
+        }
+        let files = ModelFiles::memory("test", files);
+        let (defaults, config) =
+            (GenerationConfig::from_files(&files).unwrap(), ModelConfig::from_files(&files).unwrap());
+        let options = resolve(&GenerationConfig::default(), &defaults, &config, &[5, 6]);
+        match case["start"].as_u64() {
+            Some(start) => assert_eq!(options.unwrap().prompt, [start as u32], "{case}"),
+            None => {
+                let error = options.map(|_| ()).expect_err(&case.to_string()).to_string();
+                assert!(error.contains("decoder_start_token_id is not set"), "{error}");
+            }
+        }
+    }
+}
+
 #[test]
 fn an_encoder_decoder_starts_from_its_start_token() {
     let options = marian(json!({ "max_length": 30 }), json!({ "min_new_tokens": 4 })).unwrap();

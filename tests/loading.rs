@@ -5,6 +5,7 @@ mod common;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
+use common::pickles::complete;
 use common::{data, device_test, devices};
 use wordloom::gpu::Gpu;
 use wordloom::model::files::{HostFile, HostFileError, ModelFiles};
@@ -49,6 +50,14 @@ impl Folder {
             (name.to_owned(), Arc::new(file))
         };
         Self(FILES.map(file).into())
+    }
+
+    /// With the same weights in a file of PyTorch, from `tests/data/pickles`.
+    fn of_pickle(pickle: &str) -> Self {
+        let mut folder = Self::of("marian_tied");
+        let file = Arriving { bytes: complete(pickle), arrived: AtomicU64::new(0), broken: Mutex::default() };
+        folder.0[2] = ("pytorch_model.bin".to_owned(), Arc::new(file));
+        folder
     }
 
     fn files(&self) -> ModelFiles {
@@ -124,6 +133,21 @@ async fn weights_are_read_in_the_order_of_their_file() {
     folder.load(&Device::Cpu).await; // `arrive` checks that the ends only grow
     let (_, weights) = &folder.0[2];
     assert_eq!(weights.arrived.load(Ordering::Relaxed), weights.len());
+}
+
+/// The older form of PyTorch's files begins with the pickle, so its tensors can be used while they arrive. The directory of the
+/// newer form is at its end.
+#[device_test]
+async fn weights_of_pytorch_arrive_in_the_order_of_their_file() {
+    let whole = Model::load(data("models/marian_tied")).expect("sound");
+    let whole = Transformer::load(&Device::Cpu, &whole, &mut |_| {}).expect("loads");
+    let expected = forward(&whole).await.expect("runs");
+    for (pickle, least_waits) in [("marian_legacy", 10), ("marian_zip", 1)] {
+        let folder = Folder::of_pickle(pickle);
+        let (pieces, waits) = folder.load(&Device::Cpu).await; // `arrive` checks that the ends only grow
+        assert!(waits > least_waits, "{pickle}: {waits} waits");
+        assert_eq!(forward(&pieces).await.expect("runs"), expected, "{pickle}");
+    }
 }
 
 #[test]

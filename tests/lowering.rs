@@ -10,9 +10,10 @@ mod common;
 
 use common::{data, model, read};
 
-const FAMILIES: [&str; 10] = [
+const FAMILIES: [&str; 11] = [
     "bart",
     "bert",
+    "firefox",
     "gpt2",
     "m2m_100",
     "marian_tied",

@@ -148,6 +148,9 @@ fn the_parameter_count_is_the_number_of_stored_values() {
         "t5_relu_tied",
         "t5_gated_untied_bf16",
         "bert",
+        "roberta",
+        "xlm_roberta",
+        "distilbert",
         "gpt2",
     ] {
         let model = Model::from_files(model(name)).unwrap();
@@ -170,7 +173,7 @@ fn marian_has_the_defaults_of_its_hugging_face_class() {
         positions: Positions::Sinusoidal { layout: SinusoidalLayout::Halves, count: 1024 },
         embedding_scale: 1.0,
         activation: Activation::Gelu,
-        tokens: SpecialTokens { pad: 58_100, eos: Some(0), bos: None, decoder_start: Some(58_100) },
+        tokens: SpecialTokens { pad: 58_100, eos: Some(0), bos: None, decoder_start: None },
         ..marian_tied()
     };
     assert_eq!(config(json!({ "model_type": "marian" })).unwrap(), defaults);
@@ -234,6 +237,14 @@ fn the_other_families_are_understood() {
 
     let bert = of("bert");
     assert_eq!((bert.decoder, bert.token_types, bert.layer_norm_eps), (StackConfig::NONE, 2, 1e-12));
+    let roberta = of("roberta");
+    assert_eq!(roberta.positions, Positions::LearnedWithoutPadding { count: 40, pad: 1 });
+    assert_eq!((roberta.token_types, roberta.layer_norm_eps), (1, 1e-5));
+    assert_eq!((roberta.tokens.pad, roberta.tokens.eos), (1, Some(2)));
+    assert_eq!(of("xlm_roberta").encoder, stack(2, 3, 16, 80));
+    let distilbert = of("distilbert");
+    assert_eq!((distilbert.encoder, distilbert.token_types), (stack(3, 4, 12, 96), 0));
+    assert_eq!(distilbert.positions, Positions::Learned { count: 36, offset: 0 });
     let gpt2 = of("gpt2");
     assert_eq!((gpt2.encoder, gpt2.decoder), (StackConfig::NONE, stack(2, 4, 16, 256)));
     assert_eq!((gpt2.tokens.pad, gpt2.tokens.eos), (399, Some(399)));
@@ -246,12 +257,12 @@ fn the_other_families_have_the_defaults_of_their_hugging_face_classes() {
     assert_eq!(of("mbart").tokens.decoder_start, None);
     assert_eq!(of("m2m_100").target_vocabulary, 128_112);
     assert_eq!(of("m2m_100").embedding_scale, 32.0);
-    assert_eq!(
-        of("pegasus").tokens,
-        SpecialTokens { pad: 0, eos: Some(1), bos: None, decoder_start: Some(0) }
-    );
+    assert_eq!(of("pegasus").tokens, SpecialTokens { pad: 0, eos: Some(1), bos: None, decoder_start: None });
     assert_eq!(of("t5").encoder, stack(6, 8, 64, 2048));
     assert_eq!(of("bert").encoder, stack(12, 12, 64, 3072));
+    assert_eq!((of("roberta").source_vocabulary, of("xlm-roberta").source_vocabulary), (50_265, 30_522));
+    assert_eq!(of("roberta").positions.count(), 510);
+    assert_eq!(of("distilbert").encoder, stack(6, 12, 64, 3072));
     assert_eq!(of("gpt2").decoder, stack(12, 12, 64, 3072));
     assert_eq!(of("gpt2").activation, Activation::GeluTanh);
 }
@@ -294,6 +305,10 @@ fn impossible_configurations_of_the_other_families_are_refused_by_key() {
         ("t5_relu_tied", json!({ "d_kv": 1 << 16 }), "\"d_kv\" is 65536"),
         ("bert", json!({ "is_decoder": true }), "\"is_decoder\": true is not supported; supported: false"),
         ("bert", json!({ "position_embedding_type": "relative_key" }), "supported: \"absolute\""),
+        ("roberta", json!({ "is_decoder": true }), "\"is_decoder\": true is not supported; supported: false"),
+        ("roberta", json!({ "hidden_act": "relu" }), "\"relu\" is not supported; supported: \"gelu\""),
+        ("xlm_roberta", json!({ "max_position_embeddings": 2 }), "is 2; expected more than 2, the padding"),
+        ("distilbert", json!({ "n_heads": 5 }), "\"n_heads\" is 5; expected a divisor of d_model, 48"),
         ("gpt2", json!({ "add_cross_attention": true }), "\"add_cross_attention\": true is not supported"),
         ("gpt2", json!({ "n_head": 3 }), "\"n_head\" is 3; expected a divisor of n_embd, 64"),
         ("vanilla_preln", json!({ "d_k": 0 }), "\"d_k\" is 0"),
@@ -379,18 +394,18 @@ fn impossible_configurations_are_refused_by_key() {
 #[test]
 fn a_broken_file_is_refused_with_its_place() {
     for (text, message) in [
-        ("", "test/config.json: EOF while parsing a value at line 1 column 0"),
+        ("", "test/config.json: it is empty at line 1 column 0"),
         ("{\"model_type\":\n \"marian\",,}", "at line 2 column 11"),
         ("{\"layer_norm_eps\": NaN}", "at line 1 column 20"),
-        ("[\"marian\"]", "invalid type: sequence, expected a map"),
-        ("null", "expected a map"),
+        ("[\"marian\"]", "there is a list instead of an object"),
+        ("null", "there is null instead of an object"),
         ("{\"model_type\": \"marian\"} trailing", "trailing characters at line 1 column 26"),
     ] {
         assert_refused(config(text), message);
     }
     let not_utf8 = ModelFiles::memory("test", [("config.json", &b"{\"model_type\": \"\xff\"}"[..])]);
     assert_refused(ModelConfig::from_files(&not_utf8), "test/config.json: invalid unicode");
-    assert_refused(config("[".repeat(100_000)), "at line 1");
+    assert_refused(config("[".repeat(100_000)), "not an object");
     assert_refused(config(" ".repeat(9 << 20)), "is 9437184 bytes long; at most");
     assert_refused(ModelConfig::from_files(&memory("README.md", "")), "test: there is no \"config.json\"");
 

@@ -16,6 +16,8 @@ use wordloom::kernels::layer_norm::LayerNormShape;
 use wordloom::kernels::linear::LinearShape;
 use wordloom::kernels::log_softmax_top_k::{ScoreBuffers, TopKShape};
 use wordloom::kernels::search_state::{HistoryEdits, SearchShape};
+use wordloom::kernels::selected_linear::SelectedShape;
+use wordloom::kernels::ssru::SsruShape;
 use wordloom::kernels::{self, Access, Dispatch, Kernel};
 use wordloom::precision::WeightPrecision;
 use wordloom::scores::{ScoreRules, ScoreSpace};
@@ -217,9 +219,17 @@ fn launches() -> Vec<Dispatch> {
         append_rows::dispatch(2, &[32, 96], 64, 32),
         attention_weights::dispatch(&shape, columns, columns, Some(3)),
         sum_blocks::dispatch(1000, AdapterClass::Hardware),
+        ssru::dispatch(&SsruShape { sequences: 2, length: 3, width: 8, cells: 0, capacity: 0 }),
+        ssru::dispatch(&SsruShape { sequences: 2, length: 1, width: 8, cells: 16, capacity: 8 }),
+        column_tokens::dispatch(2, 1, column_tokens::Places::of_best(4), 64, AdapterClass::Hardware),
     ];
     for precision in WeightPrecision::ALL {
         launches.push(embed::dispatch(&EmbedShape { precision, ..embedding }, 0..64));
+        let selected =
+            SelectedShape { rows: 2, beams: 1, inputs: 32, columns: 70, scale: 1.0, bias: true, precision };
+        for class in [AdapterClass::Software, AdapterClass::Hardware] {
+            launches.push(selected_linear::dispatch(&selected, 64..128, class));
+        }
     }
     for variant in attention::Variant::ALL {
         launches.push(attention::dispatch_variant(&shape, columns, columns, columns, Some(3), variant));

@@ -137,10 +137,10 @@ fn languages_are_counted_and_resolved() {
 #[test]
 fn unknown_languages_are_told_near_ones() {
     for (name, code, parts) in [
-        ("nllb", "eng", ["202", "eng_Latn"]),
-        ("nllb", "ZHO_HANS", ["202", "near it: zho_Hans, zho_Hant"]),
-        ("m2m_100", "__english__", ["100", "near it: en"]),
-        ("mbart", "qq", ["25", "ar_AR, cs_CZ"]),
+        ("nllb", "engl", ["202", "eng_Latn (English)"]),
+        ("nllb", "ZHO_HANS", ["202", "near it: zho_Hans (Chinese), zho_Hant (Chinese)"]),
+        ("m2m_100", "__englisch__", ["100", "near it: en (English)"]),
+        ("mbart", "qq", ["25", "it has ar_AR, cs_CZ"]),
     ] {
         let error = tokenizer(name).direction(Some(code), None).unwrap_err().to_string();
         for part in parts {
@@ -158,8 +158,34 @@ fn the_source_language_has_a_default() {
     assert_eq!(code(&open(folder(&case)).unwrap(), "text"), "en_XX");
     case.config["src_lang"] = "de_DE".into();
     assert_eq!(code(&open(folder(&case)).unwrap(), "text"), "de_DE");
-    case.config["src_lang"] = "german".into();
+    case.config["src_lang"] = "germen".into();
     assert!(matches!(open(folder(&case)).unwrap().encode("text"), Err(TextError::UnknownLanguage { .. })));
+}
+
+/// A model of one pair takes its own languages, and says which they are; a group such as `ROMANCE` is not one.
+#[test]
+fn a_fixed_pair_is_known() {
+    let stored = files::repository("models/tatoeba-en-de-q8");
+    let folder = |source: &str| {
+        let config =
+            json!({ "tokenizer_class": "MarianTokenizer", "source_lang": source, "target_lang": "de" });
+        let mut folder = vec![json_file("tokenizer_config.json", &config)];
+        for name in ["source.spm", "target.spm", "vocab.json"] {
+            folder.push((name, files::read(&stored.join(name)).into()));
+        }
+        open(folder).unwrap()
+    };
+    let english = folder("eng");
+    for (source, target) in [(Some("en"), None), (Some("English"), Some("Deutsch")), (None, Some("deu"))] {
+        assert_eq!(english.direction(source, target), english.direction(None, None));
+    }
+    let only = |side, code: &str, only: &str| {
+        Err(TextError::OnlyLanguage { side, code: code.into(), only: only.into() })
+    };
+    assert_eq!(english.direction(Some("fr"), None), only("source", "fr", "eng"));
+    assert_eq!(english.direction(None, Some("French")), only("target", "French", "de"));
+    let group = folder("ROMANCE").direction(Some("fr"), None);
+    assert_eq!(group, Err(TextError::NoLanguages { side: "source" }));
 }
 
 /// T5's tasks are words before the text.

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use wordloom::model::files::ModelFiles;
 use wordloom::model::read_tokenizer;
-use wordloom::text::Tokenizer;
+use wordloom::text::{TargetRole, Tokenizer};
 use wordloom::{ModelError, TextError};
 
 #[path = "common/files.rs"]
@@ -76,9 +76,9 @@ fn check(tokenizer: &Tokenizer, items: &[Item]) {
 #[test]
 fn agrees_with_the_library() {
     for (name, families) in [
-        ("bytelevel_bpe_bart", &["bart", "gpt2"][..]),
-        ("wordpiece_bert", &["bert"]),
-        ("unigram_t5", &["t5", "pegasus"]),
+        ("bytelevel_bpe_bart", &["bart", "gpt2", "roberta"][..]),
+        ("wordpiece_bert", &["bert", "distilbert"]),
+        ("unigram_t5", &["t5", "pegasus", "xlm-roberta"]),
     ] {
         let expected: Expected = serde_json::from_slice(&read(&format!("{name}.expected.json"))).unwrap();
         assert!(expected.items.len() >= 500);
@@ -101,6 +101,69 @@ fn agrees_with_the_classes_that_know_languages() {
         let special: Vec<u32> = (0..=last).filter(|&id| tokenizer.is_special(id)).collect();
         assert_eq!(special, case.special, "{name}");
     }
+}
+
+#[derive(Deserialize)]
+struct Generic {
+    file: String,
+    model_type: String,
+    config: Value,
+    items: Vec<(String, Vec<u32>)>,
+}
+
+/// Under a generic or unknown class, transformers takes everything from `tokenizer.json`: no family's tokens, no `src_lang`.
+#[test]
+fn generic_classes_take_the_file_alone() {
+    let cases: Vec<Generic> = serde_json::from_slice(&read("generic.expected.json")).unwrap();
+    assert_eq!(cases.len(), 16);
+    for Generic { file, model_type, config, items } in cases {
+        let place = format!("{file}, {}", config["tokenizer_class"]);
+        let tokenizer =
+            open(&file, &[json_file("tokenizer_config.json", &config), family(&model_type)]).unwrap();
+        for (text, ids) in items {
+            assert_eq!(tokenizer.encode(&text).unwrap(), ids, "{place}: {text:?}");
+        }
+        // languages can be chosen nonetheless
+        let (count, german, role) = match file.as_str() {
+            "mbart" => (25, "de_DE", Some(TargetRole::DecoderStart)),
+            "mbart50" => (52, "de_DE", Some(TargetRole::ForcedBos)),
+            "nllb" => (202, "deu_Latn", Some(TargetRole::ForcedBos)),
+            _ => (0, "", None),
+        };
+        assert_eq!(tokenizer.languages().len(), count, "{place}");
+        if let Some(role) = role {
+            let direction = tokenizer.direction(Some(german), Some(german)).unwrap();
+            let target = direction.target.unwrap();
+            assert_eq!(target.role, role, "{place}");
+            let ids = tokenizer.encode_source("Hello", &direction).unwrap();
+            let english = tokenizer.encode("Hello").unwrap();
+            let changed: Vec<_> = ids.iter().zip(&english).filter(|(one, other)| one != other).collect();
+            assert_eq!((changed.len(), *changed[0].0), (1, target.token.unwrap()), "{place}");
+        }
+    }
+}
+
+/// Tags of a Marian vocabulary that only `tokenizer.json` has.
+#[test]
+fn generic_classes_have_marians_tags() {
+    let mut file: Value = serde_json::from_slice(&read("unigram_t5.tokenizer.json")).unwrap();
+    let id = file["model"]["vocab"].as_array().unwrap().len();
+    let tag = json!({ "id": id, "content": ">>deu<<", "single_word": false, "lstrip": false, "rstrip": false,
+        "normalized": false, "special": true });
+    file["added_tokens"].as_array_mut().unwrap().push(tag);
+    let folder = [
+        json_file("tokenizer.json", &file),
+        json_file("tokenizer_config.json", &json!({ "tokenizer_class": "TokenizersBackend" })),
+        family("marian"),
+    ];
+    let tokenizer = read_tokenizer(&ModelFiles::memory("the folder", folder)).unwrap();
+    assert_eq!(tokenizer.languages(), ["deu"]);
+    let direction = tokenizer.direction(None, Some("German")).unwrap();
+    let ids = tokenizer.encode_source("Hello", &direction).unwrap();
+    assert_eq!(ids, tokenizer.encode(">>deu<< Hello").unwrap());
+    assert_eq!(tokenizer.source_token(ids[0]).unwrap(), ">>deu<<");
+    let error = tokenizer.encode_source(">>fra<< Hello", &direction).unwrap_err().to_string();
+    assert!(error.contains(">>fra<<") && error.contains("deu"), "{error}");
 }
 
 /// Truncation and padding in a file are ignored, because they are for training.
@@ -158,6 +221,37 @@ fn what_is_wrong_is_named() {
     // a class with languages, and a file without any
     let error = self::open("unigram_t5", &[family("mbart")]).unwrap_err().to_string();
     assert!(error.contains("tokenizer.json: has no token `en_XX`"), "{error}");
+}
+
+/// Files that made the library panic, abort or run for minutes.
+#[test]
+fn hostile_files_are_refused_in_a_line() {
+    let changed = |name: &str, part: &str, value: Value| {
+        let mut file: Value = serde_json::from_slice(&read(&format!("{name}.tokenizer.json"))).unwrap();
+        file[part] = value;
+        let folder = ModelFiles::memory("the folder", [json_file("tokenizer.json", &file)]);
+        read_tokenizer(&folder)
+    };
+    let template = json!({ "type": "TemplateProcessing", "single": [{ "SpecialToken": { "id": "nope", "type_id": 0 } }],
+        "pair": [], "special_tokens": {} });
+    let empty = json!({ "type": "Replace", "pattern": { "String": "" }, "content": "xx" });
+    let eight_gib = json!({ "type": "Precompiled", "precompiled_charsmap": "////////////" });
+    let long = json!({ "type": "Prepend", "prepend": "x".repeat(1_000_000) });
+    for (part, value, reason) in [
+        ("post_processor", template, "\"nope\" is in the template"),
+        ("normalizer", empty, "an empty pattern"),
+        ("normalizer", eight_gib, "the normalization rules are damaged"),
+        ("normalizer", long, "\"prepend\" has a string of more than 4096 bytes"),
+    ] {
+        let error = changed("wordpiece_bert", part, value).map(|_| ()).unwrap_err().to_string();
+        assert!(error.starts_with("the folder: tokenizer.json: ") && error.contains(reason), "{error}");
+        assert!(error.len() < 300 && !error.contains("download"), "{error}");
+    }
+    // what is found only when a text is encoded
+    let zero = json!({ "type": "FixedLength", "length": 0 });
+    let tokenizer = changed("wordpiece_bert", "pre_tokenizer", zero).unwrap();
+    let error = tokenizer.encode("text").unwrap_err().to_string();
+    assert!(error.starts_with("tokenizer.json: the tokenizers library cannot use this file"), "{error}");
 }
 
 /// Damage must not lead to panics or hangs, even if it is not detected.

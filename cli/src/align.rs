@@ -9,7 +9,7 @@ use wordloom::{TranslateOptions, Translation, Translator};
 
 use super::choice::{Chosen, Steps};
 use super::lines::{Line, Lines};
-use super::output::{Output, check_different};
+use super::output::{Output, check_named};
 use super::progress::Progress;
 use super::setup::{DeviceArguments, ModelArguments, SearchArguments};
 use super::{CliError, choice, interrupt};
@@ -45,9 +45,16 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     let Arguments { input, output, target, translations, .. } = arguments;
-    for (read, written) in [(input, output), (target, output), (input, translations), (output, translations)]
-    {
-        check_different(read.as_deref(), written.as_deref())?;
+    let [input_file, target_file, output_file, translations_file] =
+        [("--input", input), ("--target", target), ("--output", output), ("--translations", translations)]
+            .map(|(option, path)| (option, path.as_deref()));
+    for (one, other) in [
+        (input_file, output_file),
+        (target_file, output_file),
+        (input_file, translations_file),
+        (output_file, translations_file),
+    ] {
+        check_named(one, other)?;
     }
     let cancel = interrupt::handler();
     let mut sample = || choice::sample(input.as_deref());

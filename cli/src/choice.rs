@@ -12,7 +12,7 @@ use wordloom::transformer::Cancel;
 use wordloom::{Model, TranslateOptions, Translator};
 use wordloom_hub::{
     CachedModel, Certainty, Choosable, Detected, Hub, Language, Offer, Route, about, choose, code_for,
-    detect, offered_sources, suggest,
+    command, detect, offered_sources, suggest,
 };
 
 use super::setup::{ModelArguments, SearchArguments, built_in};
@@ -162,6 +162,7 @@ impl Chosen {
             generation: GenerationConfig { num_beams: search.beams, ..GenerationConfig::default() },
             source_language: self.source.clone(),
             target_language: self.target.clone(),
+            task: search.task.clone(),
             cancel,
             ..TranslateOptions::default()
         }
@@ -272,7 +273,6 @@ fn no_model(installed: &Installed, from: &Language, to: &Language) -> CliError {
         ));
     };
     let bytes = offers.iter().map(|offer| offer.bytes).sum();
-    let commands: Vec<String> = offers.iter().map(|offer| offer.command()).collect();
     let licences: Vec<&str> = offers.iter().map(|offer: &&Offer| &*offer.licence).collect();
     let (one, through) = match &offers[..] {
         [_] => ("one", String::new()),
@@ -284,7 +284,7 @@ fn no_model(installed: &Installed, from: &Language, to: &Language) -> CliError {
     }
     CliError::Input(format!(
         "{pair}; `{}` gets {one}{through} ({}, {licence})",
-        commands.join(" && "),
+        command(&offers),
         about(bytes)
     ))
 }

@@ -21,6 +21,8 @@ pub struct Summary {
     pub hash: String,
 }
 
+/// Extensions of files of weights.
+const WEIGHTS: [&str; 4] = ["safetensors", "bin", "pt", "pth"];
 /// Bytes of a sample of a checkpoint.
 const SAMPLE: usize = 4096;
 const SAMPLES: u64 = 64;
@@ -58,7 +60,8 @@ impl Digest {
         for entry in folder.read_dir()? {
             let path = entry?.path();
             let kind = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
-            if ["json", "model", "safetensors", "spm", "txt"].contains(&kind) && path.is_file() {
+            let is_read = WEIGHTS.contains(&kind) || ["json", "model", "spm", "txt"].contains(&kind);
+            if is_read && path.is_file() {
                 files.push(path);
             }
         }
@@ -69,7 +72,7 @@ impl Digest {
             let mut file = File::open(&path)?;
             let length = file.metadata()?.len();
             digest.update(&length.to_le_bytes());
-            if path.extension().is_some_and(|extension| extension == "safetensors") {
+            if path.extension().is_some_and(|kind| WEIGHTS.iter().any(|weights| kind == *weights)) {
                 let mut buffer = Vec::with_capacity(SAMPLE);
                 for place in 0..SAMPLES {
                     // the first sample is the header, the last one the end

@@ -117,8 +117,18 @@ pub fn report_usage(error: &clap::Error) -> ExitCode {
             Some(_) => "see --help".to_owned(),
             None => paragraph,
         });
-    let line = paragraphs.collect::<Vec<_>>().join("; ");
+    let line = paragraphs.map(|paragraph| shortened(&paragraph)).collect::<Vec<_>>().join("; ");
     CliError::Usage(line.strip_prefix("error: ").unwrap_or(&line).to_owned()).report()
+}
+
+/// A message with the beginnings of long words, which are values: they would hide the rest.
+fn shortened(message: &str) -> String {
+    const LENGTH: usize = 100;
+    let word = |word: &str| match word.char_indices().nth(LENGTH) {
+        Some((end, _)) => format!("{}…", &word[..end]),
+        None => word.to_owned(),
+    };
+    message.split(' ').map(word).collect::<Vec<_>>().join(" ")
 }
 
 /// A message in one line of limited length, without control characters: messages quote files.

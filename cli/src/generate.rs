@@ -1,15 +1,17 @@
 //! `wordloom generate`
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 use serde::Serialize;
-use wordloom::decode::Hypothesis;
+use wordloom::decode::{DecodeError, Hypothesis};
+use wordloom::json_problem::json_line_problem;
 use wordloom::model::config::Architecture;
 use wordloom::model::generation_config::{GenerationConfig, JsonObject, UnknownKeys};
 use wordloom::transformer::{self, GenerateError, GenerateOptions, GenerateRequest};
-use wordloom::{ModelError, Transformer, resolve};
+use wordloom::{Model, ModelError, Transformer, resolve};
 
-use super::lines::{Line, Lines, Round, json_problem};
+use super::lines::{Line, Lines, Round};
 use super::output::{Output, check_different};
 use super::progress::Progress;
 use super::setup::{DeviceArguments, ModelArguments};
@@ -49,13 +51,14 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     let cancel = interrupt::handler();
     let lines = Lines::open(arguments.input.as_deref())?;
     let model = arguments.model.open()?;
+    check_generates(&model)?;
     let transformer = arguments.device.generator(&model, &GenerationConfig::default())?;
     let mut output = Output::open(arguments.output.as_deref())?;
     let progress = Progress::new("generating", "requests", lines.bytes());
     interrupt::working(|| {
         loop {
             let mut round = lines.round();
-            let requests = requests(&transformer, &lines, &mut round);
+            let requests = requests((&model, &transformer), &lines, &mut round);
             let bytes = round.lines.iter().map(|line| line.bytes).sum();
             let answers = progress.round(bytes, |report| {
                 let mut done = 0;
@@ -80,10 +83,10 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
 }
 
 /// Requests before the first invalid one, which ends the round; blank lines are skipped.
-fn requests(transformer: &Transformer, lines: &Lines, round: &mut Round) -> Vec<GenerateRequest> {
+fn requests(model: (&Model, &Transformer), lines: &Lines, round: &mut Round) -> Vec<GenerateRequest> {
     let mut requests = Vec::new();
     for line in round.lines.iter().filter(|line| !line.text.trim().is_empty()) {
-        match request(transformer, &lines.place(line.number), line) {
+        match request(model, &lines.place(line.number), line) {
             Ok(request) => requests.push(request),
             Err(error) => {
                 round.end = Some(Err(error));
@@ -94,10 +97,16 @@ fn requests(transformer: &Transformer, lines: &Lines, round: &mut Round) -> Vec<
     requests
 }
 
-fn request(transformer: &Transformer, place: &str, line: &Line) -> Result<GenerateRequest, CliError> {
-    let mut json = JsonObject::parse(place, line.text.as_bytes()).map_err(|error| match error {
+fn request(
+    (model, transformer): (&Model, &Transformer),
+    place: &str,
+    line: &Line,
+) -> Result<GenerateRequest, CliError> {
+    let mut json = JsonObject::parse_request(place, line.text.as_bytes()).map_err(|error| match error {
         ModelError::Json { source, .. } => {
-            CliError::Input(format!("{place}: not a JSON object: {}", json_problem(&source)))
+            let problem = json_line_problem(&source);
+            let what = if problem.starts_with("the key ") { "" } else { "not a JSON object: " };
+            CliError::Input(format!("{place}: {what}{problem}"))
         }
         error => error.into(),
     })?;
@@ -109,6 +118,7 @@ fn request(transformer: &Transformer, place: &str, line: &Line) -> Result<Genera
         }
         error => error.into(),
     })?;
+    let asked: HashSet<String> = json.entries().map(|(key, _)| key.to_owned()).collect();
     let unpadded = Unpadded::new(input_ids, mask.as_deref(), transformer.config().architecture());
     let unpadded = unpadded.map_err(|error| CliError::Input(format!("{place}: {error}")))?;
     let (wanted, defaults) =
@@ -120,7 +130,31 @@ fn request(transformer: &Transformer, place: &str, line: &Line) -> Result<Genera
         transformer.check_request(&request)?;
         Ok(request)
     });
-    request.map_err(|error| CliError::Input(format!("{place}: {error}")))
+    request.map_err(|error| match error {
+        // a value of the model's file is not the request's fault
+        GenerateError::Decode(ref of) if is_default(of, &asked, transformer.generation_config()) => {
+            CliError::Input(format!("{}: {error}", model.generation_file()))
+        }
+        error => CliError::Input(format!("{place}: {error}")),
+    })
+}
+
+/// Whether an error is about an option that the model's file has, and the request has not.
+fn is_default(error: &DecodeError, asked: &HashSet<String>, defaults: &GenerationConfig) -> bool {
+    let (DecodeError::Option { option, .. } | DecodeError::Token { option, .. }) = error else {
+        return false;
+    };
+    let defaults = serde_json::to_value(defaults).unwrap_or_default();
+    !asked.contains(*option) && defaults.get(option).is_some()
+}
+
+/// Refuses an encoder alone, before its weights are loaded.
+fn check_generates(model: &Model) -> Result<(), CliError> {
+    if model.config().architecture() != Architecture::EncoderOnly {
+        return Ok(());
+    }
+    let error = GenerateError::NoDecoder { model_type: model.config().family.model_type() };
+    Err(CliError::Input(format!("{}: {error}", model.label())))
 }
 
 /// The tokens that an attention mask selects.

@@ -8,8 +8,11 @@ use std::path::PathBuf;
 
 use safetensors::Dtype;
 use serde_json::json;
-use wordloom::model::config::{Architecture, EmbeddingSharing, ModelConfig, NormPlacement, StackConfig};
+use wordloom::model::config::{
+    Architecture, EmbeddingSharing, Mixer, ModelConfig, NormPlacement, StackConfig,
+};
 use wordloom::model::files::ModelFiles;
+use wordloom::text::Task;
 use wordloom::{Model, WeightPrecision};
 
 use super::CliError;
@@ -84,12 +87,15 @@ fn as_json(model: &Model, trial: Option<&Trial>) -> serde_json::Value {
         .filter_map(|name| Some((name, checkpoint.info(name)?)))
         .map(|(name, info)| json!({ "name": name, "dtype": info.dtype.to_string(), "shape": info.shape }))
         .collect();
+    let tokenizer = model.tokenizer();
+    let task = |task: &Task| json!({ "name": task.name, "prefix": task.prefix, "options": task.options });
     json!({
         "model": model.label(),
         "model_type": config.family.model_type(),
         "d_model": config.d_model,
         "encoder": stack(config.encoder),
         "decoder": stack(config.decoder),
+        "decoder_is_recurrent": config.decoder_mixer == Mixer::Ssru,
         "source_vocabulary": config.source_vocabulary,
         "target_vocabulary": config.target_vocabulary,
         "positions": Some(config.positions.count()).filter(|&count| count < usize::MAX),
@@ -99,12 +105,14 @@ fn as_json(model: &Model, trial: Option<&Trial>) -> serde_json::Value {
         "parameters_by_part": config.parameters(),
         "random_weights": checkpoint.is_random(),
         "run": trial.map(Trial::json),
+        "format": Some(checkpoint.format()).filter(|_| !checkpoint.is_random()),
         "file_bytes": checkpoint.byte_len(),
         "device_bytes": device_bytes(model, WeightPrecision::F32),
         "device_bytes_f16": device_bytes(model, WeightPrecision::F16),
         "device_bytes_q8": device_bytes(model, WeightPrecision::Q8),
         "generation": model.generation_config(),
-        "tokenizer": model.tokenizer().is_ok(),
+        "tokenizer": tokenizer.is_ok(),
+        "tasks": tokenizer.map(|tokenizer| tokenizer.tasks().iter().map(task).collect()).unwrap_or_else(|_| Vec::new()),
         "tensors": tensors,
     })
 }
@@ -154,13 +162,17 @@ fn rows(model: &Model, trial: Option<&Trial>) -> Vec<(&'static str, String)> {
         usize::MAX => format!("no limit, {}", config.positions.name()),
         count => format!("{count}, {}", config.positions.name()),
     };
+    let recurrent = match config.decoder_mixer {
+        Mixer::Attention => "",
+        Mixer::Ssru => "; a recurrent unit (SSRU) instead of self-attention",
+    };
     let [f32, f16, q8] = WeightPrecision::ALL.map(|precision| megabytes(device_bytes(model, precision)));
     let rows = [
         ("model", model.label().to_owned()),
         ("family", config.family.model_type().to_owned()),
         ("width", format!("d_model {}", config.d_model)),
         ("encoder", stack(config.encoder)),
-        ("decoder", stack(config.decoder)),
+        ("decoder", stack(config.decoder) + recurrent),
         ("blocks", format!("{}-norm, activation {}", norm(config.norm), config.activation.name())),
         ("vocabulary", vocabulary),
         ("positions", positions),
@@ -194,20 +206,28 @@ fn stored(model: &Model) -> String {
         })
     });
     let dtypes: Vec<String> = dtypes.collect::<BTreeSet<_>>().into_iter().collect();
-    format!("{} in the file ({})", megabytes(checkpoint.byte_len()), dtypes.join(", "))
+    let (bytes, format) = (megabytes(checkpoint.byte_len()), checkpoint.format());
+    format!("{bytes} in the file ({format}, {})", dtypes.join(", "))
 }
 
 /// How text becomes tokens.
 fn text(model: &Model) -> String {
     match model.tokenizer() {
         _ if model.checkpoint().is_random() => "none: the words of random weights mean nothing".to_owned(),
-        Ok(tokenizer) => match &tokenizer.languages()[..] {
-            [] => format!("tokenizer in {}", tokenizer.origin()),
-            languages => {
-                let count = languages.len();
-                format!("tokenizer in {}, {count} languages: {}", tokenizer.origin(), languages.join(" "))
+        Ok(tokenizer) => {
+            let mut text = format!("tokenizer in {}", tokenizer.origin());
+            if let languages @ [_, ..] = &tokenizer.languages()[..] {
+                text += &format!(", {} languages: {}", languages.len(), languages.join(" "));
             }
-        },
+            if let tasks @ [_, ..] = tokenizer.tasks() {
+                let one = |task: &Task| match &*task.prefix {
+                    "" => task.name.clone(),
+                    prefix => format!("{} {prefix:?}", task.name),
+                };
+                text += &format!("; tasks: {}", tasks.iter().map(one).collect::<Vec<_>>().join(", "));
+            }
+            text
+        }
         Err(error) => format!("cannot be translated, only token ids: {error}"),
     }
 }

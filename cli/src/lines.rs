@@ -53,7 +53,7 @@ impl Lines {
     /// Opens a file at a position, or standard input.
     pub fn open_at(path: Option<&Path>, start: Start) -> Result<Self, CliError> {
         let Some(path) = path else {
-            return Ok(Self::read("standard input".into(), None, start, BufReader::new(io::stdin())));
+            return Self::read("standard input".into(), None, start, BufReader::new(io::stdin()));
         };
         let name = path.display().to_string();
         let open = || {
@@ -68,24 +68,35 @@ impl Lines {
             Ok((file, metadata.is_file().then_some(metadata.len())))
         };
         match open() {
-            Ok((file, bytes)) => Ok(Self::read(name, bytes, start, BufReader::new(file))),
+            Ok((file, bytes)) => Self::read(name, bytes, start, BufReader::new(file)),
             Err(source) => Err(CliError::Io { what: format!("cannot read {name}"), source }),
         }
     }
 
     /// Lines of a text. The empty text is one empty line.
-    pub fn of_text(mut text: String) -> Self {
+    pub fn of_text(mut text: String) -> Result<Self, CliError> {
         if !text.ends_with('\n') {
             text.push('\n');
         }
         Self::read("the text".into(), Some(text.len() as u64), Start::default(), Cursor::new(text))
     }
 
-    fn read(name: String, bytes: Option<u64>, start: Start, reader: impl BufRead + Send + 'static) -> Self {
+    fn read(
+        name: String,
+        bytes: Option<u64>,
+        start: Start,
+        reader: impl BufRead + Send + 'static,
+    ) -> Result<Self, CliError> {
         let (outgoing, incoming) = sync_channel(ROUND);
         let lines = Self { name: name.clone(), bytes, at_hand: bytes.is_some(), incoming };
-        thread::spawn(move || send_lines(&name, start.lines + 1, reader, &outgoing));
-        lines
+        let work = move || send_lines(&name, start.lines + 1, reader, &outgoing);
+        match thread::Builder::new().name("lines".into()).spawn(work) {
+            Ok(_) => Ok(lines),
+            Err(source) => {
+                let what = format!("cannot start a thread to read {}", lines.name);
+                Err(CliError::Io { what, source })
+            }
+        }
     }
 
     pub fn bytes(&self) -> Option<u64> {
@@ -182,14 +193,4 @@ fn read_line(name: &str, number: usize, reader: &mut impl BufRead) -> Result<Opt
         CliError::Input(format!("{}: not UTF-8 at byte {byte}; convert it, for example with iconv", at()))
     })?;
     Ok(Some(Line { number, text, bytes: bytes as u64 }))
-}
-
-/// The error of a line of JSON without serde's line number, which is always 1.
-pub fn json_problem(error: &serde_json::Error) -> String {
-    let text = error.to_string();
-    let place = format!(" at line {} column {}", error.line(), error.column());
-    match text.strip_suffix(&place) {
-        Some(problem) => format!("{problem} at column {}", error.column()),
-        None => text,
-    }
 }

@@ -89,6 +89,8 @@ enum Command {
 fn main() -> ExitCode {
     #[cfg(target_os = "linux")]
     hush_device_selection();
+    #[cfg(unix)]
+    survive_file_size_limit();
     #[cfg(feature = "tokenizers")]
     hush_caught_panics();
     let arguments = match Arguments::try_parse() {
@@ -133,12 +135,22 @@ fn hush_device_selection() {
     }
 }
 
-/// Hides panics of the `tokenizers` library on damaged files, which Wordloom catches and reports as errors.
+/// Makes a write beyond the limit on file sizes (`ulimit -f`) an error of the write. By default the signal ends the process
+/// without a word.
+#[cfg(unix)]
+#[allow(unsafe_code, reason = "a signal's default can be changed in no other way")]
+fn survive_file_size_limit() {
+    use nix::sys::signal::{SigHandler, Signal, signal};
+    // SAFETY: the signal is ignored; no handler runs.
+    let _ = unsafe { signal(Signal::SIGXFSZ, SigHandler::SigIgn) };
+}
+
+/// Hides panics that the library catches and returns as errors. Every other panic is shown: it is a defect.
 #[cfg(feature = "tokenizers")]
 fn hush_caught_panics() {
     let show = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
-        if !panic.location().is_some_and(|place| place.file().contains("/tokenizers-")) {
+        if !wordloom::text::panic_is_caught() {
             show(panic);
         }
     }));

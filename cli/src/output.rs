@@ -2,6 +2,8 @@ use std::fs::{self, File, TryLockError};
 use std::io::{self, BufWriter, ErrorKind, Seek, SeekFrom, Write};
 use std::path::Path;
 
+use same_file::is_same_file;
+
 use super::CliError;
 use super::digest::Digest;
 
@@ -100,13 +102,30 @@ pub fn cannot_write(path: &Path, source: io::Error) -> CliError {
 }
 
 pub fn check_different(input: Option<&Path>, output: Option<&Path>) -> Result<(), CliError> {
-    let (Some(input), Some(output)) = (input, output) else {
+    check_named(("--input", input), ("--output", output))
+}
+
+/// Checks that a file that is written is not one that is read or written under another option. Links of both kinds are
+/// followed. Terminals and pipes may be both.
+pub fn check_named(
+    (one, first): (&str, Option<&Path>),
+    (other, second): (&str, Option<&Path>),
+) -> Result<(), CliError> {
+    let (Some(first), Some(second)) = (first, second) else {
         return Ok(());
     };
-    match (fs::canonicalize(input), fs::canonicalize(output)) {
-        (Ok(from), Ok(to)) if from == to && to.is_file() => {
-            Err(CliError::Usage(format!("--input and --output are the same file, {}", input.display())))
-        }
-        _ => Ok(()),
+    let same = match is_same_file(first, second) {
+        Ok(same) => same && fs::metadata(second).is_ok_and(|found| found.is_file()),
+        // files that do not exist yet
+        Err(_) => first == second && !first.exists(),
+    };
+    if !same {
+        return Ok(());
     }
+    let names = if first == second {
+        format!("{one} and {other} are the same file, {}", first.display())
+    } else {
+        format!("{one} and {other} are the same file, {} and {}", first.display(), second.display())
+    };
+    Err(CliError::Usage(names))
 }

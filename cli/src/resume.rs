@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
+use wordloom::json_problem::json_problem;
 
 use super::digest::{Digest, Summary};
 use super::lines::{Line, Start};
@@ -37,7 +38,8 @@ pub enum ResumeError {
     File { file: String, bytes: u64, record: String },
 }
 
-/// Settings that determine the output, by option name. The device is not one, so a run can continue on another.
+/// Settings that determine the output, by option name. The device is not one, unless it rounds differently, so a run can
+/// continue on another.
 pub type Settings = BTreeMap<String, String>;
 
 #[derive(Serialize, Deserialize)]
@@ -115,7 +117,8 @@ impl Resumable {
             }
         };
         let problem = |problem: String| ResumeError::Record { record: self.name(), problem };
-        let record: Record = serde_json::from_slice(&content).map_err(|error| problem(error.to_string()))?;
+        let record: Record =
+            serde_json::from_slice(&content).map_err(|error| problem(json_problem(&error)))?;
         if record.format != FORMAT {
             return Err(problem(format!("format {}, not {FORMAT}", record.format)).into());
         }

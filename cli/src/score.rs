@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use serde_json::json;
+use wordloom::json_problem::json_line_problem;
 use wordloom::model::config::Architecture;
 use wordloom::model::generation_config::{GenerationConfig, JsonObject};
 use wordloom::text::{Direction, Tokenizer};
@@ -11,8 +12,8 @@ use wordloom::transformer::{Cancel, Score, ScoreError, ScoreRequest};
 use wordloom::translate::resolve_languages;
 use wordloom::{ModelError, Transformer, TranslateOptions, resolve};
 
-use super::lines::{Line, Lines, json_problem};
-use super::output::{Output, check_different};
+use super::lines::{Line, Lines};
+use super::output::{Output, check_named};
 use super::progress::Progress;
 use super::setup::{DeviceArguments, ModelArguments, count};
 use super::{CliError, interrupt};
@@ -52,14 +53,19 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<(), CliError> {
-    for input in [&arguments.input, &arguments.source, &arguments.target] {
-        check_different(input.as_deref(), arguments.output.as_deref())?;
+    let Arguments { input, source, target, .. } = arguments;
+    for (option, path) in [("--input", input), ("--source", source), ("--target", target)] {
+        check_named((option, path.as_deref()), ("--output", arguments.output.as_deref()))?;
     }
     if arguments.stride == Some(0) {
         return Err(CliError::Usage("--stride is 0; windows have to advance".into()));
     }
     let cancel = interrupt::handler();
     let model = arguments.model.open()?;
+    if model.config().architecture() == Architecture::EncoderOnly {
+        let error = ScoreError::NoDecoder { model_type: model.config().family.model_type() };
+        return Err(CliError::Input(format!("{}: {error}", model.label())));
+    }
     let pairs = arguments.source.is_some();
     let tokenizer = arguments.target.as_ref().map(|_| model.tokenizer()).transpose()?;
     match (&arguments.target, model.config().architecture(), pairs) {
@@ -293,9 +299,11 @@ fn text(line: &str) -> &str {
 }
 
 fn request(transformer: &Transformer, place: &str, line: &Line) -> Result<ScoreRequest, CliError> {
-    let mut json = JsonObject::parse(place, line.text.as_bytes()).map_err(|error| match error {
+    let mut json = JsonObject::parse_request(place, line.text.as_bytes()).map_err(|error| match error {
         ModelError::Json { source, .. } => {
-            CliError::Input(format!("{place}: not a JSON object: {}", json_problem(&source)))
+            let problem = json_line_problem(&source);
+            let what = if problem.starts_with("the key ") { "" } else { "not a JSON object: " };
+            CliError::Input(format!("{place}: {what}{problem}"))
         }
         error => error.into(),
     })?;

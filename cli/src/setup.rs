@@ -1,6 +1,7 @@
 //! Options of model and device for several commands.
 
 use std::path::{Path, PathBuf};
+use std::sync::Once;
 
 use wordloom::model::files::ModelFiles;
 use wordloom::model::generation_config::GenerationConfig;
@@ -59,7 +60,19 @@ impl DeviceArguments {
     pub fn open(&self) -> Result<Device, CliError> {
         let device = pollster::block_on(Device::open(&self.device))?;
         notice(&device.notice(&self.device));
+        start_threads();
         Ok(device)
+    }
+
+    /// How the device rounds weights and inputs, if that changes numbers by more than their last bits.
+    pub fn rounding(&self, device: &Device, model: &Model) -> Option<String> {
+        let stored = model.stored_precision();
+        match (Transformer::precision_on(device, model, self.weights), device) {
+            (WeightPrecision::F32, _) => None,
+            (WeightPrecision::Q8, Device::Cpu) => Some("q8 on the CPU, which rounds inputs too".into()),
+            (precision, _) if precision == stored => None,
+            (precision, _) => Some(precision.to_string()),
+        }
     }
 
     pub fn transformer(&self, model: &Model) -> Result<Transformer, CliError> {
@@ -72,6 +85,19 @@ impl DeviceArguments {
     }
 }
 
+/// Starts the threads that share the CPU's work, or says that there are none: rayon would panic at its first use.
+fn start_threads() {
+    static STARTED: Once = Once::new();
+    STARTED.call_once(|| {
+        // rayon's own pool can be tried once only
+        let Err(error) = rayon::ThreadPoolBuilder::new().build() else { return };
+        let alone = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread();
+        if alone.build_global().is_ok() {
+            notice(&format!("warning: {error}; the work is done by one thread, which takes longer"));
+        }
+    });
+}
+
 /// The languages and the beams of a translation.
 #[derive(clap::Args)]
 pub struct SearchArguments {
@@ -81,12 +107,16 @@ pub struct SearchArguments {
     /// Language to translate to; chooses a model
     #[arg(long, value_name = "LANG")]
     pub to: Option<String>,
-    /// As --from, in the words of --model
-    #[arg(long, value_name = "CODE", conflicts_with_all = ["from", "to"])]
+    // hidden: the help of every command has to fit a screen
+    /// As --from, in the codes of --model
+    #[arg(long, value_name = "CODE", conflicts_with_all = ["from", "to"], hide = true)]
     pub source_lang: Option<String>,
-    /// As --to, in the words of --model
-    #[arg(long, value_name = "CODE", conflicts_with_all = ["from", "to"])]
+    /// As --to, in the codes of --model
+    #[arg(long, value_name = "CODE", conflicts_with_all = ["from", "to"], hide = true)]
     pub target_lang: Option<String>,
+    /// Task of the model, such as translation_en_to_de
+    #[arg(long, value_name = "NAME")]
+    pub task: Option<String>,
     /// Beams of the search, 1 to 16; 1 is greedy
     #[arg(short, long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
     pub beams: Option<usize>,
@@ -109,6 +139,10 @@ pub fn load(
         Some(options) => Transformer::load_to_generate(device, model, weights, options, &mut told)?,
         None => Transformer::load_with_weights(device, model, weights, &mut told)?,
     })
+}
+
+pub fn number(text: &str) -> Result<f32, &'static str> {
+    text.parse().map_err(|_| "a number is needed")
 }
 
 pub fn count(text: &str) -> Result<usize, &'static str> {

@@ -5,11 +5,12 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use wordloom::TextError;
+use wordloom::json_problem::json_line_problem;
 use wordloom::model::read_tokenizer;
 use wordloom::text::{self, Direction, SentencePiece};
 
 use super::CliError;
-use super::lines::{Line, Lines, json_problem};
+use super::lines::{Line, Lines};
 use super::output::{Output, check_different};
 use super::setup::model_files;
 
@@ -91,7 +92,10 @@ fn encode(tokenizer: &Tokenizer, line: &Line, plain: bool, output: &mut Output) 
         true => line.text.strip_suffix('\r').unwrap_or(&line.text).to_owned(),
         false if line.text.trim().is_empty() => return Ok(()),
         false => serde_json::from_str(&line.text).map_err(|error| {
-            CliError::Input(format!("not a JSON string: {}; --plain reads plain text", json_problem(&error)))
+            CliError::Input(format!(
+                "not a JSON string: {}; --plain reads plain text",
+                json_line_problem(&error)
+            ))
         })?,
     };
     output.json(&tokenizer.encode(&text).map_err(|error| CliError::Input(error.to_string()))?)
@@ -102,7 +106,7 @@ fn decode(tokenizer: &Tokenizer, line: &Line, plain: bool, output: &mut Output) 
         return Ok(());
     }
     let ids: Vec<u32> = serde_json::from_str(&line.text).map_err(|error| {
-        CliError::Input(format!("not a JSON array of token ids: {}", json_problem(&error)))
+        CliError::Input(format!("not a JSON array of token ids: {}", json_line_problem(&error)))
     })?;
     let text = tokenizer.decode(&ids).map_err(|error| CliError::Input(error.to_string()))?;
     match plain {

@@ -10,7 +10,8 @@ use wordloom::model::generation_config::GenerationConfig;
 use wordloom::text::Direction;
 use wordloom::transformer::Cancel;
 use wordloom::translate::{Pivot, Sentence, SentenceHypothesis, TextHypothesis, Update, resolve_languages};
-use wordloom::{Model, TextError, TranslateOptions, Translation, Translator, resolve};
+use wordloom::{Device, Model, TextError, TranslateOptions, Translation, Translator, resolve};
+use wordloom_hub::Language;
 
 use super::choice::{self, Choice, Chosen, Steps};
 use super::digest::Digest;
@@ -18,7 +19,7 @@ use super::lines::{Line, Lines, Round, Start};
 use super::output::{Output, check_different};
 use super::progress::{Done, Progress};
 use super::resume::{Resumable, Settings};
-use super::setup::{DeviceArguments, ModelArguments, SearchArguments, count, load};
+use super::setup::{DeviceArguments, ModelArguments, SearchArguments, count, load, number};
 use super::{CliError, interrupt, notice};
 
 #[derive(clap::Args)]
@@ -42,7 +43,7 @@ pub struct Arguments {
     #[command(flatten)]
     search: SearchArguments,
     /// Above 1 favours long translations, below short
-    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    #[arg(long, value_name = "X", value_parser = number, allow_negative_numbers = true)]
     length_penalty: Option<f32>,
     /// Most tokens of a translated sentence
     #[arg(long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
@@ -50,6 +51,9 @@ pub struct Arguments {
     /// Write rank, score and text of the N best
     #[arg(short, long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
     n_best: Option<usize>,
+    /// Score all tokens, though the model has a shortlist; in docs/firefox.md, because help has to fit a screen
+    #[arg(long, hide = true)]
+    no_shortlist: bool,
     /// Write JSON Lines, with tokens and scores
     #[arg(long)]
     json: bool,
@@ -72,7 +76,7 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     let start = stopped_at.map_or(Start::default(), |stopped_at| stopped_at.start);
     let lines = match arguments.text.as_slice() {
         [] => Lines::open_at(input, start)?,
-        words => Lines::of_text(words.join(" ")),
+        words => Lines::of_text(words.join(" "))?,
     };
     if arguments.text.is_empty() && arguments.input.is_none() && std::io::stdin().is_terminal() {
         notice("type a line to translate it; Ctrl-D ends");
@@ -85,11 +89,13 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
         (words, _) => Ok(words.join(" ")),
     };
     let choice = choice::open(&arguments.model, &arguments.search, Steps::OneOrTwo, &mut sample)?;
-    let settings = if files.is_some() { settings(arguments, &choice)? } else { Settings::new() };
+    let plan = Plan::new(arguments, choice, &cancel)?;
+    let device = arguments.device.open()?;
+    let settings = if files.is_some() { settings(arguments, &plan, &device)? } else { Settings::new() };
     if let (Some(files), Some(_)) = (&files, stopped_at) {
         files.check_settings(&settings)?;
     }
-    let models = Models::load(arguments, choice, &cancel)?;
+    let models = plan.load(arguments, &device)?;
     let mut command = Command {
         models,
         progress: Progress::new("translating", "sentences", lines.bytes()),
@@ -168,7 +174,7 @@ fn joined(lines: &[Line]) -> String {
     lines.iter().map(|line| &*line.text).collect::<Vec<_>>().join("\n")
 }
 
-fn settings(arguments: &Arguments, choice: &Choice) -> Result<Settings, CliError> {
+fn settings(arguments: &Arguments, plan: &Plan, device: &Device) -> Result<Settings, CliError> {
     let model = |chosen: &Chosen| match &chosen.folder {
         None => Ok(format!("the one built into wordloom {}", env!("CARGO_PKG_VERSION"))),
         Some(folder) => {
@@ -179,9 +185,11 @@ fn settings(arguments: &Arguments, choice: &Choice) -> Result<Settings, CliError
             Ok(format!("a folder with digest {}", digest.summary().hash))
         }
     };
-    let models =
-        choice.first.iter().chain([&choice.last]).map(model).collect::<Result<Vec<_>, CliError>>()?;
-    let [from, to] = choice.languages.each_ref().map(|language| language.as_ref().map(ToString::to_string));
+    let models = plan.models().map(model).collect::<Result<Vec<_>, CliError>>()?;
+    let roundings: Vec<String> =
+        plan.models().filter_map(|chosen| arguments.device.rounding(device, &chosen.model)).collect();
+    let rounding = (!roundings.is_empty()).then(|| roundings.join(", then "));
+    let [from, to] = plan.languages.each_ref().map(|language| language.as_ref().map(ToString::to_string));
     let number = |number: Option<usize>| number.map(|number| number.to_string());
     let given = [
         ("--model", Some(models.join(", then "))),
@@ -189,16 +197,79 @@ fn settings(arguments: &Arguments, choice: &Choice) -> Result<Settings, CliError
         ("--to", to),
         ("--source-lang", arguments.search.source_lang.clone()),
         ("--target-lang", arguments.search.target_lang.clone()),
+        ("--task", arguments.search.task.clone()),
         ("--beams", number(arguments.search.beams)),
         ("--length-penalty", arguments.length_penalty.map(|penalty| penalty.to_string())),
         ("--max-length", number(arguments.max_length)),
         ("--n-best", number(arguments.n_best)),
+        ("--no-shortlist", arguments.no_shortlist.then(|| "given".to_owned())),
         ("--json", arguments.json.then(|| "given".to_owned())),
+        ("--weights", rounding),
     ];
     Ok(given.into_iter().filter_map(|(option, value)| Some((option.to_owned(), value?))).collect())
 }
 
-/// The models on their device: one, or two through a third language.
+/// A model with the options of its translation, which were checked.
+struct Planned {
+    chosen: Chosen,
+    options: TranslateOptions,
+    /// Those of the search, with the task's.
+    generation: GenerationConfig,
+}
+
+impl Planned {
+    fn new(arguments: &Arguments, chosen: Chosen, options: TranslateOptions) -> Result<Self, CliError> {
+        let defaults = chosen.model.generation_config();
+        let (_, generation) =
+            resolve_languages(&chosen.tokenizer, &options, defaults).map_err(refused_language)?;
+        check_options(arguments, &chosen.model, &generation)?;
+        Ok(Self { chosen, options, generation })
+    }
+
+    fn load(
+        self,
+        arguments: &Arguments,
+        device: &Device,
+    ) -> Result<(Translator, TranslateOptions), CliError> {
+        let Self { chosen: Chosen { model, tokenizer, .. }, options, generation } = self;
+        let transformer = load(device, &model, arguments.device.weights, Some(&generation))?;
+        Ok((Translator::from_parts(transformer, tokenizer).with_cache(CACHE_BYTES), options))
+    }
+}
+
+/// The models of a translation: one, or two through a third language.
+struct Plan {
+    /// Writes the language between.
+    first: Option<Planned>,
+    last: Planned,
+    languages: [Option<Language>; 2],
+}
+
+impl Plan {
+    fn new(arguments: &Arguments, choice: Choice, cancel: &Cancel) -> Result<Self, CliError> {
+        let Choice { last, first, languages } = choice;
+        let search = &arguments.search;
+        let first = first.map(|first| {
+            let options = TranslateOptions { task: None, ..first.options(search, cancel.clone()) };
+            Planned::new(arguments, first, options)
+        });
+        let options =
+            TranslateOptions { generation: asked(arguments), ..last.options(search, cancel.clone()) };
+        Ok(Self { first: first.transpose()?, last: Planned::new(arguments, last, options)?, languages })
+    }
+
+    fn models(&self) -> impl Iterator<Item = &Chosen> {
+        self.first.iter().chain([&self.last]).map(|planned| &planned.chosen)
+    }
+
+    fn load(self, arguments: &Arguments, device: &Device) -> Result<Models, CliError> {
+        let first = self.first.map(|first| first.load(arguments, device)).transpose()?;
+        let (last, options) = self.last.load(arguments, device)?;
+        Ok(Models { first, last, options })
+    }
+}
+
+/// The models on their device.
 struct Models {
     /// Writes the language between.
     first: Option<(Translator, TranslateOptions)>,
@@ -206,50 +277,24 @@ struct Models {
     options: TranslateOptions,
 }
 
-impl Models {
-    fn load(arguments: &Arguments, choice: Choice, cancel: &Cancel) -> Result<Self, CliError> {
-        let search = &arguments.search;
-        let mut options = choice.last.options(search, cancel.clone());
-        options.generation = generation(arguments, &choice.last.model)?;
-        let first = choice.first.map(|first| {
-            let options = first.options(search, cancel.clone());
-            check(arguments, &first.model, &options.generation).map(|()| (first, options))
-        });
-        let first = first.transpose()?;
-        for (chosen, options) in
-            first.iter().map(|(first, options)| (first, options)).chain([(&choice.last, &options)])
-        {
-            resolve_languages(&chosen.tokenizer, options, chosen.model.generation_config())
-                .map_err(refused_language)?;
-        }
-        let device = arguments.device.open()?;
-        let load = |Chosen { model, tokenizer, .. }: Chosen, options: &TranslateOptions| {
-            let transformer = load(&device, &model, arguments.device.weights, Some(&options.generation))?;
-            Ok::<_, CliError>(Translator::from_parts(transformer, tokenizer).with_cache(CACHE_BYTES))
-        };
-        let first = first.map(|(first, options)| Ok::<_, CliError>((load(first, &options)?, options)));
-        Ok(Self { first: first.transpose()?, last: load(choice.last, &options)?, options })
-    }
-}
-
-/// Options of the command line over the model's own, checked.
-fn generation(arguments: &Arguments, model: &Model) -> Result<GenerationConfig, CliError> {
-    let generation = GenerationConfig {
+/// Options of the command line.
+fn asked(arguments: &Arguments) -> GenerationConfig {
+    GenerationConfig {
         num_beams: arguments.search.beams,
         num_return_sequences: Some(arguments.n_best.unwrap_or(1)),
         length_penalty: arguments.length_penalty,
         max_length: arguments.max_length,
+        shortlist: arguments.no_shortlist.then_some(false),
         ..GenerationConfig::default()
-    };
-    check(arguments, model, &generation)?;
-    Ok(generation)
+    }
 }
 
-fn check(arguments: &Arguments, model: &Model, generation: &GenerationConfig) -> Result<(), CliError> {
+/// Checks the options of the command line and of a task, over the model's own.
+fn check_options(arguments: &Arguments, model: &Model, options: &GenerationConfig) -> Result<(), CliError> {
     let config = model.config();
-    let resolved = resolve(generation, model.generation_config(), config, &[0])
-        .and_then(|options| options.validate(config.target_vocabulary, config.positions.count()));
-    resolved.map_err(|error| refused(arguments, model, &error))
+    resolve(options, model.generation_config(), config, &[0])
+        .and_then(|options| options.validate(config.target_vocabulary, config.positions.count()))
+        .map_err(|error| refused(arguments, model, &error))
 }
 
 /// The error of an option in the command's words if the command set it; else in the model's.

@@ -10,17 +10,20 @@ use eframe::egui::{
 use eframe::{CreationContext, NativeOptions, Storage};
 use wordloom::DeviceChoice;
 use wordloom::trace::HeadName;
+use wordloom_hub::Hub;
 
-use crate::engine::{Engine, Exploration, News, Request};
+use crate::engine::{Engine, Exploration, News, Request, Way};
 use crate::files::{Done, Files, Kind, kind};
 use crate::fonts::MissingLetters;
 use crate::gallery::Gallery;
+use crate::languages::{Languages, Picks};
+use crate::models::{Models, Told};
 use crate::muting::Muting;
 use crate::remembered::Remembered;
 use crate::texts::{one_line, shortened};
-use crate::translation::{Actions, Shown, Translation};
+use crate::translation::{Actions, Picker, Shown, Translation};
 use crate::viewer::{Question, Requests, Viewer};
-use crate::{device, theme};
+use crate::{device, languages, theme};
 
 /// The window's name for the system, and the name of its state folder.
 const APP_ID: &str = "wordloom";
@@ -67,8 +70,12 @@ pub struct App {
     translation: Translation,
     viewer: Viewer,
     muting: Muting,
-    /// The folder of the current or requested model.
-    model: Option<PathBuf>,
+    languages: Languages,
+    models: Models,
+    /// The current or requested models; `None` before the first.
+    way: Option<Way>,
+    /// Whether no model here translates the picked pair.
+    lacks: bool,
     notices: Vec<Notice>,
     missing: MissingLetters,
     missing_dismissed: Option<String>,
@@ -95,6 +102,10 @@ impl App {
         let drawing = context.wgpu_render_state.as_ref();
         let device = device::of_window(choice, drawing)?;
         let remembered = Remembered::read(context.storage);
+        let (hub, no_hub) = match Hub::from_environment() {
+            Ok(hub) => (Some(hub), None),
+            Err(error) => (None, Some(error.to_string())),
+        };
         let machine = [Some(device.notice(choice)), device::drawn_by(drawing)];
         let mut app = Self {
             engine: Engine::start(device.clone(), window.clone())?,
@@ -112,7 +123,10 @@ impl App {
                 machine: machine.into_iter().flatten().collect(),
             },
             muting: Muting::default(),
-            model: remembered.model,
+            languages: Languages::of_codes(remembered.from.as_deref(), remembered.to.as_deref()),
+            models: Models::new(hub, window.clone()),
+            way: None,
+            lacks: false,
             notices: Vec::new(),
             missing: MissingLetters::default(),
             missing_dismissed: None,
@@ -122,18 +136,91 @@ impl App {
             title: String::new(),
         };
         match path.as_deref().map(kind) {
-            Some(Kind::Model(folder)) => app.model = Some(folder),
+            Some(Kind::Model(folder)) => app.open_model(Some(folder)),
             Some(Kind::Trace(file)) => app.files.read_trace(file),
             None => {}
         }
-        app.engine.open(app.model.clone());
+        if app.way.is_none() && remembered.model.is_some() {
+            app.open_model(remembered.model);
+        }
+        if app.way.is_none() && app.languages.picked.is_none() {
+            app.languages.picked = languages::built_in();
+        }
+        app.languages.refresh(&app.models);
+        if app.models.listed && app.way.is_none() {
+            app.choose_models();
+        }
+        no_hub.into_iter().for_each(|error| app.notify(error, true));
         Ok(app)
     }
 
+    /// Opens a folder, or the built-in model. The picker then shows the built-in pair, or nothing.
     fn open_model(&mut self, folder: Option<PathBuf>) {
+        self.languages.picked = if folder.is_none() { languages::built_in() } else { None };
+        self.languages.refresh(&self.models);
+        self.open(Way { languages: self.languages.pair(), ..Way::of(folder) });
+    }
+
+    fn open(&mut self, way: Way) {
+        self.lacks = false;
         self.translation.loading = Some(0.0);
         self.viewer.set_out_of_date();
-        self.engine.open(folder);
+        self.way = Some(way.clone());
+        self.engine.open(way);
+    }
+
+    /// Opens the models of the picked languages, unless they are open.
+    fn choose_models(&mut self) {
+        self.languages.look_at(&self.translation.text, &self.models);
+        let Some([from, to]) = self.languages.pair() else {
+            // nothing is detected yet: any model may wait
+            if self.way.is_none() && self.models.listed {
+                self.open(Way::of(None));
+            }
+            return;
+        };
+        match self.models.way(&from, &to) {
+            Some(way) if self.way.as_ref() == Some(&way) => self.lacks = false,
+            Some(way) => self.open(way),
+            None => self.lacks = self.models.listed,
+        }
+        self.due = Some(Instant::now());
+    }
+
+    fn handle_models(&mut self) {
+        for told in self.models.told() {
+            match told {
+                Told::Changed(text) => self.notify(text, false),
+                Told::Failed(error) => self.notify(error, true),
+                Told::Listed(_) | Told::Stopped => {}
+            }
+            self.languages.refresh(&self.models);
+            if self.languages.picked.is_some() || self.way.is_none() {
+                self.choose_models();
+            }
+        }
+    }
+
+    fn apply_picks(&mut self, picks: Picks) {
+        if picks.swapped {
+            let translation = self.translation.shown.text().to_owned();
+            if !translation.is_empty() {
+                self.translation.text = translation;
+            }
+            self.viewer.close_file();
+        }
+        if picks.changed {
+            self.choose_models();
+        }
+        if !picks.get.is_empty() {
+            self.models.get(picks.get);
+        }
+        if let (true, Some(download)) = (picks.stop, &self.models.download) {
+            download.cancel();
+        }
+        if let Some(name) = picks.remove {
+            self.models.remove(name);
+        }
     }
 
     /// Mutes exactly these heads.
@@ -165,6 +252,7 @@ impl App {
         for news in self.engine.news() {
             self.handle_engine(news);
         }
+        self.handle_models();
         for done in self.files.done() {
             match done {
                 Done::Folder(folder) => self.open_model(Some(folder)),
@@ -192,7 +280,7 @@ impl App {
             News::Loading(fraction) => self.translation.loading = Some(fraction),
             News::Ready(opened) => {
                 self.translation.loading = None;
-                self.model = opened.folder.clone();
+                self.way = Some(opened.way.clone());
                 let known = |language: &String| opened.languages.contains(language);
                 self.translation.source_language = self.translation.source_language.take().filter(known);
                 self.translation.target_language = self.translation.target_language.take().filter(known);
@@ -205,7 +293,7 @@ impl App {
                 self.translation.loading = None;
                 if self.translation.model.name.is_empty()
                     && cfg!(feature = "embedded-model")
-                    && self.model.is_some()
+                    && self.way != Some(Way { languages: self.languages.pair(), ..Way::of(None) })
                 {
                     self.notify(format!("{error}. The built-in model is taken instead."), true);
                     self.open_model(None);
@@ -288,9 +376,17 @@ impl App {
             return; // the end of loading starts it
         }
         self.due = None;
+        let before = self.way.clone();
+        if self.languages.picked.as_ref().is_some_and(|picked| picked.from.is_none()) {
+            self.choose_models(); // another language may have been detected
+            self.due = None;
+            if self.way != before {
+                return; // the end of loading starts it
+            }
+        }
         self.number += 1;
         let translation = &mut self.translation;
-        if translation.text.trim().is_empty() {
+        if translation.text.trim().is_empty() || self.lacks {
             self.engine.cancel();
             translation.shown = Shown::Nothing;
             return;
@@ -378,13 +474,19 @@ impl eframe::App for App {
             }
         };
         let mut actions = Actions::default();
-        panel.resizable(true).frame(frame).show(ui, |ui| actions = self.translation.show(ui, &self.muting));
+        let mut picker =
+            Picker { languages: &mut self.languages, models: &self.models, picks: Picks::default() };
+        panel.resizable(true).frame(frame).show(ui, |ui| {
+            actions = self.translation.show(ui, &self.muting, &mut picker);
+        });
+        let picks = picker.picks;
         self.viewer.scrolls = narrow || height < LOW;
         let viewer = CentralPanel::default().frame(frame).show(ui, |ui| match self.viewer.scrolls {
             true => ScrollArea::vertical().auto_shrink(false).show(ui, |ui| self.show_viewer(ui)).inner,
             false => self.show_viewer(ui),
         });
         self.apply_actions(&window, &actions);
+        self.apply_picks(picks);
         self.apply_requests(viewer.inner);
         self.translate(&window);
         self.set_title(&window);
@@ -393,10 +495,13 @@ impl eframe::App for App {
 
     fn save(&mut self, storage: &mut dyn Storage) {
         let translation = &self.translation;
+        let [from, to] = self.languages.codes();
         Remembered {
             text: translation.text.clone(),
             beams: translation.beams,
-            model: self.model.clone(),
+            model: self.way.as_ref().filter(|_| from.is_none()).and_then(|way| way.last.clone()),
+            from,
+            to,
             source_language: translation.source_language.clone(),
             target_language: translation.target_language.clone(),
             kind: self.viewer.kind.to_string(),

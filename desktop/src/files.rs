@@ -29,7 +29,8 @@ pub fn kind(path: &Path) -> Kind {
         return Kind::Model(path.to_owned());
     }
     let own_file = path.file_name().and_then(|name| name.to_str()).is_some_and(|name| {
-        ["config.json", "generation_config.json", "tokenizer.json", "model.safetensors"].contains(&name)
+        ["config.json", "generation_config.json", "tokenizer.json", "model.safetensors", "pytorch_model.bin"]
+            .contains(&name)
             || name.ends_with(".spm")
     });
     match path.parent() {

@@ -7,6 +7,7 @@
 //! | `engine` | translates, traces and searches on a separate thread |
 //! | `gallery` | paints maps on a separate thread |
 //! | `files` | opens and saves files on separate threads |
+//! | `languages`, `models` | the picker of languages; models of this machine, and those that can be had |
 //! | `translation`, `viewer` | the two halves of the window |
 //! | `muting` | muted heads |
 //! | `fonts`, `texts`, `theme`, `remembered` | fonts for all scripts; one-line texts; colours and spacing; state between starts |
@@ -19,6 +20,8 @@ mod engine;
 mod files;
 mod fonts;
 mod gallery;
+mod languages;
+mod models;
 mod muting;
 mod remembered;
 mod texts;
@@ -63,12 +66,11 @@ fn main() -> ExitCode {
     }
 }
 
-/// Hides the panic messages of the `tokenizers` library. It panics on some damaged files, and the panic becomes an error. The
-/// message of any other panic is shown, because it is a bug.
+/// Hides panics that the library catches and returns as errors. Every other panic is shown: it is a defect.
 fn hush_caught_panics() {
     let show = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
-        if !panic.location().is_some_and(|place| place.file().contains("/tokenizers-")) {
+        if !wordloom::text::panic_is_caught() {
             show(panic);
         }
     }));

@@ -17,7 +17,12 @@ const MOST_TEXT: usize = 1 << 20;
 pub struct Remembered {
     pub text: String,
     pub beams: usize,
+    /// Folder that the user opened.
     pub model: Option<PathBuf>,
+    /// Picked language of the text, `auto` if it is detected.
+    pub from: Option<String>,
+    /// Picked language of the translation.
+    pub to: Option<String>,
     pub source_language: Option<String>,
     pub target_language: Option<String>,
     pub kind: String,
@@ -31,6 +36,8 @@ impl Default for Remembered {
             text: "Where is the train station?".into(),
             beams: 4,
             model: None,
+            from: None,
+            to: None,
             source_language: None,
             target_language: None,
             kind: AttentionKind::Cross.to_string(),
@@ -95,7 +102,13 @@ mod tests {
     #[test]
     fn what_was_written_is_read_again() {
         let text = "안녕하세요 🙂\n\"quoted\" \\ and so on".to_owned();
-        let kept = Remembered { text, beams: 7, model: Some("/a model".into()), ..Remembered::default() };
+        let kept = Remembered {
+            text,
+            beams: 7,
+            model: Some("/a model".into()),
+            from: Some("auto".into()),
+            ..Remembered::default()
+        };
         let mut memory = Memory::default();
         kept.clone().write(&mut memory);
         assert_eq!(Remembered::read(Some(&memory)), kept);

@@ -8,8 +8,11 @@ use eframe::egui::{
 use wordloom::TranslateOptions;
 
 use crate::engine::{Opened, Translated};
+use crate::languages::{Languages, Picks};
+use crate::models::Models;
 use crate::muting::Muting;
 use crate::remembered::MOST_BEAMS;
+use crate::texts::one_line;
 use crate::theme;
 
 /// The text and its translation.
@@ -53,6 +56,14 @@ impl Shown {
     }
 }
 
+/// The picker of languages, between the text and its translation.
+pub struct Picker<'a> {
+    pub languages: &'a mut Languages,
+    pub models: &'a Models,
+    /// The user's picks in this frame.
+    pub picks: Picks,
+}
+
 /// The user's actions in this frame.
 #[derive(Default, PartialEq, Eq, Debug)]
 pub struct Actions {
@@ -80,17 +91,18 @@ impl Translation {
         }
     }
 
-    pub fn show(&mut self, ui: &mut Ui, muting: &Muting) -> Actions {
+    pub fn show(&mut self, ui: &mut Ui, muting: &Muting, picker: &mut Picker<'_>) -> Actions {
         let height = ui.available_height();
         let scrolling = ScrollArea::vertical().id_salt("translation").auto_shrink(false);
-        scrolling.show(ui, |ui| self.show_all(ui, muting, height)).inner
+        scrolling.show(ui, |ui| self.show_all(ui, muting, picker, height)).inner
     }
 
     /// Shows everything in `height` points, or in more if necessary.
-    fn show_all(&mut self, ui: &mut Ui, muting: &Muting, height: f32) -> Actions {
+    fn show_all(&mut self, ui: &mut Ui, muting: &Muting, picker: &mut Picker<'_>, height: f32) -> Actions {
         let top = ui.cursor().top();
         let mut actions = Actions::default();
         self.show_model(ui, &mut actions);
+        picker.picks = picker.languages.show(ui, picker.models);
         let room = (height - 150.0).max(120.0);
         theme::card(ui).show(ui, |ui| {
             ScrollArea::vertical().id_salt("source").max_height(room * 0.45).show(ui, |ui| {
@@ -117,6 +129,7 @@ impl Translation {
         let finished = matches!(self.shown, Shown::Finished(_)).then(|| self.shown.text());
         actions.unmute = muting.show(ui, &self.text, finished);
         self.show_others(ui, &mut actions);
+        Languages::show_models(ui, picker.models, &mut picker.picks);
         let foot = self.machine.len() as f32 * LINE + ui.spacing().interact_size.y;
         ui.add_space((height - (ui.cursor().top() - top) - foot).max(0.0));
         for line in &self.machine {
@@ -138,7 +151,7 @@ impl Translation {
             }
             actions.choose_model =
                 ui.button("Open a model…").on_hover_text("The folder of a model; or drop it here").clicked();
-            if cfg!(feature = "embedded-model") && self.model.folder.is_some() {
+            if cfg!(feature = "embedded-model") && self.model.way.last.is_some() {
                 actions.built_in_model = ui.button("Built-in model").clicked();
             }
         });
@@ -189,6 +202,10 @@ impl Translation {
         }
         job.wrap.max_width = ui.available_width();
         ui.label(job);
+        if let Shown::Finished(Translated { between: Some(between), .. }) = &self.shown {
+            ui.label(RichText::new(format!("through: {}", one_line(between))).small().weak())
+                .on_hover_text("The text between the two models");
+        }
         if let Shown::Finished(Translated { cut_short: true, .. }) = self.shown {
             let text = "A sentence reached the model's greatest length: something may be missing.";
             ui.label(RichText::new(text).color(ui.visuals().warn_fg_color));

@@ -37,11 +37,6 @@ pub struct Score {
 }
 
 impl Offer {
-    /// The command that gets the model.
-    pub fn command(&self) -> String {
-        format!("wordloom models get {}", self.name)
-    }
-
     /// The size in words: `about 26 MB`.
     pub fn size(&self) -> String {
         about(self.bytes)
@@ -50,6 +45,12 @@ impl Offer {
     fn has(&self, from: &Language, to: &Language) -> bool {
         code_for(&self.from, from).is_some() && code_for(&self.to, to).is_some()
     }
+}
+
+/// The command that gets models: `wordloom models get firefox:en-fr`.
+pub fn command(offers: &[&Offer]) -> String {
+    let names: Vec<&str> = offers.iter().map(|offer| &*offer.name).collect();
+    format!("wordloom models get {}", names.join(" "))
 }
 
 /// A size in words: `about 26 MB`, `about 1.9 GB`.

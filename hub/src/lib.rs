@@ -40,7 +40,7 @@ mod watch;
 use std::path::PathBuf;
 
 pub use cached::{CachedModel, Languages};
-pub use catalogue::{Offer, Score, about, catalogue, offered_sources, offers, suggest};
+pub use catalogue::{Offer, Score, about, catalogue, command, offered_sources, offers, suggest};
 pub use detect::{Certainty, Detected, detect};
 pub use error::HubError;
 pub use firefox::FirefoxModel;
@@ -48,7 +48,7 @@ pub use hub::{Hub, Unfinished};
 pub use language::{Language, NoLanguage};
 pub use progress::Progress;
 pub use reference::ModelReference;
-pub use route::{Choosable, Route, Step, choose, code_for, direct, sources, targets};
+pub use route::{Choosable, Route, Step, choose, code_for, direct, sources, targets, written};
 pub use settings::Settings;
 pub use wordloom::transformer::Cancel;
 

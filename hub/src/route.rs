@@ -142,10 +142,14 @@ pub fn sources(models: &[Choosable]) -> Vec<Language> {
     distinct(models.iter().flat_map(|model| parsed(&model.languages.from)))
 }
 
+/// The languages that the models write.
+pub fn written(models: &[Choosable]) -> Vec<Language> {
+    distinct(models.iter().flat_map(|model| parsed(&model.languages.to)))
+}
+
 /// The languages that can be reached from a language, with one model or with two.
 pub fn targets(models: &[Choosable], from: &Language) -> Vec<Language> {
-    let all = distinct(models.iter().flat_map(|model| parsed(&model.languages.to)));
-    all.into_iter().filter(|to| choose(models, from, to).is_some()).collect()
+    written(models).into_iter().filter(|to| choose(models, from, to).is_some()).collect()
 }
 
 /// Languages in order. One without a script stands for those with one, unless they differ.

@@ -299,8 +299,8 @@ impl Checkpoint {
         let start = info.offset + (first * width) as u64;
         read_block(&Elements { file, dtype: info.dtype, width, start }, axes, values)?;
         match info.scales {
-            // only a matrix with one scale has strides, so the order of its values does not matter
-            Some(scales) => self.scale(name, info, scales, first, values),
+            // a reader gives no other scales to a tensor with strides
+            Some(scales) => self.scale(name, info, scales, 0, values),
             None => Ok(()),
         }
     }

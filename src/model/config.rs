@@ -2,12 +2,14 @@
 
 mod bart;
 mod bert;
+mod distilbert;
 mod firefox;
 mod gpt2;
 mod keys;
 mod marian;
 mod parameters;
 mod positions;
+mod roberta;
 mod t5;
 mod vanilla;
 
@@ -41,6 +43,12 @@ pub enum Family {
     T5,
     /// `BertForMaskedLM`.  Devlin et al. 2018.
     Bert,
+    /// `RobertaForMaskedLM`.  Liu et al. 2019.
+    Roberta,
+    /// `XLMRobertaForMaskedLM`.  Conneau et al. 2020.
+    XlmRoberta,
+    /// `DistilBertForMaskedLM`.  Sanh et al. 2019.
+    DistilBert,
     /// `GPT2LMHeadModel`.  Radford et al. 2019.
     Gpt2,
     /// Firefox's translation models: Marian students, in Marian's own format.
@@ -49,7 +57,7 @@ pub enum Family {
 
 impl Family {
     /// Every family.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 13] = [
         Self::Marian,
         Self::Vanilla,
         Self::Bart,
@@ -58,6 +66,9 @@ impl Family {
         Self::Pegasus,
         Self::T5,
         Self::Bert,
+        Self::Roberta,
+        Self::XlmRoberta,
+        Self::DistilBert,
         Self::Gpt2,
         Self::Firefox,
     ];
@@ -73,6 +84,9 @@ impl Family {
             Self::Pegasus => "pegasus",
             Self::T5 => "t5",
             Self::Bert => "bert",
+            Self::Roberta => "roberta",
+            Self::XlmRoberta => "xlm-roberta",
+            Self::DistilBert => "distilbert",
             Self::Gpt2 => "gpt2",
             Self::Firefox => "firefox",
         }
@@ -287,6 +301,8 @@ impl ModelConfig {
             }
             Family::T5 => t5::config(json)?,
             Family::Bert => bert::config(json)?,
+            family @ (Family::Roberta | Family::XlmRoberta) => roberta::config(json, family)?,
+            Family::DistilBert => distilbert::config(json)?,
             Family::Gpt2 => gpt2::config(json)?,
             Family::Firefox => firefox::config(json)?,
         };
@@ -323,6 +339,14 @@ impl ModelConfig {
             Mixer::Attention => self.decoder.key_width() + self.decoder.value_width(),
             Mixer::Ssru => self.d_model,
         }
+    }
+
+    /// Maximum source tokens of a sentence, if the family's own engine cuts longer ones: students learn from sentences,
+    /// not paragraphs.
+    pub fn sentence_limit(&self) -> Option<usize> {
+        /// The limit of Firefox's engine, with the end token.
+        const FIREFOX: usize = 128;
+        (self.family == Family::Firefox).then_some(FIREFOX)
     }
 
     /// Whether the last hidden state comes after the final norm (Hugging Face's classes), not before it (`torch.nn`).

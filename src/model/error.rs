@@ -5,6 +5,8 @@ use std::io;
 use safetensors::Dtype;
 use thiserror::Error;
 
+use crate::json_problem::json_problem;
+
 /// An error in a model's files. Each message is one line that names the file, key or tensor and, if possible, the
 /// remedy.
 ///
@@ -78,6 +80,16 @@ pub enum ModelError {
         file: String,
         /// Error of the system.
         source: io::Error,
+    },
+    /// A file is a link whose target does not exist.
+    #[error(
+        "{file}: is a link to {target:?}, which does not exist; bring the target back, or remove the link"
+    )]
+    DanglingLink {
+        /// Label of the file.
+        file: String,
+        /// Target of the link.
+        target: String,
     },
     /// A file's path is not a regular file.
     #[error("{file}: is not a regular file")]
@@ -323,14 +335,6 @@ pub enum ModelError {
         /// Element type in the file.
         found: Dtype,
     },
-}
-
-/// The parser's words for a value of another type are Rust's, so they are replaced.
-fn json_problem(error: &serde_json::Error) -> String {
-    match error.is_data() {
-        true => "it is JSON, but not an object of keys and values: { … }".to_owned(),
-        false => error.to_string(),
-    }
 }
 
 fn did_you_mean(nearest: &Option<String>) -> String {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 #[cfg(not(target_arch = "wasm32"))]
 use std::{
     fs::{self, File},
-    io::{ErrorKind, Read, Seek, SeekFrom},
+    io::{self, ErrorKind, Read, Seek, SeekFrom},
     path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
 };
@@ -158,11 +158,20 @@ impl ModelFiles {
         }
     }
 
-    /// Whether a file exists; `false` for a name that leads out of the folder.
+    /// Whether a file is there; `false` for a name that leads out of the folder.
+    ///
+    /// A link without a target and a file that the system does not show are there: they cannot be read, so
+    /// [`ModelFiles::open`] returns an error. Only a name that does not exist is absent.
     pub fn has(&self, name: &str) -> bool {
         match &self.source {
             #[cfg(not(target_arch = "wasm32"))]
-            Source::Directory(folder) => stays_inside(name) && folder.join(name).exists(),
+            Source::Directory(folder) => {
+                let is_absent = |error: &io::Error| {
+                    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+                };
+                stays_inside(name)
+                    && !fs::symlink_metadata(folder.join(name)).is_err_and(|error| is_absent(&error))
+            }
             #[cfg(not(target_arch = "wasm32"))]
             Source::Configuration(_) => name == CONFIGURATION,
             Source::Memory(files) => files.contains_key(name),
@@ -187,7 +196,7 @@ impl ModelFiles {
 
     /// Opens a file to read ranges of it.
     ///
-    /// Errors: [`ModelError::MissingFile`], [`ModelError::NotAFile`], [`ModelError::Io`]; [`ModelError::UnsafeName`] if
+    /// Errors: [`ModelError::MissingFile`], [`ModelError::DanglingLink`], [`ModelError::NotAFile`], [`ModelError::Io`]; [`ModelError::UnsafeName`] if
     /// `name`, which may come from an index file, leads out of the folder.
     pub fn open(&self, name: &str) -> Result<ByteSource, ModelError> {
         if !stays_inside(name) {
@@ -199,7 +208,14 @@ impl ModelFiles {
             #[cfg(not(target_arch = "wasm32"))]
             Source::Directory(folder) => {
                 ByteSource::open(&folder.join(name), label).map_err(|error| match error {
-                    ModelError::Io { source, .. } if source.kind() == ErrorKind::NotFound => missing(),
+                    ModelError::Io { file, source } if source.kind() == ErrorKind::NotFound => {
+                        match fs::read_link(folder.join(name)) {
+                            Ok(target) => {
+                                ModelError::DanglingLink { file, target: target.display().to_string() }
+                            }
+                            Err(_) => missing(),
+                        }
+                    }
                     error => error,
                 })
             }

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::ModelError;
 use super::blueprint::Blueprint;
 use super::checkpoint::Checkpoint;
-use super::config::ModelConfig;
+use super::config::{Family, ModelConfig};
 use super::files::ModelFiles;
 use super::generation_config::GenerationConfig;
 use super::names::Names;
@@ -108,6 +108,11 @@ impl Model {
         &self.config
     }
 
+    /// Name of the file with the model's own defaults of generation, in messages.
+    pub fn generation_file(&self) -> String {
+        GenerationConfig::file(&self.files)
+    }
+
     /// The model's own defaults of generation.
     pub fn generation_config(&self) -> &GenerationConfig {
         &self.generation
@@ -121,6 +126,11 @@ impl Model {
     /// The least precision that keeps every matrix of the file exact.
     pub fn stored_precision(&self) -> WeightPrecision {
         self.blueprint.stored_precision(&self.checkpoint)
+    }
+
+    /// Whether the model is made to be multiplied in 8 bits, inputs included: Firefox's students, which are trained so.
+    pub fn is_trained_in_8_bits(&self) -> bool {
+        self.config.family == Family::Firefox && self.stored_precision() == WeightPrecision::Q8
     }
 
     /// Blocks of the model.

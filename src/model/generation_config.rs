@@ -10,6 +10,7 @@ use super::files::ModelFiles;
 pub use super::json::JsonObject;
 use super::json::JsonValue;
 use super::student_options::configuration;
+use crate::json_problem::excerpt;
 
 /// Declares [`GenerationConfig`] and the code for each key, so that no key is forgotten.
 macro_rules! generation_config {
@@ -220,12 +221,17 @@ const HARMLESS: [&str; 26] = [
 
 /// The unknown token of Marian's SentencePiece vocabularies, which Marian never generates by default.
 const MARIAN_UNKNOWN: u32 = 1;
+const FILE: &str = "generation_config.json";
 
 impl GenerationConfig {
+    /// The label of the file that [`GenerationConfig::from_files`] reads.
+    pub fn file(files: &ModelFiles) -> String {
+        files.file_label(if files.has(FILE) { FILE } else { "config.json" })
+    }
+
     /// Reads `generation_config.json`, or else the same keys of `config.json`, as `transformers` does. Errors as
     /// [`JsonObject::read`] and [`GenerationConfig::from_json`].
     pub fn from_files(files: &ModelFiles) -> Result<Self, ModelError> {
-        const FILE: &str = "generation_config.json";
         if files.has(FILE) {
             return Self::from_json(&JsonObject::read(files, FILE)?, UnknownKeys::Ignore);
         }
@@ -258,7 +264,7 @@ impl GenerationConfig {
                 }
             } else if unknown == UnknownKeys::Reject && !Self::KEYS.contains(&key) && !HARMLESS.contains(&key)
             {
-                return Err(ModelError::UnknownKey { file: json.file().to_owned(), key: key.to_owned() });
+                return Err(ModelError::UnknownKey { file: json.file().to_owned(), key: excerpt(key) });
             }
         }
         Self::read(json)

@@ -1,12 +1,15 @@
 //! A JSON object that is read key by key, so that errors name the key.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, Error, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
 use super::error::ModelError;
 use super::files::ModelFiles;
+use crate::json_problem;
 
 /// Maximum length of a JSON file, bytes. The largest real ones, tensor indices, are below 1 MiB.
 const JSON_LIMIT: u64 = 8 << 20;
@@ -73,8 +76,18 @@ impl JsonObject {
         }
     }
 
-    /// An object of these values; `file` is its name in messages.
-    pub fn from_values(file: impl Into<String>, values: Map<String, Value>) -> Self {
+    /// As [`JsonObject::parse`], for a request: a key that occurs twice is an error, because it is a mistake. In files
+    /// the last one counts, as in Python.
+    pub fn parse_request(place: impl Into<String>, bytes: &[u8]) -> Result<Self, ModelError> {
+        let file = place.into();
+        match serde_json::from_slice(bytes) {
+            Ok(Distinct(values)) => Ok(Self { file, values }),
+            Err(source) => Err(ModelError::Json { file, source }),
+        }
+    }
+
+    /// An object that is part of another one; `file` is its name in messages.
+    pub fn of_values(file: impl Into<String>, values: Map<String, Value>) -> Self {
         Self { file: file.into(), values }
     }
 
@@ -145,12 +158,37 @@ impl JsonObject {
     }
 }
 
+/// An object whose keys are distinct.
+struct Distinct(Map<String, Value>);
+
+impl<'de> Deserialize<'de> for Distinct {
+    fn deserialize<D: Deserializer<'de>>(json: D) -> Result<Self, D::Error> {
+        json.deserialize_map(DistinctKeys)
+    }
+}
+
+struct DistinctKeys;
+
+impl<'de> Visitor<'de> for DistinctKeys {
+    type Value = Distinct;
+
+    fn expecting(&self, words: &mut fmt::Formatter) -> fmt::Result {
+        words.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut json: A) -> Result<Distinct, A::Error> {
+        let mut values = Map::new();
+        while let Some((key, value)) = json.next_entry::<String, Value>()? {
+            if values.contains_key(&key) {
+                return Err(A::Error::custom(format_args!("the key {} occurs twice", excerpt(&key.into()))));
+            }
+            values.insert(key, value);
+        }
+        Ok(Distinct(values))
+    }
+}
+
 /// The value as JSON on one line, cut after 60 characters.
 pub(super) fn excerpt(value: &Value) -> String {
-    const LENGTH: usize = 60;
-    let text = value.to_string();
-    match text.char_indices().nth(LENGTH) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text,
-    }
+    json_problem::excerpt(&value.to_string())
 }

@@ -6,7 +6,7 @@ use super::error::ModelError;
 use super::files::ModelFiles;
 use super::json::JsonObject;
 use super::tokenizer::{CONFIG, FILE_LIMIT, class, tasks};
-use crate::text::TokenizerClass;
+use crate::text::{Task, TokenizerClass};
 
 /// The languages that a model's files name, in the model's own codes: `en`, `eng_Latn`, `en_XX`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,16 +31,16 @@ pub fn read_languages(files: &ModelFiles) -> Result<ModelLanguages, ModelError> 
     let get = |name: &'static str| -> Result<Option<String>, ModelError> {
         tokenizer.as_ref().map(|object| object.get(name)).transpose().map(Option::flatten)
     };
-    let tasks = model.as_ref().map(tasks).transpose()?.unwrap_or_default();
-    if !tasks.is_empty() {
-        let mut languages = ModelLanguages::default();
-        for task in tasks {
-            for (list, code) in [(&mut languages.from, task.source), (&mut languages.to, task.target)] {
-                if !list.contains(&code) {
-                    list.push(code);
-                }
+    let tasks = model.as_ref().map(tasks).unwrap_or_default();
+    let mut languages = ModelLanguages::default();
+    for (from, to) in tasks.iter().filter_map(Task::languages) {
+        for (list, code) in [(&mut languages.from, from), (&mut languages.to, to)] {
+            if !list.iter().any(|listed| listed == code) {
+                list.push(code.to_owned());
             }
         }
+    }
+    if !languages.to.is_empty() {
         return Ok(languages);
     }
     let class = class(files, model.as_ref(), tokenizer.as_ref())?;

@@ -143,6 +143,8 @@ impl Names {
             Family::Vanilla => &VANILLA,
             Family::T5 => &T5,
             Family::Bert => &BERT,
+            Family::Roberta | Family::XlmRoberta => &ROBERTA,
+            Family::DistilBert => &DISTILBERT,
             Family::Gpt2 => &GPT2,
             Family::Firefox => &FIREFOX,
         }
@@ -327,15 +329,7 @@ static BERT: Names = Names {
         positions: "bert.embeddings.position_embeddings.weight",
         embedding_norm: "bert.embeddings.LayerNorm",
         layers: "bert.encoder.layer",
-        self_attention: separate(
-            ["attention.self.query", "attention.self.key", "attention.self.value"],
-            "attention.output.dense",
-        ),
-        self_norm: "attention.output.LayerNorm",
-        up: "intermediate.dense",
-        down: "output.dense",
-        feed_forward_norm: "output.LayerNorm",
-        ..NO_STACK
+        ..BERT_STACK
     },
     decoder: NO_STACK,
     style: Style::Dotted,
@@ -346,6 +340,74 @@ static BERT: Names = Names {
         ("bert.embeddings.position_ids", ""),
         ("bert.embeddings.token_type_ids", ""),
     ],
+};
+
+const BERT_STACK: StackNames = StackNames {
+    self_attention: separate(
+        ["attention.self.query", "attention.self.key", "attention.self.value"],
+        "attention.output.dense",
+    ),
+    self_norm: "attention.output.LayerNorm",
+    up: "intermediate.dense",
+    down: "output.dense",
+    feed_forward_norm: "output.LayerNorm",
+    ..NO_STACK
+};
+
+/// HF `RobertaForMaskedLM`, `XLMRobertaForMaskedLM`.
+static ROBERTA: Names = Names {
+    base: "roberta.",
+    style: Style::Dotted,
+    shared_embedding: &["roberta.embeddings.word_embeddings.weight"],
+    source_embedding: "roberta.embeddings.word_embeddings.weight",
+    target_embedding: "roberta.embeddings.word_embeddings.weight",
+    token_types: "roberta.embeddings.token_type_embeddings.weight",
+    output: "lm_head.decoder.weight",
+    output_bias: &["lm_head.decoder.bias", "lm_head.bias"],
+    output_transform: ["lm_head.dense", "lm_head.layer_norm"],
+    encoder: StackNames {
+        positions: "roberta.embeddings.position_embeddings.weight",
+        embedding_norm: "roberta.embeddings.LayerNorm",
+        layers: "roberta.encoder.layer",
+        ..BERT_STACK
+    },
+    decoder: NO_STACK,
+    transposed: false,
+    unused: &[
+        ("roberta.pooler.", ""),
+        ("roberta.embeddings.position_ids", ""),
+        ("roberta.embeddings.token_type_ids", ""),
+    ],
+};
+
+/// HF `DistilBertForMaskedLM`.
+static DISTILBERT: Names = Names {
+    base: "distilbert.",
+    style: Style::Dotted,
+    shared_embedding: &["distilbert.embeddings.word_embeddings.weight"],
+    source_embedding: "distilbert.embeddings.word_embeddings.weight",
+    target_embedding: "distilbert.embeddings.word_embeddings.weight",
+    token_types: "",
+    output: "vocab_projector.weight",
+    output_bias: &["vocab_projector.bias"],
+    output_transform: ["vocab_transform", "vocab_layer_norm"],
+    encoder: StackNames {
+        positions: "distilbert.embeddings.position_embeddings.weight",
+        embedding_norm: "distilbert.embeddings.LayerNorm",
+        layers: "distilbert.transformer.layer",
+        self_attention: separate(
+            ["attention.q_lin", "attention.k_lin", "attention.v_lin"],
+            "attention.out_lin",
+        ),
+        self_norm: "sa_layer_norm",
+        up: "ffn.lin1",
+        down: "ffn.lin2",
+        feed_forward_norm: "output_layer_norm",
+        ..NO_STACK
+    },
+    decoder: NO_STACK,
+    transposed: false,
+    unused: &[("distilbert.embeddings.position_ids", "")],
 };
 
 /// HF `GPT2LMHeadModel`.

@@ -47,7 +47,7 @@ pub fn read_tokenizer(files: &ModelFiles) -> Result<Tokenizer, ModelError> {
         return marian(files, config.as_deref());
     }
     let build = |parts| {
-        let tasks = model.as_ref().map(tasks).transpose()?.unwrap_or_default();
+        let tasks = model.as_ref().map(tasks).unwrap_or_default();
         Tokenizer::new(class, parts, config.as_deref(), tasks).map_err(refused)
     };
     match spm {
@@ -115,29 +115,38 @@ pub(super) fn class(
     model: Option<&JsonObject>,
     tokenizer: Option<&JsonObject>,
 ) -> Result<TokenizerClass, ModelError> {
-    for object in [tokenizer, model].into_iter().flatten() {
-        let name: Option<String> = object.get("tokenizer_class")?;
-        if let Some(class) = name.as_deref().and_then(TokenizerClass::from_name) {
-            return Ok(class);
-        }
+    let name = |object: Option<&JsonObject>| {
+        object.map(|object| object.get::<String>("tokenizer_class")).transpose().map(Option::flatten)
+    };
+    let name = match name(tokenizer)? {
+        None => name(model)?,
+        name => name,
+    };
+    if let Some(class) = name.as_deref().and_then(TokenizerClass::from_name) {
+        return Ok(class);
     }
     let model_type: Option<String> = model.map(|model| model.get("model_type")).transpose()?.flatten();
     let class = model_type.as_deref().map_or(TokenizerClass::Other, TokenizerClass::of_model_type);
+    // under a generic name, transformers takes everything from this file, nothing from the family's class
+    let is_generic = name.is_some() && files.has(JSON);
+    if is_generic && !matches!(class, TokenizerClass::T5 | TokenizerClass::Pegasus) {
+        return Ok(TokenizerClass::Other);
+    }
     // models without a Hugging Face class, and tokenizers without a model, can have Marian's files
     let unnamed = class == TokenizerClass::Other && files.has(MARIAN[0]) && !files.has(JSON);
     Ok(if unnamed { TokenizerClass::Marian } else { class })
 }
 
-/// `translation_XX_to_YY` of `task_specific_params`, with their prefixes.
-pub(super) fn tasks(model: &JsonObject) -> Result<Vec<Task>, ModelError> {
+/// The tasks of `task_specific_params`, with their prefixes.
+pub(super) fn tasks(model: &JsonObject) -> Vec<Task> {
     let Some((_, Value::Object(all))) = model.entries().find(|(key, _)| *key == "task_specific_params")
     else {
-        return Ok(Vec::new());
+        return Vec::new();
     };
     let task = |(name, task): (&String, &Value)| {
-        let (source, target) = name.strip_prefix("translation_")?.split_once("_to_")?;
-        let prefix = task.get("prefix")?.as_str()?.to_owned();
-        Some(Task { source: source.to_owned(), target: target.to_owned(), prefix })
+        let mut options = task.as_object()?.clone();
+        let prefix = options.remove("prefix").and_then(|prefix| Some(prefix.as_str()?.to_owned()));
+        Some(Task { name: name.clone(), prefix: prefix.unwrap_or_default(), options })
     };
-    Ok(all.iter().filter_map(task).collect())
+    all.iter().filter_map(task).collect()
 }

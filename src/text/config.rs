@@ -31,6 +31,10 @@ pub(super) struct TokenizerConfig {
     pub(super) extra_ids: Option<u32>,
     /// Pegasus: offset that is added to the ids of pieces.
     pub(super) offset: Option<u32>,
+    /// Marian: the language of the sources.
+    pub(super) source_lang: Option<String>,
+    /// Marian: the language of the translations.
+    pub(super) target_lang: Option<String>,
     /// The default source language.
     pub(super) src_lang: Option<String>,
     /// NLLB: whether the source language follows the text.
@@ -72,11 +76,10 @@ enum ExtraTokens {
 
 impl TokenizerConfig {
     /// # Errors
-    /// [`TextError::Malformed`]
+    /// [`TextError::Malformed`], [`TextError::Damaged`]
     pub(super) fn parse(file: Option<&[u8]>) -> Result<Self, TextError> {
         let Some(bytes) = file else { return Ok(Self::default()) };
-        serde_json::from_slice(bytes)
-            .map_err(|error| TextError::Malformed { file: FILE.to_owned(), reason: error.to_string() })
+        serde_json::from_slice(bytes).map_err(|error| TextError::of_json(FILE, &error))
     }
 
     pub(super) fn eos_token(&self) -> &str {

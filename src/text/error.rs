@@ -1,10 +1,22 @@
 //! Errors between text and token ids.
 
+use serde_json::error::Category;
+
+use crate::json_problem::json_problem;
+
 /// An error of the text layer. Every message names the file or token, and what a user can do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TextError {
-    /// A file that is incomplete, damaged, or of another format.
+    /// A file that is incomplete or damaged, so that a new download may help.
     #[error("{file}: {reason}; download the file again")]
+    Damaged {
+        /// The file's name, e.g. `source.spm`.
+        file: String,
+        /// The fault.
+        reason: String,
+    },
+    /// A file with contents that make no tokenizer, or that cannot encode a text.
+    #[error("{file}: {reason}")]
     Malformed {
         /// The file's name, e.g. `source.spm`.
         file: String,
@@ -48,13 +60,12 @@ pub enum TextError {
     },
     /// A language code that the model does not have.
     #[error(
-        "there is no language {code:?} among the {count} of this model; near it: {near}; `wordloom inspect` lists \
-         them all"
+        "there is no language {code:?} among the {count} of this model; {near}; `wordloom inspect` lists them all"
     )]
     UnknownLanguage {
         /// The code as given.
         code: String,
-        /// Similar codes, or the first codes if none is similar.
+        /// A phrase with similar codes, or with the first codes if none is similar.
         near: String,
         /// Number of languages.
         count: usize,
@@ -67,11 +78,49 @@ pub enum TextError {
         /// All tasks.
         known: String,
     },
+    /// A task that the model's configuration does not have.
+    #[error("this model has no task {task:?}; {known}")]
+    UnknownTask {
+        /// The task as given.
+        task: String,
+        /// The known tasks, as a phrase.
+        known: String,
+    },
+    /// A task whose parameters are no options of a search.
+    #[error("the task {task:?}: {reason}")]
+    InvalidTask {
+        /// Name of the task.
+        task: String,
+        /// The fault.
+        reason: String,
+    },
+    /// A task, and languages that need other words before the text.
+    #[error(
+        "the task {task:?} and the languages differ: these put {words:?} before a text; leave one of them out"
+    )]
+    TaskAndLanguages {
+        /// Name of the task.
+        task: String,
+        /// The words of the languages.
+        words: String,
+    },
     /// A language for a model with a fixed language.
     #[error("this model has no {side} languages to choose from; leave the {side} language out")]
     NoLanguages {
         /// `source` or `target`.
         side: &'static str,
+    },
+    /// A language that is not the one of the model.
+    #[error(
+        "this model's {side} language is {only:?}, not {code:?}; leave the {side} language out, or take another model"
+    )]
+    OnlyLanguage {
+        /// `source` or `target`.
+        side: &'static str,
+        /// The language as given.
+        code: String,
+        /// The model's language.
+        only: String,
     },
     /// A model with several target languages, called without one.
     #[error(
@@ -89,4 +138,15 @@ pub enum TextError {
          it, the model takes token ids"
     )]
     NeedsFeature,
+}
+
+impl TextError {
+    /// The error for a file of JSON.
+    pub(super) fn of_json(file: &str, error: &serde_json::Error) -> Self {
+        let (file, reason) = (file.to_owned(), json_problem(error));
+        match error.classify() {
+            Category::Data => Self::Malformed { file, reason },
+            Category::Eof | Category::Syntax | Category::Io => Self::Damaged { file, reason },
+        }
+    }
 }

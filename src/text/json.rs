@@ -5,7 +5,9 @@ use std::collections::HashSet;
 use super::added_tokens::AddedToken;
 use super::clean_up::clean_up;
 use super::config::TokenizerConfig;
-use super::{TextError, TokenizerClass};
+use super::guard::guarded;
+use super::{TextError, TokenizerClass, json_limits};
+use crate::json_problem::plain;
 
 const FILE: &str = "tokenizer.json";
 
@@ -29,7 +31,7 @@ impl JsonTokenizer {
     ) -> Result<Self, TextError> {
         let mut inner = parse(bytes)?;
         // transformers ignores the file's truncation and padding unless a call requests them
-        inner.with_truncation(None).map_err(malformed)?;
+        call(|| inner.with_truncation(None).map(|_| ()))?;
         inner.with_padding(None);
 
         // tokens of `tokenizer_config.json` and of the class are special, even if the file does not mark them
@@ -45,11 +47,10 @@ impl JsonTokenizer {
                 .lstrip(token.lstrip)
                 .rstrip(token.rstrip)
                 .normalized(token.normalized);
-            let done = match token.special {
+            call(|| match token.special {
                 true => inner.add_special_tokens([token_here]),
                 false => inner.add_tokens([token_here]),
-            };
-            done.map_err(malformed)?;
+            })?;
         }
         let special = inner.get_added_tokens_decoder();
         let last = inner.get_vocab(true).into_iter().map(|(token, id)| (id, token)).max();
@@ -68,7 +69,7 @@ impl JsonTokenizer {
     /// # Errors
     /// [`TextError::Malformed`] for text outside the vocabulary, if the file has no unknown token.
     pub(super) fn encode(&self, text: &str, add_special_tokens: bool) -> Result<Vec<u32>, TextError> {
-        let encoding = self.inner.encode_fast(text, add_special_tokens).map_err(malformed)?;
+        let encoding = call(|| self.inner.encode_fast(text, add_special_tokens))?;
         Ok(encoding.get_ids().to_vec())
     }
 
@@ -78,8 +79,18 @@ impl JsonTokenizer {
         if let Some(&id) = ids.iter().find(|&&id| self.token(id).is_none()) {
             return Err(TextError::UnknownId { id, size: self.inner.get_vocab_size(true) });
         }
-        let text = self.inner.decode(ids, skip_special_tokens).map_err(malformed)?;
+        let text = call(|| self.inner.decode(ids, skip_special_tokens))?;
         Ok(if self.clean_up { clean_up(&text) } else { text })
+    }
+
+    /// The ids before and after a text by the file's post-processor; `None` if they cannot be told from the text's.
+    pub(super) fn template(&self) -> Option<(Vec<u32>, Vec<u32>)> {
+        const PROBE: &str = "a";
+        let (whole, text) = (self.encode(PROBE, true).ok()?, self.encode(PROBE, false).ok()?);
+        let mut places = (0..=whole.len().checked_sub(text.len())?)
+            .filter(|&start| !text.is_empty() && whole[start..].starts_with(&text));
+        let (start, None) = (places.next()?, places.next()) else { return None };
+        Some((whole[..start].to_vec(), whole[start + text.len()..].to_vec()))
     }
 
     pub(super) fn token(&self, id: u32) -> Option<String> {
@@ -104,13 +115,20 @@ impl JsonTokenizer {
     }
 }
 
-/// Parses the file. The library panics on some damaged files.
+/// Parses the file, after a check of the parts that the library would trust.
 fn parse(bytes: &[u8]) -> Result<tokenizers::Tokenizer, TextError> {
-    let _: serde::de::IgnoredAny = serde_json::from_slice(bytes).map_err(malformed)?;
-    let parsed = std::panic::catch_unwind(|| tokenizers::Tokenizer::from_bytes(bytes));
-    parsed.map_err(|_| malformed("it is not a tokenizer"))?.map_err(malformed)
+    let _: serde::de::IgnoredAny =
+        serde_json::from_slice(bytes).map_err(|error| TextError::of_json(FILE, &error))?;
+    json_limits::check(bytes).map_err(malformed)?;
+    let parsed = guarded(|| tokenizers::Tokenizer::from_bytes(bytes)).map_err(malformed)?;
+    parsed.map_err(|error| malformed(plain(&error.to_string())))
 }
 
 fn malformed(error: impl ToString) -> TextError {
     TextError::Malformed { file: FILE.to_owned(), reason: error.to_string() }
+}
+
+/// Calls the library. Its errors and its panics are errors of the file.
+fn call<T>(call: impl FnOnce() -> tokenizers::Result<T>) -> Result<T, TextError> {
+    guarded(call).map_err(malformed)?.map_err(|error| malformed(plain(&error.to_string())))
 }

@@ -5,6 +5,7 @@ use super::clean_up::clean_up;
 use super::config::{TokenEntry, TokenizerConfig};
 use super::sentencepiece::SPACE;
 use super::{SentencePiece, TextError, Vocabulary};
+use crate::json_problem::excerpt;
 
 /// The contents of a Marian tokenizer's files.
 #[derive(Clone, Copy, Debug)]
@@ -36,6 +37,8 @@ pub struct MarianTokenizer {
     eos: u32,
     pad: u32,
     clean_up: bool,
+    /// Source and target language, if the configuration names them.
+    languages: [Option<String>; 2],
 }
 
 impl MarianTokenizer {
@@ -88,6 +91,7 @@ impl MarianTokenizer {
             eos,
             pad,
             clean_up: config.clean_up_tokenization_spaces.unwrap_or(false),
+            languages: [config.source_lang, config.target_lang],
         })
     }
 
@@ -116,7 +120,7 @@ impl MarianTokenizer {
         if let Some(tag) = tag {
             let id = self.vocabulary.id(tag);
             ids.push(id.ok_or_else(|| TextError::UnknownLanguageTag {
-                tag: tag.to_owned(),
+                tag: excerpt(tag),
                 known: self.known_tags(),
             })?);
         }
@@ -179,6 +183,11 @@ impl MarianTokenizer {
         let text = text.replace(SPACE, " ");
         let text = text.trim_matches(is_python_space);
         Ok(if self.clean_up { clean_up(text) } else { text.to_owned() })
+    }
+
+    /// Source and target language of `tokenizer_config.json`; `None` if it does not name them.
+    pub fn languages(&self) -> [Option<&str>; 2] {
+        self.languages.each_ref().map(Option::as_deref)
     }
 
     /// The language tags of the source vocabulary (`>>fra<<`, …) in the order of their ids; empty if the model has one

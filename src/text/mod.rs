@@ -18,9 +18,14 @@ mod config;
 mod error;
 mod firefox;
 mod fit;
+mod guard;
 #[cfg(feature = "tokenizers")]
 mod json;
+#[cfg(feature = "tokenizers")]
+mod json_limits;
 mod language_codes;
+mod language_names;
+mod language_search;
 mod languages;
 mod marian;
 mod pieces;
@@ -33,6 +38,7 @@ mod vocabulary;
 pub use class::{TargetRole, TokenizerClass};
 pub use error::TextError;
 pub use firefox::FirefoxTokenizer;
+pub use guard::panic_is_caught;
 pub use languages::{Direction, Target, Task};
 pub use marian::{MarianFiles, MarianTokenizer, split_language_tag};
 pub use sentencepiece::SentencePiece;

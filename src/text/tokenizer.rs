@@ -2,12 +2,16 @@
 
 use std::borrow::Cow;
 
+use super::class::SourcePlace;
+#[cfg(feature = "tokenizers")]
+use super::class::TargetRole;
 use super::config::TokenizerConfig;
 #[cfg(feature = "tokenizers")]
 use super::json::JsonTokenizer;
-use super::languages::{Codes, Direction, Languages, Task};
+use super::languages::{Around, Codes, Direction, Languages, Task};
 use super::pieces::PieceTokenizer;
 use super::{FirefoxTokenizer, MarianTokenizer, TextError, TokenizerClass, Vocabulary, split_language_tag};
+use crate::json_problem::excerpt;
 
 /// The contents of a tokenizer's files, except Marian's.
 #[derive(Clone, Debug)]
@@ -34,6 +38,7 @@ pub enum TokenizerFiles<'a> {
 pub struct Tokenizer {
     kind: Kind,
     languages: Languages,
+    tasks: Vec<Task>,
     /// Name of the file.
     origin: String,
 }
@@ -50,9 +55,15 @@ enum Kind {
 impl From<MarianTokenizer> for Tokenizer {
     fn from(tokenizer: MarianTokenizer) -> Self {
         let tags: Vec<String> = tokenizer.language_tags().into_iter().map(str::to_owned).collect();
+        let [source, target] = tokenizer.languages().map(|language| language.map(str::to_owned));
         Self {
             kind: Kind::Marian(Box::new(tokenizer)),
-            languages: if tags.is_empty() { Languages::Fixed } else { Languages::Tags(tags) },
+            languages: if tags.is_empty() {
+                Languages::Fixed { source, target }
+            } else {
+                Languages::Tags(tags)
+            },
+            tasks: Vec::new(),
             origin: "source.spm".to_owned(),
         }
     }
@@ -62,15 +73,16 @@ impl From<FirefoxTokenizer> for Tokenizer {
     fn from(tokenizer: FirefoxTokenizer) -> Self {
         Self {
             kind: Kind::Firefox(Box::new(tokenizer)),
-            languages: Languages::Fixed,
+            languages: Languages::FIXED,
+            tasks: Vec::new(),
             origin: "vocab.spm".to_owned(),
         }
     }
 }
 
 impl Tokenizer {
-    /// Builds a tokenizer of this class from its files' contents. `config` is `tokenizer_config.json`; `tasks` are the
-    /// translations with a prefix in `config.json` (T5).
+    /// Builds a tokenizer of this class from its files' contents. `config` is `tokenizer_config.json`; `tasks` are those of
+    /// `config.json`.
     ///
     /// # Errors
     /// [`TextError`] names the file that is damaged or needs an unsupported feature. [`TextError::NeedsFeature`]: a
@@ -93,12 +105,15 @@ impl Tokenizer {
             #[cfg(not(feature = "tokenizers"))]
             TokenizerFiles::Json(_) => return Err(TextError::NeedsFeature),
         };
-        let languages = if tasks.is_empty() {
-            codes(class, &kind, &config, origin)?.map_or(Languages::Fixed, Languages::Codes)
-        } else {
-            Languages::Tasks(tasks)
+        let languages = match &kind {
+            _ if tasks.iter().any(is_translation) => {
+                Languages::Tasks(tasks.iter().filter(|task| is_translation(task)).cloned().collect())
+            }
+            #[cfg(feature = "tokenizers")]
+            Kind::Json(tokenizer) if class == TokenizerClass::Other => of_template(tokenizer),
+            _ => codes(class, &kind, &config, origin)?.map_or(Languages::FIXED, Languages::Codes),
         };
-        Ok(Self { kind, languages, origin: origin.to_owned() })
+        Ok(Self { kind, languages, tasks, origin: origin.to_owned() })
     }
 
     /// Name of the tokenizer's file: `source.spm`, `spiece.model`, `tokenizer.json`, …
@@ -110,6 +125,26 @@ impl Tokenizer {
     /// are target languages.
     pub fn languages(&self) -> Vec<&str> {
         self.languages.codes()
+    }
+
+    /// The tasks of the model's configuration.
+    pub fn tasks(&self) -> &[Task] {
+        &self.tasks
+    }
+
+    /// The task with this name.
+    ///
+    /// # Errors
+    /// [`TextError::UnknownTask`]
+    pub fn task(&self, name: &str) -> Result<&Task, TextError> {
+        self.tasks.iter().find(|task| task.name == name).ok_or_else(|| {
+            let known: Vec<&str> = self.tasks.iter().map(|task| &*task.name).collect();
+            let known = match known.is_empty() {
+                true => "its config.json has no `task_specific_params`".to_owned(),
+                false => format!("it has {}", known.join(", ")),
+            };
+            TextError::UnknownTask { task: excerpt(name), known }
+        })
     }
 
     /// Resolves languages by the model's own codes: `en_XX` (mBART), `eng_Latn` (NLLB), `en` (M2M100, T5), `fra` (Marian,
@@ -126,8 +161,8 @@ impl Tokenizer {
 
     /// Splits a leading language tag such as `>>fra<<` off a text, for Marian's tokenizers.
     pub fn split_tag<'a>(&self, text: &'a str) -> (Option<&'a str>, &'a str) {
-        match self.kind {
-            Kind::Marian(_) => split_language_tag(text),
+        match (&self.kind, &self.languages) {
+            (Kind::Marian(_), _) | (_, Languages::Tags(_)) => split_language_tag(text),
             _ => (None, text),
         }
     }
@@ -137,8 +172,10 @@ impl Tokenizer {
     /// # Errors
     /// As [`Tokenizer::encode_source`], without [`TextError::UnknownLanguageTag`].
     pub fn encode(&self, text: &str) -> Result<Vec<u32>, TextError> {
-        match &self.kind {
-            Kind::Marian(tokenizer) => Ok(tokenizer.encode(text)),
+        match (&self.kind, &self.languages) {
+            (Kind::Marian(tokenizer), _) => Ok(tokenizer.encode(text)),
+            #[cfg(feature = "tokenizers")]
+            (Kind::Json(tokenizer), Languages::Tags(_)) => tokenizer.encode(text, true),
             _ => self.encode_source(text, &self.direction(None, None)?),
         }
     }
@@ -162,7 +199,15 @@ impl Tokenizer {
                 None => [tokenizer.encode(&text), vec![tokenizer.eos()]].concat(),
             },
             #[cfg(feature = "tokenizers")]
-            Kind::Json(tokenizer) => tokenizer.encode(&text, direction.around.is_none())?,
+            Kind::Json(tokenizer) => {
+                if let (Some(tag), _) = self.split_tag(&text)
+                    && tokenizer.id(tag).is_none()
+                {
+                    let known = format!("this model has {}", self.languages().join(", "));
+                    return Err(TextError::UnknownLanguageTag { tag: excerpt(tag), known: excerpt(&known) });
+                }
+                tokenizer.encode(&text, direction.around.is_none())?
+            }
         };
         Ok(match &direction.around {
             Some((before, after)) => [&before[..], &ids, after].concat(),
@@ -252,6 +297,50 @@ impl Tokenizer {
     }
 }
 
+/// Whether words before a text choose its languages.
+fn is_translation(task: &Task) -> bool {
+    task.languages().is_some() && !task.prefix.is_empty()
+}
+
+/// The languages of a `tokenizer.json` under a generic class, such as `PreTrainedTokenizerFast`. transformers then takes the
+/// tokens around a text from the file's post-processor alone; if one of them is a language, it is the source's.
+#[cfg(feature = "tokenizers")]
+fn of_template(tokenizer: &JsonTokenizer) -> Languages {
+    use TokenizerClass::{M2M100, MBart, Nllb};
+
+    let special: Vec<(String, u32)> = tokenizer.special_tokens().collect();
+    let tags = special.iter().filter(|(token, _)| split_language_tag(token) == (Some(token), ""));
+    let mut tags: Vec<(u32, String)> = tags.map(|(token, id)| (*id, token.clone())).collect();
+    if !tags.is_empty() {
+        tags.sort_unstable();
+        return Languages::Tags(tags.into_iter().map(|(_, tag)| tag).collect());
+    }
+    let Some((before, after)) = tokenizer.template() else { return Languages::FIXED };
+    let language = |id: u32| {
+        let (token, _) = special.iter().find(|(_, known)| *known == id)?;
+        let class = [Nllb, MBart, M2M100].into_iter().find(|class| class.language_code(token).is_some())?;
+        Some((class, class.language_code(token)?.to_owned()))
+    };
+    let Some((class, source)) = before.iter().chain(&after).find_map(|&id| language(id)) else {
+        return Languages::FIXED;
+    };
+    let around = |ids: &[u32]| {
+        let around = |&id: &u32| match language(id) {
+            Some((_, code)) if code == source => Around::Source,
+            _ => Around::Token(id),
+        };
+        ids.iter().map(around).collect::<Vec<_>>()
+    };
+    let around = (around(&before), around(&after));
+    // mBART's decoder starts with the language; where the language comes first, it is the first token after the start
+    let decoder_start = class == MBart && around.1.contains(&Around::Source);
+    let role = if decoder_start { TargetRole::DecoderStart } else { TargetRole::ForcedBos };
+    let code = |(token, id): &(String, u32)| Some((class.language_code(token)?.to_owned(), *id));
+    let mut codes: Vec<(String, u32)> = special.iter().filter_map(code).collect();
+    codes.sort_unstable_by_key(|&(_, id)| id);
+    Languages::Codes(Codes { class, codes, around, role, source })
+}
+
 /// The languages of a class with language tokens.
 fn codes(
     class: TokenizerClass,
@@ -281,6 +370,12 @@ fn codes(
     let source = class.language_code(source).unwrap_or(source).to_owned();
     match codes.is_empty() {
         true => Err(missing(&source)),
-        false => Ok(Some(Codes { class, codes, place, role, source, eos })),
+        false => {
+            let around = match place {
+                SourcePlace::Before => (vec![Around::Source], vec![Around::Token(eos)]),
+                SourcePlace::After => (Vec::new(), vec![Around::Token(eos), Around::Source]),
+            };
+            Ok(Some(Codes { class, codes, around, role, source }))
+        }
     }
 }

@@ -16,10 +16,10 @@ impl Vocabulary {
     /// Reads a JSON object of the form `{"token": id, …}`. `file` is its name, for error messages.
     ///
     /// # Errors
-    /// [`TextError::Malformed`] with the position in the file.
+    /// [`TextError::Malformed`] or [`TextError::Damaged`] with the position in the file.
     pub fn from_json(file: &str, bytes: &[u8]) -> Result<Self, TextError> {
-        let ids: HashMap<String, u32> = serde_json::from_slice(bytes)
-            .map_err(|error| TextError::Malformed { file: file.to_owned(), reason: error.to_string() })?;
+        let ids: HashMap<String, u32> =
+            serde_json::from_slice(bytes).map_err(|error| TextError::of_json(file, &error))?;
         let ids: HashMap<Arc<str>, u32> = ids.into_iter().map(|(token, id)| (token.into(), id)).collect();
         let tokens: HashMap<u32, Arc<str>> = ids.iter().map(|(token, &id)| (id, token.clone())).collect();
         if tokens.len() < ids.len() {

@@ -1,3 +1,4 @@
+use crate::json_problem::json_problem;
 use crate::text::TextError;
 use crate::transformer::{ForwardError, GenerateError, ScoreError};
 use crate::translate::TranslateError;
@@ -56,7 +57,7 @@ pub const VERSION: u32 = 1;
 #[derive(Debug, thiserror::Error)]
 pub enum TraceFileError {
     /// Invalid JSON.
-    #[error("is not a trace: {0}")]
+    #[error("is not a trace: {}", json_problem(.0))]
     Json(#[from] serde_json::Error),
     /// An invalid safetensors file.
     #[error("is not a trace: {0}")]

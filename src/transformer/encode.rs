@@ -25,7 +25,7 @@ impl Transformer {
     /// [`ForwardError::NoEncoder`], [`ForwardError::Empty`], [`ForwardError::TooLong`], and those of the device.
     pub fn encoder(&self, batch: usize, length: usize) -> Result<Encoder<'_>, ForwardError> {
         let LoadedModel { device, config, blueprint, weights, .. } = &self.model;
-        let limit = config.positions.count();
+        let limit = config.positions.longest_input();
         if config.architecture() == Architecture::DecoderOnly {
             return Err(ForwardError::NoEncoder { model_type: config.family.model_type() });
         }

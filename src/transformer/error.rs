@@ -20,12 +20,12 @@ pub enum GenerateError {
     /// A source without tokens.
     #[error("there are no input ids; at least one is needed")]
     Empty,
-    /// A source longer than the model's positions.
-    #[error("there are {length} input ids, but the model has {limit} positions; split it")]
+    /// A source longer than the model's positions, or than is sensible for a model without positions.
+    #[error("there are {length} input ids, but the model takes {limit} at most; split it")]
     TooLong {
         /// Number of input ids.
         length: usize,
-        /// Number of positions.
+        /// Maximal number of input ids.
         limit: usize,
     },
     /// A token id outside the vocabulary.

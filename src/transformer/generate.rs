@@ -132,8 +132,9 @@ impl Transformer {
         if length == 0 {
             return Err(GenerateError::Empty);
         }
-        if length > limit {
-            return Err(GenerateError::TooLong { length, limit });
+        let longest = self.model.config.positions.longest_input();
+        if length > longest {
+            return Err(GenerateError::TooLong { length, limit: longest });
         }
         if let Some(&token) = request.input_ids.iter().find(|&&token| token as usize >= vocabulary) {
             return Err(GenerateError::Token { token, vocabulary });

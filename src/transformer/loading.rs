@@ -8,7 +8,7 @@ use crate::decode::BatchSearch;
 use crate::device::Device;
 use crate::graph::{Upload, Weights, check_known_answers};
 use crate::model::blueprint::CheckpointSource;
-use crate::model::config::Architecture;
+use crate::model::config::{Architecture, Family};
 use crate::model::generation_config::GenerationConfig;
 use crate::model::{Model, ModelError};
 use crate::precision::{PrecisionChoice, WeightPrecision};
@@ -45,6 +45,13 @@ impl Transformer {
             progress(loading.fraction());
         }
         loading.finish()
+    }
+
+    /// The storage format that [`Transformer::load_with_weights`] takes.
+    pub fn precision_on(device: &Device, model: &Model, choice: PrecisionChoice) -> WeightPrecision {
+        // in a browser a software adapter would lose more time compiling the unpacking of f16 than f16 saves
+        let gains = !device.class().is_software() || (device.gpu().is_none() && model.is_trained_in_8_bits());
+        choice.resolve(model.stored_precision(), gains)
     }
 
     /// As [`Transformer::load_with_weights`], for a model that will soon [generate](Self::generate) with `options`: on
@@ -86,8 +93,7 @@ impl Loading {
 
     /// As [`Loading::new`], with a chosen storage format.
     pub fn with_weights(device: &Device, model: &Model, choice: PrecisionChoice) -> Result<Self, ModelError> {
-        // in a browser a software adapter would lose more time compiling the unpacking of f16 than f16 saves
-        let precision = choice.resolve(model.stored_precision(), !device.class().is_software());
+        let precision = Transformer::precision_on(device, model, choice);
         let blueprint = model.blueprint().clone();
         let upload = Upload::new(blueprint.file_order(model.checkpoint()));
         let model = LoadedModel {
@@ -95,7 +101,10 @@ impl Loading {
             config: model.config().clone(),
             generation: model.generation_config().clone(),
             weights: Weights::allocate(device, &blueprint.table, precision)?,
-            shortlist: model.shortlist()?,
+            shortlist: match model.config().family {
+                Family::Firefox => model.shortlist()?,
+                _ => None,
+            },
             blueprint,
         };
         let transformer = Transformer { model, idle: IdleSessions::default(), muted: Vec::new() };

@@ -32,9 +32,9 @@ pub fn resolve(
     let prompt = match model.architecture() {
         Architecture::DecoderOnly => input.to_vec(),
         Architecture::EncoderDecoder | Architecture::EncoderOnly => {
-            let start = merged.decoder_start_token_id.or(model.tokens.decoder_start);
-            // as in Hugging Face
-            let start = start.or(merged.bos_token_id).or(model.tokens.bos);
+            // as in transformers 5, which then refuses, although `config.json` may have a start
+            let start = merged.decoder_start_token_id.or(merged.bos_token_id);
+            let start = start.or(model.tokens.decoder_start).or(model.tokens.bos);
             vec![start.ok_or_else(|| DecodeError::Option {
                 option: "decoder_start_token_id",
                 value: "not set".into(),

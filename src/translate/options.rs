@@ -16,6 +16,9 @@ pub struct TranslateOptions {
     /// Language code of the translation. A model with several needs it, unless its `generation_config.json` or
     /// [`generation`](Self::generation) names the first token of a translation.
     pub target_language: Option<String>,
+    /// Name of one of the model's [tasks](Tokenizer::tasks), such as `translation_en_to_de`: its words are put before every
+    /// sentence, and its search options go over the model's own.
+    pub task: Option<String>,
     /// Kept results besides translations. If anything is kept, all sentences are searched and the cache is not used.
     pub keep: Keep,
     /// Whether every sentence brings its [alignment](super::SentenceAlignment): which tokens and words of the source were translated
@@ -35,6 +38,12 @@ impl TranslateOptions {
     /// Sets the language of the translation.
     pub fn target_language(mut self, code: impl Into<String>) -> Self {
         self.target_language = Some(code.into());
+        self
+    }
+
+    /// Sets the task.
+    pub fn task(mut self, name: impl Into<String>) -> Self {
+        self.task = Some(name.into());
         self
     }
 

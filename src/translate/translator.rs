@@ -9,6 +9,7 @@ use super::languages::resolve_languages;
 use super::options::TranslateOptions;
 use super::translation::{Sentence, SentenceHypothesis};
 use crate::device::Device;
+use crate::model::config::Architecture;
 #[cfg(not(target_arch = "wasm32"))]
 use crate::model::generation_config::GenerationConfig;
 use crate::model::{HeadName, Model, ModelError};
@@ -72,7 +73,7 @@ impl Translator {
     /// [`ModelError::CannotTranslate`] for an encoder or a decoder alone; otherwise as [`Model::tokenizer`].
     pub fn tokenizer_of(model: &Model) -> Result<Tokenizer, ModelError> {
         let model_type = model.config().family.model_type();
-        if ["bert", "gpt2"].contains(&model_type) {
+        if model.config().architecture() != Architecture::EncoderDecoder {
             return Err(ModelError::CannotTranslate { folder: model.label().to_owned(), model_type });
         }
         model.tokenizer()

@@ -3,6 +3,7 @@
 
 mod devices;
 mod files;
+pub mod pickles;
 
 use std::path::Path;
 

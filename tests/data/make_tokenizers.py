@@ -3,6 +3,7 @@ texts with them.
 
     python make_tokenizers.py pieces OUT   # transformers 4.57.6: its classes run SentencePiece itself
     python make_tokenizers.py json OUT     # transformers 5.23.0: its classes run `tokenizer.json`
+    python make_tokenizers.py generic OUT  # transformers 5.23.0: generic classes
 
 `pieces` trains the models, so it comes first. Made with sentencepiece 0.2.3. The text to train on is tatoeba-test.tsv.
 """
@@ -14,7 +15,6 @@ import sys
 import tempfile
 
 import sentencepiece as spm
-from sentencepiece import sentencepiece_model_pb2
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -38,6 +38,8 @@ def texts():
 
 
 def train(out, name, lines, **options):
+    from sentencepiece import sentencepiece_model_pb2
+
     with tempfile.TemporaryDirectory() as folder:
         rules = f"{folder}/rules.tsv"
         with open(rules, "w", encoding="utf-8") as file:
@@ -164,5 +166,30 @@ def write(path, value):
         file.write("\n")
 
 
+def generic(out):
+    """Folders whose class is generic, or unknown to transformers: it then takes everything from tokenizer.json."""
+    from transformers import AutoTokenizer
+
+    with open(f"{out}/json.expected.json") as file:
+        configs = {name: case["config"] for name, case in json.load(file).items()}
+    result = []
+    for name, model_type in [("mbart", "mbart"), ("mbart50", "mbart"), ("nllb", "m2m_100"), ("unigram_t5", "marian")]:
+        for cls in ["PreTrainedTokenizerFast", "TokenizersBackend", "PreTrainedTokenizer", "FooTokenizer"]:
+            with tempfile.TemporaryDirectory() as folder:
+                os.symlink(f"{os.path.abspath(out)}/{name}.tokenizer.json", f"{folder}/tokenizer.json")
+                # the class would read `src_lang`; a generic one does not
+                config = {**configs.get(name, {}), "tokenizer_class": cls}
+                if name.startswith("mbart"):
+                    config["src_lang"] = "de_DE"
+                for file, content in [("tokenizer_config.json", config), ("config.json", {"model_type": model_type})]:
+                    with open(f"{folder}/{file}", "w") as opened:
+                        json.dump(content, opened)
+                tokenizer = AutoTokenizer.from_pretrained(folder)
+                assert type(tokenizer).__name__ == "TokenizersBackend"
+                items = [[text, tokenizer(text)["input_ids"]] for text in TEXTS]
+            result.append({"file": name, "model_type": model_type, "config": config, "items": items})
+    write(f"{out}/generic.expected.json", result)
+
+
 if __name__ == "__main__":
-    {"pieces": pieces, "json": json_files}[sys.argv[1]](sys.argv[2])
+    {"pieces": pieces, "json": json_files, "generic": generic}[sys.argv[1]](sys.argv[2])

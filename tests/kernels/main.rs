@@ -11,6 +11,8 @@ mod linear;
 mod normalized_linear;
 mod output_layer;
 mod rows;
+mod selected_linear;
+mod ssru;
 mod sum_blocks;
 mod top_k;
 

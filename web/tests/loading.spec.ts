@@ -7,6 +7,7 @@ import type { CreateOptions, ProgressEvent } from '../ts/types.ts';
 import { expect, MODEL_FOLDER, openHarness, test } from './support/harness.ts';
 import { expectWithin } from './support/machine.ts';
 import type { TestServer } from './support/server.ts';
+import { pickled } from './support/pickles.ts';
 import { sharded } from './support/shards.ts';
 
 const WEIGHTS = 'model.safetensors';
@@ -200,6 +201,30 @@ test('weights in several files', async ({ api, server }) => {
   const { error } = await load(api, { model, cache: 'none' });
   expect(error).toMatchObject({ kind: 'network', message: expect.stringContaining('model-00002-of-00003.safetensors') });
   await rm(folder, { recursive: true });
+});
+
+test('files of PyTorch, of both forms and in several files', async ({ api, server }) => {
+  const expected = await load(api, { model: `${server.url}/fixtures/marian_tied/` });
+  const shards = ['00001', '00002'].map((number): [string, string] => [
+    `pytorch_model-${number}-of-00002.bin`,
+    `marian_zip_${number}`,
+  ]);
+  for (const [name, weights] of [
+    ['zip', [['pytorch_model.bin', 'marian_zip']]],
+    ['legacy', [['pytorch_model.bin', 'marian_legacy']]],
+    ['shards', shards],
+  ] as [string, [string, string][]][]) {
+    const folder = await pickled(weights);
+    server.mount(`/pickles-${name}/`, `${folder}/`);
+    const model = `${server.url}/pickles-${name}/`;
+    const outcome = await load(api, { model });
+    expect(outcome.error, name).toBeUndefined();
+    expect(outcome.text, name).toBe(expected.text);
+    server.requests.length = 0;
+    expect((await load(api, { model })).text).toBe(expected.text);
+    expect(server.requestsFor('/pickles-')).toEqual([]);
+    await rm(folder, { recursive: true });
+  }
 });
 
 test('two tabs: one downloads', async ({ api, server, context }) => {

@@ -105,7 +105,7 @@ test('everything can be done with the keyboard', async ({ page, wordloom }) => {
   await expect(page.getByRole('radio', { name: 'CPU' })).toBeChecked();
   await tabTo(/Beams/);
   await press('ArrowLeft', 2);
-  await tabTo(/English/);
+  await tabTo(/^ English$/);
   await page.keyboard.type('Where is the train station?');
   await expect(wordloom.output).toHaveText('Wo ist der Bahnhof?');
   await expect(page.getByText(/CPU · 2 beams/)).toBeVisible();

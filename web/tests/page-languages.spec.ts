@@ -1,8 +1,9 @@
 /** Models with a choice of languages, and models without. */
 import { rm } from 'node:fs/promises';
 import { AxeBuilder } from '@axe-core/playwright';
-import type { Page } from '@playwright/test';
-import { chooseDirection, languageNames } from '../page/src/engine/languages.ts';
+import type { Locator, Page } from '@playwright/test';
+import { chooseDirection, languageName, plainTag } from '../page/src/engine/languages.ts';
+import { bestOffer, type Offer, rowsOf } from '../page/src/models/offers.ts';
 import { FIXTURES_FOLDER } from './support/harness.ts';
 import { multilingual } from './support/multilingual.ts';
 import { expect, settled, test } from './support/page.ts';
@@ -22,19 +23,26 @@ test('languages are chosen beside the texts, and remembered', async ({ page, wor
   try {
     await wordloom.open();
     await wordloom.translate(TEXT);
-    const [from, to] = [page.getByRole('combobox', { name: 'From' }), page.getByRole('combobox', { name: 'To' })];
-    await expect(from.or(to)).toHaveCount(0);
+    const side = (name: 'From' | 'To') => page.getByRole('button', { name: new RegExp(`^${name}: `) });
+    const [from, to] = [side('From'), side('To')];
+    const choose = async (trigger: Locator, language: string) => {
+      await trigger.click();
+      await page.getByRole('dialog').getByRole('textbox').fill(language);
+      await page.getByRole('dialog').getByRole('button', { name: new RegExp(`^${language}`) }).first().click();
+    };
+    await expect(to).toHaveAccessibleName('To: German');
     await wordloom.options();
     await load(page, `${wordloom.server.url}/multilingual`);
-    await expect(from).toHaveValue('en_XX');
+    await expect(page.getByText('This model writes 25 languages. Choose yours.')).toBeVisible();
+    await expect(from).toHaveAccessibleName('From: English');
     // Without a choice, the page takes a language that the user reads.
-    await expect(to).toHaveValue('de_DE');
-    await expect(to.locator('option:checked')).toHaveText('German');
+    await expect(to).toHaveAccessibleName('To: German');
     await expect(to).toHaveAccessibleDescription('This model writes 25 languages. Choose yours.');
     await settled(page);
     const guessed = await wordloom.output.innerText();
     await page.getByRole('button', { name: 'Close' }).click();
     expect((await new AxeBuilder({ page }).analyze()).violations).toEqual([]);
+    await to.click();
     await wordloom.screenshot('languages-light');
     await page.emulateMedia({ colorScheme: 'dark' });
     await wordloom.screenshot('languages-dark');
@@ -44,30 +52,33 @@ test('languages are chosen beside the texts, and remembered', async ({ page, wor
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(320);
     await page.setViewportSize(size);
 
-    // Leaving the field confirms its value.
-    await to.focus();
-    await page.keyboard.press('Tab');
+    // Closing the list confirms the choice.
+    await page.keyboard.press('Escape');
     await expect(page.getByText('Choose yours')).toHaveCount(0);
-    await expect(to).toHaveValue('de_DE');
-    await to.selectOption('Japanese');
+    await expect(to).toHaveAccessibleName('To: German');
+    await choose(to, 'Japanese');
     await expect(wordloom.output).not.toHaveText(guessed);
     await settled(page);
     const japanese = await wordloom.output.innerText();
     await expect(wordloom.output).toHaveAttribute('lang', 'ja');
-    await from.focus();
-    await page.keyboard.type('French');
-    await expect(from).toHaveValue('fr_XX');
+    await choose(from, 'French');
+    await expect(from).toHaveAccessibleName('From: French');
     await expect(wordloom.output).not.toHaveText(japanese);
     await page.reload();
-    await expect(from).toHaveValue('fr_XX');
-    await expect(to).toHaveValue('ja_XX');
+    await expect(from).toHaveAccessibleName('From: French');
+    await expect(to).toHaveAccessibleName('To: Japanese');
     await settled(page);
-    await from.selectOption('English');
+    await choose(from, 'English');
     await expect(wordloom.output).toHaveText(japanese);
-    // Back to a model of one pair: the choice disappears.
+    await page.getByRole('button', { name: 'Swap: Japanese → English' }).click();
+    await expect(from).toHaveAccessibleName('From: Japanese');
+    await expect(page.getByRole('textbox', { name: 'Japanese' })).toHaveValue(japanese);
+    await page.getByRole('button', { name: 'Swap: English → Japanese' }).click();
+    // Back to a model of one pair.
+    await page.getByRole('textbox', { name: 'English' }).fill(TEXT);
     await wordloom.options();
     await page.getByRole('button', { name: 'Use the built-in one' }).click();
-    await expect(from.or(to)).toHaveCount(0);
+    await expect(to).toHaveAccessibleName('To: German');
     await expect(wordloom.output).toHaveText('Hallo!');
   } finally {
     await rm(folder, { recursive: true });
@@ -88,17 +99,35 @@ test('a model that cannot translate is refused for what it is', async ({ page, w
   expect(await wordloom.translate('Thank you.')).toBe('Danke.');
 });
 
-test('languages have their names, whatever a model calls them', () => {
-  const names = (codes: string) => languageNames(codes.split(' ')).map(({ code, name }) => `${code} ${name}`);
-  expect(names('zho_Hant eng_Latn deu_Latn zho_Hans taq_Tfng')).toEqual([
-    'zho_Hans Chinese (Simplified)',
-    'zho_Hant Chinese (Traditional)',
-    'eng_Latn English',
-    'deu_Latn German',
-    'taq_Tfng taq_Tfng',
-  ]);
-  expect(names('en_XX ar_AR de_DE')).toEqual(['ar_AR Arabic', 'en_XX English', 'de_DE German']);
-  expect(names('de no_such_code fra')).toEqual(['fra French', 'de German', 'no_such_code no_such_code']);
+test('a language is the same, whatever a model calls it', () => {
+  const plain = (codes: string) => codes.split(' ').map(plainTag).join(' ');
+  expect(plain('de deu deu_Latn de_DE de-AT')).toBe('de de de de de');
+  expect(plain('en_XX eng_Latn zho_Hans zho_Hant zh srp_Cyrl no_such_code')).toBe('en en zh zh-Hant zh sr no_such_code');
+  expect(['de', 'zh-Hant', 'no_such_code'].map(languageName)).toEqual(['German', 'Chinese (Traditional)', null]);
+});
+
+test('the rows of a picker: models here first choice, the pair before many languages', () => {
+  const offerOf = (key: string, more: Partial<Offer>): Offer => {
+    return { key, choice: { kind: 'hub', name: key }, name: key, pairs: [], languages: [], bytes: 1, licence: null, here: false, stored: null, ...more };
+  };
+  const ende = offerOf('ende', { pairs: [['en', 'de']], here: true });
+  const many = offerOf('many', { languages: ['en', 'de', 'ko'], bytes: 900 });
+  const koen = offerOf('koen', { pairs: [['ko', 'en']], bytes: 50 });
+  const offers = [many, ende, koen];
+  const now = { source: 'en', target: 'de' };
+  const list = (side: 'from' | 'to') => rowsOf(offers, side, now).map(({ language, offer, source, target }) => `${language}: ${offer.key} ${source}>${target}`);
+  expect(list('to').sort()).toEqual(['de: ende en>de', 'de: many en>de', 'ko: many en>ko']);
+  // Korean is had into German; German, the present target, into the present source.
+  expect(list('from').sort()).toEqual(['de: many de>en', 'en: ende en>de', 'en: many en>de', 'ko: many ko>de']);
+  expect(bestOffer(offers, 'en', 'de')?.key).toBe('ende');
+  expect(bestOffer(offers, 'ko', 'en')?.key).toBe('koen');
+  expect(bestOffer(offers, 'en', 'en')).toBeNull();
+  expect(bestOffer([ende], 'de', 'en')).toBeNull();
+  // Through English, if both halves are here and no model here does the pair.
+  const both = [ende, { ...koen, here: true }, many];
+  const through = rowsOf(both, 'to', { source: 'ko', target: 'en' }).map(({ language, offer, via }) => `${language}: ${via?.key ?? ''} ${offer.key}`);
+  expect(through.sort()).toEqual(['de:  many', 'de: koen ende', 'en:  koen', 'en:  many']);
+  expect(rowsOf([...both, { ...many, here: true }], 'to', { source: 'ko', target: 'en' }).some(({ via }) => via !== null)).toBe(false);
 });
 
 test('a direction is what was chosen, what the model says, or what the visitor reads', () => {

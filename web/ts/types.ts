@@ -145,6 +145,8 @@ export interface TranslateOptions extends SearchOptions, CallOptions {
   sourceLanguage?: string;
   /** The language to translate into; one of `info.model.languages.target`. */
   targetLanguage?: string;
+  /** One of the model's `task_specific_params`, such as `translation_en_to_de`: its words come before every sentence. */
+  task?: string;
   /** Attention weights of the best hypothesis of one sentence (default: `cross`, `mean`, `mean`, 0). */
   attention?: { kind?: AttentionKind; layer?: number | 'mean'; head?: number | 'mean'; sentence?: number };
   /**
@@ -213,6 +215,8 @@ export interface GenerateRequest extends SearchOptions {
   maxNewTokens?: number;
   minNewTokens?: number;
   renormalizeLogits?: boolean;
+  /** Whether only the tokens of the model's shortlist are computed, if it has one; default true. */
+  shortlist?: boolean;
   badWordsIds?: number[][];
   forcedBosTokenId?: number;
   forcedEosTokenId?: number | number[];

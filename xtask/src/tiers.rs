@@ -20,14 +20,16 @@ pub enum Tier {
 
 /// The files of `tests/`, of whatever package, that run without a device, a model and a network.
 const UNIT: &str = "
-    checkpoint cpu_ops decode_rules decode_search evaluate generation_config graph house hub lowering
+    checkpoint checkpoint_pickle cpu_ops decode_rules decode_search evaluate firefox_files firefox_mutants
+    generation_config graph house hub lowering
     model_config positions_and_activations shader_rules text_families text_json text_marian
     text_sentencepiece text_sentences
 ";
 
 /// Those that run on a device.
 const DEVICE: &str = "
-    allocations bleu cli clock default_model device_search eight_bits encoder family_files kernels
+    allocations bleu cli clock default_model device_search eight_bits encoder family_files
+    firefox firefox_parity kernels
     loading model_parity queue random_models sampling score speed start table_3 trace
     translate_in_turn translate_streaming window
 ";

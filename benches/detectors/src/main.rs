@@ -7,7 +7,8 @@
 use std::time::Instant;
 
 const CODES: [&str; 20] = [
-    "ar", "cs", "da", "de", "en", "es", "fi", "fr", "it", "ja", "ko", "nb", "nl", "pl", "pt", "ru", "sv", "tr", "uk", "zh",
+    "ar", "cs", "da", "de", "en", "es", "fi", "fr", "it", "ja", "ko", "nb", "nl", "pl", "pt", "ru", "sv",
+    "tr", "uk", "zh",
 ];
 
 /// Code, and whether it is reliable.
@@ -16,8 +17,10 @@ type Detect = Box<dyn Fn(&str) -> Option<(String, bool)>>;
 #[cfg(feature = "whatlang")]
 fn whatlang() -> Detect {
     use whatlang::{Detector, Lang};
-    let codes = ["ara", "ces", "dan", "deu", "eng", "spa", "fin", "fra", "ita", "jpn", "kor", "nob", "nld", "pol", "por",
-        "rus", "swe", "tur", "ukr", "cmn"];
+    let codes = [
+        "ara", "ces", "dan", "deu", "eng", "spa", "fin", "fra", "ita", "jpn", "kor", "nob", "nld", "pol",
+        "por", "rus", "swe", "tur", "ukr", "cmn",
+    ];
     let detector = Detector::with_allowlist(codes.iter().filter_map(|code| Lang::from_code(*code)).collect());
     Box::new(move |text| {
         let info = detector.detect(text)?;
@@ -31,9 +34,22 @@ fn whichlang() -> Detect {
     use whichlang::Lang;
     Box::new(|text| {
         let code = match whichlang::detect_language(text) {
-            Lang::Ara => "ar", Lang::Cmn => "zh", Lang::Deu => "de", Lang::Eng => "en", Lang::Fra => "fr", Lang::Hin => "hi",
-            Lang::Ita => "it", Lang::Jpn => "ja", Lang::Kor => "ko", Lang::Nld => "nl", Lang::Por => "pt", Lang::Rus => "ru",
-            Lang::Spa => "es", Lang::Swe => "sv", Lang::Tur => "tr", Lang::Vie => "vi",
+            Lang::Ara => "ar",
+            Lang::Cmn => "zh",
+            Lang::Deu => "de",
+            Lang::Eng => "en",
+            Lang::Fra => "fr",
+            Lang::Hin => "hi",
+            Lang::Ita => "it",
+            Lang::Jpn => "ja",
+            Lang::Kor => "ko",
+            Lang::Nld => "nl",
+            Lang::Por => "pt",
+            Lang::Rus => "ru",
+            Lang::Spa => "es",
+            Lang::Swe => "sv",
+            Lang::Tur => "tr",
+            Lang::Vie => "vi",
         };
         Some((code.to_owned(), true))
     })
@@ -61,8 +77,10 @@ fn measure(name: &str, detect: &Detect, files: &[(String, Vec<String>)]) {
     for (code, lines) in files {
         let mut row = format!("{name} {code}");
         for words in [1, 2, 3, usize::MAX] {
-            let texts: Vec<String> = lines.iter()
-                .map(|line| line.split_whitespace().take(words).collect::<Vec<_>>().join(" ")).collect();
+            let texts: Vec<String> = lines
+                .iter()
+                .map(|line| line.split_whitespace().take(words).collect::<Vec<_>>().join(" "))
+                .collect();
             let (mut right, mut sure, mut surely_right) = (0, 0, 0);
             let begun = Instant::now();
             for text in &texts {
@@ -74,19 +92,26 @@ fn measure(name: &str, detect: &Detect, files: &[(String, Vec<String>)]) {
             }
             let each = begun.elapsed().as_secs_f64() * 1e6 / texts.len() as f64;
             let share = |part: usize, of: usize| 100.0 * part as f64 / of.max(1) as f64;
-            row += &format!("  | {:5.1} % ({:5.1} % sure, {:5.1} % of them right, {each:.0} us)",
-                share(right, texts.len()), share(sure, texts.len()), share(surely_right, sure));
+            row += &format!(
+                "  | {:5.1} % ({:5.1} % sure, {:5.1} % of them right, {each:.0} us)",
+                share(right, texts.len()),
+                share(sure, texts.len()),
+                share(surely_right, sure)
+            );
         }
         println!("{row}");
     }
 }
 
 fn main() {
-    let files: Vec<(String, Vec<String>)> = std::env::args().skip(1).map(|argument| {
-        let (code, file) = argument.split_once('=').expect("CODE=FILE");
-        let text = std::fs::read_to_string(file).expect("a file");
-        (code.to_owned(), text.lines().map(str::to_owned).collect())
-    }).collect();
+    let files: Vec<(String, Vec<String>)> = std::env::args()
+        .skip(1)
+        .map(|argument| {
+            let (code, file) = argument.split_once('=').expect("CODE=FILE");
+            let text = std::fs::read_to_string(file).expect("a file");
+            (code.to_owned(), text.lines().map(str::to_owned).collect())
+        })
+        .collect();
     #[cfg(feature = "whatlang")]
     measure("whatlang", &whatlang(), &files);
     #[cfg(feature = "whichlang")]

@@ -20,8 +20,8 @@ use wordloom::translate::resolve_languages;
 use super::choice::{Chosen, Steps};
 use super::error::one_line;
 use super::lines::Lines;
-use super::output::{Output, cannot_write, check_different};
-use super::setup::{DeviceArguments, ModelArguments, SearchArguments, count};
+use super::output::{Output, cannot_write, check_named};
+use super::setup::{DeviceArguments, ModelArguments, SearchArguments, count, number};
 use super::{CliError, choice, interrupt, notice};
 use picture::Picture;
 
@@ -64,7 +64,7 @@ pub struct Arguments {
     #[command(flatten)]
     search: SearchArguments,
     /// Above 1 favours long translations, below short
-    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    #[arg(long, value_name = "X", value_parser = number, allow_negative_numbers = true)]
     length_penalty: Option<f32>,
     /// Most tokens of a translated sentence
     #[arg(long, value_name = "N", value_parser = count)]
@@ -88,7 +88,7 @@ enum Format {
 }
 
 pub fn run(arguments: &Arguments) -> Result<(), CliError> {
-    check_different(arguments.trace.as_deref(), arguments.output.as_deref())?;
+    check_named(("--trace", arguments.trace.as_deref()), ("--output", arguments.output.as_deref()))?;
     let format = arguments.output.as_deref().map(format).transpose()?;
     if arguments.grid && !matches!(format, Some(Format::Svg | Format::Png)) {
         return Err(CliError::Usage(
@@ -258,6 +258,13 @@ fn pictures(arguments: &Arguments, trace: &Trace) -> Result<Vec<Picture>, CliErr
             "there is no such layer or head in the {kind} attention; --layer is 0 to {layers}, --head 0 to {}",
             heads - 1
         )),
+        _ if trace.sentences.iter().any(|sentence| !sentence.left_out.is_empty()) => {
+            let way_out = match arguments.trace {
+                Some(_) => "was left out when the trace was made; make it with more --memory".to_owned(),
+                None => format!("does not fit in --memory {} (MiB); give more", arguments.memory),
+            };
+            CliError::Input(format!("the {kind} attention {way_out}"))
+        }
         _ => CliError::Input(format!("the trace has no {kind} attention")),
     })
 }

@@ -49,9 +49,7 @@ pub fn run(folder: &Path, arguments: &Arguments, output: &mut Output) -> Result<
     let models = model_folders(folder)?;
     if models.is_empty() {
         let folder = folder.display();
-        return Err(CliError::Input(format!(
-            "{folder} has no folder with config.json and model.safetensors in it"
-        )));
+        return Err(CliError::Input(format!("{folder} has no folder with config.json and weights in it")));
     }
     for path in models {
         let (subject, _) = loaded(arguments, ModelFiles::directory(&path)?)?;
@@ -67,7 +65,8 @@ fn model_folders(folder: &Path) -> Result<Vec<PathBuf>, CliError> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).map_err(unreadable)? {
         let path = entry.map_err(unreadable)?.path();
-        if ["config.json", "model.safetensors"].iter().all(|file| path.join(file).is_file()) {
+        let has = |file: &str| path.join(file).is_file();
+        if has("config.json") && (has("model.safetensors") || has("pytorch_model.bin")) {
             found.push(path);
         }
     }

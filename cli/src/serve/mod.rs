@@ -3,6 +3,7 @@
 mod answer;
 mod content;
 mod host;
+mod listing;
 mod range;
 mod site;
 
@@ -31,6 +32,9 @@ pub struct Arguments {
     /// Folder or OWNER/NAME [default: the built-in one]
     #[arg(long, value_name = "MODEL")]
     model: Option<PathBuf>,
+    /// Folder of another model that the page offers, or of several such folders; may be repeated
+    #[arg(long, value_name = "DIR")]
+    models: Vec<PathBuf>,
     /// Folder of a built page [default: the built-in one]
     #[arg(long, value_name = "DIR")]
     page: Option<PathBuf>,
@@ -41,7 +45,7 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     let model = arguments.model.as_deref().map(models::folder).transpose()?;
-    let site = Site::open(arguments.page.as_deref(), model.as_deref())?;
+    let site = Site::open(arguments.page.as_deref(), model.as_deref(), &arguments.models)?;
     let listener = listen(&arguments.host, arguments.port)?;
     let address = listener.local_addr().map_err(cannot_serve)?;
     let hosts = Hosts::reached_at(address.ip());

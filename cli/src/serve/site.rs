@@ -1,4 +1,4 @@
-//! Served files: `/` is the page, `/model/` the model.
+//! Served files: `/` is the page, `/model/` its model, `/models/NAME/` the others, and `/models.json` lists them all.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -10,9 +10,10 @@ use rust_embed::RustEmbed;
 use wordloom::Model;
 use wordloom::model::files::ModelFiles;
 
-use super::super::CliError;
 use super::super::setup::model_files;
+use super::super::{CliError, notice};
 use super::content::{Content, Embedded};
+use super::listing;
 
 /// The page of `cargo xtask web`; empty if it was not built. The binary has its own copy of the default model.
 #[derive(RustEmbed)]
@@ -25,6 +26,9 @@ struct BuiltPage;
 pub struct Site {
     page: Files,
     model: Files,
+    /// The folders of the other models, by name.
+    others: HashMap<String, PathBuf>,
+    list: Embedded,
 }
 
 enum Files {
@@ -35,13 +39,19 @@ enum Files {
 
 pub const INDEX: &str = "index.html";
 const MODEL: &str = "model/";
+const OTHERS: &str = "models/";
+
+/// Name and licence of the built-in model.
+const BUILT_IN: [&str; 2] = ["tatoeba-en-de", "CC-BY-2.0-FR"];
 
 /// Served files of a model's folder; shards may have any name.
-const MODEL_FILES: [&str; 12] = [
+const MODEL_FILES: [&str; 14] = [
     "config.json",
     "generation_config.json",
     "model.safetensors",
     "model.safetensors.index.json",
+    "pytorch_model.bin",
+    "pytorch_model.bin.index.json",
     "sentencepiece.bpe.model",
     "source.spm",
     "spiece.model",
@@ -53,13 +63,14 @@ const MODEL_FILES: [&str; 12] = [
 ];
 
 impl Site {
-    /// Opens page and model, each in a folder or built in.
-    pub fn open(page: Option<&Path>, model: Option<&Path>) -> Result<Self, CliError> {
+    /// Opens page and model, each in a folder or built in, and the folders of other models.
+    pub fn open(page: Option<&Path>, model: Option<&Path>, others: &[PathBuf]) -> Result<Self, CliError> {
         let page = match page {
             Some(folder) => page_folder(folder)?,
             None => embedded_page()?,
         };
         let files = model_files(model)?;
+        let (others, list) = listed(model, others)?;
         let model = match model {
             None => embedded_model(files),
             Some(folder) => {
@@ -67,11 +78,18 @@ impl Site {
                 Files::Folder(folder.to_owned())
             }
         };
-        Ok(Self { page, model })
+        Ok(Self { page, model, others, list })
     }
 
     /// Content of a decoded path without a leading slash.
     pub fn find(&self, path: &str) -> io::Result<Option<Content>> {
+        if path == listing::NAME {
+            return Ok(Some((&self.list).into()));
+        }
+        if let Some((name, file)) = path.strip_prefix(OTHERS).and_then(|path| path.split_once('/')) {
+            let folder = self.others.get(name).filter(|_| is_model_file(file));
+            return folder.map_or(Ok(None), |folder| Content::file(&folder.join(file)));
+        }
         let name = path.strip_prefix(MODEL);
         match (if name.is_some() { &self.model } else { &self.page }, name) {
             (Files::Embedded(files), _) => Ok(files.get(name.unwrap_or(path)).map(Content::from)),
@@ -86,6 +104,40 @@ impl Site {
             },
         }
     }
+}
+
+/// The folders of the other models by name, and the list of all models.
+fn listed(
+    model: Option<&Path>,
+    others: &[PathBuf],
+) -> Result<(HashMap<String, PathBuf>, Embedded), CliError> {
+    let [name, licence] = BUILT_IN;
+    let first = match model {
+        None => Some(listing::entry(name, model_files(None)?, MODEL, Some(licence))?),
+        // The page loads it anyway; a list needs its languages.
+        Some(folder) => {
+            let path = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
+            let licence = listing::licence(folder);
+            listing::entry(&listing::name_of(&path), model_files(model)?, MODEL, licence.as_deref()).ok()
+        }
+    };
+    let mut entries: Vec<_> = first.into_iter().collect();
+    let mut folders: HashMap<String, PathBuf> = HashMap::new();
+    for given in others {
+        for folder in listing::folders(given)? {
+            notice(&format!("reading {}", folder.display())); // hashing large weights takes seconds
+            let plain = listing::name_of(&folder);
+            let numbered = (2..).map(|number| format!("{plain}-{number}"));
+            let free = |name: &String| !folders.contains_key(name);
+            let name = std::iter::once(plain.clone()).chain(numbered).find(free).unwrap_or(plain.clone());
+            let files = ModelFiles::directory(&folder)?;
+            let licence = listing::licence(&folder);
+            let url = format!("{OTHERS}{name}/");
+            entries.push(listing::entry(&plain, files, &url, licence.as_deref())?);
+            folders.insert(name, folder);
+        }
+    }
+    Ok((folders, Embedded::new(Cow::Owned(listing::write(entries)))))
 }
 
 fn embedded_page() -> Result<Files, CliError> {
@@ -121,8 +173,9 @@ fn embedded_model(files: ModelFiles) -> Files {
 }
 
 fn is_model_file(name: &str) -> bool {
-    let is_shard =
-        name.ends_with(".safetensors") && !name.starts_with('.') && !name.contains(['/', '\\', ':', '\0']);
+    let is_weights =
+        name.ends_with(".safetensors") || (name.starts_with("pytorch_model") && name.ends_with(".bin"));
+    let is_shard = is_weights && !name.starts_with('.') && !name.contains(['/', '\\', ':', '\0']);
     MODEL_FILES.contains(&name) || is_shard
 }
 
@@ -132,15 +185,19 @@ mod tests {
 
     #[test]
     fn only_a_model_s_files_are_given_away() {
-        for name in
-            ["config.json", "model.safetensors", "model-00001-of-00002.safetensors", "weights.safetensors"]
-        {
+        for name in [
+            "config.json",
+            "model.safetensors",
+            "model-00001-of-00002.safetensors",
+            "pytorch_model-00001-of-00002.bin",
+        ] {
             assert!(is_model_file(name), "{name}");
         }
         for name in [
             "",
             "notes.txt",
             "training_args.json",
+            "training_args.bin",
             ".hidden.safetensors",
             "../config.json",
             "../other.safetensors",

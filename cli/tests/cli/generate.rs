@@ -160,7 +160,7 @@ fn every_answer_is_json() {
 #[test]
 fn requests_that_cannot_be_are_named_with_their_line() {
     let cases = [
-        ("{\"input_ids\": [1, 2", "not a JSON object: EOF while parsing a list at column 19"),
+        ("{\"input_ids\": [1, 2", "not a JSON object: it ends in the middle of a value at column 19"),
         ("[1, 2]", "not a JSON object"),
         ("{}", "\"input_ids\" is missing"),
         ("{\"input_ids\": null}", "\"input_ids\" is missing"),
@@ -242,4 +242,27 @@ fn weights_are_kept_as_asked_for() {
     }
     let arguments = ["generate", "--weights", "int8", "--model", &model("marian_tied")];
     run(&arguments, "").fails(2, &["--weights", "int8", "`q8`"]);
+}
+
+/// A message blames the file or the line that is wrong, and says what to do.
+#[test]
+fn the_right_place_is_blamed() {
+    let bert = ["generate", "--device", "cpu", "--model", &model("bert")];
+    run(&bert, "{\"input_ids\": [1, 2]}\n")
+        .fails(1, &["bert: a \"bert\" model has no decoder", "`forward` runs it"]);
+    let folder = scratch("generate_bad_defaults");
+    for entry in std::fs::read_dir(model("marian_tied")).unwrap() {
+        let entry = entry.unwrap();
+        std::fs::copy(entry.path(), folder.join(entry.file_name())).unwrap();
+    }
+    std::fs::write(folder.join("generation_config.json"), r#"{"eos_token_id": 9999}"#).unwrap();
+    let bad = ["generate", "--device", "cpu", "--model", text(&folder)];
+    run(&bad, "{\"input_ids\": [1, 0]}\n")
+        .fails(1, &["generate_bad_defaults/generation_config.json: eos_token_id names token 9999"]);
+    run(&bad, "{\"input_ids\": [1, 0], \"eos_token_id\": 9998}\n")
+        .fails(1, &["standard input, line 1: eos_token_id names token 9998"]);
+    run(&bad, "{\"input_ids\": [1, 0], \"input_ids\": [1]}\n")
+        .fails(1, &["standard input, line 1: the key \"input_ids\" occurs twice"]);
+    let long = format!("{{\"input_ids\": [1, 0], \"{}\": 1}}\n", "x".repeat(100_000));
+    run(&bad, long).fails(1, &["xxx…\" is unknown", "--help"]);
 }

@@ -16,9 +16,11 @@ mod generate;
 mod help;
 mod inspect;
 mod interrupt;
+mod languages;
 mod models;
 mod quantize;
 mod resume;
+mod same_file;
 mod score;
 mod serve;
 mod tokenize;
@@ -43,7 +45,14 @@ fn command(arguments: &[&str]) -> Command {
 
 /// Runs the binary with a standard input until it ends.
 fn run(arguments: &[&str], stdin: impl AsRef<[u8]> + Send) -> Run {
-    let mut child = command(arguments).spawn().expect("the binary starts");
+    run_with(arguments, stdin, &[])
+}
+
+/// As [`run`], with these variables of the environment.
+fn run_with(arguments: &[&str], stdin: impl AsRef<[u8]> + Send, environment: &[(&str, &str)]) -> Run {
+    let mut command = command(arguments);
+    command.envs(environment.iter().copied());
+    let mut child = command.spawn().expect("the binary starts");
     let mut pipe = child.stdin.take().expect("stdin is piped");
     let output = std::thread::scope(|scope| {
         scope.spawn(move || pipe.write_all(stdin.as_ref()).is_ok()); // a command that fails may not read all of it
@@ -91,9 +100,11 @@ impl Run {
     }
 }
 
-/// Whether a line is the notice about the device or a download, or a warning, which random weights often cause.
+/// Whether a line is a notice about the device, a download, the language or the model, or a warning, which random weights
+/// often cause.
 fn is_remark(line: &str) -> bool {
-    line == "running on CPU (asked for)" || line.starts_with("warning: ") || line.starts_with("fetching ")
+    let notices = ["warning: ", "fetching ", "detected: ", "model: ", "no direct model: "];
+    line == "running on CPU (asked for)" || notices.iter().any(|notice| line.starts_with(notice))
 }
 
 /// A new folder for one test.

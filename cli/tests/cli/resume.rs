@@ -136,7 +136,7 @@ fn with_nothing_to_go_on_with_it_begins() {
 fn a_run_that_failed_goes_on_once_its_input_is_right() {
     let files = Files::stopped("resume_failed");
     fs::write(&files.input, b"one\ntwo\r\nthree\nfour\n").unwrap();
-    files.run(&["-b", "1", "--resume"]).succeeds();
+    files.run(&["-b", "1", "--resume", "--weights", "f32"]).succeeds(); // as in the file, like auto
     let resumed = fs::read_to_string(&files.output).unwrap();
     files.run(&["-b", "1"]).succeeds();
     assert_eq!(resumed, fs::read_to_string(&files.output).unwrap());
@@ -158,6 +158,10 @@ fn what_does_not_belong_together_is_refused_and_left_alone() {
     refused(&["-b", "2"], &["--beams was 1, and is 2"]);
     refused(&[], &["--beams was 1, and is not given"]);
     refused(&["-b", "1", "--json"], &["--json was not given, and is given"]);
+    refused(&["-b", "1", "--weights", "q8"], &["--weights was not given, and is q8 on the CPU"]);
+    refused(&["-b", "1", "--weights", "f16"], &["--weights was not given, and is f16"]);
+    refused(&["-b", "1", "--length-penalty", "2"], &["--length-penalty was not given, and is 2"]);
+    refused(&["-b", "1", "-n", "1"], &["--n-best was not given, and is 1"]);
 
     let change = |path: &Path, content: &[u8], parts: &[&str]| {
         let before = fs::read(path).unwrap();
@@ -170,7 +174,7 @@ fn what_does_not_belong_together_is_refused_and_left_alone() {
     change(input, b"one\n", &["in.txt: its first 9 bytes"]);
     change(output, b"", &["out.txt: its first"]);
     change(output, &written.to_ascii_uppercase(), &["out.txt: its first"]);
-    change(record, b"{\"format\": 1", &["is no record", "EOF"]);
+    change(record, b"{\"format\": 1", &["is no record", "it ends in the middle of a value"]);
     let newer = String::from_utf8(recorded.clone()).unwrap().replace("\"format\":1", "\"format\":99");
     change(record, newer.as_bytes(), &["format 99"]);
     assert_eq!((fs::read(output).unwrap(), fs::read(record).unwrap()), (written, recorded));

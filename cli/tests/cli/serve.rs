@@ -6,6 +6,8 @@ use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::Child;
 
+use sha2::{Digest, Sha256};
+
 use super::{command, model, run, scratch, text};
 
 /// A running server, which stops on drop.
@@ -397,4 +399,57 @@ fn ctrl_c_is_its_ordinary_end() {
     server.child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
     assert_eq!((status.code(), stderr.as_str()), (Some(0), ""));
     drop(idle);
+}
+
+#[test]
+fn the_models_are_listed_with_sizes_and_sums() {
+    let page = page("models");
+    let folder = scratch("serve-others");
+    let other = folder.join("opus-mt-en-ko");
+    fs::create_dir(&other).unwrap();
+    for name in [
+        "config.json",
+        "generation_config.json",
+        "tokenizer_config.json",
+        "vocab.json",
+        "source.spm",
+        "target.spm",
+        "model.safetensors",
+    ] {
+        fs::copy(Path::new(&model("marian_tied")).join(name), other.join(name)).unwrap();
+    }
+    fs::write(other.join("README.md"), "---\nlanguage: en\nlicense: apache-2.0\n---\n# A card\n").unwrap();
+    let server = Server::start(&["--page", text(&page), "--models", text(&folder), "--models", text(&other)]);
+
+    let answer = server.get("/models.json");
+    assert_eq!((answer.status, answer.header("content-type")), (200, "application/json"));
+    let list: serde_json::Value = serde_json::from_str(answer.text()).unwrap();
+    assert_eq!(list["version"], 1);
+    let models = list["models"].as_array().unwrap();
+    let urls: Vec<_> = models.iter().map(|model| model["url"].as_str().unwrap()).collect();
+    assert_eq!(urls, ["model/", "models/opus-mt-en-ko/", "models/opus-mt-en-ko-2/"]);
+    assert_eq!(models[0]["pairs"], serde_json::json!([["eng", "deu"]]));
+    assert_eq!(models[1]["pairs"], serde_json::json!([["en", "kor"]])); // its vocabulary has the tag >>kor<<
+    assert_eq!(models[1]["licence"], "apache-2.0");
+    assert_eq!(models[1]["family"], "marian");
+    for (model, url) in models.iter().zip(urls) {
+        let files = model["files"].as_object().unwrap();
+        assert_eq!(files.len(), 7, "{files:?}");
+        let mut bytes = 0;
+        for (name, about) in files {
+            let body = server.get(&format!("/{url}{name}")).body;
+            assert_eq!(about["bytes"], body.len(), "{name}");
+            let sum: String = Sha256::digest(&body).iter().map(|byte| format!("{byte:02x}")).collect();
+            assert_eq!(about["sha256"], sum, "{name}");
+            bytes += body.len();
+        }
+        assert_eq!(model["bytes"], bytes);
+    }
+    for absent in
+        ["/models/", "/models/other/config.json", "/models/opus-mt-en-ko/README.md", "/models/../secret.txt"]
+    {
+        assert_eq!(server.get(absent).status, 404, "{absent}");
+    }
+    let empty = scratch("serve-others-empty");
+    run(&["serve", "--page", text(&page), "--models", text(&empty)], "").fails(1, &["config.json"]);
 }

@@ -85,7 +85,7 @@ fn a_source_language_is_a_token() {
 
     let arguments = ["--model", text(&folder), "--source-lang", "sl_SL"];
     tokenize(&arguments, "").fails(2, &["no language \"sl_SL\" among the 52", "near it: sl_SI", "inspect"]);
-    tokenize(&["--source-lang", "en"], "").fails(2, &["no source languages to choose from"]);
+    tokenize(&["--source-lang", "fr"], "").fails(2, &["source language is \"eng\", not \"fr\""]);
     tokenize(&["--model", text(&scratch("tokenize_nothing"))], "").fails(1, &["\"tokenizer.json\""]);
 }
 
@@ -106,11 +106,15 @@ fn lines_that_cannot_be_are_named() {
             "line 2: not a JSON string: expected value at column 1; --plain reads plain text",
         ),
         (&[], b"[1, 2]\n", "line 1: not a JSON string"),
-        (&[], b"\"open\n", "line 1: not a JSON string: EOF"),
+        (&[], b"\"open\n", "line 1: not a JSON string: it ends in the middle of a value"),
         (&[], b"\"\\ud800\"\n", "line 1: not a JSON string"),
         (&["--plain"], b"fine\n\xc3\n", "line 2: not UTF-8 at byte 1"),
         (&["--decode"], b"\"text\"\n", "line 1: not a JSON array of token ids"),
-        (&["--decode"], b"[1, -1]\n", "line 1: not a JSON array of token ids: invalid value"),
+        (
+            &["--decode"],
+            b"[1, -1]\n",
+            "line 1: not a JSON array of token ids: there is -1 instead of a whole number",
+        ),
         (&["--decode"], b"[99999999]\n", "line 1: token id 99999999 is not in the vocabulary"),
         (&["--decode"], b"[1e99]\n", "line 1: not a JSON array of token ids"),
     ];
@@ -134,4 +138,28 @@ fn damaged_sentencepiece_models_are_refused() {
     }
     tokenize(&["--spm", text(&folder.join("missing"))], "").fails(1, &["cannot read", "missing"]);
     tokenize(&["--spm", text(&folder)], "").fails(1, &["cannot read", "tokenize_damaged"]);
+}
+
+/// Files that made the library panic, abort or run for minutes: one line that names the file.
+#[cfg(feature = "tokenizers")]
+#[test]
+fn a_hostile_tokenizer_json_is_an_error() {
+    let folder = scratch("tokenize_hostile");
+    let sound = std::fs::read(data("tokenizers/wordpiece_bert.tokenizer.json")).unwrap();
+    let sound: serde_json::Value = serde_json::from_slice(&sound).unwrap();
+    let eight_gib = serde_json::json!({ "type": "Precompiled", "precompiled_charsmap": "////////////" });
+    let zero = serde_json::json!({ "type": "FixedLength", "length": 0 });
+    let template = serde_json::json!({ "type": "TemplateProcessing", "single": [{ "SpecialToken": { "id": "nope", "type_id": 0 } }],
+        "pair": [], "special_tokens": {} });
+    for (part, value, reason) in [
+        ("normalizer", eight_gib, "the normalization rules are damaged"),
+        ("pre_tokenizer", zero, "the tokenizers library cannot use this file"),
+        ("post_processor", template, "is in the template"),
+    ] {
+        let mut file = sound.clone();
+        file[part] = value;
+        std::fs::write(folder.join("tokenizer.json"), file.to_string()).unwrap();
+        run(&["tokenize", "--plain", "--model", text(&folder)], "hello\n")
+            .fails(1, &["tokenizer.json: ", reason]);
+    }
 }

@@ -8,10 +8,10 @@ use std::process::Stdio;
 use serde_json::Value;
 
 use super::common::data;
-use super::{command, model, run, scratch, text};
+use super::{Run, command, model, run, scratch, text};
 
 /// A small model with random weights, which is fast and translates to nonsense.
-fn translate(arguments: &[&str], stdin: impl AsRef<[u8]> + Send) -> super::Run {
+fn translate(arguments: &[&str], stdin: impl AsRef<[u8]> + Send) -> Run {
     let folder = model("marian_tied");
     let mut all = vec!["translate", "--device", "cpu", "--model", &folder, "--beams", "1"];
     all.extend(arguments);
@@ -210,10 +210,11 @@ fn a_target_language_is_what_the_tag_says() {
 #[test]
 fn languages_that_the_model_does_not_have_are_refused() {
     let own = &model("marian_tied");
-    let cases: [(&[&str], &[&str]); 3] = [
+    let cases: [(&[&str], &[&str]); 4] = [
         (&["--model", own, "--target-lang", "fra"], &["no language \"fra\" among the 1", "kor", "inspect"]),
         (&["--model", own, "--source-lang", "kor"], &["no source languages to choose from"]),
-        (&["--target-lang", "de"], &["no target languages to choose from"]),
+        (&["--target-lang", "fr"], &["target language is \"deu\", not \"fr\""]),
+        (&["--source-lang", "German"], &["source language is \"eng\", not \"German\""]),
     ];
     for (options, parts) in cases {
         run(&[&["translate", "--device", "cpu", "hi"], options].concat(), "").fails(2, parts);
@@ -290,4 +291,125 @@ fn odd_text_is_translated() {
         let output = run(&arguments, &line);
         assert_eq!(output.succeeds().matches('\n').count(), 1);
     }
+}
+
+/// A T5 folder with tasks in its configuration, and the number of a vocabulary that its tokenizer needs.
+fn t5_with_tasks(test: &str) -> std::path::PathBuf {
+    let folder = scratch(test);
+    let stored = data("models/t5_relu_tied");
+    for file in ["model.safetensors", "generation_config.json"] {
+        std::fs::copy(stored.join(file), folder.join(file)).unwrap();
+    }
+    let config = std::fs::read(stored.join("config.json")).unwrap();
+    let mut config: serde_json::Value = serde_json::from_slice(&config).unwrap();
+    config["task_specific_params"] = serde_json::json!({
+        "summarization": { "prefix": "summarize: ", "num_beams": 2, "max_length": 9, "no_repeat_ngram_size": 3 },
+        "translation_en_to_de": { "prefix": "translate English to German: ", "max_length": 7 },
+        "translation_en_to_fr": { "prefix": "translate English to French: ", "max_length": "long" },
+    });
+    std::fs::write(folder.join("config.json"), config.to_string()).unwrap();
+    std::fs::copy(data("tokenizers/pad_first.spm"), folder.join("spiece.model")).unwrap();
+    let tokenizer = r#"{"tokenizer_class": "T5Tokenizer", "extra_ids": 112}"#;
+    std::fs::write(folder.join("tokenizer_config.json"), tokenizer).unwrap();
+    folder
+}
+
+/// As a pipeline of transformers does: the task's words before the text, its options over the model's own.
+#[test]
+fn a_task_puts_its_words_before_every_sentence_and_brings_its_options() {
+    let folder = t5_with_tasks("translate_tasks");
+    let t5 = |options: &[&str]| {
+        let common = ["translate", "--device", "cpu", "--json", "--model", text(&folder)];
+        run(&[&common[..], options].concat(), "")
+    };
+    let ids = |run: &super::Run| -> Vec<serde_json::Value> {
+        let line: serde_json::Value = serde_json::from_str(run.succeeds()).unwrap();
+        let sentences = line["sentences"].as_array().unwrap().iter();
+        sentences
+            .flat_map(|sentence| [sentence["source_ids"].clone(), sentence["hypotheses"].clone()])
+            .collect()
+    };
+    let task = t5(&["--task", "translation_en_to_de", "One. Two."]);
+    assert_eq!(ids(&task).len(), 4, "two sentences");
+    let typed = ["translate English to German: One.", "translate English to German: Two."]
+        .map(|text| ids(&t5(&["--max-length", "7", text])));
+    assert_eq!(ids(&task), typed.concat());
+    // options of the command win
+    let longer = t5(&["--task", "translation_en_to_de", "--max-length", "5", "One."]);
+    assert_eq!(ids(&longer), ids(&t5(&["--max-length", "5", "translate English to German: One."])));
+    // beams of the task count for --n-best
+    let both = t5(&["--task", "summarization", "-n", "2", "One."]);
+    assert_eq!(ids(&both)[1].as_array().unwrap().len(), 2);
+    t5(&["-n", "2", "One."]).fails(2, &["--n-best is 2"]);
+
+    t5(&["--task", "translation_en_to_ro", "x"])
+        .fails(2, &["no task \"translation_en_to_ro\"; it has summarization, translation_en_to_de"]);
+    t5(&["--task", "translation_en_to_fr", "x"])
+        .fails(2, &["translation_en_to_fr", "\"max_length\" is \"long\""]);
+    t5(&["--task", "summarization", "--target-lang", "German", "x"])
+        .fails(2, &["\"summarization\" and the languages differ", "translate English to German"]);
+    run(&["translate", "--device", "cpu", "--task", "x", "x"], "")
+        .fails(2, &["no task \"x\"", "task_specific_params"]);
+    let shown = run(&["inspect", text(&folder)], "");
+    let wanted =
+        "tasks: summarization \"summarize: \", translation_en_to_de \"translate English to German: \"";
+    assert!(shown.succeeds().contains(wanted), "{}", shown.stdout());
+}
+
+#[test]
+fn languages_go_by_their_names() {
+    let folder = scratch("translate_language_names");
+    for entry in std::fs::read_dir(model("marian_tied")).unwrap() {
+        let entry = entry.unwrap();
+        std::fs::copy(entry.path(), folder.join(entry.file_name())).unwrap();
+    }
+    let korean = |language: &str| {
+        let arguments = ["translate", "--device", "cpu", "--max-length", "8", "--target-lang", language];
+        run(&[&arguments[..], &["--model", text(&folder), "one"]].concat(), "").succeeds().to_owned()
+    };
+    assert_eq!(korean("Korean"), korean("kor"));
+    assert_eq!(korean("한국어"), korean("kor"));
+    // the built-in model has one pair
+    for options in [["--target-lang", "deu"], ["--target-lang", "German"], ["--source-lang", "en"]] {
+        let arguments = ["translate", "--device", "cpu", options[0], options[1], "Good morning."];
+        assert_eq!(
+            run(&arguments, "").succeeds(),
+            run(&["translate", "--device", "cpu", "Good morning."], "").stdout()
+        );
+    }
+}
+
+#[test]
+fn values_in_messages_are_short() {
+    let long = "x".repeat(100_000);
+    let cases: [(&[&str], &[&str]); 4] = [
+        (&["--target-lang", &long], &["xxx…", "leave the target language out"]),
+        (&["--beams", &long], &["xxx…", "a whole number is needed"]),
+        (&["--length-penalty", "much"], &["a number is needed"]),
+        (&["--task", &long], &["xxx…", "task_specific_params"]),
+    ];
+    for (options, parts) in cases {
+        let run = run(&[&["translate", "--device", "cpu", "hi"], options].concat(), "");
+        run.fails(2, parts);
+        assert!(run.stderr().len() < 500, "{}", run.stderr());
+    }
+    let tag = run(&["translate", "--device", "cpu"], format!(">>{long}<< hi\n"));
+    tag.fails(1, &["xxx…", "it translates to one language"]);
+}
+
+/// The limit on the size of files is an error of the write, not a silent end.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_limit_on_the_size_of_files_is_reported() {
+    let folder = scratch("translate_file_size");
+    let output = folder.join("out.txt");
+    let shell = format!(
+        "ulimit -f 0; printf 'a\\nb\\n' | {} tokenize --plain -o {}",
+        env!("CARGO_BIN_EXE_wordloom"),
+        text(&output)
+    );
+    let ended = std::process::Command::new("sh").args(["-c", &shell]).output().unwrap();
+    let stderr = String::from_utf8(ended.stderr).unwrap();
+    assert_eq!(ended.status.code(), Some(1), "{stderr}");
+    assert!(stderr.contains("error: cannot write") && stderr.contains("out.txt"), "{stderr}");
 }

@@ -5,6 +5,28 @@ use std::sync::mpsc::Receiver;
 
 use wordloom::TranslateOptions;
 use wordloom::trace::HeadName;
+use wordloom_hub::Language;
+
+/// The folder of a model; `None` is the built-in one.
+pub type Place = Option<PathBuf>;
+
+/// The models of a translation.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Way {
+    /// The model that writes the language between, and that language.
+    pub first: Option<(Place, Language)>,
+    /// The model that writes the translation.
+    pub last: Place,
+    /// Source and target, if the user picked them; else the options of a request have codes of the model.
+    pub languages: Option<[Language; 2]>,
+}
+
+impl Way {
+    /// One model, in the languages of the options.
+    pub fn of(last: Place) -> Self {
+        Self { last, ..Self::default() }
+    }
+}
 
 /// A text to translate.
 pub struct Request {
@@ -25,8 +47,8 @@ pub struct Exploration {
 }
 
 pub enum Command {
-    /// Opens a folder, or the built-in model.
-    Open(Option<PathBuf>),
+    /// Opens models.
+    Open(Way),
     /// Mutes exactly these heads.
     Mute(Vec<HeadName>),
     Translate(Box<Request>),
@@ -36,7 +58,7 @@ pub enum Command {
 /// The pending commands, in the order of execution.
 #[derive(Default)]
 pub struct Pending {
-    pub open: Option<Option<PathBuf>>,
+    pub open: Option<Way>,
     pub mute: Option<Vec<HeadName>>,
     pub translate: Option<Box<Request>>,
     pub explore: Option<Box<Exploration>>,
@@ -55,7 +77,7 @@ impl Pending {
     fn add(&mut self, command: Command) {
         match command {
             // earlier commands are about the previous model
-            Command::Open(folder) => *self = Self { open: Some(folder), ..Self::default() },
+            Command::Open(way) => *self = Self { open: Some(way), ..Self::default() },
             Command::Mute(heads) => {
                 (self.mute, self.translate, self.explore) = (Some(heads), None, None);
             }
@@ -99,7 +121,7 @@ mod tests {
             (false, true, Some(2), None)
         );
         assert_eq!(
-            pending([Command::Mute(Vec::new()), translate(1), Command::Open(None)]),
+            pending([Command::Mute(Vec::new()), translate(1), Command::Open(Way::default())]),
             (true, false, None, None),
             "another model has all of its heads"
         );

@@ -3,10 +3,10 @@
 //! Only the last command of each kind counts: a new text cancels the work for the old one.
 
 mod commands;
+mod residents;
 mod worker;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
@@ -17,8 +17,12 @@ use wordloom::trace::{HeadName, Trace, TracedSearch};
 use wordloom::transformer::Cancel;
 
 use commands::Command;
-pub use commands::{Exploration, Request};
+pub use commands::{Exploration, Place, Request, Way};
+use residents::Residents;
 use worker::Worker;
+
+/// Bytes of weights that stay loaded, besides those that are in use.
+const MEMORY: u64 = 2 << 30;
 
 /// An event of the engine.
 pub enum News {
@@ -45,9 +49,10 @@ pub enum News {
 /// A model that was opened.
 #[derive(Clone, Default)]
 pub struct Opened {
-    pub folder: Option<PathBuf>,
+    pub way: Way,
+    /// Name of the model, or of both.
     pub name: String,
-    /// Language codes; empty for a model of one pair.
+    /// Language codes to choose from; empty for a model of one pair, and if the languages were picked.
     pub languages: Vec<String>,
 }
 
@@ -57,6 +62,8 @@ pub struct Translated {
     pub hypotheses: Vec<(String, f32)>,
     /// Whether a sentence reached the maximal length.
     pub cut_short: bool,
+    /// Text in the language between, if there are two models.
+    pub between: Option<String>,
 }
 
 /// The tree of a search.
@@ -91,16 +98,17 @@ impl Engine {
                 let _ = tell.send(news); // the window may have been closed
                 window.request_repaint();
             };
-            Worker { device, opened: None, tell: Box::new(tell) }.run(&received);
+            Worker { device, residents: Residents::new(MEMORY), way: None, tell: Box::new(tell) }
+                .run(&received);
         })?;
         let (translating, exploring) = Default::default();
         Ok(Self { commands: Some(commands), news, translating, exploring, ended })
     }
 
-    /// Opens a model; `None` is the built-in one.
-    pub fn open(&mut self, folder: Option<PathBuf>) {
+    /// Opens models. Those that are loaded already stay so, as far as there is memory.
+    pub fn open(&mut self, way: Way) {
         self.cancel_all();
-        self.send(Command::Open(folder));
+        self.send(Command::Open(way));
     }
 
     /// Mutes exactly these heads. Cancels the current work.
@@ -202,7 +210,7 @@ mod tests {
 
     fn started() -> Engine {
         let mut engine = Engine::start(Device::Cpu, Context::default()).expect("a thread");
-        engine.open(None);
+        engine.open(Way::of(None));
         wait_for(&engine, |news| matches!(news, News::Ready(_)).then_some(()));
         engine
     }
@@ -227,6 +235,50 @@ mod tests {
         for text in forced.texts.values() {
             assert!(text.starts_with(words.trim()), "{text:?} after {words:?}");
         }
+    }
+
+    /// A small model with random weights, as if it were of German and Korean.
+    fn german_korean() -> Place {
+        Some(concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/models/marian_tied").into())
+    }
+
+    #[test]
+    fn two_models_translate_as_each_alone_and_both_stay_loaded() {
+        let mut engine = Engine::start(Device::Cpu, Context::default()).expect("a thread");
+        let open = |engine: &mut Engine, way: Way| {
+            engine.open(way);
+            wait_for(engine, |news| match news {
+                News::Ready(opened) => Some(opened),
+                News::CannotOpen(error) => panic!("{error}"),
+                _ => None,
+            })
+        };
+        let mut numbers = 0..;
+        let mut translate = |engine: &mut Engine, text: &str| {
+            let number = numbers.next().unwrap_or_default();
+            let options = TranslateOptions::default().beams(1).max_length(12);
+            engine.translate(Request { number, text: text.into(), options });
+            wait_for(engine, |news| match news {
+                News::Translated { number: of, translation } if of == number => Some(translation),
+                News::Failed { error, .. } => panic!("{error}"),
+                _ => None,
+            })
+        };
+        let language = |code: &str| code.parse::<wordloom_hub::Language>().expect("a code");
+        let korean = Way { languages: Some(["de", "ko"].map(language)), ..Way::of(german_korean()) };
+        open(&mut engine, Way::of(None));
+        let german = translate(&mut engine, TEXT).hypotheses[0].0.clone();
+        assert_eq!(german, "Wo ist der Bahnhof?");
+        open(&mut engine, korean.clone());
+        let alone = translate(&mut engine, &german).hypotheses[0].0.clone();
+
+        let first = Some((None, language("de")));
+        let both = Way { first, languages: Some(["en", "ko"].map(language)), last: german_korean() };
+        let opened = open(&mut engine, both.clone());
+        assert_eq!(opened.way, both);
+        assert!(opened.name.contains("built in") && opened.name.contains("marian_tied"), "{}", opened.name);
+        let translated = translate(&mut engine, TEXT);
+        assert_eq!((translated.between.as_deref(), &translated.hypotheses[0].0), (Some(&*german), &alone));
     }
 
     #[test]

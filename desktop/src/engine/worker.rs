@@ -10,15 +10,20 @@ use std::time::{Duration, Instant};
 use wordloom::decode::Fate;
 use wordloom::trace::{HeadName, Trace, TraceOptions, TracedSearch};
 use wordloom::transformer::{GenerateError, GenerateOptions, Keep};
-use wordloom::translate::Sentence;
-use wordloom::{Device, Model, TranslateError, Translator};
+use wordloom::translate::{Pivot, PivotOptions, Sentence};
+use wordloom::{Device, Model, TextError, TranslateError, TranslateOptions, Translator};
+use wordloom_hub::{Language, code_for};
 
-use super::commands::{Command, Exploration, Pending, Request};
+use super::commands::{Command, Exploration, Pending, Place, Request, Way};
+use super::residents::Residents;
 use super::{Explored, News, Opened, Translated};
 
 pub struct Worker {
     pub device: Device,
-    pub opened: Option<Loaded>,
+    /// Loaded models.
+    pub residents: Residents<Place, Loaded>,
+    /// The models in use, which are loaded.
+    pub way: Option<Way>,
     pub tell: Box<dyn Fn(News)>,
 }
 
@@ -28,6 +33,39 @@ pub struct Loaded {
     model: Model,
     translator: Translator,
     name: String,
+}
+
+impl Loaded {
+    fn languages(&self) -> Vec<String> {
+        self.translator.tokenizer().languages().into_iter().map(str::to_owned).collect()
+    }
+
+    /// Sets the codes of languages, as far as the model has a choice.
+    fn set_languages(&self, options: &mut TranslateOptions, from: &Language, to: &Language) {
+        let codes = self.languages();
+        let code = |language| code_for(&codes, language).map(str::to_owned);
+        (options.source_language, options.target_language) = (code(from), code(to));
+        let direction = self
+            .translator
+            .tokenizer()
+            .direction(options.source_language.as_deref(), options.target_language.as_deref());
+        // Marian's codes are those of its target
+        if let Err(TextError::NoLanguages { .. }) = direction {
+            options.source_language = None;
+        }
+    }
+}
+
+/// The name of a model by its folder. A folder of the hub's cache is called as a commit; its repository has the name.
+fn name_of(folder: &Path) -> String {
+    let parts: Vec<String> = folder.iter().map(|part| part.to_string_lossy().into_owned()).collect();
+    match &parts[..] {
+        [.., repository, snapshots, _] if snapshots == "snapshots" && repository.starts_with("models--") => {
+            repository.trim_start_matches("models--").replacen("--", "/", 1)
+        }
+        [.., name] => name.clone(),
+        [] => String::new(),
+    }
 }
 
 /// The shortest time between two partial translations.
@@ -54,8 +92,8 @@ impl Worker {
     }
 
     fn execute(&mut self, pending: Pending) {
-        if let Some(folder) = pending.open {
-            self.open(folder.as_deref());
+        if let Some(way) = pending.open {
+            self.open(way);
         }
         if let Some(heads) = pending.mute {
             self.mute(&heads);
@@ -68,18 +106,50 @@ impl Worker {
         }
     }
 
-    fn open(&mut self, folder: Option<&Path>) {
+    fn open(&mut self, way: Way) {
         (self.tell)(News::Loading(0.0));
-        match self.load(folder) {
-            Ok((loaded, opened)) => {
-                self.opened = Some(loaded);
+        match self.load_all(&way) {
+            Ok(()) => {
+                let name = |place: &Place| self.residents.get(place).map_or("", |loaded| &*loaded.name);
+                let last = self.residents.get(&way.last);
+                let codes = last.filter(|_| way.languages.is_none()).map(Loaded::languages);
+                let opened = Opened {
+                    name: match &way.first {
+                        Some((first, _)) => format!("{}, then {}", name(first), name(&way.last)),
+                        None => name(&way.last).to_owned(),
+                    },
+                    languages: codes.unwrap_or_default(),
+                    way: way.clone(),
+                };
+                self.way = Some(way);
                 (self.tell)(News::Ready(opened));
             }
             Err(error) => (self.tell)(News::CannotOpen(error)),
         }
     }
 
-    fn load(&self, folder: Option<&Path>) -> Result<(Loaded, Opened), String> {
+    /// Loads the models of a way that are not loaded yet.
+    fn load_all(&mut self, way: &Way) -> Result<(), String> {
+        let places: Vec<&Place> = way.first.iter().map(|(first, _)| first).chain([&way.last]).collect();
+        for &place in &places {
+            match self.residents.get_mut(place) {
+                // another use of the model begins with all heads
+                Some(Loaded { model, translator, .. }) if !translator.transformer().muted().is_empty() => {
+                    translator.mute(model, &[]).map_err(|error| error.to_string())?;
+                }
+                Some(_) => {}
+                None => {
+                    let loaded = self.load(place.as_deref())?;
+                    let bytes = loaded.translator.transformer().weight_bytes();
+                    self.residents.put(place.clone(), loaded, bytes);
+                }
+            }
+        }
+        self.residents.keep(&places);
+        Ok(())
+    }
+
+    fn load(&self, folder: Option<&Path>) -> Result<Loaded, String> {
         let model = match folder {
             Some(folder) => Model::load(folder),
             #[cfg(feature = "embedded-model")]
@@ -92,28 +162,57 @@ impl Worker {
         let translator = Translator::with_progress(&self.device, &model, &mut progress);
         // while the user types, the first sentences repeat
         let translator = translator.map_err(|error| error.to_string())?.with_cache(4 << 20);
-        let name = match folder {
-            Some(folder) => folder.file_name().unwrap_or(folder.as_os_str()).to_string_lossy().into_owned(),
-            None => "English–German, built in".to_owned(),
-        };
-        let languages = translator.tokenizer().languages().into_iter().map(str::to_owned).collect();
-        let opened = Opened { folder: folder.map(Path::to_owned), name: name.clone(), languages };
-        Ok((Loaded { model, translator, name }, opened))
+        let name = folder.map_or_else(|| "English–German, built in".to_owned(), name_of);
+        Ok(Loaded { model, translator, name })
+    }
+
+    /// The models in use: that of the language between, and that of the translation.
+    fn in_use(&self) -> Option<(Option<&Loaded>, &Loaded)> {
+        let way = self.way.as_ref()?;
+        let first = way.first.as_ref().and_then(|(first, _)| self.residents.get(first));
+        Some((first, self.residents.get(&way.last)?))
     }
 
     fn mute(&mut self, heads: &[HeadName]) {
-        let Some(Loaded { model, translator, .. }) = &mut self.opened else { return };
+        let Some(way) = &self.way else { return };
+        let Some(Loaded { model, translator, .. }) = self.residents.get_mut(&way.last) else { return };
         let error = translator.mute(model, heads).err().map(|error| error.to_string());
         (self.tell)(News::Muted { heads: translator.transformer().muted().to_vec(), error });
     }
 
+    /// The options of both models, with the picked languages in the models' own codes.
+    fn options(&self, options: &TranslateOptions) -> PivotOptions {
+        let mut both = PivotOptions { first: options.clone(), second: options.clone() };
+        // the numbers of translations are of the last model
+        both.first.generation.num_return_sequences = None;
+        let (Some(way), Some((first, last))) = (&self.way, self.in_use()) else { return both };
+        let Some([from, to]) = &way.languages else { return both };
+        let through = way.first.as_ref().map(|(_, through)| through);
+        if let Some((first, through)) = first.zip(through) {
+            first.set_languages(&mut both.first, from, through);
+        }
+        last.set_languages(&mut both.second, through.unwrap_or(from), to);
+        both
+    }
+
     fn translate(&self, request: &Request) {
-        let Some(Loaded { translator, name, .. }) = &self.opened else { return };
+        let Some((first, Loaded { translator, name, .. })) = self.in_use() else { return };
         let Request { number, text, options } = request;
         let number = *number;
         let mut shown = Instant::now();
         let kept = TraceOptions { model: name.clone(), scores: false, ..TraceOptions::default() };
-        let options = options.clone().keep_attention(kept.keep_attention());
+        let PivotOptions { first: first_options, second } = self.options(options);
+        let options = second.keep_attention(kept.keep_attention());
+        let between = first.map(|first| {
+            let pivot = Pivot::new(&first.translator, translator);
+            pollster::block_on(pivot.between(&**text, &first_options, &mut |_| {}))
+        });
+        let between = match between.transpose() {
+            Ok(between) => between.map(|mut texts| texts.remove(0).text),
+            Err(TranslateError::Generate(GenerateError::Cancelled)) => return,
+            Err(error) => return (self.tell)(News::Failed { number, error: error.to_string() }),
+        };
+        let text = between.as_ref().unwrap_or(text);
         let translated = pollster::block_on(async {
             let mut stream = translator.stream(text, &options)?;
             while let Some(update) = stream.next().await? {
@@ -138,6 +237,7 @@ impl Worker {
         let translated = Translated {
             hypotheses: translation.hypotheses.iter().map(|one| (one.text.clone(), one.score)).collect(),
             cut_short: translation.sentences.iter().any(cut_short),
+            between: between.clone(),
         };
         (self.tell)(News::Translated { number, translation: translated });
         let trace = Trace::of_search(translator, text, &translation, &options, &kept);
@@ -155,8 +255,9 @@ impl Worker {
     }
 
     fn explore(&self, exploration: &Exploration) {
-        let Some(Loaded { translator, .. }) = &self.opened else { return };
-        let answer = match explored(translator, exploration) {
+        let Some((_, Loaded { translator, .. })) = self.in_use() else { return };
+        let options = self.options(&exploration.options).second;
+        let answer = match explored(translator, exploration, &options) {
             Ok(explored) => Ok(Box::new(explored)),
             Err(TranslateError::Generate(GenerateError::Cancelled)) => return,
             Err(error) => Err(error.to_string()),
@@ -166,8 +267,12 @@ impl Worker {
 }
 
 /// A search, with its texts and end tokens.
-fn explored(translator: &Translator, exploration: &Exploration) -> Result<Explored, TranslateError> {
-    let Exploration { source_ids, prefix, options, .. } = exploration;
+fn explored(
+    translator: &Translator,
+    exploration: &Exploration,
+    options: &TranslateOptions,
+) -> Result<Explored, TranslateError> {
+    let Exploration { source_ids, prefix, .. } = exploration;
     let request = translator.request(source_ids, prefix, options)?;
     let keep = Keep { tree: true, ..Keep::default() };
     let search = GenerateOptions::default().keep(keep).cancel(&options.cancel);

@@ -372,7 +372,8 @@ impl<'a> Builder<'a> {
         let stored = names.iter().find(|name| self.is_stored(name));
         let Some(name) = stored.or(names.last()) else { return Ok(None) };
         // in BART's relatives a buffer, which Hugging Face fills with zeros if it is absent
-        let optional = !matches!(self.config.family, Family::Vanilla | Family::Bert | Family::Firefox);
+        let optional = !matches!(self.config.family, Family::Vanilla | Family::Firefox)
+            && self.config.decoder.layers > 0;
         if optional && !self.is_stored(name) {
             return Ok(None);
         }

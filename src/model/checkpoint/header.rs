@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::eight_bits;
 use super::reader::{FileNames, Found};
 use super::tensor::TensorInfo;
+use crate::json_problem::json_problem;
 use crate::model::error::ModelError;
 use crate::model::files::{ByteSource, ModelFiles};
 use crate::model::json::excerpt;
@@ -111,7 +112,7 @@ fn in_plain_words(header: &[u8], error: &serde_json::Error) -> String {
     /// Longest header that is parsed again, bytes.
     const LONGEST: usize = 8 << 20;
     if !error.is_data() || header.len() > LONGEST {
-        let place = if error.is_data() { "an entry is wrong".to_owned() } else { error.to_string() };
+        let place = if error.is_data() { "an entry is wrong".to_owned() } else { json_problem(error) };
         return format!("its header cannot be read: {place}");
     }
     let Ok(serde_json::Value::Object(entries)) = serde_json::from_slice(header) else {

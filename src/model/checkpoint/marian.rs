@@ -52,9 +52,17 @@ struct Item {
     bytes: u64,
 }
 
-pub(super) fn open(files: &ModelFiles) -> Result<Option<Found>, ModelError> {
+/// Opens the weights of a folder; `None` if it has none of this format.
+pub(in crate::model) fn file(files: &ModelFiles) -> Result<Option<ByteSource>, ModelError> {
     let Some(student) = StudentFiles::find(files)? else { return Ok(None) };
     let file = student_files::open(files, &student.weights)?;
+    // CTranslate2's weights have this name, too
+    let is_foreign = student.weights == "model.bin" && !has_version(&file)?;
+    Ok((!is_foreign).then_some(file))
+}
+
+pub(super) fn open(files: &ModelFiles) -> Result<Option<Found>, ModelError> {
+    let Some(file) = file(files)? else { return Ok(None) };
     let mut tensors = BTreeMap::new();
     for item in items(&file)? {
         if !item.name.starts_with("special:") {
@@ -63,6 +71,15 @@ pub(super) fn open(files: &ModelFiles) -> Result<Option<Found>, ModelError> {
         }
     }
     Ok(Some(Found { label: file.label().to_owned(), format: "Marian", files: vec![file], tensors }))
+}
+
+/// Whether a file begins as a Marian binary.
+fn has_version(file: &ByteSource) -> Result<bool, ModelError> {
+    let mut version = [0; 8];
+    if file.len() >= PREFIX {
+        file.read_at(0, &mut version)?;
+    }
+    Ok(u64::from_le_bytes(version) == VERSION)
 }
 
 /// The text of `special:model.yml`.

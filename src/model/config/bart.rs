@@ -18,8 +18,7 @@ struct Kin {
     activation: &'static str,
     scale_embedding: bool,
     pad: u32,
-    /// End, begin, and decoder start tokens.
-    others: [Option<u32>; 3],
+    eos: u32,
     norm: NormPlacement,
     embedding_norm: bool,
     logits_bias: bool,
@@ -30,13 +29,13 @@ const BART: Kin = Kin {
     activation: "gelu",
     scale_embedding: false,
     pad: 1,
-    others: [Some(2), Some(0), Some(2)],
+    eos: 2,
     norm: NormPlacement::Post,
     embedding_norm: true,
     logits_bias: true,
 };
 
-const MBART: Kin = Kin { others: [Some(2), Some(0), None], norm: NormPlacement::Pre, ..BART };
+const MBART: Kin = Kin { norm: NormPlacement::Pre, ..BART };
 
 const M2M_100: Kin = Kin {
     vocabulary: 128_112,
@@ -48,8 +47,7 @@ const M2M_100: Kin = Kin {
     ..BART
 };
 
-const PEGASUS: Kin =
-    Kin { pad: 0, others: [Some(1), None, Some(0)], norm: NormPlacement::Pre, embedding_norm: false, ..BART };
+const PEGASUS: Kin = Kin { pad: 0, eos: 1, norm: NormPlacement::Pre, embedding_norm: false, ..BART };
 
 /// Reads a `config.json` of one of the four families. As in Hugging Face's classes, these keys of old files are
 /// ignored: `normalize_before`, `normalize_embedding`, `add_final_layer_norm`, `add_bias_logits`,
@@ -65,7 +63,7 @@ pub fn config(json: &JsonObject, family: Family) -> Result<ModelConfig, ModelErr
     let d_model = size(json, "d_model", Some(1024), limit::D_MODEL)?;
     let (encoder, decoder) = encoder_and_decoder(json, d_model)?;
     let vocabulary = size(json, "vocab_size", Some(kin.vocabulary), limit::VOCABULARY)?;
-    let tokens = special_tokens(json, kin.pad, kin.others, vocabulary, vocabulary)?;
+    let tokens = special_tokens(json, kin.pad, Some(kin.eos), (vocabulary, vocabulary))?;
     let count = position_count(json, "max_position_embeddings", Some(1024), d_model)?;
     let positions = match family {
         Family::M2m100 if d_model < 4 => {

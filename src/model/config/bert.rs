@@ -51,6 +51,6 @@ pub fn config(json: &JsonObject) -> Result<ModelConfig, ModelError> {
             scale: 1.0,
             transform: true,
         },
-        tokens: special_tokens(json, 0, [None; 3], vocabulary, vocabulary)?,
+        tokens: special_tokens(json, 0, None, (vocabulary, vocabulary))?,
     })
 }

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::keys::{StackKeys, limit, only, size, special_tokens};
 use super::{
     AttentionScale, EmbeddingSharing, Family, Mixer, ModelConfig, NormKind, NormPlacement, OutputProjection,
-    Positions,
+    Positions, SpecialTokens,
 };
 use crate::activation::Activation;
 use crate::model::error::ModelError;
@@ -59,7 +59,10 @@ pub fn config(json: &JsonObject) -> Result<ModelConfig, ModelError> {
             transform: false,
         },
         // Marian's SentencePiece vocabularies begin with the end token; there is no padding and no start token
-        tokens: special_tokens(json, 0, [Some(0), None, Some(0)], source_vocabulary, target_vocabulary)?,
+        tokens: SpecialTokens {
+            decoder_start: Some(0),
+            ..special_tokens(json, 0, Some(0), (source_vocabulary, target_vocabulary))?
+        },
     })
 }
 

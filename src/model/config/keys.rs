@@ -154,21 +154,21 @@ pub fn optional_token(
     id.map(|id| token(json, key, id, vocabulary)).transpose()
 }
 
-/// Reads the special tokens, each with its default.
+/// Reads the special tokens. Padding and end have the defaults of the family's class. The tokens that a decoder may start
+/// with have none: transformers takes them from the file alone.
 pub fn special_tokens(
     json: &JsonObject,
     pad: u32,
-    [eos, bos, decoder_start]: [Option<u32>; 3],
-    source_vocabulary: usize,
-    target_vocabulary: usize,
+    eos: Option<u32>,
+    (source_vocabulary, target_vocabulary): (usize, usize),
 ) -> Result<SpecialTokens, ModelError> {
     let optional = |key, default| optional_token(json, key, default, target_vocabulary);
     let smaller = source_vocabulary.min(target_vocabulary);
     Ok(SpecialTokens {
         pad: token(json, "pad_token_id", json.get_or("pad_token_id", pad)?, smaller)?,
         eos: optional("eos_token_id", eos)?,
-        bos: optional("bos_token_id", bos)?,
-        decoder_start: optional("decoder_start_token_id", decoder_start)?,
+        bos: optional("bos_token_id", None)?,
+        decoder_start: optional("decoder_start_token_id", None)?,
     })
 }
 

@@ -19,7 +19,6 @@ pub fn config(json: &JsonObject) -> Result<ModelConfig, ModelError> {
     let d_model = size(json, "d_model", Some(1024), limit::D_MODEL)?;
     let (encoder, decoder) = encoder_and_decoder(json, d_model)?;
     let (embeddings, source_vocabulary, target_vocabulary) = vocabularies(json, 58_101)?;
-    let others = [Some(0), None, Some(58_100)];
     Ok(ModelConfig {
         family: Family::Marian,
         d_model,
@@ -51,6 +50,6 @@ pub fn config(json: &JsonObject) -> Result<ModelConfig, ModelError> {
             scale: 1.0,
             transform: false,
         },
-        tokens: special_tokens(json, 58_100, others, source_vocabulary, target_vocabulary)?,
+        tokens: special_tokens(json, 58_100, Some(0), (source_vocabulary, target_vocabulary))?,
     })
 }

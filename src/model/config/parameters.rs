@@ -93,7 +93,9 @@ impl ModelConfig {
             return 0;
         }
         let positions = match self.positions {
-            Positions::Learned { .. } => self.positions.table_rows() as u64 * self.d_model as u64,
+            Positions::Learned { .. } | Positions::LearnedWithoutPadding { .. } => {
+                self.positions.table_rows() as u64 * self.d_model as u64
+            }
             Positions::Relative(relative) => relative.buckets as u64 * stack.heads as u64,
             Positions::Sinusoidal { .. } | Positions::SinusoidalWithoutPadding { .. } => 0,
         };

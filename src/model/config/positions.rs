@@ -27,6 +27,13 @@ pub enum Positions {
         /// Row of the first token; earlier rows are unused (2 for BART's relatives).
         offset: usize,
     },
+    /// A trained table, added to the token embeddings; padding does not count as a position (RoBERTa).
+    LearnedWithoutPadding {
+        /// Maximum tokens of a sequence.
+        count: usize,
+        /// Padding token, whose row is `pad`; the first token has row `pad + 1`.
+        pad: u32,
+    },
     /// A trained bias of attention scores for each head and distance, without a limit of length.
     Relative(RelativePositions),
 }
@@ -46,8 +53,19 @@ impl Positions {
         match *self {
             Self::Sinusoidal { count, .. }
             | Self::SinusoidalWithoutPadding { count, .. }
-            | Self::Learned { count, .. } => count,
+            | Self::Learned { count, .. }
+            | Self::LearnedWithoutPadding { count, .. } => count,
             Self::Relative(_) => usize::MAX,
+        }
+    }
+
+    /// Maximum tokens of an input. Without a limit of positions, time and memory grow with the square of the length, so
+    /// that a much longer input than in training is a mistake.
+    pub fn longest_input(&self) -> usize {
+        const WITHOUT_POSITIONS: usize = 1 << 14;
+        match self {
+            Self::Relative(_) => WITHOUT_POSITIONS,
+            _ => self.count(),
         }
     }
 
@@ -55,7 +73,9 @@ impl Positions {
     pub fn table_rows(&self) -> usize {
         match *self {
             Self::Sinusoidal { count, .. } => count,
-            Self::SinusoidalWithoutPadding { count, pad } => count + pad as usize + 1,
+            Self::SinusoidalWithoutPadding { count, pad } | Self::LearnedWithoutPadding { count, pad } => {
+                count + pad as usize + 1
+            }
             Self::Learned { count, offset } => count + offset,
             Self::Relative(_) => 0,
         }
@@ -65,8 +85,9 @@ impl Positions {
     pub fn row(&self, before: usize, token: u32) -> u32 {
         match *self {
             Self::Sinusoidal { .. } => before as u32,
-            Self::SinusoidalWithoutPadding { pad, .. } if token == pad => pad,
-            Self::SinusoidalWithoutPadding { pad, .. } => pad + 1 + before as u32,
+            Self::SinusoidalWithoutPadding { pad, .. } | Self::LearnedWithoutPadding { pad, .. } => {
+                if token == pad { pad } else { pad + 1 + before as u32 }
+            }
             Self::Learned { offset, .. } => (before + offset) as u32,
             Self::Relative(_) => 0,
         }
@@ -76,21 +97,26 @@ impl Positions {
     pub fn first_row(&self) -> (u32, Option<u32>) {
         match *self {
             Self::Sinusoidal { .. } | Self::Relative(_) => (0, None),
-            Self::SinusoidalWithoutPadding { pad, .. } => (pad + 1, Some(pad)),
+            Self::SinusoidalWithoutPadding { pad, .. } | Self::LearnedWithoutPadding { pad, .. } => {
+                (pad + 1, Some(pad))
+            }
             Self::Learned { offset, .. } => (offset as u32, None),
         }
     }
 
     /// Whether a token counts as a position.
     pub fn counts(&self, token: u32) -> bool {
-        !matches!(*self, Self::SinusoidalWithoutPadding { pad, .. } if token == pad)
+        !matches!(
+            *self,
+            Self::SinusoidalWithoutPadding { pad, .. } | Self::LearnedWithoutPadding { pad, .. } if token == pad
+        )
     }
 
     /// Name in one word.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Sinusoidal { .. } | Self::SinusoidalWithoutPadding { .. } => "sinusoidal",
-            Self::Learned { .. } => "learned",
+            Self::Learned { .. } | Self::LearnedWithoutPadding { .. } => "learned",
             Self::Relative(_) => "relative",
         }
     }

@@ -51,7 +51,7 @@ pub fn config(json: &JsonObject) -> Result<ModelConfig, ModelError> {
             scale: if scaled { 1.0 / (d_model as f64).sqrt() as f32 } else { 1.0 },
             transform: false,
         },
-        tokens: special_tokens(json, 0, [Some(1), None, None], vocabulary, vocabulary)?,
+        tokens: special_tokens(json, 0, Some(1), (vocabulary, vocabulary))?,
     })
 }
 

@@ -9,13 +9,13 @@ const MAX_REPLACEMENT_BYTES: usize = 4096;
 /// Layout of the blob: size of the trie in bytes (`u32`, little-endian), the trie, the replacements, each ended by NUL.
 /// A trie unit is a packed `u32` of the darts-clone library: label or value, offset of the children, leaf flag.
 #[derive(Debug)]
-pub(super) struct CharsMap {
+pub(in crate::text) struct CharsMap {
     units: Vec<u32>,
     replacements: String,
 }
 
 impl CharsMap {
-    pub(super) fn parse(blob: &[u8]) -> Result<Self, String> {
+    pub(in crate::text) fn parse(blob: &[u8]) -> Result<Self, String> {
         let damaged = || "the normalization rules are damaged".to_owned();
         let (size, rest) = blob.split_first_chunk().ok_or_else(damaged)?;
         let size = u32::from_le_bytes(*size) as usize;
@@ -33,6 +33,12 @@ impl CharsMap {
             units: units.iter().map(|unit| u32::from_le_bytes(*unit)).collect(),
             replacements: replacements.to_owned(),
         })
+    }
+
+    /// Characters of the longest replacement.
+    #[cfg(feature = "tokenizers")]
+    pub(in crate::text) fn longest_replacement(&self) -> usize {
+        self.replacements.split('\0').map(|replacement| replacement.chars().count()).max().unwrap_or(0)
     }
 
     /// The rule with the longest left side that `text` begins with: (replacement, length of the left side).

@@ -14,6 +14,8 @@ mod wire;
 
 use std::ops::Range;
 
+#[cfg(feature = "tokenizers")]
+pub(super) use self::charsmap::CharsMap;
 use self::normalizer::Normalizer;
 use self::pieces::{Pieces, byte_of};
 use self::proto::{ModelKind, ModelProto, PieceKind};
@@ -59,10 +61,10 @@ impl SentencePiece {
     /// Reads a model from the bytes of a `.spm` (or `.model`) file. `file` is its name, for error messages.
     ///
     /// # Errors
-    /// [`TextError::Malformed`] for anything but a complete model, [`TextError::Unsupported`] for model types
+    /// [`TextError::Damaged`] for anything but a complete model, [`TextError::Unsupported`] for model types
     /// other than unigram and BPE.
     pub fn from_bytes(file: &str, bytes: &[u8]) -> Result<Self, TextError> {
-        let malformed = |reason| TextError::Malformed { file: file.to_owned(), reason };
+        let malformed = |reason| TextError::Damaged { file: file.to_owned(), reason };
         let unsupported =
             |feature: &str| TextError::Unsupported { file: file.to_owned(), feature: feature.to_owned() };
 

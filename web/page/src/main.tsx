@@ -3,7 +3,8 @@ import { render } from 'preact';
 
 import { followLight } from './attention/target-light.ts';
 import { followAttention } from './attention/traces.ts';
-import { load, startingChoice } from './engine/load.ts';
+import { loadStarting } from './engine/load.ts';
+import { readList, readStored } from './models/catalogue.ts';
 import { keepOffline } from './offline.ts';
 import { followPermalinks } from './permalink.ts';
 import { followSearch } from './search/searches.ts';
@@ -13,7 +14,8 @@ import { App } from './ui/App.tsx';
 
 import './styles/index.css';
 
-void load(startingChoice(), device.peek());
+void loadStarting(device.peek()).then(readStored);
+void readStored();
 followPermalinks();
 startTranslating();
 followAttention();
@@ -22,3 +24,4 @@ followSearch();
 keepSettings();
 render(<App />, document.getElementById('page') ?? document.body);
 keepOffline();
+void readList();

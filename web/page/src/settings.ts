@@ -10,6 +10,13 @@ export const MAX_ALTERNATIVES = 8;
 const MAX_STORED_TEXT = 200_000;
 const KEY = 'wordloom';
 
+export interface StoredModel {
+  /** Its URL, or its name on the hub; empty: the bundled model. */
+  url: string;
+  /** Its languages, if it has one pair that its name does not tell. */
+  pair: readonly [string, string] | null;
+}
+
 interface Stored {
   text: string;
   /** null: the model's default. */
@@ -17,7 +24,9 @@ interface Stored {
   alternatives: number;
   device: DeviceChoice;
   /** null: the bundled model. */
-  modelUrl: string | null;
+  model: StoredModel | null;
+  /** The model before it, of a translation through English, and the language of the text. */
+  via: (StoredModel & { source: string }) | null;
   /** The model's language codes; null: not chosen. */
   sourceLanguage: string | null;
   targetLanguage: string | null;
@@ -35,7 +44,8 @@ export const text = signal(stored.text);
 export const beams = signal(stored.beams);
 export const alternatives = signal(stored.alternatives);
 export const device = signal(stored.device);
-export const modelUrl = signal(stored.modelUrl);
+export const model = signal(stored.model);
+export const via = signal(stored.via);
 export const sourceLanguage = signal(stored.sourceLanguage);
 export const targetLanguage = signal(stored.targetLanguage);
 export const showAlternatives = signal(stored.showAlternatives);
@@ -63,7 +73,8 @@ export function keepSettings(): void {
       beams: beams.value,
       alternatives: alternatives.value,
       device: device.value,
-      modelUrl: modelUrl.value,
+      model: model.value,
+      via: via.value,
       sourceLanguage: sourceLanguage.value,
       targetLanguage: targetLanguage.value,
       showAlternatives: showAlternatives.value,
@@ -93,7 +104,9 @@ function read(): Stored {
     beams: whole(value['beams'], 1, MAX_BEAMS),
     alternatives: whole(value['alternatives'], 1, MAX_ALTERNATIVES) ?? 3,
     device: device === 'gpu' || device === 'cpu' ? device : 'auto',
-    modelUrl: textOrNull(value['modelUrl']),
+    // `modelUrl` is of earlier versions
+    model: modelOrNull(value['model']) ?? modelOrNull({ url: value['modelUrl'] }),
+    via: viaOrNull(value['via']),
     sourceLanguage: textOrNull(value['sourceLanguage']),
     targetLanguage: textOrNull(value['targetLanguage']),
     showAlternatives: value['showAlternatives'] === true,
@@ -108,6 +121,22 @@ function read(): Stored {
 /** `value` if it is known, or else the first known value. */
 function oneOf<T extends string>(value: unknown, known: readonly [T, ...T[]]): T {
   return known.find((one) => one === value) ?? known[0];
+}
+
+function modelOrNull(value: unknown): StoredModel | null {
+  const { url, pair } = (typeof value === 'object' && value !== null ? value : {}) as Record<string, unknown>;
+  return typeof url === 'string' ? { url, pair: pairOrNull(pair) } : null;
+}
+
+function viaOrNull(value: unknown): (StoredModel & { source: string }) | null {
+  const found = modelOrNull(value);
+  const source: unknown = (value as { source?: unknown } | null)?.source;
+  return found !== null && typeof source === 'string' ? { ...found, source } : null;
+}
+
+function pairOrNull(value: unknown): [string, string] | null {
+  const [source, target] = Array.isArray(value) ? (value as unknown[]) : [];
+  return typeof source === 'string' && typeof target === 'string' ? [source, target] : null;
 }
 
 function textOrNull(value: unknown): string | null {

@@ -14,7 +14,7 @@ export interface OpenFolder {
   close(): void;
 }
 
-/** The forms of weights, best first: one file, or several with an index. */
+/** The names of weights: in one file, or in shards that an index lists. The first that exist win, as in the engine. */
 export const WEIGHTS = [
   { single: 'model.safetensors', index: 'model.safetensors.index.json' },
   { single: 'pytorch_model.bin', index: 'pytorch_model.bin.index.json' },

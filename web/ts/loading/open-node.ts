@@ -58,7 +58,7 @@ async function openDirectory(path: string, manifest: Manifest): Promise<OpenFold
   try {
     entries = await readdir(path, { withFileTypes: true });
   } catch (error) {
-    const why = 'is not a folder that can be read; give one with config.json and model.safetensors';
+    const why = 'is not a folder that can be read; give one with config.json and the weights';
     throw new WordloomError('input', `${path} ${why}.`, { cause: error });
   }
   // Links count, because download caches use them.

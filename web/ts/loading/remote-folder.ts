@@ -126,8 +126,10 @@ async function openWeights(
     );
     return weights.sort((a, b) => (a.name < b.name ? -1 : 1));
   }
-  const others = WEIGHTS.flatMap(({ single, index }) => [single, index]).slice(1);
-  throw new WordloomError('network', `${first?.message} There is no ${others.join(', ')} either.`, { cause: first });
+  const names = WEIGHTS.map(({ single }) => single).join(' or ');
+  const shards = WEIGHTS.map(({ index }) => index).join(' or ');
+  const what = `${address.label} has no weights that are read here: no ${names}, and no ${shards}`;
+  throw new WordloomError('network', `${what}. ${first?.message}`, { cause: first });
 }
 
 /** The file with its length, or the error if it does not exist. */

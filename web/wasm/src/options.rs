@@ -4,12 +4,13 @@ use js_sys::{JSON, Object};
 use serde_json::{Map, Value};
 use wasm_bindgen::prelude::*;
 use wordloom::TranslateOptions;
+use wordloom::json_problem::json_problem;
 use wordloom::model::generation_config::{GenerationConfig, JsonObject, UnknownKeys};
 
 use crate::failure::{Failure, OPTIONS};
 
 /// JavaScript's names, and the library's.
-const NAMES: [(&str, &str); 24] = [
+const NAMES: [(&str, &str); 25] = [
     ("beams", "num_beams"),
     ("nBest", "num_return_sequences"),
     ("sample", "do_sample"),
@@ -27,6 +28,7 @@ const NAMES: [(&str, &str); 24] = [
     ("noRepeatNgramSize", "no_repeat_ngram_size"),
     ("repetitionPenalty", "repetition_penalty"),
     ("renormalizeLogits", "renormalize_logits"),
+    ("shortlist", "shortlist"),
     ("forcedBosTokenId", "forced_bos_token_id"),
     ("forcedEosTokenId", "forced_eos_token_id"),
     ("decoderStartTokenId", "decoder_start_token_id"),
@@ -65,15 +67,17 @@ pub fn object(value: &JsValue) -> Result<Map<String, Value>, Failure> {
         }
     }
     let text: String = JSON::stringify(value).map_err(Failure::Js)?.into();
-    serde_json::from_str(&text).map_err(|error| Failure::input(format!("the options: {error}")))
+    serde_json::from_str(&text)
+        .map_err(|error| Failure::input(format!("the options: {}", json_problem(&error))))
 }
 
 /// The options of a translation: its languages, and those of its search.
 pub fn translation_options(mut options: Map<String, Value>) -> Result<TranslateOptions, Failure> {
     let mut language = |name| take(&mut options, name, "a language code");
     let (source_language, target_language) = (language("sourceLanguage")?, language("targetLanguage")?);
+    let task = take(&mut options, "task", "the name of a task")?;
     let generation = generation(options)?;
-    Ok(TranslateOptions { generation, source_language, target_language, ..TranslateOptions::default() })
+    Ok(TranslateOptions { generation, source_language, target_language, task, ..TranslateOptions::default() })
 }
 
 /// The options of a search.

@@ -13,7 +13,9 @@ pub fn table(config: &ModelConfig, count: usize) -> JsValue {
     let layout = match config.positions {
         Positions::Sinusoidal { layout, .. } => layout,
         Positions::SinusoidalWithoutPadding { .. } => SinusoidalLayout::Tensor2Tensor,
-        Positions::Learned { .. } | Positions::Relative(_) => return js_object([kind]),
+        Positions::Learned { .. } | Positions::LearnedWithoutPadding { .. } | Positions::Relative(_) => {
+            return js_object([kind]);
+        }
     };
     let (first, _) = config.positions.first_row();
     let (first, count) = (first as usize, count.min(config.positions.count()));

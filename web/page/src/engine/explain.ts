@@ -56,7 +56,11 @@ export function explainLoad(error: unknown, choice: ModelChoice, device: DeviceC
         advice: 'Close other tabs, free some storage, choose a smaller model, or run this one on the CPU.',
         actions: [again, ...devices, ...others],
       };
+    case 'access':
+      return { about, tone, title, advice: 'This page takes no token. A program of your own can: see the README of the npm package.', actions: others };
     case 'unsupported':
+      // the model is at fault, not the browser
+      if (!/WebGPU|WebAssembly/.test(title)) return { about, tone, title, actions: others };
       return device === 'gpu'
         ? { about, tone, title, advice: 'The CPU translates without WebGPU.', actions: [onCpu, again] }
         : {
@@ -74,7 +78,7 @@ export function explainLoad(error: unknown, choice: ModelChoice, device: DeviceC
         tone,
         title,
         advice:
-          'A folder holds config.json, model.safetensors and the files of its tokenizer, for a Marian model ' +
+          'A folder holds config.json, model.safetensors or pytorch_model.bin, and the files of its tokenizer, for a Marian model ' +
           'source.spm, target.spm and vocab.json, as the Hugging Face hub has them.',
         actions: choice.kind === 'folder' ? others : [again, ...others],
       };

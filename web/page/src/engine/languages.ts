@@ -21,26 +21,30 @@ export function languageTag(code: string): string | null {
   }
 }
 
-/** `de` -> German; null if the code is not a language. */
-export function languageName(code: string | null): string | null {
-  const tag = code === null ? null : languageTag(code);
-  return tag === null ? null : nameOf(tag);
+/** The language of a code, with its script if that is not the usual one: `de` for `deu_Latn`, `zh-Hant` for `zho_Hant`. */
+export function plainTag(code: string): string {
+  const tag = languageTag(code);
+  if (tag === null) return code;
+  const { language, script } = new Intl.Locale(tag);
+  if (script === undefined) return language;
+  return new Intl.Locale(language).maximize().script === script ? language : `${language}-${script}`;
 }
 
-/** Codes with their names, sorted by name. A name includes script or region only to distinguish two languages. */
-export function languageNames(codes: readonly string[]): { code: string; name: string }[] {
-  const short = codes.map((code) => nameOf(languageOf(code)) ?? code);
-  const named = codes.map((code, index) => {
-    const name = short[index] ?? code;
-    const alone = short.filter((other) => other === name).length === 1;
-    return { code, name: alone ? name : (languageName(code) ?? code) };
-  });
-  // two codes of one language and script
-  const names = named.map(({ name }) => name);
-  for (const entry of named) {
-    if (names.filter((name) => name === entry.name).length > 1) entry.name += ` (${entry.code})`;
+/** The language's name in itself: `de` -> Deutsch; null if the browser does not know it. */
+export function ownName(tag: string): string | null {
+  try {
+    const names = new Intl.DisplayNames([tag], { type: 'language', fallback: 'none' });
+    // without the language's data, the browser answers in another one
+    const own = new Intl.Locale(names.resolvedOptions().locale).language === new Intl.Locale(tag).language;
+    return own ? (names.of(tag) ?? null) : null;
+  } catch {
+    return null;
   }
-  return named.sort((one, other) => one.name.localeCompare(other.name, 'en'));
+}
+
+/** `deu_Latn` -> German, `zh-Hant` -> Chinese (Traditional); null if the code is not a language. */
+export function languageName(code: string | null): string | null {
+  return code === null || languageTag(code) === null ? null : nameOf(plainTag(code));
 }
 
 /** Whether a model has a choice of languages. */
@@ -79,6 +83,9 @@ export function chooseDirection(
 function find(codes: readonly string[], wanted: string | null): string | null {
   if (wanted === null) return null;
   if (codes.includes(wanted)) return wanted;
+  const plain = plainTag(wanted);
+  const exact = codes.find((code) => plainTag(code) === plain);
+  if (exact !== undefined) return exact;
   return codes.find((code) => languageOf(code) === languageOf(wanted)) ?? null;
 }
 

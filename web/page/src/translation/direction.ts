@@ -2,9 +2,10 @@
 import { computed } from '@preact/signals';
 import type { TranslateOptions } from 'wordloom';
 
-import { chooseDirection } from '../engine/languages.ts';
+import { chooseDirection, plainTag } from '../engine/languages.ts';
 import type { Chosen, Direction } from '../engine/languages.ts';
-import { running } from '../engine/load.ts';
+import { loading, running } from '../engine/load.ts';
+import { languages } from '../engine/source.ts';
 import { sourceLanguage, targetLanguage } from '../settings.ts';
 
 const NONE: Chosen = { source: null, target: null, guessed: false };
@@ -15,6 +16,15 @@ export const direction = computed<Chosen>(() => {
   if (now === null) return NONE;
   const wanted = { source: sourceLanguage.value, target: targetLanguage.value };
   return chooseDirection(now.info.model.languages, now.info.defaults, wanted, navigator.languages);
+});
+
+/** The languages of the text and of its translation, as plain tags; null: unknown. */
+export const pair = computed<Direction>(() => {
+  const choice = running.value?.choice ?? loading.value?.choice;
+  const own = choice === undefined ? NONE : languages(choice);
+  const plain = (code: string | null): string | null => (code === null ? null : plainTag(code));
+  const { source, target } = direction.value;
+  return { source: running.value?.via?.source ?? plain(source ?? own.source), target: plain(target ?? own.target) };
 });
 
 /** The options of a direction. */

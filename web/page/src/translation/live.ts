@@ -3,6 +3,7 @@ import { batch, computed, effect, signal } from '@preact/signals';
 import type { TranslateOptions } from 'wordloom';
 
 import { explainWork, isAbort } from '../engine/explain.ts';
+import { chooseDirection } from '../engine/languages.ts';
 import type { Direction } from '../engine/languages.ts';
 import { reload, running } from '../engine/load.ts';
 import type { Running } from '../engine/load.ts';
@@ -10,6 +11,7 @@ import { muted } from '../muting/muted.ts';
 import { dismissAll, notify } from '../notices.ts';
 import { alternatives, beams, showAttention, text } from '../settings.ts';
 import { direction, languageOptions } from './direction.ts';
+import { PIVOT } from '../models/offers.ts';
 import { cut } from './passages.ts';
 import type { Translated } from './passages.ts';
 import type { Outcome } from './run.ts';
@@ -128,6 +130,7 @@ async function run(engine: Running, input: string, own: AbortController): Promis
   try {
     const result = await runTranslation({
       translator: engine.translator,
+      before: engine.via === null ? null : through(engine.via, options),
       text: input,
       // does not change the result
       options: { ...options, keepAttention: showAttention.peek() },
@@ -158,6 +161,21 @@ async function run(engine: Running, input: string, own: AbortController): Promis
   } finally {
     if (own.signal.aborted) painter.stop();
   }
+}
+
+/** The first half of a translation through English. */
+function through({ translator, info, source }: NonNullable<Running['via']>, { beams }: TranslateOptions) {
+  const wanted = { source, target: PIVOT };
+  const chosen = chooseDirection(info.model.languages, info.defaults, wanted, []);
+  const options = { ...languageOptions(chosen), beams, sample: false };
+  return async (lines: readonly string[], signal: AbortSignal): Promise<string[]> => {
+    const { text } = await translator.translate(lines.join('\n'), { ...options, signal });
+    const found = text.split('\n');
+    if (found.length === lines.length) return found;
+    // a model that writes line breaks of its own
+    const each = lines.map((line) => translator.translate(line, { ...options, signal }));
+    return (await Promise.all(each)).map(({ text }) => text.replaceAll('\n', ' '));
+  };
 }
 
 /** Updates at most once a frame. A page in the background has no frames, and updates by a timer. */

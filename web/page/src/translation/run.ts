@@ -12,6 +12,8 @@ const NEXT_GROUPS = 2400;
 
 export interface Work {
   readonly translator: Translator;
+  /** Translates lines into the language that the translator reads, if that is not the text's. */
+  readonly before: ((lines: readonly string[], signal: AbortSignal) => Promise<string[]>) | null;
   readonly text: string;
   readonly options: TranslateOptions;
   readonly signal: AbortSignal;
@@ -57,7 +59,9 @@ export async function runTranslation(work: Work): Promise<Outcome> {
   show();
 
   for (const members of groups) {
-    const sources = members.map(({ source }) => source);
+    const own = members.map(({ source }) => source);
+    const sources = work.before === null ? own : await work.before(own, work.signal);
+    if (work.signal.aborted) return { tokens, milliseconds };
     const joined = (tag === '' ? '' : `${tag} `) + sources.join('\n');
     for await (const partial of work.translator.translateStreaming(joined, {
       ...work.options,
@@ -66,7 +70,7 @@ export async function runTranslation(work: Work): Promise<Outcome> {
       if (work.signal.aborted) return { tokens, milliseconds };
       const finished = partial.translation;
       if (finished !== undefined) {
-        settle(members, finished.sentences);
+        settle(members, sources, finished.sentences);
         tokens += finished.stats.tokens;
         milliseconds += finished.stats.milliseconds;
       } else {
@@ -77,11 +81,12 @@ export async function runTranslation(work: Work): Promise<Outcome> {
   }
   return { tokens, milliseconds };
 
-  function settle(members: readonly Missing[], sentences: readonly Sentence[]): void {
-    const parts = deal(
-      members.map(({ source }) => source),
-      sentences,
-    );
+  function settle(
+    members: readonly Missing[],
+    sources: readonly string[],
+    sentences: readonly Sentence[],
+  ): void {
+    const parts = deal(sources, sentences);
     members.forEach(({ source, places }, index) => {
       const translated = parts[index];
       if (translated === undefined) return;

@@ -1,6 +1,5 @@
-import { languages } from '../engine/source.ts';
-import { loading, running } from '../engine/load.ts';
 import { text } from '../settings.ts';
+import { pair } from '../translation/direction.ts';
 
 const EXAMPLES: readonly { text: string; label?: string }[] = [
   { text: 'Where is the train station?' },
@@ -11,10 +10,9 @@ const EXAMPLES: readonly { text: string; label?: string }[] = [
   },
 ];
 
-/** Example sentences, if the model reads English. */
+/** Example sentences, if the text is English. */
 export function Examples() {
-  const choice = running.value?.choice ?? loading.value?.choice;
-  if (choice === undefined || languages(choice).source !== 'en') return null;
+  if (pair.value.source !== 'en') return null;
   return (
     <div class="examples" role="group" aria-label="Examples">
       <span class="quiet" aria-hidden="true">

@@ -32,7 +32,8 @@ function EngineState() {
   const next = loading.value;
   const choice = now?.choice ?? next?.choice;
   const { source, target } = choice === undefined ? { source: null, target: null } : languages(choice);
-  const pair = [languageName(source), languageName(target)];
+  const first = now?.via == null ? [] : [languageName(now.via.source)];
+  const pair = [...first, languageName(source), languageName(target)];
   const name = pair.every((part) => part !== null) ? pair.join(' → ') : choice && modelName(choice);
   const device = now === null ? null : now.info.device.kind === 'gpu' ? 'GPU' : 'CPU';
   const state = next !== null ? 'busy' : now === null ? 'none' : 'ready';

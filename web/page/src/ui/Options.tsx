@@ -2,9 +2,9 @@
 import type { ComponentChildren } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 
-import { cancelLoad, load, loading, progress, running, startingChoice } from '../engine/load.ts';
+import { load, loading, reload, running, startingChoice } from '../engine/load.ts';
 import { megabytes } from '../engine/progress.ts';
-import { modelName, toUrl } from '../engine/source.ts';
+import { modelName, toChoice } from '../engine/source.ts';
 import type { ModelChoice } from '../engine/source.ts';
 import { notify } from '../notices.ts';
 import { MAX_ALTERNATIVES, MAX_BEAMS, alternatives, beams, device } from '../settings.ts';
@@ -12,7 +12,6 @@ import type { DeviceChoice } from '../settings.ts';
 import { searchBeams } from '../translation/live.ts';
 import { sentence } from '../words.ts';
 import { CloseIcon, FolderIcon } from './icons.tsx';
-import { ProgressBar } from './ProgressBar.tsx';
 
 const DEVICES: readonly { value: DeviceChoice; label: string }[] = [
   { value: 'auto', label: 'Automatic' },
@@ -37,14 +36,6 @@ export function Options({ close }: { close: () => void }) {
         <DeviceOptions />
         <SearchOptions />
       </div>
-      {loading.value !== null && progress.value !== null && running.value !== null && (
-        <div class="options__progress">
-          <ProgressBar progress={progress.value} />
-          <button type="button" class="button" onClick={cancelLoad}>
-            Stop
-          </button>
-        </div>
-      )}
     </section>
   );
 }
@@ -112,7 +103,7 @@ function UrlField() {
     event.preventDefault();
     if (address.trim() === '') return;
     try {
-      start({ kind: 'url', url: toUrl(address) });
+      start(toChoice(address));
     } catch {
       notify({
         about: 'load',
@@ -155,7 +146,7 @@ function DeviceOptions() {
               type="radio"
               name="device"
               checked={value === wanted}
-              onChange={() => void load(running.peek()?.choice ?? startingChoice(), value)}
+              onChange={() => void reload(value)}
             />
             <span>{label}</span>
           </label>

@@ -1,24 +1,19 @@
 /** The source text. */
 import { useRef } from 'preact/hooks';
 
-import { loading, running } from '../engine/load.ts';
 import { languageName, languageTag } from '../engine/languages.ts';
-import { languages } from '../engine/source.ts';
-import { sourceLanguage, text } from '../settings.ts';
-import { direction } from '../translation/direction.ts';
+import { text } from '../settings.ts';
+import { pair } from '../translation/direction.ts';
 import { selectAt } from '../translation/selection.ts';
 import { SourceLight } from '../attention/SourceLight.tsx';
 import { CloseIcon } from './icons.tsx';
-import { LanguageSelect } from './LanguageSelect.tsx';
+import { LanguagePicker } from './LanguagePicker.tsx';
 import { sizeClass } from './size.ts';
+import { SwapButton } from './SwapButton.tsx';
 
 export function Source() {
   const field = useRef<HTMLTextAreaElement>(null);
-  const choice = running.value?.choice ?? loading.value?.choice;
-  const { source: chosen } = direction.value;
-  const codes = running.value?.info.model.languages.source ?? [];
-  const several = chosen !== null && codes.length > 1;
-  const code = chosen ?? (choice === undefined ? null : languages(choice).source);
+  const code = pair.value.source;
   const value = text.value;
   const followCaret = (): void => {
     if (field.current !== null) selectAt(field.current.selectionStart);
@@ -26,24 +21,27 @@ export function Source() {
   return (
     <section class="pane" aria-label="Source text">
       <div class="pane__head">
-        <label class={several ? 'sr-only' : 'pane__title'} for="source">
+        <label class="sr-only" for="source">
           {languageName(code) ?? 'Your text'}
         </label>
-        {several && <LanguageSelect label="From" codes={codes} value={chosen} choice={sourceLanguage} />}
-        {value !== '' && (
-          <button
-            type="button"
-            class="icon-button"
-            aria-label="Clear the text"
-            title="Clear the text"
-            onClick={() => {
-              text.value = '';
-              field.current?.focus();
-            }}
-          >
-            <CloseIcon />
-          </button>
-        )}
+        <LanguagePicker side="from" name={languageName(code) ?? 'Your text'} />
+        <div class="pane__buttons">
+          {value !== '' && (
+            <button
+              type="button"
+              class="icon-button"
+              aria-label="Clear the text"
+              title="Clear the text"
+              onClick={() => {
+                text.value = '';
+                field.current?.focus();
+              }}
+            >
+              <CloseIcon />
+            </button>
+          )}
+          <SwapButton />
+        </div>
       </div>
       <div class="pane__field">
       <SourceLight field={field} size={sizeClass(value)} />

@@ -1,17 +1,17 @@
 /** The translation's half of the page. */
-import { useMemo, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 
-import { loading, progress, running } from '../engine/load.ts';
+import { cancelLoad, loading, progress, running } from '../engine/load.ts';
 import { languageName, languageTag, targetsOf } from '../engine/languages.ts';
-import { languages } from '../engine/source.ts';
+import { languages, modelName } from '../engine/source.ts';
 import { notify } from '../notices.ts';
-import { showConfidence, targetLanguage, text } from '../settings.ts';
+import { showConfidence, text } from '../settings.ts';
 import { direction } from '../translation/direction.ts';
 import { activity, outcome, searchBeams, unsettled, views } from '../translation/live.ts';
 import { viewText } from '../translation/views.ts';
 import { ConfidenceLegend } from './Confidence.tsx';
 import { CopyIcon, DoneIcon } from './icons.tsx';
-import { LanguageSelect } from './LanguageSelect.tsx';
+import { LanguagePicker } from './LanguagePicker.tsx';
 import { Output } from './Output.tsx';
 import { ProgressBar } from './ProgressBar.tsx';
 import { sizeClass } from './size.ts';
@@ -20,25 +20,20 @@ export function Target() {
   const choice = running.value?.choice ?? loading.value?.choice;
   const { source, target: chosen, guessed } = direction.value;
   const all = running.value?.info.model.languages;
-  const codes = useMemo(() => (all === undefined ? [] : targetsOf(all, source)), [all, source]);
-  const several = chosen !== null && codes.length > 1;
+  const count = guessed && all !== undefined ? targetsOf(all, source).length : 0;
   const code = chosen ?? (choice === undefined ? null : languages(choice).target);
   const waiting = running.value === null ? progress.value : null;
   return (
     <section class="pane pane--target" aria-labelledby="target-title" aria-busy={unsettled.value}>
       <div class="pane__head">
-        <h2 class={several ? 'sr-only' : 'pane__title'} id="target-title">
+        <h2 class="sr-only" id="target-title">
           {languageName(code) ?? 'Translation'}
         </h2>
-        {several && (
-          <LanguageSelect
-            label="To"
-            codes={codes}
-            value={chosen}
-            choice={targetLanguage}
-            hint={guessed ? `This model writes ${codes.length} languages. Choose yours.` : undefined}
-          />
-        )}
+        <LanguagePicker
+          side="to"
+          name={languageName(code) ?? 'Translation'}
+          hint={count > 1 ? `This model writes ${count} languages. Choose yours.` : undefined}
+        />
         {views.value.length > 0 && <CopyButton />}
       </div>
       {waiting === null ? (
@@ -62,6 +57,25 @@ function Status() {
   const busy = activity.value;
   const last = outcome.value;
   if (now === null) return <span />;
+  const next = loading.value;
+  const arriving = progress.value;
+  if (next !== null && arriving !== null) {
+    return (
+      <>
+        <span class="number">
+          {modelName(next.choice)}: {arriving.detail || arriving.step}
+        </span>
+        {arriving.done === null ? (
+          <progress class="thin" aria-label={arriving.step} />
+        ) : (
+          <progress class="thin" aria-label={arriving.step} value={arriving.done} max={arriving.total} />
+        )}
+        <button type="button" class="link" onClick={cancelLoad}>
+          Stop
+        </button>
+      </>
+    );
+  }
   if (busy !== null && busy.total > 3000) {
     const percent = Math.floor((100 * busy.done) / busy.total);
     return (
@@ -75,6 +89,7 @@ function Status() {
   const speed = last === null || last.milliseconds === 0 ? null : (1000 * last.tokens) / last.milliseconds;
   const parts = [
     device.kind === 'gpu' ? 'GPU' : 'CPU',
+    ...(now.via === null ? [] : ['through English']),
     searchBeams.value === 1 ? 'greedy' : `${searchBeams.value} beams`,
     ...(speed === null ? [] : [`${speed < 10 ? speed.toFixed(1) : Math.round(speed)} tokens/s`]),
   ];

@@ -51,6 +51,21 @@ export const NextIcon = () => (
     <path d="M8 5l5 5-5 5" />
   </Icon>
 );
+export const DownloadIcon = () => (
+  <Icon>
+    <path d="M10 4v8M6.5 9l3.5 3.5L13.5 9M5 15.5h10" />
+  </Icon>
+);
+export const RemoveIcon = () => (
+  <Icon>
+    <path d="M4.5 6.5h11M8 6.5V5h4v1.5M6 6.5l.6 9h6.8l.6-9M8.8 9.2v3.8M11.2 9.2v3.8" />
+  </Icon>
+);
+export const SwapIcon = () => (
+  <Icon>
+    <path d="M4.5 7.5h10M11.5 4.5l3 3-3 3M15.5 12.5h-10M8.5 9.5l-3 3 3 3" />
+  </Icon>
+);
 export const FolderIcon = () => (
   <Icon>
     <path d="M3 6.5q0-1.5 1.5-1.5h3l2 2h6q1.5 0 1.5 1.5v6q0 1.5-1.5 1.5h-11q-1.5 0-1.5-1.5z" />

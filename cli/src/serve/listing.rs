@@ -1,0 +1,280 @@
+//! `models.json`: the models that a page offers (docs/models-json.md).
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use wordloom::model::files::ModelFiles;
+use wordloom::text::Tokenizer;
+use wordloom::{Model, TextError};
+
+use super::super::CliError;
+
+pub const NAME: &str = "models.json";
+/// Bytes of a small file that is read whole.
+const MOST_BYTES: u64 = 16 << 20;
+/// Bytes that are hashed at once.
+const CHUNK: u64 = 1 << 20;
+
+/// The files of a model besides its weights. The page reads no `tokenizer.json`.
+const SMALL: [&str; 9] = [
+    "config.json",
+    "generation_config.json",
+    "tokenizer_config.json",
+    "sentencepiece.bpe.model",
+    "source.spm",
+    "spiece.model",
+    "target.spm",
+    "target_vocab.json",
+    "vocab.json",
+];
+/// The forms of weights, best first: one file, or several with an index.
+const WEIGHTS: [[&str; 2]; 2] = [
+    ["model.safetensors", "model.safetensors.index.json"],
+    ["pytorch_model.bin", "pytorch_model.bin.index.json"],
+];
+
+#[derive(Serialize)]
+struct List {
+    version: u32,
+    models: Vec<Entry>,
+}
+
+#[derive(Serialize)]
+pub struct Entry {
+    name: String,
+    family: &'static str,
+    pairs: Vec<[String; 2]>,
+    /// The languages of a model that translates each into each other.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    languages: Vec<String>,
+    bytes: u64,
+    licence: String,
+    url: String,
+    files: BTreeMap<String, ListedFile>,
+}
+
+#[derive(Serialize)]
+struct ListedFile {
+    bytes: u64,
+    sha256: String,
+}
+
+pub fn write(models: Vec<Entry>) -> Vec<u8> {
+    serde_json::to_vec_pretty(&List { version: 1, models }).unwrap_or_default() // it holds texts and numbers only
+}
+
+/// Describes and hashes a model. `url` is the address of its folder, relative to the list.
+pub fn entry(name: &str, files: ModelFiles, url: &str, licence: Option<&str>) -> Result<Entry, CliError> {
+    let label = files.label().to_owned();
+    let mut listed = BTreeMap::new();
+    for file in names(&files)? {
+        listed.insert(file.clone(), hashed(&files, &file)?);
+    }
+    let config = tokenizer_config(&files);
+    let model = Model::from_files(files)?;
+    let tokenizer = model.tokenizer()?;
+    let (pairs, languages) = languages(&tokenizer, config.pair(name)).ok_or_else(|| {
+        CliError::Input(format!(
+            "{label}: its languages are not known; name the folder as in opus-mt-en-fr, or give source_lang and \
+             target_lang in its tokenizer_config.json"
+        ))
+    })?;
+    Ok(Entry {
+        name: name.to_owned(),
+        family: model.config().family.model_type(),
+        pairs,
+        languages,
+        bytes: listed.values().map(|file| file.bytes).sum(),
+        licence: licence.unwrap_or("not stated").to_owned(),
+        url: url.to_owned(),
+        files: listed,
+    })
+}
+
+/// The files that a page downloads.
+fn names(files: &ModelFiles) -> Result<Vec<String>, CliError> {
+    let mut names: Vec<String> =
+        SMALL.iter().filter(|name| files.has(name)).map(|&name| name.to_owned()).collect();
+    for [single, index] in WEIGHTS {
+        if files.has(single) {
+            names.push(single.to_owned());
+            return Ok(names);
+        }
+        if files.has(index) {
+            names.push(index.to_owned());
+            names.extend(shards(&files.read(index, MOST_BYTES)?));
+            return Ok(names);
+        }
+    }
+    Ok(names) // a model without weights is refused when it is opened
+}
+
+fn shards(index: &[u8]) -> Vec<String> {
+    #[derive(Deserialize)]
+    struct Index {
+        weight_map: BTreeMap<String, String>,
+    }
+    let Ok(index) = serde_json::from_slice::<Index>(index) else { return Vec::new() };
+    let mut names: Vec<String> = index.weight_map.into_values().collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
+fn hashed(files: &ModelFiles, name: &str) -> Result<ListedFile, CliError> {
+    let file = files.open(name)?;
+    let mut hash = Sha256::new();
+    let mut buffer = Vec::new();
+    let mut at = 0;
+    while at < file.len() {
+        buffer.resize(CHUNK.min(file.len() - at) as usize, 0);
+        file.read_at(at, &mut buffer)?;
+        hash.update(&buffer);
+        at += buffer.len() as u64;
+    }
+    let sha256 = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok(ListedFile { bytes: file.len(), sha256 })
+}
+
+#[derive(Default, Deserialize)]
+struct TokenizerConfig {
+    source_lang: Option<String>,
+    target_lang: Option<String>,
+}
+
+fn tokenizer_config(files: &ModelFiles) -> TokenizerConfig {
+    let content = files.read("tokenizer_config.json", MOST_BYTES).ok();
+    content.and_then(|content| serde_json::from_slice(&content).ok()).unwrap_or_default()
+}
+
+impl TokenizerConfig {
+    /// Source and target language, by this file, or else by a folder's name such as `opus-mt-en-fr`.
+    fn pair(self, name: &str) -> Option<[String; 2]> {
+        if let (Some(source), Some(target)) = (self.source_lang, self.target_lang)
+            && is_code(&source)
+            && is_code(&target)
+        {
+            return Some([source, target]);
+        }
+        let (rest, target) = name.rsplit_once(['-', '_'])?;
+        let (_, source) = rest.rsplit_once(['-', '_'])?;
+        (is_code(source) && is_code(target)).then(|| [source.to_owned(), target.to_owned()])
+    }
+}
+
+/// Whether this is a language by its shape, such as `en`, `deu` or `zho_Hans`.
+fn is_code(code: &str) -> bool {
+    let mut parts = code.split(['-', '_']);
+    let first = parts.next().unwrap_or_default();
+    (2..=3).contains(&first.len())
+        && first.bytes().all(|byte| byte.is_ascii_lowercase())
+        && parts.all(|part| {
+            (2..=8).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        })
+}
+
+/// The pairs of a model, and the languages of a model that translates each into each other.
+fn languages(tokenizer: &Tokenizer, named: Option<[String; 2]>) -> Option<(Vec<[String; 2]>, Vec<String>)> {
+    let codes: Vec<&str> = tokenizer.languages().into_iter().filter(|code| is_code(code)).collect();
+    let Some(&first) = codes.first() else { return Some((vec![named?], Vec::new())) };
+    match tokenizer.direction(Some(first), None) {
+        // a tag selects the target language
+        Err(TextError::NoLanguages { .. }) => {
+            let [source, _] = named?;
+            Some((codes.iter().map(|&target| [source.clone(), target.to_owned()]).collect(), Vec::new()))
+        }
+        Ok(direction) if direction.target.is_some() => {
+            Some((Vec::new(), codes.into_iter().map(str::to_owned).collect()))
+        }
+        // the tasks of a T5 model
+        _ => {
+            let pairs: Vec<[String; 2]> = codes
+                .iter()
+                .flat_map(|&source| codes.iter().map(move |&target| [source, target]))
+                .filter(|&[source, target]| tokenizer.direction(Some(source), Some(target)).is_ok())
+                .map(|pair| pair.map(str::to_owned))
+                .collect();
+            (!pairs.is_empty()).then_some((pairs, Vec::new()))
+        }
+    }
+}
+
+/// The folders of models in `folder`: itself, or those directly in it.
+pub fn folders(folder: &Path) -> Result<Vec<PathBuf>, CliError> {
+    let failed =
+        |source: io::Error| CliError::Io { what: format!("cannot read {}", folder.display()), source };
+    let is_model = |path: &Path| path.join("config.json").is_file();
+    let folder = fs::canonicalize(folder).map_err(failed)?;
+    if is_model(&folder) {
+        return Ok(vec![folder]);
+    }
+    let mut found = Vec::new();
+    for entry in fs::read_dir(&folder).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        if is_model(&path) {
+            found.push(path);
+        }
+    }
+    found.sort();
+    if found.is_empty() {
+        let what = "neither it nor a folder in it has a config.json; give the folder of a model";
+        return Err(CliError::Input(format!("{}: {what}", folder.display())));
+    }
+    Ok(found)
+}
+
+/// The name of a model by its folder. In the hub's cache, the folder's own name is a commit.
+pub fn name_of(folder: &Path) -> String {
+    let own = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
+    let repository = folder.parent().and_then(Path::parent).and_then(own);
+    let cached = repository.as_deref().and_then(|name| name.strip_prefix("models--"));
+    let name = match cached.and_then(|name| name.rsplit_once("--")) {
+        Some((_, name)) => name.to_owned(),
+        None => own(folder).unwrap_or_default(),
+    };
+    let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '-' };
+    let name: String = name.chars().map(plain).take(80).collect();
+    let name = name.trim_matches(['-', '.']);
+    if name.is_empty() { "model".into() } else { name.into() }
+}
+
+/// The licence that the header of a model card states.
+pub fn licence(folder: &Path) -> Option<String> {
+    let card = ["README.md", "MODEL_CARD.md"].iter().find_map(|name| fs::read(folder.join(name)).ok())?;
+    let card = String::from_utf8_lossy(&card[..card.len().min(64 << 10)]).into_owned();
+    let header = card.strip_prefix("---")?.split("\n---").next()?;
+    let line = header.lines().find_map(|line| line.strip_prefix("license:"))?;
+    let licence = line.trim().trim_matches(['"', '\'']);
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | ' ' | '+');
+    (!licence.is_empty() && licence.len() <= 64 && licence.chars().all(plain)).then(|| licence.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn languages_are_known_by_their_shape() {
+        for code in ["en", "deu", "zho_Hans", "pt-BR"] {
+            assert!(is_code(code), "{code}");
+        }
+        for code in ["", "e", "ROMANCE", "EN", "mt4x", "en_", "en_\"><b>"] {
+            assert!(!is_code(code), "{code}");
+        }
+        let pair = |name: &str| TokenizerConfig::default().pair(name);
+        assert_eq!(pair("opus-mt-en-fr"), Some(["en".into(), "fr".into()]));
+        assert_eq!(pair("opus-mt-ROMANCE-en"), None);
+        assert_eq!(pair("nllb"), None);
+    }
+
+    #[test]
+    fn a_folder_of_the_hub_s_cache_has_the_repository_s_name() {
+        let name = |path: &str| name_of(Path::new(path));
+        assert_eq!(name("/hub/models--Helsinki-NLP--opus-mt-en-fr/snapshots/0123"), "opus-mt-en-fr");
+        assert_eq!(name("/models/opus mt <en>"), "opus-mt--en");
+        assert_eq!(name("/"), "model");
+    }
+}

@@ -1,0 +1,63 @@
+//! An output that is an input under another name is refused, before it is opened.
+#![cfg(unix)]
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use super::{model, run, scratch, text};
+
+#[test]
+fn links_do_not_hide_that_a_file_is_read_and_written() {
+    let folder = scratch("same_file");
+    let [file, hard, soft] = ["in.txt", "hard.txt", "soft.txt"].map(|name| folder.join(name));
+    fs::write(&file, "[1, 2]\n").unwrap();
+    fs::hard_link(&file, &hard).unwrap();
+    symlink(&file, &soft).unwrap();
+    let bert = model("bert");
+    for other in [&file, &hard, &soft] {
+        let [file, other] = [text(&file), text(other)];
+        let commands: [(&[&str], &str); 10] = [
+            (&["translate", "-i", file, "-o", other], "--input and --output"),
+            (&["tokenize", "--plain", "-i", file, "-o", other], "--input and --output"),
+            (&["generate", "-i", file, "-o", other], "--input and --output"),
+            (&["forward", "--model", &bert, "-i", file, "-o", other], "--input and --output"),
+            (&["score", "-i", file, "-o", other], "--input and --output"),
+            (&["score", "--source", file, "--target", "x", "-o", other], "--source and --output"),
+            (&["score", "--source", "x", "--target", file, "-o", other], "--target and --output"),
+            (&["align", "-i", file, "-o", other], "--input and --output"),
+            (&["align", "-i", file, "-o", "x", "--translations", other], "--input and --translations"),
+            (&["attend", "--trace", file, "-o", other], "--trace and --output"),
+        ];
+        for (arguments, names) in commands {
+            run(arguments, "").fails(2, &[names, "are the same file", file]);
+            assert_eq!(fs::read_to_string(file).unwrap(), "[1, 2]\n", "{arguments:?}");
+        }
+    }
+    // two outputs, the second of which does not exist yet
+    let new = folder.join("new.txt");
+    run(&["align", "-o", text(&new), "--translations", text(&new)], "")
+        .fails(2, &["--output and --translations are the same file"]);
+    assert!(!new.exists());
+}
+
+/// Only a file that is not there is absent; a link without a target is an error.
+#[test]
+fn a_link_without_a_target_is_not_absent() {
+    let folder = scratch("dangling_link");
+    for entry in fs::read_dir(model("marian_tied")).unwrap() {
+        let entry = entry.unwrap();
+        fs::copy(entry.path(), folder.join(entry.file_name())).unwrap();
+    }
+    let translate = ["translate", "--device", "cpu", "--model", text(&folder), "--max-length", "4", "hello"];
+    for file in ["generation_config.json", "tokenizer_config.json", "source.spm", "vocab.json", "config.json"]
+    {
+        let path = folder.join(file);
+        let sound = fs::read(&path).unwrap();
+        fs::remove_file(&path).unwrap();
+        symlink("../blobs/0123", &path).unwrap();
+        run(&translate, "").fails(1, &[file, "is a link to \"../blobs/0123\", which does not exist"]);
+        fs::remove_file(&path).unwrap();
+        fs::write(&path, sound).unwrap();
+    }
+    run(&translate, "").succeeds();
+}

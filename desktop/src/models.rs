@@ -1,0 +1,236 @@
+//! The models on this machine, and those that can be had: listed, fetched and removed on separate threads.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use eframe::egui::Context;
+use wordloom::transformer::Cancel;
+use wordloom_hub::{
+    CachedModel, Choosable, Hub, HubError, Language, ModelReference, Progress, Route, choose,
+    offered_sources, sources, targets, written,
+};
+
+use crate::engine::{Place, Way};
+
+/// Bytes of the built-in model: it is smaller than others of its pair.
+const BUILT_IN_BYTES: u64 = 9_500_000;
+
+/// The result of a task.
+pub enum Told {
+    /// The models on this machine.
+    Listed(Vec<CachedModel>),
+    /// Models were fetched or removed, and have to be listed again.
+    Changed(String),
+    /// The user stopped a download.
+    Stopped,
+    /// A task failed, with the reason.
+    Failed(String),
+}
+
+/// A running download.
+pub struct Download {
+    /// Names of the models.
+    pub names: Vec<String>,
+    state: Arc<State>,
+    cancel: Cancel,
+}
+
+#[derive(Default)]
+struct State {
+    done: AtomicU64,
+    total: AtomicU64,
+}
+
+impl Download {
+    /// The fetched part, 0 to 1, and the bytes: fetched and all.
+    pub fn progress(&self) -> (f32, u64, u64) {
+        let [done, total] = [&self.state.done, &self.state.total].map(|bytes| bytes.load(Ordering::Relaxed));
+        (done as f32 / total.max(1) as f32, done, total)
+    }
+
+    /// Stops it. What has arrived is kept for the next time.
+    pub fn cancel(&self) {
+        self.cancel.cancel();
+    }
+}
+
+/// The models on this machine.
+pub struct Models {
+    hub: Option<Hub>,
+    cached: Vec<CachedModel>,
+    /// Whether the models were listed once.
+    pub listed: bool,
+    pub download: Option<Download>,
+    tell: Sender<Told>,
+    told: Receiver<Told>,
+    window: Context,
+}
+
+impl Models {
+    /// Begins to list the models. Without a hub there is the built-in one.
+    pub fn new(hub: Option<Hub>, window: Context) -> Self {
+        let (tell, told) = channel();
+        let models =
+            Self { listed: hub.is_none(), hub, cached: Vec::new(), download: None, tell, told, window };
+        models.list();
+        models
+    }
+
+    /// The models of the cache.
+    pub fn cached(&self) -> &[CachedModel] {
+        &self.cached
+    }
+
+    /// The folder of a model.
+    pub fn place(&self, index: usize) -> Place {
+        let built_in = usize::from(cfg!(feature = "embedded-model"));
+        index.checked_sub(built_in).map(|index| self.cached[index].folder.clone())
+    }
+
+    /// The models to choose from: the built-in one, and those of the cache.
+    pub fn choosable(&self) -> Vec<Choosable> {
+        let built_in = cfg!(feature = "embedded-model").then(|| Choosable::built_in(BUILT_IN_BYTES));
+        built_in.into_iter().chain(self.cached.iter().map(Choosable::from)).collect()
+    }
+
+    /// The models for a pair. `None` if they are not here.
+    pub fn way(&self, from: &Language, to: &Language) -> Option<Way> {
+        let languages = Some([from.clone(), to.clone()]);
+        Some(match choose(&self.choosable(), from, to)? {
+            Route::Direct(step) => Way { first: None, last: self.place(step.model), languages },
+            Route::Pivot { first, through, second } => Way {
+                first: Some((self.place(first.model), through)),
+                last: self.place(second.model),
+                languages,
+            },
+        })
+    }
+
+    /// Languages that models here read.
+    pub fn sources(&self) -> Vec<Language> {
+        by_name(sources(&self.choosable()))
+    }
+
+    /// Languages that models here write: those that can be reached from this source, or all.
+    pub fn targets(&self, from: Option<&Language>) -> Vec<Language> {
+        let models = self.choosable();
+        by_name(match from {
+            Some(from) => targets(&models, from),
+            None => written(&models),
+        })
+    }
+
+    /// Languages that only models of the catalogue read.
+    pub fn more_sources(&self) -> Vec<Language> {
+        let here = sources(&self.choosable());
+        by_name(offered_sources().into_iter().filter(|language| !here.contains(language)).collect())
+    }
+
+    /// The events since the last call.
+    pub fn told(&mut self) -> Vec<Told> {
+        let mut all: Vec<Told> = self.told.try_iter().collect();
+        for told in &mut all {
+            match told {
+                Told::Listed(cached) => {
+                    self.cached = std::mem::take(cached);
+                    self.listed = true;
+                }
+                Told::Changed(_) => {
+                    self.download = None;
+                    self.list();
+                }
+                Told::Stopped | Told::Failed(_) => {
+                    self.download = None;
+                    self.listed = true;
+                }
+            }
+        }
+        all
+    }
+
+    /// Fetches models, one after the other.
+    pub fn get(&mut self, names: Vec<String>) {
+        if self.download.is_some() {
+            return;
+        }
+        let (state, cancel) = (Arc::new(State::default()), Cancel::default());
+        let download = Download { names: names.clone(), state: state.clone(), cancel: cancel.clone() };
+        self.download = Some(download);
+        let window = self.window.clone();
+        self.apart(move |hub| {
+            for name in &names {
+                let mut watch = Watch { state: &state, window: &window };
+                hub.get(&ModelReference::parse_name(name)?, &mut watch, &cancel)?;
+            }
+            Ok(Told::Changed(format!("{} can be used now.", names.join(" and "))))
+        });
+    }
+
+    /// Removes a model from the cache.
+    pub fn remove(&self, name: String) {
+        self.apart(move |hub| {
+            let freed = hub.remove(&ModelReference::parse_name(&name)?)?;
+            Ok(Told::Changed(format!("{name} was removed: {} MB.", freed / 1_000_000)))
+        });
+    }
+
+    fn list(&self) {
+        self.apart(|hub| hub.cached_models().map(Told::Listed));
+    }
+
+    fn apart(&self, work: impl FnOnce(&Hub) -> Result<Told, HubError> + Send + 'static) {
+        let Some(hub) = self.hub.clone() else { return };
+        let (tell, window) = (self.tell.clone(), self.window.clone());
+        let started = std::thread::Builder::new().name("models".into()).spawn(move || {
+            let told = match work(&hub) {
+                Err(HubError::Cancelled) => Told::Stopped,
+                Err(error) => Told::Failed(error.to_string()),
+                Ok(told) => told,
+            };
+            let _ = tell.send(told); // the window may have been closed
+            window.request_repaint();
+        });
+        if let Err(error) = started {
+            let _ = self.tell.send(Told::Failed(format!("no thread could be started: {error}")));
+        }
+    }
+}
+
+impl Drop for Models {
+    fn drop(&mut self) {
+        if let Some(download) = &self.download {
+            download.cancel();
+        }
+    }
+}
+
+fn by_name(mut languages: Vec<Language>) -> Vec<Language> {
+    languages.sort_by_cached_key(Language::name);
+    languages
+}
+
+/// Tells the window of a download's progress.
+struct Watch<'a> {
+    state: &'a State,
+    window: &'a Context,
+}
+
+impl Progress for Watch<'_> {
+    fn start(&mut self, _name: &str, total: u64, present: u64) {
+        self.state.total.store(total, Ordering::Relaxed);
+        self.state.done.store(present, Ordering::Relaxed);
+        self.window.request_repaint();
+    }
+
+    fn advance(&mut self, bytes: u64) {
+        self.state.done.fetch_add(bytes, Ordering::Relaxed);
+        self.window.request_repaint();
+    }
+
+    fn retreat(&mut self, bytes: u64) {
+        // only this thread writes it
+        let done = self.state.done.load(Ordering::Relaxed);
+        self.state.done.store(done.saturating_sub(bytes), Ordering::Relaxed);
+    }
+}

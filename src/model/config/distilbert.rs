@@ -1,0 +1,53 @@
+//! DistilBERT: the keys and defaults of Hugging Face's `DistilBertConfig`, for the masked language model.
+
+use super::keys::{StackKeys, activation, limit, position_count, size, special_tokens};
+use super::{
+    AttentionScale, EmbeddingSharing, Family, Mixer, ModelConfig, NormKind, NormPlacement, OutputProjection,
+    Positions, StackConfig,
+};
+use crate::model::error::ModelError;
+use crate::model::json::JsonObject;
+
+/// Reads a DistilBERT `config.json`. `sinusoidal_pos_embds` is ignored: it only sets the table before training.
+pub fn config(json: &JsonObject) -> Result<ModelConfig, ModelError> {
+    let d_model = size(json, "dim", Some(768), limit::D_MODEL)?;
+    let encoder = StackKeys {
+        layers: ("n_layers", Some(6)),
+        heads: ("n_heads", Some(12)),
+        ffn_width: ("hidden_dim", Some(3072)),
+    };
+    let vocabulary = size(json, "vocab_size", Some(30_522), limit::VOCABULARY)?;
+    Ok(ModelConfig {
+        family: Family::DistilBert,
+        d_model,
+        encoder: encoder.read(json, d_model)?,
+        decoder: StackConfig::NONE,
+        decoder_mixer: Mixer::Attention,
+        source_vocabulary: vocabulary,
+        target_vocabulary: vocabulary,
+        embeddings: EmbeddingSharing::Shared,
+        token_types: 0,
+        embedding_scale: 1.0,
+        embedding_norm: true,
+        zero_start: false,
+        positions: Positions::Learned {
+            count: position_count(json, "max_position_embeddings", Some(512), d_model)?,
+            offset: 0,
+        },
+        attention_scale: AttentionScale::PAPER,
+        activation: activation(json, "activation", "gelu")?,
+        gated: false,
+        biases: true,
+        norm: NormPlacement::Post,
+        norm_kind: NormKind::Layer,
+        final_norm: false,
+        layer_norm_eps: 1e-12,
+        output: OutputProjection {
+            tied: json.get_or("tie_word_embeddings", true)?,
+            bias: true,
+            scale: 1.0,
+            transform: true,
+        },
+        tokens: special_tokens(json, 0, None, (vocabulary, vocabulary))?,
+    })
+}

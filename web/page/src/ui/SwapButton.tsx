@@ -1,0 +1,27 @@
+import { loading } from '../engine/load.ts';
+import { languageName } from '../engine/languages.ts';
+import { megabytes } from '../engine/progress.ts';
+import { reverse, swap } from '../models/pick.ts';
+import { SwapIcon } from './icons.tsx';
+
+/** Swaps the languages. It is there only if a model of the reverse direction is here or can be had. */
+export function SwapButton() {
+  const wanted = reverse.value;
+  if (wanted === null) return null;
+  const { offer, source, target } = wanted;
+  const names = [source, target].map((tag) => languageName(tag) ?? tag).join(' → ');
+  const size = offer.bytes === null ? 'a model' : megabytes(offer.bytes);
+  const words = offer.here ? `Swap: ${names}` : `Swap: ${names} (downloads ${size})`;
+  return (
+    <button
+      type="button"
+      class="icon-button swap"
+      aria-label={words}
+      title={words}
+      disabled={loading.value !== null}
+      onClick={() => void swap()}
+    >
+      <SwapIcon />
+    </button>
+  );
+}
