@@ -33,7 +33,7 @@ fn narrowed(
                 true => card.iter().filter(|code| is_code(code) && !to.contains(code)).cloned().collect(),
                 false => from,
             };
-            match from.is_empty() || (to.len() == 1 && is_group(&to)) {
+            match from.is_empty() || (to.len() < 2 && is_group(&to)) {
                 true => Languages::default(),
                 false => Languages { from, to },
             }
