@@ -23,6 +23,8 @@ pub struct Download<'a> {
     pub place: PathBuf,
     /// Published size, bytes.
     pub size: Option<u64>,
+    /// Most bytes to take, if the size is not published.
+    pub limit: u64,
     /// Published hash; the caller checks the file itself if `None`.
     pub hash: Option<FileHash>,
     /// The variable that moves the folder, for a full disk.
@@ -112,7 +114,7 @@ impl<'a> Part<'a> {
         let file = file.map_err(|error| HubError::io("open", path, error))?;
         let known = |error| HubError::io("read", path, error);
         let mut length = file.metadata().map_err(known)?.len();
-        if download.size.is_some_and(|size| length > size) {
+        if length > download.size.unwrap_or(download.limit) {
             file.set_len(0).map_err(known)?;
             length = 0;
         }
@@ -217,14 +219,10 @@ impl<'a> Part<'a> {
 
     fn write(&mut self, bytes: &[u8], watch: &mut Watch) -> Result<(), HubError> {
         let length = self.length + bytes.len() as u64;
-        if let Some(size) = self.download.size.filter(|size| length > *size) {
-            let found = length;
-            return Err(HubError::WrongSize {
-                file: self.download.name.to_owned(),
-                found,
-                promised: size,
-                advice: self.advice(),
-            });
+        let promised = self.download.size.unwrap_or(self.download.limit);
+        if length > promised {
+            let (file, advice) = (self.download.name.to_owned(), self.advice());
+            return Err(HubError::WrongSize { file, found: length, promised, advice });
         }
         self.file.write_all(bytes).map_err(|error| self.download.write_error(self.length, error))?;
         if let Some(hasher) = &mut self.hasher {

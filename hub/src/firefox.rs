@@ -304,6 +304,8 @@ impl<'a> Firefox<'a> {
             part: sibling(place, "packed.incomplete"),
             place: packed.clone(),
             size: None,
+            // packing never adds as much as that
+            limit: file.uncompressed_size.unwrap_or(UNPACKED).saturating_add(1 << 20),
             hash: None,
             variable: "WORDLOOM_MODELS",
         };

@@ -271,6 +271,7 @@ impl<'a> Fetch<'a> {
                     part: self.repository.part(hash.digits()),
                     place: blob.clone(),
                     size: Some(*size),
+                    limit: *size,
                     hash: Some(hash.clone()),
                     variable: "HF_HOME",
                 };

@@ -685,6 +685,12 @@ mod firefox {
         wrong["files"]["model"]["uncompressedSize"] = 49_999.into();
         publish(&server, &[wrong.clone()]);
         assert!(message(get(&hub, "firefox:en-fr")).contains("50000 bytes, but 49999 were promised"));
+        // a packed file far beyond its promise is not taken to its end
+        server.add_page("/long.gz", packed(&noise(3_000_000)));
+        wrong["files"]["model"]["path"] = "long.gz".into();
+        publish(&server, &[wrong.clone()]);
+        assert!(message(get(&hub, "firefox:en-fr")).contains("were promised"));
+        assert!(!hub.settings().own.join("firefox/en-fr/tiny.incomplete/long.packed.incomplete").exists());
         wrong["files"]["vocab"]["path"] = "x/..".into();
         publish(&server, &[wrong]);
         assert!(message(get(&hub, "firefox:en-fr")).contains("unsafe name"));

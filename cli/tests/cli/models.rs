@@ -250,14 +250,42 @@ fn two_processes_may_ask_at_once() {
     assert_eq!(blobs, 1, "the weights came once");
 }
 
+fn packed(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(bytes).expect("memory");
+    encoder.finish().expect("memory")
+}
+
+#[test]
+fn a_firefox_model_translates_by_its_name() {
+    let place = Place::new("firefox_translates");
+    let folder = common::data("firefox/joint"); // files as Mozilla publishes them, with random weights
+    let mut files = serde_json::Map::new();
+    for (key, file) in [
+        ("model", "model.ende.intgemm.alphas.bin"),
+        ("vocab", "vocab.deen.spm"),
+        ("lexicalShortlist", "lex.50.50.ende.s2t.bin"),
+    ] {
+        let bytes = fs::read(folder.join(file)).expect("a file");
+        place.server.add_page(&format!("/models/{file}.gz"), packed(&bytes));
+        files.insert(
+            key.into(),
+            json!({"path": format!("models/{file}.gz"), "uncompressedSize": bytes.len()}),
+        );
+    }
+    let entry = json!({"architecture": "tiny", "releaseStatus": "Release", "sourceLanguage": "en",
+        "targetLanguage": "de", "files": files});
+    let registry = json!({"baseUrl": place.server.url(), "models": {"en-de": [entry]}});
+    place.server.add_page("/db/models.json", registry.to_string());
+    let local = text(&folder).to_owned();
+    let expected = run(&translate(&local), "").succeeds().to_owned();
+    assert_eq!(place.run(&translate("firefox:en-de")).succeeds(), expected);
+    assert_eq!(place.run_offline(&translate("firefox:en-de:tiny")).succeeds(), expected);
+}
+
 #[test]
 fn a_firefox_model_lies_unpacked_in_the_cache() {
     let place = Place::new("firefox");
-    let packed = |bytes: &[u8]| {
-        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
-        encoder.write_all(bytes).expect("memory");
-        encoder.finish().expect("memory")
-    };
     let files = [
         ("model", "model.ende.intgemm.alphas.bin", &b"weights"[..]),
         ("vocab", "vocab.ende.spm", b"pieces"),
