@@ -138,10 +138,13 @@ impl Model {
         &self.blueprint
     }
 
-    /// Reads the lexical shortlist of a Firefox student; `None` if the folder has none.
+    /// Reads the lexical shortlist of a Firefox student; `None` if the folder has none, and for other families.
     ///
     /// Errors: [`ModelError::InvalidShortlist`], and those of the file.
     pub fn shortlist(&self) -> Result<Option<Shortlist>, ModelError> {
+        if self.config.family != Family::Firefox {
+            return Ok(None);
+        }
         let Some(student) = StudentFiles::find(&self.files)? else { return Ok(None) };
         let Some(name) = student.shortlist else { return Ok(None) };
         let vocabularies = ShortlistVocabularies {
