@@ -154,7 +154,7 @@ fn a_file_that_breaks_the_format_is_refused_by_name() {
         (prefix(3), "claims 3 bytes, in a file of 10"),
         (prefix(u64::MAX), "claims 18446744073709551615 bytes"),
         (prefix(1 << 62), "claims 4611686018427387904 bytes"),
-        (file("{", &[]), "header cannot be read: EOF"),
+        (file("{", &[]), "header cannot be read: it ends in the middle of a value"),
         (file("[]", &[]), "header cannot be read"),
         (file("null", &[]), "header cannot be read"),
         ([&4u64.to_le_bytes()[..], b"{\"\xff\""].concat(), "header cannot be read"),
