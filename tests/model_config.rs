@@ -405,7 +405,7 @@ fn a_broken_file_is_refused_with_its_place() {
     }
     let not_utf8 = ModelFiles::memory("test", [("config.json", &b"{\"model_type\": \"\xff\"}"[..])]);
     assert_refused(ModelConfig::from_files(&not_utf8), "test/config.json: invalid unicode");
-    assert_refused(config("[".repeat(100_000)), "not an object");
+    assert_refused(config("[".repeat(100_000)), "instead of an object");
     assert_refused(config(" ".repeat(9 << 20)), "is 9437184 bytes long; at most");
     assert_refused(ModelConfig::from_files(&memory("README.md", "")), "test: there is no \"config.json\"");
 
