@@ -14,7 +14,9 @@ fn sound_model(test: &str) -> PathBuf {
     for entry in fs::read_dir(data("models/marian_tied")).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap();
-        if !name.to_string_lossy().starts_with("expected") {
+        // a second file of weights would be used in place of a missing one
+        let name_text = name.to_string_lossy();
+        if !name_text.starts_with("expected") && !name_text.starts_with("model_legacy") {
             fs::copy(&path, folder.join(name)).unwrap();
         }
     }

@@ -207,7 +207,7 @@ fn requests_that_cannot_be_are_named_with_their_line() {
             "{\"input_ids\": [1, 0], \"nun_beams\": 2}",
             "the key \"nun_beams\" is unknown; `wordloom generate --help`",
         ),
-        (&json!({ "input_ids": vec![1; 65] }).to_string(), "65 input ids, but the model has 64 positions"),
+        (&json!({ "input_ids": vec![1; 65] }).to_string(), "65 input ids, but the model takes 64 at most"),
         (&"[".repeat(100_000), "not a JSON object"),
     ];
     let good = "{\"input_ids\": [5, 6, 0], \"max_length\": 4}";
