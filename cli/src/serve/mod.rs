@@ -32,7 +32,7 @@ pub struct Arguments {
     /// Folder or OWNER/NAME [default: the built-in one]
     #[arg(long, value_name = "MODEL")]
     model: Option<PathBuf>,
-    /// Another model to offer, or a folder of several; repeatable
+    /// Another model to offer, or a folder of them; repeatable
     #[arg(long, value_name = "DIR")]
     models: Vec<PathBuf>,
     /// Folder of a built page [default: the built-in one]
