@@ -101,7 +101,7 @@ fn start_threads() {
 /// The languages and the beams of a translation.
 #[derive(clap::Args)]
 pub struct SearchArguments {
-    /// Language of the text, en for example [default: auto]
+    /// Language of the text, as en [default: auto]
     #[arg(long, value_name = "LANG")]
     pub from: Option<String>,
     /// Language to translate to; chooses a model
