@@ -17,8 +17,8 @@ use super::{CliError, interrupt, notice};
     after_help = "\
 NAME: OWNER/NAME of the Hugging Face hub, OWNER/NAME@REVISION, or firefox:en-fr.
 Models of the hub lie in its own cache, which other programs share: HF_HOME
-moves it. HF_TOKEN, HF_ENDPOINT and HF_HUB_OFFLINE=1 are heeded. Firefox's lie in
-WORDLOOM_MODELS [default: wordloom/models in your cache folder].
+moves it. HF_TOKEN, HF_ENDPOINT and HF_HUB_OFFLINE=1 are heeded. Firefox's lie
+in WORDLOOM_MODELS [default: wordloom/models in your cache folder].
 
 Examples:
   wordloom models get Helsinki-NLP/opus-mt-en-fr firefox:en-de

@@ -32,7 +32,7 @@ pub struct Arguments {
     /// Folder or OWNER/NAME [default: the built-in one]
     #[arg(long, value_name = "MODEL")]
     model: Option<PathBuf>,
-    /// Folder of another model that the page offers, or of several such folders; may be repeated
+    /// Folder of a model, or of several, to offer; repeatable
     #[arg(long, value_name = "DIR")]
     models: Vec<PathBuf>,
     /// Folder of a built page [default: the built-in one]
