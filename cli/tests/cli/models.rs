@@ -142,11 +142,11 @@ fn models_are_listed_verified_and_removed() {
     let lines: Vec<Vec<&str>> =
         table.succeeds().lines().map(|line| line.split_whitespace().collect()).collect();
     assert_eq!(lines[0], ["MODEL", "FAMILY", "LANGUAGES", "SIZE", "LICENCE"]);
-    assert_eq!(lines[1][..5], [NAME, "marian", "en", "→", "ko"]);
+    assert_eq!(lines[1][..5], [NAME, "marian", "en", "→", "kor"]);
     assert_eq!(lines[1].last(), Some(&"apache-2.0"));
     let listed: Value = serde_json::from_str(place.run(&["models", "--json"]).succeeds()).expect("JSON");
     assert_eq!(listed[0]["name"], NAME);
-    assert_eq!((&listed[0]["from"], &listed[0]["to"]), (&json!(["en"]), &json!(["ko"])));
+    assert_eq!((&listed[0]["from"], &listed[0]["to"]), (&json!(["en"]), &json!(["kor"])));
     assert_eq!(Path::new(listed[0]["folder"].as_str().expect("a path")), folder);
     assert!(place.run(&["models", "verify"]).succeeds().starts_with(&format!("{NAME}: ")));
     fs::write(folder.join("vocab.json"), "{}").expect("a write through the link");
