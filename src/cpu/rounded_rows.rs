@@ -34,10 +34,11 @@ impl RoundedRows {
     }
 
     /// Multiplies x by `multiplier` and rounds it to whole numbers from -127 to 127, in [`bytes`](Self::bytes) if the
-    /// processor [multiplies](bytes::multiplies) these, else in [`values`](Self::values). Returns whether in bytes. A row
+    /// processor [multiplies](bytes::multiplies) these and there are several rows, else in [`values`](Self::values). Returns whether in bytes. A row
     /// with NaN or an infinity gets the scale NaN.
     pub fn set_by(&mut self, x: &[f32], inputs: usize, multiplier: f32) -> bool {
-        let in_bytes = bytes::multiplies(inputs);
+        // for a single row the sums across lanes would cost more than the products save
+        let in_bytes = x.len() > inputs && bytes::multiplies(inputs);
         match in_bytes {
             true => self.set_bytes(x, inputs, multiplier),
             false => self.set_values(x, inputs, multiplier),
