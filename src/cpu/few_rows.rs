@@ -7,6 +7,7 @@ use std::ops::Range;
 use pulp::{Arch, Simd, WithSimd};
 use smallvec::SmallVec;
 
+use super::bytes;
 use super::integers::{self, IntegerVectors, WithIntegers};
 use super::parallel::Budget;
 use super::vector;
@@ -244,6 +245,35 @@ impl<S: IntegerVectors> Multiplier for Integers<S> {
     }
 }
 
+/// Only where [`bytes::multiplies`].
+#[derive(Clone, Copy)]
+pub(super) struct Bytes;
+
+impl Multiplier for Bytes {
+    type X = u8;
+    type W = i8;
+    type Factor = i8;
+    const WIDENED_ROWS: usize = 0;
+    const MANY_REGISTERS: bool = true;
+
+    #[inline(always)]
+    fn widen(_: &[i8], _: &mut [f32]) {}
+
+    #[inline(always)]
+    fn factors<'v>(stored: &'v [i8], _: &'v [f32]) -> &'v [i8] {
+        stored
+    }
+
+    #[inline(always)]
+    fn inner_products<const ROWS: usize, const OUTPUTS: usize>(
+        self,
+        x: [&[u8]; ROWS],
+        w: [&[i8]; OUTPUTS],
+    ) -> [[f32; OUTPUTS]; ROWS] {
+        bytes::products(x, w)
+    }
+}
+
 impl<W: StoredValue> Piece<'_, f32, W> {
     pub fn multiply_floats(self) {
         Arch::new().dispatch(self);
@@ -253,6 +283,13 @@ impl<W: StoredValue> Piece<'_, f32, W> {
 impl Piece<'_, i16, i8> {
     pub fn multiply_integers(self) {
         integers::dispatch(Arch::new(), self);
+    }
+}
+
+impl Piece<'_, u8, i8> {
+    /// Only where [`bytes::multiplies`].
+    pub fn multiply_bytes(self) {
+        self.multiply(Bytes);
     }
 }
 

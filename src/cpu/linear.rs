@@ -83,8 +83,10 @@ fn in_whole_numbers(problem: &Problem, weight: &[i8], multipliers: &[(usize, f32
                 Piece::new(&rounded.values, weight, inputs, y).run(Piece::multiply_integers);
             }
             [(_, first), others @ ..] if others.iter().all(|(_, other)| other == first) => {
-                rounded.set_by(x, inputs, *first);
-                Piece::new(&rounded.values, weight, inputs, y).run(Piece::multiply_integers);
+                match rounded.set_by(x, inputs, *first) {
+                    true => Piece::new(&rounded.bytes, weight, inputs, y).run(Piece::multiply_bytes),
+                    false => Piece::new(&rounded.values, weight, inputs, y).run(Piece::multiply_integers),
+                }
             }
             parts => in_parts(&mut rounded, x, (weight, inputs), parts, y),
         }
@@ -105,8 +107,11 @@ fn in_parts(
     for &(outputs, multiplier) in parts {
         let part = end..end + outputs;
         end = part.end;
-        rounded.set_by(x, inputs, multiplier);
-        Piece::part(&rounded.values, weight, inputs, y, part.clone()).run(Piece::multiply_integers);
+        let outputs = part.clone();
+        match rounded.set_by(x, inputs, multiplier) {
+            true => Piece::part(&rounded.bytes, weight, inputs, y, outputs).run(Piece::multiply_bytes),
+            false => Piece::part(&rounded.values, weight, inputs, y, outputs).run(Piece::multiply_integers),
+        }
         for (y, scale) in y.chunks_exact_mut(all).zip(&rounded.scales) {
             y[part.clone()].iter_mut().for_each(|y| *y *= scale);
         }

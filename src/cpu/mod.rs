@@ -10,6 +10,7 @@ mod append_rows;
 mod attend;
 mod attend_all;
 mod attention;
+mod bytes;
 mod cached_attention;
 mod embed;
 mod few_rows;

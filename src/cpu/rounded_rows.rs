@@ -2,6 +2,7 @@
 
 use pulp::Arch;
 
+use super::bytes;
 use super::integers::largest;
 
 /// Rows `[rows, inputs]` as whole numbers with one scale each.
@@ -9,6 +10,8 @@ use super::integers::largest;
 pub struct RoundedRows {
     /// `[rows, inputs]`
     pub values: Vec<i16>,
+    /// `[rows, inputs]`, instead of `values`: numbers from -127 to 127, plus 127
+    pub bytes: Vec<u8>,
     /// `[rows]`
     pub scales: Vec<f32>,
 }
@@ -30,10 +33,38 @@ impl RoundedRows {
         );
     }
 
-    /// Multiplies x by `multiplier` and rounds it to whole numbers from -127 to 127. A row with NaN or an infinity gets
-    /// the scale NaN.
-    pub fn set_by(&mut self, x: &[f32], inputs: usize, multiplier: f32) {
-        const MOST: f32 = 127.0;
+    /// Multiplies x by `multiplier` and rounds it to whole numbers from -127 to 127, in [`bytes`](Self::bytes) if the
+    /// processor [multiplies](bytes::multiplies) these and there are several rows, else in [`values`](Self::values). Returns whether in bytes. A row
+    /// with NaN or an infinity gets the scale NaN.
+    pub fn set_by(&mut self, x: &[f32], inputs: usize, multiplier: f32) -> bool {
+        // for a single row the sums across lanes would cost more than the products save
+        let in_bytes = x.len() > inputs && bytes::multiplies(inputs);
+        match in_bytes {
+            true => self.set_bytes(x, inputs, multiplier),
+            false => self.set_values(x, inputs, multiplier),
+        }
+        in_bytes
+    }
+
+    fn set_bytes(&mut self, x: &[f32], inputs: usize, multiplier: f32) {
+        self.bytes.resize(x.len(), 0);
+        self.scales.resize(x.len() / inputs, 0.0);
+        let rows = self.bytes.chunks_exact_mut(inputs).zip(&mut self.scales).zip(x.chunks_exact(inputs));
+        Arch::new().dispatch(
+            #[inline(always)]
+            || {
+                for ((bytes, scale), row) in rows {
+                    for (byte, x) in bytes.iter_mut().zip(row) {
+                        let rounded = (x * multiplier).clamp(-MOST, MOST) + WHOLE - WHOLE;
+                        *byte = (rounded + f32::from(bytes::SHIFT)) as u8;
+                    }
+                    *scale = if magnitude(row).is_finite() { 1.0 / multiplier } else { f32::NAN };
+                }
+            },
+        );
+    }
+
+    fn set_values(&mut self, x: &[f32], inputs: usize, multiplier: f32) {
         self.values.resize(x.len(), 0);
         self.scales.resize(x.len() / inputs, 0.0);
         let rows = self.values.chunks_exact_mut(inputs).zip(&mut self.scales).zip(x.chunks_exact(inputs));
@@ -50,6 +81,9 @@ impl RoundedRows {
         );
     }
 }
+
+/// Largest magnitude of an 8-bit number.
+const MOST: f32 = 127.0;
 
 /// Summand that leaves the nearest whole number of a small number, ties to even.
 const WHOLE: f32 = (3 << 22) as f32;

@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use pulp::{Arch, Simd, WithSimd};
 
-use super::few_rows::{Floats, Integers, Multiplier};
+use super::few_rows::{Bytes, Floats, Integers, Multiplier};
 use super::integers::{self, IntegerVectors, WithIntegers};
 use super::parallel::for_each_row;
 use super::rounded_rows::RoundedRows;
@@ -29,11 +29,11 @@ pub fn selected_linear(x: &[f32], layer: Linear, columns: &[u32], width: usize, 
     let lists = columns.chunks_exact(width);
     let beams = rows / lists.len().max(1);
     assert_eq!(rows, beams * lists.len(), "{} lists for {rows} rows", lists.len());
-    let mut rounded = RoundedRows::default();
+    let (mut rounded, mut in_bytes) = (RoundedRows::default(), false);
     if let WeightMatrix::Q8 { input_multipliers, .. } = layer.weight {
         rounded = ROUNDED.take();
         match input_multipliers {
-            [(_, multiplier)] => rounded.set_by(x, inputs, *multiplier),
+            [(_, multiplier)] => in_bytes = rounded.set_by(x, inputs, *multiplier),
             _ => rounded.set(x, inputs),
         }
     }
@@ -48,6 +48,9 @@ pub fn selected_linear(x: &[f32], layer: Linear, columns: &[u32], width: usize, 
             }
             WeightMatrix::F16(weight) => {
                 Arch::new().dispatch(Select { x: &x[elements], weight, inputs, columns, width, y });
+            }
+            WeightMatrix::Q8 { values: weight, .. } if in_bytes => {
+                Select { x: &rounded.bytes[elements], weight, inputs, columns, width, y }.multiply(Bytes);
             }
             WeightMatrix::Q8 { values: weight, .. } => {
                 let x = &rounded.values[elements];
