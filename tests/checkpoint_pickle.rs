@@ -14,11 +14,12 @@ use wordloom::model::checkpoint::Checkpoint;
 use wordloom::model::files::ModelFiles;
 
 /// The same tensors, written in every way.
-const VIEWS: [&str; 6] = [
+const VIEWS: [&str; 7] = [
     "views_zip",
     "views_zip_protocol_5",
     "views_zip_plain",
     "views_rezipped",
+    "views_zip64",
     "views_legacy",
     "views_legacy_protocol_4",
 ];
@@ -455,7 +456,7 @@ fn mutant(whole: &[u8], random: &mut Random) -> Vec<u8> {
 
 /// Opens mutants and reads all of their tensors. Returns how many could be opened.
 fn run_mutants(count: usize) -> usize {
-    const FILES: [&str; 4] = ["views_zip", "views_legacy", "views_rezipped", "views_legacy_protocol_4"];
+    const FILES: [&str; 4] = ["views_zip", "views_legacy", "views_zip64", "views_legacy_protocol_4"];
     let files = FILES.map(|name| fixture(&format!("{name}.bin")));
     let mut opened = 0;
     for number in 0..count {

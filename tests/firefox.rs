@@ -123,7 +123,7 @@ async fn rows_are_taken_over_with_their_columns() {
     for num_beams in [1, 4] {
         let request = |index: u32| {
             let columns: Vec<u32> =
-                (0..vocabulary).filter(|id| *id < 2 || (id + index) % (3 + index % 4) == 0).collect();
+                (0..vocabulary).filter(|id| *id < 2 || (id + index).is_multiple_of(3 + index % 4)).collect();
             GenerateRequest {
                 input_ids: (0..9 + index % 7).map(|token| (index * 31 + token * 17) % vocabulary).collect(),
                 options: DecodeOptions {

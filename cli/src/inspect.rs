@@ -8,7 +8,9 @@ use std::path::PathBuf;
 
 use safetensors::Dtype;
 use serde_json::json;
-use wordloom::model::config::{Architecture, EmbeddingSharing, ModelConfig, NormPlacement, StackConfig};
+use wordloom::model::config::{
+    Architecture, EmbeddingSharing, Mixer, ModelConfig, NormPlacement, StackConfig,
+};
 use wordloom::model::files::ModelFiles;
 use wordloom::text::Task;
 use wordloom::{Model, WeightPrecision};
@@ -20,7 +22,7 @@ use trial::Trial;
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Folder, or OWNER/NAME of the hub [default: the built-in one]
+    /// Folder or OWNER/NAME [default: the built-in one]
     #[arg(value_name = "MODEL")]
     model: Option<PathBuf>,
     /// A config.json alone; weights are made up
@@ -93,6 +95,7 @@ fn as_json(model: &Model, trial: Option<&Trial>) -> serde_json::Value {
         "d_model": config.d_model,
         "encoder": stack(config.encoder),
         "decoder": stack(config.decoder),
+        "decoder_is_recurrent": config.decoder_mixer == Mixer::Ssru,
         "source_vocabulary": config.source_vocabulary,
         "target_vocabulary": config.target_vocabulary,
         "positions": Some(config.positions.count()).filter(|&count| count < usize::MAX),
@@ -109,7 +112,7 @@ fn as_json(model: &Model, trial: Option<&Trial>) -> serde_json::Value {
         "device_bytes_q8": device_bytes(model, WeightPrecision::Q8),
         "generation": model.generation_config(),
         "tokenizer": tokenizer.is_ok(),
-        "tasks": tokenizer.map(|tokenizer| tokenizer.tasks().iter().map(task).collect()).unwrap_or(Vec::new()),
+        "tasks": tokenizer.map(|tokenizer| tokenizer.tasks().iter().map(task).collect()).unwrap_or_else(|_| Vec::new()),
         "tensors": tensors,
     })
 }
@@ -159,13 +162,17 @@ fn rows(model: &Model, trial: Option<&Trial>) -> Vec<(&'static str, String)> {
         usize::MAX => format!("no limit, {}", config.positions.name()),
         count => format!("{count}, {}", config.positions.name()),
     };
+    let recurrent = match config.decoder_mixer {
+        Mixer::Attention => "",
+        Mixer::Ssru => "; a recurrent unit (SSRU) instead of self-attention",
+    };
     let [f32, f16, q8] = WeightPrecision::ALL.map(|precision| megabytes(device_bytes(model, precision)));
     let rows = [
         ("model", model.label().to_owned()),
         ("family", config.family.model_type().to_owned()),
         ("width", format!("d_model {}", config.d_model)),
         ("encoder", stack(config.encoder)),
-        ("decoder", stack(config.decoder)),
+        ("decoder", stack(config.decoder) + recurrent),
         ("blocks", format!("{}-norm, activation {}", norm(config.norm), config.activation.name())),
         ("vocabulary", vocabulary),
         ("positions", positions),

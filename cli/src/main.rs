@@ -42,8 +42,7 @@ use error::CliError;
     after_help = "\
 Example: wordloom attend --output look.html \"Where is the train station?\"
 
-Without --model, commands use the English–German model that is built in;
---model Helsinki-NLP/opus-mt-en-fr fetches one of the Hugging Face hub, once.
+--model takes a folder or a name (see models); the default is English–German.
 --device auto takes a hardware GPU, else the CPU; gpu takes a software GPU too.
 Exit codes: 0 done, 1 failed, 2 bad usage, 130 interrupted."
 )]

@@ -15,10 +15,10 @@ use super::{CliError, interrupt, notice};
 #[command(
     args_conflicts_with_subcommands = true,
     after_help = "\
-NAME is OWNER/NAME of the Hugging Face hub, OWNER/NAME@REVISION, or firefox:en-fr.
-The hub's models lie in its own cache, which other programs share: HF_HOME moves
-it. HF_TOKEN, HF_ENDPOINT and HF_HUB_OFFLINE=1 are heeded. Firefox's models lie
-in WORDLOOM_MODELS [default: wordloom/models in your cache folder].
+NAME: OWNER/NAME of the Hugging Face hub, OWNER/NAME@REVISION, or firefox:en-fr.
+Models of the hub lie in its own cache, which other programs share: HF_HOME
+moves it. HF_TOKEN, HF_ENDPOINT and HF_HUB_OFFLINE=1 are heeded. Firefox's lie in
+WORDLOOM_MODELS [default: wordloom/models in your cache folder].
 
 Examples:
   wordloom models get Helsinki-NLP/opus-mt-en-fr firefox:en-de
@@ -38,16 +38,19 @@ enum Action {
     List,
     /// Fetch models, or newer versions of them; print their folders
     Get {
+        /// OWNER/NAME, OWNER/NAME@REVISION or firefox:en-fr
         #[arg(value_name = "NAME", required = true)]
         names: Vec<String>,
     },
     /// Remove models; files that another revision uses stay
     Remove {
+        /// As `wordloom models` lists them
         #[arg(value_name = "NAME", required = true)]
         names: Vec<String>,
     },
     /// Compare files with their published hashes [default: of all]
     Verify {
+        /// As `wordloom models` lists them
         #[arg(value_name = "NAME")]
         names: Vec<String>,
     },

@@ -22,7 +22,7 @@ The folder is used like any other: in f32 on the CPU, in q8 on a GPU.
 Example:
   wordloom quantize opus-mt-en-de --out opus-mt-en-de-q8")]
 pub struct Arguments {
-    /// Folder, or OWNER/NAME of the hub
+    /// Folder or OWNER/NAME
     #[arg(value_name = "MODEL")]
     model: PathBuf,
     /// Folder to write to, without a model in it

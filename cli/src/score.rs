@@ -300,11 +300,10 @@ fn text(line: &str) -> &str {
 
 fn request(transformer: &Transformer, place: &str, line: &Line) -> Result<ScoreRequest, CliError> {
     let mut json = JsonObject::parse_request(place, line.text.as_bytes()).map_err(|error| match error {
-        ModelError::Json { source, .. } if source.is_data() => {
-            CliError::Input(format!("{place}: {}", json_line_problem(&source)))
-        }
         ModelError::Json { source, .. } => {
-            CliError::Input(format!("{place}: not a JSON object: {}", json_line_problem(&source)))
+            let problem = json_line_problem(&source);
+            let what = if problem.starts_with("the key ") { "" } else { "not a JSON object: " };
+            CliError::Input(format!("{place}: {what}{problem}"))
         }
         error => error.into(),
     })?;

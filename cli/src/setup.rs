@@ -13,7 +13,7 @@ use super::{CliError, models, notice};
 
 #[derive(clap::Args)]
 pub struct ModelArguments {
-    /// Folder, or OWNER/NAME of the hub [default: the built-in one]
+    /// Folder or OWNER/NAME [default: the built-in one]
     #[arg(long, value_name = "MODEL")]
     pub model: Option<PathBuf>,
 }

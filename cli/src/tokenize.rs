@@ -31,7 +31,7 @@ pub struct Arguments {
     /// Write to FILE [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Folder, or OWNER/NAME of the hub [default: the built-in one]
+    /// Folder or OWNER/NAME [default: the built-in one]
     #[arg(long, value_name = "MODEL")]
     model: Option<PathBuf>,
     /// A SentencePiece model alone

@@ -51,6 +51,9 @@ pub struct Arguments {
     /// Write rank, score and text of the N best
     #[arg(short, long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
     n_best: Option<usize>,
+    /// Score all tokens, though the model has a shortlist; in docs/firefox.md, because help has to fit a screen
+    #[arg(long, hide = true)]
+    no_shortlist: bool,
     /// Write JSON Lines, with tokens and scores
     #[arg(long)]
     json: bool,
@@ -199,6 +202,7 @@ fn settings(arguments: &Arguments, plan: &Plan, device: &Device) -> Result<Setti
         ("--length-penalty", arguments.length_penalty.map(|penalty| penalty.to_string())),
         ("--max-length", number(arguments.max_length)),
         ("--n-best", number(arguments.n_best)),
+        ("--no-shortlist", arguments.no_shortlist.then(|| "given".to_owned())),
         ("--json", arguments.json.then(|| "given".to_owned())),
         ("--weights", rounding),
     ];
@@ -280,6 +284,7 @@ fn asked(arguments: &Arguments) -> GenerationConfig {
         num_return_sequences: Some(arguments.n_best.unwrap_or(1)),
         length_penalty: arguments.length_penalty,
         max_length: arguments.max_length,
+        shortlist: arguments.no_shortlist.then_some(false),
         ..GenerationConfig::default()
     }
 }

@@ -193,7 +193,10 @@ impl Repository {
     /// Bytes of downloads that have stopped, or are under way.
     pub fn partial_bytes(&self) -> Result<u64, HubError> {
         let blobs = self.path().join("blobs");
-        let parts = entries(&blobs)?.into_iter().filter(|name| name.ends_with(".incomplete"));
+        // programs in Python have parts of their own, HASH.RANDOM.incomplete
+        let is_own =
+            |name: &String| name.strip_suffix(".incomplete").is_some_and(|digits| !digits.contains('.'));
+        let parts = entries(&blobs)?.into_iter().filter(is_own);
         Ok(parts.map(|name| fs::metadata(blobs.join(name)).map_or(0, |file| file.len())).sum())
     }
 
@@ -231,7 +234,7 @@ impl Repository {
         remove_folder(&self.snapshot(commit))?;
         for digits in gone.iter().filter(|digits| !kept.contains(*digits)) {
             let blob = self.blob(digits);
-            freed += fs::metadata(&blob).map_or(0, |file| file.len());
+            freed += own_bytes(&blob);
             remove_file(&blob)?;
         }
         Ok(freed)
@@ -285,7 +288,12 @@ fn remove_file(path: &Path) -> Result<(), HubError> {
 }
 
 fn blob_bytes(folder: &Path) -> Result<u64, HubError> {
-    Ok(entries(folder)?.iter().map(|name| fs::metadata(folder.join(name)).map_or(0, |file| file.len())).sum())
+    Ok(entries(folder)?.iter().map(|name| own_bytes(&folder.join(name))).sum())
+}
+
+/// Bytes that go with a file. A blob may be a link to a store that several caches share.
+fn own_bytes(path: &Path) -> u64 {
+    fs::symlink_metadata(path).map_or(0, |file| if file.is_file() { file.len() } else { 0 })
 }
 
 #[cfg(unix)]

@@ -91,7 +91,9 @@ impl Settings {
             (!token.is_empty() && !is_on("HF_HUB_DISABLE_IMPLICIT_TOKEN")).then_some(token)
         };
         settings.token = any(&["HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"]).or_else(stored);
-        settings.offline = is_on("HF_HUB_OFFLINE") || is_on("TRANSFORMERS_OFFLINE");
+        let offline =
+            ["HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"].into_iter().find(|name| text(name).is_some());
+        settings.offline = offline.is_some_and(is_on);
         settings.certificates = folder("SSL_CERT_FILE");
         if let Some(address) = text("HF_ENDPOINT") {
             settings.endpoint = checked("HF_ENDPOINT", address)?;

@@ -301,7 +301,7 @@ fn servers_without_ranges_send_the_file_anew() {
 #[test]
 fn wrong_bytes_are_refused_and_nothing_is_kept() {
     let (server, hub) = opus_hub("damage");
-    for file in ["pytorch_model.bin", "vocab.json"] {
+    for file in ["vocab.json", "pytorch_model.bin"] {
         let part = if file == "vocab.json" { file.to_owned() } else { server.etag(NAME, file) };
         server.fail(&part, 2, Fault::Damage); // on both addresses of the file
         let error = message(get(&hub, NAME));

@@ -341,6 +341,14 @@ impl ModelConfig {
         }
     }
 
+    /// Maximum source tokens of a sentence, if the family's own engine cuts longer ones: students learn from sentences,
+    /// not paragraphs.
+    pub fn sentence_limit(&self) -> Option<usize> {
+        /// The limit of Firefox's engine, with the end token.
+        const FIREFOX: usize = 128;
+        (self.family == Family::Firefox).then_some(FIREFOX)
+    }
+
     /// Whether the last hidden state comes after the final norm (Hugging Face's classes), not before it (`torch.nn`).
     pub fn last_hidden_is_normed(&self) -> bool {
         self.family != Family::Vanilla

@@ -9,7 +9,6 @@ use super::checkpoint::marian;
 use super::error::ModelError;
 use super::files::ModelFiles;
 use super::json::JsonObject;
-use super::student_files::{self, StudentFiles};
 
 const CONFIG: &str = "config.json";
 /// Value of `model_type` for a Marian binary.
@@ -17,13 +16,14 @@ const MODEL_TYPE: &str = "firefox";
 
 /// Reads `config.json`; in a folder without one, the options in a Marian binary, with `model_type` "firefox".
 ///
-/// Errors: those of [`JsonObject::read`] and [`student_files::open`]; [`ModelError::InvalidCheckpoint`];
+/// Errors: those of [`JsonObject::read`] and [`marian::file`]; [`ModelError::InvalidCheckpoint`];
 /// [`ModelError::InvalidOptions`].
 pub(super) fn configuration(files: &ModelFiles) -> Result<JsonObject, ModelError> {
-    let student = if files.has(CONFIG) { None } else { StudentFiles::find(files)? };
-    let Some(student) = student else { return JsonObject::read(files, CONFIG) };
-    let file = student_files::open(files, &student.weights)?;
-    parse(file.label(), &marian::options(&file)?)
+    let file = if files.has(CONFIG) { None } else { marian::file(files)? };
+    match file {
+        Some(file) => parse(file.label(), &marian::options(&file)?),
+        None => JsonObject::read(files, CONFIG),
+    }
 }
 
 /// Reads options from text. `file` is its name in messages.

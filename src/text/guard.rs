@@ -43,7 +43,7 @@ mod tests {
     fn a_panic_is_an_error_and_the_next_one_is_not_hidden() {
         assert!(!panic_is_caught());
         assert_eq!(guarded(panic_is_caught), Ok(true));
-        let error = guarded(|| panic!("at {}", 7)).map(|()| ()).unwrap_err();
+        let error = guarded(|| -> () { panic!("at {}", 7) }).unwrap_err();
         assert!(error.contains("at 7"), "{error}");
         assert!(!panic_is_caught());
     }

@@ -56,11 +56,11 @@ pub(super) fn check(bytes: &[u8]) -> Result<(), String> {
     .map_err(|reason| format!("post_processor: {reason}"))
 }
 
+/// A check of one part; the error is a message.
+type Check<'a> = dyn FnMut(&Map<String, Value>) -> Result<(), String> + 'a;
+
 /// Calls `check` for a part and the parts in its lists.
-fn steps(
-    part: &Value,
-    check: &mut dyn FnMut(&Map<String, Value>) -> Result<(), String>,
-) -> Result<(), String> {
+fn steps(part: &Value, check: &mut Check<'_>) -> Result<(), String> {
     let object = match part {
         Value::Null => return Ok(()),
         Value::Object(object) => object,

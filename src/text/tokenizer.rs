@@ -172,8 +172,10 @@ impl Tokenizer {
     /// # Errors
     /// As [`Tokenizer::encode_source`], without [`TextError::UnknownLanguageTag`].
     pub fn encode(&self, text: &str) -> Result<Vec<u32>, TextError> {
-        match &self.kind {
-            Kind::Marian(tokenizer) => Ok(tokenizer.encode(text)),
+        match (&self.kind, &self.languages) {
+            (Kind::Marian(tokenizer), _) => Ok(tokenizer.encode(text)),
+            #[cfg(feature = "tokenizers")]
+            (Kind::Json(tokenizer), Languages::Tags(_)) => tokenizer.encode(text, true),
             _ => self.encode_source(text, &self.direction(None, None)?),
         }
     }

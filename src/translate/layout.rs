@@ -78,7 +78,8 @@ impl Translator {
         };
         let longest_output =
             self.transformer.generation_config().max_length.unwrap_or(positions).min(positions);
-        (longest_output - longest_output.div_ceil(4)).max(2)
+        let limit = self.transformer.config().sentence_limit().unwrap_or(usize::MAX);
+        (longest_output - longest_output.div_ceil(4)).clamp(2, limit)
     }
 }
 

@@ -1,12 +1,15 @@
 """Writes the expected results of tests/data/firefox with the real engine.
 
     python make_firefox.py PACKAGE VOCAB.spm LEX.bin
+    python make_firefox.py PACKAGE FOLDER
+
 
 PACKAGE is the unpacked npm package @browsermt/bergamot-translator 0.4.9; Node.js 20 runs it (firefox/witness.mjs).
 VOCAB.spm and LEX.bin are Mozilla's files of the English-German tiny student. Needs numpy and sentencepiece.
 
-Writes firefox/{joint,split}/* (students of make_students.py), firefox/expected.json (their translations),
-firefox/en-de/* (Mozilla's files, compressed) and firefox/en-de.json (token ids and shortlist columns).
+The first form writes firefox/{joint,split}/* (students of make_students.py), firefox/expected.json (their translations),
+firefox/en-de/* (Mozilla's files, compressed) and firefox/en-de.json (token ids and shortlist columns). The second writes FOLDER/expected.json for a
+student that `make_students.py full` wrote there; the ignored test of firefox_parity reads it.
 """
 
 import base64
@@ -39,9 +42,9 @@ def ask(package, jobs):
 
 
 def rounded(answer):
-    for key in ("log_probability", "margin"):
+    for key, digits in (("log_probabilities", 5), ("margins", 3)):
         if key in answer:
-            answer[key] = round(answer[key], 5)
+            answer[key] = [round(value, digits) for value in answer[key]]
     return answer
 
 
@@ -64,38 +67,38 @@ def translations(package):
             "vocabularies": [str(OUT / "joint/vocab.deen.spm")],
             "vocabulary": 504,
         }
+        joint_list = {"shortlist": str(OUT / "joint/lex.50.50.ende.s2t.bin")}
         split = {
-            "model": plain(OUT / "split/model.ende.intgemm8.bin.gz"),
+            "model": f"{folder}/split.bin",
             "vocabularies": [plain(OUT / f"split/{side}vocab.ende.spm.gz") for side in ("src", "trg")],
             "vocabulary": 480,
         }
-        floats = Path(folder, "model.float32.bin")
-        items, alphas = make_students.joint()
-        shape = make_students.SHAPES["small"]
-        floats.write_bytes(make_students.binary(items, alphas, make_students.options(shape, [504]), "float32"))
-        joint_list = {"shortlist": str(OUT / "joint/lex.50.50.ende.s2t.bin")}
         split_list = {"shortlist": plain(OUT / "split/lex.40.30.ende.s2t.bin.gz")}
-        dynamic = {"gemm-precision": "int8shiftAll"}
+        # Marian's beam becomes narrower when a hypothesis ends, transformers' does not: compared without ends
+        endless = make_students.joint()
+        endless[0]["decoder_ff_logit_out_b"][0] = -100.0
+        # files without static scales: the engine's own ones depend on the batch, so they are compared in f32
+        shape = make_students.SHAPES["small"]
+        for name, student, sizes in (
+            ("joint", make_students.joint(), [504]),
+            ("split", make_students.split(), [400, 480]),
+            ("endless", endless, [504]),
+        ):
+            content = make_students.binary(*student, make_students.options(shape, sizes), "float32")
+            Path(folder, f"{name}.bin").write_bytes(content)
+        floats = {"record": ["scores"], "options": {"gemm-precision": "float32"}}
+        joint_floats = joint | floats | {"model": f"{folder}/joint.bin"}
+        endless_floats = joint | floats | {"model": f"{folder}/endless.bin"}
+        fbeams = {"options": {"beam-size": 4, "gemm-precision": "float32"}}
         cases = {
             "joint, shortlist, greedy": joint | joint_list | {"sentences": sentences, "record": ["ids"]},
             "joint, greedy": joint | {"sentences": sentences[:100], "record": ["ids"]},
-            "joint, shortlist, 4 beams": joint
-            | joint_list
-            | {"sentences": sentences[80:], "record": ["scores"], "options": {"beam-size": 4}},
-            "joint, 4 beams": joint
-            | {"sentences": sentences[:60], "record": ["scores"], "options": {"beam-size": 4}},
-            "split, shortlist, greedy": split
-            | split_list
-            | {"sentences": sentences[:100], "record": ["ids"], "options": dynamic},
-            "split, greedy": split | {"sentences": sentences[100:200], "record": ["ids"], "options": dynamic},
-            "joint in float32, shortlist, greedy": joint
-            | joint_list
-            | {
-                "model": str(floats),
-                "sentences": sentences[:60],
-                "record": ["scores"],
-                "options": {"gemm-precision": "float32"},
-            },
+            "endless in f32, shortlist, 4 beams": endless_floats | joint_list | fbeams | {"sentences": sentences[:60]},
+            "endless in f32, 4 beams": endless_floats | fbeams | {"sentences": sentences[60:100]},
+            "joint in f32, shortlist, greedy": joint_floats | joint_list | {"sentences": sentences[:60]},
+            "joint in f32, greedy": joint_floats | {"sentences": sentences[60:120]},
+            "split in f32, shortlist, greedy": split | floats | split_list | {"sentences": sentences[:100]},
+            "split in f32, greedy": split | floats | {"sentences": sentences[100:]},
         }
         answers = ask(package, [{"options": {}} | case for case in cases.values()])
     result = {}
@@ -103,14 +106,17 @@ def translations(package):
         result[name] = [
             {"source": source} | rounded(one) for source, one in zip(case["sentences"], answer, strict=True)
         ]
-    (OUT / "expected.json").write_text(json.dumps(result, ensure_ascii=False, indent=0) + "\n", "utf-8")
+    lines = [
+        f"{json.dumps(name)}: [\n" + ",\n".join(json.dumps(one, ensure_ascii=False) for one in ones) + "\n]"
+        for name, ones in result.items()
+    ]
+    (OUT / "expected.json").write_text("{\n" + ",\n".join(lines) + "\n}\n", "utf-8")
 
 
 def tensors():
     """Shape, sum and first values of each tensor of both students, vectors without their leading 1."""
-    split = make_students.weights(make_students.SHAPES["small"], [400, 480], 3, 3.0)
     result = {}
-    for name, (items, alphas) in {"joint": make_students.joint(), "split": split}.items():
+    for name, (items, alphas) in {"joint": make_students.joint(), "split": make_students.split()}.items():
         values = {key: item if isinstance(item, np.ndarray) else item.floats() for key, item in items.items()}
         if name == "joint":
             values |= {f"{key}_QuantMultA": np.array([alpha], "<f4") for key, alpha in alphas.items()}
@@ -171,10 +177,27 @@ def real_files(package, vocabulary, lex):
     (OUT / "en-de.json").write_text(f"[\n{body}\n]\n", "utf-8")
 
 
+def full_size(package, folder):
+    job = {
+        "model": str(folder / "model.ende.intgemm.alphas.bin"),
+        "vocabularies": [str(folder / "vocab.deen.spm")],
+        "shortlist": str(folder / "lex.50.50.ende.s2t.bin"),
+        "sentences": SENTENCES[:40],
+        "record": ["ids"],
+        "options": {},
+    }
+    (answers,) = ask(package, [job])
+    expected = [{"source": source} | rounded(one) for source, one in zip(job["sentences"], answers, strict=True)]
+    (folder / "expected.json").write_text(json.dumps({"full size": expected}, ensure_ascii=False), "utf-8")
+
+
 if __name__ == "__main__":
-    if len(sys.argv) != 4:
-        sys.exit(__doc__)
-    package, vocabulary, lex = map(Path, sys.argv[1:])
-    translations(package)
-    tensors()
-    real_files(package, vocabulary, lex)
+    match [Path(argument) for argument in sys.argv[1:]]:
+        case [package, vocabulary, lex]:
+            translations(package)
+            tensors()
+            real_files(package, vocabulary, lex)
+        case [package, folder]:
+            full_size(package, folder.resolve())
+        case _:
+            sys.exit(__doc__)

@@ -87,15 +87,17 @@ def views():
     return state
 
 
-def rezipped(content):
-    """As another writer would: sizes in the headers, and all of them in 64 bits."""
+def rezipped(content, zip64_limit=zipfile.ZIP64_LIMIT):
+    """As another writer would: sizes in the headers. Numbers beyond `zip64_limit` are in 64 bits."""
     buffer = io.BytesIO()
+    usual, zipfile.ZIP64_LIMIT = zipfile.ZIP64_LIMIT, zip64_limit
     with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as new:
         for entry in old.infolist():
             info = zipfile.ZipInfo(entry.filename)
             with new.open(info, "w", force_zip64=True) as out:
                 out.write(old.read(entry))
         new.comment = b"a comment"
+    zipfile.ZIP64_LIMIT = usual
     return buffer.getvalue()
 
 
@@ -106,6 +108,7 @@ def make_views():
         "views_zip_protocol_5.bin": saved(state, pickle_protocol=5),
         "views_zip_plain.bin": saved(dict(state), _disable_byteorder_record=True),
         "views_rezipped.bin": rezipped(saved(state)),
+        "views_zip64.bin": rezipped(saved(state), zip64_limit=3),
         "views_legacy.bin": legacy(state),
         "views_legacy_protocol_4.bin": legacy(state, pickle_protocol=4),
     }
@@ -247,8 +250,7 @@ def make_refused():
     }
     for name, value in bucket.items():
         (OUT / f"refused_{name}_zip.bin").write_bytes(saved(value))
-        if name not in ("negated",):
-            (OUT / f"refused_{name}_legacy.bin").write_bytes(legacy(value))
+    (OUT / "refused_hostile_legacy.bin").write_bytes(legacy(bucket["hostile"]))
     buffer = io.BytesIO()
     torch.jit.save(torch.jit.script(torch.nn.Linear(2, 2)), buffer)
     (OUT / "refused_program.bin").write_bytes(buffer.getvalue())

@@ -248,11 +248,16 @@ def joint():
     return weights(SHAPES["small"], [504], 2)
 
 
+def split():
+    """The weights of the student with two vocabularies."""
+    return weights(SHAPES["small"], [400, 480], 3, 3.0)
+
+
 def fixtures(out):
     pairs = [line.split("\t") for line in (HERE / "tatoeba-test.tsv").read_text("utf-8").splitlines()]
     english, german = ([pair[index] for pair in pairs] for index in (0, 1))
-    one, split = out / "joint", out / "split"
-    for folder in (one, split):
+    one, two = out / "joint", out / "split"
+    for folder in (one, two):
         folder.mkdir(parents=True, exist_ok=True)
     train(one / "vocab.deen.spm", english + german, 504)
     (one / "lex.50.50.ende.s2t.bin").write_bytes(shortlist(504, 504, 50, 50, 1))
@@ -260,15 +265,14 @@ def fixtures(out):
     (one / "model.ende.intgemm.alphas.bin").write_bytes(content)
     # two vocabularies, dynamic scales of the inputs, compressed
     for side, sentences, size in (("src", english, 400), ("trg", german, 480)):
-        path = split / f"{side}vocab.ende.spm"
+        path = two / f"{side}vocab.ende.spm"
         train(path, sentences, size)
-        (split / f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes(), 9, mtime=0))
+        (two / f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes(), 9, mtime=0))
         path.unlink()
-    student = weights(SHAPES["small"], [400, 480], 3, 3.0)
-    content = binary(*student, options(SHAPES["small"], [400, 480]), "intgemm8")
-    (split / "model.ende.intgemm8.bin.gz").write_bytes(gzip.compress(content, 9, mtime=0))
+    content = binary(*split(), options(SHAPES["small"], [400, 480]), "intgemm8")
+    (two / "model.ende.intgemm8.bin.gz").write_bytes(gzip.compress(content, 9, mtime=0))
     content = shortlist(400, 480, 40, 30, 4)
-    (split / "lex.40.30.ende.s2t.bin.gz").write_bytes(gzip.compress(content, 9, mtime=0))
+    (two / "lex.40.30.ende.s2t.bin.gz").write_bytes(gzip.compress(content, 9, mtime=0))
 
 
 def full(out, name, vocabulary, lex=None):
@@ -276,7 +280,7 @@ def full(out, name, vocabulary, lex=None):
 
     out.mkdir(parents=True, exist_ok=True)
     size = sentencepiece.SentencePieceProcessor(model_file=str(vocabulary)).get_piece_size()
-    student = weights(SHAPES[name], [size], 5)
+    student = weights(SHAPES[name], [size], 5, -2.0)
     (out / "model.ende.intgemm.alphas.bin").write_bytes(binary(*student, options(SHAPES[name], [size]), "alphas"))
     (out / "vocab.deen.spm").write_bytes(Path(vocabulary).read_bytes())
     content = Path(lex).read_bytes() if lex else shortlist(size, size, 50, 50, 6)

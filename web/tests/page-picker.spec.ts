@@ -24,7 +24,7 @@ test('a language is one click away, stays ready, is remembered, and can be remov
   await to(page).click();
   await expect(here(page).getByRole('button')).toHaveText([/^GermanDeutschtatoeba-en-de · 9\.5 MB · CC-BY-2\.0-FR/]);
   await expect(away(page).getByRole('button')).toHaveText([/^Korean한국어opus-mt-en-ko · 1\.3 MB · CC-BY-4\.0/]);
-  expect(await violations(page)).toEqual([]);
+  await expect.poll(() => violations(page)).toEqual([]);
   await wordloom.screenshot('picker-light');
   await page.emulateMedia({ colorScheme: 'dark', reducedMotion: 'reduce' });
   await wordloom.screenshot('picker-dark');
@@ -74,6 +74,31 @@ test('a language is one click away, stays ready, is remembered, and can be remov
   await away(page).getByRole('button', { name: /^Korean/ }).click();
   await expect(to(page)).toHaveAccessibleName('To: Korean');
   await expect(page.getByRole('button', { name: /^Swap/ })).toHaveCount(0);
+});
+
+test('models stay ready only within the memory budget, the last used first', async ({ page, wordloom }) => {
+  const names = ['opus-mt-en-ko', 'opus-mt-en-fr'];
+  offer(wordloom.server, names.map((name) => entry(name, [['en', name.slice(-2)]])));
+  const choose = async (language: string) => {
+    await to(page).click();
+    await box(page).getByRole('button', { name: new RegExp(`^${language}`) }).click();
+    await expect(to(page)).toHaveAccessibleName(`To: ${language}`);
+  };
+  await wordloom.open();
+  await wordloom.translate(STATION);
+  for (const language of ['Korean', 'French']) await choose(language);
+  await expect.poll(() => page.workers().length).toBe(2);
+  // German was used before Korean.
+  wordloom.server.requests.length = 0;
+  await choose('Korean');
+  await expect.poll(() => page.workers().length).toBe(2);
+  // On a machine with 8 MB for models, only the running one fits.
+  await page.addInitScript(() => Object.defineProperty(navigator, 'deviceMemory', { value: 1 / 16 }));
+  await page.reload();
+  await settled(page);
+  await choose('German');
+  await expect(wordloom.output).toHaveText(BAHNHOF);
+  await expect.poll(() => page.workers().length).toBe(1);
 });
 
 test('languages are swapped if a model of the other direction can be had', async ({ page, wordloom }) => {

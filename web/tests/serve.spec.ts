@@ -5,6 +5,7 @@ import { existsSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@playwright/test';
+import { parseModelList } from '../ts/model-list.ts';
 import { watch } from './support/page.ts';
 
 const path = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url));
@@ -18,7 +19,8 @@ let url: string;
 test.beforeAll(async () => {
   expect(existsSync(BINARY), `${BINARY} is missing: run \`cargo build\``).toBe(true);
   // The newly built page, because the binary may contain an older one.
-  server = spawn(BINARY, ['serve', '--port', '0', '--page', path('../../cli/site')], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const models = ['--models', path('../../tests/data/models/marian_tied')];
+  server = spawn(BINARY, ['serve', '--port', '0', '--page', path('../../cli/site'), ...models], { stdio: ['ignore', 'pipe', 'inherit'] });
   const [line] = (await once(createInterface({ input: server.stdout! }), 'line')) as [string];
   expect(line).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/$/);
   url = line;
@@ -26,6 +28,19 @@ test.beforeAll(async () => {
 
 test.afterAll(() => {
   server.kill();
+});
+
+test('its list of models is read without a complaint', async () => {
+  const address = new URL('models.json', url);
+  const { models, skipped } = parseModelList(new Uint8Array(await (await fetch(address)).arrayBuffer()), address);
+  expect(skipped).toEqual([]);
+  expect(models.map(({ name, url }) => [name, url])).toEqual([
+    ['tatoeba-en-de', `${url}model/`],
+    ['marian_tied', `${url}models/marian_tied/`],
+  ]);
+  for (const name of Object.keys(models[1]!.manifest)) {
+    expect((await fetch(models[1]!.url + name, { method: 'HEAD' })).status, name).toBe(200);
+  }
 });
 
 test('the page translates with its model, and without the server after the first visit', async ({ page }) => {

@@ -215,6 +215,8 @@ export interface GenerateRequest extends SearchOptions {
   maxNewTokens?: number;
   minNewTokens?: number;
   renormalizeLogits?: boolean;
+  /** Whether only the tokens of the model's shortlist are computed, if it has one; default true. */
+  shortlist?: boolean;
   badWordsIds?: number[][];
   forcedBosTokenId?: number;
   forcedEosTokenId?: number | number[];

@@ -28,7 +28,8 @@ const UNIT: &str = "
 
 /// Those that run on a device.
 const DEVICE: &str = "
-    allocations bleu cli clock default_model device_search eight_bits encoder family_files firefox kernels
+    allocations bleu cli clock default_model device_search eight_bits encoder family_files
+    firefox firefox_parity kernels
     loading model_parity queue random_models sampling score speed start table_3 trace
     translate_in_turn translate_streaming window
 ";

@@ -28,11 +28,10 @@ use picture::Picture;
 // Help must fit a screen: 30 lines.
 
 #[derive(clap::Args)]
-#[command(after_help = "Without --output, a heatmap of --kind, --layer and --head goes to the terminal.")]
 pub struct Arguments {
     /// What to translate [default: standard input]
     text: Vec<String>,
-    /// .html .svg .png, .json .safetensors (docs/trace.md)
+    /// .html .svg .png .json .safetensors; else a heatmap
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Look at this translation, not at the model's
@@ -91,9 +90,6 @@ enum Format {
 pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     check_named(("--trace", arguments.trace.as_deref()), ("--output", arguments.output.as_deref()))?;
     let format = arguments.output.as_deref().map(format).transpose()?;
-    if arguments.memory == 0 {
-        return Err(CliError::Usage("--memory is 0; attention takes at least 1 MiB".into()));
-    }
     if arguments.grid && !matches!(format, Some(Format::Svg | Format::Png)) {
         return Err(CliError::Usage(
             "--grid draws pictures: give an --output that ends with .svg or .png".into(),
@@ -262,6 +258,13 @@ fn pictures(arguments: &Arguments, trace: &Trace) -> Result<Vec<Picture>, CliErr
             "there is no such layer or head in the {kind} attention; --layer is 0 to {layers}, --head 0 to {}",
             heads - 1
         )),
+        _ if trace.sentences.iter().any(|sentence| !sentence.left_out.is_empty()) => {
+            let way_out = match arguments.trace {
+                Some(_) => "was left out when the trace was made; make it with more --memory".to_owned(),
+                None => format!("does not fit in --memory {} (MiB); give more", arguments.memory),
+            };
+            CliError::Input(format!("the {kind} attention {way_out}"))
+        }
         _ => CliError::Input(format!("the trace has no {kind} attention")),
     })
 }

@@ -29,7 +29,7 @@ pub struct Arguments {
     /// Address to listen on
     #[arg(long, value_name = "HOST", default_value = "127.0.0.1")]
     host: String,
-    /// Folder of its model, or OWNER/NAME [default: the built-in one]
+    /// Folder or OWNER/NAME [default: the built-in one]
     #[arg(long, value_name = "MODEL")]
     model: Option<PathBuf>,
     /// Folder of another model that the page offers, or of several such folders; may be repeated

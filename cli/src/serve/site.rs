@@ -10,8 +10,8 @@ use rust_embed::RustEmbed;
 use wordloom::Model;
 use wordloom::model::files::ModelFiles;
 
-use super::super::CliError;
 use super::super::setup::model_files;
+use super::super::{CliError, notice};
 use super::content::{Content, Embedded};
 use super::listing;
 
@@ -125,6 +125,7 @@ fn listed(
     let mut folders: HashMap<String, PathBuf> = HashMap::new();
     for given in others {
         for folder in listing::folders(given)? {
+            notice(&format!("reading {}", folder.display())); // hashing large weights takes seconds
             let plain = listing::name_of(&folder);
             let numbered = (2..).map(|number| format!("{plain}-{number}"));
             let free = |name: &String| !folders.contains_key(name);

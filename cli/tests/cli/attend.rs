@@ -202,7 +202,8 @@ fn memory_that_is_too_small_is_said() {
     assert!(!json["sentences"][0]["left_out"].as_array().unwrap().is_empty());
     assert!(run.stderr().contains("warning: sentence 1 is without encoder 0, "), "{}", run.stderr());
     assert!(run.stderr().contains("--memory"));
-    attend(&["hello there", "--memory", "0"]).fails(1, &["no cross attention"]);
+    attend(&["hello there", "--memory", "0"])
+        .fails(1, &["the cross attention does not fit in --memory 0 (MiB); give more"]);
 }
 
 #[test]

@@ -106,11 +106,15 @@ fn lines_that_cannot_be_are_named() {
             "line 2: not a JSON string: expected value at column 1; --plain reads plain text",
         ),
         (&[], b"[1, 2]\n", "line 1: not a JSON string"),
-        (&[], b"\"open\n", "line 1: not a JSON string: EOF"),
+        (&[], b"\"open\n", "line 1: not a JSON string: it ends in the middle of a value"),
         (&[], b"\"\\ud800\"\n", "line 1: not a JSON string"),
         (&["--plain"], b"fine\n\xc3\n", "line 2: not UTF-8 at byte 1"),
         (&["--decode"], b"\"text\"\n", "line 1: not a JSON array of token ids"),
-        (&["--decode"], b"[1, -1]\n", "line 1: not a JSON array of token ids: invalid value"),
+        (
+            &["--decode"],
+            b"[1, -1]\n",
+            "line 1: not a JSON array of token ids: there is -1 instead of a whole number",
+        ),
         (&["--decode"], b"[99999999]\n", "line 1: token id 99999999 is not in the vocabulary"),
         (&["--decode"], b"[1e99]\n", "line 1: not a JSON array of token ids"),
     ];

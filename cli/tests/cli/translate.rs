@@ -309,7 +309,7 @@ fn t5_with_tasks(test: &str) -> std::path::PathBuf {
     });
     std::fs::write(folder.join("config.json"), config.to_string()).unwrap();
     std::fs::copy(data("tokenizers/pad_first.spm"), folder.join("spiece.model")).unwrap();
-    let tokenizer = r#"{"tokenizer_class": "T5Tokenizer", "extra_ids": 0}"#;
+    let tokenizer = r#"{"tokenizer_class": "T5Tokenizer", "extra_ids": 112}"#;
     std::fs::write(folder.join("tokenizer_config.json"), tokenizer).unwrap();
     folder
 }
@@ -322,7 +322,7 @@ fn a_task_puts_its_words_before_every_sentence_and_brings_its_options() {
         let common = ["translate", "--device", "cpu", "--json", "--model", text(&folder)];
         run(&[&common[..], options].concat(), "")
     };
-    let ids = |run: &Run| -> Vec<serde_json::Value> {
+    let ids = |run: &super::Run| -> Vec<serde_json::Value> {
         let line: serde_json::Value = serde_json::from_str(run.succeeds()).unwrap();
         let sentences = line["sentences"].as_array().unwrap().iter();
         sentences

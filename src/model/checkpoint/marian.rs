@@ -52,13 +52,17 @@ struct Item {
     bytes: u64,
 }
 
-pub(super) fn open(files: &ModelFiles) -> Result<Option<Found>, ModelError> {
+/// Opens the weights of a folder; `None` if it has none of this format.
+pub(in crate::model) fn file(files: &ModelFiles) -> Result<Option<ByteSource>, ModelError> {
     let Some(student) = StudentFiles::find(files)? else { return Ok(None) };
     let file = student_files::open(files, &student.weights)?;
-    // a `model.bin` beside a `config.json` can be CTranslate2's
-    if files.has("config.json") && !has_version(&file)? {
-        return Ok(None);
-    }
+    // CTranslate2's weights have this name, too
+    let is_foreign = student.weights == "model.bin" && !has_version(&file)?;
+    Ok((!is_foreign).then_some(file))
+}
+
+pub(super) fn open(files: &ModelFiles) -> Result<Option<Found>, ModelError> {
+    let Some(file) = file(files)? else { return Ok(None) };
     let mut tensors = BTreeMap::new();
     for item in items(&file)? {
         if !item.name.starts_with("special:") {

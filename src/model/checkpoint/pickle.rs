@@ -59,7 +59,7 @@ impl Form {
     fn of(file: &ByteSource) -> Result<Self, ModelError> {
         /// Offset and text of a tar archive's mark.
         const TAR: (usize, &[u8]) = (257, b"ustar");
-        let mut start = vec![0; (TAR.0 + TAR.1.len()).min(file.len() as usize)];
+        let mut start = vec![0; ((TAR.0 + TAR.1.len()) as u64).min(file.len()) as usize];
         file.read_at(0, &mut start)?;
         Ok(if start.starts_with(b"PK\x03\x04") {
             Self::Zip

@@ -21,13 +21,15 @@ pub(super) struct Found {
     pub tensors: BTreeMap<String, TensorInfo>,
 }
 
+/// Reads the tensors of a file, with the number of the file for [`TensorInfo`].
+pub(super) type ReadFile = fn(&ByteSource, usize) -> Result<Vec<(String, TensorInfo)>, ModelError>;
+
 /// Hugging Face's way to name files of weights: one file, or shards with an index.
 pub(super) struct FileNames {
     pub format: &'static str,
     pub single: &'static str,
     pub index: &'static str,
-    /// Reads the tensors of a file, with the number of the file for [`TensorInfo`].
-    pub read: fn(&ByteSource, usize) -> Result<Vec<(String, TensorInfo)>, ModelError>,
+    pub read: ReadFile,
 }
 
 impl FileNames {

@@ -39,7 +39,7 @@ impl Planned {
         let states = SessionStates::new(model, key, &mut table);
         let search = match &key.search {
             SearchKey::Host(search) => {
-                Search::Host(HostSearch::new(*search, &key.scoring, key.rows_each(), &mut table))
+                Search::Host(Box::new(HostSearch::new(*search, &key.scoring, key.rows_each(), &mut table)))
             }
             SearchKey::Device(search) => {
                 let work = model.blueprint.table.elements() * key.scoring.rows;

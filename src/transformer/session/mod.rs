@@ -47,7 +47,7 @@ enum Program {
 }
 
 enum Search {
-    Host(HostSearch),
+    Host(Box<HostSearch>),
     Device(Box<DeviceSearch>),
 }
 

@@ -210,7 +210,8 @@ def main(folder):
 def make(folder, rng):
     weights = make_weights(rng)
     student = Student(weights)
-    save_file(weights, folder / "model.safetensors")
+    # vectors with one axis, as Wordloom reads them from Marian's files, too
+    save_file({name: w[0] if len(w) == 1 else w for name, w in weights.items()}, folder / "model.safetensors")
     (folder / "config.json").write_text(json.dumps(CONFIG, indent=2) + "\n")
 
     tensors = {}

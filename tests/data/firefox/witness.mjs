@@ -9,8 +9,8 @@
 //   text     the translation
 //   score    mean of the words' scores, and `words`: their scores (the engine's quality scores, without a quality model)
 //   columns  the shortlist's columns that the engine selected ("columns" in "record")
-//   ids      the best token of each step of a greedy search ("ids" in "record"), with `log_probability`: the sum of
-//            their log-probabilities, and `margin`: the smallest distance of a best logit from the next one
+//   ids      the best token of each step of a greedy search ("ids" in "record"), with their
+//            log-probabilities, and `margins`: the distances of the best logits from the next ones
 //   inputs   the encoder's first input, f32 in base64 ("inputs" in "record"): embeddings and positions
 //
 // The engine imports its 8-bit matrix products from outside, so that Firefox can replace them. This driver hands in the
@@ -31,8 +31,8 @@ const FALLBACKS = {
 };
 
 /** What the products of one sentence showed. */
-const NOTHING = { columns: null, selected: null, inputs: null, margin: Infinity, logProbability: 0 };
-const seen = { ...NOTHING, ids: [] };
+const NOTHING = { columns: null, selected: null, inputs: null };
+const seen = { ...NOTHING, ids: [], logProbabilities: [], margins: [] };
 /** Number of columns of the output projection without a shortlist, and the token that is never chosen. */
 let vocabulary = 0;
 let unknown = -1;
@@ -62,9 +62,9 @@ function products() {
         else if (next < 0 || logits[i] > logits[next]) next = i;
       }
       seen.ids.push(seen.columns?.[best] ?? best);
-      seen.margin = Math.min(seen.margin, logits[best] - logits[next]);
+      seen.margins.push(logits[best] - logits[next]);
       const sum = logits.reduce((sum, logit) => sum + Math.exp(logit - logits[best]), 0);
-      seen.logProbability -= Math.log(sum);
+      seen.logProbabilities.push(-Math.log(sum));
     },
     int8_prepare_a(input, scale, zero, rows, width, output) {
       seen.inputs ??= Module.HEAPF32.slice(input / 4, input / 4 + rows * width);
@@ -131,7 +131,7 @@ const escape = (text) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').r
 const unescape = (text) => text.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&');
 
 function translate(module, service, model, job, sentence) {
-  Object.assign(seen, NOTHING, { ids: [] });
+  Object.assign(seen, NOTHING, { ids: [], logProbabilities: [], margins: [] });
   const scored = job.record.includes('scores');
   const input = new module.VectorString();
   input.push_back(scored ? escape(sentence) : sentence);
@@ -152,8 +152,8 @@ function translate(module, service, model, job, sentence) {
   }
   if (job.record.includes('columns')) result.columns = seen.columns;
   if (job.record.includes('ids')) {
-    const { ids, logProbability, margin } = seen;
-    Object.assign(result, { ids, log_probability: logProbability, margin });
+    const { ids, logProbabilities, margins } = seen;
+    Object.assign(result, { ids, log_probabilities: logProbabilities, margins });
   }
   if (job.record.includes('inputs')) result.inputs = Buffer.from(seen.inputs.buffer).toString('base64');
   return result;

@@ -1,11 +1,16 @@
 /** Compiled against the packed package: valid and invalid uses of its types. */
 import {
   type AttentionMap,
+  describeHubModel,
   type ErrorKind,
   type Generated,
   type HeadStatistics,
+  hubName,
   openTrace,
   type Partial,
+  readModelList,
+  removeStoredModel,
+  storedModels,
   Trace,
   type Translation,
   Translator,
@@ -18,6 +23,11 @@ export async function usage(files: FileList, handle: FileSystemDirectoryHandle):
   const translator: Translator = await Translator.create();
   await Translator.create({ model: 'https://example.org/model/', device: 'gpu', cache: 'required' });
   await Translator.create({ model: new URL('https://example.org/'), manifest: { 'config.json': 'abc' } });
+  await Translator.create({ model: 'owner/name@main', endpoint: 'https://example.org', token: 'hf_x', update: true });
+  (await describeHubModel('owner/name')).bytes satisfies number | null;
+  (await readModelList()).models[0]?.manifest satisfies Record<string, string> | undefined;
+  for (const { id, languages } of await storedModels()) if (languages === null) await removeStoredModel(id);
+  hubName('owner/name')?.revision satisfies string | undefined;
   await Translator.create({ model: files, worker: false, signal: new AbortController().signal });
   await Translator.create({ model: [...files] });
   await Translator.create({

@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 use wasm_bindgen::prelude::*;
+use wordloom::model::AttentionKind;
 use wordloom::model::config::Architecture;
 use wordloom::transformer::{ForwardInput, ForwardOutput, ForwardSelection, Tensor, Transformer};
 
@@ -85,8 +86,20 @@ impl Input {
             let family = config.family.model_type();
             return Err(Failure::input(format!("\"kind\": a {family:?} model has only {only} attention")));
         }
-        let stack = if self.kind == Kind::Encoder { config.encoder } else { config.decoder };
-        let layers = self.layer.of("layer", stack.layers)?;
+        let (stack, kind) = match self.kind {
+            Kind::Encoder => (config.encoder, AttentionKind::Encoder),
+            Kind::Decoder => (config.decoder, AttentionKind::Decoder),
+            Kind::Cross => (config.decoder, AttentionKind::Cross),
+        };
+        let layers = config.attention_layers(kind);
+        if self.kind == Kind::Decoder && layers == 0 {
+            let family = config.family.model_type();
+            let message = format!(
+                "\"kind\": the decoder of this {family:?} model is recurrent: it has no {kind} attention"
+            );
+            return Err(Failure::input(message));
+        }
+        let layers = self.layer.of("layer", layers)?;
         let heads = self.head.of("head", stack.heads)?;
         let mut selection = ForwardSelection::default();
         match self.kind {

@@ -10,7 +10,7 @@ use wordloom::model::generation_config::{GenerationConfig, JsonObject, UnknownKe
 use crate::failure::{Failure, OPTIONS};
 
 /// JavaScript's names, and the library's.
-const NAMES: [(&str, &str); 24] = [
+const NAMES: [(&str, &str); 25] = [
     ("beams", "num_beams"),
     ("nBest", "num_return_sequences"),
     ("sample", "do_sample"),
@@ -28,6 +28,7 @@ const NAMES: [(&str, &str); 24] = [
     ("noRepeatNgramSize", "no_repeat_ngram_size"),
     ("repetitionPenalty", "repetition_penalty"),
     ("renormalizeLogits", "renormalize_logits"),
+    ("shortlist", "shortlist"),
     ("forcedBosTokenId", "forced_bos_token_id"),
     ("forcedEosTokenId", "forced_eos_token_id"),
     ("decoderStartTokenId", "decoder_start_token_id"),

@@ -33,9 +33,10 @@ export function plainTag(code: string): string {
 /** The language's name in itself: `de` -> Deutsch; null if the browser does not know it. */
 export function ownName(tag: string): string | null {
   try {
-    const name = new Intl.DisplayNames([tag], { type: 'language', fallback: 'none' }).of(tag) ?? null;
-    // without the language's data, the browser answers in its own
-    return name === nameOf(tag) ? null : name;
+    const names = new Intl.DisplayNames([tag], { type: 'language', fallback: 'none' });
+    // without the language's data, the browser answers in another one
+    const own = new Intl.Locale(names.resolvedOptions().locale).language === new Intl.Locale(tag).language;
+    return own ? (names.of(tag) ?? null) : null;
   } catch {
     return null;
   }

@@ -116,8 +116,8 @@ function Popover({ id, side, trigger, close }: PopoverProps) {
         onInput={(event) => setWords(event.currentTarget.value)}
       />
       <div class="picker__lists">
-        <Group title="On this device" rows={here} side={side} close={close} />
-        <Group title="To download" rows={away} side={side} close={close} />
+        <Groups title="On this device" rows={here} side={side} close={close} />
+        <Groups title="To download" rows={away} side={side} close={close} />
         <NamedModel words={words.trim()} close={close} />
         {found.length === 0 && hubName(words.trim()) === undefined && (
           <p class="picker__none quiet">
@@ -130,32 +130,70 @@ function Popover({ id, side, trigger, close }: PopoverProps) {
   );
 }
 
+/** The models of pairs, and a group for each model of many languages. */
+function Groups({ rows, ...rest }: GroupProps) {
+  const many = [...new Set(rows.map(({ offer }) => offer).filter(({ languages }) => languages.length > 0))];
+  const pairs = rows.filter(({ offer, via }) => !many.includes(offer) || via !== null);
+  return (
+    <>
+      <Group rows={pairs} {...rest} />
+      {many.map((offer) => (
+        <Group
+          key={offer.key}
+          rows={rows.filter((row) => row.offer === offer && row.via === null)}
+          model={offer}
+          {...rest}
+        />
+      ))}
+    </>
+  );
+}
+
 interface GroupProps {
   readonly title: string;
+  /** The model of all rows, if it has many languages. */
+  readonly model?: Offer;
   readonly rows: readonly Row[];
   readonly side: Side;
   readonly close: (refocus: boolean) => void;
 }
 
-function Group({ title, rows, side, close }: GroupProps) {
+function Group({ title, model, rows, side, close }: GroupProps) {
   if (rows.length === 0) return null;
+  const words = model === undefined ? title : `${title}: ${describe(model)}`;
   return (
-    <section class="picker__group" aria-label={title}>
-      <h3>{title}</h3>
+    <section class="picker__group" aria-label={words}>
+      <div class="picker__head">
+        <h3>{words}</h3>
+        {model !== undefined && <RemoveButton offer={model} />}
+      </div>
       <ul>
         {rows.map((row) => (
-          <LanguageRow key={`${row.language} ${row.via?.key} ${row.offer.key} ${row.target}`} row={row} side={side} close={close} />
+          <LanguageRow
+            key={`${row.language} ${row.via?.key} ${row.offer.key} ${row.target}`}
+            row={row}
+            side={side}
+            alone={model === undefined}
+            close={close}
+          />
         ))}
       </ul>
     </section>
   );
 }
 
-function LanguageRow({ row, side, close }: { row: Row; side: Side; close: (refocus: boolean) => void }) {
+interface RowProps {
+  readonly row: Row;
+  readonly side: Side;
+  /** Whether the row describes its model. */
+  readonly alone: boolean;
+  readonly close: (refocus: boolean) => void;
+}
+
+function LanguageRow({ row, side, alone, close }: RowProps) {
   const { language, offer } = row;
   const { source, target } = pair.value;
-  const keys = [running.value?.choice, running.value?.via?.choice].map((one) => (one ? choiceKey(one) : null));
-  const isRunning = keys.includes(offer.key);
+  const keys = runningKeys();
   const isNow =
     keys[0] === offer.key && keys[1] === (row.via?.key ?? null) && language === (side === 'from' ? source : target);
   const isLoading = loading.value !== null && choiceKey(loading.value.choice) === offer.key;
@@ -182,24 +220,36 @@ function LanguageRow({ row, side, close }: { row: Row; side: Side; close: (refoc
           )}
           {other !== '' && <span class="quiet">{other}</span>}
         </span>
-        <span class="picker__model quiet number">{describeRow(row)}</span>
+        {alone && <span class="picker__model quiet number">{describeRow(row)}</span>}
         {isNow && <DoneIcon />}
         {!offer.here && !isLoading && <DownloadIcon />}
         {!offer.here && <span class="sr-only">download</span>}
       </button>
-      {offer.stored !== null && row.via === null && !isRunning && !isLoading && (
-        <button
-          type="button"
-          class="icon-button picker__remove"
-          aria-label={`Remove ${offer.name}`}
-          title={`Remove ${offer.name} from this browser`}
-          onClick={() => void remove(offer)}
-        >
-          <RemoveIcon />
-        </button>
-      )}
+      {alone && row.via === null && <RemoveButton offer={offer} />}
       {isLoading && <Arriving />}
     </li>
+  );
+}
+
+/** The running model, and the one before it. */
+function runningKeys(): (string | null)[] {
+  return [running.value?.choice, running.value?.via?.choice].map((one) => (one ? choiceKey(one) : null));
+}
+
+/** Removes a stored model that is not in use. */
+function RemoveButton({ offer }: { offer: Offer }) {
+  const isLoading = loading.value !== null && choiceKey(loading.value.choice) === offer.key;
+  if (offer.stored === null || isLoading || runningKeys().includes(offer.key)) return null;
+  return (
+    <button
+      type="button"
+      class="icon-button picker__remove"
+      aria-label={`Remove ${offer.name}`}
+      title={`Remove ${offer.name} from this browser`}
+      onClick={() => void remove(offer)}
+    >
+      <RemoveIcon />
+    </button>
   );
 }
 
