@@ -143,7 +143,7 @@ impl Languages {
         let mut picks = Picks::default();
         ui.horizontal_wrapped(|ui| {
             picks.changed |= self.show_source(ui);
-            let swap = ui.add_enabled(self.pair().is_some(), Button::new("⇄"));
+            let swap = ui.add_enabled(self.pair().is_some(), Button::new("Swap"));
             let swap = swap.on_hover_text("Swap the languages and the texts");
             super::translation::name(ui.ctx(), swap.id, "Swap languages");
             if swap.clicked() {
