@@ -16,6 +16,8 @@ use x11rb::rust_connection::RustConnection;
 /// Time limit for reading the model and a first translation, on a busy machine without a GPU.
 const PATIENCE: Duration = Duration::from_secs(90);
 const SIZE: [u16; 2] = [1180, 800];
+/// Position of the text to translate.
+const TEXT: [i16; 2] = [120, 128];
 /// Position of the search tab.
 const SEARCH: [i16; 2] = [622, 62];
 
@@ -65,6 +67,12 @@ impl<'a> Desktop<'a> {
             .env("DISPLAY", &server.display)
             .env_remove("WAYLAND_DISPLAY")
             .env_remove("WAYLAND_SOCKET")
+            // no models but those of the test, and no network
+            .env("HF_HOME", state.with_file_name("hub"))
+            .env("WORDLOOM_MODELS", state.with_file_name("own"))
+            .env("HF_HUB_OFFLINE", "1")
+            .env_remove("HF_HUB_CACHE")
+            .env_remove("HUGGINGFACE_HUB_CACHE")
             .spawn()
             .expect("the program starts");
         let root = x.setup().roots[screen].root;
@@ -218,7 +226,7 @@ fn a_window_translates_what_is_typed_and_remembers_it() {
     focus.check().expect("it is shown");
     // a very busy machine may miss events
     let typed = (0..5).any(|_| {
-        desktop.click([120, 90]);
+        desktop.click(TEXT);
         desktop.type_keys(" Thanks!".chars().map(u32::from), None);
         let begun = Instant::now();
         let changed = || desktop.title(desktop.window) != "Wo ist der Bahnhof? – Wordloom";
@@ -251,4 +259,68 @@ fn a_window_translates_what_is_typed_and_remembers_it() {
     let mut again = Desktop::open(&server, &x, screen, &state);
     again.wait_for_translation("Guten Morgen!");
     again.close();
+}
+
+/// A small model with random weights in a cache of the hub, as if it were of these languages.
+fn install(home: &Path, pair: [&str; 2]) {
+    let commit = "0123456789abcdef0123456789abcdef01234567";
+    let repository = home.join("hub").join(format!("models--tests--opus-mt-{}-{}", pair[0], pair[1]));
+    let folder = repository.join("snapshots").join(commit);
+    std::fs::create_dir_all(&folder).expect("a folder");
+    std::fs::create_dir_all(repository.join("refs")).expect("a folder");
+    std::fs::write(repository.join("refs/main"), commit).expect("a file");
+    let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data/models/marian_tied");
+    for file in [
+        "config.json",
+        "generation_config.json",
+        "model.safetensors",
+        "source.spm",
+        "target.spm",
+        "vocab.json",
+    ] {
+        std::fs::copy(model.join(file), folder.join(file)).expect("a file");
+    }
+    let config = std::fs::read_to_string(model.join("tokenizer_config.json")).expect("a file");
+    let config =
+        config.replace("\"en\"", &format!("{:?}", pair[0])).replace("\"ko\"", &format!("{:?}", pair[1]));
+    std::fs::write(folder.join("tokenizer_config.json"), config).expect("a file");
+}
+
+/// Pictures of the picker of languages, for people: `cargo test --package wordloom-desktop --test window -- --ignored`.
+#[test]
+#[ignore = "makes pictures, and judges nothing"]
+fn pictures_of_the_picker() {
+    let scratch = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("pictures");
+    let _ = std::fs::remove_dir_all(&scratch);
+    std::fs::create_dir_all(&scratch).expect("a folder");
+    let home = scratch.join("hub");
+    install(&home, ["de", "ko"]);
+    install(&home, ["ko", "en"]);
+    let state = scratch.join("state.ron");
+    let server = Server::start();
+    let (x, screen) = RustConnection::connect(Some(&server.display)).expect("the server listens");
+    let pause = || std::thread::sleep(Duration::from_secs(6));
+    for (name, text, from, to) in [
+        ("pivot", "Good morning! Where is the train station?", "en", "ko"),
+        ("offer", "Good morning! Where is the train station?", "auto", "fr"),
+        ("korean", "기차역이 어디예요? 감사합니다.", "auto", "en"),
+    ] {
+        let remembered = format!("(text:{text:?},from:Some({from:?}),to:Some({to:?}))");
+        std::fs::write(&state, format!("{{\"wordloom\":{remembered:?}}}")).expect("a file");
+        let desktop = Desktop::open(&server, &x, screen, &state);
+        pause();
+        keep(&desktop.screenshot(), &format!("picker-{name}.png"));
+        if name == "offer" {
+            desktop.click([250, 62]);
+            pause();
+            keep(&desktop.screenshot(), "picker-list.png");
+            desktop.type_keys([0xff1b], None); // escape
+        }
+        desktop.click([196, 778]);
+        let narrow = x11rb::protocol::xproto::ConfigureWindowAux::new().width(420);
+        x.configure_window(desktop.window, &narrow).expect("a request").check().expect("it is resized");
+        pause();
+        keep(&desktop.screenshot(), &format!("picker-{name}-narrow.png"));
+        desktop.close();
+    }
 }
