@@ -41,6 +41,10 @@ impl Cache {
             let mut config: Value = serde_json::from_str(&config).unwrap();
             (config["source_lang"], config["target_lang"]) = (from.into(), to.into());
             fs::write(folder.join("tokenizer_config.json"), config.to_string()).unwrap();
+            // the language of its tag is the one that it writes
+            let vocabulary = fs::read_to_string(folder.join("vocab.json")).unwrap();
+            let tag = format!(">>{}<<", if to == "ko" { "kor" } else { to });
+            fs::write(folder.join("vocab.json"), vocabulary.replace(">>kor<<", &tag)).unwrap();
         }
         cache
     }

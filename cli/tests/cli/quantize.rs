@@ -19,7 +19,7 @@ fn a_folder_in_8_bits_is_a_folder_like_any_other() {
     let tensors = json["tensors"].as_array().unwrap();
     let shared = tensors.iter().find(|tensor| tensor["name"] == "model.shared.weight").unwrap();
     assert_eq!(shared["dtype"], "I8");
-    assert!(run(&["inspect", text(&out)], "").succeeds().contains("(F32, I8 with scales)"));
+    assert!(run(&["inspect", text(&out)], "").succeeds().contains("(safetensors, F32, I8 with scales)"));
 
     // numbers in 8 bits are taken as they are
     let translate = |folder: &str, weights: &str| {
