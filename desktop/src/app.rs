@@ -182,7 +182,10 @@ impl App {
         match self.models.way(&from, &to) {
             Some(way) if self.way.as_ref() == Some(&way) => self.lacks = false,
             Some(way) => self.open(way),
-            None => self.lacks = self.models.listed,
+            None => {
+                self.lacks = self.models.listed;
+                self.translation.loading = None; // nothing is being read
+            }
         }
         self.due = Some(Instant::now());
     }
@@ -372,7 +375,7 @@ impl App {
         if due > now {
             return window.request_repaint_after(due - now);
         }
-        if self.translation.loading.is_some() || self.translation.model.name.is_empty() {
+        if self.translation.loading.is_some() {
             return; // the end of loading starts it
         }
         self.due = None;
@@ -383,6 +386,9 @@ impl App {
             if self.way != before {
                 return; // the end of loading starts it
             }
+        }
+        if self.translation.model.name.is_empty() && !self.lacks {
+            return; // there is no model
         }
         self.number += 1;
         let translation = &mut self.translation;

@@ -281,8 +281,8 @@ fn install(home: &Path, pair: [&str; 2]) {
         std::fs::copy(model.join(file), folder.join(file)).expect("a file");
     }
     let config = std::fs::read_to_string(model.join("tokenizer_config.json")).expect("a file");
-    let config =
-        config.replace("\"en\"", &format!("{:?}", pair[0])).replace("\"ko\"", &format!("{:?}", pair[1]));
+    let config = config.replace("\"ko\"", "\"target\"").replace("\"en\"", &format!("{:?}", pair[0]));
+    let config = config.replace("\"target\"", &format!("{:?}", pair[1]));
     std::fs::write(folder.join("tokenizer_config.json"), config).expect("a file");
 }
 
