@@ -287,7 +287,7 @@ impl App {
                 let known = |language: &String| opened.languages.contains(language);
                 self.translation.source_language = self.translation.source_language.take().filter(known);
                 self.translation.target_language = self.translation.target_language.take().filter(known);
-                self.translation.model = opened;
+                self.translation.model = *opened;
                 self.viewer.forget_model();
                 self.muting.forget();
                 self.due = Some(Instant::now());

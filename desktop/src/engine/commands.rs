@@ -48,7 +48,7 @@ pub struct Exploration {
 
 pub enum Command {
     /// Opens models.
-    Open(Way),
+    Open(Box<Way>),
     /// Mutes exactly these heads.
     Mute(Vec<HeadName>),
     Translate(Box<Request>),
@@ -77,7 +77,7 @@ impl Pending {
     fn add(&mut self, command: Command) {
         match command {
             // earlier commands are about the previous model
-            Command::Open(way) => *self = Self { open: Some(way), ..Self::default() },
+            Command::Open(way) => *self = Self { open: Some(*way), ..Self::default() },
             Command::Mute(heads) => {
                 (self.mute, self.translate, self.explore) = (Some(heads), None, None);
             }
@@ -121,7 +121,7 @@ mod tests {
             (false, true, Some(2), None)
         );
         assert_eq!(
-            pending([Command::Mute(Vec::new()), translate(1), Command::Open(Way::default())]),
+            pending([Command::Mute(Vec::new()), translate(1), Command::Open(Box::default())]),
             (true, false, None, None),
             "another model has all of its heads"
         );

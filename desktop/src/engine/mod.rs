@@ -29,7 +29,7 @@ pub enum News {
     /// The part of a model that has been read: 0 to 1.
     Loading(f32),
     /// A model was opened.
-    Ready(Opened),
+    Ready(Box<Opened>),
     /// A model could not be opened. The previous model stays.
     CannotOpen(String),
     /// The muted heads. `error` says why they differ from the requested ones.
@@ -108,7 +108,7 @@ impl Engine {
     /// Opens models. Those that are loaded already stay so, as far as there is memory.
     pub fn open(&mut self, way: Way) {
         self.cancel_all();
-        self.send(Command::Open(way));
+        self.send(Command::Open(Box::new(way)));
     }
 
     /// Mutes exactly these heads. Cancels the current work.
@@ -248,7 +248,7 @@ mod tests {
         let open = |engine: &mut Engine, way: Way| {
             engine.open(way);
             wait_for(engine, |news| match news {
-                News::Ready(opened) => Some(opened),
+                News::Ready(opened) => Some(*opened),
                 News::CannotOpen(error) => panic!("{error}"),
                 _ => None,
             })

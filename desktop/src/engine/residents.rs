@@ -18,10 +18,6 @@ impl<Key: PartialEq, Value> Residents<Key, Value> {
         Self { entries: Vec::new(), budget }
     }
 
-    pub fn has(&self, key: &Key) -> bool {
-        self.get(key).is_some()
-    }
-
     pub fn get(&self, key: &Key) -> Option<&Value> {
         self.entries.iter().find(|entry| entry.key == *key).map(|entry| &entry.value)
     }
@@ -75,6 +71,6 @@ mod tests {
         residents.keep(&[&4]);
         assert_eq!(there(&residents), [4], "now the large one goes");
         residents.put(4, (), 1);
-        assert!(there(&residents) == [4] && residents.has(&4) && residents.get_mut(&5).is_none());
+        assert!(there(&residents) == [4] && residents.get(&4).is_some() && residents.get_mut(&5).is_none());
     }
 }

@@ -122,7 +122,7 @@ impl Worker {
                     way: way.clone(),
                 };
                 self.way = Some(way);
-                (self.tell)(News::Ready(opened));
+                (self.tell)(News::Ready(Box::new(opened)));
             }
             Err(error) => (self.tell)(News::CannotOpen(error)),
         }
