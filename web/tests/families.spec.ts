@@ -178,7 +178,7 @@ test('languages of a text and of its translation', async ({ api, server }) => {
         const from = (sourceLanguage: string, targetLanguage: string) => ({ sourceLanguage, targetLanguage, attention: {} });
         const french = await translator.translate(text, from('de_DE', 'fr_XX'));
         const errors = [];
-        for (const options of [{}, { targetLanguage: 'de' }, { sourceLanguage: 'xx_XX', targetLanguage: 'de_DE' }]) {
+        for (const options of [{}, { targetLanguage: 'de_AT' }, { sourceLanguage: 'xx_XX', targetLanguage: 'de_DE' }]) {
           errors.push(await translator.translate(text, options).catch(({ kind, message }) => `${kind}: ${message}`));
         }
         const { info } = translator;
@@ -198,7 +198,7 @@ test('languages of a text and of its translation', async ({ api, server }) => {
     expect(result.info.defaults).toMatchObject({ sourceLanguage: 'en_XX', targetLanguage: null });
     for (const error of result.errors) expect(error).toMatch(/^input: /);
     expect(result.errors[0]).toContain('`targetLanguage`');
-    expect(result.errors[1]).toContain('near it: de_DE');
+    expect(result.errors[1]).toContain('near it: de_DE (German)');
     // Only the one tokenizer file of this family is requested.
     const asked = server.requestsFor('/multilingual/').map(({ path }) => path.split('/').at(-1));
     expect(asked.filter((name) => /spm|spiece|bpe|vocab/.test(name!))).toEqual(['sentencepiece.bpe.model']);
