@@ -81,6 +81,49 @@ impl Activation {
             Self::Tanh => x.tanh(),
         }
     }
+
+    /// The derivative at `x`; that of ReLU is 0 at 0.
+    #[inline]
+    pub fn derivative(self, x: f32) -> f32 {
+        const SQRT_2_OVER_PI: f32 = 0.797_884_6;
+        match self {
+            Self::Identity => 1.0,
+            Self::Relu => f32::from(x > 0.0),
+            // Φ(x) + x φ(x)
+            Self::Gelu => {
+                let density = 0.5 * SQRT_2_OVER_PI * (-0.5 * x * x).exp();
+                0.5 * (1.0 + libm::erff(x * FRAC_1_SQRT_2)) + x * density
+            }
+            Self::GeluTanh => {
+                let tanh = (SQRT_2_OVER_PI * (x + 0.044715 * x * x * x)).tanh();
+                let slope = SQRT_2_OVER_PI * (1.0 + 3.0 * 0.044715 * x * x);
+                let curve = (1.0 - tanh * tanh) * slope;
+                // far away the slope overflows, where tanh is ±1
+                0.5 * (1.0 + tanh) + if curve == 0.0 || tanh.abs() == 1.0 { 0.0 } else { 0.5 * x * curve }
+            }
+            Self::QuickGelu => {
+                let s = sigmoid(1.702 * x);
+                s + 1.702 * x * s * (1.0 - s)
+            }
+            Self::Silu => {
+                let s = sigmoid(x);
+                s + x * s * (1.0 - s)
+            }
+            Self::Sigmoid => {
+                let s = sigmoid(x);
+                s * (1.0 - s)
+            }
+            Self::Tanh => {
+                let tanh = x.tanh();
+                1.0 - tanh * tanh
+            }
+        }
+    }
+
+    /// Whether the derivative follows from the function's value alone, as [`derivative`](Self::derivative) of it.
+    pub fn is_known_by_its_value(self) -> bool {
+        matches!(self, Self::Identity | Self::Relu)
+    }
 }
 
 /// Far below zero `exp` overflows to infinity and the quotient is 0, as it should be.

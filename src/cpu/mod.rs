@@ -5,6 +5,8 @@
 //! [precision](WeightMatrix). Lengths that do not agree are mistakes of the caller and panic.
 
 mod activate;
+mod activate_gradient;
+mod adam;
 mod append_kv;
 mod append_rows;
 mod attend;
@@ -12,35 +14,53 @@ mod attend_all;
 mod attention;
 mod bytes;
 mod cached_attention;
+mod dropout;
 mod embed;
+mod embedding_gradient;
 mod few_rows;
 mod heatmap;
 mod integers;
 mod layer_norm;
+mod layer_norm_gradient;
 mod linear;
+mod linear_gradient;
 mod log_probability;
 mod log_softmax_top_k;
 mod matrix_product;
 mod parallel;
+mod philox;
+mod ranged_attention;
 mod rounded_rows;
 mod selected_linear;
+mod softmax_loss;
 mod ssru;
 mod vector;
 mod weights;
 
+pub use activate_gradient::{activate_gradient, activated};
+pub use adam::{AdamStep, adam, sum_of_squares};
 pub use append_kv::append_kv;
 pub use append_rows::append_rows;
 pub use attention::{AttentionScores, attention, attention_weights};
 pub use cached_attention::{Cache, cached_attention};
+pub use dropout::{DropoutKey, DropoutShare, dropout};
 pub use embed::{embed, start_rows};
+pub use embedding_gradient::{NO_ROW, embedding_gradient};
 pub use few_rows::LIBRARY_ROWS;
 pub use heatmap::{heatmap, map_maxima};
 pub use layer_norm::layer_norm;
+pub use layer_norm_gradient::{NormGradient, layer_norm_gradient, layer_norm_weight_gradient};
 pub use linear::{Linear, linear};
+pub use linear_gradient::{column_sums, linear_input_gradient, linear_weight_gradient};
 pub use log_probability::log_probability;
 pub use log_softmax_top_k::log_softmax_top_k;
 pub(crate) use parallel::among_the_cores;
+pub use ranged_attention::{
+    ContextGradient, RangedAttention, RangedShape, context_products, ranged_attention, ranged_bias_gradient,
+    ranged_key_gradient, ranged_query_gradient,
+};
 pub use selected_linear::selected_linear;
+pub use softmax_loss::{LOSS_COLUMNS, NO_LABEL, softmax_loss};
 pub use ssru::{CellHistory, Cells, ssru};
 pub use weights::{StoredMatrix, WeightMatrix};
 

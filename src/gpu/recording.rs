@@ -101,6 +101,18 @@ impl Gpu {
         Submission(self.send([encoder.finish()]))
     }
 
+    /// Submits recordings in turn, once each.
+    pub fn submit_in_turn<'a>(&self, recordings: impl Iterator<Item = &'a Recording>) {
+        let buffers: Vec<_> = recordings
+            .map(|recording| {
+                let mut encoder = self.encoder(recording);
+                self.pass(&mut encoder, recording, 1, None);
+                encoder.finish()
+            })
+            .collect();
+        self.send(buffers);
+    }
+
     pub(super) fn encoder(&self, recording: &Recording) -> wgpu::CommandEncoder {
         let label = Some(recording.label.as_str());
         self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label })

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::GraphError;
 use super::operator::{Node, Operator};
+use super::training::TrainingGraph;
 use super::values::{Columns, Home, State, Value, ValueInfo};
 use crate::shape::{Dtype, Shape};
 
@@ -13,7 +14,8 @@ pub struct Graph {
     pub(super) label: String,
     pub(super) values: Vec<ValueInfo>,
     pub(super) nodes: Vec<Node>,
-    place: Arc<str>,
+    pub(super) place: Arc<str>,
+    pub(super) training: Option<Box<TrainingGraph>>,
 }
 
 /// Maximum elements of one value: more would not fit the device's 32-bit indices.
@@ -22,7 +24,7 @@ const MAX_ELEMENTS: usize = 1 << 31;
 impl Graph {
     /// Creates an empty graph. The device's buffers and passes carry the label.
     pub fn new(label: impl Into<String>) -> Self {
-        Self { label: label.into(), values: Vec::new(), nodes: Vec::new(), place: Arc::default() }
+        Self { label: label.into(), values: Vec::new(), nodes: Vec::new(), place: Arc::default(), training: None }
     }
 
     /// Sets the place in the model of the next nodes, e.g. `decoder.2.cross`.

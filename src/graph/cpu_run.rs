@@ -15,7 +15,22 @@ pub struct CpuRun<'a> {
     pub(super) buffers: &'a Buffers,
     pub(super) states: &'a mut [Words],
     pub(super) shared: &'a mut [Words],
-    pub(super) weights: &'a Weights,
+    pub(super) weights: HostWeights<'a>,
+}
+
+/// The weights of a run.
+pub(super) enum HostWeights<'a> {
+    Fixed(&'a Weights),
+    Trained(&'a mut Weights),
+}
+
+impl HostWeights<'_> {
+    fn get(&self) -> &Weights {
+        match self {
+            Self::Fixed(weights) => weights,
+            Self::Trained(weights) => weights,
+        }
+    }
 }
 
 enum Place {
@@ -50,18 +65,35 @@ impl<'a> CpuRun<'a> {
     }
 
     /// The matrix in the weights.
-    pub fn matrix(&self, matrix: Matrix) -> WeightMatrix<'a> {
-        self.weights.cpu_matrix(matrix.index)
+    pub fn matrix(&self, matrix: Matrix) -> WeightMatrix<'_> {
+        self.weights.get().cpu_matrix(matrix.index)
     }
 
     /// The vector in the weights.
-    pub fn vector(&self, vector: Vector) -> &'a [f32] {
-        self.weights.cpu(vector.index)
+    pub fn vector(&self, vector: Vector) -> &[f32] {
+        self.weights.get().cpu(vector.index)
     }
 
     /// The table of rows in the weights.
-    pub fn rows(&self, rows: Rows) -> &'a [f32] {
-        self.weights.cpu(rows.index)
+    pub fn rows(&self, rows: Rows) -> &[f32] {
+        self.weights.get().cpu(rows.index)
+    }
+
+    /// The matrix in the weights, in f32: training stores no other precision.
+    pub fn f32_matrix(&self, matrix: Matrix) -> &[f32] {
+        self.weights.get().cpu(matrix.index)
+    }
+
+    /// Calls `update` with a weight to change, row-major.
+    pub(crate) fn update_weight(&mut self, index: usize, update: impl FnOnce(&mut Self, &mut [f32])) {
+        let HostWeights::Trained(weights) = &mut self.weights else {
+            unreachable!("only a training run changes weights")
+        };
+        let mut taken = std::mem::take(weights.cpu_mut(index));
+        update(self, &mut taken);
+        if let HostWeights::Trained(weights) = &mut self.weights {
+            *weights.cpu_mut(index) = taken;
+        }
     }
 
     /// Calls `compute` with f32 outputs to write and inputs to read.

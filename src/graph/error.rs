@@ -19,6 +19,14 @@ pub enum GraphError {
         /// Shape that the operator needs.
         want: String,
     },
+    /// An operator that cannot be trained.
+    #[error("{op} ({place}) has no gradient: models with it run here, but cannot be trained")]
+    NoGradient {
+        /// The operator.
+        op: &'static str,
+        /// Place in the model.
+        place: String,
+    },
     /// A value is too large to address.
     #[error("{op} ({place}): a value of {rows} × {width} elements is too large; use a smaller batch")]
     TooLarge {

@@ -4,6 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::cpu_run::CpuRun;
+use super::error::GraphError;
+use super::gradients::Gradients;
 use super::lower::Lowering;
 use super::values::Value;
 
@@ -21,6 +23,14 @@ pub trait Operator: fmt::Debug + Send + Sync {
 
     /// Adds the launches of the operator on a GPU.
     fn lower(&self, to: &mut Lowering<'_>);
+
+    /// Adds the nodes that carry the gradients of its outputs to its inputs and weights.
+    ///
+    /// # Errors
+    /// [`GraphError::NoGradient`] if the operator has no gradient: the default.
+    fn backward(&self, gradients: &mut Gradients<'_>) -> Result<(), GraphError> {
+        Err(gradients.unsupported(self))
+    }
 
     /// Runs the operator on the CPU. It must not allocate, because it runs for every token.
     fn run(&self, run: &mut CpuRun<'_>);

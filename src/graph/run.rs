@@ -151,6 +151,23 @@ impl Session {
         }
     }
 
+    /// Runs programs that may change weights, in turn: one submit on a GPU.
+    pub fn train(&mut self, programs: &[Program], weights: &mut Weights) {
+        match &mut self.runner {
+            Runner::Cpu(session) => programs.iter().for_each(|program| session.train(program.0, weights)),
+            Runner::Gpu(session) => session.run_in_turn(programs.iter().map(|program| program.0)),
+        }
+    }
+
+    /// Writes an f32 state, `[rows, width]` without padding. Panics if `data` has another length.
+    pub fn write_f32(&mut self, state: State, data: &[f32]) {
+        assert_eq!(data.len(), state.shape.elements(), "all elements of {}", state.shape);
+        match &mut self.runner {
+            Runner::Cpu(session) => session.write_f32(state, data),
+            Runner::Gpu(session) => session.write_f32(state, data),
+        }
+    }
+
     /// Runs a program and calls `use_elements` with a u32 state: one submit, one wait. Also returns errors of earlier
     /// commands.
     pub async fn run_and_read<R>(

@@ -1,6 +1,6 @@
 //! Runs plans on the CPU: states and shared buffers in host memory, one call per node.
 
-use super::cpu_run::{CpuRun, Words};
+use super::cpu_run::{CpuRun, HostWeights, Words};
 use super::plan::Plan;
 use super::row_copy::RowCopy;
 use super::values::{State, StateTable};
@@ -36,6 +36,11 @@ impl CpuSession {
         self.states[state.index][start..][..data.len()].copy_from_slice(data);
     }
 
+    pub fn write_f32(&mut self, state: State, data: &[f32]) {
+        assert_eq!(state.dtype, Dtype::F32, "an f32 state");
+        self.states[state.index][..data.len()].copy_from_slice(bytemuck::cast_slice(data));
+    }
+
     pub fn copy_rows(&mut self, copies: &[RowCopy]) {
         for &RowCopy { from, first, to, at, rows } in copies {
             let width = from.shape.width;
@@ -64,6 +69,14 @@ impl CpuSession {
     }
 
     pub fn run(&mut self, program: usize, weights: &Weights) {
+        self.run_with(program, HostWeights::Fixed(weights));
+    }
+
+    pub fn train(&mut self, program: usize, weights: &mut Weights) {
+        self.run_with(program, HostWeights::Trained(weights));
+    }
+
+    fn run_with(&mut self, program: usize, weights: HostWeights<'_>) {
         let Program { plan: Plan { graph, buffers }, shared } = &mut self.programs[program];
         let mut run = CpuRun { values: &graph.values, buffers, states: &mut self.states, shared, weights };
         cpu::among_the_cores(|| graph.nodes.iter().for_each(|node| node.op.run(&mut run)));

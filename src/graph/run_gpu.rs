@@ -7,7 +7,7 @@ use super::lower::{Binding, LaunchList, Target};
 use super::plan::Plan;
 use super::row_copy::RowCopy;
 use super::values::{Home, State, StateTable, stored_elements};
-use super::weights::Weights;
+use super::weights::{Weights, pad_rows};
 use crate::gpu::{Buffer, BufferCopy, Gpu, GpuError, Readback, Recording, Submission};
 use crate::kernels::stride;
 use crate::shape::{Dtype, Shape};
@@ -54,6 +54,10 @@ impl GpuSession {
         self.gpu.write(&self.states[state.index], start, data);
     }
 
+    pub fn write_f32(&self, state: State, data: &[f32]) {
+        self.gpu.write(&self.states[state.index], 0, &pad_rows(data, state.shape.width));
+    }
+
     pub fn copy_rows(&self, copies: &[RowCopy]) {
         self.take_rows(self, copies);
     }
@@ -73,6 +77,10 @@ impl GpuSession {
 
     pub fn run(&self, program: usize) {
         self.gpu.submit(&self.programs[program], 1, &[]);
+    }
+
+    pub fn run_in_turn(&self, programs: impl Iterator<Item = usize>) {
+        self.gpu.submit_in_turn(programs.map(|program| &self.programs[program]));
     }
 
     /// Submits a program `times` times, and a copy of `state` for [`wait`](Self::wait). At most [`READBACKS`] can be

@@ -262,6 +262,17 @@ impl Weights {
         }
     }
 
+    /// The values of a weight that is stored in f32.
+    pub(super) fn cpu_mut(&mut self, index: usize) -> &mut Vec<f32> {
+        match &mut self.storage {
+            Storage::Cpu(tensors) => match &mut tensors[index] {
+                StoredMatrix::F32(values) => values,
+                _ => unreachable!("training stores weights in f32"),
+            },
+            Storage::Gpu(_) => unreachable!("a session runs on the device that holds its weights"),
+        }
+    }
+
     pub(super) fn gpu_parts(&self, index: usize) -> &[GpuPart] {
         match &self.storage {
             Storage::Gpu(tensors) => &tensors[index],

@@ -6,7 +6,7 @@ use super::config::{ModelConfig, NormPlacement, StackConfig};
 use super::head::AttentionKind;
 use crate::activation::Activation;
 use crate::graph::{Columns, Graph, GraphError, Rows, State, Value};
-use crate::ops::{AttentionScores, Cache};
+use crate::ops::{AttentionScores, Cache, RangedScores, Ranges};
 use crate::shape::AttentionShape;
 
 /// A batch of sequences, padded to one length.
@@ -16,8 +16,17 @@ pub struct Sequences {
     pub batch: usize,
     /// Tokens per sequence, with padding.
     pub length: usize,
+    /// What may be attended to.
+    pub visible: Visible,
+}
+
+/// The tokens that attention may see.
+#[derive(Clone, Copy, Debug)]
+pub enum Visible {
     /// u32 `[batch, length]`, nonzero for a token.
-    pub mask: Value,
+    Mask(Value),
+    /// Sentences packed one after the other, in a batch of one; causal ranges in a decoder.
+    Ranges(Ranges),
 }
 
 /// The state that keeps a value, if the caller needs it.
@@ -99,7 +108,7 @@ pub(super) fn self_attention(
     sequences: &Sequences,
     cache: Option<&Cache>,
 ) -> Result<(Value, Value), GraphError> {
-    let Sequences { batch, length, mask } = *sequences;
+    let Sequences { batch, length, visible } = *sequences;
     let shape = attention.shape(batch, length, length, attention.causal);
     residual_block(g, attention.config, weights.norm, x, |g, x, residual| {
         let qkv = g.linear(x, weights.qkv, Activation::Identity, None)?;
@@ -110,10 +119,9 @@ pub(super) fn self_attention(
             g.append_kv(qkv, cache.cache_slots, cache.keys, cache.values)?;
         }
         let [queries, keys, values] = qkv_columns(attention.stack).map(|first| Columns { value: qkv, first });
-        let scores =
-            AttentionScores { shape, queries, keys, key_mask: mask, distance_bias: attention.distance_bias };
-        capture(g, scores, tap(attention.taps.attentions, attention.layer))?;
-        let context = g.attention(scores, values)?;
+        let bias = attention.distance_bias;
+        let tap = tap(attention.taps.attentions, attention.layer);
+        let context = attend(g, shape, visible, ([queries, keys, values], bias), tap)?;
         Ok((g.linear(context, weights.output, Activation::Identity, residual)?, qkv))
     })
 }
@@ -153,25 +161,39 @@ pub(super) fn cross_attention(
     x: Value,
     memory: &Memory,
 ) -> Result<(Value, Value), GraphError> {
-    let Sequences { batch, length, mask } = memory.sequences;
+    let Sequences { batch, length, visible } = memory.sequences;
     let shape = attention.shape(batch, g.shape(x).rows / batch, length, false);
     residual_block(g, attention.config, weights.norm, x, |g, x, residual| {
         let queries = Columns { value: g.linear(x, weights.query, Activation::Identity, None)?, first: 0 };
         let [keys, values] =
             [0, attention.stack.key_width()].map(|first| Columns { value: memory.key_values, first });
-        let scores = AttentionScores { shape, queries, keys, key_mask: mask, distance_bias: None };
-        capture(g, scores, tap(attention.taps.cross_attentions, attention.layer))?;
-        let context = g.attention(scores, values)?;
+        let tap = tap(attention.taps.cross_attentions, attention.layer);
+        let context = attend(g, shape, visible, ([queries, keys, values], None), tap)?;
         Ok((g.linear(context, weights.output, Activation::Identity, residual)?, queries.value))
     })
 }
 
-fn capture(g: &mut Graph, scores: AttentionScores, tap: Tap) -> Result<(), GraphError> {
-    if let Some(state) = tap.0 {
-        let weights = g.attention_weights(scores)?;
-        g.keep(weights, state)?;
+/// Adds attention of queries to keys and values, with its weights if they have a tap.
+fn attend(
+    g: &mut Graph,
+    shape: AttentionShape,
+    visible: Visible,
+    ([queries, keys, values], distance_bias): ([Columns; 3], Option<Rows>),
+    tap: Tap,
+) -> Result<Value, GraphError> {
+    match visible {
+        Visible::Ranges(ranges) => {
+            g.ranged_attention(RangedScores { shape, queries, keys, ranges, distance_bias }, values)
+        }
+        Visible::Mask(key_mask) => {
+            let scores = AttentionScores { shape, queries, keys, key_mask, distance_bias };
+            if let Some(state) = tap.0 {
+                let weights = g.attention_weights(scores)?;
+                g.keep(weights, state)?;
+            }
+            g.attention(scores, values)
+        }
     }
-    Ok(())
 }
 
 /// Adds the attention weights of one sentence, `[heads * queries, keys]`, from its queries and keys alone. `mask`: u32

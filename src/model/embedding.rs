@@ -35,10 +35,11 @@ pub(super) fn embedding(
         (Some(types), Some(table)) => Some(g.embed(types, None, table, 1.0)?),
         _ => None,
     };
-    match stack.embedding_norm {
-        Some(norm) => g.layer_norm(x, types, norm.of(config)),
-        None => Ok(x), // the one family with token types has the norm
-    }
+    let x = match stack.embedding_norm {
+        Some(norm) => g.layer_norm(x, types, norm.of(config))?,
+        None => x, // the one family with token types has the norm
+    };
+    g.drop_and_add(x, None)
 }
 
 /// Keeps a layer's output if it has a tap; layer 0 is the embeddings.

@@ -44,7 +44,7 @@ mod tokenizer;
 
 pub use crate::ops::{Cache, CellCache};
 pub(crate) use attention::weights_of;
-pub use attention::{Memory, Sequences, Tap, Taps};
+pub use attention::{Memory, Sequences, Tap, Taps, Visible};
 pub use cache::LayerCache;
 pub use error::ModelError;
 pub use folder::Model;

@@ -1,7 +1,8 @@
 //! `y[r] = scale * table[tokens[r]] + positions[r-th position]`.  Vaswani et al. 2017, sections 3.4 and 3.5.
 
 use crate::cpu;
-use crate::graph::{CpuRun, Graph, GraphError, Lowering, Matrix, Operator, Rows, Value};
+use super::embedding_gradient::{ReadTable, embedding_gradient};
+use crate::graph::{CpuRun, Gradients, Graph, GraphError, Lowering, Matrix, Operator, Rows, Value};
 use crate::kernels::embed::{self, EmbedShape};
 use crate::shape::{Dtype, Shape};
 
@@ -74,6 +75,23 @@ impl Operator for Embed {
 
     fn writes(&self) -> Vec<Value> {
         vec![self.y]
+    }
+
+    fn backward(&self, to: &mut Gradients<'_>) -> Result<(), GraphError> {
+        let Some(dy) = to.of(self.y) else { return Ok(()) };
+        if self.zero_start {
+            return Err(to.unsupported(self));
+        }
+        let Matrix { index: weight, inputs: width, .. } = self.table;
+        let table = ReadTable { ids: self.tokens, weight, width, scale: self.scale };
+        embedding_gradient(to, self, table, dy)?;
+        match self.positions {
+            Some((ids, rows)) => {
+                let table = ReadTable { ids, weight: rows.index, width: rows.width, scale: 1.0 };
+                embedding_gradient(to, self, table, dy)
+            }
+            None => Ok(()),
+        }
     }
 
     fn lower(&self, to: &mut Lowering<'_>) {

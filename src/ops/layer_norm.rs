@@ -2,7 +2,8 @@
 //! normalization, which does not subtract the mean. Zhang & Sennrich 2019, equation (4).
 
 use crate::cpu;
-use crate::graph::{CpuRun, Graph, GraphError, Lowering, Operator, Value, Vector};
+use super::layer_norm_gradient::layer_norm_gradients;
+use crate::graph::{CpuRun, Gradients, Graph, GraphError, Lowering, Operator, Value, Vector};
 use crate::kernels::layer_norm::{self, LayerNormShape};
 use crate::shape::{Dtype, Shape};
 
@@ -43,6 +44,13 @@ impl Graph {
         if let Some(residual) = residual {
             self.expect(op, "residual", residual, shape, Dtype::F32)?;
         }
+        let (x, residual) = match residual {
+            // the sublayer's output drops values before it is added
+            Some(z) if self.training().is_some_and(|training| training.dropout > 0.0) => {
+                (self.drop_and_add(x, Some(z))?, None)
+            }
+            residual => (x, residual),
+        };
         let y = self.value(op, shape, Dtype::F32)?;
         self.push(LayerNorm { x, residual, norm, y });
         Ok(y)
@@ -60,6 +68,13 @@ impl Operator for LayerNorm {
 
     fn writes(&self) -> Vec<Value> {
         vec![self.y]
+    }
+
+    fn backward(&self, to: &mut Gradients<'_>) -> Result<(), GraphError> {
+        match to.of(self.y) {
+            Some(dy) => layer_norm_gradients(to, (self.x, self.residual), self.norm, dy),
+            None => Ok(()),
+        }
     }
 
     fn lower(&self, to: &mut Lowering<'_>) {

@@ -2,7 +2,8 @@
 
 use crate::activation::Activation;
 use crate::cpu;
-use crate::graph::{CpuRun, Graph, GraphError, Lowering, Matrix, Operator, Value, Vector};
+use super::linear_gradient::linear_gradients;
+use crate::graph::{CpuRun, Gradients, Graph, GraphError, Lowering, Matrix, Operator, Value, Vector};
 use crate::join::Join;
 use crate::kernels::linear::{self, LinearShape};
 use crate::shape::{Dtype, Shape};
@@ -78,7 +79,38 @@ impl Graph {
             Some((Join::Multiply, factor)) => self.expect(op, "factor", factor, made, Dtype::F32)?,
             None => {}
         }
-        let y = self.value(op, made, Dtype::F32)?;
+        let Some(training) = self.training() else {
+            return self.add_linear(x, layer, activation, join);
+        };
+        // gradients need what comes between the product and a join
+        let fused = match join {
+            None => activation.is_known_by_its_value(),
+            Some((Join::Add, _)) => activation == Activation::Identity && training.dropout == 0.0,
+            Some((Join::Multiply, _)) => false,
+        };
+        if fused {
+            return self.add_linear(x, layer, activation, join);
+        }
+        let z = self.add_linear(x, layer, Activation::Identity, None)?;
+        match join {
+            Some((Join::Multiply, factor)) => self.activate(z, activation, Some(factor)),
+            Some((Join::Add, residual)) => {
+                let y = if activation == Activation::Identity { z } else { self.activate(z, activation, None)? };
+                self.drop_and_add(y, Some(residual))
+            }
+            None => self.activate(z, activation, None),
+        }
+    }
+
+    fn add_linear(
+        &mut self,
+        x: Value,
+        layer: Linear,
+        activation: Activation,
+        join: Option<(Join, Value)>,
+    ) -> Result<Value, GraphError> {
+        let shape = Shape::new(self.shape(x).rows, layer.weight.outputs);
+        let y = self.value("linear", shape, Dtype::F32)?;
         self.push(LinearNode { x, layer, activation, join, y });
         Ok(y)
     }
@@ -95,6 +127,18 @@ impl Operator for LinearNode {
 
     fn writes(&self) -> Vec<Value> {
         vec![self.y]
+    }
+
+    fn backward(&self, to: &mut Gradients<'_>) -> Result<(), GraphError> {
+        let Some(dy) = to.of(self.y) else { return Ok(()) };
+        if let Some((_, residual)) = self.join {
+            to.add(residual, dy)?; // a graph for training has no other join here
+        }
+        let dz = match self.activation {
+            Activation::Identity => dy,
+            activation => to.graph().activate_gradient(dy, self.y, activation, None)?,
+        };
+        linear_gradients(to, self.x, self.layer, dz)
     }
 
     fn lower(&self, to: &mut Lowering<'_>) {

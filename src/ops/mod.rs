@@ -3,6 +3,8 @@
 //! A new operator is a file here that implements [`Operator`](crate::graph::Operator), a function in `src/cpu`, and a
 //! kernel with its shader.
 
+mod activate;
+mod adam;
 mod append_kv;
 mod append_rows;
 mod attention;
@@ -11,23 +13,32 @@ mod beam_step;
 mod best_tokens;
 mod cached_attention;
 mod column_tokens;
+mod dropout;
 mod edit_scores;
 mod embed;
+mod embedding_gradient;
 mod greedy_step;
 mod layer_norm;
+mod layer_norm_gradient;
 mod linear;
+mod linear_gradient;
 mod log_probability;
 mod log_softmax_top_k;
+mod ranged_attention;
 mod reorder_slots;
 mod search_states;
 mod selected_linear;
+mod softmax_loss;
 mod ssru;
+mod sum_losses;
 
+pub use adam::{AdamConstants, TrainedWeight};
 pub use attention::AttentionScores;
 pub use cached_attention::Cache;
 pub use edit_scores::EditedScores;
 pub use layer_norm::Normalization;
 pub use linear::Linear;
+pub use ranged_attention::{RangedScores, Ranges};
 pub use search_states::{SearchStates, SearchTable};
 pub use ssru::CellCache;
 

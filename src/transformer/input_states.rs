@@ -1,5 +1,5 @@
 use crate::graph::{Graph, Session, State, StateTable};
-use crate::model::Sequences;
+use crate::model::{Sequences, Visible};
 use crate::model::config::ModelConfig;
 use crate::model::embedding::Tokens;
 
@@ -24,7 +24,7 @@ impl InputStates {
 
     pub fn values(&self, g: &mut Graph, batch: usize) -> (Tokens, Sequences) {
         let tokens = Tokens { ids: g.state(self.tokens), positions: g.state(self.positions), types: None };
-        (tokens, Sequences { batch, length: self.length, mask: g.state(self.mask) })
+        (tokens, Sequences { batch, length: self.length, visible: Visible::Mask(g.state(self.mask)) })
     }
 
     /// Writes the number of tokens of one sequence, for programs that read the encoder's output.

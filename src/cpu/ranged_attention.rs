@@ -1,0 +1,361 @@
+//! Attention over sentences that are packed one after the other: each query sees a range of rows of keys. With its
+//! gradients. Vaswani et al. 2017, section 3.2.1.
+
+use std::cell::Cell;
+
+use pulp::{Arch, Simd, WithSimd};
+
+use super::Columns;
+use super::attend::DistanceBias;
+use super::dropout::{DropoutKey, DropoutShare};
+use super::parallel::for_each_row;
+use super::vector::{add_scaled, exp, inner_products, largest, sum};
+
+/// Sizes and options of the attention.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RangedShape {
+    /// Heads.
+    pub heads: usize,
+    /// Width of a query and of a key of one head: d_k.
+    pub d_head: usize,
+    /// Width of a value of one head: d_v.
+    pub d_value: usize,
+    /// Factor of the scores.
+    pub scale: f32,
+}
+
+/// Inputs of the attention.
+#[derive(Clone, Copy, Debug)]
+pub struct RangedAttention<'a> {
+    /// Sizes.
+    pub shape: RangedShape,
+    /// `[queries, …]`
+    pub queries: Columns<'a>,
+    /// `[keys, …]`
+    pub keys: Columns<'a>,
+    /// `[keys, …]`
+    pub values: Columns<'a>,
+    /// `[queries, 2]`: first key that the query sees, and the end.
+    pub key_ranges: &'a [u32],
+    /// `[2 * reach + 1, heads]`; row `clamp(key - query, -reach, reach) + reach` is added to the scores.
+    pub distance_bias: Option<&'a [f32]>,
+    /// Dropout of the weights.
+    pub dropout: Option<(DropoutShare, DropoutKey)>,
+}
+
+impl<'a> RangedAttention<'a> {
+    fn key_rows(&self) -> usize {
+        self.keys.data.len() / self.keys.stride
+    }
+
+    fn bias(&self, head: usize, query: usize) -> Option<DistanceBias<'a>> {
+        DistanceBias::new(self.distance_bias, self.shape.heads, head, query)
+    }
+
+    /// The factor that dropout gives a weight.
+    fn kept(&self, head: usize, query: usize, key: usize) -> f32 {
+        self.dropout.map_or(1.0, |(share, numbers)| {
+            let element = (query * self.key_rows() + key) * self.shape.heads + head;
+            share.factor_of(numbers, element as u32)
+        })
+    }
+
+    fn query(&self, head: usize, row: usize) -> &'a [f32] {
+        self.queries.head(head, self.shape.d_head).row(row, self.shape.d_head)
+    }
+
+    fn key(&self, head: usize, row: usize) -> &'a [f32] {
+        self.keys.head(head, self.shape.d_head).row(row, self.shape.d_head)
+    }
+
+    fn value(&self, head: usize, row: usize) -> &'a [f32] {
+        self.values.head(head, self.shape.d_value).row(row, self.shape.d_value)
+    }
+}
+
+fn range(ranges: &[u32], row: usize) -> std::ops::Range<usize> {
+    ranges[2 * row] as usize..ranges[2 * row + 1] as usize
+}
+
+/// Memory for scores, kept by each thread, so that a pass allocates nothing.
+fn with_scores(work: impl FnOnce(&mut [Vec<f32>; 2])) {
+    thread_local!(static SCORES: Cell<[Vec<f32>; 2]> = Cell::default());
+    let mut scores = SCORES.take();
+    work(&mut scores);
+    SCORES.set(scores);
+}
+
+/// Computes the context, and the logarithm of each row's sum of exponentials.
+///
+/// * `context`: `[queries, heads * d_value]`; zeros if a query sees no key
+/// * `log_sums`: `[queries, heads]`; zero if a query sees no key
+pub fn ranged_attention(attention: &RangedAttention, log_sums: &mut [f32], context: &mut [f32]) {
+    let RangedShape { heads, d_value, .. } = attention.shape;
+    let (width, arch) = (heads * d_value, Arch::new());
+    let work = work(attention);
+    // both outputs in one: a row's sums are computed again below, which costs less than a second loop over keys
+    for_each_row(context, width, work, |row, context| {
+        with_scores(|[scores, _]| arch.dispatch(Attend { attention, row, scores, context, log_sums: None }));
+    });
+    for_each_row(log_sums, heads, work / 2, |row, log_sums| {
+        with_scores(|[scores, _]| {
+            arch.dispatch(Attend { attention, row, scores, context: &mut [], log_sums: Some(log_sums) });
+        });
+    });
+}
+
+/// Multiplications of a row, about.
+fn work(attention: &RangedAttention) -> usize {
+    let RangedShape { heads, d_head, d_value, .. } = attention.shape;
+    let keys = attention.key_ranges.chunks_exact(2).take(64).map(|range| (range[1] - range[0]) as usize).max();
+    keys.unwrap_or(0) * heads * (d_head + d_value + 16)
+}
+
+struct Attend<'a> {
+    attention: &'a RangedAttention<'a>,
+    row: usize,
+    scores: &'a mut Vec<f32>,
+    context: &'a mut [f32],
+    log_sums: Option<&'a mut [f32]>,
+}
+
+impl WithSimd for Attend<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { attention, row, scores, context, mut log_sums } = self;
+        let keys = range(attention.key_ranges, row);
+        let RangedShape { heads, d_value, .. } = attention.shape;
+        for head in 0..heads {
+            score(simd, attention, head, row, keys.clone(), scores);
+            let most = largest(simd, scores);
+            scores.iter_mut().for_each(|score| *score -= most);
+            exp(simd, scores);
+            let total = sum(simd, scores);
+            if let Some(log_sums) = &mut log_sums {
+                log_sums[head] = if scores.is_empty() { 0.0 } else { most + total.ln() };
+                continue;
+            }
+            scores.iter_mut().for_each(|score| *score /= total);
+            let context = &mut context[head * d_value..][..d_value];
+            context.fill(0.0);
+            for (key, weight) in keys.clone().zip(&*scores) {
+                let weight = weight * attention.kept(head, row, key);
+                add_scaled(simd, context, [weight], [attention.value(head, key)]);
+            }
+        }
+    }
+}
+
+/// The scores of a query's keys.
+#[inline(always)]
+fn score<S: Simd>(
+    simd: S,
+    attention: &RangedAttention,
+    head: usize,
+    query: usize,
+    keys: std::ops::Range<usize>,
+    scores: &mut Vec<f32>,
+) {
+    scores.clear();
+    let (x, first) = (attention.query(head, query), keys.start);
+    let mut key = keys.start;
+    while key + 4 <= keys.end {
+        let rows = [0, 1, 2, 3].map(|next| attention.key(head, key + next));
+        let [products] = inner_products(simd, [x], rows);
+        scores.extend(products);
+        key += 4;
+    }
+    while key < keys.end {
+        let [[product]] = inner_products(simd, [x], [attention.key(head, key)]);
+        scores.push(product);
+        key += 1;
+    }
+    scores.iter_mut().for_each(|score| *score *= attention.shape.scale);
+    if let Some(bias) = attention.bias(head, query) {
+        scores.iter_mut().enumerate().for_each(|(index, score)| *score += bias.of(first + index));
+    }
+}
+
+/// What the gradients need besides the inputs.
+#[derive(Clone, Copy, Debug)]
+pub struct ContextGradient<'a> {
+    /// `[keys, 2]`: first query that sees the key, and the end.
+    pub query_ranges: &'a [u32],
+    /// Of [`ranged_attention`].
+    pub log_sums: &'a [f32],
+    /// Of [`context_products`].
+    pub products: &'a [f32],
+    /// Gradient of the context, `[queries, heads * d_value]`.
+    pub dcontext: &'a [f32],
+}
+
+/// `[queries, heads]`: the inner products of each head's context with its gradient.
+pub fn context_products(shape: RangedShape, context: &[f32], dcontext: &[f32], products: &mut [f32]) {
+    let heads = context.chunks_exact(shape.d_value).zip(dcontext.chunks_exact(shape.d_value));
+    for (product, (context, dcontext)) in products.iter_mut().zip(heads) {
+        *product = context.iter().zip(dcontext).map(|(a, b)| a * b).sum();
+    }
+}
+
+/// Computes the gradients of the queries: columns from `first` on of `gradient`, `[queries, stride]`.
+pub fn ranged_query_gradient(
+    attention: &RangedAttention,
+    of: &ContextGradient,
+    (gradient, stride, first): (&mut [f32], usize, usize),
+) {
+    let RangedShape { heads, d_head, .. } = attention.shape;
+    let arch = Arch::new();
+    for_each_row(gradient, stride, 2 * work(attention), |row, gradient| {
+        let gradient = &mut gradient[first..][..heads * d_head];
+        with_scores(|[weights, dscores]| {
+            arch.dispatch(QueryGradient { attention, of, row, weights, dscores, gradient });
+        });
+    });
+}
+
+struct QueryGradient<'a> {
+    attention: &'a RangedAttention<'a>,
+    of: &'a ContextGradient<'a>,
+    row: usize,
+    weights: &'a mut Vec<f32>,
+    dscores: &'a mut Vec<f32>,
+    gradient: &'a mut [f32],
+}
+
+impl WithSimd for QueryGradient<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { attention, of, row, weights, dscores, gradient } = self;
+        let RangedShape { heads, d_head, scale, .. } = attention.shape;
+        let keys = range(attention.key_ranges, row);
+        for head in 0..heads {
+            dscores_of_query(simd, attention, of, (head, row), weights, dscores);
+            let gradient = &mut gradient[head * d_head..][..d_head];
+            gradient.fill(0.0);
+            for (key, dscore) in keys.clone().zip(&*dscores) {
+                add_scaled(simd, gradient, [dscore * scale], [attention.key(head, key)]);
+            }
+        }
+    }
+}
+
+/// The gradients of a query's scores: `P ⊙ (dcontext · Vᵀ - product)`.
+#[inline(always)]
+fn dscores_of_query<S: Simd>(
+    simd: S,
+    attention: &RangedAttention,
+    of: &ContextGradient,
+    (head, row): (usize, usize),
+    weights: &mut Vec<f32>,
+    dscores: &mut Vec<f32>,
+) {
+    let RangedShape { heads, d_value, .. } = attention.shape;
+    let keys = range(attention.key_ranges, row);
+    score(simd, attention, head, row, keys.clone(), weights);
+    let (log_sum, product) = (of.log_sums[row * heads + head], of.products[row * heads + head]);
+    weights.iter_mut().for_each(|score| *score -= log_sum);
+    exp(simd, weights);
+    let dcontext = &of.dcontext[(row * heads + head) * d_value..][..d_value];
+    dscores.clear();
+    for (key, weight) in keys.zip(&*weights) {
+        let [[dweight]] = inner_products(simd, [dcontext], [attention.value(head, key)]);
+        dscores.push(weight * (dweight * attention.kept(head, row, key) - product));
+    }
+}
+
+/// Computes the gradients of keys and values: columns of `gradient`, `[keys, stride]`, from `firsts` on.
+pub fn ranged_key_gradient(
+    attention: &RangedAttention,
+    of: &ContextGradient,
+    (gradient, stride, firsts): (&mut [f32], usize, [usize; 2]),
+) {
+    let arch = Arch::new();
+    for_each_row(gradient, stride, 2 * work(attention), |row, gradient| {
+        with_scores(|[weights, _]| arch.dispatch(KeyGradient { attention, of, row, weights, gradient, firsts }));
+    });
+}
+
+struct KeyGradient<'a> {
+    attention: &'a RangedAttention<'a>,
+    of: &'a ContextGradient<'a>,
+    row: usize,
+    weights: &'a mut Vec<f32>,
+    gradient: &'a mut [f32],
+    firsts: [usize; 2],
+}
+
+impl WithSimd for KeyGradient<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { attention, of, row, weights, gradient, firsts } = self;
+        let RangedShape { heads, d_head, d_value, scale } = attention.shape;
+        let queries = range(of.query_ranges, row);
+        for head in 0..heads {
+            let (key, value) = (attention.key(head, row), attention.value(head, row));
+            weights.clear();
+            for query in queries.clone() {
+                let [[product]] = inner_products(simd, [attention.query(head, query)], [key]);
+                let bias = attention.bias(head, query).map_or(0.0, |bias| bias.of(row));
+                weights.push(product * scale + bias - of.log_sums[query * heads + head]);
+            }
+            exp(simd, weights);
+            let start = firsts[0] + head * d_head;
+            gradient[start..start + d_head].fill(0.0);
+            let value_start = firsts[1] + head * d_value;
+            gradient[value_start..value_start + d_value].fill(0.0);
+            for (query, weight) in queries.clone().zip(&*weights) {
+                let kept = attention.kept(head, query, row);
+                let dcontext = &of.dcontext[(query * heads + head) * d_value..][..d_value];
+                let [[dweight]] = inner_products(simd, [dcontext], [value]);
+                let dscore = weight * (dweight * kept - of.products[query * heads + head]);
+                let dkey = &mut gradient[start..start + d_head];
+                add_scaled(simd, dkey, [dscore * scale], [attention.query(head, query)]);
+                let dvalue = &mut gradient[value_start..value_start + d_value];
+                add_scaled(simd, dvalue, [weight * kept], [dcontext]);
+            }
+        }
+    }
+}
+
+/// Adds to the gradient of the bias by distance, `[2 * reach + 1, heads]`.
+pub fn ranged_bias_gradient(attention: &RangedAttention, of: &ContextGradient, gradient: &mut [f32]) {
+    let arch = Arch::new();
+    with_scores(|[weights, dscores]| {
+        arch.dispatch(BiasGradient { attention, of, weights, dscores, gradient });
+    });
+}
+
+struct BiasGradient<'a> {
+    attention: &'a RangedAttention<'a>,
+    of: &'a ContextGradient<'a>,
+    weights: &'a mut Vec<f32>,
+    dscores: &'a mut Vec<f32>,
+    gradient: &'a mut [f32],
+}
+
+impl WithSimd for BiasGradient<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { attention, of, weights, dscores, gradient } = self;
+        let heads = attention.shape.heads;
+        let reach = (gradient.len() / heads - 1) / 2;
+        for row in 0..attention.key_ranges.len() / 2 {
+            let keys = range(attention.key_ranges, row);
+            for head in 0..heads {
+                dscores_of_query(simd, attention, of, (head, row), weights, dscores);
+                for (key, dscore) in keys.clone().zip(&*dscores) {
+                    let distance = (key + reach).saturating_sub(row).min(2 * reach);
+                    gradient[distance * heads + head] += dscore;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! Graphs for training: what operators read when they are added, and where gradients go.
+
+use super::build::Graph;
+use super::values::{State, Value};
+
+/// Words of the [step state](Training::step). Numbers with a point are stored as their bits.
+pub mod step_word {
+    /// Seed of the random numbers, two words.
+    pub const SEED: usize = 0;
+    /// Number of the pass, two words: no other pass drops the same values.
+    pub const PASS: usize = 2;
+    /// Factor of the loss, f32.
+    pub const LOSS_FACTOR: usize = 4;
+    /// Learning rate, f32.
+    pub const LEARNING_RATE: usize = 5;
+    /// `1 / (1 - β₁ᵗ)`, f32.
+    pub const CORRECTION_1: usize = 6;
+    /// `1 / (1 - β₂ᵗ)`, f32.
+    pub const CORRECTION_2: usize = 7;
+    /// Row of the metrics that the pass adds to.
+    pub const SLOT: usize = 8;
+    /// Number of words.
+    pub const COUNT: usize = 12;
+}
+
+/// Rows sorted by the table row that each reads, for the gradient of the table.
+#[derive(Clone, Copy, Debug)]
+pub struct SortedRows {
+    /// u32 `[rows, 1]`: row numbers, sorted by table row.
+    pub order: State,
+    /// u32 `[rows + 2, 2]`: table row and first index in `order` of each segment; the list ends with
+    /// [`NO_ROW`](crate::cpu::NO_ROW) and the end of the last segment.
+    pub segments: State,
+}
+
+/// Settings of a graph for training.
+#[derive(Clone, Debug)]
+pub struct Training {
+    /// u32 `[1, step_word::COUNT]`: what changes from pass to pass.
+    pub step: State,
+    /// Share of values that each dropout drops.
+    pub dropout: f32,
+    /// Share of attention weights that are dropped.
+    pub attention_dropout: f32,
+    /// Gradients of the weights, by index; `None` for weights that are not trained.
+    pub weight_gradients: Vec<Option<State>>,
+    /// For each u32 state of token ids or positions: its rows, sorted.
+    pub sorted: Vec<(State, SortedRows)>,
+}
+
+/// The settings, and the number of dropouts so far.
+#[derive(Clone, Debug)]
+pub(super) struct TrainingGraph {
+    settings: Training,
+    places: u32,
+}
+
+impl Graph {
+    /// Creates an empty graph for training: operators keep what their gradients need, and drop out.
+    pub fn for_training(label: impl Into<String>, settings: Training) -> Self {
+        let mut graph = Self::new(label);
+        graph.training = Some(Box::new(TrainingGraph { settings, places: 0 }));
+        graph
+    }
+
+    /// The settings of a graph for training; `None` for inference.
+    pub fn training(&self) -> Option<&Training> {
+        self.training.as_ref().map(|training| &training.settings)
+    }
+
+    /// A number for a dropout that no other one in the graph has.
+    pub(crate) fn next_place(&mut self) -> u32 {
+        match &mut self.training {
+            Some(training) => {
+                training.places += 1;
+                training.places - 1
+            }
+            None => unreachable!("only training drops values"),
+        }
+    }
+
+    /// The sorted rows of a state with token ids or positions.
+    pub(crate) fn sorted_rows(&mut self, ids: Value) -> Option<[Value; 2]> {
+        let state = self.state_of(ids)?;
+        let sorted = self.training()?.sorted.iter().find(|(known, _)| *known == state)?.1;
+        Some([self.state(sorted.order), self.state(sorted.segments)])
+    }
+
+    fn state_of(&self, value: Value) -> Option<State> {
+        match self.values[value.0].home {
+            super::values::Home::State(state) => Some(state),
+            super::values::Home::Planned => None,
+        }
+    }
+}
