@@ -24,6 +24,7 @@
 //! |---|---|
 //! | [`trace`] | the record of a translation: attention, statistics, word alignment, files |
 //! | [`translate`] | text in, text out |
+//! | [`train`] | gradients, loss and optimizer of encoder–decoders |
 //! | [`transformer`] | a model on a device: token ids in, token ids or tensors out |
 //! | [`heatmap`] | attention maps as pixels |
 //! | [`model`] | a Hugging Face folder: configuration, weights, tokenizer |
@@ -52,6 +53,7 @@ pub mod ops;
 pub mod precision;
 pub mod text;
 pub mod trace;
+pub mod train;
 pub mod transformer;
 pub mod translate;
 

@@ -23,7 +23,13 @@ pub fn activated(z: &[f32], activation: Activation, factor: Option<&[f32]>, y: &
 }
 
 /// `dz = dy ⊙ activation'(z)`, or `dy ⊙ factor ⊙ activation'(z)`.
-pub fn activate_gradient(dy: &[f32], z: &[f32], activation: Activation, factor: Option<&[f32]>, dz: &mut [f32]) {
+pub fn activate_gradient(
+    dy: &[f32],
+    z: &[f32],
+    activation: Activation,
+    factor: Option<&[f32]>,
+    dz: &mut [f32],
+) {
     for_each_piece(dz, |start, dz| {
         let range = start..start + dz.len();
         for ((dz, dy), z) in dz.iter_mut().zip(&dy[range.clone()]).zip(&z[range.clone()]) {

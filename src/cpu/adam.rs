@@ -29,20 +29,30 @@ pub struct AdamStep {
 const BLOCK: usize = 4096;
 
 /// Updates weights and moments; sets the gradients to zero.
-pub fn adam(step: AdamStep, weights: &mut [f32], gradients: &mut [f32], means: &mut [f32], squares: &mut [f32]) {
+pub fn adam(
+    step: AdamStep,
+    weights: &mut [f32],
+    gradients: &mut [f32],
+    means: &mut [f32],
+    squares: &mut [f32],
+) {
     let arch = Arch::new();
-    let AdamStep { beta1, beta2, epsilon, weight_decay, learning_rate, correction1, correction2, factor } = step;
+    let AdamStep { beta1, beta2, epsilon, weight_decay, learning_rate, correction1, correction2, factor } =
+        step;
     let update = |weights: &mut [f32], gradients: &mut [f32], means: &mut [f32], squares: &mut [f32]| {
         arch.dispatch(
             #[inline(always)]
             || {
                 let moments = means.iter_mut().zip(squares.iter_mut());
-                for ((weight, gradient), (mean, square)) in weights.iter_mut().zip(gradients.iter_mut()).zip(moments) {
+                for ((weight, gradient), (mean, square)) in
+                    weights.iter_mut().zip(gradients.iter_mut()).zip(moments)
+                {
                     let g = *gradient * factor;
                     *mean = beta1 * *mean + (1.0 - beta1) * g;
                     *square = beta2 * *square + (1.0 - beta2) * g * g;
                     *weight -= learning_rate * weight_decay * *weight;
-                    *weight -= learning_rate * (*mean * correction1) / ((*square * correction2).sqrt() + epsilon);
+                    *weight -=
+                        learning_rate * (*mean * correction1) / ((*square * correction2).sqrt() + epsilon);
                     *gradient = 0.0;
                 }
             },
@@ -67,10 +77,8 @@ fn in_pieces(
     let (g, gradients) = gradients.split_at_mut(middle);
     let (m, means) = means.split_at_mut(middle);
     let (s, squares) = squares.split_at_mut(middle);
-    Budget::new(weights.len()).join(
-        |_| in_pieces(w, g, m, s, update),
-        |_| in_pieces(weights, gradients, means, squares, update),
-    );
+    Budget::new(weights.len())
+        .join(|_| in_pieces(w, g, m, s, update), |_| in_pieces(weights, gradients, means, squares, update));
 }
 
 /// The sum of the squares of values, in f64.

@@ -8,7 +8,14 @@ pub const NO_ROW: u32 = u32::MAX;
 /// * `dy`: `[rows, width]`; `order`: row numbers, sorted by table row
 /// * `segments`: table row and first index in `order` of each segment, ended by [`NO_ROW`] and the end of the last one
 /// * `dtable`: `[table rows, width]`
-pub fn embedding_gradient(dy: &[f32], order: &[u32], segments: &[u32], scale: f32, width: usize, dtable: &mut [f32]) {
+pub fn embedding_gradient(
+    dy: &[f32],
+    order: &[u32],
+    segments: &[u32],
+    scale: f32,
+    width: usize,
+    dtable: &mut [f32],
+) {
     let ends = segments.chunks_exact(2).skip(1).map(|next| next[1] as usize);
     for (segment, end) in segments.chunks_exact(2).zip(ends) {
         if segment[0] == NO_ROW {

@@ -24,7 +24,12 @@ pub struct NormGradient<'a> {
 /// Computes `dz`, plus `earlier`, and each row's mean and `1 / √(variance + ε)`.
 ///
 /// * `earlier`, `dz`: `[rows, width]`; `statistics`: `[rows, 2]`
-pub fn layer_norm_gradient(norm: NormGradient, earlier: Option<&[f32]>, statistics: &mut [f32], dz: &mut [f32]) {
+pub fn layer_norm_gradient(
+    norm: NormGradient,
+    earlier: Option<&[f32]>,
+    statistics: &mut [f32],
+    dz: &mut [f32],
+) {
     let (width, arch) = (norm.gamma.len(), Arch::new());
     for (row, statistics) in statistics.chunks_exact_mut(2).enumerate() {
         let range = row * width..(row + 1) * width;

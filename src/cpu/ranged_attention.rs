@@ -107,7 +107,8 @@ pub fn ranged_attention(attention: &RangedAttention, log_sums: &mut [f32], conte
 /// Multiplications of a row, about.
 fn work(attention: &RangedAttention) -> usize {
     let RangedShape { heads, d_head, d_value, .. } = attention.shape;
-    let keys = attention.key_ranges.chunks_exact(2).take(64).map(|range| (range[1] - range[0]) as usize).max();
+    let keys =
+        attention.key_ranges.chunks_exact(2).take(64).map(|range| (range[1] - range[0]) as usize).max();
     keys.unwrap_or(0) * heads * (d_head + d_value + 16)
 }
 
@@ -275,7 +276,9 @@ pub fn ranged_key_gradient(
 ) {
     let arch = Arch::new();
     for_each_row(gradient, stride, 2 * work(attention), |row, gradient| {
-        with_scores(|[weights, _]| arch.dispatch(KeyGradient { attention, of, row, weights, gradient, firsts }));
+        with_scores(|[weights, _]| {
+            arch.dispatch(KeyGradient { attention, of, row, weights, gradient, firsts })
+        });
     });
 }
 

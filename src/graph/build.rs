@@ -24,7 +24,13 @@ const MAX_ELEMENTS: usize = 1 << 31;
 impl Graph {
     /// Creates an empty graph. The device's buffers and passes carry the label.
     pub fn new(label: impl Into<String>) -> Self {
-        Self { label: label.into(), values: Vec::new(), nodes: Vec::new(), place: Arc::default(), training: None }
+        Self {
+            label: label.into(),
+            values: Vec::new(),
+            nodes: Vec::new(),
+            place: Arc::default(),
+            training: None,
+        }
     }
 
     /// Sets the place in the model of the next nodes, e.g. `decoder.2.cross`.

@@ -28,8 +28,8 @@ mod weights;
 
 pub use build::Graph;
 pub use cpu_run::CpuRun;
-pub use gradients::Gradients;
 pub use error::{GraphError, UnstorableWeight};
+pub use gradients::Gradients;
 pub use known_answer::check_known_answers;
 pub use lower::{Binding, Launch, LaunchList, Lowering, Target};
 pub use operator::{Node, Operator};

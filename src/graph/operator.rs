@@ -21,6 +21,11 @@ pub trait Operator: fmt::Debug + Send + Sync {
     /// Values that it makes or changes in place, states included.
     fn writes(&self) -> Vec<Value>;
 
+    /// Whether it changes weights: such a node always runs.
+    fn changes_weights(&self) -> bool {
+        false
+    }
+
     /// Adds the launches of the operator on a GPU.
     fn lower(&self, to: &mut Lowering<'_>);
 

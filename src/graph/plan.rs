@@ -37,12 +37,12 @@ impl Plan {
     }
 }
 
-/// Whether each node writes a state, or a value that a later live node reads.
+/// Whether each node changes weights, writes a state, or a value that a later live node reads.
 fn live(graph: &Graph) -> Vec<bool> {
     let mut needed: Vec<bool> = graph.values.iter().map(|value| value.home != Home::Planned).collect();
     let mut live = vec![false; graph.nodes.len()];
     for (node, live) in graph.nodes.iter().zip(&mut live).rev() {
-        *live = node.op.writes().into_iter().any(|value| needed[value.0]);
+        *live = node.op.changes_weights() || node.op.writes().into_iter().any(|value| needed[value.0]);
         if *live {
             node.op.reads().into_iter().for_each(|value| needed[value.0] = true);
         }

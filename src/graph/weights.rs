@@ -8,6 +8,7 @@ use crate::device::Device;
 use crate::gpu::{Buffer, GpuError};
 use crate::kernels::{PANEL, panels, stride};
 use crate::precision::WeightPrecision;
+use crate::shape::Shape;
 
 /// A matrix `[outputs, inputs]` of a linear layer, or an embedding table `[vocabulary, d_model]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -163,6 +164,54 @@ impl WeightEntry {
     }
 }
 
+impl WeightEntry {
+    /// The shape of a state that holds values in the layout of the weight, on any device.
+    pub fn layout_shape(&self) -> Shape {
+        match self.kind {
+            WeightKind::Matrix => {
+                Shape::new(panels::packed_words(self.rows, self.width, WeightPrecision::F32) / PANEL, PANEL)
+            }
+            WeightKind::Vector | WeightKind::Rows => Shape::new(self.rows, self.width),
+        }
+    }
+
+    /// Row-major values, from those of a state of [`layout_shape`](Self::layout_shape).
+    pub fn from_layout(&self, stored: &[f32], on_gpu: bool) -> Vec<f32> {
+        match (self.kind, on_gpu) {
+            (WeightKind::Matrix, true) => panels::unpack(stored, self.rows, self.width),
+            _ => stored[..self.rows * self.width].to_vec(),
+        }
+    }
+
+    /// The values of a state of [`layout_shape`](Self::layout_shape), from row-major values.
+    pub fn in_layout(&self, values: &[f32], on_gpu: bool) -> Vec<f32> {
+        match (self.kind, on_gpu) {
+            (WeightKind::Matrix, true) => {
+                let packed = panels::pack(values, self.rows, self.width, WeightPrecision::F32);
+                packed.into_iter().map(f32::from_bits).collect()
+            }
+            _ => {
+                let mut stored = values.to_vec();
+                stored.resize(self.layout_shape().elements(), 0.0);
+                stored
+            }
+        }
+    }
+
+    /// Row-major values, from the layout of `rows` rows on a GPU.
+    fn unpacked(&self, stored: &[f32], rows: usize) -> Vec<f32> {
+        match self.kind {
+            WeightKind::Matrix => panels::unpack(stored, rows, self.width),
+            WeightKind::Vector | WeightKind::Rows => stored
+                .chunks(stride(self.width))
+                .take(rows)
+                .flat_map(|row| &row[..self.width])
+                .copied()
+                .collect(),
+        }
+    }
+}
+
 pub(super) struct GpuPart {
     pub about: WeightPart,
     pub buffer: Buffer,
@@ -270,6 +319,27 @@ impl Weights {
                 _ => unreachable!("training stores weights in f32"),
             },
             Storage::Gpu(_) => unreachable!("a session runs on the device that holds its weights"),
+        }
+    }
+
+    /// Reads a weight's values, row-major. Training stores them in f32.
+    pub async fn read(
+        &self,
+        table: &WeightTable,
+        index: usize,
+        device: &Device,
+    ) -> Result<Vec<f32>, GpuError> {
+        let entry = &table.entries()[index];
+        match (&self.storage, device) {
+            (Storage::Gpu(tensors), Device::Gpu(gpu)) => {
+                let mut values = Vec::with_capacity(entry.rows * entry.width);
+                for part in &tensors[index] {
+                    let stored: Vec<f32> = gpu.read(&part.buffer).await?;
+                    values.extend(entry.unpacked(&stored, part.about.outputs.len()));
+                }
+                Ok(values)
+            }
+            _ => Ok(self.cpu(index).to_vec()),
         }
     }
 

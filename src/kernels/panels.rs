@@ -77,6 +77,20 @@ pub fn pack_with_scales(
     packed
 }
 
+/// The row-major matrix of f32 panels, the inverse of [`pack`].
+pub fn unpack(packed: &[f32], outputs: usize, inputs: usize) -> Vec<f32> {
+    let mut weight = vec![0.0; outputs * inputs];
+    if inputs == 0 {
+        return weight;
+    }
+    for (panel, rows) in packed.chunks_exact(stride(inputs) * PANEL).zip(weight.chunks_mut(PANEL * inputs)) {
+        for (n, row) in rows.chunks_exact_mut(inputs).enumerate() {
+            row.iter_mut().enumerate().for_each(|(k, value)| *value = panel[position::<1>(k, n)]);
+        }
+    }
+    weight
+}
+
 /// Writes the row of output `n` into a panel whose blocks have `INPUTS` inputs.
 fn scatter<V: Copy, T, const INPUTS: usize>(panel: &mut [T], n: usize, row: &[V], stored: impl Fn(V) -> T) {
     let blocks = panel.chunks_exact_mut(PANEL * INPUTS);
@@ -106,6 +120,9 @@ mod tests {
             for precision in WeightPrecision::ALL {
                 let packed = pack(&weight, outputs, inputs, precision);
                 assert_eq!(packed.len(), packed_words(outputs, inputs, precision));
+                if precision == WeightPrecision::F32 {
+                    assert_eq!(unpack(bytemuck::cast_slice(&packed), outputs, inputs), weight);
+                }
                 let mut rest = packed.clone();
                 let (words, values) = (panel_words(inputs, precision), stride(inputs) * PANEL);
                 for output in 0..outputs {

@@ -119,6 +119,10 @@ impl Operator for Adam {
         vec![self.gradient, self.mean, self.square]
     }
 
+    fn changes_weights(&self) -> bool {
+        true
+    }
+
     fn lower(&self, _: &mut Lowering<'_>) {
         todo!("kernel")
     }

@@ -1,7 +1,7 @@
 //! `y[r] = scale * table[tokens[r]] + positions[r-th position]`.  Vaswani et al. 2017, sections 3.4 and 3.5.
 
-use crate::cpu;
 use super::embedding_gradient::{ReadTable, embedding_gradient};
+use crate::cpu;
 use crate::graph::{CpuRun, Gradients, Graph, GraphError, Lowering, Matrix, Operator, Rows, Value};
 use crate::kernels::embed::{self, EmbedShape};
 use crate::shape::{Dtype, Shape};

@@ -1,8 +1,8 @@
 //! Layer normalization of `x + residual`. Ba et al. 2016; Vaswani et al. 2017, section 3.1. Without a shift: RMS
 //! normalization, which does not subtract the mean. Zhang & Sennrich 2019, equation (4).
 
-use crate::cpu;
 use super::layer_norm_gradient::layer_norm_gradients;
+use crate::cpu;
 use crate::graph::{CpuRun, Gradients, Graph, GraphError, Lowering, Operator, Value, Vector};
 use crate::kernels::layer_norm::{self, LayerNormShape};
 use crate::shape::{Dtype, Shape};

@@ -1,8 +1,8 @@
 //! `y = activation(scale·x·Wᵀ + b)`, then `y + z` or `y ⊙ z`: projections, feed-forward layers and the output layer.
 
+use super::linear_gradient::linear_gradients;
 use crate::activation::Activation;
 use crate::cpu;
-use super::linear_gradient::linear_gradients;
 use crate::graph::{CpuRun, Gradients, Graph, GraphError, Lowering, Matrix, Operator, Value, Vector};
 use crate::join::Join;
 use crate::kernels::linear::{self, LinearShape};
@@ -95,7 +95,8 @@ impl Graph {
         match join {
             Some((Join::Multiply, factor)) => self.activate(z, activation, Some(factor)),
             Some((Join::Add, residual)) => {
-                let y = if activation == Activation::Identity { z } else { self.activate(z, activation, None)? };
+                let y =
+                    if activation == Activation::Identity { z } else { self.activate(z, activation, None)? };
                 self.drop_and_add(y, Some(residual))
             }
             None => self.activate(z, activation, None),

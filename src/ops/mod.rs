@@ -31,6 +31,7 @@ mod selected_linear;
 mod softmax_loss;
 mod ssru;
 mod sum_losses;
+mod tied_rows;
 
 pub use adam::{AdamConstants, TrainedWeight};
 pub use attention::AttentionScores;

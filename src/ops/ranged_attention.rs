@@ -69,10 +69,16 @@ impl Graph {
         self.expect_distance_bias(op, scores.distance_bias, heads)?;
         if scores.keys.value != values.value {
             let got = self.shape(values.value);
-            return Err(self.mismatch(op, "values", got, "columns of the value that has the keys".to_owned()));
+            return Err(self.mismatch(
+                op,
+                "values",
+                got,
+                "columns of the value that has the keys".to_owned(),
+            ));
         }
         let settings = self.training().map(|training| (training.attention_dropout, training.step));
-        let dropout = settings.filter(|(p, _)| *p > 0.0).map(|(p, step)| (p, self.next_place(), self.state(step)));
+        let dropout =
+            settings.filter(|(p, _)| *p > 0.0).map(|(p, step)| (p, self.next_place(), self.state(step)));
         let log_sums = self.value(op, Shape::new(queries, heads), Dtype::F32)?;
         let context = self.value(op, Shape::new(queries, heads * d_value), Dtype::F32)?;
         self.push(RangedAttention { scores, values, dropout, log_sums, context });
@@ -96,7 +102,9 @@ impl RangedAttention {
             values: run.columns(self.values),
             key_ranges: run.u32(ranges.keys),
             distance_bias: distance_bias.map(|table| run.rows(table)),
-            dropout: self.dropout.map(|(p, place, step)| (DropoutShare::new(p), dropout_key(run.u32(step), place))),
+            dropout: self
+                .dropout
+                .map(|(p, place, step)| (DropoutShare::new(p), dropout_key(run.u32(step), place))),
         }
     }
 }
@@ -185,7 +193,11 @@ impl Operator for RangedAttentionGradient {
         });
         run.write([*dqueries], |run, [gradient]| {
             let (attention, of) = (forward.on_cpu(run), self.on_cpu(run, run.f32(*products)));
-            cpu::ranged_query_gradient(&attention, &of, (gradient, run.shape(*dqueries).width, queries.first));
+            cpu::ranged_query_gradient(
+                &attention,
+                &of,
+                (gradient, run.shape(*dqueries).width, queries.first),
+            );
         });
         run.write([*dkeys], |run, [gradient]| {
             let (attention, of) = (forward.on_cpu(run), self.on_cpu(run, run.f32(*products)));

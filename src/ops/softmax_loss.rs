@@ -79,13 +79,15 @@ impl Operator for SoftmaxLoss {
     }
 
     fn reads(&self) -> Vec<Value> {
-        let sums = self.gradients.into_iter().flat_map(|gradients| [gradients.dweight, gradients.dbias]).flatten();
+        let sums =
+            self.gradients.into_iter().flat_map(|gradients| [gradients.dweight, gradients.dbias]).flatten();
         [self.x, self.labels, self.step].into_iter().chain(sums).collect()
     }
 
     fn writes(&self) -> Vec<Value> {
         let gradients = self.gradients.into_iter();
-        let made = gradients.flat_map(|LossGradients { dx, dweight, dbias }| [Some(dx), dweight, dbias]).flatten();
+        let made =
+            gradients.flat_map(|LossGradients { dx, dweight, dbias }| [Some(dx), dweight, dbias]).flatten();
         [self.panel, self.losses].into_iter().chain(made).collect()
     }
 

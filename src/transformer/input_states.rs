@@ -1,7 +1,7 @@
 use crate::graph::{Graph, Session, State, StateTable};
-use crate::model::{Sequences, Visible};
 use crate::model::config::ModelConfig;
 use crate::model::embedding::Tokens;
+use crate::model::{Sequences, Visible};
 
 /// Sequences that a program reads as a whole.
 pub(super) struct InputStates {

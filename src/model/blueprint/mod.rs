@@ -4,7 +4,8 @@
 mod builder;
 mod source;
 
-pub(crate) use source::CheckpointSource;
+pub use source::FileTensor;
+pub(crate) use source::{BucketRows, CheckpointSource};
 
 use super::checkpoint::Checkpoint;
 use super::config::{Architecture, EmbeddingSharing, Mixer, ModelConfig, StackConfig};
