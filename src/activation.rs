@@ -103,11 +103,11 @@ impl Activation {
             }
             Self::QuickGelu => {
                 let s = sigmoid(1.702 * x);
-                s + 1.702 * x * s * (1.0 - s)
+                s + s * (1.0 - s) * x * 1.702
             }
             Self::Silu => {
                 let s = sigmoid(x);
-                s + x * s * (1.0 - s)
+                s + s * (1.0 - s) * x
             }
             Self::Sigmoid => {
                 let s = sigmoid(x);
