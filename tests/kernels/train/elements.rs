@@ -62,13 +62,11 @@ async fn activations_and_their_gradients_are_those_of_the_formulas() {
             z[0] = 0.0;
             let [dy, factors, earliers] = [2, 3, 4].map(|seed| random(seed, rows * width));
             let inputs = [&dy, &z, &factors, &earliers].map(|data| upload(&gpu, &pad(data, width, 7.0)));
-            let [dy_buffer, z_buffer, factor_buffer, earlier_buffer] = inputs.each_ref();
             let shape = ActivateShape { rows, width, activation, factor, earlier };
             let outputs = [vec![UNTOUCHED; rows * stride(width)]];
-            let y = run_twice(&gpu, &dispatch(&shape), &[z_buffer, factor_buffer, earlier_buffer], &outputs);
-            let dz = run_twice(&gpu, &gradient_dispatch(&shape), &inputs.each_ref(), &outputs);
-            let (y, dz) = (y.await, dz.await);
-            let _ = dy_buffer;
+            let of_z = [&inputs[1], &inputs[2], &inputs[3]];
+            let y = run_twice(&gpu, &dispatch(&shape), &of_z, &outputs).await;
+            let dz = run_twice(&gpu, &gradient_dispatch(&shape), &inputs.each_ref(), &outputs).await;
             let want = |of: fn(f64, f64, f64) -> f64| -> Vec<f64> {
                 let element = |i: usize| {
                     let (value, slope) = exact(activation, z[i].into());
