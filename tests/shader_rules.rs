@@ -258,7 +258,97 @@ fn launches() -> Vec<Dispatch> {
     launches.push(heatmap::paint(grid, 0, 70, &Band { layer: 1, rows: 20..30 }));
     launches.extend([log_probability::chunk_dispatch(2, 100), log_probability::dispatch(2, 100)]);
     launches.extend(search_launches(linear_shape));
+    launches.extend(training_launches());
     launches
+}
+
+/// The launches of training, but for attention.
+fn training_launches() -> Vec<Dispatch> {
+    use wordloom::kernels::*;
+    let linear = linear_gradient::LinearGradientShape { rows: 3, inputs: 32, outputs: 96, scale: 0.5 };
+    let activation = activate::ActivateShape {
+        rows: 2,
+        width: 7,
+        activation: Activation::Gelu,
+        factor: true,
+        earlier: true,
+    };
+    let norm = LayerNormShape { rows: 2, width: 32, epsilon: 1e-5, residual: true, centered: false };
+    let loss = softmax_loss::SoftmaxLossShape {
+        rows: 2,
+        vocabulary: 100,
+        smoothing: 0.1,
+        weight_word: 4,
+        gradient: true,
+    };
+    let adam = adam::AdamShape {
+        beta1: 0.9,
+        beta2: 0.98,
+        epsilon: 1e-9,
+        weight_decay: 0.0,
+        rate_word: 4,
+        correction_words: [5, 6],
+    };
+    let dropout = dropout::Dropout { probability: 0.1, place: 1 };
+    let mut launches = vec![
+        linear_gradient::input_dispatch(&linear, 64..96, linear_gradient::Earlier::Buffer),
+        linear_gradient::weight_dispatch(&linear, 64..96),
+        activate::dispatch(&activation),
+        activate::gradient_dispatch(&activation),
+        layer_norm_gradient::dispatch(&norm, true),
+        layer_norm_gradient::weight_dispatch(&norm),
+        column_sums::dispatch(3, 96),
+        softmax_loss::dispatch(&loss, 3),
+        copy_rows::dispatch(2, 32, 1, 0),
+        dropout::dispatch(2, 32, dropout, true),
+        clip::sum_squares_dispatch(5000, 1),
+        clip::factor_dispatch(7, Some(1.0)),
+        adam::dispatch(&adam, 5000),
+        sum_losses::dispatch(2, 4, 5, true),
+        tie_rows::dispatch(9, 4),
+    ];
+    for layout in [embedding_gradient::TableLayout::Panels, embedding_gradient::TableLayout::Rows] {
+        let shape = embedding_gradient::EmbeddingGradientShape {
+            rows: 5,
+            width: 32,
+            segments: 6,
+            scale: 1.0,
+            layout,
+        };
+        launches.push(embedding_gradient::dispatch(&shape, 64..96));
+    }
+    launches.extend(ranged_attention_launches(dropout));
+    launches
+}
+
+fn ranged_attention_launches(dropout: kernels::dropout::Dropout) -> Vec<Dispatch> {
+    use wordloom::kernels::ranged_attention::*;
+    let shape = RangedAttentionShape {
+        q_rows: 20,
+        key_rows: 20,
+        heads: 2,
+        d_head: 128,
+        d_value: 128,
+        q_width: 768,
+        q_first: 0,
+        kv_width: 768,
+        k_first: 256,
+        v_first: 512,
+        scale: 0.1,
+        reach: Some(3),
+        dropout: Some(dropout),
+    };
+    let odd = RangedAttentionShape { d_head: 5, d_value: 7, reach: None, dropout: None, ..shape };
+    let launches = |shape| {
+        [
+            dispatch(shape),
+            statistics_dispatch(shape),
+            query_gradient_dispatch(shape),
+            key_gradient_dispatch(shape),
+            bias_gradient_dispatch(shape),
+        ]
+    };
+    launches(&shape).into_iter().chain(launches(&odd)).collect()
 }
 
 /// The launches of a search, greedy and with beams, with and without notes of the output layer.

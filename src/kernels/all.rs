@@ -1,9 +1,11 @@
 //! The list of all kernels.
 
 use super::{
-    ByPrecision, Kernel, append_kv, append_rows, attention, attention_weights, bans, cached_attention,
-    column_tokens, edits, embed, heatmap, layer_norm, linear, log_probability, log_softmax_top_k, map_blocks,
-    normalized_linear, output_layer, search, selected_linear, ssru, sum_blocks, vocabulary_chunks,
+    ByPrecision, Kernel, activate, adam, append_kv, append_rows, attention, attention_weights, bans,
+    cached_attention, clip, column_sums, column_tokens, copy_rows, dropout, edits, embed, embedding_gradient,
+    heatmap, layer_norm, layer_norm_gradient, linear, linear_gradient, log_probability, log_softmax_top_k,
+    map_blocks, normalized_linear, output_layer, ranged_attention, search, selected_linear, softmax_loss,
+    ssru, sum_blocks, sum_losses, tie_rows, vocabulary_chunks,
 };
 
 /// Every kernel, for tests that hold them all to the rules.
@@ -12,37 +14,58 @@ pub fn all() -> impl Iterator<Item = &'static Kernel> {
     WITHOUT_WEIGHTS.into_iter().chain(by_precision)
 }
 
-const WITHOUT_WEIGHTS: [&Kernel; 31] = [
+const WITHOUT_WEIGHTS: [&Kernel; 52] = [
+    &activate::ACTIVATE,
+    &activate::ACTIVATE_GRADIENT,
+    &adam::ADAM,
     &append_kv::APPEND_KV,
     &append_rows::APPEND_ROWS,
     &attention::ATTENTION,
-    &attention::ATTENTION_WORKGROUP,
     &attention::ATTENTION_TILE,
+    &attention::ATTENTION_WORKGROUP,
     &attention_weights::ATTENTION_WEIGHTS,
     &bans::BAN_REPEATS,
     &bans::RESET_BANS,
     &cached_attention::CACHED_ATTENTION,
     &cached_attention::CACHED_ATTENTION_WORKGROUP,
+    &clip::CLIP_FACTOR,
+    &clip::SUM_SQUARES,
+    &column_sums::COLUMN_SUMS,
     &column_tokens::COLUMN_TOKENS,
+    &copy_rows::COPY_ROWS,
+    &dropout::DROPOUT,
     &edits::EDIT_SCORES,
     &edits::PENALIZE_REPEATS,
+    &embedding_gradient::EMBEDDING_GRADIENT,
     &heatmap::HEATMAP,
     &heatmap::MAP_MAXIMA,
     &heatmap::ROW_MAXIMA,
     &layer_norm::LAYER_NORM,
     &layer_norm::LAYER_NORM_WORKGROUP,
+    &layer_norm_gradient::LAYER_NORM_GRADIENT,
+    &layer_norm_gradient::LAYER_NORM_WEIGHT_GRADIENT,
+    &linear_gradient::LINEAR_INPUT_GRADIENT,
+    &linear_gradient::LINEAR_WEIGHT_GRADIENT,
     &log_probability::LOG_PROBABILITY,
     &log_softmax_top_k::CHUNK_CANDIDATES,
     &log_softmax_top_k::TOP_K_MERGE,
     &log_softmax_top_k::TOP_K_WORKGROUP,
     &map_blocks::MAP_BLOCKS,
     &map_blocks::MAP_BLOCKS_OF_BLOCKS,
+    &ranged_attention::RANGED_ATTENTION,
+    &ranged_attention::RANGED_ATTENTION_BIAS_GRADIENT,
+    &ranged_attention::RANGED_ATTENTION_KEY_GRADIENT,
+    &ranged_attention::RANGED_ATTENTION_QUERY_GRADIENT,
+    &ranged_attention::RANGED_ATTENTION_STATISTICS,
     &search::BEAM_STEP,
     &search::GREEDY_STEP,
     &search::GREEDY_STEP_WORKGROUP,
     &search::REORDER_SLOTS,
+    &softmax_loss::SOFTMAX_LOSS,
     &ssru::SSRU,
     &sum_blocks::SUM_BLOCKS,
+    &sum_losses::SUM_LOSSES,
+    &tie_rows::TIE_ROWS,
     &vocabulary_chunks::VOCABULARY_CHUNKS,
 ];
 

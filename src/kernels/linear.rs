@@ -209,7 +209,7 @@ pub fn dispatch_variant(shape: &LinearShape, part: Range<usize>, variant: Varian
 }
 
 /// The activation's code in `shared/activation.wgsl`.
-const fn activation_code(activation: Activation) -> u32 {
+pub(super) const fn activation_code(activation: Activation) -> u32 {
     match activation {
         Activation::Identity => 0,
         Activation::Relu => 1,

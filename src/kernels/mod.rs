@@ -64,6 +64,8 @@ macro_rules! params {
     };
 }
 
+pub mod activate;
+pub mod adam;
 mod all;
 pub mod append_kv;
 pub mod append_rows;
@@ -71,23 +73,34 @@ pub mod attention;
 pub mod attention_weights;
 pub mod bans;
 pub mod cached_attention;
+pub mod clip;
+pub mod column_sums;
 pub mod column_tokens;
+pub mod copy_rows;
+pub mod dropout;
 pub mod edits;
 pub mod embed;
+pub mod embedding_gradient;
 pub mod heatmap;
 pub mod layer_norm;
+pub mod layer_norm_gradient;
 pub mod linear;
+pub mod linear_gradient;
 pub mod log_probability;
 pub mod log_softmax_top_k;
 pub mod map_blocks;
 pub mod normalized_linear;
 pub mod output_layer;
 pub mod panels;
+pub mod ranged_attention;
 pub mod search;
 pub mod search_state;
 pub mod selected_linear;
+pub mod softmax_loss;
 pub mod ssru;
 pub mod sum_blocks;
+pub mod sum_losses;
+pub mod tie_rows;
 pub mod vocabulary_chunks;
 
 pub use all::all;

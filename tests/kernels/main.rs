@@ -15,6 +15,7 @@ mod selected_linear;
 mod ssru;
 mod sum_blocks;
 mod top_k;
+mod train;
 
 use common::{Tensors, data};
 use wordloom::gpu::{Buffer, Gpu};
