@@ -10,7 +10,7 @@ struct Params {
 
 @group(0) @binding(0) var<storage, read>       losses: array<vec4<f32>>;   // [rows, 4]
 @group(0) @binding(1) var<storage, read>       step_state: array<u32>;
-@group(0) @binding(2) var<storage, read_write> metrics: array<vec4<f32>>;  // [slots, 8]: the first four columns
+@group(0) @binding(2) var<storage, read_write> metrics: array<vec4<f32>>;  // [slots, 4]
 @group(1) @binding(0) var<uniform> p: Params;
 
 @compute @workgroup_size(256)
@@ -27,8 +27,8 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
     if (lane == 0u && slot < p.slots) {
         var total = (row_sums[0] + row_sums[1]) + (row_sums[2] + row_sums[3]);
         if (p.adds != 0u) {
-            total += metrics[2u * slot];
+            total += metrics[slot];
         }
-        metrics[2u * slot] = total;
+        metrics[slot] = total;
     }
 }

@@ -5,10 +5,11 @@
 struct Params {
     rows: u32,
     width: u32,
+    first_only: u32,  // whether only the row that a bucket is named after gets the sum
 }
 
 @group(0) @binding(0) var<storage, read>       x: array<f32>;        // [rows, width]
-@group(0) @binding(1) var<storage, read>       buckets: array<u32>;  // [rows]
+@group(0) @binding(1) var<storage, read>       buckets: array<u32>;  // [rows]: first row of each bucket
 @group(0) @binding(2) var<storage, read_write> y: array<f32>;        // [rows, width]
 @group(1) @binding(0) var<uniform> p: Params;
 
@@ -26,8 +27,8 @@ fn main(
         return;
     }
     var sum = 0.0;
-    if (column < p.width) {
-        let bucket = buckets[row];
+    let bucket = buckets[row];
+    if (column < p.width && (p.first_only == 0u || bucket == row)) {
         for (var i = zero(workgroup); i < p.rows; i++) {
             if (buckets[i] == bucket) {
                 sum += x[i * stride + column];

@@ -5,7 +5,7 @@ mod common;
 
 use std::collections::BTreeMap;
 
-use common::{Tensors, assert_close, data, device_test, model, read};
+use common::{Tensors, assert_close, data, device_test, devices, model, read};
 use serde_json::Value;
 use wordloom::Device;
 use wordloom::train::{Capacity, Pair, Recipe, Trainer};
@@ -15,10 +15,6 @@ const MODELS: [&str; 6] =
 
 /// No more rows than some batches need, and more than others.
 const CAPACITY: Capacity = Capacity { source_rows: 37, target_rows: 33 };
-
-async fn devices() -> Vec<Device> {
-    vec![Device::Cpu]
-}
 
 struct Fixture {
     tensors: Tensors,

@@ -8,9 +8,9 @@ use super::parallel::Budget;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AdamStep {
     /// Decay of the mean of gradients.
-    pub beta1: f32,
+    pub beta1: f64,
     /// Decay of the mean of their squares.
-    pub beta2: f32,
+    pub beta2: f64,
     /// Number added to the root of the squares' mean.
     pub epsilon: f32,
     /// Share of a weight that a learning rate of 1 takes away.
@@ -39,6 +39,7 @@ pub fn adam(
     let arch = Arch::new();
     let AdamStep { beta1, beta2, epsilon, weight_decay, learning_rate, correction1, correction2, factor } =
         step;
+    let [(beta1, rest1), (beta2, rest2)] = [beta1, beta2].map(|beta| (beta as f32, (1.0 - beta) as f32));
     let update = |weights: &mut [f32], gradients: &mut [f32], means: &mut [f32], squares: &mut [f32]| {
         arch.dispatch(
             #[inline(always)]
@@ -48,8 +49,8 @@ pub fn adam(
                     weights.iter_mut().zip(gradients.iter_mut()).zip(moments)
                 {
                     let g = *gradient * factor;
-                    *mean = beta1 * *mean + (1.0 - beta1) * g;
-                    *square = beta2 * *square + (1.0 - beta2) * g * g;
+                    *mean = beta1 * *mean + rest1 * g;
+                    *square = beta2 * *square + rest2 * g * g;
                     *weight -= learning_rate * weight_decay * *weight;
                     *weight -=
                         learning_rate * (*mean * correction1) / ((*square * correction2).sqrt() + epsilon);

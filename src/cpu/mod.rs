@@ -34,6 +34,7 @@ mod rounded_rows;
 mod selected_linear;
 mod softmax_loss;
 mod ssru;
+mod tied_rows;
 mod vector;
 mod weights;
 
@@ -62,6 +63,7 @@ pub use ranged_attention::{
 pub use selected_linear::selected_linear;
 pub use softmax_loss::{LOSS_COLUMNS, NO_LABEL, softmax_loss};
 pub use ssru::{CellHistory, Cells, ssru};
+pub use tied_rows::tie_gradients;
 pub use weights::{StoredMatrix, WeightMatrix};
 
 /// Columns of a matrix, e.g. the keys in a fused `[rows, 3 * d_model]` projection.

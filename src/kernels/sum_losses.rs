@@ -24,10 +24,10 @@ params! {
     }
 }
 
-/// Sums the rows of losses into columns 0 … 3 of a slot of the metrics; a slot that does not exist is not written.
+/// Sums the rows of losses into a slot of the metrics; a slot that does not exist is not written.
 /// `adds`: whether the sums are added to the slot's, else they replace them.
 ///
-/// * storage: losses `[rows, 4]`, step state u32, metrics `[slots, 8]`
+/// * storage: losses `[rows, 4]`, step state u32, metrics `[slots, 4]`
 pub fn dispatch(rows: usize, slots: usize, slot_word: usize, adds: bool) -> Dispatch {
     let params = SumLossesParams {
         rows: rows as u32,

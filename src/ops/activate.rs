@@ -3,8 +3,9 @@
 
 use crate::activation::Activation;
 use crate::cpu;
-use crate::graph::{CpuRun, Gradients, Graph, GraphError, Lowering, Operator, Value};
-use crate::shape::Dtype;
+use crate::graph::{Binding, CpuRun, Gradients, Graph, GraphError, Lowering, Operator, Value};
+use crate::kernels::activate::{self, ActivateShape};
+use crate::shape::{Dtype, Shape};
 
 #[derive(Debug)]
 struct Activate {
@@ -56,6 +57,11 @@ impl Graph {
     }
 }
 
+fn shape_of(shape: Shape, activation: Activation, factor: Option<Value>) -> ActivateShape {
+    let Shape { rows, width } = shape;
+    ActivateShape { rows, width, activation, factor: factor.is_some(), earlier: false }
+}
+
 impl Operator for Activate {
     fn name(&self) -> &'static str {
         "activate"
@@ -81,8 +87,10 @@ impl Operator for Activate {
         Ok(())
     }
 
-    fn lower(&self, _: &mut Lowering<'_>) {
-        todo!("kernel")
+    fn lower(&self, to: &mut Lowering<'_>) {
+        let shape = shape_of(to.shape(self.z), self.activation, self.factor);
+        let bindings = vec![self.z.into(), self.factor.into(), Binding::Nothing, self.y.into()];
+        to.launch(activate::dispatch(&shape), bindings);
     }
 
     fn run(&self, run: &mut CpuRun<'_>) {
@@ -105,8 +113,11 @@ impl Operator for ActivateGradient {
         vec![self.dz]
     }
 
-    fn lower(&self, _: &mut Lowering<'_>) {
-        todo!("kernel")
+    fn lower(&self, to: &mut Lowering<'_>) {
+        let shape = shape_of(to.shape(self.z), self.activation, self.factor);
+        let bindings =
+            vec![self.dy.into(), self.z.into(), self.factor.into(), Binding::Nothing, self.dz.into()];
+        to.launch(activate::gradient_dispatch(&shape), bindings);
     }
 
     fn run(&self, run: &mut CpuRun<'_>) {

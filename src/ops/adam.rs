@@ -2,16 +2,18 @@
 //! 5.3; Pascanu et al. 2013, section 3.2; decoupled weight decay: Loshchilov & Hutter 2019.
 
 use crate::cpu::{self, AdamStep};
-use crate::graph::{CpuRun, Graph, GraphError, Lowering, Operator, State, Value, step_word};
+use crate::graph::{Binding, CpuRun, Graph, GraphError, Lowering, Operator, State, Value, step_word};
+use crate::kernels::adam::{self, AdamShape};
+use crate::kernels::{clip, stride};
 use crate::shape::{Dtype, Shape};
 
 /// Constants of Adam.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AdamConstants {
     /// Decay of the mean of gradients.
-    pub beta1: f32,
+    pub beta1: f64,
     /// Decay of the mean of their squares.
-    pub beta2: f32,
+    pub beta2: f64,
     /// Number added to the root of the squares' mean.
     pub epsilon: f32,
     /// Share of a weight that a learning rate of 1 takes away in a step.
@@ -57,17 +59,26 @@ impl Graph {
     /// Adds one step of Adam for all weights. The gradients are then zero.
     ///
     /// * `clip`: state `[1, 2]`, which gets the norm of all gradients and the factor that reduces it to `max_norm`
+    /// * `tied`: weights with tied rows, and for each row the first row of its group, u32 `[rows, 1]`
     /// * `step`: state with the learning rate and Adam's corrections
     pub fn adam(
         &mut self,
-        weights: &[TrainedWeight],
+        (weights, tied): (&[TrainedWeight], &[(usize, State)]),
         constants: AdamConstants,
         max_norm: Option<f32>,
         (step, clip): (State, State),
     ) -> Result<(), GraphError> {
         let (step, clip) = (self.state(step), self.state(clip));
         self.expect("adam", "clip", clip, Shape::new(1, 2), Dtype::F32)?;
-        let gradients = weights.iter().map(|weight| (self.state(weight.gradient), weight.elements)).collect();
+        let mut gradients = Vec::with_capacity(weights.len());
+        for weight in weights {
+            let gradient = self.state(weight.gradient);
+            let gradient = match tied.iter().find(|(index, _)| *index == weight.index) {
+                Some(&(_, first_rows)) => self.tie_gradients(gradient, first_rows)?,
+                None => gradient,
+            };
+            gradients.push((gradient, weight.elements));
+        }
         self.push(GradientNorm { gradients, max_norm, clip });
         for &weight in weights {
             let [gradient, mean, square] =
@@ -91,8 +102,21 @@ impl Operator for GradientNorm {
         vec![self.clip]
     }
 
-    fn lower(&self, _: &mut Lowering<'_>) {
-        todo!("kernel")
+    fn lower(&self, to: &mut Lowering<'_>) {
+        let words = |to: &Lowering<'_>, gradient: Value| {
+            let Shape { rows, width } = to.shape(gradient);
+            rows * stride(width)
+        };
+        let counts = self.gradients.iter().map(|&(gradient, _)| clip::partial_sums(words(to, gradient)));
+        let count = counts.sum();
+        let partials = to.scratch(Shape::new(1, count), Dtype::F32);
+        let mut first = 0;
+        for &(gradient, _) in &self.gradients {
+            let words = words(to, gradient);
+            to.launch(clip::sum_squares_dispatch(words, first), vec![gradient.into(), partials.into()]);
+            first += clip::partial_sums(words);
+        }
+        to.launch(clip::factor_dispatch(count, self.max_norm), vec![partials.into(), self.clip.into()]);
     }
 
     fn run(&self, run: &mut CpuRun<'_>) {
@@ -123,8 +147,22 @@ impl Operator for Adam {
         true
     }
 
-    fn lower(&self, _: &mut Lowering<'_>) {
-        todo!("kernel")
+    fn lower(&self, to: &mut Lowering<'_>) {
+        let AdamConstants { beta1, beta2, epsilon, weight_decay } = self.constants;
+        let shape = AdamShape {
+            beta1,
+            beta2,
+            epsilon,
+            weight_decay,
+            rate_word: step_word::LEARNING_RATE,
+            correction_words: [step_word::CORRECTION_1, step_word::CORRECTION_2],
+        };
+        let Shape { rows, width } = to.shape(self.gradient);
+        let weight = Binding::Weight { index: self.weight.index, part: 0 };
+        let inputs = [self.step.into(), self.clip.into(), weight];
+        let moments = [self.gradient.into(), self.mean.into(), self.square.into()];
+        let bindings = inputs.into_iter().chain(moments).collect();
+        to.launch(adam::dispatch(&shape, rows * stride(width)), bindings);
     }
 
     fn run(&self, run: &mut CpuRun<'_>) {

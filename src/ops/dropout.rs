@@ -3,7 +3,8 @@
 
 use crate::cpu::{self, DropoutKey, DropoutShare};
 use crate::graph::{CpuRun, Gradients, Graph, GraphError, Lowering, Operator, State, Value, step_word};
-use crate::shape::Dtype;
+use crate::kernels::dropout;
+use crate::shape::{Dtype, Shape};
 
 #[derive(Debug)]
 struct Dropout {
@@ -86,8 +87,12 @@ impl Operator for Dropout {
         Ok(())
     }
 
-    fn lower(&self, _: &mut Lowering<'_>) {
-        todo!("kernel")
+    fn lower(&self, to: &mut Lowering<'_>) {
+        let Shape { rows, width } = to.shape(self.x);
+        let (place, step) = self.random.unzip();
+        let dropout = dropout::Dropout { probability: self.p, place: place.unwrap_or(0) };
+        let dispatch = dropout::dispatch(rows, width, dropout, self.z.is_some());
+        to.launch(dispatch, vec![self.x.into(), self.z.into(), step.into(), self.y.into()]);
     }
 
     fn run(&self, run: &mut CpuRun<'_>) {

@@ -1,9 +1,10 @@
 //! `y[r] = scale * table[tokens[r]] + positions[r-th position]`.  Vaswani et al. 2017, sections 3.4 and 3.5.
 
-use super::embedding_gradient::{ReadTable, embedding_gradient};
+use super::embedding_gradient::{ReadTable, embedding_gradients};
 use crate::cpu;
 use crate::graph::{CpuRun, Gradients, Graph, GraphError, Lowering, Matrix, Operator, Rows, Value};
 use crate::kernels::embed::{self, EmbedShape};
+use crate::kernels::embedding_gradient::TableLayout;
 use crate::shape::{Dtype, Shape};
 
 #[derive(Debug)]
@@ -82,16 +83,12 @@ impl Operator for Embed {
         if self.zero_start {
             return Err(to.unsupported(self));
         }
-        let Matrix { index: weight, inputs: width, .. } = self.table;
-        let table = ReadTable { ids: self.tokens, weight, width, scale: self.scale };
-        embedding_gradient(to, self, table, dy)?;
-        match self.positions {
-            Some((ids, rows)) => {
-                let table = ReadTable { ids, weight: rows.index, width: rows.width, scale: 1.0 };
-                embedding_gradient(to, self, table, dy)
-            }
-            None => Ok(()),
-        }
+        let Matrix { index: weight, outputs: rows, inputs: width } = self.table;
+        let (ids, scale, layout) = (self.tokens, self.scale, TableLayout::Panels);
+        embedding_gradients(to, self, ReadTable { ids, weight, rows, width, scale, layout }, dy)?;
+        let Some((ids, Rows { index: weight, rows, width })) = self.positions else { return Ok(()) };
+        let (scale, layout) = (1.0, TableLayout::Rows);
+        embedding_gradients(to, self, ReadTable { ids, weight, rows, width, scale, layout }, dy)
     }
 
     fn lower(&self, to: &mut Lowering<'_>) {

@@ -3,6 +3,7 @@
 
 use crate::cpu;
 use crate::graph::{CpuRun, Gradients, GraphError, Lowering, Operator, Value};
+use crate::kernels::embedding_gradient::{self, EmbeddingGradientShape, TableLayout};
 
 /// A table of embeddings or positions, and its readers.
 #[derive(Clone, Copy, Debug)]
@@ -11,10 +12,14 @@ pub(super) struct ReadTable {
     pub ids: Value,
     /// Index of the table in the weights.
     pub weight: usize,
+    /// Rows of the table.
+    pub rows: usize,
     /// Elements of a row of the table.
     pub width: usize,
     /// Factor of the rows.
     pub scale: f32,
+    /// Layout of the table on a GPU.
+    pub layout: TableLayout,
 }
 
 #[derive(Debug)]
@@ -27,7 +32,7 @@ struct EmbeddingGradient {
 }
 
 /// Adds the gradient of a table, if it is trained. `op`: the reader, for the error of ids that are not sorted.
-pub(super) fn embedding_gradient(
+pub(super) fn embedding_gradients(
     to: &mut Gradients<'_>,
     op: &dyn Operator,
     table: ReadTable,
@@ -52,8 +57,12 @@ impl Operator for EmbeddingGradient {
         vec![self.dtable]
     }
 
-    fn lower(&self, _: &mut Lowering<'_>) {
-        todo!("kernel")
+    fn lower(&self, to: &mut Lowering<'_>) {
+        let ReadTable { rows: table_rows, width, scale, layout, .. } = self.table;
+        let (rows, segments) = (to.shape(self.dy).rows, to.shape(self.segments).rows);
+        let shape = EmbeddingGradientShape { rows, width, segments, scale, layout };
+        let bindings = vec![self.dy.into(), self.order.into(), self.segments.into(), self.dtable.into()];
+        to.launch(embedding_gradient::dispatch(&shape, 0..table_rows), bindings);
     }
 
     fn run(&self, run: &mut CpuRun<'_>) {

@@ -3,6 +3,8 @@
 use super::Normalization;
 use crate::cpu::{self, NormGradient};
 use crate::graph::{CpuRun, Gradients, GraphError, Lowering, Operator, Value};
+use crate::kernels::layer_norm::LayerNormShape;
+use crate::kernels::layer_norm_gradient;
 use crate::shape::{Dtype, Shape};
 
 /// `dz`, plus `earlier`, and the statistics of the rows.
@@ -59,6 +61,12 @@ pub(super) fn layer_norm_gradients(
     Ok(())
 }
 
+fn shape_of(shape: Shape, residual: Option<Value>, norm: Normalization) -> LayerNormShape {
+    let Shape { rows, width } = shape;
+    let (residual, centered) = (residual.is_some(), norm.beta.is_some());
+    LayerNormShape { rows, width, epsilon: norm.epsilon, residual, centered }
+}
+
 impl Operator for LayerNormGradient {
     fn name(&self) -> &'static str {
         "layer_norm_gradient"
@@ -72,8 +80,12 @@ impl Operator for LayerNormGradient {
         vec![self.statistics, self.dz]
     }
 
-    fn lower(&self, _: &mut Lowering<'_>) {
-        todo!("kernel")
+    fn lower(&self, to: &mut Lowering<'_>) {
+        let shape = shape_of(to.shape(self.x), self.residual, self.norm);
+        let inputs = [self.x.into(), self.residual.into(), self.dy.into(), self.norm.gamma.into()];
+        let outputs = [self.earlier.into(), self.dz.into(), self.statistics.into()];
+        let dispatch = layer_norm_gradient::dispatch(&shape, self.earlier.is_some());
+        to.launch(dispatch, inputs.into_iter().chain(outputs).collect());
     }
 
     fn run(&self, run: &mut CpuRun<'_>) {
@@ -97,8 +109,11 @@ impl Operator for LayerNormWeightGradient {
         vec![self.dgamma]
     }
 
-    fn lower(&self, _: &mut Lowering<'_>) {
-        todo!("kernel")
+    fn lower(&self, to: &mut Lowering<'_>) {
+        let shape = shape_of(to.shape(self.x), self.residual, self.norm);
+        let Self { x, residual, dy, statistics, dgamma, .. } = *self;
+        let bindings = vec![x.into(), residual.into(), dy.into(), statistics.into(), dgamma.into()];
+        to.launch(layer_norm_gradient::weight_dispatch(&shape), bindings);
     }
 
     fn run(&self, run: &mut CpuRun<'_>) {

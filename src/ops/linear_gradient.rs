@@ -3,6 +3,8 @@
 use super::Linear;
 use crate::cpu;
 use crate::graph::{CpuRun, Gradients, Graph, GraphError, Lowering, Matrix, Operator, Value};
+use crate::kernels::column_sums;
+use crate::kernels::linear_gradient::{self, Earlier, LinearGradientShape};
 use crate::shape::{Dtype, Shape};
 
 /// `dx = earlier + scale·dy·W`
@@ -61,6 +63,29 @@ impl Graph {
     }
 }
 
+pub(super) fn gradient_shape(rows: usize, weight: Matrix, scale: f32) -> LinearGradientShape {
+    LinearGradientShape { rows, inputs: weight.inputs, outputs: weight.outputs, scale }
+}
+
+/// Adds the launches of `dx = earlier + scale·dy·W`, one for each part of the weights.
+pub(super) fn lower_input_gradient(
+    to: &mut Lowering<'_>,
+    shape: &LinearGradientShape,
+    dy: Value,
+    weight: Matrix,
+    (earlier, dx): (Option<Value>, Value),
+) {
+    for (outputs, part) in to.parts(weight) {
+        let addend = match (outputs.start, earlier) {
+            (0, None) => Earlier::Nothing,
+            (0, Some(_)) => Earlier::Buffer,
+            _ => Earlier::Output,
+        };
+        let dispatch = linear_gradient::input_dispatch(shape, outputs, addend);
+        to.launch(dispatch, vec![dy.into(), part, earlier.into(), dx.into()]);
+    }
+}
+
 impl Operator for InputGradient {
     fn name(&self) -> &'static str {
         "linear_input_gradient"
@@ -74,8 +99,9 @@ impl Operator for InputGradient {
         vec![self.dx]
     }
 
-    fn lower(&self, _: &mut Lowering<'_>) {
-        todo!("kernel")
+    fn lower(&self, to: &mut Lowering<'_>) {
+        let shape = gradient_shape(to.shape(self.dy).rows, self.weight, self.scale);
+        lower_input_gradient(to, &shape, self.dy, self.weight, (self.earlier, self.dx));
     }
 
     fn run(&self, run: &mut CpuRun<'_>) {
@@ -100,8 +126,10 @@ impl Operator for WeightGradient {
         vec![self.dweight]
     }
 
-    fn lower(&self, _: &mut Lowering<'_>) {
-        todo!("kernel")
+    fn lower(&self, to: &mut Lowering<'_>) {
+        let shape = gradient_shape(to.shape(self.dy).rows, self.weight, self.scale);
+        let dispatch = linear_gradient::weight_dispatch(&shape, 0..shape.outputs);
+        to.launch(dispatch, vec![self.dy.into(), self.x.into(), self.dweight.into()]);
     }
 
     fn run(&self, run: &mut CpuRun<'_>) {
@@ -127,8 +155,8 @@ impl Operator for ColumnSums {
     }
 
     fn lower(&self, to: &mut Lowering<'_>) {
-        let Shape { .. } = to.shape(self.x);
-        todo!("kernel")
+        let Shape { rows, width } = to.shape(self.x);
+        to.launch(column_sums::dispatch(rows, width), vec![self.x.into(), self.sums.into()]);
     }
 
     fn run(&self, run: &mut CpuRun<'_>) {

@@ -5,7 +5,10 @@
 //! from them again. Dao et al. 2022, "FlashAttention", section 3.1.
 
 use crate::cpu::{self, DropoutShare, RangedShape};
-use crate::graph::{Columns, CpuRun, Gradients, Graph, GraphError, Lowering, Operator, Rows, Value};
+use crate::graph::{Binding, Columns, CpuRun, Gradients, Graph, GraphError, Lowering, Operator, Rows, Value};
+use crate::kernels::dropout::Dropout;
+use crate::kernels::ranged_attention::{self, MAX_HEAD, RangedAttentionShape};
+use crate::ops::attention::reach;
 use crate::ops::dropout::dropout_key;
 use crate::shape::{AttentionShape, Dtype, Shape};
 
@@ -67,6 +70,10 @@ impl Graph {
         self.expect(op, "key ranges", scores.ranges.keys, Shape::new(queries, 2), Dtype::U32)?;
         self.expect(op, "query ranges", scores.ranges.queries, Shape::new(keys, 2), Dtype::U32)?;
         self.expect_distance_bias(op, scores.distance_bias, heads)?;
+        if d_head.max(d_value) > MAX_HEAD {
+            let want = format!("heads of at most {MAX_HEAD} columns");
+            return Err(self.mismatch(op, "queries", Shape::new(queries, d_head.max(d_value)), want));
+        }
         if scores.keys.value != values.value {
             let got = self.shape(values.value);
             return Err(self.mismatch(
@@ -90,6 +97,26 @@ impl RangedAttention {
     fn inputs(&self) -> impl Iterator<Item = Value> + use<> {
         let RangedScores { queries, keys, ranges, .. } = self.scores;
         [queries.value, keys.value, ranges.keys].into_iter().chain(self.dropout.map(|(_, _, step)| step))
+    }
+
+    fn kernel_shape(&self, to: &Lowering<'_>) -> RangedAttentionShape {
+        let RangedScores { shape, queries, keys, distance_bias, .. } = self.scores;
+        let AttentionShape { queries: q_rows, keys: key_rows, heads, d_head, d_value, scale, .. } = shape;
+        RangedAttentionShape {
+            q_rows,
+            key_rows,
+            heads,
+            d_head,
+            d_value,
+            q_width: to.shape(queries.value).width,
+            q_first: queries.first,
+            kv_width: to.shape(keys.value).width,
+            k_first: keys.first,
+            v_first: self.values.first,
+            scale,
+            reach: reach(distance_bias),
+            dropout: self.dropout.map(|(probability, place, _)| Dropout { probability, place }),
+        }
     }
 
     fn on_cpu<'a>(&self, run: &'a CpuRun<'_>) -> cpu::RangedAttention<'a> {
@@ -142,8 +169,14 @@ impl Operator for RangedAttention {
         Ok(())
     }
 
-    fn lower(&self, _: &mut Lowering<'_>) {
-        todo!("kernel")
+    fn lower(&self, to: &mut Lowering<'_>) {
+        let RangedScores { queries, keys, ranges, distance_bias, .. } = self.scores;
+        let step = self.dropout.map(|(_, _, step)| step);
+        let inputs: [Binding; 5] =
+            [queries.value.into(), keys.value.into(), ranges.keys.into(), distance_bias.into(), step.into()];
+        let outputs = [self.context.into(), self.log_sums.into()];
+        let dispatch = ranged_attention::dispatch(&self.kernel_shape(to));
+        to.launch(dispatch, inputs.into_iter().chain(outputs).collect());
     }
 
     fn run(&self, run: &mut CpuRun<'_>) {
@@ -180,8 +213,26 @@ impl Operator for RangedAttentionGradient {
         [self.products, self.dqueries].into_iter().chain(dkeys).chain(self.dbias).collect()
     }
 
-    fn lower(&self, _: &mut Lowering<'_>) {
-        todo!("kernel")
+    fn lower(&self, to: &mut Lowering<'_>) {
+        let forward = &self.forward;
+        let shape = forward.kernel_shape(to);
+        let RangedScores { queries, keys, ranges, distance_bias, .. } = forward.scores;
+        // log-sums, then products
+        let statistics = to.scratch(Shape::new(shape.q_rows, 2 * shape.heads), Dtype::F32);
+        let bindings =
+            vec![forward.log_sums.into(), forward.context.into(), self.dcontext.into(), statistics.into()];
+        to.launch(ranged_attention::statistics_dispatch(&shape), bindings);
+        let step = forward.dropout.map(|(_, _, step)| step);
+        let bindings = |ranges: Value, output: Value| -> Vec<Binding> {
+            let inputs = [queries.value.into(), keys.value.into(), ranges.into(), distance_bias.into()];
+            let others = [statistics.into(), self.dcontext.into(), step.into(), output.into()];
+            inputs.into_iter().chain(others).collect()
+        };
+        to.launch(ranged_attention::query_gradient_dispatch(&shape), bindings(ranges.keys, self.dqueries));
+        to.launch(ranged_attention::key_gradient_dispatch(&shape), bindings(ranges.queries, self.dkeys));
+        if let Some(dbias) = self.dbias {
+            to.launch(ranged_attention::bias_gradient_dispatch(&shape), bindings(ranges.keys, dbias));
+        }
     }
 
     fn run(&self, run: &mut CpuRun<'_>) {

@@ -3,9 +3,15 @@
 //! 2017, section 5.4.
 
 use super::Linear;
+use super::linear_gradient::{gradient_shape, lower_input_gradient};
 use crate::activation::Activation;
 use crate::cpu::{self, LOSS_COLUMNS};
-use crate::graph::{CpuRun, Gradients, Graph, GraphError, Lowering, Matrix, Operator, Value, step_word};
+use crate::graph::{
+    Binding, CpuRun, Gradients, Graph, GraphError, Lowering, Matrix, Operator, Value, step_word,
+};
+use crate::kernels::linear::{self, LinearShape};
+use crate::kernels::softmax_loss::{self, SoftmaxLossShape};
+use crate::kernels::{column_sums, copy_rows, linear_gradient};
 use crate::shape::{Dtype, Shape};
 
 /// Logits of a panel, at most, unless one row has more.
@@ -98,8 +104,30 @@ impl Operator for SoftmaxLoss {
         }
     }
 
-    fn lower(&self, _: &mut Lowering<'_>) {
-        todo!("kernel")
+    fn lower(&self, to: &mut Lowering<'_>) {
+        let rows = to.shape(self.x).rows;
+        let step = to.shape(self.panel).rows;
+        let inputs = self.layer.weight.inputs;
+        let x_panel = to.scratch(Shape::new(step, inputs), Dtype::F32);
+        let dx_panel = to.scratch(Shape::new(step, inputs), Dtype::F32);
+        for first in (0..rows).step_by(step) {
+            let count = step.min(rows - first);
+            to.launch(copy_rows::dispatch(count, inputs, first, 0), vec![self.x.into(), x_panel.into()]);
+            self.lower_panel(to, first..first + count, x_panel);
+            let Some(LossGradients { dx, dweight, dbias }) = self.gradients else { continue };
+            let Linear { weight, scale, .. } = self.layer;
+            let shape = gradient_shape(count, weight, scale);
+            lower_input_gradient(to, &shape, self.panel, weight, (None, dx_panel));
+            to.launch(copy_rows::dispatch(count, inputs, 0, first), vec![dx_panel.into(), dx.into()]);
+            if let Some(dweight) = dweight {
+                let dispatch = linear_gradient::weight_dispatch(&shape, 0..weight.outputs);
+                to.launch(dispatch, vec![self.panel.into(), x_panel.into(), dweight.into()]);
+            }
+            if let Some(dbias) = dbias {
+                let dispatch = column_sums::dispatch(count, weight.outputs);
+                to.launch(dispatch, vec![self.panel.into(), dbias.into()]);
+            }
+        }
     }
 
     fn run(&self, run: &mut CpuRun<'_>) {
@@ -112,6 +140,34 @@ impl Operator for SoftmaxLoss {
 }
 
 impl SoftmaxLoss {
+    /// Adds the launches from a panel of x to its losses, and to the gradient of its logits.
+    fn lower_panel(&self, to: &mut Lowering<'_>, rows: std::ops::Range<usize>, x: Value) {
+        let Linear { weight, bias, scale } = self.layer;
+        let shape = LinearShape {
+            rows: rows.len(),
+            inputs: weight.inputs,
+            outputs: weight.outputs,
+            scale,
+            bias: bias.is_some(),
+            activation: Activation::Identity,
+            join: None,
+            precision: to.precision(),
+        };
+        for (outputs, part) in to.parts(weight) {
+            let dispatch = linear::dispatch(&shape, outputs, to.class());
+            to.launch(dispatch, vec![x.into(), part, bias.into(), Binding::Nothing, self.panel.into()]);
+        }
+        let shape = SoftmaxLossShape {
+            rows: rows.len(),
+            vocabulary: weight.outputs,
+            smoothing: self.smoothing,
+            weight_word: step_word::LOSS_FACTOR,
+            gradient: self.gradients.is_some(),
+        };
+        let bindings = vec![self.labels.into(), self.step.into(), self.panel.into(), self.losses.into()];
+        to.launch(softmax_loss::dispatch(&shape, rows.start), bindings);
+    }
+
     fn run_panel(&self, run: &mut CpuRun<'_>, rows: std::ops::Range<usize>) {
         let Linear { weight, bias, scale } = self.layer;
         let (inputs, outputs) = (weight.inputs, weight.outputs);

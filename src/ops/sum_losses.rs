@@ -2,6 +2,7 @@
 
 use crate::cpu::LOSS_COLUMNS;
 use crate::graph::{CpuRun, Graph, GraphError, Lowering, Operator, State, Value, step_word};
+use crate::kernels::sum_losses;
 use crate::shape::{Dtype, Shape};
 
 #[derive(Debug)]
@@ -36,8 +37,10 @@ impl Operator for SumLosses {
         vec![self.metrics]
     }
 
-    fn lower(&self, _: &mut Lowering<'_>) {
-        todo!("kernel")
+    fn lower(&self, to: &mut Lowering<'_>) {
+        let (rows, slots) = (to.shape(self.losses).rows, to.shape(self.metrics).rows);
+        let dispatch = sum_losses::dispatch(rows, slots, step_word::SLOT, true);
+        to.launch(dispatch, vec![self.losses.into(), self.step.into(), self.metrics.into()]);
     }
 
     fn run(&self, run: &mut CpuRun<'_>) {

@@ -1,39 +1,37 @@
 //! Rows of a table that are one parameter: a bias by distance has a row for each distance, but distances of a bucket
-//! share their values. Raffel et al. 2020 (T5), section 2.1.
+//! share their values. Raffel et al. 2020 (T5), section 2.1. Each row gets the sum of its group's gradients, so that Adam
+//! keeps the rows equal.
 
-use crate::graph::{CpuRun, Graph, Lowering, Operator, Rows, State, Value};
+use crate::cpu;
+use crate::graph::{CpuRun, Graph, GraphError, Lowering, Operator, State, Value};
+use crate::kernels::tie_rows::{self, TiedRows};
+use crate::shape::{Dtype, Shape};
 
-/// Before the optimizer: the first row of each group gets the sum of the group's gradients, the others get zero.
 #[derive(Debug)]
-struct GatherGradients {
+struct TieGradients {
     first_rows: Value,
     gradient: Value,
-}
-
-/// After the optimizer: every row of a group gets the values of its first row.
-#[derive(Debug)]
-struct SpreadRows {
-    first_rows: Value,
-    table: Rows,
+    gathered: Value,
 }
 
 impl Graph {
-    /// Gathers the gradients of tied rows. `first_rows`: u32 `[rows, 1]`, the first row of each row's group.
-    pub fn gather_tied_gradients(&mut self, first_rows: State, gradient: State) {
-        let (first_rows, gradient) = (self.state(first_rows), self.state(gradient));
-        self.push(GatherGradients { first_rows, gradient });
-    }
-
-    /// Makes tied rows of a weight equal again.
-    pub fn spread_tied_rows(&mut self, first_rows: State, table: Rows) {
+    /// Replaces each row of a gradient by the sum of its group. Returns the sums in the first row of each group, with
+    /// zeros in the others: the gradient of the parameters. `first_rows`: u32 `[rows, 1]`, the first row of each row's
+    /// group.
+    pub(super) fn tie_gradients(&mut self, gradient: Value, first_rows: State) -> Result<Value, GraphError> {
+        let op = "tie_gradients";
         let first_rows = self.state(first_rows);
-        self.push(SpreadRows { first_rows, table });
+        let shape = self.shape(gradient);
+        self.expect(op, "first rows", first_rows, Shape::new(shape.rows, 1), Dtype::U32)?;
+        let gathered = self.value(op, shape, Dtype::F32)?;
+        self.push(TieGradients { first_rows, gradient, gathered });
+        Ok(gathered)
     }
 }
 
-impl Operator for GatherGradients {
+impl Operator for TieGradients {
     fn name(&self) -> &'static str {
-        "gather_tied_gradients"
+        "tie_gradients"
     }
 
     fn reads(&self) -> Vec<Value> {
@@ -41,56 +39,23 @@ impl Operator for GatherGradients {
     }
 
     fn writes(&self) -> Vec<Value> {
-        vec![self.gradient]
+        vec![self.gathered, self.gradient]
     }
 
-    fn lower(&self, _: &mut Lowering<'_>) {
-        todo!("kernel")
+    fn lower(&self, to: &mut Lowering<'_>) {
+        let Shape { rows, width } = to.shape(self.gradient);
+        for (from, at, gets) in
+            [(self.gradient, self.gathered, TiedRows::First), (self.gathered, self.gradient, TiedRows::All)]
+        {
+            let bindings = vec![from.into(), self.first_rows.into(), at.into()];
+            to.launch(tie_rows::dispatch(rows, width, gets), bindings);
+        }
     }
 
     fn run(&self, run: &mut CpuRun<'_>) {
         let width = run.shape(self.gradient).width;
-        run.write([self.gradient], |run, [gradient]| {
-            for (row, &first) in
-                run.u32(self.first_rows).iter().enumerate().filter(|(row, first)| **first as usize != *row)
-            {
-                let (before, from) = gradient.split_at_mut(row * width);
-                let sum = &mut before[first as usize * width..][..width];
-                sum.iter_mut().zip(&mut from[..width]).for_each(|(sum, value)| *sum += std::mem::take(value));
-            }
-        });
-    }
-}
-
-impl Operator for SpreadRows {
-    fn name(&self) -> &'static str {
-        "spread_tied_rows"
-    }
-
-    fn reads(&self) -> Vec<Value> {
-        vec![self.first_rows]
-    }
-
-    /// None: it changes a weight. The planner keeps the node because [`Operator::changes_weights`] says so.
-    fn writes(&self) -> Vec<Value> {
-        Vec::new()
-    }
-
-    fn changes_weights(&self) -> bool {
-        true
-    }
-
-    fn lower(&self, _: &mut Lowering<'_>) {
-        todo!("kernel")
-    }
-
-    fn run(&self, run: &mut CpuRun<'_>) {
-        let width = self.table.width;
-        run.update_weight(self.table.index, |run, table| {
-            for (row, &first) in run.u32(self.first_rows).iter().enumerate() {
-                let first = first as usize * width;
-                table.copy_within(first..first + width, row * width);
-            }
+        run.write([self.gathered, self.gradient], |run, [gathered, gradient]| {
+            cpu::tie_gradients(run.u32(self.first_rows), width, gradient, gathered);
         });
     }
 }

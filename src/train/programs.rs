@@ -196,16 +196,9 @@ impl TrainStates {
     /// Plans the optimizer's step.
     pub fn update(&self, recipe: &Recipe) -> Result<Plan, TrainError> {
         let mut graph = Graph::new("update");
-        let gradient_of = |index: usize| self.weights.iter().find(|weight| weight.index == index);
-        for (rows, first_rows, _) in &self.tied {
-            if let Some(weight) = gradient_of(rows.index) {
-                graph.gather_tied_gradients(*first_rows, weight.gradient);
-            }
-        }
-        graph.adam(&self.weights, recipe.adam(), recipe.max_norm, (self.step, self.clip))?;
-        for (rows, first_rows, _) in &self.tied {
-            graph.spread_tied_rows(*first_rows, *rows);
-        }
+        let tied: Vec<(usize, State)> =
+            self.tied.iter().map(|(rows, first_rows, _)| (rows.index, *first_rows)).collect();
+        graph.adam((&self.weights, &tied), recipe.adam(), recipe.max_norm, (self.step, self.clip))?;
         Ok(Plan::new(graph))
     }
 }

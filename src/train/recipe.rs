@@ -15,9 +15,9 @@ pub struct Recipe {
     /// ε of label smoothing.
     pub label_smoothing: f32,
     /// Decay of the mean of gradients.
-    pub beta1: f32,
+    pub beta1: f64,
     /// Decay of the mean of their squares.
-    pub beta2: f32,
+    pub beta2: f64,
     /// Number added to the root of the squares' mean.
     pub epsilon: f32,
     /// Share of a weight that a learning rate of 1 takes away in a step.
@@ -63,8 +63,8 @@ impl Recipe {
             ("dropout", self.dropout, SHARE, share(self.dropout)),
             ("attention dropout", self.attention_dropout, SHARE, share(self.attention_dropout)),
             ("label smoothing", self.label_smoothing, SHARE, share(self.label_smoothing)),
-            ("β1", self.beta1, SHARE, share(self.beta1)),
-            ("β2", self.beta2, SHARE, share(self.beta2)),
+            ("β1", self.beta1 as f32, SHARE, share(self.beta1 as f32)),
+            ("β2", self.beta2 as f32, SHARE, share(self.beta2 as f32)),
             ("Adam's ε", self.epsilon, "a positive number", positive(self.epsilon)),
             ("weight decay", self.weight_decay, SHARE, share(self.weight_decay)),
             (

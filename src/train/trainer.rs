@@ -235,8 +235,7 @@ impl Trainer {
         let pair = |number: u64| [number as u32, (number >> 32) as u32];
         words[step_word::SEED..][..2].copy_from_slice(&pair(self.recipe.seed));
         words[step_word::PASS..][..2].copy_from_slice(&pair(self.passes));
-        let correction =
-            |beta: f32| 1.0 / (1.0 - f64::from(beta).powi(self.step.min(i32::MAX as u64) as i32));
+        let correction = |beta: f64| 1.0 / (1.0 - beta.powi(self.step.min(i32::MAX as u64) as i32));
         for (word, number) in [
             (step_word::LOSS_FACTOR, loss_factor),
             (step_word::LEARNING_RATE, learning_rate),

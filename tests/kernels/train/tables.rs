@@ -1,7 +1,8 @@
 //! The gradients of tables: embeddings, and tied rows.
 
 use wordloom::kernels::embedding_gradient::{END_OF_SEGMENTS, EmbeddingGradientShape, TableLayout, dispatch};
-use wordloom::kernels::{PANEL, stride, tie_rows};
+use wordloom::kernels::tie_rows::{self, TiedRows};
+use wordloom::kernels::{PANEL, stride};
 
 use super::{TOLERANCE, assert_near, from_panels, run_twice, to_panels};
 use crate::common::{device_test, gpu};
@@ -80,16 +81,26 @@ async fn tied_rows_have_the_sum_of_their_bucket() {
     let gpu = gpu().await;
     for (rows, width) in [(1, 1), (3, 2), (65, 8), (257, 6)] {
         let x = random(1, rows * width);
-        let buckets: Vec<u32> = (0..rows as u32).map(|row| row * 7 / 3 % 32).collect();
+        // rows of a bucket are named after the first of them
+        let bucket = |row: u32| row * 7 / 3 % 32;
+        let first_of = |row: u32| (0..=row).find(|&first| bucket(first) == bucket(row)).unwrap_or(row);
+        let buckets: Vec<u32> = (0..rows as u32).map(first_of).collect();
         let bucket_sum = |row: usize, column: usize| -> f64 {
             let members = (0..rows).filter(|&other| buckets[other] == buckets[row]);
             members.map(|other| f64::from(x[other * width + column])).sum()
         };
-        let want: Vec<f64> = (0..rows * width).map(|at| bucket_sum(at / width, at % width)).collect();
         let inputs = [upload(&gpu, &pad(&x, width, 7.0)), upload_u32(&gpu, &buckets)];
         let outputs = [vec![UNTOUCHED; rows * stride(width)]];
-        let got = run_twice(&gpu, &tie_rows::dispatch(rows, width), &inputs.each_ref(), &outputs).await;
-        let what = format!("[{rows}, {width}]");
-        assert_near(&what, &unpad(&what, &got[0], rows, width), &want, TOLERANCE);
+        for gets in [TiedRows::First, TiedRows::All] {
+            let want = |at: usize| match buckets[at / width] as usize == at / width || gets == TiedRows::All {
+                true => bucket_sum(at / width, at % width),
+                false => 0.0,
+            };
+            let want: Vec<f64> = (0..rows * width).map(want).collect();
+            let got =
+                run_twice(&gpu, &tie_rows::dispatch(rows, width, gets), &inputs.each_ref(), &outputs).await;
+            let what = format!("[{rows}, {width}], {gets:?}");
+            assert_near(&what, &unpad(&what, &got[0], rows, width), &want, TOLERANCE);
+        }
     }
 }
