@@ -21,7 +21,7 @@ pub enum Tier {
 /// The files of `tests/`, of whatever package, that run without a device, a model and a network.
 const UNIT: &str = "
     checkpoint checkpoint_pickle cpu_ops decode_rules decode_search evaluate firefox_files firefox_mutants
-    generation_config graph house hub lowering
+    generation_config gradients graph house hub lowering
     model_config positions_and_activations shader_rules text_families text_json text_marian
     text_sentencepiece text_sentences
 ";
@@ -31,7 +31,7 @@ const DEVICE: &str = "
     allocations bleu cli clock default_model device_search eight_bits encoder family_files
     firefox firefox_parity kernels
     loading model_parity queue random_models sampling score speed start table_3 trace
-    translate_in_turn translate_streaming window
+    training training_parity translate_in_turn translate_streaming window
 ";
 
 /// Features of the library, each of which has to build alone; without a name, none of them.

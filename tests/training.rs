@@ -1,0 +1,237 @@
+//! Training runs: accumulation, dropout on every device, resuming, freezing, evaluation, bad input.
+
+mod common;
+
+use std::collections::BTreeMap;
+
+use common::{data, device_test, devices, gpu, model, read};
+use safetensors::Dtype;
+use safetensors::tensor::TensorView;
+use wordloom::model::files::ModelFiles;
+use wordloom::train::{Capacity, Pair, Recipe, TrainError, Trainer};
+use wordloom::{Device, Model};
+
+const CAPACITY: Capacity = Capacity { source_rows: 40, target_rows: 40 };
+
+/// Copies of random tokens: something to learn.
+fn pairs(seed: u32, count: usize) -> Vec<Pair> {
+    let mut state = seed.wrapping_mul(2_654_435_761).wrapping_add(12_345);
+    let mut next = move |below: u32| {
+        state ^= state << 13;
+        state ^= state >> 17;
+        state ^= state << 5;
+        state % below
+    };
+    (0..count)
+        .map(|_| {
+            let mut tokens: Vec<u32> = (0..1 + next(7)).map(|_| 3 + next(20)).collect();
+            tokens.push(0);
+            Pair { source: tokens.clone(), target: tokens }
+        })
+        .collect()
+}
+
+fn recipe() -> Recipe {
+    Recipe { dropout: 0.2, attention_dropout: 0.1, ..Recipe::default() }
+}
+
+fn trainer(device: &Device, recipe: Recipe) -> Trainer {
+    Trainer::new(device, model(&data("models/marian_tied")), recipe, CAPACITY).unwrap()
+}
+
+/// All trained tensors as bits.
+async fn bits(trainer: &Trainer) -> BTreeMap<String, Vec<u32>> {
+    let tensors = trainer.tensors().await.unwrap();
+    let words = |values: Vec<f32>| values.into_iter().map(f32::to_bits).collect();
+    tensors.into_iter().map(|(name, tensor)| (name, words(tensor.values))).collect()
+}
+
+/// The model as a folder of f32 tensors.
+async fn saved(trainer: &Trainer) -> Model {
+    let tensors = trainer.tensors().await.unwrap();
+    let bytes: BTreeMap<&String, Vec<u8>> = tensors
+        .iter()
+        .map(|(name, tensor)| (name, tensor.values.iter().flat_map(|value| value.to_le_bytes()).collect()))
+        .collect();
+    let views = tensors.iter().map(|(name, tensor)| {
+        let view = TensorView::new(Dtype::F32, tensor.shape.clone(), &bytes[name]).unwrap();
+        (name.clone(), view)
+    });
+    let weights = safetensors::serialize(views, None).unwrap();
+    let config = read(&data("models/marian_tied/config.json"));
+    let files = [("config.json", config), ("model.safetensors", weights)];
+    Model::from_files(ModelFiles::memory("saved", files)).unwrap()
+}
+
+#[device_test]
+async fn gradients_of_batches_are_those_of_one_batch() {
+    for device in devices().await {
+        let pairs = pairs(1, 6);
+        let still = Recipe { dropout: 0.0, ..Recipe::default() };
+        let gradients = async |batches: &[&[Pair]]| {
+            let mut trainer = trainer(&device, still.clone());
+            trainer.add_gradients(batches).await.unwrap();
+            (trainer.gradients().await.unwrap(), trainer.losses().await.unwrap())
+        };
+        let (want, losses) = gradients(&[&pairs]).await;
+        let (got, same) = gradients(&[&pairs[..1], &pairs[1..4], &pairs[4..]]).await;
+        assert_eq!(losses.tokens, same.tokens);
+        assert!((losses.smoothed - same.smoothed).abs() <= 1e-6 * losses.smoothed, "{losses:?}, {same:?}");
+        // gradients of key biases are rounding noise, so the size of all of them counts
+        let all = want.values().flat_map(|tensor| &tensor.values);
+        let most = all.fold(0.0f32, |most, value| most.max(value.abs()));
+        for (name, want) in want {
+            for (got, want) in got[&name].values.iter().zip(&want.values) {
+                assert!((got - want).abs() <= 2e-6 * most, "{name}: {got}, not {want}");
+            }
+        }
+    }
+}
+
+#[device_test]
+async fn a_run_has_the_same_bits_again_and_the_same_masks_on_every_device() {
+    let mut losses = Vec::new();
+    for device in devices().await {
+        let run = async || {
+            let mut trainer = trainer(&device, recipe());
+            let mut losses = Vec::new();
+            for step in 0..4 {
+                trainer.take_step(&[&pairs(step, 5)], 1e-4).await.unwrap();
+                losses.push(trainer.losses().await.unwrap().smoothed);
+            }
+            (losses, bits(&trainer).await)
+        };
+        let (first, second) = (run().await, run().await);
+        assert_eq!(first, second, "the same bits");
+        losses.push(first.0);
+    }
+    // another mask would change a loss by some percent
+    for (one, other) in losses[0].iter().zip(losses.last().unwrap()) {
+        assert!((one - other).abs() <= 1e-5 * one, "{losses:?}");
+    }
+    let mut plain = trainer(&Device::Cpu, Recipe::default());
+    plain.take_step(&[&pairs(0, 5)], 1e-4).await.unwrap();
+    let without = plain.losses().await.unwrap().smoothed;
+    assert!((without - losses[0][0]).abs() > 1e-3 * without, "dropout does something: {without}, {losses:?}");
+}
+
+#[device_test]
+async fn a_resumed_run_goes_on_bit_for_bit() {
+    for device in devices().await {
+        let mut whole = trainer(&device, recipe());
+        let mut first = trainer(&device, recipe());
+        for step in 0..3 {
+            whole.take_step(&[&pairs(step, 5)], 1e-3).await.unwrap();
+            first.take_step(&[&pairs(step, 5)], 1e-3).await.unwrap();
+        }
+        let (moments, step, passes) =
+            (first.moments().await.unwrap(), first.step_count(), first.pass_count());
+        let folder = saved(&first).await;
+        let mut resumed = Trainer::new(&device, folder, recipe(), CAPACITY).unwrap();
+        resumed.resume(&moments, step, passes).unwrap();
+        for step in 3..6 {
+            whole.take_step(&[&pairs(step, 5)], 1e-3).await.unwrap();
+            resumed.take_step(&[&pairs(step, 5)], 1e-3).await.unwrap();
+        }
+        assert!(bits(&whole).await == bits(&resumed).await, "the same bits");
+    }
+}
+
+#[device_test]
+async fn it_learns_and_evaluation_changes_nothing() {
+    for device in devices().await {
+        let mut one = trainer(&device, Recipe { dropout: 0.0, ..Recipe::default() });
+        let mut other = trainer(&device, Recipe { dropout: 0.0, ..Recipe::default() });
+        let batch = pairs(7, 6);
+        let before = one.evaluate(&[&batch]).await.unwrap();
+        for _ in 0..8 {
+            one.take_step(&[&batch], 2e-3).await.unwrap();
+            one.evaluate(&[&batch, &pairs(8, 4)]).await.unwrap();
+            other.take_step(&[&batch], 2e-3).await.unwrap();
+        }
+        assert!(bits(&one).await == bits(&other).await, "the same bits");
+        let after = one.evaluate(&[&batch]).await.unwrap();
+        assert!(after.mean() < 0.5 * before.mean(), "{before:?}, {after:?}");
+        assert_eq!(one.losses().await.unwrap().tokens, 8.0 * after.tokens, "losses of steps are kept apart");
+    }
+}
+
+#[device_test]
+async fn frozen_tensors_stay() {
+    for device in devices().await {
+        let freeze = vec!["shared".to_owned(), "layer_norm".to_owned(), "encoder.layers.0".to_owned()];
+        let mut trainer = trainer(&device, Recipe { freeze: freeze.clone(), ..recipe() });
+        let before = bits(&trainer).await;
+        trainer.take_step(&[&pairs(1, 5)], 1e-3).await.unwrap();
+        for (name, values) in bits(&trainer).await {
+            let is_frozen = freeze.iter().any(|part| name.contains(part)) || name == "final_logits_bias";
+            assert_eq!(values == before[&name], is_frozen, "{name}");
+        }
+    }
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+#[device_test]
+async fn a_step_creates_nothing_on_the_device() {
+    let device = Device::Gpu(gpu().await);
+    let mut trainer = trainer(&device, recipe());
+    trainer.take_step(&[&pairs(0, 5)], 1e-4).await.unwrap();
+    let before = device.gpu().unwrap().counters();
+    for step in 1..5 {
+        trainer.take_step(&[&pairs(step, 5)], 1e-4).await.unwrap();
+    }
+    let after = device.gpu().unwrap().counters();
+    assert_eq!(after.bind_groups, before.bind_groups);
+    assert_eq!(after.buffers, before.buffers);
+    assert_eq!(after.submits, before.submits + 4, "one submit a step");
+}
+
+#[device_test]
+async fn bad_input_is_named() {
+    let device = Device::Cpu;
+    let error = |recipe: Recipe| {
+        let model = model(&data("models/marian_tied"));
+        Trainer::new(&device, model, recipe, CAPACITY)
+            .err()
+            .map(|error| error.to_string())
+            .unwrap_or_default()
+    };
+    assert!(error(Recipe { dropout: 1.0, ..recipe() }).starts_with("dropout is 1, but"));
+    assert!(error(Recipe { label_smoothing: -0.1, ..recipe() }).contains("label smoothing is -0.1"));
+    assert!(error(Recipe { max_norm: Some(0.0), ..recipe() }).contains("largest norm is 0"));
+    let unknown = error(Recipe { freeze: vec!["decodr".to_owned()], ..recipe() });
+    assert!(unknown.contains("decodr") && unknown.contains("model.shared.weight"), "{unknown}");
+    assert!(error(Recipe { freeze: vec![String::new()], ..recipe() }).contains("no weight"));
+
+    for (name, text) in [("bert", "bert model"), ("gpt2", "gpt2 model")] {
+        let found = Trainer::new(&device, model(&data("models").join(name)), recipe(), CAPACITY);
+        let message = found.err().unwrap().to_string();
+        assert!(message.contains(text) && message.contains("encoder and a decoder"), "{message}");
+    }
+
+    let mut trainer = trainer(&device, recipe());
+    let before = bits(&trainer).await;
+    let pair = |source: Vec<u32>, target: Vec<u32>| [Pair { source, target }];
+    for (pairs, text) in [
+        (pair(vec![5, 645], vec![0]), "645"),
+        (pair(vec![5], vec![9999, 0]), "9999"),
+        (pair(vec![5; 41], vec![0]), "41 source tokens"),
+        (pair(vec![5], vec![5; 41]), "41 target tokens"),
+        (pair(vec![5; 5000], vec![0]), "positions"),
+    ] {
+        let error = trainer.take_step(&[&pairs], 1e-3).await.unwrap_err().to_string();
+        assert!(error.contains(text), "{error}");
+    }
+    assert_eq!(trainer.step_count(), 0);
+    assert!(bits(&trainer).await == before, "nothing has changed");
+    let moments = BTreeMap::new();
+    let error = trainer.resume(&moments, 1, 1).unwrap_err();
+    assert!(matches!(error, TrainError::ForeignState { got: 0, .. }), "{error}");
+}
+
+#[device_test]
+async fn students_have_no_gradient_but_say_so() {
+    let model = Model::from_files(ModelFiles::directory(data("models/firefox")).unwrap()).unwrap();
+    let error = Trainer::new(&Device::Cpu, model, recipe(), CAPACITY).err().unwrap().to_string();
+    assert!(error.contains("cannot be trained"), "{error}");
+}
