@@ -13,6 +13,7 @@ use wordloom::kernels::linear::{self, LinearShape};
 use wordloom::kernels::{AdapterClass, Dispatch};
 use wordloom::model::generation_config::GenerationConfig;
 use wordloom::precision::WeightPrecision;
+use wordloom::train::{Capacity, Pair, Recipe, Trainer};
 use wordloom::transformer::{GenerateOptions, GenerateRequest, Transformer, resolve};
 use wordloom::{Device, Model};
 
@@ -108,4 +109,52 @@ fn timed(gpu: &Gpu, launch: (Dispatch, Vec<&Buffer>)) -> impl Fn() -> Duration {
 fn median(mut times: Vec<Duration>) -> f64 {
     times.sort();
     times[times.len() / 2].as_secs_f64()
+}
+
+/// Target tokens of a batch.
+const BATCH_TOKENS: usize = 1536;
+const STEPS: usize = 10;
+
+/// Sentences of 6 to 16 tokens.
+fn training_batch(seed: u32, vocabulary: u32) -> Vec<Pair> {
+    let mut state = seed.wrapping_mul(2_654_435_761).wrapping_add(12_345);
+    let mut next = move |below: u32| {
+        state ^= state << 13;
+        state ^= state >> 17;
+        state ^= state << 5;
+        state % below
+    };
+    let (mut pairs, mut tokens) = (Vec::new(), 0);
+    loop {
+        let length = 6 + next(11) as usize;
+        if tokens + length > BATCH_TOKENS {
+            return pairs;
+        }
+        let mut side = || (0..length).map(|_| next(vocabulary)).collect();
+        pairs.push(Pair { source: side(), target: side() });
+        tokens += length;
+    }
+}
+
+/// Also prints the tokens per second, for `docs/performance.md`: `cargo test --release --test speed trains -- --ignored
+/// --nocapture`.
+#[pollster::test]
+#[ignore = "judged by the clock: `cargo xtask bench --check`"]
+async fn the_default_model_trains_quickly() {
+    let model = Model::embedded().unwrap();
+    let vocabulary = model.config().target_vocabulary as u32;
+    let capacity = Capacity { source_rows: BATCH_TOKENS, target_rows: BATCH_TOKENS };
+    let recipe = Recipe { max_norm: Some(1.0), ..Recipe::default() };
+    let mut trainer = Trainer::new(&Device::Cpu, model, recipe, capacity).unwrap();
+    let batches: Vec<Vec<Pair>> = (1..=STEPS as u32).map(|seed| training_batch(seed, vocabulary)).collect();
+    let mut times = Vec::new();
+    for batch in &batches {
+        let tokens: usize = batch.iter().map(|pair| pair.target.len()).sum();
+        let start = Instant::now();
+        trainer.take_step(&[batch], 1e-4).await.unwrap();
+        times.push(tokens as f64 / start.elapsed().as_secs_f64());
+    }
+    times.sort_by(f64::total_cmp);
+    println!("{:.0} target tokens/s, median of {STEPS} steps of {BATCH_TOKENS} tokens", times[STEPS / 2]);
+    assert!(times[STEPS / 2] > 200.0, "{times:?}");
 }

@@ -9,7 +9,7 @@ use crate::{chromium, wasm, wasm_bindgen};
 /// The files of `tests/` that run natively and in a browser alike, for each of two browsers side by side: a software
 /// GPU's compiler, which takes most of the time, has one thread. (`default_model` could, too: the npm package's own
 /// tests compare its translations.)
-const TESTS: [&[&str]; 2] = [&["kernels"], &["cpu_ops", "model_parity"]];
+const TESTS: [&[&str]; 2] = [&["kernels"], &["cpu_ops", "model_parity", "training_parity"]];
 
 /// Builds and runs those tests with the runner of `.cargo/config.toml`, which reports what is missing.
 pub fn check() -> Check {
