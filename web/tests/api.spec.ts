@@ -340,7 +340,7 @@ test('calls queue, and a destroyed translator says so', async ({ api }) => {
     return { texts: together.map(({ text }) => text), pending: (await call).kind, later: later.message };
   }, LONG);
   expect(result).toEqual({
-    texts: ['Ja.', 'Guten Morgen!', 'Danke.'],
+    texts: ['Ja.', 'Guten Morgen.', 'Danke.'],
     pending: 'aborted',
     later: 'The translator was destroyed.',
   });
