@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Make expected.json of a default model: what Hugging Face's MarianMTModel translates with its weights.
 
-    python make_default_model.py ../../models/tatoeba-en-de-q8 [--check] [--bleu]
+    python make_default_model.py ../../models/tatoeba-en-de-q8 [--check] [--bleu [FILE]]
 
 Writes FOLDER/expected.json, with the sentences of models/tatoeba-en-de/expected.json. --check compares instead.
---bleu translates tatoeba-test.tsv as well and prints the scores of the model's card. Weights in 8 bits
-(docs/weights.md) are multiplied by their scales first. Arithmetic is float32.
-Python: torch (CPU), transformers 4.57.6, sentencepiece, sacremoses, safetensors; sacrebleu 2.6.0 for --bleu.
+--bleu translates tatoeba-test.tsv as well and prints the scores of the model's card; FILE gets the translations
+with 4 beams, for make_evaluate.py. Weights in 8 bits (docs/weights.md) are multiplied by their scales first.
+Arithmetic is float32.
+Python: torch (CPU), transformers 5.23.0, sentencepiece, safetensors; sacrebleu 2.6.0 for --bleu.
 """
 import argparse
 import json
@@ -73,7 +74,7 @@ def translate(texts, tokenizer, model, beams):
     return [out[i] for i in range(len(texts))]
 
 
-def print_scores(tokenizer, model):
+def print_scores(tokenizer, model, file):
     import sacrebleu
 
     pairs = [line.split("\t") for line in (DATA / "tatoeba-test.tsv").read_text().splitlines()]
@@ -83,13 +84,15 @@ def print_scores(tokenizer, model):
         bleu = sacrebleu.corpus_bleu(translations, [references])
         chrf = sacrebleu.corpus_chrf(translations, [references])
         print(f"{beams} beams: BLEU {bleu.score:.2f}, chrF {chrf.score:.2f}")
+    if file:
+        file.write_text("".join(f"{line}\n" for line in translations))
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--check", action="store_true")
-    parser.add_argument("--bleu", action="store_true")
+    parser.add_argument("--bleu", nargs="?", type=Path, const=False, metavar="FILE")
     arguments = parser.parse_args()
     folder = arguments.folder.resolve()
 
@@ -116,8 +119,8 @@ def main():
         }
         (folder / "expected.json").write_text(json.dumps(header, ensure_ascii=False, indent=1))
         print(f"{len(cases)} cases")
-    if arguments.bleu:
-        print_scores(tokenizer, model)
+    if arguments.bleu is not None:
+        print_scores(tokenizer, model, arguments.bleu)
 
 
 main()

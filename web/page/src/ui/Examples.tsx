@@ -3,7 +3,7 @@ import { pair } from '../translation/direction.ts';
 
 const EXAMPLES: readonly { text: string; label?: string }[] = [
   { text: 'Where is the train station?' },
-  { text: 'I have lost my passport.' },
+  { text: 'Anna and David fly to Madrid on Friday.' },
   {
     text: "The animal didn't cross the street because it was too tired.",
     label: "The animal didn't cross the street …",
