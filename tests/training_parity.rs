@@ -141,3 +141,26 @@ async fn steps_of_adam_equal_torch() {
         }
     }
 }
+
+/// A model without ReLU, so that rounding stays rounding: the stored file has the largest change that it makes.
+#[device_test]
+async fn a_hundred_steps_have_the_losses_of_torch() {
+    let curve: Value = serde_json::from_slice(&read(&data("training/curve.json"))).expect("sound JSON");
+    let losses = curve["losses"].as_array().expect("a list");
+    let number = |key: &str| curve["recipe"][key].as_f64().expect("a number");
+    let (factor, warm_up) = (number("lr_factor"), number("warmup"));
+    let fixture = Fixture::open("bart");
+    let batches: Vec<Vec<Pair>> = ["padded", "full", "third"].map(|batch| fixture.pairs(batch)).into();
+    for device in devices().await {
+        let mut trainer = fixture.trainer(&device, 0.1, None);
+        let d_model = trainer.config().d_model as f64;
+        for (step, want) in (1..).zip(losses) {
+            let count = f64::from(step);
+            let rate = factor * d_model.powf(-0.5) * count.powf(-0.5).min(count * warm_up.powf(-1.5));
+            trainer.take_step(&[&batches[(step as usize - 1) % 3]], rate).await.unwrap();
+            let got = trainer.losses().await.unwrap().mean_smoothed();
+            let want = want.as_f64().expect("a number");
+            assert!((got - want).abs() <= 1e-4, "step {step}: {got}, not {want}");
+        }
+    }
+}
