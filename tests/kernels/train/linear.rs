@@ -102,7 +102,7 @@ async fn weight_gradients_are_added_in_panels() {
         let before = to_panels(&case.earlier[1], outputs, inputs);
         for variant in Variant::ALL {
             let dispatch = weight_dispatch_variant(&case.shape, 0..outputs, variant);
-            let got = run_twice(&gpu, &dispatch, &[&dy, &x], &[before.clone()]).await;
+            let got = run_twice(&gpu, &dispatch, &[&dy, &x], std::slice::from_ref(&before)).await;
             let got = from_panels(&got[0], outputs, inputs);
             assert_near(&format!("{size:?}, {variant:?}"), &got, &case.weight_gradient(), TOLERANCE);
         }
@@ -154,7 +154,7 @@ async fn long_sums_stay_near() {
     let before = to_panels(&case.earlier[1], 2, 3);
     for variant in Variant::ALL {
         let dispatch = weight_dispatch_variant(&case.shape, 0..2, variant);
-        let got = run_twice(&gpu, &dispatch, &[&dy, &x], &[before.clone()]).await;
+        let got = run_twice(&gpu, &dispatch, &[&dy, &x], std::slice::from_ref(&before)).await;
         assert_near("5000 rows", &from_panels(&got[0], 2, 3), &case.weight_gradient(), 3e-5);
     }
 
