@@ -292,7 +292,8 @@ fn training_launches() -> Vec<Dispatch> {
     let dropout = dropout::Dropout { probability: 0.1, place: 1 };
     let mut launches = vec![
         linear_gradient::input_dispatch(&linear, 64..96, linear_gradient::Earlier::Buffer),
-        linear_gradient::weight_dispatch(&linear, 64..96),
+        linear_gradient::weight_dispatch(&linear, 64..96, AdapterClass::Software),
+        linear_gradient::weight_dispatch(&linear, 64..96, AdapterClass::Hardware),
         activate::dispatch(&activation),
         activate::gradient_dispatch(&activation),
         layer_norm_gradient::dispatch(&norm, true),

@@ -43,7 +43,7 @@ pub struct AdamShape {
     pub beta1: f64,
     /// Decay of the second moment, 0 … 1.
     pub beta2: f64,
-    /// Number added to the root of the second moment.
+    /// Number added to the root of the second moment; positive, because padding has the root 0.
     pub epsilon: f32,
     /// Share of a weight that a step of the rate 1 takes away, decoupled from the gradient.
     pub weight_decay: f32,

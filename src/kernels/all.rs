@@ -14,7 +14,7 @@ pub fn all() -> impl Iterator<Item = &'static Kernel> {
     WITHOUT_WEIGHTS.into_iter().chain(by_precision)
 }
 
-const WITHOUT_WEIGHTS: [&Kernel; 52] = [
+const WITHOUT_WEIGHTS: [&Kernel; 53] = [
     &activate::ACTIVATE,
     &activate::ACTIVATE_GRADIENT,
     &adam::ADAM,
@@ -46,6 +46,7 @@ const WITHOUT_WEIGHTS: [&Kernel; 52] = [
     &layer_norm_gradient::LAYER_NORM_WEIGHT_GRADIENT,
     &linear_gradient::LINEAR_INPUT_GRADIENT,
     &linear_gradient::LINEAR_WEIGHT_GRADIENT,
+    &linear_gradient::LINEAR_WEIGHT_GRADIENT_SLICES,
     &log_probability::LOG_PROBABILITY,
     &log_softmax_top_k::CHUNK_CANDIDATES,
     &log_softmax_top_k::TOP_K_MERGE,

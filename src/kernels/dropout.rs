@@ -33,7 +33,7 @@ params! {
 /// A dropout of a model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Dropout {
-    /// Probability that an element is dropped, 0 … 1.
+    /// Probability that an element is dropped: 0 or more, below 1.
     pub probability: f32,
     /// Place in the model: each place has its own random words.
     pub place: u32,

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::{Access, Dispatch, Kernel, PANEL, fold, stride};
+use super::{Access, AdapterClass, Dispatch, Kernel, PANEL, fold, stride};
 
 /// A tile of 64 rows and 64 inputs per workgroup.
 pub static LINEAR_INPUT_GRADIENT: Kernel = Kernel {
@@ -16,7 +16,15 @@ pub static LINEAR_INPUT_GRADIENT: Kernel = Kernel {
 /// A tile of 64 outputs and 64 inputs per workgroup.
 pub static LINEAR_WEIGHT_GRADIENT: Kernel = Kernel {
     name: "linear_weight_gradient",
-    wgsl: wgsl!("linear_weight_gradient" + "grid"),
+    wgsl: wgsl!("linear_weight_gradient" + "weight_gradient" + "grid"),
+    storage: &[Access::Read, Access::Read, Access::Write],
+    params: LinearWeightGradientParams::FIELDS,
+};
+
+/// 64 outputs and 16 inputs per workgroup, whose lanes share the rows: for matrices of few tiles.
+pub static LINEAR_WEIGHT_GRADIENT_SLICES: Kernel = Kernel {
+    name: "linear_weight_gradient_slices",
+    wgsl: wgsl!("linear_weight_gradient_slices" + "weight_gradient" + "grid"),
     storage: &[Access::Read, Access::Read, Access::Write],
     params: LinearWeightGradientParams::FIELDS,
 };
@@ -44,7 +52,7 @@ params! {
 }
 
 params! {
-    /// Group 1 of `linear_weight_gradient.wgsl`.
+    /// Group 1 of the gradients of the weights.
     pub struct LinearWeightGradientParams {
         /// Rows of dy and x.
         pub rows: u32,
@@ -118,10 +126,56 @@ pub fn input_dispatch(shape: &LinearGradientShape, part: Range<usize>, earlier: 
     Dispatch::new(&LINEAR_INPUT_GRADIENT, Vec::new(), &params, workgroups)
 }
 
+/// The kernels of the weights' gradient.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Variant {
+    /// [`LINEAR_WEIGHT_GRADIENT`]
+    Tiles,
+    /// [`LINEAR_WEIGHT_GRADIENT_SLICES`]
+    Slices,
+}
+
+impl Variant {
+    /// All variants.
+    pub const ALL: [Self; 2] = [Self::Tiles, Self::Slices];
+
+    /// Inputs of a workgroup.
+    const fn inputs(self) -> usize {
+        match self {
+            Self::Tiles => 64,
+            Self::Slices => 16,
+        }
+    }
+
+    /// Workgroups for a part of the weights.
+    fn workgroups(self, part_outputs: usize, inputs: usize) -> usize {
+        part_outputs.div_ceil(PANEL) * inputs.div_ceil(self.inputs())
+    }
+}
+
+/// Minimum workgroups that keep a large GPU busy.
+const BUSY_FROM: usize = 512;
+
+/// Picks tiles, which read least, if there are enough of them. A software adapter has few cores to keep busy.
+pub fn choose(part_outputs: usize, inputs: usize, class: AdapterClass) -> Variant {
+    let busy = Variant::Tiles.workgroups(part_outputs, inputs) >= BUSY_FROM;
+    if busy || class.is_software() { Variant::Tiles } else { Variant::Slices }
+}
+
 /// Adds the gradient of the weights of the outputs `part`, which starts at a multiple of [`PANEL`]. Padding stays zero.
 ///
 /// * storage: dy `[rows, outputs]`, x `[rows, inputs]`, weight gradient (f32 panels of `part`)
-pub fn weight_dispatch(shape: &LinearGradientShape, part: Range<usize>) -> Dispatch {
+pub fn weight_dispatch(shape: &LinearGradientShape, part: Range<usize>, class: AdapterClass) -> Dispatch {
+    let variant = choose(part.len(), shape.inputs, class);
+    weight_dispatch_variant(shape, part, variant)
+}
+
+/// [`weight_dispatch`] with a given kernel, for tests and measurements.
+pub fn weight_dispatch_variant(
+    shape: &LinearGradientShape,
+    part: Range<usize>,
+    variant: Variant,
+) -> Dispatch {
     shape.check(&part);
     let input_quads = stride(shape.inputs) / 4;
     let params = LinearWeightGradientParams {
@@ -133,6 +187,9 @@ pub fn weight_dispatch(shape: &LinearGradientShape, part: Range<usize>) -> Dispa
         part_outputs: part.len() as u32,
         scale: shape.scale,
     };
-    let workgroups = fold(part.len().div_ceil(PANEL) * input_quads.div_ceil(16), 1);
-    Dispatch::new(&LINEAR_WEIGHT_GRADIENT, Vec::new(), &params, workgroups)
+    let kernel = match variant {
+        Variant::Tiles => &LINEAR_WEIGHT_GRADIENT,
+        Variant::Slices => &LINEAR_WEIGHT_GRADIENT_SLICES,
+    };
+    Dispatch::new(kernel, Vec::new(), &params, fold(variant.workgroups(part.len(), shape.inputs), 1))
 }

@@ -297,18 +297,17 @@ fn sentences() -> [Vec<[usize; 2]>; 6] {
 #[device_test]
 async fn attention_and_its_gradients_are_those_of_the_formulas() {
     let gpu = gpu().await;
-    for (sentences, seed) in sentences().into_iter().zip(0usize..) {
-        for (heads, d_head, d_value) in [(1, 1, 1), (3, 5, 6), (2, 64, 64), (2, 20, 8), (1, 128, 100)] {
-            let long = sentences.iter().map(|[queries, _]| queries).sum::<usize>() > 150;
-            if long && d_head > 64 {
-                continue; // minutes on a software adapter
-            }
-            for (causal, reach, dropout) in [
-                (false, None, None),
-                (true, Some(1 + seed), None),
-                (false, Some(0), Some(Dropout { probability: 0.3, place: 3 })),
-                (true, None, Some(Dropout { probability: 0.1, place: 4 })),
-            ] {
+    let heads = [(1, 1, 1), (3, 5, 6), (2, 64, 64), (2, 20, 8), (1, 128, 100)];
+    let options = [
+        (false, None, None),
+        (true, Some(4), None),
+        (false, Some(0), Some(Dropout { probability: 0.3, place: 3 })),
+        (true, None, Some(Dropout { probability: 0.1, place: 4 })),
+    ];
+    for (i, sentences) in sentences().into_iter().enumerate() {
+        for (j, (heads, d_head, d_value)) in heads.into_iter().enumerate() {
+            // each pair has two of the options: a software adapter takes seconds to compile them all
+            for (causal, reach, dropout) in options.into_iter().skip((i + j) % 2).step_by(2) {
                 let sentences = sentences.clone();
                 let variation = Variation { sentences, causal, heads, d_head, d_value, reach, dropout };
                 Case::new(&variation).check(&gpu, &format!("{variation:?}")).await;

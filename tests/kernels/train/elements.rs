@@ -128,7 +128,7 @@ async fn rows_are_copied() {
         let source = random(1, (first + rows + 2) * stride(width));
         let before = random(2, (at + rows + 3) * stride(width));
         let dispatch = copy_rows::dispatch(rows, width, first, at);
-        let got = run_twice(&gpu, &dispatch, &[&upload(&gpu, &source)], &[before.clone()]).await;
+        let got = run_twice(&gpu, &dispatch, &[&upload(&gpu, &source)], std::slice::from_ref(&before)).await;
         let mut want = before;
         let count = rows * stride(width);
         want[at * stride(width)..][..count].copy_from_slice(&source[first * stride(width)..][..count]);

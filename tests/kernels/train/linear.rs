@@ -1,11 +1,13 @@
 //! The gradients of linear layers.
 
 use wordloom::gpu::Gpu;
-use wordloom::kernels::linear_gradient::{Earlier, LinearGradientShape, input_dispatch, weight_dispatch};
-use wordloom::kernels::{PANEL, stride};
+use wordloom::kernels::linear_gradient::{
+    Earlier, LinearGradientShape, Variant, choose, input_dispatch, weight_dispatch, weight_dispatch_variant,
+};
+use wordloom::kernels::{AdapterClass, PANEL, stride};
 
 use super::{TOLERANCE, assert_near, dot, from_panels, run_twice, to_panels};
-use crate::common::{device_test, gpu};
+use crate::common::{device_test, gpu, portable_test};
 use crate::{UNTOUCHED, pad, random, read, run, unpad, untouched, upload};
 
 /// Rows, inputs and outputs on both sides of every tile.
@@ -98,10 +100,12 @@ async fn weight_gradients_are_added_in_panels() {
         let dy = upload(&gpu, &pad(&case.dy, outputs, 7.0));
         let x = upload(&gpu, &pad(&case.x, inputs, 7.0));
         let before = to_panels(&case.earlier[1], outputs, inputs);
-        let dispatch = weight_dispatch(&case.shape, 0..outputs);
-        let got = run_twice(&gpu, &dispatch, &[&dy, &x], &[before]).await;
-        let got = from_panels(&got[0], outputs, inputs);
-        assert_near(&format!("{size:?}"), &got, &case.weight_gradient(), TOLERANCE);
+        for variant in Variant::ALL {
+            let dispatch = weight_dispatch_variant(&case.shape, 0..outputs, variant);
+            let got = run_twice(&gpu, &dispatch, &[&dy, &x], std::slice::from_ref(&before)).await;
+            let got = from_panels(&got[0], outputs, inputs);
+            assert_near(&format!("{size:?}, {variant:?}"), &got, &case.weight_gradient(), TOLERANCE);
+        }
     }
 }
 
@@ -109,14 +113,16 @@ async fn weight_gradients_are_added_in_panels() {
 async fn weights_in_parts_have_the_same_gradients() {
     let gpu = gpu().await;
     let case = Case::random([70, 37, 203]);
-    for panels in [1, 2, 3] {
-        let (dx, weight_gradient) = in_parts(&gpu, &case, panels * PANEL).await;
+    for (panels, class) in
+        [(1, AdapterClass::Software), (2, AdapterClass::Hardware), (3, AdapterClass::Software)]
+    {
+        let (dx, weight_gradient) = in_parts(&gpu, &case, panels * PANEL, class).await;
         assert_near("dx", &dx, &case.input_gradient(false), TOLERANCE);
         assert_near("dW", &weight_gradient, &case.weight_gradient(), TOLERANCE);
     }
 }
 
-async fn in_parts(gpu: &Gpu, case: &Case, part_outputs: usize) -> (Vec<f32>, Vec<f32>) {
+async fn in_parts(gpu: &Gpu, case: &Case, part_outputs: usize, class: AdapterClass) -> (Vec<f32>, Vec<f32>) {
     let LinearGradientShape { rows, inputs, outputs, .. } = case.shape;
     let dy = upload(gpu, &pad(&case.dy, outputs, 7.0));
     let x = upload(gpu, &pad(&case.x, inputs, 7.0));
@@ -130,7 +136,7 @@ async fn in_parts(gpu: &Gpu, case: &Case, part_outputs: usize) -> (Vec<f32>, Vec
         let earlier = if first == 0 { Earlier::Nothing } else { Earlier::Output };
         let launches = [
             (input_dispatch(&case.shape, part.clone(), earlier), vec![&dy, &weight, &x, &dx]),
-            (weight_dispatch(&case.shape, part.clone()), vec![&dy, &x, &gradient]),
+            (weight_dispatch(&case.shape, part.clone(), class), vec![&dy, &x, &gradient]),
         ];
         run(gpu, &launches);
         weight_gradient.extend(from_panels(&read(gpu, &gradient).await, part.len(), inputs));
@@ -146,8 +152,11 @@ async fn long_sums_stay_near() {
     let dy = upload(&gpu, &pad(&case.dy, 2, 0.0));
     let x = upload(&gpu, &pad(&case.x, 3, 0.0));
     let before = to_panels(&case.earlier[1], 2, 3);
-    let got = run_twice(&gpu, &weight_dispatch(&case.shape, 0..2), &[&dy, &x], &[before]).await;
-    assert_near("5000 rows", &from_panels(&got[0], 2, 3), &case.weight_gradient(), 3e-5);
+    for variant in Variant::ALL {
+        let dispatch = weight_dispatch_variant(&case.shape, 0..2, variant);
+        let got = run_twice(&gpu, &dispatch, &[&dy, &x], std::slice::from_ref(&before)).await;
+        assert_near("5000 rows", &from_panels(&got[0], 2, 3), &case.weight_gradient(), 3e-5);
+    }
 
     let case = Case::random([2, 3, 9000]);
     let dy = upload(&gpu, &pad(&case.dy, 9000, 0.0));
@@ -157,4 +166,11 @@ async fn long_sums_stay_near() {
     let got = run_twice(&gpu, &dispatch, &[&dy, &weight, &earlier], &[vec![UNTOUCHED; 8]]).await;
     let want = case.input_gradient(false);
     assert_near("9000 outputs", &unpad("dx", &got[0], 2, 3), &want, 3e-5);
+}
+
+#[portable_test]
+fn small_matrices_are_sliced_on_hardware() {
+    assert_eq!(choose(512, 512, AdapterClass::Hardware), Variant::Slices);
+    assert_eq!(choose(32_000, 512, AdapterClass::Hardware), Variant::Tiles);
+    assert_eq!(choose(512, 512, AdapterClass::Software), Variant::Tiles);
 }

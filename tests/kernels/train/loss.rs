@@ -120,7 +120,7 @@ async fn losses_are_summed_into_a_slot() {
         for (slot, adds) in [(0, false), (1, true), (2, false), (3, true)] {
             let inputs = [upload(&gpu, &losses), upload_u32(&gpu, &[5, slot])];
             let dispatch = sum_losses::dispatch(rows, 3, 1, adds);
-            let got = run_twice(&gpu, &dispatch, &inputs.each_ref(), &[before.clone()]).await;
+            let got = run_twice(&gpu, &dispatch, &inputs.each_ref(), std::slice::from_ref(&before)).await;
             let mut want: Vec<f64> = before.iter().copied().map(f64::from).collect();
             if slot < 3 {
                 for (column, want) in want[4 * slot as usize..][..4].iter_mut().enumerate() {

@@ -1,0 +1,37 @@
+// Common parts of the gradients of a linear layer's weights: bindings, reads, and the addition to the panels.
+
+struct Params {
+    rows: u32,
+    inputs: u32,
+    input_quads: u32,   // ceil(inputs / 4)
+    output_quads: u32,  // in a row of dy: of all parts
+    first_quad: u32,    // of dy, the first of this part of the weights
+    part_outputs: u32,  // outputs of this part
+    scale: f32,
+}
+
+@group(0) @binding(0) var<storage, read>       dy: array<vec4<f32>>;               // [rows, outputs]
+@group(0) @binding(1) var<storage, read>       x: array<vec4<f32>>;                // [rows, inputs]
+@group(0) @binding(2) var<storage, read_write> weight_gradient: array<vec4<f32>>;  // panels
+@group(1) @binding(0) var<uniform> p: Params;
+
+// Four outputs of a row of dy; zeros beyond the last row and output, so that padding stays zero.
+fn output_quad(row: u32, quad: u32) -> vec4<f32> {
+    let at = min(row, p.rows - 1u) * p.output_quads + min(p.first_quad + quad, p.output_quads - 1u);
+    let output = vec4(4u * quad) + vec4(0u, 1u, 2u, 3u);
+    return select(vec4(0.0), dy[at], (output < vec4(p.part_outputs)) & vec4(row < p.rows));
+}
+
+// Four inputs of a row of x; zeros beyond the last row and input.
+fn input_quad(row: u32, quad: u32) -> vec4<f32> {
+    let at = min(row, p.rows - 1u) * p.input_quads + min(quad, p.input_quads - 1u);
+    let input = vec4(4u * quad) + vec4(0u, 1u, 2u, 3u);
+    return select(vec4(0.0), x[at], (input < vec4(p.inputs)) & vec4(row < p.rows));
+}
+
+// Adds the sum of four outputs of one of the four inputs of a quad.
+fn add(panel: u32, output_quad: u32, input_quad: u32, input: u32, sum: vec4<f32>) {
+    if (input_quad < p.input_quads) {
+        weight_gradient[16u * (4u * (panel * p.input_quads + input_quad) + input) + output_quad] += p.scale * sum;
+    }
+}
