@@ -1,22 +1,6 @@
 // The gradient of a linear layer's input: dx = earlier + scale · dy · W. A tile of 64 rows and 64 inputs per workgroup,
 // four inputs of four rows per invocation. dy and W pass through workgroup memory, sixteen outputs at a time.
-// uses: shared/weights_f32.wgsl, shared/multiply_add.wgsl, shared/grid.wgsl
-
-struct Params {
-    rows: u32,
-    inputs: u32,
-    input_quads: u32,   // ceil(inputs / 4)
-    output_quads: u32,  // in a row of dy: of all parts
-    first_quad: u32,    // of dy, multiplied by this part of the weights
-    part_quads: u32,    // quads of this part
-    scale: f32,
-    earlier: u32,       // 0: nothing, 1: the buffer `earlier`, 2: what dx holds
-}
-
-@group(0) @binding(0) var<storage, read>       dy: array<vec4<f32>>;       // [rows, outputs]
-@group(0) @binding(2) var<storage, read>       earlier: array<vec4<f32>>;  // [rows, inputs]
-@group(0) @binding(3) var<storage, read_write> dx: array<vec4<f32>>;       // [rows, inputs]
-@group(1) @binding(0) var<uniform> p: Params;
+// uses: shared/input_gradient.wgsl, shared/weights_f32.wgsl, shared/multiply_add.wgsl, shared/grid.wgsl
 
 var<workgroup> dy_tile: array<vec4<f32>, 256>;  // [64 rows, 4 quads of outputs]
 // [4 quads of outputs, 4 inputs of a quad, 16 quads of inputs, and one against bank conflicts]
@@ -39,9 +23,7 @@ fn main(
 
     // this invocation's part of the tiles
     let tile_quad = lane % 4u;
-    let dy_start = min(first_row + lane / 4u, p.rows - 1u) * p.output_quads + p.first_quad;
     let w_input = lane / 4u;
-    let w_at = min(4u * first_input_quad + w_input, 4u * p.input_quads - 1u) * 16u;
     let w_place = (4u * tile_quad + w_input % 4u) * 17u + w_input / 4u;
 
     var sum0 = vec4(0.0);
@@ -49,11 +31,8 @@ fn main(
     var sum2 = vec4(0.0);
     var sum3 = vec4(0.0);
     for (var k = zero(workgroup); k < p.part_quads; k += 4u) {
-        // zeros beyond the last output
-        let quad = min(k + tile_quad, p.part_quads - 1u);
-        let inside = k + tile_quad < p.part_quads;
-        dy_tile[lane] = select(vec4(0.0), dy[dy_start + quad], inside);
-        w_tile[w_place] = select(vec4(0.0), weight[first_block(quad, p.input_quads) + w_at], inside);
+        dy_tile[lane] = output_quad(first_row + lane / 4u, k + tile_quad);
+        w_tile[w_place] = weight_quad(k + tile_quad, 4u * first_input_quad + w_input);
         workgroupBarrier();
         for (var i = 0u; i < 4u; i++) {
             let at = 68u * i + local.x;
@@ -72,20 +51,4 @@ fn main(
     store(row + 1u, quad, sum1);
     store(row + 2u, quad, sum2);
     store(row + 3u, quad, sum3);
-}
-
-// Stores four inputs of a row inside the matrix, with zeros beyond the last input.
-fn store(row: u32, quad: u32, sum: vec4<f32>) {
-    if (row >= p.rows || quad >= p.input_quads) {
-        return;
-    }
-    let at = row * p.input_quads + quad;
-    var value = sum * p.scale;
-    if (p.earlier == 1u) {
-        value += earlier[at];
-    } else if (p.earlier == 2u) {
-        value += dx[at];
-    }
-    let inputs = vec4(4u * quad) + vec4(0u, 1u, 2u, 3u);
-    dx[at] = select(vec4(0.0), value, inputs < vec4(p.inputs));
 }

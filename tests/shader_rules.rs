@@ -291,9 +291,6 @@ fn training_launches() -> Vec<Dispatch> {
     };
     let dropout = dropout::Dropout { probability: 0.1, place: 1 };
     let mut launches = vec![
-        linear_gradient::input_dispatch(&linear, 64..96, linear_gradient::Earlier::Buffer),
-        linear_gradient::weight_dispatch(&linear, 64..96, AdapterClass::Software),
-        linear_gradient::weight_dispatch(&linear, 64..96, AdapterClass::Hardware),
         activate::dispatch(&activation),
         activate::gradient_dispatch(&activation),
         layer_norm_gradient::dispatch(&norm, true),
@@ -308,6 +305,11 @@ fn training_launches() -> Vec<Dispatch> {
         sum_losses::dispatch(2, 4, 5, true),
         tie_rows::dispatch(9, 4),
     ];
+    for class in [AdapterClass::Software, AdapterClass::Hardware] {
+        let earlier = linear_gradient::Earlier::Buffer;
+        launches.push(linear_gradient::input_dispatch(&linear, 64..96, earlier, class));
+        launches.push(linear_gradient::weight_dispatch(&linear, 64..96, class));
+    }
     for layout in [embedding_gradient::TableLayout::Panels, embedding_gradient::TableLayout::Rows] {
         let shape = embedding_gradient::EmbeddingGradientShape {
             rows: 5,

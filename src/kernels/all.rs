@@ -14,7 +14,7 @@ pub fn all() -> impl Iterator<Item = &'static Kernel> {
     WITHOUT_WEIGHTS.into_iter().chain(by_precision)
 }
 
-const WITHOUT_WEIGHTS: [&Kernel; 53] = [
+const WITHOUT_WEIGHTS: [&Kernel; 54] = [
     &activate::ACTIVATE,
     &activate::ACTIVATE_GRADIENT,
     &adam::ADAM,
@@ -45,6 +45,7 @@ const WITHOUT_WEIGHTS: [&Kernel; 53] = [
     &layer_norm_gradient::LAYER_NORM_GRADIENT,
     &layer_norm_gradient::LAYER_NORM_WEIGHT_GRADIENT,
     &linear_gradient::LINEAR_INPUT_GRADIENT,
+    &linear_gradient::LINEAR_INPUT_GRADIENT_SLICES,
     &linear_gradient::LINEAR_WEIGHT_GRADIENT,
     &linear_gradient::LINEAR_WEIGHT_GRADIENT_SLICES,
     &log_probability::LOG_PROBABILITY,

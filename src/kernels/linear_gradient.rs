@@ -8,7 +8,15 @@ use super::{Access, AdapterClass, Dispatch, Kernel, PANEL, fold, stride};
 /// A tile of 64 rows and 64 inputs per workgroup.
 pub static LINEAR_INPUT_GRADIENT: Kernel = Kernel {
     name: "linear_input_gradient",
-    wgsl: wgsl!("linear_input_gradient" + "weights_f32" + "multiply_add" + "grid"),
+    wgsl: wgsl!("linear_input_gradient" + "input_gradient" + "weights_f32" + "multiply_add" + "grid"),
+    storage: &[Access::Read, Access::Read, Access::Read, Access::Write],
+    params: LinearInputGradientParams::FIELDS,
+};
+
+/// 64 rows and 16 inputs per workgroup, whose lanes share the outputs: for values of few tiles.
+pub static LINEAR_INPUT_GRADIENT_SLICES: Kernel = Kernel {
+    name: "linear_input_gradient_slices",
+    wgsl: wgsl!("linear_input_gradient_slices" + "input_gradient" + "weights_f32" + "multiply_add" + "grid"),
     storage: &[Access::Read, Access::Read, Access::Read, Access::Write],
     params: LinearInputGradientParams::FIELDS,
 };
@@ -30,7 +38,7 @@ pub static LINEAR_WEIGHT_GRADIENT_SLICES: Kernel = Kernel {
 };
 
 params! {
-    /// Group 1 of `linear_input_gradient.wgsl`. A *quad* is four neighbouring elements.
+    /// Group 1 of the gradients of the input. A *quad* is four neighbouring elements.
     pub struct LinearInputGradientParams {
         /// Rows of dy and dx.
         pub rows: u32,
@@ -95,6 +103,40 @@ pub enum Earlier {
     Output,
 }
 
+/// The ways to share a gradient out among workgroups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Variant {
+    /// Tiles of 64 × 64 elements: [`LINEAR_INPUT_GRADIENT`], [`LINEAR_WEIGHT_GRADIENT`].
+    Tiles,
+    /// Tiles of 64 × 16 elements, whose lanes share the summands: [`LINEAR_INPUT_GRADIENT_SLICES`],
+    /// [`LINEAR_WEIGHT_GRADIENT_SLICES`].
+    Slices,
+}
+
+impl Variant {
+    /// All variants.
+    pub const ALL: [Self; 2] = [Self::Tiles, Self::Slices];
+
+    /// Workgroups for a gradient of `rows` rows of x, or outputs of a matrix, and so many inputs.
+    fn workgroups(self, rows: usize, inputs: usize) -> usize {
+        let inputs_of_tile = match self {
+            Self::Tiles => 64,
+            Self::Slices => 16,
+        };
+        rows.div_ceil(64) * inputs.div_ceil(inputs_of_tile)
+    }
+}
+
+/// Minimum workgroups that keep a large GPU busy.
+const BUSY_FROM: usize = 512;
+
+/// Picks the variant for a gradient of `rows` rows of x, or outputs of a matrix, and so many inputs: tiles, which read
+/// least, if there are enough of them. A software adapter has few cores to keep busy.
+pub fn choose(rows: usize, inputs: usize, class: AdapterClass) -> Variant {
+    let busy = Variant::Tiles.workgroups(rows, inputs) >= BUSY_FROM;
+    if busy || class.is_software() { Variant::Tiles } else { Variant::Slices }
+}
+
 impl LinearGradientShape {
     fn check(&self, part: &Range<usize>) {
         assert!(part.start.is_multiple_of(PANEL) && part.end <= self.outputs, "outputs {part:?} of {self:?}");
@@ -105,7 +147,22 @@ impl LinearGradientShape {
 ///
 /// * storage: dy `[rows, outputs]`, weight (f32 panels of `part`), earlier `[rows, inputs]`, dx `[rows, inputs]`
 /// * without [`Earlier::Buffer`], any other buffer than dx can be bound for `earlier`
-pub fn input_dispatch(shape: &LinearGradientShape, part: Range<usize>, earlier: Earlier) -> Dispatch {
+pub fn input_dispatch(
+    shape: &LinearGradientShape,
+    part: Range<usize>,
+    earlier: Earlier,
+    class: AdapterClass,
+) -> Dispatch {
+    input_dispatch_variant(shape, part, earlier, choose(shape.rows, shape.inputs, class))
+}
+
+/// [`input_dispatch`] with a given kernel, for tests and measurements.
+pub fn input_dispatch_variant(
+    shape: &LinearGradientShape,
+    part: Range<usize>,
+    earlier: Earlier,
+    variant: Variant,
+) -> Dispatch {
     shape.check(&part);
     let input_quads = stride(shape.inputs) / 4;
     let params = LinearInputGradientParams {
@@ -122,44 +179,11 @@ pub fn input_dispatch(shape: &LinearGradientShape, part: Range<usize>, earlier: 
             Earlier::Output => 2,
         },
     };
-    let workgroups = fold(shape.rows.div_ceil(64) * input_quads.div_ceil(16), 1);
-    Dispatch::new(&LINEAR_INPUT_GRADIENT, Vec::new(), &params, workgroups)
-}
-
-/// The kernels of the weights' gradient.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Variant {
-    /// [`LINEAR_WEIGHT_GRADIENT`]
-    Tiles,
-    /// [`LINEAR_WEIGHT_GRADIENT_SLICES`]
-    Slices,
-}
-
-impl Variant {
-    /// All variants.
-    pub const ALL: [Self; 2] = [Self::Tiles, Self::Slices];
-
-    /// Inputs of a workgroup.
-    const fn inputs(self) -> usize {
-        match self {
-            Self::Tiles => 64,
-            Self::Slices => 16,
-        }
-    }
-
-    /// Workgroups for a part of the weights.
-    fn workgroups(self, part_outputs: usize, inputs: usize) -> usize {
-        part_outputs.div_ceil(PANEL) * inputs.div_ceil(self.inputs())
-    }
-}
-
-/// Minimum workgroups that keep a large GPU busy.
-const BUSY_FROM: usize = 512;
-
-/// Picks tiles, which read least, if there are enough of them. A software adapter has few cores to keep busy.
-pub fn choose(part_outputs: usize, inputs: usize, class: AdapterClass) -> Variant {
-    let busy = Variant::Tiles.workgroups(part_outputs, inputs) >= BUSY_FROM;
-    if busy || class.is_software() { Variant::Tiles } else { Variant::Slices }
+    let kernel = match variant {
+        Variant::Tiles => &LINEAR_INPUT_GRADIENT,
+        Variant::Slices => &LINEAR_INPUT_GRADIENT_SLICES,
+    };
+    Dispatch::new(kernel, Vec::new(), &params, fold(variant.workgroups(shape.rows, shape.inputs), 1))
 }
 
 /// Adds the gradient of the weights of the outputs `part`, which starts at a multiple of [`PANEL`]. Padding stays zero.

@@ -2,7 +2,8 @@
 
 use wordloom::gpu::Gpu;
 use wordloom::kernels::linear_gradient::{
-    Earlier, LinearGradientShape, Variant, choose, input_dispatch, weight_dispatch, weight_dispatch_variant,
+    Earlier, LinearGradientShape, Variant, choose, input_dispatch, input_dispatch_variant, weight_dispatch,
+    weight_dispatch_variant,
 };
 use wordloom::kernels::{AdapterClass, PANEL, stride};
 
@@ -82,11 +83,14 @@ async fn input_gradients_are_products_with_the_weights() {
             (Earlier::Buffer, vec![UNTOUCHED; rows * stride(inputs)]),
             (Earlier::Output, pad(&case.earlier[0], inputs, 7.0)),
         ] {
-            let dispatch = input_dispatch(&case.shape, 0..outputs, mode);
-            let got = run_twice(&gpu, &dispatch, &[&dy, &weight, &earlier], &[before]).await;
-            let what = format!("{size:?}, {mode:?}");
             let want = case.input_gradient(mode != Earlier::Nothing);
-            assert_near(&what, &unpad(&what, &got[0], rows, inputs), &want, TOLERANCE);
+            for variant in Variant::ALL {
+                let dispatch = input_dispatch_variant(&case.shape, 0..outputs, mode, variant);
+                let buffers = [&dy, &weight, &earlier];
+                let got = run_twice(&gpu, &dispatch, &buffers, std::slice::from_ref(&before)).await;
+                let what = format!("{size:?}, {mode:?}, {variant:?}");
+                assert_near(&what, &unpad(&what, &got[0], rows, inputs), &want, TOLERANCE);
+            }
         }
     }
 }
@@ -135,7 +139,7 @@ async fn in_parts(gpu: &Gpu, case: &Case, part_outputs: usize, class: AdapterCla
         let gradient = upload(gpu, &to_panels(&case.earlier[1][rows_of_part], part.len(), inputs));
         let earlier = if first == 0 { Earlier::Nothing } else { Earlier::Output };
         let launches = [
-            (input_dispatch(&case.shape, part.clone(), earlier), vec![&dy, &weight, &x, &dx]),
+            (input_dispatch(&case.shape, part.clone(), earlier, class), vec![&dy, &weight, &x, &dx]),
             (weight_dispatch(&case.shape, part.clone(), class), vec![&dy, &x, &gradient]),
         ];
         run(gpu, &launches);
@@ -162,10 +166,12 @@ async fn long_sums_stay_near() {
     let dy = upload(&gpu, &pad(&case.dy, 9000, 0.0));
     let weight = upload(&gpu, &to_panels(&case.weight, 9000, 3));
     let earlier = upload(&gpu, &[0.0; 8]);
-    let dispatch = input_dispatch(&case.shape, 0..9000, Earlier::Nothing);
-    let got = run_twice(&gpu, &dispatch, &[&dy, &weight, &earlier], &[vec![UNTOUCHED; 8]]).await;
     let want = case.input_gradient(false);
-    assert_near("9000 outputs", &unpad("dx", &got[0], 2, 3), &want, 3e-5);
+    for variant in Variant::ALL {
+        let dispatch = input_dispatch_variant(&case.shape, 0..9000, Earlier::Nothing, variant);
+        let got = run_twice(&gpu, &dispatch, &[&dy, &weight, &earlier], &[vec![UNTOUCHED; 8]]).await;
+        assert_near("9000 outputs", &unpad("dx", &got[0], 2, 3), &want, 3e-5);
+    }
 }
 
 #[portable_test]
