@@ -81,7 +81,7 @@ pub(super) fn lower_input_gradient(
             (0, Some(_)) => Earlier::Buffer,
             _ => Earlier::Output,
         };
-        let dispatch = linear_gradient::input_dispatch(shape, outputs, addend);
+        let dispatch = linear_gradient::input_dispatch(shape, outputs, addend, to.class());
         to.launch(dispatch, vec![dy.into(), part, earlier.into(), dx.into()]);
     }
 }
@@ -128,7 +128,7 @@ impl Operator for WeightGradient {
 
     fn lower(&self, to: &mut Lowering<'_>) {
         let shape = gradient_shape(to.shape(self.dy).rows, self.weight, self.scale);
-        let dispatch = linear_gradient::weight_dispatch(&shape, 0..shape.outputs);
+        let dispatch = linear_gradient::weight_dispatch(&shape, 0..shape.outputs, to.class());
         to.launch(dispatch, vec![self.dy.into(), self.x.into(), self.dweight.into()]);
     }
 

@@ -120,7 +120,7 @@ impl Operator for SoftmaxLoss {
             lower_input_gradient(to, &shape, self.panel, weight, (None, dx_panel));
             to.launch(copy_rows::dispatch(count, inputs, 0, first), vec![dx_panel.into(), dx.into()]);
             if let Some(dweight) = dweight {
-                let dispatch = linear_gradient::weight_dispatch(&shape, 0..weight.outputs);
+                let dispatch = linear_gradient::weight_dispatch(&shape, 0..weight.outputs, to.class());
                 to.launch(dispatch, vec![self.panel.into(), x_panel.into(), dweight.into()]);
             }
             if let Some(dbias) = dbias {

@@ -65,6 +65,8 @@ pub struct Trainer {
     states: TrainStates,
     recipe: Recipe,
     capacity: Capacity,
+    /// Memory of the activations as planned.
+    activation_bytes: u64,
     /// Optimizer's steps so far.
     step: u64,
     /// Passes with dropout so far.
@@ -105,6 +107,7 @@ impl Trainer {
             states.update(&recipe)?,
             states.pass(config, blueprint, &recipe, false)?,
         ];
+        let activation_bytes = plans.iter().map(|plan| plan.buffer_bytes() as u64).sum();
         let weights = load(device, &model)?;
         let mut session = Session::new(device, &weights, &states.table, plans)?;
         states.write_constants(&mut session);
@@ -116,6 +119,7 @@ impl Trainer {
             states,
             recipe,
             capacity,
+            activation_bytes,
             step: 0,
             passes: 0,
             unread: 0,
@@ -131,6 +135,12 @@ impl Trainer {
     /// The model that the training began with.
     pub fn model(&self) -> &Model {
         &self.model
+    }
+
+    /// Memory that the training takes, bytes: weights, gradients, moments and inputs, and the activations of both passes
+    /// as planned.
+    pub fn planned_bytes(&self) -> u64 {
+        self.weights.bytes() + self.states.table.bytes() as u64 + self.activation_bytes
     }
 
     /// Number of optimizer's steps so far.
