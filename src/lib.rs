@@ -23,6 +23,7 @@
 //! | module | |
 //! |---|---|
 //! | [`trace`] | the record of a translation: attention, statistics, word alignment, files |
+//! | [`train`] | data, vocabulary and schedule of a training; the folder of a new model |
 //! | [`translate`] | text in, text out |
 //! | [`transformer`] | a model on a device: token ids in, token ids or tensors out |
 //! | [`heatmap`] | attention maps as pixels |
@@ -52,6 +53,7 @@ pub mod ops;
 pub mod precision;
 pub mod text;
 pub mod trace;
+pub mod train;
 pub mod transformer;
 pub mod translate;
 
