@@ -48,13 +48,19 @@ pub struct Record {
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "each message says what its fields are")]
 pub enum CheckpointError {
-    #[error("{file} is no record of a training ({problem}); remove this checkpoint to go on from the one before")]
+    #[error(
+        "{file} is no record of a training ({problem}); remove this checkpoint to go on from the one before"
+    )]
     Record { file: String, problem: String },
     #[error("{file}: {name} was {before}, and is {now}; give it as it was, or train into another folder")]
     Setting { file: String, name: String, before: String, now: String },
-    #[error("{file} does not hold the optimizer's moments ({problem}); remove this checkpoint to go on from the one before")]
+    #[error(
+        "{file} does not hold the optimizer's moments ({problem}); remove this checkpoint to go on from the one before"
+    )]
     Moments { file: String, problem: String },
-    #[error("step {step}: the weight {tensor} has a value that is not a number, so no checkpoint is written; the last one is kept")]
+    #[error(
+        "step {step}: the weight {tensor} has a value that is not a number, so no checkpoint is written; the last one is kept"
+    )]
     NotFinite { step: u64, tensor: String },
     #[error("the checkpoint cannot be written as safetensors: {0}")]
     Safetensors(#[from] SafeTensorError),
@@ -77,8 +83,7 @@ impl Record {
     pub fn read(files: &ModelFiles) -> Result<Self, CheckpointError> {
         let content = files.read(RECORD, RECORD_LIMIT)?;
         let invalid = |problem: String| CheckpointError::Record { file: files.file_label(RECORD), problem };
-        let record: Self =
-            serde_json::from_slice(&content).map_err(|error| invalid(json_problem(&error)))?;
+        let record: Self = serde_json::from_slice(&content).map_err(|error| invalid(json_problem(&error)))?;
         match record.format {
             FORMAT => Ok(record),
             other => Err(invalid(format!("format {other}, not {FORMAT}"))),
@@ -121,7 +126,7 @@ pub async fn weights_file(trainer: &Trainer) -> Result<Vec<u8>, CheckpointError>
         return Err(CheckpointError::NotFinite { step, tensor });
     }
     let views = tensors.iter().map(|(name, FileTensor { shape, values })| (name, Values { shape, values }));
-    Ok(safetensors::serialize(views, metadata())?)
+    Ok(serialize(views)?)
 }
 
 /// The files that a checkpoint has beside the configuration and the tokenizer, each with its name.
@@ -143,7 +148,7 @@ pub async fn checkpoint_files(
     let views = views.iter().map(|(name, shape, values)| (name, Values { shape, values }));
     Ok(vec![
         (WEIGHTS, weights_file(trainer).await?),
-        (MOMENTS, safetensors::serialize(views, metadata())?),
+        (MOMENTS, serialize(views)?),
         (RECORD, record.to_json()),
     ])
 }
@@ -176,8 +181,12 @@ fn floats(bytes: &[u8]) -> Vec<f32> {
     bytes.as_chunks().0.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect()
 }
 
-fn metadata() -> Option<std::collections::HashMap<String, String>> {
-    Some([("format".to_owned(), "pt".to_owned())].into())
+/// A safetensors file with the metadata that transformers looks for.
+fn serialize<'a>(
+    tensors: impl Iterator<Item = (&'a String, Values<'a>)>,
+) -> Result<Vec<u8>, SafeTensorError> {
+    let metadata = [("format".to_owned(), "pt".to_owned())].into_iter().collect();
+    safetensors::serialize(tensors, Some(metadata))
 }
 
 /// A tensor that is written from where it lies.

@@ -208,7 +208,11 @@ fn seconds(seconds: f64) -> Duration {
 ///
 /// # Errors
 /// [`BatchError`] if no pair fits; [`TrainError`] of the device.
-pub async fn dev_losses(trainer: &mut Trainer, pairs: &[Pair], batches: &Epoch) -> Result<Losses, TrainError> {
+pub async fn dev_losses(
+    trainer: &mut Trainer,
+    pairs: &[Pair],
+    batches: &Epoch,
+) -> Result<Losses, TrainError> {
     let batches: Vec<Vec<Pair>> =
         batches.batches.iter().map(|batch| batch.iter().map(|&pair| pairs[pair].clone()).collect()).collect();
     let batches: Vec<&[Pair]> = batches.iter().map(Vec::as_slice).collect();
