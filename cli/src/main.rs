@@ -2,6 +2,7 @@
 
 mod align;
 mod attend;
+mod average;
 mod bench;
 mod choice;
 mod desktop;
@@ -23,6 +24,7 @@ mod score;
 mod serve;
 mod setup;
 mod tokenize;
+mod train;
 mod translate;
 
 use std::io::{self, Write};
@@ -76,6 +78,10 @@ enum Command {
     Inspect(inspect::Arguments),
     /// Write a model again with 8-bit weights, a quarter of f32
     Quantize(quantize::Arguments),
+    /// Train a model on sentence pairs, or train one further
+    Train(Box<train::Arguments>),
+    /// Write the mean of several checkpoints of a training
+    Average(average::Arguments),
     /// Measure how fast a model runs here
     Bench(bench::Arguments),
     /// Serve the page to a browser: translate as you type
@@ -109,6 +115,8 @@ fn main() -> ExitCode {
         Command::Devices(arguments) => devices::run(&arguments),
         Command::Inspect(arguments) => inspect::run(&arguments),
         Command::Quantize(arguments) => quantize::run(&arguments),
+        Command::Train(arguments) => train::run(&arguments),
+        Command::Average(arguments) => average::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Serve(arguments) => serve::run(&arguments),
         Command::Desktop(arguments) => desktop::run(&arguments),

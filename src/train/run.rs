@@ -103,7 +103,12 @@ impl Run {
         &self.epoch
     }
 
-    /// Takes an observation of the dev set into the state.
+    /// Adds time that was not spent on steps, such as for tests and checkpoints.
+    pub fn add_seconds(&mut self, seconds: f64) {
+        self.state.seconds += seconds.max(0.0);
+    }
+
+    /// The patience of the run, which takes observations of the dev set.
     pub fn stopping(&mut self) -> &mut EarlyStopping {
         &mut self.state.stopping
     }
@@ -204,10 +209,10 @@ fn seconds(seconds: f64) -> Duration {
     Duration::try_from_secs_f64(seconds).unwrap_or_default()
 }
 
-/// The losses of pairs without dropout, in batches of the trainer's capacity. Pairs that fit no batch are left out.
+/// The losses of the pairs of some batches, without dropout and without learning.
 ///
 /// # Errors
-/// [`BatchError`] if no pair fits; [`TrainError`] of the device.
+/// [`TrainError`] if a batch does not fit the trainer; errors of the device.
 pub async fn dev_losses(
     trainer: &mut Trainer,
     pairs: &[Pair],

@@ -386,22 +386,22 @@ fn trained_weights(model: &Model, recipe: &Recipe) -> Result<Vec<usize>, TrainEr
         })
         .map(|(index, _)| index)
         .collect();
-    for pattern in &recipe.freeze {
-        let fits = |index: &usize| blueprint.tensors_of(*index).any(|name| name.contains(pattern));
-        if !of_file.iter().any(fits) {
+    let has = |index: usize, pattern: &str| blueprint.tensors_of(index).any(|name| name.contains(pattern));
+    for (option, patterns) in [("--freeze", &recipe.freeze), ("--train-only", &recipe.train_only)] {
+        if let Some(pattern) =
+            patterns.iter().find(|pattern| !of_file.iter().any(|&index| has(index, pattern)))
+        {
             let example = of_file.first().and_then(|index| blueprint.tensors_of(*index).next());
             let (pattern, model) = (pattern.clone(), model.label().to_owned());
-            return Err(TrainError::UnknownPlace {
-                pattern,
-                model,
-                example: example.unwrap_or_default().to_owned(),
-            });
+            let example = example.unwrap_or_default().to_owned();
+            return Err(TrainError::UnknownPlace { option, pattern, model, example });
         }
     }
-    let is_frozen = |index: usize| {
-        blueprint.tensors_of(index).any(|name| recipe.freeze.iter().any(|pattern| name.contains(pattern)))
+    let is_trained = |&index: &usize| {
+        let fits = |patterns: &[String]| patterns.iter().any(|pattern| has(index, pattern));
+        (recipe.train_only.is_empty() || fits(&recipe.train_only)) && !fits(&recipe.freeze)
     };
-    let trained: Vec<usize> = of_file.into_iter().filter(|&index| !is_frozen(index)).collect();
+    let trained: Vec<usize> = of_file.into_iter().filter(is_trained).collect();
     match trained.is_empty() {
         true => Err(TrainError::NothingToTrain { model: model.label().to_owned() }),
         false => Ok(trained),
