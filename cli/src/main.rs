@@ -42,10 +42,9 @@ use error::CliError;
     name = "wordloom",
     version,
     after_help = "\
-Example: wordloom attend --output look.html \"Where is the train station?\"
---model takes a folder or a name (see models); the default is English–German.
---device auto takes a hardware GPU, else the CPU; gpu takes a software GPU too.
-Exit codes: 0 done, 1 failed, 2 bad usage, 130 interrupted."
+--model: a folder or a name (see models). --device auto: a hardware GPU, or else
+the CPU; gpu: a software GPU, too. Exit codes: 0 done, 1 failed, 2 bad usage,
+130 interrupted."
 )]
 struct Arguments {
     #[command(subcommand)]

@@ -21,8 +21,9 @@ and takes long for it. Each option above replaces one of them:
   more               512     6 + 6  4096 tokens 4000   7e-4
 
 --vocabulary: 30 × √pairs, 1,000 to 32,000. --max-minutes: a minute for 500
-pairs, 4 to 120. --dev: one pair in 20 of --pairs, at most 500, which are not
-trained on. With --model: batches of 1024 tokens, warm-up 50, peak rate 2e-4.
+pairs, 4 to 120. --patience 0: tests never end it. --dev: one pair in 20 of
+--pairs, at most 500, which are not trained on. With --model: batches of 1024
+tokens, warm-up 50, peak rate 2e-4.
 
 PLACE is a part of a tensor's name, such as encoder, shared, layer_norm or
 decoder.layers.0.; inspect --json lists the names. Both options can be repeated.
@@ -40,7 +41,7 @@ Examples:
       --freeze encoder --max-minutes 5
   wordloom average my-model/checkpoints/* --out averaged")]
 pub struct Arguments {
-    /// Lines SOURCE TAB TARGET, or two files; each may be gzip
+    /// Lines SOURCE TAB TARGET, or two files; or gzip
     #[arg(long, value_name = "FILE", required = true, num_args = 1..=2)]
     pub pairs: Vec<PathBuf>,
     /// Pairs to test with while training [default: of --pairs]
@@ -73,7 +74,7 @@ pub struct Arguments {
     /// Stop after N minutes of training
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub max_minutes: Option<f64>,
-    /// Stop after N tests without a best one; 0: never
+    /// Stop after N tests that were not best
     #[arg(long, value_name = "N", value_parser = count, default_value = "10")]
     pub patience: usize,
     /// Keep tensors with PLACE in their names as they are
@@ -97,7 +98,7 @@ pub struct Numbers {
     /// Target tokens of a batch
     #[arg(long, value_name = "N", value_parser = count, hide_short_help = true)]
     pub batch_tokens: Option<usize>,
-    /// Batches of a step: as one larger batch, in the memory of one
+    /// Batches of a step, as one larger batch in the memory of one
     #[arg(long, value_name = "N", value_parser = count, default_value = "1", hide_short_help = true)]
     pub accumulate: usize,
     /// Peak learning rate, at the end of the warm-up

@@ -86,10 +86,12 @@ impl<'a> Session<'a> {
     ) -> Result<Self, CliError> {
         let step = run.state().steps;
         let mut history = History::open(&arguments.out, step)?;
-        let parameters = trainer.model().blueprint().table.elements() as u64;
+        let checkpoint = trainer.model().checkpoint();
+        let infos = checkpoint.names().filter_map(|name| checkpoint.info(name));
+        let parameters = infos.map(|info| info.element_count() as u64).sum();
         let steps_of_epoch = run.epoch().batches.len() / arguments.numbers.accumulate.max(1);
         let test_steps = arguments.tests.test_steps.unwrap_or_else(|| defaults::test_steps(steps_of_epoch));
-        let command = typed(std::env::args());
+        let command = typed(std::iter::once("wordloom".to_owned()).chain(std::env::args().skip(1)));
         history.add(&Event::Start {
             step,
             command: command.clone(),
