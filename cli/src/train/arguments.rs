@@ -44,7 +44,7 @@ pub struct Arguments {
     /// Lines SOURCE TAB TARGET, or two files; or gzip
     #[arg(long, value_name = "FILE", required = true, num_args = 1..=2)]
     pub pairs: Vec<PathBuf>,
-    /// Pairs to test with while training [default: of --pairs]
+    /// Pairs to test with [default: some of --pairs]
     #[arg(long, value_name = "FILE", num_args = 1..=2)]
     pub dev: Vec<PathBuf>,
     /// Folder to write the model to
