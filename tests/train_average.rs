@@ -78,7 +78,10 @@ fn half_precision_in_and_out() {
 
     let large = folder("a", &[("w", &[1], &[1e6])], Dtype::F32);
     let error = average_folders(&[large], F16).unwrap_err().to_string();
-    assert!(error.contains("tensor \"w\"") && error.contains("1000000") && error.contains("take f32"), "{error}");
+    assert!(
+        error.contains("tensor \"w\"") && error.contains("1000000") && error.contains("take f32"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -86,7 +89,10 @@ fn checkpoints_of_other_models_are_named() {
     let tensors = |tensors: &[Tensor], label: &str| folder(label, tensors, Dtype::F32);
     let first = || tensors(&[("w", &[2], &[1.0, 2.0]), ("b", &[1], &[0.0])], "first");
     for (other, parts) in [
-        (tensors(&[("w", &[2], &[1.0, 2.0])], "other"), ["other/model.safetensors has no tensor \"b\"", "first/"]),
+        (
+            tensors(&[("w", &[2], &[1.0, 2.0])], "other"),
+            ["other/model.safetensors has no tensor \"b\"", "first/"],
+        ),
         (
             tensors(&[("w", &[1], &[1.0]), ("b", &[1], &[0.0])], "other"),
             ["other/model.safetensors: the tensor \"w\" has the shape [1]", "[2]"],
