@@ -146,7 +146,9 @@ fn shapes_that_make_no_model_are_refused() {
         ("dropout is 1;", |model| model.dropout = 1.0),
         ("dropout is NaN;", |model| model.dropout = f64::NAN),
         ("d_model is 18446744073709551615", |model| model.d_model = usize::MAX),
-        ("the model has 17", |model| (model.d_model, model.vocabulary_size) = (1 << 14, 1 << 20)),
+        ("the model has 37314912256 parameters; the limit is", |model| {
+            (model.d_model, model.vocabulary_size) = (1 << 14, 1 << 20)
+        }),
     ] {
         let error = error(edit);
         assert!(error.starts_with(message), "{error}, not {message}");
