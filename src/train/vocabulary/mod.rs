@@ -20,8 +20,9 @@ pub const UNKNOWN: &str = "<unk>";
 pub const PAD: &str = "<pad>";
 
 /// Tokens of every vocabulary: [`EOS`], [`UNKNOWN`], [`PAD`].
+#[cfg(feature = "tokenizers")]
 const SPECIAL_TOKENS: usize = 3;
-/// The largest vocabulary. Its table of scores alone is 64 KB a token of the target and batch.
+/// The largest vocabulary. The scores of one target token are then 4 MB.
 const MAX_SIZE: usize = 1 << 20;
 
 /// Options of a vocabulary.

@@ -8,7 +8,7 @@ use super::{Stage, VocabularyError};
 use crate::text::Normalization;
 
 /// Stands for the space before a word.
-const SPACE: char = '\u{2581}';
+pub(super) const SPACE: char = '\u{2581}';
 /// Characters of the longest part that pieces are learned from. Longer words are addresses and noise, and the library's sums
 /// over all ways to cut a word may overflow.
 const LONGEST: usize = 64;
