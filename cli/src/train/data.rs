@@ -93,6 +93,18 @@ fn hold_back(
     Ok((texts(train), texts(dev)))
 }
 
+/// The languages of `--from` and `--to` in so far as they choose the tokens of a model. A new model, and one for a single pair of
+/// languages that its folder does not name, has no such tokens.
+pub fn chosen_languages<'a>(arguments: &'a Arguments, tokenizer: &Tokenizer) -> [Option<&'a str>; 2] {
+    let languages = [&arguments.from, &arguments.to].map(Option::as_deref);
+    let has_none =
+        || matches!(tokenizer.direction(languages[0], languages[1]), Err(TextError::NoLanguages { .. }));
+    match arguments.model.is_none() || (tokenizer.languages().is_empty() && has_none()) {
+        true => [None; 2],
+        false => languages,
+    }
+}
+
 /// Turns sentence pairs into the ids that a model reads and learns to say.
 pub struct Encoder<'a> {
     tokenizer: &'a Tokenizer,

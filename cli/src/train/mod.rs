@@ -166,9 +166,7 @@ fn encode(
     corpus: &Corpus,
 ) -> Result<(Vec<Pair>, (Vec<Pair>, Vec<usize>)), CliError> {
     let tokenizer = start.model.tokenizer()?;
-    let languages = [&arguments.from, &arguments.to].map(Option::as_deref);
-    // a new model has the languages that the user names
-    let languages = if arguments.model.is_some() { languages } else { [None; 2] };
+    let languages = data::chosen_languages(arguments, &tokenizer);
     let encoder = Encoder::new(&start.model, &tokenizer, languages)?;
     let (train, kept) = encoder.encode(&corpus.train)?;
     let dev = encoder.encode(&corpus.dev)?;

@@ -16,6 +16,7 @@ use wordloom::transformer::{Cancel, GenerateError, GenerateOptions};
 use wordloom::{Device, Model, Transformer, TranslateOptions, Translator};
 
 use super::arguments::Arguments;
+use super::data::chosen_languages;
 use super::history::{Event, History, StepsEvent, TestEvent};
 use super::page::Facts;
 use super::report::Report;
@@ -256,11 +257,9 @@ impl<'a> Session<'a> {
     ) -> Result<[f64; 2], CliError> {
         let transformer = Transformer::load(&self.device, model, &mut |_| {})?;
         let translator = Translator::from_parts(transformer, model.tokenizer()?);
+        let [from, to] = chosen_languages(self.arguments, translator.tokenizer());
         let mut options = options.clone();
-        if self.arguments.model.is_some() {
-            (options.source_language, options.target_language) =
-                (self.arguments.from.clone(), self.arguments.to.clone());
-        }
+        (options.source_language, options.target_language) = (from.map(str::to_owned), to.map(str::to_owned));
         let limit = model.config().positions.longest_input();
         let requests = translated.iter().map(|(index, _)| {
             let source = &self.dev.pairs[*index].source;
