@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use wordloom::DeviceChoice;
 
+use super::defaults::Size;
 use crate::setup::count;
 
 #[derive(clap::Args)]
@@ -15,15 +16,15 @@ Example:
 Defaults grow with the data, because a large model learns little from few pairs
 and takes long for it. Each option above replaces one of them:
 
-  pairs            d_model  layers  batch   warm-up  peak rate
-  to 20,000          192     2 + 2   768 tokens  100   2e-3
-  to 500,000         256     4 + 3  2048 tokens  400   1.2e-3
-  more               512     6 + 6  4096 tokens 4000   7e-4
+  pairs       d_model  layers  batch        warm-up  peak rate  dropout
+  to 20,000     192    2 + 2    768 tokens    100     2e-3       0.3
+  to 500,000    256    4 + 3   2048 tokens    400     1.2e-3     0.1
+  more          512    6 + 6   4096 tokens   4000     7e-4       0.1
 
 --vocabulary: 30 × √pairs, 1,000 to 32,000. --max-minutes: a minute for 500
 pairs, 4 to 120. --patience 0: tests never end it. --dev: one pair in 20 of
 --pairs, at most 500, which are not trained on. With --model: batches of 1024
-tokens, warm-up 50, peak rate 2e-4.
+tokens, warm-up 50, peak rate 2e-4, dropout 0.1.
 
 PLACE is a part of a tensor's name, such as encoder, shared, layer_norm or
 decoder.layers.0.; inspect --json lists the names. Both options can be repeated.
@@ -116,15 +117,9 @@ pub struct Numbers {
         allow_negative_numbers = true
     )]
     pub cooldown: f64,
-    /// Share of values that are dropped
-    #[arg(
-        long,
-        value_name = "SHARE",
-        default_value = "0.1",
-        hide_short_help = true,
-        allow_negative_numbers = true
-    )]
-    pub dropout: f32,
+    /// Share of values that are dropped [default: by the data, see below]
+    #[arg(long, value_name = "SHARE", hide_short_help = true, allow_negative_numbers = true)]
+    pub dropout: Option<f64>,
     /// ε of label smoothing
     #[arg(
         long,
@@ -190,4 +185,24 @@ pub struct Tests {
 pub enum GoalName {
     Loss,
     Bleu,
+}
+
+/// Numbers that were given, or that suit the model.
+#[derive(Clone, Copy, Debug)]
+pub struct Chosen {
+    pub batch_tokens: usize,
+    pub learning_rate: f64,
+    pub warmup: u64,
+    pub dropout: f64,
+}
+
+impl Numbers {
+    pub fn chosen(&self, size: Size) -> Chosen {
+        Chosen {
+            batch_tokens: self.batch_tokens.unwrap_or(size.batch_tokens),
+            learning_rate: self.learning_rate.unwrap_or(size.peak),
+            warmup: self.warmup.unwrap_or(size.warmup),
+            dropout: self.dropout.unwrap_or(size.dropout),
+        }
+    }
 }

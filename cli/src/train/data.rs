@@ -105,6 +105,9 @@ pub fn chosen_languages<'a>(arguments: &'a Arguments, tokenizer: &Tokenizer) -> 
     }
 }
 
+/// Pairs as ids, without those that are longer than the model's positions, and the indices of the kept ones.
+pub type Encoded = (Vec<Pair>, Vec<usize>);
+
 /// Turns sentence pairs into the ids that a model reads and learns to say.
 pub struct Encoder<'a> {
     tokenizer: &'a Tokenizer,
@@ -128,8 +131,8 @@ impl<'a> Encoder<'a> {
         Ok(Self { tokenizer, direction, config: model.config() })
     }
 
-    /// The pairs as ids, without those that are longer than the model's positions; and the indices of the kept ones.
-    pub fn encode(&self, pairs: &[SentencePair]) -> Result<(Vec<Pair>, Vec<usize>), CliError> {
+    /// The ids of pairs.
+    pub fn encode(&self, pairs: &[SentencePair]) -> Result<Encoded, CliError> {
         let encoded: Result<Vec<Pair>, TextError> = pairs.par_iter().map(|pair| self.pair(pair)).collect();
         let limit = self.config.positions.longest_input();
         let fits = |pair: &Pair| {

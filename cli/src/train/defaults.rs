@@ -15,6 +15,7 @@ pub struct Size {
     pub batch_tokens: usize,
     pub warmup: u64,
     pub peak: f64,
+    pub dropout: f64,
 }
 
 const SIZES: [Size; 3] = [
@@ -28,6 +29,8 @@ const SIZES: [Size; 3] = [
         batch_tokens: 768,
         warmup: 100,
         peak: 2e-3,
+        // few pairs are learned by heart without it
+        dropout: 0.3,
     },
     Size {
         name: "small",
@@ -39,6 +42,7 @@ const SIZES: [Size; 3] = [
         batch_tokens: 2048,
         warmup: 400,
         peak: 1.2e-3,
+        dropout: 0.1,
     },
     Size {
         name: "base",
@@ -50,12 +54,13 @@ const SIZES: [Size; 3] = [
         batch_tokens: 4096,
         warmup: 4000,
         peak: 7e-4,
+        dropout: 0.1,
     },
 ];
 
 /// Numbers for a model that has learned before: small steps, so that it forgets little.
 pub const FINE_TUNING: Size =
-    Size { name: "fine-tuning", batch_tokens: 1024, warmup: 50, peak: 2e-4, ..SIZES[0] };
+    Size { name: "fine-tuning", batch_tokens: 1024, warmup: 50, peak: 2e-4, dropout: 0.1, ..SIZES[0] };
 
 /// Positions of a new model.
 const POSITIONS: usize = 256;

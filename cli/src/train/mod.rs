@@ -17,15 +17,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use wordloom::train::batches::{Batches, Capacity, TooLong};
-use wordloom::train::checkpoint::{self, Settings, WEIGHTS};
+use wordloom::train::checkpoint::{self, WEIGHTS};
 use wordloom::train::run::{Run, RunPlan, RunState};
 use wordloom::train::schedule::{Budget, Height, LearningRate};
 use wordloom::train::stopping::{EarlyStopping, Goal};
 use wordloom::train::{Pair, Recipe, Trainer};
 
 pub use arguments::Arguments;
-use arguments::GoalName;
-use data::{Corpus, Encoder};
+use arguments::{Chosen, GoalName};
+use data::{Corpus, Encoded, Encoder};
 use session::{Dev, Session};
 use start::Start;
 
@@ -39,22 +39,22 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     let corpus = Corpus::load(arguments)?;
     let checkpoint = open_out(arguments)?;
     let start = Start::new(arguments, &corpus.train, checkpoint.as_deref())?;
-    let plan = plan(arguments, &start, corpus.train.len())?;
-    let batch_tokens = arguments.numbers.batch_tokens.unwrap_or(start.size.batch_tokens);
-    let settings = settings(arguments, &start, &corpus, batch_tokens);
+    let chosen = arguments.numbers.chosen(start.size);
+    let plan = plan(arguments, chosen, corpus.train.len())?;
+    let settings = start::settings(arguments, &start, [&corpus.train, &corpus.dev], chosen);
     if let Some((files, record)) = &start.resumed {
         record.check_settings(files, &settings)?;
     }
     let device = open_device(&arguments.device)?;
     let (train, dev) = encode(arguments, &start, &corpus)?;
-    let capacity = Capacity::propose(&train, batch_tokens)?;
+    let capacity = Capacity::propose(&train, chosen.batch_tokens)?;
     let batches = Batches::new(&train, capacity, arguments.numbers.seed, TooLong::LeaveOut)?;
     if batches.left_out() > 0 {
         notice(&format!("{} pairs left out: longer than a batch (--batch-tokens)", batches.left_out()));
     }
     let dev = Dev::new(dev, &corpus.dev, capacity, arguments.tests.bleu_pairs)?;
     let Start { model, companions, resumed, notes, .. } = start;
-    let recipe = recipe(arguments);
+    let recipe = recipe(arguments, chosen.dropout);
     let mut trainer = Trainer::new(&device, model, recipe, capacity)?;
     let state = match &resumed {
         Some((files, record)) => {
@@ -89,7 +89,9 @@ fn check(arguments: &Arguments) -> Result<(), CliError> {
     if arguments.tests.goal == GoalName::Bleu && arguments.tests.bleu_pairs == 0 {
         return usage("--goal bleu needs translations; --bleu-pairs is 0");
     }
-    recipe(arguments).check().map_err(|error| CliError::Usage(error.to_string()))
+    recipe(arguments, arguments.numbers.dropout.unwrap_or_default())
+        .check()
+        .map_err(|error| CliError::Usage(error.to_string()))
 }
 
 /// Makes the output folder. Returns the checkpoint to go on from.
@@ -118,11 +120,11 @@ fn open_out(arguments: &Arguments) -> Result<Option<PathBuf>, CliError> {
     }
 }
 
-fn recipe(arguments: &Arguments) -> Recipe {
+fn recipe(arguments: &Arguments, dropout: f64) -> Recipe {
     let numbers = &arguments.numbers;
     Recipe {
         seed: numbers.seed,
-        dropout: numbers.dropout,
+        dropout: dropout as f32,
         label_smoothing: numbers.label_smoothing,
         weight_decay: numbers.weight_decay,
         max_norm: (numbers.max_norm != 0.0).then_some(numbers.max_norm),
@@ -139,11 +141,10 @@ fn goal(arguments: &Arguments) -> Goal {
     }
 }
 
-fn plan(arguments: &Arguments, start: &Start, pairs: usize) -> Result<RunPlan, CliError> {
+fn plan(arguments: &Arguments, chosen: Chosen, pairs: usize) -> Result<RunPlan, CliError> {
     let numbers = &arguments.numbers;
-    let peak = numbers.learning_rate.unwrap_or(start.size.peak);
-    let warmup = numbers.warmup.unwrap_or(start.size.warmup);
-    let learning_rate = LearningRate::new(Height::Peak(peak), warmup)?.with_cooldown(numbers.cooldown)?;
+    let curve = LearningRate::new(Height::Peak(chosen.learning_rate), chosen.warmup)?;
+    let learning_rate = curve.with_cooldown(numbers.cooldown)?;
     let minutes = match (arguments.max_steps, arguments.max_minutes) {
         (None, None) => Some(defaults::minutes(pairs)),
         (_, minutes) => minutes,
@@ -152,19 +153,8 @@ fn plan(arguments: &Arguments, start: &Start, pairs: usize) -> Result<RunPlan, C
     Ok(RunPlan { learning_rate, budget, accumulate: numbers.accumulate })
 }
 
-fn settings(arguments: &Arguments, start: &Start, corpus: &Corpus, batch_tokens: usize) -> Settings {
-    let numbers = &arguments.numbers;
-    let rate = numbers.learning_rate.unwrap_or(start.size.peak);
-    let warmup = numbers.warmup.unwrap_or(start.size.warmup);
-    start::settings(arguments, start, [&corpus.train, &corpus.dev], (batch_tokens, rate, warmup))
-}
-
 /// Pairs as ids: those of the training, and those of the dev set with their indices.
-fn encode(
-    arguments: &Arguments,
-    start: &Start,
-    corpus: &Corpus,
-) -> Result<(Vec<Pair>, (Vec<Pair>, Vec<usize>)), CliError> {
+fn encode(arguments: &Arguments, start: &Start, corpus: &Corpus) -> Result<(Vec<Pair>, Encoded), CliError> {
     let tokenizer = start.model.tokenizer()?;
     let languages = data::chosen_languages(arguments, &tokenizer);
     let encoder = Encoder::new(&start.model, &tokenizer, languages)?;

@@ -16,7 +16,7 @@ use wordloom::transformer::{Cancel, GenerateError, GenerateOptions};
 use wordloom::{Device, Model, Transformer, TranslateOptions, Translator};
 
 use super::arguments::Arguments;
-use super::data::chosen_languages;
+use super::data::{Encoded, chosen_languages};
 use super::history::{Event, History, StepsEvent, TestEvent};
 use super::page::Facts;
 use super::report::Report;
@@ -30,6 +30,9 @@ const CARD: &str = "MODEL_CARD.md";
 const LONGEST_RATIO: usize = 2;
 const LONGEST_MORE: usize = 10;
 
+/// A file with its name.
+type File = (String, Vec<u8>);
+
 /// The dev set.
 pub struct Dev {
     pairs: Vec<Pair>,
@@ -41,7 +44,7 @@ pub struct Dev {
 impl Dev {
     /// `kept`: pairs that fit the model, with their indices among `texts`.
     pub fn new(
-        (pairs, indices): (Vec<Pair>, Vec<usize>),
+        (pairs, indices): Encoded,
         texts: &[SentencePair],
         capacity: Capacity,
         translated: usize,
@@ -63,7 +66,7 @@ pub struct Session<'a> {
     run: Run,
     trainer: Trainer,
     dev: Dev,
-    companions: Vec<(String, Vec<u8>)>,
+    companions: Vec<File>,
     settings: Settings,
     notes: Vec<String>,
     device: Device,
@@ -81,7 +84,7 @@ impl<'a> Session<'a> {
     pub fn new(
         arguments: &'a Arguments,
         (run, trainer, dev): (Run, Trainer, Dev),
-        (companions, settings, notes): (Vec<(String, Vec<u8>)>, Settings, Vec<String>),
+        (companions, settings, notes): (Vec<File>, Settings, Vec<String>),
         (device, pairs): (Device, usize),
         cancel: Cancel,
     ) -> Result<Self, CliError> {
@@ -336,7 +339,7 @@ impl<'a> Session<'a> {
         let record = Record::new(state, self.settings.clone());
         let files = checkpoint_files(&self.trainer, &record).await?;
         let files = files.into_iter().map(|(name, content)| (name.to_owned(), content));
-        let files: Vec<(String, Vec<u8>)> = self.companions.iter().cloned().chain(files).collect();
+        let files: Vec<File> = self.companions.iter().cloned().chain(files).collect();
         let folder = checkpoints::write(&self.arguments.out, state.steps, &files, self.arguments.tests.keep)?;
         self.saved = Instant::now();
         let folder = folder.display().to_string();

@@ -14,7 +14,7 @@ use wordloom::train::new_model::NewModel;
 use wordloom::train::pairs::SentencePair;
 use wordloom::train::vocabulary::{TrainedVocabulary, VocabularyError, VocabularyOptions, learn};
 
-use super::arguments::Arguments;
+use super::arguments::{Arguments, Chosen};
 use super::defaults::{self, FINE_TUNING, Size};
 use crate::digest::Digest;
 use crate::setup::model_files;
@@ -75,7 +75,8 @@ impl Start {
 
     fn make(arguments: &Arguments, shape: &Shape, train: &[SentencePair]) -> Result<Self, CliError> {
         let vocabulary = vocabulary(arguments, train)?;
-        let new = shape.new_model(&vocabulary, arguments.numbers.dropout)?;
+        let dropout = arguments.numbers.chosen(shape.size()).dropout;
+        let new = shape.new_model(&vocabulary, dropout)?;
         let card = Card {
             source_language: arguments.from.clone().unwrap_or_default(),
             target_language: arguments.to.clone().unwrap_or_default(),
@@ -202,9 +203,9 @@ impl Shape {
         }
     }
 
-    fn new_model(&self, vocabulary: &TrainedVocabulary, dropout: f32) -> Result<NewModel, CliError> {
+    fn new_model(&self, vocabulary: &TrainedVocabulary, dropout: f64) -> Result<NewModel, CliError> {
         let (path, config) = match self {
-            Self::Size(size) => return Ok(size.new_model(vocabulary.size, f64::from(dropout))),
+            Self::Size(size) => return Ok(size.new_model(vocabulary.size, dropout)),
             Self::Config(path, config) => (path.display(), config),
         };
         let model_type = config.get("model_type").and_then(Value::as_str).unwrap_or("marian");
@@ -236,7 +237,7 @@ impl Shape {
             ffn: same("encoder_ffn_dim", "decoder_ffn_dim", defaults.ffn)?,
             max_positions: number("max_position_embeddings", defaults.max_positions)?,
             tied: config.get("tie_word_embeddings").and_then(Value::as_bool).unwrap_or(true),
-            dropout: f64::from(dropout),
+            dropout,
             ..defaults
         })
     }
@@ -247,7 +248,7 @@ pub fn settings(
     arguments: &Arguments,
     start: &Start,
     [train, dev]: [&[SentencePair]; 2],
-    (batch_tokens, learning_rate, warmup): (usize, f64, u64),
+    chosen: Chosen,
 ) -> Settings {
     let numbers = &arguments.numbers;
     let path = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
@@ -263,12 +264,12 @@ pub fn settings(
         ("--to", given(arguments.to.clone())),
         ("--freeze", given(Some(arguments.freeze.join(" ")))),
         ("--train-only", given(Some(arguments.train_only.join(" ")))),
-        ("--batch-tokens", batch_tokens.to_string()),
+        ("--batch-tokens", chosen.batch_tokens.to_string()),
         ("--accumulate", numbers.accumulate.to_string()),
-        ("--learning-rate", learning_rate.to_string()),
-        ("--warmup", warmup.to_string()),
+        ("--learning-rate", chosen.learning_rate.to_string()),
+        ("--warmup", chosen.warmup.to_string()),
         ("--cooldown", numbers.cooldown.to_string()),
-        ("--dropout", numbers.dropout.to_string()),
+        ("--dropout", chosen.dropout.to_string()),
         ("--label-smoothing", numbers.label_smoothing.to_string()),
         ("--weight-decay", numbers.weight_decay.to_string()),
         ("--max-norm", numbers.max_norm.to_string()),
