@@ -23,8 +23,8 @@
 //! | module | |
 //! |---|---|
 //! | [`trace`] | the record of a translation: attention, statistics, word alignment, files |
+//! | [`train`] | training: data, vocabulary, gradients, optimizer, runs, the folder of a new model |
 //! | [`translate`] | text in, text out |
-//! | [`train`] | gradients, loss and optimizer of encoder–decoders |
 //! | [`transformer`] | a model on a device: token ids in, token ids or tensors out |
 //! | [`heatmap`] | attention maps as pixels |
 //! | [`model`] | a Hugging Face folder: configuration, weights, tokenizer |

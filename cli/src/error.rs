@@ -5,6 +5,16 @@ use std::process::ExitCode;
 
 use wordloom::heatmap::HeatmapError;
 use wordloom::trace::TraceError;
+use wordloom::train::TrainError;
+use wordloom::train::average::AverageError;
+use wordloom::train::batches::BatchError;
+use wordloom::train::checkpoint::CheckpointError;
+use wordloom::train::folder::FolderError;
+use wordloom::train::new_model::NewModelError;
+use wordloom::train::pairs::PairsError;
+use wordloom::train::schedule::ScheduleError;
+use wordloom::train::vocabulary::VocabularyError;
+use wordloom::train::write::WriteError;
 use wordloom::transformer::{ForwardError, GenerateError, ScoreError};
 use wordloom::{GpuError, ModelError, TextError, TranslateError};
 use wordloom_hub::HubError;
@@ -48,6 +58,34 @@ pub enum CliError {
     Trace(TraceError),
     #[error(transparent)]
     Heatmap(#[from] HeatmapError),
+    #[error(transparent)]
+    Pairs(#[from] PairsError),
+    #[error(transparent)]
+    Vocabulary(#[from] VocabularyError),
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    #[error(transparent)]
+    Batch(#[from] BatchError),
+    #[error(transparent)]
+    Train(#[from] TrainError),
+    #[error(transparent)]
+    Checkpoint(#[from] CheckpointError),
+    #[error(transparent)]
+    Average(#[from] AverageError),
+    #[error(transparent)]
+    Write(#[from] WriteError),
+}
+
+impl From<NewModelError> for CliError {
+    fn from(error: NewModelError) -> Self {
+        Self::Folder(error.into())
+    }
+}
+
+impl From<ScheduleError> for CliError {
+    fn from(error: ScheduleError) -> Self {
+        Self::Usage(error.to_string())
+    }
 }
 
 impl From<GenerateError> for CliError {

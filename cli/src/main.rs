@@ -2,6 +2,7 @@
 
 mod align;
 mod attend;
+mod average;
 mod bench;
 mod choice;
 mod desktop;
@@ -23,6 +24,7 @@ mod score;
 mod serve;
 mod setup;
 mod tokenize;
+mod train;
 mod translate;
 
 use std::io::{self, Write};
@@ -40,10 +42,9 @@ use error::CliError;
     name = "wordloom",
     version,
     after_help = "\
-Example: wordloom attend --output look.html \"Where is the train station?\"
---model takes a folder or a name (see models); the default is English–German.
---device auto takes a hardware GPU, else the CPU; gpu takes a software GPU too.
-Exit codes: 0 done, 1 failed, 2 bad usage, 130 interrupted."
+--model: a folder or a name (see models). --device auto: a hardware GPU, or else
+the CPU; gpu: a software GPU, too. Exit codes: 0 done, 1 failed, 2 bad usage,
+130 interrupted."
 )]
 struct Arguments {
     #[command(subcommand)]
@@ -76,6 +77,10 @@ enum Command {
     Inspect(inspect::Arguments),
     /// Write a model again with 8-bit weights, a quarter of f32
     Quantize(quantize::Arguments),
+    /// Train a model on sentence pairs, or train one further
+    Train(Box<train::Arguments>),
+    /// Write the mean of several checkpoints of a training
+    Average(average::Arguments),
     /// Measure how fast a model runs here
     Bench(bench::Arguments),
     /// Serve the page to a browser: translate as you type
@@ -109,6 +114,8 @@ fn main() -> ExitCode {
         Command::Devices(arguments) => devices::run(&arguments),
         Command::Inspect(arguments) => inspect::run(&arguments),
         Command::Quantize(arguments) => quantize::run(&arguments),
+        Command::Train(arguments) => train::run(&arguments),
+        Command::Average(arguments) => average::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Serve(arguments) => serve::run(&arguments),
         Command::Desktop(arguments) => desktop::run(&arguments),

@@ -58,10 +58,7 @@ pub struct DeviceArguments {
 impl DeviceArguments {
     /// Opens the device, and reports it on stderr with the reason for the choice.
     pub fn open(&self) -> Result<Device, CliError> {
-        let device = pollster::block_on(Device::open(&self.device))?;
-        notice(&device.notice(&self.device));
-        start_threads();
-        Ok(device)
+        open_device(&self.device)
     }
 
     /// How the device rounds weights and inputs, if that changes numbers by more than their last bits.
@@ -83,6 +80,14 @@ impl DeviceArguments {
     pub fn generator(&self, model: &Model, options: &GenerationConfig) -> Result<Transformer, CliError> {
         load(&self.open()?, model, self.weights, Some(options))
     }
+}
+
+/// Opens a device, and reports it on stderr with the reason for the choice.
+pub fn open_device(choice: &DeviceChoice) -> Result<Device, CliError> {
+    let device = pollster::block_on(Device::open(choice))?;
+    notice(&device.notice(choice));
+    start_threads();
+    Ok(device)
 }
 
 /// Starts the threads that share the CPU's work, or says that there are none: rayon would panic at its first use.

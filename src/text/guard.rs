@@ -23,7 +23,7 @@ pub fn panic_is_caught() -> bool {
 /// A build that aborts at a panic, such as the page's, cannot catch it: there the module traps, and its owner starts a
 /// new one. `limits` refuses the known files first, on every platform.
 #[cfg(feature = "tokenizers")]
-pub(super) fn guarded<T>(call: impl FnOnce() -> T) -> Result<T, String> {
+pub(crate) fn guarded<T>(call: impl FnOnce() -> T) -> Result<T, String> {
     let before = CAUGHT.replace(true);
     // what a failed call leaves behind in the library's caches is rebuilt by the next call
     let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(call));

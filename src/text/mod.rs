@@ -18,7 +18,7 @@ mod config;
 mod error;
 mod firefox;
 mod fit;
-mod guard;
+pub(crate) mod guard;
 #[cfg(feature = "tokenizers")]
 mod json;
 #[cfg(feature = "tokenizers")]
@@ -41,7 +41,7 @@ pub use firefox::FirefoxTokenizer;
 pub use guard::panic_is_caught;
 pub use languages::{Direction, Target, Task};
 pub use marian::{MarianFiles, MarianTokenizer, split_language_tag};
-pub use sentencepiece::SentencePiece;
+pub use sentencepiece::{Normalization, SentencePiece, UnigramFile};
 pub use sentences::{Line, Sentence, split_lines};
 pub use tokenizer::{Tokenizer, TokenizerFiles};
 pub use tokens::Token;

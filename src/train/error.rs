@@ -16,14 +16,16 @@ pub enum TrainError {
         model_type: &'static str,
     },
     /// No weight is left to train.
-    #[error("no weight of {model} is trained: `--freeze` covers all of them")]
+    #[error("no weight of {model} is trained: `--freeze` and `--train-only` leave none")]
     NothingToTrain {
         /// The model.
         model: String,
     },
-    /// A pattern of `--freeze` fits no weight.
-    #[error("--freeze {pattern}: no tensor of {model} has it in its name; one of its names is {example}")]
+    /// A pattern of `--freeze` or `--train-only` fits no weight.
+    #[error("{option} {pattern}: no tensor of {model} has it in its name; one of its names is {example}")]
     UnknownPlace {
+        /// Name of the option.
+        option: &'static str,
         /// The pattern.
         pattern: String,
         /// The model.

@@ -1,11 +1,39 @@
-//! Training of encoder–decoders: gradients, loss and optimizer on the graph that also infers. Vaswani et al. 2017,
-//! section 5.
+//! Training of encoder–decoders on the graph that also infers. Vaswani et al. 2017, section 5.
+//!
+//! | file | |
+//! |---|---|
+//! | [`Trainer`], [`Recipe`] | gradients, loss and optimizer of a model on a device |
+//! | [`run`] | a training run: epochs, batches, learning rate, losses |
+//! | [`checkpoint`] | the files of a checkpoint, from which a run goes on |
+//! | [`pairs`] | sentence pairs from files; pairs of a dev set that the training data has, too |
+//! | [`vocabulary`] | a SentencePiece model and `vocab.json` from text |
+//! | [`batches`] | packed batches in an order by seed |
+//! | [`schedule`], [`stopping`] | learning rate; early stopping |
+//! | [`new_model`], [`initial_weights`] | shape and first weights of a model |
+//! | [`folder`], [`card`], [`write`] | a Marian folder, written so that a failure keeps the old one |
+//! | [`average`] | mean of several checkpoints |
+//!
+//! Files are read and written natively only; everything else takes readers and bytes, so it also runs in a browser.
 
+pub mod average;
+pub mod batches;
+pub mod card;
+pub mod checkpoint;
 mod error;
+pub mod folder;
+pub mod initial_weights;
+pub mod new_model;
 mod packed;
+pub mod pairs;
 mod programs;
 mod recipe;
+pub mod run;
+pub mod schedule;
+pub mod stopping;
 mod trainer;
+pub mod vocabulary;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod write;
 
 pub use error::TrainError;
 pub use packed::{Capacity, Pair};

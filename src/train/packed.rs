@@ -1,5 +1,7 @@
 //! Batches without padding: the sentences of a batch are rows of one value, one after the other.
 
+use serde::{Deserialize, Serialize};
+
 use super::TrainError;
 use crate::cpu::{NO_LABEL, NO_ROW};
 use crate::model::config::{Family, ModelConfig, Positions};
@@ -13,8 +15,8 @@ pub struct Pair {
     pub target: Vec<u32>,
 }
 
-/// Rows of the values of a batch: tokens of all its sentences.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Rows of the values of a batch: the largest numbers of tokens of all its sentences.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Capacity {
     /// Source tokens.
     pub source_rows: usize,

@@ -26,6 +26,8 @@ pub struct Recipe {
     pub max_norm: Option<f32>,
     /// Parts of names of tensors that stay as they are.
     pub freeze: Vec<String>,
+    /// Parts of names of tensors that alone are trained; empty: all that are not frozen.
+    pub train_only: Vec<String>,
 }
 
 impl Default for Recipe {
@@ -41,6 +43,7 @@ impl Default for Recipe {
             weight_decay: 0.0,
             max_norm: None,
             freeze: Vec::new(),
+            train_only: Vec::new(),
         }
     }
 }

@@ -71,9 +71,11 @@ pub struct Trainer {
     step: u64,
     /// Passes with dropout so far.
     passes: u64,
-    /// Passes whose losses are still on the device.
-    unread: usize,
+    /// Steps of the passes whose losses are still on the device.
+    unread: Vec<u64>,
     losses: Losses,
+    /// First step whose loss was not a number, and this loss.
+    diverged: Option<(u64, f32)>,
 }
 
 /// Programs, in the order of the session's plans.
@@ -122,8 +124,9 @@ impl Trainer {
             activation_bytes,
             step: 0,
             passes: 0,
-            unread: 0,
+            unread: Vec::with_capacity(SLOTS),
             losses: Losses::default(),
+            diverged: None,
         })
     }
 
@@ -159,7 +162,7 @@ impl Trainer {
         let tokens: usize = batches.iter().map(|batch| batch.tokens).sum();
         self.step += 1;
         for (index, batch) in batches.iter().enumerate() {
-            if self.unread == SLOTS {
+            if self.unread.len() == SLOTS {
                 self.read_losses().await?;
             }
             let words = self.step_words(1.0 / tokens.max(1) as f64, learning_rate);
@@ -170,7 +173,7 @@ impl Trainer {
             let programs =
                 if is_last { &[gradients, self.session.program(UPDATE)][..] } else { &[gradients] };
             self.session.train(programs, &mut self.weights);
-            self.unread += 1;
+            self.unread.push(self.step);
             self.passes += 1;
         }
         Ok(())
@@ -181,14 +184,14 @@ impl Trainer {
         let batches = self.pack(batches)?;
         let tokens: usize = batches.iter().map(|batch| batch.tokens).sum();
         for batch in &batches {
-            if self.unread == SLOTS {
+            if self.unread.len() == SLOTS {
                 self.read_losses().await?;
             }
             let words = self.step_words(1.0 / tokens.max(1) as f64, 0.0);
             self.write_step(&words);
             self.states.write(&mut self.session, self.model.config(), batch);
             self.session.train(&[self.session.program(GRADIENTS)], &mut self.weights);
-            self.unread += 1;
+            self.unread.push(self.step);
             self.passes += 1;
         }
         Ok(())
@@ -206,13 +209,23 @@ impl Trainer {
     }
 
     async fn read_losses(&mut self) -> Result<(), TrainError> {
-        if self.unread > 0 {
+        if !self.unread.is_empty() {
             let metrics = self.session.read(self.states.metrics).await?;
-            metrics.chunks_exact(LOSS_COLUMNS).for_each(|sums| self.losses.add(sums));
+            for (sums, step) in metrics.chunks_exact(LOSS_COLUMNS).zip(self.unread.drain(..)) {
+                self.losses.add(sums);
+                let [loss, smoothed] = [sums[0], sums[1]];
+                if self.diverged.is_none() && !(loss.is_finite() && smoothed.is_finite()) {
+                    self.diverged = Some((step, if loss.is_finite() { smoothed } else { loss }));
+                }
+            }
             self.session.write_f32(self.states.metrics, &vec![0.0; metrics.len()]);
-            self.unread = 0;
         }
         Ok(())
+    }
+
+    /// The first step whose loss was not a number or infinite, and this loss. [`losses`](Self::losses) finds it.
+    pub fn first_diverged(&self) -> Option<(u64, f32)> {
+        self.diverged
     }
 
     /// The norm of all gradients in the last step, before clipping.
@@ -225,14 +238,14 @@ impl Trainer {
         let so_far = self.losses().await?;
         let mut result = Ok(());
         for batch in self.pack(batches)? {
-            if self.unread == SLOTS {
+            if self.unread.len() == SLOTS {
                 result = self.read_losses().await;
             }
             let words = self.step_words(0.0, 0.0);
             self.write_step(&words);
             self.states.write(&mut self.session, self.model.config(), &batch);
             self.session.train(&[self.session.program(LOSSES)], &mut self.weights);
-            self.unread += 1;
+            self.unread.push(self.step);
         }
         let losses = self.losses().await;
         self.losses = so_far;
@@ -254,7 +267,7 @@ impl Trainer {
         ] {
             words[word] = (number as f32).to_bits();
         }
-        words[step_word::SLOT] = self.unread as u32;
+        words[step_word::SLOT] = self.unread.len() as u32;
         words
     }
 
@@ -382,22 +395,22 @@ fn trained_weights(model: &Model, recipe: &Recipe) -> Result<Vec<usize>, TrainEr
         })
         .map(|(index, _)| index)
         .collect();
-    for pattern in &recipe.freeze {
-        let fits = |index: &usize| blueprint.tensors_of(*index).any(|name| name.contains(pattern));
-        if !of_file.iter().any(fits) {
+    let has = |index: usize, pattern: &str| blueprint.tensors_of(index).any(|name| name.contains(pattern));
+    for (option, patterns) in [("--freeze", &recipe.freeze), ("--train-only", &recipe.train_only)] {
+        if let Some(pattern) =
+            patterns.iter().find(|pattern| !of_file.iter().any(|&index| has(index, pattern)))
+        {
             let example = of_file.first().and_then(|index| blueprint.tensors_of(*index).next());
             let (pattern, model) = (pattern.clone(), model.label().to_owned());
-            return Err(TrainError::UnknownPlace {
-                pattern,
-                model,
-                example: example.unwrap_or_default().to_owned(),
-            });
+            let example = example.unwrap_or_default().to_owned();
+            return Err(TrainError::UnknownPlace { option, pattern, model, example });
         }
     }
-    let is_frozen = |index: usize| {
-        blueprint.tensors_of(index).any(|name| recipe.freeze.iter().any(|pattern| name.contains(pattern)))
+    let is_trained = |&index: &usize| {
+        let fits = |patterns: &[String]| patterns.iter().any(|pattern| has(index, pattern));
+        (recipe.train_only.is_empty() || fits(&recipe.train_only)) && !fits(&recipe.freeze)
     };
-    let trained: Vec<usize> = of_file.into_iter().filter(|&index| !is_frozen(index)).collect();
+    let trained: Vec<usize> = of_file.into_iter().filter(is_trained).collect();
     match trained.is_empty() {
         true => Err(TrainError::NothingToTrain { model: model.label().to_owned() }),
         false => Ok(trained),

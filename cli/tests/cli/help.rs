@@ -2,7 +2,7 @@
 
 use super::run;
 
-const COMMANDS: [&str; 15] = [
+const COMMANDS: [&str; 17] = [
     "translate",
     "generate",
     "forward",
@@ -15,6 +15,8 @@ const COMMANDS: [&str; 15] = [
     "devices",
     "inspect",
     "quantize",
+    "train",
+    "average",
     "bench",
     "serve",
     "desktop",
@@ -24,13 +26,18 @@ const COMMANDS: [&str; 15] = [
 fn help_fits_a_screen() {
     let calls = COMMANDS.map(|command| vec![command, "--help"]).into_iter().chain([vec!["--help"]]);
     for arguments in calls {
-        let help = run(&arguments, "");
+        // the numbers of a training, and their defaults, are on a page of their own
+        let short = [arguments[0], "-h"];
+        let arguments = if arguments[0] == "train" { &short } else { &arguments[..] };
+        let help = run(arguments, "");
         let help = help.succeeds();
         assert!(help.lines().count() <= 30, "{arguments:?}: {} lines", help.lines().count());
         for line in help.lines() {
             assert!(line.chars().count() <= 80, "{arguments:?}: {line}");
         }
     }
+    let long = run(&["train", "--help"], "");
+    assert!(long.succeeds().lines().all(|line| line.chars().count() <= 80));
 }
 
 #[test]

@@ -24,6 +24,7 @@ mod same_file;
 mod score;
 mod serve;
 mod tokenize;
+mod train;
 mod translate;
 
 use std::io::Write;

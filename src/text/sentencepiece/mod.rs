@@ -5,22 +5,26 @@
 
 mod bpe;
 mod charsmap;
+mod normalization;
 mod normalizer;
 mod pieces;
 mod proto;
 mod trie;
 mod unigram;
 mod wire;
+mod writer;
 
 use std::ops::Range;
 
 #[cfg(feature = "tokenizers")]
 pub(super) use self::charsmap::CharsMap;
+pub use self::normalization::Normalization;
 use self::normalizer::Normalizer;
 use self::pieces::{Pieces, byte_of};
 use self::proto::{ModelKind, ModelProto, PieceKind};
 pub(super) use self::trie::Trie;
 use self::unigram::Unigram;
+pub use self::writer::UnigramFile;
 use super::TextError;
 
 /// U+2581, which stands for a space in a piece.

@@ -60,6 +60,8 @@ pub(super) struct TrainerSpec {
 /// `NormalizerSpec`
 #[derive(Debug)]
 pub(super) struct NormalizerSpec {
+    /// Name of the rules, such as `nmt_nfkc`.
+    pub(super) name: String,
     pub(super) precompiled_charsmap: Vec<u8>,
     pub(super) add_dummy_prefix: bool,
     pub(super) remove_extra_whitespaces: bool,
@@ -162,6 +164,7 @@ impl NormalizerSpec {
         for field in Fields::of(message) {
             let (number, value) = field?;
             match number {
+                1 => self.name = value.text()?.to_owned(),
                 2 => self.precompiled_charsmap = value.bytes()?.to_owned(),
                 3 => self.add_dummy_prefix = value.integer()? != 0,
                 4 => self.remove_extra_whitespaces = value.integer()? != 0,
@@ -176,6 +179,7 @@ impl NormalizerSpec {
 impl Default for NormalizerSpec {
     fn default() -> Self {
         Self {
+            name: String::new(),
             precompiled_charsmap: Vec::new(),
             add_dummy_prefix: true,
             remove_extra_whitespaces: true,

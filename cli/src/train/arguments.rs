@@ -1,0 +1,208 @@
+//! The command line of `wordloom train`.
+
+use std::path::PathBuf;
+
+use wordloom::DeviceChoice;
+
+use super::defaults::Size;
+use crate::setup::count;
+
+#[derive(clap::Args)]
+#[command(after_help = "\
+Example:
+  wordloom train --pairs train.tsv.gz --from en --to de --out my-model
+  wordloom translate --model my-model \"Where is the train station?\"")]
+#[command(after_long_help = "\
+Defaults grow with the data, because a large model learns little from few pairs
+and takes long for it. Each option above replaces one of them:
+
+  pairs       d_model  layers  batch        warm-up  peak rate  dropout
+  to 20,000     192    2 + 2    768 tokens    100     2e-3       0.3
+  to 500,000    256    4 + 3   2048 tokens    400     1.2e-3     0.1
+  more          512    6 + 6   4096 tokens   4000     7e-4       0.1
+
+--vocabulary: 30 × √pairs, 1,000 to 32,000. --max-minutes: a minute for 500
+pairs, 4 to 120. --patience 0: tests never end it. --dev: one pair in 20 of
+--pairs, at most 500, which are not trained on. With --model: batches of 1024
+tokens, warm-up 50, peak rate 2e-4, dropout 0.1.
+
+PLACE is a part of a tensor's name, such as encoder, shared, layer_norm or
+decoder.layers.0.; inspect --json lists the names. Both options can be repeated.
+
+DIR gets the best model so far (a folder for every command and for
+transformers), train.html with curves, train.jsonl with all numbers, and
+checkpoints/, each of which is a model's folder, too. Ctrl-C writes one; after
+kill -9 --resume goes on from the last one. With --max-steps on the same device
+a resumed training is bit for bit the same; --max-minutes reads the clock.
+
+Examples:
+  wordloom train --pairs train.tsv.gz --from en --to de --out my-model
+  wordloom train --pairs train.tsv.gz --from en --to de --out my-model --resume
+  wordloom train --model my-model --pairs glossary.tsv --out my-words \\
+      --freeze encoder --max-minutes 5
+  wordloom average my-model/checkpoints/* --out averaged")]
+pub struct Arguments {
+    /// Lines SOURCE TAB TARGET, or two files; or gzip
+    #[arg(long, value_name = "FILE", required = true, num_args = 1..=2)]
+    pub pairs: Vec<PathBuf>,
+    /// Pairs to test with [default: some of --pairs]
+    #[arg(long, value_name = "FILE", num_args = 1..=2)]
+    pub dev: Vec<PathBuf>,
+    /// Folder to write the model to
+    #[arg(short, long, value_name = "DIR")]
+    pub out: PathBuf,
+    /// Go on from the last checkpoint in --out
+    #[arg(long)]
+    pub resume: bool,
+    /// Go on from this model: folder, OWNER/NAME, or built-in
+    #[arg(long, value_name = "MODEL")]
+    pub model: Option<PathBuf>,
+    /// Shape: tiny, small, base, or a config.json
+    #[arg(long, value_name = "SHAPE", conflicts_with = "model")]
+    pub config: Option<String>,
+    /// Tokens of the new vocabulary
+    #[arg(long, value_name = "N", value_parser = count, conflicts_with = "model")]
+    pub vocabulary: Option<usize>,
+    /// Language of the sources, such as en
+    #[arg(long, value_name = "LANG")]
+    pub from: Option<String>,
+    /// Language of the targets, such as de
+    #[arg(long, value_name = "LANG")]
+    pub to: Option<String>,
+    /// Stop after N steps
+    #[arg(long, value_name = "N")]
+    pub max_steps: Option<u64>,
+    /// Stop after N minutes of training
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub max_minutes: Option<f64>,
+    /// Stop after N tests that were not best
+    #[arg(long, value_name = "N", value_parser = count, default_value = "10")]
+    pub patience: usize,
+    /// Keep tensors with PLACE in their names as they are
+    #[arg(long, value_name = "PLACE")]
+    pub freeze: Vec<String>,
+    /// Train only tensors with PLACE in their names
+    #[arg(long, value_name = "PLACE")]
+    pub train_only: Vec<String>,
+    #[command(flatten)]
+    pub numbers: Numbers,
+    #[command(flatten)]
+    pub tests: Tests,
+    /// auto, gpu, cpu, or a GPU's name
+    #[arg(long, value_name = "DEVICE", default_value = "auto")]
+    pub device: DeviceChoice,
+}
+
+/// Batches, learning rate, regularization.
+#[derive(clap::Args)]
+pub struct Numbers {
+    /// Target tokens of a batch
+    #[arg(long, value_name = "N", value_parser = count, hide_short_help = true)]
+    pub batch_tokens: Option<usize>,
+    /// Batches of a step, as one larger batch in the memory of one
+    #[arg(long, value_name = "N", value_parser = count, default_value = "1", hide_short_help = true)]
+    pub accumulate: usize,
+    /// Peak learning rate, at the end of the warm-up
+    #[arg(long, value_name = "RATE", hide_short_help = true, allow_negative_numbers = true)]
+    pub learning_rate: Option<f64>,
+    /// Steps in which the learning rate rises
+    #[arg(long, value_name = "N", hide_short_help = true)]
+    pub warmup: Option<u64>,
+    /// Last share of the training in which it falls to almost 0
+    #[arg(
+        long,
+        value_name = "SHARE",
+        default_value = "0.3",
+        hide_short_help = true,
+        allow_negative_numbers = true
+    )]
+    pub cooldown: f64,
+    /// Share of values that are dropped [default: by the data, see below]
+    #[arg(long, value_name = "SHARE", hide_short_help = true, allow_negative_numbers = true)]
+    pub dropout: Option<f64>,
+    /// ε of label smoothing
+    #[arg(
+        long,
+        value_name = "SHARE",
+        default_value = "0.1",
+        hide_short_help = true,
+        allow_negative_numbers = true
+    )]
+    pub label_smoothing: f32,
+    /// Share of a weight that a learning rate of 1 takes away in a step
+    #[arg(
+        long,
+        value_name = "SHARE",
+        default_value = "0",
+        hide_short_help = true,
+        allow_negative_numbers = true
+    )]
+    pub weight_decay: f32,
+    /// Largest norm of all gradients; larger ones are clipped; 0: none
+    #[arg(
+        long,
+        value_name = "N",
+        default_value = "1",
+        hide_short_help = true,
+        allow_negative_numbers = true
+    )]
+    pub max_norm: f32,
+    /// Seed of weights, order and dropout
+    #[arg(long, value_name = "N", default_value = "1", hide_short_help = true)]
+    pub seed: u64,
+    /// Ignore columns of --pairs and --dev after the second
+    #[arg(long, hide_short_help = true)]
+    pub ignore_columns: bool,
+}
+
+/// Tests and checkpoints on the way.
+#[derive(clap::Args)]
+pub struct Tests {
+    /// The better model has the lower dev loss, or the higher BLEU
+    #[arg(long, value_name = "GOAL", value_enum, default_value = "loss", hide_short_help = true)]
+    pub goal: GoalName,
+    /// Steps between tests [default: an epoch, 50 to 1000]
+    #[arg(long, value_name = "N", hide_short_help = true)]
+    pub test_steps: Option<u64>,
+    /// Dev pairs to translate for BLEU at every test; 0: none
+    #[arg(long, value_name = "N", value_parser = count, default_value = "100", hide_short_help = true)]
+    pub bleu_pairs: usize,
+    /// Minutes between checkpoints
+    #[arg(
+        long,
+        value_name = "N",
+        default_value = "5",
+        hide_short_help = true,
+        allow_negative_numbers = true
+    )]
+    pub save_minutes: f64,
+    /// Number of checkpoints to keep
+    #[arg(long, value_name = "N", value_parser = count, default_value = "3", hide_short_help = true)]
+    pub keep: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum GoalName {
+    Loss,
+    Bleu,
+}
+
+/// Numbers that were given, or that suit the model.
+#[derive(Clone, Copy, Debug)]
+pub struct Chosen {
+    pub batch_tokens: usize,
+    pub learning_rate: f64,
+    pub warmup: u64,
+    pub dropout: f64,
+}
+
+impl Numbers {
+    pub fn chosen(&self, size: Size) -> Chosen {
+        Chosen {
+            batch_tokens: self.batch_tokens.unwrap_or(size.batch_tokens),
+            learning_rate: self.learning_rate.unwrap_or(size.peak),
+            warmup: self.warmup.unwrap_or(size.warmup),
+            dropout: self.dropout.unwrap_or(size.dropout),
+        }
+    }
+}

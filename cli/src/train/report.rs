@@ -1,0 +1,136 @@
+//! What a user sees of a training: the line of progress, a line for each test, and curves.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use wordloom::train::write::write_file;
+
+use super::history::{History, StepsEvent, TestEvent};
+use super::page::{self, Facts};
+use super::plot;
+use super::text::time_left;
+use crate::notice;
+
+pub const PAGE: &str = "train.html";
+/// Shortest time between two pages.
+const PAGE_PAUSE: Duration = Duration::from_secs(5);
+/// Time between two plots in the terminal.
+const PLOT_PAUSE: Duration = Duration::from_secs(120);
+/// Columns of a plot if the terminal does not tell its width.
+const COLUMNS: usize = 80;
+/// Units of the bar.
+const UNITS: f64 = 1000.0;
+
+pub struct Report {
+    bar: ProgressBar,
+    page: PathBuf,
+    paged: Option<Instant>,
+    plotted: Instant,
+    is_terminal: bool,
+    last_test: Option<TestEvent>,
+    can_page: bool,
+}
+
+impl Report {
+    pub fn new(out: &Path) -> Self {
+        let bar = ProgressBar::with_draw_target(Some(UNITS as u64), ProgressDrawTarget::stderr());
+        if let Ok(style) = ProgressStyle::with_template("training [{bar:20}] {percent} %, {msg}") {
+            bar.set_style(style.progress_chars("━━─"));
+        }
+        Self {
+            bar,
+            page: out.join(PAGE),
+            paged: None,
+            plotted: Instant::now(),
+            is_terminal: console::Term::stderr().is_term(),
+            last_test: None,
+            can_page: true,
+        }
+    }
+
+    /// Shows the numbers of some steps.
+    pub fn steps(&mut self, steps: &StepsEvent, progress: f64) {
+        let mut line = format!("step {}, loss {:.2}", steps.step, steps.loss);
+        if let Some(test) = &self.last_test {
+            line += &format!(", dev {:.2}", test.loss);
+            line += &test.bleu.map(|bleu| format!(", BLEU {bleu:.1}")).unwrap_or_default();
+        }
+        line += &format!(
+            ", {:.0} tokens/s, rate {:.1e}, {} left",
+            steps.tokens_per_second,
+            steps.learning_rate,
+            time_left(steps.seconds, progress)
+        );
+        self.bar.set_message(line);
+        self.bar.set_position((progress * UNITS) as u64);
+    }
+
+    /// Writes a line for a test.
+    pub fn test(&mut self, test: &TestEvent, steps: Option<&StepsEvent>, progress: f64) {
+        self.last_test = Some(*test);
+        let mut line = format!("step {}", test.step);
+        if let Some(steps) = steps {
+            line += &format!(", epoch {:.1}, loss {:.3}", steps.epoch, steps.loss);
+        }
+        line += &format!(", dev loss {:.3}", test.loss);
+        line += &test.bleu.map(|bleu| format!(", BLEU {bleu:.1}")).unwrap_or_default();
+        line += if test.best { " (best)" } else { "" };
+        if let Some(steps) = steps {
+            line += &format!(
+                ", {:.0} tokens/s, {} left",
+                steps.tokens_per_second,
+                time_left(steps.seconds, progress)
+            );
+        }
+        self.line(&line);
+    }
+
+    /// A line above the bar.
+    pub fn line(&self, line: &str) {
+        self.bar.suspend(|| notice(line));
+    }
+
+    /// Draws the curves if it is time.
+    pub fn curves(&mut self, history: &History, facts: &Facts) {
+        if self.paged.is_none_or(|paged| paged.elapsed() >= PAGE_PAUSE) {
+            self.write_page(history, facts);
+        }
+        if self.is_terminal && self.plotted.elapsed() >= PLOT_PAUSE {
+            self.plot(history);
+        }
+    }
+
+    fn plot(&mut self, history: &History) {
+        let columns = console::Term::stderr().size_checked().map_or(COLUMNS, |(_, columns)| columns.into());
+        for row in plot::rows(history, columns) {
+            self.line(&row);
+        }
+        self.plotted = Instant::now();
+    }
+
+    /// A page that cannot be written does not end a training. The user hears of it once.
+    fn write_page(&mut self, history: &History, facts: &Facts) {
+        self.paged = Some(Instant::now());
+        if let Err(error) = write_file(&self.page, page::page(history, facts).as_bytes())
+            && std::mem::take(&mut self.can_page)
+        {
+            self.line(&format!("warning: {error}"));
+        }
+    }
+
+    /// Draws the last curves.
+    pub fn finish(&mut self, history: &History, facts: &Facts) {
+        self.write_page(history, facts);
+        self.bar.finish_and_clear();
+        if self.is_terminal {
+            self.plot(history);
+        }
+    }
+}
+
+impl Drop for Report {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}

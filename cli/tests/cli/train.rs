@@ -1,0 +1,360 @@
+//! `wordloom train` and `wordloom average`, with a tiny model on some of Tatoeba's pairs.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use safetensors::SafeTensors;
+use serde_json::Value;
+
+use super::common::data;
+use super::{Run, command, run, scratch, text};
+
+/// A training in a folder of its own: `pairs.tsv`, `config.json`, and the model in `out`.
+struct Training {
+    folder: PathBuf,
+}
+
+impl Training {
+    fn new(test: &str) -> Self {
+        let folder = scratch(test);
+        let all = fs::read_to_string(data("tatoeba-test.tsv")).unwrap();
+        let pairs: String = all.lines().take(160).map(|line| format!("{line}\n")).collect();
+        fs::write(folder.join("pairs.tsv"), pairs).unwrap();
+        let config = r#"{"d_model": 32, "encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 2,
+            "decoder_attention_heads": 2, "encoder_ffn_dim": 64, "decoder_ffn_dim": 64, "max_position_embeddings": 64}"#;
+        fs::write(folder.join("shape.json"), config).unwrap();
+        Self { folder }
+    }
+
+    fn path(&self, name: &str) -> String {
+        text(&self.folder.join(name)).to_owned()
+    }
+
+    /// The arguments of a training into a folder.
+    fn arguments(&self, out: &str, options: &[&str]) -> Vec<String> {
+        let (pairs, shape, out) = (self.path("pairs.tsv"), self.path("shape.json"), self.path(out));
+        let model = match options.contains(&"--model") {
+            true => vec![],
+            false => vec!["--config", &shape, "--vocabulary", "400"],
+        };
+        let common = ["train", "--pairs", &pairs, "--out", &out, "--device", "cpu", "--batch-tokens", "256"];
+        let warmup: &[&str] = if options.contains(&"--warmup") { &[] } else { &["--warmup", "10"] };
+        let more = ["--cooldown", "0", "--bleu-pairs", "4"];
+        let all = common.iter().chain(&model).chain(&more).chain(warmup).chain(options);
+        all.map(|&argument| argument.to_owned()).collect()
+    }
+
+    fn run(&self, out: &str, options: &[&str]) -> Run {
+        let arguments = self.arguments(out, options);
+        run(&arguments.iter().map(String::as_str).collect::<Vec<_>>(), "")
+    }
+
+    /// Trains, and checks that it ends well.
+    #[track_caller]
+    fn trains(&self, out: &str, options: &[&str]) -> Run {
+        let run = self.run(out, options);
+        assert_eq!(run.output.status.code(), Some(0), "{}: {}", run.what, run.stderr());
+        assert_eq!(run.stdout(), "");
+        run
+    }
+
+    /// Trains, and checks that it fails with all `parts` in its last line.
+    #[track_caller]
+    fn fails(&self, out: &str, options: &[&str], code: i32, parts: &[&str]) {
+        let run = self.run(out, options);
+        assert_eq!(run.output.status.code(), Some(code), "{}: {}", run.what, run.stderr());
+        let line = run.stderr().lines().last().unwrap_or_default();
+        assert!(line.starts_with("error: "), "{}: {line}", run.what);
+        for part in parts {
+            assert!(line.contains(part), "{}: {part:?} is not in: {line}", run.what);
+        }
+    }
+
+    fn checkpoints(&self, out: &str) -> Vec<String> {
+        let folder = self.folder.join(out).join("checkpoints");
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        let mut names: Vec<String> = entries.map(|entry| entry.file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    fn log(&self, out: &str) -> Vec<Value> {
+        let lines = fs::read_to_string(self.folder.join(out).join("train.jsonl")).unwrap_or_default();
+        lines.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+    }
+}
+
+/// The bytes of all tensors of a file.
+fn tensors(file: &Path) -> BTreeMap<String, Vec<u8>> {
+    let bytes = fs::read(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    let tensors = SafeTensors::deserialize(&bytes).expect("sound safetensors");
+    tensors.iter().map(|(name, tensor)| (name.to_owned(), tensor.data().to_vec())).collect()
+}
+
+fn events<'a>(log: &'a [Value], event: &str) -> Vec<&'a Value> {
+    log.iter().filter(|line| line["event"] == event).collect()
+}
+
+#[test]
+fn a_resumed_training_is_the_same_bit_for_bit() {
+    let training = Training::new("train-resume");
+    let options = ["--accumulate", "2", "--test-steps", "10", "--patience", "0"];
+    let with = |more: &[&'static str]| [&options[..], more].concat();
+    training.trains("once", &with(&["--max-steps", "20"]));
+    training.trains("twice", &with(&["--max-steps", "10"]));
+    training.trains("twice", &with(&["--max-steps", "20", "--resume"]));
+    assert_eq!(training.checkpoints("once"), ["step-00000020"]);
+    assert_eq!(training.checkpoints("twice"), ["step-00000010", "step-00000020"]);
+    for file in ["model.safetensors", "training.safetensors"] {
+        let of = |out: &str| tensors(&training.folder.join(out).join("checkpoints/step-00000020").join(file));
+        let (once, twice) = (of("once"), of("twice"));
+        assert!(once.len() > 20, "{file}: {} tensors", once.len());
+        assert_eq!(once.keys().collect::<Vec<_>>(), twice.keys().collect::<Vec<_>>());
+        for (name, bytes) in &once {
+            assert_eq!(bytes, &twice[name], "{file}: {name}");
+        }
+        let before = tensors(&training.folder.join("twice/checkpoints/step-00000010").join(file));
+        assert_ne!(before, twice, "{file}: the last ten steps changed something");
+    }
+    // the curves, too: losses, gradients and tests
+    let curve = |out: &str| -> Vec<Value> {
+        let log = training.log(out);
+        let keep = ["step", "loss", "smoothed_loss", "gradient_norm", "learning_rate", "bleu", "best"];
+        let all = events(&log, "steps").into_iter().chain(events(&log, "test"));
+        all.map(|event| keep.iter().map(|key| event[*key].clone()).collect()).collect()
+    };
+    assert_eq!(curve("once").len(), 4);
+    assert_eq!(curve("once"), curve("twice"));
+}
+
+#[test]
+fn a_trained_folder_is_a_model_for_every_command() {
+    let training = Training::new("train-folder");
+    let trained = training.trains("out", &["--max-steps", "12", "--from", "en", "--to", "de"]);
+    for part in
+        ["160 pairs", "8 of them held back as the dev set", "dev loss", "finished after 12 steps", "chrF2"]
+    {
+        assert!(trained.stderr().contains(part), "{part}: {}", trained.stderr());
+    }
+    let out = training.path("out");
+    let checkpoint = training.path("out/checkpoints/step-00000012");
+    for folder in [&out, &checkpoint] {
+        let arguments = ["translate", "--model", folder, "--device", "cpu", "--max-length", "8", "Her name"];
+        assert!(run(&arguments, "").succeeds().ends_with('\n'));
+    }
+    let card = fs::read_to_string(training.folder.join("out/MODEL_CARD.md")).unwrap();
+    for part in ["wordloom train --pairs", "Seed 1", "BLEU of 4 dev pairs", "en to de", "dev loss"] {
+        assert!(card.contains(part), "{part}: {card}");
+    }
+    let page = fs::read_to_string(training.folder.join("out/train.html")).unwrap();
+    assert!(page.contains("finished after 12 steps") && page.contains("<polyline"), "{page}");
+    assert!(!page.contains("http-equiv") && !page.contains("<script") && !page.contains("://"), "{page}");
+    let log = training.log("out");
+    assert_eq!(events(&log, "start")[0]["dev_pairs"], 8);
+    assert_eq!(events(&log, "steps").last().unwrap()["step"], 12);
+    assert_eq!(events(&log, "end").len(), 1);
+    // a second training does not write over the first
+    training.fails("out", &["--max-steps", "12"], 1, &["out", "there is a model already", "--resume"]);
+}
+
+#[test]
+fn what_a_run_depends_on_must_be_the_same() {
+    let training = Training::new("train-other");
+    training.trains("out", &["--max-steps", "2"]);
+    let resume = |options: &[&str], parts: &[&str]| {
+        let options = [&["--max-steps", "4", "--resume"], options].concat();
+        training.fails("out", &options, 1, &[&["training.json"], parts].concat());
+    };
+    resume(&["--dropout", "0.2"], &["--dropout was 0.3, and is 0.2"]);
+    resume(&["--seed", "7"], &["--seed was 1, and is 7"]);
+    resume(&["--freeze", "encoder"], &["--freeze was", "and is encoder"]);
+    let pairs = training.folder.join("pairs.tsv");
+    let more = fs::read_to_string(&pairs).unwrap() + "A new line.\tEine neue Zeile.\n";
+    fs::write(&pairs, more).unwrap();
+    resume(&[], &["data was 152 pairs", "and is 153 pairs"]);
+    let record = training.folder.join("out/checkpoints/step-00000002/training.json");
+    fs::write(&record, "{}").unwrap();
+    resume(&[], &["no record of a training", "\"format\" is missing"]);
+}
+
+/// Waits until a training has written this number of lines with steps.
+fn wait_for_steps(training: &Training, out: &str, count: usize) {
+    let deadline = Instant::now() + Duration::from_secs(120);
+    while events(&training.log(out), "steps").len() < count {
+        assert!(Instant::now() < deadline, "{:?}", training.log(out));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn neither_ctrl_c_nor_kill_loses_the_work() {
+    let training = Training::new("train-kill");
+    let forever = ["--max-steps", "100000000", "--patience", "0"];
+    let spawn = |options: &[&str]| {
+        let arguments = training.arguments("out", &[&forever[..], options].concat());
+        command(&arguments.iter().map(String::as_str).collect::<Vec<_>>()).spawn().unwrap()
+    };
+    let child = spawn(&[]);
+    wait_for_steps(&training, "out", 2);
+    super::interrupt::interrupt(&child);
+    let run = Run { what: "interrupted".into(), output: child.wait_with_output().unwrap() };
+    assert_eq!(run.output.status.code(), Some(130), "{}", run.stderr());
+    assert!(run.stderr().contains("--resume goes on"), "{}", run.stderr());
+    let first = training.checkpoints("out");
+    assert_eq!(first.len(), 1);
+
+    // a checkpoint every ten steps; then the process ends without a word
+    let before = events(&training.log("out"), "steps").len();
+    let mut child = spawn(&["--resume", "--save-minutes", "0", "--keep", "2"]);
+    wait_for_steps(&training, "out", before + 4);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let complete = |name: &&String| name.starts_with("step-");
+    let (names, logged) = (training.checkpoints("out"), training.log("out"));
+    let last = names.iter().rfind(complete).unwrap();
+    let step: u64 = last.strip_prefix("step-").unwrap().parse().unwrap();
+    let reached = events(&logged, "steps").last().unwrap()["step"].as_u64().unwrap();
+    assert!(reached - step <= 20, "step {reached}, checkpoint {step}");
+    assert!(names.iter().filter(complete).count() <= 3, "{names:?}");
+
+    let end = (step + 5).to_string();
+    let resumed = training.trains("out", &["--resume", "--max-steps", &end, "--patience", "0"]);
+    assert!(resumed.stderr().contains(&format!("{last}, step {step}")), "{}", resumed.stderr());
+    let log = training.log("out");
+    let steps: Vec<u64> = events(&log, "steps").iter().map(|event| event["step"].as_u64().unwrap()).collect();
+    assert!(steps.is_sorted_by(|one, other| one < other), "no step is in the log twice: {steps:?}");
+}
+
+#[test]
+#[cfg(unix)]
+fn a_full_disk_keeps_the_last_checkpoint() {
+    let training = Training::new("train-full");
+    training.trains("out", &["--max-steps", "3"]);
+    let before = tensors(&training.folder.join("out/checkpoints/step-00000003/model.safetensors"));
+    // no file may be longer than this: as if the disk were full in the middle of one
+    let arguments = training.arguments("out", &["--max-steps", "6", "--resume"]);
+    let script = "ulimit -f 100; exec \"$0\" \"$@\"";
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", script, env!("CARGO_BIN_EXE_wordloom")]).args(&arguments);
+    let run = Run { what: "full".into(), output: shell.output().unwrap() };
+    assert_eq!(run.output.status.code(), Some(1), "{}", run.stderr());
+    assert!(run.stderr().contains("the old file, if any, is kept"), "{}", run.stderr());
+    assert_eq!(training.checkpoints("out"), ["step-00000003"]);
+    assert_eq!(tensors(&training.folder.join("out/checkpoints/step-00000003/model.safetensors")), before);
+    training.trains("out", &["--max-steps", "6", "--resume"]);
+    assert_eq!(training.checkpoints("out"), ["step-00000003", "step-00000006"]);
+}
+
+#[test]
+fn a_training_that_diverges_stops_and_keeps_the_good_checkpoint() {
+    let training = Training::new("train-diverge");
+    let words = ["is NaN", "training has diverged", "largest gradient was", "Lower the learning rate"];
+    training.trains("out", &["--max-steps", "3"]);
+    let moments = training.folder.join("out/checkpoints/step-00000003/training.safetensors");
+    let mut bytes = fs::read(&moments).unwrap();
+    let end = bytes.len();
+    bytes[end - 64..].fill(0xff); // numbers that are none: the next step makes weights of them
+    fs::write(&moments, bytes).unwrap();
+    let options = ["--max-steps", "60", "--resume", "--save-minutes", "0"];
+    training.fails("out", &options, 1, &[&["the loss of step 5 "], &words[..]].concat());
+    assert_eq!(training.checkpoints("out"), ["step-00000003"]);
+    let log = training.log("out");
+    let reason = events(&log, "end").last().unwrap()["reason"].as_str().unwrap().to_owned();
+    assert!(reason.starts_with("failed: the loss of step 5"), "{reason}");
+
+    let options = ["--max-steps", "60", "--learning-rate", "1e30", "--warmup", "1", "--max-norm", "0"];
+    training.fails("other", &options, 1, &words[1..]);
+    assert_eq!(training.checkpoints("other").len(), 0);
+}
+
+#[test]
+fn frozen_places_stay_as_they_are() {
+    let training = Training::new("train-freeze");
+    training.trains("base", &["--max-steps", "2"]);
+    let base = training.path("base");
+    let weights = |out: &str| tensors(&training.folder.join(out).join("model.safetensors"));
+    let changed = |out: &str| -> Vec<String> {
+        let (before, after) = (weights("base"), weights(out));
+        assert_eq!(before.keys().collect::<Vec<_>>(), after.keys().collect::<Vec<_>>());
+        before.keys().filter(|name| before[*name] != after[*name]).cloned().collect()
+    };
+    let options = ["--model", &base, "--max-steps", "2", "--freeze", "encoder.", "--freeze", "shared"];
+    training.trains("frozen", &options);
+    let names = changed("frozen");
+    assert!(!names.is_empty() && names.iter().all(|name| name.starts_with("model.decoder.")), "{names:?}");
+    training.trains("norms", &["--model", &base, "--max-steps", "2", "--train-only", "layer_norm"]);
+    let names = changed("norms");
+    assert!(!names.is_empty() && names.iter().all(|name| name.contains("layer_norm")), "{names:?}");
+    let options = ["--model", &base, "--max-steps", "2", "--freeze", "nonesuch"];
+    training.fails("none", &options, 1, &["--freeze nonesuch", "one of its names is model."]);
+}
+
+#[test]
+fn the_mean_of_checkpoints_is_a_model() {
+    let training = Training::new("train-average");
+    training.trains("out", &["--max-steps", "2"]);
+    training.trains("out", &["--max-steps", "4", "--resume"]);
+    let [one, two] = ["2", "4"].map(|step| training.path(&format!("out/checkpoints/step-0000000{step}")));
+    let mean = training.path("mean");
+    let averaged = run(&["average", &one, &two, "--out", &mean], "");
+    assert_eq!((averaged.output.status.code(), averaged.stdout()), (Some(0), ""), "{}", averaged.stderr());
+    let of = |folder: &str| tensors(&Path::new(folder).join("model.safetensors"));
+    let (first, second, got) = (of(&one), of(&two), of(&mean));
+    let floats = |bytes: &[u8]| -> Vec<f32> {
+        bytes.as_chunks().0.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect()
+    };
+    for (name, bytes) in &got {
+        let (one, two) = (floats(&first[name]), floats(&second[name]));
+        let want: Vec<f32> = one
+            .iter()
+            .zip(&two)
+            .map(|(&one, &two)| ((f64::from(one) + f64::from(two)) / 2.0) as f32)
+            .collect();
+        assert_eq!(floats(bytes), want, "{name}");
+    }
+    assert!(!Path::new(&mean).join("training.json").exists());
+    let arguments = ["translate", "--model", &mean, "--device", "cpu", "--max-length", "8", "Her name"];
+    assert!(run(&arguments, "").succeeds().ends_with('\n'));
+    run(&["average", &one, &two, "--out", &mean], "").fails(1, &["mean", "there is a model already"]);
+    run(&["average", &one, "/no/such", "--out", &training.path("other")], "").fails(1, &["/no/such"]);
+}
+
+#[test]
+fn bad_data_and_usage_are_said_in_one_line() {
+    let training = Training::new("train-bad");
+    let pairs = training.folder.join("pairs.tsv");
+    let good = fs::read_to_string(&pairs).unwrap();
+    let wrong = |line: &str, parts: &[&str]| {
+        fs::write(&pairs, format!("{good}{line}\n")).unwrap();
+        training.fails("out", &["--max-steps", "2"], 1, &[&["pairs.tsv, line 161"], parts].concat());
+    };
+    wrong("one column", &["one column"]);
+    wrong("\tein Ziel", &["the source is empty"]);
+    wrong("a\tb\tc", &["3 columns"]);
+    wrong("a\0\tb", &["NUL"]);
+    fs::write(&pairs, &good).unwrap();
+    let usage = |options: &[&str], parts: &[&str]| training.fails("out", options, 2, parts);
+    usage(&["--max-steps", "0"], &["--max-steps is 0"]);
+    usage(&["--max-minutes", "-1"], &["-1 minutes"]);
+    usage(&["--dropout", "1"], &["dropout is 1"]);
+    usage(&["--learning-rate", "-1"], &["learning rate", "-1"]);
+    usage(&["--goal", "best"], &["best", "bleu"]);
+    assert!(!training.folder.join("out/model.safetensors").exists());
+
+    // a dev set that the training data has, too
+    let dev = training.folder.join("dev.tsv");
+    fs::write(&dev, good.lines().take(5).map(|line| format!("{line}\n")).collect::<String>()).unwrap();
+    let trained = training.trains("overlap", &["--max-steps", "2", "--dev", text(&dev)]);
+    assert!(trained.stderr().contains("5 pairs left out, because their source is also in the dev set"));
+    // a vocabulary that the text does not support
+    let arguments =
+        ["train", "--pairs", text(&pairs), "--out", &training.path("large"), "--vocabulary", "90000"];
+    let large = run(&arguments, "");
+    assert_eq!(large.output.status.code(), Some(1));
+    let line = large.stderr().lines().last().unwrap_or_default();
+    assert!(line.starts_with("error: a vocabulary of 90000 tokens is too large"), "{line}");
+    assert!(line.contains("which supports 1"), "{line}");
+}

@@ -1,0 +1,161 @@
+//! The mean of several checkpoints of a model, which often does better than the last one.
+
+use half::f16;
+use safetensors::tensor::{Dtype, TensorView};
+
+use super::folder::json_file;
+use crate::model::ModelError;
+use crate::model::checkpoint::Checkpoint;
+use crate::model::files::ModelFiles;
+use crate::precision::WeightPrecision;
+
+/// Limit on each file beside the weights, bytes: vocabularies are the largest.
+const FILE_LIMIT: u64 = 256 << 20;
+const WEIGHTS: &str = "model.safetensors";
+const CONFIG: &str = "config.json";
+
+/// Checkpoints without a mean.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "each message says what its fields are")]
+pub enum AverageError {
+    #[error("there are no checkpoints; give at least one folder")]
+    None,
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    #[error("{file} has no tensor {tensor:?}, which {first} has; all checkpoints must be of one model")]
+    Missing { file: String, tensor: String, first: String },
+    #[error("{file} has a tensor {tensor:?}, which {first} lacks; all checkpoints must be of one model")]
+    Further { file: String, tensor: String, first: String },
+    #[error(
+        "{file}: the tensor {tensor:?} has the shape {shape:?}, in {first} {first_shape:?}; all checkpoints must be of one model"
+    )]
+    Shape { file: String, tensor: String, shape: Vec<usize>, first: String, first_shape: Vec<usize> },
+    #[error(
+        "the mean of the tensor {tensor:?} has the value {value}, which {precision} cannot hold; take f32"
+    )]
+    Overflow { tensor: String, value: f32, precision: &'static str },
+    #[error("{precision} is no format of averaged weights; take f32 or f16")]
+    Precision { precision: &'static str },
+    #[error("{file}: not a JSON object: {problem}")]
+    Config { file: String, problem: String },
+    #[error("the mean cannot be written as safetensors: {0}")]
+    Safetensors(#[from] safetensors::SafeTensorError),
+}
+
+/// The mean of checkpoints as a safetensors file in f32 or f16. Sums are in f64.
+///
+/// Reads one tensor of all checkpoints after the other; only the mean is held in memory.
+///
+/// # Errors
+/// [`AverageError`], with the tensor and the file that differ.
+pub fn average(checkpoints: &[Checkpoint], precision: WeightPrecision) -> Result<Vec<u8>, AverageError> {
+    let dtype = dtype(precision)?.0;
+    let first = checkpoints.first().ok_or(AverageError::None)?;
+    for other in &checkpoints[1..] {
+        check_same(first, other)?;
+    }
+    let mut tensors = Vec::new();
+    for name in first.names() {
+        let info = first.info(name).expect("a listed tensor");
+        let mean = mean(checkpoints, name, info.element_count())?;
+        let overflow = precision.overflow(&mean);
+        if let Some(value) = overflow {
+            let (tensor, precision) = (name.to_owned(), precision.name());
+            return Err(AverageError::Overflow { tensor, value, precision });
+        }
+        let bytes: Vec<u8> = match dtype {
+            Dtype::F16 => mean.iter().flat_map(|&value| f16::from_f32(value).to_le_bytes()).collect(),
+            _ => mean.iter().flat_map(|value| value.to_le_bytes()).collect(),
+        };
+        tensors.push((name, info.shape.clone(), bytes));
+    }
+    let views = tensors
+        .iter()
+        .map(|(name, shape, bytes)| Ok((name, TensorView::new(dtype, shape.clone(), bytes)?)))
+        .collect::<Result<Vec<_>, safetensors::SafeTensorError>>()?;
+    let metadata = [("format".to_owned(), "pt".to_owned())].into_iter().collect();
+    Ok(safetensors::serialize(views, Some(metadata))?)
+}
+
+/// The files of a folder with the mean of several folders' weights, each file with its name. All but the weights are the first
+/// folder's; `config.json` names the new type of weights. Files of weights in other formats, and of optimizers, are left out.
+///
+/// # Errors
+/// [`AverageError`]
+pub fn average_folders(
+    folders: &[ModelFiles],
+    precision: WeightPrecision,
+) -> Result<Vec<(String, Vec<u8>)>, AverageError> {
+    let dtype = dtype(precision)?.1;
+    let first = folders.first().ok_or(AverageError::None)?;
+    let checkpoints = folders.iter().map(Checkpoint::open).collect::<Result<Vec<_>, ModelError>>()?;
+    let mut files = Vec::new();
+    for name in first.names()?.into_iter().filter(|name| is_small(name)) {
+        let mut content = first.read(&name, FILE_LIMIT)?.into_owned();
+        if name == CONFIG {
+            content = with_dtype(&first.file_label(&name), &content, dtype)?;
+        }
+        files.push((name, content));
+    }
+    files.push((WEIGHTS.to_owned(), average(&checkpoints, precision)?));
+    Ok(files)
+}
+
+/// The types of safetensors and of `config.json`.
+fn dtype(precision: WeightPrecision) -> Result<(Dtype, &'static str), AverageError> {
+    match precision {
+        WeightPrecision::F32 => Ok((Dtype::F32, "float32")),
+        WeightPrecision::F16 => Ok((Dtype::F16, "float16")),
+        WeightPrecision::Q8 => Err(AverageError::Precision { precision: precision.name() }),
+    }
+}
+
+/// Whether a file is copied: configurations, tokenizers, texts. Hidden files are unfinished ones.
+fn is_small(name: &str) -> bool {
+    let ends = [".json", ".spm", ".model", ".txt", ".md"];
+    !name.starts_with('.') && !name.ends_with(".index.json") && ends.iter().any(|end| name.ends_with(end))
+}
+
+fn check_same(first: &Checkpoint, other: &Checkpoint) -> Result<(), AverageError> {
+    let label = || first.label().to_owned();
+    let file = || other.label().to_owned();
+    for name in first.names() {
+        let shape = |checkpoint: &Checkpoint| checkpoint.info(name).map(|info| info.shape.clone());
+        match (shape(first), shape(other)) {
+            (_, None) => {
+                return Err(AverageError::Missing { file: file(), tensor: name.to_owned(), first: label() });
+            }
+            (Some(first_shape), Some(shape)) if shape != first_shape => {
+                let (file, tensor, first) = (file(), name.to_owned(), label());
+                return Err(AverageError::Shape { file, tensor, shape, first, first_shape });
+            }
+            _ => {}
+        }
+    }
+    match other.names().find(|name| !first.contains(name)) {
+        Some(name) => Err(AverageError::Further { file: file(), tensor: name.to_owned(), first: label() }),
+        None => Ok(()),
+    }
+}
+
+fn mean(checkpoints: &[Checkpoint], name: &str, count: usize) -> Result<Vec<f32>, AverageError> {
+    let mut values = vec![0.0; count];
+    let mut sums = vec![0.0; count];
+    for checkpoint in checkpoints {
+        checkpoint.read(name, &mut values)?;
+        sums.iter_mut().zip(&values).for_each(|(sum, &value)| *sum += f64::from(value));
+    }
+    let scale = checkpoints.len() as f64;
+    values.iter_mut().zip(sums).for_each(|(value, sum)| *value = (sum / scale) as f32);
+    Ok(values)
+}
+
+/// A `config.json` with another type of weights.
+fn with_dtype(file: &str, content: &[u8], dtype: &str) -> Result<Vec<u8>, AverageError> {
+    let invalid = |problem: String| AverageError::Config { file: file.to_owned(), problem };
+    let mut config: serde_json::Map<String, serde_json::Value> =
+        serde_json::from_slice(content).map_err(|error| invalid(error.to_string()))?;
+    config.remove("torch_dtype"); // the name of the key in older versions
+    config.insert("dtype".to_owned(), dtype.into());
+    Ok(json_file(&config.into()))
+}

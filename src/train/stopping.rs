@@ -1,0 +1,84 @@
+//! Early stopping: the end of a training that no longer gets better.
+
+use serde::{Deserialize, Serialize};
+
+/// The number that is observed on the dev set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Goal {
+    /// Loss; lower is better.
+    Loss,
+    /// BLEU; higher is better.
+    Bleu,
+}
+
+/// What an observation means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The best value so far: keep this checkpoint.
+    Best,
+    /// Not the best. Training goes on.
+    Patience {
+        /// Number of further observations without a best one after which training stops.
+        left: usize,
+    },
+    /// Training stops.
+    Stop,
+}
+
+/// The best observation.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Best {
+    /// Its step.
+    pub step: u64,
+    /// Its loss or BLEU.
+    pub value: f64,
+}
+
+/// Stops a training after a number of observations in a row that are not better than the best one. It can be stored and
+/// resumed.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EarlyStopping {
+    goal: Goal,
+    patience: usize,
+    best: Option<Best>,
+    worse: usize,
+}
+
+impl EarlyStopping {
+    /// `patience`: number of observations in a row without a best one that stops the training; 0 never does.
+    pub fn new(goal: Goal, patience: usize) -> Self {
+        Self { goal, patience, best: None, worse: 0 }
+    }
+
+    /// Takes an observation. One that is not a number is worse than any other.
+    pub fn observe(&mut self, step: u64, value: f64) -> Verdict {
+        let is_better = match (self.goal, self.best) {
+            _ if value.is_nan() => false,
+            (_, None) => true,
+            (Goal::Loss, Some(best)) => value < best.value,
+            (Goal::Bleu, Some(best)) => value > best.value,
+        };
+        if is_better {
+            self.best = Some(Best { step, value });
+            self.worse = 0;
+            return Verdict::Best;
+        }
+        self.worse += 1;
+        match self.patience.checked_sub(self.worse) {
+            _ if self.patience == 0 => Verdict::Patience { left: usize::MAX },
+            None | Some(0) => Verdict::Stop,
+            Some(left) => Verdict::Patience { left },
+        }
+    }
+
+    /// The best observation so far.
+    pub fn best(&self) -> Option<Best> {
+        self.best
+    }
+
+    /// The observed number.
+    pub fn goal(&self) -> Goal {
+        self.goal
+    }
+}

@@ -1,0 +1,231 @@
+//! Vocabularies that Wordloom learns, against SentencePiece 0.2.3 and transformers 5.23.0, which read the written files.
+#![cfg(all(feature = "tokenizers", feature = "embedded-model"))]
+
+use serde::Deserialize;
+use tokenizers::Model;
+use tokenizers::models::unigram::Unigram;
+use wordloom::text::{MarianFiles, MarianTokenizer, Normalization, SentencePiece, UnigramFile};
+use wordloom::train::pairs::{PairsOptions, SentencePair, load_tsv};
+use wordloom::train::vocabulary::{Stage, TrainedVocabulary, VocabularyError, VocabularyOptions, learn};
+
+#[path = "common/files.rs"]
+#[allow(dead_code, reason = "other tests use the rest")]
+mod files;
+
+/// By `tests/data/make_training_vocabulary.py`. A CRC is that of ids as little-endian u32.
+#[derive(Deserialize)]
+struct Expected {
+    spm_crc: u32,
+    pieces: Vec<(String, f32)>,
+    /// Of both sides of every pair.
+    sentencepiece_crcs: Vec<u32>,
+    marian_crcs: Vec<u32>,
+    marian_target_crcs: Vec<u32>,
+    unusual: Vec<Unusual>,
+}
+
+#[derive(Deserialize)]
+struct Unusual {
+    text: String,
+    sentencepiece: Vec<u32>,
+    marian: Vec<u32>,
+    decoded: String,
+}
+
+fn expected() -> Expected {
+    serde_json::from_slice(&files::read(&files::data("training/vocabulary.json"))).unwrap()
+}
+
+fn pairs() -> Vec<SentencePair> {
+    load_tsv(&files::data("tatoeba-test.tsv"), &PairsOptions::default()).unwrap()
+}
+
+fn texts(pairs: &[SentencePair]) -> impl Iterator<Item = &str> {
+    pairs.iter().flat_map(|pair| [&*pair.source, &*pair.target])
+}
+
+fn crc(bytes: &[u8]) -> u32 {
+    let mut crc = flate2::Crc::new();
+    crc.update(bytes);
+    crc.sum()
+}
+
+fn crc_of_ids(ids: &[u32]) -> u32 {
+    crc(&ids.iter().flat_map(|id| id.to_le_bytes()).collect::<Vec<u8>>())
+}
+
+/// The file that the other programs read.
+fn stored_spm(pieces: &[(String, f32)]) -> Vec<u8> {
+    let normalization = Normalization::standard();
+    let file = UnigramFile {
+        pieces,
+        byte_fallback: true,
+        character_coverage: 0.9999,
+        normalization: &normalization,
+    };
+    file.to_bytes()
+}
+
+fn learned<'a>(
+    texts: impl IntoIterator<Item = &'a str>,
+    options: &VocabularyOptions,
+) -> Result<TrainedVocabulary, VocabularyError> {
+    learn(texts, options, &Normalization::standard(), &mut |_| {})
+}
+
+#[test]
+fn sentencepiece_gives_the_same_ids() {
+    let (expected, pairs) = (expected(), pairs());
+    let spm = stored_spm(&expected.pieces);
+    assert_eq!(crc(&spm), expected.spm_crc, "the same file");
+    let model = SentencePiece::from_bytes("source.spm", &spm).unwrap();
+    assert_eq!(expected.sentencepiece_crcs.len(), 2000);
+    for (text, want) in texts(&pairs).zip(&expected.sentencepiece_crcs) {
+        assert_eq!(crc_of_ids(&model.encode(text)), *want, "{text:?}");
+    }
+    for case in &expected.unusual {
+        assert_eq!(model.encode(&case.text), case.sentencepiece, "{:?}", case.text);
+    }
+}
+
+#[test]
+fn transformers_gives_the_same_ids() {
+    let (expected, pairs) = (expected(), pairs());
+    let vocabulary = learned(texts(&pairs), &VocabularyOptions::new(1000)).unwrap();
+    let files = MarianFiles {
+        source_spm: &stored_spm(&expected.pieces),
+        target_spm: &stored_spm(&expected.pieces),
+        vocab: &vocabulary.vocab,
+        target_vocab: None,
+        config: None,
+    };
+    let tokenizer = MarianTokenizer::new(files).unwrap();
+    assert_eq!((tokenizer.eos_id(), tokenizer.unknown_id(), tokenizer.pad_id()), (0, 1, 999));
+    for (index, pair) in pairs.iter().enumerate() {
+        let (source, target) = (tokenizer.encode(&pair.source), tokenizer.encode_target(&pair.target));
+        assert_eq!(crc_of_ids(&source), expected.marian_crcs[index], "{:?}", pair.source);
+        assert_eq!(crc_of_ids(&target), expected.marian_target_crcs[index], "{:?}", pair.target);
+    }
+    for case in &expected.unusual {
+        assert_eq!(tokenizer.encode(&case.text), case.marian, "{:?}", case.text);
+        assert_eq!(tokenizer.decode(&case.marian, true).unwrap(), case.decoded, "{:?}", case.text);
+    }
+}
+
+#[test]
+fn the_same_text_gives_the_same_vocabulary_in_any_order() {
+    let (expected, pairs) = (expected(), pairs());
+    let mut stages = Vec::new();
+    let vocabulary =
+        learn(texts(&pairs), &VocabularyOptions::new(1000), &Normalization::standard(), &mut |stage| {
+            stages.push(stage)
+        })
+        .unwrap();
+    assert_eq!((vocabulary.size, &*vocabulary.normalization), (1000, "nmt_nfkc"));
+    assert!(matches!(stages[..], [Stage::Counting { texts: 0 }, .., Stage::Learning { words: 1000.. }]));
+    assert_eq!(crc(&vocabulary.spm), expected.spm_crc, "the stored pieces");
+
+    let ids: serde_json::Map<String, serde_json::Value> = serde_json::from_slice(&vocabulary.vocab).unwrap();
+    let id = |token: &str| ids[token].as_u64();
+    assert_eq!(ids.len(), 1000);
+    assert_eq!(
+        [id("</s>"), id("<unk>"), id("<0x00>"), id("<0xFF>"), id("<pad>")],
+        [0, 1, 2, 257, 999].map(Some)
+    );
+
+    let reversed: Vec<SentencePair> = pairs.into_iter().rev().collect();
+    assert_eq!(learned(texts(&reversed), &VocabularyOptions::new(1000)).unwrap(), vocabulary);
+}
+
+#[test]
+fn the_library_that_learned_the_pieces_gives_the_same_ids() {
+    let (expected, pairs) = (expected(), pairs());
+    let spm = SentencePiece::from_bytes("source.spm", &stored_spm(&expected.pieces)).unwrap();
+    let unknown = ("<unk>".to_owned(), 0.0);
+    let all = expected.pieces.iter().map(|(piece, score)| (piece.clone(), f64::from(*score)));
+    let model = Unigram::from(std::iter::once(unknown).chain(all).collect(), Some(0), false).unwrap();
+    let mut compared = 0;
+    for text in texts(&pairs) {
+        let pieces = spm.encode_as_pieces(text);
+        // bytes are SentencePiece's alone
+        if pieces.iter().any(|piece| piece.starts_with("<0x")) {
+            continue;
+        }
+        let tokens = model.tokenize(&spm.normalize(text)).unwrap();
+        let theirs: Vec<String> = tokens.into_iter().map(|token| token.value).collect();
+        assert_eq!(pieces, theirs, "{text:?}");
+        compared += 1;
+    }
+    assert!(compared > 1950, "{compared} sentences");
+}
+
+#[test]
+fn pieces_have_one_script_and_begin_at_most_one_word() {
+    let texts = ["abc, def!x", "Tom's 12km 日本go", "abc,def 12km, Tom's"].repeat(20);
+    let options = VocabularyOptions { byte_fallback: false, character_coverage: 1.0, size: 32 };
+    let vocabulary = match learned(texts.iter().copied(), &options) {
+        Err(VocabularyError::TooLarge { largest, .. }) => {
+            learned(texts.iter().copied(), &VocabularyOptions { size: largest, ..options }).unwrap()
+        }
+        result => result.unwrap(),
+    };
+    let ids: serde_json::Map<String, serde_json::Value> = serde_json::from_slice(&vocabulary.vocab).unwrap();
+    assert!(ids.contains_key("\u{2581}abc"), "{ids:?}");
+    for piece in ids.keys().filter(|piece| !piece.starts_with('<')) {
+        let text = piece.strip_prefix('\u{2581}').unwrap_or(piece);
+        assert!(!text.contains('\u{2581}'), "{piece}");
+        let letters = text.chars().filter(char::is_ascii_alphabetic).count();
+        assert!(letters == 0 || letters == text.chars().count(), "{piece}");
+    }
+}
+
+#[test]
+fn a_size_that_the_text_does_not_support_is_told_with_the_largest() {
+    let texts = ["the cat sat on the mat", "the dog sat on the log"].repeat(10);
+    let options = VocabularyOptions { byte_fallback: false, character_coverage: 1.0, size: 500 };
+    let error = learned(texts.iter().copied(), &options).unwrap_err();
+    let VocabularyError::TooLarge { size: 500, largest } = error else { panic!("{error}") };
+    let vocabulary =
+        learned(texts.iter().copied(), &VocabularyOptions { size: largest, ..options.clone() }).unwrap();
+    assert_eq!(vocabulary.size, largest);
+
+    let error =
+        learned(texts.iter().copied(), &VocabularyOptions { size: 10, ..options.clone() }).unwrap_err();
+    let VocabularyError::TooSmall { size: 10, smallest, characters: 13, fixed: 3 } = error else {
+        panic!("{error}")
+    };
+    let size = smallest;
+    assert_eq!(
+        learned(texts.iter().copied(), &VocabularyOptions { size, ..options.clone() }).unwrap().size,
+        size
+    );
+}
+
+#[test]
+fn wrong_options_and_texts_are_refused() {
+    let options = VocabularyOptions::new(300);
+    assert_eq!(learned([], &options), Err(VocabularyError::NoText));
+    assert_eq!(learned(["", " \t "], &options), Err(VocabularyError::NoText));
+    for coverage in [0.0, -1.0, 1.5] {
+        let options = VocabularyOptions { character_coverage: coverage, ..options.clone() };
+        assert_eq!(learned(["a b"], &options), Err(VocabularyError::Coverage(coverage)));
+    }
+    let huge = VocabularyOptions::new(usize::MAX);
+    assert!(matches!(learned(["a b"], &huge), Err(VocabularyError::Limit { .. })));
+}
+
+#[test]
+fn rare_characters_become_bytes() {
+    let text = "to be or not to be ".repeat(1000) + "\u{3c0}";
+    let options = VocabularyOptions { character_coverage: 0.999, ..VocabularyOptions::new(270) };
+    let vocabulary = match learned([&*text], &options) {
+        Err(VocabularyError::TooLarge { largest, .. }) => {
+            learned([&*text], &VocabularyOptions { size: largest, ..options }).unwrap()
+        }
+        result => result.unwrap(),
+    };
+    assert_eq!(vocabulary.rare_characters, ['\u{3c0}']);
+    let model = SentencePiece::from_bytes("source.spm", &vocabulary.spm).unwrap();
+    assert_eq!(model.encode_as_pieces("\u{3c0}"), ["\u{2581}", "<0xCF>", "<0x80>"]);
+    assert_eq!(model.decode(&model.encode("be \u{3c0} or 日本")).unwrap(), "be \u{3c0} or 日本");
+}
