@@ -303,7 +303,7 @@ fn training_launches() -> Vec<Dispatch> {
         clip::factor_dispatch(7, Some(1.0)),
         adam::dispatch(&adam, 5000),
         sum_losses::dispatch(2, 4, 5, true),
-        tie_rows::dispatch(9, 4),
+        tie_rows::dispatch(9, 4, tie_rows::TiedRows::First),
     ];
     for class in [AdapterClass::Software, AdapterClass::Hardware] {
         let earlier = linear_gradient::Earlier::Buffer;
