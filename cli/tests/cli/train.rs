@@ -167,7 +167,7 @@ fn what_a_run_depends_on_must_be_the_same() {
         let options = [&["--max-steps", "4", "--resume"], options].concat();
         training.fails("out", &options, 1, &[&["training.json"], parts].concat());
     };
-    resume(&["--dropout", "0.2"], &["--dropout was 0.3, and is 0.2"]);
+    resume(&["--dropout", "0.2"], &["--dropout was 0.1, and is 0.2"]);
     resume(&["--seed", "7"], &["--seed was 1, and is 7"]);
     resume(&["--freeze", "encoder"], &["--freeze was", "and is encoder"]);
     let pairs = training.folder.join("pairs.tsv");
