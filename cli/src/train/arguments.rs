@@ -54,7 +54,7 @@ pub struct Arguments {
     /// Go on from the last checkpoint in --out
     #[arg(long)]
     pub resume: bool,
-    /// Go on from this model: folder, OWNER/NAME, or built-in
+    /// Go on from this model: folder, name, or built-in
     #[arg(long, value_name = "MODEL")]
     pub model: Option<PathBuf>,
     /// Shape: tiny, small, base, or a config.json

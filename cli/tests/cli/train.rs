@@ -23,7 +23,7 @@ impl Training {
         let pairs: String = all.lines().take(160).map(|line| format!("{line}\n")).collect();
         fs::write(folder.join("pairs.tsv"), pairs).unwrap();
         let config = r#"{"d_model": 32, "encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 2,
-            "decoder_attention_heads": 2, "encoder_ffn_dim": 64, "decoder_ffn_dim": 64, "max_position_embeddings": 64}"#;
+            "decoder_attention_heads": 2, "encoder_ffn_dim": 64, "decoder_ffn_dim": 64, "max_position_embeddings": 128}"#;
         fs::write(folder.join("shape.json"), config).unwrap();
         Self { folder }
     }
