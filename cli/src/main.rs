@@ -42,9 +42,8 @@ use error::CliError;
     name = "wordloom",
     version,
     after_help = "\
---model: a folder or a name (see models). --device auto: a hardware GPU, or else
-the CPU; gpu: a software GPU, too. Exit codes: 0 done, 1 failed, 2 bad usage,
-130 interrupted."
+--model: a folder or a name (see models). --device auto: hardware GPU, else CPU.
+Exit codes: 0 done, 1 failed, 2 bad usage, 130 interrupted."
 )]
 struct Arguments {
     #[command(subcommand)]

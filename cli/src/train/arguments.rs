@@ -17,7 +17,7 @@ Defaults grow with the data, because a large model learns little from few pairs
 and takes long for it. Each option above replaces one of them:
 
   pairs       d_model  layers  batch        warm-up  peak rate  dropout
-  to 20,000     192    2 + 2    768 tokens    100     2e-3       0.3
+  to 20,000     192    2 + 2    768 tokens    100     2e-3       0.1
   to 500,000    256    4 + 3   2048 tokens    400     1.2e-3     0.1
   more          512    6 + 6   4096 tokens   4000     7e-4       0.1
 
@@ -54,7 +54,7 @@ pub struct Arguments {
     /// Go on from the last checkpoint in --out
     #[arg(long)]
     pub resume: bool,
-    /// Go on from this model: folder, OWNER/NAME, or built-in
+    /// Go on from this model: folder, name, or built-in
     #[arg(long, value_name = "MODEL")]
     pub model: Option<PathBuf>,
     /// Shape: tiny, small, base, or a config.json

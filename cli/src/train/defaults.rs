@@ -29,8 +29,7 @@ const SIZES: [Size; 3] = [
         batch_tokens: 768,
         warmup: 100,
         peak: 2e-3,
-        // few pairs are learned by heart without it
-        dropout: 0.3,
+        dropout: 0.1,
     },
     Size {
         name: "small",

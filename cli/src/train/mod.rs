@@ -5,6 +5,7 @@ mod chart;
 mod checkpoints;
 mod data;
 mod defaults;
+mod dev;
 mod history;
 mod page;
 mod plot;
@@ -26,7 +27,8 @@ use wordloom::train::{Pair, Recipe, Trainer};
 pub use arguments::Arguments;
 use arguments::{Chosen, GoalName};
 use data::{Corpus, Encoded, Encoder};
-use session::{Dev, Session};
+use dev::Dev;
+use session::Session;
 use start::Start;
 
 use super::output::cannot_write;

@@ -2,21 +2,18 @@
 
 use std::time::Instant;
 
-use wordloom::evaluate::{bleu, chrf};
 use wordloom::model::files::ModelFiles;
-use wordloom::train::batches::{Batches, Capacity, Epoch, TooLong};
 use wordloom::train::card::Card;
 use wordloom::train::checkpoint::{Record, Settings, WEIGHTS, checkpoint_files, weights_file};
-use wordloom::train::pairs::SentencePair;
-use wordloom::train::run::{Run, Steps, dev_losses};
+use wordloom::train::run::{Run, Steps};
 use wordloom::train::stopping::{Goal, Verdict};
 use wordloom::train::write::write_files;
-use wordloom::train::{Pair, TrainError, Trainer};
-use wordloom::transformer::{Cancel, GenerateError, GenerateOptions};
-use wordloom::{Device, Model, Transformer, TranslateOptions, Translator};
+use wordloom::train::{TrainError, Trainer};
+use wordloom::transformer::Cancel;
+use wordloom::{Device, Model};
 
 use super::arguments::Arguments;
-use super::data::{Encoded, chosen_languages};
+use super::dev::Dev;
 use super::history::{Event, History, StepsEvent, TestEvent};
 use super::page::Facts;
 use super::report::Report;
@@ -25,40 +22,8 @@ use super::{checkpoints, defaults, name_of};
 use crate::{CliError, notice};
 
 const CARD: &str = "MODEL_CARD.md";
-/// Most tokens of a test translation for each token of its source, and a few more: a model that has learned little repeats
-/// itself to the end.
-const LONGEST_RATIO: usize = 2;
-const LONGEST_MORE: usize = 10;
-
 /// A file with its name.
 type File = (String, Vec<u8>);
-
-/// The dev set.
-pub struct Dev {
-    pairs: Vec<Pair>,
-    batches: Epoch,
-    /// Indices of pairs to translate, and their references.
-    translated: Vec<(usize, String)>,
-}
-
-impl Dev {
-    /// `kept`: pairs that fit the model, with their indices among `texts`.
-    pub fn new(
-        (pairs, indices): Encoded,
-        texts: &[SentencePair],
-        capacity: Capacity,
-        translated: usize,
-    ) -> Result<Self, CliError> {
-        let batches = Batches::new(&pairs, capacity, 0, TooLong::LeaveOut)?.epoch(0);
-        let count = translated.min(pairs.len());
-        // at equal distances: files are often sorted by length
-        let translated = (0..count)
-            .map(|index| index * pairs.len() / count)
-            .map(|index| (index, texts[indices[index]].target.clone()))
-            .collect();
-        Ok(Self { pairs, batches, translated })
-    }
-}
 
 /// A training in this process.
 pub struct Session<'a> {
@@ -102,7 +67,7 @@ impl<'a> Session<'a> {
             device: device.to_string(),
             parameters,
             pairs,
-            dev_pairs: dev.pairs.len(),
+            dev_pairs: dev.len(),
         })?;
         Ok(Self {
             report: Report::new(&arguments.out),
@@ -213,7 +178,7 @@ impl<'a> Session<'a> {
 
     /// Tests with the dev set; writes the model if it is the best one. `None` if Ctrl-C was pressed meanwhile.
     async fn test(&mut self) -> Result<Option<Verdict>, CliError> {
-        let losses = dev_losses(&mut self.trainer, &self.dev.pairs, &self.dev.batches).await?;
+        let losses = self.dev.losses(&mut self.trainer).await?;
         let weights = weights_file(&self.trainer).await?;
         let bleu = match self.bleu(&weights).await {
             Err(CliError::Interrupted) => return Ok(None),
@@ -242,53 +207,13 @@ impl<'a> Session<'a> {
 
     /// BLEU of some dev pairs, with greedy search.
     async fn bleu(&self, weights: &[u8]) -> Result<Option<f64>, CliError> {
-        if self.dev.translated.is_empty() {
+        if self.dev.translated() == 0 {
             return Ok(None);
         }
         let files = self.companions.iter().cloned().chain([(WEIGHTS.to_owned(), weights.to_vec())]);
         let model = Model::from_files(ModelFiles::memory("the model in training", files))?;
-        let options = TranslateOptions::default().beams(1);
-        Ok(Some(self.scores(&model, &options, &self.dev.translated).await?[0]))
-    }
-
-    /// BLEU and chrF of translations of dev pairs, given with their references.
-    async fn scores(
-        &self,
-        model: &Model,
-        options: &TranslateOptions,
-        translated: &[(usize, String)],
-    ) -> Result<[f64; 2], CliError> {
-        let transformer = Transformer::load(&self.device, model, &mut |_| {})?;
-        let translator = Translator::from_parts(transformer, model.tokenizer()?);
-        let [from, to] = chosen_languages(self.arguments, translator.tokenizer());
-        let mut options = options.clone();
-        (options.source_language, options.target_language) = (from.map(str::to_owned), to.map(str::to_owned));
-        let limit = model.config().positions.longest_input();
-        let requests = translated.iter().map(|(index, _)| {
-            let source = &self.dev.pairs[*index].source;
-            let longest = (LONGEST_RATIO * source.len() + LONGEST_MORE).min(limit);
-            translator.request(source, &[], &options.clone().max_length(longest))
-        });
-        let requests = requests.collect::<Result<Vec<_>, _>>()?;
-        let generate = GenerateOptions::default().cancel(&self.cancel);
-        let found = translator.transformer().generate(&requests, generate).await;
-        let found = found.map_err(|error| match error {
-            GenerateError::Cancelled => CliError::Interrupted,
-            error => error.into(),
-        })?;
-        let texts = found.iter().map(|found| {
-            let tokens = found.hypotheses.first().map_or(&[][..], |best| &best.tokens);
-            translator.tokenizer().decode(tokens, true)
-        });
-        let texts = texts.collect::<Result<Vec<String>, _>>()?;
-        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-        let references: Vec<&str> = translated.iter().map(|(_, reference)| reference.as_str()).collect();
-        let failed = |error: wordloom::evaluate::EvaluateError| CliError::Input(error.to_string());
-        let references = [references];
-        Ok([
-            bleu(&texts, &references).map_err(failed)?.score,
-            chrf(&texts, &references).map_err(failed)?.score,
-        ])
+        let search = (Some(1), &self.cancel);
+        Ok(Some(self.dev.scores(&self.device, &model, self.arguments, search).await?[0]))
     }
 
     /// Writes the model to the output folder.
@@ -389,8 +314,8 @@ impl<'a> Session<'a> {
             let model = Model::load(out)?;
             let beams = model.generation_config().num_beams.unwrap_or(1);
             let [bleu, chrf] =
-                self.scores(&model, &TranslateOptions::default(), &self.dev.translated).await?;
-            let count = self.dev.translated.len();
+                self.dev.scores(&self.device, &model, self.arguments, (None, &self.cancel)).await?;
+            let count = self.dev.translated();
             notice(&format!(
                 "the best model: BLEU {bleu:.1}, chrF2 {chrf:.1} ({count} dev pairs, {beams} beams)"
             ));
