@@ -4,6 +4,7 @@ import type { Page } from '@playwright/test';
 import { unzipSync } from 'fflate';
 import { readFile } from 'node:fs/promises';
 
+import { expectWithin, JUDGED } from './support/machine.ts';
 import { expect, test } from './support/page.ts';
 
 const start = (page: Page) => page.getByRole('button', { name: 'Start', exact: true });
@@ -117,7 +118,7 @@ test.describe('training', () => {
     const pairs = page.getByRole('textbox', { name: /^Pairs/ });
     await pairs.fill('one line without a tab');
     await start(page).click();
-    await expect(page.getByRole('alert')).toContainText('line 1 has 0 tabs');
+    await expect(page.getByRole('alert')).toContainText('Line 1 has 0 tabs');
     await pairs.fill('<b>a</b>\t<img src=x>\nb\tc');
     await start(page).click();
     await expect(page.getByRole('cell', { name: '<img src=x>' }).first()).toBeVisible({ timeout: 30_000 });
@@ -139,4 +140,28 @@ test.describe('training', () => {
     const { violations } = await new AxeBuilder({ page }).analyze();
     expect(violations.map(({ id, nodes }) => [id, nodes[0]?.html])).toEqual([]);
   });
+
+  for (const [task, bound] of [['Copy', 300_000], ['Reverse', 600_000]] as const) {
+    test(`${task.toLowerCase()}: eight letters of sixteen is learned in time`, { tag: '@speed' }, async ({ page }) => {
+      test.skip(!JUDGED, 'nothing but a time');
+      test.setTimeout(bound + 60_000);
+      await page.getByRole('button', { name: 'Train', exact: true }).click();
+      await page.getByRole('radio', { name: task }).check();
+      const begun = Date.now();
+      await start(page).click();
+      await expect.poll(() => right(page), { timeout: bound + 30_000, intervals: [500] }).toBe(64);
+      console.log(`${task}: all of 64 right after ${((Date.now() - begun) / 1000).toFixed(0)} s, ${await state(page).innerText()}`);
+      expectWithin(Date.now() - begun, bound);
+    });
+  }
+});
+
+test('a software adapter trains too', async ({ page, wordloom }) => {
+  await openTrain(page, 'gpu');
+  await wordloom.open();
+  await page.getByRole('button', { name: 'Train', exact: true }).click();
+  await small(page);
+  await start(page).click();
+  await expect(state(page)).toContainText('on the GPU', { timeout: 100_000 });
+  await expect.poll(() => state(page).innerText(), { timeout: 100_000 }).toMatch(/Step \d+, loss \d\.\d{3}/);
 });

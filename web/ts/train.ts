@@ -99,6 +99,7 @@ export class Trainer {
 }
 
 function channel(): Channel {
+  if (typeof Worker === 'undefined') throw new WordloomError('unsupported', 'Training runs in browsers only.');
   const worker = new Worker(new URL('./train-worker.js', import.meta.url), { type: 'module', name: 'wordloom-train' });
   return toWorker(worker, 'train-worker.js');
 }

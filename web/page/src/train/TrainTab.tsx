@@ -24,14 +24,16 @@ import {
 } from './run.ts';
 import { Samples } from './Samples.tsx';
 import { Setup } from './Setup.tsx';
-import { task, TASKS } from './setup.ts';
+import { TASKS } from './setup.ts';
 
 import '../styles/train.css';
 
+// once: a training goes on while its reader translates
+followVisibility();
+
 export function TrainTab() {
   useEffect(() => {
-    void lookAtShelf();
-    return followVisibility();
+    if (phase.peek() === 'idle') void lookAtShelf();
   }, []);
   const begun = moments.value.length > 0;
   return (
@@ -45,6 +47,9 @@ export function TrainTab() {
         </p>
         <Setup locked={phase.value !== 'idle'} />
         <Controls />
+        <p class="sr-only" role="status">
+          {spoken()}
+        </p>
       </section>
       <section class="panel" aria-label="Course of the training">
         <div class="panel__head">
@@ -185,6 +190,22 @@ async function saveFolder(): Promise<void> {
   }
 }
 
+/** The state for screen readers: not each step. */
+function spoken(): string {
+  const check = moments.value.at(-1)?.check;
+  const done = check !== undefined && check.right === check.count ? ' All validation answers are right.' : '';
+  switch (phase.value) {
+    case 'idle':
+      return '';
+    case 'starting':
+      return 'The training starts.';
+    case 'running':
+      return `The model is training.${done}`;
+    case 'paused':
+      return `The training is paused.${done}`;
+  }
+}
+
 function labelOf(id: string): string {
-  return TASKS.find((one) => one.id === id)?.label ?? task.peek();
+  return TASKS.find((one) => one.id === id)?.label ?? id;
 }

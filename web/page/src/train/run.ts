@@ -5,7 +5,7 @@ import { Trainer } from 'wordloom/train';
 
 import { isAbort, messageOf } from '../engine/explain.ts';
 import * as shelf from './shelf.ts';
-import { trainerOptions } from './setup.ts';
+import { showOptions, trainerOptions } from './setup.ts';
 
 export type Phase = 'idle' | 'starting' | 'running' | 'paused';
 
@@ -75,6 +75,7 @@ async function begin(options: TrainerOptions, course: readonly TrainProgress[]):
   try {
     const made = await Trainer.create(options);
     trainer.value = made;
+    showOptions(made.info.options);
     await look(made);
   } catch (error) {
     fail(error);
@@ -143,18 +144,16 @@ export async function forget(): Promise<void> {
   await shelf.clear();
 }
 
-/** A hidden tab does not train. */
-export function followVisibility(): () => void {
-  const follow = (): void => {
+/** A hidden browser tab does not train. */
+export function followVisibility(): void {
+  document.addEventListener('visibilitychange', () => {
     if (document.hidden && phase.peek() === 'running') {
       pause();
       hiddenPause = true;
     } else if (!document.hidden && hiddenPause && phase.peek() === 'paused') {
       void go();
     }
-  };
-  document.addEventListener('visibilitychange', follow);
-  return () => document.removeEventListener('visibilitychange', follow);
+  });
 }
 
 async function look(now: Trainer, stopped?: AbortSignal): Promise<void> {

@@ -1,6 +1,6 @@
 /** The choice of task, model and recipe for the next training. */
-import { signal } from '@preact/signals';
-import type { TaskRule, TrainerOptions } from 'wordloom/train';
+import { batch as together, signal } from '@preact/signals';
+import type { TaskRule, TrainerInfo, TrainerOptions } from 'wordloom/train';
 
 import { device } from '../settings.ts';
 
@@ -124,4 +124,27 @@ export function trainerOptions(): TrainerOptions {
     recipe: { batch, warmup, rate, dropout, labelSmoothing },
     device: device.peek(),
   };
+}
+
+/** Shows the options of a training that was stored. */
+export function showOptions({ task: { rule, pairs }, model, recipe }: TrainerInfo['options']): void {
+  const { layers, dModel, heads } = model;
+  const { batch, warmup, rate, dropout, labelSmoothing } = recipe;
+  // the module keeps these numbers in 32 bits
+  const tidy = (share: number): number => Number(share.toPrecision(6));
+  together(() => {
+    task.value = pairs === null ? rule : 'pairs';
+    if (pairs !== null) pastedPairs.value = pairs;
+    preNorm.value = model.preNorm;
+    knobs.value = {
+      layers,
+      dModel,
+      heads,
+      batch,
+      warmup,
+      rate,
+      dropout: tidy(dropout),
+      labelSmoothing: tidy(labelSmoothing),
+    };
+  });
 }
