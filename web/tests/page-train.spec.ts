@@ -25,7 +25,15 @@ async function knob(page: Page, name: string, to: number): Promise<void> {
   await page.getByRole('slider', { name }).fill(String(to));
 }
 
-/** Two layers of width 32, small batches: seconds on any machine. */
+/** Does what a switch to another browser tab does. */
+async function hide(page: Page, hidden: boolean): Promise<void> {
+  await page.evaluate((value) => {
+    Object.defineProperty(document, 'hidden', { value, configurable: true });
+    document.dispatchEvent(new Event('visibilitychange'));
+  }, hidden);
+}
+
+/** One layer of width 32, small batches: seconds on any machine. */
 async function small(page: Page): Promise<void> {
   await page.getByText('Model and recipe').click();
   await knob(page, 'Width, d_model', 1);
@@ -56,6 +64,14 @@ test.describe('training', () => {
     await expect(state(page)).toContainText('on the CPU', { timeout: 30_000 });
     await expect.poll(() => right(page), { timeout: 60_000, intervals: [500] }).toBeGreaterThan(32);
     await wordloom.screenshot('train-light');
+
+    await hide(page, true);
+    await expect(page.getByRole('button', { name: 'Go on', exact: true })).toBeVisible();
+    const halted = await state(page).innerText();
+    await page.waitForTimeout(1000);
+    expect(await state(page).innerText()).toBe(halted);
+    await hide(page, false);
+    await expect(state(page)).not.toHaveText(halted);
     await pause(page).click();
     const curve = page.getByRole('img', { name: /The curve of the loss: \d/ });
     await expect(curve).toBeVisible();
@@ -119,9 +135,10 @@ test.describe('training', () => {
     await pairs.fill('one line without a tab');
     await start(page).click();
     await expect(page.getByRole('alert')).toContainText('Line 1 has 0 tabs');
-    await pairs.fill('<b>a</b>\t<img src=x>\nb\tc');
+    await pairs.fill('<b>a</b>\t<img src=x>\nb → c');
     await start(page).click();
     await expect(page.getByRole('cell', { name: '<img src=x>' }).first()).toBeVisible({ timeout: 30_000 });
+    await expect(page.getByRole('cell', { name: 'c', exact: true }).first()).toBeVisible();
     expect(await page.locator('.samples img, .samples b').count()).toBe(0);
     await expect(state(page)).toContainText('both learned and validated');
   });

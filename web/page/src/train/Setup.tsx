@@ -19,7 +19,7 @@ export function Setup({ locked }: { locked: boolean }) {
       {task.value === 'pairs' && (
         <textarea
           class="setup__pairs"
-          aria-label="Pairs: on each line a text, a tab and its answer"
+          aria-label="Pairs: on each line a text, a tab or an arrow, and its answer"
           rows={8}
           spellcheck={false}
           value={pastedPairs.value}

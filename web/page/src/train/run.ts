@@ -108,8 +108,11 @@ export async function go(): Promise<void> {
   } catch (error) {
     if (!isAbort(error)) fail(error);
   } finally {
-    if (stop === controller) stop = null;
-    if (trainer.peek() === now && phase.peek() === 'running') phase.value = 'paused';
+    // after a pause, a newer loop may be running
+    if (stop === controller) {
+      stop = null;
+      phase.value = 'paused';
+    }
   }
 }
 

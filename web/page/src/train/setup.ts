@@ -91,7 +91,7 @@ export const TASKS: readonly { id: TaskChoice; label: string; hint: string }[] =
   {
     id: 'pairs',
     label: 'Your pairs',
-    hint: 'Lines of a text, a tab and its answer. From twenty pairs on, one in ten is kept for validation.',
+    hint: 'Lines of a text, a tab or an arrow (→ or ->), and its answer. From twenty pairs on, one in ten is kept for validation.',
   },
 ];
 
@@ -119,11 +119,17 @@ export function trainerOptions(): TrainerOptions {
   const { layers, dModel, heads, batch, warmup, rate, dropout, labelSmoothing } = knobs.peek();
   const chosen = task.peek();
   return {
-    ...(chosen === 'pairs' ? { pairs: pastedPairs.peek() } : { task: chosen }),
+    ...(chosen === 'pairs' ? { pairs: withTabs(pastedPairs.peek()) } : { task: chosen }),
     model: { layers, dModel, heads, ffn: 4 * dModel, preNorm: preNorm.peek() },
     recipe: { batch, warmup, rate, dropout, labelSmoothing },
     device: device.peek(),
   };
+}
+
+/** Arrows stand for tabs, which a keyboard cannot type here. */
+function withTabs(text: string): string {
+  const tabbed = (line: string): string => (line.includes('\t') ? line : line.replace(/\s*(?:→|->)\s*/u, '\t'));
+  return text.split('\n').map(tabbed).join('\n');
 }
 
 /** Shows the options of a training that was stored. */
