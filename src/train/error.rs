@@ -1,8 +1,10 @@
 //! Errors of training.
 
+use super::tasks::TaskError;
 use crate::gpu::GpuError;
 use crate::graph::GraphError;
 use crate::model::ModelError;
+use crate::transformer::{ForwardError, GenerateError};
 
 /// An error of training.
 #[derive(Debug, thiserror::Error)]
@@ -98,6 +100,15 @@ pub enum TrainError {
         /// Elements of the weight.
         want: usize,
     },
+    /// A small task is not valid.
+    #[error(transparent)]
+    Task(#[from] TaskError),
+    /// The model in training cannot answer.
+    #[error(transparent)]
+    Generate(#[from] GenerateError),
+    /// The model in training cannot be run.
+    #[error(transparent)]
+    Forward(#[from] ForwardError),
     /// The model cannot be read.
     #[error(transparent)]
     Model(#[from] ModelError),

@@ -12,6 +12,7 @@
 //! | [`new_model`], [`initial_weights`] | shape and first weights of a model |
 //! | [`folder`], [`card`], [`write`] | a Marian folder, written so that a failure keeps the old one |
 //! | [`average`] | mean of several checkpoints |
+//! | [`Task`], [`Lesson`] | small tasks, and what the page shows of learning them |
 //!
 //! Files are read and written natively only; everything else takes readers and bytes, so it also runs in a browser.
 
@@ -22,6 +23,7 @@ pub mod checkpoint;
 mod error;
 pub mod folder;
 pub mod initial_weights;
+mod lesson;
 pub mod new_model;
 mod packed;
 pub mod pairs;
@@ -29,13 +31,21 @@ mod programs;
 mod recipe;
 pub mod run;
 pub mod schedule;
+mod small_model;
+mod spanish;
 pub mod stopping;
+mod symbols;
+mod tasks;
 mod trainer;
 pub mod vocabulary;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod write;
 
 pub use error::TrainError;
+pub use lesson::{Lesson, LessonOptions, LessonRecipe, Snapshot, TaskOptions};
 pub use packed::{Capacity, Pair};
 pub use recipe::Recipe;
+pub use small_model::SmallModel;
+pub use symbols::Symbols;
+pub use tasks::{Draws, Rule, Task, TaskError};
 pub use trainer::{Losses, Moments, Trainer};

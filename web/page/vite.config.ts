@@ -11,7 +11,9 @@ export default defineConfig({
   base: './',
   plugins: [model(here('../../models/tatoeba-en-de-q8')), offline(here('src/sw.ts'))],
   resolve: {
+    // the longer name first, because a name is also the beginning of an address
     alias: {
+      'wordloom/train': here('../dist/train.js'),
       // `core` has no copy of the model, because the page serves it from `model/`
       wordloom: here('../dist/core.js'),
     },

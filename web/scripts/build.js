@@ -10,7 +10,8 @@ import { rolldown } from 'rolldown';
 
 const WEB = dirname(dirname(fileURLToPath(import.meta.url)));
 const DIST = join(WEB, 'dist');
-const PKG = join(WEB, 'pkg');
+/** The wasm modules, by name. */
+const MODULES = { wordloom_web: join(WEB, 'pkg'), wordloom_web_train: join(WEB, 'pkg-train') };
 const MODEL = join(WEB, '../models/tatoeba-en-de-q8');
 const MODEL_FILES = [
   'config.json',
@@ -25,12 +26,16 @@ const MODEL_FILES = [
 const BUNDLES = [
   { platform: 'browser', entries: ['index', 'core', 'translator-api'] },
   { platform: 'browser', entries: ['worker'] },
+  // not with the others: a chunk that they shared would be one more request of every page
+  { platform: 'browser', entries: ['train'] },
+  { platform: 'browser', entries: ['train-worker'] },
   { platform: 'node', entries: ['node', 'translator-api-node'] },
   { platform: 'node', entries: ['worker-node'] },
 ];
 
-if (!existsSync(join(PKG, 'wordloom_web_bg.wasm'))) {
-  console.error('web/pkg is missing: `cargo xtask web` builds the wasm module first');
+for (const [name, folder] of Object.entries(MODULES)) {
+  if (existsSync(join(folder, `${name}_bg.wasm`))) continue;
+  console.error(`${folder} is missing: \`cargo xtask web\` builds the wasm modules first`);
   process.exit(1);
 }
 rmSync(DIST, { recursive: true, force: true });
@@ -44,14 +49,19 @@ for (const name of MODEL_FILES) {
   copyFileSync(join(MODEL, name), join(DIST, 'model', name));
   manifest[name] = createHash('sha256').update(readFileSync(join(MODEL, name))).digest('hex');
 }
-copyFileSync(join(PKG, 'wordloom_web_bg.wasm'), join(DIST, 'wordloom_web_bg.wasm'));
+for (const [name, folder] of Object.entries(MODULES)) {
+  copyFileSync(join(folder, `${name}_bg.wasm`), join(DIST, `${name}_bg.wasm`));
+}
 for (const name of ['MODEL_CARD.md', 'LICENSE.md']) copyFileSync(join(MODEL, name), join(DIST, 'model', name));
 for (const name of ['LICENSE-MIT', 'LICENSE-APACHE']) copyFileSync(join(WEB, '..', name), join(DIST, name));
 
 // The glue's default address of the module is never used, but bundlers would follow it.
 const glue = {
   name: 'wasm-glue',
-  resolveId: (id) => (id.endsWith('/wordloom_web.js') ? join(PKG, 'wordloom_web.js') : null),
+  resolveId(id) {
+    const found = Object.entries(MODULES).find(([name]) => id.endsWith(`/${name}.js`));
+    return found ? join(found[1], `${found[0]}.js`) : null;
+  },
 };
 
 for (const { platform, entries } of BUNDLES) {

@@ -1,4 +1,5 @@
-// Sizes of a browser's download for the package and for the page: raw, gzip and brotli. Fails above the limit.
+// Sizes of a browser's download for the package and for the page: raw, gzip and brotli. Fails above the limit. Training's
+// code is a download of its own.
 //
 //   node web/scripts/sizes.js [FOLDER=LIMIT …]      a limit is in bytes of gzip for wasm and JavaScript together
 import { readdirSync, readFileSync, statSync } from 'node:fs';
@@ -14,6 +15,10 @@ const SHOWN = [...CODE, '.css', '.html', '.svg', '.webmanifest'];
 /** The model is data, and the same for both. Node's files never reach a browser. */
 const isLeftOut = (name) => name.startsWith('model/') || /(^|\/)(node|worker-node|translator-api-node)\b/.test(name);
 
+/** Code that only training downloads. It has a limit of its own. */
+const isTraining = (name) => /(^|\/)([Tt]rain|wordloom_web_train)/.test(name);
+const TRAINING_LIMIT = 1_500_000;
+
 const asked = process.argv.slice(2).map((argument) => argument.split('='));
 const folders = asked.length > 0 ? asked : [[join(WEB, 'dist'), LIMIT], [join(WEB, '../cli/site'), LIMIT]];
 for (const [folder, limit] of folders) {
@@ -27,17 +32,23 @@ function measure(folder, limit) {
     .map((name) => ({ name, ...sizes(readFileSync(join(folder, name))) }))
     .sort((one, other) => other.gzip - one.gzip);
   const code = files.filter(({ name }) => CODE.includes(extname(name)));
-  const sum = (of) => code.reduce((total, file) => total + file[of], 0);
-  const total = { name: 'wasm and JavaScript', raw: sum('raw'), gzip: sum('gzip'), brotli: sum('brotli') };
+  const sum = (name, of) => {
+    const total = (key) => of.reduce((bytes, file) => bytes + file[key], 0);
+    return { name, raw: total('raw'), gzip: total('gzip'), brotli: total('brotli') };
+  };
+  const total = sum('wasm and JavaScript', code.filter(({ name }) => !isTraining(name)));
+  const training = sum('of training', code.filter(({ name }) => isTraining(name)));
 
-  const width = Math.max(...[...files, total].map(({ name }) => name.length));
+  const rows = [...files, total, ...(training.raw > 0 ? [training] : [])];
+  const width = Math.max(...rows.map(({ name }) => name.length));
   const row = (name, ...columns) => `    ${name.padEnd(width)} ${columns.map((c) => c.padStart(10)).join('')}`;
   console.log(row(folder.split(/[\\/]/).at(-1), 'raw', 'gzip', 'brotli'));
-  for (const { name, raw, gzip, brotli } of [...files, total]) {
+  for (const { name, raw, gzip, brotli } of rows) {
     console.log(row(name, ...[raw, gzip, brotli].map((bytes) => bytes.toLocaleString('en'))));
   }
-  const wasm = code.some(({ name }) => name.endsWith('.wasm'));
-  const verdict = !wasm ? 'there is no wasm module' : total.gzip > limit ? 'too much' : '';
+  const wasm = code.some(({ name }) => name.endsWith('.wasm') && !isTraining(name));
+  const tooMuch = total.gzip > limit || training.gzip > TRAINING_LIMIT;
+  const verdict = !wasm ? 'there is no wasm module' : tooMuch ? 'too much' : '';
   console.log(`    at most ${limit.toLocaleString('en')} gzip: ${verdict === '' ? 'ok' : `FAILED, ${verdict}`}\n`);
   return verdict === '';
 }

@@ -41,6 +41,13 @@ test('wasm and scripts count together', () => {
   expect(code).toBe(1);
 });
 
+test('code of training is a download of its own', () => {
+  const { code, output } = measured({ 'engine.wasm': 6000, 'train.js': 3000, 'assets/wordloom_web_train_bg-1.wasm': 3000 }, 7_000);
+  expect(output).toContain('of training');
+  expect(code).toBe(0);
+  expect(measured({ 'engine.wasm': 10, 'train.js': 2_000_000 }, 7_000).code).toBe(1);
+});
+
 test('a build without its module does not pass for a small one', () => {
   const { code, output } = measured({ 'page.js': 10 }, 10_000);
   expect(output).toContain('no wasm module');

@@ -1,12 +1,12 @@
 /** The caller's side of a channel: calls with ids, aborts, progress, and the end of the engine. */
 import { aborted, fromWire, toWordloomError, WordloomError } from './errors.js';
 import type { Calls, Channel, FromEngine, Method, ToEngine } from './protocol.js';
-import type { Partial, ProgressEvent } from './types.js';
+import type { ProgressEvent } from './types.js';
 
 interface Pending {
   resolve(value: never): void;
   reject(error: WordloomError): void;
-  partial: ((partial: Partial) => void) | undefined;
+  partial: ((partial: never) => void) | undefined;
 }
 
 /** Time in which a destroyed engine may free its device, before its worker is terminated. */
@@ -34,7 +34,7 @@ export class Client {
     method: M,
     input: Calls[M]['input'],
     signal?: AbortSignal,
-    partial?: (partial: Partial) => void,
+    partial?: (partial: never) => void,
   ): Promise<Calls[M]['output']> {
     if (this.#over) return Promise.reject(again(this.#over));
     if (signal?.aborted) return Promise.reject(abortedBy(signal));
@@ -83,7 +83,7 @@ export class Client {
         if (!this.#over) this.#progress?.(message.event);
         break;
       case 'partial':
-        this.#pending.get(message.id)?.partial?.(message.partial);
+        this.#pending.get(message.id)?.partial?.(message.partial as never);
         break;
       case 'done':
         this.#take(message.id)?.resolve(message.value as never);

@@ -15,6 +15,7 @@ import type {
   WireTrace,
   WireTraceInput,
 } from './trace-types.js';
+import type { TrainCalls, TrainProgress } from './train-types.js';
 import type {
   AttentionInput,
   AttentionKind,
@@ -55,8 +56,8 @@ export interface WireSearchTree extends Omit<SearchTreeInput, 'sourceTokens' | '
   sample: false;
 }
 
-/** Every call of an engine, with its input and output. */
-export interface Calls {
+/** Every call of an engine, or of a training, with its input and output. */
+export interface Calls extends TrainCalls {
   create: { input: WireCreate; output: EngineInfo };
   translate: { input: { text: string; options: Omit<TranslateOptions, 'signal'> }; output: Translation };
   generate: { input: GenerateRequest[]; output: Generated[] };
@@ -89,7 +90,7 @@ export type ToEngine =
 
 export type FromEngine =
   | { type: 'progress'; event: ProgressEvent }
-  | { type: 'partial'; id: number; partial: Partial }
+  | { type: 'partial'; id: number; partial: Partial | TrainProgress }
   | { type: 'done'; id: number; value: Calls[Method]['output'] }
   | { type: 'failed'; id: number; error: WireError }
   /** The engine has crashed and answers no more calls. */

@@ -97,7 +97,7 @@ export class Server {
     try {
       if (signal.aborted || this.#destroyed) throw aborted();
       const value = await (known ?? this.#answer(call, signal));
-      if (call.method === 'trace' && value && 'sentences' in value && 'id' in value) this.#traceOf.set(call.id, value.id);
+      if (call.method === 'trace') this.#traceOf.set(call.id, (value as WireTrace).id);
       this.#post({ type: 'done', id: call.id, value }, buffersOf(value));
     } catch (error) {
       // A trap leaves the module in an unknown state.
@@ -126,6 +126,14 @@ export class Server {
         return Promise.resolve(this.#traces.close(call.input));
       case 'colours':
         return Promise.resolve(colourTable(call.input));
+      case 'trainCreate':
+      case 'trainSteps':
+      case 'trainCheck':
+      case 'trainPredict':
+      case 'trainAttention':
+      case 'trainColours':
+      case 'trainFiles':
+        throw new WordloomError('internal', `The engine has no call ${call.method}: training has a worker of its own.`);
     }
     const engine = this.#engine;
     if (!engine) throw new WordloomError('internal', 'There is no model.');

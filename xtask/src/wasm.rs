@@ -62,7 +62,16 @@ pub fn lints() -> Command {
         Some(StandardLibrary::DebianSource) => &["check"],
         _ => &["clippy"],
     };
-    let packages = ["--locked", "--package", "wordloom", "--package", "wordloom-web", "--lib"];
+    let packages = [
+        "--locked",
+        "--package",
+        "wordloom",
+        "--package",
+        "wordloom-web",
+        "--package",
+        "wordloom-web-train",
+        "--lib",
+    ];
     let mut command = cargo_with(library, &[words, &packages].concat());
     if library != Some(StandardLibrary::DebianSource) {
         command.args(["--", "-D", "warnings"]);

@@ -1,4 +1,4 @@
-//! `cargo xtask web`: the wasm module, the npm package and the page, each built only if its inputs have changed.
+//! `cargo xtask web`: the wasm modules, the npm package and the page, each built only if its inputs have changed.
 
 mod module;
 mod steps;
@@ -42,6 +42,7 @@ fn package() -> Step {
             "web/ts",
             "web/scripts",
             "web/pkg",
+            "web/pkg-train",
             "web/package.json",
             "web/package-lock.json",
             MODEL,

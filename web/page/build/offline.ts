@@ -5,6 +5,9 @@ import { join } from 'node:path';
 import type { Plugin } from 'vite';
 import { transformWithOxc } from 'vite';
 
+/** Files of the tab "Train": kept when it is first opened, because most visitors never do. */
+const TRAINING = /^assets\/(Train|train|wordloom_web_train)/;
+
 export function offline(source: string): Plugin {
   let publicFolder = '';
   return {
@@ -18,9 +21,10 @@ export function offline(source: string): Plugin {
       async handler(_, bundle) {
         const hash = createHash('sha256');
         const files: string[] = [];
+        const later: string[] = [];
         const add = (name: string, content: string | Uint8Array): void => {
           // the page's own address, because a server may redirect from the file name
-          files.push(name === 'index.html' ? './' : name);
+          (TRAINING.test(name) ? later : files).push(name === 'index.html' ? './' : name);
           hash.update(name).update('\0').update(content).update('\0');
         };
         for (const name of Object.keys(bundle).sort()) {
@@ -33,7 +37,7 @@ export function offline(source: string): Plugin {
         }
         const version = hash.digest('hex').slice(0, 16);
         const { code } = await transformWithOxc(await readFile(source, 'utf8'), source, {});
-        const constants = { WORDLOOM_VERSION: version, WORDLOOM_FILES: files };
+        const constants = { WORDLOOM_VERSION: version, WORDLOOM_FILES: files, WORDLOOM_LATER: later };
         const head = Object.entries(constants).map(
           ([name, value]) => `const ${name} = ${JSON.stringify(value)};\n`,
         );

@@ -1,5 +1,6 @@
 /**
- * The service worker. It stores the files of one version of the page and answers from them. Requests for the model pass through,
+ * The service worker. It stores the files of one version of the page and answers from them; those of training only once
+ * they are used. Requests for the model pass through,
  * because the engine stores it itself. A new version is fetched completely and takes over when the user agrees or the last
  * tab closes, so a page never mixes two versions.
  */
@@ -9,6 +10,8 @@ declare const self: ServiceWorkerGlobalScope;
 // Filled in by the build (build/offline.ts).
 declare const WORDLOOM_VERSION: string;
 declare const WORDLOOM_FILES: readonly string[];
+/** Files that are stored when they are first requested. */
+declare const WORDLOOM_LATER: readonly string[];
 
 const PREFIX = 'wordloom-page-';
 const NAME = PREFIX + WORDLOOM_VERSION;
@@ -45,10 +48,16 @@ self.addEventListener('fetch', (event) => {
   event.respondWith(
     caches
       .open(NAME)
-      .then((cache) => cache.match(file))
-      .then((kept) => kept ?? fetch(event.request)),
+      .then(async (cache) => (await cache.match(file)) ?? (await fetched(cache, file, event.request))),
   );
 });
+
+async function fetched(cache: Cache, file: string, request: Request): Promise<Response> {
+  const response = await fetch(request);
+  // a full storage is no reason to fail
+  if (WORDLOOM_LATER.includes(file) && response.ok) await cache.put(file, response.clone()).catch(() => {});
+  return response;
+}
 
 /** The stored file for a request; null for other requests. */
 function fileOf(request: Request): string | null {
@@ -59,7 +68,7 @@ function fileOf(request: Request): string | null {
   if (!address.startsWith(scope)) return null;
   const file = address.slice(scope.length);
   if (request.mode === 'navigate') return file === '' || file === 'index.html' ? './' : null;
-  return WORDLOOM_FILES.includes(file) ? file : null;
+  return WORDLOOM_FILES.includes(file) || WORDLOOM_LATER.includes(file) ? file : null;
 }
 
 function isOld(name: string): boolean {

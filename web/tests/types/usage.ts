@@ -17,6 +17,7 @@ import {
   WordloomError,
 } from 'wordloom';
 import { Translator as Core } from 'wordloom/core';
+import { Trainer } from 'wordloom/train';
 import { Translator as StandIn } from 'wordloom/translator-api';
 
 export async function usage(files: FileList, handle: FileSystemDirectoryHandle): Promise<void> {
@@ -117,4 +118,24 @@ export async function usage(files: FileList, handle: FileSystemDirectoryHandle):
   standIn.translateStreaming('text') satisfies ReadableStream<string>;
   // @ts-expect-error both languages are needed, as in browsers
   await StandIn.create({ sourceLanguage: 'en' });
+}
+
+export async function training(): Promise<void> {
+  const trainer: Trainer = await Trainer.create({ task: 'reverse', model: { heads: 2 }, recipe: { warmup: 100 } });
+  await Trainer.create({ pairs: [['a', 'b']], device: 'cpu', signal: new AbortController().signal });
+  await Trainer.create({ task: { rule: 'sort', symbols: 8 } });
+  trainer.info.options.recipe.warmup satisfies number;
+  const { loss } = await trainer.train({ steps: 5, onProgress: ({ step }) => step satisfies number });
+  loss satisfies number;
+  (await trainer.check({ samples: 2 })).samples[0]?.got satisfies string | undefined;
+  (await trainer.attention()).cross[0]?.shape satisfies [number, number, number] | undefined;
+  const files = await trainer.save({ state: true });
+  await Trainer.create({ resume: files });
+  // @ts-expect-error a task and pairs
+  await Trainer.create({ resume: files, task: 'copy' });
+  // @ts-expect-error there is no such task
+  await Trainer.create({ task: 'add' });
+  // @ts-expect-error a trainer is made by `create`
+  new Trainer();
+  trainer.destroy();
 }

@@ -1,4 +1,5 @@
-//! `web/pkg`: the library as a wasm module, with its JavaScript.
+//! `web/pkg` and `web/pkg-train`: the library as two wasm modules, with their JavaScript. Training has its own, so that the
+//! first download does not hold it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,36 +9,61 @@ use super::steps::run_if_stale;
 use super::{shown, target};
 use crate::{wasm, wasm_bindgen};
 
-const PKG: &str = "web/pkg";
-const MODULE: &str = "wordloom_web_bg.wasm";
+/// A module and its folder.
+struct Module {
+    /// Name in messages.
+    name: &'static str,
+    package: &'static str,
+    /// The package's name as cargo writes it.
+    file: &'static str,
+    pkg: &'static str,
+}
+
+const MODULES: [Module; 2] = [
+    Module { name: "module", package: "wordloom-web", file: "wordloom_web", pkg: "web/pkg" },
+    Module {
+        name: "module of training",
+        package: "wordloom-web-train",
+        file: "wordloom_web_train",
+        pkg: "web/pkg-train",
+    },
+];
 
 pub fn build() -> Result<(), String> {
     let target = target();
     shown(&mut compile(&target))?; // cargo itself detects changes
-    let compiled = target.join("wasm32-unknown-unknown/web/wordloom_web.wasm");
-    let bound = target.join("web-bindgen");
-    let inputs = [compiled.clone(), "web/package-lock.json".into()];
-    let output = Path::new(PKG).join(MODULE);
-    run_if_stale(&target.join("web-steps/module"), &inputs, &output, "module", || {
-        let tool =
-            wasm_bindgen::tool("wasm-bindgen").ok_or("wasm-bindgen is missing: run `cargo xtask setup`")?;
-        let _ = fs::remove_dir_all(&bound);
-        shown(
-            Command::new(tool)
-                .args(["--target", "web", "--no-typescript", "--out-dir"])
-                .args([&bound, &compiled]),
-        )?;
-        let optimized = target.join(MODULE);
-        shown(&mut optimize(&bound.join(MODULE), &optimized))?;
-        fs::rename(&optimized, bound.join(MODULE))
-            .and_then(|()| replace(&bound, Path::new(PKG)))
-            .map_err(|error| format!("cannot write {PKG}: {error}"))
-    })
+    MODULES.iter().try_for_each(|module| module.bind(&target))
+}
+
+impl Module {
+    fn bind(&self, target: &Path) -> Result<(), String> {
+        let Self { name, package, file, pkg } = *self;
+        let wasm = format!("{file}_bg.wasm");
+        let compiled = target.join("wasm32-unknown-unknown/web").join(format!("{file}.wasm"));
+        let bound = target.join("web-bindgen").join(package);
+        let inputs = [compiled.clone(), "web/package-lock.json".into()];
+        let done = target.join("web-steps").join(package);
+        run_if_stale(&done, &inputs, &Path::new(pkg).join(&wasm), name, || {
+            let tool = wasm_bindgen::tool("wasm-bindgen")
+                .ok_or("wasm-bindgen is missing: run `cargo xtask setup`")?;
+            let _ = fs::remove_dir_all(&bound);
+            shown(
+                Command::new(tool)
+                    .args(["--target", "web", "--no-typescript", "--out-dir"])
+                    .args([&bound, &compiled]),
+            )?;
+            let optimized = target.join(&wasm);
+            shown(&mut optimize(&bound.join(&wasm), &optimized))?;
+            fs::rename(&optimized, bound.join(&wasm))
+                .and_then(|()| replace(&bound, Path::new(pkg)))
+                .map_err(|error| format!("cannot write {pkg}: {error}"))
+        })
+    }
 }
 
 fn compile(target: &Path) -> Command {
-    let mut command =
-        wasm::cargo_for_browsers(&["build", "--locked", "--package", "wordloom-web", "--profile", "web"]);
+    let mut command = wasm::cargo_for_browsers(&["build", "--locked", "--profile", "web"]);
+    command.args(MODULES.iter().flat_map(|module| ["--package", module.package]));
     command.arg("--target-dir").arg(target);
     // The variable would replace the flags of .cargo/config.toml for this target, which enable SIMD.
     command.env_remove("RUSTFLAGS");
@@ -74,7 +100,8 @@ mod tests {
     #[test]
     fn the_module_is_built_for_size_and_speed() {
         let line = process::line(&compile(Path::new("target")));
-        assert!(line.contains("--package wordloom-web --profile web"), "{line}");
+        assert!(line.contains("--profile web "), "{line}");
+        assert!(line.contains("--package wordloom-web --package wordloom-web-train"), "{line}");
         assert!(line.contains("--target wasm32-unknown-unknown"), "{line}");
         let line = process::line(&optimize(Path::new("a.wasm"), Path::new("b.wasm")));
         assert!(line.ends_with("wasm-opt -O3 a.wasm --output b.wasm"), "{line}");

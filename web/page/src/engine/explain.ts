@@ -163,6 +163,6 @@ export function explainWork(
   }
 }
 
-function messageOf(error: unknown): string {
+export function messageOf(error: unknown): string {
   return sentence(error instanceof Error ? error.message : String(error));
 }

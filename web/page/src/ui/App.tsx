@@ -12,7 +12,9 @@ import { Examples } from './Examples.tsx';
 import { Header } from './Header.tsx';
 import { Notices } from './Notices.tsx';
 import { Options } from './Options.tsx';
+import { place } from './place.ts';
 import { Toolbar } from './Toolbar.tsx';
+import { TrainPlace } from './TrainPlace.tsx';
 
 export const showOptions = signal(false);
 
@@ -22,22 +24,30 @@ export function App() {
       <Header options={showOptions} />
       <main>
         <Notices />
-        <MutedBanner />
-        {showOptions.value && <Options close={() => (showOptions.value = false)} />}
-        <Desk />
-        <div class="under">
-          <Toolbar />
-          <Examples />
-        </div>
-        {showAlternatives.value && <AlternativesPanel />}
-        {showSearch.value && <SearchPanel />}
-        {showAttention.value && <AttentionPanel />}
+        {place.value === 'train' ? <TrainPlace /> : <TranslatePlace />}
       </main>
       <footer class="foot quiet">
         <p>Wordloom translates in this browser. What you type stays on this device.</p>
       </footer>
-      <DropZone />
+      {place.value === 'translate' && <DropZone />}
       <Announcer />
     </div>
+  );
+}
+
+function TranslatePlace() {
+  return (
+    <>
+      <MutedBanner />
+      {showOptions.value && <Options close={() => (showOptions.value = false)} />}
+      <Desk />
+      <div class="under">
+        <Toolbar />
+        <Examples />
+      </div>
+      {showAlternatives.value && <AlternativesPanel />}
+      {showSearch.value && <SearchPanel />}
+      {showAttention.value && <AttentionPanel />}
+    </>
   );
 }

@@ -4,6 +4,8 @@ import { loading, running } from '../engine/load.ts';
 import { languageName } from '../engine/languages.ts';
 import { languages, modelName } from '../engine/source.ts';
 import { ChevronIcon, Mark } from './icons.tsx';
+import { place } from './place.ts';
+import type { Place } from './place.ts';
 
 /** The name, and a button that shows model and device and opens their choice. */
 export function Header({ options }: { options: Signal<boolean> }) {
@@ -12,18 +14,37 @@ export function Header({ options }: { options: Signal<boolean> }) {
       <div class="brand">
         <Mark />
         <h1>Wordloom</h1>
+        <nav class="tabs" aria-label="Places">
+          <Tab of="translate">Translate</Tab>
+          <Tab of="train">Train</Tab>
+        </nav>
       </div>
-      <button
-        type="button"
-        class="engine"
-        aria-expanded={options.value}
-        aria-controls="options"
-        onClick={() => (options.value = !options.value)}
-      >
-        <EngineState />
-        <ChevronIcon />
-      </button>
+      {place.value === 'translate' && (
+        <button
+          type="button"
+          class="engine"
+          aria-expanded={options.value}
+          aria-controls="options"
+          onClick={() => (options.value = !options.value)}
+        >
+          <EngineState />
+          <ChevronIcon />
+        </button>
+      )}
     </header>
+  );
+}
+
+function Tab({ of, children }: { of: Place; children: string }) {
+  return (
+    <button
+      type="button"
+      class="tab"
+      aria-current={place.value === of ? 'page' : undefined}
+      onClick={() => (place.value = of)}
+    >
+      {children}
+    </button>
   );
 }
 
