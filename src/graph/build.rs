@@ -1,9 +1,13 @@
-//! Builds a graph: appends nodes in run order, and reports inputs whose shapes do not fit.
+//! Graphs, and what a node is: an operator, which may add the nodes of its gradient to the graph. Nodes are appended in
+//! run order; inputs whose shapes do not fit are reported.
 
+use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
-use super::GraphError;
-use super::operator::{Node, Operator};
+use super::cpu_run::CpuRun;
+use super::error::GraphError;
+use super::lower::Lowering;
 use super::training::TrainingGraph;
 use super::values::{Columns, Home, State, Value, ValueInfo};
 use crate::shape::{Dtype, Shape};
@@ -128,5 +132,97 @@ impl Graph {
         want: String,
     ) -> GraphError {
         GraphError::Shape { op, place: self.place.to_string(), input, got: got.to_string(), want }
+    }
+}
+
+/// One operator of a graph, with its values. [`Graph::push`](super::Graph::push) adds it. [`ops`](crate::ops) has the
+/// operators of the Transformer; other programs may add their own.
+pub trait Operator: fmt::Debug + Send + Sync {
+    /// Name in messages.
+    fn name(&self) -> &'static str;
+
+    /// Values that the operator reads.
+    fn reads(&self) -> Vec<Value>;
+
+    /// Values that it makes or changes in place, states included.
+    fn writes(&self) -> Vec<Value>;
+
+    /// Whether it changes weights: such a node always runs.
+    fn changes_weights(&self) -> bool {
+        false
+    }
+
+    /// Adds the launches of the operator on a GPU.
+    fn lower(&self, to: &mut Lowering<'_>);
+
+    /// Adds the nodes that carry the gradients of its outputs to its inputs and weights.
+    ///
+    /// # Errors
+    /// [`GraphError::NoGradient`] if the operator has no gradient: the default.
+    fn backward(&self, gradients: &mut Gradients<'_>) -> Result<(), GraphError> {
+        Err(gradients.unsupported(self))
+    }
+
+    /// Runs the operator on the CPU. It must not allocate, because it runs for every token.
+    fn run(&self, run: &mut CpuRun<'_>);
+}
+
+/// A step of a graph.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// Place in the model, e.g. `encoder.0.feed_forward`.
+    pub place: Arc<str>,
+    /// Operator of the node.
+    pub op: Arc<dyn Operator>,
+}
+
+impl Node {
+    /// Values that the node reads or writes; some of them twice.
+    pub(super) fn touches(&self) -> impl Iterator<Item = Value> + use<> {
+        self.op.reads().into_iter().chain(self.op.writes())
+    }
+}
+
+/// The gradients of a graph's values so far. Each is a value, too: it is never changed once it is made.
+pub struct Gradients<'a> {
+    pub(super) graph: &'a mut Graph,
+    pub(super) of_value: BTreeMap<Value, Value>,
+}
+
+impl Gradients<'_> {
+    /// The graph, for nodes and values.
+    pub fn graph(&mut self) -> &mut Graph {
+        self.graph
+    }
+
+    /// The gradient of a value so far; `None` if the loss does not depend on it.
+    pub fn of(&self, value: Value) -> Option<Value> {
+        self.of_value.get(&value).copied()
+    }
+
+    /// Sets the gradient of a value, with [what was there](Self::of) included.
+    pub fn set(&mut self, value: Value, gradient: Value) {
+        self.of_value.insert(value, gradient);
+    }
+
+    /// Adds to the gradient of a value.
+    pub fn add(&mut self, value: Value, gradient: Value) -> Result<(), GraphError> {
+        let sum = match self.of(value) {
+            Some(earlier) => self.graph.sum(earlier, gradient)?,
+            None => gradient,
+        };
+        self.set(value, sum);
+        Ok(())
+    }
+
+    /// The state that gathers the gradient of a weight; `None` if the weight is not trained.
+    pub fn weight(&mut self, index: usize) -> Option<Value> {
+        let state = self.graph.training()?.weight_gradients.get(index).copied().flatten()?;
+        Some(self.graph.state(state))
+    }
+
+    /// The error of an operator that cannot be trained.
+    pub fn unsupported(&self, op: &(impl Operator + ?Sized)) -> GraphError {
+        GraphError::NoGradient { op: op.name(), place: self.graph.place.to_string() }
     }
 }

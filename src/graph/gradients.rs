@@ -4,16 +4,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::build::Graph;
+use super::build::{Gradients, Graph};
 use super::error::GraphError;
-use super::operator::Operator;
-use super::values::Value;
-
-/// The gradients of a graph's values so far. Each is a value, too: it is never changed once it is made.
-pub struct Gradients<'a> {
-    graph: &'a mut Graph,
-    of_value: BTreeMap<Value, Value>,
-}
+use super::training::{Training, TrainingGraph};
+use super::values::{Home, State, Value};
 
 impl Graph {
     /// Adds the gradients of `loss`, the output of a loss operator, with respect to all trained weights.
@@ -35,40 +29,41 @@ impl Graph {
     }
 }
 
-impl Gradients<'_> {
-    /// The graph, for nodes and values.
-    pub fn graph(&mut self) -> &mut Graph {
-        self.graph
+impl Graph {
+    /// Creates an empty graph for training: operators keep what their gradients need, and drop out.
+    pub fn for_training(label: impl Into<String>, settings: Training) -> Self {
+        let mut graph = Self::new(label);
+        graph.training = Some(Box::new(TrainingGraph { settings, places: 0 }));
+        graph
     }
 
-    /// The gradient of a value so far; `None` if the loss does not depend on it.
-    pub fn of(&self, value: Value) -> Option<Value> {
-        self.of_value.get(&value).copied()
+    /// The settings of a graph for training; `None` for inference.
+    pub fn training(&self) -> Option<&Training> {
+        self.training.as_ref().map(|training| &training.settings)
     }
 
-    /// Sets the gradient of a value, with [what was there](Self::of) included.
-    pub fn set(&mut self, value: Value, gradient: Value) {
-        self.of_value.insert(value, gradient);
+    /// A number for a dropout that no other one in the graph has.
+    pub(crate) fn next_place(&mut self) -> u32 {
+        match &mut self.training {
+            Some(training) => {
+                training.places += 1;
+                training.places - 1
+            }
+            None => unreachable!("only training drops values"),
+        }
     }
 
-    /// Adds to the gradient of a value.
-    pub fn add(&mut self, value: Value, gradient: Value) -> Result<(), GraphError> {
-        let sum = match self.of(value) {
-            Some(earlier) => self.graph.sum(earlier, gradient)?,
-            None => gradient,
-        };
-        self.set(value, sum);
-        Ok(())
+    /// The sorted rows of a state with token ids or positions.
+    pub(crate) fn sorted_rows(&mut self, ids: Value) -> Option<[Value; 2]> {
+        let state = self.state_of(ids)?;
+        let sorted = self.training()?.sorted.iter().find(|(known, _)| *known == state)?.1;
+        Some([self.state(sorted.order), self.state(sorted.segments)])
     }
 
-    /// The state that gathers the gradient of a weight; `None` if the weight is not trained.
-    pub fn weight(&mut self, index: usize) -> Option<Value> {
-        let state = self.graph.training()?.weight_gradients.get(index).copied().flatten()?;
-        Some(self.graph.state(state))
-    }
-
-    /// The error of an operator that cannot be trained.
-    pub fn unsupported(&self, op: &(impl Operator + ?Sized)) -> GraphError {
-        GraphError::NoGradient { op: op.name(), place: self.graph.place.to_string() }
+    fn state_of(&self, value: Value) -> Option<State> {
+        match self.values[value.0].home {
+            Home::State(state) => Some(state),
+            Home::Planned => None,
+        }
     }
 }

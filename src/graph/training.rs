@@ -1,7 +1,6 @@
 //! Graphs for training: what operators read when they are added, and where gradients go.
 
-use super::build::Graph;
-use super::values::{State, Value};
+use super::values::State;
 
 /// Words of the [step state](Training::step). Numbers with a point are stored as their bits.
 pub mod step_word {
@@ -51,45 +50,6 @@ pub struct Training {
 /// The settings, and the number of dropouts so far.
 #[derive(Clone, Debug)]
 pub(super) struct TrainingGraph {
-    settings: Training,
-    places: u32,
-}
-
-impl Graph {
-    /// Creates an empty graph for training: operators keep what their gradients need, and drop out.
-    pub fn for_training(label: impl Into<String>, settings: Training) -> Self {
-        let mut graph = Self::new(label);
-        graph.training = Some(Box::new(TrainingGraph { settings, places: 0 }));
-        graph
-    }
-
-    /// The settings of a graph for training; `None` for inference.
-    pub fn training(&self) -> Option<&Training> {
-        self.training.as_ref().map(|training| &training.settings)
-    }
-
-    /// A number for a dropout that no other one in the graph has.
-    pub(crate) fn next_place(&mut self) -> u32 {
-        match &mut self.training {
-            Some(training) => {
-                training.places += 1;
-                training.places - 1
-            }
-            None => unreachable!("only training drops values"),
-        }
-    }
-
-    /// The sorted rows of a state with token ids or positions.
-    pub(crate) fn sorted_rows(&mut self, ids: Value) -> Option<[Value; 2]> {
-        let state = self.state_of(ids)?;
-        let sorted = self.training()?.sorted.iter().find(|(known, _)| *known == state)?.1;
-        Some([self.state(sorted.order), self.state(sorted.segments)])
-    }
-
-    fn state_of(&self, value: Value) -> Option<State> {
-        match self.values[value.0].home {
-            super::values::Home::State(state) => Some(state),
-            super::values::Home::Planned => None,
-        }
-    }
+    pub settings: Training,
+    pub places: u32,
 }

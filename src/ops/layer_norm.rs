@@ -2,21 +2,11 @@
 //! normalization, which does not subtract the mean. Zhang & Sennrich 2019, equation (4).
 
 use super::layer_norm_gradient::layer_norm_gradients;
+use super::layers::Normalization;
 use crate::cpu;
-use crate::graph::{CpuRun, Gradients, Graph, GraphError, Lowering, Operator, Value, Vector};
+use crate::graph::{CpuRun, Gradients, Graph, GraphError, Lowering, Operator, Value};
 use crate::kernels::layer_norm::{self, LayerNormShape};
 use crate::shape::{Dtype, Shape};
-
-/// Scale, shift and ε of a norm.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Normalization {
-    /// `[width]`
-    pub gamma: Vector,
-    /// `[width]`; `None` for RMS norms.
-    pub beta: Option<Vector>,
-    /// Number added to the variance.
-    pub epsilon: f32,
-}
 
 #[derive(Debug)]
 struct LayerNorm {

@@ -1,6 +1,6 @@
 //! Gradients of layer normalization. The statistics of the rows are computed again instead of being stored.
 
-use super::Normalization;
+use super::layers::Normalization;
 use crate::cpu::{self, NormGradient};
 use crate::graph::{CpuRun, Gradients, GraphError, Lowering, Operator, Value};
 use crate::kernels::layer_norm::LayerNormShape;

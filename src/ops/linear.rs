@@ -1,30 +1,13 @@
 //! `y = activation(scale·x·Wᵀ + b)`, then `y + z` or `y ⊙ z`: projections, feed-forward layers and the output layer.
 
+use super::layers::Linear;
 use super::linear_gradient::linear_gradients;
 use crate::activation::Activation;
 use crate::cpu;
-use crate::graph::{CpuRun, Gradients, Graph, GraphError, Lowering, Matrix, Operator, Value, Vector};
+use crate::graph::{CpuRun, Gradients, Graph, GraphError, Lowering, Matrix, Operator, Value};
 use crate::join::Join;
 use crate::kernels::linear::{self, LinearShape};
 use crate::shape::{Dtype, Shape};
-
-/// A linear layer: `scale·x·Wᵀ + b`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Linear {
-    /// `[outputs, inputs]`
-    pub weight: Matrix,
-    /// `[outputs]`
-    pub bias: Option<Vector>,
-    /// Factor of the product: 1, or 1 / √d_model if T5 ties its output layer to the embedding.
-    pub scale: f32,
-}
-
-impl Linear {
-    /// Indices of its weights in the table of weights.
-    pub fn entries(&self) -> impl Iterator<Item = usize> + use<> {
-        [self.weight.index].into_iter().chain(self.bias.map(|bias| bias.index))
-    }
-}
 
 #[derive(Debug)]
 struct LinearNode {

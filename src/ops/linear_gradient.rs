@@ -1,6 +1,6 @@
 //! Gradients of a linear layer `y = scale·x·Wᵀ + b`: `dx = scale·dy·W`, `dW = scale·dyᵀ·x`, `db = Σ_rows dy`.
 
-use super::Linear;
+use super::layers::Linear;
 use crate::cpu;
 use crate::graph::{CpuRun, Gradients, Graph, GraphError, Lowering, Matrix, Operator, Value};
 use crate::kernels::column_sums;

@@ -1,7 +1,7 @@
 //! Some outputs of a linear layer: `y = scale·x·W[columns]ᵀ + b[columns]`. A sentence has its own list of columns; its rows
 //! read only their weights.
 
-use super::linear::Linear;
+use super::layers::Linear;
 use crate::cpu;
 use crate::graph::{CpuRun, Graph, GraphError, Lowering, Matrix, Operator, State, Value};
 use crate::kernels::selected_linear::{self, SelectedShape};

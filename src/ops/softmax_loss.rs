@@ -2,7 +2,7 @@
 //! operator. It works on panels of rows, so that no value has the size of batch × length × vocabulary. Vaswani et al.
 //! 2017, section 5.4.
 
-use super::Linear;
+use super::layers::Linear;
 use super::linear_gradient::{gradient_shape, lower_input_gradient};
 use crate::activation::Activation;
 use crate::cpu::{self, LOSS_COLUMNS};

@@ -35,6 +35,7 @@ fn command(tests: &[&str], test_runner: Option<&Path>, chromium: Option<&Path>) 
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::path::PathBuf;
 
     use super::*;
     use crate::process;
@@ -52,6 +53,11 @@ mod tests {
         assert!(line.contains(" --target wasm32-unknown-unknown"), "{line}");
     }
 
+    fn files_below(folder: &Path) -> Vec<PathBuf> {
+        let entries = folder.read_dir().expect("a folder").map(|entry| entry.expect("an entry").path());
+        entries.flat_map(|path| if path.is_dir() { files_below(&path) } else { vec![path] }).collect()
+    }
+
     /// A test with the ordinary attribute would silently run only natively.
     #[test]
     fn no_test_of_these_files_is_native_only() {
@@ -59,9 +65,7 @@ mod tests {
         for test in TESTS.concat() {
             let folder = tests.join(test);
             let files = match folder.is_dir() {
-                true => {
-                    folder.read_dir().expect("a folder").map(|file| file.expect("a file").path()).collect()
-                }
+                true => files_below(&folder),
                 false => vec![folder.with_extension("rs")],
             };
             for file in files {
