@@ -51,6 +51,11 @@ impl EarlyStopping {
         Self { goal, patience, best: None, worse: 0 }
     }
 
+    /// The same observations with another patience, such as after a resume.
+    pub fn with_patience(self, patience: usize) -> Self {
+        Self { patience, ..self }
+    }
+
     /// Takes an observation. One that is not a number is worse than any other.
     pub fn observe(&mut self, step: u64, value: f64) -> Verdict {
         let is_better = match (self.goal, self.best) {

@@ -61,7 +61,7 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     let state = match &resumed {
         Some((files, record)) => {
             checkpoint::resume(&mut trainer, files, record)?;
-            record.state
+            RunState { stopping: record.state.stopping.with_patience(arguments.patience), ..record.state }
         }
         None => RunState::new(EarlyStopping::new(goal(arguments), arguments.patience)),
     };

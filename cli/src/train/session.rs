@@ -121,7 +121,7 @@ impl<'a> Session<'a> {
             }
             let ended = steps.progress >= 1.0;
             let mut verdict = None;
-            if ended || self.is_test_due() {
+            if self.is_test_due() || (ended && self.last_test() < self.run.state().steps) {
                 verdict = self.test().await?;
             }
             if verdict == Some(Verdict::Stop) || ended {
@@ -151,8 +151,12 @@ impl<'a> Session<'a> {
 
     /// Whether as many steps as lie between tests were taken since the last one.
     fn is_test_due(&self) -> bool {
-        let last = self.history.tests.last().map_or(0, |test| test.step);
-        self.run.state().steps / self.test_steps > last / self.test_steps
+        self.run.state().steps / self.test_steps > self.last_test() / self.test_steps
+    }
+
+    /// Step of the last test; 0 without one.
+    fn last_test(&self) -> u64 {
+        self.history.tests.last().map_or(0, |test| test.step)
     }
 
     fn log_steps(&mut self, steps: &Steps, seconds_before: f64) -> Result<(), CliError> {

@@ -155,6 +155,9 @@ fn a_trained_folder_is_a_model_for_every_command() {
     assert_eq!(events(&log, "start")[0]["dev_pairs"], 8);
     assert_eq!(events(&log, "steps").last().unwrap()["step"], 12);
     assert_eq!(events(&log, "end").len(), 1);
+    // a finished training is not tested twice
+    training.trains("out", &["--max-steps", "12", "--from", "en", "--to", "de", "--resume"]);
+    assert_eq!(events(&training.log("out"), "test").len(), 1);
     // a second training does not write over the first
     training.fails("out", &["--max-steps", "12"], 1, &["out", "there is a model already", "--resume"]);
 }
