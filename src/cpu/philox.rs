@@ -16,14 +16,17 @@ pub fn philox<const LANES: usize>(counter: [u32; 4], mut key: [u32; 2]) -> [[u32
         *first = first.wrapping_add(lane as u32);
     }
     for _ in 0..ROUNDS {
-        for lane in 0..LANES {
-            let [a, b] = [(0, MULTIPLIERS[0]), (2, MULTIPLIERS[1])]
-                .map(|(word, multiplier)| u64::from(words[word][lane]) * u64::from(multiplier));
-            let (one, three) = (words[1][lane], words[3][lane]);
-            words[0][lane] = (b >> 32) as u32 ^ one ^ key[0];
-            words[1][lane] = b as u32;
-            words[2][lane] = (a >> 32) as u32 ^ three ^ key[1];
-            words[3][lane] = a as u32;
+        let [first, second, third, fourth] = &mut words;
+        let lanes = first.iter_mut().zip(second).zip(third).zip(fourth);
+        for (((first, second), third), fourth) in lanes {
+            let a = u64::from(*first) * u64::from(MULTIPLIERS[0]);
+            let b = u64::from(*third) * u64::from(MULTIPLIERS[1]);
+            (*first, *second, *third, *fourth) = (
+                (b >> 32) as u32 ^ *second ^ key[0],
+                b as u32,
+                (a >> 32) as u32 ^ *fourth ^ key[1],
+                a as u32,
+            );
         }
         key = [key[0].wrapping_add(WEYL[0]), key[1].wrapping_add(WEYL[1])];
     }

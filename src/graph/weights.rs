@@ -176,7 +176,7 @@ impl WeightEntry {
     }
 
     /// Row-major values, from those of a state of [`layout_shape`](Self::layout_shape).
-    pub fn from_layout(&self, stored: &[f32], on_gpu: bool) -> Vec<f32> {
+    pub fn row_major_of(&self, stored: &[f32], on_gpu: bool) -> Vec<f32> {
         match (self.kind, on_gpu) {
             (WeightKind::Matrix, true) => panels::unpack(stored, self.rows, self.width),
             _ => stored[..self.rows * self.width].to_vec(),

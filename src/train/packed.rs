@@ -78,7 +78,7 @@ impl Side {
     }
 
     /// For each row, the rows from itself on.
-    pub fn from_self(&self) -> Vec<[u32; 2]> {
+    pub fn self_to_end(&self) -> Vec<[u32; 2]> {
         let rows = self.sentences.iter().zip(0..);
         rows.map(|([first, end], row)| if first == end { [0; 2] } else { [row, *end] }).collect()
     }

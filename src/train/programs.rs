@@ -122,7 +122,7 @@ impl TrainStates {
         session.write(self.labels, &batch.labels);
         session.write(self.encoder, batch.source.sentences.as_flattened());
         session.write(self.decoder[0], batch.target.until_self().as_flattened());
-        session.write(self.decoder[1], batch.target.from_self().as_flattened());
+        session.write(self.decoder[1], batch.target.self_to_end().as_flattened());
         session.write(self.cross[0], batch.target.others.as_flattened());
         session.write(self.cross[1], batch.source.others.as_flattened());
     }

@@ -367,7 +367,7 @@ impl Trainer {
     async fn read_like_weight(&self, state: State, index: usize) -> Result<Vec<f32>, TrainError> {
         let entry = &self.model.blueprint().table.entries()[index];
         let stored = self.session.read(state).await?;
-        Ok(entry.from_layout(&stored, self.device.gpu().is_some()))
+        Ok(entry.row_major_of(&stored, self.device.gpu().is_some()))
     }
 }
 
