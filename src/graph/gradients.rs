@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::build::Graph;
 use super::error::GraphError;
 use super::operator::Operator;
+use super::training::TRAINING;
 use super::values::Value;
 
 /// The gradients of a graph's values so far. Each is a value, too: it is never changed once it is made.
@@ -65,6 +66,16 @@ impl Gradients<'_> {
     pub fn weight(&mut self, index: usize) -> Option<Value> {
         let state = self.graph.training()?.weight_gradients.get(index).copied().flatten()?;
         Some(self.graph.state(state))
+    }
+
+    /// Refuses without the feature `training`. Each `backward` begins with it: the compiler then leaves out the rest, with the
+    /// operators and kernels that only gradients use.
+    #[inline(always)]
+    pub fn expect_training(&self, op: &impl Operator) -> Result<(), GraphError> {
+        match TRAINING {
+            true => Ok(()),
+            false => Err(self.unsupported(op)),
+        }
     }
 
     /// The error of an operator that cannot be trained.

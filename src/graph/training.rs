@@ -3,6 +3,9 @@
 use super::build::Graph;
 use super::values::{State, Value};
 
+/// Whether this build can train: the feature `training`. A constant, so that a build without it holds no code of training.
+pub(crate) const TRAINING: bool = cfg!(feature = "training");
+
 /// Words of the [step state](Training::step). Numbers with a point are stored as their bits.
 pub mod step_word {
     /// Seed of the random numbers, two words.
@@ -64,8 +67,9 @@ impl Graph {
     }
 
     /// The settings of a graph for training; `None` for inference.
+    #[inline]
     pub fn training(&self) -> Option<&Training> {
-        self.training.as_ref().map(|training| &training.settings)
+        self.training.as_ref().filter(|_| TRAINING).map(|training| &training.settings)
     }
 
     /// A number for a dropout that no other one in the graph has.
