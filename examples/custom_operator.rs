@@ -28,7 +28,7 @@ fn softsign(graph: &mut Graph, x: Value) -> Result<Value, GraphError> {
 
 static KERNEL: Kernel = Kernel {
     name: "softsign",
-    wgsl: "
+    wgsl: &["
         struct Params { count: u32 }
         @group(0) @binding(0) var<storage, read>       x: array<f32>;
         @group(0) @binding(1) var<storage, read_write> y: array<f32>;
@@ -42,7 +42,7 @@ static KERNEL: Kernel = Kernel {
         ) {
             let i = (group.y * groups.x + group.x) * 64u + lane;
             if (i < p.count) { y[i] = x[i] / (1.0 + abs(x[i])); }
-        }",
+        }"],
     storage: &[Access::Read, Access::Write],
     params: &[Field { name: "count", dtype: "u32", offset: 0 }],
 };

@@ -53,6 +53,7 @@ pub mod ops;
 pub mod precision;
 pub mod text;
 pub mod trace;
+#[cfg(feature = "training")]
 pub mod train;
 pub mod transformer;
 pub mod translate;

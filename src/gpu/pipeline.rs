@@ -98,7 +98,7 @@ impl PipelineCache {
             .or_insert_with(|| {
                 device.create_shader_module(wgpu::ShaderModuleDescriptor {
                     label: Some(kernel.name),
-                    source: wgpu::ShaderSource::Wgsl(kernel.wgsl.into()),
+                    source: wgpu::ShaderSource::Wgsl(kernel.text().into()),
                 })
             })
             .clone()

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::cpu_run::CpuRun;
 use super::error::GraphError;
 use super::lower::Lowering;
-use super::training::TrainingGraph;
+use super::training::{TRAINING, TrainingGraph};
 use super::values::{Columns, Home, State, Value, ValueInfo};
 use crate::shape::{Dtype, Shape};
 
@@ -219,6 +219,16 @@ impl Gradients<'_> {
     pub fn weight(&mut self, index: usize) -> Option<Value> {
         let state = self.graph.training()?.weight_gradients.get(index).copied().flatten()?;
         Some(self.graph.state(state))
+    }
+
+    /// Refuses without the feature `training`. Each `backward` begins with it: the compiler then leaves out the rest, with the
+    /// operators and kernels that only gradients use.
+    #[inline(always)]
+    pub fn expect_training(&self, op: &impl Operator) -> Result<(), GraphError> {
+        match TRAINING {
+            true => Ok(()),
+            false => Err(self.unsupported(op)),
+        }
     }
 
     /// The error of an operator that cannot be trained.

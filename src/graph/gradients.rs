@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::build::{Gradients, Graph};
 use super::error::GraphError;
-use super::training::{Training, TrainingGraph};
+use super::training::{TRAINING, Training, TrainingGraph};
 use super::values::{Home, State, Value};
 
 impl Graph {
@@ -38,8 +38,9 @@ impl Graph {
     }
 
     /// The settings of a graph for training; `None` for inference.
+    #[inline]
     pub fn training(&self) -> Option<&Training> {
-        self.training.as_ref().map(|training| &training.settings)
+        self.training.as_ref().filter(|_| TRAINING).map(|training| &training.settings)
     }
 
     /// A number for a dropout that no other one in the graph has.

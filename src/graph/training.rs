@@ -2,6 +2,9 @@
 
 use super::values::State;
 
+/// Whether this build can train: the feature `training`. A constant, so that a build without it holds no code of training.
+pub(crate) const TRAINING: bool = cfg!(feature = "training");
+
 /// Words of the [step state](Training::step). Numbers with a point are stored as their bits.
 pub mod step_word {
     /// Seed of the random numbers, two words.

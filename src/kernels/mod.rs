@@ -9,15 +9,22 @@
 //! ([`stride`]), so that kernels can read `vec4<f32>`. Kernels write zeros to the padding, because the buffer's earlier
 //! content may be NaN. A weight matrix `[outputs, inputs]` is stored as panels of [`PANEL`] outputs ([`panels`]).
 
-/// Joins a kernel's text with its helpers in `shaders/shared/`. WGSL has no declaration order, so helpers come last,
-/// and compiler messages keep the kernel file's line numbers.
+/// The text of a kernel, then those of its helpers in `shaders/shared/`, without comments. WGSL has no declaration order, so
+/// helpers come last, and compiler messages keep the kernel file's line numbers. The texts are not joined before a kernel is
+/// used, so that a program has each once.
 macro_rules! wgsl {
-    ($kernel:literal $(+ $helper:literal)*) => {
-        concat!(
-            include_str!(concat!("../../shaders/", $kernel, ".wgsl")),
-            $("\n", include_str!(concat!("../../shaders/shared/", $helper, ".wgsl")),)*
-        )
+    ($kernel:literal $(+ $helper:literal)* $(+ ($path:expr))?) => {
+        &[
+            wgsl!(@file concat!("../../shaders/", $kernel, ".wgsl")),
+            $(wgsl!(@file concat!("../../shaders/shared/", $helper, ".wgsl")),)*
+            $(wgsl!(@file $path),)?
+        ]
     };
+    (@file $path:expr) => {{
+        const TEXT: &str = include_str!($path);
+        const CODE: [u8; $crate::kernels::wgsl::code_length(TEXT)] = $crate::kernels::wgsl::code(TEXT);
+        $crate::kernels::wgsl::text(&CODE)
+    }};
 }
 
 /// One kernel for each [`WeightPrecision`](crate::precision::WeightPrecision), with its own reader of weights,
@@ -33,11 +40,7 @@ macro_rules! by_precision {
     (@one $prefix:literal, $stored:tt, $kernel:literal $(+ $helper:literal)*, $storage:expr, $params:expr) => {
         $crate::kernels::Kernel {
             name: concat!($prefix, $kernel, "_", $stored),
-            wgsl: concat!(
-                wgsl!($kernel $(+ $helper)*),
-                "\n",
-                include_str!(concat!("../../shaders/shared/weights_", $stored, ".wgsl")),
-            ),
+            wgsl: wgsl!($kernel $(+ $helper)* + (concat!("../../shaders/shared/weights_", $stored, ".wgsl"))),
             storage: $storage,
             params: $params,
         }
@@ -102,6 +105,7 @@ pub mod sum_blocks;
 pub mod sum_losses;
 pub mod tie_rows;
 pub mod vocabulary_chunks;
+pub mod wgsl;
 
 pub use all::all;
 
@@ -128,12 +132,19 @@ pub enum Access {
 pub struct Kernel {
     /// Unique name, for labels and caches.
     pub name: &'static str,
-    /// Text of the kernel, then of its helpers.
-    pub wgsl: &'static str,
+    /// Texts of the kernel and of its helpers; [`Kernel::text`] joins them.
+    pub wgsl: &'static [&'static str],
     /// Group 0, in binding order.
     pub storage: &'static [Access],
     /// Group 1: the fields of `Params`.
     pub params: &'static [Field],
+}
+
+impl Kernel {
+    /// The whole shader.
+    pub fn text(&self) -> String {
+        self.wgsl.join("\n")
+    }
 }
 
 /// A kernel in each weight precision.

@@ -6,7 +6,7 @@ use super::config::{ModelConfig, NormPlacement, StackConfig};
 use super::head::AttentionKind;
 use crate::activation::Activation;
 use crate::graph::{Columns, Graph, GraphError, Rows, State, Value};
-use crate::ops::{AttentionScores, Cache, RangedScores, Ranges};
+use crate::ops::{AttentionScores, Cache};
 use crate::shape::AttentionShape;
 
 /// A batch of sequences, padded to one length.
@@ -26,7 +26,8 @@ pub enum Visible {
     /// u32 `[batch, length]`, nonzero for a token.
     Mask(Value),
     /// Sentences packed one after the other, in a batch of one; causal ranges in a decoder.
-    Ranges(Ranges),
+    #[cfg(feature = "training")]
+    Ranges(crate::ops::Ranges),
 }
 
 /// The state that keeps a value, if the caller needs it.
@@ -182,9 +183,11 @@ fn attend(
     tap: Tap,
 ) -> Result<Value, GraphError> {
     match visible {
-        Visible::Ranges(ranges) => {
-            g.ranged_attention(RangedScores { shape, queries, keys, ranges, distance_bias }, values)
-        }
+        #[cfg(feature = "training")]
+        Visible::Ranges(ranges) => g.ranged_attention(
+            crate::ops::RangedScores { shape, queries, keys, ranges, distance_bias },
+            values,
+        ),
         Visible::Mask(key_mask) => {
             let scores = AttentionScores { shape, queries, keys, key_mask, distance_bias };
             if let Some(state) = tap.0 {

@@ -76,6 +76,7 @@ impl Operator for Activate {
     }
 
     fn backward(&self, to: &mut Gradients<'_>) -> Result<(), GraphError> {
+        to.expect_training(self)?;
         let Some(dy) = to.of(self.y) else { return Ok(()) };
         let dz = to.graph().activate_gradient(dy, self.z, self.activation, self.factor)?;
         to.add(self.z, dz)?;

@@ -74,6 +74,7 @@ impl Operator for Dropout {
     }
 
     fn backward(&self, to: &mut Gradients<'_>) -> Result<(), GraphError> {
+        to.expect_training(self)?;
         let Some(dy) = to.of(self.y) else { return Ok(()) };
         if let Some(z) = self.z {
             to.add(z, dy)?;

@@ -79,6 +79,7 @@ impl Operator for Embed {
     }
 
     fn backward(&self, to: &mut Gradients<'_>) -> Result<(), GraphError> {
+        to.expect_training(self)?;
         let Some(dy) = to.of(self.y) else { return Ok(()) };
         if self.zero_start {
             return Err(to.unsupported(self));

@@ -61,6 +61,7 @@ impl Operator for LayerNorm {
     }
 
     fn backward(&self, to: &mut Gradients<'_>) -> Result<(), GraphError> {
+        to.expect_training(self)?;
         match to.of(self.y) {
             Some(dy) => layer_norm_gradients(to, (self.x, self.residual), self.norm, dy),
             None => Ok(()),

@@ -114,6 +114,7 @@ impl Operator for LinearNode {
     }
 
     fn backward(&self, to: &mut Gradients<'_>) -> Result<(), GraphError> {
+        to.expect_training(self)?;
         let Some(dy) = to.of(self.y) else { return Ok(()) };
         if let Some((_, residual)) = self.join {
             to.add(residual, dy)?; // a graph for training has no other join here

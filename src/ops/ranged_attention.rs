@@ -150,6 +150,7 @@ impl Operator for RangedAttention {
     }
 
     fn backward(&self, to: &mut Gradients<'_>) -> Result<(), GraphError> {
+        to.expect_training(self)?;
         let op = "ranged_attention_gradient";
         let Some(dcontext) = to.of(self.context) else { return Ok(()) };
         let RangedScores { queries, keys, distance_bias, .. } = self.scores;

@@ -98,6 +98,7 @@ impl Operator for SoftmaxLoss {
     }
 
     fn backward(&self, to: &mut Gradients<'_>) -> Result<(), GraphError> {
+        to.expect_training(self)?;
         match self.gradients {
             Some(LossGradients { dx, .. }) => to.add(self.x, dx),
             None => Err(to.unsupported(self)),

@@ -7,7 +7,7 @@ use crate::{random, read, run, untouched, upload};
 
 static QUOTIENTS: Kernel = Kernel {
     name: "quotients",
-    wgsl: concat!(include_str!("../data/quotients.wgsl"), include_str!("../../shaders/shared/divide.wgsl")),
+    wgsl: &[include_str!("../data/quotients.wgsl"), include_str!("../../shaders/shared/divide.wgsl")],
     storage: &[Access::Read, Access::Write],
     params: &[],
 };

@@ -36,7 +36,7 @@ const DEVICE: &str = "
 ";
 
 /// Features of the library, each of which has to build alone; without a name, none of them.
-const FEATURES: &[&str] = &["", "embedded-model", "tokenizers"];
+const FEATURES: &[&str] = &["", "embedded-model", "tokenizers", "training"];
 
 /// Runs the checks of `tier`; whether all passed.
 ///

@@ -2,10 +2,15 @@
 //! checked here, before any tensor is read.
 
 mod builder;
+#[cfg(feature = "training")]
+mod file_tensors;
 mod source;
 
-pub use source::FileTensor;
-pub(crate) use source::{BucketRows, CheckpointSource};
+#[cfg(feature = "training")]
+pub(crate) use file_tensors::BucketRows;
+#[cfg(feature = "training")]
+pub use file_tensors::FileTensor;
+pub(crate) use source::CheckpointSource;
 
 use super::checkpoint::Checkpoint;
 use super::config::{Architecture, EmbeddingSharing, Mixer, ModelConfig, StackConfig};

@@ -7,10 +7,7 @@ use crate::{read, run, upload_u32};
 
 static WORDS: Kernel = Kernel {
     name: "philox_words",
-    wgsl: concat!(
-        include_str!("../../data/philox.wgsl"),
-        include_str!("../../../shaders/shared/philox.wgsl")
-    ),
+    wgsl: &[include_str!("../../data/philox.wgsl"), include_str!("../../../shaders/shared/philox.wgsl")],
     storage: &[Access::Read, Access::Write],
     params: &[],
 };

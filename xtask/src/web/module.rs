@@ -31,11 +31,21 @@ const MODULES: [Module; 2] = [
 
 pub fn build() -> Result<(), String> {
     let target = target();
-    shown(&mut compile(&target))?; // cargo itself detects changes
+    // cargo itself detects changes; one command for each, because cargo would unite the features of both
+    MODULES.iter().try_for_each(|module| shown(&mut module.compile(&target)))?;
     MODULES.iter().try_for_each(|module| module.bind(&target))
 }
 
 impl Module {
+    fn compile(&self, target: &Path) -> Command {
+        let arguments = ["build", "--locked", "--profile", "web", "--package", self.package];
+        let mut command = wasm::cargo_for_browsers(&arguments);
+        command.arg("--target-dir").arg(target);
+        // The variable would replace the flags of .cargo/config.toml for this target, which enable SIMD.
+        command.env_remove("RUSTFLAGS");
+        command
+    }
+
     fn bind(&self, target: &Path) -> Result<(), String> {
         let Self { name, package, file, pkg } = *self;
         let wasm = format!("{file}_bg.wasm");
@@ -59,15 +69,6 @@ impl Module {
                 .map_err(|error| format!("cannot write {pkg}: {error}"))
         })
     }
-}
-
-fn compile(target: &Path) -> Command {
-    let mut command = wasm::cargo_for_browsers(&["build", "--locked", "--profile", "web"]);
-    command.args(MODULES.iter().flat_map(|module| ["--package", module.package]));
-    command.arg("--target-dir").arg(target);
-    // The variable would replace the flags of .cargo/config.toml for this target, which enable SIMD.
-    command.env_remove("RUSTFLAGS");
-    command
 }
 
 /// `wasm-opt` of the npm package, a Node script. It reads the allowed WebAssembly features from the module.
@@ -99,10 +100,12 @@ mod tests {
 
     #[test]
     fn the_module_is_built_for_size_and_speed() {
-        let line = process::line(&compile(Path::new("target")));
-        assert!(line.contains("--profile web "), "{line}");
-        assert!(line.contains("--package wordloom-web --package wordloom-web-train"), "{line}");
-        assert!(line.contains("--target wasm32-unknown-unknown"), "{line}");
+        for (module, package) in MODULES.iter().zip(["wordloom-web ", "wordloom-web-train "]) {
+            let line = process::line(&module.compile(Path::new("target")));
+            assert!(line.contains("--profile web "), "{line}");
+            assert!(line.contains(&format!("--package {package}")), "{line}");
+            assert!(line.contains("--target wasm32-unknown-unknown"), "{line}");
+        }
         let line = process::line(&optimize(Path::new("a.wasm"), Path::new("b.wasm")));
         assert!(line.ends_with("wasm-opt -O3 a.wasm --output b.wasm"), "{line}");
     }
