@@ -10,7 +10,7 @@
 //! | [`batches`] | packed batches in an order by seed |
 //! | [`schedule`], [`stopping`] | learning rate; early stopping |
 //! | [`new_model`], [`initial_weights`] | shape and first weights of a model |
-//! | [`folder`], [`card`], [`write`] | a Marian folder, written so that a failure keeps the old one |
+//! | [`folder`], [`card`], [`mod@write`] | a Marian folder, written so that a failure keeps the old one |
 //! | [`average`] | mean of several checkpoints |
 //! | [`Task`], [`Lesson`] | small tasks, and what the page shows of learning them |
 //!
