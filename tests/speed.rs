@@ -156,5 +156,6 @@ async fn the_default_model_trains_quickly() {
     }
     times.sort_by(f64::total_cmp);
     println!("{:.0} target tokens/s, median of {STEPS} steps of {BATCH_TOKENS} tokens", times[STEPS / 2]);
+    println!("{:.0} MB planned", trainer.planned_bytes() as f64 / 1e6);
     assert!(times[STEPS / 2] > 200.0, "{times:?}");
 }
