@@ -10,8 +10,18 @@ use serde_json::Value;
 use wordloom::Device;
 use wordloom::train::{Capacity, Pair, Recipe, Trainer};
 
-const MODELS: [&str; 6] =
-    ["marian_tied", "bart", "t5_relu_tied", "pegasus", "vanilla_postln", "vanilla_preln"];
+const MODELS: [&str; 10] = [
+    "marian_tied",
+    "marian_untied_swish",
+    "bart",
+    "mbart",
+    "m2m_100",
+    "pegasus",
+    "t5_relu_tied",
+    "t5_gated_untied_bf16",
+    "vanilla_postln",
+    "vanilla_preln",
+];
 
 /// Those that take steps: in a browser two, because its software adapter is slow.
 const STEPPED: &[&str] =
