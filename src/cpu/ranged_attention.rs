@@ -93,14 +93,11 @@ pub fn ranged_attention(attention: &RangedAttention, log_sums: &mut [f32], conte
     let RangedShape { heads, d_value, .. } = attention.shape;
     let (width, arch) = (heads * d_value, Arch::new());
     let work = work(attention);
-    // both outputs in one: a row's sums are computed again below, which costs less than a second loop over keys
-    for_each_row(context, width, work, |row, context| {
-        with_scores(|[scores, _]| arch.dispatch(Attend { attention, row, scores, context, log_sums: None }));
-    });
-    for_each_row(log_sums, heads, work / 2, |row, log_sums| {
-        with_scores(|[scores, _]| {
-            arch.dispatch(Attend { attention, row, scores, context: &mut [], log_sums: Some(log_sums) });
-        });
+    let rows = context.chunks_exact_mut(width).zip(log_sums.chunks_exact_mut(heads));
+    let mut rows: Vec<_> = rows.collect();
+    for_each_row(&mut rows, 1, work, |row, outputs| {
+        let [(context, log_sums)] = outputs else { unreachable!("one row") };
+        with_scores(|[scores, _]| arch.dispatch(Attend { attention, row, scores, context, log_sums }));
     });
 }
 
@@ -117,7 +114,7 @@ struct Attend<'a> {
     row: usize,
     scores: &'a mut Vec<f32>,
     context: &'a mut [f32],
-    log_sums: Option<&'a mut [f32]>,
+    log_sums: &'a mut [f32],
 }
 
 impl WithSimd for Attend<'_> {
@@ -125,7 +122,7 @@ impl WithSimd for Attend<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { attention, row, scores, context, mut log_sums } = self;
+        let Self { attention, row, scores, context, log_sums } = self;
         let keys = range(attention.key_ranges, row);
         let RangedShape { heads, d_value, .. } = attention.shape;
         for head in 0..heads {
@@ -134,10 +131,7 @@ impl WithSimd for Attend<'_> {
             scores.iter_mut().for_each(|score| *score -= most);
             exp(simd, scores);
             let total = sum(simd, scores);
-            if let Some(log_sums) = &mut log_sums {
-                log_sums[head] = if scores.is_empty() { 0.0 } else { most + total.ln() };
-                continue;
-            }
+            log_sums[head] = if scores.is_empty() { 0.0 } else { most + total.ln() };
             scores.iter_mut().for_each(|score| *score /= total);
             let context = &mut context[head * d_value..][..d_value];
             context.fill(0.0);

@@ -1,5 +1,6 @@
 //! Errors of training.
 
+use super::schedule::ScheduleError;
 use super::tasks::TaskError;
 use crate::gpu::GpuError;
 use crate::graph::GraphError;
@@ -109,6 +110,9 @@ pub enum TrainError {
     /// The model in training cannot be run.
     #[error(transparent)]
     Forward(#[from] ForwardError),
+    /// Options that make no learning rate.
+    #[error(transparent)]
+    Schedule(#[from] ScheduleError),
     /// The model cannot be read.
     #[error(transparent)]
     Model(#[from] ModelError),

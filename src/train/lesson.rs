@@ -6,6 +6,7 @@ use safetensors::tensor::TensorView;
 use safetensors::{Dtype, SafeTensors};
 use serde::{Deserialize, Serialize};
 
+use super::schedule::{Height, LearningRate};
 use super::small_model::{LABEL, SmallModel, WEIGHTS};
 use super::tasks::{Draws, Rule, Task, TaskError};
 use super::{Capacity, Losses, Moments, Pair, Recipe, TrainError, Trainer};
@@ -106,7 +107,10 @@ pub struct Lesson {
     options: LessonOptions,
     task: Task,
     trainer: Trainer,
+    schedule: LearningRate,
     draws: Draws,
+    /// The last batch.
+    batch: Vec<Pair>,
 }
 
 /// The weights of a moment, ready to answer.
@@ -124,7 +128,7 @@ impl Lesson {
         let model = options.model.random(task.symbols(), task.longest(), options.recipe.seed)?;
         let trainer = Trainer::new(device, model, recipe, capacity(&options, &task))?;
         let draws = Draws::new(options.recipe.seed, BATCHES);
-        Ok(Self { options, task, trainer, draws })
+        Ok(Self { schedule: schedule(&options)?, options, task, trainer, draws, batch: Vec::new() })
     }
 
     /// Goes on from the files of [`Lesson::files`], bit for bit on the same device.
@@ -145,7 +149,8 @@ impl Lesson {
         trainer.resume(&read_moments(&moments)?, stored.step, stored.passes)?;
         let mut draws = Draws::new(stored.options.recipe.seed, BATCHES);
         draws.go_to(stored.draws);
-        Ok(Self { options: stored.options, task, trainer, draws })
+        let schedule = schedule(&stored.options)?;
+        Ok(Self { options: stored.options, task, trainer, schedule, draws, batch: Vec::new() })
     }
 
     /// The options.
@@ -170,17 +175,14 @@ impl Lesson {
 
     /// The learning rate of a step, from 1. Vaswani et al. 2017, equation (3), times [`LessonRecipe::rate`].
     pub fn learning_rate(&self, step: u64) -> f64 {
-        let LessonRecipe { warmup, rate, .. } = self.options.recipe;
-        let (step, warmup) = (step.max(1) as f64, warmup as f64);
-        rate * (self.options.model.d_model as f64).powf(-0.5) * step.powf(-0.5).min(step * warmup.powf(-1.5))
+        self.schedule.at(step.max(1), 0.0)
     }
 
     /// Takes one step on a batch that is drawn.
     pub async fn take_step(&mut self) -> Result<(), TrainError> {
-        let batch: Vec<Pair> =
-            (0..self.options.recipe.batch).map(|_| self.task.pair(&mut self.draws)).collect();
+        self.batch = (0..self.options.recipe.batch).map(|_| self.task.pair(&mut self.draws)).collect();
         let rate = self.learning_rate(self.trainer.step_count() + 1);
-        self.trainer.take_step(&[&batch], rate).await
+        self.trainer.take_step(&[&self.batch], rate).await
     }
 
     /// The losses since the last call.
@@ -189,11 +191,10 @@ impl Lesson {
     /// [`TrainError::Diverged`] if the loss is not a number.
     pub async fn losses(&mut self) -> Result<Losses, TrainError> {
         let losses = self.trainer.losses().await?;
-        if losses.smoothed.is_finite() {
-            return Ok(losses);
-        }
+        let Some((step, loss)) = self.trainer.first_diverged() else { return Ok(losses) };
+        // the step has set its gradients to zero
+        self.trainer.add_gradients(&[&self.batch]).await?;
         let (tensor, gradient) = self.trainer.largest_gradient().await?;
-        let (step, loss) = (self.trainer.step_count(), losses.mean_smoothed() as f32);
         Err(TrainError::Diverged { step, loss, tensor, gradient })
     }
 
@@ -306,6 +307,12 @@ fn checked(options: &LessonOptions) -> Result<Task, TrainError> {
 fn recipe(options: &LessonOptions) -> Recipe {
     let LessonRecipe { dropout, label_smoothing, seed, .. } = options.recipe;
     Recipe { seed, dropout, label_smoothing, ..Recipe::default() }
+}
+
+fn schedule(options: &LessonOptions) -> Result<LearningRate, TrainError> {
+    let LessonRecipe { warmup, rate, .. } = options.recipe;
+    let height = Height::Factor { factor: rate, d_model: options.model.d_model };
+    Ok(LearningRate::new(height, warmup)?)
 }
 
 fn capacity(options: &LessonOptions, task: &Task) -> Capacity {

@@ -7,7 +7,7 @@ use super::programs::{SLOTS, TrainStates};
 use super::{Recipe, TrainError};
 use crate::cpu::LOSS_COLUMNS;
 use crate::device::Device;
-use crate::graph::{Session, State, Upload, WeightKind, Weights, step_word};
+use crate::graph::{Program, Session, State, Upload, WeightKind, Weights, step_word};
 use crate::model::Model;
 use crate::model::blueprint::{BucketRows, CheckpointSource, FileTensor};
 use crate::model::config::{Architecture, Family, ModelConfig};
@@ -159,21 +159,13 @@ impl Trainer {
     /// device.
     pub async fn take_step(&mut self, batches: &[&[Pair]], learning_rate: f64) -> Result<(), TrainError> {
         let batches = self.pack(batches)?;
-        let tokens: usize = batches.iter().map(|batch| batch.tokens).sum();
+        let factor = loss_factor(&batches);
         self.step += 1;
+        let [gradients, update] = [GRADIENTS, UPDATE].map(|program| self.session.program(program));
         for (index, batch) in batches.iter().enumerate() {
-            if self.unread.len() == SLOTS {
-                self.read_losses().await?;
-            }
-            let words = self.step_words(1.0 / tokens.max(1) as f64, learning_rate);
-            self.write_step(&words);
-            self.states.write(&mut self.session, self.model.config(), batch);
-            let gradients = self.session.program(GRADIENTS);
             let is_last = index + 1 == batches.len();
-            let programs =
-                if is_last { &[gradients, self.session.program(UPDATE)][..] } else { &[gradients] };
-            self.session.train(programs, &mut self.weights);
-            self.unread.push(self.step);
+            let programs = if is_last { &[gradients, update][..] } else { &[gradients] };
+            self.run_pass(batch, programs, (factor, learning_rate)).await?;
             self.passes += 1;
         }
         Ok(())
@@ -182,18 +174,29 @@ impl Trainer {
     /// Adds the gradients of batches to those of the weights, without a step.
     pub async fn add_gradients(&mut self, batches: &[&[Pair]]) -> Result<(), TrainError> {
         let batches = self.pack(batches)?;
-        let tokens: usize = batches.iter().map(|batch| batch.tokens).sum();
+        let factor = loss_factor(&batches);
         for batch in &batches {
-            if self.unread.len() == SLOTS {
-                self.read_losses().await?;
-            }
-            let words = self.step_words(1.0 / tokens.max(1) as f64, 0.0);
-            self.write_step(&words);
-            self.states.write(&mut self.session, self.model.config(), batch);
-            self.session.train(&[self.session.program(GRADIENTS)], &mut self.weights);
-            self.unread.push(self.step);
+            self.run_pass(batch, &[self.session.program(GRADIENTS)], (factor, 0.0)).await?;
             self.passes += 1;
         }
+        Ok(())
+    }
+
+    /// Runs programs on a batch; their losses stay on the device.
+    async fn run_pass(
+        &mut self,
+        batch: &PackedBatch,
+        programs: &[Program],
+        (loss_factor, learning_rate): (f64, f64),
+    ) -> Result<(), TrainError> {
+        if self.unread.len() == SLOTS {
+            self.read_losses().await?;
+        }
+        let words = self.step_words(loss_factor, learning_rate);
+        self.session.write(self.states.step, &words);
+        self.states.write(&mut self.session, self.model.config(), batch);
+        self.session.train(programs, &mut self.weights);
+        self.unread.push(self.step);
         Ok(())
     }
 
@@ -238,14 +241,10 @@ impl Trainer {
         let so_far = self.losses().await?;
         let mut result = Ok(());
         for batch in self.pack(batches)? {
-            if self.unread.len() == SLOTS {
-                result = self.read_losses().await;
+            result = self.run_pass(&batch, &[self.session.program(LOSSES)], (0.0, 0.0)).await;
+            if result.is_err() {
+                break;
             }
-            let words = self.step_words(0.0, 0.0);
-            self.write_step(&words);
-            self.states.write(&mut self.session, self.model.config(), &batch);
-            self.session.train(&[self.session.program(LOSSES)], &mut self.weights);
-            self.unread.push(self.step);
         }
         let losses = self.losses().await;
         self.losses = so_far;
@@ -271,16 +270,11 @@ impl Trainer {
         words
     }
 
-    fn write_step(&mut self, words: &[u32]) {
-        self.session.write(self.states.step, words);
-    }
-
     /// The trained tensors, named as in the file, in f32.
     pub async fn tensors(&self) -> Result<BTreeMap<String, FileTensor>, TrainError> {
         let blueprint = self.model.blueprint();
         let mut values = Vec::new();
-        for (index, entry) in blueprint.table.entries().iter().enumerate() {
-            debug_assert!(entry.rows > 0, "a weight has rows");
+        for index in 0..blueprint.table.entries().len() {
             values.push((index, self.weights.read(&blueprint.table, index, &self.device).await?));
         }
         Ok(blueprint.file_tensors(self.model.checkpoint(), values.into_iter(), BucketRows::Equal)?)
@@ -369,6 +363,12 @@ impl Trainer {
         let stored = self.session.read(state).await?;
         Ok(entry.row_major_of(&stored, self.device.gpu().is_some()))
     }
+}
+
+/// Makes the sum of the losses of batches a mean over all their labels.
+fn loss_factor(batches: &[PackedBatch]) -> f64 {
+    let tokens: usize = batches.iter().map(|batch| batch.tokens).sum();
+    1.0 / tokens.max(1) as f64
 }
 
 /// Uploads the weights in f32.
