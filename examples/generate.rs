@@ -20,7 +20,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     };
     let input_ids = vec![42, 91, 212, 46, 0]; // "Hello!"
     let options = resolve(&config, transformer.generation_config(), transformer.config(), &input_ids)?;
-    let requests = [GenerateRequest { input_ids, options }];
+    let requests = [GenerateRequest::new(input_ids, options)];
     for generation in transformer.generate(&requests, GenerateOptions::default()).await? {
         for hypothesis in generation.hypotheses {
             println!("{:.3} {:?}", hypothesis.score, hypothesis.tokens);

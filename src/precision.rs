@@ -1,8 +1,8 @@
 //! Storage of weight matrices on a device, and the rounding of their values.
 //!
 //! Only matrices of linear layers and embedding tables have a choice: they are nearly all bytes of a model and of a decoding
-//! step. Vectors and position tables stay f32. Arithmetic is f32: a stored number is widened before it is multiplied. One
-//! exception: on the CPU, matrices in [`WeightPrecision::Q8`] are multiplied in integers, and inputs are rounded to 15 bits
+//! step. Vectors and position tables stay f32. Arithmetic is f32: a stored number is widened before it is multiplied. Two
+//! exceptions: a training in [`Products::Bf16`], and on the CPU, matrices in [`WeightPrecision::Q8`] are multiplied in integers, and inputs are rounded to 15 bits
 //! and a sign (see [`linear`](crate::cpu::linear())).
 
 use std::fmt;
@@ -80,6 +80,17 @@ impl fmt::Display for WeightPrecision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
+}
+
+/// How a training multiplies matrices. Weights, moments and sums are f32 either way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Products {
+    /// In f32.
+    #[default]
+    F32,
+    /// Operands are rounded to bf16, products and sums are f32. On the CPU only; several times as fast on processors with
+    /// AMX, slower on others. Micikevicius et al. 2018, "Mixed Precision Training"; Kalamkar et al. 2019.
+    Bf16,
 }
 
 /// The user's choice of a precision.

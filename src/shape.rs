@@ -1,6 +1,7 @@
 //! Shapes of a graph's values and of operators. Kernels and CPU code share them.
 
 use std::fmt;
+use std::ops::Range;
 
 /// Type of a value's elements, four bytes per element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -114,4 +115,81 @@ pub struct GridShape {
     pub queries: usize,
     /// Columns of a map.
     pub keys: usize,
+}
+
+/// The keys in a query's neighbourhood: its own block of positions, and keys on both sides of the block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Band {
+    /// Positions of a block; 1 for a window around each query.
+    pub block: usize,
+    /// Keys before the block.
+    pub left: usize,
+    /// Keys after the block.
+    pub right: usize,
+}
+
+impl Band {
+    /// The `radius` keys on each side of a query, and its own.
+    pub const fn window(radius: usize) -> Self {
+        Self { block: 1, left: radius, right: radius }
+    }
+
+    /// Number of keys, also of those beyond the text.
+    pub const fn width(self) -> usize {
+        self.left + self.block + self.right
+    }
+
+    /// The keys of a query in a text of `length` tokens.
+    pub fn keys(self, query: usize, length: usize) -> Range<usize> {
+        let start = query / self.block * self.block;
+        start.saturating_sub(self.left)..(start + self.block + self.right).min(length)
+    }
+}
+
+/// What an attention computes whose queries see the keys of a band, and perhaps a few others: the side keys.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BandedShape {
+    /// Sentences.
+    pub batch: usize,
+    /// Heads.
+    pub heads: usize,
+    /// Queries of a sentence, and keys.
+    pub length: usize,
+    /// Width of a query and of a key of one head: d_k.
+    pub d_head: usize,
+    /// Width of a value of one head: d_v.
+    pub d_value: usize,
+    /// Factor of the scores: 1 / √d_head, or 1.
+    pub scale: f32,
+    /// Keys around each query.
+    pub band: Band,
+    /// Reach of the bias by distance in the band, if there is a bias.
+    pub reach: Option<usize>,
+    /// Room for the side keys of a sentence; 0 for none.
+    pub most_sides: usize,
+    /// Tokens that a side key stands for, and reach of its bias by distance, if the side keys have a bias.
+    pub side_blocks: Option<SideBlocks>,
+}
+
+/// Side keys that stand for blocks of tokens: key j for those from `j * tokens` on, the last one also for all others.
+/// The bias depends on the distance from the query's block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct SideBlocks {
+    /// Tokens of a block.
+    pub tokens: usize,
+    /// Reach of the bias, blocks.
+    pub reach: usize,
+}
+
+impl BandedShape {
+    /// Rows of the table of biases: of the band's distances, then of the side keys'.
+    pub fn bias_rows(&self) -> usize {
+        let of_band = self.reach.map_or(0, |reach| 2 * reach + 1);
+        of_band + self.side_blocks.map_or(0, |blocks| 2 * blocks.reach + 1)
+    }
+
+    /// Columns of the weights of a query: the side keys, then the band.
+    pub fn weight_columns(&self) -> usize {
+        self.most_sides + self.band.width()
+    }
 }

@@ -42,7 +42,7 @@ fn a_token_allocates_nothing_on_the_cpu() {
             options.num_beams = num_beams;
             options.min_length = tokens + 1;
             options.max_length = tokens + 1;
-            let requests = [GenerateRequest { input_ids: vec![5, 17, 300, 0], options }];
+            let requests = [GenerateRequest::new(vec![5, 17, 300, 0], options)];
             let run =
                 || pollster::block_on(transformer.generate(&requests, GenerateOptions::default())).unwrap();
             run(); // allocates the session and the threads' scratch memory

@@ -42,6 +42,7 @@ async fn generate(
         .map(|source| GenerateRequest {
             input_ids: source.clone(),
             options: resolve(config, transformer.generation_config(), transformer.config(), source).unwrap(),
+            global_tokens: Vec::new(),
         })
         .collect();
     let found = transformer.generate(&requests, GenerateOptions::default()).await.unwrap();

@@ -73,6 +73,7 @@ fn batch(random: &mut Random, transformer: &Transformer) -> Vec<GenerateRequest>
                     prompt,
                     ..DecodeOptions::new(start, eos, config.tokens.pad)
                 },
+                global_tokens: Vec::new(),
             }
         })
         .collect()
@@ -161,6 +162,7 @@ fn short_requests(transformer: &Transformer, sentences: usize, num_beams: usize)
                 max_length: 5,
                 ..DecodeOptions::new(start, eos, config.tokens.pad)
             },
+            global_tokens: Vec::new(),
         })
         .collect()
 }

@@ -128,6 +128,7 @@ fn logits(name: &str, tensors: &[Stored]) -> Vec<f32> {
         attention_mask: vec![1; 3],
         token_type_ids: Vec::new(),
         decoder_input_ids: [2, 9][..target].to_vec(),
+        global_attention_mask: Vec::new(),
     };
     pollster::block_on(transformer.forward(&input)).expect("runs").logits.data
 }

@@ -61,6 +61,7 @@ fn shortlist_cases(transformer: &Transformer) -> Vec<(String, Vec<GenerateReques
                 GenerateRequest {
                     input_ids,
                     options: DecodeOptions { columns: Columns::Only(columns.into()), ..options },
+                    global_tokens: Vec::new(),
                 }
             });
             (case["name"].to_string(), requests.collect(), case.clone())
@@ -135,6 +136,7 @@ async fn rows_are_taken_over_with_their_columns() {
                     columns: if index % 4 == 3 { Columns::All } else { Columns::Only(columns.into()) },
                     ..DecodeOptions::new(0, 0, 0)
                 },
+                global_tokens: Vec::new(),
             }
         };
         let requests: Vec<GenerateRequest> =
@@ -171,9 +173,8 @@ async fn samples_are_of_the_list() {
                 columns: Columns::Only(columns.clone().into()),
                 ..DecodeOptions::new(0, 0, 0)
             };
-            let requests = sources()
-                .into_iter()
-                .map(|input_ids| GenerateRequest { input_ids, options: options.clone() });
+            let requests =
+                sources().into_iter().map(|input_ids| GenerateRequest::new(input_ids, options.clone()));
             let found = generate(&transformer, &requests.collect::<Vec<_>>()).await;
             let tokens: Vec<u32> = found.iter().flatten().flat_map(|one| one.tokens.clone()).collect();
             assert!(
@@ -195,7 +196,7 @@ async fn wrong_columns_are_refused() {
         (vec![0, 200], "200"),
     ] {
         let options = DecodeOptions { columns: Columns::Only(columns.into()), ..DecodeOptions::new(0, 0, 0) };
-        let request = GenerateRequest { input_ids: vec![5, 0], options };
+        let request = GenerateRequest::new(vec![5, 0], options);
         let error = transformer.check_request(&request).expect_err("wrong").to_string();
         assert!(error.contains("columns") && error.contains(part), "{error}");
     }
@@ -210,7 +211,7 @@ async fn steps_prompts_and_whole_passes_agree() {
             let plain = DecodeOptions { num_beams, max_length: 14, ..DecodeOptions::new(0, 0, 0) };
             let requests: Vec<GenerateRequest> = sources()
                 .into_iter()
-                .map(|input_ids| GenerateRequest { input_ids, options: plain.clone() })
+                .map(|input_ids| GenerateRequest::new(input_ids, plain.clone()))
                 .collect();
             let found = generate(&transformer, &requests).await;
             let scored: Vec<ScoreRequest> = requests
@@ -237,6 +238,7 @@ async fn steps_prompts_and_whole_passes_agree() {
                     GenerateRequest {
                         input_ids: request.input_ids.clone(),
                         options: DecodeOptions { prompt, num_beams: 1, ..plain.clone() },
+                        global_tokens: Vec::new(),
                     }
                 })
                 .collect();
@@ -256,7 +258,7 @@ async fn the_decoder_has_no_maps_of_its_own() {
     for device in devices().await {
         let transformer = load(&device);
         let options = DecodeOptions { num_beams: 2, max_length: 9, ..DecodeOptions::new(0, 0, 0) };
-        let request = GenerateRequest { input_ids: sources().remove(0), options };
+        let request = GenerateRequest::new(sources().remove(0), options);
         let keep = Keep { attention: Some(KeepAttention::default()), tree: true };
         let found = transformer
             .generate(std::slice::from_ref(&request), GenerateOptions::default().keep(keep))

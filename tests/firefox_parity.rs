@@ -95,7 +95,7 @@ impl Student {
                     columns: columns.clone(),
                     ..DecodeOptions::new(start, eos, tokens.pad)
                 };
-                GenerateRequest { input_ids, options }
+                GenerateRequest::new(input_ids, options)
             })
             .collect();
         let found = pollster::block_on(self.transformer.generate(&requests, GenerateOptions::default()));

@@ -7,6 +7,7 @@ use wordloom::cpu::{
     self, Columns, ContextGradient, DropoutKey, DropoutShare, NormGradient, RangedAttention, RangedShape,
 };
 use wordloom::ops::Activation;
+use wordloom::precision::Products;
 
 /// Seeded numbers in -1 … 1.
 fn random(seed: u32, count: usize) -> Vec<f32> {
@@ -76,16 +77,16 @@ fn linear_layers() {
                 .collect()
         };
         let mut dx = vec![f32::NAN; x.len()];
-        cpu::linear_input_gradient(&dy, (&w, inputs), scale, None, &mut dx);
+        cpu::linear_input_gradient(&dy, (&w, inputs), (scale, Products::F32), None, &mut dx);
         let wide = widen(&w);
         let want = differences(&x, |x| weighted(&product(x, &wide), &dy));
         assert_gradient(&format!("{what}: dx"), &dx, &want);
-        cpu::linear_input_gradient(&dy, (&w, inputs), scale, Some(&z), &mut dx);
+        cpu::linear_input_gradient(&dy, (&w, inputs), (scale, Products::F32), Some(&z), &mut dx);
         let with_earlier: Vec<f64> = want.iter().zip(&z).map(|(want, z)| want + f64::from(*z)).collect();
         assert_gradient(&format!("{what}: dx and earlier"), &dx, &with_earlier);
 
         let mut dw = vec![0.5; w.len()];
-        cpu::linear_weight_gradient(&dy, (&x, inputs), scale, &mut dw);
+        cpu::linear_weight_gradient(&dy, (&x, inputs), (scale, Products::F32), &mut dw);
         let wide = widen(&x);
         let want = differences(&w, |w| weighted(&product(&wide, w), &dy));
         let want: Vec<f64> = want.iter().map(|want| want + 0.5).collect();

@@ -110,6 +110,7 @@ async fn forward(transformer: &Transformer) -> Result<ForwardOutput, ForwardErro
         attention_mask: vec![1; 3],
         token_type_ids: Vec::new(),
         decoder_input_ids: vec![644, 9],
+        global_attention_mask: Vec::new(),
     };
     transformer.forward(&input).await
 }

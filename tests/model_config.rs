@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use wordloom::Model;
 use wordloom::activation::Activation;
-use wordloom::model::ModelError;
 use wordloom::model::config::{
     AttentionScale, EmbeddingSharing, Family, Mixer, ModelConfig, NormKind, NormPlacement, OutputProjection,
     Positions, RelativePositions, SpecialTokens, StackConfig,
 };
 use wordloom::model::files::ModelFiles;
 use wordloom::model::positions::SinusoidalLayout;
+use wordloom::model::{Globals, ModelError, SelfAttentionChoice, SelfAttentionKind};
 
 fn data(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(path)
@@ -69,6 +69,10 @@ fn marian_tied() -> ModelConfig {
         embedding_scale: 8.0,
         embedding_norm: false,
         zero_start: false,
+        encoder_kinds: Vec::new(),
+        global_projections: false,
+        block_tokens: None,
+        encoder_positions: None,
         positions: Positions::Sinusoidal { layout: SinusoidalLayout::Halves, count: 64 },
         attention_scale: AttentionScale::PAPER,
         activation: Activation::Relu,
@@ -120,6 +124,10 @@ fn vanilla_folders_are_understood() {
         target_vocabulary: 300,
         output: OutputProjection { tied: true, bias: false, scale: 1.0, transform: false },
         zero_start: false,
+        encoder_kinds: Vec::new(),
+        global_projections: false,
+        block_tokens: None,
+        encoder_positions: None,
         positions: Positions::Sinusoidal { layout: SinusoidalLayout::Interleaved, count: 64 },
         embedding_scale: 48f32.sqrt(),
         norm: NormPlacement::Pre,
@@ -265,6 +273,79 @@ fn the_other_families_have_the_defaults_of_their_hugging_face_classes() {
     assert_eq!(of("distilbert").encoder, stack(6, 12, 64, 3072));
     assert_eq!(of("gpt2").decoder, stack(12, 12, 64, 3072));
     assert_eq!(of("gpt2").activation, Activation::GeluTanh);
+}
+
+/// Kinds of self-attention by layer, in the form in which users write them.
+#[test]
+fn kinds_of_attention_are_read_and_written() {
+    let tokens = |tokens: &[usize]| Globals::Tokens(tokens.to_vec());
+    for (text, kind) in [
+        ("full", SelfAttentionKind::Full),
+        ("uniform", SelfAttentionKind::Uniform),
+        ("shared-qk", SelfAttentionKind::SharedQk),
+        ("window:8", SelfAttentionKind::Window { radius: 8, globals: Globals::None }),
+        ("window:8+global:0+5", SelfAttentionKind::Window { radius: 8, globals: tokens(&[0, 5]) }),
+        ("transient-global:127", SelfAttentionKind::TransientGlobal { radius: 127 }),
+    ] {
+        assert_eq!(text.parse(), Ok(kind.clone()));
+        assert_eq!(kind.to_string(), text);
+    }
+    for (text, message) in [
+        ("windows:8", "there is no kind of attention \"windows:8\""),
+        ("window", "has 1 neighbour on each side or more"),
+        ("window:0", "\"window:0\": a window has 1 neighbour"),
+        ("window:-1", "has 1 neighbour"),
+        ("window:8+global:", "global tokens are numbers from 0"),
+        ("window:8+global:1+x", "global tokens are numbers from 0"),
+        ("full:3", "there is no kind of attention \"full:3\""),
+    ] {
+        let error = text.parse::<SelfAttentionKind>().unwrap_err().to_string();
+        assert!(error.contains(message), "{error}");
+    }
+    for (text, message) in [
+        ("", "LAYER=KIND is needed"),
+        ("encoder.2", "LAYER=KIND is needed"),
+        ("encoder.x=full", "LAYER=KIND is needed"),
+        ("encoder.2=full,encoder.2=uniform", "the attention of encoder.2 is chosen twice"),
+        ("decoder.0=window:8", "only an encoder's self-attention can have another kind"),
+        ("encoder.0=window:0", "has 1 neighbour"),
+    ] {
+        let error = text.parse::<SelfAttentionChoice>().unwrap_err().to_string();
+        assert!(error.contains(message), "{error}");
+    }
+    let choice: SelfAttentionChoice = "encoder.1=window:2,encoder.*=uniform".parse().unwrap();
+    assert_eq!(choice.to_string(), "encoder.1=window:2,encoder.*=uniform");
+    let config = ModelConfig::from_files(&model("bart")).unwrap().with_attention(&choice).unwrap();
+    let kinds: Vec<String> =
+        (0..config.encoder.layers).map(|layer| config.encoder_kind(layer).to_string()).collect();
+    assert_eq!(kinds[..2], ["uniform", "window:2"], "a layer's own number goes before *");
+}
+
+#[test]
+fn families_for_long_texts_have_windows() {
+    let led = ModelConfig::from_files(&model("led")).unwrap();
+    let radii: Vec<_> = led.encoder_kinds.iter().map(SelfAttentionKind::radius).collect();
+    assert_eq!(radii, [Some(2), Some(6), Some(3)]);
+    assert_eq!(led.encoder_globals(), &Globals::Requested);
+    assert_eq!((led.source_positions().count(), led.positions.count()), (64, 40));
+    let base = config(json!({ "model_type": "led" })).unwrap();
+    assert_eq!((base.source_positions().count(), base.positions.count()), (16_384, 1024));
+    assert_eq!(base.encoder_kind(11).radius(), Some(256));
+    for window in [json!(0), json!(7), json!(-2), json!([4, 4]), json!([4, 12, 5]), json!("4")] {
+        let changes = json!({ "attention_window": window });
+        assert_refused(config(changed(&stored("led"), changes)), "expected an even number from 2");
+    }
+    let local = ModelConfig::from_files(&model("longt5_local")).unwrap();
+    assert_eq!((local.encoder_kind(0).to_string(), local.block_tokens), ("window:3".to_owned(), None));
+    let global = ModelConfig::from_files(&model("longt5_tglobal")).unwrap();
+    assert_eq!(global.encoder_kind(1).to_string(), "transient-global:5");
+    assert_eq!(global.block_tokens, Some(4));
+    let changes = json!({ "encoder_attention_type": "global" });
+    assert_refused(config(changed(&stored("longt5_local"), changes)), "\"global\" is not supported");
+    assert_refused(
+        config(changed(&stored("longt5_local"), json!({ "local_radius": 0 }))),
+        "\"local_radius\" is 0",
+    );
 }
 
 #[test]

@@ -12,14 +12,17 @@ use common::{
 use safetensors::SafeTensors;
 use serde_json::Value;
 use wordloom::kernels::AdapterClass;
-use wordloom::model::config::Architecture;
+use wordloom::model::config::{Architecture, Family, ModelConfig};
 use wordloom::model::files::ModelFiles;
 use wordloom::model::generation_config::{GenerationConfig, JsonObject, UnknownKeys};
+use wordloom::model::{SelfAttentionChoice, SelfAttentionKind};
 use wordloom::precision::{PrecisionChoice, WeightPrecision};
-use wordloom::transformer::{ForwardInput, GenerateOptions, GenerateRequest, Tensor, Transformer, resolve};
+use wordloom::transformer::{
+    ForwardInput, ForwardOutput, GenerateOptions, GenerateRequest, Tensor, Transformer, resolve,
+};
 use wordloom::{Device, Model};
 
-const MODELS: [&str; 18] = [
+const MODELS: [&str; 21] = [
     "marian_tied",
     "marian_untied_swish",
     "marian_separate_head",
@@ -30,14 +33,34 @@ const MODELS: [&str; 18] = [
     "mbart",
     "m2m_100",
     "pegasus",
+    "led",
     "t5_relu_tied",
     "t5_gated_untied_bf16",
+    "longt5_local",
+    "longt5_tglobal",
     "bert",
     "roberta",
     "xlm_roberta",
     "distilbert",
     "gpt2",
     "firefox",
+];
+/// Inputs of the fixtures; no model has all of them.
+const INPUTS: [&str; 14] = [
+    "main",
+    "main_left",
+    "src1",
+    "srcmax",
+    "main_gfirst",
+    "main_gthree",
+    "short",
+    "short_gfirst",
+    "exact",
+    "win5",
+    "win5_gfirst",
+    "win5_gthree",
+    "odd",
+    "long",
 ];
 const TOLERANCE: (f32, f32) = (1e-4, 1e-4);
 const SCORE_TOLERANCE: (f32, f32) = (1e-4, 0.0);
@@ -59,11 +82,10 @@ async fn forward_equals_the_reference() {
         for name in MODELS {
             let transformer = load(&device, name);
             let (tensors, _) = expected(name);
-            for input in ["main", "main_left", "src1", "srcmax"] {
-                if !tensors.has(&format!("{input}.input_ids")) {
-                    assert_eq!(input, "main_left", "{name}");
-                    continue;
-                }
+            let inputs: Vec<&str> =
+                INPUTS.into_iter().filter(|input| tensors.has(&format!("{input}.input_ids"))).collect();
+            assert!(inputs.len() >= 3, "{name}: {inputs:?}");
+            for input in inputs {
                 check_forward(&transformer, &tensors, input, &format!("{name} {input} on {device}")).await;
             }
         }
@@ -90,6 +112,7 @@ async fn check_forward(transformer: &Transformer, tensors: &Tensors, input: &str
             attention_mask: mask.clone(),
             token_type_ids: optional("token_type_ids"),
             decoder_input_ids,
+            global_attention_mask: optional("global_attention_mask"),
         })
         .await
         .unwrap_or_else(|error| panic!("{place}: {error}"));
@@ -109,7 +132,15 @@ async fn check_forward(transformer: &Transformer, tensors: &Tensors, input: &str
     check.layers(encoder, &output.encoder_hidden_states, config.encoder.layers, Some(1));
     check.layers(decoder, &output.decoder_hidden_states, config.decoder.layers, one.then_some(1));
     let [encoder, decoder] = names("encoder_attentions", "decoder_attentions", "attentions");
-    check.layers(encoder, &output.encoder_attentions, config.encoder.layers, Some(2));
+    match config.encoder_kind(0) {
+        SelfAttentionKind::Window { .. } if config.family == Family::Led => {
+            check.bands(config, &output, &optional("global_attention_mask"));
+        }
+        SelfAttentionKind::Window { .. } | SelfAttentionKind::TransientGlobal { .. } => {
+            check.blocks(config, &output.encoder_attentions);
+        }
+        _ => check.layers(encoder, &output.encoder_attentions, config.encoder.layers, Some(2)),
+    }
     check.layers(decoder, &output.decoder_attentions, config.decoder.layers, one.then_some(2));
     check.layers("cross_attentions", &output.cross_attentions, config.decoder.layers, None);
     for (layer, got) in output.cross_attentions.iter().enumerate() {
@@ -141,6 +172,98 @@ impl Check<'_> {
             for (layer, got) in got.iter().enumerate() {
                 self.tensor(&format!("{name}.{layer}"), got, masked_axis);
             }
+        }
+    }
+
+    /// Compares attention in windows with LED's: the weights of global tokens, then those of the window. Rows of global
+    /// tokens are in a tensor of their own.
+    fn bands(&self, config: &ModelConfig, output: &ForwardOutput, global_mask: &[u32]) {
+        let is_global = |row: usize| global_mask.get(row).is_some_and(|&global| global == 1);
+        for (layer, got) in output.encoder_attentions.iter().enumerate() {
+            let SelfAttentionKind::Window { radius, .. } = *config.encoder_kind(layer) else {
+                panic!("{}: windows in every layer", self.place)
+            };
+            let stored = format!("{}.encoder_attentions.{layer}", self.input);
+            let (want, shape) = (self.tensors.f32(&stored), self.tensors.shape(&stored));
+            let [heads, length] = [shape[1], shape[2]];
+            let reach = radius.min(length);
+            let globals = shape[3] - 2 * radius - 1;
+            assert_eq!(got.shape, [shape[0], heads, length, globals + 2 * reach + 1], "{}", self.place);
+            // the columns of a window within reach of the text
+            let columns = (0..globals).chain(globals + radius - reach..globals + radius + reach + 1);
+            let columns: Vec<usize> = columns.collect();
+            let want: Vec<f32> = want
+                .chunks_exact(shape[3])
+                .flat_map(|row| columns.iter().map(|&column| row[column]))
+                .collect();
+            let (sentence, width) = (heads * length * columns.len(), columns.len());
+            let is_compared = |i: usize| {
+                let row = i / sentence * length + i / width % length;
+                self.mask[row] == 1 && !is_global(row)
+            };
+            let place = format!("{}: {stored}", self.place);
+            assert_close_where(&place, &got.data, &want, TOLERANCE, is_compared);
+        }
+        for (layer, got) in output.encoder_global_attentions.iter().enumerate() {
+            let stored = format!("{}.encoder_global_attentions.{layer}", self.input);
+            let (want, shape) = (self.tensors.f32(&stored), self.tensors.shape(&stored));
+            let [heads, padded, globals] = [shape[1], shape[2], shape[3]];
+            let length = self.source_length;
+            assert_eq!(got.shape, [shape[0], heads, globals, length], "{}", self.place);
+            let want: Vec<f32> = (0..got.data.len())
+                .map(|i| {
+                    let (matrix, global, key) = (i / length / globals, i / length % globals, i % length);
+                    want[(matrix * padded + key) * globals + global]
+                })
+                .collect();
+            let exists = |i: usize| {
+                let sentence = i / length / globals / heads;
+                let of_sentence = (0..length).filter(|token| is_global(sentence * length + token));
+                i / length % globals < of_sentence.count()
+            };
+            assert_close_where(&format!("{}: {stored}", self.place), &got.data, &want, TOLERANCE, exists);
+        }
+        let has_globals = global_mask.contains(&1);
+        assert_eq!(
+            output.encoder_global_attentions.len(),
+            if has_globals { config.encoder.layers } else { 0 }
+        );
+    }
+
+    /// Compares attention in windows with LongT5's: three blocks of keys for each block of queries, then sums of blocks.
+    fn blocks(&self, config: &ModelConfig, got: &[Tensor]) {
+        for (layer, got) in got.iter().enumerate() {
+            let radius = config.encoder_kind(layer).radius().expect("windows in every layer");
+            let stored = format!("{}.encoder_attentions.{layer}", self.input);
+            let (want, shape) = (self.tensors.f32(&stored), self.tensors.shape(&stored));
+            let [batch, blocks, heads, block, columns] = shape[..] else { panic!("five dimensions") };
+            let (length, sides) = (self.source_length, columns - 3 * block);
+            let reach = radius.min(length);
+            assert_eq!(block, radius + 1, "{}: {stored}", self.place);
+            assert_eq!(got.shape, [batch, heads, length, sides + 2 * reach + 1], "{}: {stored}", self.place);
+            let width = sides + 2 * reach + 1;
+            let want: Vec<f32> = (0..got.data.len())
+                .map(|i| {
+                    let (sentence, head, query) =
+                        (i / width / length / heads, i / width / length % heads, i / width % length);
+                    let row = ((sentence * blocks + query / block) * heads + head) * block + query % block;
+                    let column = match (i % width).checked_sub(sides) {
+                        None => 3 * block + i % width,
+                        // key - first key of the block before the query's
+                        Some(column) => query % block + block + column - reach,
+                    };
+                    want[row * columns + column]
+                })
+                .collect();
+            let is_compared =
+                |i: usize| self.mask[i / width / length / heads * length + i / width % length] == 1;
+            assert_close_where(
+                &format!("{}: {stored}", self.place),
+                &got.data,
+                &want,
+                TOLERANCE,
+                is_compared,
+            );
         }
     }
 
@@ -215,6 +338,7 @@ async fn copies_that_differ_are_used_where_they_are_stored() {
         attention_mask: vec![1; 3],
         token_type_ids: Vec::new(),
         decoder_input_ids: vec![644, 9],
+        global_attention_mask: Vec::new(),
     };
     let run = async |transformer: &Transformer| transformer.forward(&input).await.expect("runs");
     let plain = run(&legacy("lm_head.weight", |value| value)).await;
@@ -281,6 +405,96 @@ async fn search_equals_the_reference() {
     }
 }
 
+/// Layers with windows as long as the text search as transformers does with full attention; other kinds have the weights of
+/// their formulas; an empty choice gives each layer its own kind back.
+#[device_test]
+async fn layers_take_other_kinds_of_attention() {
+    let choice = |text: &str| text.parse::<SelfAttentionChoice>().expect("sound");
+    for device in devices().await {
+        for name in ["marian_tied", "t5_relu_tied"] {
+            let mut transformer = load(&device, name);
+            let (tensors, expected) = expected(name);
+            let cases = &expected["cases"].as_array().expect("cases")[..3];
+            for kinds in [choice("encoder.0=window:4096,encoder.*=window:64"), SelfAttentionChoice::default()]
+            {
+                // what the other choice made is not used again
+                transformer.set_attention(&choice("encoder.*=uniform")).expect("has an encoder");
+                forward_of(&transformer).await;
+                transformer.set_attention(&kinds).expect("has an encoder");
+                for case in cases {
+                    check_case(&transformer, &tensors, case, &format!("{name} with {kinds} on {device}"))
+                        .await;
+                }
+            }
+            transformer
+                .set_attention(&choice("encoder.0=uniform,encoder.1=window:1+global:2"))
+                .expect("sound");
+            let output = transformer.forward(&short_input()).await.expect("runs");
+            let [uniform, window] = &output.encoder_attentions[..2] else { panic!("two layers") };
+            let length = short_input().source_length;
+            assert_close("uniform", &uniform.data, &vec![1.0 / length as f32; uniform.data.len()], TOLERANCE);
+            let heads = transformer.config().encoder.heads;
+            assert_eq!(window.shape, [1, heads, length, 1 + 3], "a global token, and a window of three");
+            for row in window.data.chunks_exact(4) {
+                assert_close("a row of the window", &[row.iter().sum()], &[1.0], TOLERANCE);
+            }
+            let from_global = &output.encoder_global_attentions[0];
+            assert_eq!(from_global.shape, [1, heads, 1, length]);
+            assert!(from_global.data.iter().all(|&weight| weight > 0.0));
+        }
+    }
+}
+
+/// With k = q the scores are symmetric, so that the products of weights around any three tokens are equal both ways.
+#[device_test]
+async fn shared_queries_and_keys_are_symmetric() {
+    for device in devices().await {
+        let mut transformer = load(&device, "marian_tied");
+        transformer.set_attention(&"encoder.*=shared-qk".parse().expect("sound")).expect("has an encoder");
+        let output = transformer.forward(&short_input()).await.expect("runs");
+        let length = short_input().source_length;
+        let mut compared = 0;
+        for map in output.encoder_attentions.iter().flat_map(|layer| layer.data.chunks_exact(length * length))
+        {
+            for (a, b, c) in (2..length).map(|c| (c - 2, c - 1, c)) {
+                let around = [(a, b), (b, c), (c, a)].map(|(query, key)| map[query * length + key]);
+                let back = [(b, a), (c, b), (a, c)].map(|(query, key)| map[query * length + key]);
+                // weights near zero have lost their places
+                if around.iter().chain(&back).all(|&weight| weight > 1e-30) {
+                    let [around, back] = [around, back].map(|weights| weights.iter().map(|w| w.ln()).sum());
+                    // sums of three scores of up to 70
+                    assert_close("both ways", &[around], &[back], (1e-4, 1e-5));
+                    compared += 1;
+                }
+            }
+        }
+        assert!(compared > 10, "{compared} compared");
+    }
+}
+
+#[device_test]
+async fn impossible_attention_is_refused() {
+    let mut transformer = load(&Device::Cpu, "marian_tied");
+    for (choice, message) in [
+        (
+            "encoder.2=window:8",
+            "no layer encoder.2 to choose the attention of: the model has encoder layers 0 to 1",
+        ),
+        ("encoder.0=transient-global:3", "needs weights that this \"marian\" model does not have"),
+        ("encoder.0=window:1+global:0,encoder.1=window:1+global:2", "one has 0 and another 2"),
+    ] {
+        let choice: SelfAttentionChoice = choice.parse().expect("sound");
+        let error = transformer.set_attention(&choice).expect_err(message).to_string();
+        assert!(error.contains(message), "{error}");
+    }
+    transformer.set_attention(&"encoder.*=window:2+global:0+16".parse().expect("sound")).expect("sound");
+    let error = transformer.forward(&short_input()).await.expect_err("beyond").to_string();
+    assert!(error.contains("global token 16 is beyond the text of 16 tokens"), "{error}");
+    let input = ForwardInput { global_attention_mask: vec![1; 16], ..short_input() };
+    let error = load(&Device::Cpu, "bart").forward(&input).await.expect_err("takes none").to_string();
+    assert!(error.contains("takes no global tokens"), "{error}");
+}
+
 async fn check_case(transformer: &Transformer, tensors: &Tensors, case: &Value, place: &str) {
     let place = format!("{place}, case {}", case["name"]);
     let input = case["input"].as_str().expect("input");
@@ -293,10 +507,15 @@ async fn check_case(transformer: &Transformer, tensors: &Tensors, case: &Value, 
         .unwrap_or_else(|error| panic!("{place}: {error}"));
     // a decoder-only batch is padded on the left, and lengths count the padding
     let padding = |mask: &[u32]| mask.iter().take_while(|&&seen| seen == 0).count();
+    let global_mask = format!("{input}.global_attention_mask");
+    let global_mask = tensors.has(&global_mask).then(|| tensors.u32(&global_mask));
+    let globals =
+        |row: usize, token: usize| global_mask.as_ref().is_some_and(|mask| mask[row * length + token] == 1);
     let requests: Vec<GenerateRequest> = ids
         .chunks(length)
         .zip(mask.chunks(length))
-        .map(|(ids, mask)| {
+        .enumerate()
+        .map(|(row, (ids, mask))| {
             let input_ids: Vec<u32> =
                 ids.iter().zip(mask).filter(|&(_, &seen)| seen == 1).map(|(&id, _)| id).collect();
             let defaults = transformer.generation_config();
@@ -304,7 +523,8 @@ async fn check_case(transformer: &Transformer, tensors: &Tensors, case: &Value, 
                 .unwrap_or_else(|error| panic!("{place}: {error}"));
             options.max_length -= padding(mask);
             options.min_length = options.min_length.saturating_sub(padding(mask));
-            GenerateRequest { input_ids, options }
+            let global_tokens = (0..input_ids.len()).filter(|token| globals(row, *token)).collect();
+            GenerateRequest { input_ids, options, global_tokens }
         })
         .collect();
     let results = transformer
@@ -398,8 +618,12 @@ fn load_as(device: &Device, model: &Model, precision: WeightPrecision) -> Transf
 
 /// The logits of a short text.
 async fn forward_of(transformer: &Transformer) -> Vec<f32> {
+    transformer.forward(&short_input()).await.expect("runs").logits.data
+}
+
+fn short_input() -> ForwardInput {
     let ids: Vec<u32> = (3..19).collect();
-    let input = ForwardInput {
+    ForwardInput {
         batch: 1,
         source_length: ids.len(),
         target_length: ids.len(),
@@ -407,8 +631,7 @@ async fn forward_of(transformer: &Transformer) -> Vec<f32> {
         attention_mask: vec![1; ids.len()],
         decoder_input_ids: ids,
         ..ForwardInput::default()
-    };
-    transformer.forward(&input).await.expect("runs").logits.data
+    }
 }
 
 /// `auto` halves memory if a file is f16, without changing a bit, and changes nothing for other files.

@@ -20,6 +20,7 @@ fn requests(transformer: &Transformer, count: usize, options: &DecodeOptions) ->
                     max_length: if length == 16 { 20 } else { 29 - length as usize },
                     ..options.clone()
                 },
+                global_tokens: Vec::new(),
             }
         })
         .collect()

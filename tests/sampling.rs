@@ -272,7 +272,7 @@ async fn samples_are_drawn_from_the_model() {
                     bad_words: vec![vec![17]],
                     ..DecodeOptions::new(start, eos, tokens.pad)
                 };
-                GenerateRequest { input_ids: vec![5 + index as u32, 91, 212, eos], options }
+                GenerateRequest::new(vec![5 + index as u32, 91, 212, eos], options)
             })
             .collect();
         let results = transformer.generate(&requests, GenerateOptions::default()).await.unwrap();
@@ -289,6 +289,7 @@ async fn samples_are_drawn_from_the_model() {
                     attention_mask: vec![1; request.input_ids.len()],
                     token_type_ids: Vec::new(),
                     decoder_input_ids: hypothesis.tokens[..fed].to_vec(),
+                    global_attention_mask: Vec::new(),
                 };
                 let logits = transformer.forward(&input).await.unwrap().logits.data;
                 let rows = logits.chunks(logits.len() / fed);

@@ -225,6 +225,7 @@ fn launches() -> Vec<Dispatch> {
         ssru::dispatch(&SsruShape { sequences: 2, length: 1, width: 8, cells: 16, capacity: 8 }),
         column_tokens::dispatch(2, 1, column_tokens::Places::of_best(4), 64, AdapterClass::Hardware),
     ];
+    launches.extend(banded_launches());
     for precision in WeightPrecision::ALL {
         launches.push(embed::dispatch(&EmbedShape { precision, ..embedding }, 0..64));
         let selected =
@@ -262,6 +263,38 @@ fn launches() -> Vec<Dispatch> {
     launches.extend(search_launches(linear_shape));
     launches.extend(training_launches());
     launches
+}
+
+fn banded_launches() -> Vec<Dispatch> {
+    use wordloom::kernels::banded_attention::{self, BandedLayout};
+    use wordloom::kernels::{ColumnLayout, gather_rows, sum_rows};
+    use wordloom::shape::{self, BandedShape, SideBlocks};
+    let shape = BandedShape {
+        batch: 2,
+        heads: 4,
+        length: 9,
+        d_head: 8,
+        d_value: 8,
+        scale: 0.5,
+        band: shape::Band::window(2),
+        reach: Some(3),
+        most_sides: 2,
+        side_blocks: Some(SideBlocks { tokens: 4, reach: 1 }),
+    };
+    let columns = ColumnLayout { stride: 96, first: 0 };
+    let layout = BandedLayout {
+        queries: columns,
+        keys: columns,
+        values_first: 64,
+        side_keys: columns,
+        side_values_first: 64,
+    };
+    vec![
+        banded_attention::dispatch(&shape, &layout),
+        banded_attention::weights_dispatch(&shape, &layout),
+        gather_rows::dispatch(3, 32, [5, 2]),
+        sum_rows::dispatch(3, 32, 9),
+    ]
 }
 
 /// The launches of training, but for attention.

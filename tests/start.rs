@@ -26,7 +26,7 @@ fn loaded(device: &Device, options: &GenerationConfig) -> Transformer {
 fn searched(transformer: &Transformer, options: &GenerationConfig, tokens: u32) -> Vec<Vec<u32>> {
     let input_ids: Vec<u32> = (5..4 + tokens).chain([0]).collect();
     let options = resolve(options, transformer.generation_config(), transformer.config(), &input_ids);
-    let request = GenerateRequest { input_ids, options: options.expect("possible") };
+    let request = GenerateRequest::new(input_ids, options.expect("possible"));
     let searched = pollster::block_on(transformer.generate(&[request], GenerateOptions::default()));
     searched
         .expect("generates")

@@ -643,7 +643,7 @@ async fn a_search_leaves_its_tree() {
             };
             let defaults = transformer.generation_config();
             let options = resolve(&asked, defaults, transformer.config(), &input_ids).expect("sound options");
-            let mut request = GenerateRequest { input_ids: input_ids.clone(), options };
+            let mut request = GenerateRequest::new(input_ids.clone(), options);
             let explore = async |request: &GenerateRequest| {
                 let options = GenerateOptions::default().keep(Keep { tree: true, ..Keep::default() });
                 let found = transformer.generate(std::slice::from_ref(request), options).await;
@@ -702,6 +702,7 @@ async fn muted_heads_bring_nothing() {
         attention_mask: vec![1; 5],
         token_type_ids: Vec::new(),
         decoder_input_ids: vec![9, 4, 8, 15],
+        global_attention_mask: Vec::new(),
     };
     let wanted = ForwardSelection { logits: true, ..ForwardSelection::default() };
     for device in devices().await {
@@ -751,7 +752,7 @@ async fn attention_stays_on_the_device() {
         let asked =
             GenerationConfig { num_beams: Some(4), max_length: Some(12), ..GenerationConfig::default() };
         let options = resolve(&asked, transformer.generation_config(), transformer.config(), &input_ids);
-        let translation = GenerateRequest { input_ids, options: options.expect("sound options") };
+        let translation = GenerateRequest::new(input_ids, options.expect("sound options"));
         let cost = async || {
             let before = device.gpu().map(|gpu| gpu.counters());
             let requests = std::slice::from_ref(&translation);
@@ -847,7 +848,7 @@ async fn a_search_that_is_looked_at_leaves_its_attention() {
                         options
                             .prompt
                             .truncate(options.prompt.len().min(1 + (prompt * (sentence + 1)) as usize));
-                        GenerateRequest { input_ids, options }
+                        GenerateRequest::new(input_ids, options)
                     })
                     .collect();
                 let expected =

@@ -102,11 +102,11 @@ fn a_stored_position_is_resumed() {
     let all = batches.epoch(4).batches;
     let stored = serde_json::to_string(&Position { epoch: 4, batch: 3 }).unwrap();
     let position: Position = serde_json::from_str(&stored).unwrap();
-    assert_eq!(batches.resume(position).unwrap().batches[position.batch..], all[3..]);
+    assert_eq!(batches.epoch(position.epoch).batches[position.batch..], all[3..]);
     let end = Position { epoch: 4, batch: all.len() };
-    assert!(batches.resume(end).is_ok());
+    assert!(batches.epoch(end.epoch).check(end).is_ok());
     let beyond = Position { epoch: 4, batch: all.len() + 1 };
-    let error = batches.resume(beyond).unwrap_err();
+    let error = batches.epoch(beyond.epoch).check(beyond).unwrap_err();
     assert_eq!(error, BatchError::Position { epoch: 4, batch: all.len() + 1, batches: all.len() });
 }
 

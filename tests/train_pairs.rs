@@ -4,7 +4,8 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use wordloom::train::pairs::{
-    PairsError, PairsOptions, SentencePair, load_tsv, load_two, read_tsv, read_two, without_overlap,
+    PairsError, PairsOptions, SentencePair, load_tsv, load_two, read_rows, read_tsv, read_two,
+    without_overlap,
 };
 
 fn pair(source: &str, target: &str) -> SentencePair {
@@ -33,6 +34,22 @@ fn further_columns_are_refused_unless_asked_for() {
     assert!(error.contains("train.tsv, line 2: there are 4 columns"), "{error}");
     let options = PairsOptions { ignore_columns: true, ..PairsOptions::default() };
     assert_eq!(read_tsv("train.tsv", &text[..], &options).unwrap(), [pair("a", "b"), pair("c", "d")]);
+}
+
+#[test]
+fn tags_choose_rows() {
+    let text = b"a\tb\tnews\nc\td\tchat\ne\tf\ng\th\t code \n";
+    let with = |tags: &[&str]| {
+        let tags = tags.iter().map(|tag| (*tag).to_owned()).collect();
+        read_rows("extra.tsv", &text[..], &PairsOptions { tags, ..PairsOptions::default() }).unwrap()
+    };
+    let rows = with(&["news", "code"]);
+    assert_eq!(rows.pairs, [pair("a", "b"), pair("e", "f"), pair("g", "h")]);
+    assert_eq!(rows.tags.into_iter().collect::<Vec<_>>(), ["chat", "code", "news"]);
+    assert_eq!(with(&["none"]).pairs, [pair("e", "f")]);
+    let options = PairsOptions { tags: vec!["x".to_owned()], ..PairsOptions::default() };
+    let error = read_rows("extra.tsv", &b"a\tb\tx\ty\n"[..], &options).unwrap_err().to_string();
+    assert!(error.contains("line 1: there are 4 columns"), "{error}");
 }
 
 #[test]

@@ -52,6 +52,18 @@ fn a_peak_is_reached_at_the_end_of_the_warm_up() {
 }
 
 #[test]
+fn without_a_rise_the_warm_up_has_the_peak_rate() {
+    let with = LearningRate::new(Height::Peak(9e-4), 800).unwrap().with_cooldown(0.5).unwrap();
+    let without = with.starting_at_peak();
+    for step in [1, 2, 400, 800] {
+        assert_same(without.at(step, 0.0), 9e-4, &format!("step {step}"));
+    }
+    for step in [800, 801, 3200] {
+        assert_eq!(without.at(step, 0.75), with.at(step, 0.75), "step {step}");
+    }
+}
+
+#[test]
 fn the_cool_down_is_linear_over_the_last_share() {
     let rate = LearningRate::new(Height::Peak(1.0), 1).unwrap().with_cooldown(0.25).unwrap();
     for (progress, want) in [(0.0, 1.0), (0.75, 1.0), (0.8125, 0.75), (0.875, 0.5), (1.0, 0.02)] {

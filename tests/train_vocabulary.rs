@@ -5,7 +5,9 @@ use serde::Deserialize;
 use tokenizers::Model;
 use tokenizers::models::unigram::Unigram;
 use wordloom::text::{MarianFiles, MarianTokenizer, Normalization, SentencePiece, UnigramFile};
+use wordloom::train::augment::Augmentation;
 use wordloom::train::pairs::{PairsOptions, SentencePair, load_tsv};
+use wordloom::train::substitute::Substitution;
 use wordloom::train::vocabulary::{Stage, TrainedVocabulary, VocabularyError, VocabularyOptions, learn};
 
 #[path = "common/files.rs"]
@@ -110,6 +112,34 @@ fn transformers_gives_the_same_ids() {
         assert_eq!(tokenizer.encode(&case.text), case.marian, "{:?}", case.text);
         assert_eq!(tokenizer.decode(&case.marian, true).unwrap(), case.decoded, "{:?}", case.text);
     }
+}
+
+#[test]
+fn names_that_are_put_in_have_pieces_and_other_scripts_have_bytes() {
+    let pairs = pairs();
+    let lists = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("configs/substitutions/en-de.json");
+    let substitution = Substitution::from_json("en-de.json", &files::read(&lists), ["en", "de"]).unwrap();
+    let augmentation = Augmentation { substitution: Some(substitution), seed: 1, ..Augmentation::default() };
+    let copies: Vec<SentencePair> =
+        (0..pairs.len()).map(|index| augmentation.vocabulary_example(&pairs, index)).collect();
+    let vocabulary = learned(texts(&pairs).chain(texts(&copies)), &VocabularyOptions::new(1000)).unwrap();
+    let files = MarianFiles {
+        source_spm: &vocabulary.spm,
+        target_spm: &vocabulary.spm,
+        vocab: &vocabulary.vocab,
+        target_vocab: None,
+        config: None,
+    };
+    let tokenizer = MarianTokenizer::new(files).unwrap();
+    for name in ["김민지", "Ольга", "Łukasz", "ยุพา"] {
+        let text = format!("{name} wohnt in Berlin.");
+        let ids = tokenizer.encode(&text);
+        assert!(!ids.contains(&tokenizer.unknown_id()), "{name}: {ids:?}");
+        assert_eq!(tokenizer.decode(&ids, true).unwrap(), text);
+    }
+    let ids: serde_json::Map<String, serde_json::Value> = serde_json::from_slice(&vocabulary.vocab).unwrap();
+    let is_hangul = |character: char| ('가'..='힣').contains(&character);
+    assert!(!ids.keys().any(|token| token.contains(is_hangul)), "invented names are not counted");
 }
 
 #[test]

@@ -8,6 +8,7 @@ use common::{data, device_test, devices, gpu, model, read};
 use safetensors::Dtype;
 use safetensors::tensor::TensorView;
 use wordloom::model::files::ModelFiles;
+use wordloom::precision::Products;
 use wordloom::train::{Capacity, Pair, Recipe, TrainError, Trainer};
 use wordloom::{Device, Model};
 
@@ -113,6 +114,33 @@ async fn a_run_has_the_same_bits_again_and_the_same_masks_on_every_device() {
     plain.take_step(&[&pairs(0, 5)], 1e-4).await.unwrap();
     let without = plain.losses().await.unwrap().smoothed;
     assert!((without - losses[0][0]).abs() > 1e-3 * without, "dropout does something: {without}, {losses:?}");
+}
+
+/// The gradients of rounded operands point where the exact ones do, which is what an optimizer needs.
+#[device_test]
+async fn products_in_bf16_give_nearly_the_same_gradients_and_are_for_the_cpu() {
+    let rounded = Recipe { dropout: 0.0, products: Products::Bf16, ..Recipe::default() };
+    let exact = Recipe { products: Products::F32, ..rounded.clone() };
+    let pairs = pairs(3, 6);
+    let gradients = async |recipe: &Recipe| {
+        let mut trainer = trainer(&Device::Cpu, recipe.clone());
+        trainer.add_gradients(&[&pairs]).await.unwrap();
+        let gradients = trainer.gradients().await.unwrap();
+        let values: Vec<f64> =
+            gradients.into_values().flat_map(|tensor| tensor.values).map(f64::from).collect();
+        (values, trainer.losses().await.unwrap().smoothed)
+    };
+    let ((want, loss), (got, rounded_loss)) = (gradients(&exact).await, gradients(&rounded).await);
+    assert!((loss - rounded_loss).abs() < 0.01 * loss && loss != rounded_loss, "{loss}, {rounded_loss}");
+    let product = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+    let cosine = product(&want, &got) / (product(&want, &want) * product(&got, &got)).sqrt();
+    // torch.autocast(bfloat16) has 0.991 for this model of random weights
+    assert!(cosine > 0.99, "{cosine}");
+    for device in devices().await.iter().filter(|device| device.gpu().is_some()) {
+        let refused = Trainer::new(device, model(&data("models/marian_tied")), rounded.clone(), CAPACITY);
+        let message = refused.err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(message.contains("--device cpu"), "{message}");
+    }
 }
 
 #[device_test]

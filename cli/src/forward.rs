@@ -17,7 +17,8 @@ use super::setup::{DeviceArguments, ModelArguments};
 #[command(after_help = "\
 Read (I32 or I64):
   input_ids, attention_mask                [batch, source length]
-  token_type_ids (BERT)                    [batch, source length]
+  token_type_ids (BERT), global_attention_mask (LED)
+                                           [batch, source length]
   decoder_input_ids                        [batch, target length]
 Written (F32), N counting layers from 0:
   logits                                   [batch, target length, vocabulary]
@@ -26,6 +27,9 @@ Written (F32), N counting layers from 0:
                                            [batch, length, d_model]
   encoder_attentions.N, decoder_attentions.N, cross_attentions.N
                                            [batch, heads, queries, keys]
+  With windows (LED): encoder_attentions.N [batch, heads, queries,
+                                           globals + window], and
+  encoder_global_attentions.N              [batch, heads, globals, keys]
 Models of one stack (BERT, GPT-2) take no decoder_input_ids and write logits,
 hidden_states.N and attentions.N. Without attention_mask, every token is
 attended to.")]
@@ -86,6 +90,7 @@ fn write_output(path: &Path, output: &ForwardOutput, architecture: Architecture)
         (encoder, "hidden_states", &output.encoder_hidden_states),
         (decoder, "hidden_states", &output.decoder_hidden_states),
         (encoder, "attentions", &output.encoder_attentions),
+        (encoder, "global_attentions", &output.encoder_global_attentions),
         (decoder, "attentions", &output.decoder_attentions),
         ("cross_", "attentions", &output.cross_attentions),
     ] {
@@ -128,6 +133,7 @@ fn read_input(name: &str, bytes: &[u8], architecture: Architecture) -> Result<Fo
         attention_mask: beside("attention_mask")?.unwrap_or_else(|| vec![1; batch * source_length]),
         token_type_ids: beside("token_type_ids")?.unwrap_or_default(),
         decoder_input_ids: Vec::new(),
+        global_attention_mask: beside("global_attention_mask")?.unwrap_or_default(),
     };
     if architecture == Architecture::EncoderDecoder || file.tensor("decoder_input_ids").is_ok() {
         let decoder_input_ids = tensor("decoder_input_ids")?;

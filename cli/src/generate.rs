@@ -19,7 +19,8 @@ use super::{CliError, interrupt};
 
 #[derive(clap::Args)]
 #[command(after_help = "\
-A request is an object with input_ids, attention_mask if they are padded and,
+A request is an object with input_ids, attention_mask if they are padded,
+global_attention_mask for LED and,
 where the model's own defaults should not hold, options under the names of
 Hugging Face's generate:
   num_beams, num_return_sequences, length_penalty, early_stopping (true, false
@@ -112,6 +113,7 @@ fn request(
     })?;
     let input_ids: Vec<u32> = json.take("input_ids")?;
     let mask: Option<Vec<u32>> = json.take_if_set("attention_mask")?;
+    let globals: Option<Vec<u32>> = json.take_if_set("global_attention_mask")?;
     let wanted = GenerationConfig::from_json(&json, UnknownKeys::Reject).map_err(|error| match error {
         ModelError::UnknownKey { .. } => {
             CliError::Input(format!("{error}; `wordloom generate --help` lists the options"))
@@ -126,7 +128,8 @@ fn request(
     let input_ids = unpadded.input_ids;
     let options = resolve(&wanted, &defaults, transformer.config(), &input_ids).map_err(GenerateError::from);
     let request = options.and_then(|options| {
-        let request = GenerateRequest { input_ids, options };
+        let global_tokens = global_tokens(&globals.unwrap_or_default(), mask.as_deref());
+        let request = GenerateRequest { input_ids, options, global_tokens };
         transformer.check_request(&request)?;
         Ok(request)
     });
@@ -233,4 +236,11 @@ impl<'a> Answer<'a> {
             step_logprobs: hypotheses.iter().map(|hypothesis| hypothesis.step_logprobs.as_slice()).collect(),
         }
     }
+}
+
+/// The global tokens of a mask, counted without padding.
+fn global_tokens(globals: &[u32], mask: Option<&[u32]>) -> Vec<usize> {
+    let is_kept = |&index: &usize| mask.is_none_or(|mask| mask.get(index) != Some(&0));
+    let kept = (0..globals.len()).filter(is_kept).enumerate();
+    kept.filter(|&(_, index)| globals[index] != 0).map(|(token, _)| token).collect()
 }

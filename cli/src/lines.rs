@@ -99,6 +99,11 @@ impl Lines {
         }
     }
 
+    /// Name of the input in messages.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     pub fn bytes(&self) -> Option<u64> {
         self.bytes
     }

@@ -5,6 +5,7 @@ mod attend;
 mod average;
 mod bench;
 mod choice;
+mod cost;
 mod desktop;
 mod devices;
 mod digest;
@@ -23,6 +24,9 @@ mod resume;
 mod score;
 mod serve;
 mod setup;
+mod study;
+mod summarize;
+mod table;
 mod tokenize;
 mod train;
 mod translate;
@@ -41,7 +45,14 @@ use error::CliError;
 #[command(
     name = "wordloom",
     version,
+    help_template = "\
+{about-with-newline}
+{usage-heading} {usage}
+
+Commands:
+{subcommands}{after-help}",
     after_help = "\
+-h after a command shows its options; -V shows the version.
 --model: a folder or a name (see models). --device auto: hardware GPU, else CPU.
 Exit codes: 0 done, 1 failed, 2 bad usage, 130 interrupted."
 )]
@@ -54,6 +65,8 @@ struct Arguments {
 enum Command {
     /// Translate text, a line out per line in
     Translate(translate::Arguments),
+    /// Summarize a document, read as a whole
+    Summarize(summarize::Arguments),
     /// Generate from token ids: JSON Lines in, JSON Lines out
     Generate(generate::Arguments),
     /// Run given sources and targets: logits, states and attention
@@ -66,7 +79,7 @@ enum Command {
     Tokenize(tokenize::Arguments),
     /// Ask a model how probable given texts are
     Score(score::Arguments),
-    /// Compare translations with references: BLEU, chrF
+    /// Compare texts with references: BLEU, chrF, ROUGE
     Evaluate(evaluate::Arguments),
     /// List the models that are here; get, remove, verify some
     Models(models::Arguments),
@@ -74,12 +87,16 @@ enum Command {
     Devices(devices::Arguments),
     /// Show a model's shape, parameters and memory
     Inspect(inspect::Arguments),
+    /// Count parameters, multiplications, memory, training
+    Cost(cost::Arguments),
     /// Write a model again with 8-bit weights, a quarter of f32
     Quantize(quantize::Arguments),
     /// Train a model on sentence pairs, or train one further
     Train(Box<train::Arguments>),
     /// Write the mean of several checkpoints of a training
     Average(average::Arguments),
+    /// Train miniatures, and compare them with what papers say
+    Study(study::Arguments),
     /// Measure how fast a model runs here
     Bench(bench::Arguments),
     /// Serve the page to a browser: translate as you type
@@ -102,6 +119,7 @@ fn main() -> ExitCode {
     };
     let result = match arguments.command {
         Command::Translate(arguments) => translate::run(&arguments),
+        Command::Summarize(arguments) => summarize::run(&arguments),
         Command::Generate(arguments) => generate::run(&arguments),
         Command::Forward(arguments) => forward::run(&arguments),
         Command::Attend(arguments) => attend::run(&arguments),
@@ -112,9 +130,11 @@ fn main() -> ExitCode {
         Command::Models(arguments) => models::run(&arguments),
         Command::Devices(arguments) => devices::run(&arguments),
         Command::Inspect(arguments) => inspect::run(&arguments),
+        Command::Cost(arguments) => cost::run(&arguments),
         Command::Quantize(arguments) => quantize::run(&arguments),
         Command::Train(arguments) => train::run(&arguments),
         Command::Average(arguments) => average::run(&arguments),
+        Command::Study(arguments) => study::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Serve(arguments) => serve::run(&arguments),
         Command::Desktop(arguments) => desktop::run(&arguments),

@@ -97,6 +97,10 @@ fn lock(file: &File) -> io::Result<()> {
     }
 }
 
+pub fn cannot_read(path: &Path, source: io::Error) -> CliError {
+    CliError::Io { what: format!("cannot read {}", path.display()), source }
+}
+
 pub fn cannot_write(path: &Path, source: io::Error) -> CliError {
     CliError::Io { what: format!("cannot write {}", path.display()), source }
 }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Once;
 
+use wordloom::decode::DecodeError;
 use wordloom::model::files::ModelFiles;
 use wordloom::model::generation_config::GenerationConfig;
 use wordloom::precision::PrecisionChoice;
@@ -144,6 +145,25 @@ pub fn load(
         Some(options) => Transformer::load_to_generate(device, model, weights, options, &mut told)?,
         None => Transformer::load_with_weights(device, model, weights, &mut told)?,
     })
+}
+
+/// The error of a search option in the command's words if the command set it; else in the model's.
+///
+/// * `flags`: name of the option, the command's option, whether the command has it
+pub fn refused_option(flags: &[(&str, &str, bool)], model: &Model, error: &DecodeError) -> CliError {
+    let DecodeError::Option { option, value, allowed } = error else {
+        return CliError::Input(format!("{}: {error}", model.label()));
+    };
+    match flags.iter().find(|(name, ..)| name == option) {
+        Some((_, flag, true)) => {
+            let allowed = allowed.replace("num_beams", "--beams");
+            CliError::Usage(format!("{flag} is {value}; it must be {allowed}"))
+        }
+        Some((_, flag, false)) => {
+            CliError::Input(format!("{}: {error}; {flag} sets another value", model.label()))
+        }
+        None => CliError::Input(format!("{}: {error}", model.label())),
+    }
 }
 
 pub fn number(text: &str) -> Result<f32, &'static str> {

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use wordloom::decode::DecodeError;
+use wordloom::model::SelfAttentionChoice;
 use wordloom::model::generation_config::GenerationConfig;
 use wordloom::text::Direction;
 use wordloom::transformer::Cancel;
@@ -19,7 +20,7 @@ use super::lines::{Line, Lines, Round, Start};
 use super::output::{Output, check_different};
 use super::progress::{Done, Progress};
 use super::resume::{Resumable, Settings};
-use super::setup::{DeviceArguments, ModelArguments, SearchArguments, count, load, number};
+use super::setup::{DeviceArguments, ModelArguments, SearchArguments, count, load, number, refused_option};
 use super::{CliError, interrupt, notice};
 
 #[derive(clap::Args)]
@@ -54,6 +55,9 @@ pub struct Arguments {
     /// Score all tokens, though the model has a shortlist; in docs/firefox.md, because help has to fit a screen
     #[arg(long, hide = true)]
     no_shortlist: bool,
+    /// Other kinds of self-attention in encoder layers: encoder.2=window:8,encoder.*=uniform; in docs/attention.md
+    #[arg(long, value_name = "LAYER=KIND,…", hide = true)]
+    attention: Option<SelfAttentionChoice>,
     /// Write JSON Lines, with tokens and scores
     #[arg(long)]
     json: bool,
@@ -203,6 +207,7 @@ fn settings(arguments: &Arguments, plan: &Plan, device: &Device) -> Result<Setti
         ("--max-length", number(arguments.max_length)),
         ("--n-best", number(arguments.n_best)),
         ("--no-shortlist", arguments.no_shortlist.then(|| "given".to_owned())),
+        ("--attention", arguments.attention.as_ref().map(ToString::to_string)),
         ("--json", arguments.json.then(|| "given".to_owned())),
         ("--weights", rounding),
     ];
@@ -233,7 +238,13 @@ impl Planned {
     ) -> Result<(Translator, TranslateOptions), CliError> {
         let Self { chosen: Chosen { model, tokenizer, .. }, options, generation } = self;
         let transformer = load(device, &model, arguments.device.weights, Some(&generation))?;
-        Ok((Translator::from_parts(transformer, tokenizer).with_cache(CACHE_BYTES), options))
+        let mut translator = Translator::from_parts(transformer, tokenizer).with_cache(CACHE_BYTES);
+        if let Some(choice) = &arguments.attention {
+            translator
+                .set_attention(choice)
+                .map_err(|error| CliError::Usage(format!("--attention: {error}")))?;
+        }
+        Ok((translator, options))
     }
 }
 
@@ -297,7 +308,6 @@ fn check_options(arguments: &Arguments, model: &Model, options: &GenerationConfi
         .map_err(|error| refused(arguments, model, &error))
 }
 
-/// The error of an option in the command's words if the command set it; else in the model's.
 fn refused(arguments: &Arguments, model: &Model, error: &DecodeError) -> CliError {
     let flags = [
         ("num_beams", "--beams", arguments.search.beams.is_some()),
@@ -305,19 +315,7 @@ fn refused(arguments: &Arguments, model: &Model, error: &DecodeError) -> CliErro
         ("length_penalty", "--length-penalty", arguments.length_penalty.is_some()),
         ("max_length", "--max-length", arguments.max_length.is_some()),
     ];
-    let DecodeError::Option { option, value, allowed } = error else {
-        return CliError::Input(format!("{}: {error}", model.label()));
-    };
-    match flags.iter().find(|(name, ..)| name == option) {
-        Some((_, flag, true)) => {
-            let allowed = allowed.replace("num_beams", "--beams");
-            CliError::Usage(format!("{flag} is {value}; it must be {allowed}"))
-        }
-        Some((_, flag, false)) => {
-            CliError::Input(format!("{}: {error}; {flag} sets another value", model.label()))
-        }
-        None => CliError::Input(format!("{}: {error}", model.label())),
-    }
+    refused_option(&flags, model, error)
 }
 
 fn refused_language(error: TextError) -> CliError {

@@ -4,6 +4,7 @@ use pulp::{Arch, Simd, WithSimd};
 
 use super::activate::activate;
 use super::parallel::for_each_row;
+use super::vector::in_widest_vectors;
 use crate::activation::Activation;
 
 /// Cost of an element, multiplications.
@@ -32,12 +33,22 @@ pub fn activate_gradient(
 ) {
     for_each_piece(dz, |start, dz| {
         let range = start..start + dz.len();
-        for ((dz, dy), z) in dz.iter_mut().zip(&dy[range.clone()]).zip(&z[range.clone()]) {
-            *dz = dy * activation.derivative(*z);
-        }
-        if let Some(factor) = factor {
-            dz.iter_mut().zip(&factor[range]).for_each(|(dz, factor)| *dz *= factor);
-        }
+        let (dy, z, factor) = (&dy[range.clone()], &z[range.clone()], factor.map(|factor| &factor[range]));
+        in_widest_vectors(
+            #[inline(always)]
+            || {
+                let gradients = dz.iter_mut().zip(dy).zip(z);
+                match activation {
+                    Activation::Relu => {
+                        gradients.for_each(|((dz, dy), z)| *dz = if *z > 0.0 { *dy } else { 0.0 })
+                    }
+                    other => gradients.for_each(|((dz, dy), z)| *dz = dy * other.derivative(*z)),
+                }
+                if let Some(factor) = factor {
+                    dz.iter_mut().zip(factor).for_each(|(dz, factor)| *dz *= factor);
+                }
+            },
+        );
     });
 }
 

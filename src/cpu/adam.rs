@@ -1,8 +1,7 @@
 //! One step of Adam. Kingma & Ba 2015, algorithm 1; decoupled weight decay: Loshchilov & Hutter 2019.
 
-use pulp::Arch;
-
 use super::parallel::Budget;
+use super::vector::in_widest_vectors;
 
 /// Constants of a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,12 +35,11 @@ pub fn adam(
     means: &mut [f32],
     squares: &mut [f32],
 ) {
-    let arch = Arch::new();
     let AdamStep { beta1, beta2, epsilon, weight_decay, learning_rate, correction1, correction2, factor } =
         step;
     let [(beta1, rest1), (beta2, rest2)] = [beta1, beta2].map(|beta| (beta as f32, (1.0 - beta) as f32));
     let update = |weights: &mut [f32], gradients: &mut [f32], means: &mut [f32], squares: &mut [f32]| {
-        arch.dispatch(
+        in_widest_vectors(
             #[inline(always)]
             || {
                 let moments = means.iter_mut().zip(squares.iter_mut());
@@ -84,7 +82,7 @@ fn in_pieces(
 
 /// The sum of the squares of values, in f64.
 pub fn sum_of_squares(values: &[f32]) -> f64 {
-    Arch::new().dispatch(
+    in_widest_vectors(
         #[inline(always)]
         || {
             let mut sums = [0.0f64; 16];

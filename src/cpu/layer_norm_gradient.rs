@@ -2,7 +2,8 @@
 
 use pulp::{Arch, NullaryFnOnce};
 
-use super::parallel::for_each_row;
+use super::parallel::{for_each_block, for_each_row};
+use super::vector::in_widest_vectors;
 
 /// Inputs of the norm, and the gradient of its output.
 #[derive(Clone, Copy, Debug)]
@@ -31,11 +32,11 @@ pub fn layer_norm_gradient(
     dz: &mut [f32],
 ) {
     let (width, arch) = (norm.gamma.len(), Arch::new());
-    for (row, statistics) in statistics.chunks_exact_mut(2).enumerate() {
+    for_each_row(statistics, 2, 4 * width, |row, statistics| {
         let range = row * width..(row + 1) * width;
         let residual = norm.residual.map(|residual| &residual[range.clone()]);
         statistics.copy_from_slice(&arch.dispatch(Statistics { norm, x: &norm.x[range], residual }));
-    }
+    });
     let statistics = &*statistics;
     for_each_row(dz, width, 8 * width, |row, dz| {
         let earlier = earlier.map(|earlier| &earlier[row * width..][..width]);
@@ -46,29 +47,44 @@ pub fn layer_norm_gradient(
 /// Adds to the gradients of γ and β: `dγ += Σ_rows dy ⊙ (z - mean) / σ`, `dβ += Σ_rows dy`. `statistics`: those of
 /// [`layer_norm_gradient`].
 pub fn layer_norm_weight_gradient(norm: NormGradient, statistics: &[f32], dgamma: &mut [f32]) {
-    let (width, arch) = (norm.gamma.len(), Arch::new());
-    arch.dispatch(
-        #[inline(always)]
-        || {
-            for (row, statistics) in statistics.chunks_exact(2).enumerate() {
-                let range = row * width..(row + 1) * width;
-                let (x, dy) = (&norm.x[range.clone()], &norm.dy[range.clone()]);
-                let (mean, factor) = (statistics[0], statistics[1]);
-                match norm.residual.map(|residual| &residual[range]) {
-                    Some(residual) => {
-                        for (((sum, x), residual), dy) in dgamma.iter_mut().zip(x).zip(residual).zip(dy) {
-                            *sum += dy * (x + residual - mean) * factor;
-                        }
-                    }
-                    None => {
-                        for ((sum, x), dy) in dgamma.iter_mut().zip(x).zip(dy) {
-                            *sum += dy * (x - mean) * factor;
-                        }
-                    }
+    let width = norm.gamma.len();
+    let rows = statistics.len() / 2;
+    let whole = width / COLUMNS * COLUMNS;
+    let (blocks, tail) = dgamma.split_at_mut(whole);
+    let add = |first: usize, sums: &mut [f32]| {
+        in_widest_vectors(
+            #[inline(always)]
+            || add_columns(norm, statistics, first, sums),
+        );
+    };
+    for_each_block(blocks, COLUMNS, 2 * rows * COLUMNS, |block, sums| add(block * COLUMNS, sums));
+    add(whole, tail);
+}
+
+/// Columns of a block.
+const COLUMNS: usize = 64;
+
+/// Adds to the gradients of γ of columns from `first` on.
+#[inline(always)]
+fn add_columns(norm: NormGradient, statistics: &[f32], first: usize, dgamma: &mut [f32]) {
+    let width = norm.gamma.len();
+    for (row, statistics) in statistics.chunks_exact(2).enumerate() {
+        let range = row * width + first..row * width + first + dgamma.len();
+        let (x, dy) = (&norm.x[range.clone()], &norm.dy[range.clone()]);
+        let (mean, factor) = (statistics[0], statistics[1]);
+        match norm.residual.map(|residual| &residual[range]) {
+            Some(residual) => {
+                for (((sum, x), residual), dy) in dgamma.iter_mut().zip(x).zip(residual).zip(dy) {
+                    *sum += dy * (x + residual - mean) * factor;
                 }
             }
-        },
-    );
+            None => {
+                for ((sum, x), dy) in dgamma.iter_mut().zip(x).zip(dy) {
+                    *sum += dy * (x - mean) * factor;
+                }
+            }
+        }
+    }
 }
 
 struct Statistics<'a> {

@@ -8,12 +8,15 @@ use pulp::{Arch, Simd, WithSimd};
 use super::WeightMatrix;
 use super::activate::activate;
 use super::few_rows::{LIBRARY_ROWS, NEAR_ROWS, Piece};
-use super::matrix_product::matrix_product;
+use super::integer_tiles::{self, multiply_on_tiles};
+use super::matrix_product::{Strided, matrix_product};
 use super::parallel::for_each_row;
 use super::rounded_rows::RoundedRows;
+use super::vector::in_widest_vectors;
 use super::weights::StoredValue;
 use crate::activation::Activation;
 use crate::join::Join;
+use crate::precision::Products;
 
 /// Cost of the work after a product, multiplications.
 const FINISH_WORK: usize = 16;
@@ -66,12 +69,39 @@ pub fn linear(x: &[f32], layer: Linear, activation: Activation, join: Option<(Jo
     }
 }
 
+/// As [`linear`], with products as a training computes them. The weight is f32.
+pub fn training_linear(
+    x: &[f32],
+    layer: Linear,
+    activation: Activation,
+    (join, products): (Option<(Join, &[f32])>, Products),
+    y: &mut [f32],
+) {
+    match (layer.weight, products) {
+        (WeightMatrix::F32(weight), Products::Bf16) => {
+            let outputs = weight.len() / layer.inputs;
+            let w = Strided::row_major(weight, layer.inputs);
+            products.run(Strided::row_major(x, layer.inputs), w.transposed(), (1.0, false), y);
+            Problem { x, layer, outputs, activation, join }.finish(0, &[], y);
+        }
+        _ => linear(x, layer, activation, join, y),
+    }
+}
+
 fn in_vectors<W: StoredValue>(problem: &Problem, weight: &[W], y: &mut [f32]) {
     Piece::new(problem.x, weight, problem.layer.inputs, y).run(Piece::multiply_floats);
     problem.finish(0, &[], y);
 }
 
 fn in_whole_numbers(problem: &Problem, weight: &[i8], multipliers: &[(usize, f32)], y: &mut [f32]) {
+    if multipliers.is_empty()
+        && integer_tiles::suits(problem.x.len() / problem.layer.inputs, problem.layer.inputs)
+    {
+        let weight = (weight, problem.layer.inputs);
+        return multiply_on_tiles(problem.x, weight, y, |first, scales, y| {
+            problem.finish_here(first, scales, y)
+        });
+    }
     // kept by each thread, so that a step of decoding allocates nothing
     thread_local!(static ROUNDED: Cell<RoundedRows> = Cell::default());
     let (mut rounded, inputs) = (ROUNDED.take(), problem.layer.inputs);
@@ -128,13 +158,16 @@ fn by_library(problem: &Problem, y: &mut [f32]) {
         WeightMatrix::F32(weight) => multiply(weight, 0..outputs, y),
         stored => {
             let step = (WIDENED / inputs).clamp(1, outputs);
-            let (arch, mut widened) = (Arch::new(), vec![0.0; step * inputs]);
+            let mut widened = vec![0.0; step * inputs];
             for first in (0..outputs).step_by(step) {
                 let columns = first..outputs.min(first + step);
                 let widened = &mut widened[..columns.len() * inputs];
                 for_each_row(widened, inputs, inputs, |row, values| {
                     let start = (first + row) * inputs;
-                    arch.dispatch(|| stored.widen(start..start + inputs, values));
+                    in_widest_vectors(
+                        #[inline(always)]
+                        || stored.widen(start..start + inputs, values),
+                    );
                 });
                 multiply(widened, columns, y);
             }
@@ -154,11 +187,18 @@ struct Problem<'a> {
 impl Problem<'_> {
     /// Finishes the products of rows from `first` on. `x_scales`: scales of these rows of x, if any.
     fn finish(&self, first: usize, x_scales: &[f32], y: &mut [f32]) {
-        let arch = Arch::new();
         for_each_row(y, self.outputs, FINISH_WORK * self.outputs, |row, y| {
+            self.finish_here(first + row, x_scales.get(row..).unwrap_or_default(), y);
+        });
+    }
+
+    /// As [`finish`](Self::finish), on this core.
+    fn finish_here(&self, first: usize, x_scales: &[f32], y: &mut [f32]) {
+        let arch = Arch::new();
+        for (row, y) in y.chunks_exact_mut(self.outputs).enumerate() {
             let x_scale = x_scales.get(row).copied().unwrap_or(1.0);
             arch.dispatch(Finish { problem: self, row: first + row, x_scale, y });
-        });
+        }
     }
 }
 

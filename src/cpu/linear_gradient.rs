@@ -1,9 +1,10 @@
 //! Gradients of `y = scale·x·Wᵀ + b`
 
-use pulp::Arch;
-
+use super::bf16_product::bf16_product;
 use super::matrix_product::{Strided, product};
 use super::parallel::for_each_block;
+use super::vector::in_widest_vectors;
+use crate::precision::Products;
 
 /// `dx = z + scale·dy·W`
 ///
@@ -11,7 +12,7 @@ use super::parallel::for_each_block;
 pub fn linear_input_gradient(
     dy: &[f32],
     (weight, inputs): (&[f32], usize),
-    scale: f32,
+    (scale, products): (f32, Products),
     z: Option<&[f32]>,
     dx: &mut [f32],
 ) {
@@ -20,16 +21,31 @@ pub fn linear_input_gradient(
         dx.copy_from_slice(z);
     }
     let (dy, weight) = (Strided::row_major(dy, outputs), Strided::row_major(weight, inputs));
-    product(dy, weight, scale, z.is_some(), dx);
+    products.run(dy, weight, (scale, z.is_some()), dx);
 }
 
 /// `dW += scale·dyᵀ·x`
 ///
 /// * `dy`: `[rows, outputs]`; `x`: `[rows, inputs]`; `dweight`: `[outputs, inputs]`
-pub fn linear_weight_gradient(dy: &[f32], (x, inputs): (&[f32], usize), scale: f32, dweight: &mut [f32]) {
+pub fn linear_weight_gradient(
+    dy: &[f32],
+    (x, inputs): (&[f32], usize),
+    (scale, products): (f32, Products),
+    dweight: &mut [f32],
+) {
     let outputs = dweight.len() / inputs;
     let (dy, x) = (Strided::row_major(dy, outputs), Strided::row_major(x, inputs));
-    product(dy.transposed(), x, scale, true, dweight);
+    products.run(dy.transposed(), x, (scale, true), dweight);
+}
+
+impl Products {
+    /// Computes `y = scale·a·b`, or adds it to y.
+    pub(super) fn run(self, a: Strided, b: Strided, (scale, adds): (f32, bool), y: &mut [f32]) {
+        match self {
+            Self::F32 => product(a, b, scale, adds, y),
+            Self::Bf16 => bf16_product(a, b, scale, adds, y),
+        }
+    }
 }
 
 /// Columns of a block.
@@ -37,12 +53,12 @@ const COLUMNS: usize = 64;
 
 /// `sums += Σ_rows x`: the gradient of a bias. `x`: `[rows, width]`; `sums`: `[width]`
 pub fn column_sums(x: &[f32], sums: &mut [f32]) {
-    let (width, arch) = (sums.len(), Arch::new());
+    let width = sums.len();
     let rows = x.len() / width;
     let whole = width / COLUMNS * COLUMNS;
     let (blocks, tail) = sums.split_at_mut(whole);
     let add = |first: usize, sums: &mut [f32]| {
-        arch.dispatch(
+        in_widest_vectors(
             #[inline(always)]
             || {
                 for row in x.chunks_exact(width) {

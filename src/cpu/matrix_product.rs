@@ -76,6 +76,34 @@ impl<'a> Strided<'a> {
         Self { data, rows, columns, strides: [columns, 1] }
     }
 
+    pub fn data(self) -> &'a [f32] {
+        self.data
+    }
+
+    pub fn rows(self) -> usize {
+        self.rows
+    }
+
+    pub fn columns(self) -> usize {
+        self.columns
+    }
+
+    pub fn strides(self) -> [usize; 2] {
+        self.strides
+    }
+
+    /// Other elements in the same order.
+    pub fn with_data(self, data: &[f32]) -> Strided<'_> {
+        assert_eq!(data.len(), self.data.len(), "as many elements");
+        Strided { data, ..self }
+    }
+
+    /// The first `columns` columns of a row-major matrix with `rows` rows, which are `stride` elements apart.
+    pub fn columns_of(data: &'a [f32], rows: usize, columns: usize, stride: usize) -> Self {
+        assert_fits(data.len(), rows, columns, stride);
+        Self { data, rows, columns, strides: [stride, 1] }
+    }
+
     /// The same elements as the transposed matrix.
     pub fn transposed(self) -> Self {
         let Self { data, rows, columns, strides: [row, column] } = self;
@@ -83,29 +111,54 @@ impl<'a> Strided<'a> {
     }
 }
 
+/// Panics if a row-major matrix of this size has more than `length` elements.
+fn assert_fits(length: usize, rows: usize, columns: usize, stride: usize) {
+    let needed = rows.checked_sub(1).map_or(0, |above| above * stride + columns);
+    assert!(
+        columns <= stride && needed <= length,
+        "[{rows}, {columns}], {stride} apart, in {length} elements"
+    );
+}
+
 /// Computes `y = scale·a·b`, or adds it to y, on all cores. `y`: row-major `[rows of a, columns of b]`. Panics if the
 /// sizes do not agree.
-#[expect(unsafe_code, reason = "the library takes pointers")]
 pub fn product(a: Strided, b: Strided, scale: f32, adds: bool, y: &mut [f32]) {
-    let (rows, columns) = (a.rows, b.columns);
-    assert_eq!(a.columns, b.rows, "[{rows}, {}] times [{}, {columns}]", a.columns, b.rows);
-    assert_eq!(y.len(), rows * columns, "y is [{rows}, {columns}]");
+    assert_eq!(y.len(), a.rows * b.columns, "y is [{}, {}]", a.rows, b.columns);
     #[cfg(not(target_arch = "wasm32"))]
     let parallelism = Parallelism::Rayon(0); // as many threads as there are
     #[cfg(target_arch = "wasm32")]
     let parallelism = Parallelism::None;
+    multiply(a, b, (scale, adds), (y, b.columns), parallelism);
+}
+
+/// As [`product`], on the caller's core, into rows that are `stride` elements apart.
+pub fn product_on_one_core(a: Strided, b: Strided, scale: f32, adds: bool, (y, stride): (&mut [f32], usize)) {
+    multiply(a, b, (scale, adds), (y, stride), Parallelism::None);
+}
+
+#[expect(unsafe_code, reason = "the library takes pointers")]
+fn multiply(
+    a: Strided,
+    b: Strided,
+    (scale, adds): (f32, bool),
+    (y, stride): (&mut [f32], usize),
+    parallelism: Parallelism,
+) {
+    let (rows, columns) = (a.rows, b.columns);
+    assert_eq!(a.columns, b.rows, "[{rows}, {}] times [{}, {columns}]", a.columns, b.rows);
+    assert_fits(y.len(), rows, columns, stride);
     let [[a_row, a_column], [b_row, b_column]] = [a.strides, b.strides].map(|s| s.map(|s| s as isize));
     let multiply = get_gemm_fn();
     // the library works on columns: yᵀ = bᵀ · aᵀ
-    // SAFETY: a `Strided` has `rows * columns` elements, and its strides reach each of them and no other. `y` has as
-    // many elements as the library writes, and is borrowed mutably, so it overlaps neither operand.
+    // SAFETY: a `Strided` has `rows * columns` elements, and its strides reach each of them and no element beyond its
+    // data. `y` has the elements that the library writes, and is borrowed mutably, so it overlaps neither operand.
     unsafe {
         multiply(
             columns,
             rows,
             a.columns,
             y.as_mut_ptr(),
-            columns as isize,
+            stride as isize,
             1,
             adds,
             b.data.as_ptr(),

@@ -1,6 +1,24 @@
 //! Inner products and exponentials in the processor's widest vectors.
 
-use pulp::Simd;
+use pulp::{Arch, NullaryFnOnce, Simd};
+
+/// Runs plain loops, compiled for the processor's widest vectors. `work` should be `#[inline(always)]`.
+///
+/// pulp takes closures, too. But a closure that could be called twice is then called through a function of its own, which
+/// is compiled for the oldest processors.
+#[inline(always)]
+pub fn in_widest_vectors<R>(work: impl FnMut() -> R) -> R {
+    struct Work<F>(F);
+    impl<R, F: FnMut() -> R> NullaryFnOnce for Work<F> {
+        type Output = R;
+
+        #[inline(always)]
+        fn call(mut self) -> R {
+            (self.0)()
+        }
+    }
+    Arch::new().dispatch(Work(work))
+}
 
 /// All `ROWS × COLUMNS` inner products of `x` and `w`, slices of equal length. For any size of block, each is summed in
 /// the same order: in one vector, then across its lanes.

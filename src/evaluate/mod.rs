@@ -1,7 +1,10 @@
-//! BLEU and chrF of a whole file, as sacreBLEU 2.6 computes them by default.
+//! BLEU and chrF of a whole file, as sacreBLEU 2.6 computes them by default; ROUGE, as `rouge-score` 0.1.2 computes it; and
+//! words that translations must have.
 
 mod bleu;
 mod chrf;
+mod required;
+mod rouge;
 mod tokenize_13a;
 
 use std::collections::HashMap;
@@ -9,6 +12,8 @@ use std::hash::Hash;
 
 pub use bleu::{Bleu, bleu};
 pub use chrf::{Chrf, chrf};
+pub use required::Required;
+pub use rouge::{Rouge, RougeScore, rouge};
 pub use tokenize_13a::tokenize_13a;
 
 /// Hypotheses and references that cannot be compared.
@@ -24,6 +29,11 @@ pub enum EvaluateError {
         "there are {hypotheses} hypotheses, but reference {reference} has {lines} lines; each needs a line for each"
     )]
     LineCounts { hypotheses: usize, reference: usize, lines: usize },
+    /// `line` counts from 1.
+    #[error(
+        "line {line} has {hypothesis} words, and its reference {reference}; ROUGE-L takes texts whose product is {most} at most"
+    )]
+    TooLong { line: usize, hypothesis: usize, reference: usize, most: u64 },
 }
 
 /// Checks that there are hypotheses, and that each reference has as many lines.

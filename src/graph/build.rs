@@ -124,6 +124,12 @@ impl Graph {
         if got == want { Ok(()) } else { Err(self.mismatch(op, input, got, want.to_string())) }
     }
 
+    /// The error of an operator that a graph for training cannot have.
+    #[cfg(feature = "training")]
+    pub(crate) fn no_gradient(&self, op: &'static str) -> GraphError {
+        GraphError::NoGradient { op, place: self.place.to_string() }
+    }
+
     pub(crate) fn mismatch(
         &self,
         op: &'static str,

@@ -4,6 +4,7 @@ use super::buffers::Buffers;
 use super::values::{Columns, Home, Value, ValueInfo};
 use super::weights::{Matrix, Rows, Vector, Weights};
 use crate::cpu::{self, WeightMatrix};
+use crate::precision::Products;
 use crate::shape::Shape;
 
 /// Elements of 4 bytes: f32 values as bits, so that a buffer can hold either type.
@@ -16,6 +17,7 @@ pub struct CpuRun<'a> {
     pub(super) states: &'a mut [Words],
     pub(super) shared: &'a mut [Words],
     pub(super) weights: HostWeights<'a>,
+    pub(super) products: Products,
 }
 
 /// The weights of a run.
@@ -76,12 +78,17 @@ impl<'a> CpuRun<'a> {
 
     /// The table of rows in the weights.
     pub fn rows(&self, rows: Rows) -> &[f32] {
-        self.weights.get().cpu(rows.index)
+        &self.weights.get().cpu(rows.index)[..rows.rows * rows.width]
     }
 
     /// The matrix in the weights, in f32: training stores no other precision.
     pub fn f32_matrix(&self, matrix: Matrix) -> &[f32] {
         self.weights.get().cpu(matrix.index)
+    }
+
+    /// How matrices are multiplied.
+    pub fn products(&self) -> Products {
+        self.products
     }
 
     /// Calls `update` with a weight to change, row-major.

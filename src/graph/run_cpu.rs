@@ -6,6 +6,7 @@ use super::row_copy::RowCopy;
 use super::values::{State, StateTable};
 use super::weights::Weights;
 use crate::cpu;
+use crate::precision::Products;
 use crate::shape::Dtype;
 
 pub(super) struct CpuSession {
@@ -78,7 +79,9 @@ impl CpuSession {
 
     fn run_with(&mut self, program: usize, weights: HostWeights<'_>) {
         let Program { plan: Plan { graph, buffers }, shared } = &mut self.programs[program];
-        let mut run = CpuRun { values: &graph.values, buffers, states: &mut self.states, shared, weights };
+        let products = graph.training.as_ref().map_or(Products::F32, |training| training.settings.products);
+        let states = &mut self.states;
+        let mut run = CpuRun { values: &graph.values, buffers, states, shared, weights, products };
         cpu::among_the_cores(|| graph.nodes.iter().for_each(|node| node.op.run(&mut run)));
     }
 }

@@ -1,6 +1,7 @@
 //! Graphs for training: what operators read when they are added, and where gradients go.
 
 use super::values::State;
+use crate::precision::Products;
 
 /// Whether this build can train: the feature `training`. A constant, so that a build without it holds no code of training.
 pub(crate) const TRAINING: bool = cfg!(feature = "training");
@@ -40,6 +41,8 @@ pub struct SortedRows {
 pub struct Training {
     /// u32 `[1, step_word::COUNT]`: what changes from pass to pass.
     pub step: State,
+    /// How matrices are multiplied on the CPU.
+    pub products: Products,
     /// Share of values that each dropout drops.
     pub dropout: f32,
     /// Share of attention weights that are dropped.

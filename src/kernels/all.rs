@@ -1,11 +1,12 @@
 //! The list of all kernels.
 
 use super::{
-    ByPrecision, Kernel, activate, adam, append_kv, append_rows, attention, attention_weights, bans,
-    cached_attention, clip, column_sums, column_tokens, copy_rows, dropout, edits, embed, embedding_gradient,
-    heatmap, layer_norm, layer_norm_gradient, linear, linear_gradient, log_probability, log_softmax_top_k,
-    map_blocks, normalized_linear, output_layer, ranged_attention, search, selected_linear, softmax_loss,
-    ssru, sum_blocks, sum_losses, tie_rows, vocabulary_chunks,
+    ByPrecision, Kernel, activate, adam, append_kv, append_rows, attention, attention_weights,
+    banded_attention, bans, cached_attention, clip, column_sums, column_tokens, copy_rows, dropout, edits,
+    embed, embedding_gradient, gather_rows, heatmap, layer_norm, layer_norm_gradient, linear,
+    linear_gradient, log_probability, log_softmax_top_k, map_blocks, normalized_linear, output_layer,
+    ranged_attention, search, selected_linear, softmax_loss, ssru, sum_blocks, sum_losses, sum_rows,
+    tie_rows, vocabulary_chunks,
 };
 
 /// Every kernel, for tests that hold them all to the rules.
@@ -14,7 +15,7 @@ pub fn all() -> impl Iterator<Item = &'static Kernel> {
     WITHOUT_WEIGHTS.into_iter().chain(by_precision)
 }
 
-const WITHOUT_WEIGHTS: [&Kernel; 54] = [
+const WITHOUT_WEIGHTS: [&Kernel; 58] = [
     &activate::ACTIVATE,
     &activate::ACTIVATE_GRADIENT,
     &adam::ADAM,
@@ -24,6 +25,8 @@ const WITHOUT_WEIGHTS: [&Kernel; 54] = [
     &attention::ATTENTION_TILE,
     &attention::ATTENTION_WORKGROUP,
     &attention_weights::ATTENTION_WEIGHTS,
+    &banded_attention::BANDED_ATTENTION,
+    &banded_attention::BANDED_ATTENTION_WEIGHTS,
     &bans::BAN_REPEATS,
     &bans::RESET_BANS,
     &cached_attention::CACHED_ATTENTION,
@@ -37,6 +40,7 @@ const WITHOUT_WEIGHTS: [&Kernel; 54] = [
     &edits::EDIT_SCORES,
     &edits::PENALIZE_REPEATS,
     &embedding_gradient::EMBEDDING_GRADIENT,
+    &gather_rows::GATHER_ROWS,
     &heatmap::HEATMAP,
     &heatmap::MAP_MAXIMA,
     &heatmap::ROW_MAXIMA,
@@ -67,6 +71,7 @@ const WITHOUT_WEIGHTS: [&Kernel; 54] = [
     &ssru::SSRU,
     &sum_blocks::SUM_BLOCKS,
     &sum_losses::SUM_LOSSES,
+    &sum_rows::SUM_ROWS,
     &tie_rows::TIE_ROWS,
     &vocabulary_chunks::VOCABULARY_CHUNKS,
 ];

@@ -1,9 +1,10 @@
-//! Encoder self-attention, masked decoder self-attention and cross-attention as blocks. Vaswani et al. 2017, section
+//! The common parts of attention, and cached self-attention and cross-attention as blocks. Vaswani et al. 2017, section
 //! 3.2.3.
 
-use super::blueprint::{Blueprint, CrossAttention, Norm, SelfAttention, qkv_columns};
+use super::blueprint::{Blueprint, CrossAttention, Norm, SelfAttention};
 use super::config::{ModelConfig, NormPlacement, StackConfig};
 use super::head::AttentionKind;
+use super::self_attention::SelfAttentionKind;
 use crate::activation::Activation;
 use crate::graph::{Columns, Graph, GraphError, Rows, State, Value};
 use crate::ops::{AttentionScores, Cache};
@@ -18,6 +19,23 @@ pub struct Sequences {
     pub length: usize,
     /// What may be attended to.
     pub visible: Visible,
+    /// Tokens that see all tokens and are seen by all, if an encoder's layers have any.
+    pub globals: Option<GlobalTokens>,
+    /// Blocks whose sums the tokens see, if an encoder's layers have any.
+    pub blocks: Option<TextBlocks>,
+}
+
+/// The blocks of sources. u32 values.
+#[derive(Clone, Copy, Debug)]
+pub struct TextBlocks {
+    /// Tokens of a block; the last block of a source also has the tokens that are left over.
+    pub tokens: usize,
+    /// Room for the blocks of a source.
+    pub most: usize,
+    /// `[batch * most, 2]`: first row of a block, and the end.
+    pub ranges: Value,
+    /// `[batch, 1 + most]`: number of blocks, then their rows among those of the batch.
+    pub rows: Value,
 }
 
 /// The tokens that attention may see.
@@ -30,6 +48,21 @@ pub enum Visible {
     Ranges(crate::ops::Ranges),
 }
 
+/// The tokens of sources that see all tokens, and are seen by all. u32 values.
+#[derive(Clone, Copy, Debug)]
+pub struct GlobalTokens {
+    /// Room for the global tokens of a source.
+    pub most: usize,
+    /// `[batch, length]`, nonzero for tokens that are not global.
+    pub others: Value,
+    /// `[batch, 1 + most]`: number of global tokens, then their rows among those of the batch.
+    pub rows: Value,
+    /// `[batch * most, 1]`: the same rows; any row for a global token that is not there.
+    pub numbers: Value,
+    /// `[batch * length, 1]`: a token's own row, or `batch * length` plus its row among the global tokens.
+    pub merged: Value,
+}
+
 /// The state that keeps a value, if the caller needs it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tap(pub Option<State>);
@@ -37,8 +70,11 @@ pub struct Tap(pub Option<State>);
 /// States that keep values of a stack: one tap per layer, or none.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Taps<'a> {
-    /// Weights of self-attention, `[batch * heads * queries, keys]`.
+    /// Weights of self-attention, `[batch * heads * queries, keys]`; with windows those of
+    /// [`Graph::banded_attention_weights`].
     pub attentions: &'a [Tap],
+    /// Weights of global tokens, `[batch * heads * most, keys]`.
+    pub global_attentions: &'a [Tap],
     /// Weights of cross-attention, `[batch * heads * queries, keys]`.
     pub cross_attentions: &'a [Tap],
     /// The embeddings, then each layer's output, `[rows, d_model]`: one more than layers.
@@ -62,6 +98,10 @@ pub(super) struct AttentionLayer<'a> {
     pub causal: bool,
     /// Relative positions: one table for all layers of a stack.
     pub distance_bias: Option<Rows>,
+    /// The same, then the bias of sums of blocks.
+    pub block_bias: Option<Rows>,
+    /// Kind of self-attention.
+    pub kind: &'a SelfAttentionKind,
     pub taps: Taps<'a>,
 }
 
@@ -70,7 +110,7 @@ impl AttentionLayer<'_> {
         self.config.attention_scale.factor(self.stack.d_k, self.layer)
     }
 
-    fn shape(&self, batch: usize, queries: usize, keys: usize, causal: bool) -> AttentionShape {
+    pub(super) fn shape(&self, batch: usize, queries: usize, keys: usize, causal: bool) -> AttentionShape {
         let &StackConfig { heads, d_k, d_v, .. } = self.stack;
         AttentionShape { batch, heads, queries, keys, d_head: d_k, d_value: d_v, scale: self.scale(), causal }
     }
@@ -97,34 +137,6 @@ pub(super) fn residual_block<T>(
             block(g, normalized, Some(x))
         }
     }
-}
-
-/// Adds self-attention over whole sequences: the encoder, or the decoder under teacher forcing and for prompts. Keys
-/// and values also go to the cache, if given. Also returns the fused projection, which begins with the queries.
-pub(super) fn self_attention(
-    g: &mut Graph,
-    attention: AttentionLayer<'_>,
-    weights: &SelfAttention,
-    x: Value,
-    sequences: &Sequences,
-    cache: Option<&Cache>,
-) -> Result<(Value, Value), GraphError> {
-    let Sequences { batch, length, visible } = *sequences;
-    let shape = attention.shape(batch, length, length, attention.causal);
-    residual_block(g, attention.config, weights.norm, x, |g, x, residual| {
-        let qkv = g.linear(x, weights.qkv, Activation::Identity, None)?;
-        if let Some(state) = tap(attention.taps.projections, attention.layer).0 {
-            g.keep(qkv, state)?;
-        }
-        if let Some(cache) = cache {
-            g.append_kv(qkv, cache.cache_slots, cache.keys, cache.values)?;
-        }
-        let [queries, keys, values] = qkv_columns(attention.stack).map(|first| Columns { value: qkv, first });
-        let bias = attention.distance_bias;
-        let tap = tap(attention.taps.attentions, attention.layer);
-        let context = attend(g, shape, visible, ([queries, keys, values], bias), tap)?;
-        Ok((g.linear(context, weights.output, Activation::Identity, residual)?, qkv))
-    })
 }
 
 /// Adds self-attention of one new token per row to its history, which the token then extends. Also returns the fused
@@ -162,7 +174,7 @@ pub(super) fn cross_attention(
     x: Value,
     memory: &Memory,
 ) -> Result<(Value, Value), GraphError> {
-    let Sequences { batch, length, visible } = memory.sequences;
+    let Sequences { batch, length, visible, .. } = memory.sequences;
     let shape = attention.shape(batch, g.shape(x).rows / batch, length, false);
     residual_block(g, attention.config, weights.norm, x, |g, x, residual| {
         let queries = Columns { value: g.linear(x, weights.query, Activation::Identity, None)?, first: 0 };
@@ -175,7 +187,7 @@ pub(super) fn cross_attention(
 }
 
 /// Adds attention of queries to keys and values, with its weights if they have a tap.
-fn attend(
+pub(super) fn attend(
     g: &mut Graph,
     shape: AttentionShape,
     visible: Visible,
@@ -215,9 +227,29 @@ pub(crate) fn weights_of(
         AttentionKind::Cross => (&config.decoder, None), // its queries and keys have no distance
     };
     let causal = kind == AttentionKind::Decoder;
-    let attention = AttentionLayer { config, stack, layer, causal, distance_bias, taps: Taps::default() };
+    let full = &SelfAttentionKind::Full;
+    let attention = AttentionLayer {
+        config,
+        stack,
+        layer,
+        causal,
+        distance_bias,
+        block_bias: None,
+        kind: full,
+        taps: Taps::default(),
+    };
     let [query_count, key_count] = [queries, keys].map(|columns| g.shape(columns.value).rows);
     let shape = attention.shape(1, query_count, key_count, causal);
     g.enter(format!("{kind}.{layer}"));
+    let own =
+        if kind == AttentionKind::Encoder { config.encoder_kind(layer) } else { &SelfAttentionKind::Full };
+    let (shape, keys, distance_bias) = match own {
+        SelfAttentionKind::Uniform => (AttentionShape { scale: 0.0, ..shape }, keys, None),
+        SelfAttentionKind::SharedQk => (shape, queries, distance_bias),
+        // windows have no matrix of weights
+        SelfAttentionKind::Full
+        | SelfAttentionKind::Window { .. }
+        | SelfAttentionKind::TransientGlobal { .. } => (shape, keys, distance_bias),
+    };
     g.attention_weights(AttentionScores { shape, queries, keys, key_mask: mask, distance_bias })
 }

@@ -6,6 +6,7 @@ mod distilbert;
 mod firefox;
 mod gpt2;
 mod keys;
+mod led;
 mod marian;
 mod parameters;
 mod positions;
@@ -20,6 +21,7 @@ use super::error::ModelError;
 use super::files::ModelFiles;
 use super::head::AttentionKind;
 use super::json::JsonObject;
+use super::self_attention::{Globals, SelfAttentionChoice, SelfAttentionError, SelfAttentionKind};
 use super::student_options::configuration;
 use crate::activation::Activation;
 
@@ -39,8 +41,12 @@ pub enum Family {
     M2m100,
     /// `PegasusForConditionalGeneration`.  Zhang et al. 2020.
     Pegasus,
+    /// `LEDForConditionalGeneration`: Longformer as an encoder, BART's decoder.  Beltagy et al. 2020, section 7.
+    Led,
     /// `T5ForConditionalGeneration`: T5, T5 1.1 and Flan-T5.  Raffel et al. 2020.
     T5,
+    /// `LongT5ForConditionalGeneration`: T5 for long sources.  Guo et al. 2022.
+    LongT5,
     /// `BertForMaskedLM`.  Devlin et al. 2018.
     Bert,
     /// `RobertaForMaskedLM`.  Liu et al. 2019.
@@ -57,14 +63,16 @@ pub enum Family {
 
 impl Family {
     /// Every family.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 15] = [
         Self::Marian,
         Self::Vanilla,
         Self::Bart,
         Self::MBart,
         Self::M2m100,
         Self::Pegasus,
+        Self::Led,
         Self::T5,
+        Self::LongT5,
         Self::Bert,
         Self::Roberta,
         Self::XlmRoberta,
@@ -82,7 +90,9 @@ impl Family {
             Self::MBart => "mbart",
             Self::M2m100 => "m2m_100",
             Self::Pegasus => "pegasus",
+            Self::Led => "led",
             Self::T5 => "t5",
+            Self::LongT5 => "longt5",
             Self::Bert => "bert",
             Self::Roberta => "roberta",
             Self::XlmRoberta => "xlm-roberta",
@@ -141,8 +151,16 @@ pub struct ModelConfig {
     pub embedding_norm: bool,
     /// Whether the first target position has no token embedding: Marian's own decoders have no start token.
     pub zero_start: bool,
+    /// The kind of each encoder layer's self-attention; empty: full attention in all of them.
+    pub encoder_kinds: Vec<SelfAttentionKind>,
+    /// Whether global tokens have projections of their own (Longformer).
+    pub global_projections: bool,
+    /// Tokens of the blocks whose sums a layer's tokens see, if the encoder has weights for them (LongT5).
+    pub block_tokens: Option<usize>,
     /// The kind of positions.
     pub positions: Positions,
+    /// Positions of the encoder, if they are not those of the decoder (LED).
+    pub encoder_positions: Option<Positions>,
     /// Factor of the attention scores.
     pub attention_scale: AttentionScale,
     /// Activation between the linear maps of the feed-forward layers.
@@ -299,7 +317,9 @@ impl ModelConfig {
             family @ (Family::Bart | Family::MBart | Family::M2m100 | Family::Pegasus) => {
                 bart::config(json, family)?
             }
+            Family::Led => led::config(json)?,
             Family::T5 => t5::config(json)?,
+            Family::LongT5 => t5::long_config(json)?,
             Family::Bert => bert::config(json)?,
             family @ (Family::Roberta | Family::XlmRoberta) => roberta::config(json, family)?,
             Family::DistilBert => distilbert::config(json)?,
@@ -333,6 +353,55 @@ impl ModelConfig {
         }
     }
 
+    /// The positions of sources.
+    pub fn source_positions(&self) -> &Positions {
+        self.encoder_positions.as_ref().unwrap_or(&self.positions)
+    }
+
+    /// The kind of an encoder layer's self-attention.
+    pub fn encoder_kind(&self, layer: usize) -> &SelfAttentionKind {
+        const FULL: &SelfAttentionKind = &SelfAttentionKind::Full;
+        self.encoder_kinds.get(layer).unwrap_or(FULL)
+    }
+
+    /// The tokens of a source that see all tokens, and are seen by all.
+    pub fn encoder_globals(&self) -> &Globals {
+        const NONE: &Globals = &Globals::None;
+        let globals = self.encoder_kinds.iter().map(SelfAttentionKind::globals);
+        globals.into_iter().find(|globals| **globals != Globals::None).unwrap_or(NONE)
+    }
+
+    /// The global tokens of a source as the family is used: the first token, if requests name them.
+    pub fn usual_globals(&self) -> Vec<usize> {
+        match self.encoder_globals() {
+            Globals::Requested => vec![0],
+            _ => Vec::new(),
+        }
+    }
+
+    /// The usual global tokens of a source of `length` tokens as a mask; empty if there are none.
+    pub fn usual_global_mask(&self, length: usize) -> Vec<u32> {
+        match &self.usual_globals()[..] {
+            [] => Vec::new(),
+            globals => (0..length).map(|token| globals.contains(&token).into()).collect(),
+        }
+    }
+
+    /// The same model with other kinds of self-attention in some layers of the encoder.
+    pub fn with_attention(&self, choice: &SelfAttentionChoice) -> Result<Self, SelfAttentionError> {
+        let own: Vec<_> = (0..self.encoder.layers).map(|layer| self.encoder_kind(layer).clone()).collect();
+        let encoder_kinds = choice.over(&own)?;
+        let needs_weights =
+            |kind: &&SelfAttentionKind| matches!(kind, SelfAttentionKind::TransientGlobal { .. });
+        match encoder_kinds.iter().find(needs_weights).filter(|_| self.block_tokens.is_none()) {
+            Some(kind) => Err(SelfAttentionError::NoWeights {
+                kind: kind.to_string(),
+                model_type: self.family.model_type(),
+            }),
+            None => Ok(Self { encoder_kinds, ..self.clone() }),
+        }
+    }
+
     /// Values per token and decoder layer that a search keeps of the target so far: keys and values, or cells.
     pub(crate) fn cached_width(&self) -> usize {
         match self.decoder_mixer {
@@ -356,12 +425,7 @@ impl ModelConfig {
 
     /// Row of the position table for each token of a sequence.
     pub fn position_rows<'a>(&'a self, tokens: &'a [u32]) -> impl Iterator<Item = u32> + 'a {
-        let mut before = 0;
-        tokens.iter().map(move |&token| {
-            let row = self.positions.row(before, token);
-            before += usize::from(self.positions.counts(token));
-            row
-        })
+        self.positions.rows(tokens)
     }
 }
 

@@ -1,14 +1,14 @@
 //! The decoder: from target tokens and the memory to logits of the next token. Vaswani et al. 2017, section 3.1.
 
-use super::attention::{
-    AttentionLayer, Memory, Taps, cached_self_attention, cross_attention, self_attention,
-};
+use super::attention::{AttentionLayer, Memory, Taps, cached_self_attention, cross_attention};
 use super::blueprint::{Blueprint, Mixing};
 pub use super::cache::History;
 use super::config::ModelConfig;
 use super::embedding::{Tokens, embedding, end_of_stack, keep_hidden};
 use super::feed_forward::feed_forward;
+use super::self_attention::SelfAttentionKind;
 use super::ssru::ssru;
+use super::whole_attention::self_attention;
 use crate::activation::Activation;
 use crate::graph::{Graph, GraphError, State, Value};
 
@@ -64,6 +64,8 @@ pub fn decoder(
             layer: index,
             causal: true,
             distance_bias: stack.distance_bias,
+            block_bias: None,
+            kind: &SelfAttentionKind::Full,
             taps,
         };
         g.enter(format!("decoder.{index}.self"));

@@ -1,10 +1,11 @@
 //! The encoder: from source tokens to the memory that the decoder attends to. Vaswani et al. 2017, section 3.1.
 
-use super::attention::{AttentionLayer, Sequences, Taps, self_attention};
+use super::attention::{AttentionLayer, Sequences, Taps};
 use super::blueprint::Blueprint;
 use super::config::ModelConfig;
 use super::embedding::{Tokens, embedding, end_of_stack, keep_hidden};
 use super::feed_forward::feed_forward;
+use super::whole_attention::self_attention;
 use crate::graph::{Graph, GraphError, Value};
 
 /// Adds the encoder to a graph; returns the memory, `[batch * length, d_model]`. `tokens`: `batch * length` tokens.
@@ -27,6 +28,8 @@ pub fn encoder(
             layer: index,
             causal: false,
             distance_bias: stack.distance_bias,
+            block_bias: stack.block_bias,
+            kind: config.encoder_kind(index),
             taps,
         };
         g.enter(format!("encoder.{index}.self"));

@@ -81,7 +81,7 @@ impl Model {
     pub fn random(files: ModelFiles, seed: u64) -> Result<Self, ModelError> {
         let config = ModelConfig::from_files(&files)?;
         let generation = GenerationConfig::from_files(&files)?;
-        let tables = Names::of(config.family).tables();
+        let tables = Names::of(&config).tables();
         let checkpoint = Checkpoint::random(files.label().to_owned(), seed, tables);
         Self::new(files, config, generation, checkpoint)
     }

@@ -49,6 +49,12 @@ impl JsonValue for String {
 impl JsonValue for Vec<u32> {
     const EXPECTED: &'static str = "a list of token ids";
 }
+impl JsonValue for Vec<usize> {
+    const EXPECTED: &'static str = "a list of whole numbers";
+}
+impl JsonValue for Value {
+    const EXPECTED: &'static str = "a value";
+}
 impl JsonValue for Vec<i64> {
     const EXPECTED: &'static str = "a list of token ids, and -100 for none";
 }

@@ -10,6 +10,7 @@
 //! | `embedding`, `attention`, `ssru`, `feed_forward`, `encoder`, `decoder` | the blocks |
 //! | `cache` | the decoder's memory for earlier tokens |
 //! | `head`, `maps` | the kinds of attention, names of heads; attention maps on the host |
+//! | [`SelfAttentionKind`] | the kinds of self-attention that a layer can have |
 //! | [`read_languages`] | the languages that the small files of a folder name |
 //! | [`Model`] | all of it, without the device |
 
@@ -36,15 +37,18 @@ mod languages;
 mod maps;
 mod names;
 mod quantize;
+mod self_attention;
 mod shortlist;
 mod ssru;
 mod student_files;
 mod student_options;
 mod tokenizer;
+mod whole_attention;
+mod windows;
 
 pub use crate::ops::{Cache, CellCache};
 pub(crate) use attention::weights_of;
-pub use attention::{Memory, Sequences, Tap, Taps, Visible};
+pub use attention::{GlobalTokens, Memory, Sequences, Tap, Taps, TextBlocks, Visible};
 pub use cache::LayerCache;
 pub use error::ModelError;
 pub use folder::Model;
@@ -52,5 +56,6 @@ pub use head::{AttentionKind, HeadName};
 pub use languages::{ModelLanguages, read_languages};
 pub use maps::{LayerAttention, Map};
 pub use quantize::QuantizeError;
+pub use self_attention::{Globals, SelfAttentionChoice, SelfAttentionError, SelfAttentionKind};
 pub use shortlist::{Shortlist, ShortlistVocabularies};
 pub use tokenizer::read_tokenizer;

@@ -1,7 +1,7 @@
 //! The tensor names of each family. A family is a table, not a separate model.
 
 use super::checkpoint::INPUT_MULTIPLIER;
-use super::config::Family;
+use super::config::{Family, ModelConfig};
 
 /// The tensor names of one family; empty for tensors that it does not have.
 pub(super) struct Names {
@@ -82,10 +82,16 @@ pub(super) struct StackNames {
     pub positions: &'static str,
     /// Bias by distance, `[buckets, heads]`.
     pub distance_bias: &'static str,
+    /// Bias of sums of blocks by distance in blocks, `[buckets, heads]`.
+    pub block_bias: &'static str,
+    /// Norm of sums of blocks.
+    pub block_norm: &'static str,
     pub embedding_norm: &'static str,
     /// Prefix before the layer's number.
     pub layers: &'static str,
     pub self_attention: AttentionNames,
+    /// Queries, keys and values of global tokens, if they have projections of their own.
+    pub global_attention: AttentionNames,
     pub self_norm: &'static str,
     /// SSRU instead of self-attention: the two maps of the input; only the second has a bias.
     pub ssru: [&'static str; 2],
@@ -121,9 +127,12 @@ const NO_ATTENTION: AttentionNames = AttentionNames { inputs: InputNames::Separa
 const NO_STACK: StackNames = StackNames {
     positions: "",
     distance_bias: "",
+    block_bias: "",
+    block_norm: "",
     embedding_norm: "",
     layers: "",
     self_attention: NO_ATTENTION,
+    global_attention: NO_ATTENTION,
     self_norm: "",
     ssru: [""; 2],
     ssru_norm: "",
@@ -137,10 +146,13 @@ const NO_STACK: StackNames = StackNames {
 };
 
 impl Names {
-    pub fn of(family: Family) -> &'static Self {
-        match family {
+    pub fn of(config: &ModelConfig) -> &'static Self {
+        match config.family {
             Family::Marian | Family::Bart | Family::MBart | Family::M2m100 | Family::Pegasus => &BART,
             Family::Vanilla => &VANILLA,
+            Family::Led => &LED,
+            Family::LongT5 if config.block_tokens.is_some() => &LONG_T5_GLOBAL,
+            Family::LongT5 => &LONG_T5,
             Family::T5 => &T5,
             Family::Bert => &BERT,
             Family::Roberta | Family::XlmRoberta => &ROBERTA,
@@ -162,7 +174,7 @@ impl Names {
 
 /// BART and its relatives: HF `MarianMTModel`, `BartForConditionalGeneration`, `MBartForConditionalGeneration`,
 /// `M2M100ForConditionalGeneration`, `PegasusForConditionalGeneration`.
-static BART: Names = Names {
+const BART: Names = Names {
     base: "model.",
     shared_embedding: &[
         "model.shared.weight",
@@ -218,6 +230,49 @@ const BART_STACK: StackNames = StackNames {
     ..NO_STACK
 };
 
+/// HF `LEDForConditionalGeneration`.
+static LED: Names = Names {
+    base: "led.",
+    shared_embedding: &[
+        "led.shared.weight",
+        "led.encoder.embed_tokens.weight",
+        "led.decoder.embed_tokens.weight",
+        "lm_head.weight",
+    ],
+    source_embedding: "led.encoder.embed_tokens.weight",
+    target_embedding: "led.decoder.embed_tokens.weight",
+    encoder: StackNames {
+        positions: "led.encoder.embed_positions.weight",
+        embedding_norm: "led.encoder.layernorm_embedding",
+        layers: "led.encoder.layers",
+        self_attention: separate(
+            [
+                "self_attn.longformer_self_attn.query",
+                "self_attn.longformer_self_attn.key",
+                "self_attn.longformer_self_attn.value",
+            ],
+            "self_attn.output",
+        ),
+        global_attention: separate(
+            [
+                "self_attn.longformer_self_attn.query_global",
+                "self_attn.longformer_self_attn.key_global",
+                "self_attn.longformer_self_attn.value_global",
+            ],
+            "",
+        ),
+        ..BART_STACK
+    },
+    decoder: StackNames {
+        positions: "led.decoder.embed_positions.weight",
+        embedding_norm: "led.decoder.layernorm_embedding",
+        layers: "led.decoder.layers",
+        ..BART.decoder
+    },
+    unused: &[],
+    ..BART
+};
+
 /// The paper's model with `torch.nn.Transformer`'s names.
 static VANILLA: Names = Names {
     base: "",
@@ -261,7 +316,7 @@ const VANILLA_STACK: StackNames = StackNames {
 };
 
 /// HF `T5ForConditionalGeneration`.
-static T5: Names = Names {
+const T5: Names = Names {
     base: "",
     shared_embedding: &[
         "shared.weight",
@@ -313,6 +368,38 @@ const T5_STACK: StackNames = StackNames {
     ),
     self_norm: "layer.0.layer_norm",
     ..NO_STACK
+};
+
+/// HF `LongT5ForConditionalGeneration` with `encoder_attention_type: local`.
+static LONG_T5: Names = Names {
+    encoder: StackNames {
+        distance_bias: "encoder.block.0.layer.0.LocalSelfAttention.relative_attention_bias.weight",
+        self_attention: separate(
+            ["layer.0.LocalSelfAttention.q", "layer.0.LocalSelfAttention.k", "layer.0.LocalSelfAttention.v"],
+            "layer.0.LocalSelfAttention.o",
+        ),
+        ..T5.encoder
+    },
+    ..T5
+};
+
+/// HF `LongT5ForConditionalGeneration` with `encoder_attention_type: transient-global`.
+static LONG_T5_GLOBAL: Names = Names {
+    encoder: StackNames {
+        distance_bias: "encoder.block.0.layer.0.TransientGlobalSelfAttention.relative_attention_bias.weight",
+        block_bias: "encoder.block.0.layer.0.TransientGlobalSelfAttention.global_relative_attention_bias.weight",
+        block_norm: "layer.0.TransientGlobalSelfAttention.global_input_layer_norm",
+        self_attention: separate(
+            [
+                "layer.0.TransientGlobalSelfAttention.q",
+                "layer.0.TransientGlobalSelfAttention.k",
+                "layer.0.TransientGlobalSelfAttention.v",
+            ],
+            "layer.0.TransientGlobalSelfAttention.o",
+        ),
+        ..T5.encoder
+    },
+    ..T5
 };
 
 /// HF `BertForMaskedLM`.

@@ -155,7 +155,7 @@ impl Operator for LinearNode {
                 scale,
             };
             let join = self.join.map(|(join, value)| (join, run.f32(value)));
-            cpu::linear(run.f32(self.x), layer, self.activation, join, y);
+            cpu::training_linear(run.f32(self.x), layer, self.activation, (join, run.products()), y);
         });
     }
 }

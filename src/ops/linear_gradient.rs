@@ -108,7 +108,8 @@ impl Operator for InputGradient {
         run.write([self.dx], |run, [dx]| {
             let weight = (run.f32_matrix(self.weight), self.weight.inputs);
             let earlier = self.earlier.map(|earlier| run.f32(earlier));
-            cpu::linear_input_gradient(run.f32(self.dy), weight, self.scale, earlier, dx);
+            let how = (self.scale, run.products());
+            cpu::linear_input_gradient(run.f32(self.dy), weight, how, earlier, dx);
         });
     }
 }
@@ -136,7 +137,8 @@ impl Operator for WeightGradient {
         run.write([self.dweight], |run, [dweight]| {
             let Matrix { outputs, inputs, .. } = self.weight;
             let dweight = &mut dweight[..outputs * inputs];
-            cpu::linear_weight_gradient(run.f32(self.dy), (run.f32(self.x), inputs), self.scale, dweight);
+            let how = (self.scale, run.products());
+            cpu::linear_weight_gradient(run.f32(self.dy), (run.f32(self.x), inputs), how, dweight);
         });
     }
 }

@@ -9,6 +9,7 @@ mod append_kv;
 mod append_rows;
 mod attention;
 mod attention_weights;
+mod banded_attention;
 mod beam_step;
 mod best_tokens;
 mod cached_attention;
@@ -17,6 +18,7 @@ mod dropout;
 mod edit_scores;
 mod embed;
 mod embedding_gradient;
+mod gather_rows;
 mod greedy_step;
 mod layer_norm;
 mod layer_norm_gradient;
@@ -32,10 +34,12 @@ mod selected_linear;
 mod softmax_loss;
 mod ssru;
 mod sum_losses;
+mod sum_rows;
 mod tied_rows;
 
 pub use adam::{AdamConstants, TrainedWeight};
 pub use attention::AttentionScores;
+pub use banded_attention::{BandedScores, SideKeys};
 pub use cached_attention::Cache;
 pub use edit_scores::EditedScores;
 pub use layers::{Linear, Normalization};
@@ -46,4 +50,4 @@ pub use ssru::CellCache;
 #[doc(inline)]
 pub use crate::activation::Activation;
 #[doc(inline)]
-pub use crate::shape::{AttentionShape, CachedAttentionShape};
+pub use crate::shape::{AttentionShape, Band, BandedShape, CachedAttentionShape, SideBlocks};

@@ -177,7 +177,7 @@ impl SoftmaxLoss {
             let x = &run.f32(self.x)[rows.start * inputs..rows.end * inputs];
             let bias = bias.map(|bias| run.vector(bias));
             let layer = cpu::Linear { weight: run.matrix(weight), inputs, bias, scale };
-            cpu::linear(x, layer, Activation::Identity, None, logits);
+            cpu::training_linear(x, layer, Activation::Identity, (None, run.products()), logits);
             let labels = &run.u32(self.labels)[rows.clone()];
             let factor = f32::from_bits(run.u32(self.step)[step_word::LOSS_FACTOR]);
             let losses = &mut losses[rows.start * LOSS_COLUMNS..rows.end * LOSS_COLUMNS];
@@ -187,13 +187,20 @@ impl SoftmaxLoss {
         run.write([dx], |run, [dx]| {
             let dlogits = &run.f32(self.panel)[..rows.len() * outputs];
             let dx = &mut dx[rows.start * inputs..rows.end * inputs];
-            cpu::linear_input_gradient(dlogits, (run.f32_matrix(weight), inputs), scale, None, dx);
+            cpu::linear_input_gradient(
+                dlogits,
+                (run.f32_matrix(weight), inputs),
+                (scale, run.products()),
+                None,
+                dx,
+            );
         });
         if let Some(dweight) = dweight {
             run.write([dweight], |run, [dweight]| {
                 let dlogits = &run.f32(self.panel)[..rows.len() * outputs];
                 let x = &run.f32(self.x)[rows.start * inputs..rows.end * inputs];
-                cpu::linear_weight_gradient(dlogits, (x, inputs), scale, &mut dweight[..outputs * inputs]);
+                let how = (scale, run.products());
+                cpu::linear_weight_gradient(dlogits, (x, inputs), how, &mut dweight[..outputs * inputs]);
             });
         }
         if let Some(dbias) = dbias {

@@ -63,7 +63,7 @@ impl TokenizerClass {
     pub fn of_model_type(model_type: &str) -> Self {
         match model_type {
             "marian" => Self::Marian,
-            "t5" => Self::T5,
+            "t5" | "longt5" => Self::T5,
             "pegasus" => Self::Pegasus,
             "mbart" => Self::MBart,
             "m2m_100" => Self::M2M100,

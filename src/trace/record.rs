@@ -3,6 +3,7 @@
 use super::depth::{Depth, Stack};
 use super::error::TraceError;
 use super::options::TraceOptions;
+use crate::model::config::ModelConfig;
 use crate::model::{AttentionKind, LayerAttention};
 use crate::transformer::{
     Cancel, ForwardInput, ForwardSelection, KeptAttention, LeftOut, Lengths, ScoreRequest, Share, Tensor,
@@ -22,7 +23,7 @@ pub struct TraceRequest {
 
 impl TraceRequest {
     /// The input of the model: the target without its last token.
-    fn input(&self) -> ForwardInput {
+    fn input(&self, config: &ModelConfig) -> ForwardInput {
         let Self { input_ids, target_ids, .. } = self;
         let length = target_ids.len() - 1;
         ForwardInput {
@@ -33,6 +34,7 @@ impl TraceRequest {
             attention_mask: vec![1; input_ids.len()],
             token_type_ids: Vec::new(),
             decoder_input_ids: target_ids[..length].to_vec(),
+            global_attention_mask: config.usual_global_mask(input_ids.len()),
         }
     }
 
@@ -95,7 +97,7 @@ pub async fn attend(
         if cancel.listen().await {
             return Err(TraceError::Cancelled);
         }
-        kept.push(transformer.keep_attention(&request.input(), share)?);
+        kept.push(transformer.keep_attention(&request.input(transformer.config()), share)?);
     }
     Ok(kept)
 }
@@ -130,7 +132,7 @@ async fn record_one(
     selection.logits =
         options.scores && logits_bytes <= MAX_LOGITS_BYTES.min(transformer.device().max_buffer_bytes());
     selection.hidden_states = options.depth;
-    let output = transformer.forward_selected(&request.input(), &selection).await?;
+    let output = transformer.forward_selected(&request.input(transformer.config()), &selection).await?;
     let (log_probabilities, alternatives) = match (options.scores, selection.logits) {
         (false, _) => (Vec::new(), Vec::new()),
         (true, true) => {

@@ -4,10 +4,11 @@
 //! a batch, and only the numbers of tokens count.
 
 use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
+use rand_chacha::rand_core::SeedableRng;
 use serde::{Deserialize, Serialize};
 
 pub use super::packed::{Capacity, Pair};
+use super::random::below;
 
 /// Number of batches that are filled at the same time. A pair goes to the first one that has room for it.
 const OPEN_BATCHES: usize = 8;
@@ -106,6 +107,20 @@ pub struct Epoch {
     pub fill: Fill,
 }
 
+impl Epoch {
+    /// Checks a stored position of this epoch, which may be its end.
+    ///
+    /// # Errors
+    /// [`BatchError::Position`] if the epoch has fewer batches.
+    pub fn check(&self, position: Position) -> Result<(), BatchError> {
+        let (Position { epoch, batch }, batches) = (position, self.batches.len());
+        match batch <= batches {
+            true => Ok(()),
+            false => Err(BatchError::Position { epoch, batch, batches }),
+        }
+    }
+}
+
 /// Makes the batches of every epoch. An epoch depends on the lengths of the pairs, the seed and its number alone.
 #[derive(Clone, Debug)]
 pub struct Batches {
@@ -153,19 +168,6 @@ impl Batches {
         let batches = self.pack(&order);
         let fill = self.fill(&batches);
         Epoch { batches, fill }
-    }
-
-    /// The batches of the epoch of a stored position, which may lie at the epoch's end.
-    ///
-    /// # Errors
-    /// [`BatchError::Position`] if the epoch has fewer batches.
-    pub fn resume(&self, position: Position) -> Result<Epoch, BatchError> {
-        let epoch = self.epoch(position.epoch);
-        let (Position { epoch: number, batch }, batches) = (position, epoch.batches.len());
-        match batch <= batches {
-            true => Ok(epoch),
-            false => Err(BatchError::Position { epoch: number, batch, batches }),
-        }
     }
 
     /// First fit into a few open batches. If no open batch has room, the one with the most tokens is complete.
@@ -229,9 +231,4 @@ fn shuffle(order: &mut [usize], seed: u64, epoch: u64) {
     for last in (1..order.len()).rev() {
         order.swap(last, below(&mut random, last as u64 + 1) as usize);
     }
-}
-
-/// A random number below `bound`, all equally likely to within 2⁻⁶⁴ × `bound`.
-fn below(random: &mut ChaCha8Rng, bound: u64) -> u64 {
-    ((u128::from(random.next_u64()) * u128::from(bound)) >> 64) as u64
 }

@@ -1,10 +1,12 @@
 //! Errors of training.
 
+use super::batches::BatchError;
 use super::schedule::ScheduleError;
 use super::tasks::TaskError;
 use crate::gpu::GpuError;
 use crate::graph::GraphError;
 use crate::model::ModelError;
+use crate::text::TextError;
 use crate::transformer::{ForwardError, GenerateError};
 
 /// An error of training.
@@ -46,6 +48,9 @@ pub enum TrainError {
         /// Values that are allowed.
         want: &'static str,
     },
+    /// A GPU was to multiply in bf16.
+    #[error("products in bf16 are made on the CPU only: take --device cpu, or --precision f32")]
+    Bf16OnGpu,
     /// A sentence is longer than the model's positions.
     #[error("a {side} of {tokens} tokens is longer than the model's {limit} positions; leave the pair out")]
     TooLong {
@@ -110,6 +115,12 @@ pub enum TrainError {
     /// The model in training cannot be run.
     #[error(transparent)]
     Forward(#[from] ForwardError),
+    /// The examples of an epoch make no batches.
+    #[error(transparent)]
+    Batches(#[from] BatchError),
+    /// The examples of an epoch make no tokens.
+    #[error(transparent)]
+    Text(#[from] TextError),
     /// Options that make no learning rate.
     #[error(transparent)]
     Schedule(#[from] ScheduleError),

@@ -249,7 +249,7 @@ impl Snapshot {
         let request = |input_ids: &Vec<u32>| {
             let options = resolve(&Default::default(), defaults, config, input_ids)
                 .map_err(crate::transformer::GenerateError::from)?;
-            Ok(GenerateRequest { input_ids: input_ids.clone(), options })
+            Ok(GenerateRequest::new(input_ids.clone(), options))
         };
         let requests = sources.iter().map(request).collect::<Result<Vec<_>, TrainError>>()?;
         let results = self.transformer.generate(&requests, GenerateOptions::default()).await?;
@@ -271,6 +271,7 @@ impl Snapshot {
             attention_mask: vec![1; pair.source.len()],
             token_type_ids: Vec::new(),
             decoder_input_ids,
+            global_attention_mask: Vec::new(),
         };
         let all = ForwardSelection::all(config);
         let selection = ForwardSelection { hidden: false, logits: false, hidden_states: false, ..all };

@@ -6,6 +6,7 @@
 //! | [`run`] | a training run: epochs, batches, learning rate, losses |
 //! | [`checkpoint`] | the files of a checkpoint, from which a run goes on |
 //! | [`pairs`] | sentence pairs from files; pairs of a dev set that the training data has, too |
+//! | [`augment`], [`substitute`] | examples that every epoch makes anew; other names and numbers in both sides |
 //! | [`vocabulary`] | a SentencePiece model and `vocab.json` from text |
 //! | [`batches`] | packed batches in an order by seed |
 //! | [`schedule`], [`stopping`] | learning rate; early stopping |
@@ -16,6 +17,7 @@
 //!
 //! Files are read and written natively only; everything else takes readers and bytes, so it also runs in a browser.
 
+pub mod augment;
 pub mod average;
 pub mod batches;
 pub mod card;
@@ -28,12 +30,14 @@ pub mod new_model;
 mod packed;
 pub mod pairs;
 mod programs;
+mod random;
 mod recipe;
 pub mod run;
 pub mod schedule;
 mod small_model;
 mod spanish;
 pub mod stopping;
+pub mod substitute;
 mod symbols;
 mod tasks;
 mod trainer;

@@ -1,6 +1,6 @@
 //! Sentence pairs from files, and the pairs that training and dev data share.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::io::{self, BufRead, Read};
 
 use unicode_segmentation::UnicodeSegmentation;
@@ -23,11 +23,14 @@ pub struct PairsOptions {
     pub text_bytes: u64,
     /// Whether columns after the second are ignored. Else they are an error.
     pub ignore_columns: bool,
+    /// Tags of the rows to take. A third column is then a row's tag; rows without one are taken, too. Without tags here, a
+    /// third column is one of the further ones.
+    pub tags: Vec<String>,
 }
 
 impl Default for PairsOptions {
     fn default() -> Self {
-        Self { line_bytes: 64 << 10, text_bytes: 8 << 30, ignore_columns: false }
+        Self { line_bytes: 64 << 10, text_bytes: 8 << 30, ignore_columns: false, tags: Vec::new() }
     }
 }
 
@@ -60,8 +63,8 @@ pub enum PairsError {
     #[error("{file}, line {line}: there is one column; a line is a pair: SOURCE TAB TARGET")]
     OneColumn { file: String, line: usize },
     #[error(
-        "{file}, line {line}: there are {columns} columns; a line is a pair: SOURCE TAB TARGET; remove the others, or \
-         ask to ignore them"
+        "{file}, line {line}: there are {columns} columns; a line is a pair: SOURCE TAB TARGET; remove the others, \
+         ask to ignore them, or name the tags to take, if the third one is a tag"
     )]
     Columns { file: String, line: usize, columns: usize },
     #[error("{file}, line {line}: the {side} is empty; remove the pair")]
@@ -87,6 +90,15 @@ pub enum PairsError {
     LineCounts { source_file: String, source_lines: usize, target_file: String, target_lines: usize },
 }
 
+/// The pairs of a file, and its tags.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rows {
+    /// The pairs that were taken.
+    pub pairs: Vec<SentencePair>,
+    /// The tags of all rows, if some were asked for.
+    pub tags: BTreeSet<String>,
+}
+
 /// Reads pairs from lines `SOURCE TAB TARGET`. `file` is the name in messages.
 ///
 /// White space at the ends of a side is removed, and so is a byte order mark.
@@ -98,23 +110,41 @@ pub fn read_tsv(
     reader: impl BufRead,
     options: &PairsOptions,
 ) -> Result<Vec<SentencePair>, PairsError> {
+    read_rows(file, reader, options).map(|rows| rows.pairs)
+}
+
+/// Reads pairs as [`read_tsv`], and the tags that the file has. No row may have been taken.
+///
+/// # Errors
+/// [`PairsError`]
+pub fn read_rows(file: &str, reader: impl BufRead, options: &PairsOptions) -> Result<Rows, PairsError> {
     let mut lines = Lines::new(file, reader, options);
-    let mut pairs = Vec::new();
+    let mut rows = Rows::default();
     while let Some((line, text)) = lines.next()? {
         let mut columns = text.split('\t');
         let (source, target) = (columns.next().unwrap_or_default(), columns.next());
+        let tag = if options.tags.is_empty() { None } else { columns.next().map(str::trim) };
         let further = columns.count();
         let file = file.to_owned();
         let Some(target) = target else { return Err(PairsError::OneColumn { file, line }) };
         if further > 0 && !options.ignore_columns {
-            return Err(PairsError::Columns { file, line, columns: 2 + further });
+            let columns = 2 + usize::from(tag.is_some()) + further;
+            return Err(PairsError::Columns { file, line, columns });
+        }
+        if let Some(tag) = tag {
+            if !rows.tags.contains(tag) {
+                rows.tags.insert(tag.to_owned());
+            }
+            if !options.tags.iter().any(|wanted| wanted == tag) {
+                continue;
+            }
         }
         let source = side((&file, line), Side::Source, source)?;
-        pairs.push(SentencePair { source, target: side((&file, line), Side::Target, target)? });
+        rows.pairs.push(SentencePair { source, target: side((&file, line), Side::Target, target)? });
     }
-    match pairs.is_empty() {
+    match rows.pairs.is_empty() && rows.tags.is_empty() {
         true => Err(PairsError::NoPairs { file: file.to_owned() }),
-        false => Ok(pairs),
+        false => Ok(rows),
     }
 }
 
@@ -161,6 +191,15 @@ pub fn read_two(
 #[cfg(not(target_arch = "wasm32"))]
 pub fn load_tsv(path: &std::path::Path, options: &PairsOptions) -> Result<Vec<SentencePair>, PairsError> {
     read_tsv(&path.display().to_string(), open(path)?, options)
+}
+
+/// Opens a file and reads pairs and tags from it as [`read_rows`]. A file that begins as gzip does is decompressed.
+///
+/// # Errors
+/// [`PairsError`]
+#[cfg(not(target_arch = "wasm32"))]
+pub fn load_rows(path: &std::path::Path, options: &PairsOptions) -> Result<Rows, PairsError> {
+    read_rows(&path.display().to_string(), open(path)?, options)
 }
 
 /// Opens two files and reads pairs from them as [`read_two`]. A file that begins as gzip does is decompressed.

@@ -15,6 +15,7 @@ use crate::model::embedding::Tokens;
 use crate::model::encoder::encoder;
 use crate::model::{Memory, Sequences, Taps, Visible};
 use crate::ops::{Ranges, TrainedWeight};
+use crate::precision::Products;
 
 /// Passes whose losses the device keeps.
 pub(super) const SLOTS: usize = 16;
@@ -130,12 +131,14 @@ impl TrainStates {
     fn training(&self, recipe: &Recipe, weights: usize, with_gradients: bool) -> Training {
         let gradient_of: BTreeMap<usize, State> =
             self.weights.iter().map(|weight| (weight.index, weight.gradient)).collect();
-        let [dropout, attention_dropout] = match with_gradients {
-            true => [recipe.dropout, recipe.attention_dropout],
-            false => [0.0; 2],
+        // losses alone are exact
+        let (products, [dropout, attention_dropout]) = match with_gradients {
+            true => (recipe.products, [recipe.dropout, recipe.attention_dropout]),
+            false => (Products::F32, [0.0; 2]),
         };
         Training {
             step: self.step,
+            products,
             dropout,
             attention_dropout,
             weight_gradients: (0..weights).map(|index| gradient_of.get(&index).copied()).collect(),
@@ -179,7 +182,13 @@ impl TrainStates {
     ) -> Result<Value, TrainError> {
         let packed = |g: &mut Graph, rows: State, keys: State, queries: State| {
             let ranges = Ranges { keys: g.state(keys), queries: g.state(queries) };
-            Sequences { batch: 1, length: rows.shape.rows, visible: Visible::Ranges(ranges) }
+            Sequences {
+                batch: 1,
+                length: rows.shape.rows,
+                visible: Visible::Ranges(ranges),
+                globals: None,
+                blocks: None,
+            }
         };
         let tokens = self.source.tokens(g);
         let sequences = packed(g, self.source.ids, self.encoder, self.encoder);

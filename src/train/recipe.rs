@@ -2,6 +2,7 @@
 
 use super::TrainError;
 use crate::ops::AdamConstants;
+use crate::precision::Products;
 
 /// Regularization and optimizer. The default is the paper's. Vaswani et al. 2017, sections 5.3 and 5.4.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,6 +25,8 @@ pub struct Recipe {
     pub weight_decay: f32,
     /// Largest norm of all gradients together; larger ones are clipped.
     pub max_norm: Option<f32>,
+    /// How matrices are multiplied.
+    pub products: Products,
     /// Parts of names of tensors that stay as they are.
     pub freeze: Vec<String>,
     /// Parts of names of tensors that alone are trained; empty: all that are not frozen.
@@ -42,6 +45,7 @@ impl Default for Recipe {
             epsilon: 1e-9,
             weight_decay: 0.0,
             max_norm: None,
+            products: Products::F32,
             freeze: Vec::new(),
             train_only: Vec::new(),
         }

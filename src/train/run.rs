@@ -1,10 +1,12 @@
 //! A training run: epochs, batches, learning rate, and the losses of the steps. The caller owns time, files and evaluation,
 //! so the same run serves a command and a page.
 
-use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 use std::time::Duration;
 
-use super::batches::{BatchError, Batches, Epoch, Position};
+use serde::{Deserialize, Serialize};
+
+use super::batches::{Batches, Epoch, Position};
 use super::packed::Pair;
 use super::schedule::{Budget, LearningRate};
 use super::stopping::EarlyStopping;
@@ -69,10 +71,28 @@ pub struct Steps {
     pub epochs: f64,
 }
 
+/// The examples of an epoch, and batches of them.
+#[derive(Clone, Debug)]
+pub struct EpochData {
+    /// The examples as ids.
+    pub pairs: Arc<Vec<Pair>>,
+    /// Batches of indices of them.
+    pub epoch: Epoch,
+}
+
+/// Makes the data of an epoch by its number: always the same for the same number, so that a run can go on.
+pub type EpochSource = Box<dyn FnMut(u64) -> Result<EpochData, TrainError>>;
+
+/// The same pairs in every epoch, in an order by seed.
+pub fn same_pairs(pairs: Vec<Pair>, batches: Batches) -> EpochSource {
+    let pairs = Arc::new(pairs);
+    Box::new(move |epoch| Ok(EpochData { pairs: pairs.clone(), epoch: batches.epoch(epoch) }))
+}
+
 /// A run over the batches of the data.
 pub struct Run {
-    pairs: Vec<Pair>,
-    batches: Batches,
+    source: EpochSource,
+    pairs: Arc<Vec<Pair>>,
     epoch: Epoch,
     plan: RunPlan,
     state: RunState,
@@ -82,15 +102,11 @@ impl Run {
     /// Begins or continues a run at a state.
     ///
     /// # Errors
-    /// [`BatchError::Position`] if the data has no such batch.
-    pub fn new(
-        pairs: Vec<Pair>,
-        batches: Batches,
-        plan: RunPlan,
-        state: RunState,
-    ) -> Result<Self, BatchError> {
-        let epoch = batches.resume(state.position)?;
-        Ok(Self { pairs, batches, epoch, plan, state })
+    /// [`BatchError::Position`](super::batches::BatchError::Position) if the data has no such batch; errors of the source.
+    pub fn new(mut source: EpochSource, plan: RunPlan, state: RunState) -> Result<Self, TrainError> {
+        let EpochData { pairs, epoch } = source(state.position.epoch)?;
+        epoch.check(state.position)?;
+        Ok(Self { source, pairs, epoch, plan, state })
     }
 
     /// The place of the run.
@@ -160,7 +176,7 @@ impl Run {
     /// One step on the next batches. Returns its learning rate.
     async fn take_step(&mut self, trainer: &mut Trainer) -> Result<f64, TrainError> {
         let learning_rate = self.plan.learning_rate.at(self.state.steps + 1, self.progress());
-        let batches = self.next_batches();
+        let batches = self.next_batches()?;
         let batches: Vec<&[Pair]> = batches.iter().map(Vec::as_slice).collect();
         trainer.take_step(&batches, learning_rate).await?;
         let tokens = batches.iter().flat_map(|batch| batch.iter()).map(|pair| pair.target.len() as u64);
@@ -171,7 +187,7 @@ impl Run {
     }
 
     /// The batches of a step. One step may take batches of two epochs.
-    fn next_batches(&mut self) -> Vec<Vec<Pair>> {
+    fn next_batches(&mut self) -> Result<Vec<Vec<Pair>>, TrainError> {
         let mut taken = Vec::with_capacity(self.plan.accumulate);
         while taken.len() < self.plan.accumulate.max(1) {
             let Position { epoch, batch } = self.state.position;
@@ -182,11 +198,12 @@ impl Run {
                 }
                 None => {
                     self.state.position = Position { epoch: epoch + 1, batch: 0 };
-                    self.epoch = self.batches.epoch(epoch + 1);
+                    let EpochData { pairs, epoch } = (self.source)(epoch + 1)?;
+                    (self.pairs, self.epoch) = (pairs, epoch);
                 }
             }
         }
-        taken
+        Ok(taken)
     }
 
     /// The error of a loss that is not a number, with the largest gradient of the last batch.

@@ -29,6 +29,9 @@ pub struct LearningRate {
     height: Height,
     warmup: u64,
     cooldown: f64,
+    /// Whether the rate is at its peak from the first step on.
+    #[serde(default)]
+    starts_at_peak: bool,
 }
 
 /// Options that make no learning rate.
@@ -63,7 +66,7 @@ impl LearningRate {
         match (value.is_finite() && value > 0.0, warmup) {
             (false, _) => Err(ScheduleError::Height(value)),
             (true, 0) => Err(ScheduleError::Warmup),
-            (true, _) => Ok(Self { height, warmup, cooldown: 0.0 }),
+            (true, _) => Ok(Self { height, warmup, cooldown: 0.0, starts_at_peak: false }),
         }
     }
 
@@ -79,10 +82,16 @@ impl LearningRate {
         }
     }
 
+    /// The same curve without its rise: the steps of the warm-up have the peak rate, the later ones what they had.
+    pub fn starting_at_peak(self) -> Self {
+        Self { starts_at_peak: true, ..self }
+    }
+
     /// The learning rate of a step, which counts from 1. `progress`: used share of the budget, 0 to 1; only the cool-down
     /// reads it.
     pub fn at(&self, step: u64, progress: f64) -> f64 {
-        let (step, warmup) = (step.max(1) as f64, self.warmup as f64);
+        let first = if self.starts_at_peak { self.warmup } else { 1 };
+        let (step, warmup) = (step.max(first) as f64, self.warmup as f64);
         let curve = libm::pow(step, -0.5).min(step * libm::pow(warmup, -1.5));
         let rate = match self.height {
             Height::Factor { factor, d_model } => factor * libm::pow(d_model as f64, -0.5) * curve,

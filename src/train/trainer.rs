@@ -11,7 +11,7 @@ use crate::graph::{Program, Session, State, Upload, WeightKind, Weights, step_wo
 use crate::model::Model;
 use crate::model::blueprint::{BucketRows, CheckpointSource, FileTensor};
 use crate::model::config::{Architecture, Family, ModelConfig};
-use crate::precision::WeightPrecision;
+use crate::precision::{Products, WeightPrecision};
 
 /// Sums over the labels of one or more batches.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -88,7 +88,7 @@ impl Trainer {
     ///
     /// # Errors
     /// [`TrainError`] if the model has no encoder or decoder, has an operator without a gradient (Firefox's students),
-    /// or does not fit on the device.
+    /// does not fit on the device, or if a GPU is to multiply in bf16.
     pub fn new(
         device: &Device,
         model: Model,
@@ -96,6 +96,9 @@ impl Trainer {
         capacity: Capacity,
     ) -> Result<Self, TrainError> {
         recipe.check()?;
+        if recipe.products == Products::Bf16 && device.gpu().is_some() {
+            return Err(TrainError::Bf16OnGpu);
+        }
         let config = model.config();
         if config.architecture() != Architecture::EncoderDecoder {
             let (model, model_type) = (model.label().to_owned(), config.family.model_type());

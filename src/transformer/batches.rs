@@ -2,6 +2,7 @@ use std::cmp::Reverse;
 
 use super::Transformer;
 use super::error::GenerateError;
+use super::global_states::most_globals;
 use super::request::{GenerateRequest, Keep};
 use super::session::{cache_capacity, column_capacity, padded_length};
 use crate::decode::DecodeOptions;
@@ -22,7 +23,7 @@ impl Transformer {
         }
         let mut order: Vec<usize> = (0..requests.len()).collect();
         order.sort_by_key(|&index| {
-            let GenerateRequest { input_ids, options } = &requests[index];
+            let GenerateRequest { input_ids, options, .. } = &requests[index];
             (options.batch_key(), Reverse(input_ids.len()))
         });
         Ok(order)
@@ -84,9 +85,11 @@ impl Transformer {
         }
         let columns = column_capacity(&self.model.config, batch());
         let max_length = batch().map(|request| request.options.max_length).max().unwrap_or(0);
+        let globals = batch().map(|request| &request.global_tokens[..]);
+        let globals = most_globals(&self.model.config, globals);
         let padded = |input_ids: &[u32]| padded_length(&self.model.config, input_ids.len());
         let follows = |&&index: &&usize| {
-            let GenerateRequest { input_ids, options } = &requests[index];
+            let GenerateRequest { input_ids, options, global_tokens } = &requests[index];
             let as_first = DecodeOptions {
                 max_length: first.options.max_length,
                 columns: first.options.columns.clone(),
@@ -94,6 +97,7 @@ impl Transformer {
             };
             let listed = |options: &DecodeOptions| options.columns.listed().map_or(0, |list| list.len());
             padded(input_ids) == padded(&first.input_ids)
+                && global_tokens.len() <= globals
                 && options.max_length <= max_length
                 && listed(options) <= columns
                 && as_first == first.options

@@ -1,3 +1,4 @@
+use super::global_states::{check_globals, most_globals};
 use super::input_states::InputStates;
 use super::loaded::LoadedModel;
 use super::{ForwardError, Tensor, Transformer};
@@ -25,7 +26,7 @@ impl Transformer {
     /// [`ForwardError::NoEncoder`], [`ForwardError::Empty`], [`ForwardError::TooLong`], and those of the device.
     pub fn encoder(&self, batch: usize, length: usize) -> Result<Encoder<'_>, ForwardError> {
         let LoadedModel { device, config, blueprint, weights, .. } = &self.model;
-        let limit = config.positions.longest_input();
+        let limit = config.source_positions().longest_input();
         if config.architecture() == Architecture::DecoderOnly {
             return Err(ForwardError::NoEncoder { model_type: config.family.model_type() });
         }
@@ -36,7 +37,8 @@ impl Transformer {
             return Err(ForwardError::TooLong { input: "input_ids", length, limit });
         }
         let mut states = StateTable::default();
-        let input = InputStates::new(&mut states, "source", (batch, length));
+        let globals = most_globals(config, std::iter::once(&config.usual_globals()[..]));
+        let input = InputStates::of_source(&mut states, "source", (batch, length), (config, globals));
         // zeros: the first kind
         let types = (config.token_types > 0).then(|| states.u32("source token types", batch * length, 1));
         let memory = states.f32("encoder_last_hidden_state", batch * length, config.d_model);
@@ -52,7 +54,8 @@ impl Transformer {
 }
 
 impl Encoder<'_> {
-    /// Runs the encoder and waits for the device; [`read`](Self::read) returns the result. Token types are 0.
+    /// Runs the encoder and waits for the device; [`read`](Self::read) returns the result. Token types are 0; global
+    /// tokens are the [usual ones](crate::model::config::ModelConfig::usual_globals).
     pub async fn run(&mut self, sources: &[Vec<u32>]) -> Result<(), ForwardError> {
         let LoadedModel { config, weights, device, .. } = self.model;
         let (rows, columns, input) = (self.batch, self.length, "input_ids");
@@ -70,7 +73,12 @@ impl Encoder<'_> {
                 return Err(ForwardError::Token { input, token, row, column, vocabulary });
             }
         }
-        self.input.write(&mut self.session, config, sources.iter().map(Vec::as_slice));
+        let globals = config.usual_globals();
+        for source in sources {
+            check_globals(config, &globals, source.len())?;
+        }
+        let sources = sources.iter().map(|source| (&source[..], &globals[..]));
+        self.input.write_source(&mut self.session, config, sources);
         self.session.run(self.session.program(0), weights);
         if let Some(gpu) = device.gpu() {
             gpu.settled().await?;

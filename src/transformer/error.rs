@@ -1,6 +1,7 @@
 use crate::decode::DecodeError;
 use crate::gpu::GpuError;
 use crate::graph::GraphError;
+use crate::model::SelfAttentionError;
 
 /// The reason why a generation failed.
 #[derive(Debug, thiserror::Error)]
@@ -36,6 +37,9 @@ pub enum GenerateError {
         /// Size of the vocabulary.
         vocabulary: usize,
     },
+    /// Invalid global tokens.
+    #[error(transparent)]
+    Attention(#[from] SelfAttentionError),
     /// Invalid search options.
     #[error(transparent)]
     Decode(#[from] DecodeError),

@@ -4,6 +4,7 @@ use super::Transformer;
 use super::attention_budget::{KeepAttention, Lengths, share};
 use super::cancel::Cancel;
 use super::error::GenerateError;
+use super::global_states::check_globals;
 use super::kept_attention::KeptAttention;
 use super::queue::{Queue, pause};
 use super::request::{GenerateOptions, GenerateRequest, Generation, Keep, Progress};
@@ -102,7 +103,7 @@ impl Transformer {
         let sentences = requests.iter().zip(found).zip(shares).enumerate();
         sentences
             .map(|(sentence, ((request, tokens), share))| {
-                let GenerateRequest { input_ids, options } = request;
+                let GenerateRequest { input_ids, options, .. } = request;
                 let (prompt, rows) = (options.prompt.len(), options.rows());
                 let rows = sentence * rows..(sentence + 1) * rows;
                 let run = &tokens[prompt - 1..tokens.len() - 1];
@@ -132,13 +133,14 @@ impl Transformer {
         if length == 0 {
             return Err(GenerateError::Empty);
         }
-        let longest = self.model.config.positions.longest_input();
+        let longest = self.model.config.source_positions().longest_input();
         if length > longest {
             return Err(GenerateError::TooLong { length, limit: longest });
         }
         if let Some(&token) = request.input_ids.iter().find(|&&token| token as usize >= vocabulary) {
             return Err(GenerateError::Token { token, vocabulary });
         }
+        check_globals(&self.model.config, &request.global_tokens, length)?;
         Ok(request.options.validate(self.model.config.target_vocabulary, limit)?)
     }
 

@@ -1,3 +1,5 @@
+use super::block_states::BlockStates;
+use super::global_states::{GlobalStates, globals_of};
 use crate::graph::{Graph, Session, State, StateTable};
 use crate::model::config::ModelConfig;
 use crate::model::embedding::Tokens;
@@ -10,6 +12,10 @@ pub(super) struct InputStates {
     tokens: State,
     positions: State,
     mask: State,
+    globals: Option<GlobalStates>,
+    blocks: Option<BlockStates>,
+    /// Whether an encoder reads them.
+    is_source: bool,
 }
 
 impl InputStates {
@@ -19,12 +25,31 @@ impl InputStates {
             tokens: states.u32(format!("{name} tokens"), batch * length, 1),
             positions: states.u32(format!("{name} positions"), batch * length, 1),
             mask: states.u32(format!("{name} mask"), batch, length),
+            globals: None,
+            blocks: None,
+            is_source: false,
         }
+    }
+
+    /// Sequences of an encoder. `globals`: room for each sequence's global tokens.
+    pub fn of_source(
+        states: &mut StateTable,
+        name: &str,
+        (batch, length): (usize, usize),
+        (config, globals): (&ModelConfig, usize),
+    ) -> Self {
+        let input = Self::new(states, name, (batch, length));
+        let globals = GlobalStates::new(states, name, (batch, length), globals);
+        let blocks = BlockStates::new(states, name, (batch, length), config);
+        Self { globals, blocks, is_source: true, ..input }
     }
 
     pub fn values(&self, g: &mut Graph, batch: usize) -> (Tokens, Sequences) {
         let tokens = Tokens { ids: g.state(self.tokens), positions: g.state(self.positions), types: None };
-        (tokens, Sequences { batch, length: self.length, visible: Visible::Mask(g.state(self.mask)) })
+        let visible = Visible::Mask(g.state(self.mask));
+        let globals = self.globals.as_ref().map(|globals| globals.values(g));
+        let blocks = self.blocks.as_ref().map(|blocks| blocks.values(g));
+        (tokens, Sequences { batch, length: self.length, visible, globals, blocks })
     }
 
     /// Writes the number of tokens of one sequence, for programs that read the encoder's output.
@@ -40,22 +65,48 @@ impl InputStates {
         config: &ModelConfig,
         sequences: impl ExactSizeIterator<Item = &'a [u32]>,
     ) {
+        self.write_source(session, config, sequences.map(|sequence| (sequence, &[][..])));
+    }
+
+    /// Pads sequences and writes them, each with the global tokens that it names.
+    pub fn write_source<'a>(
+        &self,
+        session: &mut Session,
+        config: &ModelConfig,
+        sequences: impl ExactSizeIterator<Item = (&'a [u32], &'a [usize])>,
+    ) {
         let elements = sequences.len() * self.length;
         let (mut tokens, mut mask) = (vec![config.tokens.pad; elements], vec![0; elements]);
-        for (row, sequence) in sequences.enumerate() {
+        let mut globals = Vec::new();
+        for (row, (sequence, requested)) in sequences.enumerate() {
             let first = row * self.length;
             tokens[first..][..sequence.len()].copy_from_slice(sequence);
             mask[first..][..sequence.len()].fill(1);
+            if self.globals.is_some() {
+                globals.push(globals_of(config, requested).to_vec());
+            }
         }
         self.write_padded(session, config, &tokens, &mask);
+        self.write_globals(session, &mask, &globals);
     }
 
     /// Writes padded sequences.
     pub fn write_padded(&self, session: &mut Session, config: &ModelConfig, tokens: &[u32], mask: &[u32]) {
+        let positions = if self.is_source { config.source_positions() } else { &config.positions };
         let positions: Vec<u32> =
-            tokens.chunks_exact(self.length).flat_map(|tokens| config.position_rows(tokens)).collect();
+            tokens.chunks_exact(self.length).flat_map(|tokens| positions.rows(tokens)).collect();
         session.write(self.tokens, tokens);
         session.write(self.positions, &positions);
         session.write(self.mask, mask);
+        if let Some(blocks) = &self.blocks {
+            blocks.write(session, mask);
+        }
+    }
+
+    /// Writes the global tokens of padded sequences.
+    pub fn write_globals(&self, session: &mut Session, mask: &[u32], globals: &[Vec<usize>]) {
+        if let Some(states) = &self.globals {
+            states.write(session, mask, globals);
+        }
     }
 }

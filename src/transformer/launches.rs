@@ -77,7 +77,7 @@ fn search_plans(transformer: &Transformer, options: &LaunchOptions) -> Result<Ve
     let input_ids = vec![config.tokens.pad; tokens];
     let search = GenerationConfig { num_beams: Some(beams), ..GenerationConfig::default() };
     let options = resolve(&search, generation, config, &input_ids)?;
-    let mut request = GenerateRequest { input_ids, options };
+    let mut request = GenerateRequest::new(input_ids, options);
     transformer.model.resolve_columns(&mut request);
     transformer.check_request(&request)?;
     let requests = vec![&request; sentences];

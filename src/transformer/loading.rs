@@ -107,7 +107,8 @@ impl Loading {
             },
             blueprint,
         };
-        let transformer = Transformer { model, idle: IdleSessions::default(), muted: Vec::new() };
+        let own_kinds = model.config.encoder_kinds.clone();
+        let transformer = Transformer { model, idle: IdleSessions::default(), muted: Vec::new(), own_kinds };
         Ok(Self { transformer, upload })
     }
 
@@ -212,12 +213,12 @@ fn rehearse(
     if config.architecture() == Architecture::EncoderOnly {
         return Ok(());
     }
-    let input_ids = vec![config.tokens.pad; tokens.min(config.positions.count())];
+    let input_ids = vec![config.tokens.pad; tokens.min(config.source_positions().count())];
     // a model without a decoder, or with missing options, has nothing to rehearse
     let Ok(options) = resolve(options, &transformer.model.generation, config, &input_ids) else {
         return Ok(());
     };
-    let mut request = GenerateRequest { input_ids, options };
+    let mut request = GenerateRequest::new(input_ids, options);
     transformer.model.resolve_columns(&mut request);
     if transformer.check_request(&request).is_err() {
         return Ok(());

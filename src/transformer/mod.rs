@@ -3,12 +3,14 @@
 mod attention_budget;
 mod attention_inputs;
 mod batches;
+mod block_states;
 mod cancel;
 mod device_search;
 mod encode;
 mod error;
 mod forward;
 mod generate;
+mod global_states;
 mod host_search;
 mod input_states;
 mod kept_attention;
@@ -21,6 +23,7 @@ mod queue;
 mod request;
 mod rows;
 mod score;
+mod self_attention;
 mod session;
 mod work;
 
@@ -39,9 +42,9 @@ pub use request::{GenerateOptions, GenerateRequest, Generation, Keep, Progress};
 pub use score::{Score, ScoreError, ScoreRequest};
 
 use crate::device::Device;
-use crate::model::HeadName;
 use crate::model::config::ModelConfig;
 use crate::model::generation_config::GenerationConfig;
+use crate::model::{HeadName, SelfAttentionKind};
 use crate::precision::WeightPrecision;
 use loaded::LoadedModel;
 use session::IdleSessions;
@@ -52,6 +55,8 @@ pub struct Transformer {
     model: LoadedModel,
     idle: IdleSessions,
     muted: Vec<HeadName>,
+    /// The kinds of self-attention that the model was trained with.
+    own_kinds: Vec<SelfAttentionKind>,
 }
 
 impl Transformer {

@@ -43,8 +43,8 @@ fn available(layers: usize, heads: usize) -> String {
     }
 }
 
-/// The outputs of a linear layer that are the values of a head.
-fn values_of(blueprint: &Blueprint, config: &ModelConfig, name: HeadName) -> Result<Outputs, MuteError> {
+/// The outputs of linear layers that are the values of a head.
+fn values_of(blueprint: &Blueprint, config: &ModelConfig, name: HeadName) -> Result<Vec<Outputs>, MuteError> {
     let HeadName { kind, layer, head } = name;
     let (stack, layers) = match kind {
         AttentionKind::Encoder => (&config.encoder, blueprint.encoder.len()),
@@ -69,8 +69,16 @@ fn values_of(blueprint: &Blueprint, config: &ModelConfig, name: HeadName) -> Res
             None => return Err(MuteError::NoSuchHead { head: name, layers, heads }),
         },
     };
-    let first = before + head * d_v;
-    Ok(Outputs { linear, range: first..first + d_v })
+    let outputs = |linear, before| {
+        let first = before + head * d_v;
+        Outputs { linear, range: first..first + d_v }
+    };
+    let mut all = vec![outputs(linear, before)];
+    if let (AttentionKind::Encoder, Some(encoder)) = (kind, blueprint.encoder.get(layer)) {
+        let global = encoder.self_attention.global;
+        all.extend(global.map(|global| outputs(global.key_value, stack.key_width())));
+    }
+    Ok(all)
 }
 
 struct Outputs {
@@ -135,11 +143,12 @@ impl Transformer {
         for (&name, now) in
             heads.iter().map(|name| (name, true)).chain(muted.iter().map(|name| (name, false)))
         {
-            let Outputs { linear, range } = values_of(blueprint, config, name)?;
-            for index in linear.entries() {
-                changed.insert(index);
-                if now {
-                    zeros.entry(index).or_default().push(range.clone());
+            for Outputs { linear, range } in values_of(blueprint, config, name)? {
+                for index in linear.entries() {
+                    changed.insert(index);
+                    if now {
+                        zeros.entry(index).or_default().push(range.clone());
+                    }
                 }
             }
         }

@@ -10,6 +10,21 @@ pub struct GenerateRequest {
     pub input_ids: Vec<u32>,
     /// Search options.
     pub options: DecodeOptions,
+    /// Tokens of the source, from 0, that see all tokens and are seen by all: the ones of Hugging Face's
+    /// `global_attention_mask`. Only for models whose requests name them (LED).
+    pub global_tokens: Vec<usize>,
+}
+
+impl GenerateRequest {
+    /// A request without global tokens.
+    pub fn new(input_ids: Vec<u32>, options: DecodeOptions) -> Self {
+        Self { input_ids, options, global_tokens: Vec::new() }
+    }
+
+    /// The source, and its global tokens.
+    pub(super) fn source(&self) -> (&[u32], &[usize]) {
+        (&self.input_ids, &self.global_tokens)
+    }
 }
 
 /// Options of a generation. By default nothing is kept, watched or cancelled.

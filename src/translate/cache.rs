@@ -55,7 +55,10 @@ impl SentenceCache {
     }
 }
 
-fn entry_bytes(GenerateRequest { input_ids, options }: &GenerateRequest, hypotheses: &[Hypothesis]) -> usize {
+fn entry_bytes(
+    GenerateRequest { input_ids, options, .. }: &GenerateRequest,
+    hypotheses: &[Hypothesis],
+) -> usize {
     let banned =
         options.bad_words.iter().map(|word| size_of_val(word) + size_of_val(&word[..])).sum::<usize>();
     let found = hypotheses.iter().map(|hypothesis| {
@@ -76,7 +79,7 @@ mod tests {
     use super::*;
 
     fn request(id: u32) -> GenerateRequest {
-        GenerateRequest { input_ids: vec![id, 0], options: DecodeOptions::new(1, 0, 1) }
+        GenerateRequest::new(vec![id, 0], DecodeOptions::new(1, 0, 1))
     }
 
     fn result(token: u32) -> Vec<Hypothesis> {

@@ -55,7 +55,8 @@ impl Translator {
                     let resolved = resolve(&generation, defaults, transformer.config(), &input_ids)?;
                     segments.push(Segment::Sentence);
                     sentences.sources.push(part.text.to_owned());
-                    sentences.requests.push(GenerateRequest { input_ids, options: resolved });
+                    let global_tokens = transformer.config().usual_globals();
+                    sentences.requests.push(GenerateRequest { input_ids, options: resolved, global_tokens });
                     // scripts without spaces have none between sentences; their translation may need one
                     let more = index < last || part_index < last_part;
                     segments.push(Segment::Between(if part.space.is_empty() && more {

@@ -8,12 +8,14 @@
 //! | [`alignment`] | which tokens and words were translated to which |
 //! | `translator` | a model and its tokenizer |
 //! | `layout` | sentences of a text and the white space between them |
+//! | `document` | a document as one source |
 //! | `job`, `cache` | sentences of several texts in common batches; results of earlier ones |
 //! | `stream` | [`Translator::translate`] and [`Translator::stream`] |
 //! | `pivot` | two models, through a third language |
 
 pub mod alignment;
 mod cache;
+mod document;
 mod error;
 mod job;
 mod languages;
@@ -26,6 +28,7 @@ mod translation;
 mod translator;
 
 pub use alignment::SentenceAlignment;
+pub use document::Document;
 pub use error::TranslateError;
 pub use job::Update;
 pub use languages::resolve_languages;

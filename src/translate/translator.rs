@@ -12,7 +12,7 @@ use crate::device::Device;
 use crate::model::config::Architecture;
 #[cfg(not(target_arch = "wasm32"))]
 use crate::model::generation_config::GenerationConfig;
-use crate::model::{HeadName, Model, ModelError};
+use crate::model::{HeadName, Model, ModelError, SelfAttentionChoice, SelfAttentionError};
 #[cfg(not(target_arch = "wasm32"))]
 use crate::precision::PrecisionChoice;
 use crate::text::{TextError, Tokenizer};
@@ -106,6 +106,12 @@ impl Translator {
         self.transformer.mute(model, heads)
     }
 
+    /// Gives encoder layers another kind of self-attention; see [`Transformer::set_attention`]. The cache is cleared.
+    pub fn set_attention(&mut self, choice: &SelfAttentionChoice) -> Result<(), SelfAttentionError> {
+        self.cache.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
+        self.transformer.set_attention(choice)
+    }
+
     /// Number of sentences that were not searched, because an equal one had been.
     pub fn reused_sentences(&self) -> u64 {
         self.reused.load(Ordering::Relaxed)
@@ -127,7 +133,8 @@ impl Translator {
         let (_, generation) = resolve_languages(&self.tokenizer, options, defaults)?;
         let mut resolved = resolve(&generation, defaults, self.transformer.config(), input_ids)?;
         resolved.prompt.extend(prefix);
-        Ok(GenerateRequest { input_ids: input_ids.to_vec(), options: resolved })
+        let global_tokens = self.transformer.config().usual_globals();
+        Ok(GenerateRequest { input_ids: input_ids.to_vec(), options: resolved, global_tokens })
     }
 
     /// Makes a sentence of the generation for its request.

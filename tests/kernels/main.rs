@@ -2,6 +2,7 @@
 //! any adapter (also software).
 
 mod attention;
+mod banded_attention;
 #[path = "../common/mod.rs"]
 mod common;
 mod divide;

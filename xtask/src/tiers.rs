@@ -24,7 +24,7 @@ const UNIT: &str = "
     generation_config gradients graph house hub lowering
     model_config positions_and_activations shader_rules text_families text_json text_marian
     text_sentencepiece text_sentences
-    train_average train_batches train_folder train_pairs train_schedule train_vocabulary
+    train_augment train_average train_batches train_folder train_pairs train_schedule train_vocabulary
 ";
 
 /// Those that run on a device.

@@ -8,11 +8,11 @@ use wordloom::transformer::{Cancel, GenerateOptions, Generation, Keep, Transform
 
 use super::models::Measured;
 use super::subject::{Subject, Translation, source_ids};
-use super::table::{number, percent, table};
 use super::timing::{Samples, Summary};
 use super::{Steps, Workload};
 use crate::CliError;
 use crate::output::Output;
+use crate::table::{number, percent, table};
 
 #[derive(Serialize)]
 pub struct Looking {

@@ -4,12 +4,12 @@ mod attention;
 mod folders;
 mod host;
 mod kernels;
+mod layers;
 mod limits;
 mod models;
 mod report;
 mod soak;
 mod subject;
-mod table;
 mod timing;
 
 use std::path::PathBuf;
@@ -47,6 +47,8 @@ pub struct Arguments {
     /// What looking at attention costs, and painting it
     #[arg(long, conflicts_with_all = ["kernels", "lines", "sentences"])]
     attention: bool,
+    #[command(flatten)]
+    layers: layers::Arguments,
     /// Many sentences of all lengths: speed and memory
     #[arg(long, value_name = "N", value_parser = positive, conflicts_with_all = ["kernels", "lines"])]
     sentences: Option<usize>,
@@ -87,6 +89,12 @@ fn positive(text: &str) -> Result<usize, &'static str> {
 
 pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     let mut output = Output::open(None)?;
+    if arguments.layers.layers {
+        let device = arguments.device.open()?;
+        let repeats = arguments.workload.repeats;
+        layers::run(&arguments.layers, &device, repeats, arguments.json, &mut output)?;
+        return output.flush();
+    }
     if let Some(folder) = &arguments.lines {
         return folders::run(folder, arguments, &mut output);
     }

@@ -6,11 +6,11 @@ use wordloom::gpu::Counters;
 use super::limits::Limits;
 use super::models::Measured;
 use super::subject::{Subject, Translation};
-use super::table::{megabytes, number, optional, percent, table};
 use super::timing::{Summary, milliseconds, round};
 use super::{Load, Steps, Workload, host};
 use crate::CliError;
 use crate::output::Output;
+use crate::table::{megabytes, number, optional, percent, table};
 
 #[derive(Serialize)]
 pub struct Report {

@@ -7,12 +7,12 @@ use wordloom::transformer::{self, GenerateOptions, GenerateRequest};
 
 use super::models::Measured;
 use super::subject::{Subject, Translation, source_ids};
-use super::table::{megabytes, number, table};
 use super::timing::round;
 use super::{Workload, host};
 use crate::CliError;
 use crate::output::Output;
 use crate::progress::Progress;
+use crate::table::{megabytes, number, table};
 
 /// Sentences that are sorted and batched together.
 const WINDOW: usize = 1000;

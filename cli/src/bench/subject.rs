@@ -109,7 +109,7 @@ impl Subject {
         options.bad_words.clear();
         options.forced_bos = None;
         options.forced_eos = None;
-        Ok(GenerateRequest { input_ids, options })
+        Ok(GenerateRequest::new(input_ids, options))
     }
 
     /// Times runs, and counts the device's work in the last one.

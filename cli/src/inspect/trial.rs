@@ -122,7 +122,7 @@ fn request(transformer: &Transformer, mut input_ids: Vec<u32>) -> Result<Generat
         ..GenerationConfig::default()
     };
     let options = resolve(&wanted, transformer.generation_config(), config, &input_ids)?;
-    Ok(GenerateRequest { input_ids, options })
+    Ok(GenerateRequest::new(input_ids, options))
 }
 
 fn milliseconds(time: Duration) -> String {

@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 
 use wordloom::DeviceChoice;
+use wordloom::precision::Products;
 
 use super::defaults::Size;
+use super::pair_files::PairFiles;
 use crate::setup::count;
 
 #[derive(clap::Args)]
@@ -16,10 +18,10 @@ Example:
 Defaults grow with the data, because a large model learns little from few pairs
 and takes long for it. Each option above replaces one of them:
 
-  pairs       d_model  layers  batch        warm-up  peak rate  dropout
-  to 20,000     192    2 + 2    768 tokens    100     2e-3       0.1
-  to 500,000    256    4 + 3   2048 tokens    400     1.2e-3     0.1
-  more          512    6 + 6   4096 tokens   4000     7e-4       0.1
+  pairs       d_model  layers  tokens of a step  warm-up  peak rate  dropout
+  to 20,000     192    2 + 2     768                100     2e-3       0.1
+  to 500,000    256    4 + 3    2048 (2 batches)    400     1.2e-3     0.1
+  more          512    6 + 6    4096 (4 batches)   4000     7e-4       0.1
 
 --vocabulary: 30 × √pairs, 1,000 to 32,000. --max-minutes: a minute for 500
 pairs, 4 to 120. --patience 0: tests never end it. --dev: one pair in 20 of
@@ -35,16 +37,22 @@ checkpoints/, each of which is a model's folder, too. Ctrl-C writes one; after
 kill -9 --resume goes on from the last one. With --max-steps on the same device
 a resumed training is bit for bit the same; --max-minutes reads the clock.
 
+--tags, --swap, --substitute, --joined, --lower-cased and --unpunctuated choose
+and change the examples; each epoch draws anew, by seed. docs/training.md
+describes the file of --substitute; configs/substitutions has two.
+
 Examples:
   wordloom train --pairs train.tsv.gz --from en --to de --out my-model
   wordloom train --pairs train.tsv.gz --from en --to de --out my-model --resume
+  wordloom train --pairs train.tsv.gz --pairs more.tsv.gz --tags news,stories \\
+      --substitute en-de.json --joined 0.1 --lower-cased 0.03 \\
+      --unpunctuated 0.03 --from de --to en --swap --out german-english
   wordloom train --model my-model --pairs glossary.tsv --out my-words \\
       --freeze encoder --max-minutes 5
   wordloom average my-model/checkpoints/* --out averaged")]
 pub struct Arguments {
-    /// Lines SOURCE TAB TARGET, or two files; or gzip
-    #[arg(long, value_name = "FILE", required = true, num_args = 1..=2)]
-    pub pairs: Vec<PathBuf>,
+    #[command(flatten)]
+    pub pairs: PairFiles,
     /// Pairs to test with [default: some of --pairs]
     #[arg(long, value_name = "FILE", num_args = 1..=2)]
     pub dev: Vec<PathBuf>,
@@ -85,12 +93,45 @@ pub struct Arguments {
     #[arg(long, value_name = "PLACE")]
     pub train_only: Vec<String>,
     #[command(flatten)]
+    pub examples: ExampleOptions,
+    #[command(flatten)]
     pub numbers: Numbers,
     #[command(flatten)]
     pub tests: Tests,
     /// auto, gpu, cpu, or a GPU's name
     #[arg(long, value_name = "DEVICE", default_value = "auto")]
     pub device: DeviceChoice,
+}
+
+/// Which pairs are taken, and how they change in every epoch.
+#[derive(clap::Args)]
+pub struct ExampleOptions {
+    /// Take rows with these tags (a,b) as third column, or with none
+    #[arg(long, value_name = "TAGS", value_delimiter = ',', hide_short_help = true)]
+    pub tags: Vec<String>,
+    /// Columns of --pairs and --dev are TARGET TAB SOURCE
+    #[arg(long, hide_short_help = true)]
+    pub swap: bool,
+    /// Other names and numbers in every epoch, by lists for --from, --to
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
+    pub substitute: Option<PathBuf>,
+    /// Share of examples that are two pairs, joined
+    #[arg(long, value_name = "SHARE", default_value = "0", value_parser = share, hide_short_help = true)]
+    pub joined: f64,
+    /// Share of examples whose source is in lower case
+    #[arg(long, value_name = "SHARE", default_value = "0", value_parser = share, hide_short_help = true)]
+    pub lower_cased: f64,
+    /// Share of examples whose source has no punctuation at its end
+    #[arg(long, value_name = "SHARE", default_value = "0", value_parser = share, hide_short_help = true)]
+    pub unpunctuated: f64,
+}
+
+/// A number from 0 to 1.
+fn share(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
+        _ => Err("a share is a number from 0 to 1".to_owned()),
+    }
 }
 
 /// Batches, learning rate, regularization.
@@ -100,8 +141,8 @@ pub struct Numbers {
     #[arg(long, value_name = "N", value_parser = count, hide_short_help = true)]
     pub batch_tokens: Option<usize>,
     /// Batches of a step, as one larger batch in the memory of one
-    #[arg(long, value_name = "N", value_parser = count, default_value = "1", hide_short_help = true)]
-    pub accumulate: usize,
+    #[arg(long, value_name = "N", value_parser = count, hide_short_help = true)]
+    pub accumulate: Option<usize>,
     /// Peak learning rate, at the end of the warm-up
     #[arg(long, value_name = "RATE", hide_short_help = true, allow_negative_numbers = true)]
     pub learning_rate: Option<f64>,
@@ -147,6 +188,9 @@ pub struct Numbers {
         allow_negative_numbers = true
     )]
     pub max_norm: f32,
+    /// Of matrix products; bf16: faster on CPUs with AMX or AVX-512 BF16
+    #[arg(long, value_name = "PRECISION", value_enum, default_value = "f32", hide_short_help = true)]
+    pub precision: PrecisionName,
     /// Seed of weights, order and dropout
     #[arg(long, value_name = "N", default_value = "1", hide_short_help = true)]
     pub seed: u64,
@@ -187,10 +231,33 @@ pub enum GoalName {
     Bleu,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum PrecisionName {
+    F32,
+    Bf16,
+}
+
+impl PrecisionName {
+    pub fn products(self) -> Products {
+        match self {
+            Self::F32 => Products::F32,
+            Self::Bf16 => Products::Bf16,
+        }
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::F32 => "f32",
+            Self::Bf16 => "bf16",
+        }
+    }
+}
+
 /// Numbers that were given, or that suit the model.
 #[derive(Clone, Copy, Debug)]
 pub struct Chosen {
     pub batch_tokens: usize,
+    pub accumulate: usize,
     pub learning_rate: f64,
     pub warmup: u64,
     pub dropout: f64,
@@ -200,6 +267,12 @@ impl Numbers {
     pub fn chosen(&self, size: Size) -> Chosen {
         Chosen {
             batch_tokens: self.batch_tokens.unwrap_or(size.batch_tokens),
+            // a batch of one's own size is a step of one's own size
+            accumulate: self.accumulate.unwrap_or(if self.batch_tokens.is_some() {
+                1
+            } else {
+                size.accumulate
+            }),
             learning_rate: self.learning_rate.unwrap_or(size.peak),
             warmup: self.warmup.unwrap_or(size.warmup),
             dropout: self.dropout.unwrap_or(size.dropout),

@@ -1,13 +1,15 @@
 //! The sentence pairs of a training, as text and as token ids.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 use wordloom::Model;
-use wordloom::model::config::ModelConfig;
 use wordloom::text::{Direction, TargetRole, TextError, Tokenizer};
 use wordloom::train::Pair;
-use wordloom::train::pairs::{PairsError, PairsOptions, SentencePair, load_tsv, load_two, without_overlap};
+use wordloom::train::pairs::{
+    PairsError, PairsOptions, Rows, SentencePair, load_rows, load_two, without_overlap,
+};
 
 use super::arguments::Arguments;
 use super::defaults;
@@ -24,18 +26,35 @@ pub struct Corpus {
 
 impl Corpus {
     pub fn load(arguments: &Arguments) -> Result<Self, CliError> {
-        let options =
-            PairsOptions { ignore_columns: arguments.numbers.ignore_columns, ..PairsOptions::default() };
-        let all = load(&arguments.pairs, &options)?;
-        let read = all.len();
-        let mut notes = vec![format!("{}: {read} pairs", names(&arguments.pairs))];
-        let (train, dev) = match arguments.dev.is_empty() {
-            true => hold_back(all, &arguments.pairs)?,
-            false => (all, load(&arguments.dev, &options)?),
+        let options = PairsOptions {
+            ignore_columns: arguments.numbers.ignore_columns,
+            tags: arguments.examples.tags.clone(),
+            ..PairsOptions::default()
         };
-        match arguments.dev.is_empty() {
+        Self::of_files(&arguments.pairs.0, &arguments.dev, arguments.examples.swap, &options)
+    }
+
+    /// Reads the files of each `--pairs` and those of `--dev`; without the latter, some pairs are held back. `swaps`: whether
+    /// source and target change places.
+    pub fn of_files(
+        pairs: &[Vec<PathBuf>],
+        dev_files: &[PathBuf],
+        swaps: bool,
+        options: &PairsOptions,
+    ) -> Result<Self, CliError> {
+        let (all, mut notes) = load_all(pairs, options)?;
+        let files: Vec<PathBuf> = pairs.concat();
+        let (mut train, mut dev) = match dev_files.is_empty() {
+            true => hold_back(all, &files)?,
+            false => (all, load(dev_files, options)?.pairs),
+        };
+        if swaps {
+            swap(&mut train);
+            swap(&mut dev);
+        }
+        match dev_files.is_empty() {
             true => notes.push(format!("{} of them held back as the dev set", dev.len())),
-            false => notes.push(format!("{}: {} pairs, the dev set", names(&arguments.dev), dev.len())),
+            false => notes.push(format!("{}: {} pairs, the dev set", names(dev_files), dev.len())),
         }
         let kept = without_overlap(train, &dev);
         if kept.removed > 0 {
@@ -45,7 +64,7 @@ impl Corpus {
         }
         if kept.pairs.is_empty() {
             let problem = "no pair is left to train on; every source is also in the dev set";
-            return Err(CliError::Input(format!("{}: {problem}", names(&arguments.pairs))));
+            return Err(CliError::Input(format!("{}: {problem}", names(&files))));
         }
         notes.iter().for_each(|line| notice(line));
         Ok(Self { train: kept.pairs, dev, notes })
@@ -63,11 +82,42 @@ impl Corpus {
     }
 }
 
-fn load(files: &[PathBuf], options: &PairsOptions) -> Result<Vec<SentencePair>, PairsError> {
-    match files {
-        [source, target] => load_two(source, target, options),
-        files => load_tsv(files.first().map_or(Path::new(""), PathBuf::as_path), options),
+/// The pairs of all `--pairs`, and a note for each.
+fn load_all(
+    all_files: &[Vec<PathBuf>],
+    options: &PairsOptions,
+) -> Result<(Vec<SentencePair>, Vec<String>), CliError> {
+    let (mut all, mut tags, mut notes) = (Vec::new(), BTreeSet::new(), Vec::new());
+    for files in all_files {
+        let rows = load(files, options)?;
+        let with_tags = if rows.tags.is_empty() { "" } else { " with these tags" };
+        notes.push(format!("{}: {} pairs{with_tags}", names(files), rows.pairs.len()));
+        all.extend(rows.pairs);
+        tags.extend(rows.tags);
     }
+    if let Some(unknown) = options.tags.iter().find(|tag| !tags.contains(*tag)) {
+        let files = names(&all_files.concat());
+        let known: Vec<&str> = tags.iter().take(30).map(String::as_str).collect();
+        let known = match known.is_empty() {
+            true => "no row has a third column".to_owned(),
+            false => format!("there are {}", known.join(", ")),
+        };
+        return Err(CliError::Input(format!("{files}: no row has the tag {unknown:?}; {known}")));
+    }
+    Ok((all, notes))
+}
+
+fn load(files: &[PathBuf], options: &PairsOptions) -> Result<Rows, PairsError> {
+    match files {
+        [source, target] => {
+            load_two(source, target, options).map(|pairs| Rows { pairs, tags: BTreeSet::new() })
+        }
+        files => load_rows(files.first().map_or(Path::new(""), PathBuf::as_path), options),
+    }
+}
+
+fn swap(pairs: &mut [SentencePair]) {
+    pairs.iter_mut().for_each(|pair| std::mem::swap(&mut pair.source, &mut pair.target));
 }
 
 fn names(files: &[PathBuf]) -> String {
@@ -109,18 +159,15 @@ pub fn chosen_languages<'a>(arguments: &'a Arguments, tokenizer: &Tokenizer) -> 
 pub type Encoded = (Vec<Pair>, Vec<usize>);
 
 /// Turns sentence pairs into the ids that a model reads and learns to say.
-pub struct Encoder<'a> {
-    tokenizer: &'a Tokenizer,
+pub struct Encoder {
+    tokenizer: Tokenizer,
     direction: Direction,
-    config: &'a ModelConfig,
+    /// The model's positions.
+    limit: usize,
 }
 
-impl<'a> Encoder<'a> {
-    pub fn new(
-        model: &'a Model,
-        tokenizer: &'a Tokenizer,
-        languages: [Option<&str>; 2],
-    ) -> Result<Self, CliError> {
+impl Encoder {
+    pub fn new(model: &Model, tokenizer: Tokenizer, languages: [Option<&str>; 2]) -> Result<Self, CliError> {
         let [from, to] = languages;
         let direction = tokenizer.direction(from, to)?;
         if direction.target.is_some_and(|target| target.token.is_none()) {
@@ -128,16 +175,15 @@ impl<'a> Encoder<'a> {
             let some = languages[..languages.len().min(6)].join(", ");
             return Err(TextError::NoTargetLanguage { some, count: languages.len() }.into());
         }
-        Ok(Self { tokenizer, direction, config: model.config() })
+        Ok(Self { tokenizer, direction, limit: model.config().positions.longest_input() })
     }
 
     /// The ids of pairs.
-    pub fn encode(&self, pairs: &[SentencePair]) -> Result<Encoded, CliError> {
+    pub fn encode(&self, pairs: &[SentencePair]) -> Result<Encoded, TextError> {
         let encoded: Result<Vec<Pair>, TextError> = pairs.par_iter().map(|pair| self.pair(pair)).collect();
-        let limit = self.config.positions.longest_input();
         let fits = |pair: &Pair| {
             let lengths = [pair.source.len(), pair.target.len()];
-            lengths.iter().all(|length| (1..=limit).contains(length))
+            lengths.iter().all(|length| (1..=self.limit).contains(length))
         };
         let (kept, indices) = encoded?
             .into_iter()

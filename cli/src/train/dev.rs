@@ -74,7 +74,17 @@ impl Dev {
         let mut options = TranslateOptions::default();
         options.generation.num_beams = beams;
         (options.source_language, options.target_language) = (from.map(str::to_owned), to.map(str::to_owned));
-        let limit = model.config().positions.longest_input();
+        self.scores_of(&translator, &options, cancel).await
+    }
+
+    /// As [`Dev::scores`], with a translator and its options.
+    pub async fn scores_of(
+        &self,
+        translator: &Translator,
+        options: &TranslateOptions,
+        cancel: &Cancel,
+    ) -> Result<[f64; 2], CliError> {
+        let limit = translator.transformer().config().positions.longest_input();
         let requests = self.translated.iter().map(|(index, _)| {
             let source = &self.pairs[*index].source;
             let longest = (LONGEST_RATIO * source.len() + LONGEST_MORE).min(limit);

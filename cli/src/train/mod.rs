@@ -3,31 +3,35 @@
 mod arguments;
 mod chart;
 mod checkpoints;
-mod data;
+pub mod data;
 mod defaults;
-mod dev;
+pub mod dev;
+mod examples;
 mod history;
 mod page;
+mod pair_files;
 mod plot;
 mod report;
 mod session;
 mod start;
-mod text;
+pub mod text;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use wordloom::train::batches::{Batches, Capacity, TooLong};
 use wordloom::train::checkpoint::{self, WEIGHTS};
 use wordloom::train::run::{Run, RunPlan, RunState};
 use wordloom::train::schedule::{Budget, Height, LearningRate};
 use wordloom::train::stopping::{EarlyStopping, Goal};
-use wordloom::train::{Pair, Recipe, Trainer};
+use wordloom::train::{Recipe, Trainer};
 
-pub use arguments::Arguments;
+pub use arguments::{Arguments, PrecisionName};
 use arguments::{Chosen, GoalName};
 use data::{Corpus, Encoded, Encoder};
 use dev::Dev;
+use examples::Examples;
 use session::Session;
 use start::Start;
 
@@ -38,24 +42,35 @@ use super::{CliError, interrupt, notice};
 pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     let cancel = interrupt::handler();
     check(arguments)?;
-    let corpus = Corpus::load(arguments)?;
+    let (augmentation, substitutions) = examples::augmentation(arguments)?;
+    let Corpus { train, dev, mut notes } = Corpus::load(arguments)?;
+    notes.extend(examples::note(arguments, &augmentation));
     let checkpoint = open_out(arguments)?;
-    let start = Start::new(arguments, &corpus.train, checkpoint.as_deref())?;
+    let start = Start::new(arguments, (&train, &augmentation), checkpoint.as_deref())?;
     let chosen = arguments.numbers.chosen(start.size);
-    let plan = plan(arguments, chosen, corpus.train.len())?;
-    let settings = start::settings(arguments, &start, [&corpus.train, &corpus.dev], chosen);
+    let plan = plan(arguments, chosen, train.len())?;
+    let settings = start::settings(arguments, &start, [&train, &dev], (chosen, substitutions));
     if let Some((files, record)) = &start.resumed {
         record.check_settings(files, &settings)?;
     }
     let device = open_device(&arguments.device)?;
-    let (train, dev) = encode(arguments, &start, &corpus)?;
-    let capacity = Capacity::propose(&train, chosen.batch_tokens)?;
-    let batches = Batches::new(&train, capacity, arguments.numbers.seed, TooLong::LeaveOut)?;
+    if arguments.numbers.precision == PrecisionName::Bf16 && !wordloom::cpu::bf16_is_fast() {
+        notice("this processor has neither AMX nor AVX-512 BF16; --precision f32 is faster here");
+    }
+    let encoder = Arc::new(encoder(arguments, &start)?);
+    let encoded_dev = checked("dev", dev.len(), encoder.encode(&dev)?)?;
+    let examples = Examples { augmentation: Arc::new(augmentation), pairs: Arc::new(train), encoder };
+    let (first, kept) = examples.encode(0)?;
+    let (first, _) = checked("training", examples.pairs.len(), (first, kept))?;
+    let capacity = Capacity::propose(&first, chosen.batch_tokens)?;
+    let batches = Batches::new(&first, capacity, arguments.numbers.seed, TooLong::LeaveOut)?;
     if batches.left_out() > 0 {
         notice(&format!("{} pairs left out: longer than a batch (--batch-tokens)", batches.left_out()));
     }
-    let dev = Dev::new(dev, &corpus.dev, capacity, arguments.tests.bleu_pairs)?;
-    let Start { model, companions, resumed, notes, .. } = start;
+    let steps_of_epoch = batches.epoch(0).batches.len() / chosen.accumulate;
+    let dev = Dev::new(encoded_dev, &dev, capacity, arguments.tests.bleu_pairs)?;
+    let Start { model, companions, resumed, notes: of_start, .. } = start;
+    notes.extend(of_start);
     let recipe = recipe(arguments, chosen.dropout);
     let mut trainer = Trainer::new(&device, model, recipe, capacity)?;
     let state = match &resumed {
@@ -65,11 +80,11 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
         }
         None => RunState::new(EarlyStopping::new(goal(arguments), arguments.patience)),
     };
-    let pairs = train.len();
-    let run = Run::new(train, batches, plan, state)?;
-    let notes = corpus.notes.into_iter().chain(notes).collect();
+    let pairs = first.len();
+    let run = Run::new(examples.source(first, batches), plan, state)?;
+    let files = (companions, settings, notes);
     let mut session =
-        Session::new(arguments, (run, trainer, dev), (companions, settings, notes), (device, pairs), cancel)?;
+        Session::new(arguments, (run, trainer, dev), files, (device, pairs, steps_of_epoch), cancel)?;
     interrupt::working(|| pollster::block_on(session.train()))
 }
 
@@ -82,7 +97,7 @@ fn check(arguments: &Arguments) -> Result<(), CliError> {
     if arguments.tests.test_steps == Some(0) {
         return usage("--test-steps is 0; it must be at least 1");
     }
-    if arguments.numbers.accumulate == 0 {
+    if arguments.numbers.accumulate == Some(0) {
         return usage("--accumulate is 0; a step has at least 1 batch");
     }
     if arguments.max_steps == Some(0) {
@@ -130,6 +145,7 @@ fn recipe(arguments: &Arguments, dropout: f64) -> Recipe {
         label_smoothing: numbers.label_smoothing,
         weight_decay: numbers.weight_decay,
         max_norm: (numbers.max_norm != 0.0).then_some(numbers.max_norm),
+        products: numbers.precision.products(),
         freeze: arguments.freeze.clone(),
         train_only: arguments.train_only.clone(),
         ..Recipe::default()
@@ -152,28 +168,26 @@ fn plan(arguments: &Arguments, chosen: Chosen, pairs: usize) -> Result<RunPlan, 
         (_, minutes) => minutes,
     };
     let budget = Budget::new(arguments.max_steps, minutes)?;
-    Ok(RunPlan { learning_rate, budget, accumulate: numbers.accumulate })
+    Ok(RunPlan { learning_rate, budget, accumulate: chosen.accumulate })
 }
 
-/// Pairs as ids: those of the training, and those of the dev set with their indices.
-fn encode(arguments: &Arguments, start: &Start, corpus: &Corpus) -> Result<(Vec<Pair>, Encoded), CliError> {
+fn encoder(arguments: &Arguments, start: &Start) -> Result<Encoder, CliError> {
     let tokenizer = start.model.tokenizer()?;
     let languages = data::chosen_languages(arguments, &tokenizer);
-    let encoder = Encoder::new(&start.model, &tokenizer, languages)?;
-    let (train, kept) = encoder.encode(&corpus.train)?;
-    let dev = encoder.encode(&corpus.dev)?;
-    for (name, all, kept) in
-        [("training", corpus.train.len(), kept.len()), ("dev", corpus.dev.len(), dev.1.len())]
-    {
-        if kept == 0 {
-            let problem = "no pair fits into the model's positions";
-            return Err(CliError::Input(format!("the {name} data: {problem}")));
-        }
-        if kept < all {
-            notice(&format!("{} {name} pairs left out: longer than the model's positions", all - kept));
-        }
+    Encoder::new(&start.model, tokenizer, languages)
+}
+
+/// Says how many pairs are too long for the model; an error if all are.
+fn checked(name: &str, all: usize, encoded: Encoded) -> Result<Encoded, CliError> {
+    let kept = encoded.1.len();
+    if kept == 0 {
+        let problem = "no pair fits into the model's positions";
+        return Err(CliError::Input(format!("the {name} data: {problem}")));
     }
-    Ok((train, dev))
+    if kept < all {
+        notice(&format!("{} {name} pairs left out: longer than the model's positions", all - kept));
+    }
+    Ok(encoded)
 }
 
 /// Name of the model: that of its folder.

@@ -50,7 +50,7 @@ impl<'a> Session<'a> {
         arguments: &'a Arguments,
         (run, trainer, dev): (Run, Trainer, Dev),
         (companions, settings, notes): (Vec<File>, Settings, Vec<String>),
-        (device, pairs): (Device, usize),
+        (device, pairs, steps_of_epoch): (Device, usize, usize),
         cancel: Cancel,
     ) -> Result<Self, CliError> {
         let step = run.state().steps;
@@ -58,7 +58,6 @@ impl<'a> Session<'a> {
         let checkpoint = trainer.model().checkpoint();
         let infos = checkpoint.names().filter_map(|name| checkpoint.info(name));
         let parameters = infos.map(|info| info.element_count() as u64).sum();
-        let steps_of_epoch = run.epoch().batches.len() / arguments.numbers.accumulate.max(1);
         let test_steps = arguments.tests.test_steps.unwrap_or_else(|| defaults::test_steps(steps_of_epoch));
         let command = typed(std::iter::once("wordloom".to_owned()).chain(std::env::args().skip(1)));
         history.add(&Event::Start {

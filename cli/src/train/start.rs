@@ -7,6 +7,7 @@ use wordloom::Model;
 use wordloom::json_problem::json_problem;
 use wordloom::model::files::ModelFiles;
 use wordloom::text::Normalization;
+use wordloom::train::augment::Augmentation;
 use wordloom::train::card::Card;
 use wordloom::train::checkpoint::{MOMENTS, RECORD, Record, Settings};
 use wordloom::train::folder::marian_folder;
@@ -45,7 +46,7 @@ impl Start {
     /// Makes or opens the model. `checkpoint`: the folder to go on from.
     pub fn new(
         arguments: &Arguments,
-        train: &[SentencePair],
+        (train, augmentation): (&[SentencePair], &Augmentation),
         checkpoint: Option<&Path>,
     ) -> Result<Self, CliError> {
         let shape = Shape::new(arguments, train.len())?;
@@ -63,7 +64,7 @@ impl Start {
                 let note = format!("Training went on from {}.", start.model.label());
                 Ok(Self { notes: vec![note], ..start })
             }
-            (None, None) => Self::make(arguments, &shape, train),
+            (None, None) => Self::make(arguments, &shape, (train, augmentation)),
         }
     }
 
@@ -73,8 +74,12 @@ impl Start {
         Ok(Self { model, companions, size, resumed: None, notes: Vec::new() })
     }
 
-    fn make(arguments: &Arguments, shape: &Shape, train: &[SentencePair]) -> Result<Self, CliError> {
-        let vocabulary = vocabulary(arguments, train)?;
+    fn make(
+        arguments: &Arguments,
+        shape: &Shape,
+        (train, augmentation): (&[SentencePair], &Augmentation),
+    ) -> Result<Self, CliError> {
+        let vocabulary = vocabulary(arguments, train, augmentation)?;
         let dropout = arguments.numbers.chosen(shape.size()).dropout;
         let new = shape.new_model(&vocabulary, dropout)?;
         let card = Card {
@@ -149,11 +154,20 @@ fn in_f32(file: &str, content: &[u8]) -> Result<Vec<u8>, CliError> {
     Ok(format!("{:#}\n", Value::from(config)).into_bytes())
 }
 
-fn vocabulary(arguments: &Arguments, train: &[SentencePair]) -> Result<TrainedVocabulary, CliError> {
+/// The vocabulary of the pairs, and of a copy with other names if the training puts some in.
+fn vocabulary(
+    arguments: &Arguments,
+    train: &[SentencePair],
+    augmentation: &Augmentation,
+) -> Result<TrainedVocabulary, CliError> {
     let normalization = Normalization::standard();
+    let changed: Vec<SentencePair> = match augmentation.is_none() {
+        true => Vec::new(),
+        false => (0..train.len()).map(|index| augmentation.vocabulary_example(train, index)).collect(),
+    };
     let learn = |size: usize| {
         notice(&format!("learning a vocabulary of {size} tokens"));
-        let texts = train.iter().flat_map(|pair| [&*pair.source, &*pair.target]);
+        let texts = train.iter().chain(&changed).flat_map(|pair| [&*pair.source, &*pair.target]);
         learn(texts, &VocabularyOptions::new(size), &normalization, &mut |_| {})
     };
     let vocabulary = match arguments.vocabulary {
@@ -248,8 +262,9 @@ pub fn settings(
     arguments: &Arguments,
     start: &Start,
     [train, dev]: [&[SentencePair]; 2],
-    chosen: Chosen,
+    (chosen, substitutions): (Chosen, Option<String>),
 ) -> Settings {
+    let examples = &arguments.examples;
     let numbers = &arguments.numbers;
     let path = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
     let given = |text: Option<String>| text.unwrap_or_else(|| "not given".to_owned());
@@ -262,10 +277,14 @@ pub fn settings(
         ("--vocabulary", given(arguments.vocabulary.map(|size| size.to_string()))),
         ("--from", given(arguments.from.clone())),
         ("--to", given(arguments.to.clone())),
+        ("--substitute", given(substitutions)),
+        ("--joined", examples.joined.to_string()),
+        ("--lower-cased", examples.lower_cased.to_string()),
+        ("--unpunctuated", examples.unpunctuated.to_string()),
         ("--freeze", given(Some(arguments.freeze.join(" ")))),
         ("--train-only", given(Some(arguments.train_only.join(" ")))),
         ("--batch-tokens", chosen.batch_tokens.to_string()),
-        ("--accumulate", numbers.accumulate.to_string()),
+        ("--accumulate", chosen.accumulate.to_string()),
         ("--learning-rate", chosen.learning_rate.to_string()),
         ("--warmup", chosen.warmup.to_string()),
         ("--cooldown", numbers.cooldown.to_string()),
@@ -273,6 +292,7 @@ pub fn settings(
         ("--label-smoothing", numbers.label_smoothing.to_string()),
         ("--weight-decay", numbers.weight_decay.to_string()),
         ("--max-norm", numbers.max_norm.to_string()),
+        ("--precision", numbers.precision.name().to_owned()),
         ("--seed", numbers.seed.to_string()),
         ("--goal", format!("{:?}", arguments.tests.goal).to_lowercase()),
     ];

@@ -280,3 +280,86 @@ fn many_sentences_take_no_more_memory_than_some() {
         assert!(last < first + 16e6, "{first} bytes grew to {last}");
     }
 }
+
+/// Counts, not times: what a layer needs is the same on every machine.
+#[test]
+fn bench_layers_counts_and_draws() {
+    let folder = scratch("bench-layers");
+    let (page, picture) = (folder.join("layers.html"), folder.join("layers.svg"));
+    let common = ["bench", "--layers", "--device", "cpu", "--lengths", "64,32", "--widths", "64,128"];
+    let run = |more: &[&str]| run(&[&common[..], more].concat(), "");
+    let json: Value =
+        serde_json::from_str(run(&["--repeats", "1", "--json", "--plot", text(&page)]).succeeds()).unwrap();
+    let names: Vec<&str> =
+        json["kinds"].as_array().unwrap().iter().map(|kind| kind["name"].as_str().unwrap()).collect();
+    let cells = json["cells"].as_array().unwrap();
+    assert_eq!(cells.len(), 4 * names.len());
+    let cell = |kind: &str| {
+        let mut all = cells.iter();
+        all.find(|cell| cell["kind"] == kind && cell["length"] == 64 && cell["width"] == 128).unwrap()
+    };
+    // launches, how many wait in turn, steps between positions, multiplications
+    let (n, d) = (64.0, 128.0);
+    let expected = [
+        ("attention", 1, 1, 1, 2.0 * n * n * d),
+        ("self-attention", 3, 3, 1, 2.0 * n * n * d + 4.0 * n * d * d),
+        ("recurrent", 129, 128, 63, 6.0 * n * d * d + 3.0 * n * d),
+        ("convolution", 2, 2, 32, 5.0 * n * d * d),
+        ("separable", 2, 2, 32, 5.0 * n * d + n * d * d),
+        // weights of 268 MB are in two buffers; their launches do not wait for each other
+        ("fully-connected", 2, 1, 1, n * n * d * d),
+    ];
+    for (kind, launches, chain, path, multiplications) in expected {
+        let cell = cell(kind);
+        assert_eq!((&cell["launches"], &cell["chain"]), (&launches.into(), &chain.into()), "{kind}");
+        assert_eq!(
+            (&cell["path"], number(&cell["multiplications"])),
+            (&path.into(), multiplications),
+            "{kind}"
+        );
+        assert!(number(&cell["ms"]) > 0.0 && number(&cell["bytes"]) > 4.0 * 2.0 * n * d, "{kind}: {cell}");
+    }
+    assert_eq!(json["crossings"].as_array().unwrap().len(), 2);
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.matches("<svg").count() == 2 && !page.contains("NaN") && !page.contains("inf"), "{page}");
+    assert!(names.iter().all(|name| page.contains(&format!("<td>{name}</td>"))), "{page}");
+
+    let shown = run(&["--kinds", "attention,recurrent", "--repeats", "1", "--plot", text(&picture)]);
+    for part in ["O(n² · d)", "O(n · d²)", "milliseconds, width 128", "63 of n = 64"] {
+        assert!(shown.succeeds().contains(part), "{part} is not in:\n{}", shown.stdout());
+    }
+    assert!(std::fs::read_to_string(picture).unwrap().starts_with("<svg xmlns"));
+    // what would take too long is said
+    let skipped = run(&["--kinds", "attention", "--limit", "0", "--repeats", "1"]);
+    let said = "skipped: attention, width 64, length 64: about";
+    assert!(skipped.succeeds().contains(said), "{}", skipped.stdout());
+}
+
+/// The kernels of the bench's own layers, and their code for the CPU.
+#[test]
+fn bench_layers_computes_the_same_on_a_gpu() {
+    let sums = |device: &str| -> Vec<(String, f64)> {
+        let sizes = ["--lengths", "2,21", "--widths", "18", "--repeats", "1", "--limit", "1000"];
+        let run = run(&[&["bench", "--layers", "--json", "--device", device], &sizes[..]].concat(), "");
+        assert_eq!(run.output.status.code(), Some(0), "{}", run.stderr());
+        let json: Value = serde_json::from_str(run.stdout()).unwrap();
+        let cells = json["cells"].as_array().unwrap().iter();
+        cells
+            .map(|cell| (format!("{} of {}", cell["kind"], cell["length"]), number(&cell["checksum"])))
+            .collect()
+    };
+    for ((cell, cpu), (_, gpu)) in sums("cpu").into_iter().zip(sums("gpu")) {
+        assert!((cpu - gpu).abs() < 1e-6 && cpu.abs() > 1e-5, "{cell}: {cpu} on the CPU, {gpu} on a GPU");
+    }
+}
+
+#[test]
+fn bench_layers_refuses_unknown_kinds() {
+    let bench = |options: &[&str]| run(&[&["bench", "--device", "cpu"], options].concat(), "");
+    bench(&["--layers", "--kinds", "memory"])
+        .fails(2, &["\"memory\"", "attention, self-attention, recurrent"]);
+    bench(&["--layers", "--widths", "100"]).fails(2, &["--widths: 100", "multiple of 64"]);
+    bench(&["--layers", "--lengths", "0"]).fails(2, &["--lengths", "above 0"]);
+    bench(&["--layers", "--plot", "layers.png"]).fails(2, &["layers.png", ".html or .svg"]);
+    bench(&["--layers", "--kernels"]).fails(2, &["--layers", "--kernels"]);
+}

@@ -34,6 +34,77 @@ fn evaluate_prints_scores_and_what_they_are_made_of() {
 }
 
 #[test]
+fn references_are_columns_of_a_table() {
+    let folder = scratch("evaluate-columns");
+    let write = |name: &str, content: &str| {
+        fs::write(folder.join(name), content).unwrap();
+        text(&folder.join(name)).to_owned()
+    };
+    let hypotheses = write("hypotheses.txt", "Wo ist der Bahnhof?\nIch heiße Anna.\n");
+    let table = write(
+        "table.tsv",
+        "en\tde\tde2\nWhere is the station?\tWo ist der Bahnhof?\tWo finde ich den Bahnhof?\n\
+         I'm Anna.\tIch bin Anna.\tMein Name ist Anna.\n",
+    );
+    let one = write("one.txt", "Wo ist der Bahnhof?\nIch bin Anna.\n");
+    let other = write("other.txt", "Wo finde ich den Bahnhof?\nMein Name ist Anna.\n");
+    let by_columns =
+        run(&["evaluate", &hypotheses, "--reference", &table, "--columns", "de,de2", "--json"], "");
+    let by_files = run(&["evaluate", &hypotheses, "-r", &one, "-r", &other, "--json"], "");
+    assert_eq!(by_columns.succeeds(), by_files.succeeds());
+    assert!(by_columns.stdout().contains("nrefs:2"));
+    let unknown = ["evaluate", &hypotheses, "--reference", &table, "--columns", "fr"];
+    run(&unknown, "").fails(1, &["table.tsv", "no column \"fr\"", "en, de, de2"]);
+    let short = write("short.tsv", "en\tde\na\tb\nc\n");
+    let short = ["evaluate", &hypotheses, "--reference", &short, "--columns", "de"];
+    run(&short, "").fails(1, &["short.tsv, line 3", "1 columns"]);
+    let lines = ["evaluate", &one, "--reference", &write("long.tsv", "de\na\nb\nc\n"), "--columns", "de"];
+    run(&lines, "").fails(1, &["long.tsv, column de has 3"]);
+}
+
+#[test]
+fn words_that_must_be_there_are_counted() {
+    let folder = scratch("evaluate-words");
+    let write = |name: &str, content: &str| {
+        fs::write(folder.join(name), content).unwrap();
+        text(&folder.join(name)).to_owned()
+    };
+    let hypotheses = write("hypotheses.txt", "Anna kommt montags.\nEs kostet 120 Euro.\nIn Rom\n");
+    let words = write("words.tsv", "Anna …\tAnna|Montag/montags\nIt …\t12|Euro\nIn …\tRom\n");
+    let shown = run(&["evaluate", &hypotheses, "--must-contain", &words], "");
+    assert_eq!(shown.succeeds(), "all words    2 of 3 lines (66.7 %)\n             line 2 lacks 12\n");
+    let json = run(&["evaluate", &hypotheses, "--must-contain", &words, "-r", &hypotheses, "--json"], "");
+    let json: Value = serde_json::from_str(json.succeeds()).unwrap();
+    assert_eq!(json["words"]["complete"], 2);
+    assert_eq!(json["words"]["missing"], serde_json::json!([{"line": 2, "words": ["12"]}]));
+    assert!(json["bleu"]["score"].as_f64().unwrap() > 99.0);
+    let fails = |content: &str, parts: &[&str]| {
+        let words = write("bad.tsv", content);
+        run(&["evaluate", &hypotheses, "--must-contain", &words], "").fails(1, parts);
+    };
+    fails("a\nb\n", &["bad.tsv has 2 lines", "has 3"]);
+    fails("a\n|\nb\n", &["bad.tsv, line 2: there is no word"]);
+}
+
+#[test]
+fn evaluate_compares_summaries() {
+    let folder = scratch("evaluate-rouge");
+    let (hypotheses, reference) = (folder.join("hypotheses.txt"), folder.join("reference.txt"));
+    fs::write(&hypotheses, "w1 w2 w6 w7 w8<n>w1 w3 w8 w9 w5\nthe gunman kill police\n").unwrap();
+    fs::write(&reference, "w1 w2 w3 w4 w5\npolice killed the gunman\n").unwrap();
+    let arguments = ["evaluate", text(&hypotheses), "--reference", text(&reference), "--rouge"];
+    // RougeScorer(['rouge1', 'rouge2', 'rougeL', 'rougeLsum']).score of both lines with "\n" for <n>, and their mean
+    let shown = run(&arguments, "");
+    for part in ["ROUGE-1      64.17   precision 57.50, recall 77.50", "ROUGE-Lsum   51.67"] {
+        assert!(shown.succeeds().contains(part), "{part} is not in:\n{}", shown.stdout());
+    }
+    let json = run(&[&arguments[..], &["--json"]].concat(), "");
+    let json: Value = serde_json::from_str(json.succeeds()).unwrap();
+    assert_eq!((&json["lines"], &json["stemmer"], &json["bleu"]), (&2.into(), &false.into(), &Value::Null));
+    assert!((json["rougeL"]["recall"].as_f64().unwrap() - 0.65).abs() < 1e-9, "{json}");
+}
+
+#[test]
 fn evaluate_says_what_cannot_be_compared() {
     let folder = scratch("evaluate-errors");
     let file = |name: &str, content: &[u8]| {

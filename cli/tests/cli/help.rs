@@ -2,8 +2,9 @@
 
 use super::run;
 
-const COMMANDS: [&str; 17] = [
+const COMMANDS: [&str; 20] = [
     "translate",
+    "summarize",
     "generate",
     "forward",
     "attend",
@@ -14,9 +15,11 @@ const COMMANDS: [&str; 17] = [
     "models",
     "devices",
     "inspect",
+    "cost",
     "quantize",
     "train",
     "average",
+    "study",
     "bench",
     "serve",
     "desktop",

@@ -99,8 +99,43 @@ fn events<'a>(log: &'a [Value], event: &str) -> Vec<&'a Value> {
 
 #[test]
 fn a_resumed_training_is_the_same_bit_for_bit() {
-    let training = Training::new("train-resume");
-    let options = ["--accumulate", "2", "--test-steps", "10", "--patience", "0"];
+    is_the_same_when_resumed(&Training::new("train-resume"), &["--accumulate", "2"]);
+}
+
+/// The names that the file of a test puts in.
+const LISTS: &str = r#"{"languages": ["en", "de"], "numbers": 0.5, "groups":
+    [{"name": "people", "share": 0.9, "find": ["Tom", ["Mary", ["Mary", "Maria"]]], "put": ["Ida", "Żo", "Kim"]}]}"#;
+
+#[test]
+fn a_resumed_training_draws_the_same_examples() {
+    let training = Training::new("train-resume-examples");
+    fs::write(training.folder.join("lists.json"), LISTS).unwrap();
+    let lists = training.path("lists.json");
+    let languages = ["--from", "en", "--to", "de", "--substitute", &lists];
+    let shares = ["--accumulate", "4", "--joined", "0.3", "--lower-cased", "0.2", "--unpunctuated", "0.2"];
+    is_the_same_when_resumed(&training, &[&languages[..], &shares].concat());
+    // several passes, of which each has other examples
+    let epochs = training.log("twice").iter().filter_map(|event| event["epoch"].as_f64()).fold(0.0, f64::max);
+    assert!(epochs > 3.0, "{epochs}");
+    let card = fs::read_to_string(training.folder.join("twice/MODEL_CARD.md")).unwrap();
+    for part in ["two pairs joined: a share of 0.3", "lists.json", "lower case"] {
+        assert!(card.contains(part), "{part}: {card}");
+    }
+    // only the names that were put in have this letter
+    let vocabulary = fs::read_to_string(training.folder.join("twice/vocab.json")).unwrap();
+    assert!(vocabulary.contains('Ż'), "the vocabulary counts the names that are put in");
+    let again = |options: &[&str], parts: &[&str]| {
+        let all = [&["--max-steps", "30", "--resume"], &languages[..], options].concat();
+        training.fails("twice", &all, 1, &[&["training.json"], parts].concat());
+    };
+    again(&["--accumulate", "4", "--joined", "0.1"], &["--joined was 0.3, and is 0.1"]);
+    fs::write(&lists, LISTS.replace("0.9", "0.8")).unwrap();
+    again(&shares, &["--substitute was "]);
+}
+
+#[track_caller]
+fn is_the_same_when_resumed(training: &Training, more: &[&str]) {
+    let options = [&["--test-steps", "10", "--patience", "0"], more].concat();
     let with = |more: &[&'static str]| [&options[..], more].concat();
     training.trains("once", &with(&["--max-steps", "20"]));
     training.trains("twice", &with(&["--max-steps", "10"]));
@@ -360,4 +395,59 @@ fn bad_data_and_usage_are_said_in_one_line() {
     let line = large.stderr().lines().last().unwrap_or_default();
     assert!(line.starts_with("error: a vocabulary of 90000 tokens is too large"), "{line}");
     assert!(line.contains("which supports 1"), "{line}");
+}
+
+#[test]
+fn pairs_come_from_several_files_with_tags_and_swapped_columns() {
+    let training = Training::new("train-files");
+    let all = fs::read_to_string(data("tatoeba-test.tsv")).unwrap();
+    let rest: Vec<(&str, &str)> =
+        all.lines().skip(200).take(60).map(|line| line.split_once('\t').unwrap()).collect();
+    let write = |name: &str, lines: Vec<String>| {
+        fs::write(training.folder.join(name), lines.join("\n")).unwrap();
+        training.path(name)
+    };
+    let tag = |index: usize| ["news", "chat", "code"][index % 3];
+    let lines = |rest: &[(&str, &str)]| -> Vec<String> {
+        rest.iter().enumerate().map(|(index, (en, de))| format!("{en}\t{de}\t{}", tag(index))).collect()
+    };
+    let tagged = write("tagged.tsv", lines(&rest[..30]));
+    let one = write("one.txt", rest[30..].iter().map(|(en, _)| (*en).to_owned()).collect());
+    let other = write("other.txt", rest[30..].iter().map(|(_, de)| (*de).to_owned()).collect());
+    let steps = ["--max-steps", "2"];
+    let files = ["--pairs", &tagged, "--pairs", &one, &other];
+    let trained = training.trains("out", &[&steps[..], &files, &["--tags", "news,chat"]].concat());
+    for part in ["pairs.tsv: 160 pairs", "tagged.tsv: 20 pairs with these tags", "other.txt: 30 pairs"] {
+        assert!(trained.stderr().contains(part), "{part}: {}", trained.stderr());
+    }
+    let fails = |options: &[&str], parts: &[&str]| {
+        training.fails("bad", &[&steps[..], options].concat(), 1, parts);
+    };
+    fails(&files, &["tagged.tsv, line 1", "3 columns", "tags"]);
+    fails(
+        &[&files[..], &["--tags", "news,sport"]].concat(),
+        &["no row has the tag \"sport\"", "chat, code, news"],
+    );
+    fails(&["--tags", "news"], &["no row has a third column"]);
+    let lists = write("lists.json", vec![LISTS.to_owned()]);
+    fails(&["--substitute", &lists], &["lists.json", "en and de", "--from"]);
+    fails(&["--substitute", &training.path("none.json")], &["none.json"]);
+    training.fails("bad", &["--joined", "1.5"], 2, &["--joined", "0 to 1"]);
+
+    // swapped columns are the same as a file with the other order
+    let turned: Vec<String> = fs::read_to_string(training.folder.join("pairs.tsv"))
+        .unwrap()
+        .lines()
+        .map(|line| line.split_once('\t').unwrap())
+        .map(|(en, de)| format!("{de}\t{en}"))
+        .collect();
+    let turned = write("turned.tsv", turned);
+    training.trains("swapped", &["--max-steps", "2", "--swap"]);
+    let mut arguments = training.arguments("by-hand", &steps);
+    let place = arguments.iter().position(|argument| argument.ends_with("pairs.tsv")).unwrap();
+    arguments[place] = turned;
+    let by_hand = run(&arguments.iter().map(String::as_str).collect::<Vec<_>>(), "");
+    assert_eq!(by_hand.output.status.code(), Some(0), "{}", by_hand.stderr());
+    let weights = |out: &str| tensors(&training.folder.join(out).join("model.safetensors"));
+    assert_eq!(weights("swapped"), weights("by-hand"));
 }

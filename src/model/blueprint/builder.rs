@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::source::{Piece, Source};
-use super::{CrossAttention, FeedForward, Norm, SelfAttention, Ssru, StackWeights};
+use super::{CrossAttention, FeedForward, GlobalProjections, Norm, SelfAttention, Ssru, StackWeights};
 use crate::graph::{Matrix, Rows, Vector, WeightTable};
 use crate::model::checkpoint::Checkpoint;
 use crate::model::config::{Family, ModelConfig, NormKind, Positions, StackConfig};
@@ -162,6 +162,7 @@ impl<'a> Builder<'a> {
             return Ok(StackWeights {
                 positions: None,
                 distance_bias: None,
+                block_bias: None,
                 embedding_norm: None,
                 final_norm: None,
             });
@@ -169,19 +170,27 @@ impl<'a> Builder<'a> {
         let ModelConfig { embedding_norm, final_norm, .. } = *self.config;
         let embedding_norm = embedding_norm.then(|| self.norm(names.embedding_norm)).transpose()?;
         let final_norm = final_norm.then(|| self.norm(names.final_norm)).transpose()?;
-        let (positions, distance_bias) = match self.config.positions {
-            Positions::Relative(_) => {
-                (None, Some(self.distance_bias(names.distance_bias, stack, bidirectional)?))
-            }
-            _ => (Some(self.positions(names.positions)?), None),
+        let own = match bidirectional {
+            true => *self.config.source_positions(),
+            false => self.config.positions,
         };
-        Ok(StackWeights { positions, distance_bias, embedding_norm, final_norm })
+        let (positions, distance_bias) = match own {
+            Positions::Relative(_) => (None, Some(self.distance_bias(names, stack, bidirectional)?)),
+            own => (Some(self.positions(names.positions, own)?), None),
+        };
+        // the rows for sums of blocks follow in the same table
+        let block_bias = distance_bias.filter(|_| self.has_blocks(names));
+        let distance_bias = match block_bias {
+            Some(both) => Some(Rows { rows: both.rows / 2, ..both }),
+            None => distance_bias,
+        };
+        Ok(StackWeights { positions, distance_bias, block_bias, embedding_norm, final_norm })
     }
 
     /// Adds a position table: the file's, else sinusoids.
-    fn positions(&mut self, name: &'static str) -> Result<Rows, ModelError> {
-        let (rows, width) = (self.config.positions.table_rows(), self.config.d_model);
-        let (layout, zero_row) = match self.config.positions {
+    fn positions(&mut self, name: &'static str, positions: Positions) -> Result<Rows, ModelError> {
+        let (rows, width) = (positions.table_rows(), self.config.d_model);
+        let (layout, zero_row) = match positions {
             Positions::Sinusoidal { layout, .. } if !self.is_stored(name) => (layout, None),
             Positions::SinusoidalWithoutPadding { pad, .. } => {
                 (SinusoidalLayout::Tensor2Tensor, Some(pad as usize))
@@ -200,7 +209,7 @@ impl<'a> Builder<'a> {
 
     fn distance_bias(
         &mut self,
-        name: &'static str,
+        names: &StackNames,
         stack: &StackConfig,
         bidirectional: bool,
     ) -> Result<Rows, ModelError> {
@@ -208,9 +217,13 @@ impl<'a> Builder<'a> {
             unreachable!("only relative positions have a bias")
         };
         let shape = [positions.buckets, stack.heads];
-        let tensor = self.piece(name, &shape, 0..positions.buckets)?.tensor;
-        self.sources.push(Source::Distances { tensor, positions, bidirectional });
-        Ok(self.table.rows(name, 2 * positions.max_distance + 1, stack.heads))
+        let mut tensors = vec![self.piece(names.distance_bias, &shape, 0..positions.buckets)?.tensor];
+        if self.has_blocks(names) {
+            tensors.push(self.piece(names.block_bias, &shape, 0..positions.buckets)?.tensor);
+        }
+        let rows = tensors.len() * (2 * positions.max_distance + 1);
+        self.sources.push(Source::Distances { tensors, positions, bidirectional });
+        Ok(self.table.rows(names.distance_bias, rows, stack.heads))
     }
 
     /// Adds the layers of a stack, bottom to top.
@@ -287,9 +300,36 @@ impl<'a> Builder<'a> {
     ) -> Result<SelfAttention, ModelError> {
         Ok(SelfAttention {
             qkv: self.projections(place, names.self_attention, stack, 0..3)?,
+            global: self.global_projections(place, names, stack)?,
+            block_norm: match self.has_blocks(names) {
+                true => Some(self.norm(&self.names.style.place(place, names.block_norm))?),
+                false => None,
+            },
             output: self.attention_output(place, names.self_attention, stack)?,
             norm: self.norm(&self.names.style.place(place, names.self_norm))?,
         })
+    }
+
+    /// Whether a stack has weights for sums of blocks.
+    fn has_blocks(&self, names: &StackNames) -> bool {
+        self.config.block_tokens.is_some() && !names.block_bias.is_empty()
+    }
+
+    fn global_projections(
+        &mut self,
+        place: &str,
+        names: &StackNames,
+        stack: &StackConfig,
+    ) -> Result<Option<GlobalProjections>, ModelError> {
+        let has_names =
+            matches!(names.global_attention.inputs, InputNames::Separate([query, ..]) if !query.is_empty());
+        if !(self.config.global_projections && has_names) {
+            return Ok(None);
+        }
+        Ok(Some(GlobalProjections {
+            query: self.projections(place, names.global_attention, stack, 0..1)?,
+            key_value: self.projections(place, names.global_attention, stack, 1..3)?,
+        }))
     }
 
     /// Adds an SSRU. Its two maps of the input become one; the first has no bias.

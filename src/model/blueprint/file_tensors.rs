@@ -59,20 +59,16 @@ impl Blueprint {
                     );
                 }
                 Source::Sinusoids { .. } => {}
-                Source::Distances { tensor: name, positions, bidirectional } => {
-                    let reach = (entry.rows / 2) as i64;
-                    let table = tensor_of(&mut tensors, checkpoint, name);
-                    if bucket_rows == BucketRows::Equal {
-                        checkpoint.read(name, &mut table.values)?; // some buckets have no distance
-                    }
-                    for (row, values) in values.chunks_exact(entry.width).enumerate() {
-                        let bucket = positions.bucket(row as i64 - reach, *bidirectional);
-                        let bucket = &mut table.values[bucket * entry.width..][..entry.width];
-                        match bucket_rows {
-                            BucketRows::Equal => bucket.copy_from_slice(values),
-                            BucketRows::Sum => {
-                                bucket.iter_mut().zip(values).for_each(|(sum, value)| *sum += value)
-                            }
+                Source::Distances { tensors: names, positions, bidirectional } => {
+                    let each = entry.rows / names.len();
+                    for (name, values) in names.iter().zip(values.chunks_exact(each * entry.width)) {
+                        let table = tensor_of(&mut tensors, checkpoint, name);
+                        if bucket_rows == BucketRows::Equal {
+                            checkpoint.read(name, &mut table.values)?; // some buckets have no distance
+                        }
+                        for (row, values) in values.chunks_exact(entry.width).enumerate() {
+                            let bucket = positions.bucket(row as i64 - (each / 2) as i64, *bidirectional);
+                            put_bucket(&mut table.values[bucket * entry.width..], values, bucket_rows);
                         }
                     }
                 }
@@ -83,9 +79,14 @@ impl Blueprint {
 
     /// The first row of each row's group, if rows of a table share their values.
     pub(crate) fn tied_rows(&self, index: usize) -> Option<Vec<u32>> {
-        let Source::Distances { positions, bidirectional, .. } = &self.sources[index] else { return None };
+        let Source::Distances { tensors, positions, bidirectional } = &self.sources[index] else {
+            return None;
+        };
         let rows = self.table.entries()[index].rows;
-        let bucket = |row: usize| positions.bucket(row as i64 - (rows / 2) as i64, *bidirectional);
+        let each = rows / tensors.len();
+        let bucket = |row: usize| {
+            (row / each, positions.bucket((row % each) as i64 - (each / 2) as i64, *bidirectional))
+        };
         let mut first_of_bucket = BTreeMap::new();
         Some((0..rows).map(|row| *first_of_bucket.entry(bucket(row)).or_insert(row as u32)).collect())
     }
@@ -106,6 +107,16 @@ fn tensor_of<'t>(
         let shape = checkpoint.info(name).map_or(Vec::new(), |info| info.shape.clone());
         FileTensor { values: vec![0.0; shape.iter().product()], shape }
     })
+}
+
+/// Puts the values of a distance into its bucket.
+fn put_bucket(bucket: &mut [f32], values: &[f32], rows: BucketRows) {
+    for (stored, value) in bucket.iter_mut().zip(values) {
+        match rows {
+            BucketRows::Equal => *stored = *value,
+            BucketRows::Sum => *stored += value,
+        }
+    }
 }
 
 /// Copies the first values to a piece's place in its tensor; returns the other values.

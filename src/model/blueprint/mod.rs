@@ -43,10 +43,23 @@ impl Norm {
 pub struct SelfAttention {
     /// `[heads * (2 * d_k + d_v), d_model]`
     pub qkv: Linear,
+    /// Projections of global tokens, if they have their own.
+    pub global: Option<GlobalProjections>,
+    /// Norm of sums of blocks, if the layer has them.
+    pub block_norm: Option<Norm>,
     /// `[d_model, heads * d_v]`
     pub output: Linear,
     /// Norm before or after the block.
     pub norm: Norm,
+}
+
+/// The projections by which global tokens see a text. Beltagy et al. 2020, "Longformer", section 3.1.
+#[derive(Clone, Copy, Debug)]
+pub struct GlobalProjections {
+    /// `[heads * d_k, d_model]`, of global tokens.
+    pub query: Linear,
+    /// `[heads * (d_k + d_v), d_model]`, of all tokens.
+    pub key_value: Linear,
 }
 
 /// Simpler simple recurrent unit, instead of the decoder's self-attention.
@@ -139,6 +152,8 @@ pub struct StackWeights {
     pub positions: Option<Rows>,
     /// `[2 * max_distance + 1, heads]`: bias of attention scores, by the key's distance from the query.
     pub distance_bias: Option<Rows>,
+    /// The same rows, then those for sums of blocks, by their distance from the query's block.
+    pub block_bias: Option<Rows>,
     /// Norm after the embeddings.
     pub embedding_norm: Option<Norm>,
     /// Norm after the last layer.
@@ -175,7 +190,7 @@ impl Blueprint {
     /// Lays out the weights; checks that the file has all of them in the right shapes, and no others.
     /// Returns a [`ModelError`] with the tensor that is missing, wrong or unknown.
     pub fn new(config: &ModelConfig, checkpoint: &mut Checkpoint) -> Result<Self, ModelError> {
-        let names = Names::of(config.family);
+        let names = Names::of(config);
         let mut b = Builder::new(config, names, checkpoint);
         // `tied`: the table that the output projection shares if it has no tensor of its own
         let (source_embedding, target_embedding, tied) = match config.embeddings {

@@ -33,8 +33,8 @@ pub enum Source {
     },
     /// Values of distance buckets, expanded to distances.
     Distances {
-        /// `[buckets, heads]`
-        tensor: String,
+        /// `[buckets, heads]` each; the distances of the first come before those of the second.
+        tensors: Vec<String>,
         /// Buckets of distances.
         positions: RelativePositions,
         /// Whether keys may follow the query.
@@ -56,13 +56,14 @@ pub struct Piece {
 impl Source {
     /// The tensors of the source, and whether each is transposed.
     pub fn tensors(&self) -> impl Iterator<Item = (&str, bool)> {
-        let (pieces, table) = match self {
-            Self::Tensors(pieces) => (&pieces[..], None),
-            Self::ZerosAnd { piece, .. } => (std::slice::from_ref(piece), None),
-            Self::Sinusoids { .. } => (&[][..], None),
-            Self::Distances { tensor, .. } => (&[][..], Some((&tensor[..], false))),
+        let (pieces, tables) = match self {
+            Self::Tensors(pieces) => (&pieces[..], &[][..]),
+            Self::ZerosAnd { piece, .. } => (std::slice::from_ref(piece), &[][..]),
+            Self::Sinusoids { .. } => (&[][..], &[][..]),
+            Self::Distances { tensors, .. } => (&[][..], &tensors[..]),
         };
-        pieces.iter().map(|piece| (&piece.tensor[..], piece.transposed)).chain(table)
+        let tables = tables.iter().map(|tensor| (&tensor[..], false));
+        pieces.iter().map(|piece| (&piece.tensor[..], piece.transposed)).chain(tables)
     }
 
     /// The least precision that keeps a matrix exact.
@@ -112,13 +113,18 @@ impl WeightSource for CheckpointSource<'_> {
                 }
                 Ok(())
             }
-            Source::Distances { tensor, positions, bidirectional } => {
-                let mut buckets = vec![0.0; positions.buckets * entry.width];
-                self.checkpoint.read(tensor, &mut buckets)?;
-                let reach = (entry.rows / 2) as i64;
+            Source::Distances { tensors, positions, bidirectional } => {
+                let values = positions.buckets * entry.width;
+                let mut buckets = vec![0.0; tensors.len() * values];
+                for (tensor, buckets) in tensors.iter().zip(buckets.chunks_exact_mut(values)) {
+                    self.checkpoint.read(tensor, buckets)?;
+                }
+                let each = entry.rows / tensors.len();
                 for (row, out) in rows.zip(out.chunks_exact_mut(entry.width)) {
-                    let bucket = positions.bucket(row as i64 - reach, *bidirectional);
-                    out.copy_from_slice(&buckets[bucket * entry.width..][..entry.width]);
+                    let distance = (row % each) as i64 - (each / 2) as i64;
+                    let bucket = positions.bucket(distance, *bidirectional);
+                    let from = row / each * values + bucket * entry.width;
+                    out.copy_from_slice(&buckets[from..][..entry.width]);
                 }
                 Ok(())
             }

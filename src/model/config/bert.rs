@@ -33,6 +33,10 @@ pub fn config(json: &JsonObject) -> Result<ModelConfig, ModelError> {
         embedding_scale: 1.0,
         embedding_norm: true,
         zero_start: false,
+        encoder_kinds: Vec::new(),
+        global_projections: false,
+        block_tokens: None,
+        encoder_positions: None,
         positions: Positions::Learned {
             count: position_count(json, "max_position_embeddings", Some(512), d_model)?,
             offset: 0,

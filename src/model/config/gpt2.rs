@@ -37,6 +37,10 @@ pub fn config(json: &JsonObject) -> Result<ModelConfig, ModelError> {
         embedding_scale: 1.0,
         embedding_norm: false,
         zero_start: false,
+        encoder_kinds: Vec::new(),
+        global_projections: false,
+        block_tokens: None,
+        encoder_positions: None,
         positions: Positions::Learned {
             count: position_count(json, "n_positions", Some(1024), d_model)?,
             offset: 0,

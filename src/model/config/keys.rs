@@ -16,6 +16,8 @@ pub mod limit {
     /// Values of a position table, which may be computed without a file: 128 MiB.
     pub const POSITION_VALUES: usize = 1 << 25;
     pub const TOKEN_TYPES: usize = 1 << 10;
+    /// Neighbours of a token on both sides together.
+    pub const WINDOW: usize = 1 << 20;
 }
 
 /// Reads a size from 1 to `limit`, or `default`. Without a default, the key is required.

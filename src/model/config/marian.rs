@@ -32,6 +32,10 @@ pub fn config(json: &JsonObject) -> Result<ModelConfig, ModelError> {
         embedding_scale: embedding_scale(json.get_or("scale_embedding", false)?, d_model),
         embedding_norm: false,
         zero_start: false,
+        encoder_kinds: Vec::new(),
+        global_projections: false,
+        block_tokens: None,
+        encoder_positions: None,
         positions: Positions::Sinusoidal {
             layout: SinusoidalLayout::Halves,
             count: position_count(json, "max_position_embeddings", Some(1024), d_model)?,

@@ -39,9 +39,15 @@ impl ModelConfig {
         let cross_attentions = u64::from(self.encoder.layers > 0);
         Parameters {
             embeddings: (tables + self.token_types as u64) * d_model,
-            encoder: self.stack_parameters(&self.encoder, self.attention_parameters(&self.encoder)),
+            encoder: self.block_bias_parameters()
+                + self.stack_parameters(
+                    &self.encoder,
+                    self.source_positions(),
+                    self.attention_parameters(&self.encoder) + self.global_parameters(),
+                ),
             decoder: self.stack_parameters(
                 &self.decoder,
+                &self.positions,
                 self.mixer_parameters() + cross_attentions * self.attention_parameters(&self.decoder),
             ),
             output: projection + transform + output_bias,
@@ -80,21 +86,48 @@ impl ModelConfig {
 
     /// Trained values of the first block of a decoder layer.
     fn mixer_parameters(&self) -> u64 {
-        let d_model = self.d_model as u64;
         match self.decoder_mixer {
             Mixer::Attention => self.attention_parameters(&self.decoder),
-            Mixer::Ssru => 2 * d_model * d_model + d_model + self.norm_parameters(),
+            Mixer::Ssru => self.recurrent_parameters(),
         }
     }
 
+    /// Trained values of a recurrent unit ([`Mixer::Ssru`]) of `d_model` cells, with biases and norm.
+    pub fn recurrent_parameters(&self) -> u64 {
+        let d_model = self.d_model as u64;
+        2 * d_model * d_model + d_model + self.norm_parameters()
+    }
+
+    /// Trained values of the encoder's bias for sums of blocks.
+    fn block_bias_parameters(&self) -> u64 {
+        match (self.block_tokens, self.positions) {
+            (Some(_), Positions::Relative(relative)) => (relative.buckets * self.encoder.heads) as u64,
+            _ => 0,
+        }
+    }
+
+    /// Trained values of an encoder layer for global tokens and for sums of blocks.
+    fn global_parameters(&self) -> u64 {
+        let (d_model, stack) = (self.d_model as u64, &self.encoder);
+        let of_blocks = u64::from(self.block_tokens.is_some()) * self.norm_parameters();
+        let of_tokens = match self.global_projections {
+            true => {
+                2 * self.linear_parameters(d_model, stack.key_width() as u64)
+                    + self.linear_parameters(d_model, stack.value_width() as u64)
+            }
+            false => 0,
+        };
+        of_tokens + of_blocks
+    }
+
     /// * `mixing`: trained values of a layer's blocks before the feed-forward network
-    fn stack_parameters(&self, stack: &StackConfig, mixing: u64) -> u64 {
+    fn stack_parameters(&self, stack: &StackConfig, positions: &Positions, mixing: u64) -> u64 {
         if stack.layers == 0 {
             return 0;
         }
-        let positions = match self.positions {
+        let positions = match *positions {
             Positions::Learned { .. } | Positions::LearnedWithoutPadding { .. } => {
-                self.positions.table_rows() as u64 * self.d_model as u64
+                positions.table_rows() as u64 * self.d_model as u64
             }
             Positions::Relative(relative) => relative.buckets as u64 * stack.heads as u64,
             Positions::Sinusoidal { .. } | Positions::SinusoidalWithoutPadding { .. } => 0,

@@ -93,6 +93,16 @@ impl Positions {
         }
     }
 
+    /// Row of the position table for each token of a sequence.
+    pub fn rows<'a>(&'a self, tokens: &'a [u32]) -> impl Iterator<Item = u32> + 'a {
+        let mut before = 0;
+        tokens.iter().map(move |&token| {
+            let row = self.row(before, token);
+            before += usize::from(self.counts(token));
+            row
+        })
+    }
+
     /// Row of the first token, and the (padding) token whose row is its own id.
     pub fn first_row(&self) -> (u32, Option<u32>) {
         match *self {

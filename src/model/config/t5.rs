@@ -8,6 +8,22 @@ use super::{
 use crate::activation::Activation;
 use crate::model::error::ModelError;
 use crate::model::json::JsonObject;
+use crate::model::self_attention::{Globals, SelfAttentionKind};
+
+/// Reads a `config.json` of LongT5, whose encoder layers see windows, and perhaps sums of blocks.
+pub fn long_config(json: &JsonObject) -> Result<ModelConfig, ModelError> {
+    const KEY: &str = "encoder_attention_type";
+    let radius = size(json, "local_radius", Some(127), limit::WINDOW)?;
+    let tokens = size(json, "global_block_size", Some(16), limit::WINDOW)?;
+    let (kind, block_tokens) = match &json.get_or(KEY, "local".to_owned())?[..] {
+        "local" => (SelfAttentionKind::Window { radius, globals: Globals::None }, None),
+        "transient-global" => (SelfAttentionKind::TransientGlobal { radius }, Some(tokens)),
+        other => return Err(json.unsupported(KEY, &other.into(), "local, transient-global")),
+    };
+    let config = config(json)?;
+    let encoder_kinds = vec![kind; config.encoder.layers];
+    Ok(ModelConfig { family: Family::LongT5, encoder_kinds, block_tokens, ..config })
+}
 
 /// Reads a T5 `config.json`: T5 itself, T5 1.1 and Flan-T5.
 pub fn config(json: &JsonObject) -> Result<ModelConfig, ModelError> {
@@ -36,6 +52,10 @@ pub fn config(json: &JsonObject) -> Result<ModelConfig, ModelError> {
         embedding_scale: 1.0,
         embedding_norm: false,
         zero_start: false,
+        encoder_kinds: Vec::new(),
+        global_projections: false,
+        block_tokens: None,
+        encoder_positions: None,
         positions: Positions::Relative(relative_positions(json, heads)?),
         attention_scale: AttentionScale { by_width: false, by_layer: false },
         activation,

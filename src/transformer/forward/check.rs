@@ -1,6 +1,7 @@
 use super::{ForwardError, ForwardInput, ForwardSelection};
 use crate::model::AttentionKind;
 use crate::model::config::{Architecture, ModelConfig};
+use crate::transformer::global_states::check_globals;
 
 /// One input tensor, `[batch, length]`.
 struct Tensor<'a> {
@@ -25,6 +26,9 @@ pub fn check(config: &ModelConfig, input: &ForwardInput) -> Result<(), ForwardEr
         (0, false) => return refuse("token_type_ids"),
         (types, false) => tensors.push(tensor("token_type_ids", &input.token_type_ids, source, types)),
     }
+    if !input.global_attention_mask.is_empty() {
+        tensors.push(tensor("global_attention_mask", &input.global_attention_mask, source, 2));
+    }
     match (config.architecture(), input.decoder_input_ids.is_empty()) {
         (Architecture::EncoderDecoder, _) => {
             let ids = &input.decoder_input_ids;
@@ -33,7 +37,17 @@ pub fn check(config: &ModelConfig, input: &ForwardInput) -> Result<(), ForwardEr
         (_, true) if target_length == 0 => {}
         _ => return refuse("decoder_input_ids"),
     }
-    tensors.iter().try_for_each(|tensor| check_tensor(config.positions.count(), batch, tensor))
+    tensors.iter().try_for_each(|tensor| {
+        let positions = match tensor.name {
+            "decoder_input_ids" => &config.positions,
+            _ => config.source_positions(),
+        };
+        check_tensor(positions.count(), batch, tensor)
+    })?;
+    // those of the layers, also if the input names none
+    check_globals(config, &[], source)?;
+    input.requested_globals().iter().try_for_each(|globals| check_globals(config, globals, source))?;
+    Ok(())
 }
 
 fn check_tensor(limit: usize, batch: usize, tensor: &Tensor<'_>) -> Result<(), ForwardError> {
@@ -52,7 +66,7 @@ fn check_tensor(limit: usize, batch: usize, tensor: &Tensor<'_>) -> Result<(), F
     };
     let (row, column, value) = (at / length, at % length, data[at]);
     Err(match name {
-        "attention_mask" => ForwardError::Mask { value, row, column },
+        "attention_mask" | "global_attention_mask" => ForwardError::Mask { input: name, value, row, column },
         "token_type_ids" => ForwardError::TokenType { value, row, column, types: bound },
         input => ForwardError::Token { input, token: value, row, column, vocabulary: bound },
     })

@@ -14,10 +14,21 @@ pub struct ForwardInput {
     pub input_ids: Vec<u32>,
     /// `[batch, source_length]`, 1 for a token, 0 for padding.
     pub attention_mask: Vec<u32>,
+    /// `[batch, source_length]`, 1 for tokens that see all tokens and are seen by all, else 0. Only for models whose
+    /// requests name them (LED). Empty: none.
+    pub global_attention_mask: Vec<u32>,
     /// `[batch, source_length]`, token types (BERT's segments). Empty: type 0 everywhere.
     pub token_type_ids: Vec<u32>,
     /// `[batch, target_length]`, beginning with the decoder's start token; empty in models of one stack.
     pub decoder_input_ids: Vec<u32>,
+}
+
+impl ForwardInput {
+    /// The global tokens of each sentence; empty if the input names none.
+    pub(super) fn requested_globals(&self) -> Vec<Vec<usize>> {
+        let masks = self.global_attention_mask.chunks(self.source_length.max(1));
+        masks.map(|mask| (0..mask.len()).filter(|&token| mask[token] != 0).collect()).collect()
+    }
 }
 
 /// A host tensor.
@@ -41,8 +52,15 @@ pub struct ForwardOutput {
     pub encoder_hidden_states: Vec<Tensor>,
     /// As the encoder's, `[batch, target_length, d_model]`
     pub decoder_hidden_states: Vec<Tensor>,
-    /// For each selected layer `[batch, heads, source_length, source_length]`
+    /// For each selected layer `[batch, heads, source_length, source_length]`. With windows of `radius` neighbours, as in
+    /// Hugging Face's LED, `[batch, heads, source_length, globals + 2 * radius + 1]`: the weights of the sentence's global
+    /// tokens, then those of the window, whose column j is token `query - radius + j`; the radius is at most the length.
+    /// Rows of global tokens are what they would see without being global. LongT5's sums of blocks stand where LED's
+    /// global tokens do.
     pub encoder_attentions: Vec<Tensor>,
+    /// For each selected layer with windows and global tokens, `[batch, heads, globals, source_length]`: what each global
+    /// token of a sentence sees. Rows beyond a sentence's number of global tokens have no meaning.
+    pub encoder_global_attentions: Vec<Tensor>,
     /// For each selected layer `[batch, heads, target_length, target_length]`
     pub decoder_attentions: Vec<Tensor>,
     /// For each selected layer `[batch, heads, target_length, source_length]`

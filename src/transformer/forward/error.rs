@@ -1,5 +1,6 @@
 use crate::gpu::GpuError;
 use crate::graph::GraphError;
+use crate::model::SelfAttentionError;
 
 /// The reason why a forward pass could not run.
 #[derive(Debug, thiserror::Error)]
@@ -73,8 +74,10 @@ pub enum ForwardError {
         types: usize,
     },
     /// A mask value other than 0 and 1.
-    #[error("attention_mask has the value {value} at [{row}, {column}]; 1 is a token, 0 is padding")]
+    #[error("{input} has the value {value} at [{row}, {column}]; {}", values_of(input))]
     Mask {
+        /// Name of the mask.
+        input: &'static str,
         /// Value of the mask.
         value: u32,
         /// Index of the sentence.
@@ -92,10 +95,21 @@ pub enum ForwardError {
         /// Number of layers.
         layers: usize,
     },
+    /// Invalid global tokens.
+    #[error(transparent)]
+    Attention(#[from] SelfAttentionError),
     /// An invalid size of a graph.
     #[error(transparent)]
     Graph(#[from] GraphError),
     /// An error of the device.
     #[error(transparent)]
     Gpu(#[from] GpuError),
+}
+
+/// The meaning of a mask's values.
+fn values_of(mask: &str) -> &'static str {
+    match mask {
+        "global_attention_mask" => "1 is a token that sees all and is seen by all, 0 is another",
+        _ => "1 is a token, 0 is padding",
+    }
 }

@@ -6,7 +6,8 @@ use crate::model::config::{Architecture, ModelConfig, StackConfig};
 use crate::model::decoder::{History, decoder, memory_key_values, output};
 use crate::model::embedding::Tokens;
 use crate::model::encoder::encoder;
-use crate::model::{AttentionKind, Memory, Sequences, Tap, Taps};
+use crate::model::{AttentionKind, Globals, Memory, SelfAttentionKind, Sequences, Tap, Taps};
+use crate::transformer::global_states::{globals_of, most_globals};
 use crate::transformer::input_states::InputStates;
 use crate::transformer::kept_attention::KeptLayer;
 use crate::transformer::loaded::LoadedModel;
@@ -17,6 +18,7 @@ struct Stack {
     types: Option<State>,
     hidden_states: Vec<Tap>,
     attentions: Vec<Tap>,
+    global_attentions: Vec<Tap>,
     cross_attentions: Vec<Tap>,
 }
 
@@ -29,6 +31,7 @@ impl Stack {
     fn taps(&self) -> Taps<'_> {
         Taps {
             attentions: &self.attentions,
+            global_attentions: &self.global_attentions,
             cross_attentions: &self.cross_attentions,
             hidden_states: &self.hidden_states,
             projections: &[],
@@ -41,6 +44,8 @@ struct States<'a> {
     config: &'a ModelConfig,
     selection: &'a ForwardSelection,
     batch: usize,
+    /// Room for the global tokens of each sentence.
+    globals: usize,
 }
 
 impl States<'_> {
@@ -57,20 +62,61 @@ impl States<'_> {
         (0..stack.layers).map(|layer| Tap(layers.contains(&layer).then(|| state(layer)))).collect()
     }
 
+    /// The attentions of an encoder: of all tokens, and of global tokens.
+    fn encoder_attentions(&mut self, length: usize) -> [Vec<Tap>; 2] {
+        let (config, globals) = (self.config, self.globals);
+        let heads = config.encoder.heads;
+        let mut taps = [Vec::new(), Vec::new()];
+        for layer in 0..config.encoder.layers {
+            let kind = config.encoder_kind(layer);
+            let globals = if *kind.globals() == Globals::None { 0 } else { globals };
+            let blocks = match kind {
+                SelfAttentionKind::TransientGlobal { .. } => {
+                    config.block_tokens.map_or(0, |tokens| length / tokens)
+                }
+                _ => 0,
+            };
+            let width = kind.radius().map_or(length, |radius| globals + blocks + 2 * radius.min(length) + 1);
+            let selected = self.selection.encoder_attentions.contains(&layer);
+            let shapes = [("attentions", length, width), ("global attentions", globals, length)];
+            for (taps, (name, queries, keys)) in taps.iter_mut().zip(shapes) {
+                let rows = self.batch * heads * queries;
+                let name = format!("encoder {name} {layer}");
+                taps.push(Tap((selected && rows > 0).then(|| self.table.f32(name, rows, keys))));
+            }
+        }
+        taps
+    }
+
     fn stack(&mut self, name: &str, stack: &StackConfig, attentions: &[usize], length: usize) -> Stack {
         let rows = self.batch * length;
-        let has_types = name == "encoder" && self.config.token_types > 0;
+        let is_source = name == "encoder";
+        let has_types = is_source && self.config.token_types > 0;
         let hidden_states = if self.selection.hidden_states { stack.layers + 1 } else { 0 };
         let d_model = self.config.d_model;
+        let [own, global_attentions] = match is_source {
+            true => self.encoder_attentions(length),
+            false => Default::default(),
+        };
         Stack {
-            input: InputStates::new(&mut self.table, name, (self.batch, length)),
+            input: match is_source {
+                true => {
+                    let sparse = (self.config, self.globals);
+                    InputStates::of_source(&mut self.table, name, (self.batch, length), sparse)
+                }
+                false => InputStates::new(&mut self.table, name, (self.batch, length)),
+            },
             types: has_types.then(|| self.table.u32(format!("{name} token types"), rows, 1)),
             hidden_states: (0..hidden_states)
                 .map(|layer| {
                     Tap(Some(self.table.f32(format!("{name} hidden states {layer}"), rows, d_model)))
                 })
                 .collect(),
-            attentions: self.attentions(name, attentions, stack, [length; 2]),
+            attentions: match is_source {
+                true => own,
+                false => self.attentions(name, attentions, stack, [length; 2]),
+            },
+            global_attentions,
             cross_attentions: Vec::new(),
         }
     }
@@ -117,7 +163,6 @@ impl Pass {
         let Self { session, source, target, hidden, logits, length } = self;
         let ForwardInput { batch, source_length, .. } = *input;
         let read = Read { session: &session, batch };
-        let d_model = config.d_model;
         let (encoder, decoder) = (config.encoder.heads, config.decoder.heads);
         let taps = |stack: &Option<Stack>, of: fn(&Stack) -> &Vec<Tap>| {
             stack.as_ref().map(|stack| of(stack).clone()).unwrap_or_default()
@@ -125,16 +170,18 @@ impl Pass {
         let hidden_states = |stack| taps(stack, |stack| &stack.hidden_states);
         let attentions = |stack| taps(stack, |stack| &stack.attentions);
         let crossing = taps(&target, |stack| &stack.cross_attentions);
+        let global_attentions = taps(&source, |stack| &stack.global_attentions);
+        let of_globals = global_attentions.iter().find_map(|tap| tap.0).map_or(0, |state| state.shape.rows);
+        let globals = of_globals / (batch * encoder.max(1));
         Ok(ForwardOutput {
-            encoder_last_hidden_state: read.one(hidden, &[source_length, d_model]).await?,
-            logits: read.one(logits, &[length, config.target_vocabulary]).await?,
-            encoder_hidden_states: read.all(hidden_states(&source), &[source_length, d_model]).await?,
-            decoder_hidden_states: read.all(hidden_states(&target), &[length, d_model]).await?,
-            encoder_attentions: read
-                .all(attentions(&source), &[encoder, source_length, source_length])
-                .await?,
-            decoder_attentions: read.all(attentions(&target), &[decoder, length, length]).await?,
-            cross_attentions: read.all(crossing, &[decoder, length, source_length]).await?,
+            encoder_last_hidden_state: read.one(hidden, &[source_length]).await?,
+            logits: read.one(logits, &[length]).await?,
+            encoder_hidden_states: read.all(hidden_states(&source), &[source_length]).await?,
+            decoder_hidden_states: read.all(hidden_states(&target), &[length]).await?,
+            encoder_attentions: read.all(attentions(&source), &[encoder, source_length]).await?,
+            encoder_global_attentions: read.all(global_attentions, &[encoder, globals]).await?,
+            decoder_attentions: read.all(attentions(&target), &[decoder, length]).await?,
+            cross_attentions: read.all(crossing, &[decoder, length]).await?,
         })
     }
 }
@@ -152,6 +199,11 @@ pub fn run(
     let (ids, mask) = (&input.input_ids, &input.attention_mask);
     if let Some(source) = &source {
         source.input.write_padded(&mut session, config, ids, mask);
+        let mut requested = input.requested_globals();
+        requested.resize(input.batch, Vec::new());
+        let globals: Vec<Vec<usize>> =
+            requested.iter().map(|requested| globals_of(config, requested).to_vec()).collect();
+        source.input.write_globals(&mut session, mask, &globals);
         if let Some(state) = source.types {
             let zeros = || vec![0; ids.len()];
             let types = Some(&input.token_type_ids).filter(|types| !types.is_empty());
@@ -197,7 +249,12 @@ impl Planned {
             Architecture::EncoderDecoder => target_length,
             _ => source_length,
         };
-        let mut states = States { table: StateTable::default(), config, selection, batch };
+        let requested = input.requested_globals();
+        let globals = match config.encoder_globals() {
+            Globals::Requested => requested.iter().map(Vec::len).max().unwrap_or(0),
+            _ => most_globals(config, std::iter::empty()),
+        };
+        let mut states = States { table: StateTable::default(), config, selection, batch, globals };
         let source = (architecture != Architecture::DecoderOnly)
             .then(|| states.stack("encoder", &config.encoder, &selection.encoder_attentions, source_length));
         let mut target = (architecture != Architecture::EncoderOnly)
@@ -258,7 +315,7 @@ fn add_logits(
     Ok(g.keep(logits, state)?)
 }
 
-/// Reads states as tensors, `[batch, …]`.
+/// Reads states as tensors, `[batch, …, width]`.
 struct Read<'a> {
     session: &'a Session,
     batch: usize,
@@ -268,7 +325,7 @@ impl Read<'_> {
     async fn one(&self, state: Option<State>, sizes: &[usize]) -> Result<Tensor, GpuError> {
         match state {
             Some(state) => {
-                let shape = [&[self.batch], sizes].concat();
+                let shape = [&[self.batch], sizes, &[state.shape.width]].concat();
                 Ok(Tensor { shape, data: self.session.read(state).await? })
             }
             None => Ok(Tensor { shape: vec![0], data: Vec::new() }),

@@ -1,6 +1,7 @@
 use crate::decode::DecodeError;
 use crate::gpu::GpuError;
 use crate::graph::GraphError;
+use crate::model::SelfAttentionError;
 
 /// The reason why targets could not be scored.
 #[derive(Debug, thiserror::Error)]
@@ -37,6 +38,9 @@ pub enum ScoreError {
         /// Size of the vocabulary.
         vocabulary: usize,
     },
+    /// Invalid global tokens.
+    #[error(transparent)]
+    Attention(#[from] SelfAttentionError),
     /// No start token.
     #[error(transparent)]
     Decode(#[from] DecodeError),

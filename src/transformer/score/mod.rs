@@ -7,6 +7,7 @@ mod run;
 pub use error::ScoreError;
 pub use request::{Score, ScoreRequest};
 
+use super::global_states::check_globals;
 use super::{Cancel, Transformer, resolve};
 use crate::model::config::Architecture;
 use crate::model::generation_config::GenerationConfig;
@@ -101,8 +102,17 @@ impl Transformer {
         }
         let lengths =
             [("input_ids", input_ids.len()), ("the target", context_ids.len() + target_ids.len() - 1)];
-        match lengths.into_iter().find(|&(_, length)| length > limit) {
+        let too_long = |&(input, length): &(&str, usize)| {
+            length > if input == "input_ids" { config.source_positions().count() } else { limit }
+        };
+        match lengths.into_iter().find(too_long) {
+            Some(("input_ids", length)) => Err(ScoreError::TooLong {
+                input: "input_ids",
+                length,
+                limit: config.source_positions().count(),
+            }),
             Some((input, length)) => Err(ScoreError::TooLong { input, length, limit }),
+            None if with_encoder => Ok(check_globals(config, &config.usual_globals(), input_ids.len())?),
             None => Ok(()),
         }
     }

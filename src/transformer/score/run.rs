@@ -3,6 +3,7 @@ use crate::graph::{Graph, Plan, Session, StateTable};
 use crate::model::decoder::{Decoded, History, decoder, memory_key_values, output};
 use crate::model::encoder::encoder;
 use crate::model::{Memory, Taps};
+use crate::transformer::global_states::most_globals;
 use crate::transformer::input_states::InputStates;
 use crate::transformer::loaded::LoadedModel;
 
@@ -38,7 +39,10 @@ pub async fn run(model: &LoadedModel, requests: &[&ScoreRequest]) -> Result<Vec<
     let source_length = requests.iter().map(|request| request.input_ids.len()).max().unwrap_or(0);
 
     let mut states = StateTable::default();
-    let source = (source_length > 0).then(|| InputStates::new(&mut states, "source", (batch, source_length)));
+    let usual = config.usual_globals();
+    let globals = most_globals(config, std::iter::once(&usual[..]));
+    let source = (source_length > 0)
+        .then(|| InputStates::of_source(&mut states, "source", (batch, source_length), (config, globals)));
     let target = InputStates::new(&mut states, "target", (batch, length));
     let next = states.u32("next tokens", batch * length, 1);
     let scores = states.f32("log-probabilities", batch * length, 1);
@@ -62,7 +66,8 @@ pub async fn run(model: &LoadedModel, requests: &[&ScoreRequest]) -> Result<Vec<
 
     let mut session = Session::new(&model.device, weights, &states, vec![Plan::new(graph)])?;
     if let Some(source) = &source {
-        source.write(&mut session, config, requests.iter().map(|request| &request.input_ids[..]));
+        let sources = requests.iter().map(|request| (&request.input_ids[..], &usual[..]));
+        source.write_source(&mut session, config, sources);
     }
     target.write(&mut session, config, sequences.iter().map(Vec::as_slice));
     let mut wanted = vec![NOT_COUNTED; batch * length];

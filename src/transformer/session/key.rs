@@ -3,6 +3,7 @@ use crate::device::Device;
 use crate::model::config::{Architecture, ModelConfig};
 use crate::scores::TopKShape;
 use crate::transformer::device_search::DeviceSearchKey;
+use crate::transformer::global_states::most_globals;
 use crate::transformer::host_search::HostSearchKey;
 use crate::transformer::loaded::LoadedModel;
 use crate::transformer::request::GenerateRequest;
@@ -16,8 +17,13 @@ const FEWEST_COLUMNS: usize = 256;
 /// One in this many sentences is finished before others take over rows. Fewer would cost launches, more would idle.
 const NEXT_SHARE: usize = 8;
 
-/// Padded length of `length` tokens.
+/// Padded length of a source of `length` tokens.
 pub fn padded_length(config: &ModelConfig, length: usize) -> usize {
+    length.next_multiple_of(SOURCE_BUCKET).min(config.source_positions().count())
+}
+
+/// Padded length of a prompt of `length` tokens.
+fn padded_prompt(config: &ModelConfig, length: usize) -> usize {
     length.next_multiple_of(SOURCE_BUCKET).min(config.positions.count())
 }
 
@@ -45,6 +51,8 @@ pub struct SessionKey {
     pub batch: usize,
     /// Padded tokens of each source; 0 without an encoder.
     pub source_length: usize,
+    /// Room for the global tokens of each source.
+    pub globals: usize,
     /// Padded tokens of the longest prompt, without its last. Mostly 0.
     pub prompt_length: usize,
     /// Cache slots of each row.
@@ -96,7 +104,8 @@ impl SessionKey {
         Self {
             batch: requests.len(),
             source_length,
-            prompt_length: padded_length(config, longest(|request| request.options.before_last().len())),
+            globals: most_globals(config, requests.iter().map(|request| &request.global_tokens[..])),
+            prompt_length: padded_prompt(config, longest(|request| request.options.before_last().len())),
             capacity,
             next: if waiting == 0 { 0 } else { requests.len().div_ceil(NEXT_SHARE) },
             columns,

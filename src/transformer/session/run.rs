@@ -94,8 +94,8 @@ impl DecodeSession {
         let Some(NextStates { input, ready, .. }) = &mut self.states.next else { return };
         ready.extend(queue.next(self.key.next));
         if !ready.is_empty() {
-            let sources = ready.iter().map(|&index| queue.request(index).input_ids.as_slice());
-            input.write(&mut self.session, &model.config, sources);
+            let sources = ready.iter().map(|&index| queue.request(index).source());
+            input.write_source(&mut self.session, &model.config, sources);
             self.session.run(self.program(Program::EncodeNext), &model.weights);
         }
     }
@@ -171,8 +171,8 @@ impl DecodeSession {
         }
         self.rows.reset(&mut self.session, prompts.map(<[u32]>::len), self.key.rows_each());
         if let Some(source) = &self.states.source {
-            let sources = requests.iter().map(|request| request.input_ids.as_slice());
-            source.write(&mut self.session, &model.config, sources);
+            let sources = requests.iter().map(|request| request.source());
+            source.write_source(&mut self.session, &model.config, sources);
             self.session.run(self.program(Program::Encode), &model.weights);
         }
         self.read_prompts(model, requests);

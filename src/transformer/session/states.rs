@@ -41,17 +41,20 @@ pub struct PromptStates {
 
 impl SessionStates {
     pub fn new(model: &LoadedModel, key: &SessionKey, states: &mut StateTable) -> Self {
-        let &SessionKey { batch, source_length, prompt_length, capacity, next, .. } = key;
+        let &SessionKey { batch, source_length, globals, prompt_length, capacity, next, .. } = key;
         let rows = key.scoring.rows;
         let stack = model.config.decoder;
-        let input = |states: &mut StateTable, name, batch, length| {
-            (batch * length > 0).then(|| InputStates::new(states, name, (batch, length)))
+        let input = |states: &mut StateTable, name, batch| {
+            let shape = (batch, source_length);
+            (batch * source_length > 0)
+                .then(|| InputStates::of_source(states, name, shape, (&model.config, globals)))
         };
-        let source = input(states, "source", batch, source_length);
-        let next_source = input(states, "next source", next, source_length);
-        let prompt = input(states, "prompt", batch, prompt_length).map(|input| PromptStates {
-            cache_slots: states.u32("prompt's cache slots", batch * prompt_length, 1),
-            input,
+        let source = input(states, "source", batch);
+        let next_source = input(states, "next source", next);
+        let prompt = (batch * prompt_length > 0).then(|| {
+            let input = InputStates::new(states, "prompt", (batch, prompt_length));
+            let cache_slots = states.u32("prompt's cache slots", batch * prompt_length, 1);
+            PromptStates { input, cache_slots }
         });
         let row_states = RowStates::new(states, rows, capacity);
         let memory_layers = if source.is_some() { stack.layers } else { 0 };

@@ -120,6 +120,7 @@ impl Input {
             attention_mask: vec![1; source.len()],
             token_type_ids: Vec::new(),
             decoder_input_ids: target.clone(),
+            global_attention_mask: Vec::new(),
         };
         let output = transformer.forward_selected(&input, &selection).await?;
         let ForwardOutput { encoder_attentions, decoder_attentions, cross_attentions, .. } = output;

@@ -162,7 +162,7 @@ impl Engine {
                     let defaults = transformer.generation_config();
                     let options =
                         resolve(options, defaults, config, input_ids).map_err(GenerateError::from)?;
-                    Ok(GenerateRequest { input_ids: input_ids.clone(), options })
+                    Ok(GenerateRequest::new(input_ids.clone(), options))
                 })
                 .collect::<Result<Vec<_>, Failure>>()?;
             let options = GenerateOptions::default().cancel(&cancel);
@@ -445,6 +445,7 @@ fn forward_input(input: &JsValue) -> Result<ForwardInput, Failure> {
         attention_mask,
         token_type_ids,
         decoder_input_ids,
+        global_attention_mask: Vec::new(),
     })
 }
 

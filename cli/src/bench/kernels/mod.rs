@@ -11,11 +11,11 @@ use wordloom::precision::WeightPrecision;
 
 use super::models::Measured;
 use super::subject::Subject;
-use super::table::{number, table};
 use super::timing::round;
 use super::{Steps, show};
 use crate::CliError;
 use crate::output::Output;
+use crate::table::{number, table};
 
 /// Rows of linear layers and norms: a token, a sentence's beams, several sentences, a batch, a long source.
 const ROWS: [usize; 5] = [1, 4, 16, 64, 512];

@@ -1,0 +1,279 @@
+//! `wordloom summarize`
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+use wordloom::model::generation_config::GenerationConfig;
+use wordloom::transformer::{self, Cancel, GenerateOptions, GenerateRequest};
+use wordloom::translate::{SentenceHypothesis, resolve_languages};
+use wordloom::{Model, TranslateOptions, Translator, resolve};
+
+use super::lines::{Line, Lines};
+use super::output::{Output, check_different};
+use super::progress::Progress;
+use super::setup::{DeviceArguments, ModelArguments, count, load, number, refused_option};
+use super::{CliError, interrupt, notice};
+
+#[derive(clap::Args)]
+#[command(after_help = "\
+A document is one text, line breaks included: it is not cut into sentences. The
+model's task \"summarization\", if it has one, gives the words before it and the
+options; others that are not given are the model's own. Where it sets no maximal
+length, that is the document's and 50 tokens.
+
+Example:
+  wordloom summarize --model facebook/bart-large-cnn --input paper.txt")]
+pub struct Arguments {
+    /// Read the document from FILE [default: stdin]
+    #[arg(short, long, value_name = "FILE")]
+    input: Option<PathBuf>,
+    /// Write to FILE [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Each line is a document; <n> is a line break
+    #[arg(long)]
+    lines: bool,
+    /// Read the beginning of a document that is too long
+    #[arg(long)]
+    truncate: bool,
+    /// Another task of the model
+    #[arg(long, value_name = "NAME")]
+    task: Option<String>,
+    /// Words before the document, such as "summarize: "
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
+    prefix: String,
+    /// Beams of the search, 1 to 16; 1 is greedy
+    #[arg(short, long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
+    beams: Option<usize>,
+    /// Above 1 favours long summaries, below short
+    #[arg(long, value_name = "X", value_parser = number, allow_negative_numbers = true)]
+    length_penalty: Option<f32>,
+    /// Fewest tokens of a summary
+    #[arg(long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
+    min_length: Option<usize>,
+    /// Most tokens of a summary
+    #[arg(long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
+    max_length: Option<usize>,
+    /// Write JSON Lines, with tokens and scores
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    model: ModelArguments,
+    #[command(flatten)]
+    device: DeviceArguments,
+}
+
+/// The task of a model's configuration that summarizes.
+const TASK: &str = "summarization";
+/// Bytes of the longest document. A longer one is no text.
+const MOST_BYTES: u64 = 64 << 20;
+
+pub fn run(arguments: &Arguments) -> Result<(), CliError> {
+    check_different(arguments.input.as_deref(), arguments.output.as_deref())?;
+    if arguments.model.model.is_none() {
+        let missing = "summarize needs --model: the built-in model translates; a folder or a name of a model \
+                       that summarizes, such as facebook/bart-large-cnn";
+        return Err(CliError::Usage(missing.into()));
+    }
+    let cancel = interrupt::handler();
+    let lines = Lines::open(arguments.input.as_deref())?;
+    let model = arguments.model.open()?;
+    let tokenizer = Translator::tokenizer_of(&model)?;
+    let given = arguments.task.as_deref();
+    let own = tokenizer.tasks().iter().any(|task| task.name == TASK).then_some(TASK);
+    let options = TranslateOptions {
+        task: given.or(own).map(str::to_owned),
+        generation: asked(arguments),
+        ..TranslateOptions::default()
+    };
+    let (_, generation) = resolve_languages(&tokenizer, &options, model.generation_config())
+        .map_err(|error| CliError::Usage(error.to_string()))?;
+    check_options(arguments, &model, &generation)?;
+    let transformer = load(&arguments.device.open()?, &model, arguments.device.weights, Some(&generation))?;
+    let command = Command {
+        arguments,
+        translator: Translator::from_parts(transformer, tokenizer),
+        options,
+        name: lines.name().to_owned(),
+        progress: Progress::new("summarizing", "documents", lines.bytes()),
+    };
+    let mut output = Output::open(arguments.output.as_deref())?;
+    interrupt::working(|| match arguments.lines {
+        true => loop {
+            let round = lines.round();
+            command.summarize(&round.lines, &cancel, &mut output)?;
+            if let Some(end) = round.end {
+                return end;
+            }
+        },
+        false => command.summarize(&[whole(&lines)?], &cancel, &mut output),
+    })
+}
+
+fn asked(arguments: &Arguments) -> GenerationConfig {
+    GenerationConfig {
+        num_beams: arguments.beams,
+        num_return_sequences: Some(1),
+        length_penalty: arguments.length_penalty,
+        min_length: arguments.min_length,
+        max_length: arguments.max_length,
+        ..GenerationConfig::default()
+    }
+}
+
+/// Checks the options of the command line and of a task, over the model's own.
+fn check_options(arguments: &Arguments, model: &Model, options: &GenerationConfig) -> Result<(), CliError> {
+    let flags = [
+        ("num_beams", "--beams", arguments.beams.is_some()),
+        ("length_penalty", "--length-penalty", arguments.length_penalty.is_some()),
+        ("min_length", "--min-length", arguments.min_length.is_some()),
+        ("max_length", "--max-length", arguments.max_length.is_some()),
+    ];
+    let config = model.config();
+    resolve(options, model.generation_config(), config, &[0])
+        .and_then(|options| options.validate(config.target_vocabulary, config.positions.count()))
+        .map_err(|error| refused_option(&flags, model, &error))
+}
+
+/// All lines as one document.
+fn whole(lines: &Lines) -> Result<Line, CliError> {
+    let (mut text, mut bytes) = (String::new(), 0);
+    loop {
+        let round = lines.round();
+        for line in round.lines {
+            text += &line.text;
+            text.push('\n');
+            bytes += line.bytes;
+        }
+        if bytes > MOST_BYTES {
+            let name = lines.name();
+            return Err(CliError::Input(format!(
+                "{name}: is longer than {MOST_BYTES} bytes; is this a text?"
+            )));
+        }
+        if let Some(end) = round.end {
+            return end.map(|()| Line { number: 1, text, bytes });
+        }
+    }
+}
+
+struct Command<'a> {
+    arguments: &'a Arguments,
+    translator: Translator,
+    options: TranslateOptions,
+    /// Name of the input.
+    name: String,
+    progress: Progress,
+}
+
+impl Command<'_> {
+    fn summarize(&self, documents: &[Line], cancel: &Cancel, output: &mut Output) -> Result<(), CliError> {
+        // documents before one that is refused are done
+        let (mut requests, mut left_out, mut end) = (Vec::new(), Vec::new(), Ok(()));
+        for document in documents {
+            match self.request(document) {
+                Ok((request, excess)) => {
+                    requests.push(request);
+                    left_out.push(excess);
+                }
+                Err(error) => {
+                    end = Err(error);
+                    break;
+                }
+            }
+        }
+        let bytes = documents.iter().map(|document| document.bytes).sum();
+        let found = self.progress.round(bytes, |report| {
+            let mut done = 0;
+            let mut watch = |progress: transformer::Progress<'_>| {
+                if let transformer::Progress::Finished { requests: finished, .. } = progress {
+                    done += finished.len();
+                    report(done, requests.len());
+                }
+            };
+            let options = GenerateOptions::default().cancel(cancel).watch(&mut watch);
+            pollster::block_on(self.translator.transformer().generate(&requests, options))
+        })?;
+        for (((document, request), found), left_out) in
+            documents.iter().zip(&requests).zip(found).zip(left_out)
+        {
+            let sentence = self.translator.sentence(String::new(), request, found)?;
+            let Some(best) = sentence.hypotheses.first() else { continue };
+            if best.reached_max_length {
+                let place = self.place(document);
+                notice(&format!(
+                    "warning: {place}: the summary reached the maximal length and may be cut; see --max-length"
+                ));
+            }
+            self.progress.suspend(|| match self.arguments.json {
+                true => output.json(&Summary::new(&sentence.source_ids, left_out, best)),
+                false if self.arguments.lines => output.line(&best.text.replace('\n', "<n>")),
+                false => output.line(&best.text),
+            })?;
+        }
+        output.flush()?;
+        end
+    }
+
+    /// The request of a document, and the number of tokens that it leaves out.
+    fn request(&self, document: &Line) -> Result<(GenerateRequest, usize), CliError> {
+        let place = || self.place(document);
+        let text = format!("{}{}", self.arguments.prefix, document.text.trim());
+        let mut read = self.translator.document(&text, &self.options)?;
+        let (length, limit, excess) = (read.input_ids.len(), read.limit, read.excess());
+        match self.arguments.truncate {
+            _ if excess == 0 => {}
+            false => {
+                return Err(CliError::Input(format!(
+                    "{}: the document has {length} tokens, but the model takes {limit} at most; --truncate leaves \
+                     out the last {excess}",
+                    place()
+                )));
+            }
+            true => {
+                read.truncate();
+                notice(&format!(
+                    "warning: {}: the document has {length} tokens; the last {excess} are left out, because the \
+                     model takes {limit} at most",
+                    place()
+                ));
+            }
+        }
+        let request = self.translator.request(&read.input_ids, &[], &self.options)?;
+        Ok((request, excess))
+    }
+
+    fn place(&self, document: &Line) -> String {
+        match self.arguments.lines {
+            true => format!("{}, line {}", self.name, document.number),
+            false => self.name.clone(),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Summary<'a> {
+    text: &'a str,
+    score: f32,
+    /// Token ids of the document, as the model read them.
+    source_ids: &'a [u32],
+    /// Tokens of the document that the model did not read.
+    left_out: usize,
+    tokens: &'a [u32],
+    step_logprobs: &'a [f32],
+    reached_max_length: bool,
+}
+
+impl<'a> Summary<'a> {
+    fn new(source_ids: &'a [u32], left_out: usize, best: &'a SentenceHypothesis) -> Self {
+        Self {
+            text: &best.text,
+            score: best.search.score,
+            source_ids,
+            left_out,
+            tokens: &best.search.tokens,
+            step_logprobs: &best.search.step_logprobs,
+            reached_max_length: best.reached_max_length,
+        }
+    }
+}

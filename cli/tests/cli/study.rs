@@ -1,0 +1,174 @@
+//! `wordloom study`, with few tokens of some of Tatoeba's pairs.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::common::data;
+use super::{Run, command, run, scratch, text};
+
+/// A study in a folder of its own: `pairs.tsv`, and `out`.
+struct Study {
+    folder: PathBuf,
+    tokens: &'static str,
+}
+
+impl Study {
+    fn new(test: &str, tokens: &'static str) -> Self {
+        let folder = scratch(test);
+        let all = fs::read_to_string(data("tatoeba-test.tsv")).unwrap();
+        let pairs: String = all.lines().take(300).map(|line| format!("{line}\n")).collect();
+        fs::write(folder.join("pairs.tsv"), pairs).unwrap();
+        Self { folder, tokens }
+    }
+
+    fn arguments(&self, options: &[&str]) -> Vec<String> {
+        let (pairs, out) = (self.folder.join("pairs.tsv"), self.folder.join("out"));
+        let common = ["study", "table3", "--pairs", text(&pairs), "--out", text(&out), "--device", "cpu"];
+        let numbers = ["--vocabulary", "400", "--batch-tokens", "256"];
+        let tokens: &[&str] = if options.contains(&"--tokens") { &[] } else { &["--tokens", self.tokens] };
+        let all = common.iter().chain(&numbers).chain(tokens).chain(options);
+        all.map(|&argument| argument.to_owned()).collect()
+    }
+
+    fn run(&self, options: &[&str]) -> Run {
+        let arguments = self.arguments(options);
+        run(&arguments.iter().map(String::as_str).collect::<Vec<_>>(), "")
+    }
+
+    #[track_caller]
+    fn finishes(&self, options: &[&str]) -> Run {
+        let run = self.run(options);
+        assert_eq!(run.output.status.code(), Some(0), "{}: {}", run.what, run.stderr());
+        assert_eq!(run.stdout(), "");
+        run
+    }
+
+    #[track_caller]
+    fn fails(&self, options: &[&str], code: i32, parts: &[&str]) {
+        let run = self.run(options);
+        assert_eq!(run.output.status.code(), Some(code), "{}: {}", run.what, run.stderr());
+        let line = run.stderr().lines().last().unwrap_or_default();
+        for part in parts {
+            assert!(line.starts_with("error: ") && line.contains(part), "{}: {part:?}: {line}", run.what);
+        }
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.folder.join("out").join(name)).unwrap_or_default()
+    }
+
+    /// The runs of the log.
+    fn runs(&self) -> Vec<Value> {
+        let log = self.read("runs.jsonl");
+        log.lines().skip(1).map(|line| serde_json::from_str(line).expect("a run")).collect()
+    }
+
+    fn names(&self) -> Vec<String> {
+        let name = |run: &Value| format!("{} {}", run["row"].as_str().unwrap(), run["seed"]);
+        self.runs().iter().map(name).collect()
+    }
+}
+
+#[test]
+fn the_report_has_the_rows_and_grows() {
+    let study = Study::new("study-report", "600");
+    let rows = ["--rows", "key-width-4", "--seeds", "1"];
+    let first = study.finishes(&rows);
+    for part in
+        ["0 of 2 runs", "run 1 of 2: base, seed 1: dev loss", "run 2 of 2: key-width-4", "table3.html"]
+    {
+        assert!(first.stderr().contains(part), "{part}: {}", first.stderr());
+    }
+    for run in study.runs() {
+        assert!(run["tokens"].as_u64().unwrap() >= 600, "{run}");
+        assert!(run["dev_loss"].as_f64().unwrap().is_finite() && run["bleu"].is_f64(), "{run}");
+    }
+    let parameters: Vec<u64> = study.runs().iter().map(|run| run["parameters"].as_u64().unwrap()).collect();
+    // queries and keys of 9 attentions: 8 heads, 4 instead of 16 wide; weights and biases
+    assert_eq!(parameters[0] - parameters[1], 9 * 2 * 8 * 12 * (128 + 1));
+    let (html, markdown, csv) =
+        (study.read("table3.html"), study.read("table3.md"), study.read("table3.csv"));
+    for page in [&html, &markdown] {
+        for part in ["key-width-4", "Table 3 (B)", "not decidable", "2 runs", "What speaks against it"] {
+            assert!(page.contains(part), "{part}");
+        }
+    }
+    assert_eq!(csv.lines().count(), 3);
+    let json: Value = serde_json::from_str(&study.read("table3.json")).unwrap();
+    assert_eq!(json["rows"][1]["metrics"][0]["predicted"], "higher");
+    assert!(json["rows"][1]["metrics"][0]["paper"].as_f64().unwrap() > 0.04);
+
+    // the same command trains nothing; more rows and seeds train only what is new
+    let log = study.read("runs.jsonl");
+    assert!(study.finishes(&rows).stderr().contains("2 of 2 runs are finished"));
+    assert_eq!(study.read("runs.jsonl"), log);
+    study.finishes(&["--rows", "pre-norm-no-warmup,learned-positions", "--seeds", "1"]);
+    assert!(study.read("runs.jsonl").starts_with(&log));
+    let names = ["base 1", "key-width-4 1", "learned-positions 1", "pre-norm 1", "pre-norm-no-warmup 1"];
+    assert_eq!(study.names(), names);
+
+    // another setting is refused with the difference
+    study.fails(
+        &["--tokens", "700", "--rows", "base"],
+        1,
+        &["runs.jsonl", "--tokens was 600, and is 700", "--out"],
+    );
+    study.fails(
+        &["--learning-rate", "1e-3", "--rows", "base"],
+        1,
+        &["--learning-rate was 0.002, and is 0.001"],
+    );
+    study.fails(&["--precision", "bf16", "--rows", "base"], 1, &["--precision was f32, and is bf16"]);
+    let pairs = study.folder.join("pairs.tsv");
+    let all = fs::read_to_string(&pairs).unwrap();
+    fs::write(&pairs, all.lines().skip(1).map(|line| format!("{line}\n")).collect::<String>()).unwrap();
+    study.fails(&rows, 1, &["the dev set was 15 pairs"]);
+    let damaged = log.replace("\"heads\":8", "\"heads\":2");
+    fs::write(&pairs, all).unwrap();
+    fs::write(study.folder.join("out/runs.jsonl"), damaged).unwrap();
+    study.fails(&rows, 1, &["line 2", "the row base was", "heads: 2"]);
+}
+
+#[test]
+fn a_killed_study_goes_on_and_trains_no_run_twice() {
+    let study = Study::new("study-kill", "4000");
+    let rows = ["--rows", "heads-1,heads-4", "--seeds", "1"];
+    let arguments = study.arguments(&rows);
+    let mut child = command(&arguments.iter().map(String::as_str).collect::<Vec<_>>()).spawn().unwrap();
+    let deadline = Instant::now() + Duration::from_secs(120);
+    let log = || study.read("runs.jsonl");
+    while log().lines().count() < 2 || !log().ends_with('\n') {
+        assert!(Instant::now() < deadline, "no run was finished");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let before = log();
+    let finished = before.matches('\n').count() - 1;
+    assert!(finished >= 1);
+    // as if the kill had come in the middle of a line
+    fs::write(study.folder.join("out/runs.jsonl"), format!("{before}{{\"row\":\"heads")).unwrap();
+    let second = study.finishes(&rows);
+    assert!(second.stderr().contains(&format!("{finished} of 3 runs are finished")), "{}", second.stderr());
+    assert!(!second.stderr().contains("run 1 of 3"), "{}", second.stderr());
+    assert!(log().starts_with(&before));
+    let names = study.names();
+    assert_eq!(names.len(), 3);
+    assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), 3, "{names:?}");
+}
+
+#[test]
+fn bad_options_are_named() {
+    let study = Study::new("study-usage", "100");
+    study.fails(&["--rows", "heads-3"], 2, &["--rows", "heads-3", "--help"]);
+    study.fails(&["--seeds", "0"], 2, &["--seeds is 0", "1 to 10"]);
+    study.fails(&["--tokens", "0"], 2, &["--tokens is 0"]);
+    study.fails(&["--learning-rate", "-1"], 2, &["--learning-rate is -1"]);
+    assert!(!study.folder.join("out").exists());
+    let help = run(&["study", "table3", "--help"], "");
+    assert!(help.succeeds().lines().all(|line| line.chars().count() <= 80));
+}

@@ -1,0 +1,139 @@
+//! `wordloom summarize`: whole documents, with the ids of transformers' tokenizers and of its `generate`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::common::data;
+use super::{Run, run, scratch, text};
+
+fn read(path: PathBuf) -> Value {
+    serde_json::from_slice(&fs::read(&path).expect("it is stored")).expect("sound JSON")
+}
+
+fn cases() -> Vec<Value> {
+    let Value::Array(cases) = read(data("summaries.json"))["cases"].take() else { panic!("a list") };
+    cases
+}
+
+/// The case's model with a tokenizer of so many tokens; its options stand in `task`, or nowhere.
+fn folder(test: &str, case: &Value, task: bool) -> PathBuf {
+    let folder = scratch(test);
+    let stored = data("models").join(case["model"].as_str().unwrap());
+    for file in ["model.safetensors", "generation_config.json"] {
+        fs::copy(stored.join(file), folder.join(file)).unwrap();
+    }
+    let mut config = read(stored.join("config.json"));
+    if task {
+        let mut summarization = case["options"].clone();
+        summarization["prefix"] = case["prefix"].clone();
+        config["task_specific_params"] = json!({ "summarization": summarization });
+    }
+    fs::write(folder.join("config.json"), config.to_string()).unwrap();
+    let name = format!("tokenizers/{}.tokenizer.json", case["tokenizer"].as_str().unwrap());
+    let mut words = read(data(&name));
+    let vocabulary = case["vocabulary"].as_u64().unwrap();
+    let model = words["model"].as_object_mut().unwrap();
+    match model["vocab"].take() {
+        Value::Array(mut pieces) => {
+            pieces.truncate(vocabulary as usize);
+            model["vocab"] = pieces.into();
+        }
+        Value::Object(mut known) => {
+            known.retain(|_, id| id.as_u64().unwrap() < vocabulary);
+            let parts = |pair: &Value| match pair {
+                Value::String(pair) => pair.split(' ').map(str::to_owned).collect::<Vec<_>>(),
+                pair => serde_json::from_value(pair.clone()).unwrap(),
+            };
+            let whole = |pair: &Value| {
+                let parts = parts(pair);
+                parts.iter().chain([&parts.concat()]).all(|part| known.contains_key(part))
+            };
+            model["merges"].as_array_mut().unwrap().retain(whole);
+            model["vocab"] = known.into();
+        }
+        other => panic!("{other}"),
+    }
+    fs::write(folder.join("tokenizer.json"), words.to_string()).unwrap();
+    folder
+}
+
+fn summarize(folder: &Path, options: &[&str], stdin: &str) -> Run {
+    run(&[&["summarize", "--device", "cpu", "--model", text(folder)], options].concat(), stdin)
+}
+
+fn parsed(line: &str) -> Value {
+    serde_json::from_str(line).unwrap()
+}
+
+#[test]
+fn documents_and_summaries_have_transformers_ids() {
+    for case in cases() {
+        let name = case["model"].as_str().unwrap();
+        let folder = folder(&format!("summarize-{name}"), &case, true);
+        for document in case["documents"].as_array().unwrap() {
+            let what = format!("{name}, {}", document["name"]);
+            let (tokens, ids) = (document["tokens"].as_u64().unwrap(), document["ids"].as_array().unwrap());
+            let input = document["text"].as_str().unwrap();
+            let found = summarize(&folder, &["--json", "--truncate"], input);
+            let line = parsed(found.succeeds());
+            assert_eq!(line["source_ids"], document["ids"], "{what}");
+            assert_eq!(line["tokens"], document["summary"], "{what}");
+            let left_out = tokens - ids.len() as u64;
+            assert_eq!(line["left_out"], left_out, "{what}");
+            let said = format!("has {tokens} tokens; the last {left_out} are left out");
+            assert_eq!(found.stderr().contains(&said), left_out > 0, "{what}: {}", found.stderr());
+            if left_out > 0 {
+                let said = format!("has {tokens} tokens, but the model takes {} at most", ids.len());
+                summarize(&folder, &[], input).fails(1, &["standard input", &said, "--truncate"]);
+            }
+        }
+    }
+}
+
+/// Without a task, the words and the options of the command line are the same.
+#[test]
+fn words_and_options_can_be_given() {
+    let case = &cases()[1];
+    let (folder, document) = (folder("summarize-options", case, false), &case["documents"][0]);
+    let bare =
+        r#"{"decoder_start_token_id": 0, "eos_token_id": 1, "pad_token_id": 0, "no_repeat_ngram_size": 3}"#;
+    fs::write(folder.join("generation_config.json"), bare).unwrap();
+    let input = folder.join("document.txt");
+    // white space around a document does not count
+    fs::write(&input, format!("\n {}\n\n", document["text"].as_str().unwrap())).unwrap();
+    let options = ["--prefix", "summarize: ", "--beams", "2", "--max-length", "30", "--json"];
+    let options = [&options[..], &["--input", text(&input)]].concat();
+    let line = parsed(summarize(&folder, &options, "").succeeds());
+    assert_eq!((&line["source_ids"], &line["tokens"]), (&document["ids"], &document["summary"]));
+    assert_eq!(line["reached_max_length"], true);
+}
+
+#[test]
+fn each_line_can_be_a_document() {
+    let case = &cases()[0];
+    let (folder, documents) = (folder("summarize-lines", case, true), case["documents"].as_array().unwrap());
+    let long = documents[1]["text"].as_str().unwrap().replace('\n', " ");
+    let input = format!("{}\n{long}\n", documents[0]["text"].as_str().unwrap());
+    let found = summarize(&folder, &["--lines", "--json", "--truncate"], &input);
+    let lines: Vec<Value> = found.succeeds().lines().map(parsed).collect();
+    assert_eq!(lines.len(), 2);
+    assert_eq!(lines[0]["tokens"], documents[0]["summary"]);
+    assert_eq!(lines[1]["source_ids"].as_array().unwrap().len(), 64);
+    // documents before one that is too long are written
+    let found = summarize(&folder, &["--lines"], &input);
+    assert_eq!(found.fails(1, &["standard input, line 2", "--truncate"]).lines().count(), 1);
+}
+
+#[test]
+fn what_cannot_be_summarized_is_an_error() {
+    let case = &cases()[0];
+    let folder = folder("summarize-errors", case, false);
+    run(&["summarize"], "a").fails(2, &["--model", "the built-in model translates"]);
+    summarize(&folder, &["--task", "news"], "a").fails(2, &["no task \"news\""]);
+    summarize(&folder, &["--beams", "17"], "a").fails(2, &["--beams is 17", "1 to 16"]);
+    summarize(&folder, &["--input", "/none/such"], "").fails(1, &["/none/such"]);
+    let encoder = super::model("bert");
+    run(&["summarize", "--device", "cpu", "--model", &encoder], "a").fails(1, &["bert"]);
+}

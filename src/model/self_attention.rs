@@ -1,0 +1,296 @@
+//! The kinds of self-attention that a layer can have.
+
+use std::fmt;
+use std::str::FromStr;
+
+use thiserror::Error;
+
+/// What the tokens of a layer see of one another, and how they weigh it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub enum SelfAttentionKind {
+    /// Every token sees all: `full`. Vaswani et al. 2017, section 3.2.
+    #[default]
+    Full,
+    /// A token sees its neighbours: `window:R`, also with a few tokens that see and are seen by all:
+    /// `window:R+global:TOKENS`. Beltagy et al. 2020, "Longformer", section 3.1.
+    Window {
+        /// Neighbours on each side.
+        radius: usize,
+        /// Tokens that see all and are seen by all.
+        globals: Globals,
+    },
+    /// A token sees its neighbours, and the sums of blocks of tokens: `transient-global:R`, in models with weights for it.
+    /// Guo et al. 2022, "LongT5", section 3.1.
+    TransientGlobal {
+        /// Neighbours on each side.
+        radius: usize,
+    },
+    /// All tokens have the same weight: `uniform`.
+    Uniform,
+    /// The keys are the queries: `shared-qk`. Kitaev et al. 2020, "Reformer", section 2.
+    SharedQk,
+}
+
+/// Tokens of a text that see all tokens, and are seen by all.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Globals {
+    /// No token.
+    #[default]
+    None,
+    /// Those that each request names.
+    Requested,
+    /// These tokens of every text, ascending from 0.
+    Tokens(Vec<usize>),
+}
+
+/// An error in the name of a kind, or in the choice of layers.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum SelfAttentionError {
+    /// A kind that does not exist.
+    #[error(
+        "there is no kind of attention {0:?}; kinds are full, window:R, window:R+global:TOKENS, transient-global:R, \
+         uniform and shared-qk, window:8 for example"
+    )]
+    Kind(String),
+    /// A window without neighbours, or that is no number.
+    #[error("{0:?}: a window has 1 neighbour on each side or more, window:8 for example")]
+    Window(String),
+    /// Global tokens that are no list of numbers.
+    #[error("{0:?}: global tokens are numbers from 0, joined by +, window:8+global:0+5 for example")]
+    Globals(String),
+    /// A selector that names no layer.
+    #[error(
+        "{0:?}: LAYER=KIND is needed, encoder.2=window:8 or encoder.*=window:8 for example, joined by commas"
+    )]
+    Selector(String),
+    /// A layer that is chosen twice.
+    #[error("the attention of {0} is chosen twice")]
+    Twice(String),
+    /// A layer that the model lacks.
+    #[error("there is no layer {layer} to choose the attention of: the model has {}", available(*.layers))]
+    Layer {
+        /// Selector of the layer.
+        layer: String,
+        /// Number of encoder layers.
+        layers: usize,
+    },
+    /// Self-attention of a decoder, whose kind is fixed.
+    #[error("{0}: only an encoder's self-attention can have another kind; encoder.* names all of its layers")]
+    Decoder(String),
+    /// Sums of blocks for a model without weights for them.
+    #[error("{kind} needs weights that this \"{model_type}\" model does not have; window:R needs none")]
+    NoWeights {
+        /// The kind.
+        kind: String,
+        /// Family of the model.
+        model_type: &'static str,
+    },
+    /// Global tokens for a model that takes none.
+    #[error(
+        "this \"{model_type}\" model takes no global tokens from a request; `window:R+global:TOKENS` gives its layers some"
+    )]
+    NoGlobals {
+        /// Family of the model.
+        model_type: &'static str,
+    },
+    /// A global token beyond the text.
+    #[error("global token {token} is beyond the text of {length} tokens; they count from 0")]
+    GlobalBeyond {
+        /// The token.
+        token: usize,
+        /// Tokens of the text.
+        length: usize,
+    },
+    /// Layers with different global tokens.
+    #[error("all layers must have the same global tokens, but one has {first} and another {second}")]
+    DifferentGlobals {
+        /// Tokens of the first layer with any.
+        first: String,
+        /// Other tokens.
+        second: String,
+    },
+}
+
+fn available(layers: usize) -> String {
+    match layers {
+        0 => "no encoder".to_owned(),
+        _ => format!("encoder layers 0 to {}", layers - 1),
+    }
+}
+
+impl fmt::Display for Globals {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => f.write_str("none"),
+            Self::Requested => f.write_str("those of the request"),
+            Self::Tokens(tokens) => {
+                f.write_str(&tokens.iter().map(usize::to_string).collect::<Vec<_>>().join("+"))
+            }
+        }
+    }
+}
+
+impl fmt::Display for SelfAttentionKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Full => f.write_str("full"),
+            Self::Window { radius, globals: Globals::None } => write!(f, "window:{radius}"),
+            Self::Window { radius, globals: Globals::Requested } => write!(f, "window:{radius}+global"),
+            Self::Window { radius, globals } => write!(f, "window:{radius}+global:{globals}"),
+            Self::TransientGlobal { radius } => write!(f, "transient-global:{radius}"),
+            Self::Uniform => f.write_str("uniform"),
+            Self::SharedQk => f.write_str("shared-qk"),
+        }
+    }
+}
+
+impl FromStr for SelfAttentionKind {
+    type Err = SelfAttentionError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (name, value) = text.split_once(':').unwrap_or((text, ""));
+        match (name, value) {
+            ("full", "") => Ok(Self::Full),
+            ("uniform", "") => Ok(Self::Uniform),
+            ("shared-qk", "") => Ok(Self::SharedQk),
+            ("transient-global", radius) => match radius.parse() {
+                Ok(radius @ 1..) => Ok(Self::TransientGlobal { radius }),
+                _ => Err(SelfAttentionError::Window(text.to_owned())),
+            },
+            ("window", value) => {
+                let (radius, globals) = match value.split_once("+global:") {
+                    None => (value, Globals::None),
+                    Some((radius, tokens)) => (radius, global_tokens(text, tokens)?),
+                };
+                match radius.parse() {
+                    Ok(radius @ 1..) => Ok(Self::Window { radius, globals }),
+                    _ => Err(SelfAttentionError::Window(text.to_owned())),
+                }
+            }
+            _ => Err(SelfAttentionError::Kind(text.to_owned())),
+        }
+    }
+}
+
+fn global_tokens(text: &str, tokens: &str) -> Result<Globals, SelfAttentionError> {
+    let numbers: Result<Vec<usize>, _> = tokens.split('+').map(str::parse).collect();
+    let mut numbers = numbers.map_err(|_| SelfAttentionError::Globals(text.to_owned()))?;
+    numbers.sort_unstable();
+    numbers.dedup();
+    Ok(Globals::Tokens(numbers))
+}
+
+/// Kinds for some layers, `encoder.2=window:8,encoder.*=uniform`: a layer's own number goes before `*`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SelfAttentionChoice {
+    /// Selected layers, `None` for all others, and their kind.
+    choices: Vec<(Option<usize>, SelfAttentionKind)>,
+}
+
+impl fmt::Display for SelfAttentionChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, (layer, kind)) in self.choices.iter().enumerate() {
+            let layer = layer.map_or("*".to_owned(), |layer| layer.to_string());
+            write!(f, "{}encoder.{layer}={kind}", if index > 0 { "," } else { "" })?;
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for SelfAttentionChoice {
+    type Err = SelfAttentionError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let mut choices: Vec<(Option<usize>, SelfAttentionKind)> = Vec::new();
+        for part in text.split(',') {
+            let wrong = || SelfAttentionError::Selector(part.to_owned());
+            let (layer, kind) = part.split_once('=').ok_or_else(wrong)?;
+            let (stack, number) = layer.split_once('.').ok_or_else(wrong)?;
+            let number = match number {
+                "*" => None,
+                number => Some(number.parse().map_err(|_| wrong())?),
+            };
+            match stack {
+                "encoder" => {}
+                "decoder" | "cross" => return Err(SelfAttentionError::Decoder(layer.to_owned())),
+                _ => return Err(wrong()),
+            }
+            if choices.iter().any(|(other, _)| *other == number) {
+                return Err(SelfAttentionError::Twice(layer.to_owned()));
+            }
+            choices.push((number, kind.parse()?));
+        }
+        Ok(Self { choices })
+    }
+}
+
+impl SelfAttentionChoice {
+    /// Whether no layer is chosen.
+    pub fn is_empty(&self) -> bool {
+        self.choices.is_empty()
+    }
+
+    /// The kinds of an encoder's layers; `own` are those that the model was trained with.
+    pub(super) fn over(
+        &self,
+        own: &[SelfAttentionKind],
+    ) -> Result<Vec<SelfAttentionKind>, SelfAttentionError> {
+        let layers = own.len();
+        let missing = |layer: String| SelfAttentionError::Layer { layer, layers };
+        let beyond = self.choices.iter().find_map(|(layer, _)| layer.filter(|&layer| layer >= layers));
+        if let Some(layer) = beyond {
+            return Err(missing(format!("encoder.{layer}")));
+        }
+        if layers == 0 && !self.choices.is_empty() {
+            return Err(missing("encoder.*".to_owned()));
+        }
+        let chosen = |wanted: Option<usize>| {
+            self.choices.iter().find(|(layer, _)| *layer == wanted).map(|(_, kind)| kind.clone())
+        };
+        let kinds: Vec<SelfAttentionKind> = own
+            .iter()
+            .enumerate()
+            .map(|(layer, own)| chosen(Some(layer)).or_else(|| chosen(None)).unwrap_or_else(|| own.clone()))
+            .collect();
+        one_set_of_globals(&kinds)?;
+        Ok(kinds)
+    }
+}
+
+/// Checks that all layers with global tokens have the same.
+fn one_set_of_globals(kinds: &[SelfAttentionKind]) -> Result<(), SelfAttentionError> {
+    let mut globals =
+        kinds.iter().map(SelfAttentionKind::globals).filter(|globals| **globals != Globals::None);
+    let Some(first) = globals.next() else { return Ok(()) };
+    match globals.find(|other| *other != first) {
+        None => Ok(()),
+        Some(second) => {
+            let [first, second] = [first, second].map(Globals::to_string);
+            Err(SelfAttentionError::DifferentGlobals { first, second })
+        }
+    }
+}
+
+impl SelfAttentionKind {
+    /// Tokens that see all and are seen by all.
+    pub fn globals(&self) -> &Globals {
+        const NONE: &Globals = &Globals::None;
+        match self {
+            Self::Window { globals, .. } => globals,
+            _ => NONE,
+        }
+    }
+
+    /// Whether the weights of a text are a matrix `[tokens, tokens]`.
+    pub fn is_dense(&self) -> bool {
+        self.radius().is_none()
+    }
+
+    /// Neighbours that a token sees on each side; `None`: all tokens.
+    pub fn radius(&self) -> Option<usize> {
+        match *self {
+            Self::Window { radius, .. } | Self::TransientGlobal { radius } => Some(radius),
+            Self::Full | Self::Uniform | Self::SharedQk => None,
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! Self-attention over whole sequences, of any kind. Vaswani et al. 2017, section 3.2.3.
+
+use super::attention::{AttentionLayer, Sequences, attend, residual_block, tap};
+use super::blueprint::{SelfAttention, qkv_columns};
+use super::self_attention::{Globals, SelfAttentionKind};
+use super::windows::Windows;
+use crate::activation::Activation;
+use crate::graph::{Columns, Graph, GraphError, Value};
+use crate::ops::Cache;
+use crate::shape::AttentionShape;
+
+/// Adds self-attention over whole sequences: the encoder, or the decoder under teacher forcing and for prompts. Keys
+/// and values also go to the cache, if given. Also returns the fused projection, which begins with the queries.
+pub(super) fn self_attention(
+    g: &mut Graph,
+    attention: AttentionLayer<'_>,
+    weights: &SelfAttention,
+    x: Value,
+    sequences: &Sequences,
+    cache: Option<&Cache>,
+) -> Result<(Value, Value), GraphError> {
+    let Sequences { batch, length, visible, .. } = *sequences;
+    residual_block(g, attention.config, weights.norm, x, |g, x, residual| {
+        let qkv = g.linear(x, weights.qkv, Activation::Identity, None)?;
+        if let Some(state) = tap(attention.taps.projections, attention.layer).0 {
+            g.keep(qkv, state)?;
+        }
+        if let Some(cache) = cache {
+            g.append_kv(qkv, cache.cache_slots, cache.keys, cache.values)?;
+        }
+        let [queries, keys, values] = qkv_columns(attention.stack).map(|first| Columns { value: qkv, first });
+        let columns = match attention.kind {
+            SelfAttentionKind::SharedQk => [queries, queries, values],
+            _ => [queries, keys, values],
+        };
+        let shape = attention.shape(batch, length, length, attention.causal);
+        let tap = tap(attention.taps.attentions, attention.layer);
+        let context = match attention.kind {
+            SelfAttentionKind::Window { radius, globals } => {
+                let globals = sequences.globals.filter(|_| *globals != Globals::None);
+                let windows = Windows { attention, radius: *radius, sequences, globals };
+                windows.attend(g, weights, x, columns)?
+            }
+            SelfAttentionKind::TransientGlobal { radius } => {
+                let windows = Windows { attention, radius: *radius, sequences, globals: None };
+                windows.attend_with_blocks(g, weights, x, columns)?
+            }
+            // every score is zero
+            SelfAttentionKind::Uniform => {
+                attend(g, AttentionShape { scale: 0.0, ..shape }, visible, (columns, None), tap)?
+            }
+            SelfAttentionKind::Full | SelfAttentionKind::SharedQk => {
+                attend(g, shape, visible, (columns, attention.distance_bias), tap)?
+            }
+        };
+        Ok((g.linear(context, weights.output, Activation::Identity, residual)?, qkv))
+    })
+}

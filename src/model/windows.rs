@@ -1,0 +1,136 @@
+//! Self-attention in windows, with a few global tokens: Beltagy et al. 2020, "Longformer", section 3.1. Time and memory
+//! grow with length × window, not with length².
+
+use super::attention::{AttentionLayer, GlobalTokens, Sequences, Visible, attend, tap};
+use super::blueprint::{SelfAttention, qkv_columns};
+use crate::activation::Activation;
+use crate::graph::{Columns, Graph, GraphError, Value};
+use crate::ops::{Band, BandedScores, BandedShape, SideBlocks, SideKeys};
+use crate::shape::AttentionShape;
+
+/// A layer whose tokens see their neighbours.
+#[derive(Clone, Copy)]
+pub(super) struct Windows<'a> {
+    pub attention: AttentionLayer<'a>,
+    /// Neighbours on each side.
+    pub radius: usize,
+    pub sequences: &'a Sequences,
+    /// Tokens that see all and are seen by all, if the layer has any.
+    pub globals: Option<GlobalTokens>,
+}
+
+impl Windows<'_> {
+    /// Adds the attention; returns the contexts of all tokens. `x`: the block's input.
+    pub fn attend(
+        self,
+        g: &mut Graph,
+        weights: &SelfAttention,
+        x: Value,
+        columns: [Columns; 3],
+    ) -> Result<Value, GraphError> {
+        let scores = self.scores(g, columns)?;
+        let context = self.attend_bands(g, scores)?;
+        let Some(globals) = self.globals else { return Ok(context) };
+        let of_globals = self.attend_from_globals(g, weights, (x, columns), globals)?;
+        g.gather_rows([context, of_globals], globals.merged)
+    }
+
+    /// Adds the attention to windows and to the sums of blocks, which each layer computes from its input. Guo et al. 2022,
+    /// "LongT5", section 3.1.
+    pub fn attend_with_blocks(
+        self,
+        g: &mut Graph,
+        weights: &SelfAttention,
+        x: Value,
+        columns: [Columns; 3],
+    ) -> Result<Value, GraphError> {
+        let mut scores = self.scores(g, columns)?;
+        if let (Some(blocks), Some(norm), Some(bias)) =
+            (self.sequences.blocks, weights.block_norm, self.attention.block_bias)
+        {
+            let sums = g.sum_rows(x, blocks.ranges)?;
+            let sums = g.layer_norm(sums, None, norm.of(self.attention.config))?;
+            let of_blocks = g.linear(sums, weights.qkv, Activation::Identity, None)?;
+            let [_, keys, values] =
+                qkv_columns(self.attention.stack).map(|first| Columns { value: of_blocks, first });
+            scores.sides = Some(SideKeys { keys, values, rows: blocks.rows });
+            scores.distance_bias = Some(bias);
+            scores.shape.most_sides = blocks.most;
+            scores.shape.side_blocks =
+                Some(SideBlocks { tokens: blocks.tokens, reach: (bias.rows / 2 - 1) / 2 });
+        }
+        self.attend_bands(g, scores)
+    }
+
+    /// Adds the attention, and its weights if they have a tap.
+    fn attend_bands(&self, g: &mut Graph, scores: BandedScores) -> Result<Value, GraphError> {
+        if let Some(state) = tap(self.attention.taps.attentions, self.attention.layer).0 {
+            let weights = g.banded_attention_weights(scores)?;
+            g.keep(weights, state)?;
+        }
+        g.banded_attention(scores)
+    }
+
+    /// The inputs of the banded attention.
+    fn scores(&self, g: &Graph, [queries, keys, values]: [Columns; 3]) -> Result<BandedScores, GraphError> {
+        let Self { attention, radius, sequences, globals } = *self;
+        let Sequences { batch, length, visible, .. } = *sequences;
+        let mask = match visible {
+            Visible::Mask(mask) => mask,
+            #[cfg(feature = "training")]
+            Visible::Ranges(_) => return Err(g.no_gradient("banded_attention")),
+        };
+        let AttentionShape { heads, d_head, d_value, scale, .. } =
+            attention.shape(batch, length, length, false);
+        let shape = BandedShape {
+            batch,
+            heads,
+            length,
+            d_head,
+            d_value,
+            scale,
+            band: Band::window(radius.min(length)),
+            reach: attention.distance_bias.map(|table| (table.rows - 1) / 2),
+            most_sides: globals.map_or(0, |globals| globals.most),
+            side_blocks: None,
+        };
+        Ok(BandedScores {
+            shape,
+            queries,
+            keys,
+            values,
+            // global tokens are seen once, as side keys
+            key_mask: globals.map_or(mask, |globals| globals.others),
+            distance_bias: attention.distance_bias,
+            sides: globals.map(|globals| SideKeys { keys, values, rows: globals.rows }),
+        })
+    }
+
+    /// Adds the attention of the global tokens to all tokens; returns `[batch * most, heads * d_v]`.
+    fn attend_from_globals(
+        &self,
+        g: &mut Graph,
+        weights: &SelfAttention,
+        (x, columns): (Value, [Columns; 3]),
+        globals: GlobalTokens,
+    ) -> Result<Value, GraphError> {
+        let Sequences { batch, length, visible, .. } = *self.sequences;
+        let shape = self.attention.shape(batch, globals.most, length, false);
+        let columns = match weights.global {
+            Some(own) => {
+                let few = g.gather_rows([x, x], globals.numbers)?;
+                let queries = g.linear(few, own.query, Activation::Identity, None)?;
+                let all = g.linear(x, own.key_value, Activation::Identity, None)?;
+                let [keys, values] = [0, self.attention.stack.key_width()];
+                [(queries, 0), (all, keys), (all, values)].map(|(value, first)| Columns { value, first })
+            }
+            None => {
+                let [queries, keys, values] = columns;
+                let few = g.gather_rows([queries.value; 2], globals.numbers)?;
+                [Columns { value: few, ..queries }, keys, values]
+            }
+        };
+        let tap = tap(self.attention.taps.global_attentions, self.attention.layer);
+        attend(g, shape, visible, (columns, None), tap)
+    }
+}

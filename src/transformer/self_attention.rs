@@ -1,0 +1,22 @@
+use super::Transformer;
+use super::session::IdleSessions;
+use crate::model::config::ModelConfig;
+use crate::model::{SelfAttentionChoice, SelfAttentionError};
+
+impl Transformer {
+    /// Gives layers of the encoder another kind of self-attention; other layers have their own. No weights change: the
+    /// next text runs with it. An empty choice gives every layer its own kind back.
+    ///
+    /// # Errors
+    /// [`SelfAttentionError`] for a layer that the model lacks; then nothing changes.
+    pub fn set_attention(&mut self, choice: &SelfAttentionChoice) -> Result<(), SelfAttentionError> {
+        let own = ModelConfig { encoder_kinds: self.own_kinds.clone(), ..self.model.config.clone() };
+        self.model.config = match choice.is_empty() {
+            true => own,
+            false => own.with_attention(choice)?,
+        };
+        // programs of the other kinds
+        self.idle = IdleSessions::default();
+        Ok(())
+    }
+}
