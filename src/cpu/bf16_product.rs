@@ -101,17 +101,31 @@ fn multiply_panel(
             in_widest_vectors(
                 #[inline(always)]
                 || {
-                    for (y, sums) in y.chunks_exact_mut(columns).zip(sums.0.chunks_exact(BLOCK)) {
-                        let (y, sums) = (&mut y[first..first + width], &sums[..width]);
-                        match adds {
-                            true => y.iter_mut().zip(sums).for_each(|(y, sum)| *y += scale * sum),
-                            false => y.iter_mut().zip(sums).for_each(|(y, sum)| *y = scale * sum),
+                    for (y, sums) in y.chunks_exact_mut(columns).zip(sums.0.as_chunks::<BLOCK>().0) {
+                        let y = &mut y[first..first + width];
+                        match <&mut [f32; BLOCK]>::try_from(&mut *y) {
+                            Ok(row) => {
+                                // a copy, of known length: for all the compiler knows, y could be the sums
+                                let mut copy = *row;
+                                store(&mut copy, sums, (scale, adds));
+                                *row = copy;
+                            }
+                            Err(_) => store(y, sums, (scale, adds)),
                         }
                     }
                 },
             );
         }
     });
+}
+
+/// Writes a row of a block.
+#[inline(always)]
+fn store(y: &mut [f32], sums: &[f32], (scale, adds): (f32, bool)) {
+    match adds {
+        true => y.iter_mut().zip(sums).for_each(|(y, sum)| *y += scale * sum),
+        false => y.iter_mut().zip(sums).for_each(|(y, sum)| *y = scale * sum),
+    }
 }
 
 /// Order of the words of a tile. A line is a row of the left operand, or a column of the right one.

@@ -133,13 +133,45 @@ impl WithSimd for Attend<'_> {
             let total = sum(simd, scores);
             log_sums[head] = if scores.is_empty() { 0.0 } else { most + total.ln() };
             scores.iter_mut().for_each(|score| *score /= total);
+            let kept = |key| attention.kept(head, row, key);
+            scores.iter_mut().zip(keys.clone()).for_each(|(weight, key)| *weight *= kept(key));
             let context = &mut context[head * d_value..][..d_value];
-            context.fill(0.0);
-            for (key, weight) in keys.clone().zip(&*scores) {
-                let weight = weight * attention.kept(head, row, key);
-                add_scaled(simd, context, [weight], [attention.value(head, key)]);
-            }
+            weighted_sum(simd, context, scores, |index| attention.value(head, keys.start + index));
         }
+    }
+}
+
+/// `y = Σ factors[i]·row(i)`, four rows at a time, so that y is read and written a quarter as often.
+#[inline(always)]
+fn weighted_sum<'a, S: Simd>(simd: S, y: &mut [f32], factors: &[f32], row: impl Fn(usize) -> &'a [f32]) {
+    y.fill(0.0);
+    let (fours, rest) = factors.as_chunks();
+    for (four, factors) in fours.iter().enumerate() {
+        add_scaled(simd, y, *factors, [0, 1, 2, 3].map(|next| row(4 * four + next)));
+    }
+    for (index, factor) in rest.iter().enumerate() {
+        add_scaled(simd, y, [*factor], [row(4 * fours.len() + index)]);
+    }
+}
+
+/// The inner products of x and `count` rows, four at a time.
+#[inline(always)]
+fn products_with<'a, S: Simd>(
+    simd: S,
+    x: &[f32],
+    count: usize,
+    row: impl Fn(usize) -> &'a [f32],
+    products: &mut Vec<f32>,
+) {
+    products.clear();
+    let fours = count / 4 * 4;
+    for first in (0..fours).step_by(4) {
+        let [four] = inner_products(simd, [x], [0, 1, 2, 3].map(|next| row(first + next)));
+        products.extend(four);
+    }
+    for index in fours..count {
+        let [[product]] = inner_products(simd, [x], [row(index)]);
+        products.push(product);
     }
 }
 
@@ -153,20 +185,8 @@ fn score<S: Simd>(
     keys: std::ops::Range<usize>,
     scores: &mut Vec<f32>,
 ) {
-    scores.clear();
     let (x, first) = (attention.query(head, query), keys.start);
-    let mut key = keys.start;
-    while key + 4 <= keys.end {
-        let rows = [0, 1, 2, 3].map(|next| attention.key(head, key + next));
-        let [products] = inner_products(simd, [x], rows);
-        scores.extend(products);
-        key += 4;
-    }
-    while key < keys.end {
-        let [[product]] = inner_products(simd, [x], [attention.key(head, key)]);
-        scores.push(product);
-        key += 1;
-    }
+    products_with(simd, x, keys.len(), |index| attention.key(head, first + index), scores);
     scores.iter_mut().for_each(|score| *score *= attention.shape.scale);
     if let Some(bias) = attention.bias(head, query) {
         scores.iter_mut().enumerate().for_each(|(index, score)| *score += bias.of(first + index));
@@ -229,11 +249,9 @@ impl WithSimd for QueryGradient<'_> {
         let keys = range(attention.key_ranges, row);
         for head in 0..heads {
             dscores_of_query(simd, attention, of, (head, row), weights, dscores);
+            dscores.iter_mut().for_each(|dscore| *dscore *= scale);
             let gradient = &mut gradient[head * d_head..][..d_head];
-            gradient.fill(0.0);
-            for (key, dscore) in keys.clone().zip(&*dscores) {
-                add_scaled(simd, gradient, [dscore * scale], [attention.key(head, key)]);
-            }
+            weighted_sum(simd, gradient, dscores, |index| attention.key(head, keys.start + index));
         }
     }
 }
@@ -255,10 +273,9 @@ fn dscores_of_query<S: Simd>(
     weights.iter_mut().for_each(|score| *score -= log_sum);
     exp(simd, weights);
     let dcontext = &of.dcontext[(row * heads + head) * d_value..][..d_value];
-    dscores.clear();
-    for (key, weight) in keys.zip(&*weights) {
-        let [[dweight]] = inner_products(simd, [dcontext], [attention.value(head, key)]);
-        dscores.push(weight * (dweight * attention.kept(head, row, key) - product));
+    products_with(simd, dcontext, keys.len(), |index| attention.value(head, keys.start + index), dscores);
+    for ((dscore, weight), key) in dscores.iter_mut().zip(&*weights).zip(keys) {
+        *dscore = weight * (*dscore * attention.kept(head, row, key) - product);
     }
 }
 
@@ -270,8 +287,8 @@ pub fn ranged_key_gradient(
 ) {
     let arch = Arch::new();
     for_each_row(gradient, stride, 2 * work(attention), |row, gradient| {
-        with_scores(|[weights, _]| {
-            arch.dispatch(KeyGradient { attention, of, row, weights, gradient, firsts })
+        with_scores(|[weights, dscores]| {
+            arch.dispatch(KeyGradient { attention, of, row, weights, dscores, gradient, firsts });
         });
     });
 }
@@ -281,6 +298,7 @@ struct KeyGradient<'a> {
     of: &'a ContextGradient<'a>,
     row: usize,
     weights: &'a mut Vec<f32>,
+    dscores: &'a mut Vec<f32>,
     gradient: &'a mut [f32],
     firsts: [usize; 2],
 }
@@ -290,32 +308,30 @@ impl WithSimd for KeyGradient<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { attention, of, row, weights, gradient, firsts } = self;
+        let Self { attention, of, row, weights, dscores, gradient, firsts } = self;
         let RangedShape { heads, d_head, d_value, scale } = attention.shape;
         let queries = range(of.query_ranges, row);
         for head in 0..heads {
             let (key, value) = (attention.key(head, row), attention.value(head, row));
-            weights.clear();
-            for query in queries.clone() {
-                let [[product]] = inner_products(simd, [attention.query(head, query)], [key]);
+            let query = |index| attention.query(head, queries.start + index);
+            let dcontext =
+                |index| &of.dcontext[((queries.start + index) * heads + head) * d_value..][..d_value];
+            products_with(simd, key, queries.len(), query, weights);
+            for (weight, query) in weights.iter_mut().zip(queries.clone()) {
                 let bias = attention.bias(head, query).map_or(0.0, |bias| bias.of(row));
-                weights.push(product * scale + bias - of.log_sums[query * heads + head]);
+                *weight = *weight * scale + bias - of.log_sums[query * heads + head];
             }
             exp(simd, weights);
-            let start = firsts[0] + head * d_head;
-            gradient[start..start + d_head].fill(0.0);
-            let value_start = firsts[1] + head * d_value;
-            gradient[value_start..value_start + d_value].fill(0.0);
-            for (query, weight) in queries.clone().zip(&*weights) {
+            products_with(simd, value, queries.len(), dcontext, dscores);
+            for ((dscore, weight), query) in dscores.iter_mut().zip(&mut *weights).zip(queries.clone()) {
                 let kept = attention.kept(head, query, row);
-                let dcontext = &of.dcontext[(query * heads + head) * d_value..][..d_value];
-                let [[dweight]] = inner_products(simd, [dcontext], [value]);
-                let dscore = weight * (dweight * kept - of.products[query * heads + head]);
-                let dkey = &mut gradient[start..start + d_head];
-                add_scaled(simd, dkey, [dscore * scale], [attention.query(head, query)]);
-                let dvalue = &mut gradient[value_start..value_start + d_value];
-                add_scaled(simd, dvalue, [weight * kept], [dcontext]);
+                *dscore = *weight * (*dscore * kept - of.products[query * heads + head]) * scale;
+                *weight *= kept;
             }
+            let dkey = &mut gradient[firsts[0] + head * d_head..][..d_head];
+            weighted_sum(simd, dkey, dscores, query);
+            let dvalue = &mut gradient[firsts[1] + head * d_value..][..d_value];
+            weighted_sum(simd, dvalue, weights, dcontext);
         }
     }
 }

@@ -166,9 +166,11 @@ pub fn add_scaled<S: Simd, const COUNT: usize>(
     let x_tails = parts.map(|(_, x)| &x[..tail]);
     let splats = factors.map(|factor| simd.splat_f32s(factor));
     for (i, y) in y_vectors.iter_mut().enumerate() {
+        let mut sum = *y; // in a register: for all the compiler knows, y could be one of x
         for j in 0..COUNT {
-            *y = simd.mul_add_e_f32s(splats[j], x_vectors[j][i], *y);
+            sum = simd.mul_add_e_f32s(splats[j], x_vectors[j][i], sum);
         }
+        *y = sum;
     }
     if tail > 0 {
         let mut y = simd.partial_load_f32s(y_tail);
