@@ -73,6 +73,7 @@ pub struct Ssru {
 
 /// First block of a decoder layer.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::large_enum_variant, reason = "a model has a few dozen of them, and they stay `Copy`")]
 pub enum Mixing {
     /// Masked self-attention.
     Attention(SelfAttention),
