@@ -20,6 +20,7 @@ use crate::languages::{Languages, Picks};
 use crate::models::{Models, Told};
 use crate::muting::Muting;
 use crate::remembered::Remembered;
+use crate::swapping::Swapping;
 use crate::texts::{one_line, shortened};
 use crate::translation::{Actions, Picker, Shown, Translation};
 use crate::viewer::{Question, Requests, Viewer};
@@ -80,7 +81,7 @@ pub struct App {
     missing: MissingLetters,
     missing_dismissed: Option<String>,
     number: u64,
-    /// The text that is being translated with all heads.
+    /// The text that is being translated by the model as it was trained.
     plain: Option<String>,
     /// Time of the next translation, unless the text changes before.
     due: Option<Instant>,
@@ -287,9 +288,10 @@ impl App {
                 let known = |language: &String| opened.languages.contains(language);
                 self.translation.source_language = self.translation.source_language.take().filter(known);
                 self.translation.target_language = self.translation.target_language.take().filter(known);
+                let layers = opened.encoder_layers;
                 self.translation.model = *opened;
                 self.viewer.forget_model();
-                self.muting.forget();
+                self.muting.forget(layers);
                 self.due = Some(Instant::now());
             }
             News::CannotOpen(error) => {
@@ -310,6 +312,10 @@ impl App {
                 if let Some(error) = error {
                     self.notify(error, true);
                 }
+            }
+            News::NotSwapped(error) => {
+                self.muting.swapping = self.muting.swapping.none();
+                self.notify(error, true);
             }
             News::Partial { number, settled, open } if number == current => {
                 *shown = Shown::Partial(settled, open);
@@ -349,8 +355,11 @@ impl App {
         if actions.built_in_model {
             self.open_model(None);
         }
-        if actions.unmute {
+        if actions.undo.muting {
             self.mute(Vec::new());
+        }
+        if actions.undo.swapping {
+            self.swap(self.muting.swapping.none());
         }
         if actions.copy {
             window.copy_text(self.translation.shown.text().to_owned());
@@ -362,10 +371,21 @@ impl App {
         if let Some(heads) = requests.muted {
             self.mute(heads);
         }
+        if let Some(swapping) = requests.swapped {
+            self.swap(swapping);
+        }
         if let Some(Question { number, source_ids, prefix }) = requests.search {
             let options = self.translation.options();
             self.engine.explore(Exploration { number, source_ids, prefix, options });
         }
+    }
+
+    /// Gives exactly these encoder layers another kind of self-attention.
+    fn swap(&mut self, swapping: Swapping) {
+        self.viewer.set_out_of_date();
+        self.engine.swap(swapping.choice());
+        self.muting.swapping = swapping;
+        self.due = Some(Instant::now());
     }
 
     /// Translates when it is due.

@@ -24,6 +24,7 @@ mod languages;
 mod models;
 mod muting;
 mod remembered;
+mod swapping;
 mod texts;
 mod theme;
 mod translation;

@@ -1,16 +1,25 @@
-//! Muted heads, and the translation without muting.
+//! Muted heads and swapped attention, and the translation of the model as it was trained.
 
 use eframe::egui::{RichText, Ui};
 use wordloom::trace::{AttentionKind, HeadName};
 
+use crate::swapping::Swapping;
 use crate::theme;
 
-/// The heads that the user muted, unless the engine refused.
+/// The heads that the user muted and the layers that they swapped, unless the engine refused.
 #[derive(Default)]
 pub struct Muting {
     heads: Vec<HeadName>,
-    /// The last text that was translated with all heads, and its translation.
+    pub swapping: Swapping,
+    /// The last text that was translated by the model as it was trained, and its translation.
     plain: Option<(String, String)>,
+}
+
+/// What the user takes back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Undo {
+    pub muting: bool,
+    pub swapping: bool,
 }
 
 /// The user's name of a kind of attention: from queries to keys.
@@ -23,8 +32,9 @@ pub fn kind_name(kind: AttentionKind) -> &'static str {
 }
 
 impl Muting {
+    /// Whether the model is as it was trained.
     pub fn is_empty(&self) -> bool {
-        self.heads.is_empty()
+        self.heads.is_empty() && self.swapping.is_empty()
     }
 
     pub fn has(&self, head: HeadName) -> bool {
@@ -37,12 +47,12 @@ impl Muting {
         self.heads = heads;
     }
 
-    /// Forgets everything, for another model.
-    pub fn forget(&mut self) {
-        *self = Self::default();
+    /// Forgets everything, for another model with so many encoder layers.
+    pub fn forget(&mut self, encoder_layers: usize) {
+        *self = Self { swapping: Swapping::none_of(encoder_layers), ..Self::default() };
     }
 
-    /// Remembers a translation with all heads.
+    /// Remembers a translation of the model as it was trained.
     pub fn remember_plain(&mut self, text: String, translation: String) {
         self.plain = Some((text, translation));
     }
@@ -60,29 +70,36 @@ impl Muting {
         self.heads.iter().copied().filter(elsewhere).chain(own).collect()
     }
 
-    /// Shows the muted heads and the translation without muting. Returns whether the user unmutes all heads.
-    pub fn show(&self, ui: &mut Ui, text: &str, translation: Option<&str>) -> bool {
-        if self.heads.is_empty() {
-            return false;
+    /// Shows what differs from the trained model, and its translation. Returns what the user takes back.
+    pub fn show(&self, ui: &mut Ui, text: &str, translation: Option<&str>) -> Undo {
+        let mut undo = Undo::default();
+        if self.is_empty() {
+            return undo;
         }
-        let mut all = false;
+        let parts = [("Muted", self.describe()), ("Swapped", self.swapping.describe())];
+        let before = if self.swapping.is_empty() { "with all heads" } else { "as trained" };
         theme::card(ui).show(ui, |ui| {
             ui.set_width(ui.available_width());
-            ui.label(
-                RichText::new(format!("Muted: {}", self.describe().join("; "))).color(theme::accent(ui)),
-            );
+            for (what, described) in parts.iter().filter(|(_, described)| !described.is_empty()) {
+                let line = format!("{what}: {}", described.join("; "));
+                ui.label(RichText::new(line).color(theme::accent(ui)));
+            }
             if let Some((_, plain)) = self.plain.as_ref().filter(|(of, _)| of == text) {
                 let text = match translation {
                     Some(translation) if translation == plain => {
-                        "The translation is the same with all heads.".to_owned()
+                        format!("The translation is the same {before}.")
                     }
-                    _ => format!("With all heads: {plain}"),
+                    _ if self.swapping.is_empty() => format!("With all heads: {plain}"),
+                    _ => format!("As trained: {plain}"),
                 };
                 ui.label(RichText::new(text).weak());
             }
-            all = ui.button("Unmute all").clicked();
+            ui.horizontal(|ui| {
+                undo.muting = !self.heads.is_empty() && ui.button("Unmute all").clicked();
+                undo.swapping = !self.swapping.is_empty() && ui.button("As trained").clicked();
+            });
         });
-        all
+        undo
     }
 
     /// `Translation to source, layer 3: heads 1, 2, 4–8`, for each layer.

@@ -10,7 +10,7 @@ use wordloom::TranslateOptions;
 use crate::engine::{Opened, Translated};
 use crate::languages::{Languages, Picks};
 use crate::models::Models;
-use crate::muting::Muting;
+use crate::muting::{Muting, Undo};
 use crate::remembered::MOST_BEAMS;
 use crate::texts::one_line;
 use crate::theme;
@@ -74,7 +74,7 @@ pub struct Actions {
     pub choose_model: bool,
     pub built_in_model: bool,
     pub copy: bool,
-    pub unmute: bool,
+    pub undo: Undo,
 }
 
 const TEXT: f32 = 17.0;
@@ -127,7 +127,7 @@ impl Translation {
                 .show(ui, |ui| self.show_result(ui));
         });
         let finished = matches!(self.shown, Shown::Finished(_)).then(|| self.shown.text());
-        actions.unmute = muting.show(ui, &self.text, finished);
+        actions.undo = muting.show(ui, &self.text, finished);
         self.show_others(ui, &mut actions);
         Languages::show_models(ui, picker.models, &mut picker.picks);
         let foot = self.machine.len() as f32 * LINE + ui.spacing().interact_size.y;

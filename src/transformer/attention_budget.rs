@@ -57,7 +57,9 @@ pub(crate) fn share(
                 let bytes = 4 * (stack.heads * queries * keys) as u64;
                 let is_dense = kind != AttentionKind::Encoder || config.encoder_kind(layer).is_dense();
                 let reason = match () {
-                    () if !is_dense => "its tokens see windows, which `forward` gives as bands".to_owned(),
+                    () if !is_dense => {
+                        "each token sees only its window, which a map of all tokens does not show".to_owned()
+                    }
                     () if bytes > buffer => format!("the device has buffers of {buffer} bytes at most"),
                     () if bytes > *left => format!("a trace was to have {memory} bytes of attention at most"),
                     () => {

@@ -121,7 +121,6 @@ impl Translator {
     /// continues after `prefix`, target tokens after the start token; its tree begins there.
     ///
     /// # Errors
-    /// [`TranslateError`] if languages or options do not fit the model.
     /// [`TranslateError`] for languages and options that do not fit the model.
     pub fn request(
         &self,

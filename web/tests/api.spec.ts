@@ -97,6 +97,44 @@ test('a search leaves its tree, and goes on from a beginning that it is given', 
   ]);
 });
 
+test('layers take another kind of attention, and their own back', async ({ api }) => {
+  const { same, other, back, wrong, muted, swapped } = await api.evaluate(async () => {
+    const translator = await wordloom.Translator.create({ device: 'cpu' });
+    const text = 'The animal did not cross the street because it was too tired.';
+    const best = async () => (await translator.translate(text)).sentences[0]!.hypotheses[0]!;
+    const own = await best();
+    await translator.swapAttention('encoder.*=window:64');
+    const wide = await best();
+    await translator.swapAttention('encoder.1=uniform,encoder.*=window:1');
+    const other = await best();
+    const swapped = translator.swappedAttention;
+    // muting reads weights again
+    await translator.mute(['cross.2.5']);
+    const muted = await best();
+    await translator.mute([]);
+    const kinds = async (call: Promise<unknown>) => call.catch((error) => `${error.kind}: ${error.message}`);
+    const wrong = [];
+    for (const choice of ['encoder.9=window:8', 'encoder.0=window:0', 'decoder.0=full', 'encoder.0=<b>wide</b>', 'all']) {
+      wrong.push(await kinds(translator.swapAttention(choice)));
+    }
+    await translator.swapAttention('');
+    const back = await best();
+    translator.destroy();
+    const texts = [own.text, own.score];
+    const near = (one: typeof own) => one.text === texts[0] && Math.abs(one.score - own.score) < 1e-4;
+    return { same: near(wide), other: near(other), back: near(back), muted: near(muted), wrong, swapped };
+  });
+  expect({ same, other, back, muted }).toEqual({ same: true, other: false, back: true, muted: false });
+  expect(swapped).toBe('encoder.1=uniform,encoder.*=window:1');
+  expect(wrong).toEqual([
+    expect.stringMatching(/^input: there is no layer encoder\.9/),
+    expect.stringMatching(/^input: "window:0": a window has 1 neighbour/),
+    expect.stringMatching(/^input: decoder\.0: only an encoder's/),
+    expect.stringMatching(/^input: there is no kind of attention "<b>wide<\/b>"/),
+    expect.stringMatching(/^input: "all": LAYER=KIND is needed/),
+  ]);
+});
+
 test('streaming: stable text only grows, and ends as the whole', async ({ api }) => {
   const text = 'I have a dog. It is very old.\n\nMy brother lives in Berlin, and he likes it there.';
   const { partials, whole } = await api.evaluate(async (text) => {

@@ -103,3 +103,41 @@ test('a muted head changes the translation, which says so until all heads count 
   await expect(wordloom.output).toHaveText(BEST);
   await expect(wordloom.output.locator('mark')).toHaveCount(0);
 });
+
+test('encoder layers take another attention, and the page says what changes', async ({ page, wordloom }) => {
+  await wordloom.open();
+  await wordloom.translate(COFFEE);
+  await wordloom.look('Attention');
+  const panel = page.getByRole('region', { name: 'Attention' });
+  const [layer, kind] = [panel.getByLabel('Encoder layer'), panel.getByLabel('Kind of attention')];
+  const banner = page.locator('.muted');
+  await expect(panel.locator('canvas[data-painted]')).toBeVisible();
+
+  // a window that is wider than the sentence shows all tokens
+  await kind.selectOption('window of 16');
+  await expect(banner).toContainText('Swapped: encoder layers 1–4: window of 16.');
+  await settled(page);
+  await expect(wordloom.output).toHaveText(BEST);
+  await expect(banner).toContainText('The translation is the same as trained');
+
+  await kind.selectOption('equal weights');
+  await settled(page);
+  await expect(banner).toContainText(`As trained: ${BEST} Its score was −0.162; now it is −`);
+  await expect(wordloom.output.locator('mark').first()).toBeVisible();
+  await layer.selectOption('2');
+  await expect(kind).toHaveValue('uniform');
+  await kind.selectOption('window of 1');
+  await layer.selectOption('all');
+  await expect(kind).toHaveValue('mixed');
+  await expect(banner).toContainText('Swapped: encoder layer 2: window of 1; encoder layers 1, 3–4: equal weights.');
+  await panel.getByRole('group', { name: 'Kind', exact: true }).getByLabel('Encoder', { exact: false }).check();
+  await expect(panel.getByText('encoder self-attention, layer 2: each token sees only its window')).toBeVisible();
+  await wordloom.screenshot('swapped');
+  const { violations } = await new AxeBuilder({ page }).include('.page').analyze();
+  expect(violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)).toEqual([]);
+
+  await banner.getByRole('button', { name: 'As trained' }).click();
+  await expect(banner).toHaveCount(0);
+  await expect(wordloom.output).toHaveText(BEST);
+  await expect(kind).toHaveValue('');
+});

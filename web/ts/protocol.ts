@@ -63,6 +63,7 @@ export interface Calls extends TrainCalls {
   generate: { input: GenerateRequest[]; output: Generated[] };
   searchTree: { input: WireSearchTree; output: SearchTree };
   mute: { input: HeadName[]; output: undefined };
+  swapAttention: { input: string; output: undefined };
   forward: { input: ForwardInput; output: ForwardOutput };
   attention: { input: AttentionInput; output: AttentionMap };
   tokenize: { input: string; output: { ids: number[]; tokens: string[] } };

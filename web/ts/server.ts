@@ -146,6 +146,9 @@ export class Server {
         return withAbort(signal, (abort) => engine.searchTree(call.input, abort));
       case 'mute':
         return engine.mute(call.input);
+      case 'swapAttention':
+        engine.swapAttention(call.input);
+        return Promise.resolve(undefined);
       case 'forward':
         return withAbort(signal, (abort) => engine.forward(call.input, abort));
       case 'attention':

@@ -30,6 +30,7 @@ export class TranslatorBase {
   readonly inputQuota: number = Infinity;
   readonly #client: Client;
   #muted: readonly HeadName[] = [];
+  #swapped = '';
 
   protected constructor(client: Client, info: EngineInfo) {
     this.#client = client;
@@ -102,6 +103,21 @@ export class TranslatorBase {
   /** The muted heads. */
   get muted(): readonly HeadName[] {
     return this.#muted;
+  }
+
+  /**
+   * Gives layers of the encoder another kind of self-attention for all later calls, as `wordloom translate --attention` does:
+   * `"encoder.2=window:8,encoder.*=uniform"`. `""` gives every layer its own back. No weights change. The call waits for earlier
+   * calls, and the choice also applies to a device that replaces a lost one.
+   */
+  async swapAttention(choice: string): Promise<void> {
+    await this.#call('swapAttention', () => string(choice));
+    this.#swapped = choice;
+  }
+
+  /** The layers with another kind of self-attention; `""`: none. */
+  get swappedAttention(): string {
+    return this.#swapped;
   }
 
   /** The first rows of the model's position table. */

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::mpsc::Receiver;
 
 use wordloom::TranslateOptions;
+use wordloom::model::SelfAttentionChoice;
 use wordloom::trace::HeadName;
 use wordloom_hub::Language;
 
@@ -51,6 +52,8 @@ pub enum Command {
     Open(Box<Way>),
     /// Mutes exactly these heads.
     Mute(Vec<HeadName>),
+    /// Gives exactly these encoder layers another kind of self-attention.
+    Swap(SelfAttentionChoice),
     Translate(Box<Request>),
     Explore(Box<Exploration>),
 }
@@ -60,6 +63,7 @@ pub enum Command {
 pub struct Pending {
     pub open: Option<Way>,
     pub mute: Option<Vec<HeadName>>,
+    pub swap: Option<SelfAttentionChoice>,
     pub translate: Option<Box<Request>>,
     pub explore: Option<Box<Exploration>>,
 }
@@ -80,6 +84,9 @@ impl Pending {
             Command::Open(way) => *self = Self { open: Some(*way), ..Self::default() },
             Command::Mute(heads) => {
                 (self.mute, self.translate, self.explore) = (Some(heads), None, None);
+            }
+            Command::Swap(choice) => {
+                (self.swap, self.translate, self.explore) = (Some(choice), None, None);
             }
             Command::Translate(request) => (self.translate, self.explore) = (Some(request), None),
             Command::Explore(exploration) => self.explore = Some(exploration),

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use eframe::egui::Context;
 use wordloom::Device;
+use wordloom::model::SelfAttentionChoice;
 use wordloom::trace::{HeadName, Trace, TracedSearch};
 use wordloom::transformer::Cancel;
 
@@ -34,6 +35,8 @@ pub enum News {
     CannotOpen(String),
     /// The muted heads. `error` says why they differ from the requested ones.
     Muted { heads: Vec<HeadName>, error: Option<String> },
+    /// The reason why no layer is swapped.
+    NotSwapped(String),
     /// A partial translation: the final part, and the part that may change.
     Partial { number: u64, settled: String, open: String },
     /// A finished translation.
@@ -52,6 +55,8 @@ pub struct Opened {
     pub way: Way,
     /// Name of the model, or of both.
     pub name: String,
+    /// Number of encoder layers of the model that writes the translation.
+    pub encoder_layers: usize,
     /// Language codes to choose from; empty for a model of one pair, and if the languages were picked.
     pub languages: Vec<String>,
 }
@@ -115,6 +120,12 @@ impl Engine {
     pub fn mute(&mut self, heads: Vec<HeadName>) {
         self.cancel_all();
         self.send(Command::Mute(heads));
+    }
+
+    /// Gives exactly these encoder layers another kind of self-attention. Cancels the current work.
+    pub fn swap(&mut self, choice: SelfAttentionChoice) {
+        self.cancel_all();
+        self.send(Command::Swap(choice));
     }
 
     /// Translates a text. Cancels the previous one.
@@ -279,6 +290,33 @@ mod tests {
         assert!(opened.name.contains("built in") && opened.name.contains("marian_tied"), "{}", opened.name);
         let translated = translate(&mut engine, TEXT);
         assert_eq!((translated.between.as_deref(), &translated.hypotheses[0].0), (Some(&*german), &alone));
+    }
+
+    #[test]
+    fn swapped_layers_translate_differently_and_another_use_of_the_model_begins_as_trained() {
+        let mut engine = started();
+        let plain = translated(&mut engine, 1).sentences[0].target.clone();
+        let swapped = |engine: &mut Engine, number: u64, choice: &str| {
+            engine.swap(choice.parse().expect("a choice"));
+            translated(engine, number).sentences[0].target.clone()
+        };
+        assert_eq!(swapped(&mut engine, 2, "encoder.*=window:64"), plain);
+        assert_ne!(swapped(&mut engine, 3, "encoder.*=uniform"), plain);
+        engine.swap("encoder.99=uniform".parse().expect("a choice"));
+        let error = wait_for(&engine, |news| match news {
+            News::NotSwapped(error) => Some(error),
+            _ => None,
+        });
+        assert!(error.contains("encoder.99"), "{error}");
+        assert_eq!(translated(&mut engine, 4).sentences[0].target, plain);
+        assert_ne!(swapped(&mut engine, 5, "encoder.*=uniform"), plain);
+        engine.open(Way::of(None));
+        let layers = wait_for(&engine, |news| match news {
+            News::Ready(opened) => Some(opened.encoder_layers),
+            _ => None,
+        });
+        assert_eq!(layers, 4);
+        assert_eq!(translated(&mut engine, 6).sentences[0].target, plain);
     }
 
     #[test]

@@ -8,8 +8,9 @@ use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 use wordloom::decode::Fate;
+use wordloom::model::SelfAttentionChoice;
 use wordloom::trace::{HeadName, Trace, TraceOptions, TracedSearch};
-use wordloom::transformer::{GenerateError, GenerateOptions, Keep};
+use wordloom::transformer::{GenerateError, GenerateOptions, Keep, MuteError};
 use wordloom::translate::{Pivot, PivotOptions, Sentence};
 use wordloom::{Device, Model, TextError, TranslateError, TranslateOptions, Translator};
 use wordloom_hub::{Language, code_for};
@@ -32,10 +33,27 @@ pub struct Loaded {
     /// The model's files: muting a head reads its weights again.
     model: Model,
     translator: Translator,
+    /// Whether layers have another kind of attention.
+    swapped: bool,
     name: String,
 }
 
 impl Loaded {
+    fn encoder_layers(&self) -> usize {
+        self.translator.transformer().config().encoder.layers
+    }
+
+    /// Takes back muting and swapping.
+    fn restore(&mut self) -> Result<(), MuteError> {
+        if !self.translator.transformer().muted().is_empty() {
+            self.translator.mute(&self.model, &[])?;
+        }
+        if self.swapped {
+            self.swapped = self.translator.set_attention(&SelfAttentionChoice::default()).is_err();
+        }
+        Ok(())
+    }
+
     fn languages(&self) -> Vec<String> {
         self.translator.tokenizer().languages().into_iter().map(str::to_owned).collect()
     }
@@ -98,6 +116,9 @@ impl Worker {
         if let Some(heads) = pending.mute {
             self.mute(&heads);
         }
+        if let Some(choice) = pending.swap {
+            self.swap(&choice);
+        }
         if let Some(request) = pending.translate {
             self.translate(&request);
         }
@@ -114,6 +135,7 @@ impl Worker {
                 let last = self.residents.get(&way.last);
                 let codes = last.filter(|_| way.languages.is_none()).map(Loaded::languages);
                 let opened = Opened {
+                    encoder_layers: last.map_or(0, Loaded::encoder_layers),
                     name: match &way.first {
                         Some((first, _)) => format!("{}, then {}", name(first), name(&way.last)),
                         None => name(&way.last).to_owned(),
@@ -133,11 +155,8 @@ impl Worker {
         let places: Vec<&Place> = way.first.iter().map(|(first, _)| first).chain([&way.last]).collect();
         for &place in &places {
             match self.residents.get_mut(place) {
-                // another use of the model begins with all heads
-                Some(Loaded { model, translator, .. }) if !translator.transformer().muted().is_empty() => {
-                    translator.mute(model, &[]).map_err(|error| error.to_string())?;
-                }
-                Some(_) => {}
+                // another use of the model begins with the model as it was trained
+                Some(loaded) => loaded.restore().map_err(|error| error.to_string())?,
                 None => {
                     let loaded = self.load(place.as_deref())?;
                     let bytes = loaded.translator.transformer().weight_bytes();
@@ -163,7 +182,7 @@ impl Worker {
         // while the user types, the first sentences repeat
         let translator = translator.map_err(|error| error.to_string())?.with_cache(4 << 20);
         let name = folder.map_or_else(|| "English–German, built in".to_owned(), name_of);
-        Ok(Loaded { model, translator, name })
+        Ok(Loaded { model, translator, swapped: false, name })
     }
 
     /// The models in use: that of the language between, and that of the translation.
@@ -178,6 +197,19 @@ impl Worker {
         let Some(Loaded { model, translator, .. }) = self.residents.get_mut(&way.last) else { return };
         let error = translator.mute(model, heads).err().map(|error| error.to_string());
         (self.tell)(News::Muted { heads: translator.transformer().muted().to_vec(), error });
+    }
+
+    fn swap(&mut self, choice: &SelfAttentionChoice) {
+        let Some(way) = &self.way else { return };
+        let Some(Loaded { translator, swapped, .. }) = self.residents.get_mut(&way.last) else { return };
+        match translator.set_attention(choice) {
+            Ok(()) => *swapped = !choice.is_empty(),
+            Err(error) => {
+                // without layers, every model takes the choice
+                *swapped = translator.set_attention(&SelfAttentionChoice::default()).is_err();
+                (self.tell)(News::NotSwapped(error.to_string()));
+            }
+        }
     }
 
     /// The options of both models, with the picked languages in the models' own codes.

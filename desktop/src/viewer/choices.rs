@@ -10,6 +10,7 @@ use wordloom::trace::{AttentionKind, HeadName, LayerAttention, LeftOut, Trace, T
 use super::{Place, Viewer, head_name};
 use crate::gallery::Head;
 use crate::muting::{Muting, kind_name};
+use crate::swapping::Swapping;
 use crate::texts::shortened;
 use crate::theme;
 
@@ -132,6 +133,17 @@ impl Viewer {
             muted
         })
         .inner
+    }
+
+    /// Shows the kind of attention of the shown encoder layer, or of all. Returns another choice, if the user made one.
+    pub(super) fn show_swapping(&self, ui: &mut Ui, muting: &Muting) -> Option<Swapping> {
+        let layer = match self.place {
+            Place::One(head) => Some(head.layer),
+            Place::All => None,
+            Place::Numbers | Place::Search => return None,
+        };
+        let asks = self.kind == AttentionKind::Encoder && self.can_ask();
+        asks.then(|| ui.horizontal(|ui| muting.swapping.show(ui, layer)).inner).flatten()
     }
 
     /// Shows the choice of layer and head. Returns the number of heads.

@@ -29,6 +29,7 @@ use crate::engine::Explored;
 use crate::files::Files;
 use crate::gallery::{Gallery, Head};
 use crate::muting::Muting;
+use crate::swapping::Swapping;
 use canvas::Canvas;
 use numbers::Numbers;
 use play::Play;
@@ -72,6 +73,8 @@ pub struct Requests {
     pub search: Option<Question>,
     /// The exact set of heads to mute.
     pub muted: Option<Vec<HeadName>>,
+    /// The exact set of layers to swap.
+    pub swapped: Option<Swapping>,
 }
 
 impl Viewer {
@@ -182,6 +185,7 @@ impl Viewer {
         if self.place != Place::Search {
             self.show_kinds(ui, sentence);
         }
+        requests.swapped = self.show_swapping(ui, muting);
         self.numbers.attend(ui.ctx(), &trace, self.sentence, self.place == Place::Numbers);
         match self.place {
             Place::Search => {

@@ -1,5 +1,5 @@
 /**
- * A link to a text and its view: attention, search, muted heads. It is behind the `#`, which browsers never send, so the text
+ * A link to a text and its view: attention, search, muted heads, swapped attention. It is behind the `#`, which browsers never send, so the text
  * stays on this device. A link is untrusted: only values that the page itself can produce are accepted.
  */
 import { batch, effect, signal, untracked } from '@preact/signals';
@@ -9,6 +9,7 @@ import * as viewer from './attention/choice.ts';
 import type { Pick } from './attention/choice.ts';
 import { running } from './engine/load.ts';
 import { muted, muteOnly } from './muting/muted.ts';
+import { swapOnly, swappedText } from './swapping/swapped.ts';
 import { forceTokens, penalty, PENALTIES, prefixNow } from './search/searches.ts';
 import {
   beams,
@@ -43,6 +44,7 @@ export function permalink(): string | null {
     beams: String(searchBeams.peek()),
     sentence: sentence > 0 ? String(sentence + 1) : null,
     muted: listed(muted.peek()),
+    attention: swappedText.peek() === '' ? null : swappedText.peek(),
     // empty: the panel is open without a forced beginning
     search: showSearch.peek() ? prefixNow.peek().join(' ') : null,
     penalty: showSearch.peek() && penalty.peek() !== null ? String(penalty.peek()) : null,
@@ -65,10 +67,13 @@ export function followPermalinks(): void {
   let linked = apply();
   // muting needs a model, and selecting a sentence needs its translation
   effect(() => {
-    const heads = wantedMuted.value;
-    if (running.value === null || heads === null) return;
-    wantedMuted.value = null;
-    untracked(() => muteOnly(heads));
+    const wanted = wantedChange.value;
+    if (running.value === null || wanted === null) return;
+    wantedChange.value = null;
+    untracked(() => {
+      muteOnly(wanted.muted);
+      swapOnly(wanted.attention);
+    });
   });
   effect(() => {
     const [wanted, now] = [wantedPlace.value, selected.value];
@@ -88,8 +93,8 @@ export function followPermalinks(): void {
   });
 }
 
-/** A link's muted heads, until a model is loaded. */
-const wantedMuted = signal<readonly HeadName[] | null>(null);
+/** A link's muted heads and swapped attention, until a model is loaded. */
+const wantedChange = signal<{ muted: readonly HeadName[]; attention: string } | null>(null);
 const wantedPlace = signal<{ sentence: number; prefix: readonly number[] } | null>(null);
 
 /** Applies the link. Returns its text; null if the address is not a link. */
@@ -108,7 +113,10 @@ function apply(): string | null {
     // languages that the model does not have are ignored later
     if (link.has('from')) sourceLanguage.value = link.get('from');
     if (link.has('to')) targetLanguage.value = link.get('to');
-    wantedMuted.value = each(link.get('muted'), HEAD) as HeadName[];
+    wantedChange.value = {
+      muted: each(link.get('muted'), HEAD) as HeadName[],
+      attention: link.get('attention') ?? '',
+    };
     const sentence = (whole(link.get('sentence'), MOST_SENTENCES) ?? 1) - 1;
     wantedPlace.value = { sentence, prefix: each(link.get('search'), TOKEN).map(Number) };
     if (link.has('search')) showSearch.value = true;

@@ -98,6 +98,8 @@ export async function usage(files: FileList, handle: FileSystemDirectoryHandle):
   // @ts-expect-error samples have no tree
   await translator.searchTree({ sourceTokens: [], sample: true });
   await translator.mute(['cross.2.5']);
+  await translator.swapAttention('encoder.2=window:8');
+  translator.swappedAttention satisfies string;
   // @ts-expect-error the kind comes first
   await translator.mute(['2.5']);
   (await Translator.availability({ sourceLanguage: 'en' })) satisfies string;

@@ -7,7 +7,7 @@ use js_sys::{Array, Date, Float32Array, Function, Promise, WebAssembly};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::{JsFuture, future_to_promise};
 use wordloom::model::config::Architecture;
-use wordloom::model::{HeadName, ModelError};
+use wordloom::model::{HeadName, ModelError, SelfAttentionChoice, SelfAttentionError};
 use wordloom::precision::PrecisionChoice;
 use wordloom::transformer::{
     Cancel, ForwardInput, GenerateError, GenerateOptions, GenerateRequest, KeepAttention, MuteError,
@@ -47,7 +47,9 @@ struct State {
     running: Vec<Cancel>,
     /// The muted heads, also for a device that replaces a lost one.
     muted: Vec<HeadName>,
-    /// Stored attention of the last translations, from this device with these muted heads.
+    /// The layers with another kind of attention, also for such a device.
+    attention: SelfAttentionChoice,
+    /// Stored attention of the last translations, from this device with these heads and kinds.
     remembered: Vec<Remembered>,
 }
 
@@ -70,6 +72,7 @@ impl Engine {
             reopening: None,
             running: Vec::new(),
             muted: Vec::new(),
+            attention: SelfAttentionChoice::default(),
             remembered: Vec::new(),
         };
         Ok(Self(Rc::new(Inner { folder, choice, weights, host, state: RefCell::new(state) })))
@@ -199,6 +202,13 @@ impl Engine {
         })
     }
 
+    /// Gives layers of the encoder another kind of self-attention (`"encoder.2=window:8"`); an empty text gives every layer
+    /// its own back. No call may be running.
+    #[wasm_bindgen(js_name = swapAttention)]
+    pub fn swap_attention(&self, choice: &str) -> Result<(), JsValue> {
+        Ok(self.0.swap_attention(choice)?)
+    }
+
     /// One teacher-forced pass: hidden states, logits, all attention weights.
     pub fn forward(&self, input: JsValue, abort: &Abort) -> Promise {
         let input = forward_input(&input);
@@ -323,10 +333,32 @@ impl Inner {
         }
     }
 
-    /// A runner that replaces the lost one, with the same muted heads.
+    fn swap_attention(&self, choice: &str) -> Result<(), Failure> {
+        let wrong = |error: SelfAttentionError| Failure::input(error.to_string());
+        let choice = match choice {
+            "" => SelfAttentionChoice::default(),
+            choice => choice.parse().map_err(wrong)?,
+        };
+        let mut state = self.state.borrow_mut();
+        let runner = state.runner.as_mut().ok_or_else(destroyed)?;
+        let Some(runner) = Rc::get_mut(runner) else {
+            let message = "attention cannot be swapped while another call is running; wait for it";
+            return Err(Failure::input(message));
+        };
+        runner.set_attention(&choice).map_err(wrong)?;
+        state.remembered.clear();
+        state.attention = choice;
+        Ok(())
+    }
+
+    /// A runner that replaces the lost one, with the same muted heads and kinds of attention.
     async fn load_again(&self) -> Result<Runner, Failure> {
         let mut runner = load(&self.folder, &self.choice, self.weights, &self.host).await?;
-        let muted = self.state.borrow().muted.clone();
+        let (muted, attention) = {
+            let state = self.state.borrow();
+            (state.muted.clone(), state.attention.clone())
+        };
+        runner.set_attention(&attention).map_err(|error| Failure::input(error.to_string()))?;
         if !muted.is_empty() {
             runner.mute(&open_again(&self.folder).await?, &muted)?; // its files were read just now
             settle(runner.transformer().device()).await?;

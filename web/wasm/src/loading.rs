@@ -1,7 +1,7 @@
 //! Loads a model on a device from files that may still be downloading.
 
 use wordloom::model::generation_config::GenerationConfig;
-use wordloom::model::{HeadName, ModelError};
+use wordloom::model::{HeadName, ModelError, SelfAttentionChoice, SelfAttentionError};
 use wordloom::precision::PrecisionChoice;
 use wordloom::transformer::{Loading, MuteError, Transformer};
 use wordloom::{Device, DeviceChoice, Model, TextError, Translator};
@@ -35,6 +35,13 @@ impl Runner {
         match self {
             Self::Text(translator) => translator.mute(model, heads),
             Self::Ids(transformer, _) => transformer.mute(model, heads),
+        }
+    }
+
+    pub fn set_attention(&mut self, choice: &SelfAttentionChoice) -> Result<(), SelfAttentionError> {
+        match self {
+            Self::Text(translator) => translator.set_attention(choice),
+            Self::Ids(transformer, _) => transformer.set_attention(choice),
         }
     }
 

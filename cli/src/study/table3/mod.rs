@@ -71,7 +71,7 @@ pub struct Arguments {
     /// Peak learning rate of the base
     #[arg(long, value_name = "RATE", default_value = "2e-3", allow_negative_numbers = true)]
     learning_rate: f64,
-    /// Products in f32, or in bf16 (AMX)
+    /// Products in f32, or in bf16
     #[arg(long, value_name = "TYPE", value_enum, default_value = "f32", hide_possible_values = true)]
     precision: PrecisionName,
     /// auto, gpu, cpu, or a GPU's name

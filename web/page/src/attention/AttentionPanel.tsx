@@ -6,6 +6,7 @@ import { running } from '../engine/load.ts';
 import { mapColours, mapScale } from '../settings.ts';
 import { views } from '../translation/live.ts';
 import { HeadSwitch } from '../muting/HeadSwitch.tsx';
+import { KindSwitch } from '../swapping/KindSwitch.tsx';
 import { BackIcon, NextIcon } from '../ui/icons.tsx';
 import { SentencePicker } from '../ui/SentencePicker.tsx';
 import { COLOURS, KINDS, LOOKS, SCALES, head, kind, layer, look, step } from './choice.ts';
@@ -131,6 +132,7 @@ function Side() {
           )}
         </>
       )}
+      {model !== undefined && model.encoderLayers > 0 && <KindSwitch layers={model.encoderLayers} />}
       {(how === 'map' || how === 'heads') && (
         <>
           {how === 'map' || mapScale.value !== 'linear' ? <Legend /> : <Legend ends={['0', 'a head’s most']} />}

@@ -7,7 +7,7 @@ import { explainWork, isAbort, kindOf } from '../engine/explain.ts';
 import { reload, running } from '../engine/load.ts';
 import type { Running } from '../engine/load.ts';
 import { modelName } from '../engine/source.ts';
-import { muted } from '../muting/muted.ts';
+import { interventions } from '../interventions.ts';
 import { dismissAll, notify } from '../notices.ts';
 import { showAttention } from '../settings.ts';
 import { direction, languageOptions } from '../translation/direction.ts';
@@ -87,7 +87,7 @@ export const mapIsOfSelected = computed(() => {
 const MOST_KEPT = 6;
 const kept = new Map<Hypothesis, Shown>();
 let keptBy: Running | null = null;
-/** The heads that were muted for the cached traces. */
+/** What differed from the trained model for the cached traces. */
 let keptWith: readonly string[] = [];
 const again = signal(0);
 /** Hypotheses traced again after a lost device, so that a picture that breaks the device is not repeated for ever. */
@@ -108,13 +108,13 @@ function followSentence(): (() => void) | undefined {
     return undefined;
   }
   if (engine !== keptBy) kept.clear(); // the old engine's traces are gone
-  const silent = muted.peek();
-  if (silent !== keptWith) {
+  const changed = interventions.peek();
+  if (changed !== keptWith) {
     for (const { trace } of kept.values()) if (trace !== made.peek()?.trace) trace.close();
     kept.clear();
   }
   keptBy = engine;
-  keptWith = silent;
+  keptWith = changed;
   const { hypothesis, rank, source } = now;
   const known = kept.get(hypothesis);
   if (known !== undefined) {

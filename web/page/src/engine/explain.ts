@@ -127,6 +127,7 @@ const FAILED = {
   attention: 'The attention could not be computed.',
   search: 'The search could not be shown.',
   mute: 'The heads could not be muted.',
+  swap: 'The attention could not be swapped.',
 } as const;
 
 /** The notice for a failed translation or attention map. */

@@ -118,6 +118,7 @@ async function obtain(
   try {
     // as every model that is switched to
     if (found !== undefined && found.translator.muted.length > 0) await found.translator.mute([]);
+    if (found !== undefined && found.translator.swappedAttention !== '') await found.translator.swapAttention('');
     if (found !== undefined) return found;
   } catch {
     forget(choiceKey(choice));

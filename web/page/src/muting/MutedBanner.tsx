@@ -1,36 +1,58 @@
-/** Shows the muted heads, and the sentence's translation without muting. */
+/** Shows what differs from the trained model, and the sentence's translation without that. */
+import { interventions } from '../interventions.ts';
+import { describeSwaps, swapNone, swapped } from '../swapping/swapped.ts';
 import { plainOf } from '../translation/live.ts';
 import { selected } from '../translation/selection.ts';
 import { describe, muted, unmuteAll } from './muted.ts';
 
 export function MutedBanner() {
-  const heads = muted.value;
-  if (heads.length === 0) return null;
+  if (interventions.value.length === 0) return null;
+  const [heads, swaps] = [muted.value, swapped.value];
   const now = selected.value;
   const plain = now === null ? null : plainOf(now.passage, now.sentence);
+  const before = swaps.size === 0 ? 'with all heads' : 'as trained';
   return (
     <div class="notice muted" role="status">
       <div class="notice__words">
-        <p>
-          <b>Muted:</b> {describe(heads).join('; ')}.
-        </p>
+        {heads.length > 0 && (
+          <p>
+            <b>Muted:</b> {describe(heads).join('; ')}.
+          </p>
+        )}
+        {swaps.size > 0 && (
+          <p>
+            <b>Swapped:</b> {describeSwaps(swaps).join('; ')}.
+          </p>
+        )}
         {now !== null && plain !== null && (
           <p class="quiet" dir="auto">
-            {plain === now.hypothesis.text ? (
-              'The translation is the same with all heads.'
+            {plain.text === now.hypothesis.text ? (
+              `The translation is the same ${before}, with a score of ${score(now.hypothesis.score)} for ${score(plain.score)}.`
             ) : (
               <>
-                With all heads: <bdi>{plain}</bdi>
+                {before.charAt(0).toUpperCase() + before.slice(1)}: <bdi>{plain.text}</bdi> Its score was{' '}
+                {score(plain.score)}; now it is {score(now.hypothesis.score)}.
               </>
             )}
           </p>
         )}
       </div>
       <div class="notice__actions">
-        <button type="button" class="button" onClick={unmuteAll}>
-          All heads
-        </button>
+        {heads.length > 0 && (
+          <button type="button" class="button" onClick={unmuteAll}>
+            All heads
+          </button>
+        )}
+        {swaps.size > 0 && (
+          <button type="button" class="button" onClick={swapNone}>
+            As trained
+          </button>
+        )}
       </div>
     </div>
   );
+}
+
+function score(value: number): string {
+  return value.toFixed(3).replace('-', '−');
 }

@@ -7,6 +7,7 @@ import { explainWork, isAbort } from '../engine/explain.ts';
 import { reload, running } from '../engine/load.ts';
 import type { Running } from '../engine/load.ts';
 import { dismissAll, notify } from '../notices.ts';
+import { runs } from '../words.ts';
 
 interface Choice {
   /** The engine of the muted heads; a newly loaded model has none. */
@@ -91,18 +92,4 @@ export function describe(heads: readonly HeadName[]): string[] {
     const what = numbers.length === 1 ? 'head' : 'heads';
     return `${KIND_NAMES[kind as AttentionKind]}, layer ${Number(layer) + 1}: ${what} ${runs(numbers)}`;
   });
-}
-
-/** 1, 2, 4–8 */
-function runs(numbers: readonly number[]): string {
-  const sorted = [...numbers].sort((a, b) => a - b);
-  const parts: [number, number][] = [];
-  for (const number of sorted) {
-    const last = parts[parts.length - 1];
-    if (last !== undefined && last[1] === number - 1) last[1] = number;
-    else parts.push([number, number]);
-  }
-  return parts
-    .map(([first, last]) => (first === last ? `${first}` : last === first + 1 ? `${first}, ${last}` : `${first}–${last}`))
-    .join(', ');
 }

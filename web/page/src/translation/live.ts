@@ -1,13 +1,13 @@
 /** Translates while the user types: waits for a pause, stops outdated work, caches translations. */
 import { batch, computed, effect, signal } from '@preact/signals';
-import type { TranslateOptions } from 'wordloom';
+import type { Hypothesis, TranslateOptions } from 'wordloom';
 
 import { explainWork, isAbort } from '../engine/explain.ts';
 import { chooseDirection } from '../engine/languages.ts';
 import type { Direction } from '../engine/languages.ts';
 import { reload, running } from '../engine/load.ts';
 import type { Running } from '../engine/load.ts';
-import { muted } from '../muting/muted.ts';
+import { interventions } from '../interventions.ts';
 import { dismissAll, notify } from '../notices.ts';
 import { alternatives, beams, showAttention, text } from '../settings.ts';
 import { direction, languageOptions } from './direction.ts';
@@ -41,7 +41,7 @@ const MOST_KNOWN = 5000;
 
 let known = new Map<string, Translated>();
 let knownFor = '';
-/** Translations without muting, for comparison and for reuse after unmuting. */
+/** Translations of the model as it was trained, for comparison and for reuse. */
 const plain = signal<{ options: string; known: Map<string, Translated> } | null>(null);
 let knownBy: Running | null = null;
 let controller: AbortController | null = null;
@@ -56,15 +56,15 @@ export function startTranslating(): void {
     text: string;
     engine: Running | null;
     into: Direction | null;
-    muted: readonly string[];
+    changed: readonly string[];
   }
-  let last: Wanted = { text: '', engine: null, into: null, muted: [] };
+  let last: Wanted = { text: '', engine: null, into: null, changed: [] };
   effect(() => {
-    const now = { text: text.value, engine: running.value, into: direction.value, muted: muted.value };
+    const now = { text: text.value, engine: running.value, into: direction.value, changed: interventions.value };
     void searchBeams.value;
     void alternatives.value;
     // only typing waits; a new model or language, a first text and an emptied text do not
-    const same = now.engine === last.engine && now.into === last.into && now.muted === last.muted;
+    const same = now.engine === last.engine && now.into === last.into && now.changed === last.changed;
     const typing = same && last.text !== '' && now.text !== '';
     last = now;
     schedule(typing ? PAUSE : 0);
@@ -125,7 +125,7 @@ async function run(engine: Running, input: string, own: AbortController): Promis
     sample: false,
     ...languageOptions(direction.peek()),
   };
-  forgetUnless(engine, JSON.stringify(options), muted.peek());
+  forgetUnless(engine, JSON.stringify(options), interventions.peek());
   const painter = paintOnce();
   try {
     const result = await runTranslation({
@@ -215,13 +215,13 @@ function paintOnce(): {
   };
 }
 
-/** Drops cached translations of other models, options or muted heads, and the oldest. */
-function forgetUnless(engine: Running, options: string, heads: readonly string[]): void {
-  if (engine !== knownBy || (heads.length > 0 && plain.peek()?.options !== options)) plain.value = null;
-  const wanted = [options, ...heads].join(' ');
+/** Drops cached translations of other models, options or interventions, and the oldest. */
+function forgetUnless(engine: Running, options: string, changed: readonly string[]): void {
+  if (engine !== knownBy || (changed.length > 0 && plain.peek()?.options !== options)) plain.value = null;
+  const wanted = [options, ...changed].join(' ');
   if (engine !== knownBy || wanted !== knownFor || known.size > MOST_KNOWN) {
     known = new Map();
-    if (heads.length === 0) {
+    if (changed.length === 0) {
       const before = plain.peek();
       if (before?.options === options && before.known.size <= MOST_KNOWN) known = before.known;
       plain.value = { options, known };
@@ -231,13 +231,13 @@ function forgetUnless(engine: Running, options: string, heads: readonly string[]
   knownFor = wanted;
 }
 
-/** A sentence's translation without muting; null if it is unknown, or if no head is muted. */
-export function plainOf(passage: number, sentence: number): string | null {
+/** A sentence's translation by the model as it was trained; null if it is unknown, or if nothing differs. */
+export function plainOf(passage: number, sentence: number): Hypothesis | null {
   const view = views.value[passage];
   const before = plain.value;
-  if (muted.value.length === 0 || before === null || view?.translated == null) return null;
+  if (interventions.value.length === 0 || before === null || view?.translated == null) return null;
   const was = before.known.get(keyOf(cut(text.peek()).tag, view.passage.source));
-  return was?.sentences[sentence]?.hypotheses[was.chosen[sentence] ?? 0]?.text ?? null;
+  return was?.sentences[sentence]?.hypotheses[was.chosen[sentence] ?? 0] ?? null;
 }
 
 /** Shows another hypothesis of a sentence and remembers the choice for all equal passages. */

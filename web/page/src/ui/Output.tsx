@@ -3,7 +3,7 @@ import { memo } from 'preact/compat';
 import { useMemo, useRef, useState } from 'preact/hooks';
 
 import { changes } from '../muting/changes.ts';
-import { muted } from '../muting/muted.ts';
+import { interventions } from '../interventions.ts';
 import { showAlternatives, showAttention, showConfidence, showSearch } from '../settings.ts';
 import { plainOf, views } from '../translation/live.ts';
 import { oldTail } from '../translation/overlay.ts';
@@ -20,7 +20,7 @@ export function Output({ lang, size }: { lang: string | null; size: string }) {
   const now = showAlternatives.value || showAttention.value || showSearch.value ? selected.value : null;
   const marked = now !== null && now.count > 1 ? now : null;
   const confident = showConfidence.value;
-  const compared = muted.value.length > 0;
+  const compared = interventions.value.length > 0;
   const tip = useTokenTip();
   return (
     <div
@@ -65,7 +65,7 @@ interface ChunkProps {
   readonly views: readonly View[];
   readonly first: number;
   readonly confident: boolean;
-  /** Whether heads are muted, so that changes are marked. */
+  /** Whether the model differs from the trained one, so that changes are marked. */
   readonly compared: boolean;
   /** The marked sentence; -1: none here. */
   readonly passage: number;
@@ -129,7 +129,7 @@ const Passage = memo(function Passage({ view, index, confident, compared, marked
               {confident ? (
                 <Tokens hypothesis={hypothesis} />
               ) : compared ? (
-                <Compared text={hypothesis.text} before={plainOf(index, number)} />
+                <Compared text={hypothesis.text} before={plainOf(index, number)?.text ?? null} />
               ) : (
                 hypothesis.text
               )}
@@ -143,14 +143,14 @@ const Passage = memo(function Passage({ view, index, confident, compared, marked
   );
 });
 
-/** A translation with muted heads; words that differ from the translation without muting are marked. */
+/** A translation whose words are marked where they differ from the trained model's. */
 function Compared({ text, before }: { text: string; before: string | null }) {
   if (before === null || before === text) return <>{text}</>;
   return (
     <>
       {changes(text, before).map(({ text, changed }, part) =>
         changed ? (
-          <mark class="changed" title={`With all heads: ${before}`} key={part}>
+          <mark class="changed" title={`As trained: ${before}`} key={part}>
             {text}
           </mark>
         ) : (

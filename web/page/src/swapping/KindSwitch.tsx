@@ -1,0 +1,60 @@
+/** Gives one encoder layer, or all, another kind of self-attention. */
+import { signal } from '@preact/signals';
+
+import { swap, swapNone, swapped, SWAPS } from './swapped.ts';
+import type { Swap } from './swapped.ts';
+
+/** The chosen layer; `all` is the choice of a new page. */
+const layer = signal<number | 'all'>('all');
+
+export function KindSwitch({ layers }: { layers: number }) {
+  const all = Array.from({ length: layers }, (_, index) => index);
+  const wanted = layer.value === 'all' || layer.value >= layers ? all : [layer.value];
+  const kinds = new Set(wanted.map((one) => swapped.value.get(one) ?? ''));
+  const [kind = ''] = kinds.size === 1 ? kinds : ['mixed'];
+  return (
+    <fieldset class="choice">
+      <legend>With another attention?</legend>
+      <div class="viewer__selects">
+        <label class="viewer__select">
+          <span>Encoder layer</span>
+          <select
+            value={String(layer.value)}
+            onChange={({ currentTarget: { value } }) => (layer.value = value === 'all' ? 'all' : Number(value))}
+          >
+            <option value="all">all</option>
+            {all.map((index) => (
+              <option value={String(index)} key={index}>
+                {index + 1}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label class="viewer__select">
+          <span>Kind of attention</span>
+          <select
+            value={kind}
+            onChange={({ currentTarget: { value } }) => swap(wanted, value === '' ? null : (value as Swap))}
+          >
+            <option value="">as trained</option>
+            {kind === 'mixed' && (
+              <option value="mixed" disabled>
+                several
+              </option>
+            )}
+            {SWAPS.map(({ value, label }) => (
+              <option value={value} key={value}>
+                {label}
+              </option>
+            ))}
+          </select>
+        </label>
+      </div>
+      {swapped.value.size > 0 && (
+        <button type="button" class="chip" onClick={swapNone}>
+          All layers as trained
+        </button>
+      )}
+    </fieldset>
+  );
+}
