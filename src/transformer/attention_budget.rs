@@ -55,9 +55,12 @@ pub(crate) fn share(
                 let queries = if kind.queries_target() { lengths.target } else { lengths.source };
                 let keys = if kind.keys_target() { lengths.target } else { lengths.source };
                 let bytes = 4 * (stack.heads * queries * keys) as u64;
-                let is_dense = kind != AttentionKind::Encoder || config.encoder_kind(layer).is_dense();
+                let is_dense =
+                    kind != AttentionKind::Encoder || config.encoder_kind(layer).is_dense(lengths.source);
                 let reason = match () {
-                    () if !is_dense => "its tokens see windows, which `forward` gives as bands".to_owned(),
+                    () if !is_dense => {
+                        "its tokens see windows or blocks, which `forward` gives as bands".to_owned()
+                    }
                     () if bytes > buffer => format!("the device has buffers of {buffer} bytes at most"),
                     () if bytes > *left => format!("a trace was to have {memory} bytes of attention at most"),
                     () => {
