@@ -84,6 +84,7 @@ impl Windows<'_> {
     }
 
     /// The inputs of the banded attention.
+    #[cfg_attr(not(feature = "training"), allow(unused_variables, reason = "only a refusal needs the graph"))]
     fn scores(&self, g: &Graph, [queries, keys, values]: [Columns; 3]) -> Result<BandedScores, GraphError> {
         let Self { attention, band, copies, sequences, globals } = *self;
         let Sequences { batch, length, visible, .. } = *sequences;

@@ -73,6 +73,7 @@ pub struct Ssru {
 
 /// First block of a decoder layer.
 #[derive(Clone, Copy, Debug)]
+#[allow(clippy::large_enum_variant, reason = "one for each layer, and copied when a graph is built")]
 pub enum Mixing {
     /// Masked self-attention.
     Attention(SelfAttention),
