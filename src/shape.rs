@@ -167,6 +167,8 @@ pub struct BandedShape {
     pub reach: Option<usize>,
     /// Room for the side keys of a sentence; 0 for none.
     pub most_sides: usize,
+    /// How often a sentence's repeated side keys count; 1 for once, as the others.
+    pub side_copies: usize,
     /// Tokens that a side key stands for, and reach of its bias by distance, if the side keys have a bias.
     pub side_blocks: Option<SideBlocks>,
 }

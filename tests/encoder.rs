@@ -1,10 +1,11 @@
-//! The encoder alone: equal to a forward pass, and the device's counters during a replay.
+//! The encoder alone: equal to a forward pass, the device's counters during a replay, and memory.
 
 mod common;
 
-use common::{data, device_test, devices, model};
-use wordloom::Transformer;
+use common::{data, device_test, devices, gpu, model, read};
+use wordloom::model::files::ModelFiles;
 use wordloom::transformer::{ForwardError, ForwardInput, ForwardSelection};
+use wordloom::{Device, Model, Transformer};
 
 #[device_test]
 async fn the_encoder_alone_gives_the_states_of_a_forward_pass() {
@@ -60,5 +61,29 @@ async fn what_the_encoder_cannot_run_is_named() {
     for device in devices().await {
         let transformer = Transformer::load(&device, &folder, &mut |_| {}).unwrap();
         assert!(matches!(transformer.encoder(1, 1), Err(ForwardError::NoEncoder { .. })));
+    }
+}
+
+/// Twice the tokens take twice the bytes, where tokens see windows or blocks: no buffer has the size length × length.
+#[device_test]
+async fn memory_of_sparse_encoders_grows_with_the_length() {
+    let gpu = gpu().await;
+    for (name, positions) in
+        [("bigbird_pegasus", "max_position_embeddings"), ("led", "max_encoder_position_embeddings")]
+    {
+        let config = read(&data("models").join(name).join("config.json"));
+        let mut config: serde_json::Value = serde_json::from_slice(&config).expect("sound JSON");
+        config[positions] = 8192.into();
+        let files = ModelFiles::memory(name, [("config.json", config.to_string().into_bytes())]);
+        let model = Model::random(files, 1).unwrap();
+        let device = Device::Gpu(gpu.clone());
+        let transformer = Transformer::load(&device, &model, &mut |_| {}).unwrap();
+        let before = gpu.bytes_in_use();
+        let bytes = |length| {
+            let _encoder = transformer.encoder(1, length).unwrap();
+            gpu.bytes_in_use() - before
+        };
+        let [short, long] = [bytes(4096), bytes(8192)];
+        assert!(short > 4 * 4096 * 48 && long <= 2 * short, "{name}: {short} and {long} bytes");
     }
 }

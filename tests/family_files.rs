@@ -11,13 +11,14 @@ use wordloom::model::files::ModelFiles;
 use wordloom::transformer::{ForwardInput, Transformer};
 use wordloom::{Device, Model, ModelError};
 
-const FAMILIES: [&str; 13] = [
+const FAMILIES: [&str; 14] = [
     "marian_tied",
     "vanilla_preln",
     "bart",
     "mbart",
     "m2m_100",
     "pegasus",
+    "bigbird_pegasus",
     "t5_relu_tied",
     "t5_gated_untied_bf16",
     "bert",

@@ -12,7 +12,7 @@ use wordloom::model::config::{
 };
 use wordloom::model::files::ModelFiles;
 use wordloom::model::positions::SinusoidalLayout;
-use wordloom::model::{Globals, ModelError, SelfAttentionChoice, SelfAttentionKind};
+use wordloom::model::{Globals, ModelError, SelfAttentionChoice, SelfAttentionKind, TokenBlocks};
 
 fn data(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(path)
@@ -78,6 +78,7 @@ fn marian_tied() -> ModelConfig {
         activation: Activation::Relu,
         gated: false,
         biases: true,
+        attention_biases: true,
         norm: NormPlacement::Post,
         norm_kind: NormKind::Layer,
         final_norm: false,
@@ -286,6 +287,8 @@ fn kinds_of_attention_are_read_and_written() {
         ("window:8", SelfAttentionKind::Window { radius: 8, globals: Globals::None }),
         ("window:8+global:0+5", SelfAttentionKind::Window { radius: 8, globals: tokens(&[0, 5]) }),
         ("transient-global:127", SelfAttentionKind::TransientGlobal { radius: 127 }),
+        ("blocks:64", SelfAttentionKind::Blocks(TokenBlocks { size: 64, random: 0 })),
+        ("blocks:1+random:3", SelfAttentionKind::Blocks(TokenBlocks { size: 1, random: 3 })),
     ] {
         assert_eq!(text.parse(), Ok(kind.clone()));
         assert_eq!(kind.to_string(), text);
@@ -297,6 +300,11 @@ fn kinds_of_attention_are_read_and_written() {
         ("window:-1", "has 1 neighbour"),
         ("window:8+global:", "global tokens are numbers from 0"),
         ("window:8+global:1+x", "global tokens are numbers from 0"),
+        ("blocks", "\"blocks\": a block has 1 to 4096 tokens"),
+        ("blocks:0", "a block has 1 to 4096 tokens"),
+        ("blocks:4097", "a block has 1 to 4096 tokens"),
+        ("blocks:8+random:", "each block 0 to 4096 random ones"),
+        ("blocks:8+random:-1", "each block 0 to 4096 random ones"),
         ("full:3", "there is no kind of attention \"full:3\""),
     ] {
         let error = text.parse::<SelfAttentionKind>().unwrap_err().to_string();
@@ -319,6 +327,29 @@ fn kinds_of_attention_are_read_and_written() {
     let kinds: Vec<String> =
         (0..config.encoder.layers).map(|layer| config.encoder_kind(layer).to_string()).collect();
     assert_eq!(kinds[..2], ["uniform", "window:2"], "a layer's own number goes before *");
+}
+
+#[test]
+fn bigbird_has_blocks() {
+    let small = ModelConfig::from_files(&model("bigbird_pegasus")).unwrap();
+    let kinds: Vec<String> = small.encoder_kinds.iter().map(SelfAttentionKind::to_string).collect();
+    assert_eq!(kinds, ["blocks:4+random:2"; 3]);
+    let kind = small.encoder_kind(0);
+    assert_eq!([36, 37].map(|length| kind.for_length(length).to_string()), ["full", "blocks:4+random:2"]);
+    assert!(!small.attention_biases && small.biases && small.final_norm && !small.embedding_norm);
+    let base = config(json!({ "model_type": "bigbird_pegasus" })).unwrap();
+    let blocks = TokenBlocks { size: 64, random: 3 };
+    assert_eq!((base.encoder_blocks(), blocks.full_length()), (Some(blocks), 704));
+    assert_eq!((base.encoder.layers, base.decoder.layers, base.encoder.heads), (16, 16, 16));
+    assert_eq!((base.source_vocabulary, base.positions.count()), (96_103, 4096));
+    assert_eq!((base.activation, base.embedding_scale), (Activation::GeluTanh, 32.0));
+    let with = |changes| config(changed(&stored("bigbird_pegasus"), changes));
+    let full = with(json!({ "attention_type": "original_full", "use_bias": true })).unwrap();
+    assert_eq!((full.encoder_blocks(), full.attention_biases), (None, true));
+    assert_refused(with(json!({ "attention_type": "sparse" })), "block_sparse, original_full");
+    assert_refused(with(json!({ "block_size": 0 })), "expected a whole number from 1 to 4096");
+    assert_refused(with(json!({ "num_random_blocks": 5000 })), "expected a whole number from 0 to 4096");
+    assert_refused(with(json!({ "num_random_blocks": -1 })), "num_random_blocks");
 }
 
 #[test]

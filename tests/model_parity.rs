@@ -15,14 +15,14 @@ use wordloom::kernels::AdapterClass;
 use wordloom::model::config::{Architecture, Family, ModelConfig};
 use wordloom::model::files::ModelFiles;
 use wordloom::model::generation_config::{GenerationConfig, JsonObject, UnknownKeys};
-use wordloom::model::{SelfAttentionChoice, SelfAttentionKind};
+use wordloom::model::{SelfAttentionChoice, SelfAttentionKind, TokenBlocks};
 use wordloom::precision::{PrecisionChoice, WeightPrecision};
 use wordloom::transformer::{
     ForwardInput, ForwardOutput, GenerateOptions, GenerateRequest, Tensor, Transformer, resolve,
 };
 use wordloom::{Device, Model};
 
-const MODELS: [&str; 21] = [
+const MODELS: [&str; 22] = [
     "marian_tied",
     "marian_untied_swish",
     "marian_separate_head",
@@ -33,6 +33,7 @@ const MODELS: [&str; 21] = [
     "mbart",
     "m2m_100",
     "pegasus",
+    "bigbird_pegasus",
     "led",
     "t5_relu_tied",
     "t5_gated_untied_bf16",
@@ -46,7 +47,7 @@ const MODELS: [&str; 21] = [
     "firefox",
 ];
 /// Inputs of the fixtures; no model has all of them.
-const INPUTS: [&str; 14] = [
+const INPUTS: [&str; 20] = [
     "main",
     "main_left",
     "src1",
@@ -61,6 +62,12 @@ const INPUTS: [&str; 14] = [
     "win5_gthree",
     "odd",
     "long",
+    "just_full",
+    "just_sparse",
+    "alone0",
+    "alone1",
+    "alone2",
+    "alone3",
 ];
 const TOLERANCE: (f32, f32) = (1e-4, 1e-4);
 const SCORE_TOLERANCE: (f32, f32) = (1e-4, 0.0);
@@ -132,7 +139,8 @@ async fn check_forward(transformer: &Transformer, tensors: &Tensors, input: &str
     check.layers(encoder, &output.encoder_hidden_states, config.encoder.layers, Some(1));
     check.layers(decoder, &output.decoder_hidden_states, config.decoder.layers, one.then_some(1));
     let [encoder, decoder] = names("encoder_attentions", "decoder_attentions", "attentions");
-    match config.encoder_kind(0) {
+    match config.encoder_kind(0).for_length(source_length) {
+        &SelfAttentionKind::Blocks(blocks) => check.ends(blocks, &output),
         SelfAttentionKind::Window { .. } if config.family == Family::Led => {
             check.bands(config, &output, &optional("global_attention_mask"));
         }
@@ -265,6 +273,56 @@ impl Check<'_> {
                 is_compared,
             );
         }
+    }
+
+    /// Compares attention in blocks with BigBird's matrices, which show a key once that counts several times.
+    fn ends(&self, blocks: TokenBlocks, output: &ForwardOutput) {
+        if !self.tensors.has(&format!("{}.encoder_attentions.0", self.input)) {
+            return;
+        }
+        let length = self.source_length;
+        let last = (length - 1) / blocks.size * blocks.size;
+        let layers = output.encoder_attentions.iter().zip(&output.encoder_global_attentions);
+        for (layer, (got, from_ends)) in layers.enumerate() {
+            let stored = format!("{}.encoder_attentions.{layer}", self.input);
+            let (want, padded) = (self.tensors.f32(&stored), self.tensors.shape(&stored)[3]);
+            let [batch, heads] = [got.shape[0], got.shape[1]];
+            let columns = 5 * blocks.size;
+            assert_eq!(got.shape, [batch, heads, length, columns], "{}: {stored}", self.place);
+            assert_eq!(from_ends.shape, [batch, heads, 2 * blocks.size, length], "{}: {stored}", self.place);
+            let rows = (0..batch * heads * length).map(|i| (i / length / heads, i / length, i % length));
+            for (sentence, map, query) in rows {
+                let mask = &self.mask[sentence * length..][..length];
+                if mask[query] == 0 {
+                    continue;
+                }
+                let ends: Vec<usize> = (0..length)
+                    .filter(|&token| mask[token] == 1 && (token < blocks.size || token >= last))
+                    .collect();
+                let want = &want[(map * padded + query) * padded..][..length];
+                let mut row = vec![0.0; length];
+                match ends.iter().position(|&token| token == query) {
+                    Some(end) => row
+                        .copy_from_slice(&from_ends.data[(map * 2 * blocks.size + end) * length..][..length]),
+                    None => {
+                        let weights = &got.data[(map * length + query) * columns..][..columns];
+                        assert_close("sum", &[weights.iter().sum()], &[1.0], TOLERANCE);
+                        for (&token, weight) in ends.iter().zip(weights) {
+                            let copies = if token < blocks.size { 1 + blocks.random } else { 1 };
+                            row[token] += weight / copies as f32;
+                        }
+                        let first = (query / blocks.size - 1) * blocks.size;
+                        let band = &weights[2 * blocks.size..];
+                        for (row, weight) in row[first..].iter_mut().zip(band) {
+                            *row += weight;
+                        }
+                    }
+                }
+                let place = format!("{}: {stored}, map {map}, query {query}", self.place);
+                assert_close(&place, &row, want, TOLERANCE);
+            }
+        }
+        assert_eq!(output.encoder_attentions.len(), output.encoder_global_attentions.len());
     }
 
     /// Compares one tensor. `masked_axis` is the axis of source tokens, whose padding is not compared.
@@ -411,12 +469,12 @@ async fn search_equals_the_reference() {
 async fn layers_take_other_kinds_of_attention() {
     let choice = |text: &str| text.parse::<SelfAttentionChoice>().expect("sound");
     for device in devices().await {
-        for name in ["marian_tied", "t5_relu_tied"] {
+        for (name, others) in [("marian_tied", "blocks:64"), ("t5_relu_tied", "window:64")] {
             let mut transformer = load(&device, name);
             let (tensors, expected) = expected(name);
             let cases = &expected["cases"].as_array().expect("cases")[..3];
-            for kinds in [choice("encoder.0=window:4096,encoder.*=window:64"), SelfAttentionChoice::default()]
-            {
+            let wide = choice(&format!("encoder.0=window:4096,encoder.*={others}"));
+            for kinds in [wide, SelfAttentionChoice::default()] {
                 // what the other choice made is not used again
                 transformer.set_attention(&choice("encoder.*=uniform")).expect("has an encoder");
                 forward_of(&transformer).await;
@@ -441,6 +499,46 @@ async fn layers_take_other_kinds_of_attention() {
             let from_global = &output.encoder_global_attentions[0];
             assert_eq!(from_global.shape, [1, heads, 1, length]);
             assert!(from_global.data.iter().all(|&weight| weight > 0.0));
+        }
+    }
+}
+
+/// A source finds the same in a batch with longer and shorter ones, whether its tokens see blocks or all others.
+#[device_test]
+async fn sources_of_few_and_of_many_blocks_share_a_batch() {
+    const INPUTS: [&str; 8] =
+        ["alone0", "alone1", "alone2", "alone3", "odd", "long", "just_full", "just_sparse"];
+    for device in devices().await {
+        let transformer = load(&device, "bigbird_pegasus");
+        let (tensors, expected) = expected("bigbird_pegasus");
+        let sources: Vec<Vec<u32>> =
+            INPUTS.iter().map(|input| tensors.u32(&format!("{input}.input_ids"))).collect();
+        let requests: Vec<GenerateRequest> = sources
+            .iter()
+            .map(|source| {
+                let kwargs = JsonObject::parse("options", br#"{"num_beams": 1}"#).expect("an object");
+                let kwargs = GenerationConfig::from_json(&kwargs, UnknownKeys::Reject).expect("sound");
+                let defaults = transformer.generation_config();
+                let options = resolve(&kwargs, defaults, transformer.config(), source).expect("sound");
+                GenerateRequest { input_ids: source.clone(), options, global_tokens: Vec::new() }
+            })
+            .collect();
+        let results = transformer.generate(&requests, GenerateOptions::default()).await.expect("runs");
+        for (input, result) in INPUTS.iter().zip(&results) {
+            let name = format!("greedy_{input}");
+            let cases = expected["cases"].as_array().expect("cases");
+            let case = cases.iter().find(|case| case["name"] == name).expect("is stored");
+            let want: Vec<u32> = serde_json::from_value(case["sequences"][0].clone()).expect("ids");
+            assert_eq!(result.hypotheses[0].tokens, want, "{input} on {device}");
+        }
+
+        let mut encoder = transformer.encoder(sources.len(), 64).expect("fits");
+        encoder.run(&sources).await.expect("runs");
+        let memory = encoder.read().await.expect("is there");
+        let width = memory.shape[2];
+        for (got, input) in memory.data.chunks_exact(64 * width).zip(INPUTS) {
+            let want = tensors.f32(&format!("{input}.encoder_last_hidden_state"));
+            assert_close(&format!("{input} on {device}"), &got[..want.len()], &want, TOLERANCE);
         }
     }
 }
@@ -482,6 +580,7 @@ async fn impossible_attention_is_refused() {
         ),
         ("encoder.0=transient-global:3", "needs weights that this \"marian\" model does not have"),
         ("encoder.0=window:1+global:0,encoder.1=window:1+global:2", "one has 0 and another 2"),
+        ("encoder.0=blocks:4,encoder.1=blocks:8+random:1", "one has blocks:4 and another blocks:8+random:1"),
     ] {
         let choice: SelfAttentionChoice = choice.parse().expect("sound");
         let error = transformer.set_attention(&choice).expect_err(message).to_string();
@@ -490,6 +589,10 @@ async fn impossible_attention_is_refused() {
     transformer.set_attention(&"encoder.*=window:2+global:0+16".parse().expect("sound")).expect("sound");
     let error = transformer.forward(&short_input()).await.expect_err("beyond").to_string();
     assert!(error.contains("global token 16 is beyond the text of 16 tokens"), "{error}");
+    let mut relative = load(&Device::Cpu, "t5_relu_tied");
+    let blocks: SelfAttentionChoice = "encoder.*=blocks:4".parse().expect("sound");
+    let error = relative.set_attention(&blocks).expect_err("distances").to_string();
+    assert!(error.contains("this \"t5\" model adds a bias for the distance of two tokens"), "{error}");
     let input = ForwardInput { global_attention_mask: vec![1; 16], ..short_input() };
     let error = load(&Device::Cpu, "bart").forward(&input).await.expect_err("takes none").to_string();
     assert!(error.contains("takes no global tokens"), "{error}");

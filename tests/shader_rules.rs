@@ -279,6 +279,7 @@ fn banded_launches() -> Vec<Dispatch> {
         band: shape::Band::window(2),
         reach: Some(3),
         most_sides: 2,
+        side_copies: 3,
         side_blocks: Some(SideBlocks { tokens: 4, reach: 1 }),
     };
     let columns = ColumnLayout { stride: 96, first: 0 };

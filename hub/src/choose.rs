@@ -41,7 +41,7 @@ pub fn small<'a>(family: &str, files: &[&'a str]) -> Vec<&'a str> {
         }
         "m2m_100" => &["sentencepiece.bpe.model", "tokenizer.json", "vocab.json"],
         "mbart" | "xlm-roberta" => &["sentencepiece.bpe.model", "tokenizer.json"],
-        "t5" | "longt5" | "mt5" | "pegasus" => &["spiece.model", "tokenizer.json"],
+        "t5" | "longt5" | "mt5" | "pegasus" | "bigbird_pegasus" => &["spiece.model", "tokenizer.json"],
         _ if has("tokenizer.json") => &["tokenizer.json"],
         _ => &["merges.txt", "vocab.json", "vocab.txt"],
     };

@@ -6,6 +6,7 @@ override D_VALUE: u32 = 64u;     // of values
 override ALIGNED: bool = false;  // heads start at multiples of four elements, and are as long
 override HAS_BIAS: bool = false;
 override HAS_SIDES: bool = false;
+override HAS_COPIES: bool = false;  // the first side keys of a sentence count several times
 
 struct Params {
     batch: u32,
@@ -28,6 +29,7 @@ struct Params {
     bias_rows: u32,     // of the band
     side_tokens: u32,   // tokens of a side key; 0 if side keys have no bias
     side_reach: u32,    // of the side keys' bias, blocks
+    copies_bias: f32,   // ln of how often repeated side keys count
 }
 
 @group(0) @binding(0) var<storage, read> q: array<vec4<f32>>;         // [batch * length, ...]
@@ -35,18 +37,18 @@ struct Params {
 @group(0) @binding(2) var<storage, read> key_mask: array<u32>;        // [batch, length], nonzero = visible in bands
 @group(0) @binding(3) var<storage, read> distance_bias: array<f32>;   // [bias_rows + 2 * side_reach + 1, heads]
 @group(0) @binding(4) var<storage, read> side_kv: array<vec4<f32>>;   // rows of the side keys and values
-@group(0) @binding(5) var<storage, read> side_rows: array<u32>;       // [batch, 1 + most_sides]: count, then rows
+@group(0) @binding(5) var<storage, read> side_rows: array<u32>;       // [batch, 2 + most_sides]: count, repeated ones, rows
 @group(1) @binding(0) var<uniform> p: Params;
 
 fn side_count(sentence: u32) -> u32 {
     if (HAS_SIDES) {
-        return min(side_rows[sentence * (1u + p.most_sides)], p.most_sides);
+        return min(side_rows[sentence * (2u + p.most_sides)], p.most_sides);
     }
     return 0u;
 }
 
 fn side_row(sentence: u32, side: u32) -> u32 {
-    return side_rows[sentence * (1u + p.most_sides) + 1u + side];
+    return side_rows[sentence * (2u + p.most_sides) + 2u + side];
 }
 
 // First key and end of a query's band.
@@ -120,7 +122,12 @@ fn score_of(sentence: u32, head: u32, query: u32, at: u32, is_side: bool, sides:
         product = fma(query4(q_start, d + 8u), key4(k_start, d + 8u, is_side, D_HEAD), product);
         product = fma(query4(q_start, d + 12u), key4(k_start, d + 12u, is_side, D_HEAD), product);
     }
-    return dot(product, vec4(1.0)) * p.scale + bias_of(head, query, at, is_side, sides);
+    let score = dot(product, vec4(1.0)) * p.scale + bias_of(head, query, at, is_side, sides);
+    if (HAS_COPIES && is_side && at < side_rows[sentence * (2u + p.most_sides) + 1u]) {
+        // m keys with the same score weigh m * exp(score) = exp(score + ln m)
+        return score + p.copies_bias;
+    }
+    return score;
 }
 
 fn bias_of(head: u32, query: u32, at: u32, is_side: bool, sides: u32) -> f32 {

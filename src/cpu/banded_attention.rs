@@ -31,7 +31,8 @@ pub struct BandedScores<'a> {
     pub distance_bias: Option<&'a [f32]>,
     /// `[…, …]`, the keys that `side_rows` names
     pub side_keys: Columns<'a>,
-    /// `[batch, 1 + most_sides]`: number of side keys, then their rows
+    /// `[batch, 2 + most_sides]`: number of side keys, number of the first of them that count `side_copies` times, then
+    /// their rows
     pub side_rows: &'a [u32],
 }
 
@@ -42,8 +43,16 @@ impl<'a> BandedScores<'a> {
         if most == 0 {
             return &[];
         }
-        let own = &self.side_rows[sentence * (1 + most)..][..1 + most];
-        &own[1..][..most.min(own[0] as usize)]
+        let own = &self.side_rows[sentence * (2 + most)..][..2 + most];
+        &own[2..][..most.min(own[0] as usize)]
+    }
+
+    /// Number of a sentence's side keys that count `side_copies` times.
+    fn repeated(&self, sentence: usize) -> usize {
+        match self.shape {
+            BandedShape { most_sides: 0, .. } | BandedShape { side_copies: 1, .. } => 0,
+            BandedShape { most_sides, .. } => self.side_rows[sentence * (2 + most_sides) + 1] as usize,
+        }
     }
 
     /// Bias of a head's scores for the band's key at `distance` from the query.
@@ -211,6 +220,14 @@ fn bias_and_mask(scores: &BandedScores, block: Block, keys: &Range<usize>, produ
             for (key, score) in keys.clone().zip(of_band) {
                 *score += scores.band_bias(head, key as isize - query as isize);
             }
+        }
+    }
+    let repeated = scores.repeated(sentence).min(sides);
+    if repeated > 0 {
+        // m keys with the same score weigh m · exp(score) = exp(score + ln m)
+        let copies = (scores.shape.side_copies as f32).ln();
+        for row in products.chunks_exact_mut(sides + keys.len()) {
+            row[..repeated].iter_mut().for_each(|score| *score += copies);
         }
     }
     let mask = &scores.key_mask[sentence * length..][keys.clone()];

@@ -66,6 +66,8 @@ params! {
         pub side_tokens: u32,
         /// Reach of the side keys' bias, blocks.
         pub side_reach: u32,
+        /// Logarithm of how often repeated side keys count.
+        pub copies_bias: f32,
     }
 }
 
@@ -117,6 +119,7 @@ fn launch(
         bias_rows: shape.reach.map_or(0, |reach| 2 * reach + 1) as u32,
         side_tokens: shape.side_blocks.map_or(0, |blocks| blocks.tokens) as u32,
         side_reach: shape.side_blocks.map_or(0, |blocks| blocks.reach) as u32,
+        copies_bias: (shape.side_copies as f32).ln(),
     };
     let starts = [queries.first, keys.first, values_first, side_keys.first, side_values_first];
     let aligned = starts.iter().chain([&shape.d_head, &shape.d_value]).all(|n| n.is_multiple_of(4));
@@ -126,6 +129,7 @@ fn launch(
         ("ALIGNED", f64::from(aligned)),
         ("HAS_BIAS", f64::from(shape.bias_rows() > 0)),
         ("HAS_SIDES", f64::from(shape.most_sides > 0)),
+        ("HAS_COPIES", f64::from(shape.side_copies > 1)),
     ];
     Dispatch::new(kernel, constants, &params, fold(workgroups, 1))
 }
@@ -134,8 +138,8 @@ fn launch(
 ///
 /// * storage: queries `[batch * length, …]`, keys and values `[batch * length, …]`, key mask u32 `[batch, length]`
 ///   (nonzero = visible in bands), bias `[bias_rows, heads]` (by the distance of a band's key, then by that of a side key
-///   in blocks), side keys and values `[…, …]`, side rows u32 `[batch, 1 + most_sides]` (number of side keys, then their
-///   rows), context `[batch * length, heads * d_value]`
+///   in blocks), side keys and values `[…, …]`, side rows u32 `[batch, 2 + most_sides]` (number of side keys, number of
+///   the first of them that count `side_copies` times, then their rows), context `[batch * length, heads * d_value]`
 /// * any buffer but the last can be bound for a bias, side keys or side rows that are not there
 pub fn dispatch(shape: &BandedShape, layout: &BandedLayout) -> Dispatch {
     let tiles = shape.batch * shape.length.div_ceil(TILE) * shape.heads;

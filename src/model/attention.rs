@@ -21,6 +21,8 @@ pub struct Sequences {
     pub visible: Visible,
     /// Tokens that see all tokens and are seen by all, if an encoder's layers have any.
     pub globals: Option<GlobalTokens>,
+    /// Tokens of the first and of the last block, if an encoder's layers have blocks and the texts are long enough.
+    pub ends: Option<GlobalTokens>,
     /// Blocks whose sums the tokens see, if an encoder's layers have any.
     pub blocks: Option<TextBlocks>,
 }
@@ -34,7 +36,7 @@ pub struct TextBlocks {
     pub most: usize,
     /// `[batch * most, 2]`: first row of a block, and the end.
     pub ranges: Value,
-    /// `[batch, 1 + most]`: number of blocks, then their rows among those of the batch.
+    /// `[batch, 2 + most]`: number of blocks, 0, then their rows among those of the batch.
     pub rows: Value,
 }
 
@@ -53,9 +55,13 @@ pub enum Visible {
 pub struct GlobalTokens {
     /// Room for the global tokens of a source.
     pub most: usize,
-    /// `[batch, length]`, nonzero for tokens that are not global.
+    /// Room for the tokens that all tokens of a source see beside their band: more than `most` if a short source of
+    /// blocks is attended to in full.
+    pub most_sides: usize,
+    /// `[batch, length]`, nonzero for tokens that are seen in bands.
     pub others: Value,
-    /// `[batch, 1 + most]`: number of global tokens, then their rows among those of the batch.
+    /// `[batch, 2 + most_sides]`: number of those tokens, number of the first of them that count several times, then their
+    /// rows among those of the batch.
     pub rows: Value,
     /// `[batch * most, 1]`: the same rows; any row for a global token that is not there.
     pub numbers: Value,
@@ -246,10 +252,11 @@ pub(crate) fn weights_of(
     let (shape, keys, distance_bias) = match own {
         SelfAttentionKind::Uniform => (AttentionShape { scale: 0.0, ..shape }, keys, None),
         SelfAttentionKind::SharedQk => (shape, queries, distance_bias),
-        // windows have no matrix of weights
+        // windows and blocks have no matrix of weights, but for texts of few blocks
         SelfAttentionKind::Full
         | SelfAttentionKind::Window { .. }
-        | SelfAttentionKind::TransientGlobal { .. } => (shape, keys, distance_bias),
+        | SelfAttentionKind::TransientGlobal { .. }
+        | SelfAttentionKind::Blocks(_) => (shape, keys, distance_bias),
     };
     g.attention_weights(AttentionScores { shape, queries, keys, key_mask: mask, distance_bias })
 }

@@ -2,6 +2,7 @@
 
 mod bart;
 mod bert;
+mod bigbird;
 mod distilbert;
 mod firefox;
 mod gpt2;
@@ -21,7 +22,9 @@ use super::error::ModelError;
 use super::files::ModelFiles;
 use super::head::AttentionKind;
 use super::json::JsonObject;
-use super::self_attention::{Globals, SelfAttentionChoice, SelfAttentionError, SelfAttentionKind};
+use super::self_attention::{
+    Globals, SelfAttentionChoice, SelfAttentionError, SelfAttentionKind, TokenBlocks,
+};
 use super::student_options::configuration;
 use crate::activation::Activation;
 
@@ -41,6 +44,8 @@ pub enum Family {
     M2m100,
     /// `PegasusForConditionalGeneration`.  Zhang et al. 2020.
     Pegasus,
+    /// `BigBirdPegasusForConditionalGeneration`: Pegasus for long sources.  Zaheer et al. 2020, section 4.2.
+    BigBirdPegasus,
     /// `LEDForConditionalGeneration`: Longformer as an encoder, BART's decoder.  Beltagy et al. 2020, section 7.
     Led,
     /// `T5ForConditionalGeneration`: T5, T5 1.1 and Flan-T5.  Raffel et al. 2020.
@@ -63,13 +68,14 @@ pub enum Family {
 
 impl Family {
     /// Every family.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Marian,
         Self::Vanilla,
         Self::Bart,
         Self::MBart,
         Self::M2m100,
         Self::Pegasus,
+        Self::BigBirdPegasus,
         Self::Led,
         Self::T5,
         Self::LongT5,
@@ -90,6 +96,7 @@ impl Family {
             Self::MBart => "mbart",
             Self::M2m100 => "m2m_100",
             Self::Pegasus => "pegasus",
+            Self::BigBirdPegasus => "bigbird_pegasus",
             Self::Led => "led",
             Self::T5 => "t5",
             Self::LongT5 => "longt5",
@@ -170,6 +177,8 @@ pub struct ModelConfig {
     pub gated: bool,
     /// Whether the linear maps inside layers have biases.
     pub biases: bool,
+    /// Whether those of attention have biases, too.
+    pub attention_biases: bool,
     /// Position of the norm around a sublayer.
     pub norm: NormPlacement,
     /// Kind of the norm.
@@ -317,6 +326,7 @@ impl ModelConfig {
             family @ (Family::Bart | Family::MBart | Family::M2m100 | Family::Pegasus) => {
                 bart::config(json, family)?
             }
+            Family::BigBirdPegasus => bigbird::config(json)?,
             Family::Led => led::config(json)?,
             Family::T5 => t5::config(json)?,
             Family::LongT5 => t5::long_config(json)?,
@@ -364,6 +374,11 @@ impl ModelConfig {
         self.encoder_kinds.get(layer).unwrap_or(FULL)
     }
 
+    /// The blocks of tokens that layers of the encoder see.
+    pub fn encoder_blocks(&self) -> Option<TokenBlocks> {
+        self.encoder_kinds.iter().find_map(SelfAttentionKind::blocks)
+    }
+
     /// The tokens of a source that see all tokens, and are seen by all.
     pub fn encoder_globals(&self) -> &Globals {
         const NONE: &Globals = &Globals::None;
@@ -391,15 +406,20 @@ impl ModelConfig {
     pub fn with_attention(&self, choice: &SelfAttentionChoice) -> Result<Self, SelfAttentionError> {
         let own: Vec<_> = (0..self.encoder.layers).map(|layer| self.encoder_kind(layer).clone()).collect();
         let encoder_kinds = choice.over(&own)?;
-        let needs_weights =
-            |kind: &&SelfAttentionKind| matches!(kind, SelfAttentionKind::TransientGlobal { .. });
-        match encoder_kinds.iter().find(needs_weights).filter(|_| self.block_tokens.is_none()) {
-            Some(kind) => Err(SelfAttentionError::NoWeights {
-                kind: kind.to_string(),
-                model_type: self.family.model_type(),
-            }),
-            None => Ok(Self { encoder_kinds, ..self.clone() }),
+        let model_type = self.family.model_type();
+        for kind in &encoder_kinds {
+            let kind_name = || kind.to_string();
+            match kind {
+                SelfAttentionKind::TransientGlobal { .. } if self.block_tokens.is_none() => {
+                    return Err(SelfAttentionError::NoWeights { kind: kind_name(), model_type });
+                }
+                SelfAttentionKind::Blocks(_) if matches!(self.source_positions(), Positions::Relative(_)) => {
+                    return Err(SelfAttentionError::Distances { kind: kind_name(), model_type });
+                }
+                _ => {}
+            }
         }
+        Ok(Self { encoder_kinds, ..self.clone() })
     }
 
     /// Values per token and decoder layer that a search keeps of the target so far: keys and values, or cells.

@@ -1,6 +1,6 @@
 //! The encoder: from source tokens to the memory that the decoder attends to. Vaswani et al. 2017, section 3.1.
 
-use super::attention::{AttentionLayer, Sequences, Taps};
+use super::attention::{AttentionLayer, Sequences, Taps, Visible};
 use super::blueprint::Blueprint;
 use super::config::ModelConfig;
 use super::embedding::{Tokens, embedding, end_of_stack, keep_hidden};
@@ -22,6 +22,12 @@ pub fn encoder(
     let mut x = embedding(g, config, blueprint, (blueprint.source_embedding, stack), tokens, false)?;
     for (index, layer) in blueprint.encoder.iter().enumerate() {
         keep_hidden(g, taps, index, x)?;
+        let kind = match sequences.visible {
+            Visible::Mask(_) => config.encoder_kind(index).for_length(sequences.length),
+            // the length of many sentences together
+            #[cfg(feature = "training")]
+            Visible::Ranges(_) => config.encoder_kind(index),
+        };
         let attention = AttentionLayer {
             config,
             stack: &config.encoder,
@@ -29,7 +35,7 @@ pub fn encoder(
             causal: false,
             distance_bias: stack.distance_bias,
             block_bias: stack.block_bias,
-            kind: config.encoder_kind(index),
+            kind,
             taps,
         };
         g.enter(format!("encoder.{index}.self"));

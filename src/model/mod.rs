@@ -56,6 +56,6 @@ pub use head::{AttentionKind, HeadName};
 pub use languages::{ModelLanguages, read_languages};
 pub use maps::{LayerAttention, Map};
 pub use quantize::QuantizeError;
-pub use self_attention::{Globals, SelfAttentionChoice, SelfAttentionError, SelfAttentionKind};
+pub use self_attention::{Globals, SelfAttentionChoice, SelfAttentionError, SelfAttentionKind, TokenBlocks};
 pub use shortlist::{Shortlist, ShortlistVocabularies};
 pub use tokenizer::read_tokenizer;

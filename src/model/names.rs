@@ -149,6 +149,7 @@ impl Names {
     pub fn of(config: &ModelConfig) -> &'static Self {
         match config.family {
             Family::Marian | Family::Bart | Family::MBart | Family::M2m100 | Family::Pegasus => &BART,
+            Family::BigBirdPegasus => &BIGBIRD_PEGASUS,
             Family::Vanilla => &VANILLA,
             Family::Led => &LED,
             Family::LongT5 if config.block_tokens.is_some() => &LONG_T5_GLOBAL,
@@ -269,6 +270,21 @@ static LED: Names = Names {
         layers: "led.decoder.layers",
         ..BART.decoder
     },
+    unused: &[],
+    ..BART
+};
+
+/// HF `BigBirdPegasusForConditionalGeneration`, whose `layernorm_embedding` is the norm after the last layer.
+static BIGBIRD_PEGASUS: Names = Names {
+    encoder: StackNames {
+        self_attention: separate(
+            ["self_attn.self.query", "self_attn.self.key", "self_attn.self.value"],
+            "self_attn.output",
+        ),
+        final_norm: "model.encoder.layernorm_embedding",
+        ..BART.encoder
+    },
+    decoder: StackNames { final_norm: "model.decoder.layernorm_embedding", ..BART.decoder },
     unused: &[],
     ..BART
 };

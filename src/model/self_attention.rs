@@ -25,10 +25,38 @@ pub enum SelfAttentionKind {
         /// Neighbours on each side.
         radius: usize,
     },
+    /// A token sees its block of tokens, the two beside it, the first and the last one: `blocks:SIZE`. Tokens of the first
+    /// and of the last block see all. Zaheer et al. 2020, "Big Bird", section 2.
+    Blocks(TokenBlocks),
     /// All tokens have the same weight: `uniform`.
     Uniform,
     /// The keys are the queries: `shared-qk`. Kitaev et al. 2020, "Reformer", section 2.
     SharedQk,
+}
+
+/// The blocks of a text, for [`SelfAttentionKind::Blocks`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct TokenBlocks {
+    /// Tokens of a block; the last block of a text has those that are left over.
+    pub size: usize,
+    /// Blocks that training drew at random for each block. Otherwise each of them is the first block again, as in Hugging
+    /// Face's classes, so that its keys count as many times more: `blocks:SIZE+random:COUNT`.
+    pub random: usize,
+}
+
+impl TokenBlocks {
+    /// Most tokens of a block, and most random blocks.
+    pub const LIMIT: usize = 1 << 12;
+
+    /// The longest text whose tokens see all others, as in Hugging Face's classes.
+    pub fn full_length(self) -> usize {
+        (5 + 2 * self.random) * self.size
+    }
+
+    /// Tokens of the first block and of the last one.
+    pub fn end_tokens(self) -> usize {
+        2 * self.size
+    }
 }
 
 /// Tokens of a text that see all tokens, and are seen by all.
@@ -49,7 +77,7 @@ pub enum SelfAttentionError {
     /// A kind that does not exist.
     #[error(
         "there is no kind of attention {0:?}; kinds are full, window:R, window:R+global:TOKENS, transient-global:R, \
-         uniform and shared-qk, window:8 for example"
+         blocks:SIZE, blocks:SIZE+random:COUNT, uniform and shared-qk, window:8 for example"
     )]
     Kind(String),
     /// A window without neighbours, or that is no number.
@@ -58,6 +86,13 @@ pub enum SelfAttentionError {
     /// Global tokens that are no list of numbers.
     #[error("{0:?}: global tokens are numbers from 0, joined by +, window:8+global:0+5 for example")]
     Globals(String),
+    /// Blocks without tokens, or numbers that are none.
+    #[error(
+        "{0:?}: a block has 1 to {limit} tokens, and each block 0 to {limit} random ones, blocks:64 or \
+         blocks:64+random:3 for example",
+        limit = TokenBlocks::LIMIT
+    )]
+    Blocks(String),
     /// A selector that names no layer.
     #[error(
         "{0:?}: LAYER=KIND is needed, encoder.2=window:8 or encoder.*=window:8 for example, joined by commas"
@@ -85,6 +120,17 @@ pub enum SelfAttentionError {
         /// Family of the model.
         model_type: &'static str,
     },
+    /// Blocks for a model whose scores depend on distances.
+    #[error(
+        "{kind}: this \"{model_type}\" model adds a bias for the distance of two tokens, which blocks have no place for; \
+         window:R has one"
+    )]
+    Distances {
+        /// The kind.
+        kind: String,
+        /// Family of the model.
+        model_type: &'static str,
+    },
     /// Global tokens for a model that takes none.
     #[error(
         "this \"{model_type}\" model takes no global tokens from a request; `window:R+global:TOKENS` gives its layers some"
@@ -100,6 +146,14 @@ pub enum SelfAttentionError {
         token: usize,
         /// Tokens of the text.
         length: usize,
+    },
+    /// Layers with different blocks.
+    #[error("all layers with blocks must have the same, but one has {first} and another {second}")]
+    DifferentBlocks {
+        /// Blocks of the first layer with any.
+        first: String,
+        /// Other blocks.
+        second: String,
     },
     /// Layers with different global tokens.
     #[error("all layers must have the same global tokens, but one has {first} and another {second}")]
@@ -138,6 +192,8 @@ impl fmt::Display for SelfAttentionKind {
             Self::Window { radius, globals: Globals::Requested } => write!(f, "window:{radius}+global"),
             Self::Window { radius, globals } => write!(f, "window:{radius}+global:{globals}"),
             Self::TransientGlobal { radius } => write!(f, "transient-global:{radius}"),
+            Self::Blocks(TokenBlocks { size, random: 0 }) => write!(f, "blocks:{size}"),
+            Self::Blocks(TokenBlocks { size, random }) => write!(f, "blocks:{size}+random:{random}"),
             Self::Uniform => f.write_str("uniform"),
             Self::SharedQk => f.write_str("shared-qk"),
         }
@@ -157,6 +213,10 @@ impl FromStr for SelfAttentionKind {
                 Ok(radius @ 1..) => Ok(Self::TransientGlobal { radius }),
                 _ => Err(SelfAttentionError::Window(text.to_owned())),
             },
+            ("blocks", value) => match blocks(value) {
+                Some(blocks) => Ok(Self::Blocks(blocks)),
+                None => Err(SelfAttentionError::Blocks(text.to_owned())),
+            },
             ("window", value) => {
                 let (radius, globals) = match value.split_once("+global:") {
                     None => (value, Globals::None),
@@ -170,6 +230,14 @@ impl FromStr for SelfAttentionKind {
             _ => Err(SelfAttentionError::Kind(text.to_owned())),
         }
     }
+}
+
+/// Reads `SIZE` or `SIZE+random:COUNT`.
+fn blocks(value: &str) -> Option<TokenBlocks> {
+    let (size, random) = value.split_once("+random:").unwrap_or((value, "0"));
+    let (size, random) = (size.parse().ok()?, random.parse().ok()?);
+    let is_sound = (1..=TokenBlocks::LIMIT).contains(&size) && random <= TokenBlocks::LIMIT;
+    is_sound.then_some(TokenBlocks { size, random })
 }
 
 fn global_tokens(text: &str, tokens: &str) -> Result<Globals, SelfAttentionError> {
@@ -253,6 +321,7 @@ impl SelfAttentionChoice {
             .map(|(layer, own)| chosen(Some(layer)).or_else(|| chosen(None)).unwrap_or_else(|| own.clone()))
             .collect();
         one_set_of_globals(&kinds)?;
+        one_set_of_blocks(&kinds)?;
         Ok(kinds)
     }
 }
@@ -271,7 +340,37 @@ fn one_set_of_globals(kinds: &[SelfAttentionKind]) -> Result<(), SelfAttentionEr
     }
 }
 
+/// Checks that all layers with blocks have the same.
+fn one_set_of_blocks(kinds: &[SelfAttentionKind]) -> Result<(), SelfAttentionError> {
+    let mut blocks = kinds.iter().filter(|kind| kind.blocks().is_some());
+    let Some(first) = blocks.next() else { return Ok(()) };
+    match blocks.find(|other| *other != first) {
+        None => Ok(()),
+        Some(second) => {
+            let [first, second] = [first, second].map(SelfAttentionKind::to_string);
+            Err(SelfAttentionError::DifferentBlocks { first, second })
+        }
+    }
+}
+
 impl SelfAttentionKind {
+    /// The kind for texts of `length` tokens: texts of few blocks are attended to in full.
+    pub fn for_length(&self, length: usize) -> &Self {
+        const FULL: &SelfAttentionKind = &SelfAttentionKind::Full;
+        match self.blocks() {
+            Some(blocks) if length <= blocks.full_length() => FULL,
+            _ => self,
+        }
+    }
+
+    /// The blocks that a token sees.
+    pub fn blocks(&self) -> Option<TokenBlocks> {
+        match *self {
+            Self::Blocks(blocks) => Some(blocks),
+            _ => None,
+        }
+    }
+
     /// Tokens that see all and are seen by all.
     pub fn globals(&self) -> &Globals {
         const NONE: &Globals = &Globals::None;
@@ -281,16 +380,16 @@ impl SelfAttentionKind {
         }
     }
 
-    /// Whether the weights of a text are a matrix `[tokens, tokens]`.
-    pub fn is_dense(&self) -> bool {
-        self.radius().is_none()
+    /// Whether the weights of a text of `length` tokens are a matrix `[length, length]`.
+    pub fn is_dense(&self, length: usize) -> bool {
+        matches!(self.for_length(length), Self::Full | Self::Uniform | Self::SharedQk)
     }
 
-    /// Neighbours that a token sees on each side; `None`: all tokens.
+    /// Neighbours that a token sees on each side; `None`: all tokens, or blocks of them.
     pub fn radius(&self) -> Option<usize> {
         match *self {
             Self::Window { radius, .. } | Self::TransientGlobal { radius } => Some(radius),
-            Self::Full | Self::Uniform | Self::SharedQk => None,
+            Self::Full | Self::Uniform | Self::SharedQk | Self::Blocks(_) => None,
         }
     }
 }

@@ -2,12 +2,12 @@
 
 use super::attention::{AttentionLayer, Sequences, attend, residual_block, tap};
 use super::blueprint::{SelfAttention, qkv_columns};
-use super::self_attention::{Globals, SelfAttentionKind};
+use super::self_attention::{Globals, SelfAttentionKind, TokenBlocks};
 use super::windows::Windows;
 use crate::activation::Activation;
 use crate::graph::{Columns, Graph, GraphError, Value};
 use crate::ops::Cache;
-use crate::shape::AttentionShape;
+use crate::shape::{AttentionShape, Band};
 
 /// Adds self-attention over whole sequences: the encoder, or the decoder under teacher forcing and for prompts. Keys
 /// and values also go to the cache, if given. Also returns the fused projection, which begins with the queries.
@@ -38,12 +38,20 @@ pub(super) fn self_attention(
         let context = match attention.kind {
             SelfAttentionKind::Window { radius, globals } => {
                 let globals = sequences.globals.filter(|_| *globals != Globals::None);
-                let windows = Windows { attention, radius: *radius, sequences, globals };
+                let band = Band::window(length.min(*radius));
+                let windows = Windows { attention, band, copies: 1, sequences, globals };
                 windows.attend(g, weights, x, columns)?
             }
             SelfAttentionKind::TransientGlobal { radius } => {
-                let windows = Windows { attention, radius: *radius, sequences, globals: None };
+                let band = Band::window(length.min(*radius));
+                let windows = Windows { attention, band, copies: 1, sequences, globals: None };
                 windows.attend_with_blocks(g, weights, x, columns)?
+            }
+            SelfAttentionKind::Blocks(TokenBlocks { size, random }) => {
+                let band = Band { block: *size, left: *size, right: *size };
+                let globals = sequences.ends;
+                let blocks = Windows { attention, band, copies: 1 + random, sequences, globals };
+                blocks.attend_blocks(g, columns)?
             }
             // every score is zero
             SelfAttentionKind::Uniform => {

@@ -1,19 +1,21 @@
-//! Self-attention in windows, with a few global tokens: Beltagy et al. 2020, "Longformer", section 3.1. Time and memory
-//! grow with length × window, not with length².
+//! Self-attention in windows or blocks, with a few global tokens: Beltagy et al. 2020, "Longformer", section 3.1; Zaheer et
+//! al. 2020, "Big Bird", section 2. Time and memory grow with length × window, not with length².
 
 use super::attention::{AttentionLayer, GlobalTokens, Sequences, Visible, attend, tap};
-use super::blueprint::{SelfAttention, qkv_columns};
+use super::blueprint::{GlobalProjections, SelfAttention, qkv_columns};
 use crate::activation::Activation;
 use crate::graph::{Columns, Graph, GraphError, Value};
 use crate::ops::{Band, BandedScores, BandedShape, SideBlocks, SideKeys};
 use crate::shape::AttentionShape;
 
-/// A layer whose tokens see their neighbours.
+/// A layer whose tokens see a band of tokens.
 #[derive(Clone, Copy)]
 pub(super) struct Windows<'a> {
     pub attention: AttentionLayer<'a>,
-    /// Neighbours on each side.
-    pub radius: usize,
+    /// Tokens around each.
+    pub band: Band,
+    /// How often the repeated ones of the global tokens count.
+    pub copies: usize,
     pub sequences: &'a Sequences,
     /// Tokens that see all and are seen by all, if the layer has any.
     pub globals: Option<GlobalTokens>,
@@ -31,8 +33,18 @@ impl Windows<'_> {
         let scores = self.scores(g, columns)?;
         let context = self.attend_bands(g, scores)?;
         let Some(globals) = self.globals else { return Ok(context) };
-        let of_globals = self.attend_from_globals(g, weights, (x, columns), globals)?;
+        let of_globals = self.attend_from_globals(g, weights.global, (x, columns), globals)?;
         g.gather_rows([context, of_globals], globals.merged)
+    }
+
+    /// Adds the attention to blocks; returns the contexts of all tokens. Global tokens are those of the first and of the
+    /// last block, with the layer's own projections.
+    pub fn attend_blocks(self, g: &mut Graph, columns: [Columns; 3]) -> Result<Value, GraphError> {
+        let scores = self.scores(g, columns)?;
+        let context = self.attend_bands(g, scores)?;
+        let Some(ends) = self.globals else { return Ok(context) };
+        let of_ends = self.attend_from_globals(g, None, (context, columns), ends)?;
+        g.gather_rows([context, of_ends], ends.merged)
     }
 
     /// Adds the attention to windows and to the sums of blocks, which each layer computes from its input. Guo et al. 2022,
@@ -72,8 +84,9 @@ impl Windows<'_> {
     }
 
     /// The inputs of the banded attention.
+    #[cfg_attr(not(feature = "training"), allow(unused_variables, reason = "only a refusal needs the graph"))]
     fn scores(&self, g: &Graph, [queries, keys, values]: [Columns; 3]) -> Result<BandedScores, GraphError> {
-        let Self { attention, radius, sequences, globals } = *self;
+        let Self { attention, band, copies, sequences, globals } = *self;
         let Sequences { batch, length, visible, .. } = *sequences;
         let mask = match visible {
             Visible::Mask(mask) => mask,
@@ -89,9 +102,10 @@ impl Windows<'_> {
             d_head,
             d_value,
             scale,
-            band: Band::window(radius.min(length)),
+            band,
             reach: attention.distance_bias.map(|table| (table.rows - 1) / 2),
-            most_sides: globals.map_or(0, |globals| globals.most),
+            most_sides: globals.map_or(0, |globals| globals.most_sides),
+            side_copies: copies,
             side_blocks: None,
         };
         Ok(BandedScores {
@@ -110,13 +124,13 @@ impl Windows<'_> {
     fn attend_from_globals(
         &self,
         g: &mut Graph,
-        weights: &SelfAttention,
+        own: Option<GlobalProjections>,
         (x, columns): (Value, [Columns; 3]),
         globals: GlobalTokens,
     ) -> Result<Value, GraphError> {
         let Sequences { batch, length, visible, .. } = *self.sequences;
         let shape = self.attention.shape(batch, globals.most, length, false);
-        let columns = match weights.global {
+        let columns = match own {
             Some(own) => {
                 let few = g.gather_rows([x, x], globals.numbers)?;
                 let queries = g.linear(few, own.query, Activation::Identity, None)?;

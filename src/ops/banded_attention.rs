@@ -33,7 +33,8 @@ pub struct SideKeys {
     pub keys: Columns,
     /// `[…, …]`: columns of the value that has the side keys
     pub values: Columns,
-    /// u32 `[batch, 1 + most_sides]`: number of side keys, then their rows
+    /// u32 `[batch, 2 + most_sides]`: number of side keys, number of the first of them that count `side_copies` times,
+    /// then their rows
     pub rows: Value,
 }
 
@@ -99,7 +100,7 @@ impl Graph {
         self.expect_columns(op, "side keys", sides.keys, side_rows, heads * d_head)?;
         self.expect_columns(op, "side values", sides.values, side_rows, heads * d_value)?;
         same("side values", sides.keys, sides.values)?;
-        self.expect(op, "side rows", sides.rows, Shape::new(batch, 1 + shape.most_sides), Dtype::U32)
+        self.expect(op, "side rows", sides.rows, Shape::new(batch, 2 + shape.most_sides), Dtype::U32)
     }
 }
 

@@ -64,7 +64,7 @@ impl TokenizerClass {
         match model_type {
             "marian" => Self::Marian,
             "t5" | "longt5" => Self::T5,
-            "pegasus" => Self::Pegasus,
+            "pegasus" | "bigbird_pegasus" => Self::Pegasus,
             "mbart" => Self::MBart,
             "m2m_100" => Self::M2M100,
             _ => Self::Other,

@@ -116,8 +116,12 @@ impl PieceTokenizer {
         let names = Names::new(class, config);
         let (mut vocabulary, own) = match class {
             TokenizerClass::Pegasus => {
-                expect_unknown(&spm, file, 2)?;
-                pegasus(&spm, &names, config.offset.unwrap_or(103))
+                let offset = config.offset.unwrap_or(103);
+                // BigBird-Pegasus's files have a piece for each token, and the unknown one anywhere
+                if offset > 0 {
+                    expect_unknown(&spm, file, 2)?;
+                }
+                pegasus(&spm, &names, offset)
             }
             TokenizerClass::MBart | TokenizerClass::MBart50 | TokenizerClass::Nllb => {
                 expect_unknown(&spm, file, 0)?;

@@ -187,6 +187,7 @@ impl TrainStates {
                 length: rows.shape.rows,
                 visible: Visible::Ranges(ranges),
                 globals: None,
+                ends: None,
                 blocks: None,
             }
         };

@@ -55,7 +55,8 @@ pub(crate) fn share(
                 let queries = if kind.queries_target() { lengths.target } else { lengths.source };
                 let keys = if kind.keys_target() { lengths.target } else { lengths.source };
                 let bytes = 4 * (stack.heads * queries * keys) as u64;
-                let is_dense = kind != AttentionKind::Encoder || config.encoder_kind(layer).is_dense();
+                let is_dense =
+                    kind != AttentionKind::Encoder || config.encoder_kind(layer).is_dense(lengths.source);
                 let reason = match () {
                     () if !is_dense => {
                         "each token sees only its window, which a map of all tokens does not show".to_owned()

@@ -29,7 +29,7 @@ impl BlockStates {
             most,
             length,
             ranges: states.u32(format!("{name} ranges of blocks"), batch * most, 2),
-            rows: states.u32(format!("{name} blocks"), batch, 1 + most),
+            rows: states.u32(format!("{name} blocks"), batch, 2 + most),
         })
     }
 
@@ -49,7 +49,7 @@ impl BlockStates {
             // tokens up to the padding
             let end = mask.iter().rposition(|&seen| seen != 0).map_or(0, |last| last + 1);
             let count = end / tokens;
-            rows.push(count as u32);
+            rows.extend([count as u32, 0]);
             for block in 0..most {
                 rows.push((sequence * most + block) as u32);
                 let from = first + block * tokens;

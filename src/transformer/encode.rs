@@ -1,3 +1,4 @@
+use super::end_states::Extent;
 use super::global_states::{check_globals, most_globals};
 use super::input_states::InputStates;
 use super::loaded::LoadedModel;
@@ -38,7 +39,8 @@ impl Transformer {
         }
         let mut states = StateTable::default();
         let globals = most_globals(config, std::iter::once(&config.usual_globals()[..]));
-        let input = InputStates::of_source(&mut states, "source", (batch, length), (config, globals));
+        let input =
+            InputStates::of_source(&mut states, "source", (batch, length), (config, globals), Extent::Own);
         // zeros: the first kind
         let types = (config.token_types > 0).then(|| states.u32("source token types", batch * length, 1));
         let memory = states.f32("encoder_last_hidden_state", batch * length, config.d_model);

@@ -30,7 +30,7 @@ impl GlobalStates {
             length,
             tokens: batch * length,
             others: states.u32(format!("{name} tokens that are not global"), batch, length),
-            rows: states.u32(format!("{name} global tokens"), batch, 1 + most),
+            rows: states.u32(format!("{name} global tokens"), batch, 2 + most),
             numbers: states.u32(format!("{name} numbers of global tokens"), batch * most, 1),
             merged: states.u32(format!("{name} rows with global tokens"), batch * length, 1),
         })
@@ -39,6 +39,7 @@ impl GlobalStates {
     pub fn values(&self, g: &mut Graph) -> GlobalTokens {
         GlobalTokens {
             most: self.most,
+            most_sides: self.most,
             others: g.state(self.others),
             rows: g.state(self.rows),
             numbers: g.state(self.numbers),
@@ -52,7 +53,7 @@ impl GlobalStates {
     pub fn write(&self, session: &mut Session, mask: &[u32], globals: &[Vec<usize>]) {
         let &Self { most, length, tokens, .. } = self;
         let mut others = mask.to_vec();
-        let mut rows = vec![0; globals.len() * (1 + most)];
+        let mut rows = vec![0; globals.len() * (2 + most)];
         let mut numbers = vec![0; globals.len() * most];
         let mut merged: Vec<u32> = (0..(globals.len() * length) as u32).collect();
         for (sequence, globals) in globals.iter().enumerate() {
@@ -60,12 +61,12 @@ impl GlobalStates {
             let mut count = 0;
             for row in globals.iter().map(|token| first + token).filter(|&row| mask[row] != 0) {
                 others[row] = 0;
-                rows[sequence * (1 + most) + 1 + count] = row as u32;
+                rows[sequence * (2 + most) + 2 + count] = row as u32;
                 numbers[sequence * most + count] = row as u32;
                 merged[row] = (tokens + sequence * most + count) as u32;
                 count += 1;
             }
-            rows[sequence * (1 + most)] = count as u32;
+            rows[sequence * (2 + most)] = count as u32;
         }
         for (state, data) in
             [(self.others, others), (self.rows, rows), (self.numbers, numbers), (self.merged, merged)]

@@ -1,4 +1,5 @@
 use super::block_states::BlockStates;
+use super::end_states::{EndStates, Extent};
 use super::global_states::{GlobalStates, globals_of};
 use crate::graph::{Graph, Session, State, StateTable};
 use crate::model::config::ModelConfig;
@@ -14,6 +15,7 @@ pub(super) struct InputStates {
     mask: State,
     globals: Option<GlobalStates>,
     blocks: Option<BlockStates>,
+    ends: Option<EndStates>,
     /// Whether an encoder reads them.
     is_source: bool,
 }
@@ -27,21 +29,27 @@ impl InputStates {
             mask: states.u32(format!("{name} mask"), batch, length),
             globals: None,
             blocks: None,
+            ends: None,
             is_source: false,
         }
     }
 
-    /// Sequences of an encoder. `globals`: room for each sequence's global tokens.
+    /// Sequences of an encoder.
+    ///
+    /// * `globals`: room for each sequence's global tokens
+    /// * `extent`: the lengths that decide about blocks
     pub fn of_source(
         states: &mut StateTable,
         name: &str,
         (batch, length): (usize, usize),
         (config, globals): (&ModelConfig, usize),
+        extent: Extent,
     ) -> Self {
         let input = Self::new(states, name, (batch, length));
         let globals = GlobalStates::new(states, name, (batch, length), globals);
         let blocks = BlockStates::new(states, name, (batch, length), config);
-        Self { globals, blocks, is_source: true, ..input }
+        let ends = EndStates::new(states, name, (batch, length), config, extent);
+        Self { globals, blocks, ends, is_source: true, ..input }
     }
 
     pub fn values(&self, g: &mut Graph, batch: usize) -> (Tokens, Sequences) {
@@ -49,7 +57,8 @@ impl InputStates {
         let visible = Visible::Mask(g.state(self.mask));
         let globals = self.globals.as_ref().map(|globals| globals.values(g));
         let blocks = self.blocks.as_ref().map(|blocks| blocks.values(g));
-        (tokens, Sequences { batch, length: self.length, visible, globals, blocks })
+        let ends = self.ends.as_ref().map(|ends| ends.values(g));
+        (tokens, Sequences { batch, length: self.length, visible, globals, ends, blocks })
     }
 
     /// Writes the number of tokens of one sequence, for programs that read the encoder's output.
@@ -100,6 +109,9 @@ impl InputStates {
         session.write(self.mask, mask);
         if let Some(blocks) = &self.blocks {
             blocks.write(session, mask);
+        }
+        if let Some(ends) = &self.ends {
+            ends.write(session, mask);
         }
     }
 

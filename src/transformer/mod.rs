@@ -7,6 +7,7 @@ mod block_states;
 mod cancel;
 mod device_search;
 mod encode;
+mod end_states;
 mod error;
 mod forward;
 mod generate;

@@ -99,6 +99,7 @@ def pieces(out):
     cases = {
         "t5": ("pad_first", T5Tokenizer, {}, {}, []),
         "pegasus": ("pad_first", PegasusTokenizer, {}, {}, []),
+        "bigbird_pegasus": ("pad_first", PegasusTokenizer, {}, {"offset": 0, "mask_token_sent": None, "mask_token": None}, []),
         "mbart": ("fairseq", MBartTokenizer, {}, {}, ["en_XX", "de_DE", "zh_CN"]),
         "mbart50": ("fairseq", MBart50Tokenizer, {}, {}, ["en_XX", "sl_SI", "de_DE"]),
         "nllb": ("fairseq_bpe", NllbTokenizer, {"added_tokens_decoder": nllb}, {}, ["eng_Latn", "deu_Latn", "zul_Latn"]),

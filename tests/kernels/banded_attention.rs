@@ -28,7 +28,7 @@ impl Case {
         let side_rows = |sentence: usize| {
             let count = most_sides.saturating_sub(sentence);
             let rows = (0..most_sides).map(move |side| ((7 * side + 3 * sentence) % side_row_count) as u32);
-            std::iter::once(count as u32).chain(rows)
+            [count as u32, 0].into_iter().chain(rows)
         };
         Self {
             shape,
@@ -63,7 +63,7 @@ impl Case {
         {
             let row = sentence * length + query;
             let own = &self.fused[row * fused + head * d_head..][..d_head];
-            let side_row_length = 1 + most_sides;
+            let side_row_length = 2 + most_sides;
             let count = if most_sides > 0 { self.side_rows[sentence * side_row_length] as usize } else { 0 };
             // column of the weights, score, values
             let mut seen: Vec<(usize, f64, &[f32])> = Vec::new();
@@ -72,7 +72,7 @@ impl Case {
                 product * f64::from(self.shape.scale)
             };
             for side in 0..count {
-                let row = self.side_rows[sentence * side_row_length + 1 + side] as usize;
+                let row = self.side_rows[sentence * side_row_length + 2 + side] as usize;
                 let of_row = &self.sides[row * (key_width + value_width)..][..key_width + value_width];
                 let mut score = product(&of_row[head * d_head..]);
                 if let Some(SideBlocks { tokens, reach }) = self.shape.side_blocks {
@@ -81,7 +81,12 @@ impl Case {
                     let first = self.shape.reach.map_or(0, |reach| 2 * reach + 1) as i64;
                     score += bias((first + distance + reach as i64) as usize, head);
                 }
-                seen.push((side, score, &of_row[key_width + head * d_value..][..d_value]));
+                // a key that counts several times is several columns of the same score
+                let is_repeated = (side as u32) < self.side_rows[sentence * side_row_length + 1];
+                let copies = if is_repeated { self.shape.side_copies } else { 1 };
+                for _ in 0..copies {
+                    seen.push((side, score, &of_row[key_width + head * d_value..][..d_value]));
+                }
             }
             let block = query / band.block;
             for key in (0..length).filter(|key| self.mask[sentence * length + key] != 0) {
@@ -101,7 +106,7 @@ impl Case {
             let sum: f64 = seen.iter().map(|(_, score, _)| score.exp()).sum();
             for &(column, score, values) in &seen {
                 let weight = score.exp() / sum;
-                weights[((sentence * heads + head) * length + query) * columns + column] = weight as f32;
+                weights[((sentence * heads + head) * length + query) * columns + column] += weight as f32;
                 for (i, value) in values.iter().enumerate() {
                     context[row * value_width + head * d_value + i] += (weight * f64::from(*value)) as f32;
                 }
@@ -184,6 +189,7 @@ fn shape(length: usize, band: Band) -> BandedShape {
         band,
         reach: None,
         most_sides: 0,
+        side_copies: 1,
         side_blocks: None,
     }
 }
@@ -225,6 +231,24 @@ async fn blocks_agree() {
     {
         let shape = BandedShape { most_sides: 2, ..shape(length, Band { block, left, right }) };
         Case::random(shape, |_, key| key != 6).check(&gpu).await;
+    }
+}
+
+/// The first side keys of a sentence count several times, none of them or all.
+#[device_test]
+async fn repeated_side_keys_agree() {
+    let gpu = gpu().await;
+    for (length, block) in [(15, 3), (16, 3), (17, 3), (63, 8), (64, 8), (65, 8), (200, 16)] {
+        for (most_sides, repeated, side_copies) in [(2 * block, block, 4), (70, 66, 2), (9, 0, 3), (9, 9, 9)]
+        {
+            let band = Band { block, left: block, right: block };
+            let shape = BandedShape { most_sides, side_copies, ..shape(length, band) };
+            let mut case = Case::random(shape, |_, key| key >= block && key < length - block);
+            for sentence in case.side_rows.chunks_exact_mut(2 + most_sides) {
+                sentence[1] = sentence[0].min(repeated as u32);
+            }
+            case.check(&gpu).await;
+        }
     }
 }
 

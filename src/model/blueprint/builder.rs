@@ -115,12 +115,22 @@ impl<'a> Builder<'a> {
     }
 
     fn linear(&mut self, place: &str, outputs: usize, inputs: usize) -> Result<Linear, ModelError> {
+        self.linear_with(place, outputs, inputs, self.config.biases)
+    }
+
+    fn linear_with(
+        &mut self,
+        place: &str,
+        outputs: usize,
+        inputs: usize,
+        has_bias: bool,
+    ) -> Result<Linear, ModelError> {
         let style = self.names.style;
         let name = style.weight(place);
         let piece = self.matrix_piece(&name, outputs, inputs)?;
         self.sources.push(Source::Tensors(vec![piece]));
         let weight = self.table.matrix(&name, outputs, inputs);
-        let bias = match self.config.biases {
+        let bias = match has_bias {
             true => Some(self.vector(&style.bias(place), outputs)?),
             false => None,
         };
@@ -256,7 +266,7 @@ impl<'a> Builder<'a> {
                 for part in which.clone() {
                     let (projection, width) = (style.place(place, parts[part]), widths[part]);
                     weight.push(self.matrix_piece(&style.weight(&projection), width, inputs)?);
-                    if self.config.biases {
+                    if self.config.attention_biases {
                         bias.push(self.vector_piece(&style.bias(&projection), width)?);
                     }
                 }
@@ -275,7 +285,7 @@ impl<'a> Builder<'a> {
         };
         self.sources.push(Source::Tensors(weight));
         let weight = self.table.matrix(style.weight(&label), outputs, inputs);
-        let bias = self.config.biases.then(|| {
+        let bias = self.config.attention_biases.then(|| {
             self.sources.push(Source::Tensors(bias));
             self.table.vector(style.bias(&label), outputs)
         });
@@ -289,7 +299,7 @@ impl<'a> Builder<'a> {
         stack: &StackConfig,
     ) -> Result<Linear, ModelError> {
         let place = self.names.style.place(place, names.output);
-        self.linear(&place, self.config.d_model, stack.value_width())
+        self.linear_with(&place, self.config.d_model, stack.value_width(), self.config.attention_biases)
     }
 
     pub fn self_attention(

@@ -95,6 +95,7 @@ pub fn config(json: &JsonObject, family: Family) -> Result<ModelConfig, ModelErr
         activation: activation(json, "activation_function", kin.activation)?,
         gated: false,
         biases: true,
+        attention_biases: true,
         norm: kin.norm,
         norm_kind: NormKind::Layer,
         final_norm: kin.norm == NormPlacement::Pre,

@@ -45,6 +45,7 @@ pub fn config(json: &JsonObject) -> Result<ModelConfig, ModelError> {
         activation: activation(json, "hidden_act", "gelu")?,
         gated: false,
         biases: true,
+        attention_biases: true,
         norm: NormPlacement::Post,
         norm_kind: NormKind::Layer,
         final_norm: false,

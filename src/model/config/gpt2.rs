@@ -52,6 +52,7 @@ pub fn config(json: &JsonObject) -> Result<ModelConfig, ModelError> {
         activation: activation(json, "activation_function", "gelu_new")?,
         gated: false,
         biases: true,
+        attention_biases: true,
         norm: NormPlacement::Pre,
         norm_kind: NormKind::Layer,
         final_norm: true,

@@ -82,13 +82,22 @@ pub fn encoder_and_decoder(
     json: &JsonObject,
     d_model: usize,
 ) -> Result<(StackConfig, StackConfig), ModelError> {
+    encoder_and_decoder_of(json, d_model, 12)
+}
+
+/// The same with another default for the layers of each.
+pub fn encoder_and_decoder_of(
+    json: &JsonObject,
+    d_model: usize,
+    layers: usize,
+) -> Result<(StackConfig, StackConfig), ModelError> {
     let encoder = StackKeys {
-        layers: ("encoder_layers", Some(12)),
+        layers: ("encoder_layers", Some(layers)),
         heads: ("encoder_attention_heads", Some(16)),
         ffn_width: ("encoder_ffn_dim", Some(4096)),
     };
     let decoder = StackKeys {
-        layers: ("decoder_layers", Some(12)),
+        layers: ("decoder_layers", Some(layers)),
         heads: ("decoder_attention_heads", Some(16)),
         ffn_width: ("decoder_ffn_dim", Some(4096)),
     };

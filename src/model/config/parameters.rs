@@ -69,10 +69,8 @@ impl ModelConfig {
     pub fn attention_parameters(&self, stack: &StackConfig) -> u64 {
         let d_model = self.d_model as u64;
         let (keys, values) = (stack.key_width() as u64, stack.value_width() as u64);
-        2 * self.linear_parameters(d_model, keys)
-            + self.linear_parameters(d_model, values)
-            + self.linear_parameters(values, d_model)
-            + self.norm_parameters()
+        let biases = u64::from(self.attention_biases) * (2 * keys + values + d_model);
+        self.attention_weights(stack) + biases + self.norm_parameters()
     }
 
     /// Trained values of one feed-forward sublayer, with biases and norm.
@@ -112,8 +110,8 @@ impl ModelConfig {
         let of_blocks = u64::from(self.block_tokens.is_some()) * self.norm_parameters();
         let of_tokens = match self.global_projections {
             true => {
-                2 * self.linear_parameters(d_model, stack.key_width() as u64)
-                    + self.linear_parameters(d_model, stack.value_width() as u64)
+                let width = (2 * stack.key_width() + stack.value_width()) as u64;
+                width * (d_model + u64::from(self.attention_biases))
             }
             false => 0,
         };

@@ -48,6 +48,7 @@ pub fn config(json: &JsonObject, family: Family) -> Result<ModelConfig, ModelErr
         activation: Activation::Gelu,
         gated: false,
         biases: true,
+        attention_biases: true,
         norm: NormPlacement::Post,
         norm_kind: NormKind::Layer,
         final_norm: false,

@@ -61,6 +61,7 @@ pub fn config(json: &JsonObject) -> Result<ModelConfig, ModelError> {
         activation,
         gated,
         biases: false,
+        attention_biases: false,
         norm: NormPlacement::Pre,
         norm_kind: NormKind::Rms,
         final_norm: true,

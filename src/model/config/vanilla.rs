@@ -41,6 +41,7 @@ pub fn config(json: &JsonObject) -> Result<ModelConfig, ModelError> {
         activation: activation(json, "activation", "relu")?,
         gated: false,
         biases: true,
+        attention_biases: true,
         norm: if json.require("norm_first")? { NormPlacement::Pre } else { NormPlacement::Post },
         norm_kind: NormKind::Layer,
         final_norm: json.require("final_norm")?,

@@ -56,10 +56,12 @@ pub struct ForwardOutput {
     /// Hugging Face's LED, `[batch, heads, source_length, globals + 2 * radius + 1]`: the weights of the sentence's global
     /// tokens, then those of the window, whose column j is token `query - radius + j`; the radius is at most the length.
     /// Rows of global tokens are what they would see without being global. LongT5's sums of blocks stand where LED's
-    /// global tokens do.
+    /// global tokens do. With blocks `[batch, heads, source_length, 5 * size]`: the weights of the first block's tokens and
+    /// of the last one's, without masked ones, then those of the band, whose column j is the j-th token from the beginning
+    /// of the block before the query's. Texts of few blocks have matrices.
     pub encoder_attentions: Vec<Tensor>,
-    /// For each selected layer with windows and global tokens, `[batch, heads, globals, source_length]`: what each global
-    /// token of a sentence sees. Rows beyond a sentence's number of global tokens have no meaning.
+    /// For each selected layer with windows and global tokens, or with blocks, `[batch, heads, globals, source_length]`: what
+    /// each global token of a sentence sees, or each token of the first and of the last block. Rows beyond a sentence's number of global tokens have no meaning.
     pub encoder_global_attentions: Vec<Tensor>,
     /// For each selected layer `[batch, heads, target_length, target_length]`
     pub decoder_attentions: Vec<Tensor>,

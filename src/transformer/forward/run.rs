@@ -7,6 +7,7 @@ use crate::model::decoder::{History, decoder, memory_key_values, output};
 use crate::model::embedding::Tokens;
 use crate::model::encoder::encoder;
 use crate::model::{AttentionKind, Globals, Memory, SelfAttentionKind, Sequences, Tap, Taps};
+use crate::transformer::end_states::Extent;
 use crate::transformer::global_states::{globals_of, most_globals};
 use crate::transformer::input_states::InputStates;
 use crate::transformer::kept_attention::KeptLayer;
@@ -68,15 +69,22 @@ impl States<'_> {
         let heads = config.encoder.heads;
         let mut taps = [Vec::new(), Vec::new()];
         for layer in 0..config.encoder.layers {
-            let kind = config.encoder_kind(layer);
-            let globals = if *kind.globals() == Globals::None { 0 } else { globals };
-            let blocks = match kind {
-                SelfAttentionKind::TransientGlobal { .. } => {
-                    config.block_tokens.map_or(0, |tokens| length / tokens)
+            let kind = config.encoder_kind(layer).for_length(length);
+            // global tokens, and columns of the weights
+            let window = |radius: usize| 2 * radius.min(length) + 1;
+            let (globals, width) = match kind {
+                SelfAttentionKind::Window { radius, globals: Globals::None } => (0, window(*radius)),
+                SelfAttentionKind::Window { radius, .. } => (globals, globals + window(*radius)),
+                SelfAttentionKind::TransientGlobal { radius } => {
+                    (0, config.block_tokens.map_or(0, |tokens| length / tokens) + window(*radius))
                 }
-                _ => 0,
+                SelfAttentionKind::Blocks(blocks) => {
+                    (blocks.end_tokens(), blocks.end_tokens() + 3 * blocks.size)
+                }
+                SelfAttentionKind::Full | SelfAttentionKind::Uniform | SelfAttentionKind::SharedQk => {
+                    (0, length)
+                }
             };
-            let width = kind.radius().map_or(length, |radius| globals + blocks + 2 * radius.min(length) + 1);
             let selected = self.selection.encoder_attentions.contains(&layer);
             let shapes = [("attentions", length, width), ("global attentions", globals, length)];
             for (taps, (name, queries, keys)) in taps.iter_mut().zip(shapes) {
@@ -102,7 +110,8 @@ impl States<'_> {
             input: match is_source {
                 true => {
                     let sparse = (self.config, self.globals);
-                    InputStates::of_source(&mut self.table, name, (self.batch, length), sparse)
+                    let shape = (self.batch, length);
+                    InputStates::of_source(&mut self.table, name, shape, sparse, Extent::Padded)
                 }
                 false => InputStates::new(&mut self.table, name, (self.batch, length)),
             },
@@ -171,15 +180,13 @@ impl Pass {
         let attentions = |stack| taps(stack, |stack| &stack.attentions);
         let crossing = taps(&target, |stack| &stack.cross_attentions);
         let global_attentions = taps(&source, |stack| &stack.global_attentions);
-        let of_globals = global_attentions.iter().find_map(|tap| tap.0).map_or(0, |state| state.shape.rows);
-        let globals = of_globals / (batch * encoder.max(1));
         Ok(ForwardOutput {
             encoder_last_hidden_state: read.one(hidden, &[source_length]).await?,
             logits: read.one(logits, &[length]).await?,
             encoder_hidden_states: read.all(hidden_states(&source), &[source_length]).await?,
             decoder_hidden_states: read.all(hidden_states(&target), &[length]).await?,
             encoder_attentions: read.all(attentions(&source), &[encoder, source_length]).await?,
-            encoder_global_attentions: read.all(global_attentions, &[encoder, globals]).await?,
+            encoder_global_attentions: read.by_head(global_attentions, encoder).await?,
             decoder_attentions: read.all(attentions(&target), &[decoder, length]).await?,
             cross_attentions: read.all(crossing, &[decoder, length]).await?,
         })
@@ -330,6 +337,16 @@ impl Read<'_> {
             }
             None => Ok(Tensor { shape: vec![0], data: Vec::new() }),
         }
+    }
+
+    /// Tensors `[batch, heads, …, width]`.
+    async fn by_head(&self, taps: Vec<Tap>, heads: usize) -> Result<Vec<Tensor>, GpuError> {
+        let mut tensors = Vec::new();
+        for state in taps.into_iter().filter_map(|tap| tap.0) {
+            let rows = state.shape.rows / (self.batch * heads);
+            tensors.push(self.one(Some(state), &[heads, rows]).await?);
+        }
+        Ok(tensors)
     }
 
     async fn all(&self, taps: Vec<Tap>, sizes: &[usize]) -> Result<Vec<Tensor>, GpuError> {

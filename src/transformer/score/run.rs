@@ -3,6 +3,7 @@ use crate::graph::{Graph, Plan, Session, StateTable};
 use crate::model::decoder::{Decoded, History, decoder, memory_key_values, output};
 use crate::model::encoder::encoder;
 use crate::model::{Memory, Taps};
+use crate::transformer::end_states::Extent;
 use crate::transformer::global_states::most_globals;
 use crate::transformer::input_states::InputStates;
 use crate::transformer::loaded::LoadedModel;
@@ -41,8 +42,9 @@ pub async fn run(model: &LoadedModel, requests: &[&ScoreRequest]) -> Result<Vec<
     let mut states = StateTable::default();
     let usual = config.usual_globals();
     let globals = most_globals(config, std::iter::once(&usual[..]));
+    let shape = (batch, source_length);
     let source = (source_length > 0)
-        .then(|| InputStates::of_source(&mut states, "source", (batch, source_length), (config, globals)));
+        .then(|| InputStates::of_source(&mut states, "source", shape, (config, globals), Extent::Own));
     let target = InputStates::new(&mut states, "target", (batch, length));
     let next = states.u32("next tokens", batch * length, 1);
     let scores = states.f32("log-probabilities", batch * length, 1);

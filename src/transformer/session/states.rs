@@ -5,6 +5,7 @@ use crate::model::config::Mixer;
 use crate::model::{Cache, CellCache, LayerCache, Memory};
 use crate::scores::NO_TOKEN;
 use crate::transformer::attention_inputs::AttentionInputs;
+use crate::transformer::end_states::Extent;
 use crate::transformer::input_states::InputStates;
 use crate::transformer::loaded::LoadedModel;
 use crate::transformer::rows::RowStates;
@@ -47,7 +48,7 @@ impl SessionStates {
         let input = |states: &mut StateTable, name, batch| {
             let shape = (batch, source_length);
             (batch * source_length > 0)
-                .then(|| InputStates::of_source(states, name, shape, (&model.config, globals)))
+                .then(|| InputStates::of_source(states, name, shape, (&model.config, globals), Extent::Own))
         };
         let source = input(states, "source", batch);
         let next_source = input(states, "next source", next);

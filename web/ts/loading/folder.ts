@@ -66,6 +66,7 @@ const FILES = new Map([
 const CLASSES = new Map([
   ['t5', 'T5Tokenizer'],
   ['pegasus', 'PegasusTokenizer'],
+  ['bigbird_pegasus', 'PegasusTokenizer'],
   ['mbart', 'MBartTokenizer'],
   ['m2m_100', 'M2M100Tokenizer'],
 ]);
