@@ -120,16 +120,16 @@ test('encoder layers take another attention, and the page says what changes', as
   await expect(wordloom.output).toHaveText(BEST);
   await expect(banner).toContainText('The translation is the same as trained');
 
-  await kind.selectOption('equal weights');
+  await kind.selectOption('queries as keys');
   await settled(page);
   await expect(banner).toContainText(`As trained: ${BEST} Its score was −0.162; now it is −`);
   await expect(wordloom.output.locator('mark').first()).toBeVisible();
   await layer.selectOption('2');
-  await expect(kind).toHaveValue('uniform');
+  await expect(kind).toHaveValue('shared-qk');
   await kind.selectOption('window of 1');
   await layer.selectOption('all');
   await expect(kind).toHaveValue('mixed');
-  await expect(banner).toContainText('Swapped: encoder layer 2: window of 1; encoder layers 1, 3–4: equal weights.');
+  await expect(banner).toContainText('Swapped: encoder layer 2: window of 1; encoder layers 1, 3, 4: queries as keys.');
   await panel.getByRole('group', { name: 'Kind', exact: true }).getByLabel('Encoder', { exact: false }).check();
   await expect(panel.getByText('encoder self-attention, layer 2: each token sees only its window')).toBeVisible();
   await wordloom.screenshot('swapped');

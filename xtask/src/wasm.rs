@@ -8,7 +8,7 @@ use crate::process::{self, cargo};
 use crate::rustup;
 use crate::system::System;
 
-const TARGET: &str = "wasm32-unknown-unknown";
+pub const TARGET: &str = "wasm32-unknown-unknown";
 
 /// Debian's second Rust compiler, kept recent for its browsers, and the source of its standard library.
 const DEBIAN_PACKAGES: [&str; 2] = ["rustc-web", "rust-web-src"];
