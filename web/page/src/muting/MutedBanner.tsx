@@ -27,7 +27,7 @@ export function MutedBanner() {
         {now !== null && plain !== null && (
           <p class="quiet" dir="auto">
             {plain.text === now.hypothesis.text ? (
-              `The translation is the same ${before}, with a score of ${score(now.hypothesis.score)} for ${score(plain.score)}.`
+              `The translation is the same ${before}, with a score of ${score(now.hypothesis.score)} instead of ${score(plain.score)}.`
             ) : (
               <>
                 {before.charAt(0).toUpperCase() + before.slice(1)}: <bdi>{plain.text}</bdi> Its score was{' '}

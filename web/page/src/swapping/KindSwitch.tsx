@@ -51,7 +51,7 @@ export function KindSwitch({ layers }: { layers: number }) {
         </label>
       </div>
       {swapped.value.size > 0 && (
-        <button type="button" class="chip" onClick={swapNone}>
+        <button type="button" class="chip kind-switch__none" onClick={swapNone}>
           All layers as trained
         </button>
       )}
