@@ -301,7 +301,7 @@ mod tests {
             translated(engine, number).sentences[0].target.clone()
         };
         assert_eq!(swapped(&mut engine, 2, "encoder.*=window:64"), plain);
-        assert_ne!(swapped(&mut engine, 3, "encoder.*=uniform"), plain);
+        assert_ne!(swapped(&mut engine, 3, "encoder.*=shared-qk"), plain);
         engine.swap("encoder.99=uniform".parse().expect("a choice"));
         let error = wait_for(&engine, |news| match news {
             News::NotSwapped(error) => Some(error),
@@ -309,7 +309,7 @@ mod tests {
         });
         assert!(error.contains("encoder.99"), "{error}");
         assert_eq!(translated(&mut engine, 4).sentences[0].target, plain);
-        assert_ne!(swapped(&mut engine, 5, "encoder.*=uniform"), plain);
+        assert_ne!(swapped(&mut engine, 5, "encoder.*=shared-qk"), plain);
         engine.open(Way::of(None));
         let layers = wait_for(&engine, |news| match news {
             News::Ready(opened) => Some(opened.encoder_layers),
