@@ -125,7 +125,6 @@ impl Graph {
     }
 
     /// The error of an operator that a graph for training cannot have.
-    #[cfg(feature = "training")]
     pub(crate) fn no_gradient(&self, op: &'static str) -> GraphError {
         GraphError::NoGradient { op, place: self.place.to_string() }
     }

@@ -50,6 +50,17 @@ pub enum Visible {
     Ranges(crate::ops::Ranges),
 }
 
+impl Visible {
+    /// The mask, which packed sentences do not have.
+    pub fn mask(self) -> Option<Value> {
+        match self {
+            Self::Mask(mask) => Some(mask),
+            #[cfg(feature = "training")]
+            Self::Ranges(_) => None,
+        }
+    }
+}
+
 /// The tokens of sources that see all tokens, and are seen by all. u32 values.
 #[derive(Clone, Copy, Debug)]
 pub struct GlobalTokens {

@@ -1,7 +1,7 @@
 //! Self-attention in windows or blocks, with a few global tokens: Beltagy et al. 2020, "Longformer", section 3.1; Zaheer et
 //! al. 2020, "Big Bird", section 2. Time and memory grow with length × window, not with length².
 
-use super::attention::{AttentionLayer, GlobalTokens, Sequences, Visible, attend, tap};
+use super::attention::{AttentionLayer, GlobalTokens, Sequences, attend, tap};
 use super::blueprint::{GlobalProjections, SelfAttention, qkv_columns};
 use crate::activation::Activation;
 use crate::graph::{Columns, Graph, GraphError, Value};
@@ -84,15 +84,10 @@ impl Windows<'_> {
     }
 
     /// The inputs of the banded attention.
-    #[cfg_attr(not(feature = "training"), allow(unused_variables, reason = "only a refusal needs the graph"))]
     fn scores(&self, g: &Graph, [queries, keys, values]: [Columns; 3]) -> Result<BandedScores, GraphError> {
         let Self { attention, band, copies, sequences, globals } = *self;
         let Sequences { batch, length, visible, .. } = *sequences;
-        let mask = match visible {
-            Visible::Mask(mask) => mask,
-            #[cfg(feature = "training")]
-            Visible::Ranges(_) => return Err(g.no_gradient("banded_attention")),
-        };
+        let mask = visible.mask().ok_or_else(|| g.no_gradient("banded_attention"))?;
         let AttentionShape { heads, d_head, d_value, scale, .. } =
             attention.shape(batch, length, length, false);
         let shape = BandedShape {

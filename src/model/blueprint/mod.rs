@@ -73,7 +73,10 @@ pub struct Ssru {
 
 /// First block of a decoder layer.
 #[derive(Clone, Copy, Debug)]
-#[expect(clippy::large_enum_variant, reason = "a model has a few dozen of them, and they stay `Copy`")]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "a model has a few dozen, and they stay `Copy`; narrow pointers do not see it"
+)]
 pub enum Mixing {
     /// Masked self-attention.
     Attention(SelfAttention),
