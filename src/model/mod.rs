@@ -9,6 +9,7 @@
 //! | `blueprint` | weights of each block, and their sources |
 //! | `embedding`, `attention`, `ssru`, `feed_forward`, `encoder`, `decoder` | the blocks |
 //! | `cache` | the decoder's memory for earlier tokens |
+//! | [`AttentionWeights`] | the projections of one attention as plain matrices |
 //! | `head`, `maps` | the kinds of attention, names of heads; attention maps on the host |
 //! | [`SelfAttentionKind`] | the kinds of self-attention that a layer can have |
 //! | [`read_languages`] | the languages that the small files of a folder name |
@@ -27,6 +28,7 @@ pub mod generation_config;
 pub mod positions;
 
 mod attention;
+mod attention_weights;
 mod cache;
 mod error;
 mod feed_forward;
@@ -49,6 +51,7 @@ mod windows;
 pub use crate::ops::{Cache, CellCache};
 pub(crate) use attention::weights_of;
 pub use attention::{GlobalTokens, Memory, Sequences, Tap, Taps, TextBlocks, Visible};
+pub use attention_weights::{AttentionWeights, LinearWeights};
 pub use cache::LayerCache;
 pub use error::ModelError;
 pub use folder::Model;
