@@ -11,6 +11,7 @@
 //! | `cache` | the decoder's memory for earlier tokens |
 //! | `head`, `maps` | the kinds of attention, names of heads; attention maps on the host |
 //! | [`SelfAttentionKind`] | the kinds of self-attention that a layer can have |
+//! | [`Switches`], `edits` | a model without some of its parts; weights that are not those of the file |
 //! | [`read_languages`] | the languages that the small files of a folder name |
 //! | [`Model`] | all of it, without the device |
 
@@ -19,12 +20,14 @@ pub mod blueprint;
 pub mod checkpoint;
 pub mod config;
 pub(crate) mod decoder;
+pub(crate) mod edits;
 pub(crate) mod embedding;
 pub(crate) mod encoder;
 pub mod files;
 pub mod generation_config;
 #[doc(hidden)]
 pub mod positions;
+pub(crate) mod switches;
 
 mod attention;
 mod cache;
@@ -58,4 +61,5 @@ pub use maps::{LayerAttention, Map};
 pub use quantize::QuantizeError;
 pub use self_attention::{Globals, SelfAttentionChoice, SelfAttentionError, SelfAttentionKind, TokenBlocks};
 pub use shortlist::{Shortlist, ShortlistVocabularies};
+pub use switches::{SwitchError, Switches};
 pub use tokenizer::read_tokenizer;
