@@ -12,6 +12,7 @@
 //! | [`AttentionWeights`] | the projections of one attention as plain matrices |
 //! | `head`, `maps` | the kinds of attention, names of heads; attention maps on the host |
 //! | [`SelfAttentionKind`] | the kinds of self-attention that a layer can have |
+//! | [`Switches`], `edits` | a model without some of its parts; weights that are not those of the file |
 //! | [`read_languages`] | the languages that the small files of a folder name |
 //! | [`Model`] | all of it, without the device |
 
@@ -20,12 +21,14 @@ pub mod blueprint;
 pub mod checkpoint;
 pub mod config;
 pub(crate) mod decoder;
+pub(crate) mod edits;
 pub(crate) mod embedding;
 pub(crate) mod encoder;
 pub mod files;
 pub mod generation_config;
 #[doc(hidden)]
 pub mod positions;
+pub(crate) mod switches;
 
 mod attention;
 mod attention_weights;
@@ -61,4 +64,5 @@ pub use maps::{LayerAttention, Map};
 pub use quantize::QuantizeError;
 pub use self_attention::{Globals, SelfAttentionChoice, SelfAttentionError, SelfAttentionKind, TokenBlocks};
 pub use shortlist::{Shortlist, ShortlistVocabularies};
+pub use switches::{SwitchError, Switches};
 pub use tokenizer::read_tokenizer;
