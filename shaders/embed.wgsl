@@ -40,10 +40,10 @@ fn main(
     let at = token % 4u;
     var value = vec4(four[0][at], four[1][at], four[2][at], four[3][at]);
     value *= weight_scale(token / 4u, p.quads)[at] * p.scale;
+    if (p.zero_start != 0u && positions[row] == 0u) {
+        value = vec4(0.0);
+    }
     if (HAS_POSITIONS) {
-        if (p.zero_start != 0u && positions[row] == 0u) {
-            value = vec4(0.0);
-        }
         value += position_table[positions[row] * p.quads + quad];
     }
     y[index] = value;

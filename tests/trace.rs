@@ -10,7 +10,8 @@ use wordloom::kernels::AdapterClass;
 use wordloom::model::generation_config::GenerationConfig;
 use wordloom::precision::{PrecisionChoice, WeightPrecision};
 use wordloom::trace::alignment::{Alignment, link};
-use wordloom::trace::statistics::{Label, Numbers, rank};
+use wordloom::trace::spectrum::Spectrum;
+use wordloom::trace::statistics::{Label, Numbers};
 use wordloom::trace::{
     AttentionKind, Depth, KeptAttention, LayerAttention, LeftOut, Map, Stack, TargetToken, Token, Trace,
     TraceError, TraceFileError, TraceOptions, TraceRequest, TracedSentence, attend, record,
@@ -286,7 +287,7 @@ fn a_uniform_head_is_broad() {
     {
         near(mass, 0.25);
     }
-    assert_eq!((uniform.rank, uniform.full_rank, uniform.queries), (1, 4, 4));
+    assert_eq!((uniform.components, uniform.full_rank, uniform.queries), (1, 4, 4));
     assert_eq!(uniform.label(AttentionKind::Encoder), Label::Broad);
 }
 
@@ -302,14 +303,17 @@ fn positional_heads_are_named() {
     near(diagonal.diagonal, 1.0);
     near(diagonal.distance, 0.0);
     near(diagonal.confidence, 1.0);
-    assert_eq!((diagonal.rank, diagonal.label(AttentionKind::Encoder)), (4, Label::Diagonal));
+    assert_eq!((diagonal.components, diagonal.label(AttentionKind::Encoder)), (4, Label::Diagonal));
     let previous = numbers(AttentionKind::Encoder, &shifted(-1), &keys);
     near(previous.previous, 1.0); // the mean over the three rows with a previous key
     near(previous.diagonal, 0.25);
     near(previous.distance, 0.75);
-    assert_eq!((previous.rank, previous.label(AttentionKind::Encoder)), (3, Label::PreviousToken));
+    // two rows are equal: the squares of the singular values are 2, 1, 1 of 4, and three are needed for 90 %
+    assert_eq!((previous.components, previous.label(AttentionKind::Encoder)), (3, Label::PreviousToken));
+    near(previous.spectrum[0], 0.5);
+    near(previous.spectrum[2], 1.0);
     let next = numbers(AttentionKind::Encoder, &shifted(1), &keys);
-    assert_eq!((next.rank, next.label(AttentionKind::Encoder)), (3, Label::NextToken));
+    assert_eq!((next.components, next.label(AttentionKind::Encoder)), (3, Label::NextToken));
     assert_eq!(next.label(AttentionKind::Encoder).to_string(), "positional: next token");
     // the positions of two queries over four keys are 0 and 3
     let cross = numbers(AttentionKind::Cross, &[1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0], &keys);
@@ -324,7 +328,7 @@ fn sinks_and_rare_words_are_named() {
     let labels = [(3, Label::EndSink), (2, Label::PunctuationSink), (1, Label::RareWord)];
     for (place, label) in labels {
         let numbers = numbers(AttentionKind::Encoder, &column(place), &keys);
-        assert_eq!((numbers.rank, numbers.label(AttentionKind::Encoder)), (1, label));
+        assert_eq!((numbers.components, numbers.label(AttentionKind::Encoder)), (1, label));
         near(numbers.confidence, 1.0);
     }
     // one key after the other, without a pattern
@@ -341,7 +345,9 @@ fn a_decoder_s_rows_see_what_came_before() {
     let third = 1.0 / 3.0;
     let causal = [1.0, 0.0, 0.0, 0.5, 0.5, 0.0, third, third, third];
     let numbers = numbers(AttentionKind::Decoder, &causal, &keys);
-    assert_eq!((numbers.queries, numbers.rank), (2, 3)); // the first row has a single key
+    assert_eq!((numbers.queries, numbers.maps), (2, 1)); // the first row has a single key
+    // NumPy: the singular values are 1.222, 0.523 and 0.261
+    assert_eq!((numbers.components, numbers.full_rank), (2, 3));
     near(numbers.relative_entropy, 1.0);
     near(numbers.entropy, f64::midpoint(2_f64.ln(), 3_f64.ln()));
     near(numbers.diagonal, (0.5 + 1.0 / 3.0) / 2.0);
@@ -354,22 +360,21 @@ fn a_decoder_s_rows_see_what_came_before() {
 }
 
 #[test]
-fn the_rank_is_that_of_known_matrices() {
-    let sum = |pairs: &[(usize, usize)], queries: usize, keys: usize| {
-        // each pair (a, b) is one product of a column and a row that are not multiples of others'
-        let mut weights = vec![0.0_f32; queries * keys];
-        for &(a, b) in pairs {
-            for (i, weight) in weights.iter_mut().enumerate() {
-                *weight += (1.0 + ((i / keys) * a) as f32).sin() * (1.0 + ((i % keys) * b) as f32).cos();
-            }
-        }
-        rank(Map { queries, keys, weights: &weights })
-    };
-    assert_eq!(sum(&[], 5, 4), 0);
-    assert_eq!(sum(&[(1, 1)], 12, 9), 1);
-    assert_eq!(sum(&[(1, 1), (2, 3)], 9, 12), 2);
-    assert_eq!(sum(&[(1, 1), (2, 3), (3, 2)], 30, 20), 3);
-    assert_eq!(rank(Map { queries: 0, keys: 3, weights: &[] }), 0);
+fn components_are_those_of_known_matrices() {
+    let of = |queries: usize, keys: usize, weights: &[f32]| Spectrum::of(Map { queries, keys, weights });
+    // diagonal: the singular values are known, and 16 + 4 of 21 are more than 90 %
+    let diagonal = of(3, 3, &[0.0, 4.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 2.0]);
+    assert_eq!(diagonal.values, [4.0, 2.0, 1.0]);
+    assert_eq!((diagonal.components_for_most(), diagonal.components(0.99)), (2, 3));
+    near(diagonal.cumulative()[0], 16.0 / 21.0);
+    near(diagonal.cumulative_values()[1], 6.0 / 7.0);
+    // a small difference makes the numerical rank full, but no component
+    let nearly = of(3, 3, &[0.4, 0.3, 0.3, 0.3, 0.4, 0.3, 0.3, 0.3, 0.4]);
+    assert_eq!(
+        (nearly.components_for_most(), nearly.values.iter().filter(|value| **value > 0.01).count()),
+        (1, 3)
+    );
+    assert_eq!(of(0, 3, &[]).components_for_most(), 0);
 }
 
 // ---- alignment
@@ -1051,15 +1056,15 @@ fn the_residual_stream_collapses_or_not() {
     };
     // all tokens are equal
     let same = of(4, 6, &states(4, 6, |_, column| column as f32 + 1.0));
-    assert_eq!((same.rank, same.full_rank), (1, 4));
+    assert_eq!((same.components, same.full_rank), (Some(1), 4));
     near(same.spread, 0.0);
     // unit vectors: the mean is 1/4 everywhere, so ‖X − 1x̄‖² = 4 · (9/16 + 3/16) = 3 of 4
     let apart = of(4, 4, &states(4, 4, |row, column| f32::from(row == column)));
-    assert_eq!((apart.rank, apart.full_rank), (4, 4));
+    assert_eq!((apart.components, apart.full_rank), (Some(4), 4));
     near(apart.spread, 0.75f64.sqrt());
     // opposite pairs: no mean, one direction
     let opposite = of(2, 3, &[1.0, 2.0, 2.0, -1.0, -2.0, -2.0]);
-    assert_eq!(opposite.rank, 1);
+    assert_eq!(opposite.components, Some(1));
     near(opposite.spread, 1.0);
     near(of(2, 2, &[0.0; 4]).spread, 0.0);
 }
@@ -1072,8 +1077,8 @@ fn heads_tell_more_apart_together_than_alone() {
     let head = |head: usize| states(queries, keys, move |row, key| f32::from(key == (row >> head) % 2));
     sentence.attention[0].heads = 2;
     sentence.attention[0].weights = [head(0), head(1)].concat();
-    let alone = rank(sentence.attention[0].head(0));
-    let together = sentence.combined_ranks()[0];
+    let alone = Spectrum::of(sentence.attention[0].head(0)).components_for_most();
+    let together = sentence.combined_heads()[0];
     // the fourth row is the second and the third without the first
-    assert_eq!((alone, together.rank, together.full_rank), (2, 3, 4));
+    assert_eq!((alone, together.components, together.full_rank), (2, 3, 4));
 }

@@ -2,13 +2,16 @@
 
 use super::WeightMatrix;
 
-/// Overwrites the rows of y whose position is 0 with that position alone.
+/// Overwrites the rows of y whose position is 0 with that position alone; with zeros without a table.
 ///
 /// * `positions`: `[rows]`; `table`: `[positions, d_model]`
-pub fn start_rows(positions: &[u32], table: &[f32], y: &mut [f32]) {
+pub fn start_rows(positions: &[u32], table: Option<&[f32]>, y: &mut [f32]) {
     let d_model = y.len().checked_div(positions.len()).unwrap_or(0);
     for (y, _) in y.chunks_exact_mut(d_model.max(1)).zip(positions).filter(|(_, position)| **position == 0) {
-        y.copy_from_slice(&table[..d_model]);
+        match table {
+            Some(table) => y.copy_from_slice(&table[..d_model]),
+            None => y.fill(0.0),
+        }
     }
 }
 

@@ -50,8 +50,8 @@ pub struct EmbedShape {
 
 /// Writes the rows whose token is in `part`, which starts at a multiple of [`PANEL`].
 ///
-/// * storage: tokens u32 `[rows]`, table (panels of `part`), positions u32 `[rows]`, position table
-///   `[positions, d_model]`, y `[rows, d_model]`
+/// * storage: tokens u32 `[rows]`, table (panels of `part`), positions u32 `[rows]` (also for `zero_start` alone),
+///   position table `[positions, d_model]`, y `[rows, d_model]`
 pub fn dispatch(shape: &EmbedShape, part: Range<usize>) -> Dispatch {
     assert!(part.start.is_multiple_of(PANEL), "tokens {part:?} of a table in panels");
     let quads = stride(shape.d_model) / 4;
@@ -61,7 +61,7 @@ pub fn dispatch(shape: &EmbedShape, part: Range<usize>) -> Dispatch {
         first_token: part.start as u32,
         part_tokens: part.len() as u32,
         scale: shape.scale,
-        zero_start: (shape.positions && shape.zero_start).into(),
+        zero_start: shape.zero_start.into(),
     };
     let constants = vec![("HAS_POSITIONS", f64::from(shape.positions))];
     Dispatch::new(EMBED.of(shape.precision), constants, &params, fold(shape.rows * quads, 64))

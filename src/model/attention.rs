@@ -1,7 +1,7 @@
 //! The common parts of attention, and cached self-attention and cross-attention as blocks. Vaswani et al. 2017, section
 //! 3.2.3.
 
-use super::blueprint::{Blueprint, CrossAttention, Norm, SelfAttention};
+use super::blueprint::{BlockSwitches, Blueprint, CrossAttention, Mixing, Norm, SelfAttention};
 use super::config::{ModelConfig, NormPlacement, StackConfig};
 use super::head::AttentionKind;
 use super::self_attention::SelfAttentionKind;
@@ -119,12 +119,15 @@ pub(super) struct AttentionLayer<'a> {
     pub block_bias: Option<Rows>,
     /// Kind of self-attention.
     pub kind: &'a SelfAttentionKind,
+    /// Factor of the scores, if it is not the model's.
+    pub scale: Option<f32>,
     pub taps: Taps<'a>,
 }
 
 impl AttentionLayer<'_> {
     fn scale(&self) -> f32 {
-        self.config.attention_scale.factor(self.stack.d_k, self.layer)
+        let own = || self.config.attention_scale.factor(self.stack.d_k, self.layer);
+        self.scale.unwrap_or_else(own)
     }
 
     pub(super) fn shape(&self, batch: usize, queries: usize, keys: usize, causal: bool) -> AttentionShape {
@@ -135,23 +138,25 @@ impl AttentionLayer<'_> {
 
 /// Adds a residual block: `norm(x + f(x))`, or `x + f(norm(x))` in pre-norm models. `block` gets its input, and the
 /// residual that its last linear layer must add, if any; its second result is passed on. Section 3.1; Xiong et al.
-/// 2020.
+/// 2020. Switches leave out the norm or the residual.
 pub(super) fn residual_block<T>(
     g: &mut Graph,
     config: &ModelConfig,
-    norm: Norm,
+    (norm, switches): (Norm, BlockSwitches),
     x: Value,
     block: impl FnOnce(&mut Graph, Value, Option<Value>) -> Result<(Value, T), GraphError>,
 ) -> Result<(Value, T), GraphError> {
+    let residual = (!switches.no_residual).then_some(x);
     let norm = norm.of(config);
     match config.norm {
+        _ if switches.no_norm => block(g, x, residual),
         NormPlacement::Post => {
             let (y, besides) = block(g, x, None)?;
-            Ok((g.layer_norm(y, Some(x), norm)?, besides))
+            Ok((g.layer_norm(y, residual, norm)?, besides))
         }
         NormPlacement::Pre => {
             let normalized = g.layer_norm(x, None, norm)?;
-            block(g, normalized, Some(x))
+            block(g, normalized, residual)
         }
     }
 }
@@ -165,7 +170,7 @@ pub(super) fn cached_self_attention(
     x: Value,
     cache: &Cache,
 ) -> Result<(Value, Value), GraphError> {
-    residual_block(g, attention.config, weights.norm, x, |g, x, residual| {
+    residual_block(g, attention.config, (weights.norm, weights.switches), x, |g, x, residual| {
         let qkv = g.linear(x, weights.qkv, Activation::Identity, None)?;
         let (heads, scale) = (attention.stack.heads, attention.scale());
         let context = g.cached_attention(heads, scale, qkv, cache, attention.distance_bias)?;
@@ -193,7 +198,7 @@ pub(super) fn cross_attention(
 ) -> Result<(Value, Value), GraphError> {
     let Sequences { batch, length, visible, .. } = memory.sequences;
     let shape = attention.shape(batch, g.shape(x).rows / batch, length, false);
-    residual_block(g, attention.config, weights.norm, x, |g, x, residual| {
+    residual_block(g, attention.config, (weights.norm, weights.switches), x, |g, x, residual| {
         let queries = Columns { value: g.linear(x, weights.query, Activation::Identity, None)?, first: 0 };
         let [keys, values] =
             [0, attention.stack.key_width()].map(|first| Columns { value: memory.key_values, first });
@@ -243,6 +248,17 @@ pub(crate) fn weights_of(
         AttentionKind::Decoder => (&config.decoder, blueprint.decoder_stack.distance_bias),
         AttentionKind::Cross => (&config.decoder, None), // its queries and keys have no distance
     };
+    let switches = match kind {
+        AttentionKind::Encoder => blueprint.encoder.get(layer).map(|layer| layer.self_attention.switches),
+        AttentionKind::Decoder => blueprint.decoder.get(layer).and_then(|layer| match layer.mixing {
+            Mixing::Attention(attention) => Some(attention.switches),
+            Mixing::Ssru(_) => None,
+        }),
+        AttentionKind::Cross => {
+            let cross = blueprint.decoder.get(layer).and_then(|layer| layer.cross_attention);
+            cross.map(|cross| cross.switches)
+        }
+    };
     let causal = kind == AttentionKind::Decoder;
     let full = &SelfAttentionKind::Full;
     let attention = AttentionLayer {
@@ -253,6 +269,7 @@ pub(crate) fn weights_of(
         distance_bias,
         block_bias: None,
         kind: full,
+        scale: switches.and_then(|switches| switches.scale),
         taps: Taps::default(),
     };
     let [query_count, key_count] = [queries, keys].map(|columns| g.shape(columns.value).rows);

@@ -66,6 +66,7 @@ pub fn decoder(
             distance_bias: stack.distance_bias,
             block_bias: None,
             kind: &SelfAttentionKind::Full,
+            scale: layer.mixing.switches().scale,
             taps,
         };
         g.enter(format!("decoder.{index}.self"));
@@ -88,6 +89,7 @@ pub fn decoder(
         };
         if let (Some(weights), Some(memory)) = (&layer.cross_attention, memories.get(index)) {
             g.enter(format!("decoder.{index}.cross"));
+            let attention = AttentionLayer { scale: weights.switches.scale, ..attention };
             let crossing;
             (x, crossing) = cross_attention(g, attention, weights, x, memory)?;
             queries.push(crossing);

@@ -26,18 +26,19 @@ pub(super) fn embedding(
     tokens: Tokens,
     zero_start: bool,
 ) -> Result<Value, GraphError> {
-    let positions = stack.positions.map(|rows| (tokens.positions, rows));
-    let x = match positions.filter(|_| zero_start) {
-        Some(positions) => g.embed_after_start(tokens.ids, positions, table, config.embedding_scale)?,
-        None => g.embed(tokens.ids, positions, table, config.embedding_scale)?,
+    let (ids, scale) = (tokens.ids, config.embedding_scale);
+    let x = match zero_start {
+        true => g.embed_after_start(ids, (tokens.positions, stack.positions), table, scale)?,
+        false => g.embed(ids, stack.positions.map(|rows| (tokens.positions, rows)), table, scale)?,
     };
     let types = match (tokens.types, blueprint.token_types) {
         (Some(types), Some(table)) => Some(g.embed(types, None, table, 1.0)?),
         _ => None,
     };
-    let x = match stack.embedding_norm {
-        Some(norm) => g.layer_norm(x, types, norm.of(config))?,
-        None => x, // the one family with token types has the norm
+    let x = match (stack.embedding_norm, types) {
+        (Some(norm), types) => g.layer_norm(x, types, norm.of(config))?,
+        (None, Some(types)) => g.sum(types, x)?,
+        (None, None) => x,
     };
     g.drop_and_add(x, None)
 }

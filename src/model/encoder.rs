@@ -36,6 +36,7 @@ pub fn encoder(
             distance_bias: stack.distance_bias,
             block_bias: stack.block_bias,
             kind,
+            scale: layer.self_attention.switches.scale,
             taps,
         };
         g.enter(format!("encoder.{index}.self"));

@@ -3,7 +3,7 @@
 
 use super::attention::residual_block;
 use super::blueprint::FeedForward;
-use super::config::ModelConfig;
+use super::config::{ModelConfig, NormPlacement};
 use crate::activation::Activation;
 use crate::graph::{Graph, GraphError, Value};
 
@@ -13,7 +13,15 @@ pub(super) fn feed_forward(
     weights: &FeedForward,
     x: Value,
 ) -> Result<Value, GraphError> {
-    let (y, ()) = residual_block(g, config, weights.norm, x, |g, x, residual| {
+    let switches = weights.switches;
+    if switches.off {
+        // the input alone goes on; after the norm, if norms come last
+        return match config.norm {
+            NormPlacement::Post if !switches.no_norm => g.layer_norm(x, None, weights.norm.of(config)),
+            NormPlacement::Post | NormPlacement::Pre => Ok(x),
+        };
+    }
+    let (y, ()) = residual_block(g, config, (weights.norm, switches), x, |g, x, residual| {
         let hidden = match weights.gate {
             Some(gate) => {
                 let up = g.linear(x, weights.up, Activation::Identity, None)?;

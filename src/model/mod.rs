@@ -9,8 +9,10 @@
 //! | `blueprint` | weights of each block, and their sources |
 //! | `embedding`, `attention`, `ssru`, `feed_forward`, `encoder`, `decoder` | the blocks |
 //! | `cache` | the decoder's memory for earlier tokens |
+//! | [`AttentionWeights`] | the projections of one attention as plain matrices |
 //! | `head`, `maps` | the kinds of attention, names of heads; attention maps on the host |
 //! | [`SelfAttentionKind`] | the kinds of self-attention that a layer can have |
+//! | [`Switches`], `edits` | a model without some of its parts; weights that are not those of the file |
 //! | [`read_languages`] | the languages that the small files of a folder name |
 //! | [`Model`] | all of it, without the device |
 
@@ -19,14 +21,17 @@ pub mod blueprint;
 pub mod checkpoint;
 pub mod config;
 pub(crate) mod decoder;
+pub(crate) mod edits;
 pub(crate) mod embedding;
 pub(crate) mod encoder;
 pub mod files;
 pub mod generation_config;
 #[doc(hidden)]
 pub mod positions;
+pub(crate) mod switches;
 
 mod attention;
+mod attention_weights;
 mod cache;
 mod error;
 mod feed_forward;
@@ -49,6 +54,7 @@ mod windows;
 pub use crate::ops::{Cache, CellCache};
 pub(crate) use attention::weights_of;
 pub use attention::{GlobalTokens, Memory, Sequences, Tap, Taps, TextBlocks, Visible};
+pub use attention_weights::{AttentionWeights, LinearWeights};
 pub use cache::LayerCache;
 pub use error::ModelError;
 pub use folder::Model;
@@ -58,4 +64,5 @@ pub use maps::{LayerAttention, Map};
 pub use quantize::QuantizeError;
 pub use self_attention::{Globals, SelfAttentionChoice, SelfAttentionError, SelfAttentionKind, TokenBlocks};
 pub use shortlist::{Shortlist, ShortlistVocabularies};
+pub use switches::{SwitchError, Switches};
 pub use tokenizer::read_tokenizer;

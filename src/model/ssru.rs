@@ -9,7 +9,7 @@ use super::config::ModelConfig;
 use crate::activation::Activation;
 use crate::graph::{Graph, GraphError, Value};
 
-/// Adds the block, in a post-norm model. `layer`: number of the layer, from 0.
+/// Adds the block, in a post-norm model: without its norm, the residual is an operator of its own. `layer`: number of the layer, from 0.
 pub(super) fn ssru(
     g: &mut Graph,
     config: &ModelConfig,
@@ -18,7 +18,7 @@ pub(super) fn ssru(
     x: Value,
     history: &History<'_>,
 ) -> Result<Value, GraphError> {
-    let (y, ()) = residual_block(g, config, weights.norm, x, |g, x, _| {
+    let (y, ()) = residual_block(g, config, (weights.norm, weights.switches), x, |g, x, residual| {
         let projected = g.linear(x, weights.input, Activation::Identity, None)?;
         let y = match history {
             History::Whole(Sequences { batch, .. }) => g.ssru(projected, *batch, None)?,
@@ -26,6 +26,10 @@ pub(super) fn ssru(
                 g.ssru(projected, *batch, Some(&caches[layer].cells()))?
             }
             History::Cached(caches) => g.cached_ssru(projected, &caches[layer].cells())?,
+        };
+        let y = match residual {
+            Some(residual) => g.sum(residual, y)?,
+            None => y,
         };
         Ok((y, ()))
     })?;

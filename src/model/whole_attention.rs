@@ -20,7 +20,7 @@ pub(super) fn self_attention(
     cache: Option<&Cache>,
 ) -> Result<(Value, Value), GraphError> {
     let Sequences { batch, length, visible, .. } = *sequences;
-    residual_block(g, attention.config, weights.norm, x, |g, x, residual| {
+    residual_block(g, attention.config, (weights.norm, weights.switches), x, |g, x, residual| {
         let qkv = g.linear(x, weights.qkv, Activation::Identity, None)?;
         if let Some(state) = tap(attention.taps.projections, attention.layer).0 {
             g.keep(qkv, state)?;

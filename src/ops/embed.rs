@@ -10,7 +10,8 @@ use crate::shape::{Dtype, Shape};
 #[derive(Debug)]
 struct Embed {
     tokens: Value,
-    positions: Option<(Value, Rows)>,
+    /// Positions, and the table that they index, if they are added.
+    positions: Option<(Value, Option<Rows>)>,
     table: Matrix,
     scale: f32,
     zero_start: bool,
@@ -29,14 +30,16 @@ impl Graph {
         table: Matrix,
         scale: f32,
     ) -> Result<Value, GraphError> {
+        let positions = positions.map(|(index, table)| (index, Some(table)));
         self.add_embed(tokens, positions, table, scale, false)
     }
 
-    /// As [`embed`](Self::embed), but row 0 of the position table comes without a token embedding.
+    /// As [`embed`](Self::embed), but position 0 comes without a token embedding. Without a table of positions they are
+    /// not added.
     pub fn embed_after_start(
         &mut self,
         tokens: Value,
-        positions: (Value, Rows),
+        positions: (Value, Option<Rows>),
         table: Matrix,
         scale: f32,
     ) -> Result<Value, GraphError> {
@@ -46,7 +49,7 @@ impl Graph {
     fn add_embed(
         &mut self,
         tokens: Value,
-        positions: Option<(Value, Rows)>,
+        positions: Option<(Value, Option<Rows>)>,
         table: Matrix,
         scale: f32,
         zero_start: bool,
@@ -56,8 +59,9 @@ impl Graph {
         self.expect(op, "tokens", tokens, Shape::new(rows, 1), Dtype::U32)?;
         if let Some((index, position_table)) = positions {
             self.expect(op, "positions", index, Shape::new(rows, 1), Dtype::U32)?;
-            let got = Shape::new(position_table.rows, position_table.width);
-            self.agree(op, "position table", got, Shape::new(position_table.rows, table.inputs))?;
+            if let Some(Rows { rows, width, .. }) = position_table {
+                self.agree(op, "position table", Shape::new(rows, width), Shape::new(rows, table.inputs))?;
+            }
         }
         let y = self.value(op, Shape::new(rows, table.inputs), Dtype::F32)?;
         self.push(Embed { tokens, positions, table, scale, zero_start, y });
@@ -87,7 +91,7 @@ impl Operator for Embed {
         let Matrix { index: weight, outputs: rows, inputs: width } = self.table;
         let (ids, scale, layout) = (self.tokens, self.scale, TableLayout::Panels);
         embedding_gradients(to, self, ReadTable { ids, weight, rows, width, scale, layout }, dy)?;
-        let Some((ids, Rows { index: weight, rows, width })) = self.positions else { return Ok(()) };
+        let Some((ids, Some(Rows { index: weight, rows, width }))) = self.positions else { return Ok(()) };
         let (scale, layout) = (1.0, TableLayout::Rows);
         embedding_gradients(to, self, ReadTable { ids, weight, rows, width, scale, layout }, dy)
     }
@@ -97,22 +101,25 @@ impl Operator for Embed {
             rows: to.shape(self.tokens).rows,
             d_model: self.table.inputs,
             scale: self.scale,
-            positions: self.positions.is_some(),
+            positions: self.positions.is_some_and(|(_, table)| table.is_some()),
             zero_start: self.zero_start,
             precision: to.precision(),
         };
         let (index, position_table) = self.positions.unzip();
         for (tokens, part) in to.parts(self.table) {
-            let bindings = vec![self.tokens.into(), part, index.into(), position_table.into(), self.y.into()];
+            let bindings =
+                vec![self.tokens.into(), part, index.into(), position_table.flatten().into(), self.y.into()];
             to.launch(embed::dispatch(&shape, tokens), bindings);
         }
     }
 
     fn run(&self, run: &mut CpuRun<'_>) {
         run.write([self.y], |run, [y]| {
-            let positions = self.positions.map(|(index, table)| (run.u32(index), run.rows(table)));
+            let positions =
+                self.positions.map(|(index, table)| (run.u32(index), table.map(|table| run.rows(table))));
+            let added = positions.and_then(|(index, table)| Some((index, table?)));
             let Self { table, scale, .. } = *self;
-            cpu::embed(run.u32(self.tokens), positions, run.matrix(table), table.inputs, scale, y);
+            cpu::embed(run.u32(self.tokens), added, run.matrix(table), table.inputs, scale, y);
             if let (true, Some((index, table))) = (self.zero_start, positions) {
                 cpu::start_rows(index, table, y);
             }

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::statistics::rank;
+use super::spectrum::Spectrum;
 use super::{AttentionKind, Map, TracedSentence};
 use crate::transformer::Tensor;
 
@@ -14,9 +14,11 @@ pub struct Depth {
     pub stack: Stack,
     /// Number of layers before; 0: the embeddings.
     pub layer: usize,
-    /// Numerical rank of `[tokens, d_model]`.
-    pub rank: usize,
-    /// Largest possible rank: the shorter side.
+    /// Fewest components that hold 90 % of the variance of `[tokens, d_model]`, the mean included. `None` in traces of older
+    /// versions, which counted singular values above rounding.
+    #[serde(default)]
+    pub components: Option<usize>,
+    /// Largest possible number of components: the shorter side.
     pub full_rank: usize,
     /// Difference of the tokens from their mean x̄: `‖X − 1x̄‖ / ‖X‖` in the Frobenius norm. 0: all tokens are equal,
     /// which is rank collapse.
@@ -59,7 +61,8 @@ impl Depth {
             }
         }
         let spread = if whole > 0.0 { (apart / whole).sqrt() } else { 0.0 };
-        Self { stack, layer, rank: rank(states), full_rank: rows.min(width), spread }
+        let components = Some(Spectrum::of(states).components_for_most());
+        Self { stack, layer, components, full_rank: rows.min(width), spread }
     }
 
     /// Measures all hidden states of a stack, `[1, tokens, d_model]` each.
@@ -72,22 +75,22 @@ impl Depth {
     }
 }
 
-/// Rank of all heads of a layer together.
+/// All heads of a layer together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CombinedRank {
+pub struct CombinedHeads {
     /// Kind of attention.
     pub kind: AttentionKind,
     /// Index of the layer.
     pub layer: usize,
-    /// Numerical rank of the heads' maps side by side, `[queries, heads * keys]`.
-    pub rank: usize,
-    /// Largest possible rank.
+    /// Fewest components that hold 90 % of the variance of the heads' maps side by side, `[queries, heads * keys]`.
+    pub components: usize,
+    /// Largest possible number of components.
     pub full_rank: usize,
 }
 
 impl TracedSentence {
-    /// Combined ranks of each kept layer.
-    pub fn combined_ranks(&self) -> Vec<CombinedRank> {
+    /// The heads of each kept layer together.
+    pub fn combined_heads(&self) -> Vec<CombinedHeads> {
         let of_layer = |layer: &super::LayerAttention| {
             let (heads, queries, keys) = (layer.heads, layer.queries, layer.keys);
             let rows = (0..queries).flat_map(|query| {
@@ -96,7 +99,8 @@ impl TracedSentence {
             let side_by_side: Vec<f32> = rows.copied().collect();
             let map = Map { queries, keys: heads * keys, weights: &side_by_side };
             let full_rank = queries.min(heads * keys);
-            CombinedRank { kind: layer.kind, layer: layer.layer, rank: rank(map), full_rank }
+            let components = Spectrum::of(map).components_for_most();
+            CombinedHeads { kind: layer.kind, layer: layer.layer, components, full_rank }
         };
         self.attention.iter().map(of_layer).collect()
     }

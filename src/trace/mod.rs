@@ -6,6 +6,7 @@
 //!   [`Trace::on_device`] and [`attend`] leave attention on the device, to be painted there
 //! * [`Trace::to_json`], [`Trace::to_safetensors`] and [`Trace::from_bytes`]: files, see `docs/trace.md`
 //! * [`statistics`]: numbers and a label for every head
+//! * [`spectrum`]: singular values, and components for most of the variance
 //! * [`alignment`]: word alignment
 
 mod depth;
@@ -14,13 +15,14 @@ mod file;
 mod make;
 mod options;
 mod record;
+pub mod spectrum;
 pub mod statistics;
 
 pub use crate::model::{AttentionKind, HeadName, LayerAttention, Map};
 pub use crate::text::Token;
 pub use crate::transformer::{KeptAttention, LeftOut};
 pub use crate::translate::alignment;
-pub use depth::{CombinedRank, Depth, Stack};
+pub use depth::{CombinedHeads, Depth, Stack};
 pub use error::{FORMAT, TraceError, TraceFileError, VERSION};
 pub use file::MAX_FILE_BYTES;
 pub use options::TraceOptions;

@@ -1,8 +1,8 @@
 //! Numbers and a label for every head.
 //!
 //! The sources are: positional, rare-word and other heads (Voita et al. 2019, "Analyzing Multi-Head Self-Attention"),
-//! heads on end tokens and punctuation (Clark et al. 2019, "What Does BERT Look At?"), entropy and rank (Dong et al.
-//! 2021, "Attention Is Not All You Need").
+//! heads on end tokens and punctuation (Clark et al. 2019, "What Does BERT Look At?"), entropy, components (Dong et al.
+//! 2021, "Attention Is Not All You Need"; Wang et al. 2020, "Linformer").
 //!
 //! Every number is a mean over the queries that see two or more keys. In cross-attention a query's position is scaled
 //! to the keys: query `i` of `Q` is at `i * (K - 1) / (Q - 1)` of `K` keys.
@@ -12,6 +12,7 @@ use std::fmt;
 #[cfg(not(target_arch = "wasm32"))]
 use rayon::prelude::*;
 
+use super::spectrum::Spectrum;
 use super::{AttentionKind, LayerAttention, Map, Token, Trace, TracedSentence};
 
 /// Mass that gives a head its label, if it also is [`TIMES_UNIFORM`] times that of uniform attention.
@@ -24,7 +25,7 @@ pub const BROAD: f64 = 0.9;
 pub const FOCUSED: f64 = 0.7;
 
 /// Numbers of one head. Masses are 0 to 1.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Numbers {
     /// Number of queries that see two or more keys. The other numbers are means over them.
     pub queries: usize,
@@ -49,11 +50,14 @@ pub struct Numbers {
     pub rare: f64,
     /// Mass on the most attended key.
     pub confidence: f64,
-    /// Numerical rank of the matrix: number of singular values above the largest times the longer side times f32's
-    /// epsilon, as in NumPy's `matrix_rank`.
-    pub rank: usize,
-    /// Largest possible rank: the shorter side.
+    /// Fewest components that hold 90 % of the variance of the matrix; the sum over [`maps`](Self::maps).
+    pub components: usize,
+    /// Largest possible number of components, which is the shorter side; the sum over [`maps`](Self::maps).
     pub full_rank: usize,
+    /// Share of the variance that the first 1, 2, 3, … components hold; the mean over [`maps`](Self::maps).
+    pub spectrum: Vec<f64>,
+    /// Number of maps: sentences.
+    pub maps: usize,
     /// Masses of uniform attention: `diagonal`, `previous`, `next`, `special`, `punctuation`, `rare`.
     pub uniform: [f64; 6],
 }
@@ -102,7 +106,7 @@ impl fmt::Display for Label {
 }
 
 /// Numbers of one head.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct HeadStatistics {
     /// Kind of attention.
     pub kind: AttentionKind,
@@ -172,6 +176,7 @@ impl Numbers {
             }
         }
         let mean = |slot: usize| sums.mean(slot).0;
+        let spectrum = Spectrum::of(map);
         Self {
             queries: sums.0[0].2,
             entropy: mean(0),
@@ -184,8 +189,10 @@ impl Numbers {
             special: mean(7),
             punctuation: mean(8),
             rare: mean(9),
-            rank: rank(map),
+            components: spectrum.components_for_most(),
             full_rank: map.queries.min(map.keys),
+            spectrum: spectrum.cumulative(),
+            maps: 1,
             uniform: [4, 5, 6, 7, 8, 9].map(|slot| sums.mean(slot).1),
         }
     }
@@ -217,7 +224,7 @@ impl Numbers {
         }
     }
 
-    /// Adds numbers of the same head in another sentence; means are weighted by queries, ranks are added.
+    /// Adds numbers of the same head in another sentence; means are weighted by queries, components are added.
     fn add(&mut self, other: &Self) {
         let (a, b) = (self.queries as f64, other.queries as f64);
         let all = (a + b).max(1.0);
@@ -234,8 +241,16 @@ impl Numbers {
         mean(&mut self.confidence, other.confidence);
         self.uniform.iter_mut().zip(other.uniform).for_each(|(own, other)| mean(own, other));
         self.queries += other.queries;
-        self.rank += other.rank;
+        self.components += other.components;
         self.full_rank += other.full_rank;
+        // a smaller map holds all of its variance beyond its last component
+        let share = |spectrum: &[f64], at: usize| spectrum.get(at).copied().unwrap_or(1.0);
+        let (a, b) = (self.maps as f64, other.maps as f64);
+        let longest = self.spectrum.len().max(other.spectrum.len());
+        let both = (0..longest)
+            .map(|at| (a * share(&self.spectrum, at) + b * share(&other.spectrum, at)) / (a + b).max(1.0));
+        self.spectrum = both.collect();
+        self.maps += other.maps;
     }
 }
 
@@ -258,21 +273,6 @@ impl Sums {
     }
 }
 
-/// Numerical rank; see [`Numbers::rank`].
-pub fn rank(map: Map<'_>) -> usize {
-    if map.weights.is_empty() {
-        return 0;
-    }
-    let matrix = nalgebra::DMatrix::from_row_iterator(
-        map.queries,
-        map.keys,
-        map.weights.iter().map(|&weight| f64::from(weight)),
-    );
-    let values = matrix.singular_values();
-    let tolerance = values.max() * map.queries.max(map.keys) as f64 * f64::from(f32::EPSILON);
-    values.iter().filter(|&&value| value > tolerance).count()
-}
-
 impl TracedSentence {
     /// Numbers of every kept head, by kind, layer and head.
     pub fn statistics(&self) -> Vec<HeadStatistics> {
@@ -283,7 +283,7 @@ impl TracedSentence {
                 let numbers = Numbers::of(kind, attention.head(head), &keys);
                 HeadStatistics { kind, layer, head, numbers }
             };
-            // ranks of long texts are slow
+            // singular values of long texts are slow
             #[cfg(not(target_arch = "wasm32"))]
             return (0..attention.heads).into_par_iter().map(of_head).collect();
             #[cfg(target_arch = "wasm32")]

@@ -1,4 +1,5 @@
 use super::Transformer;
+use super::edited::Edited;
 use super::error::GenerateError;
 use super::loaded::LoadedModel;
 use super::options::resolve;
@@ -10,7 +11,7 @@ use crate::graph::{Upload, Weights, check_known_answers};
 use crate::model::blueprint::CheckpointSource;
 use crate::model::config::{Architecture, Family};
 use crate::model::generation_config::GenerationConfig;
-use crate::model::{Model, ModelError};
+use crate::model::{Model, ModelError, Switches};
 use crate::precision::{PrecisionChoice, WeightPrecision};
 
 /// Tokens of the rehearsed sentence: enough that the kernels for many rows are compiled, too.
@@ -108,7 +109,14 @@ impl Loading {
             blueprint,
         };
         let own_kinds = model.config.encoder_kinds.clone();
-        let transformer = Transformer { model, idle: IdleSessions::default(), muted: Vec::new(), own_kinds };
+        let transformer = Transformer {
+            model,
+            idle: IdleSessions::default(),
+            muted: Vec::new(),
+            switches: Switches::default(),
+            edits: Edited::default(),
+            own_kinds,
+        };
         Ok(Self { transformer, upload })
     }
 

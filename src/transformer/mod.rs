@@ -6,6 +6,7 @@ mod batches;
 mod block_states;
 mod cancel;
 mod device_search;
+mod edited;
 mod encode;
 mod end_states;
 mod error;
@@ -26,6 +27,7 @@ mod rows;
 mod score;
 mod self_attention;
 mod session;
+mod switches;
 mod work;
 
 pub use attention_budget::KeepAttention;
@@ -45,8 +47,9 @@ pub use score::{Score, ScoreError, ScoreRequest};
 use crate::device::Device;
 use crate::model::config::ModelConfig;
 use crate::model::generation_config::GenerationConfig;
-use crate::model::{HeadName, SelfAttentionKind};
+use crate::model::{HeadName, SelfAttentionKind, Switches};
 use crate::precision::WeightPrecision;
+use edited::Edited;
 use loaded::LoadedModel;
 use session::IdleSessions;
 
@@ -56,6 +59,8 @@ pub struct Transformer {
     model: LoadedModel,
     idle: IdleSessions,
     muted: Vec<HeadName>,
+    switches: Switches,
+    edits: Edited,
     /// The kinds of self-attention that the model was trained with.
     own_kinds: Vec<SelfAttentionKind>,
 }

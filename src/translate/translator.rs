@@ -12,7 +12,9 @@ use crate::device::Device;
 use crate::model::config::Architecture;
 #[cfg(not(target_arch = "wasm32"))]
 use crate::model::generation_config::GenerationConfig;
-use crate::model::{HeadName, Model, ModelError, SelfAttentionChoice, SelfAttentionError};
+use crate::model::{
+    HeadName, Model, ModelError, SelfAttentionChoice, SelfAttentionError, SwitchError, Switches,
+};
 #[cfg(not(target_arch = "wasm32"))]
 use crate::precision::PrecisionChoice;
 use crate::text::{TextError, Tokenizer};
@@ -110,6 +112,12 @@ impl Translator {
     pub fn set_attention(&mut self, choice: &SelfAttentionChoice) -> Result<(), SelfAttentionError> {
         self.cache.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
         self.transformer.set_attention(choice)
+    }
+
+    /// Sets switches; see [`Transformer::set_switches`]. The cache is cleared.
+    pub fn set_switches(&mut self, model: &Model, switches: &Switches) -> Result<(), SwitchError> {
+        self.cache.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
+        self.transformer.set_switches(model, switches)
     }
 
     /// Number of sentences that were not searched, because an equal one had been.

@@ -212,9 +212,10 @@ test('a trace has every map, as numbers and as pixels, and its file opens again'
   expect(result.darkest).toBeLessThan(20);
   expect(result.lightest).toBe(true);
   expect(result.numbers).toHaveLength(24);
-  for (const { rank, fullRank, confidence, label } of result.numbers) {
-    expect(rank).toBeGreaterThan(0);
-    expect(rank).toBeLessThanOrEqual(fullRank);
+  for (const { components, fullRank, spectrum, confidence, label } of result.numbers) {
+    expect(components).toBeGreaterThan(0);
+    expect(spectrum[components - 1]).toBeGreaterThanOrEqual(0.9 - 1e-9);
+    expect(components).toBeLessThanOrEqual(fullRank);
     expect(confidence).toBeGreaterThan(0);
     expect(label).not.toBe('');
   }

@@ -127,8 +127,12 @@ export interface HeadStatistics {
   punctuation: number;
   rare: number;
   confidence: number;
-  rank: number;
+  /** Fewest components that hold 90 % of the variance of the matrix. */
+  components: number;
+  /** Largest possible number of components: the shorter side. */
   fullRank: number;
+  /** Share of the variance that the first 1, 2, 3, … components hold. */
+  spectrum: number[];
 }
 
 /** The position table that a model adds to its embeddings. */

@@ -154,7 +154,7 @@
     const numbers = shown.head < 0 ? undefined : statistics(shown.layer, shown.head);
     at('looks').textContent = numbers
       ? 'Looks like “' + numbers.label + '”: entropy ' + numbers.entropy.toFixed(2) + ' nats (' + percent(numbers.relative_entropy)
-        + ' of uniform), confidence ' + percent(numbers.confidence) + ', rank ' + numbers.rank + ' of ' + numbers.full_rank + '.'
+        + ' of uniform), confidence ' + percent(numbers.confidence) + ', ' + numbers.components + ' of ' + numbers.full_rank + ' components hold 90 % of the variance.'
       : 'Choose a head to see one alone.';
     at('explained').textContent = WORDS[shown.kind] + FORMULA;
     if (at('words').open) drawTable();
@@ -229,15 +229,29 @@
     at('table').replaceChildren(...(whole ? [head] : []), ...rows);
   };
 
+  // a number, and the curve of the variance that the first 1, 2, 3, … components hold
+  const components = ({ components, full_rank, spectrum }) => {
+    const cell = element('td', components + '/' + full_rank + ' ');
+    const [svg, curve] = ['svg', 'polyline'].map((name) => document.createElementNS('http://www.w3.org/2000/svg', name));
+    svg.setAttribute('viewBox', '0 0 36 15');
+    for (const [name, value] of [['width', 36], ['height', 15], ['aria-hidden', 'true']]) svg.setAttribute(name, value);
+    const points = [0, ...spectrum].map((share, count) => 36 * count / Math.max(1, spectrum.length) + ',' + (14 - 13 * share));
+    curve.setAttribute('points', points.join(' '));
+    for (const [name, value] of [['fill', 'none'], ['stroke', 'currentColor'], ['stroke-width', '1.5']]) curve.setAttribute(name, value);
+    svg.append(curve);
+    cell.append(svg);
+    return cell;
+  };
+
   const drawStatistics = () => {
     const columns = [['layer', 'layer'], ['head', 'head'], ['label', 'looks like'], ['entropy', 'entropy'], ['relative_entropy', 'of uniform'],
       ['distance', 'distance'], ['diagonal', 'diagonal'], ['previous', 'previous'], ['next', 'next'], ['special', 'end token'],
-      ['punctuation', 'punctuation'], ['rare', 'rarest'], ['confidence', 'confidence'], ['rank', 'rank']];
+      ['punctuation', 'punctuation'], ['rare', 'rarest'], ['confidence', 'confidence'], ['components', 'components']];
     const head = element('tr');
     head.append(...columns.map(([key, name]) => element('th', name, { className: key === 'label' ? 'name' : '', scope: 'col' })));
     const rows = sentence().heads.filter((one) => one.kind === shown.kind).map((one) => {
       const line = element('tr');
-      line.append(...columns.map(([key]) => element('td', typeof one[key] === 'number' && !Number.isInteger(one[key]) ? one[key].toFixed(2) : one[key],
+      line.append(...columns.map(([key]) => key === 'components' ? components(one) : element('td', typeof one[key] === 'number' && !Number.isInteger(one[key]) ? one[key].toFixed(2) : one[key],
         { className: key === 'label' ? 'name' : '' })));
       return line;
     });

@@ -1,10 +1,12 @@
 //! `wordloom study`: experiments that train small models or look into large ones, and say what a paper claims beside what was
 //! measured.
 //!
-//! One file or folder per study. They share the writer of pages ([`report`]), figures ([`differences`]), the log of runs
-//! ([`runs`]), the statistics, and the training of miniatures.
+//! One file or folder per study. They share the writer of pages ([`report`]), figures ([`chart`], [`differences`]), logs and
+//! statistics. `table3` trains miniatures; the studies of [`inside`] look into a model of the user.
 
+mod chart;
 mod differences;
+mod inside;
 mod material;
 mod miniature;
 mod report;
@@ -24,10 +26,43 @@ pub struct Arguments {
 enum Study {
     /// Table 3 of "Attention Is All You Need": heads, layers, dropout
     Table3(Box<table3::Arguments>),
+    /// Variance of q·k before and after 1/√d_k; saturation without it
+    Scale(Box<inside::Arguments>),
+    /// Whether q of a and k of b are as k of a and q of b
+    Symmetry(Box<inside::Arguments>),
+    /// Components of W_Q·W_Kᵀ, by head and of all heads
+    Projections(Box<inside::Arguments>),
+    /// Singular values of attention matrices of long texts
+    Spectrum(Box<inside::Arguments>),
+    /// Shuffled tokens, longer texts, and PE(p + k) as a linear function of PE(p)
+    Order(Box<inside::Arguments>),
+    /// Positional, rare-word, separator and syntactic heads; decoder layers
+    Roles(Box<inside::Arguments>),
+    /// BLEU and loss while heads are removed in order of importance
+    Pruning(Box<inside::Arguments>),
+    /// Attention, rollout, occlusion and value-zeroing; word alignment
+    Explanation(Box<inside::Arguments>),
+    /// How well a linear probe recovers a layer's input from its heads
+    Content(Box<inside::Arguments>),
+    /// Distance of the tokens to each other by depth, with skips and without
+    Collapse(Box<inside::Arguments>),
+    /// All studies that look inside a model
+    All(Box<inside::AllArguments>),
 }
 
 pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     match &arguments.study {
         Study::Table3(arguments) => table3::run(arguments),
+        Study::Scale(arguments) => inside::run("scale", arguments),
+        Study::Symmetry(arguments) => inside::run("symmetry", arguments),
+        Study::Projections(arguments) => inside::run("projections", arguments),
+        Study::Spectrum(arguments) => inside::run("spectrum", arguments),
+        Study::Order(arguments) => inside::run("order", arguments),
+        Study::Roles(arguments) => inside::run("roles", arguments),
+        Study::Pruning(arguments) => inside::run("pruning", arguments),
+        Study::Explanation(arguments) => inside::run("explanation", arguments),
+        Study::Content(arguments) => inside::run("content", arguments),
+        Study::Collapse(arguments) => inside::run("collapse", arguments),
+        Study::All(arguments) => inside::run_all(arguments),
     }
 }

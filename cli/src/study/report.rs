@@ -6,7 +6,8 @@ use std::fmt::Write;
 use crate::train::text::escaped;
 
 /// The style of all reports, and what tables and verdicts add to it.
-const STYLES: [&str; 2] = [include_str!("../train/page.css"), include_str!("report.css")];
+const STYLES: [&str; 3] =
+    [include_str!("../train/page.css"), include_str!("chart.css"), include_str!("report.css")];
 
 #[derive(Clone, Debug, Default)]
 pub struct Report {
@@ -31,6 +32,8 @@ pub struct Figure {
     pub title: String,
     pub note: String,
     pub svg: String,
+    /// Name of its file beside the Markdown page; empty if there is none.
+    pub file: String,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -77,7 +80,7 @@ impl Report {
         html += "</dl>\n";
         html += &self.table.html();
         html += "<div class=\"charts\">\n";
-        for Figure { title, note, svg } in &self.figures {
+        for Figure { title, note, svg, .. } in &self.figures {
             let (title, note) = (escaped(title), escaped(note));
             let _ = writeln!(html, "<section><h2>{title} <small>{note}</small></h2>{svg}</section>");
         }
@@ -103,6 +106,9 @@ impl Report {
         }
         page += "\n";
         page += &self.table.markdown();
+        for Figure { title, note, file, .. } in self.figures.iter().filter(|figure| !figure.file.is_empty()) {
+            let _ = write!(page, "\n![{title}]({file})\n\n{title}. {note}\n");
+        }
         for (heading, lines) in self.texts() {
             let _ = write!(page, "\n## {heading}\n\n");
             lines.iter().for_each(|line| _ = writeln!(page, "* {line}"));

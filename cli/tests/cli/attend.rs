@@ -89,7 +89,7 @@ fn a_saved_trace_is_the_same_without_the_model() {
     assert!(!rest.contains("residual stream"));
     let fresh = attend(&["hello there. And you?", "--statistics"]);
     assert_eq!(fresh.succeeds().matches("residual stream of sentence").count(), 2);
-    assert!(heads.iter().all(|head| head["rank"].as_u64().unwrap() > 0 && head["label"].is_string()));
+    assert!(heads.iter().all(|head| head["components"].as_u64().unwrap() > 0 && head["label"].is_string()));
 
     // every cut of a file is one line of error
     let bytes = fs::read(&files[1]).unwrap();

@@ -25,6 +25,7 @@ mod same_file;
 mod score;
 mod serve;
 mod study;
+mod study_inside;
 mod summarize;
 mod tokenize;
 mod train;

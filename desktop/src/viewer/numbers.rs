@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 
 use eframe::egui::{Button, Context, Label, Rect, RichText, ScrollArea, Sense, Shape, Stroke, Ui, vec2};
+use wordloom::trace::spectrum::MOST;
 use wordloom::trace::statistics::HeadStatistics;
 use wordloom::trace::{AttentionKind, Trace};
 
 use crate::gallery::Head;
 use crate::theme;
 
-/// Tokens up to which numbers are computed at once. Ranks of longer sentences are slow and wait until the table is shown.
+/// Tokens up to which numbers are computed at once. Singular values of longer sentences are slow and wait until the table is shown.
 const SHORT: usize = 48;
 
 #[derive(Default)]
@@ -37,7 +38,7 @@ enum Column {
     Punctuation,
     Rare,
     Confidence,
-    Rank,
+    Components,
 }
 
 const COLUMNS: [(Column, &str, f32, &str); 12] = [
@@ -57,7 +58,12 @@ const COLUMNS: [(Column, &str, f32, &str); 12] = [
     (Column::Punctuation, "signs", 50.0, "Mass on punctuation"),
     (Column::Rare, "rare", 50.0, "Mass on the rarest key"),
     (Column::Confidence, "largest", 62.0, "The mean of the rows' largest weights"),
-    (Column::Rank, "rank", 54.0, "Numerical rank, of the greatest possible"),
+    (
+        Column::Components,
+        "components",
+        92.0,
+        "Fewest that hold 90 % of the variance, of the greatest possible number",
+    ),
 ];
 
 impl Numbers {
@@ -98,7 +104,9 @@ impl Numbers {
         if self.heads.is_empty() {
             ui.horizontal(|ui| {
                 ui.spinner();
-                ui.label(RichText::new("computing; the ranks of a long sentence take a while").weak());
+                ui.label(
+                    RichText::new("computing; the singular values of a long sentence take a while").weak(),
+                );
             });
             return None;
         }
@@ -138,7 +146,10 @@ impl Numbers {
                         ui.horizontal(|ui| {
                             for (column, _, width, _) in COLUMNS {
                                 let label = Label::new(text(head, column)).truncate().sense(Sense::click());
-                                let label = ui.add_sized(vec2(width, height), label);
+                                let mut label = ui.add_sized(vec2(width, height), label);
+                                if column == Column::Components {
+                                    label = label.on_hover_ui(|ui| curve(ui, &head.numbers.spectrum));
+                                }
                                 if label.on_hover_cursor(eframe::egui::CursorIcon::PointingHand).clicked() {
                                     chosen = Some(Head { layer: head.layer, head: Some(head.head) });
                                 }
@@ -154,6 +165,21 @@ impl Numbers {
         }
         chosen
     }
+}
+
+/// Draws which share of the variance the first 1, 2, 3, … components hold.
+fn curve(ui: &mut Ui, shares: &[f64]) {
+    ui.label(RichText::new("variance that the first components hold").weak());
+    let (rect, _) = ui.allocate_exact_size(vec2(180.0, 72.0), Sense::hover());
+    let last = shares.len().max(1) as f32;
+    let at = |count: usize, share: f64| {
+        rect.left_bottom() + vec2(count as f32 / last * rect.width(), -(share as f32) * rect.height())
+    };
+    let most = [at(0, MOST), at(shares.len().max(1), MOST)];
+    ui.painter().line_segment(most, Stroke::new(1.0, ui.visuals().weak_text_color()));
+    let points = std::iter::once(at(0, 0.0));
+    let points = points.chain((1..).zip(shares).map(|(count, share)| at(count, *share)));
+    ui.painter().add(Shape::line(points.collect(), Stroke::new(2.0, theme::accent(ui))));
 }
 
 /// Paints the arrow, because not every font has one.
@@ -177,7 +203,7 @@ fn value(head: &HeadStatistics, column: Column) -> f64 {
         Column::Punctuation => numbers.punctuation,
         Column::Rare => numbers.rare,
         Column::Confidence => numbers.confidence,
-        Column::Rank => numbers.rank as f64,
+        Column::Components => numbers.components as f64,
     }
 }
 
@@ -186,7 +212,7 @@ fn text(head: &HeadStatistics, column: Column) -> String {
         Column::Head => format!("{}.{}", head.layer + 1, head.head + 1),
         Column::Name => head.label().to_string(),
         Column::Distance => format!("{:.1}", head.numbers.distance),
-        Column::Rank => format!("{}/{}", head.numbers.rank, head.numbers.full_rank),
+        Column::Components => format!("{}/{}", head.numbers.components, head.numbers.full_rank),
         column => format!("{:.2}", value(head, column)),
     }
 }

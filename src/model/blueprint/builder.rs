@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::source::{Piece, Source};
-use super::{CrossAttention, FeedForward, GlobalProjections, Norm, SelfAttention, Ssru, StackWeights};
+use super::{
+    BlockSwitches, CrossAttention, FeedForward, GlobalProjections, Norm, SelfAttention, Ssru, StackWeights,
+};
 use crate::graph::{Matrix, Rows, Vector, WeightTable};
 use crate::model::checkpoint::Checkpoint;
 use crate::model::config::{Family, ModelConfig, NormKind, Positions, StackConfig};
@@ -317,6 +319,7 @@ impl<'a> Builder<'a> {
             },
             output: self.attention_output(place, names.self_attention, stack)?,
             norm: self.norm(&self.names.style.place(place, names.self_norm))?,
+            switches: BlockSwitches::default(),
         })
     }
 
@@ -356,6 +359,7 @@ impl<'a> Builder<'a> {
         Ok(Ssru {
             input: Linear { weight, bias: Some(bias), scale: 1.0 },
             norm: self.norm(&style.place(place, names.ssru_norm))?,
+            switches: BlockSwitches::default(),
         })
     }
 
@@ -370,6 +374,7 @@ impl<'a> Builder<'a> {
             key_value: self.projections(place, names.cross_attention, stack, 1..3)?,
             output: self.attention_output(place, names.cross_attention, stack)?,
             norm: self.norm(&self.names.style.place(place, names.cross_norm))?,
+            switches: BlockSwitches::default(),
         })
     }
 
@@ -391,6 +396,7 @@ impl<'a> Builder<'a> {
             up: rise(up.unwrap_or_default())?,
             down: self.linear(&style.place(place, names.down), d_model, width)?,
             norm: self.norm(&style.place(place, names.feed_forward_norm))?,
+            switches: BlockSwitches::default(),
         })
     }
 

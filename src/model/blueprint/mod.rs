@@ -38,6 +38,19 @@ impl Norm {
     }
 }
 
+/// What a block leaves out or does in another way, by [`Switches`](crate::model::Switches). By default nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct BlockSwitches {
+    /// Whether the block's function is left out: a feed-forward network that adds nothing.
+    pub off: bool,
+    /// Whether the block's input is not added to its result.
+    pub no_residual: bool,
+    /// Whether the block's norm is left out.
+    pub no_norm: bool,
+    /// Factor of attention scores, in place of the model's.
+    pub scale: Option<f32>,
+}
+
 /// Self-attention with a fused projection for queries, keys and values.
 #[derive(Clone, Copy, Debug)]
 pub struct SelfAttention {
@@ -51,6 +64,8 @@ pub struct SelfAttention {
     pub output: Linear,
     /// Norm before or after the block.
     pub norm: Norm,
+    /// Switches of the block.
+    pub switches: BlockSwitches,
 }
 
 /// The projections by which global tokens see a text. Beltagy et al. 2020, "Longformer", section 3.1.
@@ -69,6 +84,8 @@ pub struct Ssru {
     pub input: Linear,
     /// Norm after the block.
     pub norm: Norm,
+    /// Switches of the block.
+    pub switches: BlockSwitches,
 }
 
 /// First block of a decoder layer.
@@ -101,6 +118,21 @@ impl Mixing {
             Self::Ssru(ssru) => ssru.norm,
         }
     }
+
+    /// Switches of the block.
+    pub fn switches(&self) -> BlockSwitches {
+        match self {
+            Self::Attention(attention) => attention.switches,
+            Self::Ssru(ssru) => ssru.switches,
+        }
+    }
+
+    pub(super) fn switches_mut(&mut self) -> &mut BlockSwitches {
+        match self {
+            Self::Attention(attention) => &mut attention.switches,
+            Self::Ssru(ssru) => &mut ssru.switches,
+        }
+    }
 }
 
 /// Cross-attention.
@@ -114,6 +146,8 @@ pub struct CrossAttention {
     pub output: Linear,
     /// Norm before or after the block.
     pub norm: Norm,
+    /// Switches of the block.
+    pub switches: BlockSwitches,
 }
 
 /// Position-wise feed-forward network. Vaswani et al. 2017, section 3.3.
@@ -127,6 +161,8 @@ pub struct FeedForward {
     pub down: Linear,
     /// Norm before or after the block.
     pub norm: Norm,
+    /// Switches of the block.
+    pub switches: BlockSwitches,
 }
 
 /// One layer of the encoder.

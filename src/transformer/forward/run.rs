@@ -272,7 +272,8 @@ impl Planned {
                 states.attentions("cross", &selection.cross_attentions, &config.decoder, lengths);
         }
         // a value has one place: a hidden state that is selected twice is read twice
-        let same = selection.hidden_states && (config.last_hidden_is_normed() || !config.final_norm);
+        let same = selection.hidden_states
+            && (config.last_hidden_is_normed() || blueprint.encoder_stack.final_norm.is_none());
         let hidden = source.as_ref().filter(|_| selection.hidden).and_then(|source| match same {
             true => source.hidden_states.last().and_then(|tap| tap.0),
             false => {

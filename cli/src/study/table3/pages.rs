@@ -227,6 +227,7 @@ fn figure(results: &Results, metric: usize) -> Figure {
         title: title.to_owned(),
         note: format!("beside the reference, {better}; ● mean with 95 %, ◇ paper"),
         svg: differences(METRICS[metric], &lines, [2, 1][metric]),
+        ..Figure::default()
     }
 }
 

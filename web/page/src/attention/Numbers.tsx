@@ -8,7 +8,7 @@ import { kindOnShow } from './traces.ts';
 import type { Shown } from './traces.ts';
 import { useNumbers } from './use-numbers.ts';
 
-type Column = Exclude<keyof HeadStatistics, 'fullRank'>;
+type Column = Exclude<keyof HeadStatistics, 'fullRank' | 'spectrum'>;
 
 interface Described {
   readonly name: Column;
@@ -32,7 +32,7 @@ export const COLUMNS: readonly Described[] = [
   { name: 'special', label: 'End', hint: 'On tokens without text, such as the end', share: true },
   { name: 'punctuation', label: 'Signs', hint: 'On punctuation', share: true },
   { name: 'rare', label: 'Rarest', hint: 'On the rarest token', share: true },
-  { name: 'rank', label: 'Rank', hint: 'The matrix’s numerical rank', share: false },
+  { name: 'components', label: 'Components', hint: 'Fewest that hold 90 % of the variance', share: false },
 ];
 
 export function Numbers({ shown }: { shown: Shown }) {
@@ -107,11 +107,29 @@ function Value({ one, column: { name, share } }: { one: HeadStatistics; column: 
   }
   const value = one[name];
   const whole = name === 'layer' || name === 'head' ? value + 1 : value;
-  const text = name === 'rank' ? `${one.rank} / ${one.fullRank}` : name === 'layer' || name === 'head' ? whole : value.toFixed(2);
+  if (name === 'components') {
+    return (
+      <td>
+        <Curve shares={one.spectrum} />
+        {`${one.components} / ${one.fullRank}`}
+      </td>
+    );
+  }
+  const text = name === 'layer' || name === 'head' ? whole : value.toFixed(2);
   return (
     <td class={share ? 'numbers__share' : undefined} style={share ? { '--share': value } : undefined}>
       {text}
     </td>
+  );
+}
+
+/** The share of the variance that the first 1, 2, 3, … components hold. */
+function Curve({ shares }: { shares: readonly number[] }) {
+  const points = [0, ...shares].map((share, count) => `${(36 * count) / Math.max(1, shares.length)},${14 - 13 * share}`);
+  return (
+    <svg class="numbers__curve" width="36" height="15" viewBox="0 0 36 15" aria-hidden="true">
+      <polyline points={points.join(' ')} />
+    </svg>
   );
 }
 

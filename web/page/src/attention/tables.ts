@@ -16,7 +16,8 @@ export function mapTable(map: MapOnShow): string {
 
 /** Layers and heads count from 1, as on the page. */
 export function numbersTable(heads: readonly HeadStatistics[]): string {
-  const names = Object.keys(heads[0] ?? {}) as (keyof HeadStatistics)[];
+  // a curve is no cell
+  const names = (Object.keys(heads[0] ?? {}) as (keyof HeadStatistics)[]).filter((name) => name !== 'spectrum');
   const rows = heads.map((one) =>
     names
       .map((name) => {

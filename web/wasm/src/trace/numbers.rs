@@ -23,8 +23,9 @@ pub struct HeadNumbers {
     punctuation: f64,
     rare: f64,
     confidence: f64,
-    rank: usize,
+    components: usize,
     full_rank: usize,
+    spectrum: Vec<f64>,
 }
 
 pub async fn of_head(weights: &Weights, which: Which) -> Result<HeadNumbers, Failure> {
@@ -46,7 +47,8 @@ pub async fn of_head(weights: &Weights, which: Which) -> Result<HeadNumbers, Fai
         punctuation: numbers.punctuation,
         rare: numbers.rare,
         confidence: numbers.confidence,
-        rank: numbers.rank,
+        components: numbers.components,
         full_rank: numbers.full_rank,
+        spectrum: numbers.spectrum,
     })
 }

@@ -1,0 +1,264 @@
+//! Studies that look inside a model: claims about attention, tried on the weights and the sentences of the user.
+
+mod attention;
+mod collapse;
+mod content;
+mod explanation;
+mod findings;
+mod gold;
+mod log;
+mod numeric;
+mod order;
+mod pages;
+mod projections;
+mod pruning;
+mod roles;
+mod scale;
+mod spectrum;
+mod subject;
+mod symmetry;
+mod words;
+
+use std::path::{Path, PathBuf};
+
+use wordloom::model::config::Architecture;
+use wordloom::translate::resolve_languages;
+use wordloom::{Model, TranslateOptions, Translator};
+
+use super::runs::Settings;
+use crate::digest::Digest;
+use crate::setup::{DeviceArguments, ModelArguments, count};
+use crate::train::data::Corpus;
+use crate::{CliError, interrupt, notice};
+use findings::Findings;
+use log::Log;
+use pages::About;
+use subject::{Subject, read_pairs};
+
+/// Fewest pairs that any study takes.
+const FEWEST: usize = 20;
+
+/// A study.
+pub struct Study {
+    pub name: &'static str,
+    title: &'static str,
+    /// Whether it takes a model that translates. Else any model with attention.
+    translates: bool,
+    run: fn(&mut Subject) -> Result<Findings, CliError>,
+}
+
+const fn study(
+    name: &'static str,
+    title: &'static str,
+    translates: bool,
+    run: fn(&mut Subject) -> Result<Findings, CliError>,
+) -> Study {
+    Study { name, title, translates, run }
+}
+
+/// All studies, in the order of `study all`.
+const STUDIES: &[Study] = &[
+    study("scale", "Why divide by √d_k?", false, scale::run),
+    study("symmetry", "Are scores symmetric?", false, symmetry::run),
+    study("projections", "How many components have the projections?", false, projections::run),
+    study("spectrum", "How many components has attention?", false, spectrum::run),
+    study("order", "What are positions for?", true, order::run),
+    study("roles", "Do heads have roles?", true, roles::run),
+    study("pruning", "How many heads are needed?", true, pruning::run),
+    study("explanation", "Does attention explain a translation?", true, explanation::run),
+    study("content", "What do heads keep of their input?", false, content::run),
+    study("collapse", "Do tokens become equal?", false, collapse::run),
+];
+
+#[derive(clap::Args)]
+#[command(after_help = "\
+FILE.html gets the page. Beside it stand FILE.md with FILE-1.svg and so on, the
+numbers as FILE.csv and FILE.json, and FILE.jsonl, from which the same command
+goes on after Ctrl-C or a kill.")]
+pub struct Arguments {
+    #[command(flatten)]
+    material: Material,
+    /// The page, a name that ends in .html [default: NAME.html]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+#[derive(clap::Args)]
+#[command(after_help = "\
+DIR gets a page for each study, index.md with all claims, and measurements.jsonl,
+from which the same command goes on after Ctrl-C or a kill.")]
+pub struct AllArguments {
+    #[command(flatten)]
+    material: Material,
+    /// Folder of the pages
+    #[arg(short, long, value_name = "DIR", default_value = "studies")]
+    output: PathBuf,
+}
+
+#[derive(clap::Args)]
+struct Material {
+    #[command(flatten)]
+    model: ModelArguments,
+    /// Lines SOURCE TAB TARGET; or gzip
+    #[arg(long, value_name = "FILE")]
+    pairs: PathBuf,
+    /// Sentences of most measurements
+    #[arg(long, value_name = "N", value_parser = count, default_value = "100")]
+    sentences: usize,
+    /// Language of the sources, in the model's codes
+    #[arg(long, value_name = "CODE")]
+    source_lang: Option<String>,
+    /// Language of the targets, in the model's codes
+    #[arg(long, value_name = "CODE")]
+    target_lang: Option<String>,
+    #[command(flatten)]
+    device: DeviceArguments,
+}
+
+/// Runs one study.
+pub fn run(name: &str, arguments: &Arguments) -> Result<(), CliError> {
+    let output = arguments.output.clone().unwrap_or_else(|| format!("{name}.html").into());
+    let stem = output.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+    if output.extension().is_none_or(|kind| kind != "html") || stem.is_empty() {
+        let problem = "it must end in .html; the other files get the same name";
+        return Err(CliError::Usage(format!("--output is {}; {problem}", output.display())));
+    }
+    let folder = output.parent().map_or_else(PathBuf::new, Path::to_path_buf);
+    let studies = STUDIES.iter().filter(|study| study.name == name).collect::<Vec<_>>();
+    let place = Place { folder, stem: Some(stem.to_owned()), log: format!("{stem}.jsonl") };
+    arguments.material.run(&studies, &place)
+}
+
+/// Runs all studies that the model allows.
+pub fn run_all(arguments: &AllArguments) -> Result<(), CliError> {
+    let place = Place { folder: arguments.output.clone(), stem: None, log: "measurements.jsonl".to_owned() };
+    arguments.material.run(&STUDIES.iter().collect::<Vec<_>>(), &place)
+}
+
+/// Where the files of a command go.
+struct Place {
+    folder: PathBuf,
+    /// Names of the files of a single study; else each has its own.
+    stem: Option<String>,
+    log: String,
+}
+
+impl Material {
+    fn run(&self, studies: &[&Study], place: &Place) -> Result<(), CliError> {
+        let options = TranslateOptions {
+            source_language: self.source_lang.clone(),
+            target_language: self.target_lang.clone(),
+            cancel: interrupt::handler(),
+            ..TranslateOptions::default()
+        };
+        let pairs = read_pairs(&self.pairs)?;
+        if pairs.len() < FEWEST || self.sentences < FEWEST {
+            return Err(CliError::Input(format!(
+                "{}: {} pairs, and --sentences is {}; a study needs at least {FEWEST} of both to say anything",
+                self.pairs.display(),
+                pairs.len(),
+                self.sentences
+            )));
+        }
+        let model = self.model.open()?;
+        let possible = possible(&model, studies)?;
+        let tokenizer = model.tokenizer()?;
+        resolve_languages(&tokenizer, &options, model.generation_config())
+            .map_err(|error| CliError::Usage(error.to_string()))?;
+        let settings = self.settings(&pairs)?;
+        std::fs::create_dir_all(if place.folder.as_os_str().is_empty() {
+            Path::new(".")
+        } else {
+            &place.folder
+        })
+        .map_err(|error| crate::output::cannot_write(&place.folder, error))?;
+        let log = Log::open(&place.folder.join(&place.log), &settings)?;
+        let transformer = self.device.transformer(&model)?;
+        let about = About {
+            model: model.label().to_owned(),
+            lines: vec![
+                format!("Model: {}; on {}", model.label(), transformer.device()),
+                format!(
+                    "Pairs: {}, {} pairs, of which {} at equal distances are read by most measurements",
+                    self.pairs.display(),
+                    pairs.len(),
+                    self.sentences.min(pairs.len())
+                ),
+            ],
+        };
+        let translator = Translator::from_parts(transformer, tokenizer);
+        let file = self.pairs.display().to_string();
+        let mut subject = Subject::new((model, translator), options, (file, pairs), self.sentences, log);
+        let result = interrupt::working(|| run_studies(&mut subject, &possible, place, &about));
+        subject.end();
+        result
+    }
+
+    fn settings(&self, pairs: &[wordloom::train::pairs::SentencePair]) -> Result<Settings, CliError> {
+        let model = match self.model.folder()? {
+            Some(folder) => {
+                let digest =
+                    Digest::of_model(&folder).map_err(|error| crate::output::cannot_read(&folder, error))?;
+                digest.summary().hash
+            }
+            None => format!("the built-in one of version {}", env!("CARGO_PKG_VERSION")),
+        };
+        let language = |code: &Option<String>| code.clone().unwrap_or_else(|| "not given".to_owned());
+        let settings = [
+            ("the model", model),
+            ("the pairs", Corpus::digest(pairs)),
+            ("--sentences", self.sentences.to_string()),
+            ("--source-lang", language(&self.source_lang)),
+            ("--target-lang", language(&self.target_lang)),
+        ];
+        Ok(settings.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+    }
+}
+
+/// The studies that a model allows; an error if there are none among those asked for.
+fn possible<'a>(model: &Model, studies: &[&'a Study]) -> Result<Vec<&'a Study>, CliError> {
+    let translates = model.config().architecture() == Architecture::EncoderDecoder;
+    let (can, cannot): (Vec<&Study>, Vec<&Study>) =
+        studies.iter().copied().partition(|study| translates || !study.translates);
+    if let [first, ..] = cannot[..] {
+        let names: Vec<&str> =
+            STUDIES.iter().filter(|study| !study.translates).map(|study| study.name).collect();
+        let problem = format!(
+            "{}: a \"{}\" model does not translate, which the study {} needs; it can do {}",
+            model.label(),
+            model.config().family.model_type(),
+            first.name,
+            names.join(", ")
+        );
+        if can.is_empty() {
+            return Err(CliError::Input(problem));
+        }
+        notice(&problem);
+    }
+    Ok(can)
+}
+
+fn run_studies(
+    subject: &mut Subject,
+    studies: &[&Study],
+    place: &Place,
+    about: &About,
+) -> Result<(), CliError> {
+    let command = pages::command();
+    let mut all = Vec::new();
+    for study in studies {
+        let findings = (study.run)(subject)?;
+        subject.end();
+        let stem = place.stem.as_deref().unwrap_or(study.name);
+        pages::write((&place.folder, stem), study.title, &findings, about, &command)?;
+        for claim in &findings.claims {
+            notice(&format!("{}: {}: {}", study.name, pages::verdict(claim.verdict), claim.claim));
+        }
+        notice(&format!("{}: the page", place.folder.join(format!("{stem}.html")).display()));
+        all.push((study.name, findings));
+    }
+    if place.stem.is_none() {
+        pages::write_index(&place.folder, &all, about)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,231 @@
+//! The model that is studied, with the sentences that it reads; measurements that are kept.
+
+use std::path::Path;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use wordloom::model::SelfAttentionKind;
+use wordloom::model::config::Architecture;
+use wordloom::text::Token;
+use wordloom::trace::{AttentionKind, Trace, TraceOptions, TracedSentence};
+use wordloom::train::pairs::{PairsOptions, SentencePair, load_rows};
+use wordloom::transformer::{
+    Cancel, ForwardInput, ForwardOutput, ForwardSelection, GenerateOptions, ScoreRequest,
+};
+use wordloom::{Model, TranslateOptions, Translator};
+
+use super::log::Log;
+use crate::CliError;
+
+/// Most tokens of a test translation for each token of its source, and a few more: a model without some of its heads may repeat
+/// itself to the end.
+const LONGEST_RATIO: usize = 2;
+const LONGEST_MORE: usize = 10;
+
+/// A sentence that the model reads, with its reference translation.
+pub struct Sentence {
+    /// Index of the pair.
+    pub index: usize,
+    pub source: Vec<u32>,
+    /// From the start token to the end token; empty in models of one stack.
+    pub target: Vec<u32>,
+    /// Tokens and attention; only ids of the source in models of one stack.
+    pub traced: TracedSentence,
+}
+
+impl Sentence {
+    pub fn scored(&self) -> ScoreRequest {
+        let (context, target) = self.target.split_at(self.traced.prompt);
+        let input_ids = self.source.clone();
+        ScoreRequest { input_ids, context_ids: context.to_vec(), target_ids: target.to_vec() }
+    }
+}
+
+pub struct Subject {
+    pub model: Model,
+    pub translator: Translator,
+    pub options: TranslateOptions,
+    pub pairs: Vec<SentencePair>,
+    /// Name of the file of pairs, in messages.
+    pub file: String,
+    /// Number of sentences of most measurements.
+    pub wanted: usize,
+    pub cancel: Cancel,
+    sentences: Vec<Sentence>,
+    log: Log,
+    bar: ProgressBar,
+}
+
+/// Reads the pairs of a study.
+pub fn read_pairs(path: &Path) -> Result<Vec<SentencePair>, CliError> {
+    let options = PairsOptions { ignore_columns: true, ..PairsOptions::default() };
+    Ok(load_rows(path, &options)?.pairs)
+}
+
+impl Subject {
+    pub fn new(
+        (model, translator): (Model, Translator),
+        options: TranslateOptions,
+        (file, pairs): (String, Vec<SentencePair>),
+        wanted: usize,
+        log: Log,
+    ) -> Self {
+        let bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::stderr());
+        if let Ok(style) = ProgressStyle::with_template("[{bar:16}] {msg} {pos}/{len}, {eta} left") {
+            bar.set_style(style.progress_chars("━━─"));
+        }
+        let cancel = options.cancel.clone();
+        Self { model, translator, options, pairs, file, wanted, cancel, sentences: Vec::new(), log, bar }
+    }
+
+    /// Kinds of attention that see whole texts.
+    pub fn kinds(&self) -> Vec<AttentionKind> {
+        let config = self.model.config();
+        let is_whole = |kind: &AttentionKind| {
+            *kind != AttentionKind::Encoder
+                || (0..config.encoder.layers)
+                    .all(|layer| *config.encoder_kind(layer) == SelfAttentionKind::Full)
+        };
+        AttentionKind::ALL
+            .into_iter()
+            .filter(|kind| config.attention_layers(*kind) > 0)
+            .filter(is_whole)
+            .collect()
+    }
+
+    pub fn translates(&self) -> bool {
+        self.model.config().architecture() == Architecture::EncoderDecoder
+    }
+
+    /// Announces the next measurements.
+    pub fn begin(&self, what: &str, count: usize) {
+        self.bar.reset();
+        self.bar.set_length(count as u64);
+        self.bar.set_message(what.to_owned());
+    }
+
+    /// Takes a measurement, or finds it in the log. Returns [`CliError::Interrupted`] after Ctrl-C.
+    pub fn measure<T: Serialize + DeserializeOwned>(
+        &mut self,
+        name: &str,
+        work: impl FnOnce(&mut Self) -> Result<T, CliError>,
+    ) -> Result<T, CliError> {
+        if let Some(found) = self.log.find(name) {
+            self.bar.inc(1);
+            return Ok(found);
+        }
+        if self.cancel.is_cancelled() {
+            return Err(CliError::Interrupted);
+        }
+        let value = work(self)?;
+        self.log.add(name, &value)?;
+        self.bar.inc(1);
+        Ok(value)
+    }
+
+    pub fn end(&self) {
+        self.bar.finish_and_clear();
+    }
+
+    /// Traces the first `count` of the chosen pairs.
+    pub fn load(&mut self, count: usize) -> Result<(), CliError> {
+        let count = count.min(self.wanted).min(self.pairs.len());
+        if self.sentences.len() >= count {
+            return Ok(());
+        }
+        self.begin("reading sentences", count);
+        for place in self.sentences.len()..count {
+            if self.cancel.is_cancelled() {
+                return Err(CliError::Interrupted);
+            }
+            let index = place * self.pairs.len() / self.wanted.min(self.pairs.len());
+            let sentence = self.sentence(index)?;
+            self.sentences.push(sentence);
+            self.bar.inc(1);
+        }
+        Ok(())
+    }
+
+    /// The loaded sentences.
+    pub fn sentences(&self) -> &[Sentence] {
+        &self.sentences
+    }
+
+    fn sentence(&self, index: usize) -> Result<Sentence, CliError> {
+        let SentencePair { source, target } = &self.pairs[index];
+        if self.translates() {
+            return Ok(Sentence { index, ..self.pair(source, target)? });
+        }
+        let ids = self.translator.tokenizer().encode(source)?;
+        let tokens = ids.iter().map(|&id| Token { id, ..Token::default() }).collect();
+        let traced =
+            TracedSentence { source: source.clone(), source_tokens: tokens, ..TracedSentence::default() };
+        Ok(Sentence { index, source: ids, target: Vec::new(), traced })
+    }
+
+    /// Traces any source and target.
+    pub fn pair(&self, source: &str, target: &str) -> Result<Sentence, CliError> {
+        let options = TraceOptions { scores: false, ..TraceOptions::default() };
+        let trace =
+            pollster::block_on(Trace::of_pair(&self.translator, source, target, &self.options, &options))?;
+        let traced = trace.sentences.into_iter().next().unwrap_or_default();
+        Ok(Sentence {
+            index: 0,
+            source: traced.source_tokens.iter().map(|token| token.id).collect(),
+            target: traced.target_tokens.iter().map(|target| target.token.id).collect(),
+            traced,
+        })
+    }
+
+    /// A pass with all hidden states and attention, without logits.
+    pub fn pass(&self, source: &[u32], target: &[u32]) -> Result<ForwardOutput, CliError> {
+        let config = self.model.config();
+        let selection =
+            ForwardSelection { logits: false, hidden_states: true, ..ForwardSelection::all(config) };
+        let read = &target[..target.len().saturating_sub(1)];
+        let input = ForwardInput {
+            batch: 1,
+            source_length: source.len(),
+            target_length: read.len(),
+            input_ids: source.to_vec(),
+            attention_mask: vec![1; source.len()],
+            global_attention_mask: config.usual_global_mask(source.len()),
+            token_type_ids: Vec::new(),
+            decoder_input_ids: read.to_vec(),
+        };
+        Ok(pollster::block_on(self.translator.transformer().forward_selected(&input, &selection))?)
+    }
+
+    /// Loss of each loaded sentence's reference, nats per token.
+    pub fn losses(&self, sentences: &[Sentence]) -> Result<Vec<f64>, CliError> {
+        self.losses_of(&sentences.iter().map(Sentence::scored).collect::<Vec<_>>())
+    }
+
+    /// Loss of each request, nats per token.
+    pub fn losses_of(&self, requests: &[ScoreRequest]) -> Result<Vec<f64>, CliError> {
+        let transformer = self.translator.transformer();
+        let scores = pollster::block_on(transformer.score(requests, &self.cancel, &mut |_| {}))?;
+        let mean = |score: wordloom::transformer::Score| {
+            -score.log_probability() / score.token_log_probabilities.len().max(1) as f64
+        };
+        Ok(scores.into_iter().map(mean).collect())
+    }
+
+    /// Greedy translations of sentences.
+    pub fn translations(&self, sentences: &[Sentence]) -> Result<Vec<String>, CliError> {
+        let limit = self.model.config().positions.longest_input();
+        let requests = sentences.iter().map(|sentence| {
+            let longest = (LONGEST_RATIO * sentence.source.len() + LONGEST_MORE).min(limit);
+            self.translator.request(&sentence.source, &[], &self.options.clone().beams(1).max_length(longest))
+        });
+        let requests = requests.collect::<Result<Vec<_>, _>>()?;
+        let generate = GenerateOptions::default().cancel(&self.cancel);
+        let found = pollster::block_on(self.translator.transformer().generate(&requests, generate))?;
+        let texts = found.iter().map(|found| {
+            let tokens = found.hypotheses.first().map_or(&[][..], |best| &best.tokens);
+            self.translator.tokenizer().decode(tokens, true)
+        });
+        Ok(texts.collect::<Result<_, _>>()?)
+    }
+}

@@ -1,0 +1,55 @@
+//! Weights that are read again from the model's files, with edits.
+
+use std::collections::BTreeSet;
+
+use super::Transformer;
+use super::loaded::LoadedModel;
+use crate::graph::{Upload, WeightTable};
+use crate::model::blueprint::CheckpointSource;
+use crate::model::edits::{EditedSource, WeightEdits};
+use crate::model::{Model, ModelError};
+
+/// The edits of a model's weights.
+#[derive(Clone, Default)]
+pub(super) struct Edits {
+    /// Edits of muted heads.
+    pub muted: WeightEdits,
+    /// Edits of switches.
+    pub switched: WeightEdits,
+}
+
+/// The edits that the weights on the device have.
+#[derive(Default)]
+pub(super) struct Edited {
+    pub current: Edits,
+    /// Entries on the device that may differ from the files.
+    entries: BTreeSet<usize>,
+}
+
+impl Transformer {
+    /// Whether a model has the weights of this one, by names and shapes.
+    pub(super) fn has_shapes_of(&self, model: &Model) -> bool {
+        let shapes = |table: &WeightTable| -> Vec<_> {
+            table.entries().iter().map(|entry| (entry.name.clone(), entry.rows, entry.width)).collect()
+        };
+        shapes(&model.blueprint().table) == shapes(&self.model.blueprint.table)
+    }
+
+    /// Reads the weights again that have edits or had some. After an error, the next call reads them.
+    pub(super) fn read_edited(&mut self, model: &Model, next: Edits) -> Result<(), ModelError> {
+        let Self { model: LoadedModel { device, weights, .. }, edits: edited, .. } = self;
+        let mut edits = next.muted.clone();
+        edits.extend(next.switched.clone());
+        edited.entries.extend(edits.entries());
+        let blueprint = model.blueprint();
+        let source = CheckpointSource { blueprint, checkpoint: model.checkpoint() };
+        let mut source = EditedSource { source, table: &blueprint.table, edits: &edits };
+        let mut upload = Upload::new(edited.entries.iter().copied().collect());
+        while upload.advance(device.gpu(), &blueprint.table, weights, &mut source)? {}
+        if let Some(gpu) = device.gpu() {
+            gpu.flush().map_err(ModelError::from)?;
+        }
+        *edited = Edited { current: next, entries: edits.entries().collect() };
+        Ok(())
+    }
+}
