@@ -1,5 +1,6 @@
 //! A model on a device: token ids in, token ids or tensors out.
 
+mod arrivals;
 mod attention_budget;
 mod attention_inputs;
 mod batches;
@@ -28,6 +29,7 @@ mod self_attention;
 mod session;
 mod work;
 
+pub use arrivals::{Arrival, Arrivals};
 pub use attention_budget::KeepAttention;
 pub(crate) use attention_budget::{Lengths, Share, share};
 pub use cancel::Cancel;
