@@ -2,11 +2,16 @@
 
 mod common;
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use common::{assert_close, data, device_test, devices, gpu_as, model};
 use wordloom::Device;
 use wordloom::decode::{DecodeOptions, Hypothesis, MAX_BEAMS};
 use wordloom::kernels::AdapterClass;
-use wordloom::transformer::{Cancel, GenerateOptions, GenerateRequest, Progress, Transformer};
+use wordloom::transformer::{
+    Arrival, Arrivals, Cancel, GenerateOptions, GenerateRequest, Progress, Transformer,
+};
 
 /// Requests with sources of many lengths, padded to the same length. Later requests may generate more than earlier ones.
 fn requests(transformer: &Transformer, count: usize, options: &DecodeOptions) -> Vec<GenerateRequest> {
@@ -122,6 +127,104 @@ async fn a_cancelled_run_leaves_nobody_seated() {
             assert!(done.is_err(), "cancelled");
             let (again, _) = generate(&transformer, &requests).await;
             assert!(again == want, "after {steps} steps");
+        }
+    }
+}
+
+/// Requests that come one after another while others are searched.
+struct Coming {
+    /// Those to come, the next one last.
+    to_come: Vec<Arrival>,
+    waiting: Vec<Arrival>,
+    /// Number of requests that come with each look.
+    pace: usize,
+    /// A ticket whose result is no longer wanted once its search runs.
+    unwanted: Option<u64>,
+    running: usize,
+    /// Largest number of running searches, and number of those that began while others ran.
+    most_running: usize,
+    joined: usize,
+    found: Vec<Option<Vec<Hypothesis>>>,
+}
+
+impl Coming {
+    fn new(requests: &[GenerateRequest], pace: usize, unwanted: Option<u64>) -> Self {
+        let arrival = |(ticket, request): (usize, &GenerateRequest)| Arrival {
+            ticket: ticket as u64,
+            request: Arc::new(request.clone()),
+            waited: Duration::ZERO,
+        };
+        Self {
+            to_come: requests.iter().enumerate().map(arrival).rev().collect(),
+            waiting: Vec::new(),
+            pace,
+            unwanted,
+            running: 0,
+            most_running: 0,
+            joined: 0,
+            found: vec![None; requests.len()],
+        }
+    }
+}
+
+impl Arrivals for Coming {
+    fn waiting(&mut self, most: usize) -> Vec<Arrival> {
+        for _ in 0..self.pace {
+            self.waiting.extend(self.to_come.pop());
+        }
+        self.waiting.iter().take(most).cloned().collect()
+    }
+
+    fn take(&mut self, ticket: u64) {
+        let before = self.waiting.len();
+        self.waiting.retain(|arrival| arrival.ticket != ticket);
+        assert_eq!(self.waiting.len() + 1, before, "a listed request is taken");
+        self.joined += usize::from(self.found.iter().any(Option::is_some) && self.running > 0);
+        self.running += 1;
+        self.most_running = self.most_running.max(self.running);
+    }
+
+    fn is_wanted(&mut self, ticket: u64) -> bool {
+        self.unwanted != Some(ticket)
+    }
+
+    fn deliver(&mut self, ticket: u64, hypotheses: Vec<Hypothesis>) {
+        self.running -= 1;
+        let before = self.found[ticket as usize].replace(hypotheses);
+        assert!(before.is_none(), "each is delivered once");
+    }
+}
+
+#[device_test]
+async fn requests_that_come_meanwhile_get_what_they_get_alone() {
+    let model = model(&data("models/marian_tied"));
+    let host = Transformer::load(&Device::Cpu, &model, &mut |_| {}).expect("loads");
+    let config = host.config();
+    let [start, eos] = [config.tokens.decoder_start, config.tokens.eos].map(|token| token.unwrap_or(0));
+    let plain = DecodeOptions::new(start, eos, config.tokens.pad);
+    let mut all = devices().await;
+    all.push(gpu_as(AdapterClass::Hardware).await);
+    for (count, beams) in [(60, 1), (24, 4)] {
+        let options = DecodeOptions { num_beams: beams, min_length: 3, ..plain.clone() };
+        let requests = requests(&host, count, &options);
+        let mut alone = Vec::new();
+        for request in &requests {
+            alone.extend(generate(&host, std::slice::from_ref(request)).await.0);
+        }
+        for (device, which) in all.iter().zip(["CPU", "software GPU", "hardware GPU"]) {
+            let transformer = Transformer::load(device, &model, &mut |_| {}).expect("loads");
+            let mut coming = Coming::new(&requests, 3, Some(7));
+            transformer.serve(&mut coming, &Cancel::default()).await.expect("serves");
+            let place = format!("{beams} beams on the {which}");
+            assert!(coming.joined > 2 && coming.most_running > 4, "{place}: {} joined", coming.joined);
+            for (ticket, (found, alone)) in coming.found.iter().zip(&alone).enumerate() {
+                if ticket == 7 {
+                    assert!(found.is_none(), "{place}: a request whose caller went away");
+                    continue;
+                }
+                let found = found.as_ref().unwrap_or_else(|| panic!("{place}: {ticket} has no result"));
+                assert_eq!(found[0].tokens, alone[0].tokens, "{place}, request {ticket}");
+            }
         }
     }
 }

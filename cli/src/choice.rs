@@ -138,21 +138,26 @@ fn with_model(
     Ok(Choice { last, first: None, languages })
 }
 
+/// The source and the target in a model's own codes.
+pub fn codes(tokenizer: &Tokenizer, [from, to]: &[Option<Language>; 2]) -> (Option<String>, Option<String>) {
+    let codes = tokenizer.languages();
+    let code = |language: &Option<Language>| code_for(&codes, language.as_ref()?).map(str::to_owned);
+    let (mut source, target) = (code(from), code(to));
+    // Marian's codes are those of its target
+    if let Err(TextError::NoLanguages { .. }) = tokenizer.direction(source.as_deref(), target.as_deref()) {
+        source = None;
+    }
+    (source, target)
+}
+
 impl Chosen {
     fn new(
         model: Model,
         tokenizer: Tokenizer,
         folder: Option<PathBuf>,
-        [from, to]: &[Option<Language>; 2],
+        languages: &[Option<Language>; 2],
     ) -> Self {
-        let codes = tokenizer.languages();
-        let code = |language: &Option<Language>| code_for(&codes, language.as_ref()?).map(str::to_owned);
-        let (mut source, target) = (code(from), code(to));
-        // Marian's codes are those of its target
-        if let Err(TextError::NoLanguages { .. }) = tokenizer.direction(source.as_deref(), target.as_deref())
-        {
-            source = None;
-        }
+        let (source, target) = codes(&tokenizer, languages);
         Self { model, tokenizer, folder, source, target }
     }
 
@@ -205,7 +210,7 @@ impl Installed {
 }
 
 /// Bytes of the built-in model: it is smaller than others of its pair.
-const BUILT_IN_BYTES: u64 = 9_500_000;
+pub const BUILT_IN_BYTES: u64 = 9_500_000;
 
 /// Chooses among the installed models.
 fn without_model(

@@ -16,6 +16,7 @@ const IDLE: u8 = 0;
 const WORKING: u8 = 1;
 const INTERRUPTED: u8 = 2;
 const SERVING: u8 = 3;
+const STOPPING: u8 = 4;
 
 static STATE: AtomicU8 = AtomicU8::new(IDLE);
 static CANCEL: OnceLock<Cancel> = OnceLock::new();
@@ -29,7 +30,11 @@ pub fn handler() -> Cancel {
         let _ = ctrlc::set_handler(move || {
             match STATE.compare_exchange(WORKING, INTERRUPTED, Ordering::SeqCst, Ordering::SeqCst) {
                 Ok(_) => wish.cancel(),
-                Err(SERVING) => process::exit(0),
+                Err(SERVING) => {
+                    STATE.store(STOPPING, Ordering::SeqCst);
+                    wish.cancel();
+                }
+                Err(STOPPING) => process::exit(0),
                 Err(_) => process::exit(EXIT_CODE.into()),
             }
         });
@@ -38,10 +43,12 @@ pub fn handler() -> Cancel {
     CANCEL.get_or_init(install).clone()
 }
 
-/// Makes Ctrl-C the normal end of a command that runs until it is stopped.
-pub fn ends_the_process() {
-    handler();
+/// Makes Ctrl-C the normal end of a command that runs until it is stopped. The command ends when it finds the wish, and
+/// finishes its work before; a second Ctrl-C ends it at once.
+pub fn ends_the_command() -> Cancel {
+    let cancel = handler();
     STATE.store(SERVING, Ordering::SeqCst);
+    cancel
 }
 
 /// Does a command's work, which checks [`Cancel`] regularly. Returns [`CliError::Interrupted`] after any Ctrl-C.

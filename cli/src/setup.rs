@@ -46,7 +46,7 @@ pub fn built_in() -> Result<ModelFiles, CliError> {
     Err(CliError::Usage("no model is built in; choose one with --model".into()))
 }
 
-#[derive(clap::Args)]
+#[derive(Clone, clap::Args)]
 pub struct DeviceArguments {
     /// auto, gpu, cpu, or a GPU's name
     #[arg(long, value_name = "DEVICE", default_value = "auto")]

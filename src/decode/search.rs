@@ -119,6 +119,14 @@ impl BatchSearch {
         Ok(old.finish())
     }
 
+    /// Ends the search of a sentence, finished or not, and leaves its rows idle. Returns the hypotheses so far. `options` are
+    /// those of a sentence of this batch.
+    pub(crate) fn end(&mut self, sentence: usize, options: &DecodeOptions) -> Vec<Hypothesis> {
+        let old = std::mem::replace(&mut self.sentences[sentence], SentenceSearch::idle(options));
+        self.prepare_step();
+        old.finish()
+    }
+
     /// Number of rows of every step.
     pub fn rows(&self) -> usize {
         self.sentences.len() * self.rows_per_sentence

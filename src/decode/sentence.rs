@@ -62,6 +62,11 @@ impl SentenceSearch {
         }
     }
 
+    /// Rows that search for nothing.
+    pub(super) fn idle(options: &DecodeOptions) -> Self {
+        Self { finished: true, ..Self::new(options) }
+    }
+
     /// Whether the result is final.
     pub fn is_finished(&self) -> bool {
         self.finished

@@ -6,10 +6,10 @@ use super::global_states::most_globals;
 use super::request::{GenerateRequest, Keep};
 use super::session::{cache_capacity, column_capacity, padded_length};
 use crate::decode::DecodeOptions;
-use crate::model::config::{Architecture, StackConfig};
+use crate::model::config::{Architecture, ModelConfig, StackConfig};
 
 /// Maximal number of rows (sentences × beams) of a batch.
-const MAX_ROWS: usize = 64;
+pub(super) const MAX_ROWS: usize = 64;
 /// Maximal number of source tokens of a batch, padding included.
 const MAX_SOURCE_TOKENS: usize = 4096;
 /// Bytes of one batch's caches.
@@ -74,34 +74,65 @@ impl Transformer {
         batch: &[usize],
         waiting: &[usize],
     ) -> usize {
-        let (Some(&first), Architecture::EncoderDecoder) = (batch.first(), self.model.config.architecture())
-        else {
-            return 0;
-        };
-        let first = &requests[first];
-        let batch = || batch.iter().map(|&index| &requests[index]);
-        if batch().any(|request| request.options.prompt.len() > 1) {
-            return 0; // prompts are read for all rows at once
-        }
-        let columns = column_capacity(&self.model.config, batch());
-        let max_length = batch().map(|request| request.options.max_length).max().unwrap_or(0);
-        let globals = batch().map(|request| &request.global_tokens[..]);
-        let globals = most_globals(&self.model.config, globals);
-        let padded = |input_ids: &[u32]| padded_length(&self.model.config, input_ids.len());
+        let batch: Vec<&GenerateRequest> = batch.iter().map(|&index| &requests[index]).collect();
+        let Some(room) = self.room(&batch) else { return 0 };
         let follows = |&&index: &&usize| {
-            let GenerateRequest { input_ids, options, global_tokens } = &requests[index];
-            let as_first = DecodeOptions {
-                max_length: first.options.max_length,
-                columns: first.options.columns.clone(),
-                ..options.clone()
-            };
-            let listed = |options: &DecodeOptions| options.columns.listed().map_or(0, |list| list.len());
-            padded(input_ids) == padded(&first.input_ids)
-                && global_tokens.len() <= globals
-                && options.max_length <= max_length
-                && listed(options) <= columns
-                && as_first == first.options
+            let padded = padded_length(&self.model.config, requests[index].input_ids.len());
+            padded == room.source_length && room.fits(&self.model.config, &requests[index])
         };
         waiting.iter().take_while(follows).count()
+    }
+
+    /// The requests that can take over rows of a batch. `None` if none can.
+    pub(super) fn room(&self, batch: &[&GenerateRequest]) -> Option<Room> {
+        let config = &self.model.config;
+        let (Some(first), Architecture::EncoderDecoder) = (batch.first(), config.architecture()) else {
+            return None;
+        };
+        if batch.iter().any(|request| request.options.prompt.len() > 1) {
+            return None; // prompts are read for all rows at once
+        }
+        let longest = batch.iter().map(|request| request.input_ids.len()).max().unwrap_or(0);
+        Some(Room {
+            options: first.options.clone(),
+            source_length: padded_length(config, longest),
+            max_length: batch.iter().map(|request| request.options.max_length).max().unwrap_or(0),
+            columns: column_capacity(config, batch.iter().copied()),
+            globals: most_globals(config, batch.iter().map(|request| &request.global_tokens[..])),
+        })
+    }
+}
+
+/// The room of a batch's rows.
+pub(super) struct Room {
+    /// Options of the first request: others may differ in length and columns only.
+    options: DecodeOptions,
+    /// Padded tokens of a source.
+    pub source_length: usize,
+    pub max_length: usize,
+    columns: usize,
+    globals: usize,
+}
+
+impl Room {
+    /// Whether a request can take over rows.
+    pub fn fits(&self, config: &ModelConfig, request: &GenerateRequest) -> bool {
+        let GenerateRequest { input_ids, options, global_tokens } = request;
+        let listed = options.columns.listed().map_or(0, |list| list.len());
+        padded_length(config, input_ids.len()) <= self.source_length
+            && global_tokens.len() <= self.globals
+            && options.max_length <= self.max_length
+            && listed <= self.columns
+            && self.searches_as(options)
+    }
+
+    /// Whether the options differ in length and columns only.
+    pub fn searches_as(&self, options: &DecodeOptions) -> bool {
+        let as_first = DecodeOptions {
+            max_length: self.options.max_length,
+            columns: self.options.columns.clone(),
+            ..options.clone()
+        };
+        as_first == self.options
     }
 }

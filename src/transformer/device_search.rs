@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 
 use super::error::GenerateError;
-use super::queue::Queue;
+use super::queue::Seats;
 use super::request::GenerateRequest;
 use super::rows::RowStates;
 use crate::decode::{BatchSearch, DecodeOptions, EarlyStopping, length_divisor};
@@ -306,7 +306,7 @@ impl DeviceSearch {
         session: &mut Session,
         step: Program,
         search: &mut BatchSearch,
-        queue: &mut Queue<'_>,
+        queue: &mut impl Seats,
     ) -> Result<(), GenerateError> {
         if self.under_way.is_empty() {
             let seats = std::mem::take(&mut self.promised);
@@ -345,7 +345,7 @@ impl DeviceSearch {
         &mut self,
         seats: Vec<Seat>,
         search: &mut BatchSearch,
-        queue: &mut Queue<'_>,
+        queue: &mut impl Seats,
     ) -> Result<(), GenerateError> {
         for Seat { sentence, index, options, clock } in seats {
             let finished = search.replace(sentence, options)?;

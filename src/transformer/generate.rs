@@ -6,7 +6,7 @@ use super::cancel::Cancel;
 use super::error::GenerateError;
 use super::global_states::check_globals;
 use super::kept_attention::KeptAttention;
-use super::queue::{Queue, pause};
+use super::queue::{Queue, Seats, pause};
 use super::request::{GenerateOptions, GenerateRequest, Generation, Keep, Progress};
 use super::session::{DecodeSession, SessionKey};
 use crate::decode::{BatchSearch, Columns, Paths};
@@ -145,9 +145,9 @@ impl Transformer {
     }
 
     /// Searches for the requests of a queue. The caller puts the session back. Paths are returned if attention is kept.
-    async fn search(
+    pub(super) async fn search(
         &self,
-        queue: Queue<'_>,
+        queue: impl Seats,
         cancel: &Cancel,
         keep: &Keep,
     ) -> Result<(DecodeSession, Option<Paths>), GenerateError> {

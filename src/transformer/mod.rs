@@ -1,5 +1,6 @@
 //! A model on a device: token ids in, token ids or tensors out.
 
+mod arrivals;
 mod attention_budget;
 mod attention_inputs;
 mod batches;
@@ -30,6 +31,7 @@ mod session;
 mod switches;
 mod work;
 
+pub use arrivals::{Arrival, Arrivals};
 pub use attention_budget::KeepAttention;
 pub(crate) use attention_budget::{Lengths, Share, share};
 pub use cancel::Cancel;

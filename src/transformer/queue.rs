@@ -5,6 +5,29 @@ use super::request::{GenerateRequest, Generation, Progress};
 use crate::decode::{BatchSearch, Hypothesis};
 
 /// The requests of one session: those that have rows, and those that wait for rows.
+pub(super) trait Seats {
+    /// Requests of the first rows.
+    fn batch(&self) -> Vec<&GenerateRequest>;
+
+    fn request(&self, index: usize) -> &GenerateRequest;
+
+    /// Number of requests that may take over rows.
+    fn waiting(&self) -> usize;
+
+    /// Takes the indices of up to `most` requests from the queue.
+    fn next(&mut self, most: usize) -> Vec<usize>;
+
+    /// Looks at the searches before a step.
+    async fn show(&mut self, search: &mut BatchSearch);
+
+    /// Delivers the result of the request in a sentence's rows; `index` has them next.
+    fn seat(&mut self, sentence: usize, index: usize, finished: Vec<Hypothesis>);
+
+    /// Delivers the remaining results, and kept trees.
+    fn finish(self, search: BatchSearch);
+}
+
+/// The requests of one call, which are known when it begins.
 pub(super) struct Queue<'a> {
     requests: &'a [GenerateRequest],
     /// Index of the request in the rows of each sentence.
@@ -29,54 +52,51 @@ impl<'a> Queue<'a> {
         Self { requests, seated: batch.to_vec(), waiting, results, watch, pauses }
     }
 
-    pub fn batch(&self) -> Vec<&'a GenerateRequest> {
+    fn deliver(&mut self, requests: &[usize], hypotheses: Vec<Vec<Hypothesis>>) {
+        (self.watch)(Progress::Finished { requests, hypotheses: &hypotheses });
+        for (&index, hypotheses) in requests.iter().zip(hypotheses) {
+            self.results[index].hypotheses = hypotheses;
+        }
+    }
+}
+
+impl Seats for Queue<'_> {
+    fn batch(&self) -> Vec<&GenerateRequest> {
         self.seated.iter().map(|&index| &self.requests[index]).collect()
     }
 
-    pub fn request(&self, index: usize) -> &'a GenerateRequest {
+    fn request(&self, index: usize) -> &GenerateRequest {
         &self.requests[index]
     }
 
-    /// Number of waiting requests.
-    pub fn waiting(&self) -> usize {
+    fn waiting(&self) -> usize {
         self.waiting.len()
     }
 
-    /// Takes up to `most` requests from the queue.
-    pub fn next(&mut self, most: usize) -> &'a [usize] {
+    fn next(&mut self, most: usize) -> Vec<usize> {
         let (next, waiting) = self.waiting.split_at(most.min(self.waiting.len()));
         self.waiting = waiting;
-        next
+        next.to_vec()
     }
 
-    /// Shows the searches to `watch`.
-    pub async fn show(&mut self, search: &BatchSearch) {
+    async fn show(&mut self, search: &mut BatchSearch) {
         (self.watch)(Progress::Step { requests: &self.seated, search });
         if self.pauses {
             pause().await;
         }
     }
 
-    /// Delivers the result of the request in a sentence's rows; `index` has them next.
-    pub fn seat(&mut self, sentence: usize, index: usize, finished: Vec<Hypothesis>) {
+    fn seat(&mut self, sentence: usize, index: usize, finished: Vec<Hypothesis>) {
         let before = std::mem::replace(&mut self.seated[sentence], index);
         self.deliver(&[before], vec![finished]);
     }
 
-    /// Delivers the remaining results, and kept trees.
-    pub fn finish(mut self, mut search: BatchSearch) {
+    fn finish(mut self, mut search: BatchSearch) {
         let seated = std::mem::take(&mut self.seated);
         for (&index, tree) in seated.iter().zip(search.take_trees()) {
             self.results[index].tree = tree;
         }
         self.deliver(&seated, search.finish());
-    }
-
-    fn deliver(&mut self, requests: &[usize], hypotheses: Vec<Vec<Hypothesis>>) {
-        (self.watch)(Progress::Finished { requests, hypotheses: &hypotheses });
-        for (&index, hypotheses) in requests.iter().zip(hypotheses) {
-            self.results[index].hypotheses = hypotheses;
-        }
     }
 }
 

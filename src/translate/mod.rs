@@ -11,6 +11,7 @@
 //! | `document` | a document as one source |
 //! | `job`, `cache` | sentences of several texts in common batches; results of earlier ones |
 //! | `stream` | [`Translator::translate`] and [`Translator::stream`] |
+//! | `parts` | the same, for a caller that searches the sentences itself |
 //! | `pivot` | two models, through a third language |
 
 pub mod alignment;
@@ -21,6 +22,7 @@ mod job;
 mod languages;
 mod layout;
 mod options;
+mod parts;
 mod pivot;
 mod stream;
 mod texts;
@@ -33,6 +35,7 @@ pub use error::TranslateError;
 pub use job::Update;
 pub use languages::resolve_languages;
 pub use options::TranslateOptions;
+pub use parts::Parts;
 pub use pivot::{Pivot, PivotOptions, Pivoted};
 pub use stream::Stream;
 pub use texts::Texts;

@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 use wordloom::model::files::ModelFiles;
 use wordloom::text::Tokenizer;
 use wordloom::{Model, TextError};
+use wordloom_hub::Languages;
 
 use super::super::CliError;
 
@@ -60,6 +61,30 @@ pub struct Entry {
 struct ListedFile {
     bytes: u64,
     sha256: String,
+}
+
+impl Entry {
+    /// The languages that the model reads and writes.
+    pub fn read_and_written(&self) -> Languages {
+        if !self.languages.is_empty() {
+            return Languages { from: self.languages.clone(), to: self.languages.clone() };
+        }
+        let side = |side: usize| {
+            let mut codes: Vec<String> = self.pairs.iter().map(|pair| pair[side].clone()).collect();
+            codes.sort();
+            codes.dedup();
+            codes
+        };
+        Languages { from: side(0), to: side(1) }
+    }
+
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
 }
 
 pub fn write(models: Vec<Entry>) -> Vec<u8> {

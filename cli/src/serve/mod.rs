@@ -1,75 +1,120 @@
-//! `wordloom serve`: the page and a model for a browser, from this one binary.
+//! `wordloom serve`: the page, models for a browser, and LibreTranslate's interface, from this one binary.
+//!
+//! | file | |
+//! |---|---|
+//! | `options`, `keys` | the command line |
+//! | `connections` | sockets: limits, timeouts, the end |
+//! | `answer`, `content`, `range`, `site`, `listing` | files: the page and models |
+//! | `host` | names that the server answers to |
+//! | `api` | LibreTranslate's interface |
+//! | `markup` | HTML: tags carried over by word alignment |
+//! | `limits`, `store` | rates and room; keys and suggestions in SQLite |
+//! | `engine` | models that translate for all clients |
 
 mod answer;
+mod api;
+mod connections;
 mod content;
+mod engine;
 mod host;
+mod keys;
+mod limits;
 mod listing;
+mod markup;
+mod options;
 mod range;
 mod site;
+mod store;
 
 use std::io::{self, ErrorKind};
 use std::net::TcpListener;
-use std::path::PathBuf;
 use std::sync::Arc;
 
-use axum::Router;
 use axum::extract::Request;
-use axum::serve::ListenerExt;
 
 use super::output::Output;
 use super::{CliError, interrupt, models, notice};
+use api::Api;
+use engine::{Pool, PoolOptions};
 use host::Hosts;
+use options::ServeOptions;
 use site::Site;
+use store::{Keys, Suggestions};
 
 #[derive(clap::Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "\
+LibreTranslate's interface (POST /translate and others), limits, API keys, TLS:
+docs/serving.md. Ctrl-C finishes what runs; a second one ends at once."
+)]
 pub struct Arguments {
-    /// Port to listen on; 0 takes a free one
-    #[arg(long, value_name = "PORT", default_value_t = 8380)]
-    port: u16,
-    /// Address to listen on
-    #[arg(long, value_name = "HOST", default_value = "127.0.0.1")]
-    host: String,
-    /// Folder or OWNER/NAME [default: the built-in one]
-    #[arg(long, value_name = "MODEL")]
-    model: Option<PathBuf>,
-    /// Another model to offer, or a folder of them; repeatable
-    #[arg(long, value_name = "DIR")]
-    models: Vec<PathBuf>,
-    /// Folder of a built page [default: the built-in one]
-    #[arg(long, value_name = "DIR")]
-    page: Option<PathBuf>,
-    /// Open the page in the default browser
-    #[arg(long)]
-    open: bool,
+    #[command(subcommand)]
+    action: Option<keys::Action>,
+    #[command(flatten)]
+    options: ServeOptions,
 }
 
 pub fn run(arguments: &Arguments) -> Result<(), CliError> {
-    let model = arguments.model.as_deref().map(models::folder).transpose()?;
-    let site = Site::open(arguments.page.as_deref(), model.as_deref(), &arguments.models)?;
-    let listener = listen(&arguments.host, arguments.port)?;
+    match &arguments.action {
+        Some(action) => keys::run(action),
+        None => serve(&arguments.options),
+    }
+}
+
+fn serve(options: &ServeOptions) -> Result<(), CliError> {
+    let model = options.model.as_deref().map(models::folder).transpose()?;
+    let mut site = Site::open(options.page(), model.as_deref(), &options.models)?;
+    let mut offered = std::mem::take(&mut site.offered);
+    if options.model.is_none() && options.models.is_empty() {
+        offered.extend(options::in_cache()?);
+    }
+    let listener = listen(&options.host, options.port)?;
     let address = listener.local_addr().map_err(cannot_serve)?;
     let hosts = Hosts::reached_at(address.ip());
     let url = hosts.url(address);
-
-    interrupt::ends_the_process();
+    let api = Api {
+        pool: Arc::new(Pool::new(
+            offered,
+            PoolOptions { device: options.device.clone(), memory: options.memory, cache: CACHE_BYTES },
+        )),
+        hosts,
+        limits: options.limits(),
+        keys: options.api_keys.as_deref().map(Keys::open).transpose()?,
+        suggestions: options.suggestions.as_deref().map(Suggestions::open).transpose()?,
+        trusts_forwarded: options.trust_forwarded_for,
+        rate: Default::default(),
+        under_way: Default::default(),
+        metrics: Default::default(),
+    };
+    let stop = interrupt::ends_the_command();
     if hosts == Hosts::Any {
         notice(
             "reachable from other machines; without https, their browsers offer no WebGPU and no offline use",
         );
+        if api.keys.is_none() {
+            notice("without --api-keys, other machines get the page and no translations");
+        }
     }
     let mut output = Output::open(None)?;
     output.line(&url)?;
     output.flush()?;
-    if arguments.open
+    if options.open
         && let Err(error) = open::that_detached(&url)
     {
         notice(&format!("warning: no browser could be opened: {error}"));
     }
 
-    // One thread is enough: files are read on others.
+    // One thread is enough for connections: files are read, and texts are cut and translated, on others.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(cannot_serve)?;
-    runtime.block_on(serve(listener, Arc::new(site), hosts)).map_err(cannot_serve)
+    let site = Arc::new(site);
+    let files = move |request: Request| std::future::ready(answer::answer(&request, &site, hosts));
+    let router = api::routes(Arc::new(api)).fallback(files);
+    runtime.block_on(connections::serve(listener, router, stop)).map_err(cannot_serve)
 }
+
+/// Bytes for repeated sentences of each model, some ten thousands.
+const CACHE_BYTES: usize = 64 << 20;
 
 fn listen(host: &str, port: u16) -> Result<TcpListener, CliError> {
     let listening = TcpListener::bind((host, port)).and_then(|listener| {
@@ -86,12 +131,4 @@ fn listen(host: &str, port: u16) -> Result<TcpListener, CliError> {
 
 fn cannot_serve(source: io::Error) -> CliError {
     CliError::Io { what: "cannot serve".into(), source }
-}
-
-async fn serve(listener: TcpListener, site: Arc<Site>, hosts: Hosts) -> io::Result<()> {
-    let listener = tokio::net::TcpListener::from_std(listener)?.tap_io(|stream| {
-        let _ = stream.set_nodelay(true); // an error only costs speed
-    });
-    let answer = move |request: Request| std::future::ready(answer::answer(&request, &site, hosts));
-    axum::serve(listener, Router::new().fallback(answer)).await
 }

@@ -13,6 +13,7 @@ use wordloom::model::files::ModelFiles;
 use super::super::setup::model_files;
 use super::super::{CliError, notice};
 use super::content::{Content, Embedded};
+use super::engine::Offered;
 use super::listing;
 
 /// The page of `cargo xtask web`; empty if it was not built. The binary has its own copy of the default model.
@@ -29,12 +30,21 @@ pub struct Site {
     /// The folders of the other models, by name.
     others: HashMap<String, PathBuf>,
     list: Embedded,
+    /// The listed models, for the interface that translates.
+    pub offered: Vec<Offered>,
 }
 
 enum Files {
     Embedded(HashMap<Cow<'static, str>, Embedded>),
     /// A folder, for the page with links resolved.
     Folder(PathBuf),
+}
+
+/// The served page.
+pub enum Page<'a> {
+    BuiltIn,
+    Folder(&'a Path),
+    None,
 }
 
 pub const INDEX: &str = "index.html";
@@ -64,13 +74,16 @@ const MODEL_FILES: [&str; 14] = [
 
 impl Site {
     /// Opens page and model, each in a folder or built in, and the folders of other models.
-    pub fn open(page: Option<&Path>, model: Option<&Path>, others: &[PathBuf]) -> Result<Self, CliError> {
+    ///
+    /// * `page`: `Page::None` serves models only
+    pub fn open(page: Page<'_>, model: Option<&Path>, others: &[PathBuf]) -> Result<Self, CliError> {
         let page = match page {
-            Some(folder) => page_folder(folder)?,
-            None => embedded_page()?,
+            Page::Folder(folder) => page_folder(folder)?,
+            Page::BuiltIn => embedded_page()?,
+            Page::None => Files::Embedded(HashMap::new()),
         };
         let files = model_files(model)?;
-        let (others, list) = listed(model, others)?;
+        let (others, list, offered) = listed(model, others)?;
         let model = match model {
             None => embedded_model(files),
             Some(folder) => {
@@ -78,7 +91,7 @@ impl Site {
                 Files::Folder(folder.to_owned())
             }
         };
-        Ok(Self { page, model, others, list })
+        Ok(Self { page, model, others, list, offered })
     }
 
     /// Content of a decoded path without a leading slash.
@@ -110,7 +123,7 @@ impl Site {
 fn listed(
     model: Option<&Path>,
     others: &[PathBuf],
-) -> Result<(HashMap<String, PathBuf>, Embedded), CliError> {
+) -> Result<(HashMap<String, PathBuf>, Embedded, Vec<Offered>), CliError> {
     let [name, licence] = BUILT_IN;
     let first = match model {
         None => Some(listing::entry(name, model_files(None)?, MODEL, Some(licence))?),
@@ -122,6 +135,13 @@ fn listed(
         }
     };
     let mut entries: Vec<_> = first.into_iter().collect();
+    let offer = |entry: &listing::Entry, folder: Option<&Path>| Offered {
+        name: entry.name().to_owned(),
+        folder: folder.map(Path::to_owned),
+        languages: entry.read_and_written(),
+        bytes: entry.bytes(),
+    };
+    let mut offered: Vec<_> = entries.iter().map(|entry| offer(entry, model)).collect();
     let mut folders: HashMap<String, PathBuf> = HashMap::new();
     for given in others {
         for folder in listing::folders(given)? {
@@ -133,11 +153,13 @@ fn listed(
             let files = ModelFiles::directory(&folder)?;
             let licence = listing::licence(&folder);
             let url = format!("{OTHERS}{name}/");
-            entries.push(listing::entry(&plain, files, &url, licence.as_deref())?);
+            let entry = listing::entry(&plain, files, &url, licence.as_deref())?;
+            offered.push(offer(&entry, Some(&folder)));
+            entries.push(entry);
             folders.insert(name, folder);
         }
     }
-    Ok((folders, Embedded::new(Cow::Owned(listing::write(entries)))))
+    Ok((folders, Embedded::new(Cow::Owned(listing::write(entries))), offered))
 }
 
 fn embedded_page() -> Result<Files, CliError> {

@@ -24,6 +24,8 @@ mod resume;
 mod same_file;
 mod score;
 mod serve;
+mod serve_api;
+mod serve_clients;
 mod study;
 mod study_inside;
 mod summarize;

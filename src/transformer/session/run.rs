@@ -9,7 +9,7 @@ use crate::transformer::error::GenerateError;
 use crate::transformer::forward::ForwardSelection;
 use crate::transformer::kept_attention::KeptLayer;
 use crate::transformer::loaded::LoadedModel;
-use crate::transformer::queue::Queue;
+use crate::transformer::queue::Seats;
 use crate::transformer::request::GenerateRequest;
 
 impl DecodeSession {
@@ -17,7 +17,7 @@ impl DecodeSession {
     pub async fn run(
         &mut self,
         model: &LoadedModel,
-        mut queue: Queue<'_>,
+        mut queue: impl Seats,
         mut search: BatchSearch,
         cancel: &Cancel,
     ) -> Result<Option<Paths>, GenerateError> {
@@ -28,7 +28,7 @@ impl DecodeSession {
                 return Err(GenerateError::Cancelled);
             }
             self.seat_next(model, &mut queue, &mut search)?;
-            queue.show(&search).await;
+            queue.show(&mut search).await;
             let step = self.program(Program::Step);
             match &mut self.search {
                 Search::Device(device) => {
@@ -90,7 +90,7 @@ impl DecodeSession {
     }
 
     /// Encodes the next sources, after the device's current work.
-    fn encode_next(&mut self, model: &LoadedModel, queue: &mut Queue<'_>) {
+    fn encode_next(&mut self, model: &LoadedModel, queue: &mut impl Seats) {
         let Some(NextStates { input, ready, .. }) = &mut self.states.next else { return };
         ready.extend(queue.next(self.key.next));
         if !ready.is_empty() {
@@ -104,9 +104,12 @@ impl DecodeSession {
     fn seat_next(
         &mut self,
         model: &LoadedModel,
-        queue: &mut Queue<'_>,
+        queue: &mut impl Seats,
         search: &mut BatchSearch,
     ) -> Result<(), GenerateError> {
+        if self.states.next.as_ref().is_some_and(|next| next.ready.is_empty()) {
+            self.encode_next(model, queue); // a request may have come since
+        }
         let Self { session, states, rows, .. } = self;
         let SessionStates { source, memory, next, columns, .. } = states;
         let (Some(source), Some(NextStates { memory: next_memory, ready, .. })) = (source, next) else {

@@ -1,0 +1,49 @@
+//! DeepL's `/v2/translate`: texts, and the options that mean something here.
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::http::header::AUTHORIZATION;
+use axum::response::{IntoResponse, Response};
+use serde_json::{Value, json};
+
+use super::Api;
+use super::access::From;
+use super::error::ApiError;
+use super::input::Input;
+use super::json::Json;
+use super::translation::{Ask, language};
+
+pub async fn translate(State(api): State<Arc<Api>>, request: Request) -> Response {
+    let answer = translated(&api, request).await;
+    answer.map_or_else(|error| error.respond_as("message"), |answer| Json(answer).into_response())
+}
+
+async fn translated(api: &Api, request: Request) -> Result<Value, ApiError> {
+    let from = From::of(api, &request);
+    let header = request.headers().get(AUTHORIZATION).and_then(|value| value.to_str().ok());
+    let key = header.and_then(|value| value.strip_prefix("DeepL-Auth-Key ")).map(|key| key.trim().to_owned());
+    let input = Input::read(request, api.limits.body).await?;
+    let key = key.or(input.text("auth_key")?.map(str::to_owned));
+    let client = api.client(from, key.as_deref())?;
+    let html = match input.text("tag_handling")? {
+        None => false,
+        Some("html") => true,
+        Some(_) => return Err(ApiError::bad("Value for 'tag_handling' not supported.")),
+    };
+    if input.text("glossary_id")?.is_some() {
+        return Err(ApiError::bad("Value for 'glossary_id' not supported."));
+    }
+    let texts = input.list("text")?;
+    let target = language(input.required("target_lang")?)?;
+    let source = input.text("source_lang")?.map(language).transpose()?;
+    let given = source.clone();
+    let answered = api.translate(&client, Ask { texts, source, target, alternatives: 0, html }).await?;
+    let source = given.or(answered.detected.map(|found| found.language));
+    let source = source.map(|source| source.base().to_uppercase());
+    let translations = answered.translations.into_iter();
+    let translations: Vec<Value> = translations
+        .map(|translated| json!({ "detected_source_language": source, "text": translated.text }))
+        .collect();
+    Ok(json!({ "translations": translations }))
+}

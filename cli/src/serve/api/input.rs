@@ -1,0 +1,133 @@
+//! The parameters of a request: JSON, a form, or the query.
+
+use std::time::Duration;
+
+use axum::body::to_bytes;
+use axum::extract::Request;
+use axum::http::{StatusCode, header};
+use serde_json::{Map, Value};
+
+use super::error::ApiError;
+
+/// Time for a body to arrive.
+const BODY_TIME: Duration = Duration::from_secs(30);
+
+pub struct Input {
+    values: Map<String, Value>,
+    is_json: bool,
+}
+
+impl Input {
+    /// Reads the parameters.
+    ///
+    /// * `most`: bytes of a body
+    pub async fn read(request: Request, most: usize) -> Result<Self, ApiError> {
+        let media = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        let media = media.unwrap_or_default().split(';').next().unwrap_or_default().trim().to_lowercase();
+        let query = request.uri().query().unwrap_or_default().to_owned();
+        let too_large = || {
+            let message = format!("Invalid request: the body exceeds {most} bytes");
+            ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, message)
+        };
+        let length = request.headers().get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok());
+        if length.and_then(|length| length.parse::<u64>().ok()).is_some_and(|length| length > most as u64) {
+            return Err(too_large());
+        }
+        let body = tokio::time::timeout(BODY_TIME, to_bytes(request.into_body(), most)).await;
+        let body = body.map_err(|_| {
+            ApiError::new(StatusCode::REQUEST_TIMEOUT, "Invalid request: the body did not arrive in time")
+        })?;
+        let body = body.map_err(|_| too_large())?;
+        if media == "application/json" || media.ends_with("+json") {
+            return match serde_json::from_slice(&body) {
+                Ok(Value::Object(values)) => Ok(Self { values, is_json: true }),
+                _ => Err(ApiError::bad("Invalid JSON format")),
+            };
+        }
+        if media == "multipart/form-data" {
+            let known = "application/json or application/x-www-form-urlencoded";
+            return Err(ApiError::bad(format!("Invalid request: send {known}, not {media}")));
+        }
+        Ok(Self { values: form(&[query.as_bytes(), &body]), is_json: false })
+    }
+
+    /// A parameter that is a text; `None` if it is missing or empty.
+    pub fn text(&self, name: &str) -> Result<Option<&str>, ApiError> {
+        match self.values.get(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(text)) => Ok(Some(&**text).filter(|text| !text.is_empty())),
+            // a form may repeat a name: the first counts
+            Some(Value::Array(several)) if !self.is_json => Ok(several.first().and_then(Value::as_str)),
+            Some(_) => Err(ApiError::bad(format!("Invalid request: {name} parameter is not a string"))),
+        }
+    }
+
+    pub fn required(&self, name: &str) -> Result<&str, ApiError> {
+        self.text(name)?.ok_or_else(|| ApiError::missing(name))
+    }
+
+    /// A parameter that is a text or a list of texts. Returns whether it is a list.
+    pub fn texts(&self, name: &str) -> Result<(Vec<String>, bool), ApiError> {
+        let not_texts = || {
+            ApiError::bad(format!("Invalid request: {name} parameter is not a string or a list of strings"))
+        };
+        match self.values.get(name) {
+            Some(Value::Array(texts)) if self.is_json => {
+                let texts: Option<Vec<String>> =
+                    texts.iter().map(|text| text.as_str().map(str::to_owned)).collect();
+                match texts.ok_or_else(not_texts)? {
+                    texts if texts.is_empty() => Err(ApiError::missing(name)),
+                    texts => Ok((texts, true)),
+                }
+            }
+            Some(Value::Object(_) | Value::Number(_) | Value::Bool(true)) => Err(not_texts()),
+            _ => {
+                let text = self.required(name)?;
+                // browsers send forms with \r\n
+                let text = if self.is_json { text.to_owned() } else { text.replace("\r\n", "\n") };
+                Ok((vec![text], false))
+            }
+        }
+    }
+
+    /// All values of a parameter, which a form repeats.
+    pub fn list(&self, name: &str) -> Result<Vec<String>, ApiError> {
+        match self.values.get(name) {
+            Some(Value::Array(texts)) => {
+                let texts: Option<Vec<String>> =
+                    texts.iter().map(|text| text.as_str().map(str::to_owned)).collect();
+                let not_texts =
+                    || ApiError::bad(format!("Invalid request: {name} parameter is not a list of strings"));
+                texts.filter(|texts| !texts.is_empty()).ok_or_else(not_texts)
+            }
+            _ => Ok(vec![self.required(name)?.to_owned()]),
+        }
+    }
+
+    /// A parameter that is a number, or a text with one. Negative ones count as 0.
+    pub fn count(&self, name: &str) -> Result<usize, ApiError> {
+        let number = match self.values.get(name) {
+            None | Some(Value::Null) => Some(0),
+            Some(Value::Number(number)) => number.as_i64(),
+            Some(Value::String(text)) => text.trim().parse().ok(),
+            Some(_) => None,
+        };
+        let number = number
+            .ok_or_else(|| ApiError::bad(format!("Invalid request: {name} parameter is not a number")))?;
+        Ok(usize::try_from(number).unwrap_or(0))
+    }
+}
+
+/// The values of forms; a repeated name has a list.
+fn form(parts: &[&[u8]]) -> Map<String, Value> {
+    let mut values = Map::new();
+    for (name, value) in parts.iter().flat_map(|part| form_urlencoded::parse(part)) {
+        let value = Value::String(value.into_owned());
+        match values.get_mut(&*name) {
+            None => _ = values.insert(name.into_owned(), value),
+            Some(Value::Array(several)) => several.push(value),
+            Some(one) => *one = Value::Array(vec![one.take(), value]),
+        }
+    }
+    values
+}

@@ -1,0 +1,285 @@
+//! Texts in, texts out, through one model or two.
+
+use std::sync::Arc;
+
+use axum::http::StatusCode;
+use serde_json::Value;
+use wordloom::decode::MAX_BEAMS;
+use wordloom::model::generation_config::GenerationConfig;
+use wordloom::{TranslateOptions, Translation};
+use wordloom_hub::{Language, Route, Step};
+
+use super::super::super::choice::codes;
+use super::super::engine::Lease;
+use super::super::markup::{self, Links, Piece, Run};
+use super::access::Client;
+use super::detection::detected;
+use super::error::ApiError;
+use super::{Api, detection};
+
+/// Texts to translate.
+pub struct Ask {
+    pub texts: Vec<String>,
+    /// `None`: detected.
+    pub source: Option<Language>,
+    pub target: Language,
+    /// Number of other translations of each text.
+    pub alternatives: usize,
+    /// Whether the texts are HTML; they have no alternatives.
+    pub html: bool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Translated {
+    pub text: String,
+    /// Other translations, best first.
+    pub alternatives: Vec<String>,
+}
+
+pub struct Answered {
+    pub translations: Vec<Translated>,
+    /// The language of the texts, if it was detected.
+    pub detected: Option<detection::Answer>,
+}
+
+/// Reads a language as clients write it; `pb` and `zt` are LibreTranslate's own codes.
+pub fn language(code: &str) -> Result<Language, ApiError> {
+    let code = match code.to_lowercase().as_str() {
+        "pb" => "pt-BR".to_owned(),
+        "zt" => "zh-Hant".to_owned(),
+        _ => code.to_owned(),
+    };
+    code.parse().map_err(|_| not_supported(&code))
+}
+
+fn not_supported(code: &str) -> ApiError {
+    // a code is short: anything else is not repeated
+    let code: String = code.chars().filter(|letter| !letter.is_control()).take(20).collect();
+    ApiError::bad(format!("{code} is not supported"))
+}
+
+impl Api {
+    /// Checks the limits, waits for room and translates.
+    pub async fn translate(&self, client: &Client, ask: Ask) -> Result<Answered, ApiError> {
+        let count = ask.texts.len();
+        let exceeds = |size: usize, limit: usize| {
+            ApiError::bad(format!("Invalid request: request ({size}) exceeds text limit ({limit})"))
+        };
+        if let Some(limit) = self.limits.texts.filter(|&limit| count > limit) {
+            return Err(exceeds(count, limit));
+        }
+        if let Some(limit) = client.characters {
+            let longest = ask.texts.iter().map(|text| text.chars().count()).max().unwrap_or(0);
+            if longest > limit {
+                return Err(exceeds(longest, limit));
+            }
+        }
+        if ask.alternatives >= MAX_BEAMS {
+            let most = MAX_BEAMS - 1;
+            return Err(ApiError::bad(format!("Invalid request: alternatives parameter must be <= {most}")));
+        }
+        self.spend(client, count)?;
+        let most = self.limits.queue;
+        let room = self.under_way.enter(count, most);
+        let _room = room.ok_or_else(|| {
+            ApiError::slow_down(format!("{most} texts are waiting already; try again later"), 2)
+        })?;
+        let answered = tokio::time::timeout(self.limits.time, self.translate_now(client, ask)).await;
+        let answered = answered.map_err(|_| {
+            let seconds = self.limits.time.as_secs_f32();
+            let message = format!("Cannot translate text: it took more than {seconds} seconds");
+            ApiError { retry_after: Some(5), ..ApiError::new(StatusCode::SERVICE_UNAVAILABLE, message) }
+        })??;
+        let characters = answered.translations.iter().map(|translated| translated.text.len()).sum();
+        self.metrics.translated(count, characters);
+        Ok(answered)
+    }
+
+    async fn translate_now(&self, client: &Client, ask: Ask) -> Result<Answered, ApiError> {
+        let Ask { texts, source, target, alternatives, html } = ask;
+        let [readable, writable] = self.pool.languages();
+        let found = source.is_none().then(|| match html {
+            true => detected(&texts.iter().map(|text| text_of(text)).collect::<Vec<_>>(), &self.pool),
+            false => detected(&texts, &self.pool),
+        });
+        let source = source.or(found.as_ref().map(|found| found.language.clone()));
+        let source = source.unwrap_or_else(Language::english);
+        let nothing = found.as_ref().is_some_and(|found| found.confidence == 0.0);
+        let known = |list: &[Language], wanted: &Language| list.iter().any(|known| known.fits(wanted));
+        for wanted in [&source, &target] {
+            if !nothing && !known(&readable, wanted) && !known(&writable, wanted) {
+                return Err(not_supported(&wanted.to_string()));
+            }
+        }
+        let as_it_is = |text: &String| Translated { text: text.clone(), alternatives: Vec::new() };
+        if nothing || source.fits(&target) {
+            return Ok(Answered { translations: texts.iter().map(as_it_is).collect(), detected: found });
+        }
+        let route = self.pool.route(&source, &target).ok_or_else(|| {
+            ApiError::bad(format!(
+                "{} ({target}) is not available as a target language from {} ({source})",
+                target.name(),
+                source.name()
+            ))
+        })?;
+        let pair = [&source, &target];
+        if html {
+            let translations = self.documents(client, &route, pair, &texts).await?;
+            return Ok(Answered { translations, detected: found });
+        }
+        // emoji and numbers alone come back as they are
+        let has_words = |text: &&String| text.chars().any(char::is_alphabetic);
+        let words: Arc<Vec<String>> = Arc::new(texts.iter().filter(has_words).cloned().collect());
+        let mut translated = match words.is_empty() {
+            true => Vec::new(),
+            false => self.along(client, &route, pair, words, alternatives).await?,
+        }
+        .into_iter();
+        let translations = texts.iter().map(|text| match has_words(&text) {
+            true => translated.next().unwrap_or_else(|| as_it_is(text)),
+            false => as_it_is(text),
+        });
+        Ok(Answered { translations: translations.collect(), detected: found })
+    }
+
+    async fn along(
+        &self,
+        client: &Client,
+        route: &Route,
+        [source, target]: [&Language; 2],
+        texts: Arc<Vec<String>>,
+        alternatives: usize,
+    ) -> Result<Vec<Translated>, ApiError> {
+        let (last, from, texts) = match route {
+            Route::Direct(step) => (step, source.clone(), texts),
+            Route::Pivot { first, through, second } => {
+                let between = self.step(client, first, [source, through], texts, 0).await?;
+                let between = between.into_iter().map(|translation| translation.text).collect();
+                (second, through.clone(), Arc::new(between))
+            }
+        };
+        let translations = self.step(client, last, [&from, target], texts, alternatives).await?;
+        Ok(translations.into_iter().map(distinct).collect())
+    }
+
+    async fn step(
+        &self,
+        client: &Client,
+        step: &Step,
+        [from, to]: [&Language; 2],
+        texts: Arc<Vec<String>>,
+        alternatives: usize,
+    ) -> Result<Vec<Translation>, ApiError> {
+        let lease = self.pool.lease(step.model).await?;
+        let options = options(&lease, [from, to], alternatives);
+        Ok(lease.translate(&client.name, texts, options).await?)
+    }
+
+    /// Translates HTML: the runs of text without tags with those of other clients, the others with their alignments.
+    async fn documents(
+        &self,
+        client: &Client,
+        route: &Route,
+        pair: [&Language; 2],
+        texts: &[String],
+    ) -> Result<Vec<Translated>, ApiError> {
+        let documents: Vec<Vec<Piece<'_>>> = texts.iter().map(|text| markup::read(text)).collect();
+        let runs = || documents.iter().flatten().filter_map(Piece::run);
+        let of = |tags: bool| {
+            let texts = runs().filter(|run| run.has_tags() == tags).map(|run| run.text.clone());
+            Arc::new(texts.collect::<Vec<String>>())
+        };
+        let [plain, tagged] = [of(false), of(true)];
+        let mut of_plain = Vec::new();
+        if !plain.is_empty() {
+            of_plain = self.along(client, route, pair, plain, 0).await?;
+        }
+        let of_tagged = self.aligned(route, pair, tagged).await?;
+        let (mut of_plain, mut of_tagged) = (of_plain.into_iter(), of_tagged.into_iter());
+        let mut write = |run: &Run<'_>| match run.has_tags() {
+            true => of_tagged.next().map(|(text, links)| run.write(&text, &links)),
+            false => of_plain.next().map(|translated| run.write(&translated.text, &[])),
+        };
+        let mut written = Vec::with_capacity(documents.len());
+        for document in &documents {
+            let piece = |piece: &Piece<'_>| match piece {
+                Piece::Markup(raw) => (*raw).to_owned(),
+                Piece::Run(run) => write(run).unwrap_or_default(),
+            };
+            let text = document.iter().map(piece).collect();
+            written.push(Translated { text, alternatives: Vec::new() });
+        }
+        Ok(written)
+    }
+
+    /// Translations with the links between the words of each text and of its translation.
+    async fn aligned(
+        &self,
+        route: &Route,
+        [source, target]: [&Language; 2],
+        mut texts: Arc<Vec<String>>,
+    ) -> Result<Vec<(String, Links)>, ApiError> {
+        let mut links: Vec<Option<Links>> = vec![None; texts.len()];
+        let steps: Vec<(&Step, [&Language; 2])> = match route {
+            _ if texts.is_empty() => Vec::new(),
+            Route::Direct(step) => vec![(step, [source, target])],
+            Route::Pivot { first, through, second } => {
+                vec![(first, [source, through]), (second, [through, target])]
+            }
+        };
+        for (step, pair) in steps {
+            let lease = self.pool.lease(step.model).await?;
+            let options = options(&lease, pair, 0);
+            let translations = lease.translate_aligned(texts.clone(), options).await?;
+            for ((text, translation), links) in texts.iter().zip(&translations).zip(&mut links) {
+                let own = markup::links(text, translation);
+                *links = Some(match links.take() {
+                    None => own,
+                    Some(before) => markup::chained(&before, &own),
+                });
+            }
+            texts = Arc::new(translations.into_iter().map(|translation| translation.text).collect());
+        }
+        Ok(texts.iter().cloned().zip(links.into_iter().map(Option::unwrap_or_default)).collect())
+    }
+}
+
+/// The text of HTML, to detect its language.
+fn text_of(html: &str) -> String {
+    let pieces = markup::read(html);
+    pieces.iter().filter_map(Piece::run).map(|run| run.text.clone() + "\n").collect()
+}
+
+fn options(lease: &Lease, [from, to]: [&Language; 2], alternatives: usize) -> TranslateOptions {
+    let translator = lease.translator();
+    let (source_language, target_language) =
+        codes(translator.tokenizer(), &[Some(from.clone()), Some(to.clone())]);
+    let wanted = alternatives + 1;
+    let own = translator.transformer().generation_config().num_beams.unwrap_or(1);
+    let generation = GenerationConfig {
+        num_beams: (wanted > 1).then_some(own.max(wanted)),
+        num_return_sequences: Some(wanted),
+        ..GenerationConfig::default()
+    };
+    TranslateOptions { generation, source_language, target_language, ..TranslateOptions::default() }
+}
+
+/// The best translation, and the others that differ from it and from one another.
+fn distinct(translation: Translation) -> Translated {
+    let mut alternatives: Vec<String> = Vec::new();
+    for hypothesis in translation.hypotheses {
+        let text = hypothesis.text;
+        if !text.is_empty() && text != translation.text && !alternatives.contains(&text) {
+            alternatives.push(text);
+        }
+    }
+    Translated { text: translation.text, alternatives }
+}
+
+/// The best or all of several: LibreTranslate's answers are lists if the request has a list.
+pub fn one_or_all(mut values: Vec<Value>, is_list: bool) -> Value {
+    match is_list {
+        true => Value::Array(values),
+        false => values.pop().unwrap_or(Value::Null),
+    }
+}

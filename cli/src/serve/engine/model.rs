@@ -1,0 +1,191 @@
+//! A loaded model: a thread that searches, and the queue that feeds it.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use tokio::sync::Notify;
+use wordloom::decode::Hypothesis;
+use wordloom::transformer::{Cancel, GenerateRequest};
+use wordloom::{TranslateError, TranslateOptions, Translation, Translator};
+
+use super::queue::{Feed, Job, Queue};
+
+/// The reason why a text was not translated.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// The text or an option does not fit the model.
+    #[error("{0}")]
+    Refused(String),
+    /// The model cannot be loaded, or its device failed.
+    #[error("{0}")]
+    Broken(String),
+}
+
+impl From<TranslateError> for Failure {
+    fn from(error: TranslateError) -> Self {
+        Self::Refused(error.to_string())
+    }
+}
+
+/// A model with its thread.
+pub struct LoadedModel {
+    translator: Arc<Translator>,
+    queue: Arc<Queue>,
+    /// One text is aligned at a time.
+    aligning: tokio::sync::Mutex<()>,
+    /// `None` once it was joined.
+    thread: Option<JoinHandle<()>>,
+}
+
+impl LoadedModel {
+    pub fn start(translator: Translator, name: &str) -> std::io::Result<Self> {
+        let (translator, queue) = (Arc::new(translator), Arc::new(Queue::default()));
+        let thread = {
+            let (translator, queue) = (translator.clone(), queue.clone());
+            std::thread::Builder::new().name(name.to_owned()).spawn(move || search(&translator, &queue))?
+        };
+        Ok(Self { translator, queue, aligning: Default::default(), thread: Some(thread) })
+    }
+
+    pub fn bytes(&self) -> u64 {
+        self.translator.transformer().weight_bytes()
+    }
+
+    /// Number of waiting and of running sentences.
+    pub fn counts(&self) -> [usize; 2] {
+        self.queue.counts()
+    }
+
+    /// Whether its thread ended because of an error.
+    pub fn is_broken(&self) -> bool {
+        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+}
+
+/// Frees the memory when the thread has ended.
+impl Drop for LoadedModel {
+    fn drop(&mut self) {
+        self.queue.close();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join(); // a panic was reported already
+        }
+    }
+}
+
+/// Searches until the queue is closed.
+fn search(translator: &Translator, queue: &Queue) {
+    let remember =
+        |request: &GenerateRequest, hypotheses: &[Hypothesis]| translator.remember(request, hypotheses);
+    while queue.wait() {
+        let mut feed = Feed { queue, remember: &remember };
+        let transformer = translator.transformer();
+        let run = || pollster::block_on(transformer.serve(&mut feed, &Cancel::default()));
+        match catch_unwind(AssertUnwindSafe(run)) {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => queue.fail(&error.to_string(), false),
+            Err(_) => return queue.fail("the model failed unexpectedly", true),
+        }
+    }
+}
+
+/// A model in use: it is not removed from memory.
+pub struct Lease {
+    pub(super) model: Arc<LoadedModel>,
+    pub(super) freed: Arc<Notify>,
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        self.freed.notify_waiters();
+    }
+}
+
+impl Lease {
+    pub fn translator(&self) -> &Arc<Translator> {
+        &self.model.translator
+    }
+
+    /// Translates texts, together with those of other clients. If the future is dropped, the work stops.
+    pub async fn translate(
+        &self,
+        client: &str,
+        texts: Arc<Vec<String>>,
+        options: TranslateOptions,
+    ) -> Result<Vec<Translation>, Failure> {
+        let translator = self.model.translator.clone();
+        let given = texts.clone();
+        let cut = move || {
+            let texts: Vec<&str> = given.iter().map(String::as_str).collect();
+            let parts = translator.take_texts_apart(&texts, &options)?;
+            let known = parts.requests().iter().map(|request| translator.recall(request)).collect();
+            let requests: Vec<Arc<GenerateRequest>> =
+                parts.requests().iter().cloned().map(Arc::new).collect();
+            Ok::<_, TranslateError>((known, requests, options))
+        };
+        let (known, requests, options): (Vec<Option<Vec<Hypothesis>>>, _, _) = blocking(cut).await??;
+        let unknown = requests.iter().cloned().enumerate().filter(|&(index, _)| known[index].is_none());
+        let unknown: Vec<(usize, Arc<GenerateRequest>)> = unknown.collect();
+        let (job, done) = Job::new(known);
+        let abandoned = Abandon(job.clone());
+        if !self.model.queue.add(client, &job, unknown) {
+            return Err(Failure::Broken("the model is being unloaded; try again".into()));
+        }
+        let results = done.await.map_err(|_| Failure::Broken("the model's thread has ended".into()))?;
+        let results = results.map_err(Failure::Broken)?;
+        drop(abandoned);
+        let translator = self.model.translator.clone();
+        // cut again, which costs little: the parts borrow the texts and cannot wait here
+        let put_together = move || {
+            let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+            let parts = translator.take_texts_apart(&texts, &options)?;
+            Ok::<_, TranslateError>(translator.put_texts_together(parts, results)?)
+        };
+        Ok(blocking(put_together).await??)
+    }
+}
+
+impl Lease {
+    /// Translates texts with alignments, beside the queue: a search that keeps attention shares its batch with no other client. If the
+    /// future is dropped, the work stops.
+    pub async fn translate_aligned(
+        &self,
+        texts: Arc<Vec<String>>,
+        options: TranslateOptions,
+    ) -> Result<Vec<Translation>, Failure> {
+        let _one = self.model.aligning.lock().await;
+        let cancelled = CancelOnDrop(options.cancel.clone());
+        let translator = self.model.translator.clone();
+        let options = options.keep_alignments();
+        let translate = move || {
+            let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+            pollster::block_on(translator.translate(&texts, &options))
+        };
+        let translations = blocking(translate).await??;
+        drop(cancelled);
+        Ok(translations)
+    }
+}
+
+struct CancelOnDrop(Cancel);
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        self.0.cancel();
+    }
+}
+
+/// Stops the work of a job whose caller went away.
+struct Abandon(Arc<Job>);
+
+impl Drop for Abandon {
+    fn drop(&mut self) {
+        self.0.abandon();
+    }
+}
+
+/// Runs work of the processor on another thread: the connections share one.
+pub async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Failure> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(|_| Failure::Broken("a text could not be read: a defect of this program".into()))
+}

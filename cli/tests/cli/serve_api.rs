@@ -1,0 +1,297 @@
+//! LibreTranslate's interface of `wordloom serve`: shapes, errors, limits, keys, and clients that break off.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::Child;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::interrupt::interrupt;
+use super::{command, run, scratch, text};
+
+pub struct Server {
+    pub child: Child,
+    pub address: String,
+}
+
+impl Server {
+    pub fn start(arguments: &[&str]) -> Self {
+        let all = [&["serve", "--port", "0", "--no-page", "--device", "cpu"], arguments].concat();
+        let mut child = command(&all).spawn().expect("the binary starts");
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().expect("stdout is piped")).read_line(&mut line).expect("a line");
+        let address = line.trim_end().strip_prefix("http://").and_then(|url| url.strip_suffix('/'));
+        let address = address.unwrap_or_else(|| panic!("no URL: {line:?}")).replace("localhost", "127.0.0.1");
+        Self { child, address }
+    }
+
+    pub fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(&self.address).expect("the server listens");
+        stream.set_read_timeout(Some(Duration::from_secs(60))).expect("a timeout");
+        stream
+    }
+
+    /// Sends a request and reads the answer: status, headers in lower case, body.
+    fn send(&self, line: &str, headers: &str, body: &str) -> (u16, String, Value) {
+        let mut stream = self.connect();
+        let length = body.len();
+        let address = &self.address;
+        let request = format!(
+            "{line} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Length: {length}\r\n{headers}\r\n{body}"
+        );
+        stream.write_all(request.as_bytes()).expect("the request is sent");
+        read(stream)
+    }
+
+    fn json(&self, path: &str, body: &Value) -> (u16, String, Value) {
+        let body = body.to_string();
+        self.send(&format!("POST {path}"), "Content-Type: application/json\r\n", &body)
+    }
+
+    fn form(&self, path: &str, body: &str) -> (u16, String, Value) {
+        self.send(&format!("POST {path}"), "Content-Type: application/x-www-form-urlencoded\r\n", body)
+    }
+
+    fn get(&self, path: &str) -> Value {
+        let (status, _, value) = self.send(&format!("GET {path}"), "", "");
+        assert_eq!(status, 200, "{path}: {value}");
+        value
+    }
+
+    /// The value of a metric.
+    fn metric(&self, name: &str) -> f64 {
+        let metrics = self.get("/metrics");
+        let lines = metrics.as_str().unwrap_or_default().lines();
+        let line = lines.filter_map(|line| line.strip_prefix(name)?.trim().parse().ok()).next();
+        line.unwrap_or_else(|| panic!("no {name}: {metrics}"))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+pub fn read(mut stream: TcpStream) -> (u16, String, Value) {
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer);
+    let answer = String::from_utf8(answer).expect("UTF-8");
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no answer: {answer:?}"));
+    let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status");
+    let body = serde_json::from_str(body).unwrap_or_else(|_| Value::String(body.to_owned()));
+    (status, head.to_lowercase(), body)
+}
+
+/// The stored greedy translation of the default model.
+const ENGLISH: &str = "Where is the train station?";
+const GERMAN: &str = "Wo ist der Bahnhof?";
+
+#[test]
+fn answers_have_the_shapes_of_libretranslate() {
+    let server = Server::start(&[]);
+    let ask = |body: Value| {
+        let (status, head, value) = server.json("/translate", &body);
+        assert_eq!(status, 200, "{body}: {value}");
+        assert!(head.contains("access-control-allow-origin: *"), "{head}");
+        value
+    };
+    assert_eq!(ask(json!({"q": ENGLISH, "source": "en", "target": "de"})), json!({"translatedText": GERMAN}));
+    // as Mastodon and Weblate ask: lists, no key, languages in other forms
+    assert_eq!(
+        ask(json!({"q": [ENGLISH, "", "😀 🚂", ENGLISH], "source": "en-US", "target": "DE", "api_key": "",
+            "format": "text"})),
+        json!({"translatedText": [GERMAN, "", "😀 🚂", GERMAN]})
+    );
+    let found = json!({"confidence": 99.0, "language": "en"});
+    assert_eq!(
+        ask(json!({"q": ENGLISH, "source": "auto", "target": "de"})),
+        json!({"translatedText": GERMAN, "detectedLanguage": found})
+    );
+    assert_eq!(ask(json!({"q": [ENGLISH, ENGLISH], "source": "auto", "target": "de", "alternatives": 2})), {
+        let one = ask(json!({"q": ENGLISH, "source": "en", "target": "de", "alternatives": 2}));
+        let [text, others] = ["translatedText", "alternatives"].map(|name| one[name].clone());
+        assert!(others.as_array().is_some_and(|others| others.len() == 2 && !others.contains(&text)));
+        json!({"translatedText": [text, text], "alternatives": [others, others],
+                "detectedLanguage": [found, found]})
+    });
+    assert_eq!(ask(json!({"q": "12:30", "source": "auto", "target": "de"}))["translatedText"], "12:30");
+    assert_eq!(ask(json!({"q": "Same.", "source": "de", "target": "de"}))["translatedText"], "Same.");
+
+    let html = "<p>I see a <b>red</b> house.</p>\n<p>Where is the train station?</p><pre>x &lt; y</pre>";
+    let html = ask(json!({"q": html, "source": "auto", "target": "de", "format": "html"}));
+    assert_eq!(
+        html["translatedText"],
+        format!("<p>Ich sehe ein <b>rotes</b> Haus.</p>\n<p>{GERMAN}</p><pre>x &lt; y</pre>")
+    );
+
+    let (_, _, value) = server.form("/translate", "q=Where+is+the+train+station%3F&source=en&target=de");
+    assert_eq!(value, json!({"translatedText": GERMAN}));
+    let query =
+        "/translate?q=Where%20is%20the%20train%20station%3F&source=en&target=de&api_key=x&format=text";
+    assert_eq!(server.form(query, "").2, json!({"translatedText": GERMAN}));
+    let deepl = server.json("/v2/translate", &json!({"text": [ENGLISH], "target_lang": "DE"}));
+    let translation = json!({"detected_source_language": "EN", "text": GERMAN});
+    assert_eq!((deepl.0, deepl.2), (200, json!({"translations": [translation]})));
+
+    assert_eq!(server.json("/detect", &json!({"q": ENGLISH})).2, json!([found]));
+    assert_eq!(
+        server.get("/languages"),
+        json!([{"code": "de", "name": "German", "targets": ["de"]},
+            {"code": "en", "name": "English", "targets": ["de", "en"]}])
+    );
+    assert_eq!(server.get("/health"), json!({"status": "ok"}));
+    let settings = server.get("/frontend/settings");
+    assert_eq!(settings["charLimit"], -1);
+    assert_eq!((&settings["filesTranslation"], &settings["keyRequired"]), (&json!(false), &json!(false)));
+    let paths = server.get("/spec")["paths"].as_object().expect("paths").clone();
+    assert!(["/translate", "/detect", "/languages", "/health"].iter().all(|path| paths.contains_key(*path)));
+    assert_eq!(server.metric("wordloom_models_loaded "), 1.0);
+    assert_eq!(server.metric("wordloom_texts_under_way "), 0.0);
+}
+
+#[test]
+fn wrong_requests_are_refused_with_a_reason() {
+    let server = Server::start(&["--char-limit", "40", "--batch-limit", "2", "--body-limit", "2K"]);
+    let good = json!({"q": "Hello", "source": "en", "target": "de"});
+    for (name, value, status, reason) in [
+        ("q", Value::Null, 400, "missing q parameter"),
+        ("q", json!(""), 400, "missing q parameter"),
+        ("q", json!([]), 400, "missing q parameter"),
+        ("q", json!({"a": 1}), 400, "not a string"),
+        ("q", json!(["a", 1]), 400, "list of strings"),
+        ("q", json!("x".repeat(41)), 400, "request (41) exceeds text limit (40)"),
+        ("q", json!(["a", "b", "c"]), 400, "request (3) exceeds text limit (2)"),
+        ("q", json!("x".repeat(3000)), 413, "exceeds 2048 bytes"),
+        ("source", Value::Null, 400, "missing source parameter"),
+        ("source", json!("xx"), 400, "xx is not supported"),
+        ("source", json!("fr"), 400, "fr is not supported"),
+        ("source", json!("de"), 400, ""),
+        ("target", Value::Null, 400, "missing target parameter"),
+        ("target", json!("<b>"), 400, "is not supported"),
+        ("alternatives", json!("many"), 400, "alternatives parameter is not a number"),
+        ("alternatives", json!(16), 400, "alternatives parameter must be <= 15"),
+        ("format", json!("pdf"), 400, "format is text or html"),
+    ] {
+        let mut body = good.clone();
+        body[name] = value;
+        if body["source"] == "de" {
+            body["target"] = json!("en");
+        }
+        let (found, _, answer) = server.json("/translate", &body);
+        assert_eq!(found, status, "{body}: {answer}");
+        let error = answer["error"].as_str().unwrap_or_else(|| panic!("{body}: {answer}"));
+        assert!(error.contains(reason), "{body}: {error}");
+    }
+    for (body, reason) in [("[1]", "Invalid JSON format"), ("{", "Invalid JSON format")] {
+        let answer = server.send("POST /translate", "Content-Type: application/json\r\n", body);
+        assert_eq!((answer.0, answer.2["error"].as_str()), (400, Some(reason)));
+    }
+    assert_eq!(server.form("/suggest", "q=a&s=b&source=en&target=de").0, 403);
+    assert_eq!(server.form("/translate_file", "").0, 403);
+    let (status, _, answer) = server.send("GET /translate", "", "");
+    assert_eq!((status, &answer["error"]), (405, &json!("Method not allowed")));
+    let other = server.send("POST http://example.com/translate", "", "");
+    assert_eq!(other.0, 421, "another site's name");
+    assert_eq!(server.send("OPTIONS /translate", "Origin: https://a.example\r\n", "").0, 204);
+    // refused with 431, or cut off before the client has read that
+    let mut stream = server.connect();
+    let long = "x".repeat(1 << 20);
+    let _ = write!(stream, "GET /health HTTP/1.1\r\nHost: localhost\r\nX-Long: {long}\r\n\r\n");
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer);
+    assert!(!answer.starts_with(b"HTTP/1.1 200"), "a header of a megabyte");
+    // half-closed and broken requests end by themselves, and the server lives on
+    for broken in [
+        "POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99\r\n\r\n{",
+        "GET",
+        "\0\0\0\r\n\r\n",
+    ] {
+        let mut stream = server.connect();
+        let _ = stream.write_all(broken.as_bytes());
+        let _ = stream.shutdown(std::net::Shutdown::Write);
+        let _ = stream.read_to_end(&mut answer);
+    }
+    assert_eq!(server.get("/health"), json!({"status": "ok"}));
+}
+
+#[test]
+fn keys_have_their_limits() {
+    let folder = scratch("serve-keys");
+    let (keys, suggestions) = (folder.join("keys.db"), folder.join("suggestions.db"));
+    let keys_of = |arguments: &[&str]| {
+        let all = [&["serve", "keys", "--api-keys", text(&keys)], arguments].concat();
+        run(&all, "").succeeds().trim_end().to_owned()
+    };
+    run(&["serve", "keys", "--api-keys", text(&keys)], "").fails(1, &["there is no such file"]);
+    let key = keys_of(&["add", "2", "--char-limit", "30"]);
+    assert_eq!(keys_of(&[]), format!("{key}\t2\t30"));
+
+    let arguments = ["--api-keys", text(&keys), "--suggestions", text(&suggestions), "--host", "0.0.0.0"];
+    let server = Server::start(&arguments);
+    assert_eq!(server.get("/frontend/settings")["keyRequired"], true);
+    let ask = |key: &str, q: &str| {
+        server.json("/translate", &json!({"q": q, "source": "en", "target": "de", "api_key": key}))
+    };
+    let (status, _, answer) = ask("", ENGLISH);
+    assert_eq!((status, answer["error"].as_str().map(|error| error.contains("API key"))), (400, Some(true)));
+    assert_eq!(ask("wrong", ENGLISH).2, json!({"error": "Invalid API key"}));
+    assert_eq!(ask(&key, &"x".repeat(31)).0, 400);
+    assert_eq!(ask(&key, ENGLISH).2, json!({"translatedText": GERMAN}));
+    assert_eq!(ask(&key, ENGLISH).0, 200);
+    let (status, head, answer) = ask(&key, ENGLISH);
+    assert_eq!((status, answer), (429, json!({"error": "Slowdown: 2 per 1 minute"})));
+    assert!(head.contains("retry-after: "), "{head}");
+
+    let other = keys_of(&["add", "100"]);
+    let suggested = json!({"q": "a", "s": "b", "source": "en", "target": "de", "api_key": other});
+    assert_eq!(server.json("/suggest", &suggested).2, json!({"success": true}));
+    keys_of(&["remove", &other]);
+    assert_eq!(ask(&other, ENGLISH).0, 403);
+    drop(server);
+
+    let closed = Server::start(&["--host", "0.0.0.0"]);
+    let (status, _, answer) = closed.json("/translate", &json!({"q": "a", "source": "en", "target": "de"}));
+    assert_eq!(status, 403, "{answer}");
+}
+
+#[test]
+fn who_goes_away_stops_the_work_and_the_end_finishes_what_runs() {
+    let mut server = Server::start(&["--queue", "300"]);
+    let long: Vec<String> = (0..300)
+        .map(|number| format!("The {number} trains to Berlin and the {number} boats are late."))
+        .collect();
+    let body = json!({"q": long, "source": "en", "target": "de"}).to_string();
+    let length = body.len();
+    let request = format!(
+        "POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}"
+    );
+    let mut gone = server.connect();
+    gone.write_all(request.as_bytes()).unwrap();
+    let wait_for = |what: &str, done: &dyn Fn() -> bool| {
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while !done() {
+            assert!(Instant::now() < deadline, "{what}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    };
+    wait_for("the request begins", &|| server.metric("wordloom_sentences_running ") > 0.0);
+    // the queue is full for others, who may come again
+    let (status, head, _) = server.json("/translate", &json!({"q": "Hello", "source": "en", "target": "de"}));
+    assert!(status == 429 && head.contains("retry-after: 2"), "{status} {head}");
+    drop(gone);
+    wait_for("the work stops", &|| server.metric("wordloom_sentences_running ") == 0.0);
+    assert_eq!(server.metric("wordloom_sentences_waiting "), 0.0);
+    assert_eq!(server.metric("wordloom_texts_under_way "), 0.0);
+    assert!(server.metric("wordloom_texts_total ") < 300.0);
+
+    let mut last = server.connect();
+    last.write_all(request.as_bytes()).unwrap();
+    wait_for("the request begins", &|| server.metric("wordloom_sentences_running ") > 0.0);
+    interrupt(&server.child);
+    let (status, _, answer) = read(last);
+    assert_eq!((status, answer["translatedText"].as_array().map(Vec::len)), (200, Some(300)));
+    assert!(server.child.wait().expect("it ends").success());
+}

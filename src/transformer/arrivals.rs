@@ -1,0 +1,237 @@
+//! Requests that come while others are searched: continuous batching.
+
+use std::cmp::Reverse;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::Transformer;
+use super::batches::{MAX_ROWS, Room};
+use super::cancel::Cancel;
+use super::error::GenerateError;
+use super::queue::Seats;
+use super::request::{GenerateRequest, Keep};
+use super::session::{cache_capacity, padded_length};
+use crate::decode::{BatchSearch, Hypothesis};
+use crate::model::config::ModelConfig;
+
+/// Number of waiting requests that are looked at for one batch.
+const LOOK_AHEAD: usize = 256;
+/// Waiting time after which a request that does not fit the running batch stops others from joining it.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// Sources below this number of tokens share a batch, whatever their lengths.
+const SHORT: usize = 32;
+/// A batch with fewer growing sentences than this share of its rows takes no others: they form a smaller one.
+const FEWEST_SHARE: usize = 4;
+
+/// A request that waits.
+#[derive(Clone)]
+pub struct Arrival {
+    /// The caller's name for the request.
+    pub ticket: u64,
+    /// The request; see [`Transformer::prepare`].
+    pub request: Arc<GenerateRequest>,
+    /// How long it has been waiting.
+    pub waited: Duration,
+}
+
+/// Requests of many callers, which come at any time. Calls return at once.
+pub trait Arrivals {
+    /// Lists the waiting requests in the order of their turns, at most `most`.
+    fn waiting(&mut self, most: usize) -> Vec<Arrival>;
+
+    /// Takes a listed request out of the queue: its search begins.
+    fn take(&mut self, ticket: u64);
+
+    /// Whether the result of a taken request is still wanted. If not, its search stops and nothing is delivered.
+    fn is_wanted(&mut self, ticket: u64) -> bool;
+
+    /// Takes the hypotheses of a request, best first.
+    fn deliver(&mut self, ticket: u64, hypotheses: Vec<Hypothesis>);
+}
+
+impl Transformer {
+    /// Checks a request for [`serve`](Self::serve), and adds the output columns of its source.
+    ///
+    /// # Errors
+    /// As [`check_request`](Self::check_request).
+    pub fn prepare(&self, mut request: GenerateRequest) -> Result<GenerateRequest, GenerateError> {
+        self.check_request(&request)?;
+        self.model.resolve_columns(&mut request);
+        Ok(request)
+    }
+
+    /// Searches for requests as they come, until none waits.
+    ///
+    /// Requests with equal options share a batch. A new one takes over the rows of a finished one, if its source is not longer than
+    /// the batch's longest. The batch ends, and another one begins, if a request that does not fit has waited for a second, if
+    /// so many wait that a larger batch serves them sooner, or if so few are left that a smaller one does.
+    ///
+    /// # Errors
+    /// [`GenerateError`] of the device, or [`GenerateError::Cancelled`]. Taken requests without a result are lost.
+    pub async fn serve(&self, arrivals: &mut dyn Arrivals, cancel: &Cancel) -> Result<(), GenerateError> {
+        while let Some(seats) = LiveSeats::first(self, arrivals) {
+            let (session, _) = self.search(seats, cancel, &Keep::default()).await?;
+            self.idle.put(session);
+        }
+        Ok(())
+    }
+
+    /// The requests of the next batch: those that are most like the one whose turn it is.
+    fn next_batch(&self, waiting: &[Arrival]) -> Vec<Arrival> {
+        let Some(head) = waiting.first() else { return Vec::new() };
+        let config = &self.model.config;
+        let length = |arrival: &Arrival| padded_length(config, arrival.request.input_ids.len());
+        let wanted = length(head);
+        let alone = self.room(&[&*head.request]);
+        let alike = |arrival: &&Arrival| {
+            let other = length(arrival);
+            let as_long = other.max(wanted) <= SHORT.max(2 * other.min(wanted));
+            as_long && alone.as_ref().is_some_and(|room| room.searches_as(&arrival.request.options))
+        };
+        let mut batch: Vec<&Arrival> = waiting[1..].iter().filter(alike).collect();
+        batch.sort_by_key(|arrival| length(arrival).abs_diff(wanted));
+        batch.truncate(MAX_ROWS - 1);
+        batch.push(head);
+        batch.sort_by_key(|arrival| Reverse(arrival.request.input_ids.len()));
+        let requests: Vec<GenerateRequest> = batch.iter().map(|arrival| (*arrival.request).clone()).collect();
+        let all: Vec<usize> = (0..requests.len()).collect();
+        let size = self.batch_size(&requests, &all, &Keep::default());
+        // the head is among them, wherever the limit falls
+        let place = batch.iter().position(|arrival| arrival.ticket == head.ticket).unwrap_or(0);
+        let first = (place + 1).saturating_sub(size);
+        batch[first..(first + size).min(batch.len())].iter().map(|&arrival| arrival.clone()).collect()
+    }
+}
+
+/// The requests of one session, and those that come meanwhile.
+struct LiveSeats<'a> {
+    arrivals: &'a mut dyn Arrivals,
+    config: &'a ModelConfig,
+    /// Requests with rows, and encoded ones that wait for rows. A place is used again.
+    places: Vec<Option<Arrival>>,
+    /// Place of the request in the rows of each sentence.
+    seated: Vec<usize>,
+    /// Whether the result of each sentence was delivered.
+    delivered: Vec<bool>,
+    /// Room of the rows; `None` if no request can take them over.
+    room: Option<Room>,
+    /// Whether a larger batch is possible.
+    grows: bool,
+}
+
+impl<'a> LiveSeats<'a> {
+    /// Takes the requests of a batch. `None` if none waits.
+    fn first(transformer: &'a Transformer, arrivals: &'a mut dyn Arrivals) -> Option<Self> {
+        let batch = transformer.next_batch(&arrivals.waiting(LOOK_AHEAD));
+        let rows = batch.first()?.request.options.rows();
+        batch.iter().for_each(|arrival| arrivals.take(arrival.ticket));
+        let requests: Vec<&GenerateRequest> = batch.iter().map(|arrival| &*arrival.request).collect();
+        let mut room = transformer.room(&requests).filter(|_| batch.len() > 1);
+        if let Some(room) = &mut room {
+            room.max_length = cache_capacity(room.max_length);
+        }
+        Some(Self {
+            config: &transformer.model.config,
+            room,
+            grows: 2 * batch.len() * rows <= MAX_ROWS,
+            seated: (0..batch.len()).collect(),
+            delivered: vec![false; batch.len()],
+            places: batch.into_iter().map(Some).collect(),
+            arrivals,
+        })
+    }
+
+    fn deliver(&mut self, sentence: usize, hypotheses: Vec<Hypothesis>) {
+        if std::mem::replace(&mut self.delivered[sentence], true) {
+            return;
+        }
+        if let Some(arrival) = self.places[self.seated[sentence]].take() {
+            self.arrivals.deliver(arrival.ticket, hypotheses);
+        }
+    }
+
+    /// The waiting requests that join the batch now.
+    fn joining(&mut self, most: usize) -> Vec<Arrival> {
+        let Some(room) = &self.room else { return Vec::new() };
+        let waiting = self.arrivals.waiting(LOOK_AHEAD);
+        let late = |arrival: &Arrival| arrival.waited > PATIENCE;
+        let (mut fitting, others): (Vec<Arrival>, Vec<Arrival>) =
+            waiting.into_iter().partition(|arrival| room.fits(self.config, &arrival.request));
+        let sentences = self.seated.len();
+        let growing = self.delivered.iter().filter(|delivered| !**delivered).count();
+        let too_small = self.grows && fitting.len() > sentences;
+        let too_large = (growing + fitting.len()) * FEWEST_SHARE < sentences;
+        if others.iter().any(late) || too_small || too_large {
+            return Vec::new();
+        }
+        // of those whose turn comes soon the longest, for little padding
+        fitting.truncate(4 * most);
+        fitting.sort_by_key(|arrival| (!late(arrival), Reverse(arrival.request.input_ids.len())));
+        fitting.truncate(most);
+        fitting
+    }
+}
+
+impl Seats for LiveSeats<'_> {
+    fn batch(&self) -> Vec<&GenerateRequest> {
+        self.seated.iter().map(|&place| self.request(place)).collect()
+    }
+
+    /// # Panics
+    /// If the result was delivered.
+    fn request(&self, place: usize) -> &GenerateRequest {
+        &self.places[place].as_ref().expect("a request in this place").request
+    }
+
+    fn waiting(&self) -> usize {
+        usize::from(self.room.is_some())
+    }
+
+    fn next(&mut self, most: usize) -> Vec<usize> {
+        let joining = self.joining(most);
+        joining
+            .into_iter()
+            .map(|arrival| {
+                self.arrivals.take(arrival.ticket);
+                let taken = &self.seated;
+                let is_free = |place: &usize| self.places[*place].is_none() && !taken.contains(place);
+                let place = (0..self.places.len()).find(is_free).unwrap_or(self.places.len());
+                match self.places.get_mut(place) {
+                    Some(free) => *free = Some(arrival),
+                    None => self.places.push(Some(arrival)),
+                }
+                place
+            })
+            .collect()
+    }
+
+    async fn show(&mut self, search: &mut BatchSearch) {
+        for sentence in 0..self.seated.len() {
+            let Some(Arrival { ticket, request, .. }) =
+                self.places[self.seated[sentence]].as_ref().filter(|_| !self.delivered[sentence])
+            else {
+                continue;
+            };
+            if search.sentences()[sentence].is_finished() {
+                let options = request.clone();
+                self.deliver(sentence, search.end(sentence, &options.options));
+            } else if !self.arrivals.is_wanted(*ticket) {
+                search.end(sentence, &request.options);
+                self.delivered[sentence] = true;
+                self.places[self.seated[sentence]] = None;
+            }
+        }
+    }
+
+    fn seat(&mut self, sentence: usize, index: usize, finished: Vec<Hypothesis>) {
+        self.deliver(sentence, finished);
+        self.seated[sentence] = index;
+        self.delivered[sentence] = false;
+    }
+
+    fn finish(mut self, search: BatchSearch) {
+        for (sentence, hypotheses) in search.finish().into_iter().enumerate() {
+            self.deliver(sentence, hypotheses);
+        }
+    }
+}
