@@ -11,7 +11,7 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
-use crate::capsules::{Arrow, ArrayCapsules, export, export_schema, export_stream, import};
+use crate::capsules::{ArrayCapsules, Arrow, export, export_schema, export_stream, import};
 use crate::engine::Engine;
 use crate::errors::{ArrowError, OrRaise, wrong_value};
 use crate::run::{Cancel, Watch, run};
@@ -120,14 +120,17 @@ impl Engine {
         };
         let DataType::Struct(fields) = &kind else {
             if let Some(column) = column {
-                return Err(wrong_value(format!("column is {column:?}, but the data is one column; leave it out")));
+                return Err(wrong_value(format!(
+                    "column is {column:?}, but the data is one column; leave it out"
+                )));
             }
             let array = call.column(py, &chunks, &kind)?;
             return Ok(Bound::new(py, ArrowArray { array })?.into_any());
         };
         let schema = Arc::new(Schema::new(fields.clone()));
         let index = place(&schema, column, output)?;
-        let columns: Vec<ArrayRef> = chunks.iter().map(|chunk| chunk.as_struct().column(index).clone()).collect();
+        let columns: Vec<ArrayRef> =
+            chunks.iter().map(|chunk| chunk.as_struct().column(index).clone()).collect();
         let read = schema.field(index).data_type();
         let translated = call.column(py, &columns, read)?;
         let schema = appended(&schema, output, read);
@@ -225,9 +228,13 @@ fn place(schema: &Schema, column: Option<&str>, output: &str) -> PyResult<usize>
         return Err(wrong_value(format!("which column is translated? Give column=, one of: {}", names())));
     };
     if schema.index_of(output).is_ok() {
-        return Err(wrong_value(format!("there is a column {output:?} already; give another name as output=")));
+        return Err(wrong_value(format!(
+            "there is a column {output:?} already; give another name as output="
+        )));
     }
-    schema.index_of(column).map_err(|_| wrong_value(format!("there is no column {column:?}; there are: {}", names())))
+    schema
+        .index_of(column)
+        .map_err(|_| wrong_value(format!("there is no column {column:?}; there are: {}", names())))
 }
 
 fn appended(schema: &Schema, output: &str, kind: &DataType) -> SchemaRef {

@@ -3,16 +3,17 @@
 
 #![expect(unsafe_code, reason = "the interface is pointers")]
 
+use std::ffi::CStr;
+
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi, to_ffi};
 use arrow_array::ffi_stream::{ArrayStreamReader, FFI_ArrowArrayStream};
-use arrow_array::{Array, ArrayRef, RecordBatchReader, make_array};
-use arrow_schema::{ArrowError, Field};
+use arrow_array::{Array, ArrayReader, ArrayRef, RecordBatchReader, make_array};
+use arrow_schema::{ArrowError as LibraryError, DataType, Field};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyCapsuleMethods};
-use std::ffi::CStr;
 
-use crate::errors::OrRaise;
+use crate::errors::{ArrowError, OrRaise};
 
 const SCHEMA: &CStr = c"arrow_schema";
 const ARRAY: &CStr = c"arrow_array";
@@ -25,7 +26,7 @@ pub type ArrayCapsules<'py> = (Bound<'py, PyCapsule>, Bound<'py, PyCapsule>);
 pub enum Arrow {
     Array(ArrayRef),
     /// The chunks of a column or of a table, with the type of each.
-    Chunks(Vec<ArrayRef>, arrow_schema::DataType),
+    Chunks(Vec<ArrayRef>, DataType),
 }
 
 /// Takes an object's array or stream. Offsets and UTF-8 are checked.
@@ -38,8 +39,8 @@ pub fn import(object: &Bound<'_, PyAny>) -> PyResult<Arrow> {
     if object.hasattr("__arrow_c_stream__")? {
         let stream = object.call_method0("__arrow_c_stream__")?;
         let mut reader = take_stream(stream.cast::<PyCapsule>()?)?;
-        let kind = arrow_array::ArrayReader::field(&reader).data_type().clone();
-        let chunks: Result<Vec<ArrayRef>, ArrowError> = reader.by_ref().map(checked).collect();
+        let kind = reader.field().data_type().clone();
+        let chunks: Result<Vec<ArrayRef>, LibraryError> = reader.by_ref().map(checked).collect();
         return Ok(Arrow::Chunks(chunks.or_raise()?, kind));
     }
     Err(PyTypeError::new_err(format!(
@@ -53,12 +54,14 @@ fn take_array(schema: &Bound<'_, PyCapsule>, array: &Bound<'_, PyCapsule>) -> Py
     let (schema, array) = (schema.pointer_checked(Some(SCHEMA))?, array.pointer_checked(Some(ARRAY))?);
     // SAFETY: capsules of these names hold these structs. `from_raw` moves a struct out and marks the capsule's as released, so that
     // the capsule frees nothing.
-    let data = unsafe {
-        let schema = FFI_ArrowSchema::from_raw(schema.as_ptr().cast());
-        let array = FFI_ArrowArray::from_raw(array.as_ptr().cast());
-        from_ffi(array, &schema)
+    let (schema, array) = unsafe {
+        (FFI_ArrowSchema::from_raw(schema.as_ptr().cast()), FFI_ArrowArray::from_raw(array.as_ptr().cast()))
     };
-    checked(data.map(make_array)).or_raise()
+    if schema.release().is_none() || array.is_released() {
+        return Err(ArrowError::new_err("the data has been taken already; capsules of Arrow are used once"));
+    }
+    // SAFETY: the producer vouches for its pointers; what they point to is checked
+    checked(unsafe { from_ffi(array, &schema) }.map(make_array)).or_raise()
 }
 
 fn take_stream(stream: &Bound<'_, PyCapsule>) -> PyResult<ArrayStreamReader> {
@@ -67,7 +70,7 @@ fn take_stream(stream: &Bound<'_, PyCapsule>) -> PyResult<ArrayStreamReader> {
     unsafe { ArrayStreamReader::from_raw(stream.as_ptr().cast::<FFI_ArrowArrayStream>()) }.or_raise()
 }
 
-fn checked(array: Result<ArrayRef, ArrowError>) -> Result<ArrayRef, ArrowError> {
+fn checked(array: Result<ArrayRef, LibraryError>) -> Result<ArrayRef, LibraryError> {
     let array = array?;
     array.to_data().validate_full()?;
     Ok(array)

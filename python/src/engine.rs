@@ -1,8 +1,10 @@
 //! A model on a device.
 
 use std::path::Path;
+use std::sync::mpsc::Sender;
 
 use pyo3::prelude::*;
+use wordloom::model::config::Architecture;
 use wordloom::model::files::ModelFiles;
 use wordloom::model::generation_config::{GenerationConfig, JsonObject, UnknownKeys};
 use wordloom::precision::PrecisionChoice;
@@ -12,7 +14,6 @@ use wordloom_hub::{Hub, ModelReference, Progress};
 
 use crate::errors::{OrRaise, TextError, wrong_value};
 use crate::run::{Cancel, Done, Watch, run};
-use std::sync::mpsc::Sender;
 
 /// Bytes for results of repeated sentences, some ten thousands.
 const CACHE_BYTES: usize = 64 << 20;
@@ -22,7 +23,6 @@ const CACHE_BYTES: usize = 64 << 20;
 pub struct Engine {
     pub loaded: Loaded,
     pub label: String,
-    generation_file: String,
 }
 
 /// A model that translates, or another one.
@@ -52,7 +52,8 @@ impl Engine {
     /// Reads search options, a JSON object with transformers' names.
     pub fn generation(&self, json: &str) -> PyResult<GenerationConfig> {
         let json = JsonObject::parse_request("the options", json.as_bytes()).or_raise()?;
-        GenerationConfig::from_json(&json, UnknownKeys::Reject).map_err(|error| wrong_value(error.to_string()))
+        GenerationConfig::from_json(&json, UnknownKeys::Reject)
+            .map_err(|error| wrong_value(error.to_string()))
     }
 }
 
@@ -69,7 +70,8 @@ impl Engine {
         progress: Option<Py<PyAny>>,
         cancel: Option<&Cancel>,
     ) -> PyResult<Self> {
-        let choice: DeviceChoice = device.parse().map_err(|problem: String| wrong_value(format!("device: {problem}")))?;
+        let choice: DeviceChoice =
+            device.parse().map_err(|problem: String| wrong_value(format!("device: {problem}")))?;
         let weights: PrecisionChoice =
             weights.parse().map_err(|problem| wrong_value(format!("weights is {weights:?}; {problem}")))?;
         let watch = Watch::new(cancel, progress);
@@ -105,6 +107,12 @@ impl Engine {
         self.transformer().config().family.model_type()
     }
 
+    /// Whether the model is a decoder alone, whose input is the beginning of its output.
+    #[getter]
+    fn is_decoder(&self) -> bool {
+        self.transformer().config().architecture() == Architecture::DecoderOnly
+    }
+
     /// Codes of the languages that the model can be asked for.
     #[getter]
     fn languages(&self) -> Vec<String> {
@@ -112,16 +120,12 @@ impl Engine {
         languages.unwrap_or_default().into_iter().map(str::to_owned).collect()
     }
 
-    /// The padding token's id.
+    /// The padding token's id; as in transformers, the first end token's if there is none.
     #[getter]
     fn pad_token_id(&self) -> u32 {
-        self.transformer().generation_config().pad_token_id.unwrap_or(0)
-    }
-
-    /// The file of the model's own search options.
-    #[getter]
-    fn generation_file(&self) -> &str {
-        &self.generation_file
+        let config = self.transformer().generation_config();
+        let end = || config.eos_token_id.as_ref().and_then(|ids| ids.as_slice().first().copied());
+        config.pad_token_id.or_else(end).unwrap_or(0)
     }
 
     /// Pieces of the source's or the target's vocabulary, in the order of their ids.
@@ -148,7 +152,7 @@ fn load(device: &Device, model: &Model, weights: PrecisionChoice) -> PyResult<En
             Loaded::Other(Box::new(loaded), reason.to_string())
         }
     };
-    Ok(Engine { loaded, label: model.label().to_owned(), generation_file: model.generation_file() })
+    Ok(Engine { loaded, label: model.label().to_owned() })
 }
 
 /// The files of a folder or of a name, which is fetched first if it is not in the cache.

@@ -9,12 +9,27 @@ create_exception!(wordloom, ModelError, WordloomError, "A model that cannot be o
 create_exception!(wordloom, HubError, WordloomError, "A model that cannot be fetched by its name.");
 create_exception!(wordloom, GpuError, WordloomError, "A device that does not exist, or that failed.");
 create_exception!(wordloom, TranslateError, WordloomError, "A text that cannot be translated.");
-create_exception!(wordloom, GenerateError, TranslateError, "A search that failed, or whose options are not valid.");
-create_exception!(wordloom, TextError, TranslateError, "Text, languages or tasks that the model's tokenizer refuses.");
+create_exception!(
+    wordloom,
+    GenerateError,
+    TranslateError,
+    "A search that failed, or whose options are not valid."
+);
+create_exception!(
+    wordloom,
+    TextError,
+    TranslateError,
+    "Text, languages or tasks that the model's tokenizer refuses."
+);
 create_exception!(wordloom, ForwardError, WordloomError, "Inputs that the model cannot run on.");
 create_exception!(wordloom, ScoreError, WordloomError, "Targets that cannot be scored.");
 create_exception!(wordloom, TraceError, WordloomError, "A translation whose attention cannot be recorded.");
-create_exception!(wordloom, EvaluateError, WordloomError, "Hypotheses and references that cannot be compared.");
+create_exception!(
+    wordloom,
+    EvaluateError,
+    WordloomError,
+    "Hypotheses and references that cannot be compared."
+);
 create_exception!(wordloom, ArrowError, WordloomError, "Arrow data that cannot be read or written.");
 create_exception!(wordloom, Cancelled, WordloomError, "The call was cancelled.");
 

@@ -27,7 +27,9 @@ pub fn evaluate(
                 let scores = rouge(&lines, &references).or_raise()?;
                 Ok(scores.named().into_iter().map(|(name, score)| (name, score.fmeasure)).collect())
             }
-            _ => Err(wrong_value(format!("metric is {metric:?}; it must be \"bleu\", \"chrf\" or \"rouge\""))),
+            _ => {
+                Err(wrong_value(format!("metric is {metric:?}; it must be \"bleu\", \"chrf\" or \"rouge\"")))
+            }
         }
     })
 }

@@ -1,6 +1,7 @@
 //! Token ids in, token ids out.
 
 use pyo3::prelude::*;
+use wordloom::model::generation_config::GenerationConfig;
 use wordloom::resolve;
 use wordloom::transformer::{GenerateError as LibraryError, GenerateOptions, GenerateRequest};
 
@@ -18,13 +19,16 @@ impl Engine {
     ///
     /// * `generation`: search options, a JSON object with transformers' names
     /// * `prefixes`: tokens of the target after the start token, for each input; or none
-    #[pyo3(signature = (inputs, generation, prefixes=None, cancel=None))]
+    /// * `paddings`: tokens of padding that were before each input, which `max_length` and `min_length` count; or none
+    #[pyo3(signature = (inputs, generation, prefixes=None, paddings=None, cancel=None))]
+    #[expect(clippy::too_many_arguments, reason = "they are Python's")]
     fn generate(
         &self,
         py: Python<'_>,
         inputs: Vec<Bound<'_, PyAny>>,
         generation: &str,
         prefixes: Option<Vec<Vec<u32>>>,
+        paddings: Option<Vec<usize>>,
         cancel: Option<&Cancel>,
     ) -> PyResult<Vec<Vec<Hypothesis>>> {
         let transformer = self.transformer();
@@ -32,9 +36,12 @@ impl Engine {
         let (defaults, config) = (transformer.generation_config(), transformer.config());
         let globals = config.usual_globals();
         let mut prefixes = prefixes.unwrap_or_default().into_iter();
+        let mut paddings = paddings.unwrap_or_default().into_iter();
         let requests = inputs.iter().map(|input| {
             let input_ids = ids(input, "input_ids")?;
-            let mut options = resolve(&wanted, defaults, config, &input_ids).or_raise()?;
+            let padding = paddings.next().unwrap_or(0);
+            let (wanted, defaults) = (without(padding, &wanted), without(padding, defaults));
+            let mut options = resolve(&wanted, &defaults, config, &input_ids).or_raise()?;
             options.prompt.extend(prefixes.next().unwrap_or_default());
             let request = GenerateRequest { input_ids, options, global_tokens: globals.clone() };
             transformer.check_request(&request).or_raise()?;
@@ -52,4 +59,11 @@ impl Engine {
         });
         Ok(hypotheses.collect())
     }
+}
+
+/// Subtracts padding from lengths.
+fn without(padding: usize, config: &GenerationConfig) -> GenerationConfig {
+    let without = |length: Option<usize>| length.map(|length| length.saturating_sub(padding));
+    let (max_length, min_length) = (without(config.max_length), without(config.min_length));
+    GenerationConfig { max_length, min_length, ..config.clone() }
 }

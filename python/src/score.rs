@@ -27,8 +27,11 @@ impl Engine {
         cancel: Option<&Cancel>,
     ) -> PyResult<Vec<Vec<f32>>> {
         let translator = self.translator()?;
-        let options =
-            TranslateOptions { source_language: source_lang, target_language: target_lang, ..Default::default() };
+        let options = TranslateOptions {
+            source_language: source_lang,
+            target_language: target_lang,
+            ..Default::default()
+        };
         let defaults = translator.transformer().generation_config();
         let direction = resolve_languages(translator.tokenizer(), &options, defaults).or_raise()?;
         let (sources, targets) = (texts(sources)?, texts(targets)?);

@@ -21,7 +21,9 @@ pub fn text(item: &Bound<'_, PyAny>, name: impl FnOnce() -> String) -> PyResult<
         let kind = item.get_type().name().map(|name| name.to_string()).unwrap_or_default();
         let way_out = match kind.as_str() {
             "bytes" => "; decode it first: .decode(\"utf-8\")",
-            "NoneType" | "float" => "; leave rows without text out, or pass an Arrow array, whose nulls stay nulls",
+            "NoneType" | "float" => {
+                "; leave rows without text out, or pass an Arrow array, whose nulls stay nulls"
+            }
             _ => "",
         };
         return Err(PyTypeError::new_err(format!("{} is {kind}, not str{way_out}", name())));
@@ -42,9 +44,8 @@ pub fn ids(list: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<u32>> {
     list.try_iter()?
         .map(|item| {
             let item = item?;
-            item.extract::<u32>().map_err(|_| {
-                wrong_value(format!("{name} holds {}; use whole numbers from 0", shown(&item)))
-            })
+            item.extract::<u32>()
+                .map_err(|_| wrong_value(format!("{name} holds {}; use whole numbers from 0", shown(&item))))
         })
         .collect()
 }

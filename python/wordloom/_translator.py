@@ -25,37 +25,35 @@ FIRST_WINDOW = 128
 _of_the_parent: list[Any] = []
 
 
+#: Short names of options, and transformers'.
+_SHORT = {"beams": "num_beams", "n_best": "num_return_sequences"}
+
+
 class _Options:
-    """What the engine reads of a translation's options."""
+    """What the engine reads of a translation's options, under transformers' names."""
 
     def __init__(
         self,
-        beams: int | None = None,
-        n_best: int | None = None,
-        max_length: int | None = None,
-        length_penalty: float | None = None,
         source_lang: str | None = None,
         target_lang: str | None = None,
         task: str | None = None,
         alignments: bool = False,
         **generation: Any,
     ) -> None:
-        for name, key, value in (
-            ("beams", "num_beams", beams),
-            ("n_best", "num_return_sequences", n_best),
-            ("max_length", "max_length", max_length),
-            ("length_penalty", "length_penalty", length_penalty),
-        ):
-            if value is not None:
-                if generation.get(key) is not None:
-                    raise ValueError(f"{name} and {key} are the same; give one")
-                generation[key] = value
         self.generation = _json(generation)
         for name, code in (("source_lang", source_lang), ("target_lang", target_lang), ("task", task)):
             if code is not None and not isinstance(code, str):
                 raise TypeError(f"{name} is {type(code).__name__}; pass a str")
         self.source_lang, self.target_lang, self.task = source_lang, target_lang, task
         self.alignments = bool(alignments)
+
+
+def _long_names(options: dict[str, Any]) -> dict[str, Any]:
+    """The given options under transformers' names."""
+    for short, long in _SHORT.items():
+        if options.get(short) is not None and options.get(long) is not None:
+            raise ValueError(f"{short} and {long} are the same; give one")
+    return {_SHORT.get(name, name): value for name, value in options.items() if value is not None}
 
 
 def _json(options: dict[str, Any]) -> str:
@@ -112,7 +110,8 @@ class Translator:
         for name, value in (("device", device), ("weights", weights)):
             if not isinstance(value, str):
                 raise TypeError(f"{name} is {type(value).__name__}; pass a str")
-        _Options(**options)  # wrong ones are refused here
+        options = _long_names(options)
+        _Options(**options)  # values that are no JSON are refused here
         self._arguments = (model, device, weights, progress)
         self._options = options
         self._loaded: _native.Engine | None = None
@@ -182,7 +181,7 @@ class Translator:
         return f"<wordloom.Translator: {model or 'the model of the package'} on {device}, {weights}>"
 
     def _call(self, options: dict[str, Any]) -> _Options:
-        return _Options(**{**self._options, **options})
+        return _Options(**{**self._options, **_long_names(options)})
 
     def translate(self, text: str | Iterable[str], *, progress: bool = False, **options: Any) -> Any:
         """Translates a text of any length, or many. Line breaks and blank lines stay.
@@ -274,14 +273,19 @@ class Translator:
         Returns the sequences ``[batch * num_return_sequences, length]``, padded, or ``Generated`` with their scores.
         """
         engine = self._engine()
-        inputs = _unpadded(rows(input_ids, "input_ids"), attention_mask)
-        found = engine.generate(inputs, _json(options))
-        best = [hypothesis for hypotheses in found for hypothesis in hypotheses]
-        padding = options.get("pad_token_id")
-        sequences = padded([tokens for tokens, _, _ in best], engine.pad_token_id if padding is None else padding)
+        inputs, paddings = _unpadded(rows(input_ids, "input_ids"), attention_mask, engine.is_decoder)
+        found = engine.generate(inputs, _json(options), None, paddings)
+        given = options.get("pad_token_id")
+        padding = engine.pad_token_id if given is None else given
+        best = [
+            ([padding] * before + tokens, score)
+            for hypotheses, before in zip(found, paddings)
+            for tokens, score, _ in hypotheses
+        ]
+        sequences = padded([tokens for tokens, _ in best], padding)
         if not return_dict_in_generate:
             return sequences
-        return Generated(sequences, floats([score for _, score, _ in best]))
+        return Generated(sequences, floats([score for _, score in best]))
 
     def score(
         self,
@@ -367,21 +371,25 @@ def _window(source: Iterator[str], most: int) -> list[str]:
     return taken
 
 
-def _unpadded(inputs: list[list[int]], mask: Any) -> list[list[int]]:
+def _unpadded(inputs: list[list[int]], mask: Any, is_decoder: bool) -> tuple[list[list[int]], list[int]]:
+    """The tokens that a mask shows, and for each row the number of hidden ones before them."""
     if mask is None:
-        return inputs
+        return inputs, [0] * len(inputs)
     masks = rows(mask, "attention_mask")
     if [len(row) for row in masks] != [len(row) for row in inputs]:
         raise ValueError("attention_mask has another shape than input_ids")
-    kept = []
+    kept, paddings = [], []
     for row, mask_row in zip(inputs, masks):
-        shown = [index for index, value in enumerate(mask_row) if value]
         if any(value not in (0, 1) for value in mask_row):
             raise ValueError("attention_mask holds other values than 1 (a token) and 0 (padding)")
-        if shown and shown[-1] - shown[0] + 1 != len(shown):
-            raise ValueError("attention_mask has a 0 between tokens; padding is at one end only")
-        kept.append([row[index] for index in shown])
-    return kept
+        count = sum(mask_row)
+        first = len(row) - count if is_decoder else 0
+        if sum(mask_row[first : first + count]) != count:
+            side = "beginning" if is_decoder else "end"
+            raise ValueError(f"attention_mask has a 0 where this model can have no padding, which is at the {side} only")
+        kept.append(row[first : first + count])
+        paddings.append(first)
+    return kept, paddings
 
 
 async def _on_a_thread(work: Any) -> Any:
