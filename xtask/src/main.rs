@@ -7,6 +7,7 @@ mod checks;
 mod chromium;
 mod node;
 mod process;
+mod python;
 mod rustup;
 mod setup;
 mod system;
@@ -32,13 +33,14 @@ Usage: cargo xtask COMMAND
 
 Commands:
   setup           Install what the tests need: a Vulkan driver on the CPU, rustfmt, clippy,
-                  the wasm32 standard library, wasm-bindgen, Chromium, and npm's packages.
-                  Says what it does; skips what is there.
+                  the wasm32 standard library, wasm-bindgen, Chromium, npm's packages, and
+                  Python's. Says what it does; skips what is there.
   test            Set up, then check everything: format, lints, all tests, the wasm32 build, the
-                  documentation, each feature alone, and the tests that run in a browser
+                  documentation, each feature alone, and the tests in Python and in a browser
   test unit       Tests that need no device, no model and no network
   test device     Tests of the CPU runner and of a GPU adapter, of the commands and the window
   test web        Tests in Chromium: kernels and models, the npm package, the page
+  test python     Tests of the Python package
   bench           Measure the default model (`wordloom bench`)
   bench --check   Judge speed against bounds with room to spare; run it on a quiet machine
   web             Build the wasm module, the npm package (web/dist) and the page (cli/site), as
@@ -105,6 +107,7 @@ fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Task, lexopt::Erro
         (["test", "unit"], None) => Ok(Task::Test(Tier::Unit)),
         (["test", "device"], None) => Ok(Task::Test(Tier::Device)),
         (["test", "web"], None) => Ok(Task::Test(Tier::Web)),
+        (["test", "python"], None) => Ok(Task::Test(Tier::Python)),
         (["bench"], None) => Ok(Task::Bench { check: false }),
         (["bench"], Some("check")) => Ok(Task::Bench { check: true }),
         (["web"], None) => Ok(Task::Web { serve: false }),

@@ -2,7 +2,7 @@
 
 use crate::process::{self, cargo};
 use crate::terminal::{BAD, GOOD, heading};
-use crate::{chromium, node, rustup, vulkan, wasm, wasm_bindgen, xvfb};
+use crate::{chromium, node, python, rustup, vulkan, wasm, wasm_bindgen, xvfb};
 
 /// A requirement. The strings are for the developer.
 struct Requirement {
@@ -13,7 +13,7 @@ struct Requirement {
     install: fn() -> Result<(), String>,
 }
 
-const REQUIREMENTS: [Requirement; 9] = [
+const REQUIREMENTS: [Requirement; 10] = [
     Requirement { name: "Vulkan driver on the CPU", find: vulkan::find, install: vulkan::install },
     Requirement {
         name: "rustfmt",
@@ -31,6 +31,7 @@ const REQUIREMENTS: [Requirement; 9] = [
     Requirement { name: "Chromium", find: chromium::find, install: chromium::install },
     Requirement { name: "Node.js", find: node::find, install: node::install },
     Requirement { name: "npm packages", find: node::find_packages, install: node::install_packages },
+    Requirement { name: "Python packages", find: python::find, install: python::install },
 ];
 
 /// Installs what is missing. Returns a line for each requirement that is still missing: its name and what to do.

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use crate::checks::{self, Check};
 use crate::process::cargo;
-use crate::{browser, setup, wasm, web};
+use crate::{browser, python, setup, wasm, web};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Tier {
@@ -14,7 +14,9 @@ pub enum Tier {
     Device,
     /// Chromium and Node.js: kernels and models in a browser, the npm package, the page.
     Web,
-    /// Those three, and format, lints, documentation, features, dependencies and spelling.
+    /// The Python package.
+    Python,
+    /// Those four, and format, lints, documentation, features, dependencies and spelling.
     All,
 }
 
@@ -67,6 +69,7 @@ fn checks(tier: Tier) -> Vec<Check> {
             let program = Check::new("program", words("build --locked --workspace --bin wordloom"));
             std::iter::once(program).chain(in_browsers()).collect()
         }
+        Tier::Python => python::checks().into(),
         Tier::All => {
             let mut docs = words("doc --no-deps --locked --package wordloom");
             docs.env("RUSTDOCFLAGS", "-D warnings");
@@ -82,7 +85,8 @@ fn checks(tier: Tier) -> Vec<Check> {
                 Check::new("wasm32", wasm::lints()),
                 Check::new("docs", docs),
             ];
-            native.into_iter().chain(FEATURES.iter().map(alone)).chain(in_browsers()).collect()
+            let features = FEATURES.iter().map(alone);
+            native.into_iter().chain(features).chain(python::checks()).chain(in_browsers()).collect()
         }
     }
 }
@@ -165,11 +169,12 @@ mod tests {
     }
 
     #[test]
-    fn all_is_more_than_the_three_tiers() {
+    fn all_is_more_than_the_other_tiers() {
         let names = |tier| checks(tier).iter().map(|check| check.name).collect::<Vec<_>>();
         let all = names(Tier::All);
         assert_eq!(all[..5], ["format", "lints", "tests", "wasm32", "docs"]);
-        assert_eq!(all[all.len() - 3..], ["browser", "web", "page"]);
+        assert_eq!(all[all.len() - 5..], ["module", "python", "browser", "web", "page"]);
+        assert_eq!(names(Tier::Python), ["module", "python"]);
         assert_eq!(names(Tier::Web), ["program", "browser", "web", "page"]);
     }
 

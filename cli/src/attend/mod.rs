@@ -1,10 +1,8 @@
 //! `wordloom attend`
 
 mod grid;
-mod html;
 mod picture;
 mod png;
-mod search;
 mod statistics;
 mod svg;
 mod terminal;
@@ -105,7 +103,7 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     tell_left_out(&trace);
     if let (Some(path), Some(format)) = (&arguments.output, format) {
         let bytes = match format {
-            Format::Html => html::page(&trace)?.into_bytes(),
+            Format::Html => wordloom_viewer::page(&trace).into_bytes(),
             Format::Svg if arguments.grid => svg::grid(&trace, arguments.kind)?.into_bytes(),
             Format::Svg => svg::pictures(&pictures(arguments, &trace)?)?.into_bytes(),
             Format::Png if arguments.grid => png::grid(&trace, arguments.kind)?,

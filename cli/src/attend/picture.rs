@@ -1,5 +1,6 @@
 use wordloom::heatmap::ColourMap;
 use wordloom::trace::{AttentionKind, LayerAttention, TracedSentence};
+use wordloom_viewer::{harmless, name};
 
 pub struct Picture {
     pub title: String,
@@ -54,30 +55,9 @@ impl Picture {
     }
 }
 
-pub fn name(kind: AttentionKind) -> &'static str {
-    match kind {
-        AttentionKind::Encoder => "encoder self-attention",
-        AttentionKind::Decoder => "decoder self-attention",
-        AttentionKind::Cross => "cross-attention",
-    }
-}
-
 /// Makes labels of untrusted text safe: control characters and direction marks become `�`, and the length is limited.
 fn labels(labels: Vec<String>) -> Vec<String> {
     labels.iter().map(|label| harmless(label, 40)).collect()
-}
-
-pub fn harmless(text: &str, longest: usize) -> String {
-    let turns =
-        |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    let breaks = |c: char| matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}');
-    let shown = text.chars().map(|c| if c.is_control() || turns(c) || breaks(c) { '\u{fffd}' } else { c });
-    let mut shown: String = shown.take(longest + 1).collect();
-    if shown.chars().count() > longest {
-        shown.pop();
-        shown.push('…');
-    }
-    shown
 }
 
 pub fn colour(value: f32) -> [u8; 3] {

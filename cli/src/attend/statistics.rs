@@ -1,6 +1,7 @@
 use serde_json::{Value, json};
 use wordloom::trace::statistics::HeadStatistics;
 use wordloom::trace::{CombinedHeads, Depth, Trace};
+use wordloom_viewer::head;
 
 use crate::CliError;
 use crate::output::Output;
@@ -79,28 +80,4 @@ pub fn json(trace: &Trace) -> Result<String, CliError> {
     });
     let layers: Vec<Value> = layers.collect();
     Ok(json!({ "model": trace.model, "heads": heads, "sentences": layers }).to_string())
-}
-
-pub fn head(head: &HeadStatistics) -> Value {
-    let HeadStatistics { kind, layer, head: index, numbers } = head;
-    json!({
-        "kind": kind,
-        "layer": layer,
-        "head": index,
-        "label": head.label().to_string(),
-        "queries": numbers.queries,
-        "entropy": numbers.entropy,
-        "relative_entropy": numbers.relative_entropy,
-        "distance": numbers.distance,
-        "diagonal": numbers.diagonal,
-        "previous": numbers.previous,
-        "next": numbers.next,
-        "special": numbers.special,
-        "punctuation": numbers.punctuation,
-        "rare": numbers.rare,
-        "confidence": numbers.confidence,
-        "components": numbers.components,
-        "full_rank": numbers.full_rank,
-        "spectrum": numbers.spectrum,
-    })
 }

@@ -6,9 +6,10 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use unicode_width::UnicodeWidthStr;
 use wordloom::trace::{AttentionKind, LayerAttention, Trace};
+use wordloom_viewer::{harmless, name};
 
 use super::grid::{GAP, Grid};
-use super::picture::{Picture, colour, harmless, name};
+use super::picture::{Picture, colour};
 use super::png;
 use crate::CliError;
 

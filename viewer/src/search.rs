@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use wordloom::decode::TreeNode;
 use wordloom::trace::{TracedSearch, TracedSentence};
 
-use super::picture::harmless;
+use super::labels::harmless;
 
 const MOST_LISTED: usize = 12;
 const LONGEST: usize = 600;

@@ -1,13 +1,12 @@
-//! A page in one file: no network, no script from the data, usable with a keyboard.
+//! The page: a template, and the trace as data of its script.
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 use wordloom::trace::{AttentionKind, LayerAttention, TargetToken, Token, Trace, TracedSentence};
 
-use super::picture::{harmless, name};
+use super::labels::{harmless, name};
 use super::{search, statistics};
-use crate::CliError;
 
 const TEMPLATE: &str = include_str!("viewer.html");
 const STYLE: &str = include_str!("viewer.css");
@@ -15,7 +14,8 @@ const SCRIPT: &str = include_str!("viewer.js");
 /// Characters of the longest label, also in tooltips.
 const LONGEST_LABEL: usize = 40;
 
-pub fn page(trace: &Trace) -> Result<String, CliError> {
+/// Makes the page of a trace.
+pub fn page(trace: &Trace) -> String {
     let data = json!({
         "model": harmless(&trace.model, 200),
         "sentences": trace.sentences.iter().map(sentence).collect::<Vec<Value>>(),
@@ -30,13 +30,11 @@ pub fn page(trace: &Trace) -> Result<String, CliError> {
     let mut page = String::with_capacity(TEMPLATE.len() + STYLE.len() + SCRIPT.len() + data.len());
     let mut rest = TEMPLATE;
     for (mark, part) in [("/*style*/", STYLE), ("{\"data\":0}", &data), ("/*script*/", SCRIPT)] {
-        let (before, after) = rest
-            .split_once(mark)
-            .ok_or_else(|| CliError::Input(format!("the page's template has no {mark}")))?;
+        let (before, after) = rest.split_once(mark).expect("the template has every mark");
         page.extend([before, part]);
         rest = after;
     }
-    Ok(page + rest)
+    page + rest
 }
 
 fn table(gradient: &colorous::Gradient) -> String {

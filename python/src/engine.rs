@@ -1,0 +1,205 @@
+//! A model on a device.
+
+use std::path::Path;
+use std::sync::mpsc::Sender;
+
+use pyo3::prelude::*;
+use wordloom::model::config::Architecture;
+use wordloom::model::files::ModelFiles;
+use wordloom::model::generation_config::{GenerationConfig, JsonObject, UnknownKeys};
+use wordloom::precision::PrecisionChoice;
+use wordloom::transformer::Cancel as LibraryCancel;
+use wordloom::{Device, DeviceChoice, Model, Transformer, Translator};
+use wordloom_hub::{Hub, ModelReference, Progress};
+
+use crate::errors::{OrRaise, TextError, wrong_value};
+use crate::run::{Cancel, Done, Watch, run};
+
+/// Bytes for results of repeated sentences, some ten thousands.
+const CACHE_BYTES: usize = 64 << 20;
+
+/// A model with its weights on a device, and its tokenizer if it has one.
+#[pyclass(frozen, module = "wordloom._native")]
+pub struct Engine {
+    pub loaded: Loaded,
+    pub label: String,
+}
+
+/// A model that translates, or another one.
+pub enum Loaded {
+    Translator(Box<Translator>),
+    /// The model, and the reason why it does not translate.
+    Other(Box<Transformer>, String),
+}
+
+impl Engine {
+    pub fn transformer(&self) -> &Transformer {
+        match &self.loaded {
+            Loaded::Translator(translator) => translator.transformer(),
+            Loaded::Other(transformer, _) => transformer,
+        }
+    }
+
+    /// # Errors
+    /// `TextError` if the model does not translate or has no tokenizer.
+    pub fn translator(&self) -> PyResult<&Translator> {
+        match &self.loaded {
+            Loaded::Translator(translator) => Ok(translator),
+            Loaded::Other(_, reason) => Err(TextError::new_err(reason.clone())),
+        }
+    }
+
+    /// Reads search options, a JSON object with transformers' names.
+    pub fn generation(&self, json: &str) -> PyResult<GenerationConfig> {
+        let json = JsonObject::parse_request("the options", json.as_bytes()).or_raise()?;
+        GenerationConfig::from_json(&json, UnknownKeys::Reject)
+            .map_err(|error| wrong_value(error.to_string()))
+    }
+}
+
+#[pymethods]
+impl Engine {
+    /// * `model`: a folder or a name; the model in the package if `None`
+    #[new]
+    #[pyo3(signature = (model, device, weights, progress=None, cancel=None))]
+    fn new(
+        py: Python<'_>,
+        model: Option<&str>,
+        device: &str,
+        weights: &str,
+        progress: Option<Py<PyAny>>,
+        cancel: Option<&Cancel>,
+    ) -> PyResult<Self> {
+        let choice: DeviceChoice =
+            device.parse().map_err(|problem: String| wrong_value(format!("device: {problem}")))?;
+        let weights: PrecisionChoice =
+            weights.parse().map_err(|problem| wrong_value(format!("weights is {weights:?}; {problem}")))?;
+        let watch = Watch::new(cancel, progress);
+        run(py, &watch, |progress| {
+            let files = files(model, &watch.cancel, progress)?;
+            let model = Model::from_files(files).or_raise()?;
+            let device = pollster::block_on(Device::open(&choice)).or_raise()?;
+            load(&device, &model, weights)
+        })?
+    }
+
+    /// The device's name.
+    #[getter]
+    fn device(&self) -> String {
+        self.transformer().device().to_string()
+    }
+
+    /// How matrices are stored: f32, f16 or q8.
+    #[getter]
+    fn weights(&self) -> String {
+        self.transformer().precision().to_string()
+    }
+
+    /// The model's folder or name.
+    #[getter]
+    fn label(&self) -> &str {
+        &self.label
+    }
+
+    /// `model_type` of the configuration.
+    #[getter]
+    fn model_type(&self) -> &'static str {
+        self.transformer().config().family.model_type()
+    }
+
+    /// Whether the model is a decoder alone, whose input is the beginning of its output.
+    #[getter]
+    fn is_decoder(&self) -> bool {
+        self.transformer().config().architecture() == Architecture::DecoderOnly
+    }
+
+    /// Codes of the languages that the model can be asked for.
+    #[getter]
+    fn languages(&self) -> Vec<String> {
+        let languages = self.translator().map(|translator| translator.tokenizer().languages());
+        languages.unwrap_or_default().into_iter().map(str::to_owned).collect()
+    }
+
+    /// The padding token's id; as in transformers, the first end token's if there is none.
+    #[getter]
+    fn pad_token_id(&self) -> u32 {
+        let config = self.transformer().generation_config();
+        let end = || config.eos_token_id.as_ref().and_then(|ids| ids.as_slice().first().copied());
+        config.pad_token_id.or_else(end).unwrap_or(0)
+    }
+
+    /// Pieces of the source's or the target's vocabulary, in the order of their ids.
+    fn pieces(&self, target: bool) -> PyResult<Vec<String>> {
+        let tokenizer = self.translator()?.tokenizer();
+        let config = self.transformer().config();
+        let count = if target { config.target_vocabulary } else { config.source_vocabulary } as u32;
+        let piece = |id| if target { tokenizer.target_token(id) } else { tokenizer.source_token(id) };
+        Ok((0..count).map(|id| piece(id).map(|piece| piece.into_owned()).unwrap_or_default()).collect())
+    }
+}
+
+fn load(device: &Device, model: &Model, weights: PrecisionChoice) -> PyResult<Engine> {
+    let mut ignored = |_| {};
+    let loaded = match Translator::tokenizer_of(model) {
+        Ok(tokenizer) => {
+            let options = GenerationConfig::default();
+            let loaded = Transformer::load_to_generate(device, model, weights, &options, &mut ignored);
+            let translator = Translator::from_parts(loaded.or_raise()?, tokenizer).with_cache(CACHE_BYTES);
+            Loaded::Translator(Box::new(translator))
+        }
+        Err(reason) => {
+            let loaded = Transformer::load_with_weights(device, model, weights, &mut ignored).or_raise()?;
+            Loaded::Other(Box::new(loaded), reason.to_string())
+        }
+    };
+    Ok(Engine { loaded, label: model.label().to_owned() })
+}
+
+/// The files of a folder or of a name, which is fetched first if it is not in the cache.
+fn files(model: Option<&str>, cancel: &LibraryCancel, progress: &Sender<Done>) -> PyResult<ModelFiles> {
+    let Some(text) = model else { return Ok(ModelFiles::embedded()) };
+    let folder = match ModelReference::parse(text).or_raise()? {
+        ModelReference::Folder(folder) => folder,
+        reference => {
+            let mut download = Download { progress, done: 0, total: 0 };
+            Hub::from_environment().or_raise()?.get(&reference, &mut download, cancel).or_raise()?
+        }
+    };
+    match ModelFiles::directory(&folder) {
+        Ok(files) => Ok(files),
+        Err(error) if Path::new(text).exists() => Err(error).or_raise(),
+        Err(error) => Err(crate::errors::ModelError::new_err(format!(
+            "{error}; a model of the hub is OWNER/NAME or OWNER/NAME@main, as Helsinki-NLP/opus-mt-en-fr"
+        ))),
+    }
+}
+
+/// Tells Python of a download.
+struct Download<'a> {
+    progress: &'a Sender<Done>,
+    done: u64,
+    total: u64,
+}
+
+impl Download<'_> {
+    fn tell(&self) {
+        let _ = self.progress.send((self.done, self.total)); // a caller that is gone has cancelled
+    }
+}
+
+impl Progress for Download<'_> {
+    fn start(&mut self, _: &str, total: u64, present: u64) {
+        (self.done, self.total) = (present, total);
+        self.tell();
+    }
+
+    fn advance(&mut self, bytes: u64) {
+        self.done += bytes;
+        self.tell();
+    }
+
+    fn retreat(&mut self, bytes: u64) {
+        self.done = self.done.saturating_sub(bytes);
+        self.tell();
+    }
+}

@@ -1,0 +1,114 @@
+//! Text in, text out.
+
+use std::sync::mpsc::Sender;
+
+use pyo3::prelude::*;
+use wordloom::translate::{Sentence, SentenceHypothesis};
+use wordloom::{TranslateError, TranslateOptions, Translation, Translator};
+
+use crate::engine::Engine;
+use crate::errors::OrRaise;
+use crate::run::{Cancel, Done, Watch, run};
+use crate::strings::texts;
+
+/// Options of a translation.
+#[derive(FromPyObject)]
+pub struct Options {
+    /// Search options, a JSON object with transformers' names.
+    generation: String,
+    source_lang: Option<String>,
+    target_lang: Option<String>,
+    task: Option<String>,
+    alignments: bool,
+}
+
+impl Options {
+    pub fn of(self, engine: &Engine, watch: &Watch) -> PyResult<TranslateOptions> {
+        Ok(TranslateOptions {
+            generation: engine.generation(&self.generation)?,
+            source_language: self.source_lang,
+            target_language: self.target_lang,
+            task: self.task,
+            alignments: self.alignments,
+            cancel: watch.cancel.clone(),
+            ..TranslateOptions::default()
+        })
+    }
+}
+
+/// Text, score, tokens, log-probabilities of the steps, and whether the maximal length ended the search.
+type HypothesisParts = (String, f32, Vec<u32>, Vec<f32>, bool);
+/// Source, its ids, hypotheses, and links between words.
+type SentenceParts = (String, Vec<u32>, Vec<HypothesisParts>, Option<Vec<(usize, usize)>>);
+/// Text, hypotheses and sentences.
+type TranslationParts = (String, Vec<(String, f32)>, Vec<SentenceParts>);
+
+#[pymethods]
+impl Engine {
+    /// Translates a list of strings. Returns the parts of each translation.
+    #[pyo3(signature = (source, options, cancel=None, progress=None))]
+    fn translate(
+        &self,
+        py: Python<'_>,
+        source: &Bound<'_, PyAny>,
+        options: Options,
+        cancel: Option<&Cancel>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Vec<TranslationParts>> {
+        let translator = self.translator()?;
+        let source = texts(source)?;
+        let watch = Watch::new(cancel, progress);
+        let options = options.of(self, &watch)?;
+        let translated = run(py, &watch, |done| translate_all(translator, &source, &options, done))?;
+        Ok(translated.or_raise()?.into_iter().map(parts).collect())
+    }
+
+    /// As `translate`, but returns the best texts only.
+    #[pyo3(signature = (source, options, cancel=None, progress=None))]
+    fn translate_texts(
+        &self,
+        py: Python<'_>,
+        source: &Bound<'_, PyAny>,
+        options: Options,
+        cancel: Option<&Cancel>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Vec<String>> {
+        let translator = self.translator()?;
+        let source = texts(source)?;
+        let watch = Watch::new(cancel, progress);
+        let options = options.of(self, &watch)?;
+        let translated = run(py, &watch, |done| translate_all(translator, &source, &options, done))?;
+        Ok(translated.or_raise()?.into_iter().map(|translation| translation.text).collect())
+    }
+}
+
+/// Translates texts, and tells how many sentences are done.
+pub fn translate_all<S: AsRef<str>>(
+    translator: &Translator,
+    source: &[S],
+    options: &TranslateOptions,
+    done: &Sender<Done>,
+) -> Result<Vec<Translation>, TranslateError> {
+    let mut stream = translator.stream(source, options)?;
+    let mut all = Vec::with_capacity(source.len());
+    while let Some(update) = pollster::block_on(stream.next())? {
+        all.extend(update.translations);
+        let _ = done.send((update.sentences as u64, update.of_sentences as u64)); // none listens after an error
+    }
+    Ok(all)
+}
+
+fn parts(translation: Translation) -> TranslationParts {
+    let Translation { text, hypotheses, sentences } = translation;
+    let hypotheses = hypotheses.into_iter().map(|hypothesis| (hypothesis.text, hypothesis.score)).collect();
+    (text, hypotheses, sentences.into_iter().map(sentence).collect())
+}
+
+fn sentence(sentence: Sentence) -> SentenceParts {
+    let hypothesis = |SentenceHypothesis { text, search, reached_max_length }| {
+        (text, search.score, search.tokens, search.step_logprobs, reached_max_length)
+    };
+    let hypotheses = sentence.hypotheses.into_iter().map(hypothesis).collect();
+    let links = sentence.alignment.map(|alignment| alignment.words.links);
+    (sentence.source, sentence.source_ids, hypotheses, links)
+}

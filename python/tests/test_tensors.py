@@ -1,0 +1,162 @@
+"""Token ids in; ids, scores, tensors and attention out, against transformers' results in `tests/data`."""
+
+import json
+import math
+
+import pytest
+
+import wordloom
+from conftest import DATA, run_python, safetensors
+
+numpy = pytest.importorskip("numpy")
+MODELS = DATA / "models"
+
+
+def opened(name):
+    return wordloom.Translator(MODELS / name, "cpu")
+
+
+@pytest.fixture(scope="module")
+def marian():
+    return opened("marian_tied")
+
+
+def expected(name):
+    tensors = safetensors(MODELS / name / "expected.safetensors")
+    return {name: numpy.array(values).reshape(shape) for name, (shape, values) in tensors.items()}
+
+
+def test_forward_gives_transformers_tensors(marian):
+    wanted = expected("marian_tied")
+    inputs = {name: wanted[f"main.{name}"] for name in ("input_ids", "attention_mask", "decoder_input_ids")}
+    found = marian.forward(**inputs, output_hidden_states=True, output_attentions=True)
+    assert found["logits"].dtype == numpy.float32 and found["logits"].flags.writeable
+    numpy.testing.assert_allclose(found["logits"], wanted["main.logits"], rtol=1e-4, atol=1e-4)
+    real = inputs["attention_mask"][:, :, None] == 1
+    for name, layers in found.items():
+        if name.startswith("encoder") and name.endswith("hidden_states"):
+            for layer, value in enumerate(layers):
+                difference = numpy.abs(value - wanted[f"main.{name}.{layer}"]) * real
+                assert difference.max() < 1e-4
+        if name in ("cross_attentions", "decoder_attentions"):
+            for layer, value in enumerate(layers):
+                numpy.testing.assert_allclose(value, wanted[f"main.{name}.{layer}"], rtol=1e-4, atol=1e-4)
+    # lists and arrays are the same
+    lists = {name: value.tolist() for name, value in inputs.items()}
+    assert (marian.forward(**lists)["logits"] == found["logits"]).all()
+
+
+def test_an_encoder_alone_runs():
+    wanted = expected("bert")
+    inputs = {
+        name: wanted[f"main.{name}"]
+        for name in ("input_ids", "attention_mask", "token_type_ids")
+        if f"main.{name}" in wanted
+    }
+    found = opened("bert").forward(**inputs)
+    difference = numpy.abs(found["logits"] - wanted["main.logits"]) * (inputs["attention_mask"][:, :, None] == 1)
+    assert difference.max() < 1e-4
+
+
+@pytest.mark.parametrize("name", ["marian_tied", "gpt2", "t5_relu_tied"])
+def test_generate_gives_transformers_sequences(name):
+    translator, tensors = opened(name), expected(name)
+    cases = json.loads((MODELS / name / "expected.json").read_text(encoding="utf-8"))["cases"]
+    compared = 0
+    for case in cases:
+        inputs, mask = (tensors.get(f"{case['input']}.{part}") for part in ("input_ids", "attention_mask"))
+        if inputs is None:
+            continue
+        options = case["generate_kwargs"]
+        found = translator.generate(inputs, mask, return_dict_in_generate=True, **options)
+        wanted = numpy.array(case["sequences"])
+        assert found.sequences.dtype == numpy.int64
+        assert found.sequences.tolist() == wanted[:, : found.sequences.shape[1]].tolist()
+        assert (wanted[:, found.sequences.shape[1] :] == translator._engine().pad_token_id).all()
+        compared += 1
+    assert compared > 8
+
+
+def test_scores_are_transformers():
+    models = json.loads((DATA / "score.json").read_text(encoding="utf-8"))
+    for model in models[:3]:
+        translator = opened(model["model"])
+        cases = model["cases"]
+        found = translator._engine().score_ids(
+            [case["input_ids"] for case in cases], [case["labels"] for case in cases]
+        )
+        for values, case in zip(found, cases, strict=True):
+            assert values == pytest.approx(case["token_log_probabilities"], abs=1e-3)
+
+
+def test_texts_are_scored(translator, cases):
+    translation = translator.translate("I am tired.", beams=1)
+    best = translation.sentences[0].hypotheses[0]
+    score = translator.score("I am tired.", translation.text)
+    assert score.token_log_probabilities == pytest.approx(best.step_logprobs, abs=1e-4)
+    assert score.perplexity == pytest.approx(math.exp(-score.log_probability / len(best.step_logprobs)))
+    worse, same = translator.score(["I am tired.", "I am tired."], ["Das Haus ist rot.", translation.text])
+    assert worse.log_probability < same.log_probability == score.log_probability
+
+
+def test_attention_is_that_of_forward(translator):
+    attention = translator.attention("I am tired.")
+    (sentence,) = attention.sentences
+    assert sentence.target == "Ich bin müde."
+    assert sentence.source_tokens[-1] == "</s>" and sentence.target_tokens[-1] == "</s>"
+    cross = sentence.cross
+    assert cross.shape == (3, 8, len(sentence.target_tokens), len(sentence.source_tokens))
+    numpy.testing.assert_allclose(cross.sum(-1), 1.0, atol=1e-5)
+    found = translator.translate("I am tired.").sentences[0]
+    forward = translator.forward(
+        [found.source_ids], decoder_input_ids=[found.hypotheses[0].tokens[:-1]], output_attentions=True
+    )
+    for layer, weights in enumerate(forward["cross_attentions"]):
+        numpy.testing.assert_allclose(cross[layer], weights[0], atol=1e-5)
+    for layer, weights in enumerate(forward["encoder_attentions"]):
+        numpy.testing.assert_allclose(sentence.encoder[layer], weights[0], atol=1e-5)
+    assert sentence.decoder.shape[-2:] == (len(sentence.target_tokens),) * 2
+    assert sentence.alignment == [(0, 0), (1, 1), (2, 2)]
+
+
+def test_attention_is_shown_and_saved(translator, tmp_path):
+    attention = translator.attention("Good morning! <script>alert(1)</script>", "Guten Morgen!")
+    page = attention.html()
+    assert page.startswith("<!") and "<script>alert" not in page
+    shown = attention._repr_html_()
+    assert shown.startswith("<iframe srcdoc=") and 'sandbox="allow-scripts"' in shown
+    # nothing of the page can end the attribute
+    assert shown.count('"') == 2 * shown.split("<iframe")[1].split("srcdoc=")[0].count('"') + 8
+    for name, begin in [("a.html", b"<!"), ("a.json", b"{"), ("a.safetensors", b"")]:
+        attention.save(tmp_path / name)
+        assert (tmp_path / name).read_bytes().startswith(begin)
+    with pytest.raises(ValueError, match="no known ending"):
+        attention.save(tmp_path / "a.gif")
+    assert translator.attention("").sentences == []
+
+
+def test_arrays_without_numpy_are_memoryviews():
+    code = """
+import sys
+sys.modules["numpy"] = None  # as if it were not installed
+import wordloom
+translator = wordloom.Translator(sys.argv[1], "cpu")
+logits = translator.forward([[5, 6, 0]], decoder_input_ids=[[1, 2]])["logits"]
+print(logits.shape, logits.format, logits[0, 1, 3] == logits.tolist()[0][1][3])
+print(translator.generate([[5, 6, 0]], max_new_tokens=2).shape[0])
+"""
+    done = run_python(code, str(MODELS / "marian_tied"))
+    assert done.stdout == "(1, 2, 645) f True\n1\n", done.stderr
+
+
+def test_evaluation_is_sacrebleus(lines):
+    wanted = json.loads((DATA / "evaluate" / "tatoeba.json").read_text(encoding="utf-8"))
+    references = [
+        line.split("\t")[1] for line in (DATA / "tatoeba-test.tsv").read_text(encoding="utf-8").splitlines()
+    ]
+    hypotheses = wanted["hypotheses"]
+    assert wordloom.evaluate(hypotheses, references) == {"bleu": pytest.approx(wanted["bleu"]["score"], abs=1e-6)}
+    assert wordloom.evaluate(hypotheses, [references], "chrf") == {
+        "chrf": pytest.approx(wanted["chrf"]["score"], abs=1e-6)
+    }
+    assert wordloom.evaluate(["a b c"], ["a b c"], "rouge")["rougeL"] == pytest.approx(1.0)

@@ -1,0 +1,143 @@
+"""Text in, text out, against transformers' translations of the default model."""
+
+import itertools
+import pickle
+
+import pytest
+
+import wordloom
+from conftest import DEFAULT_MODEL
+
+
+def test_a_text_becomes_a_translation(translator):
+    found = translator.translate("Where is the train station?")
+    assert found.text == "Wo ist der Bahnhof?"
+    assert str(found) == found.text
+    assert found.hypotheses[0].text == found.text
+    assert wordloom.translate("Where is the train station?") == found
+
+
+@pytest.mark.parametrize(("beams", "name"), [(1, "greedy"), (4, "beam")])
+def test_translations_are_those_of_transformers(translator, cases, beams, name):
+    found = translator.translate([case["source"] for case in cases], beams=beams)
+    compared = 0
+    for translation, case in zip(found, cases, strict=True):
+        if len(translation.sentences) > 1:  # transformers read all of them as one
+            continue
+        (sentence,) = translation.sentences
+        assert sentence.source_ids == case["source_ids"]
+        assert sentence.hypotheses[0].tokens == case[f"{name}_ids"]
+        # the text around a sentence stays, as white space does
+        assert translation.text.strip() == case[f"{name}_text"]
+        if name == "beam":
+            assert sentence.hypotheses[0].score == pytest.approx(case["beam_score"], abs=1e-3)
+        compared += 1
+    assert compared > 30
+
+
+def test_texts_keep_their_lines(translator):
+    found = translator.translate("Good morning! How much does this cost?\n\nI have lost my passport.\n")
+    assert found.text == "Guten Morgen! Wie viel kostet das?\n\nIch habe meinen Pass verloren.\n"
+    assert len(found.sentences) == 3
+    assert translator.translate("").text == ""
+    assert translator.translate([]) == []
+
+
+def test_several_hypotheses_are_sorted(translator):
+    found = translator.translate("I would like a cup of coffee, please.", beams=4, n_best=3)
+    assert [hypothesis.text for hypothesis in found.hypotheses] == [
+        "Ich hätte gerne eine Tasse Kaffee.",
+        "Ich hätte gern eine Tasse Kaffee.",
+        "Ich möchte bitte eine Tasse Kaffee.",
+    ]
+    scores = [hypothesis.score for hypothesis in found.hypotheses]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_options_of_a_translator_hold_for_its_calls(cases):
+    translator = wordloom.Translator(device="cpu", beams=1)
+    case = next(case for case in cases if case["greedy_ids"] != case["beam_ids"])
+    assert translator.translate(case["source"]).text == case["greedy_text"]
+    assert translator.translate(case["source"], beams=4).text == case["beam_text"]
+    assert translator.translate(case["source"], num_beams=4).text == case["beam_text"]
+
+
+def test_a_stream_keeps_order_and_reads_in_windows(translator, lines):
+    read = itertools.count()
+    source = (line for line, _ in zip(itertools.cycle(lines), read))
+    stream = translator.translate_iter(source, beams=1)
+    first = [next(stream).text for _ in range(150)]
+    assert next(read) <= 128 + 256 + 2, "the stream read ahead of its window"
+    whole = translator.translate(lines[:150], beams=1)
+    assert first == [translation.text for translation in whole]
+
+
+def test_progress_moves_a_bar_of_tqdm(translator, monkeypatch):
+    moved = []
+
+    class Bar:
+        n = 0
+
+        def __init__(self, **_):
+            pass
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            pass
+
+        def update(self, by):
+            self.n += by
+            moved.append((self.n, self.total))
+
+    monkeypatch.setattr("wordloom._progress._tqdm", lambda: Bar)
+    translator.translate(["One.", "Two. Three."], progress=True)
+    assert moved[-1] == (3, 3)
+    moved.clear()
+    list(translator.translate_iter(["One.", "Two."], progress=True))
+    assert moved[-1][0] == 2
+
+
+def test_an_exception_of_the_progress_function_ends_the_call(translator, monkeypatch):
+    class Bar:
+        n, total = 0, None
+
+        def __init__(self, **_):
+            pass
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            pass
+
+        def update(self, _):
+            raise LookupError("no bar")
+
+    monkeypatch.setattr("wordloom._progress._tqdm", lambda: Bar)
+    with pytest.raises(LookupError, match="no bar"):
+        translator.translate(["One.", "Two."], progress=True)
+    assert translator.translate("Two.").text
+
+
+def test_alignments_link_words(translator):
+    (sentence,) = translator.align("I am tired.").sentences
+    assert sentence.alignment == [(0, 0), (1, 1), (2, 2)]
+    (sentence,) = translator.translate("I am tired.").sentences
+    assert sentence.alignment is None
+
+
+def test_results_and_translators_can_be_pickled(translator):
+    found = translator.translate("Hello!")
+    assert pickle.loads(pickle.dumps(found)) == found
+    copy = pickle.loads(pickle.dumps(translator))
+    assert copy.translate("Hello!").text == found.text
+
+
+def test_a_folder_is_opened_by_its_path():
+    translator = wordloom.Translator(DEFAULT_MODEL, "cpu", "q8")
+    assert translator.weights == "q8"
+    assert translator.device == "CPU"
+    assert "tatoeba-en-de-q8" in repr(translator)
+    assert translator.translate("Where is the train station?").text == "Wo ist der Bahnhof?"

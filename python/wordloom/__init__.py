@@ -1,0 +1,65 @@
+"""Wordloom runs encoder-decoder Transformers on any GPU, and on the CPU.
+
+>>> import wordloom
+>>> print(wordloom.translate("Where is the train station?"))
+Wo ist der Bahnhof?
+
+``translate`` uses the small English-German model of this package. ``Translator`` opens any other: a folder, a name of the
+Hugging Face hub, or ``firefox:en-fr``. ``wordloom.ctranslate2`` and ``wordloom.pipeline`` have the interfaces of CTranslate2
+and of transformers.
+"""
+
+from ._attention import Attention, SentenceAttention
+from ._native import (
+    ArrowArray,
+    ArrowError,
+    ArrowTable,
+    Cancelled,
+    EvaluateError,
+    ForwardError,
+    GenerateError,
+    GpuError,
+    HubError,
+    ModelError,
+    ScoreError,
+    TextError,
+    TraceError,
+    TranslateError,
+    WordloomError,
+    __version__,
+)
+from ._pipeline import pipeline
+from ._results import Generated, Hypothesis, Score, Sentence, SentenceHypothesis, Translation
+from ._translator import Translator, align, evaluate, translate
+
+__all__ = [
+    "ArrowArray",
+    "ArrowError",
+    "ArrowTable",
+    "Attention",
+    "Cancelled",
+    "EvaluateError",
+    "ForwardError",
+    "GenerateError",
+    "Generated",
+    "GpuError",
+    "HubError",
+    "Hypothesis",
+    "ModelError",
+    "Score",
+    "ScoreError",
+    "Sentence",
+    "SentenceAttention",
+    "SentenceHypothesis",
+    "TextError",
+    "TraceError",
+    "TranslateError",
+    "Translation",
+    "Translator",
+    "WordloomError",
+    "__version__",
+    "align",
+    "evaluate",
+    "pipeline",
+    "translate",
+]

@@ -1,0 +1,31 @@
+"""Bars of tqdm, if it is there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import contextmanager
+from typing import Any
+
+
+@contextmanager
+def bar(wanted: bool, what: str, **options: Any):
+    """Gives a function of done and total units that moves a bar; ``None`` if none is wanted or tqdm is not installed."""
+    progress = _tqdm() if wanted else None
+    if progress is None:
+        yield None
+        return
+    with progress(desc=what, **options) as shown:
+
+        def move(done: int, total: int) -> None:
+            shown.total = total
+            shown.update(done - shown.n)
+
+        yield move
+
+
+def _tqdm() -> Callable[..., Any] | None:
+    try:
+        from tqdm.auto import tqdm
+    except ImportError:
+        return None
+    return tqdm

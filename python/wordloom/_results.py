@@ -1,0 +1,100 @@
+"""What calls return. All of it can be pickled."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """One translation of a whole text."""
+
+    text: str
+    #: Mean of the sentences' scores; 0 without sentences.
+    score: float
+
+
+@dataclass(frozen=True)
+class SentenceHypothesis:
+    """One translation of a sentence."""
+
+    text: str
+    #: Beam search: the sum of log-probabilities, divided by the length to the power of the length penalty. Else the sum.
+    score: float
+    #: Token ids, from the start token to the end token.
+    tokens: list[int]
+    #: Log-probability of every token after the start token.
+    step_logprobs: list[float]
+    #: Whether the maximal length ended the search; text may be missing.
+    reached_max_length: bool
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """One translated sentence."""
+
+    source: str
+    #: Token ids of the source, the end token included.
+    source_ids: list[int]
+    #: Translations, best first.
+    hypotheses: list[SentenceHypothesis]
+    #: Links between words, ``(source word, target word)``, counted from 0, if ``alignments=True``.
+    alignment: list[tuple[int, int]] | None = None
+
+
+@dataclass(frozen=True)
+class Translation:
+    """The translation of one text. ``str()`` gives the best text."""
+
+    #: The best translation, with the line breaks and spaces of the source.
+    text: str
+    #: Translations of the whole text, best first.
+    hypotheses: list[Hypothesis]
+    #: Sentences in order.
+    sentences: list[Sentence]
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class Score:
+    """The probability of a target."""
+
+    #: Natural logarithm of each token's probability, the end token included.
+    token_log_probabilities: list[float]
+
+    @property
+    def log_probability(self) -> float:
+        """Natural logarithm of the target's probability."""
+        return math.fsum(self.token_log_probabilities)
+
+    @property
+    def perplexity(self) -> float:
+        """``exp(-log_probability / tokens)``."""
+        return math.exp(-self.log_probability / len(self.token_log_probabilities))
+
+
+@dataclass(frozen=True)
+class Generated:
+    """Result of ``generate(..., return_dict_in_generate=True)``, under transformers' names."""
+
+    #: ``[inputs * num_return_sequences, length]``, padded at the end.
+    sequences: Any
+    #: Score of each sequence.
+    sequences_scores: Any
+
+
+def translation(parts: tuple) -> Translation:
+    """Makes a ``Translation`` of the engine's tuples."""
+    text, hypotheses, sentences = parts
+    return Translation(
+        text,
+        [Hypothesis(*hypothesis) for hypothesis in hypotheses],
+        [
+            Sentence(source, ids, [SentenceHypothesis(*found) for found in hypotheses], links)
+            for source, ids, hypotheses, links in sentences
+        ],
+    )

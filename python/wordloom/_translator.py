@@ -1,0 +1,451 @@
+"""The translator: a model on a device, in this process."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import os
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from . import _native
+from ._arrays import array, floats, padded, rows
+from ._attention import Attention
+from ._progress import bar
+from ._results import Generated, Score, Translation, translation
+
+#: Texts and characters that ``translate_iter`` holds at most.
+WINDOW_TEXTS = 4096
+WINDOW_CHARACTERS = 1 << 20
+FIRST_WINDOW = 128
+
+#: Engines of a parent process. They are never freed in a child: their threads and their GPU exist in the parent only.
+_of_the_parent: list[Any] = []
+
+
+#: Short names of options, and transformers'.
+_SHORT = {"beams": "num_beams", "n_best": "num_return_sequences"}
+
+
+class _Options:
+    """What the engine reads of a translation's options, under transformers' names."""
+
+    def __init__(
+        self,
+        source_lang: str | None = None,
+        target_lang: str | None = None,
+        task: str | None = None,
+        alignments: bool = False,
+        **generation: Any,
+    ) -> None:
+        self.generation = _json(generation)
+        for name, code in (("source_lang", source_lang), ("target_lang", target_lang), ("task", task)):
+            if code is not None and not isinstance(code, str):
+                raise TypeError(f"{name} is {type(code).__name__}; pass a str")
+        self.source_lang, self.target_lang, self.task = source_lang, target_lang, task
+        self.alignments = bool(alignments)
+
+
+def _long_names(options: dict[str, Any]) -> dict[str, Any]:
+    """The given options under transformers' names."""
+    for short, long in _SHORT.items():
+        if options.get(short) is not None and options.get(long) is not None:
+            raise ValueError(f"{short} and {long} are the same; give one")
+    return {_SHORT.get(name, name): value for name, value in options.items() if value is not None}
+
+
+def _json(options: dict[str, Any]) -> str:
+    def plain(value: Any) -> Any:
+        if hasattr(value, "tolist"):  # numbers and arrays of NumPy and torch
+            return value.tolist()
+        raise TypeError(f"an option holds {type(value).__name__}; pass numbers, strings, lists, True, False or None")
+
+    try:
+        return json.dumps(options, default=plain, allow_nan=False)
+    except ValueError:
+        bad = next(name for name, value in options.items() if isinstance(value, float) and not abs(value) < 1e999)
+        raise ValueError(f"{bad} is {options[bad]}; pass a finite number") from None
+
+
+def _text(value: Any, name: str) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    raise TypeError(f"{name} is {type(value).__name__}; pass a str")
+
+
+class Translator:
+    """A model on a device.
+
+    * ``model``: a folder as Hugging Face publishes it, a name of its hub (``OWNER/NAME`` or ``OWNER/NAME@REVISION``, fetched
+      once), or ``firefox:en-fr``; the English-German model of this package by default
+    * ``device``: ``"auto"`` (a hardware GPU, else the CPU), ``"gpu"``, ``"cpu"``, or part of an adapter's name
+    * ``weights``: ``"auto"``, ``"f32"``, ``"f16"`` or ``"q8"``: how matrices are stored on the device
+    * ``progress``: whether tqdm, if it is installed, shows the download of a model
+    * other options, such as ``beams``, ``max_length``, ``source_lang``, ``target_lang`` or ``task``: defaults for every call of
+      ``translate`` and its relatives
+
+    A translator may be shared by threads, pickled (the model is loaded again where it is unpickled), and used after ``fork``: the
+    child loads the model again at its first call. Calls release the interpreter's lock, and Ctrl-C stops them.
+
+    Raises ``ModelError``, ``HubError``, ``GpuError`` or ``ValueError``.
+    """
+
+    def __init__(
+        self,
+        model: str | os.PathLike[str] | None = None,
+        device: str = "auto",
+        weights: str = "auto",
+        *,
+        progress: bool = True,
+        **options: Any,
+    ) -> None:
+        self._set_up(None if model is None else os.fspath(model), device, weights, progress, options)
+        self._engine()
+
+    def _set_up(self, model: Any, device: Any, weights: Any, progress: bool, options: dict[str, Any]) -> None:
+        if isinstance(model, bytes):
+            model = os.fsdecode(model)
+        for name, value in (("device", device), ("weights", weights)):
+            if not isinstance(value, str):
+                raise TypeError(f"{name} is {type(value).__name__}; pass a str")
+        options = _long_names(options)
+        _Options(**options)  # values that are no JSON are refused here
+        self._arguments = (model, device, weights, progress)
+        self._options = options
+        self._loaded: _native.Engine | None = None
+        self._process = os.getpid()
+        self._lock = threading.Lock()
+        self._is_closed = False
+
+    def _engine(self) -> _native.Engine:
+        """The engine of this process."""
+        if self._process != os.getpid():
+            if self._loaded is not None:
+                _of_the_parent.append(self._loaded)
+            # another thread of the parent may have held the lock
+            self._loaded, self._process, self._lock = None, os.getpid(), threading.Lock()
+        loaded = self._loaded
+        if loaded is not None:
+            return loaded
+        with self._lock:
+            if self._is_closed:
+                raise ValueError("the translator is closed; make a new one")
+            if self._loaded is None:
+                model, device, weights, progress = self._arguments
+                with bar(progress and model is not None, f"fetching {model}", unit="B", unit_scale=True, delay=0.5) as move:
+                    self._loaded = _native.Engine(model, device, weights, move)
+            return self._loaded
+
+    def __getstate__(self) -> tuple:
+        return self._arguments, self._options, self._is_closed
+
+    def __setstate__(self, state: tuple) -> None:
+        (model, device, weights, progress), options, closed = state
+        self._set_up(model, device, weights, progress, options)
+        self._is_closed = closed
+
+    def __enter__(self) -> Translator:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Frees the model. Later calls raise ``ValueError``."""
+        with self._lock:
+            self._is_closed, self._loaded = True, None
+
+    @property
+    def device(self) -> str:
+        """The device that was chosen."""
+        return self._engine().device
+
+    @property
+    def weights(self) -> str:
+        """How matrices are stored: ``f32``, ``f16`` or ``q8``."""
+        return self._engine().weights
+
+    @property
+    def languages(self) -> list[str]:
+        """Codes for ``source_lang`` and ``target_lang``; empty if the model has one direction."""
+        return self._engine().languages
+
+    def __repr__(self) -> str:
+        model, device, weights, _ = self._arguments
+        if self._is_closed:
+            return "<wordloom.Translator, closed>"
+        if self._loaded is not None and self._process == os.getpid():
+            model, device, weights = self._loaded.label, self._loaded.device, self._loaded.weights
+        return f"<wordloom.Translator: {model or 'the model of the package'} on {device}, {weights}>"
+
+    def _call(self, options: dict[str, Any]) -> _Options:
+        return _Options(**{**self._options, **_long_names(options)})
+
+    def translate(self, text: str | Iterable[str], *, progress: bool = False, **options: Any) -> Any:
+        """Translates a text of any length, or many. Line breaks and blank lines stay.
+
+        * ``text``: a string gives a ``Translation``; a list or another iterable gives a list of them
+        * ``beams``: 1 to 16; 1 is greedy search. Default: the model's own
+        * ``n_best``: number of hypotheses, at most ``beams``
+        * ``max_length``: most tokens of a sentence, start token included
+        * ``length_penalty``: above 1 favours long translations, below short
+        * ``source_lang``, ``target_lang``: codes of ``languages``; ``task``: a name of the model's tasks
+        * ``alignments``: whether sentences bring links between words
+        * ``progress``: whether tqdm, if it is installed, shows a bar
+        * any other option of transformers' ``generate``: ``no_repeat_ngram_size``, ``do_sample``, ``seed``, …
+
+        Raises ``TranslateError`` (``GenerateError``, ``TextError``), ``GpuError``, ``TypeError`` or ``ValueError``.
+        """
+        return self._translate(text, options, progress, None)
+
+    def _translate(self, text: Any, options: dict[str, Any], progress: bool, cancel: Any) -> Any:
+        one = isinstance(text, str)
+        texts = [text] if one else _list(text)
+        engine, call = self._engine(), self._call(options)
+        with bar(progress, "translating", unit="sentence") as move:
+            found = [translation(parts) for parts in engine.translate(texts, call, cancel, move)]
+        return found[0] if one else found
+
+    async def translate_async(self, text: str | Iterable[str], **options: Any) -> Any:
+        """As ``translate``, on a thread of the event loop's executor. Cancelling the task stops the translation."""
+        return await _on_a_thread(lambda cancel: self._translate(text, options, False, cancel))
+
+    def translate_iter(
+        self, texts: Iterable[str], *, progress: bool = False, **options: Any
+    ) -> Iterator[Translation]:
+        """Translates a stream of texts, in order and in bounded memory.
+
+        At most 4,096 texts or a million characters are held, which are searched together. The first windows are smaller, so that
+        results come early.
+        """
+        if isinstance(texts, (str, bytes)):
+            raise TypeError("texts is one string; pass an iterable of strings, or call translate")
+        call, source = self._call(options), iter(texts)  # wrong options are refused now, not at the first result
+
+        def stream() -> Iterator[Translation]:
+            window, done = FIRST_WINDOW, 0
+            with bar(progress, "translating", unit="text") as move:
+                while taken := _window(source, window):
+                    found = self._engine().translate(taken, call)
+                    window, done = min(2 * window, WINDOW_TEXTS), done + len(taken)
+                    yield from map(translation, found)
+                    if move is not None:
+                        move(done, None)
+
+        return stream()
+
+    def translate_arrow(
+        self,
+        data: Any,
+        *,
+        column: str | None = None,
+        output: str = "translation",
+        progress: bool = False,
+        **options: Any,
+    ) -> Any:
+        """Translates Arrow data of any library, without a copy of its text.
+
+        * an array or a series of strings gives a column of the same type; nulls stay nulls
+        * a record batch, a table or a frame gives its columns, and the translation of ``column`` as ``output``
+
+        The result has ``__arrow_c_array__`` or ``__arrow_c_stream__``: ``pyarrow.array(result)``, ``pyarrow.record_batch(result)``,
+        ``pyarrow.table(result)``, ``polars.Series(result)`` and ``polars.DataFrame(result)`` take it without a copy.
+        """
+        engine, call = self._engine(), self._call(options)
+        with bar(progress, "translating", unit="sentence") as move:
+            return engine.translate_arrow(data, _text(column, "column"), _text(output, "output"), call, None, move)
+
+    def generate(
+        self,
+        input_ids: Any,
+        attention_mask: Any = None,
+        *,
+        return_dict_in_generate: bool = False,
+        **options: Any,
+    ) -> Any:
+        """Searches from token ids, with the names and defaults of transformers' ``generate``.
+
+        * ``input_ids``: ``[batch, length]``: lists (also of different lengths), NumPy arrays or tensors
+        * ``attention_mask``: 1 for tokens, 0 for padding
+
+        Returns the sequences ``[batch * num_return_sequences, length]``, padded, or ``Generated`` with their scores.
+        """
+        engine = self._engine()
+        inputs, paddings = _unpadded(rows(input_ids, "input_ids"), attention_mask, engine.is_decoder)
+        found = engine.generate(inputs, _json(options), None, paddings)
+        given = options.get("pad_token_id")
+        padding = engine.pad_token_id if given is None else given
+        best = [
+            ([padding] * before + tokens, score)
+            for hypotheses, before in zip(found, paddings)
+            for tokens, score, _ in hypotheses
+        ]
+        sequences = padded([tokens for tokens, _ in best], padding)
+        if not return_dict_in_generate:
+            return sequences
+        return Generated(sequences, floats([score for _, score in best]))
+
+    def score(
+        self,
+        source: str | Sequence[str],
+        target: str | Sequence[str],
+        *,
+        source_lang: str | None = None,
+        target_lang: str | None = None,
+    ) -> Any:
+        """Scores given translations: a ``Score`` for two strings, a list of them for two lists of the same length."""
+        one = isinstance(source, str) and isinstance(target, str)
+        sources, targets = ([source], [target]) if one else (_list(source), _list(target))
+        if len(sources) != len(targets):
+            raise ValueError(f"there are {len(sources)} sources, but {len(targets)} targets; each needs one")
+        languages = [
+            given if given is not None else self._options.get(name)
+            for name, given in (("source_lang", source_lang), ("target_lang", target_lang))
+        ]
+        found = [Score(values) for values in self._engine().score(sources, targets, *languages)]
+        return found[0] if one else found
+
+    def forward(
+        self,
+        input_ids: Any,
+        attention_mask: Any = None,
+        decoder_input_ids: Any = None,
+        *,
+        token_type_ids: Any = None,
+        global_attention_mask: Any = None,
+        output_hidden_states: bool = False,
+        output_attentions: bool = False,
+    ) -> dict[str, Any]:
+        """Runs the model on given tokens. Returns float32 arrays by their names in transformers: ``logits``,
+        ``encoder_last_hidden_state``, and if asked for lists ``encoder_hidden_states``, ``decoder_hidden_states``,
+        ``encoder_attentions``, ``decoder_attentions``, ``cross_attentions``.
+        """
+        inputs = {
+            name: rows(value, name)
+            for name, value in (
+                ("input_ids", input_ids),
+                ("attention_mask", attention_mask),
+                ("decoder_input_ids", decoder_input_ids),
+                ("token_type_ids", token_type_ids),
+                ("global_attention_mask", global_attention_mask),
+            )
+            if value is not None
+        }
+        found = self._engine().forward(inputs, bool(output_hidden_states), bool(output_attentions))
+
+        def arrays(value: Any) -> Any:
+            return [array(data, shape) for shape, data in value] if isinstance(value, list) else array(value[1], value[0])
+
+        return {name: arrays(value) for name, value in found.items()}
+
+    def attention(
+        self, text: str, target: str | None = None, *, memory: int = 256 << 20, **options: Any
+    ) -> Attention:
+        """Translates a text, or takes ``target`` as its translation, and returns the attention of every head.
+
+        * ``memory``: most bytes for attention; layers beyond it are left out
+        """
+        return Attention(self._engine().attention(text, target, self._call(options), memory))
+
+    def align(self, text: str | Iterable[str], **options: Any) -> Any:
+        """Translates as ``translate``, and adds which word of each sentence was translated to which: ``Sentence.alignment``."""
+        return self.translate(text, alignments=True, **options)
+
+
+def _list(texts: Any) -> list[Any]:
+    if isinstance(texts, (str, bytes)) or not hasattr(texts, "__iter__"):
+        raise TypeError(f"text is {type(texts).__name__}; pass a str, or an iterable of them")
+    return list(texts)
+
+
+def _window(source: Iterator[str], most: int) -> list[str]:
+    taken: list[str] = []
+    characters = 0
+    for text in itertools.islice(source, most):
+        taken.append(text)
+        characters += len(text) if isinstance(text, str) else 0
+        if characters >= WINDOW_CHARACTERS:
+            break
+    return taken
+
+
+def _unpadded(inputs: list[list[int]], mask: Any, is_decoder: bool) -> tuple[list[list[int]], list[int]]:
+    """The tokens that a mask shows, and for each row the number of hidden ones before them."""
+    if mask is None:
+        return inputs, [0] * len(inputs)
+    masks = rows(mask, "attention_mask")
+    if [len(row) for row in masks] != [len(row) for row in inputs]:
+        raise ValueError("attention_mask has another shape than input_ids")
+    kept, paddings = [], []
+    for row, mask_row in zip(inputs, masks):
+        if any(value not in (0, 1) for value in mask_row):
+            raise ValueError("attention_mask holds other values than 1 (a token) and 0 (padding)")
+        count = sum(mask_row)
+        first = len(row) - count if is_decoder else 0
+        if sum(mask_row[first : first + count]) != count:
+            side = "beginning" if is_decoder else "end"
+            raise ValueError(f"attention_mask has a 0 where this model can have no padding, which is at the {side} only")
+        kept.append(row[first : first + count])
+        paddings.append(first)
+    return kept, paddings
+
+
+async def _on_a_thread(work: Any) -> Any:
+    cancel = _native.Cancel()
+    running = asyncio.get_running_loop().run_in_executor(None, work, cancel)
+    try:
+        return await asyncio.shield(running)
+    except asyncio.CancelledError:
+        cancel.cancel()
+        await asyncio.wait([running])
+        running.exception()  # it was asked for
+        raise
+
+
+_default: Translator | None = None
+_default_lock = threading.Lock()
+
+
+def _default_translator() -> Translator:
+    global _default
+    with _default_lock:
+        if _default is None:
+            _default = Translator()
+        return _default
+
+
+def _renew_lock() -> None:
+    global _default_lock
+    _default_lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_lock)
+
+
+def translate(text: str | Iterable[str], **options: Any) -> Any:
+    """Translates from English to German with the model of this package, which is loaded once. See ``Translator.translate``."""
+    return _default_translator().translate(text, **options)
+
+
+def align(text: str | Iterable[str], **options: Any) -> Any:
+    """As ``translate``, with links between words. See ``Translator.align``."""
+    return _default_translator().align(text, **options)
+
+
+def evaluate(
+    hypotheses: Sequence[str], references: Sequence[str] | Sequence[Sequence[str]], metric: str = "bleu"
+) -> dict[str, float]:
+    """Scores lines as sacreBLEU does: ``metric`` is ``"bleu"`` or ``"chrf"`` (0 to 100); or ``"rouge"``, F-scores from 0 to 1 as
+    rouge-score computes them without a stemmer.
+
+    * ``references``: a line for each hypothesis, or several such lists
+
+    Raises ``EvaluateError``.
+    """
+    references = _list(references)
+    if references and isinstance(references[0], str):
+        references = [references]
+    return dict(_native.evaluate(_list(hypotheses), [_list(lines) for lines in references], metric))

@@ -1,0 +1,244 @@
+"""A stand-in for ``ctranslate2``: ``import wordloom.ctranslate2 as ctranslate2``.
+
+``Translator`` opens folders of Hugging Face and names of the hub, not CTranslate2's converted ones. Tokens go in and out, and
+options have CTranslate2's names and defaults. An option that Wordloom has not, or has in another form, raises ``ValueError`` unless
+it is at its default.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from ._native import TextError
+from ._translator import Translator as _Translator
+from ._translator import _json
+
+#: Weights for CTranslate2's names of types.
+_WEIGHTS = {
+    "default": "auto", "auto": "auto", "float32": "f32", "float16": "f16", "bfloat16": "f32",
+    "int8": "q8", "int8_float32": "q8", "int8_float16": "q8", "int8_bfloat16": "q8",
+}  # fmt: skip
+#: Defaults of arguments that change no result here: how batches are made.
+_BATCHES = {"max_batch_size": 0, "batch_type": "examples", "use_vmap": False, "max_input_length": 1024}
+#: Arguments that Wordloom has not, with CTranslate2's defaults.
+_MISSING = {
+    "patience": 1, "coverage_penalty": 0, "disable_unk": False, "end_token": None, "prefix_bias_beta": 0,
+    "return_logits_vocab": False, "return_attention": False, "return_alternatives": False,
+    "min_alternative_expansion_prob": 0, "replace_unknowns": False, "callback": None, "asynchronous": False,
+}  # fmt: skip
+
+
+@dataclass
+class TranslationResult:
+    """Hypotheses of one source, best first."""
+
+    hypotheses: list[list[str]]
+    scores: list[float] = field(default_factory=list)
+    attention: list[Any] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.hypotheses)
+
+    def __getitem__(self, index: int) -> dict[str, Any]:
+        result: dict[str, Any] = {"tokens": self.hypotheses[index]}
+        if self.scores:
+            result["score"] = self.scores[index]
+        return result
+
+
+@dataclass
+class ScoringResult:
+    """Tokens of a target, and the logarithm of each one's probability; the end token is the last."""
+
+    tokens: list[str]
+    log_probs: list[float]
+
+
+class Translator:
+    """A model on a device, with the interface of ``ctranslate2.Translator``.
+
+    * ``device``: ``"cpu"``, ``"cuda"`` or ``"auto"``, or any of Wordloom's
+    * ``compute_type``: ``int8`` is ``q8``, ``float16`` is ``f16``, ``float32`` is ``f32``
+    * ``inter_threads``, ``intra_threads`` and other arguments of threads have no effect: ``RAYON_NUM_THREADS`` limits the threads
+    """
+
+    def __init__(
+        self,
+        model_path: str | os.PathLike[str] | None = None,
+        device: str = "cpu",
+        *,
+        compute_type: str = "default",
+        device_index: int | list[int] = 0,
+        inter_threads: int = 1,
+        intra_threads: int = 0,
+        max_queued_batches: int = 0,
+        flash_attention: bool = False,
+        tensor_parallel: bool = False,
+        files: Any = None,
+    ) -> None:
+        if compute_type not in _WEIGHTS:
+            raise ValueError(f"compute_type is {compute_type!r}; it must be one of {', '.join(_WEIGHTS)}")
+        for name, value in (("files", files), ("flash_attention", flash_attention), ("tensor_parallel", tensor_parallel)):
+            if value:
+                raise ValueError(f"{name} is not supported by Wordloom; leave it out")
+        if device_index not in (0, [0]):
+            raise ValueError("device_index is not supported by Wordloom; name the adapter as device=")
+        del inter_threads, intra_threads, max_queued_batches
+        if model_path is not None and os.path.exists(os.path.join(model_path, "model.bin")):
+            raise ValueError(
+                f"{os.fspath(model_path)} is a model that CTranslate2 converted; pass the folder or the name that it was converted from"
+            )
+        self._translator = _Translator(model_path, {"cuda": "gpu"}.get(device, device), _WEIGHTS[compute_type])
+        engine = self._translator._engine()
+        self._source = {piece: index for index, piece in reversed(list(enumerate(engine.pieces(False))))}
+        self._target_pieces = engine.pieces(True)
+        self._target = {piece: index for index, piece in reversed(list(enumerate(self._target_pieces)))}
+        self._end = "</s>" if "</s>" in self._target else None
+
+    @property
+    def device(self) -> str:
+        """The device's name."""
+        return self._translator.device
+
+    @property
+    def compute_type(self) -> str:
+        """How weights are stored, in CTranslate2's words."""
+        return {"f32": "float32", "f16": "float16", "q8": "int8"}.get(self._translator.weights, self._translator.weights)
+
+    def translate_batch(
+        self,
+        source: list[list[str]],
+        target_prefix: list[list[str] | None] | None = None,
+        *,
+        beam_size: int = 2,
+        num_hypotheses: int = 1,
+        length_penalty: float = 1,
+        repetition_penalty: float = 1,
+        no_repeat_ngram_size: int = 0,
+        suppress_sequences: list[list[str]] | None = None,
+        return_end_token: bool = False,
+        max_decoding_length: int = 256,
+        min_decoding_length: int = 1,
+        return_scores: bool = False,
+        sampling_topk: int = 1,
+        sampling_topp: float = 1,
+        sampling_temperature: float = 1,
+        **others: Any,
+    ) -> list[TranslationResult]:
+        """Translates batches of tokens. Arguments are CTranslate2's; those that Wordloom has not raise ``ValueError``."""
+        _check(others)
+        inputs = [_ids(tokens, self._source, f"source {row}") for row, tokens in enumerate(source)]
+        prefixes = self._prefixes(target_prefix, len(inputs))
+        sampled = sampling_topk != 1
+        options: dict[str, Any] = {
+            "num_beams": beam_size,
+            "num_return_sequences": num_hypotheses,
+            "length_penalty": length_penalty,
+            "repetition_penalty": repetition_penalty,
+            "no_repeat_ngram_size": no_repeat_ngram_size,
+            "max_new_tokens": max_decoding_length,
+            "min_new_tokens": min_decoding_length,
+            "bad_words_ids": [_ids(words, self._target, "suppress_sequences") for words in suppress_sequences or []] or None,
+            "early_stopping": beam_size > 1,
+        }
+        if sampled:
+            options |= {
+                "do_sample": True, "top_k": sampling_topk, "top_p": sampling_topp, "temperature": sampling_temperature,
+            }  # fmt: skip
+        if num_hypotheses > max(beam_size, 1) and not sampled:
+            raise ValueError(f"num_hypotheses is {num_hypotheses}; it must be at most beam_size, which is {beam_size}")
+        filled = [index for index, ids in enumerate(inputs) if ids]
+        found = self._translator._engine().generate(
+            [inputs[index] for index in filled],
+            _json({name: value for name, value in options.items() if value is not None}),
+            [prefixes[index] for index in filled],
+        )
+        results = [TranslationResult([[]], [0.0] if return_scores else []) for _ in inputs]
+        for index, hypotheses in zip(filled, found):
+            results[index] = self._result(hypotheses, return_scores, return_end_token)
+        return results
+
+    def _prefixes(self, given: Any, count: int) -> list[list[int]]:
+        if given is None:
+            return [[] for _ in range(count)]
+        if len(given) != count:
+            raise ValueError(f"target_prefix has {len(given)} rows, but source {count}")
+        return [_ids(tokens or [], self._target, f"target_prefix {row}") for row, tokens in enumerate(given)]
+
+    def _result(self, hypotheses: list[tuple], scores: bool, end: bool) -> TranslationResult:
+        def tokens(ids: list[int]) -> list[str]:
+            pieces = [self._target_pieces[index] for index in ids[1:]]  # without the start token
+            return pieces[:-1] if pieces and pieces[-1] == self._end and not end else pieces
+
+        return TranslationResult(
+            [tokens(ids) for ids, _, _ in hypotheses], [score for _, score, _ in hypotheses] if scores else []
+        )
+
+    def translate_iterable(
+        self,
+        source: Iterable[list[str]],
+        target_prefix: Iterable[list[str] | None] | None = None,
+        max_batch_size: int = 32,
+        **options: Any,
+    ) -> Iterator[TranslationResult]:
+        """Translates a stream, in order and in bounded memory."""
+        options.pop("batch_type", None)
+        prefixes = iter(target_prefix) if target_prefix is not None else None
+        batch: list[list[str]] = []
+        for tokens in source:
+            batch.append(tokens)
+            if len(batch) == 16 * max_batch_size:
+                yield from self._some(batch, prefixes, options)
+                batch = []
+        yield from self._some(batch, prefixes, options)
+
+    def _some(self, batch: list[list[str]], prefixes: Any, options: dict[str, Any]) -> list[TranslationResult]:
+        some = None if prefixes is None else [next(prefixes) for _ in batch]
+        return self.translate_batch(batch, some, **options) if batch else []
+
+    def score_batch(
+        self, source: list[list[str]], target: list[list[str]], *, offset: int = 0, **others: Any
+    ) -> list[ScoringResult]:
+        """Scores given targets, without start and end tokens; the end token is added and scored."""
+        _check(others)
+        if offset:
+            raise ValueError("offset is not supported by Wordloom; cut the result")
+        if len(source) != len(target):
+            raise ValueError(f"there are {len(source)} sources, but {len(target)} targets")
+        inputs = [_ids(tokens, self._source, f"source {row}") for row, tokens in enumerate(source)]
+        ended = [[*tokens, self._end] if self._end else list(tokens) for tokens in target]
+        labels = [_ids(tokens, self._target, f"target {row}") for row, tokens in enumerate(ended)]
+        scores = self._translator._engine().score_ids(inputs, labels)
+        return [ScoringResult(tokens, values) for tokens, values in zip(ended, scores)]
+
+    def unload_model(self, to_cpu: bool = False) -> None:
+        """Frees the model."""
+        del to_cpu
+        self._translator.close()
+
+
+def _check(others: dict[str, Any]) -> None:
+    for name, value in others.items():
+        if name in _BATCHES:
+            continue
+        if name not in _MISSING:
+            raise TypeError(f"there is no argument {name!r}")
+        if value != _MISSING[name]:
+            raise ValueError(f"{name}={value!r} is not supported by Wordloom; leave it out")
+
+
+def _ids(tokens: Any, vocabulary: dict[str, int], name: str) -> list[int]:
+    if isinstance(tokens, (str, bytes)) or not hasattr(tokens, "__iter__"):
+        raise TypeError(f"{name} is {type(tokens).__name__}; pass a list of tokens")
+    ids = []
+    for token in tokens:
+        if not isinstance(token, str):
+            raise TypeError(f"{name} holds {type(token).__name__}; tokens are str")
+        index = vocabulary.get(token, vocabulary.get("<unk>"))
+        if index is None:
+            raise TextError(f"{name}: the vocabulary has no token {token!r}, and none for unknown ones")
+        ids.append(index)
+    return ids
