@@ -20,14 +20,12 @@ use super::setup::{DeviceArguments, ModelArguments};
 #[command(after_help = "\
 Read (I32 or I64):
   input_ids, attention_mask                [batch, source length]
-  token_type_ids (BERT), global_attention_mask (LED)
-                                           [batch, source length]
+  token_type_ids, global_attention_mask    [batch, source length]
   decoder_input_ids                        [batch, target length]
 Written (F32), N counting layers from 0:
   logits                                   [batch, target length, vocabulary]
   encoder_last_hidden_state                [batch, source length, d_model]
-  encoder_hidden_states.N, decoder_hidden_states.N
-                                           [batch, length, d_model]
+  encoder_ and decoder_hidden_states.N     [batch, length, d_model]
   encoder_attentions.N, decoder_attentions.N, cross_attentions.N
                                            [batch, heads, queries, keys]
   With windows (LED): encoder_attentions.N [batch, heads, queries,

@@ -145,7 +145,7 @@ impl Explanation {
         if query >= queries {
             return Err(ExplainError::Query { query, queries });
         }
-        let input = input_of(config, sentence, head.kind, query);
+        let input = input_of(config, sentence, head.kind);
         if head.kind == AttentionKind::Encoder {
             let kind = config.encoder_kind(head.layer);
             if !kind.is_dense(input.source_length) {
@@ -210,15 +210,10 @@ fn sizes(config: &ModelConfig, kind: AttentionKind) -> Sizes {
     }
 }
 
-/// The input of the pass. A decoder's later tokens change nothing, so they are left out.
-fn input_of(
-    config: &ModelConfig,
-    sentence: &TracedSentence,
-    kind: AttentionKind,
-    query: usize,
-) -> ForwardInput {
+/// The input of the pass: the target without its last token, which no query reads; only its start if the encoder is explained.
+fn input_of(config: &ModelConfig, sentence: &TracedSentence, kind: AttentionKind) -> ForwardInput {
     let input_ids: Vec<u32> = sentence.source_tokens.iter().map(|token| token.id).collect();
-    let read = if kind.queries_target() { query + 1 } else { 1 };
+    let read = if kind.queries_target() { sentence.target_tokens.len() - 1 } else { 1 };
     let target = sentence.target_tokens.iter().take(read);
     let decoder_input_ids: Vec<u32> = target.map(|token| token.token.id).collect();
     ForwardInput {
@@ -253,7 +248,7 @@ fn tokens_of(sentence: &TracedSentence, kind: AttentionKind, query: usize) -> To
         false => (source(query), None),
     };
     let keys = match kind.keys_target() {
-        true => (0..=query).map(target).collect(),
+        true => (0..sentence.target_tokens.len() - 1).map(target).collect(),
         false => (0..sentence.source_tokens.len()).map(source).collect(),
     };
     Tokens { query: query_token, produces, keys }

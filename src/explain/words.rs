@@ -34,16 +34,7 @@ pub(super) fn of(kind: StepKind, config: &ModelConfig, attention: AttentionKind)
     let post = config.norm == NormPlacement::Post;
     let rms = config.norm_kind == NormKind::Rms;
     match kind {
-        StepKind::Embedding if matches!(config.positions, Positions::Relative(_)) => words(
-            "Embedding",
-            "A token becomes a vector. Its position comes later, as a bias of the scores.",
-            "§3.4; T5 §2.1",
-        ),
-        StepKind::Embedding => words(
-            "Embedding and position",
-            "Attention alone knows no order, so each position adds a vector of its own.",
-            "§3.4, §3.5",
-        ),
+        StepKind::Embedding => embedding(config),
         StepKind::Input => words(
             "What the layer reads",
             "The layers below have already mixed other tokens into this vector.",
@@ -64,22 +55,8 @@ pub(super) fn of(kind: StepKind, config: &ModelConfig, attention: AttentionKind)
         StepKind::Products => {
             words("Query · keys", "A dot product is large where query and key point the same way.", "§3.2.1")
         }
-        StepKind::Scale if config.attention_scale.by_width => words(
-            "Divided by √d_k",
-            "Products of d_k terms have variance d_k; without this, softmax saturates.",
-            "§3.2.1",
-        ),
-        StepKind::Scale => {
-            words("No division by √d_k", "This model puts the factor into its weights instead.", "T5 §2.1")
-        }
-        StepKind::Mask => match attention {
-            AttentionKind::Decoder => words(
-                "Mask",
-                "Later tokens get minus infinity: at training time they are the answer.",
-                "§3.2.3",
-            ),
-            _ => words("Mask", "Only padding is hidden; here there is none, so nothing changes.", "§3.2.3"),
-        },
+        StepKind::Scale => scale(config),
+        StepKind::Mask => mask(config, attention),
         StepKind::Softmax => {
             words("Softmax", "Scores become shares: all positive, their sum is 1.", "§3.2.1, eq. (1)")
         }
@@ -119,5 +96,46 @@ pub(super) fn of(kind: StepKind, config: &ModelConfig, attention: AttentionKind)
             "One product per token of the vocabulary; softmax makes probabilities of them.",
             "§3.4",
         ),
+    }
+}
+
+fn embedding(config: &ModelConfig) -> Words {
+    match config.positions {
+        Positions::Relative(_) => words(
+            "Embedding",
+            "A token becomes a vector. Its position comes later, as a bias of the scores.",
+            "§3.4; T5 §2.1",
+        ),
+        _ => words(
+            "Embedding and position",
+            "Attention alone knows no order, so each position adds a vector of its own.",
+            "§3.4, §3.5",
+        ),
+    }
+}
+
+fn scale(config: &ModelConfig) -> Words {
+    match config.attention_scale.by_width {
+        true => words(
+            "Divided by √d_k",
+            "Products of d_k terms have variance d_k; without this, softmax saturates.",
+            "§3.2.1",
+        ),
+        false => {
+            words("No division by √d_k", "This model puts the factor into its weights instead.", "T5 §2.1")
+        }
+    }
+}
+
+fn mask(config: &ModelConfig, attention: AttentionKind) -> Words {
+    let biased = matches!(config.positions, Positions::Relative(_));
+    match attention {
+        AttentionKind::Decoder => {
+            words("Mask", "Later tokens get minus infinity: at training time they are the answer.", "§3.2.3")
+        }
+        AttentionKind::Encoder if biased => {
+            words("Bias and mask", "Each distance has a bias of its own; only padding is hidden.", "T5 §2.1")
+        }
+        _ => words("Mask", "Only padding is hidden; here there is none, so nothing changes.", "§3.2.3"),
     }
 }
