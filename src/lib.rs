@@ -22,6 +22,7 @@
 //!
 //! | module | |
 //! |---|---|
+//! | [`explain`] | one attention, number by number |
 //! | [`trace`] | the record of a translation: attention, statistics, word alignment, files |
 //! | [`train`] | training: data, vocabulary, gradients, optimizer, runs, the folder of a new model |
 //! | [`translate`] | text in, text out |
@@ -46,6 +47,7 @@
 pub mod decode;
 pub mod device;
 pub mod evaluate;
+pub mod explain;
 pub mod graph;
 pub mod heatmap;
 pub mod model;

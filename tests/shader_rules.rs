@@ -219,6 +219,7 @@ fn launches() -> Vec<Dispatch> {
     let mut launches = vec![
         append_kv::dispatch(2, 64, 32, 48),
         append_rows::dispatch(2, &[32, 96], 64, 32),
+        attention_scores::dispatch(&shape, columns, columns, Some(3), true),
         attention_weights::dispatch(&shape, columns, columns, Some(3)),
         sum_blocks::dispatch(1000, AdapterClass::Hardware),
         ssru::dispatch(&SsruShape { sequences: 2, length: 3, width: 8, cells: 0, capacity: 0 }),

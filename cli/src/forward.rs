@@ -6,25 +6,26 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
+use wordloom::Model;
 use wordloom::model::config::Architecture;
-use wordloom::transformer::{ForwardError, ForwardInput, ForwardOutput, Tensor};
+use wordloom::transformer::{
+    ForwardError, ForwardInput, ForwardOutput, ForwardSelection, TapInfo, Tensor, taps,
+};
 
 use super::CliError;
-use super::output::{cannot_write, check_different};
+use super::output::{Output, cannot_write, check_different};
 use super::setup::{DeviceArguments, ModelArguments};
 
 #[derive(clap::Args)]
 #[command(after_help = "\
 Read (I32 or I64):
   input_ids, attention_mask                [batch, source length]
-  token_type_ids (BERT), global_attention_mask (LED)
-                                           [batch, source length]
+  token_type_ids, global_attention_mask    [batch, source length]
   decoder_input_ids                        [batch, target length]
 Written (F32), N counting layers from 0:
   logits                                   [batch, target length, vocabulary]
   encoder_last_hidden_state                [batch, source length, d_model]
-  encoder_hidden_states.N, decoder_hidden_states.N
-                                           [batch, length, d_model]
+  encoder_ and decoder_hidden_states.N     [batch, length, d_model]
   encoder_attentions.N, decoder_attentions.N, cross_attentions.N
                                            [batch, heads, queries, keys]
   With windows (LED): encoder_attentions.N [batch, heads, queries,
@@ -35,11 +36,17 @@ hidden_states.N and attentions.N. Without attention_mask, every token is
 attended to.")]
 pub struct Arguments {
     /// Sources and targets, as safetensors
-    #[arg(short, long, value_name = "FILE")]
-    input: PathBuf,
+    #[arg(short, long, value_name = "FILE", required_unless_present = "taps")]
+    input: Option<PathBuf>,
     /// Where results go, as safetensors
-    #[arg(short, long, value_name = "FILE")]
-    output: PathBuf,
+    #[arg(short, long, value_name = "FILE", required_unless_present = "taps")]
+    output: Option<PathBuf>,
+    /// Write only this point, such as encoder.*.self.scores
+    #[arg(long, value_name = "NAME")]
+    tap: Vec<String>,
+    /// List the points and their shapes
+    #[arg(long, conflicts_with_all = ["input", "output", "tap"])]
+    taps: bool,
     #[command(flatten)]
     model: ModelArguments,
     #[command(flatten)]
@@ -47,18 +54,46 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<(), CliError> {
-    check_different(Some(&arguments.input), Some(&arguments.output))?;
-    let name = arguments.input.display().to_string();
-    let bytes = read_file(&arguments.input)?;
+    let (Some(input), Some(output)) = (&arguments.input, &arguments.output) else {
+        return list_taps(&arguments.model.open()?);
+    };
+    check_different(Some(input), Some(output))?;
+    let name = input.display().to_string();
+    let bytes = read_file(input)?;
     let model = arguments.model.open()?;
     let architecture = model.config().architecture();
     let input = read_input(&name, &bytes, architecture)?;
     let transformer = arguments.device.transformer(&model)?;
-    let output = pollster::block_on(transformer.forward(&input)).map_err(|error| match error {
-        ForwardError::Gpu(_) => error.into(),
-        about_input => CliError::Input(format!("{name}: {about_input}")),
-    })?;
-    write_output(&arguments.output, &output, architecture)
+    let selection = match arguments.tap.is_empty() {
+        true => ForwardSelection::all(model.config()),
+        false => ForwardSelection { taps: arguments.tap.clone(), ..ForwardSelection::default() },
+    };
+    let results =
+        pollster::block_on(transformer.forward_selected(&input, &selection)).map_err(
+            |error| match error {
+                ForwardError::Gpu(_) => error.into(),
+                ForwardError::Tap { .. } => CliError::Usage(error.to_string()),
+                about_input => CliError::Input(format!("{name}: {about_input}")),
+            },
+        )?;
+    match arguments.tap.is_empty() {
+        true => write_tensors(output, named(&results, architecture)),
+        false => {
+            let tapped = results.taps.iter().map(|(name, tensor)| (name.clone(), tensor)).collect();
+            write_tensors(output, tapped)
+        }
+    }
+}
+
+/// Writes one line per tap: name and shape.
+fn list_taps(model: &Model) -> Result<(), CliError> {
+    let taps = taps(model)?;
+    let width = taps.iter().map(|tap| tap.name.len()).max().unwrap_or(0);
+    let mut output = Output::open(None)?;
+    for TapInfo { name, shape } in &taps {
+        output.line(&format!("{name:width$}  {shape}"))?;
+    }
+    output.flush()
 }
 
 fn read_file(path: &Path) -> Result<Vec<u8>, CliError> {
@@ -77,7 +112,8 @@ fn read_file(path: &Path) -> Result<Vec<u8>, CliError> {
     Ok(bytes)
 }
 
-fn write_output(path: &Path, output: &ForwardOutput, architecture: Architecture) -> Result<(), CliError> {
+/// The names of all results.
+fn named(output: &ForwardOutput, architecture: Architecture) -> Vec<(String, &Tensor)> {
     let mut tensors = vec![("logits".to_owned(), &output.logits)];
     let [encoder, decoder] = match architecture {
         Architecture::EncoderDecoder => ["encoder_", "decoder_"],
@@ -97,6 +133,10 @@ fn write_output(path: &Path, output: &ForwardOutput, architecture: Architecture)
         let named = |(layer, tensor)| (format!("{stack}{kind}.{layer}"), tensor);
         tensors.extend(layers.iter().enumerate().map(named));
     }
+    tensors
+}
+
+fn write_tensors(path: &Path, tensors: Vec<(String, &Tensor)>) -> Result<(), CliError> {
     let views = tensors.into_iter().map(|(name, tensor)| (name, Stored(tensor)));
     let bytes = safetensors::serialize(views, None)
         .map_err(|error| CliError::Input(format!("cannot write {}: {error}", path.display())))?;

@@ -11,6 +11,7 @@ mod devices;
 mod digest;
 mod error;
 mod evaluate;
+mod explain;
 mod forward;
 mod generate;
 mod inspect;
@@ -73,6 +74,8 @@ enum Command {
     Forward(forward::Arguments),
     /// Look at the attention of a translation
     Attend(attend::Arguments),
+    /// Explain one attention, number by number
+    Explain(explain::Arguments),
     /// Say which word was translated to which: Pharaoh lines
     Align(align::Arguments),
     /// Turn text into token ids, or ids into text
@@ -123,6 +126,7 @@ fn main() -> ExitCode {
         Command::Generate(arguments) => generate::run(&arguments),
         Command::Forward(arguments) => forward::run(&arguments),
         Command::Attend(arguments) => attend::run(&arguments),
+        Command::Explain(arguments) => explain::run(&arguments),
         Command::Align(arguments) => align::run(&arguments),
         Command::Tokenize(arguments) => tokenize::run(&arguments),
         Command::Score(arguments) => score::run(&arguments),

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::cpu_run::CpuRun;
 use super::error::GraphError;
 use super::lower::Lowering;
+use super::taps::TapList;
 use super::training::{TRAINING, TrainingGraph};
 use super::values::{Columns, Home, State, Value, ValueInfo};
 use crate::shape::{Dtype, Shape};
@@ -20,6 +21,7 @@ pub struct Graph {
     pub(super) nodes: Vec<Node>,
     pub(super) place: Arc<str>,
     pub(super) training: Option<Box<TrainingGraph>>,
+    pub(super) taps: Option<Box<TapList>>,
 }
 
 /// Maximum elements of one value: more would not fit the device's 32-bit indices.
@@ -34,6 +36,7 @@ impl Graph {
             nodes: Vec::new(),
             place: Arc::default(),
             training: None,
+            taps: None,
         }
     }
 

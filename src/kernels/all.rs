@@ -1,9 +1,9 @@
 //! The list of all kernels.
 
 use super::{
-    ByPrecision, Kernel, activate, adam, append_kv, append_rows, attention, attention_weights,
-    banded_attention, bans, cached_attention, clip, column_sums, column_tokens, copy_rows, dropout, edits,
-    embed, embedding_gradient, gather_rows, heatmap, layer_norm, layer_norm_gradient, linear,
+    ByPrecision, Kernel, activate, adam, append_kv, append_rows, attention, attention_scores,
+    attention_weights, banded_attention, bans, cached_attention, clip, column_sums, column_tokens, copy_rows,
+    dropout, edits, embed, embedding_gradient, gather_rows, heatmap, layer_norm, layer_norm_gradient, linear,
     linear_gradient, log_probability, log_softmax_top_k, map_blocks, normalized_linear, output_layer,
     ranged_attention, search, selected_linear, softmax_loss, ssru, sum_blocks, sum_losses, sum_rows,
     tie_rows, vocabulary_chunks,
@@ -15,7 +15,7 @@ pub fn all() -> impl Iterator<Item = &'static Kernel> {
     WITHOUT_WEIGHTS.into_iter().chain(by_precision)
 }
 
-const WITHOUT_WEIGHTS: [&Kernel; 58] = [
+const WITHOUT_WEIGHTS: [&Kernel; 59] = [
     &activate::ACTIVATE,
     &activate::ACTIVATE_GRADIENT,
     &adam::ADAM,
@@ -24,6 +24,7 @@ const WITHOUT_WEIGHTS: [&Kernel; 58] = [
     &attention::ATTENTION,
     &attention::ATTENTION_TILE,
     &attention::ATTENTION_WORKGROUP,
+    &attention_scores::ATTENTION_SCORES,
     &attention_weights::ATTENTION_WEIGHTS,
     &banded_attention::BANDED_ATTENTION,
     &banded_attention::BANDED_ATTENTION_WEIGHTS,

@@ -73,6 +73,7 @@ mod all;
 pub mod append_kv;
 pub mod append_rows;
 pub mod attention;
+pub mod attention_scores;
 pub mod attention_weights;
 pub mod banded_attention;
 pub mod bans;

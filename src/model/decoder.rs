@@ -10,7 +10,7 @@ use super::self_attention::SelfAttentionKind;
 use super::ssru::ssru;
 use super::whole_attention::self_attention;
 use crate::activation::Activation;
-use crate::graph::{Graph, GraphError, State, Value};
+use crate::graph::{Graph, GraphError, State, TapView, Value};
 
 /// Adds the memory's keys and values for each cross-attention, `[batch * length, heads * (d_k + d_v)]`; none in a
 /// decoder-only model.
@@ -99,6 +99,7 @@ pub fn decoder(
     }
     g.enter("decoder.norm");
     let last = end_of_stack(g, config, stack.final_norm, blueprint.decoder.len(), x, taps)?;
+    g.tap_named("decoder.output", TapView::Rows, |_| Ok(last.into()))?;
     Ok(Decoded { last, queries })
 }
 
@@ -117,8 +118,12 @@ pub fn output(
         let x = g.linear(states, linear, config.activation, None)?;
         states = g.layer_norm(x, None, norm.of(config))?;
     }
-    match columns {
+    let logits = match columns {
         Some(columns) => g.selected_linear(states, blueprint.output, columns),
         None => g.linear(states, blueprint.output, Activation::Identity, None),
+    }?;
+    for (name, view) in [("logits", TapView::Rows), ("log_probabilities", TapView::LogSoftmax)] {
+        g.tap_named(name, view, |_| Ok(logits.into()))?;
     }
+    Ok(logits)
 }

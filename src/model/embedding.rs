@@ -1,9 +1,9 @@
 //! From token ids to the first hidden states. Vaswani et al. 2017, sections 3.4 and 3.5.
 
-use super::attention::{Taps, tap};
+use super::attention::{Taps, tap, tapped_norm};
 use super::blueprint::{Blueprint, Norm, StackWeights};
 use super::config::ModelConfig;
-use crate::graph::{Graph, GraphError, Matrix, Value};
+use crate::graph::{Graph, GraphError, Matrix, TapView, Value};
 
 /// Tokens, u32 `[rows, 1]` each.
 #[derive(Clone, Copy, Debug)]
@@ -27,16 +27,28 @@ pub(super) fn embedding(
     zero_start: bool,
 ) -> Result<Value, GraphError> {
     let (ids, scale) = (tokens.ids, config.embedding_scale);
+    let positions = stack.positions.map(|rows| (tokens.positions, rows));
     let x = match zero_start {
         true => g.embed_after_start(ids, (tokens.positions, stack.positions), table, scale)?,
-        false => g.embed(ids, stack.positions.map(|rows| (tokens.positions, rows)), table, scale)?,
+        false => g.embed(ids, positions, table, scale)?,
     };
+    if !zero_start {
+        // the token alone
+        let alone = |g: &mut Graph| Ok(g.embed(tokens.ids, None, table, config.embedding_scale)?.into());
+        g.tap("token", TapView::Rows, alone)?;
+    }
+    if positions.is_some() {
+        // the position alone: 0 times the token
+        let alone = |g: &mut Graph| Ok(g.embed(tokens.ids, positions, table, 0.0)?.into());
+        g.tap("position", TapView::Rows, alone)?;
+    }
+    g.tap("sum", TapView::Rows, |_| Ok(x.into()))?;
     let types = match (tokens.types, blueprint.token_types) {
         (Some(types), Some(table)) => Some(g.embed(types, None, table, 1.0)?),
         _ => None,
     };
     let x = match (stack.embedding_norm, types) {
-        (Some(norm), types) => g.layer_norm(x, types, norm.of(config))?,
+        (Some(norm), types) => tapped_norm(g, "norm.", x, types, norm.of(config))?,
         (None, Some(types)) => g.sum(types, x)?,
         (None, None) => x,
     };
@@ -64,7 +76,7 @@ pub(super) fn end_of_stack(
         keep_hidden(g, taps, layers, x)?;
     }
     let end = match norm {
-        Some(norm) => g.layer_norm(x, None, norm.of(config))?,
+        Some(norm) => tapped_norm(g, "", x, None, norm.of(config))?,
         None => x,
     };
     if config.last_hidden_is_normed() {

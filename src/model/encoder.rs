@@ -6,7 +6,7 @@ use super::config::ModelConfig;
 use super::embedding::{Tokens, embedding, end_of_stack, keep_hidden};
 use super::feed_forward::feed_forward;
 use super::whole_attention::self_attention;
-use crate::graph::{Graph, GraphError, Value};
+use crate::graph::{Graph, GraphError, TapView, Value};
 
 /// Adds the encoder to a graph; returns the memory, `[batch * length, d_model]`. `tokens`: `batch * length` tokens.
 pub fn encoder(
@@ -45,5 +45,7 @@ pub fn encoder(
         x = feed_forward(g, config, &layer.feed_forward, x)?;
     }
     g.enter("encoder.norm");
-    end_of_stack(g, config, stack.final_norm, blueprint.encoder.len(), x, taps)
+    let last = end_of_stack(g, config, stack.final_norm, blueprint.encoder.len(), x, taps)?;
+    g.tap_named("encoder.output", TapView::Rows, |_| Ok(last.into()))?;
+    Ok(last)
 }

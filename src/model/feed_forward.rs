@@ -1,11 +1,11 @@
 //! The position-wise feed-forward network `W₂ · activation(W₁ x + b₁) + b₂`, Vaswani et al. 2017, section 3.3; gated:
 //! `W₂ · (activation(V x) ⊙ W₁ x)`, Shazeer 2020, "GLU Variants Improve Transformer".
 
-use super::attention::residual_block;
+use super::attention::{block_output, residual_block};
 use super::blueprint::FeedForward;
 use super::config::{ModelConfig, NormPlacement};
 use crate::activation::Activation;
-use crate::graph::{Graph, GraphError, Value};
+use crate::graph::{Graph, GraphError, TapView, Value};
 
 pub(super) fn feed_forward(
     g: &mut Graph,
@@ -29,7 +29,8 @@ pub(super) fn feed_forward(
             }
             None => g.linear(x, weights.up, config.activation, None)?,
         };
-        Ok((g.linear(hidden, weights.down, Activation::Identity, residual)?, ()))
+        g.tap("inner", TapView::Rows, |_| Ok(hidden.into()))?;
+        Ok((block_output(g, hidden, weights.down, residual)?, ()))
     })?;
     Ok(y)
 }

@@ -1,6 +1,8 @@
 //! Self-attention over whole sequences, of any kind. Vaswani et al. 2017, section 3.2.3.
 
-use super::attention::{AttentionLayer, Sequences, attend, residual_block, tap};
+use super::attention::{
+    AttentionLayer, Sequences, attend, block_output, residual_block, tap, tap_context, tap_heads, tap_scores,
+};
 use super::blueprint::{SelfAttention, qkv_columns};
 use super::self_attention::{Globals, SelfAttentionKind, TokenBlocks};
 use super::windows::Windows;
@@ -34,6 +36,7 @@ pub(super) fn self_attention(
             _ => [queries, keys, values],
         };
         let shape = attention.shape(batch, length, length, attention.causal);
+        tap_heads(g, attention.stack, columns)?;
         let tap = tap(attention.taps.attentions, attention.layer);
         let context = match attention.kind {
             SelfAttentionKind::Window { radius, globals } => {
@@ -55,12 +58,17 @@ pub(super) fn self_attention(
             }
             // every score is zero
             SelfAttentionKind::Uniform => {
-                attend(g, AttentionShape { scale: 0.0, ..shape }, visible, (columns, None), tap)?
+                let shape = AttentionShape { scale: 0.0, ..shape };
+                tap_scores(g, shape, visible, [columns[0], columns[1]], None)?;
+                attend(g, shape, visible, (columns, None), tap)?
             }
             SelfAttentionKind::Full | SelfAttentionKind::SharedQk => {
-                attend(g, shape, visible, (columns, attention.distance_bias), tap)?
+                let bias = attention.distance_bias;
+                tap_scores(g, shape, visible, [columns[0], columns[1]], bias)?;
+                attend(g, shape, visible, (columns, bias), tap)?
             }
         };
-        Ok((g.linear(context, weights.output, Activation::Identity, residual)?, qkv))
+        tap_context(g, attention.stack, context)?;
+        Ok((block_output(g, context, weights.output, residual)?, qkv))
     })
 }

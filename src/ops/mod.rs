@@ -8,6 +8,7 @@ mod adam;
 mod append_kv;
 mod append_rows;
 mod attention;
+mod attention_scores;
 mod attention_weights;
 mod banded_attention;
 mod beam_step;
@@ -39,6 +40,7 @@ mod tied_rows;
 
 pub use adam::{AdamConstants, TrainedWeight};
 pub use attention::AttentionScores;
+pub use attention_scores::ScoreStage;
 pub use banded_attention::{BandedScores, SideKeys};
 pub use cached_attention::Cache;
 pub use edit_scores::EditedScores;

@@ -37,7 +37,7 @@ pub(crate) use attention_budget::{Lengths, Share, share};
 pub use cancel::Cancel;
 pub use encode::Encoder;
 pub use error::GenerateError;
-pub use forward::{ForwardError, ForwardInput, ForwardOutput, ForwardSelection, Tensor};
+pub use forward::{ForwardError, ForwardInput, ForwardOutput, ForwardSelection, TapInfo, Tensor, taps};
 pub use kept_attention::{KeptAttention, LeftOut};
 pub use launches::{LaunchOptions, LaunchesError, launches};
 pub use loading::Loading;

@@ -5,7 +5,7 @@ use wordloom::gpu::Gpu;
 use wordloom::kernels::append_rows::{self, MAX_PARTS};
 use wordloom::kernels::attention::{self, AttentionShape, Variant};
 use wordloom::kernels::cached_attention::{self, CachedAttentionShape};
-use wordloom::kernels::{ColumnLayout, append_kv, attention_weights, stride};
+use wordloom::kernels::{ColumnLayout, append_kv, attention_scores, attention_weights, stride};
 
 use crate::common::{assert_close, device_test, gpu, heads_to_columns};
 use crate::{fixture, pad, random, read, run, unpad, untouched, upload, upload_u32};
@@ -100,6 +100,56 @@ impl AttentionCase {
         )
     }
 
+    /// The scores by plain code.
+    fn scores_by_hand(&self, masked: bool) -> Vec<f32> {
+        let AttentionShape { batch, heads, queries, keys, d_head, scale, causal, .. } = self.shape;
+        let (width, bias) = (heads * d_head, self.bias());
+        let mut scores = Vec::new();
+        for (sentence, head) in (0..batch).flat_map(|sentence| (0..heads).map(move |head| (sentence, head))) {
+            for (query, key) in (0..queries).flat_map(|query| (0..keys).map(move |key| (query, key))) {
+                let q = &self.q[(sentence * queries + query) * width + head * d_head..][..d_head];
+                let k = &self.k[(sentence * keys + key) * width + head * d_head..][..d_head];
+                let product: f64 = q.iter().zip(k).map(|(&q, &k)| f64::from(q) * f64::from(k)).sum();
+                let is_hidden = self.mask[sentence * keys + key] == 0 || (causal && key > query);
+                let of_distance = self.reach.zip(bias.as_ref()).map_or(0.0, |(reach, bias)| {
+                    let distance = (key as isize - query as isize).clamp(-(reach as isize), reach as isize);
+                    bias[(distance + reach as isize) as usize * heads + head]
+                });
+                let score = (product * f64::from(scale)) as f32;
+                scores.push(match (masked, is_hidden) {
+                    (false, _) => score,
+                    (true, true) => cpu::MASKED,
+                    (true, false) => score + of_distance,
+                });
+            }
+        }
+        scores
+    }
+
+    async fn check_scores(&self, gpu: &Gpu) {
+        let AttentionShape { batch, heads, queries, keys, .. } = self.shape;
+        let rows = batch * heads * queries;
+        let width = self.widths().0;
+        let layout = ColumnLayout { stride: stride(width), first: 0 };
+        let [q, k] = [&self.q, &self.k].map(|data| upload(gpu, &pad(data, width, 7.0)));
+        let mask = upload_u32(gpu, &self.mask);
+        let bias = upload(gpu, &self.bias().map_or(vec![7.0; 4], |bias| pad(&bias, heads, 7.0)));
+        for masked in [false, true] {
+            let what = format!("masked {masked}, reach {:?}, {:?}", self.reach, self.shape);
+            let want = self.scores_by_hand(masked);
+            let reach = self.reach.filter(|_| masked);
+            let made = untouched(gpu, rows * stride(keys));
+            let dispatch = attention_scores::dispatch(&self.shape, layout, layout, reach, masked);
+            run(gpu, &[(dispatch, vec![&q, &k, &mask, &bias, &made])]);
+            let got = unpad(&what, &read(gpu, &made).await, rows, keys);
+            assert_close(&what, &got, &want, (2e-6, 1e-5));
+            let mut on_cpu = vec![f32::NAN; rows * keys];
+            let own = self.bias().filter(|_| masked);
+            cpu::attention_scores(&self.scores(own.as_deref()), masked, &mut on_cpu);
+            assert_close(&format!("CPU, {what}"), &on_cpu, &want, (2e-6, 1e-5));
+        }
+    }
+
     async fn check(&self, gpu: &Gpu, offset: usize) {
         let (want, want_weights) = (self.context_on_cpu(), self.weights_on_cpu());
         for variant in Variant::ALL {
@@ -122,6 +172,21 @@ const MASKS: [Mask; 4] = [
     |sentence, key| key > sentence,
     |sentence, _| sentence != 1,
 ];
+
+#[device_test]
+async fn scores_agree_for_every_mask() {
+    let gpu = gpu().await;
+    for (queries, keys, d_head) in [(1, 1, 3), (7, 9, 12), (8, 64, 16), (9, 65, 17), (17, 5, 70)] {
+        for (causal, mask) in [false, true].into_iter().flat_map(|causal| MASKS.map(|mask| (causal, mask))) {
+            let d_value = d_head;
+            let shape =
+                AttentionShape { batch: 3, heads: 2, queries, keys, d_head, d_value, scale: 0.3, causal };
+            for reach in [None, Some(3)] {
+                AttentionCase { reach, ..AttentionCase::random(shape, mask) }.check_scores(&gpu).await;
+            }
+        }
+    }
+}
 
 #[device_test]
 async fn attention_agrees_for_every_mask() {

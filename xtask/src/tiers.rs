@@ -31,9 +31,9 @@ const UNIT: &str = "
 
 /// Those that run on a device.
 const DEVICE: &str = "
-    allocations bleu cli clock default_model device_search eight_bits encoder family_files
+    allocations bleu cli clock default_model device_search eight_bits encoder explain family_files
     firefox firefox_parity kernels
-    lesson loading model_parity queue random_models sampling score speed start table_3 trace
+    lesson loading model_parity queue random_models sampling score speed start table_3 taps trace
     training training_parity translate_in_turn translate_streaming window
 ";
 

@@ -22,6 +22,8 @@ use super::output::{Output, cannot_write, check_named};
 use super::setup::{DeviceArguments, ModelArguments, SearchArguments, count, number};
 use super::{CliError, choice, interrupt, notice};
 use picture::Picture;
+pub use picture::harmless;
+pub use terminal::Style;
 
 // Help must fit a screen: 30 lines.
 
@@ -206,7 +208,8 @@ fn make(arguments: &Arguments, format: Option<Format>) -> Result<Trace, CliError
     })
 }
 
-fn whole(lines: &Lines) -> Result<String, CliError> {
+/// Reads all lines as one text.
+pub fn whole(lines: &Lines) -> Result<String, CliError> {
     let mut text = String::new();
     loop {
         let round = lines.round();

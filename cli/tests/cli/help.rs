@@ -2,12 +2,13 @@
 
 use super::run;
 
-const COMMANDS: [&str; 20] = [
+const COMMANDS: [&str; 21] = [
     "translate",
     "summarize",
     "generate",
     "forward",
     "attend",
+    "explain",
     "align",
     "tokenize",
     "score",

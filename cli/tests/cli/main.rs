@@ -11,6 +11,7 @@ mod cost;
 mod damaged_models;
 mod desktop;
 mod evaluate;
+mod explain;
 mod first_translation;
 mod forward;
 mod generate;

@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use crate::model::AttentionKind;
 use crate::model::config::ModelConfig;
 
@@ -67,6 +69,8 @@ pub struct ForwardOutput {
     pub decoder_attentions: Vec<Tensor>,
     /// For each selected layer `[batch, heads, target_length, source_length]`
     pub cross_attentions: Vec<Tensor>,
+    /// Tapped tensors by name; see [`ForwardSelection::taps`].
+    pub taps: BTreeMap<String, Tensor>,
 }
 
 /// Results of a forward pass to read back. Others cost nothing.
@@ -84,6 +88,9 @@ pub struct ForwardSelection {
     pub decoder_attentions: Vec<usize>,
     /// Layers of cross-attention.
     pub cross_attentions: Vec<usize>,
+    /// Names of [taps](crate::transformer::taps), `decoder.3.cross.scores` for example; in a name `*` stands for any
+    /// characters.
+    pub taps: Vec<String>,
 }
 
 impl ForwardSelection {
@@ -97,6 +104,7 @@ impl ForwardSelection {
             encoder_attentions: layers(AttentionKind::Encoder),
             decoder_attentions: layers(AttentionKind::Decoder),
             cross_attentions: layers(AttentionKind::Cross),
+            taps: Vec::new(),
         }
     }
 }

@@ -1,6 +1,6 @@
 use crate::gpu::GpuError;
 use crate::graph::GraphError;
-use crate::model::SelfAttentionError;
+use crate::model::{ModelError, SelfAttentionError};
 
 /// The reason why a forward pass could not run.
 #[derive(Debug, thiserror::Error)]
@@ -95,15 +95,34 @@ pub enum ForwardError {
         /// Number of layers.
         layers: usize,
     },
+    /// A tap that the model lacks.
+    #[error("there is no tap {name:?}; {}; `forward --taps` lists all of them", nearest_of(.nearest))]
+    Tap {
+        /// The name or pattern.
+        name: String,
+        /// The most similar names.
+        nearest: Vec<String>,
+    },
     /// Invalid global tokens.
     #[error(transparent)]
     Attention(#[from] SelfAttentionError),
     /// An invalid size of a graph.
     #[error(transparent)]
     Graph(#[from] GraphError),
+    /// A model whose taps cannot be listed.
+    #[error(transparent)]
+    Model(Box<ModelError>),
     /// An error of the device.
     #[error(transparent)]
     Gpu(#[from] GpuError),
+}
+
+/// Similar names, in words.
+fn nearest_of(names: &[String]) -> String {
+    match names {
+        [] => "the model has none".to_owned(),
+        names => format!("similar ones are {}", names.join(", ")),
+    }
 }
 
 /// The meaning of a mask's values.

@@ -4,9 +4,11 @@ mod check;
 mod data;
 mod error;
 mod run;
+mod taps;
 
 pub use data::{ForwardInput, ForwardOutput, ForwardSelection, Tensor};
 pub use error::ForwardError;
+pub use taps::{TapInfo, taps};
 
 use super::Transformer;
 use super::attention_budget::Share;
@@ -39,7 +41,7 @@ impl Transformer {
     ) -> Result<ForwardOutput, ForwardError> {
         check::check(&self.model.config, input)?;
         check::check_layers(&self.model.config, selection)?;
-        run::run(&self.model, input, selection)?.read(&self.model.config, input).await
+        run::run(&self.model, input, selection)?.read(&self.model, input).await
     }
 
     /// Runs a pass for its attention, which stays on the device, to be painted there.

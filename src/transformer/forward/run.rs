@@ -1,7 +1,7 @@
+use super::taps::{read_taps, unknown_tap};
 use super::{ForwardError, ForwardInput, ForwardOutput, ForwardSelection, Tensor};
 use crate::gpu::GpuError;
-use crate::graph::{Graph, Plan, Session, State, StateTable, Value};
-use crate::model::blueprint::Blueprint;
+use crate::graph::{Graph, KeptTap, Plan, Session, State, StateTable, Value};
 use crate::model::config::{Architecture, ModelConfig, StackConfig};
 use crate::model::decoder::{History, decoder, memory_key_values, output};
 use crate::model::embedding::Tokens;
@@ -139,6 +139,7 @@ pub struct Pass {
     hidden: Option<State>,
     logits: Option<State>,
     length: usize,
+    taps: Vec<KeptTap>,
 }
 
 impl Pass {
@@ -166,10 +167,11 @@ impl Pass {
     /// Waits for the pass and reads the selection.
     pub async fn read(
         self,
-        config: &ModelConfig,
+        model: &LoadedModel,
         input: &ForwardInput,
     ) -> Result<ForwardOutput, ForwardError> {
-        let Self { session, source, target, hidden, logits, length } = self;
+        let config = &model.config;
+        let Self { session, source, target, hidden, logits, length, taps: named } = self;
         let ForwardInput { batch, source_length, .. } = *input;
         let read = Read { session: &session, batch };
         let (encoder, decoder) = (config.encoder.heads, config.decoder.heads);
@@ -189,6 +191,7 @@ impl Pass {
             encoder_global_attentions: read.by_head(global_attentions, encoder).await?,
             decoder_attentions: read.all(attentions(&target), &[decoder, length]).await?,
             cross_attentions: read.all(crossing, &[decoder, length]).await?,
+            taps: read_taps(&session, model, &named, batch).await?,
         })
     }
 }
@@ -200,7 +203,7 @@ pub fn run(
     selection: &ForwardSelection,
 ) -> Result<Pass, ForwardError> {
     let planned = Planned::new(model, input, selection)?;
-    let Planned { plan, table, source, target, hidden, logits, length } = planned;
+    let Planned { plan, table, source, target, hidden, logits, length, taps } = planned;
     let LoadedModel { config, weights, .. } = model;
     let mut session = Session::new(&model.device, weights, &table, vec![plan])?;
     let (ids, mask) = (&input.input_ids, &input.attention_mask);
@@ -228,7 +231,7 @@ pub fn run(
         (None, _) => {}
     }
     session.run(session.program(0), weights);
-    Ok(Pass { session, source, target, hidden, logits, length })
+    Ok(Pass { session, source, target, hidden, logits, length, taps })
 }
 
 pub struct Planned {
@@ -240,6 +243,7 @@ pub struct Planned {
     logits: Option<State>,
     /// Tokens of a row of logits.
     length: usize,
+    pub taps: Vec<KeptTap>,
 }
 
 impl Planned {
@@ -286,6 +290,9 @@ impl Planned {
 
         let mut graph = Graph::new("forward");
         let g = &mut graph;
+        if !selection.taps.is_empty() {
+            g.watch(selection.taps.clone());
+        }
         let mut last = None;
         let mut memories = Vec::new();
         if let Some(source) = &source {
@@ -304,23 +311,27 @@ impl Planned {
             let decoded = decoder(g, config, blueprint, tokens, (&history, &memories), target.taps())?;
             last = Some(decoded.last);
         }
-        if let (Some(state), Some(last)) = (logits, last) {
-            add_logits(g, config, blueprint, last, state)?;
+        if let Some(last) = last.filter(|_| logits.is_some() || g.is_watched()) {
+            add_logits(g, model, last, logits)?;
         }
+        let taps = graph.keep_taps(&mut states.table)?.map_err(unknown_tap)?;
         let (plan, table) = (Plan::new(graph), states.table);
-        Ok(Self { plan, table, source, target, hidden, logits, length })
+        Ok(Self { plan, table, source, target, hidden, logits, length, taps })
     }
 }
 
+/// Adds the logits, which `state` keeps if it is given; taps may want them, too.
 fn add_logits(
     g: &mut Graph,
-    config: &ModelConfig,
-    blueprint: &Blueprint,
+    LoadedModel { config, blueprint, .. }: &LoadedModel,
     last: Value,
-    state: State,
+    state: Option<State>,
 ) -> Result<(), ForwardError> {
     let logits = output(g, config, blueprint, last, None)?;
-    Ok(g.keep(logits, state)?)
+    if let Some(state) = state {
+        g.keep(logits, state)?;
+    }
+    Ok(())
 }
 
 /// Reads states as tensors, `[batch, …, width]`.

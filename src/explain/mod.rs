@@ -1,0 +1,255 @@
+//! One attention, number by number: from a word to every number behind it.
+//!
+//! [`Explanation::of`] takes texts, [`Explanation::of_sentence`] a sentence of a [`Trace`]. Each runs one pass with
+//! [taps](crate::transformer::taps), and orders what they see as the paper does. Commands, pages and windows only show it.
+
+mod choice;
+mod error;
+mod names;
+mod steps;
+mod words;
+
+use serde::Serialize;
+
+pub use error::ExplainError;
+pub use steps::{Numbers, Step, StepKind};
+
+use crate::model::config::{ModelConfig, NormPlacement};
+use crate::model::{AttentionKind, HeadName};
+use crate::trace::{Trace, TraceOptions, TracedSentence};
+use crate::transformer::{ForwardInput, ForwardSelection};
+use crate::translate::{TranslateOptions, Translator};
+use names::Places;
+
+/// The attention to explain, and its texts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExplainRequest {
+    /// Source text.
+    pub text: String,
+    /// Translation; the model's own if `None`.
+    pub target: Option<String>,
+    /// The head.
+    pub head: HeadName,
+    /// The token that attends: a word, a piece of one, or `#3` for the fourth. In the encoder it is a token of the source, else
+    /// the token of the target that the decoder is about to produce.
+    pub token: String,
+}
+
+/// A token of a text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ExplainedToken {
+    /// Position, from 0.
+    pub position: usize,
+    /// Token id.
+    pub id: u32,
+    /// The text that a reader sees.
+    pub label: String,
+}
+
+/// Sizes of the explained attention.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Sizes {
+    /// Width of every hidden state.
+    pub d_model: usize,
+    /// Heads of the layer.
+    pub heads: usize,
+    /// Width of a head's queries and keys.
+    pub d_k: usize,
+    /// Width of a head's values.
+    pub d_v: usize,
+    /// Inner width of the feed-forward network.
+    pub ffn_width: usize,
+    /// Layers of the stack.
+    pub layers: usize,
+}
+
+/// A possible next token.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Candidate {
+    /// Token id.
+    pub id: u32,
+    /// Piece of the vocabulary.
+    pub piece: String,
+    /// Its logit.
+    pub logit: f32,
+    /// Its probability after the tokens before it.
+    pub probability: f32,
+}
+
+/// Every number of one query of one head, in order.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Explanation {
+    /// The head.
+    pub head: HeadName,
+    /// Where queries, keys and values come from, in words.
+    pub origin: &'static str,
+    /// Source text.
+    pub source: String,
+    /// Target text; empty if only the encoder ran.
+    pub target: String,
+    /// The token that attends: the one that the layer reads at this position.
+    pub query: ExplainedToken,
+    /// The token that the decoder produces at this position; `None` in the encoder.
+    pub produces: Option<ExplainedToken>,
+    /// The tokens that are attended to.
+    pub keys: Vec<ExplainedToken>,
+    /// Sizes.
+    pub sizes: Sizes,
+    /// Whether the norm stands before the block.
+    pub norm_first: bool,
+    /// The steps.
+    pub steps: Vec<Step>,
+    /// Most probable next tokens, best first, after the decoder's last layer; else empty.
+    pub candidates: Vec<Candidate>,
+}
+
+impl Explanation {
+    /// Explains one attention of a text and its translation.
+    ///
+    /// # Errors
+    /// [`ExplainError`] if the head or the token does not exist, or the layer has no matrix of weights; else as
+    /// [`Trace::of`].
+    pub async fn of(
+        translator: &Translator,
+        request: &ExplainRequest,
+        options: &TranslateOptions,
+    ) -> Result<Self, ExplainError> {
+        let ExplainRequest { text, target, head, token } = request;
+        check_head(translator.transformer().config(), *head)?;
+        let nothing = TraceOptions { kinds: Vec::new(), scores: false, ..TraceOptions::default() };
+        let trace = match target {
+            Some(target) => Trace::of_pair(translator, text, target, options, &nothing).await?,
+            None => {
+                let translation = translator.translate(text, options).await?;
+                Trace::of_search(translator, text, &translation, options, &nothing)?
+            }
+        };
+        let (sentence, query) = choice::find(&trace.sentences, head.kind, token)?;
+        Self::of_sentence(translator, sentence, *head, query).await
+    }
+
+    /// Explains one attention of a traced sentence. `query`: row of the attention map.
+    ///
+    /// # Errors
+    /// As [`of`](Self::of).
+    pub async fn of_sentence(
+        translator: &Translator,
+        sentence: &TracedSentence,
+        head: HeadName,
+        query: usize,
+    ) -> Result<Self, ExplainError> {
+        let transformer = translator.transformer();
+        let config = transformer.config();
+        check_head(config, head)?;
+        let queries = sentence.query_tokens(head.kind).len();
+        if query >= queries {
+            return Err(ExplainError::Query { query, queries });
+        }
+        let input = input_of(config, sentence, head.kind);
+        if head.kind == AttentionKind::Encoder {
+            let kind = config.encoder_kind(head.layer);
+            if !kind.is_dense(input.source_length) {
+                return Err(ExplainError::Sparse { layer: head.layer, kind: kind.to_string() });
+            }
+        }
+        let places = Places::new(config, head);
+        let selection = ForwardSelection { taps: places.taps(), ..ForwardSelection::default() };
+        let output = transformer.forward_selected(&input, &selection).await?;
+        let kind = head.kind;
+        let tokens = tokens_of(sentence, kind, query);
+        let seen = steps::Seen { taps: &output.taps, places: &places, config, query };
+        let candidates = seen.candidates(translator.tokenizer());
+        Ok(Self {
+            head,
+            origin: words::origin(kind),
+            source: sentence.source.clone(),
+            target: sentence.target.clone(),
+            query: tokens.query,
+            produces: tokens.produces,
+            keys: tokens.keys,
+            sizes: sizes(config, kind),
+            norm_first: config.norm == NormPlacement::Pre,
+            steps: seen.steps(),
+            candidates,
+        })
+    }
+
+    /// A step; `None` if the model has none of the kind.
+    pub fn step(&self, kind: StepKind) -> Option<&Step> {
+        self.steps.iter().find(|step| step.kind == kind)
+    }
+
+    /// The values of a tap in this explanation, `weights` for example.
+    pub fn numbers(&self, kind: StepKind, name: &str) -> Option<&Numbers> {
+        self.step(kind)?.numbers.iter().find(|numbers| numbers.name == name)
+    }
+}
+
+fn check_head(config: &ModelConfig, head: HeadName) -> Result<(), ExplainError> {
+    let layers = config.attention_layers(head.kind);
+    let heads = head.kind.stack(config).heads;
+    if layers == 0 {
+        let model_type = config.family.model_type();
+        return Err(ExplainError::NoAttention { kind: head.kind, model_type });
+    }
+    if head.layer >= layers || head.head >= heads {
+        return Err(ExplainError::Head { head, layers, heads });
+    }
+    Ok(())
+}
+
+fn sizes(config: &ModelConfig, kind: AttentionKind) -> Sizes {
+    let stack = kind.stack(config);
+    Sizes {
+        d_model: config.d_model,
+        heads: stack.heads,
+        d_k: stack.d_k,
+        d_v: stack.d_v,
+        ffn_width: stack.ffn_width,
+        layers: stack.layers,
+    }
+}
+
+/// The input of the pass: the target without its last token, which no query reads; only its start if the encoder is explained.
+fn input_of(config: &ModelConfig, sentence: &TracedSentence, kind: AttentionKind) -> ForwardInput {
+    let input_ids: Vec<u32> = sentence.source_tokens.iter().map(|token| token.id).collect();
+    let read = if kind.queries_target() { sentence.target_tokens.len() - 1 } else { 1 };
+    let target = sentence.target_tokens.iter().take(read);
+    let decoder_input_ids: Vec<u32> = target.map(|token| token.token.id).collect();
+    ForwardInput {
+        batch: 1,
+        source_length: input_ids.len(),
+        target_length: decoder_input_ids.len(),
+        attention_mask: vec![1; input_ids.len()],
+        global_attention_mask: config.usual_global_mask(input_ids.len()),
+        input_ids,
+        token_type_ids: Vec::new(),
+        decoder_input_ids,
+    }
+}
+
+struct Tokens {
+    query: ExplainedToken,
+    produces: Option<ExplainedToken>,
+    keys: Vec<ExplainedToken>,
+}
+
+fn tokens_of(sentence: &TracedSentence, kind: AttentionKind, query: usize) -> Tokens {
+    let source = |position: usize| {
+        let token = &sentence.source_tokens[position];
+        ExplainedToken { position, id: token.id, label: token.label(&sentence.source) }
+    };
+    let target = |position: usize| {
+        let token = &sentence.target_tokens[position].token;
+        ExplainedToken { position, id: token.id, label: token.label(&sentence.target) }
+    };
+    let (query_token, produces) = match kind.queries_target() {
+        true => (target(query), Some(target(query + 1))),
+        false => (source(query), None),
+    };
+    let keys = match kind.keys_target() {
+        true => (0..sentence.target_tokens.len() - 1).map(target).collect(),
+        false => (0..sentence.source_tokens.len()).map(source).collect(),
+    };
+    Tokens { query: query_token, produces, keys }
+}

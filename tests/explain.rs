@@ -1,0 +1,162 @@
+//! Explanations of single attentions: their numbers against hooks of torch (`tests/data/make_taps.py`), and against the
+//! formulas of the paper in float64.
+
+mod common;
+
+use common::{Tensors, assert_close, data, device_test, devices, model};
+use wordloom::explain::{ExplainError, ExplainRequest, Explanation, StepKind};
+use wordloom::model::{AttentionKind, HeadName};
+use wordloom::trace::{TargetToken, Token, TracedSentence};
+use wordloom::{Device, TranslateOptions, Translator};
+
+const TOLERANCE: (f32, f32) = (1e-5, 1e-5);
+
+/// Marian's layout: the norm after the block.
+fn translator(device: &Device) -> Translator {
+    Translator::new(device, &model(&data("models").join("marian_tied"))).expect("loads")
+}
+
+/// The first sentence of the hooks, which has no padding.
+fn sentence(hooks: &Tensors) -> TracedSentence {
+    let token = |&id: &u32| Token { id, piece: format!("#{id}"), ..Token::default() };
+    let source = &hooks.u32("input_ids")[..hooks.shape("input_ids")[1]];
+    let read = &hooks.u32("decoder_input_ids")[..hooks.shape("decoder_input_ids")[1]];
+    let target = read.iter().chain([&0]); // the token after the last one that is read
+    TracedSentence {
+        source_tokens: source.iter().map(token).collect(),
+        target_tokens: target.map(|id| TargetToken { token: token(id), ..TargetToken::default() }).collect(),
+        prompt: 1,
+        ..TracedSentence::default()
+    }
+}
+
+/// `[batch, heads, rows, width]`: a row of the first sentence.
+fn row(hooks: &Tensors, tap: &str, head: usize, row: usize) -> Vec<f32> {
+    let shape = hooks.shape(tap);
+    hooks.f32(tap)[(head * shape[2] + row) * shape[3]..][..shape[3]].to_vec()
+}
+
+#[device_test]
+async fn the_numbers_are_those_that_hooks_see() {
+    let hooks = Tensors::open(&data("taps").join("marian_tied.safetensors"));
+    for device in devices().await {
+        let translator = translator(&device);
+        for (kind, place, query) in [
+            (AttentionKind::Encoder, "encoder.1.self", 3),
+            (AttentionKind::Decoder, "decoder.1.self", 2),
+            (AttentionKind::Cross, "decoder.1.cross", 1),
+        ] {
+            let head = HeadName { kind, layer: 1, head: 2 };
+            let explained = Explanation::of_sentence(&translator, &sentence(&hooks), head, query)
+                .await
+                .unwrap_or_else(|error| panic!("{head}: {error}"));
+            let keys = explained.keys.len();
+            assert_eq!(keys, if kind == AttentionKind::Decoder { 4 } else { 5 });
+            for (step, name, point) in [
+                (StepKind::Query, "q", "queries"),
+                (StepKind::Products, "q·k", "products"),
+                (StepKind::Softmax, "weights", "weights"),
+                (StepKind::Values, "context", "context"),
+            ] {
+                let got = &explained.numbers(step, name).unwrap_or_else(|| panic!("{head} {name}")).values;
+                let want = row(&hooks, &format!("{place}.{point}"), 2, query);
+                assert_close(&format!("{head} {name} on {device}"), got, &want, TOLERANCE);
+            }
+            let masked = &explained.numbers(StepKind::Mask, "masked").expect("scores").values;
+            let is_hidden = |key: usize| kind == AttentionKind::Decoder && key > query;
+            assert!((0..keys).all(|key| (masked[key] == f32::NEG_INFINITY) == is_hidden(key)), "{masked:?}");
+            let d_model = 64;
+            for (step, name, tap) in [
+                (StepKind::NormAfter, "output", format!("{place}.norm.output")),
+                (StepKind::Residual, "sum", format!("{place}.residual")),
+                (StepKind::FeedForward, "output", format!("{}.1.feed_forward.norm.output", &place[..7])),
+            ] {
+                let numbers = explained.step(step).into_iter().flat_map(|step| &step.numbers);
+                let got = numbers.filter(|numbers| numbers.name == name).next_back().expect(name);
+                let want = &hooks.f32(&tap)[query * d_model..][..d_model];
+                assert_close(&format!("{head} {tap} on {device}"), &got.values, want, TOLERANCE);
+            }
+            let logits = hooks.f32("log_probabilities");
+            let vocabulary = hooks.shape("logits")[2];
+            assert_eq!(explained.candidates.is_empty(), kind == AttentionKind::Encoder);
+            for candidate in &explained.candidates {
+                let want = logits[query * vocabulary + candidate.id as usize].exp();
+                assert!((candidate.probability - want).abs() < 1e-5, "{candidate:?}, want {want}");
+            }
+        }
+    }
+}
+
+#[device_test]
+async fn each_step_follows_from_the_one_before() {
+    let translator = translator(&Device::Cpu);
+    let hooks = Tensors::open(&data("taps").join("marian_tied.safetensors"));
+    let head = HeadName { kind: AttentionKind::Encoder, layer: 0, head: 1 };
+    let explained =
+        Explanation::of_sentence(&translator, &sentence(&hooks), head, 2).await.expect("explained");
+    let of = |kind, name: &str| -> Vec<f64> {
+        let numbers = explained.numbers(kind, name).unwrap_or_else(|| panic!("{kind:?} {name}"));
+        numbers.values.iter().map(|&value| f64::from(value)).collect()
+    };
+    let close = |got: Vec<f64>, want: &[f64]| {
+        assert_eq!(got.len(), want.len());
+        got.iter().zip(want).for_each(|(got, want)| assert!((got - want).abs() < 1e-4, "{got} {want}"));
+    };
+    let (q, k, d_k) = (of(StepKind::Query, "q"), of(StepKind::Keys, "k"), explained.sizes.d_k);
+    let products: Vec<f64> = k.chunks(d_k).map(|k| k.iter().zip(&q).map(|(k, q)| k * q).sum()).collect();
+    close(products.clone(), &of(StepKind::Products, "q·k"));
+    let scores: Vec<f64> = products.iter().map(|product| product / (d_k as f64).sqrt()).collect();
+    close(scores.clone(), &of(StepKind::Mask, "masked"));
+    let sum: f64 = scores.iter().map(|score| score.exp()).sum();
+    let weights: Vec<f64> = scores.iter().map(|score| score.exp() / sum).collect();
+    close(weights.clone(), &of(StepKind::Softmax, "weights"));
+    let values = of(StepKind::Values, "v");
+    let context: Vec<f64> = (0..explained.sizes.d_v)
+        .map(|column| {
+            values.chunks(explained.sizes.d_v).zip(&weights).map(|(v, weight)| v[column] * weight).sum()
+        })
+        .collect();
+    close(context.clone(), &of(StepKind::Values, "context"));
+    close(context, &of(StepKind::Heads, "heads")[explained.sizes.d_v..][..explained.sizes.d_v]);
+    let residual = of(StepKind::Residual, "sum");
+    let (x, output) = (of(StepKind::Input, "x"), of(StepKind::Output, "output"));
+    close(x.iter().zip(&output).map(|(x, output)| x + output).collect(), &residual);
+    let (mean, variance) = (of(StepKind::NormAfter, "mean")[0], of(StepKind::NormAfter, "variance")[0]);
+    let (scale, shift) = (of(StepKind::NormAfter, "scale"), of(StepKind::NormAfter, "shift"));
+    let normed = residual.iter().zip(scale.iter().zip(&shift));
+    let normed =
+        normed.map(|(x, (scale, shift))| (x - mean) / (variance + 1e-5).sqrt() * scale + shift).collect();
+    close(normed, &of(StepKind::NormAfter, "output"));
+}
+
+#[device_test]
+async fn wrong_heads_and_tokens_are_typed_errors() {
+    let translator = translator(&Device::Cpu);
+    let mut options = TranslateOptions::default();
+    options.generation.max_length = Some(8);
+    let explain = async |kind, layer, head, token: &str| {
+        let request = ExplainRequest {
+            text: "Where is the station?".to_owned(),
+            target: None,
+            head: HeadName { kind, layer, head },
+            token: token.to_owned(),
+        };
+        Explanation::of(&translator, &request, &options).await
+    };
+    let encoder = AttentionKind::Encoder;
+    assert!(matches!(
+        explain(encoder, 2, 0, "is").await,
+        Err(ExplainError::Head { layers: 2, heads: 4, .. })
+    ));
+    assert!(matches!(explain(encoder, 0, 4, "is").await, Err(ExplainError::Head { .. })));
+    match explain(encoder, 0, 0, "animal").await {
+        Err(error @ ExplainError::Token { .. }) => {
+            assert!(error.to_string().contains("the source"), "{error}")
+        }
+        other => panic!("{other:?}"),
+    }
+    let by_number = explain(encoder, 0, 0, "#1").await.expect("the second token");
+    assert_eq!(by_number.query.position, 1);
+    let target = explain(AttentionKind::Cross, 1, 0, "#2").await.expect("the third token");
+    assert_eq!(target.produces.map(|token| token.position), Some(3));
+}
