@@ -150,7 +150,11 @@ pub(super) fn residual_block<T>(
     let norm = norm.of(config);
     g.tap("input", TapView::Rows, |_| Ok(x.into()))?;
     match config.norm {
-        _ if switches.no_norm => block(g, x, residual),
+        _ if switches.no_norm => {
+            let (y, besides) = block(g, x, residual)?;
+            g.tap("residual", TapView::Rows, |_| Ok(y.into()))?;
+            Ok((y, besides))
+        }
         NormPlacement::Post => {
             let (y, besides) = block(g, x, None)?;
             g.tap("output", TapView::Rows, |_| Ok(y.into()))?;
