@@ -26,6 +26,7 @@ mod score;
 mod serve;
 mod study;
 mod summarize;
+mod switches;
 mod tokenize;
 mod train;
 mod translate;
