@@ -14,7 +14,7 @@ use wordloom::transformer::{
 
 use super::CliError;
 use super::output::{Output, cannot_write, check_different};
-use super::setup::{DeviceArguments, ModelArguments};
+use super::setup::{DeviceArguments, ModelArguments, SwitchArguments};
 
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -48,6 +48,8 @@ pub struct Arguments {
     #[arg(long, conflicts_with_all = ["input", "output", "tap"])]
     taps: bool,
     #[command(flatten)]
+    switches: SwitchArguments,
+    #[command(flatten)]
     model: ModelArguments,
     #[command(flatten)]
     device: DeviceArguments,
@@ -63,7 +65,8 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     let model = arguments.model.open()?;
     let architecture = model.config().architecture();
     let input = read_input(&name, &bytes, architecture)?;
-    let transformer = arguments.device.transformer(&model)?;
+    let mut transformer = arguments.device.transformer(&model)?;
+    arguments.switches.apply(&mut transformer, &model)?;
     let selection = match arguments.tap.is_empty() {
         true => ForwardSelection::all(model.config()),
         false => ForwardSelection { taps: arguments.tap.clone(), ..ForwardSelection::default() },

@@ -6,6 +6,7 @@ use std::sync::Once;
 use wordloom::decode::DecodeError;
 use wordloom::model::files::ModelFiles;
 use wordloom::model::generation_config::GenerationConfig;
+use wordloom::model::{SwitchError, Switches};
 use wordloom::precision::PrecisionChoice;
 use wordloom::{Device, DeviceChoice, Model, Transformer, WeightPrecision};
 
@@ -80,6 +81,26 @@ impl DeviceArguments {
     /// As [`Self::transformer`], for a model that will generate with these options.
     pub fn generator(&self, model: &Model, options: &GenerationConfig) -> Result<Transformer, CliError> {
         load(&self.open()?, model, self.weights, Some(options))
+    }
+}
+
+/// Parts of the model that are off or changed.
+#[derive(clap::Args)]
+pub struct SwitchArguments {
+    // hidden: the help of every command has to fit a screen
+    /// Parts off or changed: encoder.2.residual=off,norm=off; in docs/switches.md
+    #[arg(long, value_name = "PART=VALUE,…", hide = true)]
+    pub switch: Option<Switches>,
+}
+
+impl SwitchArguments {
+    /// Sets the switches of a loaded model.
+    pub fn apply(&self, transformer: &mut Transformer, model: &Model) -> Result<(), CliError> {
+        let Some(switches) = &self.switch else { return Ok(()) };
+        transformer.set_switches(model, switches).map_err(|error| match error {
+            SwitchError::Model(error) => error.into(),
+            error => CliError::Usage(format!("--switch: {error}")),
+        })
     }
 }
 

@@ -20,7 +20,9 @@ use super::lines::{Line, Lines, Round, Start};
 use super::output::{Output, check_different};
 use super::progress::{Done, Progress};
 use super::resume::{Resumable, Settings};
-use super::setup::{DeviceArguments, ModelArguments, SearchArguments, count, load, number, refused_option};
+use super::setup::{
+    DeviceArguments, ModelArguments, SearchArguments, SwitchArguments, count, load, number, refused_option,
+};
 use super::{CliError, interrupt, notice};
 
 #[derive(clap::Args)]
@@ -61,6 +63,8 @@ pub struct Arguments {
     /// Write JSON Lines, with tokens and scores
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    switches: SwitchArguments,
     #[command(flatten)]
     model: ModelArguments,
     #[command(flatten)]
@@ -208,6 +212,7 @@ fn settings(arguments: &Arguments, plan: &Plan, device: &Device) -> Result<Setti
         ("--n-best", number(arguments.n_best)),
         ("--no-shortlist", arguments.no_shortlist.then(|| "given".to_owned())),
         ("--attention", arguments.attention.as_ref().map(ToString::to_string)),
+        ("--switch", arguments.switches.switch.as_ref().map(ToString::to_string)),
         ("--json", arguments.json.then(|| "given".to_owned())),
         ("--weights", rounding),
     ];
@@ -237,13 +242,14 @@ impl Planned {
         device: &Device,
     ) -> Result<(Translator, TranslateOptions), CliError> {
         let Self { chosen: Chosen { model, tokenizer, .. }, options, generation } = self;
-        let transformer = load(device, &model, arguments.device.weights, Some(&generation))?;
-        let mut translator = Translator::from_parts(transformer, tokenizer).with_cache(CACHE_BYTES);
+        let mut transformer = load(device, &model, arguments.device.weights, Some(&generation))?;
         if let Some(choice) = &arguments.attention {
-            translator
+            transformer
                 .set_attention(choice)
                 .map_err(|error| CliError::Usage(format!("--attention: {error}")))?;
         }
+        arguments.switches.apply(&mut transformer, &model)?;
+        let translator = Translator::from_parts(transformer, tokenizer).with_cache(CACHE_BYTES);
         Ok((translator, options))
     }
 }

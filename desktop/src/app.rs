@@ -21,6 +21,7 @@ use crate::models::{Models, Told};
 use crate::muting::Muting;
 use crate::remembered::Remembered;
 use crate::swapping::Swapping;
+use crate::switching::Switching;
 use crate::texts::{one_line, shortened};
 use crate::translation::{Actions, Picker, Shown, Translation};
 use crate::viewer::{Question, Requests, Viewer};
@@ -288,7 +289,7 @@ impl App {
                 let known = |language: &String| opened.languages.contains(language);
                 self.translation.source_language = self.translation.source_language.take().filter(known);
                 self.translation.target_language = self.translation.target_language.take().filter(known);
-                let layers = opened.encoder_layers;
+                let layers = opened.layers;
                 self.translation.model = *opened;
                 self.viewer.forget_model();
                 self.muting.forget(layers);
@@ -315,6 +316,10 @@ impl App {
             }
             News::NotSwapped(error) => {
                 self.muting.swapping = self.muting.swapping.none();
+                self.notify(error, true);
+            }
+            News::NotSwitched(error) => {
+                self.muting.switching = self.muting.switching.none();
                 self.notify(error, true);
             }
             News::Partial { number, settled, open } if number == current => {
@@ -361,6 +366,9 @@ impl App {
         if actions.undo.swapping {
             self.swap(self.muting.swapping.none());
         }
+        if actions.undo.switching {
+            self.switch(self.muting.switching.none());
+        }
         if actions.copy {
             window.copy_text(self.translation.shown.text().to_owned());
         }
@@ -374,6 +382,9 @@ impl App {
         if let Some(swapping) = requests.swapped {
             self.swap(swapping);
         }
+        if let Some(switching) = requests.switched {
+            self.switch(switching);
+        }
         if let Some(Question { number, source_ids, prefix }) = requests.search {
             let options = self.translation.options();
             self.engine.explore(Exploration { number, source_ids, prefix, options });
@@ -386,6 +397,16 @@ impl App {
         self.engine.swap(swapping.choice());
         self.muting.swapping = swapping;
         self.due = Some(Instant::now());
+    }
+
+    /// Switches exactly these parts; another shown place changes nothing.
+    fn switch(&mut self, switching: Switching) {
+        if switching.switches() != self.muting.switching.switches() {
+            self.viewer.set_out_of_date();
+            self.engine.switch(switching.switches());
+            self.due = Some(Instant::now());
+        }
+        self.muting.switching = switching;
     }
 
     /// Translates when it is due.

@@ -25,6 +25,7 @@ mod models;
 mod muting;
 mod remembered;
 mod swapping;
+mod switching;
 mod texts;
 mod theme;
 mod translation;

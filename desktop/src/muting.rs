@@ -1,16 +1,18 @@
-//! Muted heads and swapped attention, and the translation of the model as it was trained.
+//! Muted heads, swapped attention and switched parts, and the translation of the model as it was trained.
 
 use eframe::egui::{RichText, Ui};
 use wordloom::trace::{AttentionKind, HeadName};
 
 use crate::swapping::Swapping;
+use crate::switching::Switching;
 use crate::theme;
 
-/// The heads that the user muted and the layers that they swapped, unless the engine refused.
+/// The heads that the user muted, the layers that they swapped and the parts that they switched, unless the engine refused.
 #[derive(Default)]
 pub struct Muting {
     heads: Vec<HeadName>,
     pub swapping: Swapping,
+    pub switching: Switching,
     /// The last text that was translated by the model as it was trained, and its translation.
     plain: Option<(String, String)>,
 }
@@ -20,6 +22,7 @@ pub struct Muting {
 pub struct Undo {
     pub muting: bool,
     pub swapping: bool,
+    pub switching: bool,
 }
 
 /// The user's name of a kind of attention: from queries to keys.
@@ -34,7 +37,12 @@ pub fn kind_name(kind: AttentionKind) -> &'static str {
 impl Muting {
     /// Whether the model is as it was trained.
     pub fn is_empty(&self) -> bool {
-        self.heads.is_empty() && self.swapping.is_empty()
+        self.heads.is_empty() && self.only_heads()
+    }
+
+    /// Whether nothing but heads differs.
+    fn only_heads(&self) -> bool {
+        self.swapping.is_empty() && self.switching.is_empty()
     }
 
     pub fn has(&self, head: HeadName) -> bool {
@@ -47,9 +55,10 @@ impl Muting {
         self.heads = heads;
     }
 
-    /// Forgets everything, for another model with so many encoder layers.
-    pub fn forget(&mut self, encoder_layers: usize) {
-        *self = Self { swapping: Swapping::none_of(encoder_layers), ..Self::default() };
+    /// Forgets everything, for another model with so many layers of encoder and decoder.
+    pub fn forget(&mut self, layers: [usize; 2]) {
+        let (swapping, switching) = (Swapping::none_of(layers[0]), Switching::none_of(layers));
+        *self = Self { swapping, switching, ..Self::default() };
     }
 
     /// Remembers a translation of the model as it was trained.
@@ -76,8 +85,12 @@ impl Muting {
         if self.is_empty() {
             return undo;
         }
-        let parts = [("Muted", self.describe()), ("Swapped", self.swapping.describe())];
-        let before = if self.swapping.is_empty() { "with all heads" } else { "as trained" };
+        let parts = [
+            ("Muted", self.describe()),
+            ("Swapped", self.swapping.describe()),
+            ("Switched", self.switching.describe()),
+        ];
+        let before = if self.only_heads() { "with all heads" } else { "as trained" };
         theme::card(ui).show(ui, |ui| {
             ui.set_width(ui.available_width());
             for (what, described) in parts.iter().filter(|(_, described)| !described.is_empty()) {
@@ -89,14 +102,16 @@ impl Muting {
                     Some(translation) if translation == plain => {
                         format!("The translation is the same {before}.")
                     }
-                    _ if self.swapping.is_empty() => format!("With all heads: {plain}"),
+                    _ if self.only_heads() => format!("With all heads: {plain}"),
                     _ => format!("As trained: {plain}"),
                 };
                 ui.label(RichText::new(text).weak());
             }
             ui.horizontal(|ui| {
                 undo.muting = !self.heads.is_empty() && ui.button("Unmute all").clicked();
-                undo.swapping = !self.swapping.is_empty() && ui.button("As trained").clicked();
+                let as_trained = !self.only_heads() && ui.button("As trained").clicked();
+                undo.swapping = as_trained && !self.swapping.is_empty();
+                undo.switching = as_trained && !self.switching.is_empty();
             });
         });
         undo

@@ -18,22 +18,27 @@ async fn embeddings_are_looked_up() {
         let position_table = random(2, 40 * d_model);
         let tokens: Vec<u32> = (0..rows).map(|r| (r * 67 % vocabulary) as u32).collect();
         let positions: Vec<u32> = (0..rows).map(|r| (r * 7 % 40) as u32).collect();
-        for (precision, with_positions) in
-            WeightPrecision::ALL.into_iter().flat_map(|precision| [(precision, false), (precision, true)])
+        let switches = [(false, false), (true, false), (false, true), (true, true)];
+        for (precision, (with_positions, zero_start)) in WeightPrecision::ALL
+            .into_iter()
+            .flat_map(|precision| switches.map(|switches| (precision, switches)))
         {
             let stored = StoredMatrix::of(&table, d_model, precision);
             let mut want = vec![0.0; rows * d_model];
             let position = with_positions.then_some((&positions[..], &position_table[..]));
             cpu::embed(&tokens, position, stored.view(), d_model, 1.5, &mut want);
+            if zero_start {
+                for (want, &position) in want.chunks_exact_mut(d_model).zip(&positions) {
+                    match (position, with_positions) {
+                        (0, true) => want.copy_from_slice(&position_table[..d_model]),
+                        (0, false) => want.fill(0.0),
+                        _ => {}
+                    }
+                }
+            }
 
-            let shape = EmbedShape {
-                rows,
-                d_model,
-                scale: 1.5,
-                positions: with_positions,
-                zero_start: false,
-                precision,
-            };
+            let shape =
+                EmbedShape { rows, d_model, scale: 1.5, positions: with_positions, zero_start, precision };
             let token_buffer = upload_u32(&gpu, &tokens);
             let position_buffer = upload_u32(&gpu, &positions);
             let rows_buffer = upload(&gpu, &pad(&position_table, d_model, 0.0));

@@ -135,6 +135,39 @@ test('layers take another kind of attention, and their own back', async ({ api }
   ]);
 });
 
+test('parts of the model are switched off, and on again', async ({ api }) => {
+  const { texts, scores, switches, wrong } = await api.evaluate(async () => {
+    const translator = await wordloom.Translator.create({ device: 'cpu' });
+    const text = 'The animal did not cross the street because it was too tired.';
+    const best = async () => (await translator.translate(text)).sentences[0]!.hypotheses[0]!;
+    const found = [await best()];
+    await translator.setSwitches('positions=off');
+    found.push(await best());
+    // muting reads weights again, and leaves the switches
+    await translator.mute(['cross.2.5']);
+    found.push(await best());
+    const switches = translator.switches;
+    const kinds = async (call: Promise<unknown>) => call.catch((error) => `${error.kind}: ${error.message}`);
+    const wrong = [];
+    for (const choice of ['encoder.9.norm=off', 'norm=<b>off</b>', 'all']) wrong.push(await kinds(translator.setSwitches(choice)));
+    await translator.mute([]);
+    await translator.setSwitches('');
+    found.push(await best());
+    translator.destroy();
+    return { texts: found.map(({ text }) => text), scores: found.map(({ score }) => score), switches, wrong };
+  });
+  expect(texts[3]).toBe(texts[0]);
+  expect(scores[3]).toBe(scores[0]);
+  expect(texts[1]).not.toBe(texts[0]);
+  expect(scores[2]).not.toBe(scores[1]);
+  expect(switches).toBe('positions=off');
+  expect(wrong).toEqual([
+    expect.stringMatching(/^input: encoder\.9\.norm=off: there is no such layer; the encoder has layers 0 to 3/),
+    expect.stringMatching(/^input: "norm=<b>off<\/b>": the value is off or on/),
+    expect.stringMatching(/^input: "all" is no switch/),
+  ]);
+});
+
 test('streaming: stable text only grows, and ends as the whole', async ({ api }) => {
   const text = 'I have a dog. It is very old.\n\nMy brother lives in Berlin, and he likes it there.';
   const { partials, whole } = await api.evaluate(async (text) => {

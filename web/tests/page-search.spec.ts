@@ -104,6 +104,39 @@ test('a muted head changes the translation, which says so until all heads count 
   await expect(wordloom.output.locator('mark')).toHaveCount(0);
 });
 
+test('parts of the model are switched off, and the page says what changes', async ({ page, wordloom }) => {
+  await wordloom.open();
+  await wordloom.translate(COFFEE);
+  await wordloom.look('Attention');
+  const panel = page.getByRole('region', { name: 'Attention' });
+  const parts = panel.getByRole('group', { name: 'Without a part?' });
+  const banner = page.locator('.muted');
+  await expect(panel.locator('canvas[data-painted]')).toBeVisible();
+
+  const positions = parts.getByRole('button', { name: 'No positions' });
+  await positions.focus();
+  await page.keyboard.press('Space');
+  await expect(positions).toHaveAttribute('aria-pressed', 'true');
+  await settled(page);
+  await expect(banner).toContainText('Switched: without positions.');
+  await expect(banner).toContainText(`As trained: ${BEST}`);
+  await expect(wordloom.output.locator('mark').first()).toBeVisible();
+
+  await parts.getByLabel('Part of').selectOption('encoder.1');
+  await expect(parts.getByRole('button', { name: 'No cross-attention' })).toHaveCount(0);
+  await expect(positions).toHaveCount(0);
+  await parts.getByRole('button', { name: 'No feed-forward' }).click();
+  await expect(banner).toContainText('without positions; encoder layer 2: without feed-forward networks.');
+  await settled(page);
+  await wordloom.screenshot('switched');
+  const { violations } = await new AxeBuilder({ page }).include('.page').analyze();
+  expect(violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)).toEqual([]);
+
+  await banner.getByRole('button', { name: 'As trained' }).click();
+  await expect(banner).toHaveCount(0);
+  await expect(wordloom.output).toHaveText(BEST);
+});
+
 test('encoder layers take another attention, and the page says what changes', async ({ page, wordloom }) => {
   await wordloom.open();
   await wordloom.translate(COFFEE);

@@ -64,6 +64,7 @@ export interface Calls extends TrainCalls {
   searchTree: { input: WireSearchTree; output: SearchTree };
   mute: { input: HeadName[]; output: undefined };
   swapAttention: { input: string; output: undefined };
+  setSwitches: { input: string; output: undefined };
   forward: { input: ForwardInput; output: ForwardOutput };
   attention: { input: AttentionInput; output: AttentionMap };
   tokenize: { input: string; output: { ids: number[]; tokens: string[] } };

@@ -149,6 +149,8 @@ export class Server {
       case 'swapAttention':
         engine.swapAttention(call.input);
         return Promise.resolve(undefined);
+      case 'setSwitches':
+        return engine.setSwitches(call.input);
       case 'forward':
         return withAbort(signal, (abort) => engine.forward(call.input, abort));
       case 'attention':

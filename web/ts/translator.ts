@@ -31,6 +31,7 @@ export class TranslatorBase {
   readonly #client: Client;
   #muted: readonly HeadName[] = [];
   #swapped = '';
+  #switches = '';
 
   protected constructor(client: Client, info: EngineInfo) {
     this.#client = client;
@@ -118,6 +119,21 @@ export class TranslatorBase {
   /** The layers with another kind of self-attention; `""`: none. */
   get swappedAttention(): string {
     return this.#swapped;
+  }
+
+  /**
+   * Switches parts of the model off, or changes them, for all later calls, as `wordloom translate --switch` does:
+   * `"encoder.*.residual=off,decoder.2.feed-forward=off"`. `""` gives the model all of its parts back. Muted heads and swapped
+   * attention stay. The call waits for earlier calls, and the switches also apply to a device that replaces a lost one.
+   */
+  async setSwitches(switches: string): Promise<void> {
+    await this.#call('setSwitches', () => string(switches));
+    this.#switches = switches;
+  }
+
+  /** The switches; `""`: none. */
+  get switches(): string {
+    return this.#switches;
   }
 
   /** The first rows of the model's position table. */

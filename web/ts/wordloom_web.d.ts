@@ -84,6 +84,7 @@ export class Engine {
   searchTree(input: WireSearchTree, abort: Abort): Promise<SearchTree>;
   mute(heads: HeadName[]): Promise<undefined>;
   swapAttention(choice: string): void;
+  setSwitches(switches: string): Promise<undefined>;
   forward(input: ForwardInput, abort: Abort): Promise<ForwardOutput>;
   attention(input: AttentionRequest, abort: Abort): Promise<{ shape: [number, number]; weights: Float32Array }>;
   trace(input: Omit<WireTraceInput, 'sentences'> & { sentences: WirePair[] }, abort: Abort): Promise<Trace>;

@@ -19,7 +19,7 @@ use super::choice::{Chosen, Steps};
 use super::error::one_line;
 use super::lines::Lines;
 use super::output::{Output, cannot_write, check_named};
-use super::setup::{DeviceArguments, ModelArguments, SearchArguments, count, number};
+use super::setup::{DeviceArguments, ModelArguments, SearchArguments, SwitchArguments, count, number};
 use super::{CliError, choice, interrupt, notice};
 use picture::Picture;
 pub use picture::harmless;
@@ -56,7 +56,7 @@ pub struct Arguments {
     #[arg(long, value_name = "HEAD", conflicts_with = "trace")]
     mute: Vec<HeadName>,
     /// Look at a trace that was saved; no model runs
-    #[arg(long, value_name = "FILE", conflicts_with = "text")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["text", "switch"])]
     trace: Option<PathBuf>,
     /// Write JSON: the trace, or the statistics
     #[arg(long)]
@@ -72,6 +72,8 @@ pub struct Arguments {
     /// Most memory for attention, MiB
     #[arg(long, value_name = "N", value_parser = count, default_value = "256")]
     memory: usize,
+    #[command(flatten)]
+    switches: SwitchArguments,
     #[command(flatten)]
     model: ModelArguments,
     #[command(flatten)]
@@ -175,10 +177,11 @@ fn make(arguments: &Arguments, format: Option<Format>) -> Result<Trace, CliError
     let Chosen { model, tokenizer, .. } = choice;
     resolve_languages(&tokenizer, &options, model.generation_config())
         .map_err(|error| CliError::Usage(error.to_string()))?;
-    let transformer = match arguments.target {
+    let mut transformer = match arguments.target {
         Some(_) => arguments.device.transformer(&model)?,
         None => arguments.device.generator(&model, &options.generation)?,
     };
+    arguments.switches.apply(&mut transformer, &model)?;
     let mut translator = Translator::from_parts(transformer, tokenizer);
     translator
         .mute(&model, &arguments.mute)

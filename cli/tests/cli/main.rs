@@ -30,6 +30,7 @@ mod serve_clients;
 mod study;
 mod study_inside;
 mod summarize;
+mod switches;
 mod tokenize;
 mod train;
 mod translate;

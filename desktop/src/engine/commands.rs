@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::mpsc::Receiver;
 
 use wordloom::TranslateOptions;
-use wordloom::model::SelfAttentionChoice;
+use wordloom::model::{SelfAttentionChoice, Switches};
 use wordloom::trace::HeadName;
 use wordloom_hub::Language;
 
@@ -54,6 +54,8 @@ pub enum Command {
     Mute(Vec<HeadName>),
     /// Gives exactly these encoder layers another kind of self-attention.
     Swap(SelfAttentionChoice),
+    /// Switches exactly these parts.
+    Switch(Switches),
     Translate(Box<Request>),
     Explore(Box<Exploration>),
 }
@@ -64,6 +66,7 @@ pub struct Pending {
     pub open: Option<Way>,
     pub mute: Option<Vec<HeadName>>,
     pub swap: Option<SelfAttentionChoice>,
+    pub switch: Option<Switches>,
     pub translate: Option<Box<Request>>,
     pub explore: Option<Box<Exploration>>,
 }
@@ -87,6 +90,9 @@ impl Pending {
             }
             Command::Swap(choice) => {
                 (self.swap, self.translate, self.explore) = (Some(choice), None, None);
+            }
+            Command::Switch(switches) => {
+                (self.switch, self.translate, self.explore) = (Some(switches), None, None);
             }
             Command::Translate(request) => (self.translate, self.explore) = (Some(request), None),
             Command::Explore(exploration) => self.explore = Some(exploration),

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use eframe::egui::Context;
 use wordloom::Device;
-use wordloom::model::SelfAttentionChoice;
+use wordloom::model::{SelfAttentionChoice, Switches};
 use wordloom::trace::{HeadName, Trace, TracedSearch};
 use wordloom::transformer::Cancel;
 
@@ -37,6 +37,8 @@ pub enum News {
     Muted { heads: Vec<HeadName>, error: Option<String> },
     /// The reason why no layer is swapped.
     NotSwapped(String),
+    /// The switches do not fit the model, which has all of its parts now.
+    NotSwitched(String),
     /// A partial translation: the final part, and the part that may change.
     Partial { number: u64, settled: String, open: String },
     /// A finished translation.
@@ -56,7 +58,7 @@ pub struct Opened {
     /// Name of the model, or of both.
     pub name: String,
     /// Number of encoder layers of the model that writes the translation.
-    pub encoder_layers: usize,
+    pub layers: [usize; 2],
     /// Language codes to choose from; empty for a model of one pair, and if the languages were picked.
     pub languages: Vec<String>,
 }
@@ -126,6 +128,12 @@ impl Engine {
     pub fn swap(&mut self, choice: SelfAttentionChoice) {
         self.cancel_all();
         self.send(Command::Swap(choice));
+    }
+
+    /// Switches exactly these parts. Cancels the current work.
+    pub fn switch(&mut self, switches: Switches) {
+        self.cancel_all();
+        self.send(Command::Switch(switches));
     }
 
     /// Translates a text. Cancels the previous one.
@@ -312,11 +320,30 @@ mod tests {
         assert_ne!(swapped(&mut engine, 5, "encoder.*=shared-qk"), plain);
         engine.open(Way::of(None));
         let layers = wait_for(&engine, |news| match news {
-            News::Ready(opened) => Some(opened.encoder_layers),
+            News::Ready(opened) => Some(opened.layers[0]),
             _ => None,
         });
         assert_eq!(layers, 4);
         assert_eq!(translated(&mut engine, 6).sentences[0].target, plain);
+    }
+
+    #[test]
+    fn parts_are_switched_off_and_on() {
+        let mut engine = started();
+        let plain = translated(&mut engine, 1).sentences[0].target.clone();
+        engine.switch("positions=off".parse().expect("a switch"));
+        assert_ne!(translated(&mut engine, 2).sentences[0].target, plain);
+        engine.switch("encoder.99.norm=off".parse().expect("a switch"));
+        let error = wait_for(&engine, |news| match news {
+            News::NotSwitched(error) => Some(error),
+            _ => None,
+        });
+        assert!(error.contains("there is no such layer"), "{error}");
+        assert_eq!(translated(&mut engine, 3).sentences[0].target, plain);
+        engine.switch("positions=off".parse().expect("a switch"));
+        assert_ne!(translated(&mut engine, 4).sentences[0].target, plain);
+        engine.open(Way::of(None));
+        assert_eq!(translated(&mut engine, 5).sentences[0].target, plain, "another use begins as trained");
     }
 
     #[test]

@@ -8,9 +8,9 @@ use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 use wordloom::decode::Fate;
-use wordloom::model::SelfAttentionChoice;
+use wordloom::model::{SelfAttentionChoice, SwitchError, Switches};
 use wordloom::trace::{HeadName, Trace, TraceOptions, TracedSearch};
-use wordloom::transformer::{GenerateError, GenerateOptions, Keep, MuteError};
+use wordloom::transformer::{GenerateError, GenerateOptions, Keep};
 use wordloom::translate::{Pivot, PivotOptions, Sentence};
 use wordloom::{Device, Model, TextError, TranslateError, TranslateOptions, Translator};
 use wordloom_hub::{Language, code_for};
@@ -39,14 +39,20 @@ pub struct Loaded {
 }
 
 impl Loaded {
-    fn encoder_layers(&self) -> usize {
-        self.translator.transformer().config().encoder.layers
+    /// Numbers of layers of encoder and decoder.
+    fn layers(&self) -> [usize; 2] {
+        let config = self.translator.transformer().config();
+        [config.encoder.layers, config.decoder.layers]
     }
 
-    /// Takes back muting and swapping.
-    fn restore(&mut self) -> Result<(), MuteError> {
+    /// Takes back muting, swapping and switching.
+    fn restore(&mut self) -> Result<(), String> {
         if !self.translator.transformer().muted().is_empty() {
-            self.translator.mute(&self.model, &[])?;
+            self.translator.mute(&self.model, &[]).map_err(|error| error.to_string())?;
+        }
+        if !self.translator.transformer().switches().is_empty() {
+            let none = self.translator.set_switches(&self.model, &Switches::default());
+            none.map_err(|error: SwitchError| error.to_string())?;
         }
         if self.swapped {
             self.swapped = self.translator.set_attention(&SelfAttentionChoice::default()).is_err();
@@ -119,6 +125,9 @@ impl Worker {
         if let Some(choice) = pending.swap {
             self.swap(&choice);
         }
+        if let Some(switches) = pending.switch {
+            self.switch(&switches);
+        }
         if let Some(request) = pending.translate {
             self.translate(&request);
         }
@@ -135,7 +144,7 @@ impl Worker {
                 let last = self.residents.get(&way.last);
                 let codes = last.filter(|_| way.languages.is_none()).map(Loaded::languages);
                 let opened = Opened {
-                    encoder_layers: last.map_or(0, Loaded::encoder_layers),
+                    layers: last.map_or([0; 2], Loaded::layers),
                     name: match &way.first {
                         Some((first, _)) => format!("{}, then {}", name(first), name(&way.last)),
                         None => name(&way.last).to_owned(),
@@ -156,7 +165,7 @@ impl Worker {
         for &place in &places {
             match self.residents.get_mut(place) {
                 // another use of the model begins with the model as it was trained
-                Some(loaded) => loaded.restore().map_err(|error| error.to_string())?,
+                Some(loaded) => loaded.restore()?,
                 None => {
                     let loaded = self.load(place.as_deref())?;
                     let bytes = loaded.translator.transformer().weight_bytes();
@@ -209,6 +218,16 @@ impl Worker {
                 *swapped = translator.set_attention(&SelfAttentionChoice::default()).is_err();
                 (self.tell)(News::NotSwapped(error.to_string()));
             }
+        }
+    }
+
+    fn switch(&mut self, switches: &Switches) {
+        let Some(way) = &self.way else { return };
+        let Some(Loaded { model, translator, .. }) = self.residents.get_mut(&way.last) else { return };
+        if let Err(error) = translator.set_switches(model, switches) {
+            let none = translator.set_switches(model, &Switches::default());
+            let error = none.err().unwrap_or(error);
+            (self.tell)(News::NotSwitched(error.to_string()));
         }
     }
 

@@ -11,6 +11,7 @@ use super::{Place, Viewer, head_name};
 use crate::gallery::Head;
 use crate::muting::{Muting, kind_name};
 use crate::swapping::Swapping;
+use crate::switching::Switching;
 use crate::texts::shortened;
 use crate::theme;
 
@@ -144,6 +145,12 @@ impl Viewer {
         };
         let asks = self.kind == AttentionKind::Encoder && self.can_ask();
         asks.then(|| ui.horizontal(|ui| muting.swapping.show(ui, layer)).inner).flatten()
+    }
+
+    /// Shows the parts that can be off. Returns another choice, if the user made one.
+    pub(super) fn show_switching(&self, ui: &mut Ui, muting: &Muting) -> Option<Switching> {
+        let shows = matches!(self.place, Place::One(_) | Place::All) && self.can_ask();
+        shows.then(|| muting.switching.show(ui)).flatten()
     }
 
     /// Shows the choice of layer and head. Returns the number of heads.

@@ -30,6 +30,7 @@ use crate::files::Files;
 use crate::gallery::{Gallery, Head};
 use crate::muting::Muting;
 use crate::swapping::Swapping;
+use crate::switching::Switching;
 use canvas::Canvas;
 use numbers::Numbers;
 use play::Play;
@@ -75,6 +76,8 @@ pub struct Requests {
     pub muted: Option<Vec<HeadName>>,
     /// The exact set of layers to swap.
     pub swapped: Option<Swapping>,
+    /// The exact set of parts to switch.
+    pub switched: Option<Switching>,
 }
 
 impl Viewer {
@@ -186,6 +189,7 @@ impl Viewer {
             self.show_kinds(ui, sentence);
         }
         requests.swapped = self.show_swapping(ui, muting);
+        requests.switched = self.show_switching(ui, muting);
         self.numbers.attend(ui.ctx(), &trace, self.sentence, self.place == Place::Numbers);
         match self.place {
             Place::Search => {

@@ -1,10 +1,13 @@
-/** What differs from the model as it was trained: muted heads, and layers with another attention. */
+/** What differs from the model as it was trained: muted heads, layers with another attention, and switched parts. */
 import { computed } from '@preact/signals';
 
 import { muted } from './muting/muted.ts';
 import { swappedText } from './swapping/swapped.ts';
+import { switched } from './switching/switched.ts';
 
 /** Their names; empty if nothing differs. A change is a new list. */
 export const interventions = computed<readonly string[]>(() =>
-  swappedText.value === '' ? muted.value : [...muted.value, swappedText.value],
+  swappedText.value === '' && switched.value.length === 0
+    ? muted.value
+    : [...muted.value, swappedText.value, ...switched.value].filter((name) => name !== ''),
 );

@@ -1,5 +1,5 @@
 /**
- * A link to a text and its view: attention, search, muted heads, swapped attention. It is behind the `#`, which browsers never send, so the text
+ * A link to a text and its view: attention, search, muted heads, swapped attention, switched parts. It is behind the `#`, which browsers never send, so the text
  * stays on this device. A link is untrusted: only values that the page itself can produce are accepted.
  */
 import { batch, effect, signal, untracked } from '@preact/signals';
@@ -10,6 +10,7 @@ import type { Pick } from './attention/choice.ts';
 import { running } from './engine/load.ts';
 import { muted, muteOnly } from './muting/muted.ts';
 import { swapOnly, swappedText } from './swapping/swapped.ts';
+import { switchOnly, switched } from './switching/switched.ts';
 import { forceTokens, penalty, PENALTIES, prefixNow } from './search/searches.ts';
 import {
   beams,
@@ -45,6 +46,7 @@ export function permalink(): string | null {
     sentence: sentence > 0 ? String(sentence + 1) : null,
     muted: listed(muted.peek()),
     attention: swappedText.peek() === '' ? null : swappedText.peek(),
+    switches: listed(switched.peek()),
     // empty: the panel is open without a forced beginning
     search: showSearch.peek() ? prefixNow.peek().join(' ') : null,
     penalty: showSearch.peek() && penalty.peek() !== null ? String(penalty.peek()) : null,
@@ -73,6 +75,7 @@ export function followPermalinks(): void {
     untracked(() => {
       muteOnly(wanted.muted);
       swapOnly(wanted.attention);
+      switchOnly(wanted.switches);
     });
   });
   effect(() => {
@@ -93,8 +96,8 @@ export function followPermalinks(): void {
   });
 }
 
-/** A link's muted heads and swapped attention, until a model is loaded. */
-const wantedChange = signal<{ muted: readonly HeadName[]; attention: string } | null>(null);
+/** A link's muted heads, swapped attention and switched parts, until a model is loaded. */
+const wantedChange = signal<{ muted: readonly HeadName[]; attention: string; switches: string } | null>(null);
 const wantedPlace = signal<{ sentence: number; prefix: readonly number[] } | null>(null);
 
 /** Applies the link. Returns its text; null if the address is not a link. */
@@ -116,6 +119,7 @@ function apply(): string | null {
     wantedChange.value = {
       muted: each(link.get('muted'), HEAD) as HeadName[],
       attention: link.get('attention') ?? '',
+      switches: (link.get('switches') ?? '').replaceAll(' ', ','),
     };
     const sentence = (whole(link.get('sentence'), MOST_SENTENCES) ?? 1) - 1;
     wantedPlace.value = { sentence, prefix: each(link.get('search'), TOKEN).map(Number) };

@@ -100,6 +100,8 @@ export async function usage(files: FileList, handle: FileSystemDirectoryHandle):
   await translator.mute(['cross.2.5']);
   await translator.swapAttention('encoder.2=window:8');
   translator.swappedAttention satisfies string;
+  await translator.setSwitches('encoder.2.residual=off');
+  translator.switches satisfies string;
   // @ts-expect-error the kind comes first
   await translator.mute(['2.5']);
   (await Translator.availability({ sourceLanguage: 'en' })) satisfies string;

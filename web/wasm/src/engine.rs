@@ -7,7 +7,7 @@ use js_sys::{Array, Date, Float32Array, Function, Promise, WebAssembly};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::{JsFuture, future_to_promise};
 use wordloom::model::config::Architecture;
-use wordloom::model::{HeadName, ModelError, SelfAttentionChoice, SelfAttentionError};
+use wordloom::model::{HeadName, ModelError, SelfAttentionChoice, SelfAttentionError, SwitchError, Switches};
 use wordloom::precision::PrecisionChoice;
 use wordloom::transformer::{
     Cancel, ForwardInput, GenerateError, GenerateOptions, GenerateRequest, KeepAttention, MuteError,
@@ -49,8 +49,17 @@ struct State {
     muted: Vec<HeadName>,
     /// The layers with another kind of attention, also for such a device.
     attention: SelfAttentionChoice,
+    /// The switches, also for such a device.
+    switches: Switches,
     /// Stored attention of the last translations, from this device with these heads and kinds.
     remembered: Vec<Remembered>,
+}
+
+/// The reason why a model was not changed.
+enum Refused {
+    /// Its weights could not be read again.
+    Reading(ModelError),
+    Change(Failure),
 }
 
 #[wasm_bindgen]
@@ -73,6 +82,7 @@ impl Engine {
             running: Vec::new(),
             muted: Vec::new(),
             attention: SelfAttentionChoice::default(),
+            switches: Switches::default(),
             remembered: Vec::new(),
         };
         Ok(Self(Rc::new(Inner { folder, choice, weights, host, state: RefCell::new(state) })))
@@ -207,6 +217,20 @@ impl Engine {
     #[wasm_bindgen(js_name = swapAttention)]
     pub fn swap_attention(&self, choice: &str) -> Result<(), JsValue> {
         Ok(self.0.swap_attention(choice)?)
+    }
+
+    /// Sets exactly these switches (`"encoder.2.residual=off,norm=off"`); an empty text gives the model all of its parts back.
+    /// No call may be running.
+    #[wasm_bindgen(js_name = setSwitches)]
+    pub fn set_switches(&self, switches: &str) -> Promise {
+        let inner = self.0.clone();
+        let switches: Result<Switches, SwitchError> = switches.parse();
+        future_to_promise(async move {
+            match inner.set_switches(switches.map_err(Failure::from)?).await {
+                Ok(()) => Ok(JsValue::UNDEFINED),
+                Err(failure) => Err(failure.into_js()),
+            }
+        })
     }
 
     /// One teacher-forced pass: hidden states, logits, all attention weights.
@@ -351,22 +375,47 @@ impl Inner {
         Ok(())
     }
 
-    /// A runner that replaces the lost one, with the same muted heads and kinds of attention.
+    /// A runner that replaces the lost one, with the same muted heads, kinds of attention and switches.
     async fn load_again(&self) -> Result<Runner, Failure> {
         let mut runner = load(&self.folder, &self.choice, self.weights, &self.host).await?;
-        let (muted, attention) = {
+        let (muted, attention, switches) = {
             let state = self.state.borrow();
-            (state.muted.clone(), state.attention.clone())
+            (state.muted.clone(), state.attention.clone(), state.switches.clone())
         };
         runner.set_attention(&attention).map_err(|error| Failure::input(error.to_string()))?;
-        if !muted.is_empty() {
-            runner.mute(&open_again(&self.folder).await?, &muted)?; // its files were read just now
+        if !muted.is_empty() || !switches.is_empty() {
+            let model = open_again(&self.folder).await?; // its files were read just now
+            runner.mute(&model, &muted)?;
+            runner.set_switches(&model, &switches)?;
             settle(runner.transformer().device()).await?;
         }
         Ok(runner)
     }
 
     async fn mute(self: &Rc<Self>, heads: Vec<HeadName>) -> Result<(), Failure> {
+        let muted = |runner: &mut Runner, model: &Model| match runner.mute(model, &heads) {
+            Err(MuteError::Model(error)) => Err(Refused::Reading(error)),
+            result => result.map_err(|error| Refused::Change(error.into())),
+        };
+        self.change("heads cannot be muted", muted, |state| state.muted = heads.clone()).await
+    }
+
+    async fn set_switches(self: &Rc<Self>, switches: Switches) -> Result<(), Failure> {
+        let set = |runner: &mut Runner, model: &Model| match runner.set_switches(model, &switches) {
+            Err(SwitchError::Model(error)) => Err(Refused::Reading(error)),
+            result => result.map_err(|error| Refused::Change(error.into())),
+        };
+        self.change("nothing can be switched", set, |state| state.switches = switches.clone()).await
+    }
+
+    /// Makes a change that reads weights again, and waits for files that are still arriving. `keep` notes the change for a
+    /// device that replaces a lost one.
+    async fn change(
+        self: &Rc<Self>,
+        cannot: &str,
+        change: impl Fn(&mut Runner, &Model) -> Result<(), Refused>,
+        keep: impl FnOnce(&mut State),
+    ) -> Result<(), Failure> {
         let model = open_again(&self.folder).await?;
         let result = loop {
             let attempt = {
@@ -374,16 +423,19 @@ impl Inner {
                 state.remembered.clear();
                 let runner = state.runner.as_mut().ok_or_else(destroyed)?;
                 let Some(runner) = Rc::get_mut(runner) else {
-                    let message = "heads cannot be muted while another call is running; wait for it";
-                    return Err(Failure::input(message));
+                    return Err(Failure::input(format!(
+                        "{cannot} while another call is running; wait for it"
+                    )));
                 };
-                runner.mute(&model, &heads)
+                change(runner, &model)
             };
             match attempt {
-                Err(MuteError::Model(ModelError::NotArrived { file, end })) => {
+                Err(Refused::Reading(ModelError::NotArrived { file, end })) => {
                     self.folder.wait(&file, end).await?;
                 }
-                result => break result.map_err(Failure::from),
+                Err(Refused::Reading(error)) => break Err(error.into()),
+                Err(Refused::Change(failure)) => break Err(failure),
+                Ok(()) => break Ok(()),
             }
         };
         let runner = self.runner()?;
@@ -393,9 +445,9 @@ impl Inner {
         };
         let lost = result.as_ref().is_err_and(Failure::is_loss);
         if result.is_ok() || lost {
-            self.state.borrow_mut().muted = heads;
+            keep(&mut self.state.borrow_mut());
         }
-        // a replacement device starts with these muted heads
+        // a replacement device starts with the change
         if lost { self.reopen(&runner).await } else { result }
     }
 

@@ -3,6 +3,7 @@
 use js_sys::{Error, JsString, Reflect};
 use wasm_bindgen::prelude::*;
 use wordloom::heatmap::HeatmapError;
+use wordloom::model::SwitchError;
 use wordloom::trace::{TraceError, TraceFileError};
 use wordloom::transformer::{ForwardError, GenerateError, MuteError, ScoreError};
 use wordloom::{GpuError, ModelError, TextError, TranslateError};
@@ -139,6 +140,15 @@ impl From<MuteError> for Failure {
     fn from(error: MuteError) -> Self {
         match error {
             MuteError::Model(error) => error.into(),
+            error => Self::input(error.to_string()),
+        }
+    }
+}
+
+impl From<SwitchError> for Failure {
+    fn from(error: SwitchError) -> Self {
+        match error {
+            SwitchError::Model(error) => error.into(),
             error => Self::input(error.to_string()),
         }
     }

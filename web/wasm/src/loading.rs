@@ -1,7 +1,7 @@
 //! Loads a model on a device from files that may still be downloading.
 
 use wordloom::model::generation_config::GenerationConfig;
-use wordloom::model::{HeadName, ModelError, SelfAttentionChoice, SelfAttentionError};
+use wordloom::model::{HeadName, ModelError, SelfAttentionChoice, SelfAttentionError, SwitchError, Switches};
 use wordloom::precision::PrecisionChoice;
 use wordloom::transformer::{Loading, MuteError, Transformer};
 use wordloom::{Device, DeviceChoice, Model, TextError, Translator};
@@ -35,6 +35,13 @@ impl Runner {
         match self {
             Self::Text(translator) => translator.mute(model, heads),
             Self::Ids(transformer, _) => transformer.mute(model, heads),
+        }
+    }
+
+    pub fn set_switches(&mut self, model: &Model, switches: &Switches) -> Result<(), SwitchError> {
+        match self {
+            Self::Text(translator) => translator.set_switches(model, switches),
+            Self::Ids(transformer, _) => transformer.set_switches(model, switches),
         }
     }
 

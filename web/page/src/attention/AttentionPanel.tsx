@@ -7,6 +7,7 @@ import { mapColours, mapScale } from '../settings.ts';
 import { views } from '../translation/live.ts';
 import { HeadSwitch } from '../muting/HeadSwitch.tsx';
 import { KindSwitch } from '../swapping/KindSwitch.tsx';
+import { PartSwitch } from '../switching/PartSwitch.tsx';
 import { BackIcon, NextIcon } from '../ui/icons.tsx';
 import { SentencePicker } from '../ui/SentencePicker.tsx';
 import { COLOURS, KINDS, LOOKS, SCALES, head, kind, layer, look, step } from './choice.ts';
@@ -133,6 +134,7 @@ function Side() {
         </>
       )}
       {model !== undefined && model.encoderLayers > 0 && <KindSwitch layers={model.encoderLayers} />}
+      {model !== undefined && <PartSwitch encoder={model.encoderLayers} decoder={model.decoderLayers} />}
       {(how === 'map' || how === 'heads') && (
         <>
           {how === 'map' || mapScale.value !== 'linear' ? <Legend /> : <Legend ends={['0', 'a head’s most']} />}

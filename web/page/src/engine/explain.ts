@@ -128,6 +128,7 @@ const FAILED = {
   search: 'The search could not be shown.',
   mute: 'The heads could not be muted.',
   swap: 'The attention could not be swapped.',
+  switch: 'The parts could not be switched.',
 } as const;
 
 /** The notice for a failed translation or attention map. */

@@ -119,6 +119,7 @@ async function obtain(
     // as every model that is switched to
     if (found !== undefined && found.translator.muted.length > 0) await found.translator.mute([]);
     if (found !== undefined && found.translator.swappedAttention !== '') await found.translator.swapAttention('');
+    if (found !== undefined && found.translator.switches !== '') await found.translator.setSwitches('');
     if (found !== undefined) return found;
   } catch {
     forget(choiceKey(choice));

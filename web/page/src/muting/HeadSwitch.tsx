@@ -1,9 +1,11 @@
-/** Buttons that mute the open head or all others of its layer. */
+/** Buttons that mute the open head or all others of its layer, or make its weights equal. */
 import { isMuted, isolate, muteAlso, muted, unmute, unmuteAll } from './muted.ts';
 import type { Head } from './muted.ts';
+import { switched, turn, uniformHead } from '../switching/switched.ts';
 
 export function HeadSwitch({ head, count }: { head: Head; count: number }) {
   const silent = isMuted(head);
+  const equal = uniformHead(head.kind, head.layer, head.head);
   return (
     <fieldset class="choice">
       <legend>Without it?</legend>
@@ -16,6 +18,14 @@ export function HeadSwitch({ head, count }: { head: Head; count: number }) {
             Only this head of its layer
           </button>
         )}
+        <button
+          type="button"
+          class="chip"
+          aria-pressed={switched.value.includes(equal)}
+          onClick={() => turn(equal)}
+        >
+          Equal weights for all tokens
+        </button>
         {muted.value.length > 0 && (
           <button type="button" class="chip" onClick={unmuteAll}>
             All heads

@@ -1,16 +1,18 @@
 /** Shows what differs from the trained model, and the sentence's translation without that. */
 import { interventions } from '../interventions.ts';
 import { describeSwaps, swapNone, swapped } from '../swapping/swapped.ts';
+import { describeSwitches, switchNone, switched } from '../switching/switched.ts';
 import { plainOf } from '../translation/live.ts';
 import { selected } from '../translation/selection.ts';
 import { describe, muted, unmuteAll } from './muted.ts';
 
 export function MutedBanner() {
   if (interventions.value.length === 0) return null;
-  const [heads, swaps] = [muted.value, swapped.value];
+  const [heads, swaps, parts] = [muted.value, swapped.value, switched.value];
   const now = selected.value;
   const plain = now === null ? null : plainOf(now.passage, now.sentence);
-  const before = swaps.size === 0 ? 'with all heads' : 'as trained';
+  const only = swaps.size === 0 && parts.length === 0;
+  const before = only ? 'with all heads' : 'as trained';
   return (
     <div class="notice muted" role="status">
       <div class="notice__words">
@@ -22,6 +24,11 @@ export function MutedBanner() {
         {swaps.size > 0 && (
           <p>
             <b>Swapped:</b> {describeSwaps(swaps).join('; ')}.
+          </p>
+        )}
+        {parts.length > 0 && (
+          <p>
+            <b>Switched:</b> {describeSwitches(parts).join('; ')}.
           </p>
         )}
         {now !== null && plain !== null && (
@@ -43,14 +50,20 @@ export function MutedBanner() {
             All heads
           </button>
         )}
-        {swaps.size > 0 && (
-          <button type="button" class="button" onClick={swapNone}>
+        {!only && (
+          <button type="button" class="button" onClick={asTrained}>
             As trained
           </button>
         )}
       </div>
     </div>
   );
+}
+
+/** Gives the model its own attention and all of its parts back. */
+function asTrained(): void {
+  if (swapped.peek().size > 0) swapNone();
+  if (switched.peek().length > 0) switchNone();
 }
 
 function score(value: number): string {
