@@ -18,7 +18,7 @@ const BOTTOM: f64 = 40.0;
 /// Least distance of the names at the ends of curves.
 const LINE: f64 = 14.0;
 /// Room for the names of strips, and height of one.
-const NAMES: f64 = 150.0;
+const NAMES: f64 = 172.0;
 const ROW: f64 = 24.0;
 /// Number of colours.
 pub const SERIES: usize = 6;

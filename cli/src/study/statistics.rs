@@ -2,8 +2,18 @@
 
 use serde::Serialize;
 
-/// Student's t for a two-sided interval of 95 %, by degrees of freedom from 1. Later ones take the last.
+/// Student's t for a two-sided interval of 95 %, by degrees of freedom from 1.
 const STUDENT: [f64; 9] = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262];
+
+/// Student's t for a two-sided interval of 95 %. From the end of the table on: the expansion of Cornish and Fisher around the
+/// normal distribution's 1.96, right to 0.003.
+fn student(degrees: usize) -> f64 {
+    let (n, z) = (degrees as f64, 1.959_964_f64);
+    let expansion = |z: f64| {
+        z + (z.powi(3) + z) / (4.0 * n) + (5.0 * z.powi(5) + 16.0 * z.powi(3) + 3.0 * z) / (96.0 * n * n)
+    };
+    STUDENT.get(degrees.saturating_sub(1)).copied().unwrap_or_else(|| expansion(z))
+}
 
 /// Mean and standard deviation of some values.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -29,8 +39,7 @@ impl Summary {
 
     /// The interval that has the true mean with a probability of 95 % if values are normal. `None` for one value.
     pub fn interval(&self) -> Option<[f64; 2]> {
-        let factor = STUDENT[(self.n.max(2) - 2).min(STUDENT.len() - 1)];
-        let half = factor * self.deviation? / (self.n as f64).sqrt();
+        let half = student(self.n.max(2) - 1) * self.deviation? / (self.n as f64).sqrt();
         Some([self.mean - half, self.mean + half])
     }
 }
@@ -109,6 +118,10 @@ mod tests {
         assert!((high - 6.978_73).abs() < 1e-4 && (low + 1.978_73).abs() < 1e-4, "{low} {high}");
         assert_eq!(Summary::of(&[]), None);
         assert_eq!(Summary::of(&[3.0]).unwrap().interval(), None);
+        // SciPy: t.ppf(0.975, n)
+        for (degrees, expected) in [(9, 2.2622), (10, 2.2281), (19, 2.0930), (99, 1.9842)] {
+            assert!((student(degrees) - expected).abs() < 0.003, "{degrees}");
+        }
         let many: Vec<f64> = (0..40).map(f64::from).collect();
         assert!(Summary::of(&many).unwrap().interval().is_some());
     }

@@ -18,16 +18,20 @@ use crate::study::statistics::{Direction, Summary, Verdict};
 /// Attentions that states pass through; the layers of the model are used again from the bottom if there are fewer.
 const DEPTH: usize = 12;
 /// Paths of the states.
-const PATHS: [&str; 3] = ["attention alone", "with skips", "whole model"];
+const PATHS: [&str; 6] =
+    ["attention alone", "with skips", "whole model", "no skips", "no feed-forward", "neither"];
 const ALONE: usize = 0;
 const SKIPS: usize = 1;
 const WHOLE: usize = 2;
+const NO_SKIPS: usize = 3;
+const NEITHER: usize = 5;
 
 /// One sentence.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Fall {
-    /// Relative distance to rank one after 0, 1, 2, … layers, for each of [`PATHS`].
-    paths: [Vec<f64>; 3],
+    /// Relative distance to rank one after 0, 1, 2, … layers, for each of [`PATHS`]; empty if there
+    /// is no such path.
+    paths: Vec<Vec<f64>>,
     /// Common logarithm of the paper's bound on the distance of attention alone, not relative.
     bound: Vec<f64>,
     /// Common logarithm of that distance.
@@ -41,13 +45,42 @@ pub fn run(subject: &mut Subject) -> Result<Findings, CliError> {
     let layers: Vec<&Attention> = attentions.iter().filter(|attention| attention.kind == kind).collect();
     let beta = layers.iter().map(|layer| beta(layer)).fold(0.0, f64::max);
     let count = subject.sentences().len();
-    subject.begin("collapse", count);
+    subject.begin("collapse", count + 3);
     let mut falls: Vec<Fall> = Vec::new();
     for number in 0..count {
         let work = |subject: &mut Subject| fall(subject, number, kind, &layers, beta);
         falls.push(subject.measure(&format!("collapse/{number}"), work)?);
     }
+    let stack = if kind == AttentionKind::Encoder { "encoder" } else { "decoder" };
+    let off = ["residual", "feed-forward"].map(|part| format!("{stack}.{part}=off"));
+    // a block that is off keeps its residual
+    let neither = format!("{stack}.self.residual=off,{}", off[1]);
+    for switches in [off[0].clone(), off[1].clone(), neither] {
+        let paths: Option<Vec<Vec<f64>>> = subject.measure(&format!("collapse/{switches}"), |subject| {
+            let path = |subject: &Subject, number| Ok(relative(&hidden(subject, number, kind)?));
+            subject.switched(&switches, |subject| (0..count).map(|number| path(subject, number)).collect())
+        })?;
+        let paths = paths.unwrap_or_else(|| vec![Vec::new(); count]);
+        falls.iter_mut().zip(paths).for_each(|(fall, path)| fall.paths.push(path));
+    }
     Ok(findings(kind, layers.len(), beta, &falls))
+}
+
+/// The hidden states of a sentence, bottom to top.
+fn hidden(subject: &Subject, number: usize, kind: AttentionKind) -> Result<Vec<DMatrix<f64>>, CliError> {
+    if subject.cancel.is_cancelled() {
+        return Err(CliError::Interrupted);
+    }
+    let sentence = &subject.sentences()[number];
+    let pass = subject.pass(&sentence.source, &sentence.target)?;
+    let is_encoder = kind == AttentionKind::Encoder;
+    let states = if is_encoder { &pass.encoder_hidden_states } else { &pass.decoder_hidden_states };
+    Ok(states.iter().map(matrix).collect())
+}
+
+/// The distance to rank one of each state.
+fn relative(states: &[DMatrix<f64>]) -> Vec<f64> {
+    states.iter().map(|states| residual(states) / norm(states)).collect()
 }
 
 fn fall(
@@ -57,16 +90,9 @@ fn fall(
     layers: &[&Attention],
     beta: f64,
 ) -> Result<Fall, CliError> {
-    let sentence = &subject.sentences()[number];
-    let pass = subject.pass(&sentence.source, &sentence.target)?;
-    let states = if kind == AttentionKind::Encoder {
-        &pass.encoder_hidden_states
-    } else {
-        &pass.decoder_hidden_states
-    };
-    let start = matrix(&states[0]);
+    let whole = hidden(subject, number, kind)?;
     let path = |skips: bool| {
-        let mut states = vec![start.clone()];
+        let mut states = vec![whole[0].clone()];
         for depth in 0..DEPTH {
             let layer = layers[depth % layers.len()];
             let before = &states[depth];
@@ -76,8 +102,6 @@ fn fall(
         states
     };
     let (alone, skips) = (path(false), path(true));
-    let relative =
-        |states: &[DMatrix<f64>]| states.iter().map(|states| residual(states) / norm(states)).collect();
     let first = residual(&alone[0]);
     let head = layers[0];
     let constant = 4.0 * beta * head.heads as f64 / (head.d_k as f64).sqrt();
@@ -86,9 +110,8 @@ fn fall(
         let power = 3_f64.powi(depth);
         (power - 1.0) / 2.0 * constant.log10() + power * first.log10()
     };
-    let whole: Vec<DMatrix<f64>> = states.iter().map(matrix).collect();
     Ok(Fall {
-        paths: [relative(&alone), relative(&skips), relative(&whole)],
+        paths: vec![relative(&alone), relative(&skips), relative(&whole)],
         bound: (0..=layers.len() as i32).map(bound).collect(),
         absolute: alone.iter().take(layers.len() + 1).map(|states| residual(states).log10()).collect(),
     })
@@ -172,7 +195,8 @@ fn findings(kind: AttentionKind, layers: usize, beta: f64, falls: &[Fall]) -> Fi
             format!(
                 "Attention alone: the states of a layer are the sum of its heads, without skips, norms, biases and feed-forward \
                  networks. With skips: the states before are added. The {layers} layers of the {kind} are used again and again to \
-                 {DEPTH}. Whole model: its own hidden states. Computed in f64."
+                 {DEPTH}. Whole model: its own hidden states, with norms; and the same \
+                 without skips, without feed-forward networks, and without either. Computed in f64."
             ),
             "Bound: (4βH/√d_k)^((3^L − 1)/2) · ‖res(X)‖^(3^L), with the largest β = ‖W_Q·W_Kᵀ‖₁ ‖W_V·W_O‖ of all heads.".to_owned(),
         ],
@@ -183,85 +207,111 @@ fn findings(kind: AttentionKind, layers: usize, beta: f64, falls: &[Fall]) -> Fi
             "Trained weights expect skips and norms: without them, states have sizes that the layers never saw.".to_owned(),
             format!("Beyond layer {layers} the same weights are used again, which the paper's models do not do."),
             "The paper's x minimizes the norm. With the mean instead, the measured distance is a little too large.".to_owned(),
-            "The effect of feed-forward networks alone is not separated here: the whole model has them, skips and norms.".to_owned(),
+            "The whole model was trained with its skips and feed-forward networks; its norms stay in all of its paths.".to_owned(),
         ],
         data,
     }
 }
 
+/// Values of a path at a depth.
+fn at(falls: &[Fall], path: usize, depth: usize) -> Vec<f64> {
+    falls.iter().filter_map(|fall| fall.paths[path].get(depth).copied()).collect()
+}
+
+/// Differences of the common logarithms of two values of each sentence.
+fn ratios(above: &[f64], below: &[f64]) -> Vec<f64> {
+    let log = |value: f64| value.max(1e-300).log10();
+    above.iter().zip(below).map(|(above, below)| log(*above) - log(*below)).collect()
+}
+
+fn measured<const N: usize>(all: [(&str, &[f64]); N]) -> Vec<Measured> {
+    all.into_iter().filter_map(|(name, values)| Measured::new(name, values, "sentences")).collect()
+}
+
 fn claims(layers: usize, falls: &[Fall]) -> Vec<Claim> {
-    let at = |path: usize, depth: usize| {
-        falls
-            .iter()
-            .map(|fall| fall.paths[path].get(depth).copied().unwrap_or_default())
-            .collect::<Vec<f64>>()
-    };
-    let log =
-        |values: Vec<f64>| values.into_iter().map(|value| value.max(1e-300).log10()).collect::<Vec<f64>>();
-    let minus = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a - b).collect::<Vec<f64>>();
-    let fallen = log(at(ALONE, DEPTH));
-    let [skips, whole] = [at(SKIPS, DEPTH), at(WHOLE, layers)];
-    let ratio = minus(&log(at(SKIPS, DEPTH)), &fallen);
+    let fallen: Vec<f64> = at(falls, ALONE, DEPTH).iter().map(|value| value.max(1e-300).log10()).collect();
+    let beyond: Vec<f64> = fallen.iter().map(|value| value + 2.0).collect();
     // doubly exponential: each step of the logarithm is larger than the one before, by a factor of 3
-    let steps = |from: usize| minus(&log(at(ALONE, from)), &log(at(ALONE, from + 1)));
-    let growth: Vec<f64> = steps(1).iter().zip(steps(0)).map(|(second, first)| second - first).collect();
-    let below: Vec<f64> = falls
-        .iter()
-        .map(|fall| {
-            fall.bound.last().copied().unwrap_or_default() - fall.absolute.last().copied().unwrap_or_default()
-        })
-        .collect();
-    let higher = |values: &[f64]| Verdict::of(Direction::Higher, Summary::of(values), 0.0);
-    let measured = |name: &str, values: &[f64]| Measured::new(name, values, "sentences");
-    vec![
+    let step = |from: usize| ratios(&at(falls, ALONE, from), &at(falls, ALONE, from + 1));
+    let growth: Vec<f64> = step(1).iter().zip(step(0)).map(|(second, first)| second - first).collect();
+    let below: Vec<f64> =
+        falls.iter().filter_map(|fall| Some(fall.bound.last()? - fall.absolute.last()?)).collect();
+    let mut claims = vec![
         Claim {
             claim: "Attention alone makes tokens equal.".into(),
             source: "theorem 2.2",
             prediction: format!("the distance falls below 0.01 within {DEPTH} layers (95 % interval of its logarithm)"),
-            measured: measured("log₁₀ of the distance", &fallen).into_iter().collect(),
-            verdict: Verdict::of(
-                Direction::Lower,
-                Summary::of(&fallen.iter().map(|value| value + 2.0).collect::<Vec<_>>()),
-                0.0,
-            ),
+            measured: measured([("log₁₀ of the distance", &fallen)]),
+            verdict: Verdict::of(Direction::Lower, Summary::of(&beyond), 0.0),
             note: String::new(),
         },
         Claim {
-            claim: "The fall is doubly exponential: each layer cubes the distance.".into(),
+            claim: "The fall speeds up from layer to layer, as a doubly exponential one does.".into(),
             source: "theorem 2.2",
-            prediction: "the second layer lowers the logarithm by more than the first (95 % interval of the differences)".into(),
-            measured: [
-                measured("first layer, log₁₀", &steps(0)),
-                measured("second layer, log₁₀", &steps(1)),
-            ]
-            .into_iter()
-            .flatten()
-            .collect(),
-            verdict: higher(&growth),
-            note: String::new(),
-        },
-        Claim {
-            claim: "Skip connections keep tokens apart.".into(),
-            source: "section 3.1",
-            prediction: format!("after {DEPTH} layers the distance with skips is larger than without (95 % interval of the logarithms)"),
-            measured: [
-                measured("with skips", &skips),
-                measured("whole model, at its top", &whole),
-                measured("log₁₀ of the ratio to attention alone", &ratio),
-            ]
-            .into_iter()
-            .flatten()
-            .collect(),
-            verdict: higher(&ratio),
+            prediction: "the second layer lowers the logarithm by more than the first (95 % interval of the differences)"
+                .into(),
+            measured: measured([("first layer, log₁₀", &step(0)), ("second layer, log₁₀", &step(1))]),
+            verdict: Verdict::of(Direction::Higher, Summary::of(&growth), 0.0),
             note: String::new(),
         },
         Claim {
             claim: "The distance of attention alone stays below the paper's bound.".into(),
             source: "theorem 2.2",
             prediction: format!("log₁₀ of the bound is larger after {layers} layers (95 % interval of the differences)"),
-            measured: measured("log₁₀ of bound / distance", &below).into_iter().collect(),
-            verdict: higher(&below),
+            measured: measured([("log₁₀ of bound / distance", &below)]),
+            verdict: Verdict::of(Direction::Higher, Summary::of(&below), 0.0),
             note: "a bound above the beginning says nothing: see the figure".into(),
+        },
+    ];
+    claims.extend(of_skips(layers, falls));
+    claims
+}
+
+/// What skips and feed-forward networks do.
+fn of_skips(layers: usize, falls: &[Fall]) -> Vec<Claim> {
+    let [skips, alone] = [SKIPS, ALONE].map(|path| at(falls, path, DEPTH));
+    let [whole, no_skips, neither] = [WHOLE, NO_SKIPS, NEITHER].map(|path| at(falls, path, layers));
+    let kept = ratios(&skips, &alone);
+    let lost = ratios(&no_skips, &whole);
+    let networks = ratios(&no_skips, &neither);
+    let verdict = |direction, values: &[f64]| Verdict::of(direction, Summary::of(values), 0.0);
+    vec![
+        Claim {
+            claim: "Skip connections keep tokens apart.".into(),
+            source: "section 3.1",
+            prediction: format!(
+                "after {DEPTH} layers the distance with skips is larger than without (95 % interval of the logarithms)"
+            ),
+            measured: measured([
+                ("attention with skips", &skips),
+                ("log₁₀ of the ratio to attention alone", &kept),
+            ]),
+            verdict: verdict(Direction::Higher, &kept),
+            note: String::new(),
+        },
+        Claim {
+            claim: "Without its skip connections, the whole model collapses.".into(),
+            source: "section 4",
+            prediction: "at the top, the distance is smaller than with them (95 % interval of the logarithms)".into(),
+            measured: measured([
+                ("whole model, at its top", &whole),
+                ("no skips", &no_skips),
+                ("log₁₀ of the ratio", &lost),
+            ]),
+            verdict: verdict(Direction::Lower, &lost),
+            note: "its norms stay".into(),
+        },
+        Claim {
+            claim: "Feed-forward networks slow the collapse.".into(),
+            source: "section 3.2",
+            prediction: "without skips, the distance is larger with them than without (95 % interval of the logarithms)"
+                .into(),
+            measured: measured([
+                ("neither, at the top", &neither),
+                ("log₁₀ of the ratio, with / without", &networks),
+            ]),
+            verdict: verdict(Direction::Higher, &networks),
+            note: String::new(),
         },
     ]
 }

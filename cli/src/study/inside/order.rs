@@ -52,17 +52,39 @@ struct Losses {
     whole: Vec<f64>,
     shuffled_source: Vec<f64>,
     shuffled_target: Vec<f64>,
+    /// Rises of the loss: without positions; and of a shuffled source, if the encoder has none.
+    without_positions: Option<Vec<f64>>,
+    shuffled_without: Option<Vec<f64>>,
 }
+
+/// Rise of the loss, nats per token, below which an order makes no difference.
+const NOTHING: f64 = 0.01;
 
 pub fn run(subject: &mut Subject) -> Result<Findings, CliError> {
     subject.load(usize::MAX)?;
-    subject.begin("order", 4 + JOINED.len());
-    let whole: Vec<f64> = subject.measure("pruning/whole", |subject| subject.losses(subject.sentences()))?;
+    subject.begin("order", 8 + JOINED.len());
+    let whole: Vec<f64> = subject.measure("whole", |subject| subject.losses(subject.sentences()))?;
     let [shuffled_source, shuffled_target] = [true, false].map(|of_source| {
         let key = format!("order/shuffled {}", if of_source { "source" } else { "target" });
         subject.measure(&key, |subject| shuffled(subject, of_source))
     });
-    let losses = Losses { whole, shuffled_source: shuffled_source?, shuffled_target: shuffled_target? };
+    let without_positions = subject.rise("positions=off")?;
+    let straight = subject.rise("encoder.positions=off")?;
+    let shuffled: Option<Vec<f64>> = subject
+        .measure("order/shuffled source without positions", |subject| {
+            subject.switched("encoder.positions=off", |subject| shuffled(subject, true))
+        })?;
+    let shuffled_without = straight.zip(shuffled).map(|(straight, shuffled)| {
+        let rise = straight.iter().zip(&whole).zip(shuffled);
+        rise.map(|((straight, whole), shuffled)| shuffled - (straight + whole)).collect()
+    });
+    let losses = Losses {
+        whole,
+        shuffled_source: shuffled_source?,
+        shuffled_target: shuffled_target?,
+        without_positions,
+        shuffled_without,
+    };
     let table: Option<Positions> = subject.measure("order/positions", |subject| {
         let table = subject.model.position_table(AttentionKind::Encoder)?;
         Ok(table.map(|table| positions(&table, subject.model.config().d_model)))
@@ -241,6 +263,22 @@ fn claims(losses: &Losses, table: Option<&Positions>, lengths: &[Joined]) -> Vec
             note: String::new(),
         });
     }
+    claims.extend(losses.without_positions.as_ref().map(|rise| Claim {
+        claim: "Without positions, the model does not work.".into(),
+        source: "section 3.5",
+        prediction: "the loss rises without them (95 % interval over sentences)".into(),
+        measured: Measured::new("rise, nats per token", rise, "sentences").into_iter().collect(),
+        verdict: Verdict::of(Direction::Higher, Summary::of(rise), 0.0),
+        note: String::new(),
+    }));
+    claims.extend(losses.shuffled_without.as_ref().map(|rise| Claim {
+        claim: "Attention has no order of its own: without positions in the encoder, a shuffled source is the same.".into(),
+        source: "section 3.5",
+        prediction: format!("shuffling changes the loss by less than {NOTHING} (95 % interval over sentences)"),
+        measured: Measured::new("change, nats per token", rise, "sentences").into_iter().collect(),
+        verdict: Verdict::of(Direction::Same, Summary::of(rise), NOTHING),
+        note: String::new(),
+    }));
     let linear = table.map_or(&[][..], |table| &table.linear);
     claims.push(Claim {
         claim: "PE(p + k) is a linear function of PE(p).".into(),
@@ -300,6 +338,10 @@ fn figures(losses: &Losses, table: Option<&Positions>, lengths: &[Joined]) -> Ve
         strip("shuffled source", &losses.shuffled_source, 1),
         strip("shuffled target", &losses.shuffled_target, 1),
     ];
+    if let Some(rise) = &losses.without_positions {
+        let without: Vec<f64> = rise.iter().zip(&losses.whole).map(|(rise, whole)| rise + whole).collect();
+        rows.push(strip("without positions", &without, 3));
+    }
     rows.extend(lengths.iter().map(|one| strip(&format!("{} at once", one.sentences), &one.losses, 2)));
     let mut figures = vec![Figure {
         title: "Loss".into(),

@@ -79,7 +79,8 @@ fn report(stem: &str, title: &str, findings: &Findings, about: &About, command: 
 
 fn table(claims: &[Claim]) -> Table {
     let row = |claim: &Claim| {
-        let measured: Vec<String> = claim.measured.iter().map(|measured| measured.text()).collect();
+        let mut measured = claim.measured.iter().map(|measured| measured.text());
+        let first = measured.next().unwrap_or_default();
         let class = match claim.verdict {
             Verdict::Seen => "seen",
             Verdict::NotSeen => "missed",
@@ -88,7 +89,7 @@ fn table(claims: &[Claim]) -> Table {
         vec![
             Cell::new(claim.claim.clone(), claim.source),
             Cell::new(claim.prediction.clone(), ""),
-            Cell::new(measured.join("; "), ""),
+            Cell::new(first, measured.collect::<Vec<String>>().join("; ")),
             Cell::new(verdict(claim.verdict), claim.note.clone()).class(class),
         ]
     };

@@ -44,7 +44,7 @@ pub fn run(subject: &mut Subject) -> Result<Findings, CliError> {
     subject.load(usize::MAX)?;
     let all = heads(subject);
     subject.begin("pruning: heads one by one", all.len() + 1);
-    let whole: Vec<f64> = subject.measure("pruning/whole", |subject| subject.losses(subject.sentences()))?;
+    let whole: Vec<f64> = subject.measure("whole", |subject| subject.losses(subject.sentences()))?;
     let mut importance = Vec::new();
     for head in &all {
         let losses: Vec<f64> = subject.measure(&format!("pruning/without {head}"), |subject| {

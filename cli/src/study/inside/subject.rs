@@ -5,8 +5,8 @@ use std::path::Path;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use wordloom::model::SelfAttentionKind;
 use wordloom::model::config::Architecture;
+use wordloom::model::{SelfAttentionKind, Switches};
 use wordloom::text::Token;
 use wordloom::trace::{AttentionKind, Trace, TraceOptions, TracedSentence};
 use wordloom::train::pairs::{PairsOptions, SentencePair, load_rows};
@@ -200,6 +200,34 @@ impl Subject {
     /// Loss of each loaded sentence's reference, nats per token.
     pub fn losses(&self, sentences: &[Sentence]) -> Result<Vec<f64>, CliError> {
         self.losses_of(&sentences.iter().map(Sentence::scored).collect::<Vec<_>>())
+    }
+
+    /// Works with a model with these switches, and restores it. `None` if the model has no such part.
+    pub fn switched<T>(
+        &mut self,
+        switches: &str,
+        work: impl FnOnce(&Self) -> Result<T, CliError>,
+    ) -> Result<Option<T>, CliError> {
+        let switches = switches.parse::<Switches>().map_err(|error| CliError::Input(error.to_string()))?;
+        if self.translator.set_switches(&self.model, &switches).is_err() {
+            return Ok(None);
+        }
+        let result = work(self);
+        let restored = self.translator.set_switches(&self.model, &Switches::default());
+        restored.map_err(|error| CliError::Input(error.to_string()))?;
+        result.map(Some)
+    }
+
+    /// Rise of the loss of each loaded sentence with these switches. `None` if the model has no such part, or has no loss.
+    pub fn rise(&mut self, switches: &str) -> Result<Option<Vec<f64>>, CliError> {
+        if !self.translates() {
+            return Ok(None);
+        }
+        let whole: Vec<f64> = self.measure("whole", |subject| subject.losses(subject.sentences()))?;
+        let losses: Option<Vec<f64>> = self.measure(&format!("with {switches}"), |subject| {
+            subject.switched(switches, |subject| subject.losses(subject.sentences()))
+        })?;
+        Ok(losses.map(|losses| losses.iter().zip(&whole).map(|(with, without)| with - without).collect()))
     }
 
     /// Loss of each request, nats per token.
