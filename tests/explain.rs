@@ -129,34 +129,50 @@ async fn each_step_follows_from_the_one_before() {
     close(normed, &of(StepKind::NormAfter, "output"));
 }
 
+async fn explain(
+    translator: &Translator,
+    head: (AttentionKind, usize, usize),
+    token: &str,
+) -> Result<Explanation, ExplainError> {
+    let mut options = TranslateOptions::default();
+    options.generation.max_length = Some(8);
+    let (kind, layer, head) = head;
+    let request = ExplainRequest {
+        text: "Where is the station?".to_owned(),
+        target: None,
+        head: HeadName { kind, layer, head },
+        token: token.to_owned(),
+    };
+    Explanation::of(translator, &request, &options).await
+}
+
+#[device_test]
+async fn a_token_is_chosen_by_its_text_or_its_number() {
+    for device in devices().await {
+        let translator = translator(&device);
+        let encoder = explain(&translator, (AttentionKind::Encoder, 0, 0), "#1").await.expect("explained");
+        assert_eq!((encoder.query.position, encoder.produces), (1, None), "{device}");
+        let label = encoder.query.label.to_uppercase();
+        let by_text = explain(&translator, (AttentionKind::Encoder, 0, 0), &label).await.expect("explained");
+        assert_eq!(by_text.query.label.to_uppercase(), label, "{device}");
+        let cross = explain(&translator, (AttentionKind::Cross, 1, 0), "#2").await.expect("explained");
+        assert_eq!(cross.query.position, 2, "{device}");
+        assert_eq!(cross.produces.map(|token| token.position), Some(3), "{device}");
+    }
+}
+
 #[device_test]
 async fn wrong_heads_and_tokens_are_typed_errors() {
     let translator = translator(&Device::Cpu);
-    let mut options = TranslateOptions::default();
-    options.generation.max_length = Some(8);
-    let explain = async |kind, layer, head, token: &str| {
-        let request = ExplainRequest {
-            text: "Where is the station?".to_owned(),
-            target: None,
-            head: HeadName { kind, layer, head },
-            token: token.to_owned(),
-        };
-        Explanation::of(&translator, &request, &options).await
-    };
     let encoder = AttentionKind::Encoder;
-    assert!(matches!(
-        explain(encoder, 2, 0, "is").await,
-        Err(ExplainError::Head { layers: 2, heads: 4, .. })
-    ));
-    assert!(matches!(explain(encoder, 0, 4, "is").await, Err(ExplainError::Head { .. })));
-    match explain(encoder, 0, 0, "animal").await {
+    let layer = explain(&translator, (encoder, 2, 0), "is").await;
+    assert!(matches!(layer, Err(ExplainError::Head { layers: 2, heads: 4, .. })), "{layer:?}");
+    let head = explain(&translator, (encoder, 0, 4), "is").await;
+    assert!(matches!(head, Err(ExplainError::Head { .. })), "{head:?}");
+    match explain(&translator, (encoder, 0, 0), "animal").await {
         Err(error @ ExplainError::Token { .. }) => {
-            assert!(error.to_string().contains("the source"), "{error}")
+            assert!(error.to_string().contains("the source"), "{error}");
         }
         other => panic!("{other:?}"),
     }
-    let by_number = explain(encoder, 0, 0, "#1").await.expect("the second token");
-    assert_eq!(by_number.query.position, 1);
-    let target = explain(AttentionKind::Cross, 1, 0, "#2").await.expect("the third token");
-    assert_eq!(target.produces.map(|token| token.position), Some(3));
 }

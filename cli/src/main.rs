@@ -47,7 +47,7 @@ use error::CliError;
     name = "wordloom",
     version,
     help_template = "\
-{about-with-newline}
+{about}
 {usage-heading} {usage}
 
 Commands:

@@ -121,7 +121,7 @@ impl Explanation {
             Some(target) => Trace::of_pair(translator, text, target, options, &nothing).await?,
             None => {
                 let translation = translator.translate(text, options).await?;
-                Trace::of_search(translator, text, &translation, options, &nothing)?
+                Trace::of(translator, text, &translation, options, &nothing).await?
             }
         };
         let (sentence, query) = choice::find(&trace.sentences, head.kind, token)?;

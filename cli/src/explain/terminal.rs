@@ -56,10 +56,11 @@ fn header(explanation: &Explanation, ink: Ink, output: &mut Output) -> Result<()
         }
     }
     let norm = if explanation.norm_first { "before" } else { "after" };
-    output.line(&ink.quiet(&format!(
+    let sizes = format!(
         "d_model {}, {} heads of d_k {} and d_v {}, inner width {}, norm {norm} the block",
         sizes.d_model, sizes.heads, sizes.d_k, sizes.d_v, sizes.ffn_width
-    )))
+    );
+    wrapped(&sizes, WIDTH).iter().try_for_each(|line| output.line(&ink.quiet(line)))
 }
 
 fn title(number: usize, step: &Step, ink: Ink, output: &mut Output) -> Result<(), CliError> {
