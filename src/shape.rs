@@ -61,6 +61,22 @@ pub struct AttentionShape {
     pub causal: bool,
 }
 
+/// What a projection to a subspace computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LowRankShape {
+    /// Sentences.
+    pub batch: usize,
+    /// Rows of a sentence, [`LOW_RANK_LENGTH`] at most.
+    pub length: usize,
+    /// Elements of a row.
+    pub width: usize,
+    /// Dimensions of the subspace.
+    pub rank: usize,
+}
+
+/// Most rows of a sentence in a [`LowRankShape`]: the time grows with their square.
+pub const LOW_RANK_LENGTH: usize = 512;
+
 /// What a cached attention computes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CachedAttentionShape {

@@ -284,6 +284,8 @@ fn kinds_of_attention_are_read_and_written() {
         ("full", SelfAttentionKind::Full),
         ("uniform", SelfAttentionKind::Uniform),
         ("shared-qk", SelfAttentionKind::SharedQk),
+        ("linformer:32", SelfAttentionKind::Linformer { rank: 32 }),
+        ("additive", SelfAttentionKind::Additive),
         ("window:8", SelfAttentionKind::Window { radius: 8, globals: Globals::None }),
         ("window:8+global:0+5", SelfAttentionKind::Window { radius: 8, globals: tokens(&[0, 5]) }),
         ("transient-global:127", SelfAttentionKind::TransientGlobal { radius: 127 }),
@@ -305,6 +307,13 @@ fn kinds_of_attention_are_read_and_written() {
         ("blocks:4097", "a block has 1 to 4096 tokens"),
         ("blocks:8+random:", "each block 0 to 4096 random ones"),
         ("blocks:8+random:-1", "each block 0 to 4096 random ones"),
+        (
+            "linformer",
+            "\"linformer\": keys and values are projected to 1 dimension or more, linformer:32 for example",
+        ),
+        ("linformer:0", "projected to 1 dimension or more"),
+        ("linformer:-2", "projected to 1 dimension or more"),
+        ("additive:2", "there is no kind of attention \"additive:2\""),
         ("full:3", "there is no kind of attention \"full:3\""),
     ] {
         let error = text.parse::<SelfAttentionKind>().unwrap_err().to_string();

@@ -503,6 +503,63 @@ async fn layers_take_other_kinds_of_attention() {
     }
 }
 
+/// Projected keys and values, and additive scores, as NumPy has them. A rank as large as the text is long changes nothing.
+#[device_test]
+async fn projections_and_additive_scores_are_those_of_numpy() {
+    let tensors = Tensors::open(&data("attention_kinds.safetensors"));
+    let ids = tensors.u32("input_ids");
+    let [batch, length] = tensors.shape("input_ids")[..] else { panic!("two dimensions") };
+    let mask = tensors.u32("attention_mask");
+    let rows = |data: &[f32], width: usize| -> Vec<f32> {
+        let rows = data.chunks_exact(width).zip(&mask).filter(|(_, visible)| **visible == 1);
+        rows.flat_map(|(row, _)| row.iter().copied()).collect()
+    };
+    for device in devices().await {
+        let mut transformer = load(&device, "marian_tied");
+        let (heads, width) = (transformer.config().encoder.heads, transformer.config().d_model);
+        for kind in ["linformer:2", "linformer:5", "additive"] {
+            let place = format!("{kind} on {device}");
+            transformer.set_attention(&format!("encoder.*={kind}").parse().expect("sound")).expect("fits");
+            let input = ForwardInput {
+                batch,
+                source_length: length,
+                target_length: 1,
+                input_ids: ids.clone(),
+                attention_mask: mask.clone(),
+                decoder_input_ids: vec![5; batch],
+                ..ForwardInput::default()
+            };
+            let output = transformer.forward(&input).await.expect("runs");
+            let want = tensors.f32(&format!("{kind}.encoder_last_hidden_state"));
+            let got = &output.encoder_last_hidden_state.data;
+            assert_close(&place, &rows(got, width), &rows(&want, width), TOLERANCE);
+            let want = tensors.f32(&format!("{kind}.encoder_attentions.1"));
+            let got = &output.encoder_attentions[1].data;
+            for ((got, want), mask) in got
+                .chunks_exact(heads * length * length)
+                .zip(want.chunks_exact(heads * length * length))
+                .zip(mask.chunks_exact(length))
+            {
+                let seen = |map: &[f32]| -> Vec<f32> {
+                    let rows = map.chunks_exact(length).zip(mask.iter().cycle());
+                    rows.filter(|(_, visible)| **visible == 1).flat_map(|(row, _)| row.to_vec()).collect()
+                };
+                assert_close(&format!("{place}, weights"), &seen(got), &seen(want), TOLERANCE);
+            }
+        }
+        // texts of 16 tokens at most, in a batch that is longer than some of them
+        let (tensors, expected) = expected("marian_tied");
+        for rank in [64, 512] {
+            transformer
+                .set_attention(&format!("encoder.*=linformer:{rank}").parse().expect("sound"))
+                .expect("fits");
+            for case in &expected["cases"].as_array().expect("cases")[..3] {
+                check_case(&transformer, &tensors, case, &format!("linformer:{rank} on {device}")).await;
+            }
+        }
+    }
+}
+
 /// A source finds the same in a batch with longer and shorter ones, whether its tokens see blocks or all others.
 #[device_test]
 async fn sources_of_few_and_of_many_blocks_share_a_batch() {
@@ -590,6 +647,15 @@ async fn impossible_attention_is_refused() {
     let error = transformer.forward(&short_input()).await.expect_err("beyond").to_string();
     assert!(error.contains("global token 16 is beyond the text of 16 tokens"), "{error}");
     let mut relative = load(&Device::Cpu, "t5_relu_tied");
+    relative.set_attention(&"encoder.*=linformer:8".parse().expect("sound")).expect("sound");
+    let long = vec![3; 600];
+    let input =
+        ForwardInput { source_length: 600, attention_mask: vec![1; 600], input_ids: long, ..short_input() };
+    let error = relative.forward(&input).await.expect_err("too long").to_string();
+    assert!(
+        error.contains("linformer:8 projects texts of 512 tokens at most, but this one has 600"),
+        "{error}"
+    );
     let blocks: SelfAttentionChoice = "encoder.*=blocks:4".parse().expect("sound");
     let error = relative.set_attention(&blocks).expect_err("distances").to_string();
     assert!(error.contains("this \"t5\" model adds a bias for the distance of two tokens"), "{error}");

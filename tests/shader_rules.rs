@@ -226,7 +226,7 @@ fn launches() -> Vec<Dispatch> {
         ssru::dispatch(&SsruShape { sequences: 2, length: 1, width: 8, cells: 16, capacity: 8 }),
         column_tokens::dispatch(2, 1, column_tokens::Places::of_best(4), 64, AdapterClass::Hardware),
     ];
-    launches.extend(banded_launches());
+    launches.extend(banded_launches().into_iter().chain(launches_of_kinds(&shape)));
     for precision in WeightPrecision::ALL {
         launches.push(embed::dispatch(&EmbedShape { precision, ..embedding }, 0..64));
         let selected =
@@ -263,6 +263,20 @@ fn launches() -> Vec<Dispatch> {
     launches.extend([log_probability::chunk_dispatch(2, 100), log_probability::dispatch(2, 100)]);
     launches.extend(search_launches(linear_shape));
     launches.extend(training_launches());
+    launches
+}
+
+/// Additive attention, and projected keys.
+fn launches_of_kinds(shape: &AttentionShape) -> Vec<Dispatch> {
+    use wordloom::kernels::{AdapterClass, ColumnLayout, attention, attention_weights, low_rank};
+    let columns = ColumnLayout { stride: 96, first: 32 };
+    let projected = wordloom::shape::LowRankShape { batch: 2, length: 9, width: 30, rank: 3 };
+    let mut launches = low_rank::rotations(&projected, columns);
+    launches.push(low_rank::dispatch(&projected, columns));
+    launches.push(attention_weights::additive_dispatch(shape, columns, columns, Some(3)));
+    for class in [AdapterClass::Software, AdapterClass::Hardware] {
+        launches.push(attention::additive_dispatch(shape, columns, columns, columns, Some(3), class));
+    }
     launches
 }
 

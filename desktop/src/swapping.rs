@@ -7,7 +7,7 @@ use eframe::egui::{ComboBox, Ui};
 use wordloom::model::SelfAttentionChoice;
 
 /// Kinds that need no weights of their own, and their names in a sentence.
-const KINDS: [(&str, &str); 8] = [
+const KINDS: [(&str, &str); 13] = [
     ("window:1", "window of 1"),
     ("window:2", "window of 2"),
     ("window:4", "window of 4"),
@@ -16,6 +16,11 @@ const KINDS: [(&str, &str); 8] = [
     ("full", "full attention"),
     ("uniform", "equal weights"),
     ("shared-qk", "queries as keys"),
+    ("blocks:2", "blocks of 2"),
+    ("linformer:2", "projection to 2 (approximation)"),
+    ("linformer:4", "projection to 4 (approximation)"),
+    ("linformer:8", "projection to 8 (approximation)"),
+    ("additive", "additive scores (approximation)"),
 ];
 const OWN: &str = "as trained";
 

@@ -1,7 +1,7 @@
 // softmax(scale * Q Kᵀ) V with an online softmax (Milakov & Gimelshein 2018). A workgroup has sixteen queries, which
 // share reads, and 64 elements of a head. It takes 64 keys at a time: a lane scores four keys for a query, then sums
 // four elements of the values for that query.
-// uses: shared/value_quads.wgsl, shared/head_score.wgsl,
+// uses: shared/value_quads.wgsl, shared/head_score.wgsl or shared/additive_score.wgsl, shared/head_quads.wgsl,
 // shared/distance_bias.wgsl, shared/masked.wgsl, shared/grid.wgsl, and what attention.wgsl defines
 const LANES: u32 = 256u;
 const QUERIES: u32 = 16u;

@@ -1,4 +1,4 @@
-// Sixteen elements of a value, as those of a key in shared/head_score.wgsl.
+// Sixteen elements of a value, as those of a key in shared/head_quads.wgsl.
 // uses: what attention.wgsl and cached_attention.wgsl define
 fn value16(start: u32, d: u32) -> mat4x4<f32> {
     return mat4x4(value4(start, d), value4(start, d + 4u), value4(start, d + 8u), value4(start, d + 12u));

@@ -89,7 +89,7 @@ pub fn attention_weights(scores: &AttentionScores, weights: &mut [f32]) {
 }
 
 /// The visible keys of a query.
-fn visible_keys<'a>(
+pub(super) fn visible_keys<'a>(
     shape: &AttentionShape,
     key_mask: &'a [u32],
     row: usize,

@@ -7,6 +7,7 @@
 mod activate;
 mod activate_gradient;
 mod adam;
+mod additive_attention;
 mod amx;
 mod append_kv;
 mod append_rows;
@@ -34,6 +35,7 @@ mod linear;
 mod linear_gradient;
 mod log_probability;
 mod log_softmax_top_k;
+mod low_rank;
 mod matrix_product;
 mod parallel;
 mod philox;
@@ -49,6 +51,7 @@ mod weights;
 
 pub use activate_gradient::{activate_gradient, activated};
 pub use adam::{AdamStep, adam, sum_of_squares};
+pub use additive_attention::{additive_attention, additive_attention_weights};
 pub use append_kv::append_kv;
 pub use append_rows::append_rows;
 pub use attention::{AttentionScores, attention, attention_weights};
@@ -68,6 +71,7 @@ pub use linear::{Linear, linear, training_linear};
 pub use linear_gradient::{column_sums, linear_input_gradient, linear_weight_gradient};
 pub use log_probability::log_probability;
 pub use log_softmax_top_k::log_softmax_top_k;
+pub use low_rank::low_rank;
 pub(crate) use parallel::among_the_cores;
 pub use ranged_attention::{
     ContextGradient, RangedAttention, RangedShape, context_products, ranged_attention, ranged_bias_gradient,

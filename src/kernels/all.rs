@@ -4,7 +4,7 @@ use super::{
     ByPrecision, Kernel, activate, adam, append_kv, append_rows, attention, attention_scores,
     attention_weights, banded_attention, bans, cached_attention, clip, column_sums, column_tokens, copy_rows,
     dropout, edits, embed, embedding_gradient, gather_rows, heatmap, layer_norm, layer_norm_gradient, linear,
-    linear_gradient, log_probability, log_softmax_top_k, map_blocks, normalized_linear, output_layer,
+    linear_gradient, log_probability, log_softmax_top_k, low_rank, map_blocks, normalized_linear, output_layer,
     ranged_attention, search, selected_linear, softmax_loss, ssru, sum_blocks, sum_losses, sum_rows,
     tie_rows, vocabulary_chunks,
 };
@@ -15,16 +15,19 @@ pub fn all() -> impl Iterator<Item = &'static Kernel> {
     WITHOUT_WEIGHTS.into_iter().chain(by_precision)
 }
 
-const WITHOUT_WEIGHTS: [&Kernel; 59] = [
+const WITHOUT_WEIGHTS: [&Kernel; 64] = [
     &activate::ACTIVATE,
     &activate::ACTIVATE_GRADIENT,
     &adam::ADAM,
     &append_kv::APPEND_KV,
     &append_rows::APPEND_ROWS,
+    &attention::ADDITIVE_ATTENTION,
+    &attention::ADDITIVE_ATTENTION_TILE,
     &attention::ATTENTION,
     &attention::ATTENTION_TILE,
     &attention::ATTENTION_WORKGROUP,
     &attention_scores::ATTENTION_SCORES,
+    &attention_weights::ADDITIVE_ATTENTION_WEIGHTS,
     &attention_weights::ATTENTION_WEIGHTS,
     &banded_attention::BANDED_ATTENTION,
     &banded_attention::BANDED_ATTENTION_WEIGHTS,
@@ -57,6 +60,8 @@ const WITHOUT_WEIGHTS: [&Kernel; 59] = [
     &log_softmax_top_k::CHUNK_CANDIDATES,
     &log_softmax_top_k::TOP_K_MERGE,
     &log_softmax_top_k::TOP_K_WORKGROUP,
+    &low_rank::LOW_RANK,
+    &low_rank::LOW_RANK_ROTATE,
     &map_blocks::MAP_BLOCKS,
     &map_blocks::MAP_BLOCKS_OF_BLOCKS,
     &ranged_attention::RANGED_ATTENTION,

@@ -18,7 +18,7 @@ pub(super) use attention_wgsl;
 /// One invocation per query, head and 64 elements of the head.
 pub static ATTENTION: Kernel = Kernel {
     name: "attention",
-    wgsl: attention_wgsl!("attention", "attend_invocation" + "head_score" + "value_quads"),
+    wgsl: attention_wgsl!("attention", "attend_invocation" + "head_score" + "head_quads" + "value_quads"),
     storage: STORAGE,
     params: AttentionParams::FIELDS,
 };
@@ -34,7 +34,23 @@ pub static ATTENTION_WORKGROUP: Kernel = Kernel {
 /// One workgroup per 16 queries, head and 64 elements of the head.
 pub static ATTENTION_TILE: Kernel = Kernel {
     name: "attention_tile",
-    wgsl: attention_wgsl!("attention", "attend_tile" + "head_score" + "value_quads"),
+    wgsl: attention_wgsl!("attention", "attend_tile" + "head_score" + "head_quads" + "value_quads"),
+    storage: STORAGE,
+    params: AttentionParams::FIELDS,
+};
+
+/// [`ATTENTION`] whose scores are v · tanh(q + k).
+pub static ADDITIVE_ATTENTION: Kernel = Kernel {
+    name: "additive_attention",
+    wgsl: attention_wgsl!("attention", "attend_invocation" + "additive_score" + "head_quads" + "value_quads"),
+    storage: STORAGE,
+    params: AttentionParams::FIELDS,
+};
+
+/// [`ATTENTION_TILE`] whose scores are v · tanh(q + k).
+pub static ADDITIVE_ATTENTION_TILE: Kernel = Kernel {
+    name: "additive_attention_tile",
+    wgsl: attention_wgsl!("attention", "attend_tile" + "additive_score" + "head_quads" + "value_quads"),
     storage: STORAGE,
     params: AttentionParams::FIELDS,
 };
@@ -176,4 +192,20 @@ pub fn dispatch_variant(
         Variant::Tile => (&ATTENTION_TILE, fold(blocks_of_queries(shape.queries.div_ceil(TILE)), 1)),
     };
     Dispatch::new(kernel, constants, &params, workgroups)
+}
+
+/// [`dispatch`] whose scores are v · tanh(q + k), with `scale` for all elements of v. Bahdanau et al. 2015, appendix A.1.2.
+pub fn additive_dispatch(
+    shape: &AttentionShape,
+    queries: ColumnLayout,
+    keys: ColumnLayout,
+    values: ColumnLayout,
+    reach: Option<usize>,
+    class: AdapterClass,
+) -> Dispatch {
+    let (variant, kernel) = match class {
+        AdapterClass::Software => (Variant::Invocation, &ADDITIVE_ATTENTION),
+        AdapterClass::Hardware => (Variant::Tile, &ADDITIVE_ATTENTION_TILE),
+    };
+    Dispatch { kernel, ..dispatch_variant(shape, queries, keys, values, reach, variant) }
 }

@@ -7,8 +7,16 @@ use super::{Access, ColumnLayout, Dispatch, Kernel, fold, stride};
 /// One invocation per query and head.
 pub static ATTENTION_WEIGHTS: Kernel = Kernel {
     name: "attention_weights",
-    wgsl: wgsl!("attention_weights" + "head_score" + "distance_bias" + "masked" + "grid"),
+    wgsl: wgsl!("attention_weights" + "head_score" + "head_quads" + "distance_bias" + "masked" + "grid"),
     storage: &[Access::Read, Access::Read, Access::Read, Access::Read, Access::Write],
+    params: AttentionParams::FIELDS,
+};
+
+/// [`ATTENTION_WEIGHTS`] whose scores are v · tanh(q + k).
+pub static ADDITIVE_ATTENTION_WEIGHTS: Kernel = Kernel {
+    name: "additive_attention_weights",
+    wgsl: wgsl!("attention_weights" + "additive_score" + "head_quads" + "distance_bias" + "masked" + "grid"),
+    storage: ATTENTION_WEIGHTS.storage,
     params: AttentionParams::FIELDS,
 };
 
@@ -36,4 +44,14 @@ pub fn dispatch(
         &params,
         fold(shape.batch * shape.heads * shape.queries, LANES),
     )
+}
+
+/// [`dispatch`] whose scores are v · tanh(q + k), with `scale` for all elements of v.
+pub fn additive_dispatch(
+    shape: &AttentionShape,
+    queries: ColumnLayout,
+    keys: ColumnLayout,
+    reach: Option<usize>,
+) -> Dispatch {
+    Dispatch { kernel: &ADDITIVE_ATTENTION_WEIGHTS, ..dispatch(shape, queries, keys, reach) }
 }

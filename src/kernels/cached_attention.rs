@@ -23,7 +23,10 @@ const STORAGE: &[Access] = &[
 /// One invocation per row, head and 64 elements of the head.
 pub static CACHED_ATTENTION: Kernel = Kernel {
     name: "cached_attention",
-    wgsl: attention_wgsl!("cached_attention", "attend_invocation" + "head_score" + "value_quads"),
+    wgsl: attention_wgsl!(
+        "cached_attention",
+        "attend_invocation" + "head_score" + "head_quads" + "value_quads"
+    ),
     storage: STORAGE,
     params: CachedAttentionParams::FIELDS,
 };

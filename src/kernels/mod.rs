@@ -94,6 +94,7 @@ pub mod linear;
 pub mod linear_gradient;
 pub mod log_probability;
 pub mod log_softmax_top_k;
+pub mod low_rank;
 pub mod map_blocks;
 pub mod normalized_linear;
 pub mod output_layer;

@@ -7,7 +7,7 @@ use super::head::AttentionKind;
 use super::self_attention::SelfAttentionKind;
 use crate::activation::Activation;
 use crate::graph::{Columns, Graph, GraphError, Rows, State, TapView, Value};
-use crate::ops::{AttentionScores, Cache, Linear, Normalization, ScoreStage};
+use crate::ops::{AttentionScores, Cache, Linear, LowRankShape, Normalization, ScoreFunction, ScoreStage};
 use crate::shape::AttentionShape;
 
 /// A batch of sequences, padded to one length.
@@ -343,6 +343,23 @@ pub(super) fn attend(
     }
 }
 
+/// As [`attend`], with scores v · tanh(q + k). Bahdanau et al. 2015, appendix A.1.2.
+pub(super) fn attend_additively(
+    g: &mut Graph,
+    shape: AttentionShape,
+    visible: Visible,
+    ([queries, keys, values], distance_bias): ([Columns; 3], Option<Rows>),
+    tap: Tap,
+) -> Result<Value, GraphError> {
+    let key_mask = visible.mask().ok_or_else(|| g.no_gradient("additive_attention"))?;
+    let scores = AttentionScores { shape, queries, keys, key_mask, distance_bias };
+    if let Some(state) = tap.0 {
+        let weights = g.attention_weights_by(ScoreFunction::Additive, scores)?;
+        g.keep(weights, state)?;
+    }
+    g.attention_by(ScoreFunction::Additive, scores, values)
+}
+
 /// Adds the attention weights of one sentence, `[heads * queries, keys]`, from its queries and keys alone. `mask`: u32
 /// `[1, keys]`.
 pub(crate) fn weights_of(
@@ -387,14 +404,24 @@ pub(crate) fn weights_of(
     g.enter(format!("{kind}.{layer}"));
     let own =
         if kind == AttentionKind::Encoder { config.encoder_kind(layer) } else { &SelfAttentionKind::Full };
-    let (shape, keys, distance_bias) = match own {
+    let mut function = ScoreFunction::Product;
+    let (shape, keys, distance_bias) = match own.for_length(key_count) {
         SelfAttentionKind::Uniform => (AttentionShape { scale: 0.0, ..shape }, keys, None),
         SelfAttentionKind::SharedQk => (shape, queries, distance_bias),
+        SelfAttentionKind::Additive => {
+            function = ScoreFunction::Additive;
+            (shape, keys, distance_bias)
+        }
+        SelfAttentionKind::Linformer { rank } => {
+            let width = shape.heads * shape.d_head;
+            let projected = LowRankShape { batch: 1, length: key_count, width, rank: *rank };
+            (shape, Columns { value: g.low_rank(keys, mask, projected)?, first: 0 }, distance_bias)
+        }
         // windows and blocks have no matrix of weights, but for texts of few blocks
         SelfAttentionKind::Full
         | SelfAttentionKind::Window { .. }
         | SelfAttentionKind::TransientGlobal { .. }
         | SelfAttentionKind::Blocks(_) => (shape, keys, distance_bias),
     };
-    g.attention_weights(AttentionScores { shape, queries, keys, key_mask: mask, distance_bias })
+    g.attention_weights_by(function, AttentionScores { shape, queries, keys, key_mask: mask, distance_bias })
 }

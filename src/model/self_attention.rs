@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
+use crate::shape::LOW_RANK_LENGTH;
+
 /// What the tokens of a layer see of one another, and how they weigh it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub enum SelfAttentionKind {
@@ -32,6 +34,20 @@ pub enum SelfAttentionKind {
     Uniform,
     /// The keys are the queries: `shared-qk`. Kitaev et al. 2020, "Reformer", section 2.
     SharedQk,
+    /// Keys and values are projected along the length to a subspace: `linformer:K`. Each is replaced by the nearest matrix
+    /// of rank K. Wang et al. 2020, "Linformer", whose projections are learned.
+    Linformer {
+        /// Dimensions of the subspace. A text of up to so many tokens is attended to in full.
+        rank: usize,
+    },
+    /// Scores are v · tanh(q + k), v a vector of equal numbers: `additive`. Bahdanau et al. 2015, appendix A.1.2, where v
+    /// is learned.
+    Additive,
+}
+
+impl SelfAttentionKind {
+    /// The longest text whose keys and values are projected, tokens.
+    pub const LINFORMER_LIMIT: usize = LOW_RANK_LENGTH;
 }
 
 /// The blocks of a text, for [`SelfAttentionKind::Blocks`].
@@ -77,9 +93,25 @@ pub enum SelfAttentionError {
     /// A kind that does not exist.
     #[error(
         "there is no kind of attention {0:?}; kinds are full, window:R, window:R+global:TOKENS, transient-global:R, \
-         blocks:SIZE, blocks:SIZE+random:COUNT, uniform and shared-qk, window:8 for example"
+         blocks:SIZE, blocks:SIZE+random:COUNT, linformer:K, additive, uniform and shared-qk, window:8 for example"
     )]
     Kind(String),
+    /// A rank of 0, or that is no number.
+    #[error("{0:?}: keys and values are projected to 1 dimension or more, linformer:32 for example")]
+    Rank(String),
+    /// A text that is too long for a projection.
+    #[error(
+        "{kind} projects texts of {limit} tokens at most, but this one has {length}: the time grows with the square of the \
+         length; window:R has no limit"
+    )]
+    TooLong {
+        /// The kind.
+        kind: String,
+        /// Tokens of the text.
+        length: usize,
+        /// Most tokens.
+        limit: usize,
+    },
     /// A window without neighbours, or that is no number.
     #[error("{0:?}: a window has 1 neighbour on each side or more, window:8 for example")]
     Window(String),
@@ -196,6 +228,8 @@ impl fmt::Display for SelfAttentionKind {
             Self::Blocks(TokenBlocks { size, random }) => write!(f, "blocks:{size}+random:{random}"),
             Self::Uniform => f.write_str("uniform"),
             Self::SharedQk => f.write_str("shared-qk"),
+            Self::Linformer { rank } => write!(f, "linformer:{rank}"),
+            Self::Additive => f.write_str("additive"),
         }
     }
 }
@@ -209,6 +243,11 @@ impl FromStr for SelfAttentionKind {
             ("full", "") => Ok(Self::Full),
             ("uniform", "") => Ok(Self::Uniform),
             ("shared-qk", "") => Ok(Self::SharedQk),
+            ("additive", "") => Ok(Self::Additive),
+            ("linformer", rank) => match rank.parse() {
+                Ok(rank @ 1..) => Ok(Self::Linformer { rank }),
+                _ => Err(SelfAttentionError::Rank(text.to_owned())),
+            },
             ("transient-global", radius) => match radius.parse() {
                 Ok(radius @ 1..) => Ok(Self::TransientGlobal { radius }),
                 _ => Err(SelfAttentionError::Window(text.to_owned())),
@@ -298,6 +337,29 @@ impl SelfAttentionChoice {
         self.choices.is_empty()
     }
 
+    /// A sentence for each chosen kind that stands for learned weights which the model does not have.
+    pub fn approximations(&self) -> Vec<String> {
+        let mut notes: Vec<String> = Vec::new();
+        for (_, kind) in &self.choices {
+            let what = match kind {
+                SelfAttentionKind::Linformer { rank } => {
+                    format!(
+                        "no learned projections, so keys and values are the nearest matrices of rank {rank}"
+                    )
+                }
+                SelfAttentionKind::Additive => {
+                    "no learned vector v, so all tanh(q + k) count the same".to_owned()
+                }
+                _ => continue,
+            };
+            let note = format!("{kind} is an approximation: the model has {what}");
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
+        notes
+    }
+
     /// The kinds of an encoder's layers; `own` are those that the model was trained with.
     pub(super) fn over(
         &self,
@@ -354,12 +416,25 @@ fn one_set_of_blocks(kinds: &[SelfAttentionKind]) -> Result<(), SelfAttentionErr
 }
 
 impl SelfAttentionKind {
-    /// The kind for texts of `length` tokens: texts of few blocks are attended to in full.
+    /// The kind for texts of `length` tokens: texts of few blocks are attended to in full, and so are those that a projection
+    /// would not change.
     pub fn for_length(&self, length: usize) -> &Self {
         const FULL: &SelfAttentionKind = &SelfAttentionKind::Full;
-        match self.blocks() {
-            Some(blocks) if length <= blocks.full_length() => FULL,
+        match *self {
+            Self::Blocks(blocks) if length <= blocks.full_length() => FULL,
+            Self::Linformer { rank } if length <= rank => FULL,
             _ => self,
+        }
+    }
+
+    /// Checks that a layer can attend to a text of `length` tokens.
+    pub(crate) fn check_length(&self, length: usize) -> Result<(), SelfAttentionError> {
+        match self.for_length(length) {
+            Self::Linformer { .. } if length > Self::LINFORMER_LIMIT => {
+                let limit = Self::LINFORMER_LIMIT;
+                Err(SelfAttentionError::TooLong { kind: self.to_string(), length, limit })
+            }
+            _ => Ok(()),
         }
     }
 
@@ -382,14 +457,22 @@ impl SelfAttentionKind {
 
     /// Whether the weights of a text of `length` tokens are a matrix `[length, length]`.
     pub fn is_dense(&self, length: usize) -> bool {
-        matches!(self.for_length(length), Self::Full | Self::Uniform | Self::SharedQk)
+        match self.for_length(length) {
+            Self::Full | Self::Uniform | Self::SharedQk | Self::Linformer { .. } | Self::Additive => true,
+            Self::Window { .. } | Self::TransientGlobal { .. } | Self::Blocks(_) => false,
+        }
     }
 
     /// Neighbours that a token sees on each side; `None`: all tokens, or blocks of them.
     pub fn radius(&self) -> Option<usize> {
         match *self {
             Self::Window { radius, .. } | Self::TransientGlobal { radius } => Some(radius),
-            Self::Full | Self::Uniform | Self::SharedQk | Self::Blocks(_) => None,
+            Self::Full
+            | Self::Uniform
+            | Self::SharedQk
+            | Self::Linformer { .. }
+            | Self::Additive
+            | Self::Blocks(_) => None,
         }
     }
 }

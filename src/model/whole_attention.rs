@@ -1,15 +1,17 @@
 //! Self-attention over whole sequences, of any kind. Vaswani et al. 2017, section 3.2.3.
 
 use super::attention::{
-    AttentionLayer, Sequences, attend, block_output, residual_block, tap, tap_context, tap_heads, tap_scores,
+    AttentionLayer, Sequences, attend, attend_additively, block_output, residual_block, tap, tap_context, tap_heads,
+    tap_scores,
 };
 use super::blueprint::{SelfAttention, qkv_columns};
+use super::config::StackConfig;
 use super::self_attention::{Globals, SelfAttentionKind, TokenBlocks};
 use super::windows::Windows;
 use crate::activation::Activation;
 use crate::graph::{Columns, Graph, GraphError, Value};
 use crate::ops::Cache;
-use crate::shape::{AttentionShape, Band};
+use crate::shape::{AttentionShape, Band, LowRankShape};
 
 /// Adds self-attention over whole sequences: the encoder, or the decoder under teacher forcing and for prompts. Keys
 /// and values also go to the cache, if given. Also returns the fused projection, which begins with the queries.
@@ -33,6 +35,15 @@ pub(super) fn self_attention(
         let [queries, keys, values] = qkv_columns(attention.stack).map(|first| Columns { value: qkv, first });
         let columns = match attention.kind {
             SelfAttentionKind::SharedQk => [queries, queries, values],
+            SelfAttentionKind::Linformer { rank } => {
+                let StackConfig { heads, d_k, d_v, .. } = *attention.stack;
+                let mask = visible.mask().ok_or_else(|| g.no_gradient("low_rank"))?;
+                let shape = LowRankShape { batch, length, width: heads * d_k, rank: *rank };
+                let keys = g.low_rank(keys, mask, shape)?;
+                let values = g.low_rank(values, mask, LowRankShape { width: heads * d_v, ..shape })?;
+                let [keys, values] = [keys, values].map(|value| Columns { value, first: 0 });
+                [queries, keys, values]
+            }
             _ => [queries, keys, values],
         };
         let shape = attention.shape(batch, length, length, attention.causal);
@@ -62,10 +73,13 @@ pub(super) fn self_attention(
                 tap_scores(g, shape, visible, [columns[0], columns[1]], None)?;
                 attend(g, shape, visible, (columns, None), tap)?
             }
-            SelfAttentionKind::Full | SelfAttentionKind::SharedQk => {
+            SelfAttentionKind::Full | SelfAttentionKind::SharedQk | SelfAttentionKind::Linformer { .. } => {
                 let bias = attention.distance_bias;
                 tap_scores(g, shape, visible, [columns[0], columns[1]], bias)?;
                 attend(g, shape, visible, (columns, bias), tap)?
+            }
+            SelfAttentionKind::Additive => {
+                attend_additively(g, shape, visible, (columns, attention.distance_bias), tap)?
             }
         };
         tap_context(g, attention.stack, context)?;

@@ -21,8 +21,19 @@ pub struct AttentionScores {
     pub distance_bias: Option<Rows>,
 }
 
+/// How a query and a key of one head make a score.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ScoreFunction {
+    /// `scale · q·k`. Vaswani et al. 2017, equation (1).
+    #[default]
+    Product,
+    /// `scale · Σ tanh(q + k)`. Bahdanau et al. 2015, appendix A.1.2, with equal numbers for v.
+    Additive,
+}
+
 #[derive(Debug)]
 struct Attention {
+    function: ScoreFunction,
     scores: AttentionScores,
     values: Columns,
     context: Value,
@@ -48,13 +59,23 @@ pub(super) fn reach(table: Option<Rows>) -> Option<usize> {
 impl Graph {
     /// Adds attention; returns `[batch * queries, heads * d_value]`. `values`: `[batch * keys, …]`.
     pub fn attention(&mut self, scores: AttentionScores, values: Columns) -> Result<Value, GraphError> {
+        self.attention_by(ScoreFunction::Product, scores, values)
+    }
+
+    /// As [`Self::attention`], with another function of the scores.
+    pub fn attention_by(
+        &mut self,
+        function: ScoreFunction,
+        scores: AttentionScores,
+        values: Columns,
+    ) -> Result<Value, GraphError> {
         let op = "attention";
         let AttentionShape { batch, heads, queries, keys, d_value, .. } = scores.shape;
         self.expect_scores(op, &scores)?;
         self.expect_columns(op, "values", values, batch * keys, heads * d_value)?;
         self.expect_distance_bias(op, scores.distance_bias, heads)?;
         let context = self.value(op, Shape::new(batch * queries, heads * d_value), Dtype::F32)?;
-        self.push(Attention { scores, values, context });
+        self.push(Attention { function, scores, values, context });
         Ok(context)
     }
 
@@ -83,7 +104,10 @@ impl Graph {
 
 impl Operator for Attention {
     fn name(&self) -> &'static str {
-        "attention"
+        match self.function {
+            ScoreFunction::Product => "attention",
+            ScoreFunction::Additive => "additive_attention",
+        }
     }
 
     fn reads(&self) -> Vec<Value> {
@@ -98,14 +122,22 @@ impl Operator for Attention {
     fn lower(&self, to: &mut Lowering<'_>) {
         let AttentionScores { shape, queries, keys, distance_bias, .. } = self.scores;
         let [q, k, v] = [queries, keys, self.values].map(|columns| to.layout(columns));
-        let dispatch = attention::dispatch(&shape, q, k, v, reach(distance_bias), to.class());
+        let reach = reach(distance_bias);
+        let dispatch = match self.function {
+            ScoreFunction::Product => attention::dispatch(&shape, q, k, v, reach, to.class()),
+            ScoreFunction::Additive => attention::additive_dispatch(&shape, q, k, v, reach, to.class()),
+        };
         let inputs = self.reads().into_iter().map(Into::into);
         to.launch(dispatch, inputs.chain([distance_bias.into(), self.context.into()]).collect());
     }
 
     fn run(&self, run: &mut CpuRun<'_>) {
         run.write([self.context], |run, [context]| {
-            cpu::attention(&self.scores.on_cpu(run), run.columns(self.values), context);
+            let (scores, values) = (self.scores.on_cpu(run), run.columns(self.values));
+            match self.function {
+                ScoreFunction::Product => cpu::attention(&scores, values, context),
+                ScoreFunction::Additive => cpu::additive_attention(&scores, values, context),
+            }
         });
     }
 }

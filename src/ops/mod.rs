@@ -28,6 +28,7 @@ mod linear;
 mod linear_gradient;
 mod log_probability;
 mod log_softmax_top_k;
+mod low_rank;
 mod ranged_attention;
 mod reorder_slots;
 mod search_states;
@@ -39,7 +40,7 @@ mod sum_rows;
 mod tied_rows;
 
 pub use adam::{AdamConstants, TrainedWeight};
-pub use attention::AttentionScores;
+pub use attention::{AttentionScores, ScoreFunction};
 pub use attention_scores::ScoreStage;
 pub use banded_attention::{BandedScores, SideKeys};
 pub use cached_attention::Cache;
@@ -52,4 +53,6 @@ pub use ssru::CellCache;
 #[doc(inline)]
 pub use crate::activation::Activation;
 #[doc(inline)]
-pub use crate::shape::{AttentionShape, Band, BandedShape, CachedAttentionShape, SideBlocks};
+pub use crate::shape::{
+    AttentionShape, Band, BandedShape, CachedAttentionShape, LOW_RANK_LENGTH, LowRankShape, SideBlocks,
+};

@@ -1,5 +1,5 @@
 use super::end_states::Extent;
-use super::global_states::{check_globals, most_globals};
+use super::global_states::{check_attention, most_globals};
 use super::input_states::InputStates;
 use super::loaded::LoadedModel;
 use super::{ForwardError, Tensor, Transformer};
@@ -77,7 +77,7 @@ impl Encoder<'_> {
         }
         let globals = config.usual_globals();
         for source in sources {
-            check_globals(config, &globals, source.len())?;
+            check_attention(config, &globals, source.len())?;
         }
         let sources = sources.iter().map(|source| (&source[..], &globals[..]));
         self.input.write_source(&mut self.session, config, sources);

@@ -4,7 +4,7 @@ use super::Transformer;
 use super::attention_budget::{KeepAttention, Lengths, share};
 use super::cancel::Cancel;
 use super::error::GenerateError;
-use super::global_states::check_globals;
+use super::global_states::check_attention;
 use super::kept_attention::KeptAttention;
 use super::queue::{Queue, Seats, pause};
 use super::request::{GenerateOptions, GenerateRequest, Generation, Keep, Progress};
@@ -140,7 +140,7 @@ impl Transformer {
         if let Some(&token) = request.input_ids.iter().find(|&&token| token as usize >= vocabulary) {
             return Err(GenerateError::Token { token, vocabulary });
         }
-        check_globals(&self.model.config, &request.global_tokens, length)?;
+        check_attention(&self.model.config, &request.global_tokens, length)?;
         Ok(request.options.validate(self.model.config.target_vocabulary, limit)?)
     }
 

@@ -98,12 +98,13 @@ pub(super) fn globals_of<'a>(config: &'a ModelConfig, requested: &'a [usize]) ->
     }
 }
 
-/// Checks the global tokens of a source of `length` tokens.
-pub(super) fn check_globals(
+/// Checks that all layers can attend to a source of `length` tokens with these global tokens.
+pub(super) fn check_attention(
     config: &ModelConfig,
     requested: &[usize],
     length: usize,
 ) -> Result<(), SelfAttentionError> {
+    config.encoder_kinds.iter().try_for_each(|kind| kind.check_length(length))?;
     if !requested.is_empty() && *config.encoder_globals() != Globals::Requested {
         return Err(SelfAttentionError::NoGlobals { model_type: config.family.model_type() });
     }

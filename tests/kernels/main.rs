@@ -1,6 +1,7 @@
 //! Every kernel compared with the CPU operator of the same name: sizes around its tiles, every mask, every variant, on
 //! any adapter (also software).
 
+mod additive_attention;
 mod attention;
 mod banded_attention;
 #[path = "../common/mod.rs"]
@@ -9,6 +10,7 @@ mod divide;
 mod graph;
 mod heatmap;
 mod linear;
+mod low_rank;
 mod normalized_linear;
 mod output_layer;
 mod rows;

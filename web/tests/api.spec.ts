@@ -105,6 +105,8 @@ test('layers take another kind of attention, and their own back', async ({ api }
     const own = await best();
     await translator.swapAttention('encoder.*=window:64');
     const wide = await best();
+    await translator.swapAttention('encoder.*=linformer:64');
+    const ranked = await best();
     await translator.swapAttention('encoder.1=uniform,encoder.*=window:1');
     const other = await best();
     const swapped = translator.swappedAttention;
@@ -114,7 +116,7 @@ test('layers take another kind of attention, and their own back', async ({ api }
     await translator.mute([]);
     const kinds = async (call: Promise<unknown>) => call.catch((error) => `${error.kind}: ${error.message}`);
     const wrong = [];
-    for (const choice of ['encoder.9=window:8', 'encoder.0=window:0', 'decoder.0=full', 'encoder.0=<b>wide</b>', 'all']) {
+    for (const choice of ['encoder.9=window:8', 'encoder.0=window:0', 'encoder.0=linformer:0', 'decoder.0=full', 'encoder.0=<b>wide</b>', 'all']) {
       wrong.push(await kinds(translator.swapAttention(choice)));
     }
     await translator.swapAttention('');
@@ -122,13 +124,14 @@ test('layers take another kind of attention, and their own back', async ({ api }
     translator.destroy();
     const texts = [own.text, own.score];
     const near = (one: typeof own) => one.text === texts[0] && Math.abs(one.score - own.score) < 1e-4;
-    return { same: near(wide), other: near(other), back: near(back), muted: near(muted), wrong, swapped };
+    return { same: near(wide) && near(ranked), other: near(other), back: near(back), muted: near(muted), wrong, swapped };
   });
   expect({ same, other, back, muted }).toEqual({ same: true, other: false, back: true, muted: false });
   expect(swapped).toBe('encoder.1=uniform,encoder.*=window:1');
   expect(wrong).toEqual([
     expect.stringMatching(/^input: there is no layer encoder\.9/),
     expect.stringMatching(/^input: "window:0": a window has 1 neighbour/),
+    expect.stringMatching(/^input: "linformer:0": keys and values are projected to 1 dimension or more/),
     expect.stringMatching(/^input: decoder\.0: only an encoder's/),
     expect.stringMatching(/^input: there is no kind of attention "<b>wide<\/b>"/),
     expect.stringMatching(/^input: "all": LAYER=KIND is needed/),

@@ -1,7 +1,7 @@
 use super::{ForwardError, ForwardInput, ForwardSelection};
 use crate::model::AttentionKind;
 use crate::model::config::{Architecture, ModelConfig};
-use crate::transformer::global_states::check_globals;
+use crate::transformer::global_states::check_attention;
 
 /// One input tensor, `[batch, length]`.
 struct Tensor<'a> {
@@ -45,8 +45,8 @@ pub fn check(config: &ModelConfig, input: &ForwardInput) -> Result<(), ForwardEr
         check_tensor(positions.count(), batch, tensor)
     })?;
     // those of the layers, also if the input names none
-    check_globals(config, &[], source)?;
-    input.requested_globals().iter().try_for_each(|globals| check_globals(config, globals, source))?;
+    check_attention(config, &[], source)?;
+    input.requested_globals().iter().try_for_each(|globals| check_attention(config, globals, source))?;
     Ok(())
 }
 

@@ -81,9 +81,11 @@ impl States<'_> {
                 SelfAttentionKind::Blocks(blocks) => {
                     (blocks.end_tokens(), blocks.end_tokens() + 3 * blocks.size)
                 }
-                SelfAttentionKind::Full | SelfAttentionKind::Uniform | SelfAttentionKind::SharedQk => {
-                    (0, length)
-                }
+                SelfAttentionKind::Full
+                | SelfAttentionKind::Uniform
+                | SelfAttentionKind::SharedQk
+                | SelfAttentionKind::Linformer { .. }
+                | SelfAttentionKind::Additive => (0, length),
             };
             let selected = self.selection.encoder_attentions.contains(&layer);
             let shapes = [("attentions", length, width), ("global attentions", globals, length)];

@@ -7,7 +7,7 @@ mod run;
 pub use error::ScoreError;
 pub use request::{Score, ScoreRequest};
 
-use super::global_states::check_globals;
+use super::global_states::check_attention;
 use super::{Cancel, Transformer, resolve};
 use crate::model::config::Architecture;
 use crate::model::generation_config::GenerationConfig;
@@ -112,7 +112,7 @@ impl Transformer {
                 limit: config.source_positions().count(),
             }),
             Some((input, length)) => Err(ScoreError::TooLong { input, length, limit }),
-            None if with_encoder => Ok(check_globals(config, &config.usual_globals(), input_ids.len())?),
+            None if with_encoder => Ok(check_attention(config, &config.usual_globals(), input_ids.len())?),
             None => Ok(()),
         }
     }

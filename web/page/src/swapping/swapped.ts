@@ -17,6 +17,11 @@ export const SWAPS = [
   { value: 'full', label: 'full attention' },
   { value: 'uniform', label: 'equal weights' },
   { value: 'shared-qk', label: 'queries as keys' },
+  { value: 'blocks:2', label: 'blocks of 2' },
+  { value: 'linformer:2', label: 'projection to 2 (approximation)' },
+  { value: 'linformer:4', label: 'projection to 4 (approximation)' },
+  { value: 'linformer:8', label: 'projection to 8 (approximation)' },
+  { value: 'additive', label: 'additive scores (approximation)' },
 ] as const;
 export type Swap = (typeof SWAPS)[number]['value'];
 
