@@ -15,6 +15,7 @@ mod attend_all;
 mod attention;
 mod banded_attention;
 mod bf16_product;
+mod bf16_tiles;
 mod bf16_unit;
 mod bf16_vectors;
 mod bytes;
@@ -43,6 +44,7 @@ mod softmax_loss;
 mod ssru;
 mod sum_rows;
 mod tied_rows;
+mod turned_rows;
 mod vector;
 mod weights;
 
