@@ -5,11 +5,25 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
-use super::amx::{BLOCK, Sums, TILE, TILE_WORDS, transpose};
+use super::amx::{BLOCK, Sums, TILE, TILE_WORDS};
+use super::bf16_tiles::{Operands, Order, Output, TILE_DEPTH, TOGETHER, Tiles, round};
 use super::bf16_unit::Bf16Unit;
 use super::matrix_product::{Strided, product};
 use super::parallel::for_each_row;
-use super::vector::in_widest_vectors;
+
+/// What is done to rows of a product, given the first row and the elements of some rows, while they are in a core's cache.
+pub type OnRows<'a> = &'a (dyn Fn(usize, &mut [f32]) + Sync);
+
+/// What becomes of a product.
+#[derive(Clone, Copy)]
+pub struct Finish<'a> {
+    /// Factor of the product.
+    pub scale: f32,
+    /// If the product is added to y: what sets y before that. It may leave what is there.
+    pub addend: Option<OnRows<'a>>,
+    /// What is done afterwards.
+    pub then: Option<OnRows<'a>>,
+}
 
 /// Whether the processor multiplies bf16 numbers faster than f32.
 pub fn bf16_is_fast() -> bool {
@@ -18,33 +32,28 @@ pub fn bf16_is_fast() -> bool {
 
 /// Computes `y = scale·a·b`, or adds it to y, on all cores, with a and b rounded to bf16. `y`: row-major
 /// `[rows of a, columns of b]`. An element does not depend on the number of threads. Panics if the sizes do not agree.
-pub fn bf16_product(a: Strided, b: Strided, scale: f32, adds: bool, y: &mut [f32]) {
+pub fn bf16_product(a: Strided, b: Strided, finish: Finish, y: &mut [f32]) {
     match Bf16Unit::all().next() {
-        Some(unit) if a.columns() > 0 => on_tiles(unit, (a, b), (scale, adds), y),
-        _ => in_f32((a, b), (scale, adds), y),
+        Some(unit) if a.columns() > 0 => on_tiles(unit, (a, b), finish, y),
+        _ => in_f32((a, b), finish, y),
     }
 }
 
 /// The product of rounded operands, for processors without such a unit.
-fn in_f32((a, b): (Strided, Strided), (scale, adds): (f32, bool), y: &mut [f32]) {
+fn in_f32((a, b): (Strided, Strided), finish: Finish, y: &mut [f32]) {
     let rounded = |matrix: Strided| -> Vec<f32> {
         matrix.data().iter().map(|x| f32::from_bits(u32::from(round(*x)) << 16)).collect()
     };
     let (a_values, b_values) = (rounded(a), rounded(b));
-    product(a.with_data(&a_values), b.with_data(&b_values), scale, adds, y);
+    let Finish { scale, addend, then } = finish;
+    if let Some(addend) = addend {
+        addend(0, y);
+    }
+    product(a.with_data(&a_values), b.with_data(&b_values), scale, addend.is_some(), y);
+    if let Some(then) = then {
+        then(0, y);
+    }
 }
-
-/// The nearest bf16 number, ties to even. NaN stays NaN.
-#[inline(always)]
-fn round(x: f32) -> u16 {
-    let bits = x.to_bits();
-    let nearest = (bits.wrapping_add(0x7fff + (bits >> 16 & 1))) >> 16;
-    let quiet = bits >> 16 | 0x40;
-    (if x.is_nan() { quiet } else { nearest }) as u16
-}
-
-/// Numbers of an operand that a tile sums.
-const TILE_DEPTH: usize = 2 * TILE;
 
 /// Operands as tiles, kept by the thread that shares the work, so that a step allocates nothing.
 #[derive(Default)]
@@ -53,7 +62,7 @@ struct Scratch {
     b: Vec<u32>,
 }
 
-fn on_tiles(unit: Bf16Unit, (a, b): (Strided, Strided), (scale, adds): (f32, bool), y: &mut [f32]) {
+fn on_tiles(unit: Bf16Unit, (a, b): (Strided, Strided), finish: Finish, y: &mut [f32]) {
     thread_local!(static SCRATCH: Cell<Scratch> = Cell::default());
     let (rows, depth, columns) = (a.rows(), a.columns(), b.columns());
     assert_eq!(depth, b.rows(), "[{rows}, {depth}] times [{}, {columns}]", b.rows());
@@ -61,19 +70,20 @@ fn on_tiles(unit: Bf16Unit, (a, b): (Strided, Strided), (scale, adds): (f32, boo
     if y.is_empty() {
         return;
     }
-    let mut scratch = SCRATCH.take();
-    pack(a, Order::LineFirst, &mut scratch.a);
-    pack(b.transposed(), Order::PairFirst, &mut scratch.b);
+    let (mut scratch, order) = (SCRATCH.take(), unit.order(a));
+    pack(unit, a, order, &mut scratch.a);
+    pack(unit, b.transposed(), Order::PairFirst, &mut scratch.b);
     let line_words = depth.div_ceil(TILE_DEPTH) * TILE_WORDS; // of 16 rows or columns
     let (a_tiles, b_tiles) = (&*scratch.a, &*scratch.b);
     let mut panels: SmallVec<[&mut [f32]; 64]> = y.chunks_mut(BLOCK * columns).collect();
     let together = (NEAR_WORDS / (2 * line_words)).max(1) * BLOCK;
     for first in (0..columns).step_by(together) {
         let chunk = first..columns.min(first + together);
-        for_each_row(&mut panels, 1, BLOCK * depth * chunk.len() / unit.speed(), |panel, y| {
+        for_each_row(&mut panels, 1, BLOCK * depth * chunk.len() / unit.speed(), |index, y| {
             let [y] = y else { unreachable!("one panel") };
-            let operands = (&a_tiles[2 * panel * line_words..][..2 * line_words], b_tiles);
-            multiply_panel(unit, operands, chunk.clone(), (scale, adds), (y, columns));
+            let a = a_tiles[2 * index * line_words..][..2 * line_words].split_at(line_words);
+            let panel = Panel { unit, a: [a.0, a.1], order, b: b_tiles, columns };
+            panel.multiply(chunk.clone(), (index * BLOCK, finish), y);
         });
     }
     SCRATCH.set(scratch);
@@ -82,141 +92,57 @@ fn on_tiles(unit: Bf16Unit, (a, b): (Strided, Strided), (scale, adds): (f32, boo
 /// Words of the right operand that stay in a core's cache while rows of the left one pass.
 const NEAR_WORDS: usize = 1 << 17;
 
-/// Computes some columns of up to 32 rows. The tiles: those of the rows of a, and of all columns of b.
-fn multiply_panel(
+/// Up to 32 rows of a product.
+struct Panel<'a> {
     unit: Bf16Unit,
-    (a, b): (&[u32], &[u32]),
-    chunk: Range<usize>,
-    (scale, adds): (f32, bool),
-    (y, columns): (&mut [f32], usize),
-) {
-    let mut sums = Sums([0.0; BLOCK * BLOCK]);
-    let line_words = a.len() / 2;
-    let (a0, a1) = a.split_at(line_words);
-    unit.run(|multiply| {
-        for first in chunk.clone().step_by(BLOCK) {
-            let (b0, b1) = b[first / TILE * line_words..][..2 * line_words].split_at(line_words);
-            multiply([a0, a1], [b0, b1], &mut sums);
-            let width = BLOCK.min(chunk.end - first);
-            in_widest_vectors(
-                #[inline(always)]
-                || {
-                    for (y, sums) in y.chunks_exact_mut(columns).zip(sums.0.as_chunks::<BLOCK>().0) {
-                        let y = &mut y[first..first + width];
-                        match <&mut [f32; BLOCK]>::try_from(&mut *y) {
-                            Ok(row) => {
-                                // a copy, of known length: for all the compiler knows, y could be the sums
-                                let mut copy = *row;
-                                store(&mut copy, sums, (scale, adds));
-                                *row = copy;
-                            }
-                            Err(_) => store(y, sums, (scale, adds)),
-                        }
-                    }
-                },
-            );
-        }
-    });
+    /// Tiles of these rows.
+    a: [&'a [u32]; 2],
+    order: Order,
+    /// Tiles of all columns.
+    b: &'a [u32],
+    columns: usize,
 }
 
-/// Writes a row of a block.
-#[inline(always)]
-fn store(y: &mut [f32], sums: &[f32], (scale, adds): (f32, bool)) {
-    match adds {
-        true => y.iter_mut().zip(sums).for_each(|(y, sum)| *y += scale * sum),
-        false => y.iter_mut().zip(sums).for_each(|(y, sum)| *y = scale * sum),
+impl Panel<'_> {
+    /// Computes some columns.
+    fn multiply(&self, chunk: Range<usize>, (first_row, finish): (usize, Finish), y: &mut [f32]) {
+        let Self { unit, a, order, b, columns } = *self;
+        let Finish { scale, addend, then } = finish;
+        if let Some(addend) = addend.filter(|_| chunk.start == 0) {
+            addend(first_row, y);
+        }
+        let (rows, line_words, adds) = (y.len() / columns, a[0].len(), addend.is_some());
+        unit.run(|multiply| {
+            for first in chunk.clone().step_by(BLOCK) {
+                let (b0, b1) = b[first / TILE * line_words..][..2 * line_words].split_at(line_words);
+                let operands = Operands { a, order, b: [b0, b1] };
+                let size = [rows, BLOCK.min(chunk.end - first)];
+                let mut output = Output { y: &mut y[first..], stride: columns, scale, adds };
+                if size == [BLOCK; 2] {
+                    multiply(operands, output);
+                } else {
+                    let mut sums = Sums([0.0; BLOCK * BLOCK]);
+                    multiply(operands, Output { y: &mut sums.0, stride: BLOCK, scale: 1.0, adds: false });
+                    output.write(&sums, size);
+                }
+            }
+        });
+        if let Some(then) = then.filter(|_| chunk.end == columns) {
+            then(first_row, y);
+        }
     }
 }
 
-/// Order of the words of a tile. A line is a row of the left operand, or a column of the right one.
-#[derive(Clone, Copy, PartialEq)]
-enum Order {
-    /// `[line, pair]`
-    LineFirst,
-    /// `[pair, line]`
-    PairFirst,
-}
-
-/// Rows of tiles that are filled together: so many columns are read of a row of the matrix at a time.
-const TOGETHER: usize = 8;
-
 /// Rounds a matrix `[lines, depth]` into tiles `[lines / 16, depth / 32]`, and fills with zeros. The number of rows of
 /// tiles is even.
-fn pack(matrix: Strided, order: Order, words: &mut Vec<u32>) {
+fn pack(unit: Bf16Unit, matrix: Strided, order: Order, words: &mut Vec<u32>) {
     let line_words = matrix.columns().div_ceil(TILE_DEPTH) * TILE_WORDS;
     words.resize(matrix.rows().div_ceil(BLOCK) * 2 * line_words, 0);
     let mut groups: SmallVec<[&mut [u32]; 64]> = words.chunks_mut(TOGETHER * line_words).collect();
     for_each_row(&mut groups, 1, 16 * TOGETHER * line_words, |group, words| {
         let [words] = words else { unreachable!("one group") };
-        in_widest_vectors(
-            #[inline(always)]
-            || pack_group(matrix, group * TOGETHER * TILE, order, line_words, words),
-        );
+        unit.fill(Tiles { matrix, first: group * TOGETHER * TILE, order }, words);
     });
-}
-
-/// Fills some rows of tiles. Memory is read in its own order, so that the processor fetches it ahead.
-#[inline(always)]
-fn pack_group(matrix: Strided, first: usize, order: Order, line_words: usize, words: &mut [u32]) {
-    let lines = matrix.rows().saturating_sub(first).min(TOGETHER * TILE);
-    let (whole_lines, whole_depth) = (lines / TILE * TILE, matrix.columns() / TILE_DEPTH * TILE_DEPTH);
-    let [line_stride, depth_stride] = matrix.strides();
-    let start = first * line_stride;
-    let made = if depth_stride == 1 {
-        for line in 0..whole_lines {
-            let x = &matrix.data()[start + line * line_stride..][..whole_depth];
-            let words = &mut words[line / TILE * line_words + line % TILE * TILE..];
-            for (tile, x) in x.chunks_exact(TILE_DEPTH).enumerate() {
-                let halves: &mut [u16] = bytemuck::cast_slice_mut(&mut words[tile * TILE_WORDS..][..TILE]);
-                halves.iter_mut().zip(x).for_each(|(half, x)| *half = round(*x));
-            }
-        }
-        Order::LineFirst
-    } else {
-        for pair in 0..whole_depth / 2 {
-            let x = |at: usize| &matrix.data()[start + at * depth_stride..][..whole_lines];
-            let place = pair / TILE * TILE_WORDS + pair % TILE * TILE;
-            let pairs = x(2 * pair).chunks_exact(TILE).zip(x(2 * pair + 1).chunks_exact(TILE));
-            for (block, (low, high)) in pairs.enumerate() {
-                let words = &mut words[block * line_words + place..][..TILE];
-                let pairs = low.iter().zip(high);
-                words.iter_mut().zip(pairs).for_each(|(word, (low, high))| *word = word_of(*low, *high));
-            }
-        }
-        Order::PairFirst
-    };
-    for (block, words) in words.chunks_exact_mut(line_words).enumerate() {
-        for (tile, words) in words.as_chunks_mut().0.iter_mut().enumerate() {
-            let is_whole = block * TILE < whole_lines && tile * TILE_DEPTH < whole_depth;
-            match is_whole {
-                true if made == order => {}
-                true => transpose(words),
-                false => pack_edge(matrix, [first + block * TILE, tile * TILE_DEPTH], order, words),
-            }
-        }
-    }
-}
-
-/// Fills a tile at the edge of the matrix, or beyond it.
-fn pack_edge(matrix: Strided, first: [usize; 2], order: Order, words: &mut [u32; TILE_WORDS]) {
-    let [line_stride, depth_stride] = matrix.strides();
-    let x = |line: usize, at: usize| match line < matrix.rows() && at < matrix.columns() {
-        true => matrix.data()[line * line_stride + at * depth_stride],
-        false => 0.0,
-    };
-    for (index, word) in words.iter_mut().enumerate() {
-        let (line, pair) = match order {
-            Order::LineFirst => (index / TILE, index % TILE),
-            Order::PairFirst => (index % TILE, index / TILE),
-        };
-        let [line, at] = [first[0] + line, first[1] + 2 * pair];
-        *word = word_of(x(line, at), x(line, at + 1));
-    }
-}
-
-#[inline(always)]
-fn word_of(low: f32, high: f32) -> u32 {
-    u32::from(round(low)) | u32::from(round(high)) << 16
 }
 
 #[cfg(test)]
@@ -238,9 +164,11 @@ mod tests {
 
     /// Computes a product on this unit, or on none.
     fn run(unit: Option<Bf16Unit>, operands: (Strided, Strided), how: (f32, bool), y: &mut [f32]) {
+        let addend = how.1.then_some((&|_: usize, _: &mut [f32]| {}) as OnRows);
+        let finish = Finish { scale: how.0, addend, then: None };
         match unit {
-            Some(unit) => on_tiles(unit, operands, how, y),
-            None => in_f32(operands, how, y),
+            Some(unit) => on_tiles(unit, operands, finish, y),
+            None => in_f32(operands, finish, y),
         }
     }
 

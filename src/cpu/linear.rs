@@ -7,6 +7,7 @@ use pulp::{Arch, Simd, WithSimd};
 
 use super::WeightMatrix;
 use super::activate::activate;
+use super::bf16_product;
 use super::few_rows::{LIBRARY_ROWS, NEAR_ROWS, Piece};
 use super::integer_tiles::{self, multiply_on_tiles};
 use super::matrix_product::{Strided, matrix_product};
@@ -81,8 +82,10 @@ pub fn training_linear(
         (WeightMatrix::F32(weight), Products::Bf16) => {
             let outputs = weight.len() / layer.inputs;
             let w = Strided::row_major(weight, layer.inputs);
-            products.run(Strided::row_major(x, layer.inputs), w.transposed(), (1.0, false), y);
-            Problem { x, layer, outputs, activation, join }.finish(0, &[], y);
+            let problem = Problem { x, layer, outputs, activation, join };
+            let then = |first: usize, y: &mut [f32]| problem.finish_here(first, &[], y);
+            let finish = bf16_product::Finish { scale: 1.0, addend: None, then: Some(&then) };
+            products.run(Strided::row_major(x, layer.inputs), w.transposed(), finish, y);
         }
         _ => linear(x, layer, activation, join, y),
     }

@@ -1,6 +1,6 @@
 //! Gradients of `y = scale·x·Wᵀ + b`
 
-use super::bf16_product::bf16_product;
+use super::bf16_product::{Finish, OnRows, bf16_product};
 use super::matrix_product::{Strided, product};
 use super::parallel::for_each_block;
 use super::vector::in_widest_vectors;
@@ -17,11 +17,14 @@ pub fn linear_input_gradient(
     dx: &mut [f32],
 ) {
     let outputs = weight.len() / inputs;
-    if let Some(z) = z {
-        dx.copy_from_slice(z);
-    }
     let (dy, weight) = (Strided::row_major(dy, outputs), Strided::row_major(weight, inputs));
-    products.run(dy, weight, (scale, z.is_some()), dx);
+    let copy = |first: usize, dx: &mut [f32]| {
+        if let Some(z) = z {
+            dx.copy_from_slice(&z[first * inputs..][..dx.len()]);
+        }
+    };
+    let addend = z.is_some().then_some(&copy as OnRows);
+    products.run(dy, weight, Finish { scale, addend, then: None }, dx);
 }
 
 /// `dW += scale·dyᵀ·x`
@@ -35,15 +38,25 @@ pub fn linear_weight_gradient(
 ) {
     let outputs = dweight.len() / inputs;
     let (dy, x) = (Strided::row_major(dy, outputs), Strided::row_major(x, inputs));
-    products.run(dy.transposed(), x, (scale, true), dweight);
+    let keep = |_: usize, _: &mut [f32]| {};
+    products.run(dy.transposed(), x, Finish { scale, addend: Some(&keep), then: None }, dweight);
 }
 
 impl Products {
     /// Computes `y = scale·a·b`, or adds it to y.
-    pub(super) fn run(self, a: Strided, b: Strided, (scale, adds): (f32, bool), y: &mut [f32]) {
+    pub(super) fn run(self, a: Strided, b: Strided, finish: Finish, y: &mut [f32]) {
+        let Finish { scale, addend, then } = finish;
         match self {
-            Self::F32 => product(a, b, scale, adds, y),
-            Self::Bf16 => bf16_product(a, b, scale, adds, y),
+            Self::Bf16 => bf16_product(a, b, finish, y),
+            Self::F32 => {
+                if let Some(addend) = addend {
+                    addend(0, y);
+                }
+                product(a, b, scale, addend.is_some(), y);
+                if let Some(then) = then {
+                    then(0, y);
+                }
+            }
         }
     }
 }

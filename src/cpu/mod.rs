@@ -17,6 +17,7 @@ mod attention;
 mod attention_scores;
 mod banded_attention;
 mod bf16_product;
+mod bf16_tiles;
 mod bf16_unit;
 mod bf16_vectors;
 mod bytes;
@@ -46,6 +47,7 @@ mod softmax_loss;
 mod ssru;
 mod sum_rows;
 mod tied_rows;
+mod turned_rows;
 mod vector;
 mod weights;
 

@@ -9,6 +9,9 @@ pub struct Budget {
     pieces: usize,
 }
 
+/// Pieces for each core: a core that another program holds up for a while keeps the others waiting for one piece only.
+const PIECES: usize = 16;
+
 impl Budget {
     /// The budget of a whole operator of `work` multiplications.
     pub fn new(work: usize) -> Self {
@@ -16,7 +19,7 @@ impl Budget {
         let cores = rayon::current_num_threads();
         #[cfg(target_arch = "wasm32")]
         let cores = 1;
-        let most = if cores == 1 { 1 } else { 4 * cores };
+        let most = if cores == 1 { 1 } else { PIECES * cores };
         Self { pieces: (work / GRAIN).clamp(1, most) }
     }
 

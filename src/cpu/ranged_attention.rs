@@ -8,8 +8,9 @@ use pulp::{Arch, Simd, WithSimd};
 use super::Columns;
 use super::attend::DistanceBias;
 use super::dropout::{DropoutKey, DropoutShare};
-use super::parallel::for_each_row;
-use super::vector::{add_scaled, exp, inner_products, largest, sum};
+use super::parallel::for_each_block;
+use super::turned_rows::TurnedRows;
+use super::vector::{add_scaled, exp, largest, sum};
 
 /// Sizes and options of the attention.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -60,6 +61,16 @@ impl<'a> RangedAttention<'a> {
         })
     }
 
+    /// The keys of all heads.
+    fn all_keys(&self) -> (Columns<'a>, usize) {
+        (self.keys, self.shape.heads * self.shape.d_head)
+    }
+
+    /// The values of all heads.
+    fn all_values(&self) -> (Columns<'a>, usize) {
+        (self.values, self.shape.heads * self.shape.d_value)
+    }
+
     fn query(&self, head: usize, row: usize) -> &'a [f32] {
         self.queries.head(head, self.shape.d_head).row(row, self.shape.d_head)
     }
@@ -77,12 +88,35 @@ fn range(ranges: &[u32], row: usize) -> std::ops::Range<usize> {
     ranges[2 * row] as usize..ranges[2 * row + 1] as usize
 }
 
-/// Memory for scores, kept by each thread, so that a pass allocates nothing.
-fn with_scores(work: impl FnOnce(&mut [Vec<f32>; 2])) {
-    thread_local!(static SCORES: Cell<[Vec<f32>; 2]> = Cell::default());
-    let mut scores = SCORES.take();
-    work(&mut scores);
-    SCORES.set(scores);
+/// Memory of a thread, so that a pass allocates nothing.
+#[derive(Default)]
+struct Scratch {
+    weights: Vec<f32>,
+    dscores: Vec<f32>,
+    /// Keys or queries, for the scores.
+    turned: TurnedRows,
+    /// Values or gradients of contexts, for the gradients of weights.
+    turned_values: TurnedRows,
+}
+
+/// Calls `work` for each row, with the thread's memory.
+fn for_each_row_with_scratch<T: Send>(
+    data: &mut [T],
+    width: usize,
+    cost: usize,
+    work: impl Fn(usize, &mut [T], &mut Scratch) + Sync,
+) {
+    thread_local!(static SCRATCH: Cell<Scratch> = Cell::default());
+    for_each_block(data, width, cost, |first, block| {
+        let mut scratch = SCRATCH.take();
+        // of another operator
+        scratch.turned.clear();
+        scratch.turned_values.clear();
+        for (row, values) in block.chunks_exact_mut(width).enumerate() {
+            work(first + row, values, &mut scratch);
+        }
+        SCRATCH.set(scratch);
+    });
 }
 
 /// Computes the context, and the logarithm of each row's sum of exponentials.
@@ -95,9 +129,9 @@ pub fn ranged_attention(attention: &RangedAttention, log_sums: &mut [f32], conte
     let work = work(attention);
     let rows = context.chunks_exact_mut(width).zip(log_sums.chunks_exact_mut(heads));
     let mut rows: Vec<_> = rows.collect();
-    for_each_row(&mut rows, 1, work, |row, outputs| {
+    for_each_row_with_scratch(&mut rows, 1, work, |row, outputs, scratch| {
         let [(context, log_sums)] = outputs else { unreachable!("one row") };
-        with_scores(|[scores, _]| arch.dispatch(Attend { attention, row, scores, context, log_sums }));
+        arch.dispatch(Attend { attention, row, scratch, context, log_sums });
     });
 }
 
@@ -112,7 +146,7 @@ fn work(attention: &RangedAttention) -> usize {
 struct Attend<'a> {
     attention: &'a RangedAttention<'a>,
     row: usize,
-    scores: &'a mut Vec<f32>,
+    scratch: &'a mut Scratch,
     context: &'a mut [f32],
     log_sums: &'a mut [f32],
 }
@@ -122,11 +156,13 @@ impl WithSimd for Attend<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { attention, row, scores, context, log_sums } = self;
+        let Self { attention, row, scratch, context, log_sums } = self;
         let keys = range(attention.key_ranges, row);
         let RangedShape { heads, d_value, .. } = attention.shape;
+        scratch.turned.cover(&keys, attention.all_keys());
+        let Scratch { weights: scores, turned, .. } = scratch;
         for head in 0..heads {
-            score(simd, attention, head, row, keys.clone(), scores);
+            score(simd, attention, (head, row), (&keys, turned), scores);
             let most = largest(simd, scores);
             scores.iter_mut().for_each(|score| *score -= most);
             exp(simd, scores);
@@ -154,42 +190,19 @@ fn weighted_sum<'a, S: Simd>(simd: S, y: &mut [f32], factors: &[f32], row: impl 
     }
 }
 
-/// The inner products of x and `count` rows, four at a time.
-#[inline(always)]
-fn products_with<'a, S: Simd>(
-    simd: S,
-    x: &[f32],
-    count: usize,
-    row: impl Fn(usize) -> &'a [f32],
-    products: &mut Vec<f32>,
-) {
-    products.clear();
-    let fours = count / 4 * 4;
-    for first in (0..fours).step_by(4) {
-        let [four] = inner_products(simd, [x], [0, 1, 2, 3].map(|next| row(first + next)));
-        products.extend(four);
-    }
-    for index in fours..count {
-        let [[product]] = inner_products(simd, [x], [row(index)]);
-        products.push(product);
-    }
-}
-
 /// The scores of a query's keys.
 #[inline(always)]
 fn score<S: Simd>(
     simd: S,
     attention: &RangedAttention,
-    head: usize,
-    query: usize,
-    keys: std::ops::Range<usize>,
+    (head, query): (usize, usize),
+    (keys, turned): (&std::ops::Range<usize>, &TurnedRows),
     scores: &mut Vec<f32>,
 ) {
-    let (x, first) = (attention.query(head, query), keys.start);
-    products_with(simd, x, keys.len(), |index| attention.key(head, first + index), scores);
+    turned.products(simd, attention.query(head, query), (keys, head * attention.shape.d_head), scores);
     scores.iter_mut().for_each(|score| *score *= attention.shape.scale);
     if let Some(bias) = attention.bias(head, query) {
-        scores.iter_mut().enumerate().for_each(|(index, score)| *score += bias.of(first + index));
+        scores.iter_mut().zip(keys.clone()).for_each(|(score, key)| *score += bias.of(key));
     }
 }
 
@@ -222,11 +235,9 @@ pub fn ranged_query_gradient(
 ) {
     let RangedShape { heads, d_head, .. } = attention.shape;
     let arch = Arch::new();
-    for_each_row(gradient, stride, 2 * work(attention), |row, gradient| {
+    for_each_row_with_scratch(gradient, stride, 2 * work(attention), |row, gradient, scratch| {
         let gradient = &mut gradient[first..][..heads * d_head];
-        with_scores(|[weights, dscores]| {
-            arch.dispatch(QueryGradient { attention, of, row, weights, dscores, gradient });
-        });
+        arch.dispatch(QueryGradient { attention, of, row, scratch, gradient });
     });
 }
 
@@ -234,8 +245,7 @@ struct QueryGradient<'a> {
     attention: &'a RangedAttention<'a>,
     of: &'a ContextGradient<'a>,
     row: usize,
-    weights: &'a mut Vec<f32>,
-    dscores: &'a mut Vec<f32>,
+    scratch: &'a mut Scratch,
     gradient: &'a mut [f32],
 }
 
@@ -244,11 +254,12 @@ impl WithSimd for QueryGradient<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { attention, of, row, weights, dscores, gradient } = self;
+        let Self { attention, of, row, scratch, gradient } = self;
         let RangedShape { heads, d_head, scale, .. } = attention.shape;
         let keys = range(attention.key_ranges, row);
         for head in 0..heads {
-            dscores_of_query(simd, attention, of, (head, row), weights, dscores);
+            dscores_of_query(simd, attention, of, (head, row), scratch);
+            let dscores = &mut scratch.dscores;
             dscores.iter_mut().for_each(|dscore| *dscore *= scale);
             let gradient = &mut gradient[head * d_head..][..d_head];
             weighted_sum(simd, gradient, dscores, |index| attention.key(head, keys.start + index));
@@ -263,17 +274,19 @@ fn dscores_of_query<S: Simd>(
     attention: &RangedAttention,
     of: &ContextGradient,
     (head, row): (usize, usize),
-    weights: &mut Vec<f32>,
-    dscores: &mut Vec<f32>,
+    scratch: &mut Scratch,
 ) {
     let RangedShape { heads, d_value, .. } = attention.shape;
     let keys = range(attention.key_ranges, row);
-    score(simd, attention, head, row, keys.clone(), weights);
+    scratch.turned.cover(&keys, attention.all_keys());
+    scratch.turned_values.cover(&keys, attention.all_values());
+    let Scratch { weights, dscores, turned, turned_values } = scratch;
+    score(simd, attention, (head, row), (&keys, turned), weights);
     let (log_sum, product) = (of.log_sums[row * heads + head], of.products[row * heads + head]);
     weights.iter_mut().for_each(|score| *score -= log_sum);
     exp(simd, weights);
     let dcontext = &of.dcontext[(row * heads + head) * d_value..][..d_value];
-    products_with(simd, dcontext, keys.len(), |index| attention.value(head, keys.start + index), dscores);
+    turned_values.products(simd, dcontext, (&keys, head * d_value), dscores);
     for ((dscore, weight), key) in dscores.iter_mut().zip(&*weights).zip(keys) {
         *dscore = weight * (*dscore * attention.kept(head, row, key) - product);
     }
@@ -286,10 +299,8 @@ pub fn ranged_key_gradient(
     (gradient, stride, firsts): (&mut [f32], usize, [usize; 2]),
 ) {
     let arch = Arch::new();
-    for_each_row(gradient, stride, 2 * work(attention), |row, gradient| {
-        with_scores(|[weights, dscores]| {
-            arch.dispatch(KeyGradient { attention, of, row, weights, dscores, gradient, firsts });
-        });
+    for_each_row_with_scratch(gradient, stride, 2 * work(attention), |row, gradient, scratch| {
+        arch.dispatch(KeyGradient { attention, of, row, scratch, gradient, firsts });
     });
 }
 
@@ -297,8 +308,7 @@ struct KeyGradient<'a> {
     attention: &'a RangedAttention<'a>,
     of: &'a ContextGradient<'a>,
     row: usize,
-    weights: &'a mut Vec<f32>,
-    dscores: &'a mut Vec<f32>,
+    scratch: &'a mut Scratch,
     gradient: &'a mut [f32],
     firsts: [usize; 2],
 }
@@ -308,21 +318,25 @@ impl WithSimd for KeyGradient<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { attention, of, row, weights, dscores, gradient, firsts } = self;
+        let Self { attention, of, row, scratch, gradient, firsts } = self;
         let RangedShape { heads, d_head, d_value, scale } = attention.shape;
         let queries = range(of.query_ranges, row);
+        scratch.turned.cover(&queries, (attention.queries, heads * d_head));
+        let dcontexts = Columns { data: of.dcontext, stride: heads * d_value, first: 0 };
+        scratch.turned_values.cover(&queries, (dcontexts, heads * d_value));
+        let Scratch { weights, dscores, turned, turned_values } = scratch;
         for head in 0..heads {
             let (key, value) = (attention.key(head, row), attention.value(head, row));
             let query = |index| attention.query(head, queries.start + index);
             let dcontext =
                 |index| &of.dcontext[((queries.start + index) * heads + head) * d_value..][..d_value];
-            products_with(simd, key, queries.len(), query, weights);
+            turned.products(simd, key, (&queries, head * d_head), weights);
             for (weight, query) in weights.iter_mut().zip(queries.clone()) {
                 let bias = attention.bias(head, query).map_or(0.0, |bias| bias.of(row));
                 *weight = *weight * scale + bias - of.log_sums[query * heads + head];
             }
             exp(simd, weights);
-            products_with(simd, value, queries.len(), dcontext, dscores);
+            turned_values.products(simd, value, (&queries, head * d_value), dscores);
             for ((dscore, weight), query) in dscores.iter_mut().zip(&mut *weights).zip(queries.clone()) {
                 let kept = attention.kept(head, query, row);
                 *dscore = *weight * (*dscore * kept - of.products[query * heads + head]) * scale;
@@ -338,17 +352,17 @@ impl WithSimd for KeyGradient<'_> {
 
 /// Adds to the gradient of the bias by distance, `[2 * reach + 1, heads]`.
 pub fn ranged_bias_gradient(attention: &RangedAttention, of: &ContextGradient, gradient: &mut [f32]) {
-    let arch = Arch::new();
-    with_scores(|[weights, dscores]| {
-        arch.dispatch(BiasGradient { attention, of, weights, dscores, gradient });
+    let (arch, width) = (Arch::new(), gradient.len());
+    // one row: all sums in one order
+    for_each_row_with_scratch(gradient, width, 0, |_, gradient, scratch| {
+        arch.dispatch(BiasGradient { attention, of, scratch, gradient });
     });
 }
 
 struct BiasGradient<'a> {
     attention: &'a RangedAttention<'a>,
     of: &'a ContextGradient<'a>,
-    weights: &'a mut Vec<f32>,
-    dscores: &'a mut Vec<f32>,
+    scratch: &'a mut Scratch,
     gradient: &'a mut [f32],
 }
 
@@ -357,14 +371,14 @@ impl WithSimd for BiasGradient<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { attention, of, weights, dscores, gradient } = self;
+        let Self { attention, of, scratch, gradient } = self;
         let heads = attention.shape.heads;
         let reach = (gradient.len() / heads - 1) / 2;
         for row in 0..attention.key_ranges.len() / 2 {
             let keys = range(attention.key_ranges, row);
             for head in 0..heads {
-                dscores_of_query(simd, attention, of, (head, row), weights, dscores);
-                for (key, dscore) in keys.clone().zip(&*dscores) {
+                dscores_of_query(simd, attention, of, (head, row), scratch);
+                for (key, dscore) in keys.clone().zip(&scratch.dscores) {
                     let distance = (key + reach).saturating_sub(row).min(2 * reach);
                     gradient[distance * heads + head] += dscore;
                 }

@@ -217,6 +217,26 @@ pub fn sum<S: Simd>(simd: S, values: &[f32]) -> f32 {
     tail.iter().copied().fold(simd.reduce_sum_f32s(sums), |sum, x| sum + x)
 }
 
+/// Replaces x by `eˣ⁻ᵐ`, for x ≤ m; returns their sum: vector sums of chunks, added in f64.
+#[inline(always)]
+pub fn exp_and_sum<S: Simd>(simd: S, values: &mut [f32], m: f32) -> f64 {
+    const AT_A_TIME: usize = 64;
+    let (vectors, tail) = S::as_mut_simd_f32s(values);
+    let shift = simd.splat_f32s(m);
+    let mut total = 0.0;
+    for vectors in vectors.chunks_mut(AT_A_TIME) {
+        let mut sum = simd.splat_f32s(0.0);
+        for x in vectors {
+            *x = exp_vector(simd, simd.sub_f32s(*x, shift));
+            sum = simd.add_f32s(sum, *x);
+        }
+        total += f64::from(simd.reduce_sum_f32s(sum));
+    }
+    tail.iter_mut().for_each(|x| *x -= m);
+    exp(simd, tail);
+    total + tail.iter().copied().map(f64::from).sum::<f64>()
+}
+
 /// `Σ eˣ⁻ᵐ` for x ≤ m: vector sums of chunks, added in f64.
 #[inline(always)]
 pub fn sum_of_exp<S: Simd>(simd: S, values: &[f32], m: f32) -> f64 {
