@@ -27,6 +27,7 @@ pub mod generation_config;
 pub mod positions;
 
 mod attention;
+mod bands;
 mod cache;
 mod error;
 mod feed_forward;
@@ -49,6 +50,7 @@ mod windows;
 pub use crate::ops::{Cache, CellCache};
 pub(crate) use attention::weights_of;
 pub use attention::{GlobalTokens, Memory, Sequences, Tap, Taps, TextBlocks, Visible};
+pub use bands::{BandLayout, Bands, SideColumns};
 pub use cache::LayerCache;
 pub use error::ModelError;
 pub use folder::Model;

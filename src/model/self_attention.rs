@@ -380,11 +380,6 @@ impl SelfAttentionKind {
         }
     }
 
-    /// Whether the weights of a text of `length` tokens are a matrix `[length, length]`.
-    pub fn is_dense(&self, length: usize) -> bool {
-        matches!(self.for_length(length), Self::Full | Self::Uniform | Self::SharedQk)
-    }
-
     /// Neighbours that a token sees on each side; `None`: all tokens, or blocks of them.
     pub fn radius(&self) -> Option<usize> {
         match *self {

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::statistics::rank;
+use super::statistics::{is_small, rank};
 use super::{AttentionKind, Map, TracedSentence};
 use crate::transformer::Tensor;
 
@@ -86,18 +86,21 @@ pub struct CombinedRank {
 }
 
 impl TracedSentence {
-    /// Combined ranks of each kept layer.
+    /// Combined ranks of each kept layer that is small enough.
     pub fn combined_ranks(&self) -> Vec<CombinedRank> {
         let of_layer = |layer: &super::LayerAttention| {
-            let (heads, queries, keys) = (layer.heads, layer.queries, layer.keys);
-            let rows = (0..queries).flat_map(|query| {
-                (0..heads).flat_map(move |head| &layer.weights[(head * queries + query) * keys..][..keys])
-            });
-            let side_by_side: Vec<f32> = rows.copied().collect();
-            let map = Map { queries, keys: heads * keys, weights: &side_by_side };
-            let full_rank = queries.min(heads * keys);
-            CombinedRank { kind: layer.kind, layer: layer.layer, rank: rank(map), full_rank }
+            let (heads, queries, columns) = (layer.heads, layer.queries, layer.columns());
+            if !is_small([queries, heads * columns]) {
+                return None;
+            }
+            let mut side_by_side = Vec::with_capacity(queries * heads * columns);
+            for query in 0..queries {
+                (0..heads).for_each(|head| side_by_side.extend_from_slice(&layer.row(head, query)));
+            }
+            let map = Map { queries, keys: heads * columns, weights: &side_by_side };
+            let full_rank = queries.min(heads * columns);
+            Some(CombinedRank { kind: layer.kind, layer: layer.layer, rank: rank(map), full_rank })
         };
-        self.attention.iter().map(of_layer).collect()
+        self.attention.iter().filter_map(of_layer).collect()
     }
 }

@@ -2,6 +2,7 @@
 
 mod attention_budget;
 mod attention_inputs;
+mod band_layout;
 mod batches;
 mod block_states;
 mod cancel;
@@ -30,6 +31,8 @@ mod work;
 
 pub use attention_budget::KeepAttention;
 pub(crate) use attention_budget::{Lengths, Share, share};
+pub(crate) use band_layout::band_layout;
+pub(crate) use kept_attention::without_room;
 pub use cancel::Cancel;
 pub use encode::Encoder;
 pub use error::GenerateError;

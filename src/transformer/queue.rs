@@ -57,6 +57,14 @@ impl<'a> Queue<'a> {
         }
     }
 
+    /// Shows the finished part of the encoder to `watch`.
+    pub async fn show_encoding(&mut self, fraction: f32) {
+        (self.watch)(Progress::Encoding { requests: &self.seated, fraction });
+        if self.pauses {
+            pause().await;
+        }
+    }
+
     /// Delivers the result of the request in a sentence's rows; `index` has them next.
     pub fn seat(&mut self, sentence: usize, index: usize, finished: Vec<Hypothesis>) {
         let before = std::mem::replace(&mut self.seated[sentence], index);

@@ -11,7 +11,10 @@ pub fn table(trace: &Trace, output: &mut Output) -> Result<(), CliError> {
     )?;
     for head in trace.statistics() {
         let HeadStatistics { kind, layer, head: index, numbers } = head;
-        let rank = format!("{}/{}", numbers.rank, numbers.full_rank);
+        let rank = match numbers.full_rank {
+            0 => "-".to_owned(), // too large
+            full => format!("{}/{full}", numbers.rank),
+        };
         output.line(&format!(
             "{:<7} {layer:>5} {index:>4} {:>8.3} {:>5.2} {:>6.2}  {:>5.2} {:>5.2} {:>5.2} {:>5.2} {:>6.2} {:>5.2} {:>5.2}  {rank:<8} {}",
             kind.to_string(),
@@ -79,7 +82,7 @@ pub fn head(head: &HeadStatistics) -> Value {
         "punctuation": numbers.punctuation,
         "rare": numbers.rare,
         "confidence": numbers.confidence,
-        "rank": numbers.rank,
-        "full_rank": numbers.full_rank,
+        "rank": (numbers.full_rank > 0).then_some(numbers.rank),
+        "full_rank": (numbers.full_rank > 0).then_some(numbers.full_rank),
     })
 }

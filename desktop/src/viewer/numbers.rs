@@ -186,6 +186,7 @@ fn text(head: &HeadStatistics, column: Column) -> String {
         Column::Head => format!("{}.{}", head.layer + 1, head.head + 1),
         Column::Name => head.label().to_string(),
         Column::Distance => format!("{:.1}", head.numbers.distance),
+        Column::Rank if head.numbers.full_rank == 0 => "–".into(), // too large a map
         Column::Rank => format!("{}/{}", head.numbers.rank, head.numbers.full_rank),
         column => format!("{:.2}", value(head, column)),
     }
