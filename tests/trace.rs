@@ -468,6 +468,7 @@ fn crossing() -> TracedSentence {
                 queries: 4,
                 keys: 4,
                 weights: vec![0.25; 16],
+                bands: None,
             },
             LayerAttention {
                 kind: AttentionKind::Cross,
@@ -480,6 +481,7 @@ fn crossing() -> TracedSentence {
                     [0.0, 0.6, 0.3, 0.1, 0.1, 0.3, 0.5, 0.1, 0.6, 0.1, 0.0, 0.3, 0.0, 0.0, 0.0, 1.0],
                 ]
                 .concat(),
+                bands: None,
             },
         ],
         left_out: vec![LeftOut {
@@ -1005,7 +1007,7 @@ async fn pictures_are_those_of_matplotlib() {
             let [_, heads, queries, keys] = <[usize; 4]>::try_from(tensors.shape(&name)).unwrap();
             let mut weights = tensors.f32(&name);
             weights.truncate(heads * queries * keys);
-            LayerAttention { kind: AttentionKind::Cross, layer, heads, queries, keys, weights }
+            LayerAttention { kind: AttentionKind::Cross, layer, heads, queries, keys, weights, bands: None }
         })
         .collect();
     let layers: Vec<&LayerAttention> = layers.iter().collect();

@@ -146,6 +146,14 @@ impl Numbers {
         sums.numbers(rank.unwrap_or_default())
     }
 
+    /// Measures a head of a layer. `keys` are the tokens. Panics if there is no such head, or if the number of keys differs.
+    pub fn of_head(layer: &LayerAttention, head: usize, keys: &[&Token]) -> Self {
+        match layer.bands {
+            None => Self::of(layer.kind, layer.head(head), keys),
+            Some(_) => Self::of_bands(layer, head, keys),
+        }
+    }
+
     /// Measures a head with bands: a query sees its band and the side keys. `keys` are the tokens.
     fn of_bands(layer: &LayerAttention, head: usize, keys: &[&Token]) -> Self {
         let mut sums = Sums::default();
@@ -343,10 +351,7 @@ impl TracedSentence {
             let (kind, layer) = (attention.kind, attention.layer);
             let keys = self.key_tokens(kind);
             let of_head = |head| {
-                let numbers = match attention.bands {
-                    None => Numbers::of(kind, attention.head(head), &keys),
-                    Some(_) => Numbers::of_bands(attention, head, &keys),
-                };
+                let numbers = Numbers::of_head(attention, head, &keys);
                 HeadStatistics { kind, layer, head, numbers }
             };
             // ranks of long texts are slow

@@ -37,6 +37,8 @@ pub enum News {
     Muted { heads: Vec<HeadName>, error: Option<String> },
     /// The reason why no layer is swapped.
     NotSwapped(String),
+    /// The part of a long text that the encoder has read: 0 to 1.
+    Reading { number: u64, fraction: f32 },
     /// A partial translation: the final part, and the part that may change.
     Partial { number: u64, settled: String, open: String },
     /// A finished translation.

@@ -13,7 +13,7 @@ use crate::transformer::queue::Queue;
 use crate::transformer::request::GenerateRequest;
 
 /// Tokens of a batch that a browser encodes in one go: it has no clock to tell a long text from a short one.
-const SHORT: usize = 256;
+const SHORT: usize = 1024;
 
 impl DecodeSession {
     /// Runs a batch, and the requests that take over its rows. Returns paths if the search keeps them.
