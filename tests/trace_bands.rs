@@ -6,6 +6,7 @@ use common::{Tensors, assert_close, data, devices, model, read, repository};
 use wordloom::Device;
 use wordloom::heatmap::{ColourMap, Painter, Scale, View, paint, shape_of};
 use wordloom::model::generation_config::GenerationConfig;
+use wordloom::resolve;
 use wordloom::trace::{
     AttentionKind, Band, BandLayout, Bands, LayerAttention, SideColumns, TargetToken, Token, Trace,
     TraceOptions, TraceRequest, TracedSentence, attend, record,
@@ -13,7 +14,6 @@ use wordloom::trace::{
 use wordloom::transformer::{
     Cancel, GenerateError, GenerateOptions, GenerateRequest, Keep, Progress, Transformer,
 };
-use wordloom::resolve;
 
 const TOLERANCE: (f32, f32) = (1e-4, 1e-4);
 
@@ -25,7 +25,11 @@ fn request(input_ids: Vec<u32>) -> TraceRequest {
     TraceRequest { input_ids, target_ids: vec![2, 5, 9, 7], prompt: 1 }
 }
 
-async fn encoder_layers(transformer: &Transformer, request: &TraceRequest, memory: u64) -> Vec<LayerAttention> {
+async fn encoder_layers(
+    transformer: &Transformer,
+    request: &TraceRequest,
+    memory: u64,
+) -> Vec<LayerAttention> {
     let options = TraceOptions { scores: false, memory, ..TraceOptions::default() };
     let recorded = record(transformer, std::slice::from_ref(request), &options, &Cancel::default()).await;
     let attention = recorded.expect("fits").remove(0).attention;
@@ -67,7 +71,12 @@ async fn windows_stand_where_transformers_has_them() {
                             _ => 0.0,
                         };
                     }
-                    assert_close(&format!("{device} {head} {query}"), &layer.row(head, query), &row, TOLERANCE);
+                    assert_close(
+                        &format!("{device} {head} {query}"),
+                        &layer.row(head, query),
+                        &row,
+                        TOLERANCE,
+                    );
                     let cells: Vec<f32> = (0..length).map(|key| layer.weight(head, query, key)).collect();
                     assert_eq!(cells, &*layer.row(head, query));
                     assert!((row.iter().sum::<f32>() - 1.0).abs() < 1e-3);
@@ -82,7 +91,8 @@ async fn windows_stand_where_transformers_has_them() {
 async fn blocks_stand_where_transformers_has_them() {
     let tensors = Tensors::open(&data("models").join("bigbird_pegasus/expected.safetensors"));
     let has = |input: &&str| {
-        tensors.has(&format!("{input}.encoder_attentions.0")) && tensors.shape(&format!("{input}.input_ids"))[0] == 1
+        tensors.has(&format!("{input}.encoder_attentions.0"))
+            && tensors.shape(&format!("{input}.input_ids"))[0] == 1
     };
     let inputs = ["long", "just_sparse", "alone0", "alone1", "alone2", "alone3"].into_iter().filter(has);
     let inputs: Vec<&str> = inputs.collect();
@@ -98,7 +108,8 @@ async fn blocks_stand_where_transformers_has_them() {
             banded += 1;
             let Band { block, .. } = bands.layout.band;
             let random = transformer.config().encoder_blocks().expect("blocks").random;
-            for (head, query) in (0..layer.heads).flat_map(|head| (0..length).map(move |query| (head, query))) {
+            for (head, query) in (0..layer.heads).flat_map(|head| (0..length).map(move |query| (head, query)))
+            {
                 let mut row = layer.row(head, query).into_owned();
                 // a key of the first block counts several times; the matrices of Hugging Face show it once
                 if bands.layout.global_queries.binary_search(&query).is_err() {
@@ -120,7 +131,8 @@ async fn a_search_keeps_the_bands_of_a_pass() {
             let place = format!("{name} on {device}");
             let transformer = load(&device, name);
             let input_ids: Vec<u32> = (0..150).map(|i| 4 + i * 7 % 90).collect();
-            let asked = GenerationConfig { num_beams: Some(2), max_length: Some(8), ..GenerationConfig::default() };
+            let asked =
+                GenerationConfig { num_beams: Some(2), max_length: Some(8), ..GenerationConfig::default() };
             let options = resolve(&asked, transformer.generation_config(), transformer.config(), &input_ids);
             let options = options.expect("sound options");
             let prompt = options.prompt.len();
@@ -134,7 +146,8 @@ async fn a_search_keeps_the_bands_of_a_pass() {
             let of_search = attention.read().await.expect("reads");
             let traced = TraceRequest { input_ids, target_ids: found.hypotheses[0].tokens.clone(), prompt };
             let options = TraceOptions { scores: false, ..TraceOptions::default() };
-            let of_pass = record(&transformer, std::slice::from_ref(&traced), &options, &Cancel::default()).await;
+            let of_pass =
+                record(&transformer, std::slice::from_ref(&traced), &options, &Cancel::default()).await;
             let of_pass = of_pass.expect("records").remove(0).attention;
             let on_device = attend(&transformer, &[traced], &options, &Cancel::default()).await;
             let on_device = on_device.expect("attends")[0].read().await.expect("reads");
@@ -142,9 +155,18 @@ async fn a_search_keeps_the_bands_of_a_pass() {
             for others in [&of_search, &on_device] {
                 assert_eq!(others.len(), of_pass.len(), "{place}");
                 for (got, want) in others.iter().zip(&of_pass) {
-                    assert_eq!((got.kind, got.layer, got.columns()), (want.kind, want.layer, want.columns()), "{place}");
-                    assert_eq!(got.bands.as_ref().map(|bands| &bands.layout), want.bands.as_ref().map(|bands| &bands.layout));
-                    for (head, query) in (0..got.heads).flat_map(|head| (0..got.queries).map(move |query| (head, query))) {
+                    assert_eq!(
+                        (got.kind, got.layer, got.columns()),
+                        (want.kind, want.layer, want.columns()),
+                        "{place}"
+                    );
+                    assert_eq!(
+                        got.bands.as_ref().map(|bands| &bands.layout),
+                        want.bands.as_ref().map(|bands| &bands.layout)
+                    );
+                    for (head, query) in
+                        (0..got.heads).flat_map(|head| (0..got.queries).map(move |query| (head, query)))
+                    {
                         let rows = [got, want].map(|layer| layer.row(head, query));
                         assert_close(&place, &rows[0], &rows[1], TOLERANCE);
                     }
@@ -165,7 +187,15 @@ fn made(heads: usize, length: usize, layout: BandLayout) -> LayerAttention {
     let weights = (0..own).map(|_| next()).collect();
     let global_weights = (0..of_globals).map(|_| next()).collect();
     let bands = Some(Bands { layout, global_weights });
-    LayerAttention { kind: AttentionKind::Encoder, layer: 0, heads, queries: length, keys: length, weights, bands }
+    LayerAttention {
+        kind: AttentionKind::Encoder,
+        layer: 0,
+        heads,
+        queries: length,
+        keys: length,
+        weights,
+        bands,
+    }
 }
 
 fn layouts() -> Vec<(usize, BandLayout)> {
@@ -197,8 +227,12 @@ async fn bands_are_painted_as_matrices() {
             let shape = shape_of(&[&layer]).expect("has cells");
             assert_eq!(shape, shape_of(&[&whole]).expect("has cells"));
             let mut maps = painter.load(&[&layer]).expect("loads");
-            for (size, zoom) in [([300, 150], 1.0), ([90, 60], 1.0), ([33, 20], 1.0), ([11, 9], 1.0), ([80, 80], 9.0)] {
-                for (scale, rows) in [(Scale::Linear, u32::MAX), (Scale::Rows, 43), (Scale::Logarithmic, u32::MAX)] {
+            for (size, zoom) in
+                [([300, 150], 1.0), ([90, 60], 1.0), ([33, 20], 1.0), ([11, 9], 1.0), ([80, 80], 9.0)]
+            {
+                for (scale, rows) in
+                    [(Scale::Linear, u32::MAX), (Scale::Rows, 43), (Scale::Logarithmic, u32::MAX)]
+                {
                     let mut view = View { scale, rows, colours: ColourMap::Greys, ..View::fit(shape, size) };
                     view.zoom([20.0, 10.0], zoom);
                     let want = paint(&[&whole], &view).expect("paints");
@@ -244,7 +278,7 @@ fn bands_survive_files() {
 #[test]
 fn version_1_still_opens() {
     for name in ["small.json", "small.safetensors"] {
-        let bytes = read(&repository().join("fuzz/seeds/trace").join(name));
+        let bytes = read(&repository(&format!("fuzz/seeds/trace/{name}")));
         let trace = Trace::from_bytes(&bytes).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert!(trace.sentences[0].attention.iter().all(|layer| layer.bands.is_none()));
         // without bands, a file is what it was
@@ -256,7 +290,7 @@ fn version_1_still_opens() {
 #[test]
 fn documented_files_open() {
     let [json, tensors] = ["bands.json", "bands.safetensors"].map(|name| {
-        let bytes = read(&repository().join("fuzz/seeds/trace").join(name));
+        let bytes = read(&repository(&format!("fuzz/seeds/trace/{name}")));
         Trace::from_bytes(&bytes).unwrap_or_else(|error| panic!("{name}: {error}"))
     });
     assert_eq!(json, tensors);
@@ -272,7 +306,8 @@ fn documented_files_open() {
 #[test]
 fn hostile_bands_are_refused() {
     let (length, layout) = layouts().remove(1);
-    let json: serde_json::Value = serde_json::from_str(&trace(made(2, length, layout)).to_json().unwrap()).unwrap();
+    let json: serde_json::Value =
+        serde_json::from_str(&trace(made(2, length, layout)).to_json().unwrap()).unwrap();
     let huge = u64::MAX;
     let cases = [
         ("/version", serde_json::json!(1), "version 1 does not know"),
@@ -348,7 +383,8 @@ fn damaged_bands_do_no_harm() {
 /// Uniform bands: numbers count the keys that a query sees.
 #[test]
 fn statistics_are_over_what_a_query_sees() {
-    let layout = BandLayout { band: Band::window(1), sides: SideColumns::Tokens(vec![0]), global_queries: vec![0] };
+    let layout =
+        BandLayout { band: Band::window(1), sides: SideColumns::Tokens(vec![0]), global_queries: vec![0] };
     let length = 6;
     let mut layer = made(1, length, layout);
     layer.weights = vec![0.0; layer.weights.len()];
@@ -384,7 +420,8 @@ async fn sixteen_thousand_tokens_have_a_trace() {
     // too little memory leaves a layer out, with its size
     let kinds = vec![AttentionKind::Encoder];
     let options = TraceOptions { scores: false, memory: 1 << 20, kinds, ..TraceOptions::default() };
-    let left_out = record(&transformer, &[asked], &options, &Cancel::default()).await.expect("records").remove(0);
+    let left_out =
+        record(&transformer, &[asked], &options, &Cancel::default()).await.expect("records").remove(0);
     assert_eq!(left_out.left_out[0].bytes, 4 * first.weights.len() as u64);
     let shape = shape_of(&[first]).expect("has cells");
     let picture = paint(&[first], &View::fit(shape, [1200, 300])).expect("paints");
@@ -413,7 +450,10 @@ async fn a_long_text_is_read_with_progress_and_can_be_stopped() {
     };
     let whole = transformer.generate(&asked, GenerateOptions::default().watch(&mut watch)).await;
     let whole = whole.expect("generates");
-    assert!(fractions.len() >= 2 && fractions.is_sorted() && *fractions.last().unwrap() < 1.0, "{fractions:?}");
+    assert!(
+        fractions.len() >= 2 && fractions.is_sorted() && *fractions.last().unwrap() < 1.0,
+        "{fractions:?}"
+    );
     let cancel = Cancel::default();
     let mut steps = 0;
     let mut watch = |progress: Progress<'_>| match progress {

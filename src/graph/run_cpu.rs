@@ -112,7 +112,8 @@ impl CpuSession {
     ) -> Option<usize> {
         let Program { plan: Plan { graph, buffers }, shared } = &mut self.programs[program];
         let (states, weights) = (&mut self.states, HostWeights::Fixed(weights));
-        let mut run = CpuRun { values: &graph.values, buffers, states, shared, weights, products: Products::F32 };
+        let mut run =
+            CpuRun { values: &graph.values, buffers, states, shared, weights, products: Products::F32 };
         let mut next = first;
         cpu::among_the_cores(|| {
             cpu::unless_stopped(stop, || {

@@ -63,7 +63,9 @@ impl<'a> BandCells<'a> {
         let mut maxima = vec![0.0f32; heads * (1 + queries)];
         for (head, maxima) in maxima.chunks_exact_mut(1 + queries).enumerate() {
             for query in 0..queries {
-                layer.for_each_seen(head, query, |_, weight| maxima[1 + query] = maxima[1 + query].max(weight));
+                layer.for_each_seen(head, query, |_, weight| {
+                    maxima[1 + query] = maxima[1 + query].max(weight)
+                });
             }
             maxima[0] = maxima[1..].iter().copied().fold(0.0, f32::max);
         }
@@ -186,7 +188,9 @@ impl<'a> BandCells<'a> {
             let place = |column: usize| (column as isize - first).clamp(0, *width as isize) as usize;
             if columns.start < keys {
                 let own = &band[row * width..][..*width];
-                own[place(of_keys.start)..place(of_keys.end)].iter().for_each(|&block| largest.include(block));
+                own[place(of_keys.start)..place(of_keys.end)]
+                    .iter()
+                    .for_each(|&block| largest.include(block));
             }
             let own = &sides[row * self.sides.len()..][..self.sides.len()];
             own[shown.clone()].iter().for_each(|&block| largest.include(block));

@@ -180,8 +180,7 @@ impl Maps {
 /// [`HeatmapError`]: no layers, layers of different shapes, or an invalid view.
 pub fn paint(layers: &[&LayerAttention], view: &View) -> Result<Pixels, HeatmapError> {
     let shape = shape_of(layers)?;
-    let layers: Vec<_> =
-        layers.iter().map(|layer| HostLayer::new(shape, Cow::Borrowed(*layer))).collect();
+    let layers: Vec<_> = layers.iter().map(|layer| HostLayer::new(shape, Cow::Borrowed(*layer))).collect();
     paint_on_cpu(shape, (layers.iter(), 0), view)
 }
 

@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 use super::bands::LayoutJson;
 use super::error::{FORMAT, VERSION};
 use super::{
-    AttentionKind, BandLayout, Bands, Depth, LayerAttention, LeftOut, TargetToken, Token, Trace, TraceFileError, TracedSearch,
-    TracedSentence,
+    AttentionKind, BandLayout, Bands, Depth, LayerAttention, LeftOut, TargetToken, Token, Trace,
+    TraceFileError, TracedSearch, TracedSentence,
 };
 
 /// Bytes of the largest file.

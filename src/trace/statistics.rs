@@ -287,7 +287,10 @@ const MOST_RANK_WORK: usize = 1 << 31;
 /// Whether a rank is quick to compute.
 pub(super) fn is_small([rows, columns]: [usize; 2]) -> bool {
     let (short, long) = (rows.min(columns), rows.max(columns));
-    short.checked_mul(short).and_then(|square| square.checked_mul(long)).is_some_and(|work| work <= MOST_RANK_WORK)
+    short
+        .checked_mul(short)
+        .and_then(|square| square.checked_mul(long))
+        .is_some_and(|work| work <= MOST_RANK_WORK)
 }
 
 /// For each number: its sum, the sum of uniform attention, and its count.

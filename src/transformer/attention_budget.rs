@@ -41,8 +41,7 @@ impl Share {
     /// Takes the encoder layers with bands out of the selection.
     pub fn take_banded(&mut self, config: &ModelConfig, request: &GenerateRequest) -> Vec<usize> {
         let length = request.input_ids.len();
-        let is_banded =
-            |layer: &usize| band_layout(config, *layer, length, &request.global_tokens).is_some();
+        let is_banded = |layer: &usize| band_layout(config, *layer, length, &request.global_tokens).is_some();
         let all = std::mem::take(&mut self.selection.encoder_attentions);
         let (banded, others) = all.into_iter().partition(is_banded);
         self.selection.encoder_attentions = others;
@@ -72,7 +71,9 @@ pub(crate) fn share(
                 let elements = elements(config, (kind, layer), stack.heads, lengths);
                 let bytes = 4 * elements.iter().sum::<u64>();
                 let reason = match () {
-                    () if elements.iter().any(|&elements| 4 * elements > buffer) => format!("the device has buffers of {buffer} bytes at most"),
+                    () if elements.iter().any(|&elements| 4 * elements > buffer) => {
+                        format!("the device has buffers of {buffer} bytes at most")
+                    }
                     () if bytes > *left => format!("a trace was to have {memory} bytes of attention at most"),
                     () => {
                         *left -= bytes;

@@ -57,7 +57,8 @@ fn sentence(sentence: &TracedSentence) -> Value {
         Some((kind, layer)) => format!("{} of layer {layer}", name(kind)),
         None => "alternatives".to_owned(),
     });
-    let too_long = AttentionKind::ALL.into_iter().flat_map(|kind| sentence.layers(kind)).filter(|layer| !fits(layer));
+    let too_long =
+        AttentionKind::ALL.into_iter().flat_map(|kind| sentence.layers(kind)).filter(|layer| !fits(layer));
     let too_long = too_long.map(|layer| format!("{} of layer {}", name(layer.kind), layer.layer));
     let left_out: Vec<String> = left_out.chain(too_long).collect();
     let target = |target: &TargetToken| {

@@ -89,7 +89,8 @@ fn draw_small(picture: &Picture, style: &Style, output: &mut Output) -> Result<(
         picture.queries.len(),
         picture.keys.len()
     ))?;
-    let share = |weight: f32| if picture.largest > 0.0 { (weight / picture.largest).clamp(0.0, 1.0) } else { 0.0 };
+    let share =
+        |weight: f32| if picture.largest > 0.0 { (weight / picture.largest).clamp(0.0, 1.0) } else { 0.0 };
     // a character is twice as high as wide: without colours, a line has the largest of two rows
     for (index, rows) in blocks.chunks(2).enumerate() {
         let [upper, lower] = [&rows[0], rows.last().unwrap_or(&rows[0])];

@@ -32,7 +32,8 @@ const MEASURED: usize = 64;
 pub fn label(sentence: &TracedSentence, kind: AttentionKind, side: Side, index: usize) -> Option<String> {
     let tokens = sentence.source_tokens.len();
     if side == Side::Key && kind == AttentionKind::Encoder && index >= tokens {
-        let layouts = sentence.layers(kind).filter_map(|layer| layer.bands.as_ref()).map(|bands| &bands.layout);
+        let layouts =
+            sentence.layers(kind).filter_map(|layer| layer.bands.as_ref()).map(|bands| &bands.layout);
         let layout = layouts.max_by_key(|layout| layout.sums())?;
         let of_sum = Some(index - tokens).filter(|sum| *sum < layout.sums())?;
         let of_sum = layout.tokens_of_sum(of_sum, tokens);

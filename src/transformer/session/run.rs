@@ -180,7 +180,11 @@ impl DecodeSession {
     ) -> Result<(), GenerateError> {
         let Some(source) = &self.states.source else { return Ok(()) };
         let requests = queue.batch();
-        source.write_source(&mut self.session, &model.config, requests.iter().map(|request| request.source()));
+        source.write_source(
+            &mut self.session,
+            &model.config,
+            requests.iter().map(|request| request.source()),
+        );
         let program = self.program(Program::Encode);
         if cfg!(target_arch = "wasm32") && requests.len() * self.key.source_length < SHORT {
             self.session.run(program, &model.weights);
