@@ -45,6 +45,7 @@ mod student_files;
 mod student_options;
 mod tokenizer;
 mod whole_attention;
+mod whole_maps;
 mod windows;
 
 pub use crate::ops::{Cache, CellCache};

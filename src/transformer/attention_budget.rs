@@ -1,7 +1,6 @@
 use super::band_layout::band_layout;
 use super::forward::ForwardSelection;
 use super::kept_attention::LeftOut;
-use super::request::GenerateRequest;
 use crate::model::AttentionKind;
 use crate::model::config::ModelConfig;
 
@@ -39,9 +38,9 @@ pub(crate) struct Share {
 
 impl Share {
     /// Takes the encoder layers with bands out of the selection.
-    pub fn take_banded(&mut self, config: &ModelConfig, request: &GenerateRequest) -> Vec<usize> {
-        let length = request.input_ids.len();
-        let is_banded = |layer: &usize| band_layout(config, *layer, length, &request.global_tokens).is_some();
+    pub fn take_banded(&mut self, config: &ModelConfig, lengths: &Lengths) -> Vec<usize> {
+        let is_banded =
+            |layer: &usize| band_layout(config, *layer, lengths.source, &lengths.globals).is_some();
         let all = std::mem::take(&mut self.selection.encoder_attentions);
         let (banded, others) = all.into_iter().partition(is_banded);
         self.selection.encoder_attentions = others;

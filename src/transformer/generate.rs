@@ -104,16 +104,17 @@ impl Transformer {
         let lengths: Vec<Lengths> = lengths.collect();
         let shares = share(&self.model.config, &lengths, keep, left, self.model.device.max_buffer_bytes());
         let mut kept = Vec::with_capacity(requests.len());
-        for (sentence, ((request, tokens), mut share)) in requests.iter().zip(found).zip(shares).enumerate() {
+        let sentences = requests.iter().zip(found).zip(lengths.iter().zip(shares)).enumerate();
+        for (sentence, ((request, tokens), (lengths, mut share))) in sentences {
             let GenerateRequest { input_ids, options, .. } = request;
             let (prompt, rows) = (options.prompt.len(), options.rows());
             let rows = sentence * rows..(sentence + 1) * rows;
             let run = &tokens[prompt - 1..tokens.len() - 1];
             let diverged = GenerateError::SearchDiverged { step: run.len(), row: rows.start };
             let path = paths.of(rows, run).ok_or(diverged)?;
-            let lengths = [input_ids.len(), prompt];
-            let banded = share.take_banded(&self.model.config, request);
-            let mut layers = session.attention(&self.model, sentence, lengths, &path, &share.selection)?;
+            let banded = share.take_banded(&self.model.config, lengths);
+            let read = [input_ids.len(), prompt];
+            let mut layers = session.attention(&self.model, sentence, read, &path, &share.selection)?;
             if !banded.is_empty() {
                 layers.extend(self.keep_bands(request, banded).await?);
                 layers.sort_by_key(KeptLayer::place);
