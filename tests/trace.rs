@@ -473,6 +473,7 @@ fn crossing() -> TracedSentence {
                 queries: 4,
                 keys: 4,
                 weights: vec![0.25; 16],
+                bands: None,
             },
             LayerAttention {
                 kind: AttentionKind::Cross,
@@ -485,6 +486,7 @@ fn crossing() -> TracedSentence {
                     [0.0, 0.6, 0.3, 0.1, 0.1, 0.3, 0.5, 0.1, 0.6, 0.1, 0.0, 0.3, 0.0, 0.0, 0.0, 1.0],
                 ]
                 .concat(),
+                bands: None,
             },
         ],
         left_out: vec![LeftOut {
@@ -1010,7 +1012,7 @@ async fn pictures_are_those_of_matplotlib() {
             let [_, heads, queries, keys] = <[usize; 4]>::try_from(tensors.shape(&name)).unwrap();
             let mut weights = tensors.f32(&name);
             weights.truncate(heads * queries * keys);
-            LayerAttention { kind: AttentionKind::Cross, layer, heads, queries, keys, weights }
+            LayerAttention { kind: AttentionKind::Cross, layer, heads, queries, keys, weights, bands: None }
         })
         .collect();
     let layers: Vec<&LayerAttention> = layers.iter().collect();

@@ -10,7 +10,7 @@ use wordloom::{Model, TranslateOptions, Translator, resolve};
 
 use super::lines::{Line, Lines};
 use super::output::{Output, check_different};
-use super::progress::Progress;
+use super::progress::{Done, Progress};
 use super::setup::{DeviceArguments, ModelArguments, count, load, number, refused_option};
 use super::{CliError, interrupt, notice};
 
@@ -63,6 +63,8 @@ pub struct Arguments {
     device: DeviceArguments,
 }
 
+/// Part of a document's work that is reading it, as a bar shows it.
+const READING: f64 = 0.5;
 /// The task of a model's configuration that summarizes.
 const TASK: &str = "summarization";
 /// Bytes of the longest document. A longer one is no text.
@@ -183,13 +185,28 @@ impl Command<'_> {
             }
         }
         let bytes = documents.iter().map(|document| document.bytes).sum();
-        let found = self.progress.round(bytes, |report| {
+        let most_lengths: Vec<usize> = requests.iter().map(|request| request.options.max_length).collect();
+        let found = self.progress.round_of_lines(0, bytes, |report| {
+            let all = requests.len().max(1) as f64;
             let mut done = 0;
             let mut watch = |progress: transformer::Progress<'_>| {
-                if let transformer::Progress::Finished { requests: finished, .. } = progress {
-                    done += finished.len();
-                    report(done, requests.len());
-                }
+                let running = match progress {
+                    transformer::Progress::Finished { requests: finished, .. } => {
+                        done += finished.len();
+                        0.0
+                    }
+                    transformer::Progress::Encoding { requests, fraction } => {
+                        requests.len() as f64 * READING * f64::from(fraction)
+                    }
+                    transformer::Progress::Step { requests, search } => {
+                        let parts = requests.iter().zip(search.sentences()).map(|(&request, search)| {
+                            let most = most_lengths[request].max(1) as f64;
+                            READING + (1.0 - READING) * (search.best_tokens().len() as f64 / most).min(1.0)
+                        });
+                        parts.sum()
+                    }
+                };
+                report(Done { units: done, fraction: ((done as f64 + running) / all).min(1.0), lines: 0 });
             };
             let options = GenerateOptions::default().cancel(cancel).watch(&mut watch);
             pollster::block_on(self.translator.transformer().generate(&requests, options))

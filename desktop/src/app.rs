@@ -122,6 +122,7 @@ impl App {
                 shown: Shown::default(),
                 model: Default::default(),
                 loading: Some(0.0),
+                reading: None,
                 machine: machine.into_iter().flatten().collect(),
             },
             muting: Muting::default(),
@@ -280,6 +281,9 @@ impl App {
 
     fn handle_engine(&mut self, news: News) {
         let current = self.number;
+        if let News::Failed { .. } | News::Loading(_) = news {
+            self.translation.reading = None;
+        }
         let shown = &mut self.translation.shown;
         match news {
             News::Loading(fraction) => self.translation.loading = Some(fraction),
@@ -322,10 +326,15 @@ impl App {
                 self.muting.switching = self.muting.switching.none();
                 self.notify(error, true);
             }
+            News::Reading { number, fraction } if number == current => {
+                self.translation.reading = Some(fraction);
+            }
             News::Partial { number, settled, open } if number == current => {
+                self.translation.reading = None;
                 *shown = Shown::Partial(settled, open);
             }
             News::Translated { number, translation } if number == current => {
+                self.translation.reading = None;
                 *shown = Shown::Finished(translation);
                 if let Some(text) = self.plain.take() {
                     self.muting.remember_plain(text, shown.text().to_owned());
@@ -341,7 +350,11 @@ impl App {
                 self.notify(error, true);
             }
             // answers to an older text
-            News::Partial { .. } | News::Translated { .. } | News::Traced { .. } | News::Failed { .. } => {}
+            News::Reading { .. }
+            | News::Partial { .. }
+            | News::Translated { .. }
+            | News::Traced { .. }
+            | News::Failed { .. } => {}
         }
     }
 
@@ -439,6 +452,7 @@ impl App {
             return;
         }
         translation.shown = Shown::Waiting(translation.shown.text().to_owned());
+        translation.reading = None;
         let options = translation.options().n_best(translation.beams.min(4));
         let text = translation.text.clone();
         self.plain = self.muting.is_empty().then(|| text.clone());

@@ -159,7 +159,7 @@ pub fn shape(sentence: &TracedSentence, chosen: &Chosen) -> Option<GridShape> {
                 layers: 1,
                 heads: 1,
                 queries: layer.queries,
-                keys: layer.keys,
+                keys: layer.columns(),
             })
         }
     }

@@ -26,6 +26,8 @@ pub struct Translation {
     pub model: Opened,
     /// The part of a model that has been read, while one is being opened.
     pub loading: Option<f32>,
+    /// The part of a long text that the encoder has read, until the first word is written.
+    pub reading: Option<f32>,
     /// Lines about the devices.
     pub machine: Vec<String>,
 }
@@ -213,6 +215,12 @@ impl Translation {
     }
 
     fn show_others(&self, ui: &mut Ui, actions: &mut Actions) {
+        if let Some(fraction) = self.reading {
+            ui.horizontal_wrapped(|ui| {
+                ui.add(ProgressBar::new(fraction).desired_width(160.0).desired_height(6.0));
+                ui.label(RichText::new(format!("reading the text: {:.0} %", 100.0 * fraction)).weak());
+            });
+        }
         let Shown::Finished(translated) = &self.shown else { return };
         ui.horizontal_wrapped(|ui| {
             if !self.shown.text().is_empty() {

@@ -34,7 +34,9 @@ fn look(sentence: &TracedSentence) {
         for layer in &layers {
             assert_eq!(sentence.query_labels(kind).len(), layer.queries);
             assert_eq!(sentence.key_labels(kind).len(), layer.keys);
-            layer.mean();
+            assert!(sentence.column_labels(kind).len() >= layer.columns());
+            layer.averaged();
+            layer.row(0, layer.queries - 1);
         }
         if let Ok(shape) = wordloom::heatmap::shape_of(&layers) {
             paint(&layers, &View::fit(shape, [40, 30])).expect("a sound view");

@@ -1,5 +1,7 @@
 //! Attention maps as pixels.
 
+use std::ops::Range;
+
 use super::parallel::for_each_row;
 use crate::shape::{GridShape, ViewWords};
 
@@ -18,19 +20,53 @@ pub fn map_maxima(shape: GridShape, weights: &[f32], maxima: &mut [f32]) {
     });
 }
 
+/// The maps of a layer.
+pub trait MapCells: Sync {
+    /// The largest of some cells of a head, scaled to 0 … 1. The cells are whole blocks of the view's level, but for those at
+    /// the edges of the map or of the shown rows.
+    fn largest(&self, head: usize, queries: Range<usize>, columns: Range<usize>, view: &ViewWords) -> f32;
+}
+
+/// Whole matrices.
+pub struct MatrixCells<'a> {
+    /// Rows per map.
+    pub queries: usize,
+    /// Columns of a map.
+    pub keys: usize,
+    /// `[heads * queries, keys]`
+    pub weights: &'a [f32],
+    /// As in [`map_maxima`].
+    pub maxima: &'a [f32],
+}
+
+impl MapCells for MatrixCells<'_> {
+    fn largest(&self, head: usize, queries: Range<usize>, columns: Range<usize>, view: &ViewWords) -> f32 {
+        let maxima = &self.maxima[head * (1 + self.queries)..];
+        // a grid is as wide as its widest layer
+        let columns = columns.start.min(self.keys)..columns.end.min(self.keys);
+        let mut value = 0.0f32;
+        for query in queries {
+            let row = &self.weights[(head * self.queries + query) * self.keys..][..self.keys];
+            let largest = row[columns.clone()].iter().copied().fold(0.0, f32::max);
+            value = value.max(scaled(largest, maxima, query, view.scale));
+        }
+        value
+    }
+}
+
 /// A layer's part of one row of pixels.
 struct Line {
     layer: usize,
-    queries: std::ops::Range<usize>,
+    queries: Range<usize>,
 }
 
 /// Paints a grid of maps, as `shaders/heatmap.wgsl`.
 ///
-/// * `layers`: weights and maxima of each layer, as in [`map_maxima`]
+/// * `layers`: maps of each layer; `first_head`: the one in the grid's first column
 /// * `colours`: RGBA; `pixels`: `[height, width]` RGBA, red in the lowest byte
 pub fn heatmap(
     shape: GridShape,
-    layers: &[(&[f32], &[f32])],
+    (layers, first_head): (&[&dyn MapCells], usize),
     view: &ViewWords,
     colours: &[u32; 256],
     width: usize,
@@ -47,18 +83,13 @@ pub fn heatmap(
             return pixels.fill(background);
         };
         let shown = shown.start..shown.end.min(view.rows as usize);
-        let (weights, maxima) = layers[layer];
+        let cells = layers[layer];
         for (x, pixel) in pixels.iter_mut().enumerate() {
             let Some((head, columns)) = place(x, 0, view, keys, heads) else {
                 *pixel = background;
                 continue;
             };
-            let mut value = 0.0f32;
-            for query in shown.clone() {
-                let row = &weights[(head * queries + query) * keys..][..keys];
-                let largest = row[columns.clone()].iter().copied().fold(0.0, f32::max);
-                value = value.max(scaled(largest, &maxima[head * (1 + queries)..], query, view.scale));
-            }
+            let value = cells.largest(first_head + head, shown.clone(), columns, view);
             *pixel = colours[((value.clamp(0.0, 1.0) * 255.0 + 0.5) as usize).min(255)];
         }
     });
@@ -71,7 +102,7 @@ fn place(
     view: &ViewWords,
     cells: usize,
     count: usize,
-) -> Option<(usize, std::ops::Range<usize>)> {
+) -> Option<(usize, Range<usize>)> {
     let step = view.step[axis];
     let point = view.origin[axis] + (pixel as f32 + 0.5) * step;
     let pitch = cells as f32 + view.gap;
@@ -93,8 +124,8 @@ fn place(
     Some((map as usize, first / block * block..end.next_multiple_of(block).min(cells)))
 }
 
-/// The weight scaled to 0 … 1.
-fn scaled(weight: f32, maxima: &[f32], query: usize, scale: u32) -> f32 {
+/// The weight scaled to 0 … 1. `maxima`: of the map, then of its rows.
+pub fn scaled(weight: f32, maxima: &[f32], query: usize, scale: u32) -> f32 {
     let largest = match scale {
         1 if weight > 1e-4 => return 1.0 + weight.ln() / 1e4f32.ln(),
         1 => return 0.0,

@@ -66,7 +66,7 @@ pub use embed::{embed, start_rows};
 pub use embedding_gradient::{NO_ROW, embedding_gradient};
 pub use few_rows::LIBRARY_ROWS;
 pub use gather_rows::gather_rows;
-pub use heatmap::{heatmap, map_maxima};
+pub use heatmap::{MapCells, MatrixCells, heatmap, map_maxima, scaled};
 pub use layer_norm::layer_norm;
 pub use layer_norm_gradient::{NormGradient, layer_norm_gradient, layer_norm_weight_gradient};
 pub use linear::{Linear, linear, training_linear};
@@ -74,7 +74,7 @@ pub use linear_gradient::{column_sums, linear_input_gradient, linear_weight_grad
 pub use log_probability::log_probability;
 pub use log_softmax_top_k::log_softmax_top_k;
 pub use low_rank::low_rank;
-pub(crate) use parallel::among_the_cores;
+pub(crate) use parallel::{among_the_cores, unless_stopped};
 pub use ranged_attention::{
     ContextGradient, RangedAttention, RangedShape, context_products, ranged_attention, ranged_bias_gradient,
     ranged_key_gradient, ranged_query_gradient,

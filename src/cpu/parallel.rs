@@ -1,5 +1,22 @@
 //! Shares work between the processor's cores. A browser has one.
 
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+thread_local! {
+    /// The wish to stop of the run on this thread.
+    static STOP: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
+}
+
+/// Runs operators that skip what is left of their rows once `stop` is set; their results are then useless.
+pub fn unless_stopped<R>(stop: &Arc<AtomicBool>, work: impl FnOnce() -> R) -> R {
+    STOP.set(Some(stop.clone()));
+    let result = work();
+    STOP.set(None);
+    result
+}
+
 /// Minimum work to wake another core, multiplications.
 const GRAIN: usize = 1 << 19;
 
@@ -59,8 +76,13 @@ pub fn for_each_row<T: Send>(
     work: usize,
     each: impl Fn(usize, &mut [T]) + Sync,
 ) {
+    let stop = STOP.with_borrow(Clone::clone);
+    let is_stopped = || stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed));
     for_each_block(data, width, work, |first, block| {
         for (row, values) in block.chunks_exact_mut(width).enumerate() {
+            if is_stopped() {
+                return;
+            }
             each(first + row, values);
         }
     });

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use super::plan::Plan;
 use super::row_copy::RowCopy;
@@ -149,6 +150,30 @@ impl Session {
             Runner::Cpu(session) => session.run(program.0, weights),
             Runner::Gpu(session) => session.run(program.0),
         }
+    }
+
+    /// As [`run`](Self::run), but on the CPU in parts: after each, `between` gets the finished part of the program, 0 to 1, and
+    /// says whether to stop. `stop` also stops the operator that is running. Returns whether the program ran to its end.
+    pub async fn run_in_parts(
+        &mut self,
+        program: Program,
+        weights: &Weights,
+        stop: &Arc<AtomicBool>,
+        mut between: impl AsyncFnMut(f32) -> bool,
+    ) -> bool {
+        let Runner::Cpu(session) = &mut self.runner else {
+            self.run(program, weights);
+            return true;
+        };
+        let nodes = session.nodes(program.0) as f32;
+        let mut next = 0;
+        while let Some(node) = session.run_part(program.0, weights, next, stop) {
+            next = node;
+            if between(node as f32 / nodes).await {
+                return false;
+            }
+        }
+        true
     }
 
     /// Runs programs that may change weights, in turn: one submit on a GPU.

@@ -1,5 +1,8 @@
 //! Runs plans on the CPU: states and shared buffers in host memory, one call per node.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use super::cpu_run::{CpuRun, HostWeights, Words};
 use super::plan::Plan;
 use super::row_copy::RowCopy;
@@ -8,6 +11,32 @@ use super::weights::Weights;
 use crate::cpu;
 use crate::precision::Products;
 use crate::shape::Dtype;
+
+/// A moment in which nobody waits for a word about the work.
+struct Clock {
+    #[cfg(not(target_arch = "wasm32"))]
+    started: std::time::Instant,
+}
+
+impl Clock {
+    fn start() -> Self {
+        Self {
+            #[cfg(not(target_arch = "wasm32"))]
+            started: std::time::Instant::now(),
+        }
+    }
+
+    #[cfg(not(target_arch = "wasm32"))]
+    fn is_over(&self) -> bool {
+        self.started.elapsed().as_millis() >= 50
+    }
+
+    /// A browser's worker has no clock here. Its event loop decides itself how often it takes a turn.
+    #[cfg(target_arch = "wasm32")]
+    fn is_over(&self) -> bool {
+        true
+    }
+}
 
 pub(super) struct CpuSession {
     states: Vec<Words>,
@@ -71,6 +100,39 @@ impl CpuSession {
 
     pub fn run(&mut self, program: usize, weights: &Weights) {
         self.run_with(program, HostWeights::Fixed(weights));
+    }
+
+    /// Runs nodes from `first` on until a moment has passed or `stop` is set. Returns the next node; `None` at the end.
+    pub fn run_part(
+        &mut self,
+        program: usize,
+        weights: &Weights,
+        first: usize,
+        stop: &Arc<AtomicBool>,
+    ) -> Option<usize> {
+        let Program { plan: Plan { graph, buffers }, shared } = &mut self.programs[program];
+        let (states, weights) = (&mut self.states, HostWeights::Fixed(weights));
+        let mut run =
+            CpuRun { values: &graph.values, buffers, states, shared, weights, products: Products::F32 };
+        let mut next = first;
+        cpu::among_the_cores(|| {
+            cpu::unless_stopped(stop, || {
+                let clock = Clock::start();
+                while next < graph.nodes.len() && !stop.load(Ordering::Relaxed) {
+                    graph.nodes[next].op.run(&mut run);
+                    next += 1;
+                    if clock.is_over() {
+                        break;
+                    }
+                }
+            });
+        });
+        (next < graph.nodes.len()).then_some(next)
+    }
+
+    /// Number of nodes of a program.
+    pub fn nodes(&self, program: usize) -> usize {
+        self.programs[program].plan.graph.nodes.len()
     }
 
     pub fn train(&mut self, program: usize, weights: &mut Weights) {

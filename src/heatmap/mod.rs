@@ -4,6 +4,7 @@
 //! [`Painter`] paints on a [`Device`](crate::Device), for pages and windows. [`paint()`] needs no device and suits files. A
 //! [`View`] selects what is shown, and how.
 
+mod band_cells;
 mod colours;
 mod error;
 mod painter;
@@ -28,20 +29,21 @@ pub struct Pixels {
     pub rgba: Vec<u8>,
 }
 
-/// The shape of the grid of some layers.
+/// The shape of the grid of some layers. Layers with sums of blocks have more columns than others; a grid is as wide as the
+/// widest.
 ///
 /// # Errors
 /// [`HeatmapError::Empty`], [`HeatmapError::Uneven`]
 pub fn shape_of(layers: &[&LayerAttention]) -> Result<GridShape, HeatmapError> {
     let first = layers.first().ok_or(HeatmapError::Empty)?;
-    let shape =
-        GridShape { layers: layers.len(), heads: first.heads, queries: first.queries, keys: first.keys };
+    let keys = layers.iter().map(|layer| layer.columns()).max().unwrap_or(0);
+    let shape = GridShape { layers: layers.len(), heads: first.heads, queries: first.queries, keys };
     if shape.heads == 0 || shape.queries == 0 || shape.keys == 0 {
         return Err(HeatmapError::Empty);
     }
     for layer in layers {
-        let same = (layer.heads, layer.queries, layer.keys) == (shape.heads, shape.queries, shape.keys);
-        if !same || layer.weights.len() != shape.heads * shape.queries * shape.keys {
+        let same = (layer.heads, layer.queries, layer.keys) == (shape.heads, shape.queries, first.keys);
+        if !same || layer.weights.len() != shape.heads * shape.queries * layer.stored_columns() {
             return Err(HeatmapError::Uneven { first: first.layer, other: layer.layer });
         }
     }

@@ -1,9 +1,11 @@
 //! Painting on a device, and without one.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
+use super::band_cells::BandCells;
 use super::{GridShape, HeatmapError, Pixels, View, shape_of};
-use crate::cpu;
+use crate::cpu::{self, MapCells, MatrixCells};
 use crate::device::Device;
 use crate::gpu::{Buffer, Gpu, Readback, Recording};
 use crate::graph::DeviceTensor;
@@ -30,9 +32,15 @@ enum Home {
     Gpu(Box<GpuMaps>),
 }
 
-/// Weights and largest weights of each layer.
+#[derive(Clone)]
 struct HostMaps {
-    layers: Arc<Vec<(Vec<f32>, Vec<f32>)>>,
+    layers: Vec<Arc<HostLayer<'static>>>,
+}
+
+enum HostLayer<'a> {
+    /// Weights and largest weights.
+    Matrix(Cow<'a, [f32]>, Vec<f32>),
+    Bands(BandCells<'a>),
 }
 
 struct GpuMaps {
@@ -78,6 +86,10 @@ impl Painter {
         let shape = shape_of(layers)?;
         let home = match &self.device {
             Device::Cpu => Home::Host(HostMaps::new(shape, layers)),
+            // bands are a part of the matrix that a host paints in milliseconds
+            Device::Gpu(_) if layers.iter().any(|layer| layer.bands.is_some()) => {
+                Home::Host(HostMaps::new(shape, layers))
+            }
             Device::Gpu(gpu) => {
                 let uploaded = layers.iter().map(|layer| {
                     let padded = stride(shape.keys);
@@ -119,9 +131,9 @@ impl Painter {
                 for layer in layers {
                     let weights = layer.read_rows(0..layer.shape().rows).await?;
                     let maxima = maxima(shape, &weights);
-                    host.push((weights, maxima));
+                    host.push(Arc::new(HostLayer::Matrix(weights.into(), maxima)));
                 }
-                Home::Host(HostMaps { layers: Arc::new(host) })
+                Home::Host(HostMaps { layers: host })
             }
         };
         Ok(Maps { shape, first_head: 0, home })
@@ -154,7 +166,7 @@ impl Maps {
             return Err(HeatmapError::Empty);
         }
         let home = match &self.home {
-            Home::Host(host) => Home::Host(HostMaps { layers: Arc::new(vec![host.layers[layer].clone()]) }),
+            Home::Host(host) => Home::Host(HostMaps { layers: vec![host.layers[layer].clone()] }),
             Home::Gpu(gpu) => Home::Gpu(Box::new(gpu.only(layer)?)),
         };
         let shape = GridShape { layers: 1, heads: 1, ..self.shape };
@@ -168,9 +180,8 @@ impl Maps {
 /// [`HeatmapError`]: no layers, layers of different shapes, or an invalid view.
 pub fn paint(layers: &[&LayerAttention], view: &View) -> Result<Pixels, HeatmapError> {
     let shape = shape_of(layers)?;
-    let maxima: Vec<Vec<f32>> = layers.iter().map(|layer| maxima(shape, &layer.weights)).collect();
-    let layers = layers.iter().zip(&maxima).map(|(layer, maxima)| (&layer.weights[..], &maxima[..]));
-    paint_on_cpu(shape, &layers.collect::<Vec<_>>(), view)
+    let layers: Vec<_> = layers.iter().map(|layer| HostLayer::new(shape, Cow::Borrowed(*layer))).collect();
+    paint_on_cpu(shape, (layers.iter(), 0), view)
 }
 
 fn maxima(shape: GridShape, weights: &[f32]) -> Vec<f32> {
@@ -179,12 +190,58 @@ fn maxima(shape: GridShape, weights: &[f32]) -> Vec<f32> {
     maxima
 }
 
-fn paint_on_cpu(shape: GridShape, layers: &[(&[f32], &[f32])], view: &View) -> Result<Pixels, HeatmapError> {
+fn paint_on_cpu<'a>(
+    shape: GridShape,
+    (layers, first_head): (impl Iterator<Item = &'a HostLayer<'a>>, usize),
+    view: &View,
+) -> Result<Pixels, HeatmapError> {
     let words = view.words(shape)?;
     let [width, height] = view.size;
     let mut pixels = vec![0; width as usize * height as usize];
-    cpu::heatmap(shape, layers, &words, &view.colours.table(), width as usize, &mut pixels);
+    let cells: Vec<LayerCells<'_>> = layers.map(|layer| layer.cells(shape)).collect();
+    let cells: Vec<&dyn MapCells> = cells.iter().map(LayerCells::cells).collect();
+    cpu::heatmap(shape, (&cells, first_head), &words, &view.colours.table(), width as usize, &mut pixels);
     Ok(picture(view.size, &pixels))
+}
+
+/// A layer as the CPU's kernel takes it.
+enum LayerCells<'a> {
+    Matrix(MatrixCells<'a>),
+    Bands(&'a BandCells<'a>),
+}
+
+impl LayerCells<'_> {
+    fn cells(&self) -> &dyn MapCells {
+        match self {
+            Self::Matrix(cells) => cells,
+            Self::Bands(cells) => *cells,
+        }
+    }
+}
+
+impl<'a> HostLayer<'a> {
+    fn new(shape: GridShape, layer: Cow<'a, LayerAttention>) -> Self {
+        if layer.bands.is_some() {
+            return Self::Bands(BandCells::new(layer));
+        }
+        let maxima = maxima(GridShape { keys: layer.keys, ..shape }, &layer.weights);
+        let weights = match layer {
+            Cow::Borrowed(layer) => Cow::Borrowed(&layer.weights[..]),
+            Cow::Owned(layer) => Cow::Owned(layer.weights),
+        };
+        Self::Matrix(weights, maxima)
+    }
+
+    fn cells(&'a self, shape: GridShape) -> LayerCells<'a> {
+        match self {
+            Self::Matrix(weights, maxima) => {
+                let (queries, heads) = (shape.queries, maxima.len() / (1 + shape.queries));
+                let keys = weights.len() / (heads * queries);
+                LayerCells::Matrix(MatrixCells { queries, keys, weights, maxima })
+            }
+            Self::Bands(cells) => LayerCells::Bands(cells),
+        }
+    }
 }
 
 fn picture([width, height]: [u32; 2], pixels: &[u32]) -> Pixels {
@@ -194,17 +251,12 @@ fn picture([width, height]: [u32; 2], pixels: &[u32]) -> Pixels {
 
 impl HostMaps {
     fn new(shape: GridShape, layers: &[&LayerAttention]) -> Self {
-        let layers = layers.iter().map(|layer| (layer.weights.clone(), maxima(shape, &layer.weights)));
-        Self { layers: Arc::new(layers.collect()) }
+        let owned = |layer: &&LayerAttention| Arc::new(HostLayer::new(shape, Cow::Owned((*layer).clone())));
+        Self { layers: layers.iter().map(owned).collect() }
     }
 
     fn paint(&self, shape: GridShape, head: usize, view: &View) -> Result<Pixels, HeatmapError> {
-        let GridShape { queries, keys, .. } = shape;
-        let layers = self
-            .layers
-            .iter()
-            .map(|(weights, maxima)| (&weights[head * queries * keys..], &maxima[head * (1 + queries)..]));
-        paint_on_cpu(shape, &layers.collect::<Vec<_>>(), view)
+        paint_on_cpu(shape, (self.layers.iter().map(|layer| &**layer), head), view)
     }
 }
 

@@ -32,6 +32,7 @@ pub(crate) mod switches;
 
 mod attention;
 mod attention_weights;
+mod bands;
 mod cache;
 mod error;
 mod feed_forward;
@@ -49,12 +50,14 @@ mod student_files;
 mod student_options;
 mod tokenizer;
 mod whole_attention;
+mod whole_maps;
 mod windows;
 
 pub use crate::ops::{Cache, CellCache};
 pub(crate) use attention::weights_of;
 pub use attention::{GlobalTokens, Memory, Sequences, Tap, Taps, TextBlocks, Visible};
 pub use attention_weights::{AttentionWeights, LinearWeights};
+pub use bands::{BandLayout, Bands, SideColumns};
 pub use cache::LayerCache;
 pub use error::ModelError;
 pub use folder::Model;

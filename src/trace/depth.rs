@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::spectrum::Spectrum;
+use super::statistics::is_small;
 use super::{AttentionKind, Map, TracedSentence};
 use crate::transformer::Tensor;
 
@@ -89,19 +90,22 @@ pub struct CombinedHeads {
 }
 
 impl TracedSentence {
-    /// The heads of each kept layer together.
+    /// The heads of each kept layer together, if the layer is small enough.
     pub fn combined_heads(&self) -> Vec<CombinedHeads> {
         let of_layer = |layer: &super::LayerAttention| {
-            let (heads, queries, keys) = (layer.heads, layer.queries, layer.keys);
-            let rows = (0..queries).flat_map(|query| {
-                (0..heads).flat_map(move |head| &layer.weights[(head * queries + query) * keys..][..keys])
-            });
-            let side_by_side: Vec<f32> = rows.copied().collect();
-            let map = Map { queries, keys: heads * keys, weights: &side_by_side };
-            let full_rank = queries.min(heads * keys);
+            let (heads, queries, columns) = (layer.heads, layer.queries, layer.columns());
+            if !is_small([queries, heads * columns]) {
+                return None;
+            }
+            let mut side_by_side = Vec::with_capacity(queries * heads * columns);
+            for query in 0..queries {
+                (0..heads).for_each(|head| side_by_side.extend_from_slice(&layer.row(head, query)));
+            }
+            let map = Map { queries, keys: heads * columns, weights: &side_by_side };
+            let full_rank = queries.min(heads * columns);
             let components = Spectrum::of(map).components_for_most();
-            CombinedHeads { kind: layer.kind, layer: layer.layer, components, full_rank }
+            Some(CombinedHeads { kind: layer.kind, layer: layer.layer, components, full_rank })
         };
-        self.attention.iter().map(of_layer).collect()
+        self.attention.iter().filter_map(of_layer).collect()
     }
 }

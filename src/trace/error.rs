@@ -50,8 +50,8 @@ impl From<GenerateError> for TraceError {
 
 /// Value of `format` in every trace, and key of the metadata.
 pub const FORMAT: &str = "wordloom.trace";
-/// Version of the format, written and read.
-pub const VERSION: u32 = 1;
+/// Newest version of the format. Traces without bands are written as version 1, which older programs read.
+pub const VERSION: u32 = 2;
 
 /// The reason why a trace could not be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -72,7 +72,7 @@ pub enum TraceFileError {
         found: String,
     },
     /// A newer version.
-    #[error("is a trace of version {found}; this program reads version {VERSION}: use a newer one")]
+    #[error("is a trace of version {found}; this program reads versions 1 to {VERSION}: use a newer one")]
     Version {
         /// Version of the file.
         found: u32,

@@ -8,10 +8,11 @@ use std::borrow::Cow;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde::{Deserialize, Serialize};
 
+use super::bands::LayoutJson;
 use super::error::{FORMAT, VERSION};
 use super::{
-    AttentionKind, Depth, LayerAttention, LeftOut, TargetToken, Token, Trace, TraceFileError, TracedSearch,
-    TracedSentence,
+    AttentionKind, BandLayout, Bands, Depth, LayerAttention, LeftOut, TargetToken, Token, Trace,
+    TraceFileError, TracedSearch, TracedSentence,
 };
 
 /// Bytes of the largest file.
@@ -59,6 +60,9 @@ struct AttentionJson<'a> {
     /// Row-major; not in safetensors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     weights: Option<Cow<'a, [f32]>>,
+    /// From version 2 on: the places of the weights, if they are bands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    bands: Option<LayoutJson>,
 }
 
 impl Trace {
@@ -74,9 +78,16 @@ impl Trace {
             .iter()
             .enumerate()
             .flat_map(|(index, sentence)| sentence.attention.iter().map(move |layer| (index, layer)))
-            .map(|(index, layer)| {
-                let shape = vec![layer.heads, layer.queries, layer.keys];
-                (tensor_name(index, layer.kind, layer.layer), shape, little_endian(&layer.weights))
+            .flat_map(|(index, layer)| {
+                let &LayerAttention { kind, layer: number, heads, queries, .. } = layer;
+                let name = tensor_name(index, kind, number);
+                let globals = layer.bands.as_ref().filter(|bands| !bands.global_weights.is_empty());
+                let of_globals = globals.map(|bands| {
+                    let shape = vec![heads, bands.layout.global_queries.len(), layer.keys];
+                    (global_name(&name), shape, little_endian(&bands.global_weights))
+                });
+                let shape = vec![heads, queries, layer.stored_columns()];
+                [(name, shape, little_endian(&layer.weights))].into_iter().chain(of_globals)
             })
             .collect();
         let views = bytes
@@ -103,10 +114,16 @@ impl Trace {
         Self::from_json(json.as_bytes(), Some(&SafeTensors::deserialize(bytes)?))
     }
 
+    /// The first version that has what the trace needs.
+    fn version(&self) -> u32 {
+        let mut layers = self.sentences.iter().flat_map(|sentence| &sentence.attention);
+        if layers.any(|layer| layer.bands.is_some()) { VERSION } else { 1 }
+    }
+
     fn json(&self, with_weights: bool) -> TraceJson<'_> {
         TraceJson {
             format: FORMAT.into(),
-            version: VERSION,
+            version: self.version(),
             model: (&self.model).into(),
             sentences: self.sentences.iter().map(|sentence| sentence_json(sentence, with_weights)).collect(),
         }
@@ -117,11 +134,15 @@ impl Trace {
         if format != FORMAT {
             return Err(TraceFileError::Format { found: format.chars().take(40).collect() });
         }
-        if version != VERSION {
+        if !(1..=VERSION).contains(&version) {
             return Err(TraceFileError::Version { found: version });
         }
         let json: TraceJson<'_> = serde_json::from_slice(bytes)?;
         let sentences = json.sentences.into_iter().enumerate().map(|(index, sentence)| {
+            if version < 2 && sentence.attention.iter().any(|layer| layer.bands.is_some()) {
+                let reason = "has bands, which version 1 does not know".to_owned();
+                return Err(TraceFileError::Inconsistent { sentence: index, reason });
+            }
             self::sentence(index, sentence, tensors)
                 .map_err(|reason| TraceFileError::Inconsistent { sentence: index, reason })
         });
@@ -150,6 +171,7 @@ fn attention_json(layer: &LayerAttention, with_weights: bool) -> AttentionJson<'
         layer: layer.layer,
         shape: [layer.heads, layer.queries, layer.keys],
         weights: with_weights.then(|| (&layer.weights).into()),
+        bands: LayoutJson::new(layer, with_weights),
     }
 }
 
@@ -189,32 +211,17 @@ fn sentence(
         );
     }
     let mut layers: Vec<LayerAttention> = Vec::new();
-    for AttentionJson { kind, layer, shape, weights } in attention {
+    for json in attention {
+        let (kind, layer) = (json.kind, json.layer);
         let name = tensor_name(index, kind, layer);
         let read = target_tokens.len() - 1;
         let queries = if kind.queries_target() { read } else { source_tokens.len() };
         let keys = if kind.keys_target() { read } else { source_tokens.len() };
-        let weights = match (tensors, weights) {
-            (None, Some(weights)) => weights.into_owned(),
-            (None, None) => return Err(format!("{name} has no weights")),
-            (Some(tensors), _) => tensor(tensors, &name, shape)?,
-        };
-        let [heads, ..] = shape;
-        let elements = heads.checked_mul(queries).and_then(|rows| rows.checked_mul(keys));
-        if shape != [heads, queries, keys] || heads == 0 || elements != Some(weights.len()) {
-            return Err(format!(
-                "{name} is {shape:?} with {} weights, but its tokens need [heads, {queries}, {keys}]",
-                weights.len()
-            ));
-        }
-        if let Some(weight) = weights.iter().find(|weight| !(-1e-3..=1.001).contains(*weight)) {
-            return Err(format!("{name} has the weight {weight}; use 0 to 1"));
-        }
         let known = |other: &LayerAttention| (other.kind, other.layer) == (kind, layer);
         if layer >= MAX_LAYERS || layers.iter().any(known) {
             return Err(format!("{name} is there twice, or is more than layer {MAX_LAYERS}"));
         }
-        layers.push(LayerAttention { kind, layer, heads, queries, keys, weights });
+        layers.push(attention_layer(&name, json, [queries, keys], tensors)?);
     }
     layers.sort_by_key(|layer| (layer.kind, layer.layer));
     Ok(TracedSentence {
@@ -229,6 +236,56 @@ fn sentence(
         search: search.map(Cow::into_owned),
         depth: depth.into_owned(),
     })
+}
+
+/// Reads a layer of a sentence whose tokens need `[queries, keys]`.
+fn attention_layer(
+    name: &str,
+    AttentionJson { kind, layer, shape, weights, bands }: AttentionJson<'_>,
+    [queries, keys]: [usize; 2],
+    tensors: Option<&SafeTensors<'_>>,
+) -> Result<LayerAttention, String> {
+    let layout = match &bands {
+        None => None,
+        Some(_) if kind != AttentionKind::Encoder => {
+            return Err(format!("{name} has bands, which only an encoder has"));
+        }
+        Some(bands) => Some(bands.layout(keys).map_err(|reason| format!("{name} {reason}"))?),
+    };
+    let columns = layout.as_ref().map_or(keys, BandLayout::columns);
+    let [heads, ..] = shape;
+    let of_file = |name: &str, rows: usize, columns: usize, own: Option<Vec<f32>>| {
+        let weights = match (tensors, own) {
+            (None, Some(weights)) => weights,
+            (None, None) => return Err(format!("{name} has no weights")),
+            (Some(tensors), _) => tensor(tensors, name, [heads, rows, columns])?,
+        };
+        let elements = heads.checked_mul(rows).and_then(|rows| rows.checked_mul(columns));
+        if shape != [heads, queries, keys] || heads == 0 || elements != Some(weights.len()) {
+            return Err(format!(
+                "{name} is {shape:?} with {} weights, but its tokens need [heads, {queries}, {keys}] with heads · {rows} · \
+                 {columns} weights",
+                weights.len()
+            ));
+        }
+        match weights.iter().find(|weight| !(-1e-3..=1.001).contains(*weight)) {
+            Some(weight) => Err(format!("{name} has the weight {weight}; use 0 to 1")),
+            None => Ok(weights),
+        }
+    };
+    let weights = of_file(name, queries, columns, weights.map(Cow::into_owned))?;
+    let bands = match (layout, bands) {
+        (Some(layout), Some(json)) => {
+            let rows = layout.global_queries.len();
+            let global_weights = match rows {
+                0 => Vec::new(),
+                _ => of_file(&global_name(name), rows, keys, Some(json.global_weights))?,
+            };
+            Some(Bands { layout, global_weights })
+        }
+        _ => None,
+    };
+    Ok(LayerAttention { kind, layer, heads, queries, keys, weights, bands })
 }
 
 /// Bound of the search for duplicate layers, above any model's number of layers.
@@ -260,6 +317,11 @@ fn check_ranges<'a>(
 
 fn tensor_name(sentence: usize, kind: AttentionKind, layer: usize) -> String {
     format!("{sentence}.{kind}.{layer}")
+}
+
+/// The tensor of the queries that see all keys.
+fn global_name(name: &str) -> String {
+    format!("{name}.global")
 }
 
 fn little_endian(weights: &[f32]) -> Cow<'_, [u8]> {

@@ -9,6 +9,7 @@
 //! * [`spectrum`]: singular values, and components for most of the variance
 //! * [`alignment`]: word alignment
 
+mod bands;
 mod depth;
 mod error;
 mod file;
@@ -18,7 +19,8 @@ mod record;
 pub mod spectrum;
 pub mod statistics;
 
-pub use crate::model::{AttentionKind, HeadName, LayerAttention, Map};
+pub use crate::model::{AttentionKind, BandLayout, Bands, HeadName, LayerAttention, Map, SideColumns};
+pub use crate::shape::Band;
 pub use crate::text::Token;
 pub use crate::transformer::{KeptAttention, LeftOut};
 pub use crate::translate::alignment;
@@ -145,7 +147,21 @@ impl TracedSentence {
         self.query_tokens(kind).into_iter().map(|token| token.label(text)).collect()
     }
 
-    /// Labels of a kind's keys, one per column.
+    /// Labels of the columns of a kind's whole matrices: of the keys, and of the sums of blocks that some layers see.
+    pub fn column_labels(&self, kind: AttentionKind) -> Vec<String> {
+        let mut labels = self.key_labels(kind);
+        let keys = labels.len();
+        let layouts = self.layers(kind).filter_map(|layer| layer.bands.as_ref()).map(|bands| &bands.layout);
+        if let Some(layout) = layouts.max_by_key(|layout| layout.sums()) {
+            labels.extend((0..layout.sums()).map(|sum| {
+                let tokens = layout.tokens_of_sum(sum, keys);
+                format!("Σ {}–{}", tokens.start, tokens.end.saturating_sub(1))
+            }));
+        }
+        labels
+    }
+
+    /// Labels of a kind's keys, one per token.
     pub fn key_labels(&self, kind: AttentionKind) -> Vec<String> {
         let text = if kind.keys_target() { &self.target } else { &self.source };
         self.key_tokens(kind).into_iter().map(|token| token.label(text)).collect()

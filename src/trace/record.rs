@@ -4,10 +4,10 @@ use super::depth::{Depth, Stack};
 use super::error::TraceError;
 use super::options::TraceOptions;
 use crate::model::config::ModelConfig;
-use crate::model::{AttentionKind, LayerAttention};
+use crate::model::{AttentionKind, BandLayout, Bands, LayerAttention};
 use crate::transformer::{
     Cancel, ForwardInput, ForwardSelection, KeptAttention, LeftOut, Lengths, ScoreRequest, Share, Tensor,
-    Transformer, share,
+    Transformer, band_layout, share, without_room,
 };
 
 /// A source and its target as token ids.
@@ -113,7 +113,11 @@ fn shares(
         if *prompt == 0 || *prompt >= target_ids.len() {
             return Err(TraceError::NoTarget { tokens: target_ids.len(), prompt: *prompt });
         }
-        lengths.push(Lengths { source: input_ids.len(), target: target_ids.len() - 1 });
+        lengths.push(Lengths {
+            source: input_ids.len(),
+            globals: transformer.config().usual_globals(),
+            target: target_ids.len() - 1,
+        });
     }
     let (mut left, buffer) = (options.memory, transformer.device().max_buffer_bytes());
     Ok(share(transformer.config(), &lengths, &options.keep_attention(), &mut left, buffer))
@@ -153,14 +157,45 @@ async fn record_one(
             (of_tokens, none)
         }
     };
+    let layouts = selection.encoder_attentions.iter().map(|&layer| {
+        let config = transformer.config();
+        band_layout(config, layer, request.input_ids.len(), &config.usual_globals())
+    });
     let attention = attention_of(
         &selection,
         [output.encoder_attentions, output.decoder_attentions, output.cross_attentions],
     );
+    // the encoder's layers come first
+    let mut of_globals = output.encoder_global_attentions.into_iter();
+    let layouts = layouts.chain(std::iter::repeat(None));
+    let attention = attention.into_iter().zip(layouts).map(|(layer, layout)| match layout {
+        None => layer,
+        Some(layout) => banded(layer, layout, &mut of_globals),
+    });
+    let attention = attention.collect();
     let depth = Depth::of_all(Stack::Encoder, &output.encoder_hidden_states)
         .chain(Depth::of_all(Stack::Decoder, &output.decoder_hidden_states))
         .collect();
     Ok(Recording { attention, log_probabilities, alternatives, left_out, depth })
+}
+
+/// The layer of a tensor `[1, heads, queries, room for side keys + band]`.
+fn banded(
+    layer: LayerAttention,
+    layout: BandLayout,
+    of_globals: &mut impl Iterator<Item = Tensor>,
+) -> LayerAttention {
+    let LayerAttention { heads, queries, keys: width, weights, .. } = layer;
+    let globals = layout.global_queries.len();
+    let of_globals = if globals > 0 { of_globals.next() } else { None };
+    let global_weights = of_globals.map_or_else(Vec::new, |tensor| {
+        let of_head = tensor.data.len() / heads;
+        let heads = tensor.data.chunks_exact(of_head.max(1));
+        heads.flat_map(|head| &head[..globals * queries]).copied().collect()
+    });
+    let weights = without_room(weights, width, &layout);
+    let bands = Some(Bands { layout, global_weights });
+    LayerAttention { keys: queries, weights, bands, ..layer }.tightened()
 }
 
 /// Makes layers of `[1, heads, queries, keys]` tensors, by kind, then by layer.
@@ -174,7 +209,7 @@ fn attention_of(selection: &ForwardSelection, tensors: [Vec<Tensor>; 3]) -> Vec<
             let [_, heads, queries, keys] = tensor.shape[..] else {
                 unreachable!("attention is [batch, heads, queries, keys]")
             };
-            LayerAttention { kind, layer, heads, queries, keys, weights: tensor.data }
+            LayerAttention { kind, layer, heads, queries, keys, weights: tensor.data, bands: None }
         })
     };
     kinds.flat_map(of_kind).collect()

@@ -5,7 +5,8 @@
 //! 2021, "Attention Is Not All You Need"; Wang et al. 2020, "Linformer").
 //!
 //! Every number is a mean over the queries that see two or more keys. In cross-attention a query's position is scaled
-//! to the keys: query `i` of `Q` is at `i * (K - 1) / (Q - 1)` of `K` keys.
+//! to the keys: query `i` of `Q` is at `i * (K - 1) / (Q - 1)` of `K` keys. In layers with bands a query sees the keys of its
+//! band and the side keys, and uniform attention is over them.
 
 use std::fmt;
 
@@ -52,7 +53,8 @@ pub struct Numbers {
     pub confidence: f64,
     /// Fewest components that hold 90 % of the variance of the matrix; the sum over [`maps`](Self::maps).
     pub components: usize,
-    /// Largest possible number of components, which is the shorter side; the sum over [`maps`](Self::maps).
+    /// Largest possible number of components, which is the shorter side; the sum over [`maps`](Self::maps). 0 if a map is too
+    /// large for its singular values.
     pub full_rank: usize,
     /// Share of the variance that the first 1, 2, 3, … components hold; the mean over [`maps`](Self::maps).
     pub spectrum: Vec<f64>,
@@ -132,69 +134,47 @@ impl Numbers {
     /// If the numbers of keys and columns differ.
     pub fn of(kind: AttentionKind, map: Map<'_>, keys: &[&Token]) -> Self {
         assert_eq!(map.keys, keys.len(), "each column has a token");
-        let special: Vec<bool> = keys.iter().map(|key| key.special).collect();
-        let punctuation: Vec<bool> = keys.iter().map(|key| key.is_punctuation()).collect();
-        let words = (0..keys.len()).filter(|&key| !special[key] && !punctuation[key]);
-        let rarest = words.max_by_key(|&key| keys[key].id);
-        let scale = match kind {
-            AttentionKind::Cross if map.queries > 1 => (map.keys - 1) as f64 / (map.queries - 1) as f64,
-            _ => 1.0,
-        };
-        let mut sums = Sums::default();
-        for (query, row) in map.rows().enumerate() {
+        let mut seen = Vec::new();
+        let rows = map.rows().enumerate().map(|(query, row)| {
             // the decoder does not see later keys
             let visible = if kind == AttentionKind::Decoder { (query + 1).min(row.len()) } else { row.len() };
-            if visible < 2 {
-                continue;
-            }
-            let row: Vec<f64> = row[..visible].iter().map(|&weight| f64::from(weight).max(0.0)).collect();
-            let place = query as f64 * scale;
-            let own = place.round() as usize;
-            let entropy: f64 = row.iter().filter(|&&p| p > 0.0).map(|p| -p * p.ln()).sum();
-            sums.add(0, entropy, 0.0);
-            sums.add(1, entropy / (visible as f64).ln(), 0.0);
-            let distance = |(key, p): (usize, &f64)| p * (key as f64 - place).abs();
-            sums.add(2, row.iter().enumerate().map(distance).sum(), 0.0);
-            sums.add(3, row.iter().copied().fold(0.0, f64::max), 0.0);
-            let even = 1.0 / visible as f64;
-            let neighbours = [Some(own), own.checked_sub(1), own.checked_add(1)];
-            for (slot, key) in (4..).zip(neighbours) {
-                if let Some(&mass) = key.and_then(|key| row.get(key)) {
-                    sums.add(slot, mass, even);
-                }
-            }
-            let on = |chosen: &dyn Fn(usize) -> bool| {
-                let chosen = (0..visible).filter(|&key| chosen(key));
-                chosen.fold((0.0, 0.0), |(mass, uniform), key| (mass + row[key], uniform + even))
-            };
-            for (slot, (mass, uniform)) in (7..).zip([
-                on(&|key| special[key]),
-                on(&|key| punctuation[key]),
-                on(&|key| rarest == Some(key)),
-            ]) {
-                sums.add(slot, mass, uniform);
-            }
+            (query, &row[..visible])
+        });
+        let mut sums = Sums::default();
+        let measure = Measure::new(kind, [map.queries, map.keys], keys);
+        for (query, row) in rows {
+            seen.clear();
+            seen.extend(row.iter().enumerate().map(|(key, &weight)| (key, f64::from(weight).max(0.0))));
+            measure.add(&mut sums, query, &seen);
         }
-        let mean = |slot: usize| sums.mean(slot).0;
-        let spectrum = Spectrum::of(map);
-        Self {
-            queries: sums.0[0].2,
-            entropy: mean(0),
-            relative_entropy: mean(1),
-            distance: mean(2),
-            confidence: mean(3),
-            diagonal: mean(4),
-            previous: mean(5),
-            next: mean(6),
-            special: mean(7),
-            punctuation: mean(8),
-            rare: mean(9),
-            components: spectrum.components_for_most(),
-            full_rank: map.queries.min(map.keys),
-            spectrum: spectrum.cumulative(),
-            maps: 1,
-            uniform: [4, 5, 6, 7, 8, 9].map(|slot| sums.mean(slot).1),
+        let spectrum = is_small([map.queries, map.keys]).then(|| (Spectrum::of(map), map.queries.min(map.keys)));
+        sums.numbers(spectrum.unwrap_or_default())
+    }
+
+    /// Measures a head of a layer. `keys` are the tokens. Panics if there is no such head, or if the number of keys differs.
+    pub fn of_head(layer: &LayerAttention, head: usize, keys: &[&Token]) -> Self {
+        match layer.bands {
+            None => Self::of(layer.kind, layer.head(head), keys),
+            Some(_) => Self::of_bands(layer, head, keys),
         }
+    }
+
+    /// Measures a head with bands: a query sees its band and the side keys. `keys` are the tokens.
+    fn of_bands(layer: &LayerAttention, head: usize, keys: &[&Token]) -> Self {
+        let mut sums = Sums::default();
+        let sizes = [layer.queries, layer.columns()];
+        let measure = Measure::new(layer.kind, sizes, keys);
+        let mut seen = Vec::new();
+        for query in 0..layer.queries {
+            seen.clear();
+            layer.for_each_seen(head, query, |key, weight| seen.push((key, f64::from(weight).max(0.0))));
+            measure.add(&mut sums, query, &seen);
+        }
+        let spectrum = is_small(sizes).then(|| {
+            let whole = layer.only(head).whole();
+            (Spectrum::of(whole.head(0)), sizes[0].min(sizes[1]))
+        });
+        sums.numbers(spectrum.unwrap_or_default())
     }
 
     /// The label: the most prominent position or kind of token, or else the shape of the rows.
@@ -254,11 +234,105 @@ impl Numbers {
     }
 }
 
+/// What is measured of each query.
+struct Measure {
+    special: Vec<bool>,
+    punctuation: Vec<bool>,
+    rarest: Option<usize>,
+    /// Keys from query to query.
+    scale: f64,
+}
+
+impl Measure {
+    /// `keys`: tokens of the first columns; those of others are unknown.
+    fn new(kind: AttentionKind, [queries, columns]: [usize; 2], keys: &[&Token]) -> Self {
+        let mut special: Vec<bool> = keys.iter().map(|key| key.special).collect();
+        let mut punctuation: Vec<bool> = keys.iter().map(|key| key.is_punctuation()).collect();
+        let words = (0..keys.len()).filter(|&key| !special[key] && !punctuation[key]);
+        let rarest = words.max_by_key(|&key| keys[key].id);
+        special.resize(columns, false);
+        punctuation.resize(columns, false);
+        let scale = match kind {
+            AttentionKind::Cross if queries > 1 => (columns - 1) as f64 / (queries - 1) as f64,
+            _ => 1.0,
+        };
+        Self { special, punctuation, rarest, scale }
+    }
+
+    /// Adds a query, with the keys that it sees and their weights.
+    fn add(&self, sums: &mut Sums, query: usize, seen: &[(usize, f64)]) {
+        if seen.len() < 2 {
+            return;
+        }
+        let place = query as f64 * self.scale;
+        let own = place.round() as usize;
+        let entropy: f64 = seen.iter().filter(|&&(_, p)| p > 0.0).map(|(_, p)| -p * p.ln()).sum();
+        sums.add(0, entropy, 0.0);
+        sums.add(1, entropy / (seen.len() as f64).ln(), 0.0);
+        let tokens = seen.iter().filter(|&&(key, _)| key < self.special.len());
+        sums.add(2, tokens.map(|&(key, p)| p * (key as f64 - place).abs()).sum(), 0.0);
+        sums.add(3, seen.iter().map(|&(_, p)| p).fold(0.0, f64::max), 0.0);
+        let even = 1.0 / seen.len() as f64;
+        let neighbours = [Some(own), own.checked_sub(1), own.checked_add(1)];
+        for (slot, key) in (4..).zip(neighbours) {
+            let seen_there = seen.iter().find(|&&(other, _)| Some(other) == key);
+            if let Some(&(_, mass)) = seen_there {
+                sums.add(slot, mass, even);
+            }
+        }
+        let on = |chosen: &dyn Fn(usize) -> bool| {
+            let chosen = seen.iter().filter(|&&(key, _)| chosen(key));
+            chosen.fold((0.0, 0.0), |(mass, uniform), &(_, p)| (mass + p, uniform + even))
+        };
+        for (slot, (mass, uniform)) in (7..).zip([
+            on(&|key| self.special[key]),
+            on(&|key| self.punctuation[key]),
+            on(&|key| self.rarest == Some(key)),
+        ]) {
+            sums.add(slot, mass, uniform);
+        }
+    }
+}
+
+/// Most multiplications for singular values: a larger map takes many seconds.
+const MOST_SPECTRUM_WORK: usize = 1 << 31;
+
+/// Whether singular values are quick to compute.
+pub(super) fn is_small([rows, columns]: [usize; 2]) -> bool {
+    let (short, long) = (rows.min(columns), rows.max(columns));
+    short
+        .checked_mul(short)
+        .and_then(|square| square.checked_mul(long))
+        .is_some_and(|work| work <= MOST_SPECTRUM_WORK)
+}
+
 /// For each number: its sum, the sum of uniform attention, and its count.
 #[derive(Default)]
 struct Sums([(f64, f64, usize); 10]);
 
 impl Sums {
+    fn numbers(&self, (spectrum, full_rank): (Spectrum, usize)) -> Numbers {
+        let mean = |slot: usize| self.mean(slot).0;
+        Numbers {
+            queries: self.0[0].2,
+            entropy: mean(0),
+            relative_entropy: mean(1),
+            distance: mean(2),
+            confidence: mean(3),
+            diagonal: mean(4),
+            previous: mean(5),
+            next: mean(6),
+            special: mean(7),
+            punctuation: mean(8),
+            rare: mean(9),
+            components: spectrum.components_for_most(),
+            full_rank,
+            spectrum: spectrum.cumulative(),
+            maps: 1,
+            uniform: [4, 5, 6, 7, 8, 9].map(|slot| self.mean(slot).1),
+        }
+    }
+
     fn add(&mut self, slot: usize, value: f64, uniform: f64) {
         let (sum, uniform_sum, count) = &mut self.0[slot];
         *sum += value;
@@ -280,7 +354,7 @@ impl TracedSentence {
             let (kind, layer) = (attention.kind, attention.layer);
             let keys = self.key_tokens(kind);
             let of_head = |head| {
-                let numbers = Numbers::of(kind, attention.head(head), &keys);
+                let numbers = Numbers::of_head(attention, head, &keys);
                 HeadStatistics { kind, layer, head, numbers }
             };
             // singular values of long texts are slow

@@ -1,3 +1,4 @@
+use super::band_layout::band_layout;
 use super::forward::ForwardSelection;
 use super::kept_attention::LeftOut;
 use crate::model::AttentionKind;
@@ -20,9 +21,11 @@ impl Default for KeepAttention {
 }
 
 /// Numbers of tokens of a sentence whose attention is kept.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Lengths {
     pub source: usize,
+    /// Global tokens that the request names, in order.
+    pub globals: Vec<usize>,
     /// Tokens that the decoder reads.
     pub target: usize,
 }
@@ -31,6 +34,18 @@ pub(crate) struct Lengths {
 pub(crate) struct Share {
     pub selection: ForwardSelection,
     pub left_out: Vec<LeftOut>,
+}
+
+impl Share {
+    /// Takes the encoder layers with bands out of the selection.
+    pub fn take_banded(&mut self, config: &ModelConfig, lengths: &Lengths) -> Vec<usize> {
+        let is_banded =
+            |layer: &usize| band_layout(config, *layer, lengths.source, &lengths.globals).is_some();
+        let all = std::mem::take(&mut self.selection.encoder_attentions);
+        let (banded, others) = all.into_iter().partition(is_banded);
+        self.selection.encoder_attentions = others;
+        banded
+    }
 }
 
 /// Shares memory between sentences, in this order: cross-attention, the decoder's, the encoder's; of each kind the last
@@ -52,16 +67,12 @@ pub(crate) fn share(
         let stack = kind.stack(config);
         for layer in (0..config.attention_layers(kind)).rev() {
             for (share, lengths) in shares.iter_mut().zip(sentences) {
-                let queries = if kind.queries_target() { lengths.target } else { lengths.source };
-                let keys = if kind.keys_target() { lengths.target } else { lengths.source };
-                let bytes = 4 * (stack.heads * queries * keys) as u64;
-                let is_dense =
-                    kind != AttentionKind::Encoder || config.encoder_kind(layer).is_dense(lengths.source);
+                let elements = elements(config, (kind, layer), stack.heads, lengths);
+                let bytes = 4 * elements.iter().sum::<u64>();
                 let reason = match () {
-                    () if !is_dense => {
-                        "each token sees only its window, which a map of all tokens does not show".to_owned()
+                    () if elements.iter().any(|&elements| 4 * elements > buffer) => {
+                        format!("the device has buffers of {buffer} bytes at most")
                     }
-                    () if bytes > buffer => format!("the device has buffers of {buffer} bytes at most"),
                     () if bytes > *left => format!("a trace was to have {memory} bytes of attention at most"),
                     () => {
                         *left -= bytes;
@@ -80,6 +91,25 @@ pub(crate) fn share(
         share.left_out.sort_by_key(|left_out| left_out.attention);
     }
     shares
+}
+
+/// Elements of a layer: of all queries, and of global tokens.
+fn elements(
+    config: &ModelConfig,
+    (kind, layer): (AttentionKind, usize),
+    heads: usize,
+    lengths: &Lengths,
+) -> [u64; 2] {
+    let queries = if kind.queries_target() { lengths.target } else { lengths.source };
+    let keys = if kind.keys_target() { lengths.target } else { lengths.source };
+    let layout = match kind {
+        AttentionKind::Encoder => band_layout(config, layer, lengths.source, &lengths.globals),
+        AttentionKind::Decoder | AttentionKind::Cross => None,
+    };
+    match layout {
+        Some(layout) => layout.elements(heads, queries, keys).map(|elements| elements as u64),
+        None => [(heads * queries * keys) as u64, 0],
+    }
 }
 
 fn selection(selection: &mut ForwardSelection, kind: AttentionKind) -> &mut Vec<usize> {

@@ -19,7 +19,7 @@ impl Cancel {
         Self { requested: Arc::default(), turn: Some(Arc::new(turn)) }
     }
 
-    /// Stops the generation before its next step.
+    /// Stops the generation before its next step. On the CPU, also within the encoder.
     pub fn cancel(&self) {
         self.requested.store(true, Ordering::Relaxed);
     }
@@ -32,6 +32,11 @@ impl Cancel {
     /// Whether both are clones of one request.
     pub fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.requested, &other.requested)
+    }
+
+    /// The flag behind the request.
+    pub(crate) fn flag(&self) -> &Arc<AtomicBool> {
+        &self.requested
     }
 
     /// Gives the event loop a turn. Returns whether the generation has to stop.

@@ -1,3 +1,4 @@
+use super::forward::ForwardError;
 use crate::decode::DecodeError;
 use crate::gpu::GpuError;
 use crate::graph::GraphError;
@@ -40,6 +41,9 @@ pub enum GenerateError {
     /// Invalid global tokens.
     #[error(transparent)]
     Attention(#[from] SelfAttentionError),
+    /// An error of the pass that computes the attention of layers with bands.
+    #[error(transparent)]
+    Forward(Box<ForwardError>),
     /// Invalid search options.
     #[error(transparent)]
     Decode(#[from] DecodeError),
@@ -63,4 +67,15 @@ pub enum GenerateError {
     /// [`Cancel::cancel`](super::Cancel::cancel) was called.
     #[error("cancelled")]
     Cancelled,
+}
+
+impl From<ForwardError> for GenerateError {
+    fn from(error: ForwardError) -> Self {
+        match error {
+            ForwardError::Attention(error) => Self::Attention(error),
+            ForwardError::Graph(error) => Self::Graph(error),
+            ForwardError::Gpu(error) => Self::Gpu(error),
+            error => Self::Forward(Box::new(error)),
+        }
+    }
 }

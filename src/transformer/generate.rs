@@ -1,11 +1,12 @@
 use std::borrow::Cow;
 
 use super::Transformer;
-use super::attention_budget::{KeepAttention, Lengths, share};
+use super::attention_budget::{KeepAttention, Lengths, Share, share};
 use super::cancel::Cancel;
 use super::error::GenerateError;
+use super::forward::{ForwardInput, ForwardSelection};
 use super::global_states::check_attention;
-use super::kept_attention::KeptAttention;
+use super::kept_attention::{KeptAttention, KeptLayer};
 use super::queue::{Queue, Seats, pause};
 use super::request::{GenerateOptions, GenerateRequest, Generation, Keep, Progress};
 use super::session::{DecodeSession, SessionKey};
@@ -61,7 +62,7 @@ impl Transformer {
                     batch.iter().map(|&index| &results[index].hypotheses[0].tokens[..]).collect();
                 let batch_requests: Vec<_> = batch.iter().map(|&index| &requests[index]).collect();
                 let budget = (attention, &mut *left);
-                let kept = self.keep_attentions(&session, &paths, &batch_requests, &found, budget)?;
+                let kept = self.keep_attentions(&session, &paths, &batch_requests, &found, budget).await?;
                 for (&index, kept) in batch.iter().zip(kept) {
                     results[index].attention = Some(kept);
                 }
@@ -87,7 +88,7 @@ impl Transformer {
     }
 
     /// Computes the attention of each request's best hypothesis, `found`.
-    fn keep_attentions(
+    async fn keep_attentions(
         &self,
         session: &DecodeSession,
         paths: &Paths,
@@ -95,25 +96,60 @@ impl Transformer {
         found: &[&[u32]],
         (keep, left): (&KeepAttention, &mut u64),
     ) -> Result<Vec<KeptAttention>, GenerateError> {
-        let lengths = requests.iter().zip(found);
-        let lengths = lengths
-            .map(|(request, tokens)| Lengths { source: request.input_ids.len(), target: tokens.len() - 1 });
+        let lengths = requests.iter().zip(found).map(|(request, tokens)| Lengths {
+            source: request.input_ids.len(),
+            globals: request.sorted_globals(),
+            target: tokens.len() - 1,
+        });
         let lengths: Vec<Lengths> = lengths.collect();
         let shares = share(&self.model.config, &lengths, keep, left, self.model.device.max_buffer_bytes());
-        let sentences = requests.iter().zip(found).zip(shares).enumerate();
-        sentences
-            .map(|(sentence, ((request, tokens), share))| {
-                let GenerateRequest { input_ids, options, .. } = request;
-                let (prompt, rows) = (options.prompt.len(), options.rows());
-                let rows = sentence * rows..(sentence + 1) * rows;
-                let run = &tokens[prompt - 1..tokens.len() - 1];
-                let diverged = GenerateError::SearchDiverged { step: run.len(), row: rows.start };
-                let path = paths.of(rows, run).ok_or(diverged)?;
-                let lengths = [input_ids.len(), prompt];
-                let layers = session.attention(&self.model, sentence, lengths, &path, &share.selection)?;
-                Ok(KeptAttention::new(layers, share.left_out))
-            })
-            .collect()
+        let mut kept = Vec::with_capacity(requests.len());
+        let sentences = requests.iter().zip(found).zip(lengths.iter().zip(shares)).enumerate();
+        for (sentence, ((request, tokens), (lengths, mut share))) in sentences {
+            let GenerateRequest { input_ids, options, .. } = request;
+            let (prompt, rows) = (options.prompt.len(), options.rows());
+            let rows = sentence * rows..(sentence + 1) * rows;
+            let run = &tokens[prompt - 1..tokens.len() - 1];
+            let diverged = GenerateError::SearchDiverged { step: run.len(), row: rows.start };
+            let path = paths.of(rows, run).ok_or(diverged)?;
+            let banded = share.take_banded(&self.model.config, lengths);
+            let read = [input_ids.len(), prompt];
+            let mut layers = session.attention(&self.model, sentence, read, &path, &share.selection)?;
+            if !banded.is_empty() {
+                layers.extend(self.keep_bands(request, banded).await?);
+                layers.sort_by_key(KeptLayer::place);
+            }
+            kept.push(KeptAttention::new(layers, share.left_out));
+        }
+        Ok(kept)
+    }
+
+    /// Computes the bands of encoder layers in a second pass of the encoder: they depend on the inputs of global tokens and
+    /// of sums, which a search does not keep.
+    async fn keep_bands(
+        &self,
+        request: &GenerateRequest,
+        layers: Vec<usize>,
+    ) -> Result<Vec<KeptLayer>, GenerateError> {
+        let source_length = request.input_ids.len();
+        let globals = request.sorted_globals();
+        let mask = |token| globals.binary_search(&token).is_ok().into();
+        let input = ForwardInput {
+            batch: 1,
+            source_length,
+            target_length: 1,
+            input_ids: request.input_ids.clone(),
+            attention_mask: vec![1; source_length],
+            decoder_input_ids: request.options.prompt[..1].to_vec(),
+            global_attention_mask: match &globals[..] {
+                [] => Vec::new(),
+                _ => (0..source_length).map(mask).collect(),
+            },
+            ..ForwardInput::default()
+        };
+        let selection = ForwardSelection { encoder_attentions: layers, ..ForwardSelection::default() };
+        let share = Share { selection, left_out: Vec::new() };
+        Ok(self.keep_attention(&input, share)?.into_layers())
     }
 
     pub(crate) fn check_translates(&self) -> Result<(), GenerateError> {

@@ -20,6 +20,9 @@ pub(super) trait Seats {
     /// Looks at the searches before a step.
     async fn show(&mut self, search: &mut BatchSearch);
 
+    /// Shows the part of the sources that the encoder has read, 0 to 1.
+    async fn show_encoding(&mut self, _fraction: f32) {}
+
     /// Delivers the result of the request in a sentence's rows; `index` has them next.
     fn seat(&mut self, sentence: usize, index: usize, finished: Vec<Hypothesis>);
 
@@ -81,6 +84,13 @@ impl Seats for Queue<'_> {
 
     async fn show(&mut self, search: &mut BatchSearch) {
         (self.watch)(Progress::Step { requests: &self.seated, search });
+        if self.pauses {
+            pause().await;
+        }
+    }
+
+    async fn show_encoding(&mut self, fraction: f32) {
+        (self.watch)(Progress::Encoding { requests: &self.seated, fraction });
         if self.pauses {
             pause().await;
         }

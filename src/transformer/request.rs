@@ -21,6 +21,14 @@ impl GenerateRequest {
         Self { input_ids, options, global_tokens: Vec::new() }
     }
 
+    /// The global tokens, each once and in order.
+    pub(super) fn sorted_globals(&self) -> Vec<usize> {
+        let mut globals = self.global_tokens.clone();
+        globals.sort_unstable();
+        globals.dedup();
+        globals
+    }
+
     /// The source, and its global tokens.
     pub(super) fn source(&self) -> (&[u32], &[usize]) {
         (&self.input_ids, &self.global_tokens)
@@ -85,6 +93,13 @@ pub struct Generation {
 
 /// Progress of a generation.
 pub enum Progress<'a> {
+    /// A batch is in the encoder, several times a second if that takes long. Only on the CPU.
+    Encoding {
+        /// Indices of the requests in the batch's rows.
+        requests: &'a [usize],
+        /// Finished part of the encoder, 0 to 1.
+        fraction: f32,
+    },
     /// A batch is about to take its next step, or several steps if the device searches.
     Step {
         /// Indices of the requests in the batch's rows.

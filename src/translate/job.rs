@@ -26,6 +26,8 @@ pub struct Update {
     pub of_sentences: usize,
     /// Finished part of the work, 0 to 1, counted in source tokens.
     pub fraction: f32,
+    /// Finished part of the encoder, 0 to 1, if a text is so long that it is read for a while.
+    pub encoding: Option<f32>,
 }
 
 /// Texts and the results of their sentences so far.
@@ -53,6 +55,7 @@ pub struct Job<'a> {
     /// Translations of finished sentences that were shown.
     texts: Vec<OnceCell<String>>,
     running: Vec<Running>,
+    encoding: Option<f32>,
     pub has_news: bool,
 }
 
@@ -97,6 +100,7 @@ impl<'a> Job<'a> {
             next: 0,
             shown: [0, 0],
             running: Vec::new(),
+            encoding: None,
             has_news: false,
         };
         job.recall(reuse);
@@ -142,7 +146,12 @@ impl<'a> Job<'a> {
     ///
     /// * `steps`: whether the text is shown during its search
     pub fn follow(&mut self, sentences: &[usize], steps: bool, progress: Progress<'_>) {
+        self.encoding = None;
         match progress {
+            Progress::Encoding { fraction, .. } => {
+                self.encoding = Some(fraction);
+                self.has_news = true;
+            }
             Progress::Step { requests, search } if steps => {
                 self.running.clear();
                 self.running.extend(requests.iter().zip(search.sentences()).map(|(&request, search)| {
@@ -219,6 +228,7 @@ impl<'a> Job<'a> {
             translations,
             sentences: done.clone().count(),
             of_sentences: self.requests.len(),
+            encoding: self.encoding,
             fraction: if all == 0 {
                 1.0
             } else {

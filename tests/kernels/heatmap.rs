@@ -13,7 +13,7 @@ fn maps(shape: GridShape, seed: u32) -> Vec<LayerAttention> {
         // few large weights among many small ones, as in real attention
         let weights = random(seed + layer as u32, heads * queries * keys);
         let weights = weights.iter().map(|weight| weight.powi(8)).collect();
-        LayerAttention { kind: AttentionKind::Cross, layer, heads, queries, keys, weights }
+        LayerAttention { kind: AttentionKind::Cross, layer, heads, queries, keys, weights, bands: None }
     };
     (0..layers).map(layer).collect()
 }
@@ -81,6 +81,7 @@ async fn a_pixel_has_the_colour_of_its_cell() {
         queries: 2,
         keys: 3,
         weights: weights.to_vec(),
+        bands: None,
     };
     let layers =
         [layer(0, [1.0, 0.0, 0.0, 0.2, 0.3, 0.5, 0.25, 0.25, 0.5, 0.01, 0.0, 0.99]), layer(1, [0.0; 12])];
@@ -143,7 +144,7 @@ async fn the_largest_of_many_cells_is_seen() {
         let mut weights = vec![1e-3; queries * keys];
         weights[query * keys + key] = 1.0;
         let kind = AttentionKind::Cross;
-        let layer = LayerAttention { kind, layer: 0, heads: 1, queries, keys, weights };
+        let layer = LayerAttention { kind, layer: 0, heads: 1, queries, keys, weights, bands: None };
         for device in [Device::Cpu, Device::Gpu(gpu().await)] {
             let painter = Painter::new(&device);
             let mut maps = painter.load(&[&layer]).unwrap();

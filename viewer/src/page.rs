@@ -47,18 +47,18 @@ fn sentence(sentence: &TracedSentence) -> Value {
             "kind": kind,
             "name": name(kind),
             "queries": labels(sentence.query_labels(kind)),
-            "keys": labels(sentence.key_labels(kind)),
-            "layers": sentence.layers(kind).map(layer).collect::<Vec<Value>>(),
+            "keys": labels(sentence.column_labels(kind)),
+            "layers": layers_of(sentence, kind).map(|own| layer(own, sentence.column_labels(kind).len())).collect::<Vec<Value>>(),
         })
     });
-    let left_out: Vec<String> = sentence
-        .left_out
-        .iter()
-        .map(|left_out| match left_out.attention {
-            Some((kind, layer)) => format!("{} of layer {layer}", name(kind)),
-            None => "alternatives".to_owned(),
-        })
-        .collect();
+    let left_out = sentence.left_out.iter().map(|left_out| match left_out.attention {
+        Some((kind, layer)) => format!("{} of layer {layer}", name(kind)),
+        None => "alternatives".to_owned(),
+    });
+    let too_long =
+        AttentionKind::ALL.into_iter().flat_map(|kind| sentence.layers(kind)).filter(|layer| !fits(layer));
+    let too_long = too_long.map(|layer| format!("{} of layer {}", name(layer.kind), layer.layer));
+    let left_out: Vec<String> = left_out.chain(too_long).collect();
     let target = |target: &TargetToken| {
         json!({
             "probability": target.log_probability.map(f32::exp),
@@ -101,9 +101,27 @@ fn ranges<'a>(text: &str, tokens: impl Iterator<Item = &'a Token>) -> Vec<Value>
         .collect()
 }
 
-/// Weights as 16-bit numbers, 65535 for 1: smaller than text, finer than colours.
-fn layer(layer: &LayerAttention) -> Value {
-    let weights = layer.weights.iter().map(|weight| (weight.clamp(0.0, 1.0) * 65535.0).round() as u16);
-    let bytes: Vec<u8> = weights.flat_map(u16::to_le_bytes).collect();
+/// Cells of the largest map of a page, which has a number and a pixel for each.
+const MOST_CELLS: usize = 1 << 20;
+
+fn fits(layer: &LayerAttention) -> bool {
+    layer.queries.saturating_mul(layer.columns()) <= MOST_CELLS
+}
+
+fn layers_of(sentence: &TracedSentence, kind: AttentionKind) -> impl Iterator<Item = &LayerAttention> {
+    sentence.layers(kind).filter(|layer| fits(layer))
+}
+
+/// Weights as 16-bit numbers, 65535 for 1: smaller than text, finer than colours. Every row has all `columns` of the kind.
+fn layer(layer: &LayerAttention, columns: usize) -> Value {
+    let mut bytes = Vec::with_capacity(2 * layer.heads * layer.queries * columns);
+    for head in 0..layer.heads {
+        for query in 0..layer.queries {
+            let row = layer.row(head, query);
+            let weights = row.iter().copied().chain(std::iter::repeat(0.0)).take(columns);
+            let weights = weights.map(|weight| (weight.clamp(0.0, 1.0) * 65535.0).round() as u16);
+            bytes.extend(weights.flat_map(u16::to_le_bytes));
+        }
+    }
     json!({ "layer": layer.layer, "heads": layer.heads, "weights": BASE64_STANDARD.encode(bytes) })
 }

@@ -22,8 +22,8 @@ pub fn head(head: &HeadStatistics) -> Value {
         "punctuation": numbers.punctuation,
         "rare": numbers.rare,
         "confidence": numbers.confidence,
-        "components": numbers.components,
-        "full_rank": numbers.full_rank,
+        "components": (numbers.full_rank > 0).then_some(numbers.components),
+        "full_rank": (numbers.full_rank > 0).then_some(numbers.full_rank),
         "spectrum": numbers.spectrum,
     })
 }

@@ -154,7 +154,8 @@
     const numbers = shown.head < 0 ? undefined : statistics(shown.layer, shown.head);
     at('looks').textContent = numbers
       ? 'Looks like “' + numbers.label + '”: entropy ' + numbers.entropy.toFixed(2) + ' nats (' + percent(numbers.relative_entropy)
-        + ' of uniform), confidence ' + percent(numbers.confidence) + ', ' + numbers.components + ' of ' + numbers.full_rank + ' components hold 90 % of the variance.'
+        + ' of uniform), confidence ' + percent(numbers.confidence)
+        + (numbers.components === null ? '' : ', ' + numbers.components + ' of ' + numbers.full_rank + ' components hold 90 % of the variance') + '.'
       : 'Choose a head to see one alone.';
     at('explained').textContent = WORDS[shown.kind] + FORMULA;
     if (at('words').open) drawTable();
@@ -231,6 +232,7 @@
 
   // a number, and the curve of the variance that the first 1, 2, 3, … components hold
   const components = ({ components, full_rank, spectrum }) => {
+    if (components === null) return element('td', '–'); // too large a map
     const cell = element('td', components + '/' + full_rank + ' ');
     const [svg, curve] = ['svg', 'polyline'].map((name) => document.createElementNS('http://www.w3.org/2000/svg', name));
     svg.setAttribute('viewBox', '0 0 36 15');
@@ -251,7 +253,7 @@
     head.append(...columns.map(([key, name]) => element('th', name, { className: key === 'label' ? 'name' : '', scope: 'col' })));
     const rows = sentence().heads.filter((one) => one.kind === shown.kind).map((one) => {
       const line = element('tr');
-      line.append(...columns.map(([key]) => key === 'components' ? components(one) : element('td', typeof one[key] === 'number' && !Number.isInteger(one[key]) ? one[key].toFixed(2) : one[key],
+      line.append(...columns.map(([key]) => key === 'components' ? components(one) : element('td', typeof one[key] === 'number' && !Number.isInteger(one[key]) ? one[key].toFixed(2) : one[key] ?? '–',
         { className: key === 'label' ? 'name' : '' })));
       return line;
     });
@@ -391,7 +393,7 @@
     textOf(at('source'), source, sourceRanges);
     textOf(at('target'), target, targetRanges);
     at('alignment').textContent = alignment.length ? 'Words that belong together: ' + alignment.join(', ') : '';
-    at('left-out').textContent = leftOut.length ? 'Not kept, because it would take too much memory: ' + leftOut.join(', ') + '.' : '';
+    at('left-out').textContent = leftOut.length ? 'Not here, because it would take too much memory: ' + leftOut.join(', ') + '.' : '';
     drawSearch();
     if (there.length > 0) showKind();
     else at('caption').textContent = 'Nothing was kept of this sentence.';

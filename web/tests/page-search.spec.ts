@@ -164,7 +164,9 @@ test('encoder layers take another attention, and the page says what changes', as
   await expect(kind).toHaveValue('mixed');
   await expect(banner).toContainText('Swapped: encoder layer 2: window of 1; encoder layers 1, 3, 4: queries as keys.');
   await panel.getByRole('group', { name: 'Kind', exact: true }).getByLabel('Encoder', { exact: false }).check();
-  await expect(panel.getByText('encoder self-attention, layer 2: each token sees only its window')).toBeVisible();
+  // the layer's window is drawn at its place, beside the other layers
+  await panel.getByRole('group', { name: 'View', exact: true }).getByLabel('All heads', { exact: true }).check();
+  await expect(panel.getByRole('button', { name: /^Layer 2, head 1/ })).toBeVisible();
   await wordloom.screenshot('swapped');
   const { violations } = await new AxeBuilder({ page }).include('.page').analyze();
   expect(violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)).toEqual([]);

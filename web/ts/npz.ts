@@ -12,13 +12,18 @@ export async function npz(
     'source_tokens.npy': strings(described.sourceTokens),
     'target_tokens.npy': strings(described.targetTokens),
   };
-  for (const { kind, layers, heads, queries, keys } of described.kinds) {
+  for (const { kind, layers, heads, queries } of described.kinds) {
     for (const layer of layers) {
-      const weights = new Float32Array(heads * queries * keys);
-      for (let head = 0; head < heads; head += 1) {
-        weights.set(await weightsOf({ kind, layer, head }), head * queries * keys);
+      const first = await weightsOf({ kind, layer, head: 0 });
+      if (first.length === 0) continue; // too many cells for a matrix; a trace file has the bands
+      // a layer may lack the columns of sums that others of its kind have
+      const columns = first.length / queries;
+      const weights = new Float32Array(heads * queries * columns);
+      weights.set(first);
+      for (let head = 1; head < heads; head += 1) {
+        weights.set(await weightsOf({ kind, layer, head }), head * queries * columns);
       }
-      arrays[`${kind}.${layer}.npy`] = npy('<f4', [heads, queries, keys], new Uint8Array(weights.buffer));
+      arrays[`${kind}.${layer}.npy`] = npy('<f4', [heads, queries, columns], new Uint8Array(weights.buffer));
     }
   }
   // uncompressed, as NumPy does: weights hardly compress

@@ -2,7 +2,7 @@
 import { aborted, toWire, WordloomError } from './errors.js';
 import type { OpenFolder } from './loading/folder.js';
 import type { Calls, FromEngine, Method, ToEngine, WireCreate } from './protocol.js';
-import type { EngineInfo, Generated, GenerateRequest, ProgressEvent, Token, TranslateOptions } from './types.js';
+import type { EngineInfo, Generated, GenerateRequest, Partial, ProgressEvent, Token, TranslateOptions } from './types.js';
 import { attentionMap, attentionOf } from './attention.js';
 import { pause } from './pause.js';
 import { addSeed, withSeed } from './seed.js';
@@ -244,8 +244,7 @@ export class Server {
     const { attention, ...unseeded } = options;
     const byDefault = this.#info?.defaults.sample === true;
     const search = withSeed(unseeded, byDefault);
-    const partial = ({ stable, provisional }: { stable: string; provisional: string }) =>
-      this.#post({ type: 'partial', id, partial: { stable, provisional } }, []);
+    const partial = (partial: Partial) => this.#post({ type: 'partial', id, partial }, []);
     return withAbort(signal, async (abort) => {
       const result = await engine.translate(text, search, abort, stream ? partial : undefined);
       const translation = addSeed(result, search, byDefault);

@@ -74,8 +74,9 @@ export interface GridChoice {
 }
 
 export interface Weights {
-  /** `[queries, keys]` */
+  /** `[queries, keys]`; columns beyond the tokens are sums of blocks of tokens (LongT5). */
   shape: [number, number];
+  /** Row-major. Empty if the map has more than 2²² cells; `paint` shows such a map. */
   weights: Float32Array;
 }
 

@@ -207,6 +207,8 @@ export interface AttentionMap {
 export interface Partial {
   stable: string;
   provisional: string;
+  /** While a long text is read, before its first word: the part of the encoder that is done, 0 to 1. */
+  encoding?: number;
   translation?: Translation;
 }
 

@@ -1,3 +1,5 @@
+use std::borrow::Cow;
+
 use wordloom::heatmap::ColourMap;
 use wordloom::trace::{AttentionKind, LayerAttention, TracedSentence};
 use wordloom_viewer::{harmless, name};
@@ -6,8 +8,9 @@ pub struct Picture {
     pub title: String,
     pub queries: Vec<String>,
     pub keys: Vec<String>,
-    /// `[queries, keys]`
-    pub weights: Vec<f32>,
+    /// One head.
+    pub map: LayerAttention,
+    pub largest: f32,
 }
 
 impl Picture {
@@ -22,36 +25,46 @@ impl Picture {
             Some(layer) => sentence.layer(kind, layer)?,
             None => sentence.layers(kind).next_back()?,
         };
-        let (weights, which) = match head {
+        let (map, which) = match head {
             Some(head) if head >= attention.heads => return None,
-            Some(head) => (attention.head(head).weights.to_vec(), format!("head {head}")),
-            None => (attention.mean(), format!("mean of {} heads", attention.heads)),
+            Some(head) => (attention.only(head), format!("head {head}")),
+            None => (attention.averaged(), format!("mean of {} heads", attention.heads)),
         };
+        let mut keys = labels(sentence.column_labels(kind));
+        keys.truncate(map.columns()); // another layer may have sums of blocks
+        let mut largest = 0.0f32;
+        for query in 0..map.queries {
+            map.for_each_seen(0, query, |_, weight| largest = largest.max(weight));
+        }
         Some(Self {
             title: format!("{}, layer {}, {which}", name(kind), attention.layer),
             queries: labels(sentence.query_labels(kind)),
-            keys: labels(sentence.key_labels(kind)),
-            weights,
+            keys,
+            map,
+            largest,
         })
     }
 
-    pub fn largest(&self) -> f32 {
-        self.weights.iter().copied().fold(0.0, f32::max)
+    /// Number of cells, those included that no query sees.
+    pub fn cells(&self) -> usize {
+        self.queries.len().saturating_mul(self.keys.len())
     }
 
-    pub fn layer(&self) -> LayerAttention {
-        LayerAttention {
-            kind: AttentionKind::Cross,
-            layer: 0,
-            heads: 1,
-            queries: self.queries.len(),
-            keys: self.keys.len(),
-            weights: self.weights.clone(),
+    pub fn rows(&self) -> impl Iterator<Item = Cow<'_, [f32]>> {
+        (0..self.map.queries).map(|query| self.map.row(0, query))
+    }
+
+    /// The largest weights of blocks of `size` x `size` cells, row by row.
+    pub fn blocks(&self, size: usize) -> Vec<Vec<f32>> {
+        let mut blocks =
+            vec![vec![0.0f32; self.keys.len().div_ceil(size)]; self.queries.len().div_ceil(size)];
+        for query in 0..self.map.queries {
+            let row = &mut blocks[query / size];
+            self.map.for_each_seen(0, query, |column, weight| {
+                row[column / size] = row[column / size].max(weight);
+            });
         }
-    }
-
-    pub fn rows(&self) -> impl Iterator<Item = &[f32]> {
-        self.weights.chunks_exact(self.keys.len().max(1))
+        blocks
     }
 }
 

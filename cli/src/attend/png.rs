@@ -25,19 +25,33 @@ fn check([width, height]: [usize; 2]) -> Result<(), CliError> {
     Ok(())
 }
 
-fn draw(layers: &[&LayerAttention], cell: usize, gap: usize) -> Result<Pixels, CliError> {
+fn draw(layers: &[&LayerAttention], cell: f32, gap: usize) -> Result<Pixels, CliError> {
     let shape = wordloom::heatmap::shape_of(layers).map_err(failed)?;
-    let side = |count: usize, cells: usize| count * (cells * cell + gap) - gap;
+    let side = |count: usize, cells: usize| count * (pixels_of(cells, cell) + gap) - gap;
     let size = [side(shape.heads, shape.keys), side(shape.layers, shape.queries)];
     check(size)?;
     let view = View {
         origin: [0.0; 2],
-        cell: [cell as f32; 2],
-        gap: gap as f32 / cell as f32,
+        cell: [cell; 2],
+        gap: gap as f32 / cell,
         background: PAPER,
         ..View::fit(shape, size.map(|side| side as u32))
     };
     paint(layers, &view).map_err(failed)
+}
+
+/// Pixels of some cells.
+pub fn pixels_of(cells: usize, cell: f32) -> usize {
+    ((cells as f32 * cell).round() as usize).max(1)
+}
+
+/// Side of a cell so that a map of `longest` cells has about `aim` pixels: whole pixels up to `most`, or less than a pixel
+/// if there are more than `limit` cells. A pixel then shows the largest of the weights under it.
+pub fn side(longest: usize, [aim, most, limit]: [usize; 3]) -> f32 {
+    match longest > limit {
+        true => limit as f32 / longest as f32,
+        false => (aim / longest.max(1)).clamp(1, most) as f32,
+    }
 }
 
 /// Stacks pictures vertically, with a margin in pixels around each.
@@ -71,14 +85,15 @@ fn encode(pictures: &[Pixels], margin: usize) -> Result<Vec<u8>, CliError> {
 pub fn pictures(pictures: &[Picture]) -> Result<Vec<u8>, CliError> {
     let drawn = pictures.iter().map(|picture| {
         let longest = picture.keys.len().max(picture.queries.len()).max(1);
-        draw(&[&picture.layer()], (1024 / longest).clamp(1, 32), 0)
+        draw(&[&picture.map], side(longest, [1024, 32, 2048]), 0)
     });
     encode(&drawn.collect::<Result<Vec<_>, _>>()?, 0)
 }
 
-/// Paints one map, a pixel per weight.
+/// Paints one map, a pixel per weight; of a long text less.
 pub fn pixels(layer: &LayerAttention, head: usize) -> Result<Vec<u8>, CliError> {
-    encode(&[draw(&[&layer.only(head)], 1, 0)?], 0)
+    let longest = layer.columns().max(layer.queries);
+    encode(&[draw(&[&layer.only(head)], side(longest, [1, 1, 2048]), 0)?], 0)
 }
 
 pub fn grid(trace: &Trace, kind: AttentionKind) -> Result<Vec<u8>, CliError> {

@@ -12,7 +12,10 @@ pub fn table(trace: &Trace, output: &mut Output) -> Result<(), CliError> {
     )?;
     for head in trace.statistics() {
         let HeadStatistics { kind, layer, head: index, numbers } = &head;
-        let components = format!("{}/{}", numbers.components, numbers.full_rank);
+        let components = match numbers.full_rank {
+            0 => "-".to_owned(), // too large
+            full => format!("{}/{full}", numbers.components),
+        };
         let curve = sparkline(&numbers.spectrum);
         output.line(&format!(
             "{:<7} {layer:>5} {index:>4} {:>8.3} {:>5.2} {:>6.2}  {:>5.2} {:>5.2} {:>5.2} {:>5.2} {:>6.2} {:>5.2} {:>5.2}  {components:<7} {curve} {}",

@@ -19,6 +19,8 @@ const CELL: usize = 24;
 const MARGIN: usize = 20;
 /// Pixels of an average character at font size 13.
 const LETTER: usize = 8;
+/// Pixels of the longest side of a map.
+const MOST_SIDE: f32 = 9_600.0;
 /// Maximal number of cells drawn as rectangles; larger maps are an image.
 const MOST_CELLS: usize = 20_000;
 
@@ -41,28 +43,36 @@ fn one(body: &mut String, picture: &Picture, top: usize) -> Result<[usize; 2], C
     // labels of columns have an angle of 60 degrees
     let slanted = widest(&picture.keys);
     let map_top = top + 24 + slanted * 87 / 100 + 12;
-    let [right, bottom] = [left + CELL * picture.keys.len(), map_top + CELL * picture.queries.len()];
+    // a long text has smaller cells, and labels where they have room
+    let longest = picture.keys.len().max(picture.queries.len());
+    let cell = (MOST_SIDE / longest as f32).min(CELL as f32);
+    let every = (CELL as f32 / cell).ceil() as usize;
+    let [right, bottom] = [
+        left + png::pixels_of(picture.keys.len(), cell),
+        map_top + png::pixels_of(picture.queries.len(), cell),
+    ];
+    let middle = |index: usize| ((index as f32 + 0.5) * cell) as usize;
     let _ = writeln!(
         body,
         r#"<text class="title" x="{MARGIN}" y="{}">{}</text>"#,
         top + 14,
         escape(&picture.title)
     );
-    for (column, label) in picture.keys.iter().enumerate() {
-        let (x, y) = (left + CELL * column + CELL / 2 + 3, map_top - 8);
+    for (column, label) in picture.keys.iter().enumerate().step_by(every) {
+        let (x, y) = (left + middle(column) + 3, map_top - 8);
         let _ = writeln!(
             body,
             r#"<text x="{x}" y="{y}" transform="rotate(-60 {x} {y})">{}</text>"#,
             escape(label)
         );
     }
-    for (row, label) in picture.queries.iter().enumerate() {
-        let y = map_top + CELL * row + CELL / 2 + 4;
+    for (row, label) in picture.queries.iter().enumerate().step_by(every) {
+        let y = map_top + middle(row) + 4;
         let _ = writeln!(body, r#"<text class="row" x="{}" y="{y}">{}</text>"#, left - 8, escape(label));
     }
-    let largest = picture.largest();
-    if picture.weights.len() > MOST_CELLS {
-        image(body, (&picture.layer(), 0), [left, map_top], [right - left, bottom - map_top])?;
+    let largest = picture.largest;
+    if picture.cells() > MOST_CELLS {
+        image(body, (&picture.map, 0), [left, map_top], [right - left, bottom - map_top])?;
     } else {
         for (row, weights) in picture.rows().enumerate() {
             for (column, &weight) in weights.iter().enumerate() {

@@ -38,9 +38,15 @@ impl Style {
     }
 }
 
-/// Draws one map. A map wider than the terminal is split into stripes.
+/// Most cells that are drawn one by one; a larger map is drawn in blocks.
+const MOST_CELLS: usize = 60_000;
+
+/// Draws one map. A map wider than the terminal is split into stripes, that of a long text is drawn small.
 pub fn draw(picture: &Picture, style: &Style, output: &mut Output) -> Result<(), CliError> {
     output.line(&picture.title)?;
+    if picture.cells() > MOST_CELLS {
+        return draw_small(picture, style, output);
+    }
     let rows: Vec<String> = picture.queries.iter().map(|label| shortened(label, LONGEST_LABEL)).collect();
     let left = rows.iter().map(|label| label.width()).max().unwrap_or(0);
     let room = style.width.saturating_sub(left + 2).max(8);
@@ -50,7 +56,7 @@ pub fn draw(picture: &Picture, style: &Style, output: &mut Output) -> Result<(),
     let (cell, upright) = if cell * columns.len() <= room { (cell, false) } else { (2, true) };
     let longest = if upright { HIGHEST_LABEL } else { cell - 1 };
     let columns: Vec<String> = columns.iter().map(|label| shortened(label, longest)).collect();
-    let largest = picture.largest();
+    let largest = picture.largest;
     let stripe = (room / cell).max(1);
     for first in (0..columns.len()).step_by(stripe) {
         let end = (first + stripe).min(columns.len());
@@ -69,6 +75,47 @@ pub fn draw(picture: &Picture, style: &Style, output: &mut Output) -> Result<(),
         }
     }
     output.line(&scale(largest, left, style.colours))
+}
+
+/// Draws blocks of cells: in colours two rows of blocks on a line, as halves of its characters.
+fn draw_small(picture: &Picture, style: &Style, output: &mut Output) -> Result<(), CliError> {
+    let longest = picture.queries.len().max(picture.keys.len());
+    let left = longest.to_string().len();
+    let room = style.width.saturating_sub(left + 2).clamp(8, 160);
+    let size = longest.div_ceil(room);
+    let blocks = picture.blocks(size);
+    output.line(&format!(
+        "{} x {} tokens; a cell is the largest of {size} x {size} weights, numbers count tokens",
+        picture.queries.len(),
+        picture.keys.len()
+    ))?;
+    let share =
+        |weight: f32| if picture.largest > 0.0 { (weight / picture.largest).clamp(0.0, 1.0) } else { 0.0 };
+    // a character is twice as high as wide: without colours, a line has the largest of two rows
+    for (index, rows) in blocks.chunks(2).enumerate() {
+        let [upper, lower] = [&rows[0], rows.last().unwrap_or(&rows[0])];
+        let number = if index % 8 == 0 { (2 * index * size).to_string() } else { String::new() };
+        let mut line = format!("{number:>left$}  ");
+        for (&upper, &lower) in upper.iter().zip(lower) {
+            match style.colours {
+                true => {
+                    let [[r, g, b], [r2, g2, b2]] = [upper, lower].map(|weight| colour(share(weight)));
+                    let _ = write!(line, "\x1b[38;2;{r};{g};{b};48;2;{r2};{g2};{b2}m▀");
+                }
+                false => {
+                    let place = share(upper.max(lower)) * (SHADES.len() - 1) as f32;
+                    // a weight that is there is seen
+                    let least = if upper.max(lower) > 0.0 { 1.0 } else { 0.0 };
+                    line.push(SHADES[place.round().max(least) as usize]);
+                }
+            }
+        }
+        if style.colours {
+            line.push_str("\x1b[0m");
+        }
+        output.line(line.trim_end())?;
+    }
+    output.line(&scale(picture.largest, left, style.colours))
 }
 
 fn draw_cell(line: &mut String, weight: f32, largest: f32, cell: usize, colours: bool) {

@@ -39,6 +39,8 @@ pub enum News {
     NotSwapped(String),
     /// The switches do not fit the model, which has all of its parts now.
     NotSwitched(String),
+    /// The part of a long text that the encoder has read: 0 to 1.
+    Reading { number: u64, fraction: f32 },
     /// A partial translation: the final part, and the part that may change.
     Partial { number: u64, settled: String, open: String },
     /// A finished translation.

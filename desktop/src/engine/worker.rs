@@ -272,6 +272,10 @@ impl Worker {
                 }
                 if shown.elapsed() >= BETWEEN_PARTS {
                     shown = Instant::now();
+                    if let Some(fraction) = update.encoding {
+                        (self.tell)(News::Reading { number, fraction });
+                        continue;
+                    }
                     let (settled, open) = stream.text();
                     (self.tell)(News::Partial { number, settled, open });
                 }

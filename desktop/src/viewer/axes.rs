@@ -28,8 +28,17 @@ const LONGEST: usize = 16;
 /// Number of labels that are measured. Longer texts show few labels at a time.
 const MEASURED: usize = 64;
 
-/// A token's text in one line.
+/// A token's text in one line, or the tokens of a sum of them, which some layers see beside the tokens.
 pub fn label(sentence: &TracedSentence, kind: AttentionKind, side: Side, index: usize) -> Option<String> {
+    let tokens = sentence.source_tokens.len();
+    if side == Side::Key && kind == AttentionKind::Encoder && index >= tokens {
+        let layouts =
+            sentence.layers(kind).filter_map(|layer| layer.bands.as_ref()).map(|bands| &bands.layout);
+        let layout = layouts.max_by_key(|layout| layout.sums())?;
+        let of_sum = Some(index - tokens).filter(|sum| *sum < layout.sums())?;
+        let of_sum = layout.tokens_of_sum(of_sum, tokens);
+        return Some(format!("Σ {}–{}", of_sum.start, of_sum.end.saturating_sub(1)));
+    }
     let (token, of_target) = match side {
         Side::Query if kind.queries_target() => (&sentence.target_tokens.get(index + 1)?.token, true),
         Side::Key if kind.keys_target() => (&sentence.target_tokens.get(index)?.token, true),

@@ -124,8 +124,10 @@ fn describe(sentence: &TracedSentence, chosen: &Chosen, cell: Cell) -> Option<Fo
         Some(Head { layer, head }) => (sentence.layer(chosen.kind, layer)?, head),
         None => (sentence.layers(chosen.kind).nth(cell.layer)?, Some(cell.head)),
     };
-    let at =
-        |head: usize| layer.weights.get((head * layer.queries + cell.query) * layer.keys + cell.key).copied();
+    let at = |head: usize| {
+        let there = head < layer.heads && cell.query < layer.queries && cell.key < layer.columns();
+        there.then(|| layer.weight(head, cell.query, cell.key))
+    };
     let weight = match head {
         Some(head) => at(head)?,
         None => (0..layer.heads).map(at).sum::<Option<f32>>()? / layer.heads as f32,

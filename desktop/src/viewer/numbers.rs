@@ -212,6 +212,7 @@ fn text(head: &HeadStatistics, column: Column) -> String {
         Column::Head => format!("{}.{}", head.layer + 1, head.head + 1),
         Column::Name => head.label().to_string(),
         Column::Distance => format!("{:.1}", head.numbers.distance),
+        Column::Components if head.numbers.full_rank == 0 => "–".into(), // too large a map
         Column::Components => format!("{}/{}", head.numbers.components, head.numbers.full_rank),
         column => format!("{:.2}", value(head, column)),
     }

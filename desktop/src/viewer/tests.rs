@@ -39,6 +39,7 @@ fn trace(tokens: usize) -> Trace {
         queries: tokens,
         keys: tokens,
         weights: (0..heads * tokens * tokens).map(one).collect(),
+        bands: None,
     };
     let sentence = TracedSentence {
         target: source.trim_end().into(),

@@ -53,7 +53,7 @@ impl Transformer {
         check::check(&self.model.config, input)?;
         check::check_layers(&self.model.config, &selection)?;
         Ok(KeptAttention::new(
-            run::run(&self.model, input, &selection)?.keep_attention(&self.model.config),
+            run::run(&self.model, input, &selection)?.keep_attention(&self.model.config, input),
             left_out,
         ))
     }

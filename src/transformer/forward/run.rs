@@ -7,6 +7,7 @@ use crate::model::decoder::{History, decoder, memory_key_values, output};
 use crate::model::embedding::Tokens;
 use crate::model::encoder::encoder;
 use crate::model::{AttentionKind, Globals, Memory, SelfAttentionKind, Sequences, Tap, Taps};
+use crate::transformer::band_layout::band_layout;
 use crate::transformer::end_states::Extent;
 use crate::transformer::global_states::{globals_of, most_globals};
 use crate::transformer::input_states::InputStates;
@@ -145,11 +146,13 @@ pub struct Pass {
 }
 
 impl Pass {
-    /// Keeps only attention, by kind, then by layer.
-    pub fn keep_attention(self, config: &ModelConfig) -> Vec<KeptLayer> {
+    /// Keeps only attention of the one sentence, by kind, then by layer.
+    pub fn keep_attention(self, config: &ModelConfig, input: &ForwardInput) -> Vec<KeptLayer> {
         let taps =
             |stack: Option<&Stack>, of: fn(&Stack) -> &Vec<Tap>| stack.map(of).cloned().unwrap_or_default();
         let (source, target) = (self.source.as_ref(), self.target.as_ref());
+        let global_attentions = taps(source, |stack| &stack.global_attentions);
+        let requested = input.requested_globals().into_iter().next().unwrap_or_default();
         let kinds = [
             (AttentionKind::Encoder, taps(source, |stack| &stack.attentions)),
             (AttentionKind::Decoder, taps(target, |stack| &stack.attentions)),
@@ -157,10 +160,23 @@ impl Pass {
         ];
         let mut kept = Vec::new();
         for (kind, taps) in kinds {
+            let heads = kind.stack(config).heads;
             for (layer, state) in
                 taps.into_iter().enumerate().filter_map(|(layer, tap)| Some((layer, tap.0?)))
             {
-                kept.push(KeptLayer::new(kind, layer, kind.stack(config).heads, self.session.keep(state)));
+                let weights = self.session.keep(state);
+                let layout = match kind {
+                    AttentionKind::Encoder => band_layout(config, layer, input.source_length, &requested),
+                    AttentionKind::Decoder | AttentionKind::Cross => None,
+                };
+                kept.push(match layout {
+                    None => KeptLayer::new(kind, layer, heads, weights),
+                    Some(layout) => {
+                        let of_globals = global_attentions.get(layer).and_then(|tap| tap.0);
+                        let of_globals = of_globals.map(|state| self.session.keep(state));
+                        KeptLayer::banded(layer, heads, weights, layout, of_globals)
+                    }
+                });
             }
         }
         kept

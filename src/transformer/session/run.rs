@@ -12,6 +12,9 @@ use crate::transformer::loaded::LoadedModel;
 use crate::transformer::queue::Seats;
 use crate::transformer::request::GenerateRequest;
 
+/// Tokens of a batch that a browser encodes in one go: it has no clock to tell a long text from a short one.
+const SHORT: usize = 1024;
+
 impl DecodeSession {
     /// Runs a batch, and the requests that take over its rows. Returns paths if the search keeps them.
     pub async fn run(
@@ -21,6 +24,7 @@ impl DecodeSession {
         mut search: BatchSearch,
         cancel: &Cancel,
     ) -> Result<Option<Paths>, GenerateError> {
+        self.encode(model, &mut queue, cancel).await?;
         self.begin(model, &queue.batch(), &mut search);
         self.encode_next(model, &mut queue);
         while !(search.is_finished() && self.seats_all()) {
@@ -161,23 +165,51 @@ impl DecodeSession {
 
     /// Submits every program once, to compile its pipelines.
     pub fn rehearse(&mut self, model: &LoadedModel, request: &GenerateRequest, search: &mut BatchSearch) {
+        if let Some(source) = &self.states.source {
+            source.write_source(&mut self.session, &model.config, std::iter::once(request.source()));
+            self.session.run(self.program(Program::Encode), &model.weights);
+        }
         self.begin(model, &[request], search);
         self.rows.write(&mut self.session, &model.config, &search.step());
         self.session.run(self.program(Program::Step), &model.weights);
     }
 
-    /// Encodes the sources, reads the prompts without their last tokens, and prepares the search.
+    /// Encodes the sources, and shows how far it has come.
+    async fn encode(
+        &mut self,
+        model: &LoadedModel,
+        queue: &mut impl Seats,
+        cancel: &Cancel,
+    ) -> Result<(), GenerateError> {
+        let Some(source) = &self.states.source else { return Ok(()) };
+        let requests = queue.batch();
+        source.write_source(
+            &mut self.session,
+            &model.config,
+            requests.iter().map(|request| request.source()),
+        );
+        let program = self.program(Program::Encode);
+        if cfg!(target_arch = "wasm32") && requests.len() * self.key.source_length < SHORT {
+            self.session.run(program, &model.weights);
+            return Ok(());
+        }
+        let between = async |fraction| {
+            queue.show_encoding(fraction).await;
+            cancel.listen().await
+        };
+        match self.session.run_in_parts(program, &model.weights, cancel.flag(), between).await {
+            true if !cancel.is_cancelled() => Ok(()),
+            _ => Err(GenerateError::Cancelled),
+        }
+    }
+
+    /// Reads the prompts without their last tokens, and prepares the search.
     fn begin(&mut self, model: &LoadedModel, requests: &[&GenerateRequest], search: &mut BatchSearch) {
         let prompts = requests.iter().map(|request| request.options.before_last());
         if let Some(next) = &mut self.states.next {
             next.ready.clear();
         }
         self.rows.reset(&mut self.session, prompts.map(<[u32]>::len), self.key.rows_each());
-        if let Some(source) = &self.states.source {
-            let sources = requests.iter().map(|request| request.source());
-            source.write_source(&mut self.session, &model.config, sources);
-            self.session.run(self.program(Program::Encode), &model.weights);
-        }
         self.read_prompts(model, requests);
         for (sentence, request) in requests.iter().enumerate() {
             write_columns(&mut self.session, self.states.columns, sentence, &request.options);

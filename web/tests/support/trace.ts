@@ -43,6 +43,36 @@ export function writeTrace(path: string, tokens: number): void {
   writeTensors(path, tensors, { 'wordloom.trace': JSON.stringify(trace) });
 }
 
+/** A trace of an encoder whose tokens see 8 neighbours on each side and the first token, which sees all. */
+export function writeBands(path: string, tokens: number): void {
+  const [radius, heads] = [8, 2];
+  const token = (id: number): object => ({ id, piece: `▁word${id}`, special: false, range: null });
+  const target = (id: number): object => ({ ...token(id), log_probability: id === 0 ? null : -0.5, alternatives: [] });
+  const columns = 2 * radius + 2;
+  const weights = new Float32Array(heads * tokens * columns).fill(1 / columns);
+  const globals = new Float32Array(heads * tokens).fill(1 / columns);
+  const floats = (values: Float32Array<ArrayBuffer>, shape: number[]): Stored => {
+    return { dtype: 'F32', shape, bytes: Buffer.from(values.buffer) };
+  };
+  const tensors = new Map<string, Stored>([
+    ['0.encoder.0', floats(weights, [heads, tokens, columns])],
+    ['0.encoder.0.global', floats(globals, [heads, 1, tokens])],
+  ]);
+  const bands = { block: 1, left: radius, right: radius, side_tokens: [0], global_queries: [0] };
+  const sentence = {
+    source: '',
+    offset: 0,
+    target: '',
+    source_tokens: Array.from({ length: tokens }, (_, id) => token(id)),
+    target_tokens: [target(0), target(1)],
+    prompt: 1,
+    attention: [{ kind: 'encoder', layer: 0, shape: [heads, tokens, tokens], bands }],
+    left_out: [],
+  };
+  const trace = { format: 'wordloom.trace', version: 2, model: 'made up', sentences: [sentence] };
+  writeTensors(path, tensors, { 'wordloom.trace': JSON.stringify(trace) });
+}
+
 function weightsOf(kind: string, layer: number, tokens: number): Float32Array<ArrayBuffer> {
   const weights = new Float32Array(HEADS * tokens * tokens);
   for (let head = 0; head < HEADS; head += 1) {

@@ -116,12 +116,12 @@ impl Engine {
                 true => options = options.keep_attention(KeepAttention::default()),
                 false => inner.state.borrow_mut().remembered.clear(),
             }
-            let mut shown = Partial { stable: String::new(), provisional: String::new() };
-            let mut show = |(stable, provisional): (String, String), on_partial: &Function| {
+            let mut shown = Partial { stable: String::new(), provisional: String::new(), encoding: None };
+            let mut show = |(stable, provisional), encoding, on_partial: &Function| {
+                let fresh = Partial { stable, provisional, encoding };
                 // after a lost device, the call starts again; shown text stays
-                let grows = stable.starts_with(&shown.stable);
-                if grows && (stable != shown.stable || provisional != shown.provisional) {
-                    shown = Partial { stable, provisional };
+                if fresh.stable.starts_with(&shown.stable) && fresh != shown {
+                    shown = fresh;
                     if let Ok(value) = to_js(&shown) {
                         // ignore errors of the listener
                         let _ = on_partial.call1(&JsValue::NULL, &value);
@@ -139,7 +139,7 @@ impl Engine {
                         };
                         match update.translations.into_iter().next() {
                             Some(translation) => break translation,
-                            None => show(stream.text(), on_partial),
+                            None => show(stream.text(), update.encoding, on_partial),
                         }
                     }
                 }

@@ -67,10 +67,13 @@ pub struct Defaults {
     pub target_language: Option<String>,
 }
 
-#[derive(Serialize)]
+#[derive(PartialEq, Serialize)]
 pub struct Partial {
     pub stable: String,
     pub provisional: String,
+    /// Finished part of the encoder.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub encoding: Option<f32>,
 }
 
 #[derive(Serialize)]

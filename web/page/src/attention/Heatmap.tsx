@@ -32,12 +32,17 @@ export function Heatmap({ map, stale }: { map: MapOnShow; stale: boolean }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const { width } = useSize(frame);
   const [rows, columns] = map.shape;
-  const keys = keysOf(map.shown.sentence, map.kind).map(labelOf);
-  const queries = queriesOf(map.shown.sentence, map.kind).map(labelOf);
+  // a very long text is drawn small, without labels: a pixel is the largest of the weights under it
+  const far = map.weights.length === 0;
+  const keys = far ? [] : keysOf(map.shown.sentence, map.kind).map(labelOf);
+  const queries = far ? [] : queriesOf(map.shown.sentence, map.kind).map(labelOf);
   const left = roomFor(queries);
   const top = roomFor(keys) + 6;
   const room = width - left - 8;
-  const side = Math.max(SMALLEST_CELL, Math.min(LARGEST_CELL, Math.floor(room / Math.max(1, columns))));
+  const side = far
+    ? Math.max(1, room) / Math.max(rows, columns)
+    : Math.max(SMALLEST_CELL, Math.min(LARGEST_CELL, Math.floor(room / Math.max(1, columns))));
+  const dots = far ? side * Math.min(window.devicePixelRatio || 1, 2) : 1;
   const grid: Grid = { cell: side, rows, columns };
   const near = useNearCells(scroll, side);
   usePainting(
@@ -45,9 +50,9 @@ export function Heatmap({ map, stale }: { map: MapOnShow; stale: boolean }) {
     map.shown,
     { kind: map.kind, layer: map.layer, head: map.head, sentence: map.shown.index },
     {
-      width: columns,
-      height: rows,
-      cell: [1, 1],
+      width: Math.max(1, Math.round(columns * dots)),
+      height: Math.max(1, Math.round(rows * dots)),
+      cell: [dots, dots],
       scale: mapScale.value,
       colours: mapColours.value,
       ...(step.value === null ? {} : { rows: step.value }),

@@ -23,15 +23,32 @@ export function Reading({ map }: { map: MapOnShow }) {
   );
 }
 
+/** A map of a very long text has no numbers here, only a picture. */
 function Looked({ map, row, column }: { map: MapOnShow; row: number; column: number | null }) {
   const keys = keysOf(map.shown.sentence, map.kind);
+  if (map.weights.length === 0) {
+    return (
+      <>
+        {`(token ${row + 1})`}
+        {column === null ? null : (
+          <>
+            {' and '}
+            <b>
+              <bdi>{labelOf(keys[column]) || 'a sum of tokens'}</bdi>
+            </b>{' '}
+            {`(token ${column + 1})`}
+          </>
+        )}
+      </>
+    );
+  }
   const key = column ?? largestOf(map, row);
   const weight = map.weights[row * map.shape[1] + key] ?? 0;
   return (
     <>
       {column === null ? 'looked most at' : 'looked at'}{' '}
       <b>
-        <bdi>{labelOf(keys[key])}</bdi>
+        <bdi>{labelOf(keys[key]) || 'a sum of tokens'}</bdi>
       </b>{' '}
       with <b class="number">{weight.toFixed(3)}</b>
     </>

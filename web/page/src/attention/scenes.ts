@@ -35,16 +35,24 @@ export function titleOf({ kind, layer, head }: Pick<MapOnShow, 'kind' | 'layer' 
 
 export async function mapScene(map: MapOnShow): Promise<Scene> {
   const [rows, columns] = map.shape;
-  const queries = queriesOf(map.shown.sentence, map.kind).map(labelOf);
-  const keys = keysOf(map.shown.sentence, map.kind).map(labelOf);
-  const side = Math.max(8, Math.min(32, Math.floor(2400 / Math.max(rows, columns))));
+  const far = map.weights.length === 0;
+  const queries = far ? [] : queriesOf(map.shown.sentence, map.kind).map(labelOf);
+  const keys = far ? [] : keysOf(map.shown.sentence, map.kind).map(labelOf);
+  const longest = Math.max(rows, columns);
+  const side = far ? 2400 / longest : Math.max(8, Math.min(32, Math.floor(2400 / longest)));
+  const dots = far ? side : 1;
   const size = Math.min(13, side - 1);
   const room = (labels: readonly string[]): number =>
     MARGIN + 6 + labels.reduce((most, label) => Math.max(most, label.length), 0) * size * 0.6;
   const [left, top] = [room(queries), room(keys)];
   const pixels = await map.shown.trace.paint(
     { kind: map.kind, layer: map.layer, head: map.head, sentence: map.shown.index },
-    { width: columns, height: rows, cell: [1, 1], ...howPainted() },
+    {
+      width: Math.max(1, Math.round(columns * dots)),
+      height: Math.max(1, Math.round(rows * dots)),
+      cell: [dots, dots],
+      ...howPainted(),
+    },
   );
   const texts: Text[] = [
     ...queries.map((text, index) => {

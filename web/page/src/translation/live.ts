@@ -22,6 +22,8 @@ import { doneView } from './views.ts';
 export interface Activity {
   readonly done: number;
   readonly total: number;
+  /** The part of a long text that the encoder has read, 0 to 1; null once words are written. */
+  readonly reading: number | null;
 }
 
 export const views = signal<readonly View[]>([]);
@@ -137,7 +139,7 @@ async function run(engine: Running, input: string, own: AbortController): Promis
       signal: own.signal,
       known,
       shown: views.peek(),
-      show: (fresh, done, total) => painter.paint(fresh, total === 0 ? null : { done, total }),
+      show: (fresh, done, total, reading) => painter.paint(fresh, total === 0 ? null : { done, total, reading }),
     });
     if (own.signal.aborted) return;
     painter.flush();

@@ -20,8 +20,8 @@ export interface Work {
   /** Earlier translations under the same options. */
   readonly known: Map<string, Translated>;
   readonly shown: readonly View[];
-  /** Reports new views; `done` of `total` characters are translated. */
-  show(views: readonly View[], done: number, total: number): void;
+  /** Reports new views; `done` of `total` characters are translated. `reading`: part of a long text that is read so far. */
+  show(views: readonly View[], done: number, total: number, reading: number | null): void;
 }
 
 export interface Outcome {
@@ -55,7 +55,7 @@ export async function runTranslation(work: Work): Promise<Outcome> {
   let done = 0;
   let tokens = 0;
   let milliseconds = 0;
-  const show = (): void => work.show([...views], done, total);
+  const show = (reading: number | null = null): void => work.show([...views], done, total, reading);
   show();
 
   for (const members of groups) {
@@ -76,7 +76,7 @@ export async function runTranslation(work: Work): Promise<Outcome> {
       } else {
         grow(members, partial.stable, partial.provisional);
       }
-      show();
+      show(finished === undefined ? (partial.encoding ?? null) : null);
     }
   }
   return { tokens, milliseconds };

@@ -76,6 +76,15 @@ function Status() {
       </>
     );
   }
+  if (busy !== null && busy.reading !== null) {
+    const percent = Math.floor(100 * busy.reading);
+    return (
+      <>
+        <span class="number">{percent} % read</span>
+        <progress class="thin" aria-label="Read" value={busy.reading} max={1} />
+      </>
+    );
+  }
   if (busy !== null && busy.total > 3000) {
     const percent = Math.floor((100 * busy.done) / busy.total);
     return (

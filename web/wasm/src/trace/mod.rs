@@ -43,12 +43,11 @@ impl Trace {
         Ok(to_js(&describe::describe(&self.0))?)
     }
 
-    /// The weights of one map, `{ shape: [queries, keys], weights }`.
+    /// The weights of one map, `{ shape: [queries, keys], weights }`; none if the map has more than 2²² cells.
     pub fn map(&self, which: JsValue) -> Promise {
         self.answer(async move |trace| {
-            let map = trace.map(Which::new(&which)?).await?;
-            let weights = Float32Array::from(&map.weights[..]);
-            Ok(js_object([("shape", shape(&[map.queries, map.keys])), ("weights", weights.into())]))
+            let (size, weights) = trace.cells(Which::new(&which)?).await?;
+            Ok(js_object([("shape", shape(&size)), ("weights", Float32Array::from(&weights[..]).into())]))
         })
     }
 

@@ -32,7 +32,7 @@ pub async fn of_head(weights: &Weights, which: Which) -> Result<HeadNumbers, Fai
     let [layer, head] = which.head()?;
     let keys = weights.sentence(which.sentence)?.key_tokens(which.kind);
     let map = weights.derive(which).await?;
-    let numbers = Numbers::of(which.kind, map.head(0), &keys);
+    let numbers = Numbers::of_head(&map, 0, &keys);
     Ok(HeadNumbers {
         layer,
         head,

@@ -46,14 +46,12 @@ impl OnDevice {
         Some((attention.layers(kind).collect(), attention.shape(kind)?))
     }
 
-    /// The weights of one head of a layer, or the mean of all; `None` if they are not stored.
-    pub async fn weights(&self, which: Which, layer: usize) -> Result<Option<Vec<f32>>, Failure> {
+    /// One head of a layer, or the mean of all; `None` if they are not stored.
+    pub async fn map(&self, which: Which, layer: usize) -> Result<Option<LayerAttention>, Failure> {
         let Some(attention) = self.sentences.get(which.sentence) else { return Ok(None) };
         Ok(match which.head {
-            Pick::Index(head) => {
-                attention.read_head(which.kind, layer, head).await?.map(|found| found.weights)
-            }
-            _ => attention.read_layer(which.kind, layer).await?.map(|found| found.mean()),
+            Pick::Index(head) => attention.read_head(which.kind, layer, head).await?,
+            _ => attention.read_layer(which.kind, layer).await?.map(|found| found.averaged()),
         })
     }
 

@@ -65,7 +65,7 @@ impl Weights {
             kind,
             heads: layers.iter().map(|layer| layer.heads).max().unwrap_or(0),
             queries: first.queries,
-            keys: first.keys,
+            keys: layers.iter().map(|layer| layer.columns()).max().unwrap_or(0),
             layers: layers.iter().map(|layer| layer.layer).collect(),
         })
     }
@@ -82,22 +82,37 @@ impl Weights {
         Ok(map)
     }
 
-    /// As `map`, without caching.
+    /// As `map`, without caching. The mean of layers that see different keys is a matrix.
     pub async fn derive(&self, which: Which) -> Result<LayerAttention, Failure> {
-        let Kept { layers, heads, queries, keys, .. } = self.meant(which)?;
-        let mut weights: Vec<f32> = Vec::new();
+        let Kept { layers, heads, keys, .. } = self.meant(which)?;
+        let mut mean: Option<LayerAttention> = None;
         for &layer in &layers {
             let Some(own) = self.of_layer(which, layer).await? else {
                 return Err(no_head(which, heads));
             };
-            match weights.is_empty() {
-                true => weights = own,
-                false => weights.iter_mut().zip(own).for_each(|(sum, weight)| *sum += weight),
-            }
+            mean = Some(match mean {
+                None => own,
+                Some(sum) => added(sum, own, keys)?,
+            });
         }
         let count = layers.len() as f32;
-        weights.iter_mut().for_each(|sum| *sum /= count);
-        Ok(LayerAttention { kind: which.kind, layer: layers[0], heads: 1, queries, keys, weights })
+        let mut mean = mean.ok_or_else(|| no_head(which, heads))?;
+        mean.weights.iter_mut().for_each(|sum| *sum /= count);
+        if let Some(bands) = &mut mean.bands {
+            bands.global_weights.iter_mut().for_each(|sum| *sum /= count);
+        }
+        Ok(mean)
+    }
+
+    /// The chosen map's size and weights, row-major; without weights if the map has too many cells.
+    pub async fn cells(&self, which: Which) -> Result<([usize; 2], Vec<f32>), Failure> {
+        let map = self.map(which).await?;
+        let shape = [map.queries, map.columns()];
+        match (shape[0].saturating_mul(shape[1]) > MOST_CELLS, &map.bands) {
+            (true, _) => Ok((shape, Vec::new())),
+            (false, None) => Ok((shape, map.weights.clone())),
+            (false, Some(_)) => Ok((shape, (*map).clone().whole().weights)),
+        }
     }
 
     /// Pixels of a map or a grid, painted where the weights are. A mean is computed and painted on the host.
@@ -146,17 +161,48 @@ impl Weights {
         }
     }
 
-    /// The weights of one head of a layer, or the mean of all heads; `None` if there is no such head.
-    async fn of_layer(&self, which: Which, layer: usize) -> Result<Option<Vec<f32>>, Failure> {
+    /// One head of a layer, or the mean of all heads; `None` if there is no such head.
+    async fn of_layer(&self, which: Which, layer: usize) -> Result<Option<LayerAttention>, Failure> {
         if let Some(device) = &self.device {
-            return device.weights(which, layer).await;
+            return device.map(which, layer).await;
         }
         let found = self.sentence(which.sentence)?.layer(which.kind, layer);
         Ok(found.and_then(|found| match which.head {
-            Pick::Index(head) => (head < found.heads).then(|| found.head(head).weights.to_vec()),
-            _ => Some(found.mean()),
+            Pick::Index(head) => (head < found.heads).then(|| found.only(head)),
+            _ => Some(found.averaged()),
         }))
     }
+}
+
+/// Cells of the largest map that is handed out as a whole: 16 MB.
+const MOST_CELLS: usize = 1 << 22;
+
+/// The sum of two maps of one head. `columns`: of the widest layer.
+fn added(mut sum: LayerAttention, own: LayerAttention, columns: usize) -> Result<LayerAttention, Failure> {
+    let layout = |map: &LayerAttention| map.bands.as_ref().map(|bands| bands.layout.clone());
+    if layout(&sum) != layout(&own) {
+        if sum.queries.saturating_mul(columns) > MOST_CELLS {
+            return Err(Failure::input(
+                "layers that see different tokens have no mean for a text that is so long: choose one layer",
+            ));
+        }
+        let [a, b] = [sum, own].map(|map| wide(map.whole(), columns));
+        return added(a, b, columns);
+    }
+    sum.weights.iter_mut().zip(own.weights).for_each(|(sum, weight)| *sum += weight);
+    if let (Some(bands), Some(own)) = (&mut sum.bands, own.bands) {
+        let weights = bands.global_weights.iter_mut().zip(own.global_weights);
+        weights.for_each(|(sum, weight)| *sum += weight);
+    }
+    Ok(sum)
+}
+
+/// A matrix with the columns of the widest layer.
+fn wide(map: LayerAttention, columns: usize) -> LayerAttention {
+    let rows = map.weights.chunks_exact(map.keys.max(1));
+    let zeros = columns.saturating_sub(map.keys);
+    let weights = rows.flat_map(|row| row.iter().copied().chain(std::iter::repeat_n(0.0, zeros))).collect();
+    LayerAttention { keys: map.keys + zeros, weights, ..map }
 }
 
 fn no_head(which: Which, heads: usize) -> Failure {
