@@ -455,6 +455,14 @@ impl SelfAttentionKind {
         }
     }
 
+    /// Whether the weights of a text of `length` tokens are a matrix `[length, length]`.
+    pub fn is_dense(&self, length: usize) -> bool {
+        match self.for_length(length) {
+            Self::Full | Self::Uniform | Self::SharedQk | Self::Linformer { .. } | Self::Additive => true,
+            Self::Window { .. } | Self::TransientGlobal { .. } | Self::Blocks(_) => false,
+        }
+    }
+
     /// Neighbours that a token sees on each side; `None`: all tokens, or blocks of them.
     pub fn radius(&self) -> Option<usize> {
         match *self {
