@@ -5,6 +5,7 @@
 
 mod choice;
 mod error;
+mod kind;
 mod names;
 mod steps;
 mod words;
@@ -12,7 +13,8 @@ mod words;
 use serde::Serialize;
 
 pub use error::ExplainError;
-pub use steps::{Numbers, Step, StepKind};
+pub use kind::StepKind;
+pub use steps::{Numbers, Step};
 
 use crate::model::config::{ModelConfig, NormPlacement};
 use crate::model::{AttentionKind, HeadName};

@@ -1,6 +1,6 @@
 //! The texts of an explanation: what each step does, why, and where the paper says so.
 
-use super::steps::StepKind;
+use super::kind::StepKind;
 use crate::model::AttentionKind;
 use crate::model::config::{ModelConfig, NormKind, NormPlacement, Positions};
 

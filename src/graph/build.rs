@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::cpu_run::CpuRun;
 use super::error::GraphError;
 use super::lower::Lowering;
-use super::taps::TapList;
+use super::tap_list::TapList;
 use super::training::{TRAINING, TrainingGraph};
 use super::values::{Columns, Home, State, Value, ValueInfo};
 use crate::shape::{Dtype, Shape};

@@ -4,11 +4,12 @@ mod check;
 mod data;
 mod error;
 mod run;
+mod tap_names;
 mod taps;
 
 pub use data::{ForwardInput, ForwardOutput, ForwardSelection, Tensor};
 pub use error::ForwardError;
-pub use taps::{TapInfo, taps};
+pub use tap_names::{TapInfo, taps};
 
 use super::Transformer;
 use super::attention_budget::Share;
