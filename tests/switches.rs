@@ -85,14 +85,14 @@ fn compare_columns(place: &str, output: &ForwardOutput, tensors: &Tensors, case:
 const SEARCHED: [&str; 12] = [
     "",
     "residual=off",
-    "norm=off",
+    "decoder.0.norm=off",
     "positions=off",
     "feed-forward=off",
     "decoder.1.feed-forward=off,decoder.0.residual=off",
     "scale=0.3",
     "query=key",
     "decoder.self=off",
-    "decoder.*.scale=off,decoder.1.norm=off",
+    "decoder.*.scale=0.5,decoder.1.norm=off",
     "head.1=mute",
     "positions=off,head.0=uniform",
 ];

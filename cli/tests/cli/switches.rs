@@ -12,7 +12,7 @@ fn forward_writes_the_logits_of_the_patched_model() {
     fs::copy(data("switches/marian_tied.safetensors"), &input).expect("copies");
     let name = model("marian_tied");
     let want = Tensors::open(&input);
-    for switches in ["norm=off", "decoder.1.cross.query=key"] {
+    for switches in ["positions=off", "decoder.1.cross.query=key"] {
         let arguments = ["forward", "--device", "cpu", "--model", &name, "--switch", switches];
         run(&[&arguments[..], &["-i", text(&input), "-o", text(&output)]].concat(), "").succeeds();
         let got = Tensors::open(&output);
