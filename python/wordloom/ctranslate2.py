@@ -143,6 +143,7 @@ class Translator:
             "min_new_tokens": min_decoding_length,
             "bad_words_ids": [_ids(words, self._target, "suppress_sequences") for words in suppress_sequences or []] or None,
             "early_stopping": beam_size > 1,
+            "forced_eos_token_id": [],  # CTranslate2 cuts at the maximal length
         }
         if sampled:
             options |= {
@@ -158,6 +159,10 @@ class Translator:
         )
         results = [TranslationResult([[]], [0.0] if return_scores else []) for _ in inputs]
         for index, hypotheses in zip(filled, found):
+            if beam_size == 1 and not sampled:  # greedy search's score is a sum
+                hypotheses = [
+                    (tokens, score / max(len(steps), 1) ** length_penalty, steps) for tokens, score, steps in hypotheses
+                ]
             results[index] = self._result(hypotheses, return_scores, return_end_token)
         return results
 
