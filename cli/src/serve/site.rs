@@ -119,11 +119,11 @@ impl Site {
     }
 }
 
+/// Folders by name, the list of models for pages, and the models for the interface.
+type Listed = (HashMap<String, PathBuf>, Embedded, Vec<Offered>);
+
 /// The folders of the other models by name, and the list of all models.
-fn listed(
-    model: Option<&Path>,
-    others: &[PathBuf],
-) -> Result<(HashMap<String, PathBuf>, Embedded, Vec<Offered>), CliError> {
+fn listed(model: Option<&Path>, others: &[PathBuf]) -> Result<Listed, CliError> {
     let [name, licence] = BUILT_IN;
     let first = match model {
         None => Some(listing::entry(name, model_files(None)?, MODEL, Some(licence))?),
