@@ -11,7 +11,7 @@ use wordloom::transformer::{ForwardError, ForwardInput, ForwardOutput, Tensor};
 
 use super::CliError;
 use super::output::{cannot_write, check_different};
-use super::setup::{DeviceArguments, ModelArguments};
+use super::setup::{AttentionArguments, DeviceArguments, ModelArguments};
 
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -41,6 +41,8 @@ pub struct Arguments {
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
     #[command(flatten)]
+    attention: AttentionArguments,
+    #[command(flatten)]
     model: ModelArguments,
     #[command(flatten)]
     device: DeviceArguments,
@@ -53,7 +55,8 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     let model = arguments.model.open()?;
     let architecture = model.config().architecture();
     let input = read_input(&name, &bytes, architecture)?;
-    let transformer = arguments.device.transformer(&model)?;
+    let mut transformer = arguments.device.transformer(&model)?;
+    arguments.attention.apply(|choice| transformer.set_attention(choice))?;
     let output = pollster::block_on(transformer.forward(&input)).map_err(|error| match error {
         ForwardError::Gpu(_) => error.into(),
         about_input => CliError::Input(format!("{name}: {about_input}")),

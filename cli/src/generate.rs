@@ -14,7 +14,7 @@ use wordloom::{Model, ModelError, Transformer, resolve};
 use super::lines::{Line, Lines, Round};
 use super::output::{Output, check_different};
 use super::progress::Progress;
-use super::setup::{DeviceArguments, ModelArguments};
+use super::setup::{AttentionArguments, DeviceArguments, ModelArguments};
 use super::{CliError, interrupt};
 
 #[derive(clap::Args)]
@@ -42,6 +42,8 @@ pub struct Arguments {
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]
+    attention: AttentionArguments,
+    #[command(flatten)]
     model: ModelArguments,
     #[command(flatten)]
     device: DeviceArguments,
@@ -53,7 +55,8 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     let lines = Lines::open(arguments.input.as_deref())?;
     let model = arguments.model.open()?;
     check_generates(&model)?;
-    let transformer = arguments.device.generator(&model, &GenerationConfig::default())?;
+    let mut transformer = arguments.device.generator(&model, &GenerationConfig::default())?;
+    arguments.attention.apply(|choice| transformer.set_attention(choice))?;
     let mut output = Output::open(arguments.output.as_deref())?;
     let progress = Progress::new("generating", "requests", lines.bytes());
     interrupt::working(|| {
