@@ -14,7 +14,7 @@ use wordloom::transformer::{
 
 use super::CliError;
 use super::output::{Output, cannot_write, check_different};
-use super::setup::{DeviceArguments, ModelArguments, SwitchArguments};
+use super::setup::{AttentionArguments, DeviceArguments, ModelArguments, SwitchArguments};
 
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -50,6 +50,8 @@ pub struct Arguments {
     #[command(flatten)]
     switches: SwitchArguments,
     #[command(flatten)]
+    attention: AttentionArguments,
+    #[command(flatten)]
     model: ModelArguments,
     #[command(flatten)]
     device: DeviceArguments,
@@ -66,6 +68,7 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     let architecture = model.config().architecture();
     let input = read_input(&name, &bytes, architecture)?;
     let mut transformer = arguments.device.transformer(&model)?;
+    arguments.attention.apply(|choice| transformer.set_attention(choice))?;
     arguments.switches.apply(&mut transformer, &model)?;
     let selection = match arguments.tap.is_empty() {
         true => ForwardSelection::all(model.config()),

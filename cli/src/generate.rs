@@ -14,7 +14,7 @@ use wordloom::{Model, ModelError, Transformer, resolve};
 use super::lines::{Line, Lines, Round};
 use super::output::{Output, check_different};
 use super::progress::Progress;
-use super::setup::{DeviceArguments, ModelArguments, SwitchArguments};
+use super::setup::{AttentionArguments, DeviceArguments, ModelArguments, SwitchArguments};
 use super::{CliError, interrupt};
 
 #[derive(clap::Args)]
@@ -42,6 +42,8 @@ pub struct Arguments {
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]
+    attention: AttentionArguments,
+    #[command(flatten)]
     switches: SwitchArguments,
     #[command(flatten)]
     model: ModelArguments,
@@ -56,6 +58,7 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     let model = arguments.model.open()?;
     check_generates(&model)?;
     let mut transformer = arguments.device.generator(&model, &GenerationConfig::default())?;
+    arguments.attention.apply(|choice| transformer.set_attention(choice))?;
     arguments.switches.apply(&mut transformer, &model)?;
     let mut output = Output::open(arguments.output.as_deref())?;
     let progress = Progress::new("generating", "requests", lines.bytes());

@@ -15,7 +15,7 @@ use wordloom::{ModelError, Transformer, TranslateOptions, resolve};
 use super::lines::{Line, Lines};
 use super::output::{Output, check_named};
 use super::progress::Progress;
-use super::setup::{DeviceArguments, ModelArguments, count};
+use super::setup::{AttentionArguments, DeviceArguments, ModelArguments, count};
 use super::{CliError, interrupt};
 
 #[derive(clap::Args)]
@@ -46,6 +46,8 @@ pub struct Arguments {
     /// Write to FILE [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    attention: AttentionArguments,
     #[command(flatten)]
     model: ModelArguments,
     #[command(flatten)]
@@ -87,7 +89,8 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     let (source, target) = (arguments.source.as_ref().map(|path| Lines::open(Some(path))), &arguments.target);
     let source = source.transpose()?;
     let first = open(if target.is_some() { target } else { &arguments.input })?;
-    let transformer = arguments.device.transformer(&model)?;
+    let mut transformer = arguments.device.transformer(&model)?;
+    arguments.attention.apply(|choice| transformer.set_attention(choice))?;
     let mut scorer = Scorer {
         transformer,
         output: Output::open(arguments.output.as_deref())?,

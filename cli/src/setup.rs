@@ -6,7 +6,7 @@ use std::sync::Once;
 use wordloom::decode::DecodeError;
 use wordloom::model::files::ModelFiles;
 use wordloom::model::generation_config::GenerationConfig;
-use wordloom::model::{SwitchError, Switches};
+use wordloom::model::{SelfAttentionChoice, SelfAttentionError, SwitchError, Switches};
 use wordloom::precision::PrecisionChoice;
 use wordloom::{Device, DeviceChoice, Model, Transformer, WeightPrecision};
 
@@ -123,6 +123,28 @@ fn start_threads() {
             notice(&format!("warning: {error}; the work is done by one thread, which takes longer"));
         }
     });
+}
+
+/// Other kinds of self-attention.
+#[derive(clap::Args)]
+pub struct AttentionArguments {
+    // hidden: the help of every command has to fit a screen
+    /// Other kinds of self-attention in encoder layers: encoder.2=window:8,encoder.*=uniform; in docs/attention.md
+    #[arg(long, value_name = "LAYER=KIND,…", hide = true)]
+    pub attention: Option<SelfAttentionChoice>,
+}
+
+impl AttentionArguments {
+    /// Gives a model's layers their kinds, and says on stderr which of them the model was not made for.
+    pub fn apply(
+        &self,
+        set: impl FnOnce(&SelfAttentionChoice) -> Result<(), SelfAttentionError>,
+    ) -> Result<(), CliError> {
+        let Some(choice) = &self.attention else { return Ok(()) };
+        set(choice).map_err(|error| CliError::Usage(format!("--attention: {error}")))?;
+        choice.approximations().into_iter().for_each(|note| notice(&format!("note: {note}")));
+        Ok(())
+    }
 }
 
 /// The languages and the beams of a translation.

@@ -11,7 +11,9 @@ use wordloom::{Model, TranslateOptions, Translator, resolve};
 use super::lines::{Line, Lines};
 use super::output::{Output, check_different};
 use super::progress::{Done, Progress};
-use super::setup::{DeviceArguments, ModelArguments, count, load, number, refused_option};
+use super::setup::{
+    AttentionArguments, DeviceArguments, ModelArguments, count, load, number, refused_option,
+};
 use super::{CliError, interrupt, notice};
 
 #[derive(clap::Args)]
@@ -58,6 +60,8 @@ pub struct Arguments {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
+    attention: AttentionArguments,
+    #[command(flatten)]
     model: ModelArguments,
     #[command(flatten)]
     device: DeviceArguments,
@@ -91,7 +95,9 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     let (_, generation) = resolve_languages(&tokenizer, &options, model.generation_config())
         .map_err(|error| CliError::Usage(error.to_string()))?;
     check_options(arguments, &model, &generation)?;
-    let transformer = load(&arguments.device.open()?, &model, arguments.device.weights, Some(&generation))?;
+    let mut transformer =
+        load(&arguments.device.open()?, &model, arguments.device.weights, Some(&generation))?;
+    arguments.attention.apply(|choice| transformer.set_attention(choice))?;
     let command = Command {
         arguments,
         translator: Translator::from_parts(transformer, tokenizer),

@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use wordloom::decode::DecodeError;
-use wordloom::model::SelfAttentionChoice;
 use wordloom::model::generation_config::GenerationConfig;
 use wordloom::text::Direction;
 use wordloom::transformer::Cancel;
@@ -21,7 +20,8 @@ use super::output::{Output, check_different};
 use super::progress::{Done, Progress};
 use super::resume::{Resumable, Settings};
 use super::setup::{
-    DeviceArguments, ModelArguments, SearchArguments, SwitchArguments, count, load, number, refused_option,
+    AttentionArguments, DeviceArguments, ModelArguments, SearchArguments, SwitchArguments, count, load, number,
+    refused_option,
 };
 use super::{CliError, interrupt, notice};
 
@@ -57,9 +57,8 @@ pub struct Arguments {
     /// Score all tokens, though the model has a shortlist; in docs/firefox.md, because help has to fit a screen
     #[arg(long, hide = true)]
     no_shortlist: bool,
-    /// Other kinds of self-attention in encoder layers: encoder.2=window:8,encoder.*=uniform; in docs/attention.md
-    #[arg(long, value_name = "LAYER=KIND,…", hide = true)]
-    attention: Option<SelfAttentionChoice>,
+    #[command(flatten)]
+    attention: AttentionArguments,
     /// Write JSON Lines, with tokens and scores
     #[arg(long)]
     json: bool,
@@ -113,6 +112,7 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
         },
         n_best: arguments.n_best,
         json: arguments.json,
+        totals: Totals::default(),
     };
     command.progress.start_at(start.bytes, start.lines);
     let mut window = stopped_at.map_or(FIRST_WINDOW, |stopped_at| stopped_at.window);
@@ -124,6 +124,7 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
             command.refuse_unknown_tags(&lines, &mut round);
             let began = Instant::now();
             command.translate(&round.lines)?;
+            command.totals.time += began.elapsed();
             window = next_window(window, began.elapsed());
             if let Some(files) = &mut files {
                 files.add(&round.lines);
@@ -137,7 +138,43 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
         }
     })?;
     files.into_iter().for_each(Resumable::finish);
+    if let Some(choice) = &arguments.attention.attention {
+        notice(&command.totals.text(&choice.to_string()));
+    }
     Ok(())
+}
+
+/// The translations of a run together, to compare kinds of attention.
+#[derive(Default)]
+struct Totals {
+    sentences: usize,
+    tokens: usize,
+    /// Sum over the best hypothesis of each sentence.
+    log_probability: f64,
+    time: Duration,
+}
+
+impl Totals {
+    fn add(&mut self, translation: &Translation) {
+        for best in translation.sentences.iter().filter_map(|sentence| sentence.hypotheses.first()) {
+            let steps = &best.search.step_logprobs;
+            self.sentences += 1;
+            self.tokens += steps.len();
+            self.log_probability += steps.iter().map(|&step| f64::from(step)).sum::<f64>();
+        }
+    }
+
+    fn text(&self, kinds: &str) -> String {
+        let &Self { sentences, tokens, log_probability, time } = self;
+        let mean = |count: usize| log_probability / count.max(1) as f64;
+        format!(
+            "attention: {kinds}: {sentences} sentence{} in {:.2} s, log-probability {:.3} a sentence, {:.4} a token",
+            if sentences == 1 { "" } else { "s" },
+            time.as_secs_f64(),
+            mean(sentences),
+            mean(tokens)
+        )
+    }
 }
 
 /// Lines of the first window: few, for early results.
@@ -211,7 +248,7 @@ fn settings(arguments: &Arguments, plan: &Plan, device: &Device) -> Result<Setti
         ("--max-length", number(arguments.max_length)),
         ("--n-best", number(arguments.n_best)),
         ("--no-shortlist", arguments.no_shortlist.then(|| "given".to_owned())),
-        ("--attention", arguments.attention.as_ref().map(ToString::to_string)),
+        ("--attention", arguments.attention.attention.as_ref().map(ToString::to_string)),
         ("--switch", arguments.switches.switch.as_ref().map(ToString::to_string)),
         ("--json", arguments.json.then(|| "given".to_owned())),
         ("--weights", rounding),
@@ -243,11 +280,7 @@ impl Planned {
     ) -> Result<(Translator, TranslateOptions), CliError> {
         let Self { chosen: Chosen { model, tokenizer, .. }, options, generation } = self;
         let mut transformer = load(device, &model, arguments.device.weights, Some(&generation))?;
-        if let Some(choice) = &arguments.attention {
-            transformer
-                .set_attention(choice)
-                .map_err(|error| CliError::Usage(format!("--attention: {error}")))?;
-        }
+        arguments.attention.apply(|choice| transformer.set_attention(choice))?;
         arguments.switches.apply(&mut transformer, &model)?;
         let translator = Translator::from_parts(transformer, tokenizer).with_cache(CACHE_BYTES);
         Ok((translator, options))
@@ -334,6 +367,7 @@ struct Command {
     output: Output,
     n_best: Option<usize>,
     json: bool,
+    totals: Totals,
 }
 
 impl Command {
@@ -357,7 +391,7 @@ impl Command {
         let split = |line: &'_ Line| line.text.len() - usize::from(line.text.ends_with('\r'));
         let texts: Vec<&str> = lines.iter().map(|line| &line.text[..split(line)]).collect();
         let bytes = lines.iter().map(|line| line.bytes).sum();
-        let Self { models: Models { first, last, options }, progress, output, n_best, json } = self;
+        let Self { models: Models { first, last, options }, progress, output, n_best, json, totals } = self;
         progress.round_of_lines(lines.len(), bytes, |report| {
             // with two models, each is half of the work
             let half = if first.is_some() { 0.5 } else { 1.0 };
@@ -381,6 +415,7 @@ impl Command {
                         for (translation, (index, (line, source))) in
                             update.translations.iter().zip(&mut waiting)
                         {
+                            totals.add(translation);
                             let written = Written { source, between: between.get(index), translation };
                             write(output, line, &written, (*n_best, *json))?;
                         }

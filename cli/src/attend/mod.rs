@@ -19,7 +19,9 @@ use super::choice::{Chosen, Steps};
 use super::error::one_line;
 use super::lines::Lines;
 use super::output::{Output, cannot_write, check_named};
-use super::setup::{DeviceArguments, ModelArguments, SearchArguments, SwitchArguments, count, number};
+use super::setup::{
+    AttentionArguments, DeviceArguments, ModelArguments, SearchArguments, SwitchArguments, count, number,
+};
 use super::{CliError, choice, interrupt, notice};
 use picture::Picture;
 pub use picture::harmless;
@@ -56,7 +58,7 @@ pub struct Arguments {
     #[arg(long, value_name = "HEAD", conflicts_with = "trace")]
     mute: Vec<HeadName>,
     /// Look at a trace that was saved; no model runs
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["text", "switch"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["text", "attention", "switch"])]
     trace: Option<PathBuf>,
     /// Write JSON: the trace, or the statistics
     #[arg(long)]
@@ -72,6 +74,8 @@ pub struct Arguments {
     /// Most memory for attention, MiB
     #[arg(long, value_name = "N", value_parser = count, default_value = "256")]
     memory: usize,
+    #[command(flatten)]
+    attention: AttentionArguments,
     #[command(flatten)]
     switches: SwitchArguments,
     #[command(flatten)]
@@ -186,6 +190,7 @@ fn make(arguments: &Arguments, format: Option<Format>) -> Result<Trace, CliError
     translator
         .mute(&model, &arguments.mute)
         .map_err(|error| CliError::Usage(one_line(&error.to_string())))?;
+    arguments.attention.apply(|choice| translator.set_attention(choice))?;
     let kept = TraceOptions {
         // only the last part of the path, for privacy
         model: Path::new(model.label())

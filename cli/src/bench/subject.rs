@@ -49,17 +49,20 @@ impl Subject {
     /// Refuses lengths beyond the model's positions before any measurement.
     pub fn check(&self, workload: &Workload) -> Result<(), CliError> {
         let limit = self.config().positions.count();
+        // an encoder may have more positions than the decoder
+        let source_limit =
+            if self.encodes() { self.config().source_positions().longest_input() } else { limit };
         let refuse = |option: &str, length: usize, limit: usize| {
             let model = &self.label;
             Err(CliError::Usage(format!("{option} {length}: {model} has positions for {limit} at most")))
         };
         let longest = |lengths: &[usize]| lengths.iter().copied().max().unwrap_or(0);
-        if self.encodes() && longest(&workload.encode) > limit {
-            return refuse("--encode", longest(&workload.encode), limit);
+        if self.encodes() && longest(&workload.encode) > source_limit {
+            return refuse("--encode", longest(&workload.encode), source_limit);
         }
         if self.generates() {
-            if workload.source > limit {
-                return refuse("--source", workload.source, limit);
+            if workload.source > source_limit {
+                return refuse("--source", workload.source, source_limit);
             }
             // a decoder alone continues its source; the last token is never read and needs no position
             let before = if self.encodes() { 1 } else { workload.source };

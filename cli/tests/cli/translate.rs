@@ -25,6 +25,81 @@ fn the_built_in_model_translates_an_argument() {
 }
 
 #[test]
+fn layers_take_another_kind_of_attention() {
+    let sentence = "Where can I buy a ticket to Berlin?";
+    let swapped = |kinds: &str| run(&["translate", "--device", "cpu", "--attention", kinds, sentence], "");
+    let own = "Wo kann ich eine Fahrkarte nach Berlin kaufen?\n";
+    for wide in ["encoder.*=full", "encoder.*=window:512", "encoder.*=linformer:512", "encoder.0=blocks:64"] {
+        let run = swapped(wide);
+        assert_eq!(run.succeeds(), own, "{wide}");
+        let told = format!("attention: {wide}: 1 sentence in ");
+        assert!(
+            run.stderr().contains(&told) && run.stderr().contains(" s, log-probability -"),
+            "{}",
+            run.stderr()
+        );
+    }
+    let run = swapped("encoder.*=linformer:1");
+    assert_ne!(run.succeeds(), own);
+    let note = "note: linformer:1 is an approximation: the model has no learned projections, so keys and values are the \
+                nearest matrices of rank 1\n";
+    assert!(run.stderr().contains(note), "{}", run.stderr());
+    let run = swapped("encoder.*=additive");
+    assert!(
+        run.succeeds() != own && run.stderr().contains("note: additive is an approximation"),
+        "{}",
+        run.stderr()
+    );
+    for (kinds, message) in [
+        ("encoder.0=wide", "there is no kind of attention"),
+        ("encoder.0=window:0", "a window has 1 neighbour on each side or more"),
+        ("encoder.0=blocks:0", "a block has 1 to 4096 tokens"),
+        ("encoder.0=linformer:0", "projected to 1 dimension or more"),
+        (
+            "encoder.9=full",
+            "there is no layer encoder.9 to choose the attention of: the model has encoder layers 0 to 3",
+        ),
+        ("decoder.0=full", "only an encoder's self-attention can have another kind"),
+        ("encoder.0=transient-global:2", "needs weights that this \"marian\" model does not have"),
+    ] {
+        swapped(kinds).fails(2, &["--attention", message]);
+    }
+    swapped("encoder.0=window:2+global:40").fails(1, &["global token 40 is beyond the text of"]);
+}
+
+/// Other commands take the kinds, too, and change their results.
+#[test]
+fn every_command_with_an_encoder_takes_kinds() {
+    let folder = scratch("kinds_of_attention");
+    let model = model("marian_tied");
+    let (source, target) = (folder.join("source.txt"), folder.join("target.txt"));
+    fs::write(&source, "one two three four five six\n").unwrap();
+    fs::write(&target, "six five\n").unwrap();
+    let long: String = (3..30).map(|id| format!("{id}, ")).collect();
+    let request = format!("{{\"input_ids\": [{long}0], \"num_beams\": 1}}\n");
+    let score = ["score", "--source", text(&source), "--target", text(&target)];
+    let summarize = ["summarize", "--json", "--beams", "1", "--input", text(&source)];
+    let commands: [(&[&str], &str); 4] = [
+        (&score, ""),
+        (&summarize, ""),
+        (&["generate"], &request),
+        (&["attend", "--kind", "encoder", "--json", "one two three four five six"], ""),
+    ];
+    for (command, stdin) in commands {
+        let with = |kinds: &str| {
+            let model = ["--device", "cpu", "--model", &model, "--attention", kinds];
+            run(&[command, &model].concat(), stdin).succeeds().to_owned()
+        };
+        let own = with("encoder.*=full");
+        assert_eq!(with("encoder.*=linformer:64"), own, "{command:?}");
+        assert_ne!(with("encoder.*=linformer:1"), own, "{command:?}");
+        assert_ne!(with("encoder.*=additive"), own, "{command:?}");
+    }
+    let trace = ["attend", "--trace", "trace.json", "--attention", "encoder.*=full"];
+    run(&trace, "").fails(2, &["--attention"]);
+}
+
+#[test]
 fn a_line_comes_out_per_line_in() {
     let together = translate(&[], "one two\n\n  \nthree\r\n four. five.");
     let lines: Vec<&str> = together.stdout().split('\n').collect();

@@ -3,7 +3,7 @@
 use wordloom::graph::{
     Columns, Graph, GraphError, Operator, Plan, Rows, State, StateTable, Value, WeightTable,
 };
-use wordloom::ops::{Activation, AttentionScores, AttentionShape, Linear};
+use wordloom::ops::{Activation, AttentionScores, AttentionShape, Linear, ScoreFunction};
 
 /// Tokens of a sequence, and the width of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,8 +23,8 @@ pub struct Builder {
     weights: WeightTable,
     /// States that are filled with numbers.
     inputs: Vec<State>,
-    /// States that are filled with ones.
-    masks: Vec<State>,
+    /// States of integers, and their content.
+    words: Vec<(State, Vec<u32>)>,
     multiplications: u128,
 }
 
@@ -34,7 +34,7 @@ pub struct Layer {
     pub states: StateTable,
     pub weights: WeightTable,
     pub inputs: Vec<State>,
-    pub masks: Vec<State>,
+    pub words: Vec<(State, Vec<u32>)>,
     pub result: State,
     pub multiplications: u128,
 }
@@ -47,7 +47,7 @@ impl Builder {
             states: StateTable::default(),
             weights: WeightTable::default(),
             inputs: Vec::new(),
-            masks: Vec::new(),
+            words: Vec::new(),
             multiplications: 0,
         }
     }
@@ -59,6 +59,13 @@ impl Builder {
         self.graph.state(state)
     }
 
+    /// Queries, keys and values as columns of an input.
+    pub fn qkv(&mut self) -> [Columns; 3] {
+        let Size { length, width } = self.size;
+        let value = self.input("qkv", length, 3 * width);
+        [0, width, 2 * width].map(|first| Columns { value, first })
+    }
+
     /// A state of zeros.
     pub fn zeros(&mut self, name: &str, rows: usize, width: usize) -> Value {
         let state = self.states.f32(name, rows, width);
@@ -67,9 +74,14 @@ impl Builder {
 
     /// A mask `[1, length]` that hides no token.
     pub fn mask(&mut self) -> Value {
-        let mask = self.states.u32("mask", 1, self.size.length);
-        self.masks.push(mask);
-        self.graph.state(mask)
+        self.words("mask", 1, vec![1; self.size.length])
+    }
+
+    /// Integers `[rows, …]`.
+    pub fn words(&mut self, name: &str, rows: usize, words: Vec<u32>) -> Value {
+        let state = self.states.u32(name, rows, words.len() / rows);
+        self.words.push((state, words));
+        self.graph.state(state)
     }
 
     pub fn linear(&mut self, name: &str, x: Value, outputs: usize) -> Result<Value, GraphError> {
@@ -96,24 +108,51 @@ impl Builder {
 
     /// Softmax attention of every token to every token, heads of [`HEAD`].
     pub fn attention(&mut self, qkv: Value) -> Result<Value, GraphError> {
+        let width = self.size.width;
+        let columns = [0, width, 2 * width].map(|first| Columns { value: qkv, first });
+        self.attend(ScoreFunction::Product, columns, self.size.length)
+    }
+
+    /// Attention of every token to `keys` keys.
+    pub fn attend(
+        &mut self,
+        function: ScoreFunction,
+        columns: [Columns; 3],
+        keys: usize,
+    ) -> Result<Value, GraphError> {
+        let shape = self.shape(keys);
+        let key_mask = self.words("keys", 1, vec![1; keys]);
+        let [queries, keys, values] = columns;
+        self.count(2 * (shape.queries * shape.keys) as u128 * self.size.width as u128);
+        let scores = AttentionScores { shape, queries, keys, key_mask, distance_bias: None };
+        self.graph.attention_by(function, scores, values)
+    }
+
+    /// Attention of `count` queries to all tokens.
+    pub fn attend_from(&mut self, count: usize, columns: [Columns; 3]) -> Result<Value, GraphError> {
+        let shape = AttentionShape { queries: count, ..self.shape(self.size.length) };
+        let key_mask = self.mask();
+        let [queries, keys, values] = columns;
+        self.count(2 * (count * shape.keys) as u128 * self.size.width as u128);
+        self.graph.attention(AttentionScores { shape, queries, keys, key_mask, distance_bias: None }, values)
+    }
+
+    /// The shape of an attention of every token to `keys` keys.
+    pub fn shape(&self, keys: usize) -> AttentionShape {
         let Size { length, width } = self.size;
         let heads = (width / HEAD).max(1);
         let head = width / heads;
-        let shape = AttentionShape {
+        let scale = 1.0 / (head as f32).sqrt();
+        AttentionShape {
             batch: 1,
             heads,
             queries: length,
-            keys: length,
+            keys,
             d_head: head,
             d_value: head,
-            scale: 1.0 / (head as f32).sqrt(),
+            scale,
             causal: false,
-        };
-        let key_mask = self.mask();
-        let columns = |first| Columns { value: qkv, first };
-        let [queries, keys, values] = [0, width, 2 * width].map(columns);
-        self.count(2 * (length as u128).pow(2) * (heads * head) as u128);
-        self.graph.attention(AttentionScores { shape, queries, keys, key_mask, distance_bias: None }, values)
+        }
     }
 
     /// Appends an operator of the bench's own.
@@ -136,7 +175,7 @@ impl Builder {
             states: self.states,
             weights: self.weights,
             inputs: self.inputs,
-            masks: self.masks,
+            words: self.words,
             result,
             multiplications: self.multiplications,
         })

@@ -1,12 +1,14 @@
 //! The kinds of layers. A new kind is an entry of [`KINDS`].
 
-use wordloom::graph::{GraphError, Value};
+use wordloom::graph::{Columns, GraphError, Value};
+use wordloom::ops::ScoreFunction;
 
 use super::builder::{Builder, Size};
 use super::depthwise::depthwise;
 use super::gru::gru;
 use super::path::Reads;
 use super::unfold::{offsets, unfold};
+use super::{project, sparse};
 
 /// A kind of layer: how it is computed, and what the literature says of its cost.
 pub struct Kind {
@@ -28,16 +30,15 @@ pub const KERNEL: usize = 5;
 
 const TABLE_1: &str = "Vaswani et al. 2017, Table 1";
 
-pub static KINDS: [Kind; 6] = [
+pub static KINDS: [Kind; 14] = [
     Kind {
         name: "attention",
         about: "softmax(Q Kᵀ / √d_k) V alone, heads of 64",
         orders: ["n² · d", "1", "1"],
         source: TABLE_1,
         build: |builder| {
-            let Size { length, width } = builder.size;
-            let qkv = builder.input("qkv", length, 3 * width);
-            builder.attention(qkv)
+            let columns = builder.qkv();
+            builder.attend(ScoreFunction::Product, columns, builder.size.length)
         },
         reads: |_, length| Reads::of(0..length),
     },
@@ -105,6 +106,82 @@ pub static KINDS: [Kind; 6] = [
         },
         reads: |_, length| Reads::of(0..length),
     },
+    Kind {
+        name: "window",
+        about: "attention to 128 neighbours on each side",
+        orders: ["r · n · d", "1", "n / r"],
+        source: "Vaswani et al. 2017, Table 1, restricted",
+        build: sparse::window,
+        reads: |position, length| Reads::of(sparse::window_of(position, length)),
+    },
+    Kind {
+        name: "window+global",
+        about: "the same, and 16 tokens that see all and are seen by all",
+        orders: ["(r + g) · n · d", "1", "1"],
+        source: "Beltagy et al. 2020, section 3.1",
+        build: sparse::global_window,
+        reads: sparse::reads_with_globals,
+    },
+    Kind {
+        name: "transient-global",
+        about: "a window, and the sums of blocks of 16 tokens",
+        orders: ["(r + n / 16) · n · d", "1", "1"],
+        source: "Guo et al. 2022, section 3.1",
+        build: sparse::transient_global,
+        // a sum is made of all tokens of its block
+        reads: |_, length| Reads::of(0..length),
+    },
+    Kind {
+        name: "blocks",
+        about: "attention to three blocks of 64 tokens, the first and the last one, whose tokens see all",
+        orders: ["s · n · d", "1", "1"],
+        source: "Zaheer et al. 2020, section 2",
+        build: sparse::blocks,
+        reads: sparse::reads_of_blocks,
+    },
+    Kind {
+        name: "linformer",
+        about: "attention to 128 sums of all keys and values, by learned projections along the length",
+        orders: ["k · n · d", "1", "1"],
+        source: "Wang et al. 2020, equation 7",
+        build: project::linformer,
+        reads: |_, length| Reads::of(0..length),
+    },
+    Kind {
+        name: "additive",
+        about: "attention with the scores v · tanh(q + k)",
+        orders: ["n² · d", "1", "1"],
+        source: "Bahdanau et al. 2015, appendix A.1.2",
+        build: |builder| {
+            let columns = builder.qkv();
+            builder.attend(ScoreFunction::Additive, columns, builder.size.length)
+        },
+        reads: |_, length| Reads::of(0..length),
+    },
+    Kind {
+        name: "shared-qk",
+        about: "attention with the queries as keys",
+        orders: ["n² · d", "1", "1"],
+        source: "Kitaev et al. 2020, section 2",
+        build: |builder| {
+            let [queries, _, values] = builder.qkv();
+            builder.attend(ScoreFunction::Product, [queries, queries, values], builder.size.length)
+        },
+        reads: |_, length| Reads::of(0..length),
+    },
+    Kind {
+        name: "uniform",
+        about: "attention with equal weights, computed as any other",
+        orders: ["n² · d", "1", "1"],
+        source: TABLE_1,
+        build: |builder| {
+            let [queries, keys, values] = builder.qkv();
+            let zeros = builder.zeros("no queries", builder.size.length, builder.size.width);
+            let queries = Columns { value: zeros, ..queries };
+            builder.attend(ScoreFunction::Product, [queries, keys, values], builder.size.length)
+        },
+        reads: |_, length| Reads::of(0..length),
+    },
 ];
 
 /// What [`unfold`] and [`depthwise`] read.
@@ -166,5 +243,8 @@ mod tests {
         assert_eq!([path("recurrent", 64), path("recurrent", 1024)], [63, 1023]);
         // two tokens to each side
         assert_eq!([path("convolution", 64), path("separable", 1024)], [32, 512]);
+        // 128 tokens to each side; through a global token, or one of the outer blocks
+        assert_eq!([path("window", 128), path("window", 1024)], [1, 8]);
+        assert_eq!([path("window+global", 1024), path("blocks", 320), path("blocks", 1024)], [2, 1, 2]);
     }
 }

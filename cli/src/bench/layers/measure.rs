@@ -231,7 +231,7 @@ struct Loaded<'a> {
 
 impl<'a> Loaded<'a> {
     fn new(device: &'a Device, layer: Layer) -> Result<Self, RunError> {
-        let Layer { plan, states, weights: table, inputs, masks, result, .. } = layer;
+        let Layer { plan, states, weights: table, inputs, words, result, .. } = layer;
         let mut weights = Weights::allocate(device, &table, WeightPrecision::F32)?;
         let mut upload = Upload::new((0..table.entries().len()).collect());
         while upload.advance(device.gpu(), &table, &mut weights, &mut Numbers(&table))? {}
@@ -239,8 +239,8 @@ impl<'a> Loaded<'a> {
         for state in inputs {
             session.write_f32(state, &numbers(state.shape.elements()));
         }
-        for state in masks {
-            session.write(state, &vec![1; state.shape.elements()]);
+        for (state, words) in words {
+            session.write(state, &words);
         }
         Ok(Self { device, weights, session, result })
     }

@@ -10,7 +10,9 @@ mod measure;
 mod page;
 mod path;
 mod plot;
+mod project;
 mod report;
+mod sparse;
 mod unfold;
 
 use std::fs;

@@ -27,8 +27,13 @@ pub fn chart(report: &Report, width: usize) -> String {
     let curves: Vec<Curve> = report
         .kinds
         .iter()
-        .zip(COLOURS.iter().cycle())
-        .map(|(row, colour)| Curve { name: row.name, colour, points: report.times(row.name, width) })
+        .enumerate()
+        .map(|(index, row)| Curve {
+            name: row.name,
+            colour: COLOURS[index % COLOURS.len()],
+            is_dashed: index >= COLOURS.len(),
+            points: report.times(row.name, width),
+        })
         .filter(|curve| !curve.points.is_empty())
         .collect();
     let title = format!(
@@ -48,6 +53,8 @@ pub fn chart(report: &Report, width: usize) -> String {
 struct Curve {
     name: &'static str,
     colour: &'static str,
+    /// Whether another curve has the colour.
+    is_dashed: bool,
     /// Lengths and milliseconds.
     points: Vec<[f64; 2]>,
 }
@@ -117,14 +124,15 @@ impl Scales {
     /// The curves, and their names at their ends.
     fn curves(&self, curves: &[Curve]) -> String {
         let (mut svg, mut names) = (String::new(), Vec::new());
-        for Curve { name, colour, points } in curves {
+        for Curve { name, colour, is_dashed, points } in curves {
             let places: Vec<[f64; 2]> =
                 points.iter().map(|&[length, ms]| [self.x(length), self.y(ms)]).collect();
             let line: Vec<String> = places.iter().map(|[x, y]| format!("{x:.1},{y:.1}")).collect();
             let _ = write!(
                 svg,
-                "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"/>",
-                line.join(" ")
+                "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"{}/>",
+                line.join(" "),
+                if *is_dashed { " stroke-dasharray=\"5 3\"" } else { "" }
             );
             for [x, y] in &places {
                 let _ = write!(svg, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3\" fill=\"{colour}\"/>");

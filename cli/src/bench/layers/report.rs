@@ -112,7 +112,7 @@ impl Report {
         output.line(&format!("wordloom  {}, {}", self.version, self.date))?;
         output.line(&format!("device    {}", self.device.text()))?;
         output
-            .line("\nn tokens of width d; k = 5; O(…) of the literature, exponents and counts as measured")?;
+            .line("\nn tokens of width d; other letters: docs/costs.md; O(…) of the literature, exponents as measured")?;
         table(output, 2, &HEADER, self.kinds.iter().map(Row::cells))?;
         for width in self.widths() {
             output.line(&format!("\nmilliseconds, width {width}"))?;
@@ -133,21 +133,21 @@ impl Report {
         value: impl Fn(&Cell) -> String,
         output: &mut Output,
     ) -> Result<(), CliError> {
-        let mut header = vec!["length"];
-        header.extend(self.kinds.iter().map(|row| row.name));
         let mut lengths: Vec<usize> = self.cells.iter().map(|cell| cell.length).collect();
         lengths.sort_unstable();
         lengths.dedup();
-        let rows = lengths.into_iter().map(|length| {
-            let of = |row: &Row| {
+        let numbers: Vec<String> = lengths.iter().map(usize::to_string).collect();
+        let header: Vec<&str> = ["length"].into_iter().chain(numbers.iter().map(String::as_str)).collect();
+        let rows = self.kinds.iter().map(|row| {
+            let of = |&length: &usize| {
                 let mut cells = self.cells.iter();
                 let found =
                     cells.find(|cell| cell.kind == row.name && cell.length == length && cell.width == width);
                 found.map_or_else(String::new, &value)
             };
-            [length.to_string()].into_iter().chain(self.kinds.iter().map(of)).collect()
+            [row.name.to_owned()].into_iter().chain(lengths.iter().map(of)).collect()
         });
-        table(output, 0, &header, rows)
+        table(output, 1, &header, rows)
     }
 
     /// A line for each kind and width with skipped cells.
