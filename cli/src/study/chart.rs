@@ -8,7 +8,7 @@ use crate::train::text::escaped;
 
 const WIDTH: f64 = 560.0;
 /// Room for the numbers of the vertical axis.
-const LEFT: f64 = 52.0;
+const LEFT: f64 = 66.0;
 /// Room for the names at the ends of curves.
 const RIGHT: f64 = 128.0;
 const TOP: f64 = 12.0;
