@@ -123,9 +123,9 @@ async fn a_search_takes_the_best_tokens_of_the_forward_pass() {
 async fn check_search(transformer: &Transformer, place: &str) -> Vec<u32> {
     let config = transformer.config();
     let one = config.architecture() == Architecture::DecoderOnly;
-    let source: Vec<u32> = if one { Vec::new() } else { vec![17, 9, 33, 60, 41, 9, 25] };
     let start = config.tokens.decoder_start.unwrap_or(0);
     let prompt = vec![start, 21, 38];
+    let source = if one { prompt.clone() } else { vec![17, 9, 33, 60, 41, 9, 25] };
     let options = DecodeOptions {
         prompt: prompt.clone(),
         max_length: prompt.len() + 6,
