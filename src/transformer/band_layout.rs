@@ -44,6 +44,10 @@ pub(crate) fn band_layout(
                 global_queries: ends,
             })
         }
-        SelfAttentionKind::Full | SelfAttentionKind::Uniform | SelfAttentionKind::SharedQk => None,
+        SelfAttentionKind::Full
+        | SelfAttentionKind::Uniform
+        | SelfAttentionKind::SharedQk
+        | SelfAttentionKind::Linformer { .. }
+        | SelfAttentionKind::Additive => None,
     }
 }
