@@ -370,7 +370,7 @@ fn damaged_bands_do_no_harm() {
             sound += 1;
             trace.statistics();
             let layers: Vec<&LayerAttention> = trace.sentences[0].attention.iter().collect();
-            trace.sentences[0].combined_ranks();
+            trace.sentences[0].combined_heads();
             if let Ok(shape) = shape_of(&layers) {
                 assert_eq!(trace.sentences[0].column_labels(layers[0].kind).len(), shape.keys);
                 for size in [[40, 30], [3, 3]] {
@@ -402,7 +402,7 @@ fn statistics_are_over_what_a_query_sees() {
     }
     layer.bands.as_mut().unwrap().global_weights = vec![1.0 / 6.0; 6];
     let statistics = sentence(layer).statistics();
-    let numbers = statistics[0].numbers;
+    let numbers = &statistics[0].numbers;
     assert!((numbers.relative_entropy - 1.0).abs() < 1e-6, "{numbers:?}");
     assert_eq!((numbers.queries, numbers.full_rank), (6, 6));
     // 1/6, 1/3, 1/4, 1/4, 1/4, 1/3 on the own position

@@ -20,8 +20,8 @@ use super::output::{Output, check_different};
 use super::progress::{Done, Progress};
 use super::resume::{Resumable, Settings};
 use super::setup::{
-    AttentionArguments, DeviceArguments, ModelArguments, SearchArguments, SwitchArguments, count, load, number,
-    refused_option,
+    AttentionArguments, DeviceArguments, ModelArguments, SearchArguments, SwitchArguments, count, load,
+    number, refused_option,
 };
 use super::{CliError, interrupt, notice};
 

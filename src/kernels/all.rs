@@ -4,9 +4,9 @@ use super::{
     ByPrecision, Kernel, activate, adam, append_kv, append_rows, attention, attention_scores,
     attention_weights, banded_attention, bans, cached_attention, clip, column_sums, column_tokens, copy_rows,
     dropout, edits, embed, embedding_gradient, gather_rows, heatmap, layer_norm, layer_norm_gradient, linear,
-    linear_gradient, log_probability, log_softmax_top_k, low_rank, map_blocks, normalized_linear, output_layer,
-    ranged_attention, search, selected_linear, softmax_loss, ssru, sum_blocks, sum_losses, sum_rows,
-    tie_rows, vocabulary_chunks,
+    linear_gradient, log_probability, log_softmax_top_k, low_rank, map_blocks, normalized_linear,
+    output_layer, ranged_attention, search, selected_linear, softmax_loss, ssru, sum_blocks, sum_losses,
+    sum_rows, tie_rows, vocabulary_chunks,
 };
 
 /// Every kernel, for tests that hold them all to the rules.

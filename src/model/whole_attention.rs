@@ -1,8 +1,8 @@
 //! Self-attention over whole sequences, of any kind. Vaswani et al. 2017, section 3.2.3.
 
 use super::attention::{
-    AttentionLayer, Sequences, attend, attend_additively, block_output, residual_block, tap, tap_context, tap_heads,
-    tap_scores,
+    AttentionLayer, Sequences, attend, attend_additively, block_output, residual_block, tap, tap_context,
+    tap_heads, tap_scores,
 };
 use super::blueprint::{SelfAttention, qkv_columns};
 use super::config::StackConfig;

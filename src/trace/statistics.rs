@@ -147,7 +147,8 @@ impl Numbers {
             seen.extend(row.iter().enumerate().map(|(key, &weight)| (key, f64::from(weight).max(0.0))));
             measure.add(&mut sums, query, &seen);
         }
-        let spectrum = is_small([map.queries, map.keys]).then(|| (Spectrum::of(map), map.queries.min(map.keys)));
+        let spectrum =
+            is_small([map.queries, map.keys]).then(|| (Spectrum::of(map), map.queries.min(map.keys)));
         sums.numbers(spectrum.unwrap_or_default())
     }
 

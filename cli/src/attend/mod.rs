@@ -24,7 +24,6 @@ use super::setup::{
 };
 use super::{CliError, choice, interrupt, notice};
 use picture::Picture;
-pub use picture::harmless;
 pub use terminal::Style;
 
 // Help must fit a screen: 30 lines.

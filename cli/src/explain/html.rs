@@ -3,8 +3,7 @@
 use std::fmt::Write;
 
 use wordloom::explain::{Explanation, Numbers, Step, StepKind};
-
-use crate::attend::harmless;
+use wordloom_viewer::harmless;
 
 const STYLE: &str = include_str!("page.css");
 /// Values of a vector before the fold.

@@ -5,9 +5,10 @@ use std::fmt::Write;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 use wordloom::explain::{Explanation, Numbers, Step, StepKind};
+use wordloom_viewer::harmless;
 
 use crate::CliError;
-use crate::attend::{Style, harmless};
+use crate::attend::Style;
 use crate::output::Output;
 
 /// Terminal columns.

@@ -122,7 +122,7 @@ fn maps(subject: &Subject, kind: AttentionKind, ids: &[u32]) -> Result<Vec<Layer
         if kind == AttentionKind::Encoder { output.encoder_attentions } else { output.decoder_attentions };
     let layer = |(layer, tensor): (usize, wordloom::transformer::Tensor)| {
         let [_, heads, queries, keys] = tensor.shape[..] else { return None };
-        Some(LayerAttention { kind, layer, heads, queries, keys, weights: tensor.data })
+        Some(LayerAttention { kind, layer, heads, queries, keys, bands: None, weights: tensor.data })
     };
     Ok(tensors.into_iter().enumerate().filter_map(layer).collect())
 }
