@@ -128,7 +128,10 @@ mod tests {
                 for (row, product) in rows.clone().zip(&products) {
                     let w = &data[row * stride + before + first..][..head];
                     let want: f64 = x.iter().zip(w).map(|(x, w)| f64::from(*x) * f64::from(*w)).sum();
-                    assert!((f64::from(*product) - want).abs() < 1e-6, "{rows:?}, {row}: {product}, not {want}");
+                    assert!(
+                        (f64::from(*product) - want).abs() < 1e-6,
+                        "{rows:?}, {row}: {product}, not {want}"
+                    );
                 }
             }
         }
