@@ -98,7 +98,7 @@ enum Command {
     Train(Box<train::Arguments>),
     /// Write the mean of several checkpoints of a training
     Average(average::Arguments),
-    /// Train miniatures, and compare them with what papers say
+    /// Try claims of papers on a model, or on miniatures that it trains
     Study(study::Arguments),
     /// Measure how fast a model runs here
     Bench(bench::Arguments),

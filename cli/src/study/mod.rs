@@ -34,9 +34,9 @@ enum Study {
     Projections(Box<inside::Arguments>),
     /// Singular values of attention matrices of long texts
     Spectrum(Box<inside::Arguments>),
-    /// Shuffled tokens, longer texts, and PE(p + k) as a linear function of PE(p)
+    /// Shuffled tokens, no positions, longer texts; PE(p + k) from PE(p)
     Order(Box<inside::Arguments>),
-    /// Positional, rare-word, separator and syntactic heads; decoder layers
+    /// Positional, rare-word and syntactic heads; decoder layers
     Roles(Box<inside::Arguments>),
     /// BLEU and loss while heads are removed in order of importance
     Pruning(Box<inside::Arguments>),
@@ -44,7 +44,7 @@ enum Study {
     Explanation(Box<inside::Arguments>),
     /// How well a linear probe recovers a layer's input from its heads
     Content(Box<inside::Arguments>),
-    /// Distance of the tokens to each other by depth, with skips and without
+    /// Distance of tokens by depth, with skips and without
     Collapse(Box<inside::Arguments>),
     /// All studies that look inside a model
     All(Box<inside::AllArguments>),

@@ -290,7 +290,7 @@ fn of_skips(layers: usize, falls: &[Fall]) -> Vec<Claim> {
             note: String::new(),
         },
         Claim {
-            claim: "Without its skip connections, the whole model collapses.".into(),
+            claim: "Without its skip connections, the tokens of the whole model come closer.".into(),
             source: "section 4",
             prediction: "at the top, the distance is smaller than with them (95 % interval of the logarithms)".into(),
             measured: measured([

@@ -85,8 +85,8 @@ pub struct Arguments {
 
 #[derive(clap::Args)]
 #[command(after_help = "\
-DIR gets a page for each study, index.md with all claims, and measurements.jsonl,
-from which the same command goes on after Ctrl-C or a kill.")]
+DIR gets a page for each study, index.md with all claims, and the log
+measurements.jsonl, from which the same command goes on after Ctrl-C or a kill.")]
 pub struct AllArguments {
     #[command(flatten)]
     material: Material,
