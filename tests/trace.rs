@@ -549,7 +549,7 @@ fn what_is_wrong_with_a_file_is_said() {
     check(Trace::from_bytes(b"{}"), "\"format\" is \"\"");
     check(Trace::from_bytes(b"[1]"), "is not a trace");
     check(changed(|json| json["format"] = json!("else")), "\"else\"");
-    check(changed(|json| json["version"] = json!(2)), "version 2");
+    check(changed(|json| json["version"] = json!(3)), "version 3");
     check(changed(|json| json["version"] = json!(-1)), "is not a trace");
     let other =
         safetensors::serialize(Vec::<(&str, safetensors::tensor::TensorView<'_>)>::new(), None).unwrap();
