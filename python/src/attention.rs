@@ -8,7 +8,7 @@ use wordloom::{TranslateOptions, Translator};
 use crate::engine::Engine;
 use crate::errors::{OrRaise, wrong_value};
 use crate::forward::floats;
-use crate::run::{Cancel, Watch, run};
+use crate::run::{Watch, run};
 use crate::strings::text;
 use crate::translate::Options;
 
@@ -26,7 +26,7 @@ impl Engine {
     /// Traces a translation of the text, or a given one.
     ///
     /// * `memory`: bytes for attention
-    #[pyo3(signature = (source, target, options, memory, cancel=None))]
+    #[pyo3(signature = (source, target, options, memory))]
     fn attention(
         &self,
         py: Python<'_>,
@@ -34,12 +34,11 @@ impl Engine {
         target: Option<&Bound<'_, PyAny>>,
         options: Options,
         memory: u64,
-        cancel: Option<&Cancel>,
     ) -> PyResult<Attention> {
         let translator = self.translator()?;
         let source = text(source, || "the text".to_owned())?;
         let target = target.map(|target| text(target, || "target".to_owned())).transpose()?;
-        let watch = Watch::new(cancel, None);
+        let watch = Watch::default();
         let mut options = options.of(self, &watch)?;
         options.keep.tree = target.is_none();
         // only the last part of the path, for privacy

@@ -10,13 +10,13 @@ use wordloom::translate::resolve_languages;
 
 use crate::engine::Engine;
 use crate::errors::OrRaise;
-use crate::run::{Cancel, Watch, run};
+use crate::run::{Watch, run};
 use crate::strings::{ids, texts};
 
 #[pymethods]
 impl Engine {
     /// Log-probabilities of the tokens of each target, as the translation of its source.
-    #[pyo3(signature = (sources, targets, source_lang=None, target_lang=None, cancel=None))]
+    #[pyo3(signature = (sources, targets, source_lang=None, target_lang=None))]
     fn score(
         &self,
         py: Python<'_>,
@@ -24,7 +24,6 @@ impl Engine {
         targets: &Bound<'_, PyAny>,
         source_lang: Option<String>,
         target_lang: Option<String>,
-        cancel: Option<&Cancel>,
     ) -> PyResult<Vec<Vec<f32>>> {
         let translator = self.translator()?;
         let options = TranslateOptions {
@@ -37,24 +36,23 @@ impl Engine {
         let (sources, targets) = (texts(sources)?, texts(targets)?);
         let pairs = sources.iter().zip(&targets);
         let requests = pairs.map(|(source, target)| self.pair(source, target, &direction));
-        self.scores(py, requests.collect::<PyResult<_>>()?, cancel)
+        self.scores(py, requests.collect::<PyResult<_>>()?)
     }
 
     /// As `score`, of token ids: labels come after the start token.
-    #[pyo3(signature = (inputs, labels, cancel=None))]
+    #[pyo3(signature = (inputs, labels))]
     fn score_ids(
         &self,
         py: Python<'_>,
         inputs: Vec<Bound<'_, PyAny>>,
         labels: Vec<Bound<'_, PyAny>>,
-        cancel: Option<&Cancel>,
     ) -> PyResult<Vec<Vec<f32>>> {
         let request = |(input, labels): (&Bound<'_, PyAny>, &Bound<'_, PyAny>)| {
             let (input, labels) = (ids(input, "input_ids")?, ids(labels, "labels")?);
             self.transformer().score_request(input, labels, &GenerationConfig::default()).or_raise()
         };
         let requests = inputs.iter().zip(&labels).map(request).collect::<PyResult<_>>()?;
-        self.scores(py, requests, cancel)
+        self.scores(py, requests)
     }
 }
 
@@ -78,13 +76,8 @@ impl Engine {
         Ok(request)
     }
 
-    fn scores(
-        &self,
-        py: Python<'_>,
-        requests: Vec<ScoreRequest>,
-        cancel: Option<&Cancel>,
-    ) -> PyResult<Vec<Vec<f32>>> {
-        let watch = Watch::new(cancel, None);
+    fn scores(&self, py: Python<'_>, requests: Vec<ScoreRequest>) -> PyResult<Vec<Vec<f32>>> {
+        let watch = Watch::default();
         let scores: Result<_, LibraryError> = run(py, &watch, |_| {
             pollster::block_on(self.transformer().score(&requests, &watch.cancel, &mut |_| {}))
         })?;
