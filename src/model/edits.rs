@@ -20,6 +20,9 @@ struct Edit {
     from: Option<(usize, usize)>,
 }
 
+/// Outputs, and the entry and first output that replace them; `None`: zeros.
+type Replaced = (Range<usize>, Option<(usize, usize)>);
+
 impl WeightEdits {
     /// Zeros for some outputs of a linear layer.
     pub fn zero(&mut self, linear: Linear, outputs: Range<usize>) {
@@ -51,9 +54,8 @@ impl WeightEdits {
         }
     }
 
-    /// Edits of an entry's outputs `outputs`: the shared outputs, and the entry and first output that replace them.
-    /// Zeros come last.
-    fn of(&self, entry: usize, outputs: &Range<usize>) -> Vec<(Range<usize>, Option<(usize, usize)>)> {
+    /// Edits of an entry's outputs `outputs`. Zeros come last.
+    fn of(&self, entry: usize, outputs: &Range<usize>) -> Vec<Replaced> {
         let mut edits: Vec<_> = self
             .0
             .get(&entry)
