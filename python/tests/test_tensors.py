@@ -71,8 +71,14 @@ def test_generate_gives_transformers_sequences(name):
         found = translator.generate(inputs, mask, return_dict_in_generate=True, **options)
         wanted = numpy.array(case["sequences"])
         assert found.sequences.dtype == numpy.int64
+        padding = translator._engine().pad_token_id
+        if padding == 0:  # transformers' beam search takes a 0 for "no padding token", and fills up with the end token
+            for row in wanted:
+                tail = numpy.flatnonzero(row == 1)
+                if len(tail) > 1 and (row[tail[0] :] == 1).all():
+                    row[tail[0] + 1 :] = padding
         assert found.sequences.tolist() == wanted[:, : found.sequences.shape[1]].tolist()
-        assert (wanted[:, found.sequences.shape[1] :] == translator._engine().pad_token_id).all()
+        assert (wanted[:, found.sequences.shape[1] :] == padding).all()
         compared += 1
     assert compared > 8
 

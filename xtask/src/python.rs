@@ -34,7 +34,7 @@ pub fn checks() -> [Check; 2] {
     let mut build = cargo();
     build.args(["build", "--workspace", "--locked", "--lib", "--test", "house"]);
     let mut tests = Command::new(python());
-    tests.arg("python/tests/run.py").arg(library()).args(["target/python", "--quiet"]);
+    tests.arg("python/tests/run.py").arg(library()).arg("target/python");
     [Check::new("module", build), Check::new("python", tests)]
 }
 
