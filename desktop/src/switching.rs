@@ -61,10 +61,9 @@ impl Place {
     }
 
     fn has(self, part: &Part) -> bool {
-        match (self, part.switch) {
-            (Self::Layer(..), "positions=off") | (Self::Stack(0) | Self::Layer(0, _), "cross=off") => false,
-            _ => true,
-        }
+        let of_stacks_alone = matches!(self, Self::Layer(..)) && part.switch == "positions=off";
+        let of_the_decoder = matches!(self, Self::Stack(0) | Self::Layer(0, _)) && part.switch == "cross=off";
+        !(of_stacks_alone || of_the_decoder)
     }
 }
 

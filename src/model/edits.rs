@@ -20,9 +20,6 @@ struct Edit {
     from: Option<(usize, usize)>,
 }
 
-/// Outputs, and the entry and first output that replace them; `None`: zeros.
-type Replaced = (Range<usize>, Option<(usize, usize)>);
-
 impl WeightEdits {
     /// Zeros for some outputs of a linear layer.
     pub fn zero(&mut self, linear: Linear, outputs: Range<usize>) {
@@ -54,23 +51,16 @@ impl WeightEdits {
         }
     }
 
-    /// Edits of an entry's outputs `outputs`. Zeros come last.
-    fn of(&self, entry: usize, outputs: &Range<usize>) -> Vec<Replaced> {
-        let mut edits: Vec<_> = self
-            .0
-            .get(&entry)
-            .into_iter()
-            .flatten()
-            .map(|edit| {
-                let shared = edit.outputs.start.max(outputs.start)..edit.outputs.end.min(outputs.end);
-                let from = edit
-                    .from
-                    .map(|(from, first)| (from, first + shared.start.saturating_sub(edit.outputs.start)));
-                (shared, from)
-            })
-            .filter(|(shared, _)| !shared.is_empty())
-            .collect();
-        edits.sort_by_key(|(_, from)| from.is_none());
+    /// The parts of an entry's edits within `outputs`. Zeros come last.
+    fn of(&self, entry: usize, outputs: &Range<usize>) -> Vec<Edit> {
+        let within = |edit: &Edit| {
+            let start = edit.outputs.start.max(outputs.start);
+            let end = edit.outputs.end.min(outputs.end);
+            let from = edit.from.map(|(from, first)| (from, first + start - edit.outputs.start));
+            (start < end).then_some(Edit { outputs: start..end, from })
+        };
+        let mut edits: Vec<Edit> = self.0.get(&entry).into_iter().flatten().filter_map(within).collect();
+        edits.sort_by_key(|edit| edit.from.is_none());
         edits
     }
 }
@@ -92,7 +82,7 @@ impl WeightSource for EditedSource<'_> {
         let is_vector = entry.kind == WeightKind::Vector;
         let (first, width) = if is_vector { (0, 1) } else { (rows.start, entry.width) };
         let outputs = first..first + out.len() / width;
-        for (shared, from) in self.edits.of(index, &outputs) {
+        for Edit { outputs: shared, from } in self.edits.of(index, &outputs) {
             let out = &mut out[(shared.start - first) * width..(shared.end - first) * width];
             match from {
                 None => out.fill(0.0),
@@ -114,7 +104,7 @@ impl WeightSource for EditedSource<'_> {
             let outputs = start..start + *count;
             start = outputs.end;
             // copies are of whole projections, each with a multiplier of its own
-            for (_, from) in self.edits.of(index, &outputs) {
+            for Edit { from, .. } in self.edits.of(index, &outputs) {
                 let Some((from, first)) = from else { continue };
                 let mut before = 0;
                 for (count, other) in self.source.read_input_multipliers(from)? {
@@ -130,7 +120,7 @@ impl WeightSource for EditedSource<'_> {
 
     fn read_scales(&mut self, index: usize, rows: Range<usize>) -> Result<Option<Vec<f32>>, ModelError> {
         let Some(mut scales) = self.source.read_scales(index, rows.clone())? else { return Ok(None) };
-        for (shared, from) in self.edits.of(index, &rows) {
+        for Edit { outputs: shared, from } in self.edits.of(index, &rows) {
             let Some((from, first)) = from else { continue };
             let Some(other) = self.source.read_scales(from, first..first + shared.len())? else { continue };
             scales[shared.start - rows.start..shared.end - rows.start].copy_from_slice(&other);
