@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use super::Transformer;
 use super::loaded::LoadedModel;
 use crate::graph::{Upload, WeightTable};
 use crate::model::blueprint::CheckpointSource;
@@ -26,30 +25,30 @@ pub(super) struct Edited {
     entries: BTreeSet<usize>,
 }
 
-impl Transformer {
-    /// Whether a model has the weights of this one, by names and shapes.
-    pub(super) fn has_shapes_of(&self, model: &Model) -> bool {
-        let shapes = |table: &WeightTable| -> Vec<_> {
-            table.entries().iter().map(|entry| (entry.name.clone(), entry.rows, entry.width)).collect()
-        };
-        shapes(&model.blueprint().table) == shapes(&self.model.blueprint.table)
-    }
+/// Whether `files` have the weights of a loaded model, by names and shapes.
+pub(super) fn has_shapes_of(model: &LoadedModel, files: &Model) -> bool {
+    let shapes = |table: &WeightTable| -> Vec<_> {
+        table.entries().iter().map(|entry| (entry.name.clone(), entry.rows, entry.width)).collect()
+    };
+    shapes(&files.blueprint().table) == shapes(&model.blueprint.table)
+}
 
+impl Edited {
     /// Reads the weights again that have edits or had some. After an error, the next call reads them.
-    pub(super) fn read_edited(&mut self, model: &Model, next: Edits) -> Result<(), ModelError> {
-        let Self { model: LoadedModel { device, weights, .. }, edits: edited, .. } = self;
+    pub fn read(&mut self, model: &mut LoadedModel, files: &Model, next: Edits) -> Result<(), ModelError> {
+        let LoadedModel { device, weights, .. } = model;
         let mut edits = next.muted.clone();
         edits.extend(next.switched.clone());
-        edited.entries.extend(edits.entries());
-        let blueprint = model.blueprint();
-        let source = CheckpointSource { blueprint, checkpoint: model.checkpoint() };
+        self.entries.extend(edits.entries());
+        let blueprint = files.blueprint();
+        let source = CheckpointSource { blueprint, checkpoint: files.checkpoint() };
         let mut source = EditedSource { source, table: &blueprint.table, edits: &edits };
-        let mut upload = Upload::new(edited.entries.iter().copied().collect());
+        let mut upload = Upload::new(self.entries.iter().copied().collect());
         while upload.advance(device.gpu(), &blueprint.table, weights, &mut source)? {}
         if let Some(gpu) = device.gpu() {
             gpu.flush().map_err(ModelError::from)?;
         }
-        *edited = Edited { current: next, entries: edits.entries().collect() };
+        *self = Self { current: next, entries: edits.entries().collect() };
         Ok(())
     }
 }

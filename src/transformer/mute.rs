@@ -2,7 +2,7 @@
 //! One?"
 
 use super::Transformer;
-use super::edited::Edits;
+use super::edited::{Edits, has_shapes_of};
 use super::loaded::LoadedModel;
 use crate::model::edits::WeightEdits;
 use crate::model::switches::mute_head;
@@ -46,7 +46,7 @@ impl Transformer {
     /// # Errors
     /// [`MuteError`]; for an unknown head or another model, nothing changes.
     pub fn mute(&mut self, model: &Model, heads: &[HeadName]) -> Result<(), MuteError> {
-        if !self.has_shapes_of(model) {
+        if !has_shapes_of(&self.model, model) {
             return Err(MuteError::OtherModel { model: model.label().to_owned() });
         }
         let LoadedModel { config, blueprint, .. } = &self.model;
@@ -57,7 +57,8 @@ impl Transformer {
                 return Err(MuteError::NoSuchHead { head, layers, heads });
             }
         }
-        self.read_edited(model, Edits { muted: edits, ..self.edits.current.clone() })?;
+        let next = Edits { muted: edits, ..self.edits.current.clone() };
+        self.edits.read(&mut self.model, model, next)?;
         self.muted = heads.to_vec();
         Ok(())
     }
