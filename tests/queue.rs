@@ -36,6 +36,7 @@ async fn generate(transformer: &Transformer, requests: &[GenerateRequest]) -> (V
     let (mut delivered, mut took_over) = (vec![0; requests.len()], 0);
     let mut sentences = 0;
     let mut watch = |progress: Progress<'_>| match progress {
+        Progress::Encoding { .. } => {}
         Progress::Step { search, .. } => sentences = search.sentences().len(),
         Progress::Finished { requests, hypotheses } => {
             assert_eq!(requests.len(), hypotheses.len());
