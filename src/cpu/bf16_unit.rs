@@ -54,7 +54,8 @@ impl Bf16Unit {
         match self {
             Self::Matrix => {
                 let Some(unit) = MatrixUnit::new() else { unreachable!("`all` has found it") };
-                work(&|Operands { a, b, .. }, mut output| {
+                work(&|Operands { a, order, b }, mut output| {
+                    debug_assert_eq!(order, Order::LineFirst, "the order that the unit reads");
                     let mut sums = Sums([0.0; BLOCK * BLOCK]);
                     unit.multiply(a, b, &mut sums);
                     in_widest_vectors(

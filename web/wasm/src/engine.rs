@@ -12,7 +12,7 @@ use wordloom::precision::PrecisionChoice;
 use wordloom::transformer::{
     Cancel, ForwardInput, GenerateError, GenerateOptions, GenerateRequest, KeepAttention, MuteError,
 };
-use wordloom::{Device, DeviceChoice, TranslateOptions, resolve};
+use wordloom::{Device, DeviceChoice, Model, TranslateOptions, resolve};
 
 use crate::abort::Abort;
 use crate::failure::{Failure, message_of};
