@@ -364,7 +364,8 @@ fn components_are_those_of_known_matrices() {
     let of = |queries: usize, keys: usize, weights: &[f32]| Spectrum::of(Map { queries, keys, weights });
     // diagonal: the singular values are known, and 16 + 4 of 21 are more than 90 %
     let diagonal = of(3, 3, &[0.0, 4.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 2.0]);
-    assert_eq!(diagonal.values, [4.0, 2.0, 1.0]);
+    assert_eq!(diagonal.values.len(), 3);
+    diagonal.values.iter().zip([4.0, 2.0, 1.0]).for_each(|(&value, known)| near(value, known));
     assert_eq!((diagonal.components_for_most(), diagonal.components(0.99)), (2, 3));
     near(diagonal.cumulative()[0], 16.0 / 21.0);
     near(diagonal.cumulative_values()[1], 6.0 / 7.0);
