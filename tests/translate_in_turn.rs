@@ -69,7 +69,11 @@ fn texts_come_in_their_order_as_soon_as_they_are_there() {
     let options = greedy().max_length(6);
     let mut stream = translator.stream(&sources, &options).expect("fits");
     while let Some(update) = pollster::block_on(stream.next()).expect("translates") {
-        ready.push(update);
+        match update.encoding {
+            // a busy machine takes a while to encode
+            Some(_) => assert!(update.translations.is_empty()),
+            None => ready.push(update),
+        }
     }
     assert_eq!(ready[0].translations.len(), 1, "what needs no search comes first");
     assert_eq!((ready[0].sentences, ready[0].of_sentences), (0, 200));
