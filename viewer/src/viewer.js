@@ -233,16 +233,9 @@
   // a number, and the curve of the variance that the first 1, 2, 3, … components hold
   const components = ({ components, full_rank, spectrum }) => {
     if (components === null) return element('td', '–'); // too large a map
-    const cell = element('td', components + '/' + full_rank + ' ');
-    const [svg, curve] = ['svg', 'polyline'].map((name) => document.createElementNS('http://www.w3.org/2000/svg', name));
-    svg.setAttribute('viewBox', '0 0 36 15');
-    for (const [name, value] of [['width', 36], ['height', 15], ['aria-hidden', 'true']]) svg.setAttribute(name, value);
-    const points = [0, ...spectrum].map((share, count) => 36 * count / Math.max(1, spectrum.length) + ',' + (14 - 13 * share));
-    curve.setAttribute('points', points.join(' '));
-    for (const [name, value] of [['fill', 'none'], ['stroke', 'currentColor'], ['stroke-width', '1.5']]) curve.setAttribute(name, value);
-    svg.append(curve);
-    cell.append(svg);
-    return cell;
+    const points = [1, 2, 3, 4, 5, 6].map((sixth) => spectrum[Math.ceil(sixth * spectrum.length / 6) - 1] ?? 0);
+    const bars = points.map((share) => '▁▂▃▄▅▆▇█'[Math.min(7, Math.max(0, Math.ceil(share * 8) - 1))]);
+    return element('td', components + '/' + full_rank + ' ' + bars.join(''));
   };
 
   const drawStatistics = () => {

@@ -78,7 +78,7 @@ goes on after Ctrl-C or a kill.")]
 pub struct Arguments {
     #[command(flatten)]
     material: Material,
-    /// The page, a name that ends in .html [default: NAME.html]
+    /// The page: a .html file [default: NAME.html]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
