@@ -34,6 +34,7 @@ impl Engine {
             encoder_attentions: layers(AttentionKind::Encoder),
             decoder_attentions: layers(AttentionKind::Decoder),
             cross_attentions: layers(AttentionKind::Cross),
+            taps: Vec::new(),
         };
         let found: Result<_, LibraryError> = run(py, &Watch::default(), |_| {
             pollster::block_on(transformer.forward_selected(&input, &selection))
