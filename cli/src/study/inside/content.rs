@@ -43,6 +43,9 @@ struct Collected {
     heads: Vec<Vec<DMatrix<f64>>>,
 }
 
+/// The matrices of the sentences of each part.
+type ByPart = [Vec<DMatrix<f64>>; PARTS];
+
 pub fn run(subject: &mut Subject) -> Result<Findings, CliError> {
     subject.load(usize::MAX)?;
     subject.begin("content", 1);
@@ -65,7 +68,7 @@ fn collect(subject: &Subject) -> Result<Vec<Collected>, CliError> {
     let kinds: Vec<AttentionKind> =
         subject.kinds().into_iter().filter(|kind| *kind != AttentionKind::Cross).collect();
     let attentions = Attentions::of(&subject.model, &kinds)?;
-    let mut all: Vec<(Collected, Vec<[Vec<DMatrix<f64>>; PARTS]>)> = Vec::new();
+    let mut all: Vec<(Collected, Vec<ByPart>)> = Vec::new();
     for (number, sentence) in subject.sentences().iter().enumerate() {
         if subject.cancel.is_cancelled() {
             return Err(CliError::Interrupted);
@@ -89,7 +92,7 @@ fn collect(subject: &Subject) -> Result<Vec<Collected>, CliError> {
             slots.iter_mut().zip(matrices).for_each(|(slot, matrix)| slot[part].push(matrix));
         }
     }
-    let stacked = |slot: &[Vec<DMatrix<f64>>; PARTS]| slot.iter().map(|part| stack(part)).collect::<Vec<_>>();
+    let stacked = |slot: &ByPart| slot.iter().map(|part| stack(part)).collect::<Vec<_>>();
     let together = |(one, slots): (Collected, Vec<_>)| Collected {
         states: stacked(&slots[0]),
         bottom: stacked(&slots[1]),
