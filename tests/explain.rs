@@ -71,8 +71,8 @@ async fn the_numbers_are_those_that_hooks_see() {
                 (StepKind::Residual, "sum", format!("{place}.residual")),
                 (StepKind::FeedForward, "output", format!("{}.1.feed_forward.norm.output", &place[..7])),
             ] {
-                let numbers = explained.step(step).into_iter().flat_map(|step| &step.numbers);
-                let got = numbers.filter(|numbers| numbers.name == name).next_back().expect(name);
+                let mut numbers = explained.step(step).into_iter().flat_map(|step| &step.numbers);
+                let got = numbers.rfind(|numbers| numbers.name == name).expect(name);
                 let want = &hooks.f32(&tap)[query * d_model..][..d_model];
                 assert_close(&format!("{head} {tap} on {device}"), &got.values, want, TOLERANCE);
             }
