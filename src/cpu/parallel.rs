@@ -11,10 +11,17 @@ thread_local! {
 
 /// Runs operators that skip what is left of their rows once `stop` is set; their results are then useless.
 pub fn unless_stopped<R>(stop: &Arc<AtomicBool>, work: impl FnOnce() -> R) -> R {
-    STOP.set(Some(stop.clone()));
-    let result = work();
-    STOP.set(None);
-    result
+    let _earlier = Earlier(STOP.replace(Some(stop.clone())));
+    work()
+}
+
+/// The wish of the run before, which counts again when this one ends, also by a panic.
+struct Earlier(Option<Arc<AtomicBool>>);
+
+impl Drop for Earlier {
+    fn drop(&mut self) {
+        STOP.set(self.0.take());
+    }
 }
 
 /// Minimum work to wake another core, multiplications.
