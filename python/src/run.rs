@@ -38,7 +38,7 @@ impl Cancel {
 /// Done and total units of the work.
 pub type Done = (u64, u64);
 
-/// How a call is stopped, and who hears of its progress.
+/// The cancel flag of a call, and the Python function that gets its progress.
 #[derive(Default)]
 pub struct Watch {
     pub cancel: LibraryCancel,

@@ -55,12 +55,8 @@ impl Engine {
         cancel: Option<&Cancel>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Vec<TranslationParts>> {
-        let translator = self.translator()?;
-        let source = texts(source)?;
         let watch = Watch::new(cancel, progress);
-        let options = options.of(self, &watch)?;
-        let translated = run(py, &watch, |done| translate_all(translator, &source, &options, done))?;
-        Ok(translated.or_raise()?.into_iter().map(parts).collect())
+        Ok(self.translated(py, source, options, &watch)?.into_iter().map(parts).collect())
     }
 
     /// As `translate`, but returns the best texts only.
@@ -73,12 +69,24 @@ impl Engine {
         cancel: Option<&Cancel>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Vec<String>> {
+        let watch = Watch::new(cancel, progress);
+        let translated = self.translated(py, source, options, &watch)?;
+        Ok(translated.into_iter().map(|translation| translation.text).collect())
+    }
+}
+
+impl Engine {
+    fn translated(
+        &self,
+        py: Python<'_>,
+        source: &Bound<'_, PyAny>,
+        options: Options,
+        watch: &Watch,
+    ) -> PyResult<Vec<Translation>> {
         let translator = self.translator()?;
         let source = texts(source)?;
-        let watch = Watch::new(cancel, progress);
-        let options = options.of(self, &watch)?;
-        let translated = run(py, &watch, |done| translate_all(translator, &source, &options, done))?;
-        Ok(translated.or_raise()?.into_iter().map(|translation| translation.text).collect())
+        let options = options.of(self, watch)?;
+        run(py, watch, |done| translate_all(translator, &source, &options, done))?.or_raise()
     }
 }
 

@@ -29,7 +29,7 @@ pub enum ExplainError {
     },
     /// A layer whose tokens see only some others.
     #[error(
-        "encoder layer {layer} has {kind} attention, which has no matrix of scores; choose full attention for it, or a layer \
+        "encoder layer {layer} has {kind} attention, which has no matrix of products q·k; choose full attention for it, or a layer \
          that has it"
     )]
     Sparse {

@@ -150,7 +150,7 @@ impl Explanation {
         let input = input_of(config, sentence, head.kind);
         if head.kind == AttentionKind::Encoder {
             let kind = config.encoder_kind(head.layer);
-            if !kind.is_dense(input.source_length) {
+            if !kind.has_products(input.source_length) {
                 return Err(ExplainError::Sparse { layer: head.layer, kind: kind.to_string() });
             }
         }

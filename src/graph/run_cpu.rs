@@ -12,7 +12,7 @@ use crate::cpu;
 use crate::precision::Products;
 use crate::shape::Dtype;
 
-/// A moment in which nobody waits for a word about the work.
+/// The time since the last report of progress: reports come every 50 ms.
 struct Clock {
     #[cfg(not(target_arch = "wasm32"))]
     started: std::time::Instant,

@@ -1,8 +1,9 @@
 //! From token ids to the first hidden states. Vaswani et al. 2017, sections 3.4 and 3.5.
 
-use super::attention::{Taps, tap, tapped_norm};
+use super::attention::{Taps, tap};
 use super::blueprint::{Blueprint, Norm, StackWeights};
 use super::config::ModelConfig;
+use super::tapped::tapped_norm;
 use crate::graph::{Graph, GraphError, Matrix, TapView, Value};
 
 /// Tokens, u32 `[rows, 1]` each.

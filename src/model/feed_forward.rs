@@ -1,9 +1,10 @@
 //! The position-wise feed-forward network `W₂ · activation(W₁ x + b₁) + b₂`, Vaswani et al. 2017, section 3.3; gated:
 //! `W₂ · (activation(V x) ⊙ W₁ x)`, Shazeer 2020, "GLU Variants Improve Transformer".
 
-use super::attention::{block_output, residual_block};
+use super::attention::residual_block;
 use super::blueprint::FeedForward;
 use super::config::{ModelConfig, NormPlacement};
+use super::tapped::block_output;
 use crate::activation::Activation;
 use crate::graph::{Graph, GraphError, TapView, Value};
 

@@ -48,6 +48,7 @@ mod shortlist;
 mod ssru;
 mod student_files;
 mod student_options;
+mod tapped;
 mod tokenizer;
 mod whole_attention;
 mod whole_maps;

@@ -455,11 +455,11 @@ impl SelfAttentionKind {
         }
     }
 
-    /// Whether the weights of a text of `length` tokens are a matrix `[length, length]`.
-    pub fn is_dense(&self, length: usize) -> bool {
+    /// Whether the scores of a text of `length` tokens are one matrix of products, `[length, length]`.
+    pub fn has_products(&self, length: usize) -> bool {
         match self.for_length(length) {
-            Self::Full | Self::Uniform | Self::SharedQk | Self::Linformer { .. } | Self::Additive => true,
-            Self::Window { .. } | Self::TransientGlobal { .. } | Self::Blocks(_) => false,
+            Self::Full | Self::Uniform | Self::SharedQk | Self::Linformer { .. } => true,
+            Self::Additive | Self::Window { .. } | Self::TransientGlobal { .. } | Self::Blocks(_) => false,
         }
     }
 

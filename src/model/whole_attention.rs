@@ -1,12 +1,10 @@
 //! Self-attention over whole sequences, of any kind. Vaswani et al. 2017, section 3.2.3.
 
-use super::attention::{
-    AttentionLayer, Sequences, attend, attend_additively, block_output, residual_block, tap, tap_context,
-    tap_heads, tap_scores,
-};
+use super::attention::{AttentionLayer, Sequences, attend, attend_additively, residual_block, tap};
 use super::blueprint::{SelfAttention, qkv_columns};
 use super::config::StackConfig;
 use super::self_attention::{Globals, SelfAttentionKind, TokenBlocks};
+use super::tapped::{block_output, tap_context, tap_heads, tap_scores};
 use super::windows::Windows;
 use crate::activation::Activation;
 use crate::graph::{Columns, Graph, GraphError, Value};
@@ -70,12 +68,12 @@ pub(super) fn self_attention(
             // every score is zero
             SelfAttentionKind::Uniform => {
                 let shape = AttentionShape { scale: 0.0, ..shape };
-                tap_scores(g, shape, visible, [columns[0], columns[1]], None)?;
+                tap_scores(g, shape, visible.mask(), [columns[0], columns[1]], None)?;
                 attend(g, shape, visible, (columns, None), tap)?
             }
             SelfAttentionKind::Full | SelfAttentionKind::SharedQk | SelfAttentionKind::Linformer { .. } => {
                 let bias = attention.distance_bias;
-                tap_scores(g, shape, visible, [columns[0], columns[1]], bias)?;
+                tap_scores(g, shape, visible.mask(), [columns[0], columns[1]], bias)?;
                 attend(g, shape, visible, (columns, bias), tap)?
             }
             SelfAttentionKind::Additive => {

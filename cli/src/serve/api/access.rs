@@ -44,7 +44,7 @@ impl Api {
     /// The client of a request.
     ///
     /// # Errors
-    /// 403 for a wrong key, or if nobody can have one; 400 for none where one is needed.
+    /// 403 for a wrong key, or if the server has no keys; 400 if a key is needed and missing.
     pub fn client(&self, From(address): From, key: Option<&str>) -> Result<Client, ApiError> {
         let Limits { requests, characters, .. } = self.limits.clone();
         let by_address = Client { name: address, requests, characters };
