@@ -10,6 +10,7 @@ use crate::chromium;
 use crate::node::{self, npm};
 use crate::process::{self, cargo};
 use crate::terminal::heading;
+use crate::{wasm, wasm_bindgen};
 use steps::Step;
 
 /// Builds everything and measures it. To serve, the page's development server replaces the steps after the module, and
@@ -19,6 +20,13 @@ use steps::Step;
 /// One line with the failure; the failed program has printed more.
 pub fn run(serve: bool) -> Result<(), String> {
     heading("web");
+    // so that a fresh clone needs no other command before this one
+    if wasm::find().is_none() {
+        wasm::install()?;
+    }
+    if wasm_bindgen::find().is_none() {
+        wasm_bindgen::install()?;
+    }
     if node::find_packages().is_none() {
         node::install_packages()?;
     }
