@@ -274,4 +274,12 @@ async fn switches_that_do_not_fit_are_refused() {
     let error =
         transformer.set_switches(&model, &switches("encoder.0.scale=1")).expect_err("void").to_string();
     assert!(error.contains("contradict each other"), "{error}");
+    // and in the other order
+    transformer.set_attention(&SelfAttentionChoice::default()).expect("the model's own");
+    for switch in ["encoder.0.scale=1", "encoder.1.self.head.2=uniform"] {
+        transformer.set_switches(&model, &switches(switch)).expect("sound");
+        let uniform = "encoder.*=uniform".parse().expect("sound");
+        let error = transformer.set_attention(&uniform).expect_err("void").to_string();
+        assert!(error.contains(&format!("the switch {switch} changes")), "{error}");
+    }
 }

@@ -14,7 +14,6 @@ use super::matrix_product::{Strided, matrix_product};
 use super::parallel::for_each_row;
 use super::rounded_rows::RoundedRows;
 use super::vector::in_widest_vectors;
-use super::weights::StoredValue;
 use crate::activation::Activation;
 use crate::join::Join;
 use crate::precision::Products;
@@ -64,8 +63,14 @@ pub fn linear(x: &[f32], layer: Linear, activation: Activation, join: Option<(Jo
         WeightMatrix::Q8 { values, input_multipliers, .. } => {
             in_whole_numbers(&problem, values, input_multipliers, y);
         }
-        WeightMatrix::F32(weight) if rows < LIBRARY_ROWS => in_vectors(&problem, weight, y),
-        WeightMatrix::F16(weight) if rows < LIBRARY_ROWS => in_vectors(&problem, weight, y),
+        WeightMatrix::F32(weight) if rows < LIBRARY_ROWS => {
+            Piece::new(x, weight, inputs, y).run(Piece::multiply_floats);
+            problem.finish(0, &[], y);
+        }
+        WeightMatrix::F16(weight) if rows < LIBRARY_ROWS => {
+            Piece::new(x, weight, inputs, y).run(Piece::multiply_halves);
+            problem.finish(0, &[], y);
+        }
         WeightMatrix::F32(_) | WeightMatrix::F16(_) => by_library(&problem, y),
     }
 }
@@ -89,11 +94,6 @@ pub fn training_linear(
         }
         _ => linear(x, layer, activation, join, y),
     }
-}
-
-fn in_vectors<W: StoredValue>(problem: &Problem, weight: &[W], y: &mut [f32]) {
-    Piece::new(problem.x, weight, problem.layer.inputs, y).run(Piece::multiply_floats);
-    problem.finish(0, &[], y);
 }
 
 fn in_whole_numbers(problem: &Problem, weight: &[i8], multipliers: &[(usize, f32)], y: &mut [f32]) {

@@ -27,6 +27,7 @@ mod embed;
 mod embedding_gradient;
 mod few_rows;
 mod gather_rows;
+mod half_vectors;
 mod heatmap;
 mod integer_tiles;
 mod integers;

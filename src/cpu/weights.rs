@@ -89,20 +89,29 @@ impl StoredValue for f32 {
 }
 
 impl StoredValue for f16 {
-    /// Integer operations and one exact multiplication, which compilers vectorize on every processor.
     #[inline(always)]
     fn widen(values: &[Self], out: &mut [f32]) {
-        /// Difference of the exponents' biases, as a factor.
-        const REBIAS: f32 = f32::from_bits((127 + 112) << 23);
-        const INFINITY: u32 = 0x7c00 << 13;
-        for (out, value) in out.iter_mut().zip(values) {
-            let bits = u32::from(value.to_bits());
-            let magnitude = (bits & 0x7fff) << 13;
-            // infinities and NaN keep the largest exponent
-            let beyond = if magnitude >= INFINITY { 0xff << 23 } else { 0 };
-            let widened = (f32::from_bits(magnitude) * REBIAS).to_bits() | beyond;
-            *out = f32::from_bits(widened | (bits & 0x8000) << 16);
-        }
+        #[cfg(target_arch = "wasm32")]
+        widen_by_integers(values, out);
+        #[cfg(not(target_arch = "wasm32"))]
+        values.convert_to_f32_slice(out);
+    }
+}
+
+/// Integer operations and one exact multiplication, which compilers vectorize for WebAssembly.
+#[cfg(any(target_arch = "wasm32", test))]
+#[inline(always)]
+fn widen_by_integers(values: &[f16], out: &mut [f32]) {
+    /// Difference of the exponents' biases, as a factor.
+    const REBIAS: f32 = f32::from_bits((127 + 112) << 23);
+    const INFINITY: u32 = 0x7c00 << 13;
+    for (out, value) in out.iter_mut().zip(values) {
+        let bits = u32::from(value.to_bits());
+        let magnitude = (bits & 0x7fff) << 13;
+        // infinities and NaN keep the largest exponent
+        let beyond = if magnitude >= INFINITY { 0xff << 23 } else { 0 };
+        let widened = (f32::from_bits(magnitude) * REBIAS).to_bits() | beyond;
+        *out = f32::from_bits(widened | (bits & 0x8000) << 16);
     }
 }
 
@@ -216,12 +225,14 @@ mod tests {
     #[test]
     fn every_half_precision_number_is_widened_exactly() {
         let all: Vec<f16> = (0..=u16::MAX).map(f16::from_bits).collect();
-        let mut widened = vec![0.0; all.len()];
-        f16::widen(&all, &mut widened);
-        for (value, widened) in all.iter().zip(&widened) {
-            let want = value.to_f32();
-            let same = want.to_bits() == widened.to_bits() || (want.is_nan() && widened.is_nan());
-            assert!(same, "{:#06x}: {widened}, not {want}", value.to_bits());
+        for widen in [f16::widen, widen_by_integers] {
+            let mut widened = vec![0.0; all.len()];
+            widen(&all, &mut widened);
+            for (value, widened) in all.iter().zip(&widened) {
+                let want = value.to_f32();
+                let same = want.to_bits() == widened.to_bits() || (want.is_nan() && widened.is_nan());
+                assert!(same, "{:#06x}: {widened}, not {want}", value.to_bits());
+            }
         }
     }
 

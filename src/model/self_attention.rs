@@ -141,6 +141,16 @@ pub enum SelfAttentionError {
         /// Number of encoder layers.
         layers: usize,
     },
+    /// Uniform attention for a layer with a switch of its scores.
+    #[error(
+        "encoder.{layer}=uniform has no scores, which the switch {switch} changes; leave one of them out"
+    )]
+    Scores {
+        /// Index of the layer.
+        layer: usize,
+        /// The switch.
+        switch: String,
+    },
     /// Self-attention of a decoder, whose kind is fixed.
     #[error("{0}: only an encoder's self-attention can have another kind; encoder.* names all of its layers")]
     Decoder(String),

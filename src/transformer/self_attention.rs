@@ -8,13 +8,18 @@ impl Transformer {
     /// next text runs with it. An empty choice gives every layer its own kind back.
     ///
     /// # Errors
-    /// [`SelfAttentionError`] for a layer that the model lacks; then nothing changes.
+    /// [`SelfAttentionError`] for a layer that the model lacks, or whose switches contradict the kind; then nothing
+    /// changes.
     pub fn set_attention(&mut self, choice: &SelfAttentionChoice) -> Result<(), SelfAttentionError> {
         let own = ModelConfig { encoder_kinds: self.own_kinds.clone(), ..self.model.config.clone() };
-        self.model.config = match choice.is_empty() {
+        let chosen = match choice.is_empty() {
             true => own,
             false => own.with_attention(choice)?,
         };
+        if let Some((switch, layer)) = self.switches.without_scores(&chosen) {
+            return Err(SelfAttentionError::Scores { layer, switch: switch.to_owned() });
+        }
+        self.model.config = chosen;
         // programs of the other kinds
         self.idle = IdleSessions::default();
         Ok(())

@@ -48,6 +48,23 @@ impl Switches {
         Ok(switched)
     }
 
+    /// A switch of scores in an encoder layer that has none, because its attention is uniform; and the layer.
+    pub(crate) fn without_scores(&self, config: &ModelConfig) -> Option<(&str, usize)> {
+        let uniform = |layer: &usize| *config.encoder_kind(*layer) == SelfAttentionKind::Uniform;
+        (0..config.encoder.layers).filter(uniform).find_map(|layer| {
+            let heads = (0..config.encoder.heads).map(|head| Part::Head(Some(head)));
+            [Part::Scale, Part::Query, Part::Key].into_iter().chain(heads).find_map(|part| {
+                let block = Some(Block::SelfAttention);
+                let setting = self.of(&Target { stack: Stack::Encoder, layer: Some(layer), block, part })?;
+                let changes = match part {
+                    Part::Head(_) => setting.value == Value::Uniform,
+                    _ => setting.value != Value::On,
+                };
+                changes.then_some((&*setting.text, layer))
+            })
+        })
+    }
+
     /// The switch of another part of the same block, if it changes something.
     fn beside(&self, target: &Target, part: Part) -> Option<&Setting> {
         self.of(&Target { part, ..*target }).filter(|setting| setting.value != Value::On)
