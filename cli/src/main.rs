@@ -5,6 +5,7 @@ mod attend;
 mod average;
 mod bench;
 mod choice;
+mod closed_output;
 mod cost;
 mod desktop;
 mod devices;

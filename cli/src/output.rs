@@ -4,8 +4,8 @@ use std::path::Path;
 
 use same_file::is_same_file;
 
-use super::CliError;
 use super::digest::Digest;
+use super::{CliError, closed_output};
 
 pub struct Output {
     name: String,
@@ -19,12 +19,16 @@ impl Output {
     pub fn open(path: Option<&Path>) -> Result<Self, CliError> {
         match path {
             Some(path) => Self::go_on(path, Digest::default()),
-            None => Ok(Self {
-                name: "standard output".into(),
-                writer: BufWriter::new(Box::new(io::stdout())),
-                file: None,
-                digest: Digest::default(),
-            }),
+            None => {
+                let output = Self {
+                    name: "standard output".into(),
+                    writer: BufWriter::new(Box::new(io::stdout())),
+                    file: None,
+                    digest: Digest::default(),
+                };
+                output.check(closed_output::check())?;
+                Ok(output)
+            }
         }
     }
 

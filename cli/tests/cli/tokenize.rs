@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use super::common::data;
-use super::{Run, model, run, scratch, text};
+use super::{Run, command, model, run, scratch, text};
 
 fn tokenize(arguments: &[&str], stdin: impl AsRef<[u8]> + Send) -> Run {
     run(&[&["tokenize"], arguments].concat(), stdin)
@@ -162,4 +162,16 @@ fn a_hostile_tokenizer_json_is_an_error() {
         run(&["tokenize", "--plain", "--model", text(&folder)], "hello\n")
             .fails(1, &["tokenizer.json: ", reason]);
     }
+}
+
+/// Rust's runtime would write to `/dev/null`, without an error.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_closed_output_is_an_error() {
+    let program = command(&[]).get_program().to_owned();
+    let shell = ["-c", "echo Hello | \"$0\" tokenize --plain >&-"];
+    let run = std::process::Command::new("sh").args(shell).arg(program).output().expect("runs");
+    assert_eq!(run.status.code(), Some(1));
+    let message = String::from_utf8_lossy(&run.stderr);
+    assert_eq!(message, "error: cannot write standard output: it is closed\n");
 }
