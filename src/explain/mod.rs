@@ -20,7 +20,7 @@ use crate::model::config::{ModelConfig, NormPlacement};
 use crate::model::{AttentionKind, HeadName};
 use crate::trace::{Trace, TraceOptions, TracedSentence};
 use crate::transformer::{ForwardInput, ForwardSelection};
-use crate::translate::{TranslateOptions, Translator};
+use crate::translate::{TranslateOptions, Translation, Translator};
 use names::Places;
 
 /// The attention to explain, and its texts.
@@ -118,16 +118,31 @@ impl Explanation {
     ) -> Result<Self, ExplainError> {
         let ExplainRequest { text, target, head, token } = request;
         check_head(translator.transformer().config(), *head)?;
-        let nothing = TraceOptions { kinds: Vec::new(), scores: false, ..TraceOptions::default() };
-        let trace = match target {
-            Some(target) => Trace::of_pair(translator, text, target, options, &nothing).await?,
-            None => {
-                let translation = translator.translate(text, options).await?;
-                Trace::of(translator, text, &translation, options, &nothing).await?
-            }
+        let Some(target) = target else {
+            let translation = translator.translate(text, options).await?;
+            return Self::of_translation(translator, text, &translation, *head, token, options).await;
         };
+        let trace = Trace::of_pair(translator, text, target, options, &tokens_only()).await?;
         let (sentence, query) = choice::find(&trace.sentences, head.kind, token)?;
         Self::of_sentence(translator, sentence, *head, query).await
+    }
+
+    /// As [`of`](Self::of), for a translation by this translator, from the same text and options.
+    ///
+    /// # Errors
+    /// As [`of`](Self::of).
+    pub async fn of_translation(
+        translator: &Translator,
+        text: &str,
+        translation: &Translation,
+        head: HeadName,
+        token: &str,
+        options: &TranslateOptions,
+    ) -> Result<Self, ExplainError> {
+        check_head(translator.transformer().config(), head)?;
+        let trace = Trace::of(translator, text, translation, options, &tokens_only()).await?;
+        let (sentence, query) = choice::find(&trace.sentences, head.kind, token)?;
+        Self::of_sentence(translator, sentence, head, query).await
     }
 
     /// Explains one attention of a traced sentence. `query`: row of the attention map.
@@ -185,6 +200,11 @@ impl Explanation {
     pub fn numbers(&self, kind: StepKind, name: &str) -> Option<&Numbers> {
         self.step(kind)?.numbers.iter().find(|numbers| numbers.name == name)
     }
+}
+
+/// A trace of texts and tokens alone.
+fn tokens_only() -> TraceOptions {
+    TraceOptions { kinds: Vec::new(), scores: false, ..TraceOptions::default() }
 }
 
 fn check_head(config: &ModelConfig, head: HeadName) -> Result<(), ExplainError> {

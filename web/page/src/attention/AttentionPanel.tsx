@@ -9,9 +9,10 @@ import { HeadSwitch } from '../muting/HeadSwitch.tsx';
 import { KindSwitch } from '../swapping/KindSwitch.tsx';
 import { PartSwitch } from '../switching/PartSwitch.tsx';
 import { BackIcon, NextIcon } from '../ui/icons.tsx';
+import { MicroscopePlace } from '../microscope/MicroscopePlace.tsx';
 import { SentencePicker } from '../ui/SentencePicker.tsx';
 import { COLOURS, KINDS, LOOKS, SCALES, head, kind, layer, look, step } from './choice.ts';
-import type { Pick } from './choice.ts';
+import type { Look, Pick } from './choice.ts';
 import { Formula, PositionFormula } from './Formula.tsx';
 import { Heatmap } from './Heatmap.tsx';
 import { headName, KIND_NAMES } from './labels.ts';
@@ -48,9 +49,9 @@ export function AttentionPanel() {
               value={kindOnShow.value?.kind ?? kind.value}
               set={(value) => (kind.value = value)}
             />
-            <Choice label="View" name="look" options={LOOKS} value={look.value} set={(value) => (look.value = value)} />
+            <Choice label="View" name="look" options={looks(file !== null)} value={lookOnShow(file !== null)} set={(value) => (look.value = value)} />
           </div>
-          <div class={look.value === 'numbers' ? 'attention attention--wide' : 'attention'}>
+          <div class={isWide(lookOnShow(file !== null)) ? 'attention attention--wide' : 'attention'}>
             <div class="attention__map">
               <View />
             </div>
@@ -66,11 +67,23 @@ export function AttentionPanel() {
   );
 }
 
+const isWide = (how: Look): boolean => how === 'numbers' || how === 'microscope';
+
+/** A trace from a file has maps, but no model for the microscope. */
+function looks(ofFile: boolean): typeof LOOKS {
+  return ofFile ? LOOKS.filter(({ value }) => value !== 'microscope') : LOOKS;
+}
+
+function lookOnShow(ofFile: boolean): Look {
+  return ofFile && look.value === 'microscope' ? 'map' : look.value;
+}
+
 function View() {
   const now = shown.value;
   const one = map.value;
   if (now === null) return null;
-  switch (look.value) {
+  const how = lookOnShow(opened.value !== null);
+  switch (how) {
     case 'heads':
       return (
         <>
@@ -80,6 +93,8 @@ function View() {
       );
     case 'numbers':
       return <Numbers shown={now} />;
+    case 'microscope':
+      return <MicroscopePlace shown={now} />;
     case 'positions':
       return <PositionTable />;
   }
@@ -88,7 +103,7 @@ function View() {
   return (
     <>
       <p class="viewer__title">{title(headName(one.layer, one.head))}</p>
-      {look.value === 'map' ? <Heatmap map={one} stale={old} /> : <Lines map={one} stale={old} />}
+      {how === 'map' ? <Heatmap map={one} stale={old} /> : <Lines map={one} stale={old} />}
       <Player shown={now} />
     </>
   );
@@ -99,7 +114,7 @@ function Side() {
   const of = kindOnShow.value;
   const model = opened.value === null ? running.value?.info.model : undefined;
   const pick = pickOnShow.value;
-  const how = look.value;
+  const how = lookOnShow(opened.value !== null);
   if (how === 'positions') {
     return (
       <>

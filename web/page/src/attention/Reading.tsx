@@ -9,7 +9,7 @@ export function Reading({ map }: { map: MapOnShow }) {
   return (
     <p class="heatmap__reading" role="status">
       {at === null || query === undefined ? (
-        <span class="quiet">Point at a token or a cell, or move with the arrow keys.</span>
+        <span class="quiet">Point at a token or a cell, or move with the arrow keys. Enter or a double click shows every number behind it.</span>
       ) : (
         <>
           {map.kind === 'encoder' ? 'Reading' : 'Writing'}{' '}
