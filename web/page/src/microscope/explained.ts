@@ -1,9 +1,9 @@
 /** The explanation of the chosen token, layer and head: computed while the microscope is open. */
 import { batch, computed, effect, signal } from '@preact/signals';
-import type { Explanation, Hypothesis } from 'wordloom';
+import type { ExplainedToken, Explanation, Hypothesis, TracedSentence, TracedToken } from 'wordloom';
 
 import { look, row } from '../attention/choice.ts';
-import { queriesOf } from '../attention/labels.ts';
+import { labelOf, queriesOf } from '../attention/labels.ts';
 import { kindOnShow, opened, pickOnShow, shown } from '../attention/traces.ts';
 import { explainWork, isAbort } from '../engine/explain.ts';
 import { reload, running } from '../engine/load.ts';
@@ -60,13 +60,14 @@ export function followMicroscope(): void {
     old.value = true;
     if (hypothesisOnShow.value === null) return undefined;
     const { source, rank } = selected.peek()!;
+    const { sentence } = shown.peek()!;
     const controller = new AbortController();
     const options = { token: query, ...head, signal: controller.signal, ...languageOptions(direction.peek()) };
     engine.translator.explain({ sentence: source, hypothesis: rank }, options).then(
       (found) => {
         if (controller.signal.aborted) return;
         batch(() => {
-          explanation.value = found;
+          explanation.value = named(found, sentence);
           old.value = false;
           dismissAll('microscope');
         });
@@ -88,4 +89,19 @@ export function followMicroscope(): void {
     );
     return () => controller.abort();
   });
+}
+
+/** The explanation with the labels of the maps, in which control tokens have names. */
+function named(found: Explanation, { sourceTokens, targetTokens }: TracedSentence): Explanation {
+  const { kind } = found.head;
+  const label = (token: ExplainedToken, among: readonly TracedToken[]): ExplainedToken => {
+    const same = among[token.position];
+    return same?.id === token.id ? { ...token, label: labelOf(same) } : token;
+  };
+  return {
+    ...found,
+    query: label(found.query, kind === 'encoder' ? sourceTokens : targetTokens),
+    produces: found.produces && label(found.produces, targetTokens),
+    keys: found.keys.map((key) => label(key, kind === 'decoder' ? targetTokens : sourceTokens)),
+  };
 }

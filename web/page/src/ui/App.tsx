@@ -1,9 +1,10 @@
 import { signal } from '@preact/signals';
 
 import { AttentionPanel } from '../attention/AttentionPanel.tsx';
+import { LessonsPlace } from '../lessons/LessonsPlace.tsx';
 import { MutedBanner } from '../muting/MutedBanner.tsx';
 import { SearchPanel } from '../search/SearchPanel.tsx';
-import { showAlternatives, showAttention, showSearch } from '../settings.ts';
+import { showAlternatives, showAttention, showLessons, showSearch } from '../settings.ts';
 import { AlternativesPanel } from './Alternatives.tsx';
 import { Announcer } from './Announcer.tsx';
 import { Desk } from './Desk.tsx';
@@ -48,6 +49,7 @@ function TranslatePlace() {
       {showAlternatives.value && <AlternativesPanel />}
       {showSearch.value && <SearchPanel />}
       {showAttention.value && <AttentionPanel />}
+      {showLessons.value && <LessonsPlace />}
     </>
   );
 }

@@ -2,8 +2,8 @@
 import type { Signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 
-import { showAlternatives, showAttention, showConfidence, showSearch } from '../settings.ts';
-import { GaugeIcon, GridIcon, ListIcon, TreeIcon } from './icons.tsx';
+import { showAlternatives, showAttention, showConfidence, showLessons, showSearch } from '../settings.ts';
+import { GaugeIcon, GridIcon, LessonIcon, ListIcon, TreeIcon } from './icons.tsx';
 
 export function Toolbar() {
   return (
@@ -23,6 +23,10 @@ export function Toolbar() {
       <Switch shown={showAttention}>
         <GridIcon />
         Attention
+      </Switch>
+      <Switch shown={showLessons}>
+        <LessonIcon />
+        Lessons
       </Switch>
     </div>
   );
