@@ -25,6 +25,7 @@ import { PositionTable } from './PositionTable.tsx';
 import { SaveBar } from './SaveBar.tsx';
 import { TraceTexts } from './TraceTexts.tsx';
 import { closeFile, kindOnShow, map, opened, openedSentence, pickOnShow, shown, stale, stepFile } from './traces.ts';
+import { t, told } from '../texts/texts.ts';
 
 export function AttentionPanel() {
   const file = opened.value;
@@ -33,23 +34,23 @@ export function AttentionPanel() {
   return (
     <section class="panel panel--attention" id="attention" aria-labelledby="attention-title">
       <div class="panel__head">
-        <h2 id="attention-title">Attention</h2>
+        <h2 id="attention-title">{t('Attention')}</h2>
         {file === null ? <SentencePicker /> : <FilePicker count={file.trace.sentences.length} />}
       </div>
       {file !== null && <OpenFile name={file.name} model={file.trace.model} />}
       {now === null ? (
-        <p class="quiet">The map appears with the first translation.</p>
+        <p class="quiet">{t('The map appears with the first translation.')}</p>
       ) : (
         <>
           <div class="viewer__bar">
             <Choice
-              label="Kind"
+              label={t('Kind')}
               name="kind"
               options={KINDS.filter(({ value }) => now.sentence.kinds.some((one) => one.kind === value))}
               value={kindOnShow.value?.kind ?? kind.value}
               set={(value) => (kind.value = value)}
             />
-            <Choice label="View" name="look" options={looks(file !== null)} value={lookOnShow(file !== null)} set={(value) => (look.value = value)} />
+            <Choice label={t('View')} name="look" options={looks(file !== null)} value={lookOnShow(file !== null)} set={(value) => (look.value = value)} />
           </div>
           <div class={isWide(lookOnShow(file !== null)) ? 'attention attention--wide' : 'attention'}>
             <div class="attention__map">
@@ -98,7 +99,7 @@ function View() {
     case 'positions':
       return <PositionTable />;
   }
-  if (one === null) return <p class="quiet">One moment …</p>;
+  if (one === null) return <p class="quiet">{t('One moment …')}</p>;
   const old = stale.value || one.shown !== now;
   return (
     <>
@@ -119,7 +120,7 @@ function Side() {
     return (
       <>
         <Legend ends={['−1', '1']} />
-        <Select label="Colours" options={COLOURS} choice={mapColours} />
+        <Select label={t('Colours')} options={COLOURS} choice={mapColours} />
         <PositionFormula />
       </>
     );
@@ -130,14 +131,14 @@ function Side() {
       {of !== null && (how === 'map' || how === 'lines') && (
         <>
           <Choice
-            label="Layer"
+            label={t('Layer')}
             name="layer"
             options={numbered(of.layers)}
             value={pick.layer}
             set={(value) => (layer.value = value)}
           />
           <Choice
-            label="Head"
+            label={t('Head')}
             name="head"
             options={numbered(Array.from({ length: of.heads }, (_, index) => index))}
             value={pick.head}
@@ -152,10 +153,10 @@ function Side() {
       {model !== undefined && <PartSwitch encoder={model.encoderLayers} decoder={model.decoderLayers} />}
       {(how === 'map' || how === 'heads') && (
         <>
-          {how === 'map' || mapScale.value !== 'linear' ? <Legend /> : <Legend ends={['0', 'a head’s most']} />}
+          {how === 'map' || mapScale.value !== 'linear' ? <Legend /> : <Legend ends={['0', t('a head’s most')]} />}
           <div class="viewer__selects">
-            <Select label="Colours" options={COLOURS} choice={mapColours} />
-            <Select label="Scale" options={SCALES} choice={mapScale} />
+            <Select label={t('Colours')} options={COLOURS} choice={mapColours} />
+            <Select label={t('Scale')} options={SCALES} choice={mapScale} />
           </div>
         </>
       )}
@@ -169,7 +170,7 @@ function Side() {
 
 function numbered(indices: readonly number[]): readonly { value: Pick; label: string }[] {
   return [
-    { value: 'mean', label: 'mean' },
+    { value: 'mean', label: t('mean') },
     ...indices.map((value) => ({ value, label: String(value + 1) })),
   ];
 }
@@ -185,12 +186,12 @@ interface ChoiceProps<T> {
 function Choice<T extends string | number>({ label, name, options, value, set }: ChoiceProps<T>) {
   return (
     <fieldset class="choice">
-      <legend>{label}</legend>
+      <legend>{told(label)}</legend>
       <div class="choice__list">
         {options.map((option) => (
           <label class="choice__item" key={option.value}>
             <input type="radio" name={name} checked={option.value === value} onChange={() => set(option.value)} />
-            <span>{option.label}</span>
+            <span>{told(option.label)}</span>
           </label>
         ))}
       </div>
@@ -211,7 +212,7 @@ function Select<T extends string>({ label, options, choice }: SelectProps<T>) {
       <select value={choice.value} onChange={(event) => (choice.value = event.currentTarget.value as T)}>
         {options.map((option) => (
           <option value={option.value} key={option.value}>
-            {option.label}
+            {told(option.label)}
           </option>
         ))}
       </select>
@@ -234,7 +235,7 @@ function OpenFile({ name, model }: { name: string; model: string }) {
         )}
       </p>
       <button type="button" class="button" onClick={closeFile}>
-        Back to the translation
+        {t('Back to the translation')}
       </button>
       {now !== null && <TraceTexts sentence={now.sentence} />}
     </div>
@@ -245,24 +246,24 @@ function FilePicker({ count }: { count: number }) {
   const index = openedSentence.value;
   if (count < 2) return null;
   return (
-    <div class="stepper" role="group" aria-label="Sentence">
+    <div class="stepper" role="group" aria-label={t('Sentence')}>
       <button
         type="button"
         class="icon-button"
-        aria-label="Sentence before"
+        aria-label={t('Sentence before')}
         disabled={index === 0}
         onClick={() => stepFile(-1)}
       >
         <BackIcon />
       </button>
       <span class="number">
-        <span class="sr-only">Sentence </span>
-        {index + 1} of {count}
+        <span class="sr-only">{t('Sentence')}{' '}</span>
+        {t('{number} of {count}', { number: index + 1, count })}
       </span>
       <button
         type="button"
         class="icon-button"
-        aria-label="Next sentence"
+        aria-label={t('Next sentence')}
         disabled={index >= count - 1}
         onClick={() => stepFile(1)}
       >

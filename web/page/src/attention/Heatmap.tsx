@@ -15,6 +15,7 @@ import { opened } from './traces.ts';
 import type { MapOnShow } from './traces.ts';
 import { useNearCells } from './use-near-cells.ts';
 import { usePainting } from './use-painting.ts';
+import { t } from '../texts/texts.ts';
 
 const LARGEST_CELL = 38;
 const SMALLEST_CELL = 14;
@@ -82,7 +83,7 @@ export function Heatmap({ map, stale }: { map: MapOnShow; stale: boolean }) {
         class="heatmap__scroll"
         ref={scroll}
         role="application"
-        aria-roledescription="heatmap"
+        aria-roledescription={t('heatmap')}
         aria-label={describe(map)}
         tabIndex={0}
         onKeyDown={(event) => {

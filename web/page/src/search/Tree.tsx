@@ -7,6 +7,7 @@ import { force, pathTo, percent, scoreOf, signed, wordsOf } from './searches.ts'
 import type { Searched } from './searches.ts';
 import { TreeNode } from './TreeNode.tsx';
 import { useNearColumns } from './use-near-columns.ts';
+import { t } from '../texts/texts.ts';
 
 interface TreeProps {
   readonly searched: Searched;
@@ -110,8 +111,7 @@ function Reading({ searched: { tree, prefix }, index, power }: { searched: Searc
   if (node === undefined || index === null) {
     return (
       <p class="tree__reading quiet">
-        Each column is a step. Solid tokens were kept, pale ones rejected, framed ones end a hypothesis. Choose a token to
-        go on from there.
+        {t('Each column is a step. Solid tokens were kept, pale ones rejected, framed ones end a hypothesis. Choose a token to go on from there.')}
       </p>
     );
   }

@@ -4,6 +4,7 @@ import { useState } from 'preact/hooks';
 import { tokenLabel } from '../translation/tokens.ts';
 import { pathTo, percent, scoreOf, signed, wordsOf } from './searches.ts';
 import type { Searched } from './searches.ts';
+import { t } from '../texts/texts.ts';
 
 /** Number of rows drawn at once; a long search has thousands. */
 const ROWS = 100;
@@ -16,9 +17,9 @@ export function TreeTable({ searched, power }: { searched: Searched; power: numb
   const { tree, prefix } = searched;
   return (
     <details class="tree-table" onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>The tree as a table</summary>
+      <summary>{t('The tree as a table')}</summary>
       {open && (
-        <div class="tree-table__scroll" tabIndex={0} role="region" aria-label="The tree as a table">
+        <div class="tree-table__scroll" tabIndex={0} role="region" aria-label={t('The tree as a table')}>
           <table class="numbers__table">
             <thead>
               <tr>

@@ -16,6 +16,7 @@ import { Options } from './Options.tsx';
 import { place } from './place.ts';
 import { Toolbar } from './Toolbar.tsx';
 import { TrainPlace } from './TrainPlace.tsx';
+import { t } from '../texts/texts.ts';
 
 export const showOptions = signal(false);
 
@@ -28,7 +29,7 @@ export function App() {
         {place.value === 'train' ? <TrainPlace /> : <TranslatePlace />}
       </main>
       <footer class="foot quiet">
-        <p>Wordloom translates in this browser. What you type stays on this device.</p>
+        <p>{t('Wordloom translates in this browser. What you type stays on this device.')}</p>
       </footer>
       {place.value === 'translate' && <DropZone />}
       <Announcer />

@@ -1,5 +1,6 @@
 import { dismiss, notices } from '../notices.ts';
 import { CloseIcon } from './icons.tsx';
+import { t } from '../texts/texts.ts';
 
 /** Banners above the text. Screen readers announce errors at once, others in a pause. */
 export function Notices() {
@@ -35,8 +36,8 @@ export function Notices() {
           <button
             type="button"
             class="icon-button notice__close"
-            aria-label="Dismiss"
-            title="Dismiss"
+            aria-label={t('Dismiss')}
+            title={t('Dismiss')}
             onClick={() => dismiss(notice)}
           >
             <CloseIcon />
