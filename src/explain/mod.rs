@@ -19,7 +19,7 @@ pub use steps::{Numbers, Step};
 use crate::model::config::{ModelConfig, NormPlacement};
 use crate::model::{AttentionKind, HeadName};
 use crate::trace::{Trace, TraceOptions, TracedSentence};
-use crate::transformer::{ForwardInput, ForwardSelection};
+use crate::transformer::{ForwardError, ForwardInput, ForwardOutput, ForwardSelection, Transformer};
 use crate::translate::{TranslateOptions, Translation, Translator};
 use names::Places;
 
@@ -170,8 +170,10 @@ impl Explanation {
             }
         }
         let places = Places::new(config, head);
-        let selection = ForwardSelection { taps: places.taps(), ..ForwardSelection::default() };
-        let output = transformer.forward_selected(&input, &selection).await?;
+        let output = tapped(transformer, &input, places.taps()).await?;
+        if !output.taps.contains_key(&format!("{}.weights", places.attention)) {
+            return Err(ExplainError::Off { head });
+        }
         let kind = head.kind;
         let tokens = tokens_of(sentence, kind, query);
         let seen = steps::Seen { taps: &output.taps, places: &places, config, query };
@@ -205,6 +207,22 @@ impl Explanation {
 /// A trace of texts and tokens alone.
 fn tokens_only() -> TraceOptions {
     TraceOptions { kinds: Vec::new(), scores: false, ..TraceOptions::default() }
+}
+
+/// A pass with taps. Switches may have taken parts of the model away; their taps are left out.
+async fn tapped(
+    transformer: &Transformer,
+    input: &ForwardInput,
+    mut taps: Vec<String>,
+) -> Result<ForwardOutput, ForwardError> {
+    loop {
+        let selection = ForwardSelection { taps: taps.clone(), ..ForwardSelection::default() };
+        match transformer.forward_selected(input, &selection).await {
+            // an unknown tap is found before anything runs
+            Err(ForwardError::Tap { name, .. }) if taps.len() > 1 => taps.retain(|tap| *tap != name),
+            result => return result,
+        }
+    }
 }
 
 fn check_head(config: &ModelConfig, head: HeadName) -> Result<(), ExplainError> {

@@ -1,8 +1,8 @@
 /** Names of languages, and their codes in models, which write German as `deu_Latn`, `de_DE` or `de`. */
 import type { EngineInfo, Languages } from 'wordloom';
 
-import { language } from '../texts/texts.ts';
-import type { Language } from '../texts/texts.ts';
+import { language } from '../texts/language.ts';
+import type { Language } from '../texts/language.ts';
 
 export interface Direction {
   /** null: the model has no choice on this side. */

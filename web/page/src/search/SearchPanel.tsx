@@ -60,17 +60,16 @@ function Whole({ searched }: { searched: Searched }) {
         </label>
         {penalty.value !== null && penalty.value !== tree.lengthPenalty && (
           <button type="button" class="chip" onClick={() => (penalty.value = null)}>
-            As the search: {signed(tree.lengthPenalty, 1)}
+            {t('As the search: {penalty}', { penalty: signed(tree.lengthPenalty, 1) })}
           </button>
         )}
       </div>
       <Hypotheses ranked={ranked} prefix={wordsOf(prefix)} />
       <p class="quiet">
         {ranked.length === 1
-          ? 'The search finished one hypothesis'
-          : `The search finished ${ranked.length} hypotheses`}
-        . A hypothesis of n tokens scores the sum of its log-probabilities, divided by n to the power of the penalty: a larger
-        one favours long translations.
+          ? t('The search finished one hypothesis.')
+          : t('The search finished {count} hypotheses.', { count: ranked.length })}{' '}
+        {t('A hypothesis of n tokens scores the sum of its log-probabilities, divided by n to the power of the penalty: a larger one favours long translations.')}
       </p>
       <TreeTable searched={searched} power={power} key={searched.source} />
     </div>
@@ -92,7 +91,7 @@ function Hypotheses({ ranked, prefix }: { ranked: readonly Ranked[]; prefix: str
               {text.slice(forced)}
             </span>
             <span class="quiet number">
-              {node.step} {node.step === 1 ? 'token' : 'tokens'}
+              {node.step === 1 ? t('1 token') : t('{count} tokens', { count: node.step })}
             </span>
             <span class="search__score number">
               <span class="sr-only">{t('score')}{' '}</span>

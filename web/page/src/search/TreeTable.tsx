@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks';
 import { tokenLabel } from '../translation/tokens.ts';
 import { pathTo, percent, scoreOf, signed, wordsOf } from './searches.ts';
 import type { Searched } from './searches.ts';
-import { t } from '../texts/texts.ts';
+import { t, told } from '../texts/texts.ts';
 
 /** Number of rows drawn at once; a long search has thousands. */
 const ROWS = 100;
@@ -25,7 +25,7 @@ export function TreeTable({ searched, power }: { searched: Searched; power: numb
               <tr>
                 {COLUMNS.map((name) => (
                   <th scope="col" class={WORDS.includes(name) ? 'is-words' : undefined} key={name}>
-                    {name}
+                    {told(name)}
                   </th>
                 ))}
               </tr>
@@ -50,7 +50,7 @@ export function TreeTable({ searched, power }: { searched: Searched; power: numb
                   <td>{percent(Math.exp(node.logProbability))}</td>
                   <td>{signed(node.sum)}</td>
                   <td class="is-words">
-                    {node.fate === 'finished' ? `finished, ${signed(scoreOf(node, power))}` : node.fate}
+                    {node.fate === 'finished' ? t('finished, {score}', { score: signed(scoreOf(node, power)) }) : told(node.fate)}
                   </td>
                 </tr>
               ))}
@@ -58,7 +58,7 @@ export function TreeTable({ searched, power }: { searched: Searched; power: numb
           </table>
           {count < tree.nodes.length && (
             <button type="button" class="button" onClick={() => setCount(count + ROWS)}>
-              More rows
+              {t('More rows')}
             </button>
           )}
         </div>

@@ -7,18 +7,14 @@ import type { ComponentChildren } from 'preact';
 
 import type korean from './korean.json';
 import koreanFile from './korean.json?url';
+import { language } from './language.ts';
+import type { Language } from './language.ts';
 
 export type Text = keyof typeof korean;
-export type Language = 'en' | 'ko';
-export const LANGUAGES: readonly { readonly value: Language; readonly label: string }[] = [
-  { value: 'en', label: 'English' },
-  { value: 'ko', label: '한국어' },
-];
 
 const KEY = 'wordloom-language';
 /** The texts of the current language; `null` means English. */
 const catalogue = signal<Readonly<Record<string, string>> | null>(null);
-export const language = signal<Language>('en');
 
 /** Shows the page in the chosen language, or else in the browser's. */
 export function startLanguage(): void {

@@ -6,8 +6,10 @@ import { languages, modelName } from '../engine/source.ts';
 import { ChevronIcon, Mark } from './icons.tsx';
 import { place } from './place.ts';
 import type { Place } from './place.ts';
-import { chooseLanguage, language, LANGUAGES, t } from '../texts/texts.ts';
-import type { Language, Text } from '../texts/texts.ts';
+import { language, LANGUAGES } from '../texts/language.ts';
+import type { Language } from '../texts/language.ts';
+import { chooseLanguage, t } from '../texts/texts.ts';
+import type { Text } from '../texts/texts.ts';
 
 /** The name, and a button that shows model and device and opens their choice. */
 export function Header({ options }: { options: Signal<boolean> }) {
