@@ -176,3 +176,36 @@ async fn wrong_heads_and_tokens_are_typed_errors() {
         other => panic!("{other:?}"),
     }
 }
+
+#[device_test]
+async fn parts_that_are_switched_off_have_no_numbers() {
+    let model = model(&data("models").join("marian_tied"));
+    let head = (AttentionKind::Encoder, 1, 2);
+    for device in devices().await {
+        let switched = async |text: &str| {
+            let mut translator = Translator::new(&device, &model).expect("loads");
+            let switches = text.parse().expect("switches");
+            translator.set_switches(&model, &switches).expect("fits");
+            explain(&translator, head, "#1").await
+        };
+        let names = |explained: &Explanation, kind| -> Vec<String> {
+            explained.step(kind).map_or_else(Vec::new, |step| {
+                step.numbers.iter().map(|numbers| numbers.name.clone()).collect()
+            })
+        };
+        let positions = switched("positions=off").await.expect("explained");
+        assert_eq!(names(&positions, StepKind::Embedding), ["token", "sum"], "{device}");
+        let norm = switched("norm=off,encoder.1.feed-forward=off").await.expect("explained");
+        assert!(
+            norm.step(StepKind::NormAfter).is_none() && norm.step(StepKind::Softmax).is_some(),
+            "{device}"
+        );
+        let scale = switched("encoder.1.self.scale=off").await.expect("explained");
+        let step = scale.step(StepKind::Scale).expect("a step");
+        assert_eq!(step.title, "Another factor", "{device}");
+        let (products, scores) = (scale.numbers(StepKind::Products, "q·k"), &step.numbers[0]);
+        assert_eq!(products.expect("products").values, scores.values, "{device}");
+        let off = switched("encoder.1.self=off").await;
+        assert!(matches!(off, Err(ExplainError::Off { .. })), "{off:?} on {device}");
+    }
+}

@@ -19,8 +19,8 @@ pub use steps::{Numbers, Step};
 use crate::model::config::{ModelConfig, NormPlacement};
 use crate::model::{AttentionKind, HeadName};
 use crate::trace::{Trace, TraceOptions, TracedSentence};
-use crate::transformer::{ForwardInput, ForwardSelection};
-use crate::translate::{TranslateOptions, Translator};
+use crate::transformer::{ForwardError, ForwardInput, ForwardOutput, ForwardSelection, Transformer};
+use crate::translate::{TranslateOptions, Translation, Translator};
 use names::Places;
 
 /// The attention to explain, and its texts.
@@ -118,16 +118,31 @@ impl Explanation {
     ) -> Result<Self, ExplainError> {
         let ExplainRequest { text, target, head, token } = request;
         check_head(translator.transformer().config(), *head)?;
-        let nothing = TraceOptions { kinds: Vec::new(), scores: false, ..TraceOptions::default() };
-        let trace = match target {
-            Some(target) => Trace::of_pair(translator, text, target, options, &nothing).await?,
-            None => {
-                let translation = translator.translate(text, options).await?;
-                Trace::of(translator, text, &translation, options, &nothing).await?
-            }
+        let Some(target) = target else {
+            let translation = translator.translate(text, options).await?;
+            return Self::of_translation(translator, text, &translation, *head, token, options).await;
         };
+        let trace = Trace::of_pair(translator, text, target, options, &tokens_only()).await?;
         let (sentence, query) = choice::find(&trace.sentences, head.kind, token)?;
         Self::of_sentence(translator, sentence, *head, query).await
+    }
+
+    /// As [`of`](Self::of), for a translation by this translator, from the same text and options.
+    ///
+    /// # Errors
+    /// As [`of`](Self::of).
+    pub async fn of_translation(
+        translator: &Translator,
+        text: &str,
+        translation: &Translation,
+        head: HeadName,
+        token: &str,
+        options: &TranslateOptions,
+    ) -> Result<Self, ExplainError> {
+        check_head(translator.transformer().config(), head)?;
+        let trace = Trace::of(translator, text, translation, options, &tokens_only()).await?;
+        let (sentence, query) = choice::find(&trace.sentences, head.kind, token)?;
+        Self::of_sentence(translator, sentence, head, query).await
     }
 
     /// Explains one attention of a traced sentence. `query`: row of the attention map.
@@ -155,8 +170,10 @@ impl Explanation {
             }
         }
         let places = Places::new(config, head);
-        let selection = ForwardSelection { taps: places.taps(), ..ForwardSelection::default() };
-        let output = transformer.forward_selected(&input, &selection).await?;
+        let output = tapped(transformer, &input, places.taps()).await?;
+        if !output.taps.contains_key(&format!("{}.weights", places.attention)) {
+            return Err(ExplainError::Off { head });
+        }
         let kind = head.kind;
         let tokens = tokens_of(sentence, kind, query);
         let seen = steps::Seen { taps: &output.taps, places: &places, config, query };
@@ -184,6 +201,27 @@ impl Explanation {
     /// The values of a tap in this explanation, `weights` for example.
     pub fn numbers(&self, kind: StepKind, name: &str) -> Option<&Numbers> {
         self.step(kind)?.numbers.iter().find(|numbers| numbers.name == name)
+    }
+}
+
+/// A trace of texts and tokens alone.
+fn tokens_only() -> TraceOptions {
+    TraceOptions { kinds: Vec::new(), scores: false, ..TraceOptions::default() }
+}
+
+/// A pass with taps. Switches may have taken parts of the model away; their taps are left out.
+async fn tapped(
+    transformer: &Transformer,
+    input: &ForwardInput,
+    mut taps: Vec<String>,
+) -> Result<ForwardOutput, ForwardError> {
+    loop {
+        let selection = ForwardSelection { taps: taps.clone(), ..ForwardSelection::default() };
+        match transformer.forward_selected(input, &selection).await {
+            // an unknown tap is found before anything runs
+            Err(ForwardError::Tap { name, .. }) if taps.len() > 1 => taps.retain(|tap| *tap != name),
+            result => return result,
+        }
     }
 }
 

@@ -68,6 +68,8 @@ impl Seen<'_> {
         }
         steps.push(self.feed_forward());
         steps.extend(self.end());
+        // a part that is switched off has no numbers
+        steps.retain(|step| step.kind == StepKind::Logits || !step.numbers.is_empty());
         steps
     }
 
@@ -180,10 +182,19 @@ impl Seen<'_> {
         let biased = matches!(self.config.positions, Positions::Relative(_))
             && self.places.head.kind != AttentionKind::Cross;
         let bias = if biased { " + bias by distance" } else { "" };
-        let scale = match self.config.attention_scale.factor(d_k, self.places.head.layer) {
+        let (products, scaled) = (self.head("q·k", "products", false), self.head("scores", "scores", false));
+        let trained = self.config.attention_scale.factor(d_k, self.places.head.layer);
+        let factor = products.as_ref().zip(scaled.as_ref()).map_or(trained, factor_between);
+        let is_trained = (factor - trained).abs() <= 1e-4 * trained.abs();
+        let scale = match if is_trained { trained } else { factor } {
             1.0 => format!("q·k [{n}] → scores [{n}]"),
             factor => format!("q·k [{n}] · {factor:.4} → scores [{n}]"),
         };
+        let mut scaling = self.step(StepKind::Scale, scale, vec![scaled]);
+        if !is_trained {
+            let words = words::switched_scale();
+            (scaling.title, scaling.why, scaling.section) = (words.title, words.why, words.section);
+        }
         vec![
             self.step(
                 StepKind::Query,
@@ -195,12 +206,8 @@ impl Seen<'_> {
                 format!("{from} [{n}, {d}] · W_K [{d}, {d_k}] → k [{n}, {d_k}]"),
                 vec![keys],
             ),
-            self.step(
-                StepKind::Products,
-                format!("q [{d_k}] · kᵀ [{d_k}, {n}] → [{n}]"),
-                vec![self.head("q·k", "products", false)],
-            ),
-            self.step(StepKind::Scale, scale, vec![self.head("scores", "scores", false)]),
+            self.step(StepKind::Products, format!("q [{d_k}] · kᵀ [{d_k}, {n}] → [{n}]"), vec![products]),
+            scaling,
             self.step(
                 StepKind::Mask,
                 format!("scores [{n}]{bias} + mask [{n}] → [{n}]"),
@@ -296,4 +303,11 @@ impl Seen<'_> {
         }
         steps
     }
+}
+
+/// The factor from products to scores, measured at the largest product.
+fn factor_between((products, scores): (&Numbers, &Numbers)) -> f32 {
+    let pairs = products.values.iter().zip(&scores.values);
+    let largest = pairs.max_by(|(a, _), (b, _)| a.abs().total_cmp(&b.abs()));
+    largest.map_or(1.0, |(product, score)| if *product == 0.0 { 1.0 } else { score / product })
 }

@@ -127,6 +127,11 @@ fn scale(config: &ModelConfig) -> Words {
     }
 }
 
+/// Where a switch replaces the factor.
+pub(super) fn switched_scale() -> Words {
+    words("Another factor", "A switch replaces 1/√d_k: the products are multiplied by this factor.", "§3.2.1")
+}
+
 fn mask(config: &ModelConfig, attention: AttentionKind) -> Words {
     let biased = matches!(config.positions, Positions::Relative(_));
     match attention {

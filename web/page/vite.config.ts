@@ -3,13 +3,14 @@ import { defineConfig } from 'vite';
 
 import { model } from './build/model.ts';
 import { offline } from './build/offline.ts';
+import { workerOnly } from './build/worker-only.ts';
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
 export default defineConfig({
   root: here('.'),
   base: './',
-  plugins: [model(here('../../models/tatoeba-en-de-q8')), offline(here('src/sw.ts'))],
+  plugins: [workerOnly(), model(here('../../models/tatoeba-en-de-q8')), offline(here('src/sw.ts'))],
   resolve: {
     // the longer name first, because a name is also the beginning of an address
     alias: {

@@ -496,3 +496,74 @@ test('models that have no tokenizer take token ids', async ({ api, server }) => 
   expect(result.scores[0]).toBeGreaterThanOrEqual(result.scores[1]!);
   expect(result.kind).toBe('unsupported');
 });
+
+test('explains one attention: each number follows from those before it', async ({ api }) => {
+  const result = await api.evaluate(async () => {
+    const translator = await wordloom.Translator.create({ device: 'cpu' });
+    const text = "The animal didn't cross the street because it was too tired.";
+    const choice = { token: 'it', kind: 'encoder', layer: 1, head: 2 } as const;
+    const explained = await translator.explain(text, choice);
+    const { sentences } = await translator.translate(text);
+    const again = await translator.explain({ sentence: sentences[0]! }, { ...choice, token: explained.query.position });
+    const decoder = await translator.explain(text, { token: 2, kind: 'decoder', target: 'Das Tier war müde.' });
+    const trace = await translator.trace({ sentences: [{ sentence: sentences[0]! }] });
+    const map = await trace.map({ kind: 'encoder', layer: 1, head: 2 });
+    const wrong: unknown[] = [];
+    for (const options of [
+      { token: 'horse' },
+      { token: 0, layer: 9 },
+      { token: 0, head: -1 },
+      { token: 0, kind: 'self' },
+      { token: -1 },
+      {},
+    ]) {
+      wrong.push(await translator.explain(text, options as never).catch(({ kind, message }) => ({ kind, message })));
+    }
+    const plain = (of: typeof explained) => ({
+      ...of,
+      steps: of.steps.map((step) => ({ ...step, numbers: step.numbers.map((one) => ({ ...one, values: [...one.values] })) })),
+    });
+    return { explained: plain(explained), again: plain(again), decoder: plain(decoder), map: [...map.weights], wrong };
+  });
+  const { explained, decoder } = result;
+  const of = (from: typeof explained, kind: string, name: string): number[] =>
+    from.steps.find((step) => step.kind === kind)!.numbers.find((numbers) => numbers.name === name)!.values;
+  const close = (got: readonly number[], wanted: readonly number[], tolerance: number) => {
+    expect(got.length).toBe(wanted.length);
+    got.forEach((value, index) => expect(Math.abs(value - wanted[index]!)).toBeLessThan(tolerance));
+  };
+  expect(explained.query.label).toBe('it');
+  expect(explained.produces).toBeNull();
+  expect(explained.sizes).toEqual({ dModel: 256, heads: 8, dK: 32, dV: 32, ffnWidth: 1024, layers: 4 });
+  const rows = <T>(values: T[], width: number) =>
+    Array.from({ length: values.length / width }, (_, row) => values.slice(row * width, (row + 1) * width));
+  const dot = (one: number[], other: number[]) => one.reduce((sum, value, at) => sum + value * other[at]!, 0);
+  // the paper's equation (1), in float64
+  const [q, k, v] = [of(explained, 'query', 'q'), rows(of(explained, 'keys', 'k'), 32), rows(of(explained, 'values', 'v'), 32)];
+  const products = k.map((key) => dot(q, key));
+  close(of(explained, 'products', 'q·k'), products, 1e-3);
+  const scores = products.map((product) => product / Math.sqrt(32));
+  close(of(explained, 'scale', 'scores'), scores, 1e-3);
+  const powers = scores.map(Math.exp);
+  const sum = powers.reduce((a, b) => a + b, 0);
+  const weights = powers.map((power) => power / sum);
+  close(of(explained, 'softmax', 'weights'), weights, 1e-4);
+  close(of(explained, 'values', 'context'), q.map((_, at) => dot(weights, v.map((value) => value[at]!))), 1e-3);
+  // the same row of the map, and the same numbers for a translated sentence
+  const keys = explained.keys.length;
+  close(result.map.slice(explained.query.position * keys, (explained.query.position + 1) * keys), of(explained, 'softmax', 'weights'), 1e-5);
+  close(of(result.again, 'softmax', 'weights'), of(explained, 'softmax', 'weights'), 1e-6);
+  // later tokens are hidden, and the last layer ends in probabilities
+  expect(decoder.target).toBe('Das Tier war müde.');
+  expect(of(decoder, 'mask', 'masked').map((score) => score === -Infinity)).toEqual(decoder.keys.map((_, key) => key > 2));
+  expect(decoder.candidates.length).toBe(8);
+  for (const { probability } of decoder.candidates) expect(probability).toBeGreaterThan(0);
+  const [word, layer, head, kind, negative, none] = result.wrong as { kind: string; message: string }[];
+  expect(word!.message).toContain('there is no token "horse" in the source; its tokens are #0 The');
+  expect(layer!.message).toContain('there is no head encoder.9.0; layers of the encoder attention are 0 to 3');
+  expect(head!.message).toContain('"head" has to be a number, counted from 0');
+  expect(kind!.message).toContain('"kind" has to be "encoder", "decoder" or "cross"');
+  expect(negative!.message).toContain('token must be a word of the text, or its number from 0');
+  expect(none!.message).toContain('token must be');
+  expect(result.wrong.every((error) => (error as { kind: string }).kind === 'input')).toBe(true);
+});

@@ -1,5 +1,6 @@
 /** The messages between caller and engine. */
 import type { WireError } from './errors.js';
+import type { Explanation, ExplainOptions } from './explain-types.js';
 import type { HubSource } from './hub-name.js';
 import type { HeadName, SearchTree, SearchTreeInput } from './search-types.js';
 import type {
@@ -12,6 +13,7 @@ import type {
   Positions,
   TraceFormat,
   Weights,
+  WirePair,
   WireTrace,
   WireTraceInput,
 } from './trace-types.js';
@@ -56,6 +58,16 @@ export interface WireSearchTree extends Omit<SearchTreeInput, 'sourceTokens' | '
   sample: false;
 }
 
+/** A text, or a translated sentence by its ids; `null` means the default. */
+export interface WireExplain extends Omit<ExplainOptions, 'token' | 'layer' | 'target' | 'signal'> {
+  text: string;
+  target: string | null;
+  sentence: WirePair | null;
+  /** A word, or `#3` for the fourth token. */
+  token: string;
+  layer: number | null;
+}
+
 /** Every call of an engine, or of a training, with its input and output. */
 export interface Calls extends TrainCalls {
   create: { input: WireCreate; output: EngineInfo };
@@ -66,6 +78,7 @@ export interface Calls extends TrainCalls {
   swapAttention: { input: string; output: undefined };
   setSwitches: { input: string; output: undefined };
   forward: { input: ForwardInput; output: ForwardOutput };
+  explain: { input: WireExplain; output: Explanation };
   attention: { input: AttentionInput; output: AttentionMap };
   tokenize: { input: string; output: { ids: number[]; tokens: string[] } };
   memory: { input: undefined; output: Memory };

@@ -4,6 +4,7 @@ import type { OpenFolder } from './loading/folder.js';
 import type { Calls, FromEngine, Method, ToEngine, WireCreate } from './protocol.js';
 import type { EngineInfo, Generated, GenerateRequest, Partial, ProgressEvent, Token, TranslateOptions } from './types.js';
 import { attentionMap, attentionOf } from './attention.js';
+import { explained } from './explain.js';
 import { pause } from './pause.js';
 import { addSeed, withSeed } from './seed.js';
 import { Traces } from './server-traces.js';
@@ -155,6 +156,8 @@ export class Server {
         return withAbort(signal, (abort) => engine.forward(call.input, abort));
       case 'attention':
         return withAbort(signal, (abort) => attentionMap(engine, call.input, abort, this.#info?.model.architecture));
+      case 'explain':
+        return withAbort(signal, async (abort) => explained(await engine.explain(call.input, abort)));
       case 'tokenize':
         return Promise.resolve(engine.tokenize(call.input));
       case 'memory':

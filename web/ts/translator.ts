@@ -1,5 +1,7 @@
 import { Client } from './client.js';
 import { aborted, WordloomError } from './errors.js';
+import { wireExplain } from './explain.js';
+import type { ChosenHypothesis, Explanation, ExplainOptions } from './explain-types.js';
 import type { Calls, Channel, Method, WireCreate } from './protocol.js';
 import type { HeadName, SearchTree, SearchTreeInput } from './search-types.js';
 import { wireSearch } from './search.js';
@@ -75,6 +77,14 @@ export class TranslatorBase {
   /** The attention of one layer and head, or of means over them, between the tokens of a translated sentence. */
   attention(input: AttentionInput, options: CallOptions = {}): Promise<AttentionMap> {
     return this.#call('attention', () => input, options.signal);
+  }
+
+  /**
+   * Every number of one attention, from the embedding to the probabilities, as `wordloom explain` shows them: of a text, which is
+   * translated first, or of a translated sentence.
+   */
+  explain(text: string | ChosenHypothesis, options: ExplainOptions): Promise<Explanation> {
+    return this.#call('explain', () => wireExplain(text, options), options?.signal);
   }
 
   /** Makes a `Trace` of translated sentences, with every attention map. */

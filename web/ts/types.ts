@@ -1,4 +1,5 @@
 /** The package's types. Ids are token ids; names are Hugging Face's in camelCase. */
+export type * from './explain-types.js';
 export type * from './search-types.js';
 export type * from './trace-types.js';
 

@@ -1,5 +1,6 @@
 /** The output of `wasm-bindgen`, with types that its own declarations lack. */
-import type { WireSearchTree } from './protocol.js';
+import type { Explanation } from './explain-types.js';
+import type { WireExplain, WireSearchTree } from './protocol.js';
 import type { HeadName, SearchTree } from './search-types.js';
 import type {
   ColourMap,
@@ -71,6 +72,12 @@ export interface AttentionRequest {
   head: number | 'mean';
 }
 
+/** An `Explanation` with the library's names. */
+export interface EngineExplanation extends Omit<Explanation, 'sizes' | 'normFirst'> {
+  norm_first: boolean;
+  sizes: { d_model: number; heads: number; d_k: number; d_v: number; ffn_width: number; layers: number };
+}
+
 export class Engine {
   static load(folder: HostFolder, device: string, weights: string, host: Host): Promise<Engine>;
   info(): EngineInfo;
@@ -87,6 +94,7 @@ export class Engine {
   setSwitches(switches: string): Promise<undefined>;
   forward(input: ForwardInput, abort: Abort): Promise<ForwardOutput>;
   attention(input: AttentionRequest, abort: Abort): Promise<{ shape: [number, number]; weights: Float32Array }>;
+  explain(input: WireExplain, abort: Abort): Promise<EngineExplanation>;
   trace(input: Omit<WireTraceInput, 'sentences'> & { sentences: WirePair[] }, abort: Abort): Promise<Trace>;
   keptTrace(input: Omit<WireTraceInput, 'sentences'> & { sentences: WirePair[] }): Trace | undefined;
   positions(count: number): Positions;

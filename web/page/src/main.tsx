@@ -9,11 +9,13 @@ import { keepOffline } from './offline.ts';
 import { followPermalinks } from './permalink.ts';
 import { followSearch } from './search/searches.ts';
 import { device, keepSettings } from './settings.ts';
+import { startLanguage } from './texts/texts.ts';
 import { startTranslating } from './translation/live.ts';
 import { App } from './ui/App.tsx';
 
 import './styles/index.css';
 
+startLanguage();
 void loadStarting(device.peek()).then(readStored);
 void readStored();
 followPermalinks();

@@ -34,6 +34,7 @@ interface Stored {
   showConfidence: boolean;
   showAttention: boolean;
   showSearch: boolean;
+  showLessons: boolean;
   mapColours: ColourMap;
   mapScale: Scale;
 }
@@ -52,6 +53,7 @@ export const showAlternatives = signal(stored.showAlternatives);
 export const showConfidence = signal(stored.showConfidence);
 export const showAttention = signal(stored.showAttention);
 export const showSearch = signal(stored.showSearch);
+export const showLessons = signal(stored.showLessons);
 export const mapColours = signal(stored.mapColours);
 export const mapScale = signal(stored.mapScale);
 
@@ -81,6 +83,7 @@ export function keepSettings(): void {
       showConfidence: showConfidence.value,
       showAttention: showAttention.value,
       showSearch: showSearch.value,
+      showLessons: showLessons.value,
       mapColours: mapColours.value,
       mapScale: mapScale.value,
     };
@@ -113,6 +116,7 @@ function read(): Stored {
     showConfidence: value['showConfidence'] === true,
     showAttention: value['showAttention'] === true,
     showSearch: value['showSearch'] === true,
+    showLessons: value['showLessons'] === true,
     mapColours: oneOf(value['mapColours'], ['viridis', 'cividis', 'magma', 'greys']),
     mapScale: oneOf(value['mapScale'], ['linear', 'logarithmic', 'rows']),
   };

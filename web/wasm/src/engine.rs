@@ -253,6 +253,15 @@ impl Engine {
         })
     }
 
+    /// Every number of one attention, in order; see [`crate::explain`].
+    pub fn explain(&self, input: JsValue, abort: &Abort) -> Promise {
+        let input = crate::explain::Input::new(&input);
+        self.0.call(abort, async move |runner, cancel| {
+            let input = input.as_ref().map_err(Failure::clone)?;
+            input.run(runner.translator()?, cancel).await
+        })
+    }
+
     /// The [`Trace`](crate::Trace) of translated sentences with all attention, on the GPU if a GPU translates.
     pub fn trace(&self, input: JsValue, abort: &Abort) -> Promise {
         let input = crate::trace::Input::new(&input, self.0.folder.files.label());

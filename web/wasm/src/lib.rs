@@ -8,6 +8,7 @@
 mod abort;
 mod attention;
 mod engine;
+mod explain;
 mod failure;
 mod host;
 mod languages;

@@ -9,9 +9,10 @@ import { HeadSwitch } from '../muting/HeadSwitch.tsx';
 import { KindSwitch } from '../swapping/KindSwitch.tsx';
 import { PartSwitch } from '../switching/PartSwitch.tsx';
 import { BackIcon, NextIcon } from '../ui/icons.tsx';
+import { MicroscopePlace } from '../microscope/MicroscopePlace.tsx';
 import { SentencePicker } from '../ui/SentencePicker.tsx';
 import { COLOURS, KINDS, LOOKS, SCALES, head, kind, layer, look, step } from './choice.ts';
-import type { Pick } from './choice.ts';
+import type { Look, Pick } from './choice.ts';
 import { Formula, PositionFormula } from './Formula.tsx';
 import { Heatmap } from './Heatmap.tsx';
 import { headName, KIND_NAMES } from './labels.ts';
@@ -24,6 +25,7 @@ import { PositionTable } from './PositionTable.tsx';
 import { SaveBar } from './SaveBar.tsx';
 import { TraceTexts } from './TraceTexts.tsx';
 import { closeFile, kindOnShow, map, opened, openedSentence, pickOnShow, shown, stale, stepFile } from './traces.ts';
+import { t, told } from '../texts/texts.ts';
 
 export function AttentionPanel() {
   const file = opened.value;
@@ -32,25 +34,25 @@ export function AttentionPanel() {
   return (
     <section class="panel panel--attention" id="attention" aria-labelledby="attention-title">
       <div class="panel__head">
-        <h2 id="attention-title">Attention</h2>
+        <h2 id="attention-title">{t('Attention')}</h2>
         {file === null ? <SentencePicker /> : <FilePicker count={file.trace.sentences.length} />}
       </div>
       {file !== null && <OpenFile name={file.name} model={file.trace.model} />}
       {now === null ? (
-        <p class="quiet">The map appears with the first translation.</p>
+        <p class="quiet">{t('The map appears with the first translation.')}</p>
       ) : (
         <>
           <div class="viewer__bar">
             <Choice
-              label="Kind"
+              label={t('Kind')}
               name="kind"
               options={KINDS.filter(({ value }) => now.sentence.kinds.some((one) => one.kind === value))}
               value={kindOnShow.value?.kind ?? kind.value}
               set={(value) => (kind.value = value)}
             />
-            <Choice label="View" name="look" options={LOOKS} value={look.value} set={(value) => (look.value = value)} />
+            <Choice label={t('View')} name="look" options={looks(file !== null)} value={lookOnShow(file !== null)} set={(value) => (look.value = value)} />
           </div>
-          <div class={look.value === 'numbers' ? 'attention attention--wide' : 'attention'}>
+          <div class={isWide(lookOnShow(file !== null)) ? 'attention attention--wide' : 'attention'}>
             <div class="attention__map">
               <View />
             </div>
@@ -66,11 +68,23 @@ export function AttentionPanel() {
   );
 }
 
+const isWide = (how: Look): boolean => how === 'numbers' || how === 'microscope';
+
+/** A trace from a file has maps, but no model for the microscope. */
+function looks(ofFile: boolean): typeof LOOKS {
+  return ofFile ? LOOKS.filter(({ value }) => value !== 'microscope') : LOOKS;
+}
+
+function lookOnShow(ofFile: boolean): Look {
+  return ofFile && look.value === 'microscope' ? 'map' : look.value;
+}
+
 function View() {
   const now = shown.value;
   const one = map.value;
   if (now === null) return null;
-  switch (look.value) {
+  const how = lookOnShow(opened.value !== null);
+  switch (how) {
     case 'heads':
       return (
         <>
@@ -80,15 +94,17 @@ function View() {
       );
     case 'numbers':
       return <Numbers shown={now} />;
+    case 'microscope':
+      return <MicroscopePlace shown={now} />;
     case 'positions':
       return <PositionTable />;
   }
-  if (one === null) return <p class="quiet">One moment …</p>;
+  if (one === null) return <p class="quiet">{t('One moment …')}</p>;
   const old = stale.value || one.shown !== now;
   return (
     <>
       <p class="viewer__title">{title(headName(one.layer, one.head))}</p>
-      {look.value === 'map' ? <Heatmap map={one} stale={old} /> : <Lines map={one} stale={old} />}
+      {how === 'map' ? <Heatmap map={one} stale={old} /> : <Lines map={one} stale={old} />}
       <Player shown={now} />
     </>
   );
@@ -99,12 +115,12 @@ function Side() {
   const of = kindOnShow.value;
   const model = opened.value === null ? running.value?.info.model : undefined;
   const pick = pickOnShow.value;
-  const how = look.value;
+  const how = lookOnShow(opened.value !== null);
   if (how === 'positions') {
     return (
       <>
         <Legend ends={['−1', '1']} />
-        <Select label="Colours" options={COLOURS} choice={mapColours} />
+        <Select label={t('Colours')} options={COLOURS} choice={mapColours} />
         <PositionFormula />
       </>
     );
@@ -115,14 +131,14 @@ function Side() {
       {of !== null && (how === 'map' || how === 'lines') && (
         <>
           <Choice
-            label="Layer"
+            label={t('Layer')}
             name="layer"
             options={numbered(of.layers)}
             value={pick.layer}
             set={(value) => (layer.value = value)}
           />
           <Choice
-            label="Head"
+            label={t('Head')}
             name="head"
             options={numbered(Array.from({ length: of.heads }, (_, index) => index))}
             value={pick.head}
@@ -137,10 +153,10 @@ function Side() {
       {model !== undefined && <PartSwitch encoder={model.encoderLayers} decoder={model.decoderLayers} />}
       {(how === 'map' || how === 'heads') && (
         <>
-          {how === 'map' || mapScale.value !== 'linear' ? <Legend /> : <Legend ends={['0', 'a head’s most']} />}
+          {how === 'map' || mapScale.value !== 'linear' ? <Legend /> : <Legend ends={['0', t('a head’s most')]} />}
           <div class="viewer__selects">
-            <Select label="Colours" options={COLOURS} choice={mapColours} />
-            <Select label="Scale" options={SCALES} choice={mapScale} />
+            <Select label={t('Colours')} options={COLOURS} choice={mapColours} />
+            <Select label={t('Scale')} options={SCALES} choice={mapScale} />
           </div>
         </>
       )}
@@ -154,7 +170,7 @@ function Side() {
 
 function numbered(indices: readonly number[]): readonly { value: Pick; label: string }[] {
   return [
-    { value: 'mean', label: 'mean' },
+    { value: 'mean', label: t('mean') },
     ...indices.map((value) => ({ value, label: String(value + 1) })),
   ];
 }
@@ -170,12 +186,12 @@ interface ChoiceProps<T> {
 function Choice<T extends string | number>({ label, name, options, value, set }: ChoiceProps<T>) {
   return (
     <fieldset class="choice">
-      <legend>{label}</legend>
+      <legend>{told(label)}</legend>
       <div class="choice__list">
         {options.map((option) => (
           <label class="choice__item" key={option.value}>
             <input type="radio" name={name} checked={option.value === value} onChange={() => set(option.value)} />
-            <span>{option.label}</span>
+            <span>{told(option.label)}</span>
           </label>
         ))}
       </div>
@@ -196,7 +212,7 @@ function Select<T extends string>({ label, options, choice }: SelectProps<T>) {
       <select value={choice.value} onChange={(event) => (choice.value = event.currentTarget.value as T)}>
         {options.map((option) => (
           <option value={option.value} key={option.value}>
-            {option.label}
+            {told(option.label)}
           </option>
         ))}
       </select>
@@ -219,7 +235,7 @@ function OpenFile({ name, model }: { name: string; model: string }) {
         )}
       </p>
       <button type="button" class="button" onClick={closeFile}>
-        Back to the translation
+        {t('Back to the translation')}
       </button>
       {now !== null && <TraceTexts sentence={now.sentence} />}
     </div>
@@ -230,24 +246,24 @@ function FilePicker({ count }: { count: number }) {
   const index = openedSentence.value;
   if (count < 2) return null;
   return (
-    <div class="stepper" role="group" aria-label="Sentence">
+    <div class="stepper" role="group" aria-label={t('Sentence')}>
       <button
         type="button"
         class="icon-button"
-        aria-label="Sentence before"
+        aria-label={t('Sentence before')}
         disabled={index === 0}
         onClick={() => stepFile(-1)}
       >
         <BackIcon />
       </button>
       <span class="number">
-        <span class="sr-only">Sentence </span>
-        {index + 1} of {count}
+        <span class="sr-only">{t('Sentence')}{' '}</span>
+        {t('{number} of {count}', { number: index + 1, count })}
       </span>
       <button
         type="button"
         class="icon-button"
-        aria-label="Next sentence"
+        aria-label={t('Next sentence')}
         disabled={index >= count - 1}
         onClick={() => stepFile(1)}
       >

@@ -1,5 +1,6 @@
 /** Each kind of attention, in plain words and as the paper's formula. */
 import type { AttentionKind } from 'wordloom';
+import { t, told } from '../texts/texts.ts';
 
 const WORDS: Record<AttentionKind, string> = {
   encoder:
@@ -23,7 +24,7 @@ export function Formula({ kind, width }: { kind: AttentionKind; width: number | 
   const masked = kind === 'decoder';
   return (
     <div class="formula">
-      <p>{WORDS[kind]}</p>
+      <p>{told(WORDS[kind])}</p>
       <math
         display="block"
         aria-label={
@@ -62,9 +63,9 @@ export function Formula({ kind, width }: { kind: AttentionKind; width: number | 
         <mi>V</mi>
       </math>
       <p class="quiet">
-        The map is the softmax. {FROM[kind]}
-        {width === null ? '' : `; a head compares ${width} numbers of each (dₖ\u00a0=\u00a0${width})`}. Each head learns to
-        look in its own way.
+        {t('The map is the softmax.')} {told(FROM[kind])}
+        {width === null ? '' : t('; a head compares {width} numbers of each (dₖ = {width})', { width })}.{' '}
+        {t('Each head learns to look in its own way.')}
       </p>
     </div>
   );
@@ -105,10 +106,9 @@ export function PositionFormula() {
   return (
     <div class="formula">
       <p>
-        Attention itself knows no order: to it, a sentence is a bag of words. So a pattern of waves is added to each token’s
-        numbers, another one for each place.
+        {t('Attention itself knows no order: to it, a sentence is a bag of words. So a pattern of waves is added to each token’s numbers, another one for each place.')}
       </p>
-      <math display="block" aria-label="Sine and cosine of the position p over ten thousand to the power of 2 i over d">
+      <math display="block" aria-label={t('Sine and cosine of the position p over ten thousand to the power of 2 i over d')}>
         <mtable>
           {wave('sin', '2i')}
           {wave('cos', '2i+1')}

@@ -6,14 +6,16 @@ import { useRef } from 'preact/hooks';
 
 import { mapColours, mapScale } from '../settings.ts';
 import { useSize } from '../ui/hooks.ts';
-import { cell, step } from './choice.ts';
+import { cell, look, step } from './choice.ts';
 import type { Cell } from './choice.ts';
 import { KIND_NAMES, keysOf, labelOf, queriesOf } from './labels.ts';
 import { Reading } from './Reading.tsx';
 import { Summary } from './Summary.tsx';
+import { opened } from './traces.ts';
 import type { MapOnShow } from './traces.ts';
 import { useNearCells } from './use-near-cells.ts';
 import { usePainting } from './use-painting.ts';
+import { t } from '../texts/texts.ts';
 
 const LARGEST_CELL = 38;
 const SMALLEST_CELL = 14;
@@ -81,10 +83,11 @@ export function Heatmap({ map, stale }: { map: MapOnShow; stale: boolean }) {
         class="heatmap__scroll"
         ref={scroll}
         role="application"
-        aria-roledescription="heatmap"
+        aria-roledescription={t('heatmap')}
         aria-label={describe(map)}
         tabIndex={0}
         onKeyDown={(event) => {
+          if (event.key === 'Enter') openMicroscope();
           const next = move(at, event.key, grid);
           if (next === null) return;
           event.preventDefault();
@@ -116,6 +119,7 @@ export function Heatmap({ map, stale }: { map: MapOnShow; stale: boolean }) {
             onPointerMove={(event) => (cell.value = under(event, grid))}
             onPointerDown={(event) => (cell.value = under(event, grid))}
             onPointerLeave={() => (cell.value = null)}
+            onDblClick={openMicroscope}
           >
             <canvas ref={canvas} aria-hidden="true" />
             {at !== null && at.column !== null && (
@@ -171,6 +175,11 @@ function under(event: PointerEvent, { cell: side, rows, columns }: Grid): Cell |
   if (!inside) return null;
   const now = cell.peek();
   return now?.row === row && now.column === column ? now : { row, column };
+}
+
+/** Shows every number behind the last row under the pointer; a trace from a file has no model for it. */
+function openMicroscope(): void {
+  if (opened.peek() === null) look.value = 'microscope';
 }
 
 /** null: another key. */

@@ -2,6 +2,7 @@
 import { mapScale } from '../settings.ts';
 import { map } from './traces.ts';
 import { useColours } from './use-colours.ts';
+import { t } from '../texts/texts.ts';
 
 const STOPS = 16;
 
@@ -24,7 +25,7 @@ export function Legend({ ends }: { ends?: readonly [string, string] }) {
 
 function endsOf(scale: string): readonly [string, string] {
   if (scale === 'logarithmic') return ['0.0001', '1'];
-  if (scale === 'rows') return ['0', 'a row’s most'];
+  if (scale === 'rows') return ['0', t('a row’s most')];
   const largest = map.value?.weights.reduce((most, weight) => Math.max(most, weight), 0) ?? 1;
   return ['0', largest.toFixed(2)];
 }

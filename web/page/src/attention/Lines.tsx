@@ -10,6 +10,7 @@ import { Reading } from './Reading.tsx';
 import { Summary } from './Summary.tsx';
 import type { MapOnShow } from './traces.ts';
 import { useNearCells } from './use-near-cells.ts';
+import { t } from '../texts/texts.ts';
 
 export const LINE = 24;
 const WIDEST = 640;
@@ -61,7 +62,7 @@ export function Lines({ map, stale }: { map: MapOnShow; stale: boolean }) {
         class="lines__scroll"
         ref={scroll}
         role="application"
-        aria-roledescription="lines between tokens"
+        aria-roledescription={t('lines between tokens')}
         aria-label={
           `Lines from ${queries.length} to ${keys.length} tokens, ${KIND_NAMES[map.kind]}. ` +
           'Arrow keys move from token to token.'

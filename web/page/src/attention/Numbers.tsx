@@ -7,6 +7,7 @@ import { headName, KIND_NAMES } from './labels.ts';
 import { kindOnShow } from './traces.ts';
 import type { Shown } from './traces.ts';
 import { useNumbers } from './use-numbers.ts';
+import { t, told } from '../texts/texts.ts';
 
 type Column = Exclude<keyof HeadStatistics, 'fullRank' | 'spectrum'>;
 
@@ -41,7 +42,7 @@ export function Numbers({ shown }: { shown: Shown }) {
   const [order, setOrder] = useState<{ by: Column; down: boolean }>({ by: 'layer', down: false });
   const sorted = useMemo(() => (heads === null ? null : sort(heads, order.by, order.down)), [heads, order]);
   if (of === null) return null;
-  if (sorted === null || heads === null) return <p class="quiet">Counting …</p>;
+  if (sorted === null || heads === null) return <p class="quiet">{t('Counting …')}</p>;
   // these columns have no chart
   const name = order.by === 'label' || order.by === 'layer' || order.by === 'head' ? 'confidence' : order.by;
   return (
@@ -62,11 +63,11 @@ export function Numbers({ shown }: { shown: Shown }) {
                   >
                     <button
                       type="button"
-                      title={hint === '' ? undefined : hint}
+                      title={hint === '' ? undefined : told(hint)}
                       // the first click sorts the largest first
                       onClick={() => setOrder({ by: name, down: sorts ? !order.down : descends(name) })}
                     >
-                      {label}
+                      {told(label)}
                       <span aria-hidden="true">{sorts ? (order.down ? ' ↓' : ' ↑') : ''}</span>
                     </button>
                   </th>
@@ -85,7 +86,7 @@ export function Numbers({ shown }: { shown: Shown }) {
           </tbody>
         </table>
       </div>
-      <p class="quiet">Means over the tokens that have a choice. A single sentence says little about a head.</p>
+      <p class="quiet">{t('Means over the tokens that have a choice. A single sentence says little about a head.')}</p>
     </div>
   );
 }
@@ -143,7 +144,7 @@ function Chart({ heads, name }: { heads: readonly HeadStatistics[]; name: Exclud
   const label = COLUMNS.find((column) => column.name === name)?.label ?? name;
   return (
     <figure class="numbers__chart">
-      <figcaption>{label} of each head, layer by layer</figcaption>
+      <figcaption>{t('{label} of each head, layer by layer', { label: told(label) })}</figcaption>
       <div class="numbers__layers">
         {layers.map((layer) => {
           const own = heads.filter((one) => one.layer === layer);

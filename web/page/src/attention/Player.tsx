@@ -6,6 +6,7 @@ import { cell, step } from './choice.ts';
 import { labelOf, queriesOf } from './labels.ts';
 import { kindOnShow } from './traces.ts';
 import type { Shown } from './traces.ts';
+import { t } from '../texts/texts.ts';
 
 const SPEEDS = [0.5, 1, 2, 4] as const;
 /** Milliseconds between two tokens at speed 1. */
@@ -39,14 +40,14 @@ export function Player({ shown }: { shown: Shown }) {
     setPlaying(!playing);
   };
   const queries = queriesOf(shown.sentence, of?.kind ?? 'cross');
-  const written = now === 0 ? 'nothing is written yet' : labelOf(queries[now - 1]);
+  const written = now === 0 ? t('nothing is written yet') : labelOf(queries[now - 1]);
   return (
-    <div class="player" role="group" aria-label="Play the translation">
+    <div class="player" role="group" aria-label={t('Play the translation')}>
       <button
         type="button"
         class="icon-button"
-        aria-label={playing ? 'Pause' : 'Play'}
-        title={playing ? 'Pause' : 'Play: the rows appear as the translation was written'}
+        aria-label={playing ? t('Pause') : t('Play')}
+        title={playing ? t('Pause') : t('Play: the rows appear as the translation was written')}
         onClick={toggle}
       >
         {playing ? <PauseIcon /> : <PlayIcon />}
@@ -56,7 +57,7 @@ export function Player({ shown }: { shown: Shown }) {
         min={0}
         max={count}
         value={now}
-        aria-label="Tokens written"
+        aria-label={t('Tokens written')}
         aria-valuetext={`${now} of ${count}: ${written}`}
         onInput={(event) => {
           const to = Number(event.currentTarget.value);
@@ -66,10 +67,10 @@ export function Player({ shown }: { shown: Shown }) {
         }}
       />
       <span class="quiet number player__count">
-        {now} of {count}
+        {t('{number} of {count}', { number: now, count })}
       </span>
       <label class="player__speed">
-        <span class="sr-only">Speed</span>
+        <span class="sr-only">{t('Speed')}</span>
         <select value={speed} onChange={(event) => setSpeed(Number(event.currentTarget.value))}>
           {SPEEDS.map((value) => (
             <option value={value} key={value}>

@@ -7,6 +7,7 @@ import { running } from '../engine/load.ts';
 import { DIMENSIONS, POSITIONS, positionPixels } from './position-scene.ts';
 import { fail } from './traces.ts';
 import { useColours } from './use-colours.ts';
+import { t } from '../texts/texts.ts';
 
 export function PositionTable() {
   const engine = running.value;
@@ -30,8 +31,8 @@ export function PositionTable() {
     const pixels = positionPixels(table, columns, colours);
     context.putImageData(new ImageData(pixels.rgba, pixels.width, pixels.height), 0, 0);
   }, [table, columns, colours]);
-  if (engine === null) return <p class="quiet">The picture needs a model: these are its own numbers.</p>;
-  if (table === null) return <p class="quiet">One moment …</p>;
+  if (engine === null) return <p class="quiet">{t('The picture needs a model: these are its own numbers.')}</p>;
+  if (table === null) return <p class="quiet">{t('One moment …')}</p>;
   if (table.values === undefined) {
     const words = table.kind === 'learned' ? 'has learned its positions' : 'knows distances only, no positions';
     return <p class="quiet">There are no waves to be seen: this model {words}.</p>;
@@ -39,7 +40,7 @@ export function PositionTable() {
   return (
     <figure class="positions">
       <div class="positions__plot">
-        <span class="positions__y">position</span>
+        <span class="positions__y">{t('position')}</span>
         <canvas
           ref={canvas}
           width={columns}
@@ -49,7 +50,7 @@ export function PositionTable() {
         />
         <span class="positions__ends number" aria-hidden="true">
           <span>0</span>
-          <span>dimension</span>
+          <span>{t('dimension')}</span>
           <span>{columns - 1}</span>
         </span>
       </div>

@@ -15,6 +15,7 @@ import { headsScene, linesScene, mapScene } from './scenes.ts';
 import { mapTable, numbersTable, positionsTable } from './tables.ts';
 import { kindOnShow, map, openFile, opened, renew } from './traces.ts';
 import type { Shown } from './traces.ts';
+import { t, told } from '../texts/texts.ts';
 
 export function SaveBar({ shown }: { shown: Shown | null }) {
   const [busy, setBusy] = useState(false);
@@ -48,20 +49,20 @@ export function SaveBar({ shown }: { shown: Shown | null }) {
   return (
     <div class="save" aria-busy={busy}>
       {shown !== null && (
-        <div class="save__group" role="group" aria-label="Save">
-          <span class="quiet">Save</span>
+        <div class="save__group" role="group" aria-label={t('Save')}>
+          <span class="quiet">{t('Save')}</span>
           {buttons.map(({ label, hint, run }, index) =>
             index < 2 && !pictured ? null : (
               <button
                 type="button"
                 class="chip"
-                title={hint}
-                aria-label={`Save as ${label}`}
+                title={told(hint)}
+                aria-label={t('Save as {format}', { format: told(label) })}
                 disabled={busy}
                 onClick={() => void run()}
                 key={label}
               >
-                {label}
+                {told(label)}
               </button>
             ),
           )}
@@ -82,18 +83,18 @@ function OpenTrace() {
       <button
         type="button"
         class="chip"
-        title="Open a trace file that was saved here or by the command"
+        title={t('Open a trace file that was saved here or by the command')}
         onClick={() => input.current?.click()}
       >
         <FolderIcon />
-        Open a trace
+        {t('Open a trace')}
       </button>
       <input
         ref={input}
         class="sr-only"
         type="file"
         tabIndex={-1}
-        aria-label="Trace file"
+        aria-label={t('Trace file')}
         accept=".json,.safetensors"
         onChange={(event) => {
           const [file] = event.currentTarget.files ?? [];
@@ -128,11 +129,11 @@ function CopyLink() {
     <button
       type="button"
       class="chip"
-      title="A link to this text and view, which no server sees"
+      title={t('A link to this text and view, which no server sees')}
       onClick={() => void copy()}
     >
       <LinkIcon />
-      <span aria-live="polite">{done ? 'Copied' : 'Copy a link'}</span>
+      <span aria-live="polite">{done ? t('Copied') : t('Copy a link')}</span>
     </button>
   );
 }

@@ -4,6 +4,7 @@ import { useEffect, useState } from 'preact/hooks';
 
 import { keysOf, labelOf, queriesOf } from './labels.ts';
 import type { MapOnShow } from './traces.ts';
+import { t } from '../texts/texts.ts';
 
 /** Limit of rows; the arrow keys and the saved tables have the rest. */
 const MOST_ROWS = 60;
@@ -33,10 +34,10 @@ function Rows({ map }: { map: MapOnShow }) {
         <thead>
           <tr>
             <th scope="col">{kind === 'encoder' ? 'Read' : 'Written'}</th>
-            <th scope="col">Most at</th>
-            <th scope="col">Weight</th>
-            <th scope="col">Then at</th>
-            <th scope="col">Weight</th>
+            <th scope="col">{t('Most at')}</th>
+            <th scope="col">{t('Weight')}</th>
+            <th scope="col">{t('Then at')}</th>
+            <th scope="col">{t('Weight')}</th>
           </tr>
         </thead>
         <tbody>

@@ -3,16 +3,17 @@ import type { TracedSentence } from 'wordloom';
 
 import { lit, segments } from './lit.ts';
 import type { Span } from './lit.ts';
+import { t } from '../texts/texts.ts';
 
 export function TraceTexts({ sentence }: { sentence: TracedSentence }) {
   return (
     <div class="trace-texts">
       <p dir="auto">
-        <span class="sr-only">Source: </span>
+        <span class="sr-only">{t('Source:')}{' '}</span>
         <Marked text={sentence.source} spans={lit.value.source} />
       </p>
       <p dir="auto">
-        <span class="sr-only">Translation: </span>
+        <span class="sr-only">{t('Translation:')}{' '}</span>
         <Marked text={sentence.target} spans={lit.value.target} />
       </p>
     </div>

@@ -1,9 +1,9 @@
 /** The chosen part of a trace and its view: chosen by the user, or by a link. */
-import { batch, signal } from '@preact/signals';
+import { batch, effect, signal } from '@preact/signals';
 import type { AttentionKind, ColourMap, Scale } from 'wordloom';
 
 export type Pick = number | 'mean';
-export type Look = 'heads' | 'map' | 'lines' | 'numbers' | 'positions';
+export type Look = 'heads' | 'map' | 'lines' | 'numbers' | 'microscope' | 'positions';
 
 export const KINDS: readonly { value: AttentionKind; label: string }[] = [
   { value: 'encoder', label: 'Encoder' },
@@ -15,6 +15,7 @@ export const LOOKS: readonly { value: Look; label: string }[] = [
   { value: 'map', label: 'Map' },
   { value: 'lines', label: 'Lines' },
   { value: 'numbers', label: 'Numbers' },
+  { value: 'microscope', label: 'Microscope' },
   { value: 'positions', label: 'Positions' },
 ];
 export const COLOURS: readonly { value: ColourMap; label: string }[] = [
@@ -40,6 +41,11 @@ export interface Cell {
   readonly column: number | null;
 }
 export const cell = signal<Cell | null>(null);
+/** The last row under the pointer, which the microscope looks at. */
+export const row = signal(0);
+effect(() => {
+  if (cell.value !== null) row.value = cell.value.row;
+});
 /** Number of rows shown so far by the player; null: all. */
 export const step = signal<number | null>(null);
 

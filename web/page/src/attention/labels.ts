@@ -1,6 +1,8 @@
 /** The labels of a map's rows and columns, and their characters in the texts. */
 import type { AttentionKind, TracedSentence, TracedToken } from 'wordloom';
 
+import { t } from '../texts/texts.ts';
+
 /** The tokens of a kind's rows: the encoder's input, or the decoder's output. */
 export function queriesOf(sentence: TracedSentence, kind: AttentionKind): readonly TracedToken[] {
   return kind === 'encoder' ? sentence.sourceTokens : sentence.targetTokens.slice(1);
@@ -14,17 +16,16 @@ export function keysOf(sentence: TracedSentence, kind: AttentionKind): readonly 
 /** A token for display; control tokens get a name. */
 export function labelOf(token: TracedToken | undefined): string {
   if (token === undefined) return '';
-  if (token.special && token.piece === '</s>') return 'end';
-  if (token.special && token.piece === '<pad>') return 'start';
+  if (token.special && token.piece === '</s>') return t('end');
+  if (token.special && token.piece === '<pad>') return t('start');
   return token.label.trim() === '' || token.label === '▁' ? '␣' : token.label;
 }
 
 export function headName(layer: number | 'mean', head: number | 'mean'): string {
-  const of = (what: string, pick: number | 'mean'): string =>
-    pick === 'mean' ? `mean of all ${what}s` : `${what} ${pick + 1}`;
-  return layer === 'mean' && head === 'mean'
-    ? 'mean of all layers and heads'
-    : `${of('layer', layer)}, ${of('head', head)}`;
+  if (layer === 'mean' && head === 'mean') return t('mean of all layers and heads');
+  const ofLayer = layer === 'mean' ? t('mean of all layers') : t('layer {number}', { number: layer + 1 });
+  const ofHead = head === 'mean' ? t('mean of all heads') : t('head {number}', { number: head + 1 });
+  return `${ofLayer}, ${ofHead}`;
 }
 
 export const KIND_NAMES: Record<AttentionKind, string> = {

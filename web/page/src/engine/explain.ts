@@ -6,6 +6,7 @@ import type { DeviceChoice } from '../settings.ts';
 import { sentence } from '../words.ts';
 import { modelName } from './source.ts';
 import type { ModelChoice } from './source.ts';
+import { t, told } from '../texts/texts.ts';
 
 type Load = (choice: ModelChoice, device: DeviceChoice) => Promise<void>;
 
@@ -29,7 +30,7 @@ export function explainLoad(error: unknown, choice: ModelChoice, device: DeviceC
 
   const about = 'load';
   const tone = 'error';
-  const title = `“${modelName(choice)}” could not be loaded. ${messageOf(error)}`;
+  const title = `${t('“{name}” could not be loaded.', { name: modelName(choice) })} ${messageOf(error)}`;
   switch (kind) {
     case 'network':
       // the message itself has the advice
@@ -125,6 +126,7 @@ function builtIn(device: DeviceChoice, load: Load): Action {
 const FAILED = {
   translate: 'This text could not be translated.',
   attention: 'The attention could not be computed.',
+  microscope: 'The numbers could not be computed.',
   search: 'The search could not be shown.',
   mute: 'The heads could not be muted.',
   swap: 'The attention could not be swapped.',
@@ -139,7 +141,7 @@ export function explainWork(
   reload: Action,
 ): Notice {
   const kind = kindOf(error);
-  const title = `${FAILED[about]} ${messageOf(error)}`;
+  const title = `${told(FAILED[about])} ${messageOf(error)}`;
   const tone = 'error';
   switch (kind) {
     case 'device-lost':

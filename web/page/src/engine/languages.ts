@@ -1,6 +1,9 @@
 /** Names of languages, and their codes in models, which write German as `deu_Latn`, `de_DE` or `de`. */
 import type { EngineInfo, Languages } from 'wordloom';
 
+import { language } from '../texts/language.ts';
+import type { Language } from '../texts/language.ts';
+
 export interface Direction {
   /** null: the model has no choice on this side. */
   readonly source: string | null;
@@ -95,15 +98,14 @@ function languageOf(code: string): string {
   return tag === null ? code : new Intl.Locale(tag).language;
 }
 
-const NAMES = new Intl.DisplayNames('en', {
-  type: 'language',
-  fallback: 'none',
-  languageDisplay: 'standard',
-});
+const namesIn = (language: Language): Intl.DisplayNames =>
+  new Intl.DisplayNames(language, { type: 'language', fallback: 'none', languageDisplay: 'standard' });
+/** Names in the languages of the page. */
+const NAMES: Record<Language, Intl.DisplayNames> = { en: namesIn('en'), ko: namesIn('ko') };
 
 function nameOf(tag: string): string | null {
   try {
-    return NAMES.of(tag) ?? null;
+    return NAMES[language.value].of(tag) ?? null;
   } catch {
     return null;
   }

@@ -2,20 +2,21 @@
 import { isMuted, isolate, muteAlso, muted, unmute, unmuteAll } from './muted.ts';
 import type { Head } from './muted.ts';
 import { switched, turn, uniformHead } from '../switching/switched.ts';
+import { t } from '../texts/texts.ts';
 
 export function HeadSwitch({ head, count }: { head: Head; count: number }) {
   const silent = isMuted(head);
   const equal = uniformHead(head.kind, head.layer, head.head);
   return (
     <fieldset class="choice">
-      <legend>Without it?</legend>
+      <legend>{t('Without it?')}</legend>
       <div class="head-switch">
         <button type="button" class="chip" onClick={() => (silent ? unmute(head) : muteAlso(head))}>
-          {silent ? 'Unmute this head' : 'Mute this head'}
+          {silent ? t('Unmute this head') : t('Mute this head')}
         </button>
         {count > 1 && (
           <button type="button" class="chip" onClick={() => isolate(head, count)}>
-            Only this head of its layer
+            {t('Only this head of its layer')}
           </button>
         )}
         <button
@@ -28,7 +29,7 @@ export function HeadSwitch({ head, count }: { head: Head; count: number }) {
         </button>
         {muted.value.length > 0 && (
           <button type="button" class="chip" onClick={unmuteAll}>
-            All heads
+            {t('All heads')}
           </button>
         )}
       </div>

@@ -5,6 +5,7 @@ import { describeSwitches, switchNone, switched } from '../switching/switched.ts
 import { plainOf } from '../translation/live.ts';
 import { selected } from '../translation/selection.ts';
 import { describe, muted, unmuteAll } from './muted.ts';
+import { t, tx } from '../texts/texts.ts';
 
 export function MutedBanner() {
   if (interventions.value.length === 0) return null;
@@ -12,34 +13,40 @@ export function MutedBanner() {
   const now = selected.value;
   const plain = now === null ? null : plainOf(now.passage, now.sentence);
   const only = swaps.size === 0 && parts.length === 0;
-  const before = only ? 'with all heads' : 'as trained';
-  return (
+    return (
     <div class="notice muted" role="status">
       <div class="notice__words">
         {heads.length > 0 && (
           <p>
-            <b>Muted:</b> {describe(heads).join('; ')}.
+            <b>{t('Muted:')}</b> {describe(heads).join('; ')}.
           </p>
         )}
         {swaps.size > 0 && (
           <p>
-            <b>Swapped:</b> {describeSwaps(swaps).join('; ')}.
+            <b>{t('Swapped:')}</b> {describeSwaps(swaps).join('; ')}.
           </p>
         )}
         {parts.length > 0 && (
           <p>
-            <b>Switched:</b> {describeSwitches(parts).join('; ')}.
+            <b>{t('Switched:')}</b> {describeSwitches(parts).join('; ')}.
           </p>
         )}
         {now !== null && plain !== null && (
           <p class="quiet" dir="auto">
             {plain.text === now.hypothesis.text ? (
-              `The translation is the same ${before}, with a score of ${score(now.hypothesis.score)} instead of ${score(plain.score)}.`
+              t(
+                only
+                  ? 'The translation is the same with all heads, with a score of {now} instead of {before}.'
+                  : 'The translation is the same as trained, with a score of {now} instead of {before}.',
+                { now: score(now.hypothesis.score), before: score(plain.score) },
+              )
             ) : (
-              <>
-                {before.charAt(0).toUpperCase() + before.slice(1)}: <bdi>{plain.text}</bdi> Its score was{' '}
-                {score(plain.score)}; now it is {score(now.hypothesis.score)}.
-              </>
+              tx(
+                only
+                  ? 'With all heads: {text} Its score was {before}; now it is {now}.'
+                  : 'As trained: {text} Its score was {before}; now it is {now}.',
+                { text: <bdi>{plain.text}</bdi>, before: score(plain.score), now: score(now.hypothesis.score) },
+              )
             )}
           </p>
         )}
@@ -47,12 +54,12 @@ export function MutedBanner() {
       <div class="notice__actions">
         {heads.length > 0 && (
           <button type="button" class="button" onClick={unmuteAll}>
-            All heads
+            {t('All heads')}
           </button>
         )}
         {!only && (
           <button type="button" class="button" onClick={asTrained}>
-            As trained
+            {t('As trained')}
           </button>
         )}
       </div>

@@ -9,6 +9,7 @@ import { penalty, PENALTIES, ranking, release, searched, searching, signed, word
 import type { Ranked, Searched } from './searches.ts';
 import { Tree } from './Tree.tsx';
 import { TreeTable } from './TreeTable.tsx';
+import { t, tx } from '../texts/texts.ts';
 
 const MOST_RANKED = 6;
 
@@ -17,10 +18,10 @@ export function SearchPanel() {
   return (
     <section class="panel" id="search" aria-labelledby="search-title" aria-busy={searching.value}>
       <div class="panel__head">
-        <h2 id="search-title">Search</h2>
+        <h2 id="search-title">{t('Search')}</h2>
         <SentencePicker />
       </div>
-      {now === null ? <p class="quiet">The tree appears with the first translation.</p> : <Whole searched={now} />}
+      {now === null ? <p class="quiet">{t('The tree appears with the first translation.')}</p> : <Whole searched={now} />}
     </section>
   );
 }
@@ -34,17 +35,17 @@ function Whole({ searched }: { searched: Searched }) {
       {prefix.length > 0 && (
         <div class="search__forced" role="status">
           <p>
-            Made to begin with “<bdi>{wordsOf(prefix)}</bdi>”
+            {tx('Made to begin with “{words}”', { words: <bdi>{wordsOf(prefix)}</bdi> })}
           </p>
           <button type="button" class="button" onClick={release}>
-            Back to the free search
+            {t('Back to the free search')}
           </button>
         </div>
       )}
       <Tree searched={searched} best={ranked[0]?.index ?? null} power={power} stale={searching.value} />
       <div class="search__ranking">
         <label class="search__penalty">
-          <span>Length penalty</span>
+          <span>{t('Length penalty')}</span>
           <input
             type="range"
             min={PENALTIES.least}
@@ -59,17 +60,16 @@ function Whole({ searched }: { searched: Searched }) {
         </label>
         {penalty.value !== null && penalty.value !== tree.lengthPenalty && (
           <button type="button" class="chip" onClick={() => (penalty.value = null)}>
-            As the search: {signed(tree.lengthPenalty, 1)}
+            {t('As the search: {penalty}', { penalty: signed(tree.lengthPenalty, 1) })}
           </button>
         )}
       </div>
       <Hypotheses ranked={ranked} prefix={wordsOf(prefix)} />
       <p class="quiet">
         {ranked.length === 1
-          ? 'The search finished one hypothesis'
-          : `The search finished ${ranked.length} hypotheses`}
-        . A hypothesis of n tokens scores the sum of its log-probabilities, divided by n to the power of the penalty: a larger
-        one favours long translations.
+          ? t('The search finished one hypothesis.')
+          : t('The search finished {count} hypotheses.', { count: ranked.length })}{' '}
+        {t('A hypothesis of n tokens scores the sum of its log-probabilities, divided by n to the power of the penalty: a larger one favours long translations.')}
       </p>
       <TreeTable searched={searched} power={power} key={searched.source} />
     </div>
@@ -80,7 +80,7 @@ function Hypotheses({ ranked, prefix }: { ranked: readonly Ranked[]; prefix: str
   const choice = running.value?.choice;
   const code = choice === undefined ? null : languages(choice).target;
   return (
-    <ol class="search__hypotheses" aria-label="Finished hypotheses, best first">
+    <ol class="search__hypotheses" aria-label={t('Finished hypotheses, best first')}>
       {ranked.slice(0, MOST_RANKED).map(({ index, node, score }) => {
         const text = node.text ?? '';
         const forced = prefix !== '' && text.startsWith(prefix) ? prefix.length : 0;
@@ -91,10 +91,10 @@ function Hypotheses({ ranked, prefix }: { ranked: readonly Ranked[]; prefix: str
               {text.slice(forced)}
             </span>
             <span class="quiet number">
-              {node.step} {node.step === 1 ? 'token' : 'tokens'}
+              {node.step === 1 ? t('1 token') : t('{count} tokens', { count: node.step })}
             </span>
             <span class="search__score number">
-              <span class="sr-only">score </span>
+              <span class="sr-only">{t('score')}{' '}</span>
               {signed(score)}
             </span>
           </li>

@@ -7,6 +7,7 @@ import { force, pathTo, percent, scoreOf, signed, wordsOf } from './searches.ts'
 import type { Searched } from './searches.ts';
 import { TreeNode } from './TreeNode.tsx';
 import { useNearColumns } from './use-near-columns.ts';
+import { t } from '../texts/texts.ts';
 
 interface TreeProps {
   readonly searched: Searched;
@@ -62,7 +63,7 @@ export function Tree({ searched, best, power, stale }: TreeProps) {
         <div
           class="tree__space"
           role="group"
-          aria-label={`Search tree of ${tree.nodes.length} tokens. Arrow keys move, Enter goes on from a token.`}
+          aria-label={t('Search tree of {count} tokens. Arrow keys move, Enter goes on from a token.', { count: tree.nodes.length })}
           style={{ '--wide': `${wide}px`, '--high': `${high}px` }}
           onKeyDown={move}
         >
@@ -110,17 +111,16 @@ function Reading({ searched: { tree, prefix }, index, power }: { searched: Searc
   if (node === undefined || index === null) {
     return (
       <p class="tree__reading quiet">
-        Each column is a step. Solid tokens were kept, pale ones rejected, framed ones end a hypothesis. Choose a token to
-        go on from there.
+        {t('Each column is a step. Solid tokens were kept, pale ones rejected, framed ones end a hypothesis. Choose a token to go on from there.')}
       </p>
     );
   }
   const path = pathTo(tree, index).flatMap((at) => tree.nodes[at] ?? []);
   const before = wordsOf([...prefix, ...path.slice(0, -1)]);
   const fate = {
-    kept: 'kept as one of the beams',
-    rejected: node.ends ? 'rejected; it would have ended here' : 'rejected; choose it to go on from here',
-    finished: `finished, with the score ${signed(scoreOf(node, power))}`,
+    kept: t('kept as one of the beams'),
+    rejected: node.ends ? t('rejected; it would have ended here') : t('rejected; choose it to go on from here'),
+    finished: t('finished, with the score {score}', { score: signed(scoreOf(node, power)) }),
   }[node.fate];
   return (
     <p class="tree__reading" role="status">
@@ -129,7 +129,7 @@ function Reading({ searched: { tree, prefix }, index, power }: { searched: Searc
       </bdi>
       <span class="quiet">
         {' '}
-        with {percent(Math.exp(node.logProbability))}, together {signed(node.sum)}: {fate}.
+        {t('with {share}, together {sum}: {fate}.', { share: percent(Math.exp(node.logProbability)), sum: signed(node.sum), fate })}
       </span>
     </p>
   );

@@ -4,6 +4,7 @@ import { useState } from 'preact/hooks';
 import { tokenLabel } from '../translation/tokens.ts';
 import { pathTo, percent, scoreOf, signed, wordsOf } from './searches.ts';
 import type { Searched } from './searches.ts';
+import { t, told } from '../texts/texts.ts';
 
 /** Number of rows drawn at once; a long search has thousands. */
 const ROWS = 100;
@@ -16,15 +17,15 @@ export function TreeTable({ searched, power }: { searched: Searched; power: numb
   const { tree, prefix } = searched;
   return (
     <details class="tree-table" onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>The tree as a table</summary>
+      <summary>{t('The tree as a table')}</summary>
       {open && (
-        <div class="tree-table__scroll" tabIndex={0} role="region" aria-label="The tree as a table">
+        <div class="tree-table__scroll" tabIndex={0} role="region" aria-label={t('The tree as a table')}>
           <table class="numbers__table">
             <thead>
               <tr>
                 {COLUMNS.map((name) => (
                   <th scope="col" class={WORDS.includes(name) ? 'is-words' : undefined} key={name}>
-                    {name}
+                    {told(name)}
                   </th>
                 ))}
               </tr>
@@ -49,7 +50,7 @@ export function TreeTable({ searched, power }: { searched: Searched; power: numb
                   <td>{percent(Math.exp(node.logProbability))}</td>
                   <td>{signed(node.sum)}</td>
                   <td class="is-words">
-                    {node.fate === 'finished' ? `finished, ${signed(scoreOf(node, power))}` : node.fate}
+                    {node.fate === 'finished' ? t('finished, {score}', { score: signed(scoreOf(node, power)) }) : told(node.fate)}
                   </td>
                 </tr>
               ))}
@@ -57,7 +58,7 @@ export function TreeTable({ searched, power }: { searched: Searched; power: numb
           </table>
           {count < tree.nodes.length && (
             <button type="button" class="button" onClick={() => setCount(count + ROWS)}>
-              More rows
+              {t('More rows')}
             </button>
           )}
         </div>

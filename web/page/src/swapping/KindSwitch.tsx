@@ -3,6 +3,7 @@ import { signal } from '@preact/signals';
 
 import { swap, swapNone, swapped, SWAPS } from './swapped.ts';
 import type { Swap } from './swapped.ts';
+import { t, told } from '../texts/texts.ts';
 
 /** The chosen layer; `all` is the choice of a new page. */
 const layer = signal<number | 'all'>('all');
@@ -14,15 +15,15 @@ export function KindSwitch({ layers }: { layers: number }) {
   const [kind = ''] = kinds.size === 1 ? kinds : ['mixed'];
   return (
     <fieldset class="choice">
-      <legend>With another attention?</legend>
+      <legend>{t('With another attention?')}</legend>
       <div class="viewer__selects">
         <label class="viewer__select">
-          <span>Encoder layer</span>
+          <span>{t('Encoder layer')}</span>
           <select
             value={String(layer.value)}
             onChange={({ currentTarget: { value } }) => (layer.value = value === 'all' ? 'all' : Number(value))}
           >
-            <option value="all">all</option>
+            <option value="all">{t('all')}</option>
             {all.map((index) => (
               <option value={String(index)} key={index}>
                 {index + 1}
@@ -31,20 +32,20 @@ export function KindSwitch({ layers }: { layers: number }) {
           </select>
         </label>
         <label class="viewer__select">
-          <span>Kind of attention</span>
+          <span>{t('Kind of attention')}</span>
           <select
             value={kind}
             onChange={({ currentTarget: { value } }) => swap(wanted, value === '' ? null : (value as Swap))}
           >
-            <option value="">as trained</option>
+            <option value="">{t('as trained')}</option>
             {kind === 'mixed' && (
               <option value="mixed" disabled>
-                several
+                {t('several')}
               </option>
             )}
             {SWAPS.map(({ value, label }) => (
               <option value={value} key={value}>
-                {label}
+                {told(label)}
               </option>
             ))}
           </select>
@@ -52,7 +53,7 @@ export function KindSwitch({ layers }: { layers: number }) {
       </div>
       {swapped.value.size > 0 && (
         <button type="button" class="chip kind-switch__none" onClick={swapNone}>
-          All layers as trained
+          {t('All layers as trained')}
         </button>
       )}
     </fieldset>

@@ -3,6 +3,7 @@ import { signal } from '@preact/signals';
 
 import { partsAt, switched, switchNone, textOf, turn } from './switched.ts';
 import type { Where } from './switched.ts';
+import { t, told } from '../texts/texts.ts';
 
 /** The chosen place, as its option's value: `''`, `encoder` or `encoder.2`. */
 const place = signal('');
@@ -19,21 +20,21 @@ export function PartSwitch({ encoder, decoder }: { encoder: number; decoder: num
       : { stack: known[0], layer };
   return (
     <fieldset class="choice">
-      <legend>Without a part?</legend>
+      <legend>{t('Without a part?')}</legend>
       <div class="viewer__selects">
         <label class="viewer__select">
-          <span>Part of</span>
+          <span>{t('Part of')}</span>
           <select
             value={[where.stack, where.layer].filter((word) => word !== null).join('.')}
             onChange={({ currentTarget: { value } }) => (place.value = value)}
           >
-            <option value="">the whole model</option>
+            <option value="">{t('the whole model')}</option>
             {stacks.map(([name, layers]) => (
-              <optgroup label={name} key={name}>
-                <option value={name}>the {name}</option>
+              <optgroup label={told(name)} key={name}>
+                <option value={name}>{told(`the ${name}`)}</option>
                 {Array.from({ length: layers }, (_, index) => (
                   <option value={`${name}.${index}`} key={index}>
-                    {name} layer {index + 1}
+                    {t(name === 'encoder' ? 'encoder layer {number}' : 'decoder layer {number}', { number: index + 1 })}
                   </option>
                 ))}
               </optgroup>
@@ -52,13 +53,13 @@ export function PartSwitch({ encoder, decoder }: { encoder: number; decoder: num
               key={part.part}
               onClick={() => turn(text)}
             >
-              {part.label}
+              {told(part.label)}
             </button>
           );
         })}
         {switched.value.length > 0 && (
           <button type="button" class="chip" onClick={switchNone}>
-            All parts on
+            {t('All parts on')}
           </button>
         )}
       </div>

@@ -5,6 +5,7 @@ import { choose, searchBeams, views } from '../translation/live.ts';
 import { selected } from '../translation/selection.ts';
 import { useLast } from './hooks.ts';
 import { SentencePicker } from './SentencePicker.tsx';
+import { t } from '../texts/texts.ts';
 
 export function AlternativesPanel() {
   const last = useLast(selected.value);
@@ -15,11 +16,11 @@ export function AlternativesPanel() {
   return (
     <section class="panel" id="alternatives" aria-labelledby="alternatives-title">
       <div class="panel__head">
-        <h2 id="alternatives-title">Alternatives</h2>
+        <h2 id="alternatives-title">{t('Alternatives')}</h2>
         <SentencePicker />
       </div>
       {now === null ? (
-        <p class="quiet">They appear with the first translation.</p>
+        <p class="quiet">{t('They appear with the first translation.')}</p>
       ) : (
         <ol class="alternatives">
           {hypotheses.map(({ text, score }, rank) => (
@@ -35,9 +36,9 @@ export function AlternativesPanel() {
                 </span>
                 <span
                   class="alternative__score number"
-                  title="Mean log-probability of a token: nearer to 0 is better"
+                  title={t('Mean log-probability of a token: nearer to 0 is better')}
                 >
-                  <span class="sr-only">score </span>
+                  <span class="sr-only">{t('score')}{' '}</span>
                   {score.toFixed(2).replace('-', '−')}
                 </span>
               </button>
@@ -47,7 +48,7 @@ export function AlternativesPanel() {
       )}
       {now !== null && searchBeams.value === 1 && (
         <p class="quiet panel__note">
-          Greedy search finds one translation. More beams, under the model’s name above, find more.
+          {t('Greedy search finds one translation. More beams, under the model’s name above, find more.')}
         </p>
       )}
     </section>

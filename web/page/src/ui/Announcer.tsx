@@ -5,6 +5,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { loading, progress, running } from '../engine/load.ts';
 import { unsettled, views } from '../translation/live.ts';
 import { viewText } from '../translation/views.ts';
+import { t, told } from '../texts/texts.ts';
 
 const SETTLED = 1200;
 const SPEAKABLE = 400;
@@ -23,17 +24,17 @@ export function Announcer() {
         if (unsettled.value || now.length === 0) return;
         later(() => {
           const whole = now.map((view) => viewText(view) + view.passage.end).join('');
-          return whole.length <= SPEAKABLE ? whole : 'The translation is ready.';
+          return whole.length <= SPEAKABLE ? whole : t('The translation is ready.');
         });
       }),
       effect(() => {
         const step = progress.value?.step;
-        if (step !== undefined && loading.value !== null) setWords(step);
+        if (step !== undefined && loading.value !== null) setWords(told(step));
       }),
       effect(() => {
         const now = running.value;
         if (now !== null && progress.peek() !== null)
-          setWords(`The model is ready. ${now.info.device.notice}`);
+          setWords(`${t('The model is ready.')} ${now.info.device.notice}`);
       }),
     ];
     return () => {

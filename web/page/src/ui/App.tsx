@@ -1,9 +1,10 @@
 import { signal } from '@preact/signals';
 
 import { AttentionPanel } from '../attention/AttentionPanel.tsx';
+import { LessonsPlace } from '../lessons/LessonsPlace.tsx';
 import { MutedBanner } from '../muting/MutedBanner.tsx';
 import { SearchPanel } from '../search/SearchPanel.tsx';
-import { showAlternatives, showAttention, showSearch } from '../settings.ts';
+import { showAlternatives, showAttention, showLessons, showSearch } from '../settings.ts';
 import { AlternativesPanel } from './Alternatives.tsx';
 import { Announcer } from './Announcer.tsx';
 import { Desk } from './Desk.tsx';
@@ -15,6 +16,7 @@ import { Options } from './Options.tsx';
 import { place } from './place.ts';
 import { Toolbar } from './Toolbar.tsx';
 import { TrainPlace } from './TrainPlace.tsx';
+import { t } from '../texts/texts.ts';
 
 export const showOptions = signal(false);
 
@@ -27,7 +29,7 @@ export function App() {
         {place.value === 'train' ? <TrainPlace /> : <TranslatePlace />}
       </main>
       <footer class="foot quiet">
-        <p>Wordloom translates in this browser. What you type stays on this device.</p>
+        <p>{t('Wordloom translates in this browser. What you type stays on this device.')}</p>
       </footer>
       {place.value === 'translate' && <DropZone />}
       <Announcer />
@@ -48,6 +50,7 @@ function TranslatePlace() {
       {showAlternatives.value && <AlternativesPanel />}
       {showSearch.value && <SearchPanel />}
       {showAttention.value && <AttentionPanel />}
+      {showLessons.value && <LessonsPlace />}
     </>
   );
 }

@@ -3,6 +3,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { Hypothesis } from 'wordloom';
 
 import { tokenSpans } from '../translation/tokens.ts';
+import { t, told } from '../texts/texts.ts';
 
 /** Lower bounds of the levels, most probable first. They differ in pattern and strength, not in hue. */
 const LEVELS = [
@@ -41,13 +42,13 @@ export function Tokens({ hypothesis }: { hypothesis: Hypothesis }) {
 
 export function ConfidenceLegend() {
   return (
-    <ul class="levels quiet" aria-label="Probability of each token">
+    <ul class="levels quiet" aria-label={t('Probability of each token')}>
       {LEVELS.map(({ name, words }) => (
         <li key={name}>
           <span class={`token token--${name}`} aria-hidden="true">
             ab
           </span>{' '}
-          {words}
+          {told(words)}
         </li>
       ))}
     </ul>

@@ -7,6 +7,7 @@ import { load } from '../engine/load.ts';
 import { notify } from '../notices.ts';
 import { device } from '../settings.ts';
 import { FolderIcon } from './icons.tsx';
+import { t } from '../texts/texts.ts';
 
 export function DropZone() {
   const [over, setOver] = useState(false);
@@ -51,7 +52,7 @@ export function DropZone() {
     <div class="drop" aria-hidden="true">
       <p>
         <FolderIcon />
-        Drop a model folder to translate with it, or a trace to look at
+        {t('Drop a model folder to translate with it, or a trace to look at')}
       </p>
     </div>
   );

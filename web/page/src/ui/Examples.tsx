@@ -1,5 +1,6 @@
 import { text } from '../settings.ts';
 import { pair } from '../translation/direction.ts';
+import { t } from '../texts/texts.ts';
 
 const EXAMPLES: readonly { text: string; label?: string }[] = [
   { text: 'Where is the train station?' },
@@ -14,9 +15,9 @@ const EXAMPLES: readonly { text: string; label?: string }[] = [
 export function Examples() {
   if (pair.value.source !== 'en') return null;
   return (
-    <div class="examples" role="group" aria-label="Examples">
+    <div class="examples" role="group" aria-label={t('Examples')}>
       <span class="quiet" aria-hidden="true">
-        Try
+        {t('Try')}
       </span>
       {EXAMPLES.map((example) => (
         <button type="button" class="example" key={example.text} onClick={() => (text.value = example.text)}>

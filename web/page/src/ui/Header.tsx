@@ -6,6 +6,10 @@ import { languages, modelName } from '../engine/source.ts';
 import { ChevronIcon, Mark } from './icons.tsx';
 import { place } from './place.ts';
 import type { Place } from './place.ts';
+import { language, LANGUAGES } from '../texts/language.ts';
+import type { Language } from '../texts/language.ts';
+import { chooseLanguage, t } from '../texts/texts.ts';
+import type { Text } from '../texts/texts.ts';
 
 /** The name, and a button that shows model and device and opens their choice. */
 export function Header({ options }: { options: Signal<boolean> }) {
@@ -14,11 +18,12 @@ export function Header({ options }: { options: Signal<boolean> }) {
       <div class="brand">
         <Mark />
         <h1>Wordloom</h1>
-        <nav class="tabs" aria-label="Places">
-          <Tab of="translate">Translate</Tab>
-          <Tab of="train">Train</Tab>
+        <nav class="tabs" aria-label={t('Places')}>
+          <Tab of="translate" name="Translate" />
+          <Tab of="train" name="Train" />
         </nav>
       </div>
+      <LanguageSwitch />
       {place.value === 'translate' && (
         <button
           type="button"
@@ -35,7 +40,23 @@ export function Header({ options }: { options: Signal<boolean> }) {
   );
 }
 
-function Tab({ of, children }: { of: Place; children: string }) {
+/** The language of the page itself. */
+function LanguageSwitch() {
+  return (
+    <label class="page-language">
+      <span class="sr-only">{t('Language of this page')}</span>
+      <select value={language.value} onChange={({ currentTarget }) => void chooseLanguage(currentTarget.value as Language)}>
+        {LANGUAGES.map(({ value, label }) => (
+          <option value={value} lang={value} key={value}>
+            {label}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+function Tab({ of, name }: { of: Place; name: Text }) {
   return (
     <button
       type="button"
@@ -43,7 +64,7 @@ function Tab({ of, children }: { of: Place; children: string }) {
       aria-current={place.value === of ? 'page' : undefined}
       onClick={() => (place.value = of)}
     >
-      {children}
+      {t(name)}
     </button>
   );
 }
@@ -61,10 +82,10 @@ function EngineState() {
   return (
     <>
       <span class={`dot dot--${state}`} aria-hidden="true" />
-      <span class="sr-only">Model and device: </span>
-      <span class="engine__model">{name ?? 'No model'}</span>
+      <span class="sr-only">{t('Model and device:')}{' '}</span>
+      <span class="engine__model">{name ?? t('No model')}</span>
       {device !== null && <span class="engine__device">{device}</span>}
-      {next !== null && <span class="sr-only">, loading</span>}
+      {next !== null && <span class="sr-only">{t(', loading')}</span>}
     </>
   );
 }

@@ -16,6 +16,7 @@ import { notify } from '../notices.ts';
 import { sourceLanguage, targetLanguage } from '../settings.ts';
 import { pair } from '../translation/direction.ts';
 import { ChevronIcon, DoneIcon, DownloadIcon, RemoveIcon } from './icons.tsx';
+import { t } from '../texts/texts.ts';
 
 interface Props {
   readonly side: Side;
@@ -49,7 +50,7 @@ export function LanguagePicker({ side, name, hint }: Props) {
         aria-expanded={shown}
         aria-controls={shown ? id : undefined}
         aria-describedby={hint === undefined ? undefined : `${id}-hint`}
-        aria-label={`${side === 'from' ? 'From' : 'To'}: ${name}`}
+        aria-label={`${side === 'from' ? t('From') : t('To')}: ${name}`}
         onClick={() => (shown ? close(true) : (open.value = side))}
       >
         {name}
@@ -90,7 +91,7 @@ function Popover({ id, side, trigger, close }: PopoverProps) {
   const rows = useMemo(() => sorted(rowsOf(offers.value, side, pair.value)), [offers.value, side, pair.value]);
   const found = rows.filter((row) => matches(row, words));
   const [here, away] = [found.filter(({ offer }) => offer.here), found.filter(({ offer }) => !offer.here)];
-  const title = side === 'from' ? 'Translate from' : 'Translate to';
+  const title = side === 'from' ? t('Translate from') : t('Translate to');
   return (
     <div
       ref={box}
@@ -108,7 +109,7 @@ function Popover({ id, side, trigger, close }: PopoverProps) {
         class="field picker__field"
         type="text"
         aria-label={`${title}: find a language, or name a model`}
-        placeholder="Language or owner/model"
+        placeholder={t('Language or owner/model')}
         autocomplete="off"
         autocapitalize="none"
         spellcheck={false}
@@ -116,8 +117,8 @@ function Popover({ id, side, trigger, close }: PopoverProps) {
         onInput={(event) => setWords(event.currentTarget.value)}
       />
       <div class="picker__lists">
-        <Groups title="On this device" rows={here} side={side} close={close} />
-        <Groups title="To download" rows={away} side={side} close={close} />
+        <Groups title={t('On this device')} rows={here} side={side} close={close} />
+        <Groups title={t('To download')} rows={away} side={side} close={close} />
         <NamedModel words={words.trim()} close={close} />
         {found.length === 0 && hubName(words.trim()) === undefined && (
           <p class="picker__none quiet">
@@ -223,7 +224,7 @@ function LanguageRow({ row, side, alone, close }: RowProps) {
         {alone && <span class="picker__model quiet number">{describeRow(row)}</span>}
         {isNow && <DoneIcon />}
         {!offer.here && !isLoading && <DownloadIcon />}
-        {!offer.here && <span class="sr-only">download</span>}
+        {!offer.here && <span class="sr-only">{t('download')}</span>}
       </button>
       {alone && row.via === null && <RemoveButton offer={offer} />}
       {isLoading && <Arriving />}
@@ -265,7 +266,7 @@ function Arriving() {
       )}
       <span class="quiet number">{now?.detail ?? ''}</span>
       <button type="button" class="link" onClick={cancelLoad}>
-        Stop
+        {t('Stop')}
       </button>
     </div>
   );
@@ -302,8 +303,8 @@ function NamedModel({ words, close }: { words: string; close: (refocus: boolean)
   };
   const isLoading = known !== null && loading.value !== null && choiceKey(loading.value.choice) === known.key;
   return (
-    <section class="picker__group" aria-label="Hugging Face hub">
-      <h3>Hugging Face hub</h3>
+    <section class="picker__group" aria-label={t('Hugging Face hub')}>
+      <h3>{t('Hugging Face hub')}</h3>
       <ul>
         <li class="picker__row">
           {known === null ? (
@@ -316,7 +317,7 @@ function NamedModel({ words, close }: { words: string; close: (refocus: boolean)
               <span class="picker__language">{known.key}</span>
               <span class="picker__model quiet number">{describe(known, false)}</span>
               {!isLoading && <DownloadIcon />}
-              <span class="sr-only">download</span>
+              <span class="sr-only">{t('download')}</span>
             </button>
           )}
           {isLoading && <Arriving />}

@@ -1,5 +1,6 @@
 import { dismiss, notices } from '../notices.ts';
 import { CloseIcon } from './icons.tsx';
+import { t, told } from '../texts/texts.ts';
 
 /** Banners above the text. Screen readers announce errors at once, others in a pause. */
 export function Notices() {
@@ -13,7 +14,7 @@ export function Notices() {
         >
           <div class="notice__words">
             <p>{notice.title}</p>
-            {notice.advice !== undefined && <p class="quiet">{notice.advice}</p>}
+            {notice.advice !== undefined && <p class="quiet">{told(notice.advice)}</p>}
           </div>
           {notice.actions !== undefined && notice.actions.length > 0 && (
             <div class="notice__actions">
@@ -27,7 +28,7 @@ export function Notices() {
                     run();
                   }}
                 >
-                  {label}
+                  {told(label)}
                 </button>
               ))}
             </div>
@@ -35,8 +36,8 @@ export function Notices() {
           <button
             type="button"
             class="icon-button notice__close"
-            aria-label="Dismiss"
-            title="Dismiss"
+            aria-label={t('Dismiss')}
+            title={t('Dismiss')}
             onClick={() => dismiss(notice)}
           >
             <CloseIcon />

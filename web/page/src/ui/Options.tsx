@@ -1,6 +1,6 @@
 /** The choice of model, device and search, and the running device with its reason. */
 import type { ComponentChildren } from 'preact';
-import { useRef, useState } from 'preact/hooks';
+import { useId, useRef, useState } from 'preact/hooks';
 
 import { load, loading, reload, running, startingChoice } from '../engine/load.ts';
 import { megabytes } from '../engine/progress.ts';
@@ -12,6 +12,7 @@ import type { DeviceChoice } from '../settings.ts';
 import { searchBeams } from '../translation/live.ts';
 import { sentence } from '../words.ts';
 import { CloseIcon, FolderIcon } from './icons.tsx';
+import { t, told } from '../texts/texts.ts';
 
 const DEVICES: readonly { value: DeviceChoice; label: string }[] = [
   { value: 'auto', label: 'Automatic' },
@@ -21,12 +22,12 @@ const DEVICES: readonly { value: DeviceChoice; label: string }[] = [
 
 export function Options({ close }: { close: () => void }) {
   return (
-    <section class="panel options" id="options" aria-label="Model and device">
+    <section class="panel options" id="options" aria-label={t('Model and device')}>
       <button
         type="button"
         class="icon-button options__close"
-        aria-label="Close"
-        title="Close"
+        aria-label={t('Close')}
+        title={t('Close')}
         onClick={close}
       >
         <CloseIcon />
@@ -53,29 +54,32 @@ function ModelOptions() {
   const folder = useRef<HTMLInputElement>(null);
   const now = running.value;
   return (
-    <Group title="Model">
+    <Group title={t('Model')}>
       {now !== null && (
         <p>
           <b>{modelName(now.choice)}</b>
           <br />
           <span class="quiet number">
-            {(now.info.model.parameters / 1e6).toFixed(1)} million parameters,{' '}
-            {megabytes(now.info.model.weightBytes)} on the device, {now.info.model.encoderLayers} +{' '}
-            {now.info.model.decoderLayers} layers
+            {t('{count} million parameters, {size} on the device, {encoder} + {decoder} layers', {
+              count: (now.info.model.parameters / 1e6).toFixed(1),
+              size: megabytes(now.info.model.weightBytes),
+              encoder: now.info.model.encoderLayers,
+              decoder: now.info.model.decoderLayers,
+            })}
           </span>
         </p>
       )}
       <div class="options__row">
         <button type="button" class="button" onClick={() => folder.current?.click()}>
           <FolderIcon />
-          Choose a folder
+          {t('Choose a folder')}
         </button>
         <input
           ref={folder}
           class="sr-only"
           type="file"
           tabIndex={-1}
-          aria-label="Model folder"
+          aria-label={t('Model folder')}
           multiple
           {...{ webkitdirectory: true }}
           onChange={(event) => {
@@ -91,7 +95,7 @@ function ModelOptions() {
           </button>
         )}
       </div>
-      <p class="quiet">Or drop a model folder anywhere on this page.</p>
+      <p class="quiet">{t('Or drop a model folder anywhere on this page.')}</p>
       <UrlField />
     </Group>
   );
@@ -120,7 +124,7 @@ function UrlField() {
         class="field"
         type="text"
         inputMode="url"
-        aria-label="Address of a model folder"
+        aria-label={t('Address of a model folder')}
         placeholder="https://…/opus-mt-en-fr/"
         autocomplete="off"
         spellcheck={false}
@@ -128,7 +132,7 @@ function UrlField() {
         onInput={(event) => setAddress(event.currentTarget.value)}
       />
       <button type="submit" class="button">
-        Load
+        {t('Load')}
       </button>
     </form>
   );
@@ -138,8 +142,8 @@ function DeviceOptions() {
   const wanted = loading.value?.device ?? running.value?.device ?? device.value;
   const now = running.value;
   return (
-    <Group title="Device">
-      <div class="choice__list" role="radiogroup" aria-label="Device">
+    <Group title={t('Device')}>
+      <div class="choice__list" role="radiogroup" aria-label={t('Device')}>
         {DEVICES.map(({ value, label }) => (
           <label class="choice__item" key={value}>
             <input
@@ -148,7 +152,7 @@ function DeviceOptions() {
               checked={value === wanted}
               onChange={() => void reload(value)}
             />
-            <span>{label}</span>
+            <span>{told(label)}</span>
           </label>
         ))}
       </div>
@@ -164,20 +168,20 @@ function DeviceOptions() {
 function SearchOptions() {
   const count = searchBeams.value;
   return (
-    <Group title="Search">
+    <Group title={t('Search')}>
       <Slider
-        label="Beams"
+        label={t('Beams')}
         most={MAX_BEAMS}
         value={count}
         set={(value) => (beams.value = value)}
-        hint={count === 1 ? 'Greedy: the fastest.' : 'How many translations are followed at once.'}
+        hint={count === 1 ? t('Greedy: the fastest.') : t('How many translations are followed at once.')}
       />
       <Slider
-        label="Alternatives"
+        label={t('Alternatives')}
         most={MAX_ALTERNATIVES}
         value={Math.min(alternatives.value, count)}
         set={(value) => (alternatives.value = value)}
-        hint="How many of them are shown, at most as many as beams."
+        hint={t('How many of them are shown, at most as many as beams.')}
       />
     </Group>
   );
@@ -192,7 +196,7 @@ interface SliderProps {
 }
 
 function Slider({ label, most, value, hint, set }: SliderProps) {
-  const id = `option-${label.toLowerCase()}`;
+  const id = useId();
   return (
     <div class="slider">
       <label for={id}>{label}</label>

@@ -12,6 +12,7 @@ import type { View } from '../translation/views.ts';
 import { viewText } from '../translation/views.ts';
 import { Tokens, useTokenTip } from './Confidence.tsx';
 import { useNear } from './hooks.ts';
+import { t } from '../texts/texts.ts';
 
 const CHUNK = 24;
 
@@ -26,7 +27,7 @@ export function Output({ lang, size }: { lang: string | null; size: string }) {
     <div
       class={`text output ${size}`}
       role="region"
-      aria-label="Translation"
+      aria-label={t('Translation')}
       lang={lang ?? undefined}
       dir="auto"
       tabIndex={0}

@@ -10,6 +10,7 @@ import { CloseIcon } from './icons.tsx';
 import { LanguagePicker } from './LanguagePicker.tsx';
 import { sizeClass } from './size.ts';
 import { SwapButton } from './SwapButton.tsx';
+import { t } from '../texts/texts.ts';
 
 export function Source() {
   const field = useRef<HTMLTextAreaElement>(null);
@@ -19,19 +20,19 @@ export function Source() {
     if (field.current !== null) selectAt(field.current.selectionStart);
   };
   return (
-    <section class="pane" aria-label="Source text">
+    <section class="pane" aria-label={t('Source text')}>
       <div class="pane__head">
         <label class="sr-only" for="source">
-          {languageName(code) ?? 'Your text'}
+          {languageName(code) ?? t('Your text')}
         </label>
-        <LanguagePicker side="from" name={languageName(code) ?? 'Your text'} />
+        <LanguagePicker side="from" name={languageName(code) ?? t('Your text')} />
         <div class="pane__buttons">
           {value !== '' && (
             <button
               type="button"
               class="icon-button"
-              aria-label="Clear the text"
-              title="Clear the text"
+              aria-label={t('Clear the text')}
+              title={t('Clear the text')}
               onClick={() => {
                 text.value = '';
                 field.current?.focus();
@@ -52,7 +53,7 @@ export function Source() {
         dir="auto"
         lang={(code === null ? null : languageTag(code)) ?? undefined}
         value={value}
-        placeholder="Type here …"
+        placeholder={t('Type here …')}
         autocomplete="off"
         autocapitalize="sentences"
         spellcheck
@@ -62,7 +63,7 @@ export function Source() {
       />
       </div>
       <div class="pane__foot quiet">
-        <span class="number">{value === '' ? '' : `${value.length.toLocaleString('en')} characters`}</span>
+        <span class="number">{value === '' ? '' : t('{count} characters', { count: value.length.toLocaleString('en') })}</span>
       </div>
     </section>
   );

@@ -15,6 +15,7 @@ import { LanguagePicker } from './LanguagePicker.tsx';
 import { Output } from './Output.tsx';
 import { ProgressBar } from './ProgressBar.tsx';
 import { sizeClass } from './size.ts';
+import { t, told } from '../texts/texts.ts';
 
 export function Target() {
   const choice = running.value?.choice ?? loading.value?.choice;
@@ -27,12 +28,12 @@ export function Target() {
     <section class="pane pane--target" aria-labelledby="target-title" aria-busy={unsettled.value}>
       <div class="pane__head">
         <h2 class="sr-only" id="target-title">
-          {languageName(code) ?? 'Translation'}
+          {languageName(code) ?? t('Translation')}
         </h2>
         <LanguagePicker
           side="to"
-          name={languageName(code) ?? 'Translation'}
-          hint={count > 1 ? `This model writes ${count} languages. Choose yours.` : undefined}
+          name={languageName(code) ?? t('Translation')}
+          hint={count > 1 ? t('This model writes {count} languages. Choose yours.', { count }) : undefined}
         />
         {views.value.length > 0 && <CopyButton />}
       </div>
@@ -63,7 +64,7 @@ function Status() {
     return (
       <>
         <span class="number">
-          {modelName(next.choice)}: {arriving.detail || arriving.step}
+          {modelName(next.choice)}: {arriving.detail || told(arriving.step)}
         </span>
         {arriving.done === null ? (
           <progress class="thin" aria-label={arriving.step} />
@@ -71,7 +72,7 @@ function Status() {
           <progress class="thin" aria-label={arriving.step} value={arriving.done} max={arriving.total} />
         )}
         <button type="button" class="link" onClick={cancelLoad}>
-          Stop
+          {t('Stop')}
         </button>
       </>
     );
@@ -80,8 +81,8 @@ function Status() {
     const percent = Math.floor(100 * busy.reading);
     return (
       <>
-        <span class="number">{percent} % read</span>
-        <progress class="thin" aria-label="Read" value={busy.reading} max={1} />
+        <span class="number">{t('{percent} % read', { percent })}</span>
+        <progress class="thin" aria-label={t('Read')} value={busy.reading} max={1} />
       </>
     );
   }
@@ -89,8 +90,8 @@ function Status() {
     const percent = Math.floor((100 * busy.done) / busy.total);
     return (
       <>
-        <span class="number">{percent} % translated</span>
-        <progress class="thin" aria-label="Translated" value={busy.done} max={busy.total} />
+        <span class="number">{t('{percent} % translated', { percent })}</span>
+        <progress class="thin" aria-label={t('Translated')} value={busy.done} max={busy.total} />
       </>
     );
   }
@@ -98,9 +99,9 @@ function Status() {
   const speed = last === null || last.milliseconds === 0 ? null : (1000 * last.tokens) / last.milliseconds;
   const parts = [
     device.kind === 'gpu' ? 'GPU' : 'CPU',
-    ...(now.via === null ? [] : ['through English']),
-    searchBeams.value === 1 ? 'greedy' : `${searchBeams.value} beams`,
-    ...(speed === null ? [] : [`${speed < 10 ? speed.toFixed(1) : Math.round(speed)} tokens/s`]),
+    ...(now.via === null ? [] : [t('through English')]),
+    searchBeams.value === 1 ? t('greedy') : t('{count} beams', { count: searchBeams.value }),
+    ...(speed === null ? [] : [t('{count} tokens/s', { count: speed < 10 ? speed.toFixed(1) : Math.round(speed) })]),
   ];
   return (
     <span class="number" title={device.notice}>
@@ -126,10 +127,10 @@ function CopyButton() {
     }
   };
   return (
-    <button type="button" class="icon-button" title="Copy the translation" onClick={() => void copy()}>
+    <button type="button" class="icon-button" title={t('Copy the translation')} onClick={() => void copy()}>
       {done ? <DoneIcon /> : <CopyIcon />}
       <span class="sr-only" aria-live="polite">
-        {done ? 'Copied' : 'Copy the translation'}
+        {done ? t('Copied') : t('Copy the translation')}
       </span>
     </button>
   );

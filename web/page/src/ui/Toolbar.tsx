@@ -2,27 +2,32 @@
 import type { Signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 
-import { showAlternatives, showAttention, showConfidence, showSearch } from '../settings.ts';
-import { GaugeIcon, GridIcon, ListIcon, TreeIcon } from './icons.tsx';
+import { showAlternatives, showAttention, showConfidence, showLessons, showSearch } from '../settings.ts';
+import { GaugeIcon, GridIcon, LessonIcon, ListIcon, TreeIcon } from './icons.tsx';
+import { t } from '../texts/texts.ts';
 
 export function Toolbar() {
   return (
-    <div class="toolbar" role="group" aria-label="Look closer">
+    <div class="toolbar" role="group" aria-label={t('Look closer')}>
       <Switch shown={showAlternatives}>
         <ListIcon />
-        Alternatives
+        {t('Alternatives')}
       </Switch>
       <Switch shown={showConfidence}>
         <GaugeIcon />
-        Confidence
+        {t('Confidence')}
       </Switch>
       <Switch shown={showSearch}>
         <TreeIcon />
-        Search
+        {t('Search')}
       </Switch>
       <Switch shown={showAttention}>
         <GridIcon />
-        Attention
+        {t('Attention')}
+      </Switch>
+      <Switch shown={showLessons}>
+        <LessonIcon />
+        {t('Lessons')}
       </Switch>
     </div>
   );

@@ -2,6 +2,7 @@
 import { signal } from '@preact/signals';
 import type { ComponentType } from 'preact';
 import { useEffect } from 'preact/hooks';
+import { t } from '../texts/texts.ts';
 
 const tab = signal<ComponentType | null>(null);
 const failed = signal(false);
@@ -12,12 +13,12 @@ export function TrainPlace() {
   }, []);
   const Tab = tab.value;
   if (Tab !== null) return <Tab />;
-  if (!failed.value) return <p class="quiet">Loading …</p>;
+  if (!failed.value) return <p class="quiet">{t('Loading …')}</p>;
   return (
     <p role="alert">
-      The code for training could not be fetched.{' '}
+      {t('The code for training could not be fetched.')}{' '}
       <button type="button" class="button" onClick={fetchTab}>
-        Try again
+        {t('Try again')}
       </button>
     </p>
   );

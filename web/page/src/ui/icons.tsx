@@ -51,6 +51,11 @@ export const NextIcon = () => (
     <path d="M8 5l5 5-5 5" />
   </Icon>
 );
+export const LessonIcon = () => (
+  <Icon>
+    <path d="M10 5.5C8.5 4.5 6.5 4 4 4v11c2.5 0 4.5.5 6 1.5M10 5.5v11M10 5.5c1.5-1 3.5-1.5 6-1.5v11c-2.5 0-4.5.5-6 1.5" />
+  </Icon>
+);
 export const DownloadIcon = () => (
   <Icon>
     <path d="M10 4v8M6.5 9l3.5 3.5L13.5 9M5 15.5h10" />

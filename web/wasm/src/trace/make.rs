@@ -20,7 +20,7 @@ use crate::options::{object, take};
 /// A sentence, and the chosen hypothesis.
 #[derive(Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Pair {
+pub struct Pair {
     source: String,
     source_ids: Vec<u32>,
     target: String,
@@ -84,7 +84,7 @@ impl Input {
         if device.gpu().is_some_and(|gpu| gpu.is_lost()) {
             return Ok(None);
         }
-        let (text, mut translation) = self.translation();
+        let (text, mut translation) = translation(&self.sentences);
         for (sentence, attention) in translation.sentences.iter_mut().zip(&attention) {
             sentence.attention = Some(attention.clone());
         }
@@ -101,7 +101,7 @@ impl Input {
     }
 
     pub async fn run(&self, translator: &Translator, cancel: Cancel) -> Result<Trace, Failure> {
-        let (text, translation) = self.translation();
+        let (text, translation) = translation(&self.sentences);
         let options = TranslateOptions { cancel, ..self.translate.clone() };
         let device = translator.transformer().device();
         // the host computes alternatives, and gets the attention in the same pass
@@ -114,22 +114,22 @@ impl Input {
         settle(device).await?; // a lost device is replaced here, not in later readings
         Ok(Trace::on_device(trace, attention, Painter::new(device)))
     }
+}
 
-    /// The library's form, with its text.
-    fn translation(&self) -> (String, Translation) {
-        let sources: Vec<&str> = self.sentences.iter().map(|pair| pair.source.as_str()).collect();
-        let sentences = self.sentences.iter().cloned().map(|pair| Sentence {
-            source: pair.source,
-            source_ids: pair.source_ids,
-            hypotheses: vec![SentenceHypothesis {
-                text: pair.target,
-                search: Hypothesis { tokens: pair.target_ids, score: 0.0, step_logprobs: Vec::new() },
-                reached_max_length: false,
-            }],
-            ..Sentence::default()
-        });
-        let translation =
-            Translation { text: String::new(), hypotheses: Vec::new(), sentences: sentences.collect() };
-        (sources.join("\n"), translation)
-    }
+/// The library's form of translated sentences, with its text.
+pub fn translation(pairs: &[Pair]) -> (String, Translation) {
+    let sources: Vec<&str> = pairs.iter().map(|pair| pair.source.as_str()).collect();
+    let sentences = pairs.iter().cloned().map(|pair| Sentence {
+        source: pair.source,
+        source_ids: pair.source_ids,
+        hypotheses: vec![SentenceHypothesis {
+            text: pair.target,
+            search: Hypothesis { tokens: pair.target_ids, score: 0.0, step_logprobs: Vec::new() },
+            reached_max_length: false,
+        }],
+        ..Sentence::default()
+    });
+    let translation =
+        Translation { text: String::new(), hypotheses: Vec::new(), sentences: sentences.collect() };
+    (sources.join("\n"), translation)
 }

@@ -22,7 +22,7 @@ use wordloom::trace::KeptAttention;
 use crate::failure::Failure;
 use crate::results::{js_object, shape, to_js};
 
-pub use make::Input;
+pub use make::{Input, Pair, translation};
 pub use remembered::Remembered;
 use weights::Weights;
 use which::Which;
