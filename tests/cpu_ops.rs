@@ -353,6 +353,25 @@ fn attention_has_values_of_any_width_and_a_bias_by_distance() {
     }
 }
 
+/// Cores share the work by heads, or by sentences and their queries.
+#[portable_test]
+fn attention_that_cores_share_follows_the_formula() {
+    for (heads, queries, keys, causal) in [(3, 5, 700, false), (3, 160, 160, true), (1, 300, 300, true)] {
+        let (batch, d_head, d_value) = (2, 64, 40);
+        let shape = AttentionShape { batch, heads, queries, keys, d_head, d_value, scale: 0.4, causal };
+        let q = wave(batch * queries * heads * d_head, 0.37);
+        let k = wave(batch * keys * heads * d_head, 0.53);
+        let v = wave(batch * keys * heads * d_value, 0.71);
+        let mask: Vec<u32> = (0..batch * keys).map(|i| u32::from(i % 5 != 4)).collect();
+        let (want, _) = attention_in_f64(&shape, [&q, &k, &v], &mask, |_, _, _| 0.0);
+        let [queries, keys] = [&q, &k].map(|data| whole(data, heads * d_head));
+        let scores = AttentionScores { shape, queries, keys, key_mask: &mask, distance_bias: None };
+        let mut context = vec![f32::NAN; want.len()];
+        cpu::attention(&scores, whole(&v, heads * d_value), &mut context);
+        assert_close(&format!("{shape:?}"), &context, &want, (2e-6, 0.0));
+    }
+}
+
 /// Single steps through a cache with rows in any order give the same as causal attention.
 /// Queries are processed in groups. A query alone, or with a longer sentence's padding, gives the same bits.
 #[portable_test]

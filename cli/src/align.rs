@@ -11,7 +11,7 @@ use super::choice::{Chosen, Steps};
 use super::lines::{Line, Lines};
 use super::output::{Output, check_named};
 use super::progress::Progress;
-use super::setup::{DeviceArguments, ModelArguments, SearchArguments};
+use super::setup::{AttentionArguments, DeviceArguments, ModelArguments, SearchArguments};
 use super::{CliError, choice, interrupt};
 
 #[derive(clap::Args)]
@@ -35,6 +35,8 @@ pub struct Arguments {
     /// Write the translations that were made to FILE
     #[arg(long, value_name = "FILE")]
     translations: Option<PathBuf>,
+    #[command(flatten)]
+    attention: AttentionArguments,
     #[command(flatten)]
     search: SearchArguments,
     #[command(flatten)]
@@ -65,10 +67,11 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
         .map_err(|error| CliError::Usage(error.to_string()))?;
     let sources = Lines::open(input.as_deref())?;
     let targets = target.as_deref().map(|path| Lines::open(Some(path))).transpose()?;
-    let transformer = match target {
+    let mut transformer = match target {
         Some(_) => arguments.device.transformer(&model)?,
         None => arguments.device.generator(&model, &options.generation)?,
     };
+    arguments.attention.apply(|choice| transformer.set_attention(choice))?;
     let mut command = Command {
         translator: Translator::from_parts(transformer, tokenizer),
         options,

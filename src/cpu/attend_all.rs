@@ -1,5 +1,7 @@
 //! Attention of neighbouring queries, which share reads of keys and values
 
+use std::slice::ChunksMut;
+
 use pulp::{Simd, WithSimd};
 
 use super::Columns;
@@ -22,13 +24,13 @@ pub struct AttendAll<'a, B> {
     pub visible: &'a [Key],
     /// Function from a query to its bias by distance.
     pub bias: B,
-    pub head: usize,
     /// Scratch memory: `[visible / lanes, d_head, lanes]`, `[visible, d_value]`, `[queries at a time, visible]`
     pub packed_keys: &'a mut Vec<f32>,
     pub packed_values: &'a mut Vec<f32>,
     pub weights: &'a mut Vec<f32>,
-    /// `[queries, heads * d_value]`
+    /// A row of `d_value` for each query; rows are `stride` elements apart, and the last one may end with its values.
     pub context: &'a mut [f32],
+    pub stride: usize,
 }
 
 /// Queries at a time.
@@ -39,7 +41,7 @@ impl<'a, B: Fn(usize) -> Option<DistanceBias<'a>>> WithSimd for AttendAll<'a, B>
 
     #[inline(always)]
     fn with_simd<S: Simd>(mut self, simd: S) {
-        let &AttentionShape { heads, d_head, d_value, .. } = self.shape;
+        let &AttentionShape { d_head, d_value, .. } = self.shape;
         let count = self.visible.len();
         self.packed_keys.resize(d_head * count.next_multiple_of(S::F32_LANES), 0.0);
         let blocks = self.packed_keys.chunks_exact_mut(d_head * S::F32_LANES);
@@ -56,31 +58,35 @@ impl<'a, B: Fn(usize) -> Option<DistanceBias<'a>>> WithSimd for AttendAll<'a, B>
             self.packed_values.extend_from_slice(self.values.row(key.row, d_value));
         }
         self.weights.resize(QUERIES * count, 0.0);
-        let width = heads * d_value;
         let context = std::mem::take(&mut self.context);
-        let mut groups = context.chunks_exact_mut(QUERIES * width);
+        let mut rows = context.chunks_mut(self.stride);
         let mut query = self.first;
-        for group in &mut groups {
+        while rows.len() >= QUERIES {
+            let group = std::array::from_fn(|_| next(&mut rows, d_value));
             self.attend::<S, QUERIES>(simd, query, group);
             query += QUERIES;
         }
-        for context in groups.into_remainder().chunks_exact_mut(width) {
-            self.attend::<S, 1>(simd, query, context);
+        while rows.len() > 0 {
+            self.attend::<S, 1>(simd, query, [next(&mut rows, d_value)]);
             query += 1;
         }
     }
 }
 
+/// The next context of `d_value` elements.
+#[inline(always)]
+fn next<'a>(rows: &mut ChunksMut<'a, f32>, d_value: usize) -> &'a mut [f32] {
+    match rows.next() {
+        Some(row) => &mut row[..d_value],
+        None => unreachable!("as many rows as queries"),
+    }
+}
+
 impl<'a, B: Fn(usize) -> Option<DistanceBias<'a>>> AttendAll<'a, B> {
     #[inline(always)]
-    fn attend<S: Simd, const ROWS: usize>(&mut self, simd: S, first: usize, context: &mut [f32]) {
-        let &AttentionShape { d_head, d_value, heads, scale, .. } = self.shape;
+    fn attend<S: Simd, const ROWS: usize>(&mut self, simd: S, first: usize, contexts: [&mut [f32]; ROWS]) {
+        let &AttentionShape { d_head, scale, .. } = self.shape;
         let count = self.visible.len();
-        let mut contexts = context.chunks_exact_mut(heads * d_value);
-        let contexts: [&mut [f32]; ROWS] = std::array::from_fn(|_| match contexts.next() {
-            Some(row) => &mut row[self.head * d_value..][..d_value],
-            None => unreachable!("as many rows as queries"),
-        });
         if count == 0 {
             contexts.into_iter().for_each(|context| context.fill(0.0));
             return;

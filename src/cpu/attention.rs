@@ -1,11 +1,13 @@
 //! `softmax(scale · Q Kᵀ + bias + mask) V` for each head
 
+use std::cell::Cell;
+
 use pulp::Arch;
 
 use super::Columns;
 use super::attend::{DistanceBias, Key, Query, Scratch, Weigh, with_scratch};
 use super::attend_all::AttendAll;
-use super::parallel::{for_each_block, for_each_row};
+use super::parallel::{Budget, for_each_block_of, for_each_row};
 use crate::shape::AttentionShape;
 
 /// The inputs of the weights `softmax(scale · Q Kᵀ + bias + mask)`.
@@ -23,42 +25,89 @@ pub struct AttentionScores<'a> {
     pub distance_bias: Option<&'a [f32]>,
 }
 
+/// Fewest queries that share packed keys and values, if there are enough. Packing a key costs as much as some ten queries.
+const SHARING: usize = 128;
+
 /// Computes attention.
 ///
 /// * `values`: `[batch * keys, …]`
 /// * `context`: `[batch * queries, heads * d_value]`; zeros if no key is visible
 pub fn attention(scores: &AttentionScores, values: Columns, context: &mut [f32]) {
-    let AttentionScores { shape, queries, keys, key_mask, distance_bias } = scores;
-    let &AttentionShape { heads, d_head, d_value, .. } = shape;
-    let arch = Arch::new();
-    let (width, work) = (heads * d_value, shape.keys * heads * (d_head + d_value));
-    for_each_block(context, width, work, |mut row, mut context| {
+    let &AttentionShape { heads, d_head, d_value, queries, keys, .. } = &scores.shape;
+    let (width, work) = (heads * d_value, keys * heads * (d_head + d_value));
+    let is_shared = Budget::new(context.len() / width.max(1) * work).allows_split();
+    if is_shared && queries < SHARING * heads {
+        return by_head(scores, values, context);
+    }
+    for_each_block_of(SHARING, (context, width), work, |mut row, mut context| {
         // one sentence at a time, because each has its own keys
         while !context.is_empty() {
-            let count = (shape.queries - row % shape.queries).min(context.len() / width);
+            let count = (queries - row % queries).min(context.len() / width);
             let (of_sentence, others) = context.split_at_mut(count * width);
-            with_scratch(|Scratch { keys: visible, weights, packed_keys, packed_values }| {
-                visible.extend(visible_keys(shape, key_mask, row + count - 1));
+            with_scratch(|scratch| {
+                scratch.keys.extend(visible_keys(&scores.shape, scores.key_mask, row + count - 1));
                 for head in 0..heads {
-                    let bias = |query| DistanceBias::new(*distance_bias, heads, head, query % shape.queries);
-                    arch.dispatch(AttendAll {
-                        shape,
-                        first: row,
-                        queries: queries.head(head, d_head),
-                        keys: keys.head(head, d_head),
-                        values: values.head(head, d_value),
-                        visible,
-                        bias,
-                        head,
-                        packed_keys,
-                        packed_values,
-                        weights,
-                        context: of_sentence,
-                    });
+                    let context = (&mut of_sentence[head * d_value..], width);
+                    attend_head(scores, values, (row, head), scratch, context);
                 }
             });
             (row, context) = (row + count, others);
         }
+    });
+}
+
+/// As [`attention`]: a core takes all queries of a head in a sentence, so that it packs their keys and values once.
+fn by_head(scores: &AttentionScores, values: Columns, context: &mut [f32]) {
+    thread_local!(static CONTEXTS: Cell<Vec<f32>> = const { Cell::new(Vec::new()) });
+    let &AttentionShape { heads, d_head, d_value, queries, keys, .. } = &scores.shape;
+    let mut contexts = CONTEXTS.take();
+    contexts.resize(context.len(), 0.0);
+    let size = queries * d_value;
+    for_each_row(&mut contexts, size, queries * keys * (d_head + d_value), |row, context| {
+        let (sentence, head) = (row / heads, row % heads);
+        with_scratch(|scratch| {
+            let last = (sentence + 1) * queries - 1;
+            scratch.keys.extend(visible_keys(&scores.shape, scores.key_mask, last));
+            attend_head(scores, values, (sentence * queries, head), scratch, (context, d_value));
+        });
+    });
+    for (row, context) in context.chunks_exact_mut(heads * d_value).enumerate() {
+        let (sentence, query) = (row / queries, row % queries);
+        let of_heads = contexts[sentence * heads * size..].chunks_exact(size);
+        for (context, of_head) in context.chunks_exact_mut(d_value).zip(of_heads) {
+            context.copy_from_slice(&of_head[query * d_value..][..d_value]);
+        }
+    }
+    CONTEXTS.set(contexts);
+}
+
+/// Computes the contexts of a head for neighbouring queries of a sentence, whose visible keys are in `scratch`.
+///
+/// * `first`: row of the first query
+/// * `context`: a row for each query, and the distance between rows
+fn attend_head(
+    scores: &AttentionScores,
+    values: Columns,
+    (first, head): (usize, usize),
+    scratch: &mut Scratch,
+    (context, stride): (&mut [f32], usize),
+) {
+    let AttentionScores { shape, queries, keys, distance_bias, .. } = scores;
+    let &AttentionShape { heads, d_head, d_value, .. } = shape;
+    let Scratch { keys: visible, weights, packed_keys, packed_values } = scratch;
+    Arch::new().dispatch(AttendAll {
+        shape,
+        first,
+        queries: queries.head(head, d_head),
+        keys: keys.head(head, d_head),
+        values: values.head(head, d_value),
+        visible,
+        bias: |query| DistanceBias::new(*distance_bias, heads, head, query % shape.queries),
+        packed_keys,
+        packed_values,
+        weights,
+        context,
+        stride,
     });
 }
 

@@ -102,19 +102,29 @@ pub fn for_each_block<T: Send>(
     work: usize,
     each: impl Fn(usize, &mut [T]) + Sync,
 ) {
+    for_each_block_of(1, (data, width), work, each);
+}
+
+/// As [`for_each_block`], for blocks of at least so many rows, if there are as many.
+pub fn for_each_block_of<T: Send>(
+    least: usize,
+    (data, width): (&mut [T], usize),
+    work: usize,
+    each: impl Fn(usize, &mut [T]) + Sync,
+) {
     fn split<T: Send>(
-        budget: Budget,
+        (budget, least): (Budget, usize),
         first: usize,
         data: &mut [T],
         width: usize,
         each: &(impl Fn(usize, &mut [T]) + Sync),
     ) {
         let rows = data.len() / width;
-        if rows > 1 && budget.allows_split() {
+        if rows / 2 >= least && budget.allows_split() {
             let (low, high) = data.split_at_mut(rows / 2 * width);
             budget.join(
-                |budget| split(budget, first, low, width, each),
-                |budget| split(budget, first + rows / 2, high, width, each),
+                |budget| split((budget, least), first, low, width, each),
+                |budget| split((budget, least), first + rows / 2, high, width, each),
             );
         } else {
             each(first, data);
@@ -122,6 +132,6 @@ pub fn for_each_block<T: Send>(
     }
     let rows = data.len().checked_div(width).unwrap_or(0);
     if rows > 0 {
-        split(Budget::new(rows.saturating_mul(work)), 0, data, width, &each);
+        split((Budget::new(rows.saturating_mul(work)), least.max(1)), 0, data, width, &each);
     }
 }

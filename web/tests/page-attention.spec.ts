@@ -38,6 +38,22 @@ function pixels(canvas: Locator): Promise<{ width: number; height: number; rgb: 
   });
 }
 
+/** Number of colours in a screenshot, each rounded to an eighth of its range; the page's paper is one of them. */
+function seenColours(page: Page, png: Buffer): Promise<number> {
+  return page.evaluate(async (bytes) => {
+    const picture = await createImageBitmap(new Blob([Uint8Array.from(bytes)]));
+    const copy = Object.assign(document.createElement('canvas'), { width: picture.width, height: picture.height });
+    const context = copy.getContext('2d', { willReadFrequently: true });
+    context?.drawImage(picture, 0, 0);
+    const data = context?.getImageData(0, 0, picture.width, picture.height).data ?? new Uint8ClampedArray();
+    const colours = new Set<number>();
+    for (let pixel = 0; pixel < data.length; pixel += 4) {
+      colours.add([0, 1, 2].reduce((code, part) => 8 * code + ((data[pixel + part] ?? 0) >> 5), 0));
+    }
+    return colours.size;
+  }, [...png]);
+}
+
 /** The highlights of a text, by level. */
 const litInTarget = (page: Page, level: string): Promise<string[]> =>
   page.evaluate(
@@ -559,8 +575,23 @@ test('a trace of 16,384 tokens shows its windows, small and at once', async ({ p
     const pixel = 3 * (Math.min(height - 1, Math.round(y * height)) * width + Math.min(width - 1, Math.round(x * width)));
     return (rgb[pixel] ?? 0) + (rgb[pixel + 1] ?? 0) + (rgb[pixel + 2] ?? 0);
   };
+  // what a reader sees, with everything that lies over the canvas
+  const cells = panel.locator('.heatmap__cells');
+  const seen = await seenColours(page, await cells.screenshot());
+  expect(seen).toBeGreaterThan(2);
   const dark = at(0.75, 0.25);
   for (const [x, y] of [[0.25, 0.25], [0.6, 0.6], [0, 0.5], [0.5, 0]] as const) expect(at(x, y)).toBeGreaterThan(dark);
+  const labels = panel.locator('.heatmap__queries .heatmap__label');
+  await expect(labels).toHaveCount(0);
+  await cells.click({ position: { x: 200, y: 200 } });
+  await expect(canvas).toHaveAttribute('data-painted', /"cell":\[1,1\],"origin":\[\d{4},\d{4}\]/);
+  await expect(labels.first()).toBeVisible();
+  expect(await seenColours(page, await panel.locator('.heatmap__scroll').screenshot())).toBeGreaterThan(2);
+  await page.keyboard.press('ArrowDown');
+  await expect(panel.locator('.heatmap__reading')).toContainText(/token \d{4}/);
+  await page.keyboard.press('Escape');
+  await expect(canvas).not.toHaveAttribute('data-painted', /origin/);
+  await expect(labels).toHaveCount(0);
   console.log(`${tokens} tokens in windows: longest tasks ${tasks.map((task) => task.toFixed(1)).join(', ')} ms`);
   expectWithin(tasks[0], 50);
 });

@@ -4,8 +4,8 @@ import { t, told } from '../texts/texts.ts';
 
 const WORDS: Record<AttentionKind, string> = {
   encoder:
-    'Reading, the encoder lets each source token look at all source tokens, before and after it, and take from them ' +
-    'what it means here. A row is one token that looks; the brighter a cell, the more of that token it takes. A row adds up to 1.',
+    'Reading, the encoder lets each source token look at source tokens before and after it, all of them or those near it, ' +
+    'and take from them what it means here. A row is one token that looks; the brighter a cell, the more of that token it takes. A row adds up to 1.',
   decoder:
     'Writing, the decoder looks back at what it has written so far. A row is one token that is being written; what comes ' +
     'later does not exist yet, so that everything above the diagonal is empty. A row adds up to 1.',

@@ -1,8 +1,10 @@
 /**
  * One map: tokens on both sides, and the cell under the pointer or keyboard. The canvas has one pixel per cell and is
- * stretched. Only labels near the screen exist, so a long text costs little more than a short one.
+ * stretched. Only labels near the screen exist, so a long text costs little more than a short one. A very long text is drawn
+ * small, until the reader enlarges a place.
  */
-import { useRef } from 'preact/hooks';
+import { useMemo, useRef } from 'preact/hooks';
+import type { MapView } from 'wordloom';
 
 import { mapColours, mapScale } from '../settings.ts';
 import { useSize } from '../ui/hooks.ts';
@@ -15,6 +17,7 @@ import { opened } from './traces.ts';
 import type { MapOnShow } from './traces.ts';
 import { useNearCells } from './use-near-cells.ts';
 import { usePainting } from './use-painting.ts';
+import { useZoom } from './use-zoom.ts';
 import { t } from '../texts/texts.ts';
 
 const LARGEST_CELL = 38;
@@ -34,27 +37,28 @@ export function Heatmap({ map, stale }: { map: MapOnShow; stale: boolean }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const { width } = useSize(frame);
   const [rows, columns] = map.shape;
-  // a very long text is drawn small, without labels: a pixel is the largest of the weights under it
-  const far = map.weights.length === 0;
-  const keys = far ? [] : keysOf(map.shown.sentence, map.kind).map(labelOf);
-  const queries = far ? [] : queriesOf(map.shown.sentence, map.kind).map(labelOf);
+  // a picture of a very long text has no labels; a pixel is the largest of the weights under it
+  const isLong = map.weights.length === 0;
+  const zoom = useZoom(scroll, SMALLEST_CELL);
+  const far = isLong && zoom.place === null;
+  const sentence = map.shown.sentence;
+  const keys = useMemo(() => (far ? [] : keysOf(sentence, map.kind).map(labelOf)), [sentence, map.kind, far]);
+  const queries = useMemo(() => (far ? [] : queriesOf(sentence, map.kind).map(labelOf)), [sentence, map.kind, far]);
   const left = roomFor(queries);
   const top = roomFor(keys) + 6;
   const room = width - left - 8;
   const side = far
     ? Math.max(1, room) / Math.max(rows, columns)
     : Math.max(SMALLEST_CELL, Math.min(LARGEST_CELL, Math.floor(room / Math.max(1, columns))));
-  const dots = far ? side * Math.min(window.devicePixelRatio || 1, 2) : 1;
   const grid: Grid = { cell: side, rows, columns };
   const near = useNearCells(scroll, side);
+  const part = far ? wholePicture(grid) : isLong ? partOf(grid, near) : { width: columns, height: rows, cell: ONE_DOT };
   usePainting(
     canvas,
     map.shown,
     { kind: map.kind, layer: map.layer, head: map.head, sentence: map.shown.index },
     {
-      width: Math.max(1, Math.round(columns * dots)),
-      height: Math.max(1, Math.round(rows * dots)),
-      cell: [dots, dots],
+      ...part,
       scale: mapScale.value,
       colours: mapColours.value,
       ...(step.value === null ? {} : { rows: step.value }),
@@ -87,8 +91,14 @@ export function Heatmap({ map, stale }: { map: MapOnShow; stale: boolean }) {
         aria-label={describe(map)}
         tabIndex={0}
         onKeyDown={(event) => {
+          if (isLong && (far ? event.key === 'Enter' : event.key === 'Escape')) {
+            event.preventDefault();
+            if (far) zoom.into(at);
+            else zoom.out();
+            return;
+          }
           if (event.key === 'Enter') openMicroscope();
-          const next = move(at, event.key, grid);
+          const next = move(at ?? zoom.place, event.key, grid);
           if (next === null) return;
           event.preventDefault();
           cell.value = next;
@@ -98,7 +108,7 @@ export function Heatmap({ map, stale }: { map: MapOnShow; stale: boolean }) {
         onBlur={() => (cell.value = null)}
       >
         <div
-          class="heatmap__grid"
+          class={far ? 'heatmap__grid heatmap__grid--far' : 'heatmap__grid'}
           style={{
             '--cell': `${side}px`,
             '--columns': columns,
@@ -119,6 +129,9 @@ export function Heatmap({ map, stale }: { map: MapOnShow; stale: boolean }) {
             onPointerMove={(event) => (cell.value = under(event, grid))}
             onPointerDown={(event) => (cell.value = under(event, grid))}
             onPointerLeave={() => (cell.value = null)}
+            onClick={(event) => {
+              if (far) zoom.into(under(event, grid));
+            }}
             onDblClick={openMicroscope}
           >
             <canvas ref={canvas} aria-hidden="true" />
@@ -133,18 +146,47 @@ export function Heatmap({ map, stale }: { map: MapOnShow; stale: boolean }) {
         </div>
       </div>
       <Reading map={map} />
-      <Summary map={map} />
+      {isLong && (
+        <button type="button" class="button" onClick={() => (far ? zoom.into(at) : zoom.out())}>
+          {far ? t('Zoom in to the cells') : t('Show the whole map')}
+        </button>
+      )}
+      {!isLong && <Summary map={map} />}
     </div>
   );
 }
 
-function describe({ kind, shape: [rows, columns] }: MapOnShow): string {
+/** One pixel for each cell. */
+const ONE_DOT: [number, number] = [1, 1];
+
+/** The whole map as small as the screen is. */
+function wholePicture({ cell: side, rows, columns }: Grid): Pick<MapView, 'width' | 'height' | 'cell'> {
+  const dots = side * Math.min(window.devicePixelRatio || 1, 2);
+  const [width, height] = [columns, rows].map((count) => Math.max(1, Math.round(count * dots))) as [number, number];
+  return { width, height, cell: [dots, dots] };
+}
+
+/** The cells on or near the screen. */
+function partOf(
+  { rows, columns }: Grid,
+  near: ReturnType<typeof useNearCells>,
+): Pick<MapView, 'width' | 'height' | 'cell' | 'origin'> {
+  const range = ([first, last]: readonly [number, number], count: number): [number, number] => {
+    const start = Math.min(first, count - 1);
+    return [start, Math.min(last, count) - start];
+  };
+  const [[x, width], [y, height]] = [range(near.columns, columns), range(near.rows, rows)];
+  return { width, height, cell: ONE_DOT, origin: [x, y] };
+}
+
+function describe({ kind, shape: [rows, columns], weights }: MapOnShow): string {
   const sides = {
     cross: `${rows} written tokens to ${columns} source tokens`,
     encoder: `${rows} source tokens to each other`,
     decoder: `${rows} written tokens to those before them`,
   };
-  return `Attention of ${sides[kind]}, ${KIND_NAMES[kind]}. Arrow keys move.`;
+  const zoom = weights.length === 0 ? ' Enter zooms in to the cells, Escape shows the whole map.' : '';
+  return `Attention of ${sides[kind]}, ${KIND_NAMES[kind]}. Arrow keys move.${zoom}`;
 }
 
 function roomFor(labels: readonly string[]): number {
@@ -167,7 +209,7 @@ function strongest({ weights, shape: [, columns] }: MapOnShow): Cell {
   return { row: 0, column: row.reduce((best, weight, index) => (weight > (row[best] ?? 0) ? index : best), 0) };
 }
 
-function under(event: PointerEvent, { cell: side, rows, columns }: Grid): Cell | null {
+function under(event: MouseEvent, { cell: side, rows, columns }: Grid): Cell | null {
   const box = (event.currentTarget as HTMLElement).getBoundingClientRect();
   const column = Math.floor((event.clientX - box.left) / side);
   const row = Math.floor((event.clientY - box.top) / side);

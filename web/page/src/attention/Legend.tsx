@@ -26,6 +26,8 @@ export function Legend({ ends }: { ends?: readonly [string, string] }) {
 function endsOf(scale: string): readonly [string, string] {
   if (scale === 'logarithmic') return ['0.0001', '1'];
   if (scale === 'rows') return ['0', t('a row’s most')];
+  // a very long text's numbers stay in the worker
+  if (map.value?.weights.length === 0) return ['0', t('the map’s most')];
   const largest = map.value?.weights.reduce((most, weight) => Math.max(most, weight), 0) ?? 1;
   return ['0', largest.toFixed(2)];
 }
