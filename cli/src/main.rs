@@ -4,6 +4,7 @@ mod align;
 mod attend;
 mod average;
 mod bench;
+mod check;
 mod choice;
 mod cost;
 mod desktop;
@@ -88,6 +89,8 @@ enum Command {
     Models(models::Arguments),
     /// List what models can run on
     Devices(devices::Arguments),
+    /// Check every kernel of a GPU against the CPU
+    Check(check::Arguments),
     /// Show a model's shape, parameters and memory
     Inspect(inspect::Arguments),
     /// Count parameters, multiplications, memory, training
@@ -133,6 +136,7 @@ fn main() -> ExitCode {
         Command::Evaluate(arguments) => evaluate::run(&arguments),
         Command::Models(arguments) => models::run(&arguments),
         Command::Devices(arguments) => devices::run(&arguments),
+        Command::Check(arguments) => check::run(&arguments),
         Command::Inspect(arguments) => inspect::run(&arguments),
         Command::Cost(arguments) => cost::run(&arguments),
         Command::Quantize(arguments) => quantize::run(&arguments),
