@@ -22,6 +22,7 @@
 //!
 //! | module | |
 //! |---|---|
+//! | [`check`] | every kernel of a device against the CPU runner |
 //! | [`explain`] | one attention, number by number |
 //! | [`trace`] | the record of a translation: attention, statistics, word alignment, files |
 //! | [`train`] | training: data, vocabulary, gradients, optimizer, runs, the folder of a new model |
@@ -44,6 +45,8 @@
     allow(clippy::arc_with_non_send_sync, reason = "natively they cross threads")
 )]
 
+#[cfg(feature = "check")]
+pub mod check;
 pub mod decode;
 pub mod device;
 pub mod evaluate;
@@ -63,6 +66,8 @@ pub mod translate;
 // Modules for tests and benchmarks. No release keeps them stable.
 #[doc(hidden)]
 pub mod activation;
+#[doc(hidden)]
+pub mod answers;
 #[doc(hidden)]
 pub mod cpu;
 #[doc(hidden)]

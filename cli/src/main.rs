@@ -4,6 +4,7 @@ mod align;
 mod attend;
 mod average;
 mod bench;
+mod check;
 mod choice;
 mod closed_output;
 mod cost;
@@ -89,6 +90,8 @@ enum Command {
     Models(models::Arguments),
     /// List what models can run on
     Devices(devices::Arguments),
+    /// Check every kernel of a GPU against the CPU
+    Check(check::Arguments),
     /// Show a model's shape, parameters and memory
     Inspect(inspect::Arguments),
     /// Count parameters, multiplications, memory, training
@@ -134,6 +137,7 @@ fn main() -> ExitCode {
         Command::Evaluate(arguments) => evaluate::run(&arguments),
         Command::Models(arguments) => models::run(&arguments),
         Command::Devices(arguments) => devices::run(&arguments),
+        Command::Check(arguments) => check::run(&arguments),
         Command::Inspect(arguments) => inspect::run(&arguments),
         Command::Cost(arguments) => cost::run(&arguments),
         Command::Quantize(arguments) => quantize::run(&arguments),

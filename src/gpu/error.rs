@@ -68,6 +68,33 @@ pub enum GpuError {
         /// Precision of the stored weights.
         precision: WeightPrecision,
     },
+    /// A kernel needs more than the device allows, and no other kernel does its work.
+    #[error(
+        "`{adapter}` allows {allowed} as `{limit}`, and the kernel `{kernel}` needs {needed}; use `--device cpu`"
+    )]
+    Limit {
+        /// The adapter's name.
+        adapter: String,
+        /// The kernel's name.
+        kernel: String,
+        /// WebGPU's name of the limit.
+        limit: &'static str,
+        /// The device's limit.
+        allowed: u64,
+        /// The kernel's need.
+        needed: u64,
+    },
+    /// A check of the device found a kernel wrong, and no other kernel does its work.
+    #[error(
+        "`{adapter}` computes wrong numbers with the kernel `{kernel}`, and no other kernel does its work; \
+         use `--device cpu`, or update the driver and run `wordloom check --recheck`"
+    )]
+    WrongKernel {
+        /// The adapter's name.
+        adapter: String,
+        /// The kernel's name.
+        kernel: String,
+    },
     /// The API refused a call: a bug in Wordloom or in the driver.
     #[error("the GPU `{adapter}` refused a command: {reason}")]
     Validation {

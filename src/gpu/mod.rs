@@ -15,6 +15,9 @@ mod pipeline;
 mod pipeline_file;
 mod readback;
 mod recording;
+mod verdict;
+#[cfg(not(target_arch = "wasm32"))]
+mod verdict_file;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,8 +31,9 @@ pub use counters::Counters;
 pub use error::GpuError;
 pub use readback::Readback;
 pub use recording::{Recording, Submission};
+pub use verdict::{Extent, Verdict};
 
-use crate::kernels::AdapterClass;
+use crate::kernels::{AdapterClass, MAX_STORAGE_BUFFERS, PassedOver};
 
 /// An open GPU.
 pub struct Gpu {
@@ -42,6 +46,9 @@ pub struct Gpu {
     pipelines: pipeline::PipelineCache,
     #[cfg(not(target_arch = "wasm32"))]
     pipeline_file: Option<pipeline_file::PipelineFile>,
+    verdict: Mutex<Verdict>,
+    #[cfg(not(target_arch = "wasm32"))]
+    verdict_file: Option<verdict_file::VerdictFile>,
     params_layout: wgpu::BindGroupLayout,
     tally: counters::Tally,
     memory: Arc<counters::Memory>,
@@ -52,8 +59,9 @@ pub struct Gpu {
 }
 
 impl Gpu {
-    /// Opens an adapter with WebGPU's default limits, but with buffers as large as the adapter allows. Compiled pipelines are
-    /// stored in the [user's folder](pipeline_folder).
+    /// Opens an adapter with WebGPU's default limits, but with buffers as large as the adapter allows. If the adapter has less
+    /// than a default, it is opened with that, and a kernel that needs more is an error. Compiled pipelines, and the result of a
+    /// check, are stored in the [user's folder](pipeline_folder).
     ///
     /// # Errors
     /// [`GpuError::Open`].
@@ -71,7 +79,7 @@ impl Gpu {
         let limits = wgpu::Limits {
             max_buffer_size: offered.max_buffer_size,
             max_storage_buffer_binding_size: offered.max_storage_buffer_binding_size,
-            ..wgpu::Limits::defaults()
+            ..wgpu::Limits::defaults().or_worse_values_from(&offered)
         };
         Self::open_as(adapter, limits, folder).await
     }
@@ -157,7 +165,16 @@ impl Gpu {
         let compiled = pipeline_file.as_ref().map(|file| file.cache().clone());
         #[cfg(target_arch = "wasm32")] // a browser stores pipelines itself
         let compiled = None;
+        #[cfg(not(target_arch = "wasm32"))]
+        let verdict_file = folder.map(|folder| verdict_file::VerdictFile::of(adapter.info(), folder));
+        #[cfg(not(target_arch = "wasm32"))]
+        let verdict = verdict_file.as_ref().and_then(verdict_file::VerdictFile::read).unwrap_or_default();
+        #[cfg(target_arch = "wasm32")] // a page keeps it
+        let verdict = Verdict::default();
         Self {
+            verdict: Mutex::new(verdict),
+            #[cfg(not(target_arch = "wasm32"))]
+            verdict_file,
             params_layout: pipeline::params_layout(&device),
             pipelines: pipeline::PipelineCache::new(compiled),
             #[cfg(not(target_arch = "wasm32"))]
@@ -187,6 +204,40 @@ impl Gpu {
         if let Some(file) = &self.pipeline_file {
             file.store();
         }
+    }
+
+    /// The result of the device's last check: of this run, or a stored one.
+    pub fn verdict(&self) -> Verdict {
+        self.verdict.lock().unwrap_or_else(|poison| poison.into_inner()).clone()
+    }
+
+    /// Takes a result of a check: later sessions get no kernel that it passes over. Natively it is stored beside the compiled
+    /// pipelines, so that later runs know it; an error of writing is ignored.
+    pub fn set_verdict(&self, verdict: Verdict) {
+        #[cfg(not(target_arch = "wasm32"))]
+        if let Some(file) = &self.verdict_file {
+            file.store(&verdict);
+        }
+        *self.verdict.lock().unwrap_or_else(|poison| poison.into_inner()) = verdict;
+    }
+
+    /// The kernels that are passed over on this device.
+    pub(crate) fn passed_over(&self) -> Arc<PassedOver> {
+        let found = self.verdict.lock().unwrap_or_else(|poison| poison.into_inner()).passed_over.clone();
+        match self.limits.max_storage_buffers_per_shader_stage {
+            MAX_STORAGE_BUFFERS.. => found,
+            fewer => Arc::new(PassedOver { storage_buffers: Some(fewer as usize), ..(*found).clone() }),
+        }
+    }
+
+    /// The limits that the device was opened with.
+    pub fn limits(&self) -> &wgpu::Limits {
+        &self.limits
+    }
+
+    /// Replaces text of a kernel before it is first compiled, so that tests can have a kernel that is wrong.
+    pub fn spoil(&self, kernel: &'static str, from: &'static str, to: &'static str) {
+        self.pipelines.spoil(kernel, from, to);
     }
 
     /// The device's adapter.

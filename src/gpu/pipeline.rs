@@ -19,6 +19,8 @@ pub(super) struct PipelineCache {
     compiled: Option<wgpu::PipelineCache>,
     pipelines: Mutex<HashMap<Key, wgpu::ComputePipeline>>,
     modules: Mutex<HashMap<&'static str, wgpu::ShaderModule>>,
+    /// Kernels with text to replace: for tests.
+    spoiled: Mutex<Vec<[&'static str; 3]>>,
     storage_layouts: Mutex<HashMap<&'static [Access], wgpu::BindGroupLayout>>,
 }
 
@@ -91,6 +93,20 @@ impl PipelineCache {
             .clone()
     }
 
+    /// See [`Gpu::spoil`](super::Gpu::spoil).
+    pub fn spoil(&self, kernel: &'static str, from: &'static str, to: &'static str) {
+        self.spoiled.lock().unwrap_or_else(|poison| poison.into_inner()).push([kernel, from, to]);
+    }
+
+    fn text(&self, kernel: &Kernel) -> String {
+        let spoiled = self.spoiled.lock().unwrap_or_else(|poison| poison.into_inner());
+        let of_kernel = spoiled.iter().filter(|[name, ..]| *name == kernel.name);
+        of_kernel.fold(kernel.text(), |text, [_, from, to]| {
+            assert!(text.contains(from), "{} has no {from:?}", kernel.name);
+            text.replace(from, to)
+        })
+    }
+
     fn module(&self, device: &wgpu::Device, kernel: &Kernel) -> wgpu::ShaderModule {
         let mut modules = self.modules.lock().unwrap_or_else(|poison| poison.into_inner());
         modules
@@ -98,7 +114,7 @@ impl PipelineCache {
             .or_insert_with(|| {
                 device.create_shader_module(wgpu::ShaderModuleDescriptor {
                     label: Some(kernel.name),
-                    source: wgpu::ShaderSource::Wgsl(kernel.text().into()),
+                    source: wgpu::ShaderSource::Wgsl(self.text(kernel).into()),
                 })
             })
             .clone()

@@ -8,6 +8,7 @@ use std::hash::{DefaultHasher, Hasher};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The cache's folder, or `off`.
 const VARIABLE: &str = "WORDLOOM_PIPELINE_CACHE";
@@ -15,6 +16,8 @@ const VARIABLE: &str = "WORDLOOM_PIPELINE_CACHE";
 const MOST_BYTES: u64 = 256 << 20;
 /// The beginning of a file, before the checksum.
 const MAGIC: [u8; 8] = *b"wloompc1";
+/// Number of files written by this program, for names of their own.
+static WRITES: AtomicU64 = AtomicU64::new(0);
 const HEADER_BYTES: usize = MAGIC.len() + size_of::<u64>();
 
 /// The pipelines of one adapter, in memory and on disk.
@@ -64,7 +67,7 @@ impl PipelineFile {
         let Some(data) = self.cache.get_data() else { return };
         let sum = checksum(&self.owner, &data);
         let mut stored = self.stored.lock().unwrap_or_else(|poison| poison.into_inner());
-        if *stored != Some(sum) && write(&self.path, sum, &data).is_ok() {
+        if *stored != Some(sum) && write_whole(&self.path, &[&MAGIC, &sum.to_le_bytes(), &data]).is_ok() {
             *stored = Some(sum);
         }
     }
@@ -91,7 +94,7 @@ pub(super) fn users_folder() -> Option<PathBuf> {
 
 /// The owner of the pipelines: adapter, driver, and program version. Another driver cannot read them; another program version
 /// would leave old kernels in the file for ever.
-fn owner(adapter: &wgpu::AdapterInfo) -> String {
+pub(super) fn owner(adapter: &wgpu::AdapterInfo) -> String {
     let wgpu::AdapterInfo { name, vendor, device, driver, driver_info, backend, .. } = adapter;
     let version = env!("CARGO_PKG_VERSION");
     format!("{version}\n{backend}\n{vendor}\n{device}\n{name}\n{driver}\n{driver_info}")
@@ -125,16 +128,15 @@ fn read(path: &Path, owner: &str) -> Option<(u64, Vec<u8>)> {
 }
 
 /// Writes to another name and renames, so that no program reads half a file, and two programs do not mix theirs.
-fn write(path: &Path, sum: u64, data: &[u8]) -> io::Result<()> {
+pub(super) fn write_whole(path: &Path, parts: &[&[u8]]) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
     }
-    let own = path.with_extension(format!("{}-{sum:016x}.tmp", std::process::id()));
+    let own =
+        path.with_extension(format!("{}-{}.tmp", std::process::id(), WRITES.fetch_add(1, Ordering::Relaxed)));
     let written = (|| {
         let mut file = File::create(&own)?;
-        file.write_all(&MAGIC)?;
-        file.write_all(&sum.to_le_bytes())?;
-        file.write_all(data)?;
+        parts.iter().try_for_each(|part| file.write_all(part))?;
         drop(file);
         fs::rename(&own, path)
     })();

@@ -2,7 +2,7 @@
 
 use super::buffer::Owned;
 use super::{Buffer, Gpu, GpuError};
-use crate::kernels::Dispatch;
+use crate::kernels::{Dispatch, refold};
 
 /// Distance in bytes between `Params` structs in their uniform buffer: WebGPU's default offset alignment.
 const PARAMS_SLOT: u64 = 256;
@@ -43,12 +43,30 @@ impl Gpu {
     /// Buffers are in the order of [`Kernel::storage`](crate::kernels::Kernel::storage).
     ///
     /// # Errors
-    /// [`GpuError`] when a pipeline or buffer is refused.
+    /// [`GpuError`] when a pipeline or buffer is refused; [`GpuError::WrongKernel`] if a kernel is known to be wrong on this
+    /// device.
     pub fn record(&self, label: &str, launches: &[(Dispatch, Vec<&Buffer>)]) -> Result<Recording, GpuError> {
+        let passed_over = self.passed_over();
+        match launches.iter().find(|(dispatch, _)| passed_over.is_wrong(dispatch.kernel)) {
+            Some((dispatch, _)) => Err(GpuError::WrongKernel {
+                adapter: self.adapter_name().into(),
+                kernel: dispatch.kernel.name.into(),
+            }),
+            None => self.record_any(label, launches),
+        }
+    }
+
+    /// As [`record`](Self::record), also with wrong kernels: for a check of them.
+    pub(crate) fn record_any(
+        &self,
+        label: &str,
+        launches: &[(Dispatch, Vec<&Buffer>)],
+    ) -> Result<Recording, GpuError> {
         let mut params = vec![0u8; (launches.len().max(1) as u64 * PARAMS_SLOT) as usize];
         let mut commands = Vec::with_capacity(launches.len());
         for (slot, (dispatch, buffers)) in params.chunks_exact_mut(PARAMS_SLOT as usize).zip(launches) {
             assert_eq!(buffers.len(), dispatch.kernel.storage.len(), "bindings of {}", dispatch.kernel.name);
+            let workgroups = self.within_limits(dispatch)?;
             slot[..dispatch.params.len()].copy_from_slice(&dispatch.params);
             let entries: Vec<_> = (0..)
                 .zip(buffers)
@@ -65,7 +83,7 @@ impl Gpu {
                     entries: &entries,
                 }),
                 _buffers: buffers.iter().map(|&buffer| buffer.clone()).collect(),
-                workgroups: dispatch.workgroups,
+                workgroups,
             });
         }
         let uniform = self.uniform_buffer(&format!("{label}: params"), &params)?;
@@ -84,6 +102,28 @@ impl Gpu {
         self.tally.bind_groups.add(commands.len() as u64 + 1);
         self.check()?;
         Ok(Recording { label: label.to_owned(), commands, params, _uniform: uniform })
+    }
+
+    /// The workgroups of a launch, folded as the device's limit requires.
+    fn within_limits(&self, dispatch: &Dispatch) -> Result<[u32; 3], GpuError> {
+        let limits = self.limits();
+        let refuse = |limit, allowed: u32, needed| GpuError::Limit {
+            adapter: self.adapter_name().into(),
+            kernel: dispatch.kernel.name.into(),
+            limit,
+            allowed: allowed.into(),
+            needed,
+        };
+        let (buffers, most) =
+            (dispatch.kernel.storage.len() as u32, limits.max_storage_buffers_per_shader_stage);
+        if buffers > most {
+            return Err(refuse("max_storage_buffers_per_shader_stage", most, buffers.into()));
+        }
+        let most = limits.max_compute_workgroups_per_dimension;
+        refold(dispatch.workgroups, most).ok_or_else(|| {
+            let [x, y, _] = dispatch.workgroups.map(u64::from);
+            refuse("max_compute_workgroups_per_dimension", most, (x * y).isqrt() + 1)
+        })
     }
 
     /// Submits a recording `times` over in one compute pass, then copies each `(from, to)` pair for reading back.

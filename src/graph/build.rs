@@ -160,6 +160,12 @@ pub trait Operator: fmt::Debug + Send + Sync {
         false
     }
 
+    /// Whether its kernels must be of one class with those of the graph's other operators that say so: they share scratch
+    /// memory, whose layout depends on the class.
+    fn shares_class(&self) -> bool {
+        false
+    }
+
     /// Adds the launches of the operator on a GPU.
     fn lower(&self, to: &mut Lowering<'_>);
 

@@ -59,7 +59,10 @@ async fn check(gpu: &Gpu, precision: WeightPrecision, stored: WeightPrecision) -
             join: None,
             precision,
         };
-        launches.push((linear::dispatch(&shape, 0..OUTPUTS, gpu.class()), [x, y.clone()]));
+        let own = gpu.class();
+        let alternatives = [own, own.other()].map(|class| linear::dispatch(&shape, 0..OUTPUTS, class));
+        let dispatch = gpu.passed_over().better(alternatives, |dispatch| dispatch.kernel);
+        launches.push((dispatch, [x, y.clone()]));
         tests.push((y, pad(&want, OUTPUTS)));
     }
     let mut want = vec![0.0; OUTPUTS * INPUTS];

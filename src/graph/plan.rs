@@ -2,7 +2,7 @@
 
 use super::buffers::Buffers;
 use super::build::Graph;
-use super::values::Home;
+use super::values::{Home, State};
 
 /// A graph, with a buffer for each value if every node is a step.
 #[derive(Clone, Debug)]
@@ -19,6 +19,14 @@ impl Plan {
         graph.nodes.retain(|_| live.next().unwrap_or(true));
         let buffers = Buffers::share(&graph.values, graph.nodes.iter().map(|node| node.touches()));
         Self { graph, buffers }
+    }
+
+    /// The states that the plan reads or writes.
+    pub(crate) fn states(&self) -> impl Iterator<Item = State> {
+        self.graph.values.iter().filter_map(|value| match value.home {
+            Home::State(state) => Some(state),
+            Home::Planned => None,
+        })
     }
 
     /// Number of nodes that run.

@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use super::lower::LaunchList;
 use super::plan::Plan;
 use super::row_copy::RowCopy;
 use super::run_cpu::CpuSession;
@@ -12,7 +13,7 @@ use super::values::{State, StateTable};
 use super::weights::Weights;
 use crate::device::Device;
 use crate::gpu::{Buffer, Gpu, GpuError};
-use crate::kernels::stride;
+use crate::kernels::{AdapterClass, stride};
 use crate::shape::Shape;
 
 /// A plan in a session, ready to be replayed.
@@ -84,6 +85,19 @@ impl Session {
             Device::Gpu(gpu) => Runner::Gpu(GpuSession::new(gpu.clone(), weights, states, &plans)?),
         };
         Ok(Self { runner })
+    }
+
+    /// As [`new`](Self::new) on a GPU, with the kernels of a class, also those that are passed over: for a check of them. Also
+    /// returns the launches of each plan.
+    pub fn to_check(
+        gpu: &Arc<Gpu>,
+        weights: &Weights,
+        states: &StateTable,
+        plans: &[Plan],
+        class: AdapterClass,
+    ) -> Result<(Self, Vec<LaunchList>), GpuError> {
+        let (session, lists) = GpuSession::to_check(gpu.clone(), weights, states, plans, class)?;
+        Ok((Self { runner: Runner::Gpu(session) }, lists))
     }
 
     /// The program made from the plan at `index`.
@@ -248,7 +262,7 @@ impl Session {
         DeviceTensor { shape: state.shape, home }
     }
 
-    /// Reads an f32 state, `[rows, width]` without padding. Also returns errors of earlier commands.
+    /// Reads a state, `[rows, width]` without padding; of a u32 state the bits. Also returns errors of earlier commands.
     pub async fn read(&self, state: State) -> Result<Vec<f32>, GpuError> {
         match &self.runner {
             Runner::Cpu(session) => Ok(session.f32_state(state).to_vec()),

@@ -9,7 +9,7 @@ use super::row_copy::RowCopy;
 use super::values::{Home, State, StateTable, stored_elements};
 use super::weights::{Weights, pad_rows};
 use crate::gpu::{Buffer, BufferCopy, Gpu, GpuError, Readback, Recording, Submission};
-use crate::kernels::stride;
+use crate::kernels::{AdapterClass, PassedOver, stride};
 use crate::shape::{Dtype, Shape};
 
 pub(super) struct GpuSession {
@@ -23,6 +23,15 @@ pub(super) struct GpuSession {
     spare: Vec<Readback>,
 }
 
+/// Plans, and the choice of their kernels.
+struct Programs<'a> {
+    plans: &'a [Plan],
+    class: AdapterClass,
+    passed_over: Arc<PassedOver>,
+    /// Whether wrong kernels are refused.
+    refuses: bool,
+}
+
 /// Results in flight: one that the host waits for, and one that the device computes meanwhile.
 const READBACKS: usize = 2;
 
@@ -33,6 +42,33 @@ impl GpuSession {
         states: &StateTable,
         plans: &[Plan],
     ) -> Result<Self, GpuError> {
+        let (class, passed_over) = (gpu.class(), gpu.passed_over());
+        let programs = Programs { plans, class, passed_over, refuses: true };
+        Self::with(gpu, weights, states, &programs).map(|(session, _)| session)
+    }
+
+    /// A session of a class's kernels, also of those that are passed over: for a check of them. Also returns the launches.
+    pub fn to_check(
+        gpu: Arc<Gpu>,
+        weights: &Weights,
+        states: &StateTable,
+        plans: &[Plan],
+        class: AdapterClass,
+    ) -> Result<(Self, Vec<LaunchList>), GpuError> {
+        Self::with(
+            gpu,
+            weights,
+            states,
+            &Programs { plans, class, passed_over: Arc::default(), refuses: false },
+        )
+    }
+
+    fn with(
+        gpu: Arc<Gpu>,
+        weights: &Weights,
+        states: &StateTable,
+        programs: &Programs<'_>,
+    ) -> Result<(Self, Vec<LaunchList>), GpuError> {
         let states = states
             .entries
             .iter()
@@ -40,13 +76,16 @@ impl GpuSession {
             .collect::<Result<Vec<_>, _>>()?;
         // bound in place of absent optional inputs; never read
         let nothing = gpu.buffer("nothing", 4)?;
-        let target = Target { class: gpu.class(), precision: weights.precision(), parts: weights.parts() };
-        let programs = plans
+        let &Programs { plans, class, ref passed_over, refuses } = programs;
+        let passed_over = passed_over.clone();
+        let target = Target { class, precision: weights.precision(), passed_over, parts: weights.parts() };
+        let lists: Vec<LaunchList> = plans.iter().map(|plan| plan.lower(&target)).collect();
+        let programs = lists
             .iter()
-            .map(|plan| record(&gpu, weights, &states, &nothing, &plan.lower(&target)))
+            .map(|list| record(&gpu, weights, &states, &nothing, list, refuses))
             .collect::<Result<Vec<_>, _>>()?;
         let readbacks = states.iter().map(|_| None).collect();
-        Ok(Self { gpu, states, readbacks, programs, waiting: VecDeque::new(), spare: Vec::new() })
+        Ok((Self { gpu, states, readbacks, programs, waiting: VecDeque::new(), spare: Vec::new() }, lists))
     }
 
     pub fn write(&self, state: State, start: usize, data: &[u32]) {
@@ -133,7 +172,8 @@ impl GpuSession {
     pub async fn read(&self, state: State) -> Result<Vec<f32>, GpuError> {
         let Shape { rows, width } = state.shape;
         let mut stored: Vec<f32> = self.gpu.read(&self.states[state.index]).await?;
-        let padded = stride(width);
+        // only f32 rows are padded
+        let padded = if state.dtype == Dtype::F32 { stride(width) } else { width };
         for row in 1..rows {
             stored.copy_within(row * padded..row * padded + width, row * width);
         }
@@ -149,6 +189,7 @@ fn record(
     states: &[Buffer],
     nothing: &Buffer,
     list: &LaunchList,
+    refuses: bool,
 ) -> Result<Recording, GpuError> {
     let shared = (list.buffers.elements.iter().enumerate())
         .map(|(index, &elements)| gpu.buffer(&format!("{}: buffer {index}", list.label), elements))
@@ -165,5 +206,8 @@ fn record(
     let launches: Vec<_> = (list.launches.iter())
         .map(|launch| (launch.dispatch.clone(), launch.bindings.iter().map(buffer).collect()))
         .collect();
-    gpu.record(&list.label, &launches)
+    match refuses {
+        true => gpu.record(&list.label, &launches),
+        false => gpu.record_any(&list.label, &launches),
+    }
 }

@@ -99,6 +99,7 @@ pub mod map_blocks;
 pub mod normalized_linear;
 pub mod output_layer;
 pub mod panels;
+mod passed_over;
 pub mod ranged_attention;
 pub mod search;
 pub mod search_state;
@@ -113,11 +114,15 @@ pub mod vocabulary_chunks;
 pub mod wgsl;
 
 pub use all::all;
+pub use passed_over::{Flaws, PassedOver};
 
 use crate::precision::WeightPrecision;
 
 /// Outputs (columns of `x·Wᵀ`) in one panel of a packed weight matrix.
 pub const PANEL: usize = 64;
+
+/// Storage buffers that a device binds at once by WebGPU's default limits.
+pub const MAX_STORAGE_BUFFERS: u32 = 8;
 
 /// WebGPU's maximum workgroups along one axis of a dispatch.
 pub const MAX_WORKGROUPS_PER_AXIS: u32 = 65_535;
@@ -206,6 +211,22 @@ impl AdapterClass {
     pub const fn is_software(self) -> bool {
         matches!(self, Self::Software)
     }
+
+    /// The other class.
+    pub const fn other(self) -> Self {
+        match self {
+            Self::Hardware => Self::Software,
+            Self::Software => Self::Hardware,
+        }
+    }
+
+    /// The name in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Hardware => "hardware",
+            Self::Software => "software",
+        }
+    }
 }
 
 /// One launch of a kernel.
@@ -263,4 +284,34 @@ pub fn fold(count: usize, size: u32) -> [u32; 3] {
     let y = groups.div_ceil(MAX_WORKGROUPS_PER_AXIS as usize);
     let x = groups.div_ceil(y);
     [x as u32, y as u32, 1]
+}
+
+/// The same workgroups with at most `most` along an axis, for a device that allows fewer than WebGPU's default; `None` if two
+/// axes do not hold them. The shaders count workgroups over both axes.
+pub fn refold(workgroups: [u32; 3], most: u32) -> Option<[u32; 3]> {
+    let [x, y, z] = workgroups;
+    if x <= most && y <= most {
+        return Some(workgroups);
+    }
+    let all = u64::from(x) * u64::from(y);
+    let rows = all.div_ceil(u64::from(most.max(1)));
+    let width = all.div_ceil(rows);
+    (rows <= u64::from(most)).then_some([width as u32, rows as u32, z])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn workgroups_are_folded_again_for_a_narrower_device() {
+        assert_eq!(refold([4096, 1, 1], 4096), Some([4096, 1, 1]));
+        assert_eq!(refold([4097, 1, 1], 4096), Some([2049, 2, 1]));
+        assert_eq!(refold([35_001, 2, 1], 4096), Some([3890, 18, 1]));
+        assert_eq!(refold([65_535, 65_535, 1], 4096), None);
+        for count in [1, 4095, 4097, 70_001, 16_777_216] {
+            let [x, y, _] = refold(fold(count, 1), 4096).expect("fits");
+            assert!(x <= 4096 && y <= 4096 && x as usize * y as usize >= count);
+        }
+    }
 }

@@ -34,6 +34,10 @@ impl Operator for BestTokens {
         vec![self.scores.chunks, self.top] // candidates are listed behind the chunks
     }
 
+    fn shares_class(&self) -> bool {
+        true // of the notes on chunks
+    }
+
     fn lower(&self, to: &mut Lowering<'_>) {
         let Self { scores, top } = self;
         let (edits, buffers) = (scores.edits(), scores.buffers());

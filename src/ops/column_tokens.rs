@@ -59,6 +59,10 @@ impl Operator for ColumnTokens {
         vec![self.words]
     }
 
+    fn shares_class(&self) -> bool {
+        true // of the notes on chunks
+    }
+
     fn lower(&self, to: &mut Lowering<'_>) {
         let Self { words, rows, places, columns } = *self;
         let Shape { rows: sentences, width } = to.shape(columns);

@@ -98,6 +98,10 @@ impl Operator for EditScores {
         vec![self.0.logits, self.0.chunks, self.0.row_bans]
     }
 
+    fn shares_class(&self) -> bool {
+        true // of the notes on chunks
+    }
+
     fn lower(&self, to: &mut Lowering<'_>) {
         to.launch_all(self.0.shape.chunk_launches(&self.0.edits(), self.0.buffers(), to.class()));
     }

@@ -26,6 +26,10 @@ impl Operator for GreedyStep {
         self.0.state.of_step().to_vec()
     }
 
+    fn shares_class(&self) -> bool {
+        true // of the notes on chunks
+    }
+
     fn lower(&self, to: &mut Lowering<'_>) {
         let dispatch = self.0.history.search.greedy_launch(self.0.shape.vocabulary, to.class());
         to.launch(dispatch, self.reads().into_iter().map(Into::into).collect());

@@ -5,8 +5,12 @@ use super::loaded::LoadedModel;
 use super::options::resolve;
 use super::request::GenerateRequest;
 use super::session::{DecodeSession, IdleSessions, SessionKey};
+#[cfg(not(target_arch = "wasm32"))]
+use crate::answers;
 use crate::decode::BatchSearch;
 use crate::device::Device;
+#[cfg(not(target_arch = "wasm32"))]
+use crate::gpu::GpuError;
 use crate::graph::{Upload, Weights, check_known_answers};
 use crate::model::blueprint::CheckpointSource;
 use crate::model::config::{Architecture, Family};
@@ -181,9 +185,12 @@ impl Loading {
             let rehearsal = std::thread::Builder::new().name("rehearsal".into());
             // without a thread, the first sentence compiles its kernels
             let _ = rehearsal.spawn_scoped(scope, || {
-                gpu.apart(|| match rehearse(transformer, options, REHEARSED_TOKENS) {
-                    Err(GenerateError::Gpu(error)) => Err(error),
-                    _ => Ok(()),
+                gpu.apart(|| {
+                    check_new_device(transformer)?;
+                    match rehearse(transformer, options, REHEARSED_TOKENS) {
+                        Err(GenerateError::Gpu(error)) => Err(error),
+                        _ => Ok(()),
+                    }
                 })
             });
             let mut source = CheckpointSource { blueprint, checkpoint: model.checkpoint() };
@@ -208,6 +215,18 @@ impl Loading {
             gpu.flush()?;
         }
         Ok(self.transformer)
+    }
+}
+
+/// Asks a GPU that was never checked for a few known answers, before the first session chooses its kernels. Not a software
+/// adapter: it would compile longer than the model loads, and no user's default takes one.
+#[cfg(not(target_arch = "wasm32"))]
+fn check_new_device(transformer: &Transformer) -> Result<(), GpuError> {
+    match &transformer.model.device {
+        Device::Gpu(gpu) if !gpu.class().is_software() => {
+            pollster::block_on(answers::quick(gpu, transformer.precision())).map(|_| ())
+        }
+        _ => Ok(()),
     }
 }
 

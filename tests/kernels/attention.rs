@@ -1,5 +1,6 @@
 //! Attention, its weights, and attention over a cache.
 
+use wordloom::answers::sizes::{self, MASKS, Mask};
 use wordloom::cpu::{self, AttentionScores, Cache, Columns};
 use wordloom::gpu::Gpu;
 use wordloom::kernels::append_rows::{self, MAX_PARTS};
@@ -162,17 +163,6 @@ impl AttentionCase {
     }
 }
 
-/// Whether a key of a sentence is visible.
-type Mask = fn(usize, usize) -> bool;
-
-/// Masks: nothing hidden; the end of each sentence; its beginning; all of the second sentence.
-const MASKS: [Mask; 4] = [
-    |_, _| true,
-    |sentence, key| key < 3 + sentence,
-    |sentence, key| key > sentence,
-    |sentence, _| sentence != 1,
-];
-
 #[device_test]
 async fn scores_agree_for_every_mask() {
     let gpu = gpu().await;
@@ -191,7 +181,7 @@ async fn scores_agree_for_every_mask() {
 #[device_test]
 async fn attention_agrees_for_every_mask() {
     let gpu = gpu().await;
-    for (queries, keys) in [(1, 1), (1, 70), (7, 9), (8, 64), (9, 65), (17, 5), (33, 70)] {
+    for (queries, keys) in sizes::ATTENTION {
         for causal in [false, true] {
             for (mask, width) in MASKS.into_iter().flat_map(|mask| [(mask, 12), (mask, 24)]) {
                 let (d_head, d_value) = (width, width);
@@ -206,9 +196,7 @@ async fn attention_agrees_for_every_mask() {
 #[device_test]
 async fn attention_agrees_for_every_width_of_a_head() {
     let gpu = gpu().await;
-    for (d_head, offset) in
-        [(1, 0), (3, 5), (15, 0), (16, 8), (17, 1), (33, 0), (63, 2), (64, 64), (65, 0), (130, 3)]
-    {
+    for (d_head, offset) in sizes::HEADS {
         let d_value = d_head;
         let (queries, keys) = (5, 6);
         let shape =
@@ -221,7 +209,7 @@ async fn attention_agrees_for_every_width_of_a_head() {
 #[device_test]
 async fn attention_agrees_for_values_of_another_width() {
     let gpu = gpu().await;
-    for (d_head, d_value) in [(5, 12), (16, 64), (64, 16), (65, 7), (80, 80), (8, 40)] {
+    for (d_head, d_value) in sizes::KEYS_AND_VALUES {
         for (heads, queries, keys) in [(1, 7, 1), (3, 1, 65), (8, 9, 7)] {
             let shape =
                 AttentionShape { batch: 2, heads, queries, keys, d_head, d_value, scale: 0.5, causal: false };
@@ -236,8 +224,8 @@ async fn attention_agrees_for_values_of_another_width() {
 #[device_test]
 async fn attention_agrees_with_a_bias_by_distance() {
     let gpu = gpu().await;
-    for (reach, heads) in [(0, 3), (1, 1), (1, 8), (40, 1), (40, 3), (200, 8)] {
-        for (queries, keys) in [(1, 1), (7, 7), (65, 65), (130, 130), (7, 65), (65, 7)] {
+    for (reach, heads) in sizes::REACHES {
+        for (queries, keys) in sizes::BIASED {
             for (causal, mask) in [false, true, false, true].into_iter().zip(MASKS) {
                 let (d_head, d_value) = if causal { (12, 12) } else { (5, 20) };
                 let shape =
@@ -364,17 +352,7 @@ async fn attention_is_that_of_the_reference() {
 #[device_test]
 async fn the_cache_is_filled_and_attended() {
     let gpu = gpu().await;
-    for (rows, heads, d_head, d_value, capacity) in [
-        (1, 1, 5, 5, 3),
-        (9, 3, 33, 33, 8),
-        (5, 3, 5, 12, 7),
-        (3, 8, 16, 64, 65),
-        (6, 5, 4, 20, 3),
-        (2, 2, 68, 132, 6),
-        (2, 2, 65, 7, 130),
-        (2, 3, 80, 80, 9),
-        (5, 2, 8, 24, 7),
-    ] {
+    for [rows, heads, d_head, d_value, capacity] in sizes::CACHES {
         let (width, value_width) = (heads * d_head, heads * d_value);
         let fused_width = 2 * width + value_width;
         let qkv = random(1, rows * fused_width);

@@ -1,6 +1,7 @@
 //! Linear layers: all kernels, precisions, split weights, activations.
 
 use wordloom::activation::Activation;
+use wordloom::answers::sizes;
 use wordloom::cpu::{self, Linear, WeightMatrix};
 use wordloom::gpu::Gpu;
 use wordloom::join::Join;
@@ -68,36 +69,10 @@ impl LinearCase {
     }
 }
 
-/// Rows, inputs and outputs on both sides of every tile.
-const LINEAR_SIZES: [[usize; 3]; 22] = [
-    [1, 1, 1],
-    [1, 4, 4],
-    [1, 37, 1003],
-    [1, 256, 64],
-    [2, 5, 3],
-    [3, 64, 65],
-    [4, 65, 63],
-    [5, 3, 64],
-    [6, 16, 127],
-    [7, 17, 128],
-    [8, 15, 129],
-    [9, 33, 31],
-    [15, 63, 5],
-    [16, 64, 64],
-    [17, 300, 32],
-    [33, 12, 17],
-    [63, 31, 61],
-    [64, 128, 192],
-    [65, 20, 68],
-    [127, 129, 65],
-    [131, 7, 130],
-    [200, 512, 257],
-];
-
 #[device_test]
 async fn linear_agrees_in_every_variant_bit_by_bit() {
     let gpu = gpu().await;
-    for [rows, inputs, outputs] in LINEAR_SIZES {
+    for [rows, inputs, outputs] in sizes::LINEAR {
         for (scale, bias, activation, join) in [
             (1.0, false, Activation::Identity, None),
             (1.0, true, Activation::Relu, Some(Join::Add)),

@@ -1,5 +1,6 @@
 //! Operators on single rows: embeddings and norms.
 
+use wordloom::answers::sizes;
 use wordloom::cpu::{self, StoredMatrix};
 use wordloom::gpu::Gpu;
 use wordloom::kernels::embed::{self, EmbedShape};
@@ -13,7 +14,7 @@ use crate::{fixture, pad, random, read, run, unpad, untouched, upload, upload_u3
 #[device_test]
 async fn embeddings_are_looked_up() {
     let gpu = gpu().await;
-    for (d_model, vocabulary, rows) in [(1, 1, 1), (6, 130, 5), (64, 200, 33), (129, 64, 3)] {
+    for (d_model, vocabulary, rows) in sizes::EMBEDDING {
         let table = random(1, vocabulary * d_model);
         let position_table = random(2, 40 * d_model);
         let tokens: Vec<u32> = (0..rows).map(|r| (r * 67 % vocabulary) as u32).collect();
@@ -84,7 +85,7 @@ async fn norm_on_gpu(
 #[device_test]
 async fn norms_agree() {
     let gpu = gpu().await;
-    for (rows, width) in [(1, 1), (1, 3), (7, 33), (8, 64), (9, 255), (17, 256), (70, 257), (3, 1024)] {
+    for (rows, width) in sizes::NORM {
         let (x, residual) = (random(1, rows * width), random(2, rows * width));
         let (gamma, beta) = (random(3, width), random(4, width));
         for (with_residual, centered) in [(false, true), (true, true), (false, false), (true, false)] {

@@ -1,6 +1,7 @@
 //! Selected outputs of a linear layer on a GPU against the CPU, in every precision, for both classes of adapter, with
 //! weights in parts; and columns made tokens.
 
+use wordloom::answers::sizes;
 use wordloom::cpu::{self, Linear, StoredMatrix};
 use wordloom::kernels::column_tokens::{self, Places};
 use wordloom::kernels::selected_linear::{SelectedShape, dispatch};
@@ -25,9 +26,7 @@ fn lists(sentences: usize, columns: usize, outputs: usize) -> Vec<u32> {
 #[device_test]
 async fn selected_outputs_agree_with_the_cpu() {
     let gpu = gpu().await;
-    for (sentences, beams, inputs, outputs, columns) in
-        [(1, 1, 4, 64, 1), (1, 1, 33, 130, 64), (3, 4, 64, 200, 66), (2, 3, 256, 321, 200), (70, 1, 8, 70, 9)]
-    {
+    for [sentences, beams, inputs, outputs, columns] in sizes::SHORTLISTS {
         let rows = sentences * beams;
         let (x, weight, bias) = (random(1, rows * inputs), random(2, outputs * inputs), random(3, outputs));
         let listed = lists(sentences, columns, outputs);

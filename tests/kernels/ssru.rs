@@ -1,5 +1,6 @@
 //! The recurrent unit on a GPU against the CPU: whole sequences with and without a cache, and steps.
 
+use wordloom::answers::sizes;
 use wordloom::cpu::{self, CellHistory, Cells};
 use wordloom::gpu::Gpu;
 use wordloom::kernels::ssru::{SsruShape, dispatch};
@@ -55,8 +56,7 @@ impl Case {
 #[device_test]
 async fn sequences_and_steps_agree_with_the_cpu() {
     let gpu = gpu().await;
-    for (sequences, length, width) in [(1, 1, 1), (1, 7, 4), (3, 5, 6), (2, 33, 64), (5, 3, 65), (70, 1, 256)]
-    {
+    for (sequences, length, width) in sizes::RECURRENT {
         let rows = sequences * length;
         let projected = |seed| random(seed, rows * 2 * width).iter().map(|x| 4.0 * x).collect::<Vec<f32>>();
         let cells = rows + 3;

@@ -1,5 +1,6 @@
 //! The best tokens of each row, with and without score edits; the log-probability of given tokens.
 
+use wordloom::answers::sizes;
 use wordloom::cpu;
 use wordloom::gpu::Gpu;
 use wordloom::kernels::edits::Edits;
@@ -64,16 +65,7 @@ async fn the_best_tokens_agree() {
         ScoreRules { space: ScoreSpace::LogProbabilities, renormalize: false },
         ScoreRules { space: ScoreSpace::LogProbabilities, renormalize: true },
     ];
-    for (rows, vocabulary, candidates) in [
-        (1, 1, 1),
-        (3, 5, 8),
-        (2, 64, 64),
-        (5, 37, 2),
-        (9, 1003, 8),
-        (4, 8000, 4),
-        (1, 60_001, 32),
-        (33, 100, 1),
-    ] {
+    for (rows, vocabulary, candidates) in sizes::BEST {
         // coarse, for ties
         let logits: Vec<f32> =
             random(7, rows * vocabulary).iter().map(|value| (value * 200.0).round() / 16.0).collect();
@@ -149,7 +141,7 @@ async fn log_probability_on_gpu(gpu: &Gpu, vocabulary: usize, logits: &[f32], ta
 #[device_test]
 async fn the_log_probabilities_of_given_tokens_agree() {
     let gpu = gpu().await;
-    for (rows, vocabulary) in [(1, 1), (3, 5), (2, 64), (9, 1003), (130, 37), (4, 60_001)] {
+    for (rows, vocabulary) in sizes::LOG_PROBABILITIES {
         let logits: Vec<f32> = random(5, rows * vocabulary).iter().map(|value| 20.0 * value).collect();
         let targets: Vec<u32> = (0..rows)
             .map(|row| match row % 5 {

@@ -13,6 +13,7 @@ mod setup;
 mod system;
 mod terminal;
 mod tiers;
+mod validators;
 mod vulkan;
 mod wasm;
 mod wasm_bindgen;

@@ -2,7 +2,7 @@
 
 use crate::process::{self, cargo};
 use crate::terminal::{BAD, GOOD, heading};
-use crate::{chromium, node, python, rustup, vulkan, wasm, wasm_bindgen, xvfb};
+use crate::{chromium, node, python, rustup, validators, vulkan, wasm, wasm_bindgen, xvfb};
 
 /// A requirement. The strings are for the developer.
 struct Requirement {
@@ -13,7 +13,7 @@ struct Requirement {
     install: fn() -> Result<(), String>,
 }
 
-const REQUIREMENTS: [Requirement; 10] = [
+const REQUIREMENTS: [Requirement; 11] = [
     Requirement { name: "Vulkan driver on the CPU", find: vulkan::find, install: vulkan::install },
     Requirement {
         name: "rustfmt",
@@ -26,6 +26,7 @@ const REQUIREMENTS: [Requirement; 10] = [
         install: || rustup::run(&["component", "add", "clippy"]),
     },
     Requirement { name: "wasm32 standard library", find: wasm::find, install: wasm::install },
+    Requirement { name: "shader validators", find: validators::find, install: validators::install },
     Requirement { name: "wasm-bindgen", find: wasm_bindgen::find, install: wasm_bindgen::install },
     Requirement { name: "Xvfb", find: xvfb::find, install: xvfb::install },
     Requirement { name: "Chromium", find: chromium::find, install: chromium::install },

@@ -31,14 +31,14 @@ const UNIT: &str = "
 
 /// Those that run on a device.
 const DEVICE: &str = "
-    allocations bleu cli clock default_model device_search eight_bits encoder explain family_files
+    allocations bleu check cli clock default_model device_search eight_bits encoder explain family_files
     firefox firefox_parity kernels
-    lesson loading model_parity queue random_models sampling score speed start switches table_3 taps trace trace_bands
+    lesson limits loading model_parity queue random_models sampling score speed start switches table_3 taps trace trace_bands
     training training_parity translate_in_turn translate_streaming window
 ";
 
 /// Features of the library, each of which has to build alone; without a name, none of them.
-const FEATURES: &[&str] = &["", "embedded-model", "tokenizers", "training"];
+const FEATURES: &[&str] = &["", "check", "embedded-model", "tokenizers", "training"];
 
 /// Runs the checks of `tier`; whether all passed.
 ///

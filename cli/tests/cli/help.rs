@@ -2,7 +2,7 @@
 
 use super::run;
 
-const COMMANDS: [&str; 21] = [
+const COMMANDS: [&str; 22] = [
     "translate",
     "summarize",
     "generate",
@@ -15,6 +15,7 @@ const COMMANDS: [&str; 21] = [
     "evaluate",
     "models",
     "devices",
+    "check",
     "inspect",
     "cost",
     "quantize",

@@ -1,5 +1,5 @@
 //! The commands from outside: output, exit codes, and one line on stderr for every invalid input. The real binary runs on the
-//! CPU, except that `bench` counts on a GPU adapter.
+//! CPU, except that `bench` and `check` use a GPU adapter.
 
 #[path = "../../../tests/common/mod.rs"]
 mod common;
@@ -7,6 +7,7 @@ mod common;
 mod align;
 mod attend;
 mod bench;
+mod check;
 mod cost;
 mod damaged_models;
 mod desktop;

@@ -1,15 +1,20 @@
-//! Fusions: replaces neighbouring launches by one. Only kernels for hardware GPUs have fused forms.
+//! Fusions: replaces neighbouring launches by one. Only kernels for hardware GPUs have fused forms. A form that is passed over
+//! on the device is not used.
 
 use super::launch::{Binding, Launch};
-use crate::kernels::{Access, normalized_linear, output_layer};
+use crate::kernels::{Access, Dispatch, PassedOver, normalized_linear, output_layer};
 
 /// Fuses launches. `is_state` tells whether a binding outlives the list.
-pub(super) fn fuse(launches: Vec<Launch>, is_state: impl Fn(Binding) -> bool) -> Vec<Launch> {
-    norm_and_linear(logits_and_notes(launches), is_state)
+pub(super) fn fuse(
+    launches: Vec<Launch>,
+    passed_over: &PassedOver,
+    is_state: impl Fn(Binding) -> bool,
+) -> Vec<Launch> {
+    norm_and_linear(logits_and_notes(launches, passed_over), passed_over, is_state)
 }
 
 /// Fuses the output layer, which may be in parts, with the notes on chunks of its logits.
-fn logits_and_notes(launches: Vec<Launch>) -> Vec<Launch> {
+fn logits_and_notes(launches: Vec<Launch>, passed_over: &PassedOver) -> Vec<Launch> {
     let mut fused: Vec<Launch> = Vec::with_capacity(launches.len());
     for launch in launches {
         let makes_input = |before: &Launch| {
@@ -17,7 +22,7 @@ fn logits_and_notes(launches: Vec<Launch>) -> Vec<Launch> {
             accesses.any(|(bound, access)| access == Access::Write && launch.bindings.first() == Some(&bound))
         };
         let layer = fused.iter().rposition(|before| !makes_input(before)).map_or(0, |other| other + 1);
-        match with_notes(&fused[layer..], &launch) {
+        match with_notes(&fused[layer..], &launch, passed_over) {
             Some(parts) => {
                 fused.truncate(layer);
                 fused.extend(parts);
@@ -29,7 +34,11 @@ fn logits_and_notes(launches: Vec<Launch>) -> Vec<Launch> {
 }
 
 /// Fuses a norm with the linear layer after it, which may be in parts.
-fn norm_and_linear(launches: Vec<Launch>, is_state: impl Fn(Binding) -> bool) -> Vec<Launch> {
+fn norm_and_linear(
+    launches: Vec<Launch>,
+    passed_over: &PassedOver,
+    is_state: impl Fn(Binding) -> bool,
+) -> Vec<Launch> {
     let mut fused = Vec::with_capacity(launches.len());
     let mut rest = &launches[..];
     while let [launch, after @ ..] = rest {
@@ -38,7 +47,7 @@ fn norm_and_linear(launches: Vec<Launch>, is_state: impl Fn(Binding) -> bool) ->
         let (layer, others) = after.split_at(parts);
         let normalized = output(launch);
         let keeps = is_state(normalized) || others.iter().any(|other| other.bindings.contains(&normalized));
-        match with_norm(launch, layer, keeps) {
+        match with_norm(launch, layer, keeps, passed_over) {
             Some(parts) => {
                 fused.extend(parts);
                 rest = others;
@@ -53,9 +62,9 @@ fn norm_and_linear(launches: Vec<Launch>, is_state: impl Fn(Binding) -> bool) ->
 }
 
 /// The launches of a layer that also note the best of their logits; `None` if a part cannot.
-fn with_notes(layer: &[Launch], notes: &Launch) -> Option<Vec<Launch>> {
+fn with_notes(layer: &[Launch], notes: &Launch, passed_over: &PassedOver) -> Option<Vec<Launch>> {
     let parts = layer.iter().map(|part| {
-        let dispatch = output_layer::fuse(&part.dispatch, &notes.dispatch)?;
+        let dispatch = trusted(output_layer::fuse(&part.dispatch, &notes.dispatch)?, passed_over)?;
         let [x, weight, bias, _, logits] = part.bindings[..] else { return None };
         let [_, bans, search, chunks] = notes.bindings[..] else { return None };
         let bindings = vec![x, weight, bias, bans, search, logits, chunks];
@@ -65,13 +74,18 @@ fn with_notes(layer: &[Launch], notes: &Launch) -> Option<Vec<Launch>> {
 }
 
 /// The launches of a layer that also normalize their inputs; `None` if a part cannot.
-fn with_norm(norm: &Launch, layer: &[Launch], keeps: bool) -> Option<Vec<Launch>> {
+fn with_norm(norm: &Launch, layer: &[Launch], keeps: bool, passed_over: &PassedOver) -> Option<Vec<Launch>> {
     let parts = layer.iter().map(|part| {
-        let dispatch = normalized_linear::fuse(&norm.dispatch, &part.dispatch, keeps)?;
+        let dispatch = trusted(normalized_linear::fuse(&norm.dispatch, &part.dispatch, keeps)?, passed_over)?;
         let [x, residual, gamma, beta, normalized] = norm.bindings[..] else { return None };
         let [input, weight, bias, _, y] = part.bindings[..] else { return None };
         let bindings = vec![x, weight, bias, residual, gamma, beta, y, normalized];
         (input == normalized).then(|| Launch { place: part.place.clone(), dispatch, bindings })
     });
     parts.collect::<Option<Vec<_>>>().filter(|parts| !parts.is_empty())
+}
+
+/// The launch, if its kernel is not passed over.
+fn trusted(dispatch: Dispatch, passed_over: &PassedOver) -> Option<Dispatch> {
+    passed_over.flaws([dispatch.kernel].into_iter()).are_none().then_some(dispatch)
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::launch::{Binding, Launch};
 use crate::graph::values::{Columns, Home, Value, ValueInfo};
 use crate::graph::weights::{Matrix, WeightPart, WeightTable};
-use crate::kernels::{AdapterClass, ColumnLayout, Dispatch, stride};
+use crate::kernels::{AdapterClass, ColumnLayout, Dispatch, PassedOver, stride};
 use crate::precision::WeightPrecision;
 use crate::shape::{Dtype, Shape};
 
@@ -17,6 +17,8 @@ pub struct Target {
     pub class: AdapterClass,
     /// Storage of matrices.
     pub precision: WeightPrecision,
+    /// Kernels that the device does not get.
+    pub passed_over: Arc<PassedOver>,
     pub(in crate::graph) parts: Vec<Vec<WeightPart>>,
 }
 
@@ -29,13 +31,15 @@ impl Target {
         max_storage_bytes: u64,
     ) -> Self {
         let parts = table.entries().iter().map(|entry| entry.parts(precision, max_storage_bytes));
-        Self { class, precision, parts: parts.collect() }
+        Self { class, precision, passed_over: Arc::default(), parts: parts.collect() }
     }
 }
 
 /// The launches of a graph so far.
 pub struct Lowering<'a> {
     target: &'a Target,
+    /// Class of the operator's kernels.
+    pub(super) class: AdapterClass,
     pub(super) place: Arc<str>,
     pub(super) values: Vec<ValueInfo>,
     pub(super) launches: Vec<Launch>,
@@ -43,12 +47,12 @@ pub struct Lowering<'a> {
 
 impl<'a> Lowering<'a> {
     pub(super) fn new(target: &'a Target, values: Vec<ValueInfo>) -> Self {
-        Self { target, place: Arc::default(), values, launches: Vec::new() }
+        Self { target, class: target.class, place: Arc::default(), values, launches: Vec::new() }
     }
 
-    /// Processor that runs the shaders.
+    /// Class of the operator's kernels: the device's, or the other one if its kernels are passed over.
     pub fn class(&self) -> AdapterClass {
-        self.target.class
+        self.class
     }
 
     /// Storage of matrices.

@@ -3,6 +3,7 @@
 mod fuse;
 mod launch;
 mod lowering;
+mod trusted;
 
 use std::fmt;
 
@@ -31,14 +32,11 @@ impl Plan {
     /// Lowers the plan for a target.
     pub fn lower(&self, target: &Target) -> LaunchList {
         let mut lowering = Lowering::new(target, self.graph.values.clone());
-        for node in &self.graph.nodes {
-            lowering.place = node.place.clone();
-            node.op.lower(&mut lowering);
-        }
+        trusted::lower(&self.graph.nodes, &mut lowering, target);
         let Lowering { values, launches, .. } = lowering;
         let is_state =
             |bound| matches!(bound, Binding::Value(value) if values[value.0].home != Home::Planned);
-        let launches = fuse::fuse(launches, is_state);
+        let launches = fuse::fuse(launches, &target.passed_over, is_state);
         let buffers = Buffers::share(&values, launches.iter().map(Launch::touches));
         let bytes_of = |bound| match bound {
             Binding::Value(value) => 4 * values[value.0].stored_elements() as u64,

@@ -1,0 +1,255 @@
+//! Runs the cases of a group on a device, and compares with the CPU runner.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::Group;
+use super::cases::{Case, Cases, Compared, Input, RandomWeights};
+use crate::device::Device;
+use crate::gpu::{Gpu, GpuError};
+use crate::graph::{Plan, Session, State, Upload, Weights};
+use crate::kernels::AdapterClass;
+use crate::precision::WeightPrecision;
+
+/// Programs of a session: more would hold much memory at once.
+const AT_ONCE: usize = 64;
+
+/// A case on a device.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer {
+    /// Name of the case.
+    pub case: String,
+    /// Class of the kernels.
+    pub class: AdapterClass,
+    /// Storage of weights.
+    pub precision: WeightPrecision,
+    /// Kernels of the case, each once.
+    pub kernels: Vec<&'static str>,
+    /// The largest difference from the CPU's answer, in units of its tolerance: more than 1 is wrong.
+    pub difference: f32,
+    /// Whether a second run gave the same bits.
+    pub repeats: bool,
+    /// Milliseconds of a run, if the case is timed.
+    pub milliseconds: Option<f64>,
+}
+
+impl Answer {
+    /// Whether the device's answer is right.
+    pub fn is_right(&self) -> bool {
+        self.difference <= 1.0 && self.repeats
+    }
+}
+
+/// Cases with the CPU's answers.
+pub struct Known {
+    cases: Cases,
+    precision: WeightPrecision,
+    /// The results of each case.
+    answers: Vec<Vec<Vec<f32>>>,
+}
+
+impl Known {
+    /// Computes the answers of a group: of all cases, or of those of a quick check.
+    pub async fn of(group: &Group, precision: WeightPrecision, quick: bool) -> Result<Self, GpuError> {
+        let mut cases = Cases::default();
+        (group.add)(&mut cases);
+        if quick {
+            cases.list.retain(|case| case.is_quick);
+        }
+        // the rounded weights in f32: with 8-bit weights the CPU also rounds the inputs
+        let weights = weights(&Device::Cpu, &cases, precision, WeightPrecision::F32)?;
+        let mut session =
+            Session::new(&Device::Cpu, &weights, &cases.states, plans(&cases, 0..cases.list.len()))?;
+        let mut answers = Vec::new();
+        for index in 0..cases.list.len() {
+            answers.push(run(&mut session, &weights, &cases, [index; 2]).await?);
+        }
+        Ok(Self { cases, precision, answers })
+    }
+
+    /// Runs the cases on a device with the kernels of a class, also those that are passed over.
+    pub async fn ask(
+        &self,
+        gpu: &Arc<Gpu>,
+        class: AdapterClass,
+        timed: bool,
+    ) -> Result<Vec<Answer>, GpuError> {
+        let Self { cases, precision, .. } = self;
+        let weights = weights(&Device::Gpu(gpu.clone()), cases, *precision, *precision)?;
+        let mut answers = Vec::with_capacity(cases.list.len());
+        for first in (0..cases.list.len()).step_by(AT_ONCE) {
+            let range = first..cases.list.len().min(first + AT_ONCE);
+            let plans = plans(cases, range.clone());
+            let (mut session, lists) = Session::to_check(gpu, &weights, &cases.states, &plans, class)?;
+            for (program, (index, list)) in range.zip(&lists).enumerate() {
+                let case = &cases.list[index];
+                let got = self.run_twice(&mut session, &weights, program, index).await?;
+                let mut kernels: Vec<_> =
+                    list.launches.iter().map(|launch| launch.dispatch.kernel.name).collect();
+                kernels.sort_unstable();
+                kernels.dedup();
+                answers.push(Answer {
+                    case: case.what.clone(),
+                    class,
+                    precision: *precision,
+                    kernels,
+                    difference: self.difference(index, &got[0]),
+                    repeats: got[0]
+                        .iter()
+                        .flatten()
+                        .map(|x| x.to_bits())
+                        .eq(got[1].iter().flatten().map(|x| x.to_bits())),
+                    milliseconds: match timed && case.is_timed {
+                        true => milliseconds(gpu, &mut session, program, &weights).await?,
+                        false => None,
+                    },
+                });
+            }
+        }
+        Ok(answers)
+    }
+
+    async fn run_twice(
+        &self,
+        session: &mut Session,
+        weights: &Weights,
+        program: usize,
+        index: usize,
+    ) -> Result<[Vec<Vec<f32>>; 2], GpuError> {
+        Ok([
+            run(session, weights, &self.cases, [program, index]).await?,
+            run(session, weights, &self.cases, [program, index]).await?,
+        ])
+    }
+
+    fn difference(&self, index: usize, got: &[Vec<f32>]) -> f32 {
+        let results = self.cases.list[index].results.iter().zip(got).zip(&self.answers[index]);
+        results.map(|((&(_, compared), got), want)| difference(compared, got, want)).fold(0.0, f32::max)
+    }
+}
+
+fn plans(cases: &Cases, range: Range<usize>) -> Vec<Plan> {
+    cases.list[range].iter().map(|case| case.plan.clone()).collect()
+}
+
+fn weights(
+    device: &Device,
+    cases: &Cases,
+    precision: WeightPrecision,
+    stored: WeightPrecision,
+) -> Result<Weights, GpuError> {
+    let table = &cases.weights;
+    let mut weights = Weights::allocate(device, table, stored)?;
+    let mut upload = Upload::new((0..table.entries().len()).collect());
+    let mut source = RandomWeights { table, precision };
+    while upload.advance(device.gpu(), table, &mut weights, &mut source).map_err(|error| error.of_gpu())? {}
+    Ok(weights)
+}
+
+/// Writes the inputs of a case, runs its program, and reads the results.
+async fn run(
+    session: &mut Session,
+    weights: &Weights,
+    cases: &Cases,
+    [program, index]: [usize; 2],
+) -> Result<Vec<Vec<f32>>, GpuError> {
+    let Case { plan, results, .. } = &cases.list[index];
+    let states: Vec<State> = plan.states().collect();
+    for (state, input) in cases.inputs.iter().filter(|(state, _)| states.contains(state)) {
+        match input {
+            Input::F32(data) => session.write_f32(*state, data),
+            Input::U32(data) => session.write(*state, data),
+        }
+    }
+    session.run(session.program(program), weights);
+    let mut read = Vec::with_capacity(results.len());
+    for &(state, _) in results {
+        read.push(session.read(state).await?);
+    }
+    Ok(read)
+}
+
+/// The largest difference of two results, in units of the tolerance; infinite for a number that is none.
+fn difference(compared: Compared, got: &[f32], want: &[f32]) -> f32 {
+    if got.len() != want.len() {
+        return f32::INFINITY;
+    }
+    let of_numbers = |got: &[f32], want: &[f32], absolute: f32, relative: f32| {
+        let each = got.iter().zip(want).map(|(&got, &want)| {
+            // any small enough number stands for minus infinity
+            let (got, want) = (if got < -1e30 { -1e30 } else { got }, want.max(-1e30));
+            let (off, allowed) = ((got - want).abs(), absolute + relative * want.abs());
+            match off.partial_cmp(&allowed) {
+                Some(std::cmp::Ordering::Greater) if allowed == 0.0 => f32::INFINITY,
+                Some(_) if allowed == 0.0 => 0.0,
+                Some(_) => off / allowed,
+                None => f32::INFINITY,
+            }
+        });
+        each.fold(0.0, f32::max)
+    };
+    match compared {
+        Compared::Numbers(absolute, relative) => of_numbers(got, want, absolute, relative),
+        Compared::Best(candidates) => {
+            let rows = got.chunks_exact(2 * candidates).zip(want.chunks_exact(2 * candidates));
+            rows.map(|(got, want)| {
+                let ((values, tokens), (want_values, want_tokens)) =
+                    (got.split_at(candidates), want.split_at(candidates));
+                let same = tokens.iter().zip(want_tokens).all(|(a, b)| a.to_bits() == b.to_bits());
+                if same { of_numbers(values, want_values, 1e-5, 1e-5) } else { f32::INFINITY }
+            })
+            .fold(0.0, f32::max)
+        }
+    }
+}
+
+/// The shortest of several measurements; `None` where there is no clock.
+#[cfg(not(target_arch = "wasm32"))]
+async fn milliseconds(
+    gpu: &Gpu,
+    session: &mut Session,
+    program: usize,
+    weights: &Weights,
+) -> Result<Option<f64>, GpuError> {
+    const RUNS: u32 = 4;
+    /// Enough for a clock, so that a slow device need not wait.
+    const ENOUGH: std::time::Duration = std::time::Duration::from_millis(60);
+    let begun = std::time::Instant::now();
+    let mut shortest = f64::INFINITY;
+    for _ in 0..5 {
+        let start = std::time::Instant::now();
+        for _ in 0..RUNS {
+            session.run(session.program(program), weights);
+        }
+        gpu.settled().await?;
+        shortest = shortest.min(start.elapsed().as_secs_f64() * 1000.0 / f64::from(RUNS));
+        if begun.elapsed() > ENOUGH {
+            break;
+        }
+    }
+    Ok(Some(shortest))
+}
+
+#[cfg(target_arch = "wasm32")]
+async fn milliseconds(_: &Gpu, _: &mut Session, _: usize, _: &Weights) -> Result<Option<f64>, GpuError> {
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_difference_is_in_units_of_its_tolerance() {
+        let numbers = Compared::Numbers(0.5, 0.0);
+        assert_eq!(difference(numbers, &[1.0, 2.0], &[1.0, 2.25]), 0.5);
+        assert_eq!(difference(numbers, &[1.0, f32::NAN], &[1.0, 2.0]), f32::INFINITY);
+        assert_eq!(difference(numbers, &[f32::NEG_INFINITY], &[-2e30]), 0.0);
+        assert_eq!(difference(numbers, &[1.0], &[1.0, 2.0]), f32::INFINITY);
+        assert_eq!(difference(Compared::Numbers(0.0, 0.0), &[1.0], &[1.0]), 0.0);
+        assert_eq!(difference(Compared::Numbers(0.0, 0.0), &[1.0], &[1.000_000_1]), f32::INFINITY);
+        let row = |token: u32| [2.0, 1.0, f32::from_bits(7), f32::from_bits(token)];
+        assert_eq!(difference(Compared::Best(2), &row(3), &row(3)), 0.0);
+        assert_eq!(difference(Compared::Best(2), &row(3), &row(4)), f32::INFINITY);
+    }
+}

@@ -1,0 +1,88 @@
+//! Known answers: what a device's kernels must compute, by the CPU runner.
+//!
+//! A driver's bug gives noise, not an error. So [`Known`] holds small graphs of every operator, at sizes around the tiles of
+//! its kernels, with every mask and weight precision, and the CPU's results. A device is asked for the same, with the kernels
+//! of each [class](AdapterClass) that it could be given. [`quick`] asks for a few.
+
+mod attention;
+mod blame;
+mod cases;
+mod compare;
+mod layers;
+mod rows;
+pub mod sizes;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+pub use blame::{slow, wrong};
+use cases::Cases;
+pub use compare::{Answer, Known};
+
+use crate::gpu::{Extent, Gpu, GpuError, Verdict};
+use crate::kernels::{AdapterClass, PassedOver};
+use crate::precision::WeightPrecision;
+
+/// Cases of related operators.
+pub struct Group {
+    /// Name in reports.
+    pub name: &'static str,
+    /// Whether matrices are read, in every precision.
+    has_matrices: bool,
+    add: fn(&mut Cases),
+}
+
+impl Group {
+    /// The precisions that the kernels of the group have.
+    pub fn precisions(&self) -> &'static [WeightPrecision] {
+        if self.has_matrices { &WeightPrecision::ALL } else { &[WeightPrecision::F32] }
+    }
+}
+
+/// All groups.
+pub const GROUPS: [Group; 16] = [
+    Group { name: "linear layers", has_matrices: true, add: layers::linear },
+    Group { name: "norm and linear layer", has_matrices: true, add: layers::normalized_linear },
+    Group { name: "output layer", has_matrices: true, add: layers::output_layer },
+    Group { name: "embeddings", has_matrices: true, add: layers::embedding },
+    Group { name: "shortlist", has_matrices: true, add: layers::shortlist },
+    Group { name: "norms", has_matrices: false, add: rows::norm },
+    Group { name: "attention", has_matrices: false, add: attention::attention },
+    Group { name: "attention with a bias", has_matrices: false, add: attention::biased },
+    Group { name: "additive attention", has_matrices: false, add: attention::additive },
+    Group { name: "scores of attention", has_matrices: false, add: attention::scores },
+    Group { name: "attention to a cache", has_matrices: false, add: attention::cached },
+    Group { name: "attention in bands", has_matrices: false, add: attention::banded },
+    Group { name: "selection", has_matrices: false, add: rows::selection },
+    Group { name: "rows", has_matrices: false, add: rows::copies },
+    Group { name: "recurrence", has_matrices: false, add: rows::recurrent },
+    Group { name: "projected keys", has_matrices: false, add: rows::low_rank },
+];
+
+/// Asks a device for a few answers, with the kernels of its class and one weight precision, and takes the result. Does nothing
+/// if the device was checked before. Returns the kernels that are passed over.
+pub async fn quick(gpu: &Arc<Gpu>, precision: WeightPrecision) -> Result<Arc<PassedOver>, GpuError> {
+    let verdict = gpu.verdict();
+    if verdict.extent != Extent::Nothing {
+        return Ok(verdict.passed_over);
+    }
+    let mut answers = Vec::new();
+    for group in &GROUPS {
+        let precision = if group.has_matrices { precision } else { WeightPrecision::F32 };
+        let known = Known::of(group, precision, true).await?;
+        answers.extend(known.ask(gpu, gpu.class(), false).await?);
+    }
+    let passed_over = Arc::new(PassedOver { wrong: owned(wrong(&answers)), ..PassedOver::default() });
+    gpu.set_verdict(Verdict { extent: Extent::Quick, passed_over: passed_over.clone() });
+    Ok(passed_over)
+}
+
+/// Names, owned.
+pub(crate) fn owned(names: BTreeSet<&'static str>) -> BTreeSet<String> {
+    names.into_iter().map(str::to_owned).collect()
+}
+
+/// Both classes, the device's own first.
+pub fn classes(gpu: &Gpu) -> [AdapterClass; 2] {
+    [gpu.class(), gpu.class().other()]
+}
