@@ -46,6 +46,7 @@ mod selected_linear;
 mod softmax_loss;
 mod ssru;
 mod sum_rows;
+mod term_scores;
 mod tied_rows;
 mod turned_rows;
 mod vector;
@@ -82,6 +83,7 @@ pub use ranged_attention::{
 pub use selected_linear::selected_linear;
 pub use softmax_loss::{LOSS_COLUMNS, NO_LABEL, softmax_loss};
 pub use ssru::{CellHistory, Cells, ssru};
+pub use term_scores::term_scores;
 pub use sum_rows::sum_rows;
 pub use tied_rows::tie_gradients;
 pub use weights::{StoredMatrix, WeightMatrix};

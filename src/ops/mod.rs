@@ -45,6 +45,7 @@ pub use attention_scores::ScoreStage;
 pub use banded_attention::{BandedScores, SideKeys};
 pub use cached_attention::Cache;
 pub use edit_scores::EditedScores;
+pub use log_softmax_top_k::TermInputs;
 pub use layers::{Linear, Normalization};
 pub use ranged_attention::{RangedScores, Ranges};
 pub use search_states::{SearchStates, SearchTable};
