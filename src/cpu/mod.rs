@@ -83,8 +83,8 @@ pub use ranged_attention::{
 pub use selected_linear::selected_linear;
 pub use softmax_loss::{LOSS_COLUMNS, NO_LABEL, softmax_loss};
 pub use ssru::{CellHistory, Cells, ssru};
-pub use term_scores::term_scores;
 pub use sum_rows::sum_rows;
+pub use term_scores::term_scores;
 pub use tied_rows::tie_gradients;
 pub use weights::{StoredMatrix, WeightMatrix};
 

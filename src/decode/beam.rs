@@ -172,7 +172,11 @@ impl BeamSearch {
     /// Whether more steps can change the finished hypotheses, by `early_stopping`.
     fn may_improve(&self, length: usize) -> bool {
         let Some(worst) = self.finished.get(self.num_beams - 1) else {
-            return true;
+            // beams without all terms cannot end, so the wait for as many hypotheses as beams would be long
+            let terms = self.terms.as_ref().filter(|terms| terms.is_hard());
+            let last = terms.zip(self.finished.get(self.num_return_sequences - 1));
+            let divisor = self.length_divisor(length);
+            return last.is_none_or(|(terms, last)| terms.may_beat(last.score, self.beams(), divisor));
         };
         let best_length = match self.early_stopping {
             EarlyStopping::Always => return false,

@@ -1,10 +1,11 @@
 //! Terms that the hypotheses of a sentence must have, or should have.
 
+use std::fmt;
 use std::ops::Range;
+use std::str::FromStr;
 use std::sync::Arc;
 
 use super::error::DecodeError;
-use super::options::DecodeOptions;
 
 /// Maximal number of terms of a sentence.
 pub const MAX_TERMS: usize = 64;
@@ -47,6 +48,46 @@ pub enum ConstraintMode {
     Soft(f32),
 }
 
+/// What the rest of a search means for its terms.
+pub(super) struct SearchLimits<'a> {
+    pub num_beams: usize,
+    pub samples: bool,
+    pub bad_words: &'a [Vec<u32>],
+    pub eos: &'a [u32],
+    pub max_length: usize,
+    pub prompt_length: usize,
+    /// Tokens of the maximal length that a forced end takes.
+    pub reserved: usize,
+}
+
+impl ConstraintMode {
+    /// The weight of `soft` without a number.
+    pub const WEIGHT: f32 = 2.0;
+}
+
+impl fmt::Display for ConstraintMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Hard => f.write_str("hard"),
+            Self::Soft(weight) => write!(f, "soft:{weight}"),
+        }
+    }
+}
+
+/// `hard`, `soft`, or `soft:WEIGHT`.
+impl FromStr for ConstraintMode {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match (text, text.strip_prefix("soft:").map(str::parse)) {
+            ("hard", _) => Ok(Self::Hard),
+            ("soft", _) => Ok(Self::Soft(Self::WEIGHT)),
+            (_, Some(Ok(weight))) if f32::is_finite(weight) && weight > 0.0 => Ok(Self::Soft(weight)),
+            _ => Err(String::from("write hard, soft, or soft:WEIGHT with a weight above 0")),
+        }
+    }
+}
+
 impl Term {
     /// Tokens of its longest form.
     pub(super) fn longest(&self) -> usize {
@@ -75,7 +116,7 @@ impl Constraints {
         self.terms.iter().flat_map(|term| &term.forms).flatten().copied()
     }
 
-    pub(super) fn validate(&self, options: &DecodeOptions) -> Result<(), DecodeError> {
+    pub(super) fn validate(&self, search: &SearchLimits<'_>) -> Result<(), DecodeError> {
         let refuse = |value: String, allowed: String| {
             Err(DecodeError::Option { option: "constraints", value, allowed })
         };
@@ -88,10 +129,10 @@ impl Constraints {
         if self.terms.iter().any(empty) {
             return refuse("a term without tokens".into(), "terms with forms of at least one token".into());
         }
-        if options.sampling.is_some() || options.num_beams < 2 {
-            let search = if options.sampling.is_some() { "sampling" } else { "1 beam" };
+        if search.samples || search.num_beams < 2 {
+            let kind = if search.samples { "sampling" } else { "1 beam" };
             return refuse(
-                format!("given with {search}"),
+                format!("given with {kind}"),
                 "used in a beam search: set num_beams to 2 or more".into(),
             );
         }
@@ -104,20 +145,20 @@ impl Constraints {
         }
         let banned = |form: &Vec<u32>| {
             let bans = |word: &Vec<u32>| form.windows(word.len()).any(|part| part == word);
-            options.bad_words.iter().any(bans) || form.iter().any(|token| options.eos.contains(token))
+            search.bad_words.iter().any(bans) || form.iter().any(|token| search.eos.contains(token))
         };
         if self.terms.iter().any(|term| term.forms.iter().all(banned)) {
             let allowed = "terms that bad_words_ids does not ban, without end tokens".into();
             return refuse("a term that no hypothesis can have".into(), allowed);
         }
-        let needed = self.terms.iter().map(Term::shortest).sum::<usize>() + 1;
-        let room = options.max_length.saturating_sub(options.prompt.len());
+        let needed = self.terms.iter().map(Term::shortest).sum::<usize>() + search.reserved;
+        let room = search.max_length.saturating_sub(search.prompt_length);
         if needed > room {
             return refuse(
-                format!("{} terms of {needed} tokens, the end included", self.terms.len()),
+                format!("{} terms of {needed} tokens, a forced end included", self.terms.len()),
                 format!(
                     "at most {room} tokens, by max_length {}: raise it, or weight the terms instead",
-                    options.max_length
+                    search.max_length
                 ),
             );
         }

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use super::DecodeError;
-use super::constraints::Constraints;
+use super::constraints::{Constraints, SearchLimits};
 
 /// Maximal number of best tokens per row and step: one for each beam and one for each end token.
 const MAX_CANDIDATES: usize = 64;
@@ -157,6 +157,11 @@ impl DecodeOptions {
         }
     }
 
+    /// Tokens of the maximal length that a forced end takes.
+    pub(super) fn reserved_for_end(&self) -> usize {
+        usize::from(self.forced_eos.is_some())
+    }
+
     /// Tokens of a row whose scores a step needs besides the best ones.
     pub(crate) fn wanted(&self) -> usize {
         self.constraints.as_ref().map_or(0, |constraints| constraints.wanted() + self.eos.len())
@@ -271,7 +276,16 @@ impl DecodeOptions {
         if self.bad_words.iter().any(Vec::is_empty) {
             return Err(refuse("bad_words_ids", "[[]]", "lists of at least one token"));
         }
-        self.constraints.as_ref().map_or(Ok(()), |constraints| constraints.validate(self))
+        let Some(constraints) = &self.constraints else { return Ok(()) };
+        constraints.validate(&SearchLimits {
+            num_beams: self.num_beams,
+            samples: self.sampling.is_some(),
+            bad_words: &self.bad_words,
+            eos: &self.eos,
+            max_length: self.max_length,
+            prompt_length: self.prompt.len(),
+            reserved: self.reserved_for_end(),
+        })
     }
 }
 

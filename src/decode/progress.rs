@@ -13,14 +13,21 @@ pub(super) struct Progress {
     last: Option<Last>,
     /// Tokens of the terms that it has, of those that began at their place.
     placed: usize,
+    /// Number of the terms that it has, of those that began elsewhere.
+    away: usize,
 }
 
+/// What is as it was before the last term, if that term breaks off.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Last {
     term: usize,
     used: usize,
     placed: usize,
+    away: usize,
 }
+
+/// What a term costs that begins away from its place: as much as a word that the model hardly ever writes.
+const AWAY: f32 = 10.0;
 
 /// A part of a form at the end of a hypothesis.
 #[derive(Clone, Copy)]
@@ -82,8 +89,7 @@ impl Progress {
         &self,
         constraints: &'a Constraints,
     ) -> impl Iterator<Item = (usize, u32)> + use<'a> {
-        self.open(constraints)
-            .flat_map(|(index, term)| term.forms.iter().map(move |form| (index, form[0])))
+        self.open(constraints).flat_map(|(index, term)| term.forms.iter().map(move |form| (index, form[0])))
     }
 
     /// Whether the last tokens are a form of a term that the hypothesis had already, and of no open one.
@@ -109,7 +115,7 @@ impl Progress {
             && self.goes_on(constraints, before, token)
         {
             self.met &= !(1 << last.term);
-            (self.used, self.placed) = (last.used, last.placed);
+            (self.used, self.placed, self.away) = (last.used, last.placed, last.away);
         }
         self.last = None;
         let tokens = &history.tokens[self.used..];
@@ -122,10 +128,11 @@ impl Progress {
         });
         // of terms with the same form the one whose place this is, or else the first
         if let Some((length, placed, std::cmp::Reverse(term))) = complete.max() {
-            self.last = Some(Last { term, used: self.used, placed: self.placed });
+            self.last = Some(Last { term, used: self.used, placed: self.placed, away: self.away });
             self.met |= 1 << term;
             self.used = history.tokens.len();
             self.placed += if placed { length } else { 0 };
+            self.away += usize::from(!placed);
         }
         self
     }
@@ -134,7 +141,8 @@ impl Progress {
     pub fn bank(&self, constraints: &Constraints, history: History<'_>) -> usize {
         let met = constraints.terms.iter().enumerate().filter(|(index, _)| self.has(*index));
         let begun = self.begun(constraints, history).filter(|begun| begun.placed);
-        met.map(|(_, term)| term.longest()).sum::<usize>() + begun.map(|begun| begun.length).max().unwrap_or(0)
+        met.map(|(_, term)| term.longest()).sum::<usize>()
+            + begun.map(|begun| begun.length).max().unwrap_or(0)
     }
 
     /// Least number of tokens until the hypothesis has every term.
@@ -147,9 +155,16 @@ impl Progress {
         all - saved.max().unwrap_or(0)
     }
 
+    /// Open terms that have not begun at their place, one bit each.
+    pub fn missing(&self, constraints: &Constraints, history: History<'_>) -> u64 {
+        let begun = self.begun(constraints, history).filter(|begun| begun.placed);
+        let begun = begun.fold(0, |bits, begun| bits | 1 << begun.term);
+        self.open(constraints).fold(0, |bits, (term, _)| bits | 1u64 << term) & !begun
+    }
+
     /// Sum of what terms add to the scores of a hypothesis. A term that breaks off loses what it had.
     pub fn reward(&self, constraints: &Constraints, history: History<'_>) -> f32 {
-        let ConstraintMode::Soft(weight) = constraints.mode else { return 0.0 };
+        let ConstraintMode::Soft(weight) = constraints.mode else { return -AWAY * self.away as f32 };
         let begun = self.begun(constraints, history).filter(|begun| begun.placed);
         weight * (self.placed + begun.map(|begun| begun.length).max().unwrap_or(0)) as f32
     }

@@ -272,7 +272,9 @@ impl BatchSearch {
                     Err(DecodeError::WholeRows { rows, values: values.len() })
                 };
             }
-            StepScores::Best(_) | StepScores::WithTerms(..) if self.whole_rows => return Err(DecodeError::WholeRows { rows, values: 0 }),
+            StepScores::Best(_) | StepScores::WithTerms(..) if self.whole_rows => {
+                return Err(DecodeError::WholeRows { rows, values: 0 });
+            }
             StepScores::Whole { vocabulary, values } => (values.len(), 0, vocabulary),
             StepScores::Best(best) | StepScores::WithTerms(best, _) => {
                 (best.values.len(), best.tokens.len(), best.candidates)

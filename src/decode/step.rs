@@ -104,7 +104,9 @@ impl<'a> StepScores<'a> {
         let scores = self.row(row).iter().map(|&score| f64::from(score));
         candidates.clear();
         match self.rows(row, 1) {
-            Self::Best(best) | Self::WithTerms(best, _) => candidates.extend(best.tokens.iter().copied().zip(scores)),
+            Self::Best(best) | Self::WithTerms(best, _) => {
+                candidates.extend(best.tokens.iter().copied().zip(scores))
+            }
             Self::Whole { .. } => candidates.extend((0..).zip(scores)),
         }
         candidates.retain(|&(_, score)| score > f64::from(BANNED));

@@ -302,7 +302,8 @@ pub(crate) fn weights_of(
         taps: Taps::default(),
     };
     let sentences = g.shape(mask).rows;
-    let [query_count, key_count] = [queries, keys].map(|columns| g.shape(columns.value).rows / sentences.max(1));
+    let [query_count, key_count] =
+        [queries, keys].map(|columns| g.shape(columns.value).rows / sentences.max(1));
     let shape = attention.shape(sentences, query_count, key_count, causal);
     g.enter(format!("{kind}.{layer}"));
     let own =

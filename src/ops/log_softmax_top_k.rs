@@ -77,7 +77,13 @@ impl Graph {
         let wanted = self.state(wanted);
         self.expect(op, "wanted tokens", wanted, Shape::new(rows, shape.wanted), Dtype::U32)?;
         if let Some(attention) = attention {
-            self.expect(op, "attention", attention, Shape::new(rows * shape.heads, shape.source), Dtype::F32)?;
+            self.expect(
+                op,
+                "attention",
+                attention,
+                Shape::new(rows * shape.heads, shape.source),
+                Dtype::F32,
+            )?;
         }
         Ok(Terms { shape, wanted, attention })
     }

@@ -96,12 +96,12 @@ impl Build<'_> {
         Ok(Plan::new(step))
     }
 
-    /// Adds the weights of the cross-attention that tells where a hypothesis is in its source: of the layer before the last. Garg et
-    /// al. 2019, "Jointly Learning to Align and Translate with Transformer Models", section 3.
+    /// Adds the weights of the cross-attention that tells where a hypothesis is in its source: of the last layer, whose
+    /// attention follows the token that is about to be written.
     fn placing(&self, g: &mut Graph, queries: &[Value], memory: &[Memory]) -> Result<Value, GraphError> {
         let LoadedModel { config, blueprint, .. } = self.model;
-        let layer = memory.len().saturating_sub(2);
-        let of_layer = queries.len() / memory.len().max(1);
+        let layer = memory.len() - 1;
+        let of_layer = queries.len() / memory.len();
         let queries = Columns { value: queries[of_layer * (layer + 1) - 1], first: 0 };
         let Memory { key_values, sequences } = memory[layer];
         let keys = Columns { value: key_values, first: 0 };

@@ -40,7 +40,9 @@ pub enum GlossaryError {
     #[error("{file}, line {line}: this model's vocabulary cannot write {target:?}")]
     CannotWrite { file: String, line: usize, target: String },
     /// A target longer than the model's longest output.
-    #[error("{file}, line {line}: {target:?} takes {tokens} tokens; this model writes at most {limit} of one term")]
+    #[error(
+        "{file}, line {line}: {target:?} takes {tokens} tokens; this model writes at most {limit} of one term"
+    )]
     TooLong { file: String, line: usize, target: String, tokens: usize, limit: usize },
     /// More inflections than a search follows.
     #[error("{file}, line {line}: has {forms} forms; a term may have {limit}")]

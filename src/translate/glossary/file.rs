@@ -4,8 +4,6 @@ use std::collections::HashMap;
 
 use super::error::GlossaryError;
 
-/// Bytes of the largest glossary: some hundred thousand terms.
-const MAX_BYTES: usize = 16 << 20;
 /// Forms of a term: its target and inflections.
 const MAX_FORMS: usize = 32;
 
@@ -54,14 +52,17 @@ pub struct GlossaryFile {
 }
 
 impl GlossaryFile {
+    /// Bytes of the largest glossary: some hundred thousand terms.
+    pub const MAX_BYTES: usize = 16 << 20;
+
     /// Reads the contents of a file.
     ///
     /// # Errors
     /// [`GlossaryError`] with the line.
     pub fn parse(name: &str, bytes: &[u8]) -> Result<Self, GlossaryError> {
         let file = || name.to_owned();
-        if bytes.len() > MAX_BYTES {
-            return Err(GlossaryError::TooLarge { file: file(), bytes: bytes.len(), limit: MAX_BYTES });
+        if bytes.len() > Self::MAX_BYTES {
+            return Err(GlossaryError::TooLarge { file: file(), bytes: bytes.len(), limit: Self::MAX_BYTES });
         }
         let mut entries: Vec<GlossaryEntry> = Vec::new();
         let mut by_source: HashMap<String, usize> = HashMap::new();

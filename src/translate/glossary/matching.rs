@@ -45,7 +45,8 @@ impl Matcher {
             before = Some(character);
             let Some(first) = character.to_lowercase().next().filter(|_| begins) else { continue };
             let patterns = self.by_first.get(&first).into_iter().flatten();
-            let longest = patterns.filter_map(|pattern| Some((pattern.entry, pattern.end(text, start)?))).next();
+            let longest =
+                patterns.filter_map(|pattern| Some((pattern.entry, pattern.end(text, start)?))).next();
             if let Some((entry, end)) = longest {
                 found.push((entry, start..end));
                 free = end;
@@ -94,9 +95,8 @@ fn is_start(before: Option<char>, character: char) -> bool {
 /// Whether a word can end with a character. Korean particles are written at their word, so a word of Hangul ends anywhere.
 fn is_end(last: char, after: Option<char>) -> bool {
     let inside = |after: char| is_word(last) && is_word(after);
-    after.is_none_or(|after| {
-        !inside(after) || has_no_spaces(last) || has_no_spaces(after) || is_hangul(after)
-    })
+    after
+        .is_none_or(|after| !inside(after) || has_no_spaces(last) || has_no_spaces(after) || is_hangul(after))
 }
 
 fn is_word(character: char) -> bool {
@@ -135,7 +135,10 @@ mod tests {
     #[test]
     fn terms_are_whole_words_and_the_longest_wins() {
         assert_eq!(found("ticket", "A ticket, tickets, the Ticket."), ["ticket", "Ticket"]);
-        assert_eq!(found("ticket,ticket office", "the ticket  office; a ticket"), ["ticket  office", "ticket"]);
+        assert_eq!(
+            found("ticket,ticket office", "the ticket  office; a ticket"),
+            ["ticket  office", "ticket"]
+        );
         assert_eq!(found("the,the office", "the office"), ["the office"]);
         assert_eq!(found("art,cart", "a cart is art"), ["cart", "art"]);
         assert_eq!(found("C++", "in C++, or C"), ["C++"]);
