@@ -38,6 +38,26 @@ pub struct TopKShape {
     pub rules: ScoreRules,
 }
 
+/// What a step of a search with terms answers besides the best tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TermScoresShape {
+    /// Wanted tokens of a row.
+    pub wanted: usize,
+    /// Source tokens of a row; 0 without attention.
+    pub source: usize,
+    /// Heads of the attention.
+    pub heads: usize,
+    /// Rows per sentence.
+    pub beams: usize,
+}
+
+impl TermScoresShape {
+    /// Words of a row of the answer: values and tokens of the best candidates, scores of wanted tokens, attention.
+    pub fn width(&self, candidates: usize) -> usize {
+        2 * candidates + self.wanted + self.source
+    }
+}
+
 /// The place of a token among the columns of a row; `None` if it is none of them. Without a list every token is one.
 pub(crate) fn column_of(columns: Option<&[u32]>, token: u32) -> Option<u32> {
     match columns {

@@ -16,6 +16,7 @@ mod evaluate;
 mod explain;
 mod forward;
 mod generate;
+mod glossary;
 mod inspect;
 mod interrupt;
 mod lines;

@@ -15,6 +15,7 @@ use wordloom_hub::Language;
 
 use super::choice::{self, Choice, Chosen, Steps};
 use super::digest::Digest;
+use super::glossary::GlossaryArguments;
 use super::lines::{Line, Lines, Round, Start};
 use super::output::{Output, check_different};
 use super::progress::{Done, Progress};
@@ -54,6 +55,8 @@ pub struct Arguments {
     /// Write rank, score and text of the N best
     #[arg(short, long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
     n_best: Option<usize>,
+    #[command(flatten)]
+    glossary: GlossaryArguments,
     /// Score all tokens, though the model has a shortlist; in docs/firefox.md, because help has to fit a screen
     #[arg(long, hide = true)]
     no_shortlist: bool,
@@ -247,6 +250,7 @@ fn settings(arguments: &Arguments, plan: &Plan, device: &Device) -> Result<Setti
         ("--length-penalty", arguments.length_penalty.map(|penalty| penalty.to_string())),
         ("--max-length", number(arguments.max_length)),
         ("--n-best", number(arguments.n_best)),
+        ("--glossary", arguments.glossary.setting()?),
         ("--no-shortlist", arguments.no_shortlist.then(|| "given".to_owned())),
         ("--attention", arguments.attention.attention.as_ref().map(ToString::to_string)),
         ("--switch", arguments.switches.switch.as_ref().map(ToString::to_string)),
@@ -299,12 +303,18 @@ impl Plan {
     fn new(arguments: &Arguments, choice: Choice, cancel: &Cancel) -> Result<Self, CliError> {
         let Choice { last, first, languages } = choice;
         let search = &arguments.search;
+        if first.is_some() && arguments.glossary.is_given() {
+            let problem =
+                "--glossary needs a model of the pair itself; these languages go through a third one";
+            return Err(CliError::Usage(problem.to_owned()));
+        }
         let first = first.map(|first| {
             let options = TranslateOptions { task: None, ..first.options(search, cancel.clone()) };
             Planned::new(arguments, first, options)
         });
-        let options =
+        let mut options =
             TranslateOptions { generation: asked(arguments), ..last.options(search, cancel.clone()) };
+        options.glossary = arguments.glossary.bind(&last, &options)?;
         Ok(Self { first: first.transpose()?, last: Planned::new(arguments, last, options)?, languages })
     }
 

@@ -47,6 +47,7 @@ mod selected_linear;
 mod softmax_loss;
 mod ssru;
 mod sum_rows;
+mod term_scores;
 mod tied_rows;
 mod turned_rows;
 mod vector;
@@ -84,6 +85,7 @@ pub use selected_linear::selected_linear;
 pub use softmax_loss::{LOSS_COLUMNS, NO_LABEL, softmax_loss};
 pub use ssru::{CellHistory, Cells, ssru};
 pub use sum_rows::sum_rows;
+pub use term_scores::term_scores;
 pub use tied_rows::tie_gradients;
 pub use weights::{StoredMatrix, WeightMatrix};
 

@@ -1,14 +1,9 @@
+use super::banks::{Candidate, Terms};
 use super::hypothesis::{Beam, Hypothesis, length_divisor};
 use super::options::{DecodeOptions, EarlyStopping};
+use super::step::{Offers, StepBuffers};
 use super::tree::{Fate, Growing, SearchTree};
 use crate::scores::{BANNED, TopScores};
-
-struct Candidate {
-    beam: usize,
-    token: u32,
-    logprob: f32,
-    score: f32, // of the beam with the token
-}
 
 /// Beam search of one sentence.  HF `GenerationMixin._beam_search`, transformers 4.50 and later.
 pub(super) struct BeamSearch {
@@ -24,6 +19,7 @@ pub(super) struct BeamSearch {
     /// At most `num_beams`, best first.
     finished: Vec<Hypothesis>,
     tree: Option<Growing>,
+    terms: Option<Box<Terms>>,
     // Buffers, kept between steps.
     next_beams: Vec<Beam>,
     candidates: Vec<Candidate>,
@@ -43,6 +39,7 @@ impl BeamSearch {
             live: 1, // all beams are equal before the first token
             finished: Vec::new(),
             tree: None,
+            terms: Terms::new(options).map(Box::new),
             next_beams: beams(),
             candidates: Vec::new(),
         }
@@ -85,9 +82,23 @@ impl BeamSearch {
         others.map(common).min().unwrap_or(0)
     }
 
-    /// Continues every live beam with the best of its row of `scores`. Returns whether the sentence is finished.
-    pub(super) fn advance(&mut self, scores: TopScores<'_>) -> bool {
-        self.rank_candidates(scores);
+    /// Appends the tokens of terms whose scores the next step needs, `room` for each of `rows` rows.
+    pub(super) fn want(&self, rows: usize, room: usize, step: &mut StepBuffers) {
+        for row in 0..rows {
+            match (&self.terms, self.beams().get(row)) {
+                (Some(terms), Some(beam)) => terms.want(row, beam, room, &mut step.wanted),
+                _ => step.want_nothing(room),
+            }
+        }
+    }
+
+    /// Continues every live beam with the best of its row of `scores`, or with the offers of terms. Returns whether the sentence is
+    /// finished.
+    pub(super) fn advance(&mut self, scores: TopScores<'_>, offers: Option<Offers<'_>>) -> bool {
+        match &mut self.terms {
+            Some(terms) => terms.rank(&self.beams[..self.live], scores, offers, &mut self.candidates),
+            None => self.rank_candidates(scores),
+        }
         let length = self.beams[0].step_logprobs.len() + 1; // generated tokens, this one included
         let mut live = 0;
         for (rank, candidate) in self.candidates.iter().enumerate() {
@@ -97,6 +108,9 @@ impl BeamSearch {
                 if live < self.num_beams {
                     let &Candidate { beam, token, logprob, .. } = candidate;
                     self.next_beams[live].continue_from(&self.beams, beam, token, logprob);
+                    if let Some(terms) = &mut self.terms {
+                        terms.keep(live, candidate);
+                    }
                     live += 1;
                     fate = Fate::Kept;
                 }
@@ -123,6 +137,9 @@ impl BeamSearch {
             return true;
         }
         std::mem::swap(&mut self.beams, &mut self.next_beams);
+        if let Some(terms) = &mut self.terms {
+            terms.end_step();
+        }
         self.live = live;
         !self.may_improve(length)
     }
@@ -131,7 +148,7 @@ impl BeamSearch {
     /// banned, or an early end) returns the best beam.
     pub(super) fn finish(mut self) -> Vec<Hypothesis> {
         if self.finished.is_empty() {
-            let beam = &self.beams[0];
+            let beam = &self.beams[self.terms.as_ref().map_or(0, |terms| terms.fullest(self.beams()))];
             let score = beam.score / self.length_divisor(beam.step_logprobs.len().max(1));
             self.finished.push(beam.hypothesis(score));
         }
@@ -139,25 +156,27 @@ impl BeamSearch {
         self.finished
     }
 
-    /// Sorts best first. Equal scores by beam, then by token, as in HF's flattened `[beams * vocabulary]` scores.
+    /// Sorts best first.
     fn rank_candidates(&mut self, scores: TopScores<'_>) {
         self.candidates.clear();
         for (index, beam) in self.beams[..self.live].iter().enumerate() {
             let row = scores.row(index).map(|(token, logprob)| {
                 let score = beam.score + logprob;
-                Candidate { beam: index, token, logprob, score }
+                Candidate { beam: index, token, logprob, score, after: 0 }
             });
             self.candidates.extend(row.filter(|candidate| candidate.score > BANNED));
         }
-        self.candidates.sort_unstable_by(|a, b| {
-            b.score.total_cmp(&a.score).then(a.beam.cmp(&b.beam)).then(a.token.cmp(&b.token))
-        });
+        self.candidates.sort_unstable_by(Candidate::best_first);
     }
 
     /// Whether more steps can change the finished hypotheses, by `early_stopping`.
     fn may_improve(&self, length: usize) -> bool {
         let Some(worst) = self.finished.get(self.num_beams - 1) else {
-            return true;
+            // beams without all terms cannot end, so the wait for as many hypotheses as beams would be long
+            let terms = self.terms.as_ref().filter(|terms| terms.is_hard());
+            let last = terms.zip(self.finished.get(self.num_return_sequences - 1));
+            let divisor = self.length_divisor(length);
+            return last.is_none_or(|(terms, last)| terms.may_beat(last.score, self.beams(), divisor));
         };
         let best_length = match self.early_stopping {
             EarlyStopping::Always => return false,

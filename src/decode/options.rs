@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use super::DecodeError;
+use super::constraints::{Constraints, SearchLimits};
 
 /// Maximal number of best tokens per row and step: one for each beam and one for each end token.
 const MAX_CANDIDATES: usize = 64;
@@ -127,6 +128,8 @@ pub struct DecodeOptions {
     pub renormalize_logits: bool,
     /// Tokens that the output layer computes; default [`Columns::Auto`]. A forced token can be another one.
     pub columns: Columns,
+    /// Terms that a beam search must write, or should; default `None`. Their search runs on the host.
+    pub constraints: Option<Arc<Constraints>>,
 }
 
 impl DecodeOptions {
@@ -150,7 +153,18 @@ impl DecodeOptions {
             repetition_penalty: 1.0,
             renormalize_logits: false,
             columns: Columns::Auto,
+            constraints: None,
         }
+    }
+
+    /// Tokens of the maximal length that a forced end takes.
+    pub(super) fn reserved_for_end(&self) -> usize {
+        usize::from(self.forced_eos.is_some())
+    }
+
+    /// Tokens of a row whose scores a step needs besides the best ones.
+    pub(crate) fn wanted(&self) -> usize {
+        self.constraints.as_ref().map_or(0, |constraints| constraints.wanted() + self.eos.len())
     }
 
     /// The prompt without its last token, which the first step reads.
@@ -166,7 +180,8 @@ impl DecodeOptions {
     /// Options that the sentences of a batch share.
     pub(crate) fn batch_key(&self) -> impl Ord + use<> {
         let whole_rows = self.sampling.map(|sampling| sampling.wants_whole_rows());
-        (self.rows(), self.renormalize_logits, whole_rows, self.columns.listed().is_some())
+        let listed = self.columns.listed().is_some();
+        (self.rows(), self.renormalize_logits, whole_rows, listed, self.constraints.is_some())
     }
 
     /// Checks the options against a model. `max_positions` counts target positions (`usize::MAX`: no limit).
@@ -194,7 +209,9 @@ impl DecodeOptions {
         let single = single.into_iter().filter_map(|(option, token)| Some((option, token?)));
         let columns = self.columns.listed().into_iter().flat_map(|columns| columns.last());
         let columns = columns.map(|&token| ("columns", token));
-        for (option, token) in prompt.chain(single).chain(columns).chain(listed).chain(banned) {
+        let terms = self.constraints.iter().flat_map(|constraints| constraints.tokens());
+        let terms = terms.map(|token| ("constraints", token));
+        for (option, token) in prompt.chain(single).chain(columns).chain(listed).chain(banned).chain(terms) {
             if token as usize >= target_vocabulary {
                 return Err(DecodeError::Token { option, token, vocabulary: target_vocabulary });
             }
@@ -259,7 +276,16 @@ impl DecodeOptions {
         if self.bad_words.iter().any(Vec::is_empty) {
             return Err(refuse("bad_words_ids", "[[]]", "lists of at least one token"));
         }
-        Ok(())
+        let Some(constraints) = &self.constraints else { return Ok(()) };
+        constraints.validate(&SearchLimits {
+            num_beams: self.num_beams,
+            samples: self.sampling.is_some(),
+            bad_words: &self.bad_words,
+            eos: &self.eos,
+            max_length: self.max_length,
+            prompt_length: self.prompt.len(),
+            reserved: self.reserved_for_end(),
+        })
     }
 }
 

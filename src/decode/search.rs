@@ -40,6 +40,8 @@ pub struct BatchSearch {
     candidates: usize,
     whole_rows: bool,
     edits_wanted: bool,
+    /// Room for wanted tokens of each row.
+    wanted: usize,
     step: StepBuffers,
     paths: Option<Paths>,
 }
@@ -60,6 +62,8 @@ impl BatchSearch {
                     check_same("top_k", sentence, sampling.top_k, first.top_k)?;
                 }
             }
+            let has_terms = |options: &DecodeOptions| options.constraints.is_some();
+            check_same("constraints", sentence, has_terms(other), has_terms(&options[0]))?;
             if other.num_beams > 1 {
                 let (value, first) = (other.renormalize_logits, options[0].renormalize_logits);
                 check_same("renormalize_logits", sentence, value, first)?;
@@ -79,6 +83,7 @@ impl BatchSearch {
             }
         };
         let rules = ScoreRules { space, renormalize };
+        let wanted = options.iter().map(DecodeOptions::wanted).max().unwrap_or(0);
         let sentences: Vec<_> = options.iter().map(SentenceSearch::new).collect();
         let mut search = Self {
             sentences,
@@ -87,6 +92,7 @@ impl BatchSearch {
             candidates,
             whole_rows,
             edits_wanted: true,
+            wanted,
             step: StepBuffers::default(),
             paths: None,
         };
@@ -113,6 +119,9 @@ impl BatchSearch {
         check_same("num_beams", sentence, rows, self.rows_per_sentence)?;
         check_same("end tokens", sentence, candidates, self.candidates)?;
         check_same("renormalize_logits", sentence, alone.rules.renormalize, self.rules.renormalize)?;
+        if alone.wanted > self.wanted {
+            check_same("wanted tokens", sentence, alone.wanted, self.wanted)?;
+        }
         let Some(new) = alone.sentences.into_iter().next() else { return Ok(Vec::new()) };
         let old = std::mem::replace(&mut self.sentences[sentence], new);
         self.prepare_step();
@@ -150,6 +159,11 @@ impl BatchSearch {
     /// Whether [`advance`](Self::advance) needs all scores, the same in every step.
     pub fn wants_whole_rows(&self) -> bool {
         self.whole_rows
+    }
+
+    /// Number of tokens of a row of [`StepRequest::wanted`], the same in every step: 0 without terms.
+    pub fn wanted(&self) -> usize {
+        self.wanted
     }
 
     /// Upper bound of the number of edits in any step; 0: never any. It stays valid if a sentence
@@ -212,8 +226,8 @@ impl BatchSearch {
 
     /// The device's next step.
     pub fn step(&self) -> StepRequest<'_> {
-        let StepBuffers { positions, tokens, parents, edits } = &self.step;
-        StepRequest { positions, tokens, parents, edits }
+        let StepBuffers { positions, tokens, parents, edits, wanted } = &self.step;
+        StepRequest { positions, tokens, parents, edits, wanted }
     }
 
     /// Takes the device's answer to [`step`](Self::step): the best [`candidates`](Self::candidates) scores of each row
@@ -258,9 +272,13 @@ impl BatchSearch {
                     Err(DecodeError::WholeRows { rows, values: values.len() })
                 };
             }
-            StepScores::Best(_) if self.whole_rows => return Err(DecodeError::WholeRows { rows, values: 0 }),
+            StepScores::Best(_) | StepScores::WithTerms(..) if self.whole_rows => {
+                return Err(DecodeError::WholeRows { rows, values: 0 });
+            }
             StepScores::Whole { vocabulary, values } => (values.len(), 0, vocabulary),
-            StepScores::Best(best) => (best.values.len(), best.tokens.len(), best.candidates),
+            StepScores::Best(best) | StepScores::WithTerms(best, _) => {
+                (best.values.len(), best.tokens.len(), best.candidates)
+            }
         };
         if [values, tokens, rows * per_row] != [rows * candidates; 3] {
             return Err(DecodeError::Shape { rows, candidates, values, tokens, per_row });
@@ -273,8 +291,12 @@ impl BatchSearch {
         self.step.tokens.clear();
         self.step.parents.clear();
         self.step.edits.clear();
+        self.step.wanted.clear();
         for (index, sentence) in self.sentences.iter_mut().enumerate() {
             sentence.request(index * self.rows_per_sentence, self.edits_wanted, &mut self.step);
+            if self.wanted > 0 {
+                sentence.want(self.wanted, &mut self.step);
+            }
         }
     }
 }

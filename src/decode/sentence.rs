@@ -120,6 +120,14 @@ impl SentenceSearch {
         }
     }
 
+    /// Appends the tokens whose scores its terms need, `room` for each of its rows.
+    pub(super) fn want(&self, room: usize, step: &mut StepBuffers) {
+        match &self.strategy {
+            Strategy::Beam(beam) if !self.finished => beam.want(self.rows, room, step),
+            _ => step.want_nothing(room * self.rows),
+        }
+    }
+
     /// Appends this sentence's rows, beginning at `first_row` of the batch.
     pub(super) fn request(&mut self, first_row: usize, edits_wanted: bool, step: &mut StepBuffers) {
         step.positions.extend(std::iter::repeat_n(self.generated, self.rows));
@@ -168,7 +176,8 @@ impl SentenceSearch {
         };
         self.finished = match (&mut self.strategy, scores) {
             (Strategy::Sample(sample), scores) => sample.advance(scores),
-            (Strategy::Beam(beam), StepScores::Best(best)) => beam.advance(best),
+            (Strategy::Beam(beam), StepScores::Best(best)) => beam.advance(best, None),
+            (Strategy::Beam(beam), StepScores::WithTerms(best, offers)) => beam.advance(best, Some(offers)),
             (Strategy::Beam(_), StepScores::Whole { .. }) => unreachable!("only sampling wants whole rows"),
         };
         self.generated += 1;

@@ -6,7 +6,7 @@ use super::{
     dropout, edits, embed, embedding_gradient, gather_rows, heatmap, layer_norm, layer_norm_gradient, linear,
     linear_gradient, log_probability, log_softmax_top_k, low_rank, map_blocks, normalized_linear,
     output_layer, ranged_attention, search, selected_linear, softmax_loss, ssru, sum_blocks, sum_losses,
-    sum_rows, tie_rows, vocabulary_chunks,
+    sum_rows, term_scores, tie_rows, vocabulary_chunks,
 };
 
 /// Every kernel, for tests that hold them all to the rules.
@@ -15,7 +15,7 @@ pub fn all() -> impl Iterator<Item = &'static Kernel> {
     WITHOUT_WEIGHTS.into_iter().chain(by_precision)
 }
 
-const WITHOUT_WEIGHTS: [&Kernel; 64] = [
+const WITHOUT_WEIGHTS: [&Kernel; 65] = [
     &activate::ACTIVATE,
     &activate::ACTIVATE_GRADIENT,
     &adam::ADAM,
@@ -78,6 +78,7 @@ const WITHOUT_WEIGHTS: [&Kernel; 64] = [
     &sum_blocks::SUM_BLOCKS,
     &sum_losses::SUM_LOSSES,
     &sum_rows::SUM_ROWS,
+    &term_scores::TERM_SCORES,
     &tie_rows::TIE_ROWS,
     &vocabulary_chunks::VOCABULARY_CHUNKS,
 ];

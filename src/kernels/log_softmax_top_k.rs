@@ -210,7 +210,7 @@ impl TopKShape {
         }
     }
 
-    fn normalizes(&self) -> f64 {
+    pub(super) fn normalizes(&self) -> f64 {
         f64::from(self.is_in_log_probabilities() || self.rules.renormalize)
     }
 

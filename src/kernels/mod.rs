@@ -109,6 +109,7 @@ pub mod ssru;
 pub mod sum_blocks;
 pub mod sum_losses;
 pub mod sum_rows;
+pub mod term_scores;
 pub mod tie_rows;
 pub mod vocabulary_chunks;
 pub mod wgsl;

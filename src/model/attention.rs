@@ -262,8 +262,8 @@ pub(super) fn attend_additively(
     g.attention_by(ScoreFunction::Additive, scores, values)
 }
 
-/// Adds the attention weights of one sentence, `[heads * queries, keys]`, from its queries and keys alone. `mask`: u32
-/// `[1, keys]`.
+/// Adds the attention weights of sentences, `[sentences * heads * queries, keys]`, from their queries and keys alone. `mask`: u32
+/// `[sentences, keys]`.
 pub(crate) fn weights_of(
     g: &mut Graph,
     config: &ModelConfig,
@@ -301,8 +301,10 @@ pub(crate) fn weights_of(
         scale: switches.and_then(|switches| switches.scale),
         taps: Taps::default(),
     };
-    let [query_count, key_count] = [queries, keys].map(|columns| g.shape(columns.value).rows);
-    let shape = attention.shape(1, query_count, key_count, causal);
+    let sentences = g.shape(mask).rows;
+    let [query_count, key_count] =
+        [queries, keys].map(|columns| g.shape(columns.value).rows / sentences.max(1));
+    let shape = attention.shape(sentences, query_count, key_count, causal);
     g.enter(format!("{kind}.{layer}"));
     let own =
         if kind == AttentionKind::Encoder { config.encoder_kind(layer) } else { &SelfAttentionKind::Full };
@@ -316,7 +318,7 @@ pub(crate) fn weights_of(
         }
         SelfAttentionKind::Linformer { rank } => {
             let width = shape.heads * shape.d_head;
-            let projected = LowRankShape { batch: 1, length: key_count, width, rank: *rank };
+            let projected = LowRankShape { batch: sentences, length: key_count, width, rank: *rank };
             (shape, Columns { value: g.low_rank(keys, mask, projected)?, first: 0 }, distance_bias)
         }
         // windows and blocks have no matrix of weights, but for texts of few blocks

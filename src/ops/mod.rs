@@ -46,6 +46,7 @@ pub use banded_attention::{BandedScores, SideKeys};
 pub use cached_attention::Cache;
 pub use edit_scores::EditedScores;
 pub use layers::{Linear, Normalization};
+pub use log_softmax_top_k::TermInputs;
 pub use ranged_attention::{RangedScores, Ranges};
 pub use search_states::{SearchStates, SearchTable};
 pub use ssru::CellCache;

@@ -98,6 +98,7 @@ impl Transformer {
             source_length: padded_length(config, longest),
             max_length: batch.iter().map(|request| request.options.max_length).max().unwrap_or(0),
             columns: column_capacity(config, batch.iter().copied()),
+            wanted: batch.iter().map(|request| request.options.wanted()).max().unwrap_or(0),
             globals: most_globals(config, batch.iter().map(|request| &request.global_tokens[..])),
         })
     }
@@ -105,12 +106,14 @@ impl Transformer {
 
 /// The room of a batch's rows.
 pub(super) struct Room {
-    /// Options of the first request: others may differ in length and columns only.
+    /// Options of the first request: others may differ in length, columns and terms only.
     options: DecodeOptions,
     /// Padded tokens of a source.
     pub source_length: usize,
     pub max_length: usize,
     columns: usize,
+    /// Tokens of terms that each step can ask for.
+    wanted: usize,
     globals: usize,
 }
 
@@ -123,14 +126,19 @@ impl Room {
             && global_tokens.len() <= self.globals
             && options.max_length <= self.max_length
             && listed <= self.columns
+            && options.wanted() <= self.wanted
             && self.searches_as(options)
     }
 
-    /// Whether the options differ in length and columns only.
+    /// Whether the options differ in length, columns and terms only, and have terms, or not, as the batch does.
     pub fn searches_as(&self, options: &DecodeOptions) -> bool {
         let as_first = DecodeOptions {
             max_length: self.options.max_length,
             columns: self.options.columns.clone(),
+            constraints: match options.constraints {
+                Some(_) => self.options.constraints.clone(),
+                None => None,
+            },
             ..options.clone()
         };
         as_first == self.options

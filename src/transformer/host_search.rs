@@ -2,20 +2,31 @@ use std::sync::Arc;
 
 use super::error::GenerateError;
 use super::request::GenerateRequest;
-use crate::decode::{BatchSearch, StepScores};
+use crate::decode::{BatchSearch, Offers, StepScores};
 use crate::graph::{Graph, GraphError, Program, Session, State, StateTable, Value, Weights};
-use crate::scores::{NO_TOKEN, ScoreEdit, TopKShape, TopScores, column_of, encode_edits};
+use crate::ops::TermInputs;
+use crate::scores::{NO_TOKEN, ScoreEdit, TermScoresShape, TopKShape, TopScores, column_of, encode_edits};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct HostSearchKey {
     /// Maximal number of score edits per step; 0: never any.
     max_edits: usize,
     whole_rows: bool,
+    /// What a search with terms takes besides the best tokens.
+    terms: Option<TermScoresShape>,
 }
 
 impl HostSearchKey {
-    pub fn new(search: &BatchSearch) -> Self {
+    /// * `source`: source tokens and heads of a cross-attention, if there is any
+    pub fn new(search: &BatchSearch, source: Option<[usize; 2]>) -> Self {
+        let [source, heads] = source.unwrap_or([0, 1]);
         Self {
+            terms: (search.wanted() > 0).then(|| TermScoresShape {
+                wanted: search.wanted().next_power_of_two(),
+                source,
+                heads,
+                beams: search.rows_per_sentence(),
+            }),
             max_edits: match search.max_edits() {
                 0 => 0,
                 edits => edits.next_power_of_two(), // so that similar batches share a session
@@ -30,6 +41,8 @@ pub(super) struct HostSearch {
     shape: TopKShape,
     edits: Option<State>,
     best: State,
+    /// Sizes, and the tokens whose scores are wanted.
+    terms: Option<(TermScoresShape, State)>,
     /// All scores, if the search reads them.
     scores: Option<State>,
     /// Output columns of each sentence, if not all tokens are computed.
@@ -40,14 +53,26 @@ pub(super) struct HostSearch {
     edit_words: Vec<[u32; 4]>,
     values: Vec<f32>,
     tokens: Vec<u32>,
+    wanted: Vec<u32>,
+    offered: Offered,
+}
+
+/// What a step answered about terms; buffers.
+#[derive(Default)]
+struct Offered {
+    scores: Vec<f32>,
+    tokens: Vec<u32>,
+    attention: Vec<f32>,
 }
 
 impl HostSearch {
     pub fn new(key: HostSearchKey, shape: &TopKShape, rows_each: usize, states: &mut StateTable) -> Self {
+        let width = key.terms.map_or(2 * shape.candidates, |terms| terms.width(shape.candidates));
         Self {
             shape: *shape,
             edits: (key.max_edits > 0).then(|| states.u32("score edits", 1 + key.max_edits, 4)),
-            best: states.u32("best candidates", shape.rows, 2 * shape.candidates),
+            best: states.u32("best candidates", shape.rows, width),
+            terms: key.terms.map(|terms| (terms, states.u32("wanted tokens", shape.rows, terms.wanted))),
             scores: key.whole_rows.then(|| states.f32("scores", shape.rows, shape.vocabulary)),
             columns: Vec::new(),
             rows_each,
@@ -55,6 +80,8 @@ impl HostSearch {
             edit_words: Vec::new(),
             values: Vec::new(),
             tokens: Vec::new(),
+            wanted: Vec::new(),
+            offered: Offered::default(),
         }
     }
 
@@ -69,12 +96,18 @@ impl HostSearch {
         self.columns[sentence] = request.options.columns.listed().cloned();
     }
 
-    /// Adds the search's part of a step, after its logits.
-    pub fn add_to(&self, g: &mut Graph, logits: Value) -> Result<(), GraphError> {
+    /// Whether a step needs the weights of a cross-attention.
+    pub fn wants_attention(&self) -> bool {
+        self.terms.is_some_and(|(terms, _)| terms.source > 0)
+    }
+
+    /// Adds the search's part of a step, after its logits. `attention`: weights of a cross-attention, if they are wanted.
+    pub fn add_to(&self, g: &mut Graph, logits: Value, attention: Option<Value>) -> Result<(), GraphError> {
         if let Some(scores) = self.scores {
             g.keep(logits, scores)?; // edited in place
         }
-        let top = g.log_softmax_top_k(self.shape, logits, self.edits)?;
+        let terms = self.terms.map(|(shape, wanted)| TermInputs { shape, wanted, attention });
+        let top = g.log_softmax_top_k(self.shape, logits, self.edits, terms)?;
         g.keep(top, self.best)
     }
 
@@ -106,21 +139,53 @@ impl HostSearch {
             let vocabulary = self.shape.vocabulary;
             return Ok(search.advance(StepScores::Whole { vocabulary, values: &values })?);
         }
+        self.write_wanted(session, search);
         let candidates = self.shape.candidates;
-        let Self { values, tokens, columns, rows_each, .. } = self;
+        let Self { values, tokens, columns, rows_each, terms, wanted, offered, .. } = self;
+        let width = self.best.shape.width;
         session
             .run_and_read(step, weights, self.best, |words| {
                 values.clear();
                 tokens.clear();
-                for (index, row) in words.chunks_exact(2 * candidates).enumerate() {
-                    let (row_values, row_tokens) = row.split_at(candidates);
+                offered.clear();
+                for (index, row) in words.chunks_exact(width).enumerate() {
+                    if let Some((terms, _)) = terms {
+                        offered.take(terms, &wanted[index * terms.wanted..], &row[2 * candidates..]);
+                    }
+                    let (row_values, row_tokens) = row[..2 * candidates].split_at(candidates);
                     let columns = columns[index / *rows_each].as_deref();
                     values.extend(row_values.iter().copied().map(f32::from_bits));
                     tokens.extend(row_tokens.iter().map(|&column| token_of(columns, column)));
                 }
             })
             .await?;
-        Ok(search.advance(TopScores { candidates, values, tokens })?)
+        let best = TopScores { candidates, values, tokens };
+        Ok(match terms {
+            Some((terms, _)) => search.advance(StepScores::WithTerms(best, offered.of(terms)))?,
+            None => search.advance(best)?,
+        })
+    }
+
+    /// Writes the tokens whose scores the step has to answer.
+    fn write_wanted(&mut self, session: &mut Session, search: &BatchSearch) {
+        let Some((terms, state)) = self.terms else { return };
+        let room = search.wanted();
+        self.wanted.clear();
+        for row in search.step().wanted.chunks_exact(room) {
+            let end = self.wanted.len() + terms.wanted;
+            self.wanted.extend(row);
+            self.wanted.resize(end, NO_TOKEN);
+        }
+        if self.columns.iter().all(Option::is_none) {
+            session.write(state, &self.wanted);
+            return;
+        }
+        let rows = self.wanted.chunks_exact(terms.wanted).enumerate();
+        let columns = rows.flat_map(|(row, tokens)| {
+            let listed = self.columns[row / self.rows_each].as_deref();
+            tokens.iter().map(move |&token| column_of(listed, token).unwrap_or(NO_TOKEN))
+        });
+        session.write(state, &columns.collect::<Vec<u32>>());
     }
 
     /// Scores of all tokens, from those of the columns; others are minus infinity. Returns the size of a row.
@@ -137,6 +202,28 @@ impl HostSearch {
             }
         }
         (vocabulary, whole)
+    }
+}
+
+impl Offered {
+    fn clear(&mut self) {
+        self.scores.clear();
+        self.tokens.clear();
+        self.attention.clear();
+    }
+
+    /// Takes the words of a row behind its best tokens.
+    fn take(&mut self, terms: &TermScoresShape, wanted: &[u32], words: &[u32]) {
+        let (scores, attention) = words.split_at(terms.wanted);
+        self.scores.extend(scores.iter().copied().map(f32::from_bits));
+        self.tokens.extend_from_slice(&wanted[..terms.wanted]);
+        self.attention.extend(attention.iter().copied().map(f32::from_bits));
+    }
+
+    fn of(&self, terms: &TermScoresShape) -> Offers<'_> {
+        let Self { scores, tokens, attention } = self;
+        let wanted = TopScores { candidates: terms.wanted, values: scores, tokens };
+        Offers { wanted, source_tokens: terms.source, attention }
     }
 }
 

@@ -25,7 +25,15 @@ impl LoadedModel {
             return;
         }
         request.options.columns = match &self.shortlist {
-            Some(shortlist) => Columns::Only(shortlist.columns(&request.input_ids).into()),
+            Some(shortlist) => {
+                let mut columns = shortlist.columns(&request.input_ids);
+                if let Some(constraints) = &request.options.constraints {
+                    columns.extend(constraints.tokens());
+                    columns.sort_unstable();
+                    columns.dedup();
+                }
+                Columns::Only(columns.into())
+            }
             None => Columns::All,
         };
     }

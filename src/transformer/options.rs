@@ -78,6 +78,7 @@ pub fn resolve(
         repetition_penalty: merged.repetition_penalty.unwrap_or(1.0),
         renormalize_logits: merged.renormalize_logits.unwrap_or(false),
         columns: if merged.shortlist.unwrap_or(true) { Columns::Auto } else { Columns::All },
+        constraints: None,
     })
 }
 

@@ -1,6 +1,7 @@
 //! The sentences of a text, and the white space between them.
 
 use super::error::TranslateError;
+use super::glossary::SentenceTokens;
 use super::languages::resolve_languages;
 use super::options::TranslateOptions;
 use super::translation::{Sentence, TextHypothesis, Translation};
@@ -52,7 +53,13 @@ impl Translator {
                 for (part_index, part) in parts.into_iter().enumerate() {
                     let input_ids = encode(part.text)?;
                     let transformer = &self.transformer;
-                    let resolved = resolve(&generation, defaults, transformer.config(), &input_ids)?;
+                    let mut resolved = resolve(&generation, defaults, transformer.config(), &input_ids)?;
+                    if let Some(glossary) = &options.glossary {
+                        let (text, tokenizer) = (part.text, &self.tokenizer);
+                        let sentence =
+                            SentenceTokens { text, input_ids: &input_ids, tokenizer, direction: &direction };
+                        glossary.constrain(&sentence, &mut resolved);
+                    }
                     segments.push(Segment::Sentence);
                     sentences.sources.push(part.text.to_owned());
                     let global_tokens = transformer.config().usual_globals();

@@ -8,6 +8,7 @@
 //! | [`alignment`] | which tokens and words were translated to which |
 //! | `translator` | a model and its tokenizer |
 //! | `layout` | sentences of a text and the white space between them |
+//! | `glossary` | terms whose translation is prescribed |
 //! | `document` | a document as one source |
 //! | `job`, `cache` | sentences of several texts in common batches; results of earlier ones |
 //! | `stream` | [`Translator::translate`] and [`Translator::stream`] |
@@ -18,6 +19,7 @@ pub mod alignment;
 mod cache;
 mod document;
 mod error;
+mod glossary;
 mod job;
 mod languages;
 mod layout;
@@ -32,6 +34,7 @@ mod translator;
 pub use alignment::SentenceAlignment;
 pub use document::Document;
 pub use error::TranslateError;
+pub use glossary::{CaseRule, Glossary, GlossaryEntry, GlossaryError, GlossaryFile};
 pub use job::Update;
 pub use languages::resolve_languages;
 pub use options::TranslateOptions;

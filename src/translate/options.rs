@@ -1,5 +1,8 @@
 //! Options of a translation.
 
+use std::sync::Arc;
+
+use super::glossary::Glossary;
 use crate::model::AttentionKind;
 use crate::model::generation_config::GenerationConfig;
 #[cfg(doc)]
@@ -19,6 +22,8 @@ pub struct TranslateOptions {
     /// Name of one of the model's [tasks](Tokenizer::tasks), such as `translation_en_to_de`: its words are put before every
     /// sentence, and its search options go over the model's own.
     pub task: Option<String>,
+    /// Terms whose translation is prescribed.
+    pub glossary: Option<Arc<Glossary>>,
     /// Kept results besides translations. If anything is kept, all sentences are searched and the cache is not used.
     pub keep: Keep,
     /// Whether every sentence brings its [alignment](super::SentenceAlignment): which tokens and words of the source were translated
@@ -44,6 +49,12 @@ impl TranslateOptions {
     /// Sets the task.
     pub fn task(mut self, name: impl Into<String>) -> Self {
         self.task = Some(name.into());
+        self
+    }
+
+    /// Sets the glossary, which was bound to the same model.
+    pub fn glossary(mut self, glossary: Arc<Glossary>) -> Self {
+        self.glossary = Some(glossary);
         self
     }
 

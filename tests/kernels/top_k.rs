@@ -6,8 +6,11 @@ use wordloom::gpu::Gpu;
 use wordloom::kernels::edits::Edits;
 use wordloom::kernels::log_probability;
 use wordloom::kernels::log_softmax_top_k::{ScoreBuffers, TopKShape};
+use wordloom::kernels::term_scores;
 use wordloom::kernels::{AdapterClass, stride};
-use wordloom::scores::{EditKind, ScoreEdit, ScoreRules, ScoreSpace, encode_edits};
+use wordloom::scores::{
+    EditKind, NO_TOKEN, ScoreEdit, ScoreRules, ScoreSpace, TermScoresShape, encode_edits,
+};
 
 use crate::common::{assert_close, device_test, gpu, split_top};
 use crate::{fixture, pad, random, read, run, unpad, untouched, upload, upload_u32};
@@ -171,5 +174,55 @@ async fn the_log_probabilities_of_given_tokens_are_those_of_the_reference() {
         let got =
             log_probability_on_gpu(&gpu, vocabulary, &tensors.f32(&format!("{case}.x")), &targets).await;
         assert_close(case, &got, &want.collect::<Vec<_>>(), (1e-5, 0.0));
+    }
+}
+
+#[device_test]
+async fn the_answer_about_terms_agrees() {
+    let gpu = gpu().await;
+    let rules = ScoreRules { space: ScoreSpace::LogProbabilities, renormalize: true };
+    for (sentences, beams, heads, source, wanted, vocabulary) in
+        [(1, 1, 1, 0, 1, 5), (3, 4, 8, 9, 16, 1003), (2, 3, 2, 8, 7, 64), (1, 16, 4, 33, 64, 8000)]
+    {
+        let rows = sentences * beams;
+        let shape = TopKShape { rows, vocabulary, candidates: 3, rules };
+        let terms = TermScoresShape { wanted, source, heads, beams };
+        let width = terms.width(shape.candidates);
+        let logits = random(11, rows * vocabulary);
+        let weights = random(12, rows * heads * source);
+        let asked: Vec<u32> = (0..rows * wanted)
+            .map(|place| if place % 5 == 4 { NO_TOKEN } else { (place * 37 % vocabulary) as u32 })
+            .collect();
+        let mut scores = logits.clone();
+        let mut top = vec![0; rows * 2 * shape.candidates];
+        cpu::log_softmax_top_k(&shape, &mut scores, &[], &mut top);
+        let mut want = vec![0; rows * width];
+        cpu::term_scores((&shape, &terms), &scores, (&top, &asked), &weights, &mut want);
+        for class in CLASSES {
+            let logits = upload(&gpu, &pad(&logits, vocabulary, 1e6));
+            let weights = match source {
+                0 => untouched(&gpu, 4),
+                _ => upload(&gpu, &pad(&weights, source, 1e6)),
+            };
+            let [chunks, nothing] = [shape.chunk_elements(), 4].map(|elements| untouched(&gpu, elements));
+            let [best, answer] = [2 * shape.candidates, width].map(|width| untouched(&gpu, rows * width));
+            let asked = upload_u32(&gpu, &asked);
+            let buffers = ScoreBuffers { logits: &logits, chunks: &chunks, nothing: &nothing };
+            let mut launches = shape.chunk_launches(&Edits::None, buffers, class);
+            launches.extend(shape.best_launches(&Edits::None, buffers, &best, class));
+            let bound = vec![&logits, &chunks, &best, &asked, &weights, &answer];
+            launches.push((term_scores::dispatch(&shape, &terms, class), bound));
+            run(&gpu, &launches);
+            let got: Vec<u32> = read(&gpu, &answer).await;
+            for (got, want) in got.chunks_exact(width).zip(want.chunks_exact(width)) {
+                let tokens = shape.candidates..2 * shape.candidates;
+                assert_eq!(got[tokens.clone()], want[tokens.clone()], "{terms:?}, {class:?}");
+                let values = |words: &[u32]| -> Vec<f32> {
+                    let places = (0..width).filter(|place| !tokens.contains(place));
+                    places.map(|place| f32::from_bits(words[place]).max(-1e30)).collect()
+                };
+                assert_close(&format!("{terms:?}, {class:?}"), &values(got), &values(want), (1e-5, 1e-6));
+            }
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! A search without a device: models that are plain functions, all scores of a row on the CPU.
 
-use wordloom::decode::{BatchSearch, DecodeOptions, Hypothesis, StepScores};
+use wordloom::decode::{BatchSearch, DecodeOptions, Hypothesis, Offers, StepScores};
 use wordloom::scores::{TopScores, process_row, top_scores};
 
 /// A language model: the logits of the next token after a history.
@@ -9,6 +9,8 @@ pub type Model<'a> = &'a dyn Fn(&[u32]) -> Vec<f32>;
 pub const START: u32 = 0;
 pub const EOS: u32 = 1;
 pub const PAD: u32 = 2;
+/// Source tokens of a toy.
+pub const SOURCE: usize = 16;
 
 /// SplitMix64.
 pub fn mix(state: u64) -> u64 {
@@ -73,7 +75,25 @@ pub fn decode(options: Vec<DecodeOptions>, models: &[Model]) -> Vec<Vec<Hypothes
             let (mut values, mut tokens) = (vec![0.0; rows.len() * width], vec![0; rows.len() * width]);
             let places = values.chunks_mut(width).zip(tokens.chunks_mut(width));
             rows.iter().zip(places).for_each(|(row, (values, tokens))| top_scores(row, values, tokens));
-            search.advance(TopScores { candidates: width, values: &values, tokens: &tokens }).unwrap();
+            let best = TopScores { candidates: width, values: &values, tokens: &tokens };
+            let room = search.wanted();
+            if room == 0 {
+                search.advance(best).unwrap();
+                continue;
+            }
+            let wanted = step.wanted.to_vec();
+            let score = |(place, &token): (usize, &u32)| {
+                rows[place / room].get(token as usize).copied().unwrap_or(f32::NEG_INFINITY)
+            };
+            let scores: Vec<f32> = wanted.iter().enumerate().map(score).collect();
+            // a toy looks at the source token after the number of tokens that it has written
+            let attention: Vec<f32> = histories
+                .iter()
+                .flat_map(|history| (0..SOURCE).map(|key| f32::from(u8::from(key + 1 == history.len()))))
+                .collect();
+            let wanted = TopScores { candidates: room, values: &scores, tokens: &wanted };
+            let offers = Offers { wanted, source_tokens: SOURCE, attention: &attention };
+            search.advance(StepScores::WithTerms(best, offers)).unwrap();
         }
     }
     search.finish()

@@ -22,7 +22,7 @@ pub enum Tier {
 
 /// The files of `tests/`, of whatever package, that run without a device, a model and a network.
 const UNIT: &str = "
-    checkpoint checkpoint_pickle cpu_ops decode_rules decode_search evaluate firefox_files firefox_mutants
+    checkpoint checkpoint_pickle constrained_search cpu_ops decode_rules decode_search evaluate firefox_files firefox_mutants
     generation_config gradients graph house hub lowering
     model_config positions_and_activations shader_rules text_families text_json text_marian
     text_sentencepiece text_sentences
@@ -32,7 +32,7 @@ const UNIT: &str = "
 /// Those that run on a device.
 const DEVICE: &str = "
     allocations bleu check cli clock default_model device_search eight_bits encoder explain family_files
-    firefox firefox_parity kernels
+    firefox firefox_parity glossary kernels
     lesson limits loading model_parity queue random_models sampling score speed start switches table_3 taps trace trace_bands
     training training_parity translate_in_turn translate_streaming window
 ";

@@ -1,12 +1,12 @@
 use super::key::SearchKey;
 use super::states::{NextStates, PromptStates, SessionStates};
 use super::{DecodeSession, Program, Search, SessionKey};
-use crate::graph::{Graph, Plan, Session, State, StateTable};
+use crate::graph::{Columns, Graph, GraphError, Plan, Session, State, StateTable, Value};
 use crate::kernels::AdapterClass;
 use crate::model::decoder::{History, decoder, memory_key_values, output};
 use crate::model::embedding::Tokens;
 use crate::model::encoder::encoder;
-use crate::model::{LayerCache, Taps};
+use crate::model::{AttentionKind, LayerCache, Memory, Taps, weights_of};
 use crate::transformer::device_search::DeviceSearch;
 use crate::transformer::error::GenerateError;
 use crate::transformer::host_search::HostSearch;
@@ -87,10 +87,26 @@ impl Build<'_> {
         }
         let logits = output(g, config, blueprint, decoded.last, self.states.columns)?;
         match search {
-            Search::Host(search) => search.add_to(g, logits)?,
+            Search::Host(search) => {
+                let attention = search.wants_attention().then(|| self.placing(g, &decoded.queries, &memory));
+                search.add_to(g, logits, attention.transpose()?)?;
+            }
             Search::Device(search) => search.add_to(g, logits)?,
         }
         Ok(Plan::new(step))
+    }
+
+    /// Adds the weights of the cross-attention that tells where a hypothesis is in its source: of the last layer, whose
+    /// attention follows the token that is about to be written.
+    fn placing(&self, g: &mut Graph, queries: &[Value], memory: &[Memory]) -> Result<Value, GraphError> {
+        let LoadedModel { config, blueprint, .. } = self.model;
+        let layer = memory.len() - 1;
+        let of_layer = queries.len() / memory.len();
+        let queries = Columns { value: queries[of_layer * (layer + 1) - 1], first: 0 };
+        let Memory { key_values, sequences } = memory[layer];
+        let keys = Columns { value: key_values, first: 0 };
+        let mask = sequences.visible.mask().expect("a search's source has a mask");
+        weights_of(g, config, blueprint, (AttentionKind::Cross, layer), [queries, keys], mask)
     }
 
     /// Encodes sources, and makes the keys and values of every cross-attention.

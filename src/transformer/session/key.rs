@@ -100,6 +100,8 @@ impl SessionKey {
             candidates: search.candidates(),
             rules: search.rules(),
         };
+        let with_terms = search.wanted() > 0;
+        let heads = model.config.decoder.heads;
         let draws = requests.iter().any(|request| request.options.sampling.is_some());
         Self {
             batch: requests.len(),
@@ -111,10 +113,13 @@ impl SessionKey {
             columns,
             scoring,
             search: match model.device {
-                Device::Gpu(_) if !draws => {
+                Device::Gpu(_) if !draws && !with_terms => {
                     SearchKey::Device(DeviceSearchKey::new(config, requests, &scoring, capacity))
                 }
-                _ => SearchKey::Host(HostSearchKey::new(search)),
+                _ => {
+                    let source = (source_length > 0).then_some([source_length, heads]);
+                    SearchKey::Host(HostSearchKey::new(search, source))
+                }
             },
             attention,
         }

@@ -1,0 +1,75 @@
+//! The options `--glossary` and `--glossary-mode`.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use wordloom::decode::ConstraintMode;
+use wordloom::translate::{Glossary, GlossaryError, GlossaryFile, resolve_languages};
+use wordloom::{Model, TranslateOptions};
+
+use super::CliError;
+use super::choice::Chosen;
+use super::digest::Digest;
+
+#[derive(clap::Args)]
+pub struct GlossaryArguments {
+    /// Translate terms as these lines do: SOURCE TAB TARGET
+    #[arg(long, value_name = "FILE")]
+    glossary: Option<PathBuf>,
+    /// hard, soft or soft:WEIGHT [default: hard]
+    #[arg(long, value_name = "MODE", requires = "glossary")]
+    glossary_mode: Option<ConstraintMode>,
+}
+
+impl GlossaryArguments {
+    pub fn is_given(&self) -> bool {
+        self.glossary.is_some()
+    }
+
+    fn mode(&self) -> ConstraintMode {
+        self.glossary_mode.unwrap_or(ConstraintMode::Hard)
+    }
+
+    fn read(&self) -> Result<Option<(String, Vec<u8>)>, CliError> {
+        let Some(path) = &self.glossary else { return Ok(None) };
+        let name = path.display().to_string();
+        let mut bytes = Vec::new();
+        let limit = GlossaryFile::MAX_BYTES as u64 + 1;
+        let read = File::open(path).and_then(|file| file.take(limit).read_to_end(&mut bytes));
+        read.map_err(|source| CliError::Io { what: format!("cannot read {name}"), source })?;
+        Ok(Some((name, bytes)))
+    }
+
+    /// The glossary for a model.
+    pub fn bind(
+        &self,
+        chosen: &Chosen,
+        options: &TranslateOptions,
+    ) -> Result<Option<Arc<Glossary>>, CliError> {
+        let Some((name, bytes)) = self.read()? else { return Ok(None) };
+        let refused = |error: GlossaryError| CliError::Usage(error.to_string());
+        let file = GlossaryFile::parse(&name, &bytes).map_err(refused)?;
+        let Chosen { model, tokenizer, .. } = chosen;
+        let (direction, _) = resolve_languages(tokenizer, options, model.generation_config())
+            .map_err(|error| CliError::Usage(error.to_string()))?;
+        let longest = longest_output(model, options);
+        let glossary = Glossary::new(&file, tokenizer, &direction, longest, self.mode()).map_err(refused)?;
+        Ok(Some(Arc::new(glossary)))
+    }
+
+    /// What it is, for a run that is resumed.
+    pub fn setting(&self) -> Result<Option<String>, CliError> {
+        let Some((_, bytes)) = self.read()? else { return Ok(None) };
+        let mut digest = Digest::default();
+        digest.update(&bytes);
+        Ok(Some(format!("{} with digest {}", self.mode(), digest.summary().hash)))
+    }
+}
+
+/// Most tokens of a translation, the start token included.
+fn longest_output(model: &Model, options: &TranslateOptions) -> usize {
+    let asked = options.generation.max_length.or(model.generation_config().max_length);
+    asked.unwrap_or(usize::MAX).min(model.config().positions.count())
+}
