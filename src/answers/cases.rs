@@ -39,8 +39,8 @@ pub(super) struct Case {
 pub(super) enum Compared {
     /// `|got - want| <= absolute + relative * |want|`
     Numbers(f32, f32),
-    /// Values and tokens of a selection, `[rows, 2 * candidates]`: tokens must be equal.
-    Best(usize),
+    /// A selection, `[rows, 2 * candidates + others]`: values, tokens, which must be equal, and other numbers.
+    Best { candidates: usize, others: usize },
 }
 
 impl Cases {
@@ -90,7 +90,7 @@ impl Cases {
             let Shape { rows, width } = graph.shape(value);
             let state = match compared {
                 Compared::Numbers(..) => self.states.f32("result", rows, width),
-                Compared::Best(_) => self.states.u32("result", rows, width),
+                Compared::Best { .. } => self.states.u32("result", rows, width),
             };
             graph.keep(value, state)?;
             Ok(vec![(state, compared)])

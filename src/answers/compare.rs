@@ -190,13 +190,22 @@ fn difference(compared: Compared, got: &[f32], want: &[f32]) -> f32 {
     };
     match compared {
         Compared::Numbers(absolute, relative) => of_numbers(got, want, absolute, relative),
-        Compared::Best(candidates) => {
-            let rows = got.chunks_exact(2 * candidates).zip(want.chunks_exact(2 * candidates));
+        Compared::Best { candidates, others } => {
+            let width = 2 * candidates + others;
+            let rows = got.chunks_exact(width).zip(want.chunks_exact(width));
             rows.map(|(got, want)| {
-                let ((values, tokens), (want_values, want_tokens)) =
-                    (got.split_at(candidates), want.split_at(candidates));
-                let same = tokens.iter().zip(want_tokens).all(|(a, b)| a.to_bits() == b.to_bits());
-                if same { of_numbers(values, want_values, 1e-5, 1e-5) } else { f32::INFINITY }
+                let parts = |row: &[f32]| {
+                    let (values, rest) = row.split_at(candidates);
+                    let (tokens, others) = rest.split_at(candidates);
+                    let tokens: Vec<u32> = tokens.iter().map(|token| token.to_bits()).collect();
+                    ([values, others].concat(), tokens)
+                };
+                let ((values, tokens), (want_values, want_tokens)) = (parts(got), parts(want));
+                if tokens == want_tokens {
+                    of_numbers(&values, &want_values, 1e-5, 1e-5)
+                } else {
+                    f32::INFINITY
+                }
             })
             .fold(0.0, f32::max)
         }
@@ -248,8 +257,10 @@ mod tests {
         assert_eq!(difference(numbers, &[1.0], &[1.0, 2.0]), f32::INFINITY);
         assert_eq!(difference(Compared::Numbers(0.0, 0.0), &[1.0], &[1.0]), 0.0);
         assert_eq!(difference(Compared::Numbers(0.0, 0.0), &[1.0], &[1.000_000_1]), f32::INFINITY);
-        let row = |token: u32| [2.0, 1.0, f32::from_bits(7), f32::from_bits(token)];
-        assert_eq!(difference(Compared::Best(2), &row(3), &row(3)), 0.0);
-        assert_eq!(difference(Compared::Best(2), &row(3), &row(4)), f32::INFINITY);
+        let row = |token: u32, other: f32| [2.0, 1.0, f32::from_bits(7), f32::from_bits(token), other];
+        let best = Compared::Best { candidates: 2, others: 1 };
+        assert_eq!(difference(best, &row(3, 0.5), &row(3, 0.5)), 0.0);
+        assert_eq!(difference(best, &row(3, 0.5), &row(4, 0.5)), f32::INFINITY);
+        assert!(difference(best, &row(3, 0.5), &row(3, 0.6)) > 1.0);
     }
 }

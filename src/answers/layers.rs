@@ -84,11 +84,11 @@ pub(super) fn output_layer(cases: &mut Cases) {
         let shape = TopKShape { rows, vocabulary, candidates: 4, rules };
         let what = format!("output layer [{rows}, {inputs}] · [{inputs}, {vocabulary}]");
         cases
-            .add(what, Compared::Best(4), |g| {
+            .add(what, Compared::Best { candidates: 4, others: 0 }, |g| {
                 let x = g.state(x);
                 let layer = Linear { weight, bias: Some(bias), scale: 1.0 };
                 let logits = g.linear(x, layer, Activation::Identity, None)?;
-                g.log_softmax_top_k(shape, logits, None)
+                g.log_softmax_top_k(shape, logits, None, None)
             })
             .quick(rows != 16);
     }

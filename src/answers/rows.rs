@@ -3,8 +3,10 @@
 use super::cases::{Cases, Compared, random};
 use super::sizes;
 use crate::graph::{Columns, State};
-use crate::ops::{CellCache, Normalization};
-use crate::scores::{EditKind, ScoreEdit, ScoreRules, ScoreSpace, TopKShape, encode_edits};
+use crate::ops::{CellCache, Normalization, TermInputs};
+use crate::scores::{
+    EditKind, NO_TOKEN, ScoreEdit, ScoreRules, ScoreSpace, TermScoresShape, TopKShape, encode_edits,
+};
 use crate::shape::LowRankShape;
 
 const EXACT: Compared = Compared::Numbers(0.0, 0.0);
@@ -55,14 +57,15 @@ pub(super) fn selection(cases: &mut Cases) {
                 let list = cases.u32(edits.len(), 4, edits.as_flattened().to_vec());
                 let what = format!("best tokens, edits {edited}, {shape:?}");
                 cases
-                    .add(what, Compared::Best(candidates), |g| {
+                    .add(what, Compared::Best { candidates, others: 0 }, |g| {
                         let logits = g.state(logits);
-                        g.log_softmax_top_k(shape, logits, edited.then_some(list))
+                        g.log_softmax_top_k(shape, logits, edited.then_some(list), None)
                     })
                     .quick((rows, vocabulary, edited) == (9, 1003, false));
             }
         }
     }
+    terms(cases);
     for (rows, vocabulary) in sizes::LOG_PROBABILITIES {
         let logits = random(5, rows * vocabulary).iter().map(|value| 20.0 * value).collect();
         let logits = cases.f32(rows, vocabulary, logits);
@@ -75,6 +78,31 @@ pub(super) fn selection(cases: &mut Cases) {
         cases.add(format!("log-probabilities of {rows} of {vocabulary} tokens"), CLOSE, |g| {
             let (logits, targets) = (g.state(logits), g.state(targets));
             g.log_probability(logits, targets)
+        });
+    }
+}
+
+/// The answer to a step of a search with terms.
+fn terms(cases: &mut Cases) {
+    let (sentences, beams, heads, candidates) = (2, 3, 4, 3);
+    for (source, wanted, vocabulary) in [(9, 16, 1003), (33, 7, 64)] {
+        let rows = sentences * beams;
+        let rules = ScoreRules { space: ScoreSpace::LogProbabilities, renormalize: true };
+        let shape = TopKShape { rows, vocabulary, candidates, rules };
+        let (logits, attention) = (cases.random(rows, vocabulary), cases.random(rows * heads, source));
+        let asked = (0..rows * wanted)
+            .map(|place| if place % 5 == 4 { NO_TOKEN } else { (place * 37 % vocabulary) as u32 });
+        let asked = cases.u32(rows, wanted, asked.collect());
+        let terms = TermScoresShape { wanted, source, heads, beams };
+        let compared = Compared::Best { candidates, others: wanted + source };
+        cases.add(format!("best tokens and terms, {shape:?}, {terms:?}"), compared, |g| {
+            let (logits, attention) = (g.state(logits), Some(g.state(attention)));
+            g.log_softmax_top_k(
+                shape,
+                logits,
+                None,
+                Some(TermInputs { shape: terms, wanted: asked, attention }),
+            )
         });
     }
 }
