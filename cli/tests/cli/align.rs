@@ -27,13 +27,15 @@ fn lines_become_links() {
     let output = run(&[&arguments[..], &["--target", text(&given)]].concat(), "");
     assert_eq!(output.succeeds().lines().take(2).collect::<Vec<_>>(), lines[..2]);
 
-    // a window beyond the text changes nothing, a layer that looks nowhere in particular does
+    // a window beyond the text changes nothing, other keys do
     let aligned = |kinds: &str| {
         let output = run(&[&arguments[..], &["--target", text(&given), "--attention", kinds]].concat(), "");
         output.succeeds().lines().map(str::to_owned).collect::<Vec<_>>()
     };
-    assert_eq!(aligned("encoder.*=window:512")[..2], lines[..2]);
-    assert_ne!(aligned("encoder.*=uniform")[0], lines[0]);
+    let own = aligned("encoder.*=full");
+    assert_eq!(own[..2], lines[..2]);
+    assert_eq!(aligned("encoder.*=window:512"), own);
+    assert_ne!(aligned("encoder.*=shared-qk"), own);
     let wrong = [&arguments[..], &["--attention", "encoder.9=uniform"]].concat();
     run(&wrong, "").fails(2, &["--attention", "encoder.9"]);
 }
