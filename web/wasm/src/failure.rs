@@ -72,9 +72,11 @@ impl From<Failure> for JsValue {
 impl From<GpuError> for Failure {
     fn from(error: GpuError) -> Self {
         let kind = match error {
-            GpuError::NoAdapter { .. } | GpuError::Open { .. } | GpuError::WrongAnswer { .. } => {
-                "unsupported"
-            }
+            GpuError::NoAdapter { .. }
+            | GpuError::Open { .. }
+            | GpuError::Limit { .. }
+            | GpuError::WrongAnswer { .. }
+            | GpuError::WrongKernel { .. } => "unsupported",
             GpuError::TooLarge { .. } | GpuError::OutOfMemory { .. } | GpuError::HostMemory { .. } => {
                 "memory"
             }
