@@ -92,6 +92,12 @@ export async function usage(files: FileList, handle: FileSystemDirectoryHandle):
   translator.info = translator.info;
   translator.inputQuota satisfies number;
   (await translator.measureInputUsage('text')) satisfies number;
+  const { steps, sizes } = await translator.explain('text', { token: 'it', kind: 'encoder', layer: 2, head: 4, beams: 1 });
+  steps[0]?.numbers[0]?.values satisfies Float32Array | undefined;
+  sizes.dK satisfies number;
+  await translator.explain({ sentence: translation.sentences[0]!, hypothesis: 1 }, { token: 3, kind: 'cross' });
+  // @ts-expect-error a token is needed
+  await translator.explain('text', { kind: 'cross' });
   const { nodes, hypotheses: found } = await translator.searchTree({ sourceTokens: [{ id: 0, piece: '' }], prefix: [7] });
   nodes[0]?.fate satisfies 'kept' | 'finished' | 'rejected' | undefined;
   found[0]?.text satisfies string | undefined;
