@@ -75,7 +75,7 @@ async fn the_search_against_that_of_transformers_4() {
                 false => better += usize::from(found.score > score),
             }
         }
-        eprintln!("{same} of {} the same, {better} better", cases.len());
+        assert!(same + better >= 50, "of {}: {same} the same, {better} better", cases.len());
         let tokens: Vec<Vec<u32>> = found.into_iter().map(|found| found.tokens).collect();
         assert_eq!(first.get_or_insert_with(|| tokens.clone()), &tokens, "the same on every device");
     }
@@ -179,7 +179,8 @@ async fn devices_agree_on_a_translation_with_terms() {
             let found = translator.translate(&sources[..], &options).await.expect("translates");
             let texts: Vec<String> = found.into_iter().map(|translation| translation.text).collect();
             if mode == ConstraintMode::Hard {
-                assert!(has_word(&texts[0], "Billett") && has_word(&texts[0], "Bahnhof"), "{texts:?}");
+                let billett = ["Billett", "Billetts"].iter().any(|form| has_word(&texts[0], form));
+                assert!(billett && has_word(&texts[0], "Bahnhof"), "{texts:?}");
                 assert!(has_word(&texts[1], "Schalter") && !texts[1].contains("Billett"), "{texts:?}");
                 assert_eq!(texts[0].matches("Billett").count(), 1, "{texts:?}");
                 assert_eq!(first.get_or_insert_with(|| texts.clone()), &texts, "the same on every device");
