@@ -10,6 +10,7 @@ mod bench;
 mod cost;
 mod damaged_models;
 mod desktop;
+mod documents;
 mod evaluate;
 mod explain;
 mod first_translation;
