@@ -17,6 +17,7 @@ use wordloom::train::vocabulary::VocabularyError;
 use wordloom::train::write::WriteError;
 use wordloom::transformer::{ForwardError, GenerateError, ScoreError};
 use wordloom::{GpuError, ModelError, TextError, TranslateError};
+use wordloom_documents::DocumentError;
 use wordloom_hub::HubError;
 
 use super::resume::ResumeError;
@@ -35,6 +36,8 @@ pub enum CliError {
     Interrupted,
     #[error("{0}")]
     Input(String),
+    #[error("{file}: {source}")]
+    Document { file: String, source: DocumentError },
     #[error(transparent)]
     Resume(#[from] ResumeError),
     #[error(transparent)]

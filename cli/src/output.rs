@@ -62,6 +62,14 @@ impl Output {
         self.check(result)
     }
 
+    /// Writes bytes, and flushes.
+    pub fn bytes(&mut self, bytes: &[u8]) -> Result<(), CliError> {
+        self.digest.update(bytes);
+        let result = self.writer.write_all(bytes);
+        self.check(result)?;
+        self.flush()
+    }
+
     /// Writes JSON. Minus infinity (a banned token's log-probability) becomes `null`.
     pub fn json(&mut self, value: &impl serde::Serialize) -> Result<(), CliError> {
         let line = serde_json::to_string(value).map_err(|error| CliError::Input(error.to_string()))?;

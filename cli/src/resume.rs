@@ -143,15 +143,7 @@ impl Resumable {
     }
 
     pub fn check_settings(&self, settings: &Settings) -> Result<(), ResumeError> {
-        let get =
-            |settings: &Settings, name| settings.get(name).map_or("not given", String::as_str).to_owned();
-        for name in self.record.settings.keys().chain(settings.keys()) {
-            let (before, now) = (get(&self.record.settings, name), get(settings, name));
-            if before != now {
-                return Err(ResumeError::Setting { record: self.name(), name: name.clone(), before, now });
-            }
-        }
-        Ok(())
+        check(&self.name(), &self.record.settings, settings)
     }
 
     pub fn written(&self) -> &Digest {
@@ -211,4 +203,16 @@ impl Resumable {
     fn name(&self) -> String {
         self.path.display().to_string()
     }
+}
+
+/// Checks that the settings are those of a record.
+pub fn check(record: &str, recorded: &Settings, settings: &Settings) -> Result<(), ResumeError> {
+    let get = |settings: &Settings, name| settings.get(name).map_or("not given", String::as_str).to_owned();
+    for name in recorded.keys().chain(settings.keys()) {
+        let (before, now) = (get(recorded, name), get(settings, name));
+        if before != now {
+            return Err(ResumeError::Setting { record: record.to_owned(), name: name.clone(), before, now });
+        }
+    }
+    Ok(())
 }

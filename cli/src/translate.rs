@@ -1,5 +1,8 @@
 //! `wordloom translate`
 
+mod document;
+mod journal;
+
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -31,11 +34,12 @@ use super::{CliError, interrupt, notice};
 Options that are not given are the model's own; where it sets no maximal length,
 that is the source's and 50 tokens. With --to, a model is chosen: of the pair,
 of many languages, or two through a third (--beams counts for both). Without,
---source-lang and --target-lang take the codes that `inspect` lists.")]
+--source-lang and --target-lang take the codes that `inspect` lists. Documents
+keep their form: translate -i letter.docx -o brief.docx (docs/documents.md)")]
 pub struct Arguments {
     /// What to translate [default: standard input]
     text: Vec<String>,
-    /// Read lines from FILE
+    /// Read lines from FILE, or a document by its ending
     #[arg(short, long, value_name = "FILE", conflicts_with = "text")]
     input: Option<PathBuf>,
     /// Write to FILE [default: standard output]
@@ -44,6 +48,12 @@ pub struct Arguments {
     /// Go on where a run that was stopped left --output
     #[arg(long, requires_all = ["input", "output"])]
     resume: bool,
+    /// Format of FILE by an ending, or lines; in docs/documents.md
+    #[arg(long, value_name = "ENDING", hide = true)]
+    format: Option<String>,
+    /// Columns of a table to translate; in docs/documents.md
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', hide = true)]
+    columns: Vec<String>,
     #[command(flatten)]
     search: SearchArguments,
     /// Above 1 favours long translations, below short
@@ -76,6 +86,9 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     let (input, output) = (arguments.input.as_deref(), arguments.output.as_deref());
     check_different(input, output)?;
+    if let Some(format) = document::format(arguments)? {
+        return document::run(arguments, format);
+    }
     let cancel = interrupt::handler();
     let mut files = Resumable::new(input, output);
     let stopped_at = match (arguments.resume, &mut files) {

@@ -7,7 +7,6 @@
 //! | `answer`, `content`, `range`, `site`, `listing` | files: the page and models |
 //! | `host` | names that the server answers to |
 //! | `api` | LibreTranslate's interface |
-//! | `markup` | HTML: tags carried over by word alignment |
 //! | `limits`, `store` | rates and room; keys and suggestions in SQLite |
 //! | `engine` | models that translate for all clients |
 
@@ -20,7 +19,6 @@ mod host;
 mod keys;
 mod limits;
 mod listing;
-mod markup;
 mod options;
 mod range;
 mod site;
@@ -86,6 +84,7 @@ fn serve(options: &ServeOptions) -> Result<(), CliError> {
         rate: Default::default(),
         under_way: Default::default(),
         metrics: Default::default(),
+        files: Default::default(),
     };
     let stop = interrupt::ends_the_command();
     if hosts == Hosts::Any {

@@ -11,6 +11,7 @@ mod check;
 mod cost;
 mod damaged_models;
 mod desktop;
+mod documents;
 mod evaluate;
 mod explain;
 mod first_translation;

@@ -145,11 +145,55 @@ fn answers_have_the_shapes_of_libretranslate() {
     assert_eq!(server.get("/health"), json!({"status": "ok"}));
     let settings = server.get("/frontend/settings");
     assert_eq!(settings["charLimit"], -1);
-    assert_eq!((&settings["filesTranslation"], &settings["keyRequired"]), (&json!(false), &json!(false)));
+    assert_eq!((&settings["filesTranslation"], &settings["keyRequired"]), (&json!(true), &json!(false)));
+    assert!(settings["supportedFilesFormat"].as_array().is_some_and(|all| all.contains(&json!(".docx"))));
     let paths = server.get("/spec")["paths"].as_object().expect("paths").clone();
     assert!(["/translate", "/detect", "/languages", "/health"].iter().all(|path| paths.contains_key(*path)));
     assert_eq!(server.metric("wordloom_models_loaded "), 1.0);
     assert_eq!(server.metric("wordloom_texts_under_way "), 0.0);
+}
+
+/// A form with a file, and other values.
+fn upload(server: &Server, name: &str, content: &str, values: &[(&str, &str)]) -> (u16, String, Value) {
+    let mut body = String::new();
+    for (name, value) in values {
+        body += &format!("--xx\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n");
+    }
+    body += &format!(
+        "--xx\r\nContent-Disposition: form-data; name=\"file\"; filename=\"{name}\"\r\n\r\n{content}\r\n--xx--\r\n"
+    );
+    server.send("POST /translate_file", "Content-Type: multipart/form-data; boundary=xx\r\n", &body)
+}
+
+#[test]
+fn documents_are_uploaded_and_fetched() {
+    let server = Server::start(&["--char-limit", "60"]);
+    let languages = [("source", "auto"), ("target", "de")];
+    let html = format!("<p title=\"{ENGLISH}\">{ENGLISH}</p><pre>kept</pre>");
+    let (status, _, answer) = upload(&server, "../my page.html", &html, &languages);
+    assert_eq!(status, 200, "{answer}");
+    let url = answer["translatedFileUrl"].as_str().expect("an address");
+    let path = url.strip_prefix(&format!("http://{}", server.address)).expect("this server's address");
+    let (status, head, body) = server.send(&format!("GET {path}"), "", "");
+    assert_eq!((status, body), (200, json!(format!("<p title=\"{GERMAN}\">{GERMAN}</p><pre>kept</pre>"))));
+    assert!(head.contains("attachment; filename*=utf-8''my%20page_de.html"), "{head}");
+    assert_eq!(server.send("GET /download_file/0123.page_de.html", "", "").0, 404);
+    for (name, content, values, reason) in [
+        ("a.html", "", &languages[..], "empty file"),
+        ("a.pdf", "text", &languages, "file format not supported"),
+        ("a.docx", "text", &languages, "zip file"),
+        ("a.json", "{", &languages, "no valid JSON"),
+        ("a.txt", &"long ".repeat(20), &languages, "exceeds text limit (60)"),
+        ("a.txt", "text", &languages[..1], "missing target"),
+    ] {
+        let (status, _, answer) = upload(&server, name, content, values);
+        let error = answer["error"].as_str().unwrap_or_default();
+        assert!(status == 400 && error.contains(reason), "{name}: {status} {answer}");
+    }
+    assert_eq!(
+        server.form("/translate_file", "source=en&target=de").2["error"],
+        "Invalid request: missing file parameter"
+    );
 }
 
 #[test]
@@ -190,7 +234,6 @@ fn wrong_requests_are_refused_with_a_reason() {
         assert_eq!((answer.0, answer.2["error"].as_str()), (400, Some(reason)));
     }
     assert_eq!(server.form("/suggest", "q=a&s=b&source=en&target=de").0, 403);
-    assert_eq!(server.form("/translate_file", "").0, 403);
     let (status, _, answer) = server.send("GET /translate", "", "");
     assert_eq!((status, &answer["error"]), (405, &json!("Method not allowed")));
     let other = server.send("POST http://example.com/translate", "", "");

@@ -6,6 +6,7 @@ use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
+use wordloom_documents::Format;
 use wordloom_hub::Language;
 
 use super::Api;
@@ -42,8 +43,8 @@ pub async fn settings(State(api): State<Arc<Api>>) -> Json<Value> {
         "apiKeys": api.keys.is_some(),
         "keyRequired": api.needs_key(),
         "suggestions": api.suggestions.is_some(),
-        "filesTranslation": false,
-        "supportedFilesFormat": [],
+        "filesTranslation": true,
+        "supportedFilesFormat": Format::all_endings().map(|ending| format!(".{ending}")).collect::<Vec<_>>(),
         "language": {
             "source": { "code": "auto", "name": "Auto Detect" },
             "target": { "code": target.to_string(), "name": target.name() },

@@ -1,8 +1,8 @@
-//! The parameters of a request: JSON, a form, or the query.
+//! The parameters of a request: JSON, a form, a form with files, or the query.
 
 use std::time::Duration;
 
-use axum::body::to_bytes;
+use axum::body::{Bytes, to_bytes};
 use axum::extract::Request;
 use axum::http::{StatusCode, header};
 use serde_json::{Map, Value};
@@ -15,6 +15,16 @@ const BODY_TIME: Duration = Duration::from_secs(30);
 pub struct Input {
     values: Map<String, Value>,
     is_json: bool,
+    files: Vec<File>,
+}
+
+/// A file of a form.
+pub struct File {
+    /// Name of the parameter.
+    parameter: String,
+    /// Name of the file.
+    pub name: String,
+    pub content: Bytes,
 }
 
 impl Input {
@@ -22,8 +32,9 @@ impl Input {
     ///
     /// * `most`: bytes of a body
     pub async fn read(request: Request, most: usize) -> Result<Self, ApiError> {
-        let media = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
-        let media = media.unwrap_or_default().split(';').next().unwrap_or_default().trim().to_lowercase();
+        let content_type = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        let content_type = content_type.unwrap_or_default().to_owned();
+        let media = content_type.split(';').next().unwrap_or_default().trim().to_lowercase();
         let query = request.uri().query().unwrap_or_default().to_owned();
         let too_large = || {
             let message = format!("Invalid request: the body exceeds {most} bytes");
@@ -40,15 +51,36 @@ impl Input {
         let body = body.map_err(|_| too_large())?;
         if media == "application/json" || media.ends_with("+json") {
             return match serde_json::from_slice(&body) {
-                Ok(Value::Object(values)) => Ok(Self { values, is_json: true }),
+                Ok(Value::Object(values)) => Ok(Self { values, is_json: true, files: Vec::new() }),
                 _ => Err(ApiError::bad("Invalid JSON format")),
             };
         }
+        let mut values = form(&[query.as_bytes()]);
+        let mut files = Vec::new();
         if media == "multipart/form-data" {
-            let known = "application/json or application/x-www-form-urlencoded";
-            return Err(ApiError::bad(format!("Invalid request: send {known}, not {media}")));
+            let wrong = |error: multer::Error| ApiError::bad(format!("Invalid request: {error}"));
+            let boundary = multer::parse_boundary(&content_type).map_err(wrong)?;
+            let mut parts = multer::Multipart::with_reader(&body[..], boundary);
+            while let Some(part) = parts.next_field().await.map_err(wrong)? {
+                let parameter = part.name().unwrap_or_default().to_owned();
+                match part.file_name().map(str::to_owned) {
+                    Some(name) => {
+                        files.push(File { parameter, name, content: part.bytes().await.map_err(wrong)? })
+                    }
+                    None => add(&mut values, parameter, part.text().await.map_err(wrong)?),
+                }
+            }
+        } else {
+            form_urlencoded::parse(&body)
+                .for_each(|(name, value)| add(&mut values, name.into_owned(), value.into_owned()));
         }
-        Ok(Self { values: form(&[query.as_bytes(), &body]), is_json: false })
+        Ok(Self { values, is_json: false, files })
+    }
+
+    /// Takes the file of a parameter.
+    pub fn take_file(&mut self, parameter: &str) -> Option<File> {
+        let index = self.files.iter().position(|file| file.parameter == parameter)?;
+        Some(self.files.swap_remove(index))
     }
 
     /// A parameter that is a text; `None` if it is missing or empty.
@@ -122,12 +154,16 @@ impl Input {
 fn form(parts: &[&[u8]]) -> Map<String, Value> {
     let mut values = Map::new();
     for (name, value) in parts.iter().flat_map(|part| form_urlencoded::parse(part)) {
-        let value = Value::String(value.into_owned());
-        match values.get_mut(&*name) {
-            None => _ = values.insert(name.into_owned(), value),
-            Some(Value::Array(several)) => several.push(value),
-            Some(one) => *one = Value::Array(vec![one.take(), value]),
-        }
+        add(&mut values, name.into_owned(), value.into_owned());
     }
     values
+}
+
+fn add(values: &mut Map<String, Value>, name: String, value: String) {
+    let value = Value::String(value);
+    match values.get_mut(&name) {
+        None => _ = values.insert(name, value),
+        Some(Value::Array(several)) => several.push(value),
+        Some(one) => *one = Value::Array(vec![one.take(), value]),
+    }
 }

@@ -89,8 +89,3 @@ pub async fn suggest(State(api): State<Arc<Api>>, request: Request) -> Result<Js
     })?;
     Ok(Json(json!({ "success": true })))
 }
-
-/// Documents are not translated: what LibreTranslate answers if they are switched off.
-pub async fn translate_file() -> ApiError {
-    ApiError::forbidden("Files translation are disabled on this server.")
-}

@@ -8,6 +8,7 @@
 //! | `detection` | the language of texts |
 //! | `translation` | texts in, texts out, through one model or two |
 //! | `libre`, `deepl` | the two interfaces |
+//! | `files` | documents: uploaded, translated, fetched |
 //! | `about` | languages, settings, health, metrics, specification |
 //! | `metrics` | numbers for Prometheus |
 
@@ -16,6 +17,7 @@ mod access;
 mod deepl;
 mod detection;
 mod error;
+mod files;
 mod input;
 mod json;
 mod libre;
@@ -38,6 +40,7 @@ use super::host::Hosts;
 use super::limits::{Rate, UnderWay};
 use super::store::{Keys, Suggestions};
 use error::ApiError;
+use files::Files;
 use metrics::Metrics;
 
 /// Limits of requests; `None` is no limit.
@@ -68,6 +71,7 @@ pub struct Api {
     pub rate: Rate,
     pub under_way: UnderWay,
     pub metrics: Metrics,
+    pub files: Files,
 }
 
 /// Address of the other side of a connection.
@@ -80,8 +84,8 @@ pub fn routes(api: Arc<Api>) -> Router {
         .route("/translate", post(libre::translate))
         .route("/detect", post(libre::detect))
         .route("/suggest", post(libre::suggest))
-        .route("/translate_file", post(libre::translate_file))
-        .route("/download_file/{name}", get(libre::translate_file))
+        .route("/translate_file", post(files::translate))
+        .route("/download_file/{name}", get(files::download))
         .route("/languages", get(about::languages))
         .route("/frontend/settings", get(about::settings))
         .route("/health", get(about::health))

@@ -7,11 +7,14 @@ use serde_json::Value;
 use wordloom::decode::MAX_BEAMS;
 use wordloom::model::generation_config::GenerationConfig;
 use wordloom::{TranslateOptions, Translation};
+use wordloom_documents::{
+    Document, DocumentError, Format, Links, Options, Translated as UnitTranslation, chained, links,
+    text_of_html,
+};
 use wordloom_hub::{Language, Route, Step};
 
 use super::super::super::choice::codes;
-use super::super::engine::Lease;
-use super::super::markup::{self, Links, Piece, Run};
+use super::super::engine::{Lease, blocking};
 use super::access::Client;
 use super::detection::detected;
 use super::error::ApiError;
@@ -52,6 +55,13 @@ pub fn language(code: &str) -> Result<Language, ApiError> {
     code.parse().map_err(|_| not_supported(&code))
 }
 
+fn exceeds(size: usize, limit: usize) -> ApiError {
+    ApiError::bad(format!("Invalid request: request ({size}) exceeds text limit ({limit})"))
+}
+
+/// Texts of a document from which its language is detected.
+const DETECTED: usize = 200;
+
 fn not_supported(code: &str) -> ApiError {
     // a code is short: anything else is not repeated
     let code: String = code.chars().filter(|letter| !letter.is_control()).take(20).collect();
@@ -62,9 +72,6 @@ impl Api {
     /// Checks the limits, waits for room and translates.
     pub async fn translate(&self, client: &Client, ask: Ask) -> Result<Answered, ApiError> {
         let count = ask.texts.len();
-        let exceeds = |size: usize, limit: usize| {
-            ApiError::bad(format!("Invalid request: request ({size}) exceeds text limit ({limit})"))
-        };
         if let Some(limit) = self.limits.texts.filter(|&limit| count > limit) {
             return Err(exceeds(count, limit));
         }
@@ -84,12 +91,7 @@ impl Api {
         let _room = room.ok_or_else(|| {
             ApiError::slow_down(format!("{most} texts are waiting already; try again later"), 2)
         })?;
-        let answered = tokio::time::timeout(self.limits.time, self.translate_now(client, ask)).await;
-        let answered = answered.map_err(|_| {
-            let seconds = self.limits.time.as_secs_f32();
-            let message = format!("Cannot translate text: it took more than {seconds} seconds");
-            ApiError { retry_after: Some(5), ..ApiError::new(StatusCode::SERVICE_UNAVAILABLE, message) }
-        })??;
+        let answered = self.in_time(self.translate_now(client, ask)).await?;
         let characters = answered.translations.iter().map(|translated| translated.text.len()).sum();
         self.metrics.translated(count, characters);
         Ok(answered)
@@ -97,34 +99,19 @@ impl Api {
 
     async fn translate_now(&self, client: &Client, ask: Ask) -> Result<Answered, ApiError> {
         let Ask { texts, source, target, alternatives, html } = ask;
-        let [readable, writable] = self.pool.languages();
         let found = source.is_none().then(|| match html {
-            true => detected(&texts.iter().map(|text| text_of(text)).collect::<Vec<_>>(), &self.pool),
+            true => detected(&texts.iter().map(|text| text_of_html(text)).collect::<Vec<_>>(), &self.pool),
             false => detected(&texts, &self.pool),
         });
         let source = source.or(found.as_ref().map(|found| found.language.clone()));
         let source = source.unwrap_or_else(Language::english);
-        let nothing = found.as_ref().is_some_and(|found| found.confidence == 0.0);
-        let known = |list: &[Language], wanted: &Language| list.iter().any(|known| known.fits(wanted));
-        for wanted in [&source, &target] {
-            if !nothing && !known(&readable, wanted) && !known(&writable, wanted) {
-                return Err(not_supported(&wanted.to_string()));
-            }
-        }
         let as_it_is = |text: &String| Translated { text: text.clone(), alternatives: Vec::new() };
-        if nothing || source.fits(&target) {
+        let Some(route) = self.route([&source, &target], found.as_ref())? else {
             return Ok(Answered { translations: texts.iter().map(as_it_is).collect(), detected: found });
-        }
-        let route = self.pool.route(&source, &target).ok_or_else(|| {
-            ApiError::bad(format!(
-                "{} ({target}) is not available as a target language from {} ({source})",
-                target.name(),
-                source.name()
-            ))
-        })?;
+        };
         let pair = [&source, &target];
         if html {
-            let translations = self.documents(client, &route, pair, &texts).await?;
+            let translations = self.html(client, &route, pair, texts).await?;
             return Ok(Answered { translations, detected: found });
         }
         // emoji and numbers alone come back as they are
@@ -140,6 +127,73 @@ impl Api {
             false => as_it_is(text),
         });
         Ok(Answered { translations: translations.collect(), detected: found })
+    }
+
+    /// The models from a language to another. `None` if the text stays as it is: it is in the target's language, or in none.
+    fn route(
+        &self,
+        [source, target]: [&Language; 2],
+        found: Option<&detection::Answer>,
+    ) -> Result<Option<Route>, ApiError> {
+        let [readable, writable] = self.pool.languages();
+        let nothing = found.is_some_and(|found| found.confidence == 0.0);
+        let known = |list: &[Language], wanted: &Language| list.iter().any(|known| known.fits(wanted));
+        for wanted in [source, target] {
+            if !nothing && !known(&readable, wanted) && !known(&writable, wanted) {
+                return Err(not_supported(&wanted.to_string()));
+            }
+        }
+        if nothing || source.fits(target) {
+            return Ok(None);
+        }
+        let route = self.pool.route(source, target);
+        route.map(Some).ok_or_else(|| {
+            ApiError::bad(format!(
+                "{} ({target}) is not available as a target language from {} ({source})",
+                target.name(),
+                source.name()
+            ))
+        })
+    }
+
+    /// Checks the limits and translates a document. `None` if it stays as it is.
+    pub async fn translate_document(
+        &self,
+        client: &Client,
+        document: Document,
+        source: Option<Language>,
+        target: Language,
+    ) -> Result<Option<Vec<u8>>, ApiError> {
+        let size: usize = document.units().iter().map(|unit| unit.text().chars().count()).sum();
+        if let Some(limit) = client.characters.filter(|&limit| size > limit) {
+            return Err(exceeds(size, limit));
+        }
+        self.spend(client, 1)?;
+        let work = async {
+            let found = source.is_none().then(|| {
+                let texts: Vec<String> =
+                    document.units().iter().take(DETECTED).map(|unit| unit.text().to_owned()).collect();
+                detected(&texts, &self.pool)
+            });
+            let source = source.or(found.as_ref().map(|found| found.language.clone()));
+            let source = source.unwrap_or_else(Language::english);
+            let pair = [&source, &target];
+            let Some(route) = self.route(pair, found.as_ref())? else { return Ok(None) };
+            let written = self.documents(client, &route, pair, vec![document]).await?;
+            Ok(written.into_iter().next())
+        };
+        let written = self.in_time(work).await?;
+        self.metrics.translated(1, size);
+        Ok(written)
+    }
+
+    /// Waits for work as long as a request may take.
+    async fn in_time<T>(&self, work: impl Future<Output = Result<T, ApiError>>) -> Result<T, ApiError> {
+        tokio::time::timeout(self.limits.time, work).await.map_err(|_| {
+            let seconds = self.limits.time.as_secs_f32();
+            let message = format!("Cannot translate text: it took more than {seconds} seconds");
+            ApiError { retry_after: Some(5), ..ApiError::new(StatusCode::SERVICE_UNAVAILABLE, message) }
+        })?
     }
 
     async fn along(
@@ -175,18 +229,36 @@ impl Api {
         Ok(lease.translate(&client.name, texts, options).await?)
     }
 
-    /// Translates HTML: the runs of text without tags with those of other clients, the others with their alignments.
+    /// Translates HTML.
+    async fn html(
+        &self,
+        client: &Client,
+        route: &Route,
+        pair: [&Language; 2],
+        texts: Vec<String>,
+    ) -> Result<Vec<Translated>, ApiError> {
+        let read = |text: String| Document::read(text.into_bytes(), Format::Html, &Options::default());
+        let read = move || texts.into_iter().map(read).collect::<Result<Vec<_>, _>>();
+        let documents = blocking(read).await?.map_err(|error| wrong(&error))?;
+        let written = self.documents(client, route, pair, documents).await?;
+        let text = |document: Vec<u8>| Translated {
+            text: String::from_utf8_lossy(&document).into_owned(),
+            alternatives: Vec::new(),
+        };
+        Ok(written.into_iter().map(text).collect())
+    }
+
+    /// Translates documents: texts without tags with those of other clients, the others with their alignments.
     async fn documents(
         &self,
         client: &Client,
         route: &Route,
         pair: [&Language; 2],
-        texts: &[String],
-    ) -> Result<Vec<Translated>, ApiError> {
-        let documents: Vec<Vec<Piece<'_>>> = texts.iter().map(|text| markup::read(text)).collect();
-        let runs = || documents.iter().flatten().filter_map(Piece::run);
+        documents: Vec<Document>,
+    ) -> Result<Vec<Vec<u8>>, ApiError> {
+        let units = || documents.iter().flat_map(Document::units);
         let of = |tags: bool| {
-            let texts = runs().filter(|run| run.has_tags() == tags).map(|run| run.text.clone());
+            let texts = units().filter(|unit| unit.needs_links() == tags).map(|unit| unit.text().to_owned());
             Arc::new(texts.collect::<Vec<String>>())
         };
         let [plain, tagged] = [of(false), of(true)];
@@ -196,20 +268,22 @@ impl Api {
         }
         let of_tagged = self.aligned(route, pair, tagged).await?;
         let (mut of_plain, mut of_tagged) = (of_plain.into_iter(), of_tagged.into_iter());
-        let mut write = |run: &Run<'_>| match run.has_tags() {
-            true => of_tagged.next().map(|(text, links)| run.write(&text, &links)),
-            false => of_plain.next().map(|translated| run.write(&translated.text, &[])),
+        let next = |tags: bool| match tags {
+            true => of_tagged.next().map(|(text, links)| UnitTranslation { text, links }),
+            false => of_plain.next().map(|found| UnitTranslation { text: found.text, links: Links::new() }),
         };
-        let mut written = Vec::with_capacity(documents.len());
-        for document in &documents {
-            let piece = |piece: &Piece<'_>| match piece {
-                Piece::Markup(raw) => (*raw).to_owned(),
-                Piece::Run(run) => write(run).unwrap_or_default(),
+        let all: Vec<UnitTranslation> =
+            units().map(|unit| unit.needs_links()).map(next).map(Option::unwrap_or_default).collect();
+        let write = move || {
+            let mut all = &all[..];
+            let write = |document: &Document| {
+                let (own, rest) = all.split_at(document.units().len());
+                all = rest;
+                document.write(own)
             };
-            let text = document.iter().map(piece).collect();
-            written.push(Translated { text, alternatives: Vec::new() });
-        }
-        Ok(written)
+            documents.iter().map(write).collect::<Result<Vec<_>, _>>()
+        };
+        blocking(write).await?.map_err(|error| wrong(&error))
     }
 
     /// Translations with the links between the words of each text and of its translation.
@@ -219,7 +293,7 @@ impl Api {
         [source, target]: [&Language; 2],
         mut texts: Arc<Vec<String>>,
     ) -> Result<Vec<(String, Links)>, ApiError> {
-        let mut links: Vec<Option<Links>> = vec![None; texts.len()];
+        let mut linked: Vec<Option<Links>> = vec![None; texts.len()];
         let steps: Vec<(&Step, [&Language; 2])> = match route {
             _ if texts.is_empty() => Vec::new(),
             Route::Direct(step) => vec![(step, [source, target])],
@@ -231,23 +305,21 @@ impl Api {
             let lease = self.pool.lease(step.model).await?;
             let options = options(&lease, pair, 0);
             let translations = lease.translate_aligned(texts.clone(), options).await?;
-            for ((text, translation), links) in texts.iter().zip(&translations).zip(&mut links) {
-                let own = markup::links(text, translation);
-                *links = Some(match links.take() {
+            for ((text, translation), linked) in texts.iter().zip(&translations).zip(&mut linked) {
+                let own = links(text, translation);
+                *linked = Some(match linked.take() {
                     None => own,
-                    Some(before) => markup::chained(&before, &own),
+                    Some(before) => chained(&before, &own),
                 });
             }
             texts = Arc::new(translations.into_iter().map(|translation| translation.text).collect());
         }
-        Ok(texts.iter().cloned().zip(links.into_iter().map(Option::unwrap_or_default)).collect())
+        Ok(texts.iter().cloned().zip(linked.into_iter().map(Option::unwrap_or_default)).collect())
     }
 }
 
-/// The text of HTML, to detect its language.
-fn text_of(html: &str) -> String {
-    let pieces = markup::read(html);
-    pieces.iter().filter_map(Piece::run).map(|run| run.text.clone() + "\n").collect()
+fn wrong(error: &DocumentError) -> ApiError {
+    ApiError::bad(format!("Invalid request: {error}"))
 }
 
 fn options(lease: &Lease, [from, to]: [&Language; 2], alternatives: usize) -> TranslateOptions {

@@ -10,5 +10,5 @@ mod model;
 mod pool;
 mod queue;
 
-pub use model::{Failure, Lease};
+pub use model::{Failure, Lease, blocking};
 pub use pool::{Numbers, Offered, Pool, PoolOptions};

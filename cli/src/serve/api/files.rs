@@ -1,0 +1,164 @@
+//! Documents: uploaded, translated and fetched, as in LibreTranslate.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use axum::body::Bytes;
+use axum::extract::{Path, Request, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use serde_json::{Value, json};
+use wordloom_documents::{Document, Format, Options};
+
+use super::super::engine::blocking;
+use super::Api;
+use super::access::From;
+use super::error::ApiError;
+use super::input::Input;
+use super::json::Json;
+use super::translation::language;
+
+/// Time that a translated document can be fetched.
+const KEPT: Duration = Duration::from_secs(30 * 60);
+/// Bytes of all documents that can be fetched; beyond, the oldest go.
+const MOST_BYTES: usize = 256 << 20;
+/// Documents that are translated at a time.
+const MOST_DOCUMENTS: usize = 8;
+
+/// Translated documents, which wait to be fetched.
+pub struct Files {
+    kept: Mutex<VecDeque<Kept>>,
+    room: tokio::sync::Semaphore,
+}
+
+impl Default for Files {
+    fn default() -> Self {
+        Self { kept: Mutex::default(), room: tokio::sync::Semaphore::new(MOST_DOCUMENTS) }
+    }
+}
+
+struct Kept {
+    /// Name that only the client knows: random digits, and the document's name.
+    name: String,
+    content: Bytes,
+    since: Instant,
+}
+
+impl Files {
+    fn keep(&self, name: String, content: Bytes) {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.push_back(Kept { name, content, since: Instant::now() });
+        let mut bytes: usize = kept.iter().map(|file| file.content.len()).sum();
+        while let Some(oldest) = kept.front()
+            && (oldest.since.elapsed() > KEPT || (bytes > MOST_BYTES && kept.len() > 1))
+        {
+            bytes -= oldest.content.len();
+            kept.pop_front();
+        }
+    }
+
+    fn get(&self, name: &str) -> Option<Bytes> {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let file = kept.iter().find(|file| file.name == name && file.since.elapsed() <= KEPT)?;
+        Some(file.content.clone())
+    }
+}
+
+pub async fn translate(State(api): State<Arc<Api>>, request: Request) -> Result<Json<Value>, ApiError> {
+    let from = From::of(&api, &request);
+    let address = address(&api, request.headers());
+    let mut input = Input::read(request, api.limits.body).await?;
+    let client = api.client(from, input.text("api_key")?)?;
+    let file =
+        input.take_file("file").ok_or_else(|| ApiError::bad("Invalid request: missing file parameter"))?;
+    let source = match input.required("source")? {
+        "auto" => None,
+        code => Some(language(code)?),
+    };
+    let target = language(input.required("target")?)?;
+    if file.name.is_empty() || file.content.is_empty() {
+        return Err(ApiError::bad("Invalid request: empty file"));
+    }
+    let format = Format::of_name(&file.name)
+        .ok_or_else(|| ApiError::bad("Invalid request: file format not supported"))?;
+    let room = api.files.room.try_acquire();
+    let _room = room.map_err(|_| {
+        ApiError::slow_down(format!("{MOST_DOCUMENTS} documents are translated already; try again later"), 5)
+    })?;
+    let content = file.content.clone();
+    let read = move || Document::read(content.to_vec(), format, &Options::default());
+    let document =
+        blocking(read).await?.map_err(|error| ApiError::bad(format!("Invalid request: {error}")))?;
+    let name = translated_name(&file.name, &target.to_string());
+    let written = api.translate_document(&client, document, source, target).await?;
+    let mut secret = [0; 16];
+    getrandom::fill(&mut secret)
+        .map_err(|_| ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "The system has no random numbers"))?;
+    let name = format!("{:032x}.{name}", u128::from_le_bytes(secret));
+    let url = format!("{address}/download_file/{}", utf8_percent_encode(&name, NAME));
+    api.files.keep(name, written.map_or(file.content, Bytes::from));
+    Ok(Json(json!({ "translatedFileUrl": url })))
+}
+
+/// Characters of a name that an address has as they are.
+const NAME: &percent_encoding::AsciiSet = &NON_ALPHANUMERIC.remove(b'.').remove(b'-').remove(b'_');
+
+pub async fn download(State(api): State<Arc<Api>>, Path(name): Path<String>) -> Response {
+    let Some(content) = api.files.get(&name) else {
+        return ApiError::new(StatusCode::NOT_FOUND, "There is no such file, or no longer").into_response();
+    };
+    let shown = name.split_once('.').map_or(&*name, |(_, shown)| shown);
+    let disposition = format!("attachment; filename*=UTF-8''{}", utf8_percent_encode(shown, NAME));
+    let mut response = content.into_response();
+    let headers = response.headers_mut();
+    // a document is never shown on this site: it may have scripts
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/octet-stream"));
+    if let Ok(value) = HeaderValue::from_str(&disposition) {
+        headers.insert(header::CONTENT_DISPOSITION, value);
+    }
+    response
+}
+
+/// The address at which the client reached the server.
+fn address(api: &Api, headers: &HeaderMap) -> String {
+    let text = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
+    let scheme = text("x-forwarded-proto").filter(|scheme| api.trusts_forwarded && *scheme == "https");
+    let host = text("x-forwarded-host").filter(|_| api.trusts_forwarded).or(text("host"));
+    format!("{}://{}", scheme.unwrap_or("http"), host.unwrap_or("127.0.0.1"))
+}
+
+/// `letter.docx` becomes `letter_de.docx`; folders and characters that systems forbid go.
+fn translated_name(name: &str, target: &str) -> String {
+    let file = name.rsplit(['/', '\\']).next().unwrap_or_default();
+    let allowed = |c: &char| !c.is_control() && !"<>:\"|?*".contains(*c);
+    let file: String = file.chars().filter(allowed).take(120).collect();
+    match file.rsplit_once('.') {
+        Some((stem, ending)) => format!("{stem}_{target}.{ending}"),
+        None => format!("{file}_{target}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_lead_nowhere() {
+        assert_eq!(translated_name("letter.docx", "de"), "letter_de.docx");
+        assert_eq!(translated_name("../../etc/pass:wd", "de"), "passwd_de");
+        assert_eq!(translated_name("C:\\a\\b.txt", "fr"), "b_fr.txt");
+    }
+
+    #[test]
+    fn old_documents_make_room() {
+        let files = Files::default();
+        let content = |bytes| Bytes::from(vec![0; bytes]);
+        files.keep("a".into(), content(MOST_BYTES / 2));
+        files.keep("b".into(), content(MOST_BYTES / 2));
+        assert!(files.get("a").is_some() && files.get("b").is_some() && files.get("c").is_none());
+        files.keep("c".into(), content(1));
+        assert!(files.get("a").is_none() && files.get("b").is_some() && files.get("c").is_some());
+    }
+}

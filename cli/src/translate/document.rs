@@ -1,0 +1,245 @@
+//! A document in, the same document in another language out.
+
+use std::fs::{self, File};
+use std::io::{IsTerminal, Write};
+use std::path::Path;
+use std::time::Instant;
+
+use wordloom::translate::Update;
+use wordloom::{TranslateOptions, Translation, Translator};
+use wordloom_documents::{Document, Format, Options, Translated, Unit, chained, links};
+
+use super::super::choice::{self, Steps};
+use super::super::digest::Digest;
+use super::super::output::{Output, cannot_read, cannot_write};
+use super::super::progress::{Done, Progress};
+use super::super::resume::Settings;
+use super::super::{CliError, interrupt, notice};
+use super::journal::{Journal, Work};
+use super::{Arguments, FIRST_WINDOW, Models, Plan, next_window, settings};
+
+/// The format of the input; `None` if it is lines of text.
+pub fn format(arguments: &Arguments) -> Result<Option<Format>, CliError> {
+    let name = arguments.input.as_ref().map(|path| path.display().to_string());
+    let format = match (&arguments.format, name) {
+        (Some(ending), _) if ending == "lines" => None,
+        (Some(ending), Some(_)) => {
+            Some(Format::of_ending(ending.trim_start_matches('.')).ok_or_else(|| {
+                CliError::Usage(format!("--format {ending}: it is lines, or one of {}", Format::endings()))
+            })?)
+        }
+        (Some(_), None) => return Err(CliError::Usage("--format needs a file as --input".into())),
+        // text is translated while it is read, however long it is
+        (None, Some(name)) => Format::of_name(&name).filter(|format| *format != Format::Text),
+        (None, None) => None,
+    };
+    if !arguments.columns.is_empty() && format != Some(Format::Table) {
+        return Err(CliError::Usage(
+            "--columns needs a table as --input, with the ending .csv or .tsv".into(),
+        ));
+    }
+    if format.is_some() && (arguments.json || arguments.n_best.is_some()) {
+        let option = if arguments.json { "--json" } else { "--n-best" };
+        return Err(CliError::Usage(format!(
+            "{option} is for lines, not for documents; --format lines reads FILE as lines"
+        )));
+    }
+    Ok(format)
+}
+
+pub fn run(arguments: &Arguments, format: Format) -> Result<(), CliError> {
+    let (Some(input), output) = (arguments.input.as_deref(), arguments.output.as_deref()) else {
+        return Err(CliError::Usage("a document needs --input".into()));
+    };
+    if output.is_none() && format.is_binary() && std::io::stdout().is_terminal() {
+        return Err(CliError::Usage(format!(
+            "{} is not text; say where to write it with --output",
+            input.display()
+        )));
+    }
+    let cancel = interrupt::handler();
+    let bytes = fs::read(input).map_err(|source| cannot_read(input, source))?;
+    let mut digest = Digest::default();
+    digest.update(&bytes);
+    let failed = |source| CliError::Document { file: input.display().to_string(), source };
+    let options = Options { columns: arguments.columns.clone() };
+    let document = Document::read(bytes, format, &options).map_err(failed)?;
+    let units = document.units();
+    let mut sample = || Ok(beginning(units));
+    let choice = choice::open(&arguments.model, &arguments.search, Steps::OneOrTwo, &mut sample)?;
+    let plan = Plan::new(arguments, choice, &cancel)?;
+    let device = arguments.device.open()?;
+    let (mut journal, mut done) = (None, vec![None; units.len()]);
+    if let Some(output) = output {
+        let work = Work { input, output, digest: digest.summary(), texts: units.len() };
+        let settings = settings_of(settings(arguments, &plan, &device)?, arguments);
+        (journal, done) = begin(arguments, &work, settings)?;
+    }
+    let models = plan.load(arguments, &device)?;
+    let bytes: usize = units.iter().map(|unit| unit.text().len()).sum();
+    let progress = Progress::new("translating", "sentences", Some(bytes as u64));
+    let mut command = Command { units, models, progress, journal, done };
+    interrupt::working(|| command.translate())?;
+    let translations: Vec<Translated> = command.done.into_iter().map(Option::unwrap_or_default).collect();
+    let written = document.write(&translations).map_err(failed)?;
+    write(output, &written)?;
+    command.journal.map_or(Ok(()), Journal::finish)
+}
+
+/// The first texts, to detect their language.
+fn beginning(units: &[Unit]) -> String {
+    const ENOUGH: usize = 1 << 16;
+    let mut text = String::new();
+    for unit in units {
+        text += unit.text();
+        text.push('\n');
+        if text.len() > ENOUGH {
+            break;
+        }
+    }
+    text
+}
+
+fn settings_of(mut settings: Settings, arguments: &Arguments) -> Settings {
+    let columns = arguments.columns.join(",");
+    let given = [
+        ("--format", arguments.format.clone()),
+        ("--columns", Some(columns).filter(|list| !list.is_empty())),
+    ];
+    settings.extend(given.into_iter().filter_map(|(option, value)| Some((option.to_owned(), value?))));
+    settings
+}
+
+/// The journal, if there can be one, and the translations that it has.
+fn begin(
+    arguments: &Arguments,
+    work: &Work<'_>,
+    settings: Settings,
+) -> Result<(Option<Journal>, Vec<Option<Translated>>), CliError> {
+    if arguments.resume {
+        let (journal, done) = Journal::go_on(work, settings)?;
+        return Ok((Some(journal), done));
+    }
+    let is_file = fs::metadata(work.output).map_or(true, |found| found.is_file());
+    let journal = match is_file.then(|| Journal::begin(work, settings)) {
+        Some(Ok(journal)) => Some(journal),
+        Some(Err(error)) => {
+            notice(&format!("warning: {error}; were this run stopped, it could not be resumed"));
+            None
+        }
+        None => None,
+    };
+    Ok((journal, vec![None; work.texts]))
+}
+
+struct Command<'a> {
+    units: &'a [Unit],
+    models: Models,
+    progress: Progress,
+    journal: Option<Journal>,
+    done: Vec<Option<Translated>>,
+}
+
+impl Command<'_> {
+    /// Translates all texts: those without tags together, then those with tags, which keep their attention.
+    fn translate(&mut self) -> Result<(), CliError> {
+        let (mut bytes, mut texts) = (0, 0);
+        for (unit, _) in self.units.iter().zip(&self.done).filter(|(_, done)| done.is_some()) {
+            bytes += unit.text().len() as u64;
+            texts += 1;
+        }
+        self.progress.start_at(bytes, texts);
+        for tagged in [false, true] {
+            let wanted =
+                |index: &usize| self.done[*index].is_none() && self.units[*index].needs_links() == tagged;
+            let indexes: Vec<usize> = (0..self.units.len()).filter(wanted).collect();
+            let mut left = &indexes[..];
+            let mut window = FIRST_WINDOW;
+            while !left.is_empty() {
+                let (now, rest) = left.split_at(window.min(left.len()));
+                let began = Instant::now();
+                self.translate_some(now, tagged)?;
+                window = next_window(window, began.elapsed());
+                left = rest;
+            }
+        }
+        Ok(())
+    }
+
+    fn translate_some(&mut self, indexes: &[usize], tagged: bool) -> Result<(), CliError> {
+        let units = self.units;
+        let texts: Vec<&str> = indexes.iter().map(|&index| units[index].text()).collect();
+        let bytes = texts.iter().map(|text| text.len() as u64).sum();
+        let Models { first, last, options } = &self.models;
+        let steps: Vec<(&Translator, &TranslateOptions)> =
+            first.iter().map(|(first, options)| (first, options)).chain([(last, options)]).collect();
+        let share = 1.0 / steps.len() as f64;
+        let mut found: Vec<Translated> = Vec::new();
+        self.progress.round_of_lines(texts.len(), bytes, |report| {
+            for (step, (translator, options)) in steps.into_iter().enumerate() {
+                let read: Vec<&str> = match step {
+                    0 => texts.clone(),
+                    _ => found.iter().map(|translated| &*translated.text).collect(),
+                };
+                let mut options = options.clone();
+                options.generation.num_return_sequences = Some(1);
+                if tagged {
+                    options = options.keep_alignments();
+                }
+                let mut watch = |update: &Update| {
+                    let fraction = share * (step as f64 + f64::from(update.fraction));
+                    report(Done { units: update.sentences, fraction, lines: 0 });
+                };
+                let translations = translate(translator, &read, &options, &mut watch)?;
+                let own = read.iter().zip(&translations).map(|(text, translation)| links(text, translation));
+                let all: Vec<_> = match step {
+                    0 => own.collect(),
+                    _ => own.zip(&found).map(|(own, before)| chained(&before.links, &own)).collect(),
+                };
+                let both = translations.into_iter().zip(all);
+                found =
+                    both.map(|(translation, links)| Translated { text: translation.text, links }).collect();
+            }
+            Ok::<(), CliError>(())
+        })?;
+        if let Some(journal) = &mut self.journal {
+            journal.add(indexes.iter().copied().zip(&found))?;
+        }
+        for (&index, translated) in indexes.iter().zip(found) {
+            self.done[index] = Some(translated);
+        }
+        Ok(())
+    }
+}
+
+fn translate(
+    translator: &Translator,
+    texts: &[&str],
+    options: &TranslateOptions,
+    watch: &mut dyn FnMut(&Update),
+) -> Result<Vec<Translation>, CliError> {
+    let mut stream = translator.stream(texts, options)?;
+    let mut translations = Vec::with_capacity(texts.len());
+    while let Some(mut update) = pollster::block_on(stream.next())? {
+        watch(&update);
+        translations.append(&mut update.translations);
+    }
+    Ok(translations)
+}
+
+/// Writes the document: to a file at once, so that a run that is stopped leaves none by half.
+fn write(output: Option<&Path>, document: &[u8]) -> Result<(), CliError> {
+    let Some(path) = output else { return Output::open(None)?.bytes(document) };
+    if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+        return fs::write(path, document).map_err(|source| cannot_write(path, source));
+    }
+    let mut new = path.as_os_str().to_owned();
+    new.push(".new");
+    let replace = || {
+        let mut file = File::create(&new)?;
+        file.write_all(document)?;
+        file.sync_all()?;
+        fs::rename(&new, path)
+    };
+    replace().map_err(|source| cannot_write(path, source))
+}

@@ -1,0 +1,105 @@
+//! `wordloom translate` with documents.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::{run, scratch, text};
+
+const ENGLISH: &str = "Where is the train station?";
+/// The stored greedy translation of the default model.
+const GERMAN: &str = "Wo ist der Bahnhof?";
+
+fn translate(input: &Path, output: &Path, options: &[&str]) -> super::Run {
+    let files = ["translate", "--device", "cpu", "--input", text(input), "--output", text(output)];
+    run(&[&files[..], options].concat(), "")
+}
+
+fn sample(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data/documents").join(name)
+}
+
+#[test]
+fn documents_are_known_by_their_ending() {
+    let folder = scratch("documents");
+    for (name, source, want) in [
+        ("a.html", format!("<p class=\"x\">{ENGLISH}</p>"), format!("<p class=\"x\">{GERMAN}</p>")),
+        ("a.md", format!("# {ENGLISH}\n\n`kept`\n"), format!("# {GERMAN}\n\n`kept`\n")),
+        ("a.json", format!("{{\"a\": \"{ENGLISH}\"}}"), format!("{{\"a\": \"{GERMAN}\"}}")),
+        ("a.txt", format!("<p>\n{ENGLISH}\n"), String::new()),
+    ] {
+        let (input, output) = (folder.join(name), folder.join(format!("out-{name}")));
+        fs::write(&input, source).unwrap();
+        translate(&input, &output, &[]).succeeds();
+        let written = fs::read_to_string(&output).unwrap();
+        match want.is_empty() {
+            false => assert_eq!(written, want),
+            true => assert_eq!(written.lines().nth(1), Some(GERMAN)),
+        }
+        assert!(!folder.join(format!("out-{name}.resume")).exists());
+    }
+    // another format than the ending says; to standard output
+    let input = folder.join("a.html");
+    fs::write(&input, format!("\"k\" = \"{ENGLISH}\";\n")).unwrap();
+    let strings = run(&["translate", "--device", "cpu", "-i", text(&input), "--format", "strings"], "");
+    assert_eq!(strings.succeeds(), format!("\"k\" = \"{GERMAN}\";\n"));
+    let table = folder.join("t.csv");
+    fs::write(&table, format!("id,text\n1,{ENGLISH}\n")).unwrap();
+    let columns = run(&["translate", "--device", "cpu", "-i", text(&table), "--columns", "text"], "");
+    assert_eq!(columns.succeeds(), format!("id,text\n1,{GERMAN}\n"));
+}
+
+#[test]
+fn a_letter_keeps_its_form() {
+    let folder = scratch("documents_letter");
+    let output = folder.join("brief.docx");
+    translate(&sample("letter.docx"), &output, &[]).succeeds();
+    let bytes = fs::read(&output).unwrap();
+    let options = wordloom_documents::Options::default();
+    let document =
+        wordloom_documents::Document::read(bytes, wordloom_documents::Format::Docx, &options).unwrap();
+    let texts: Vec<&str> = document.units().iter().map(|unit| unit.text()).collect();
+    assert!(texts.iter().any(|text| text.contains("Haus")), "{texts:?}");
+    // the address came through as it was, so it is a placeholder again
+    assert!(texts.iter().any(|text| text.contains("XA")), "{texts:?}");
+}
+
+/// A run that fails at its very end leaves its translations, and the next one takes those that are whole.
+#[test]
+fn a_stopped_run_goes_on() {
+    let folder = scratch("documents_resume");
+    let (input, output) = (folder.join("in.html"), folder.join("out.html"));
+    fs::write(&input, format!("<p>{ENGLISH}</p><p>Good <b>morning</b>!</p>")).unwrap();
+    let obstacle = folder.join("out.html.new");
+    fs::create_dir(&obstacle).unwrap();
+    translate(&input, &output, &[]).fails(1, &["cannot write", "out.html"]);
+    fs::remove_dir(&obstacle).unwrap();
+    let record = folder.join("out.html.resume");
+    let recorded = fs::read_to_string(&record).unwrap();
+    assert_eq!(recorded.lines().count(), 3, "{recorded}");
+    let changed = recorded.replace(GERMAN, "From the record.");
+    let half = &changed[..changed.len() - 10];
+    fs::write(&record, half).unwrap();
+    translate(&input, &output, &["--resume", "--beams", "2"]).fails(1, &["--beams was not given, and is 2"]);
+    translate(&input, &output, &["--resume"]).succeeds();
+    let written = fs::read_to_string(&output).unwrap();
+    assert!(written.starts_with("<p>From the record.</p><p>") && written.contains("<b>"), "{written}");
+    assert!(!record.exists());
+    translate(&input, &output, &["--resume"]).fails(1, &["no ", "out.html.resume"]);
+    fs::write(&record, &recorded).unwrap();
+    fs::write(&input, "<p>Another text.</p>").unwrap();
+    translate(&input, &output, &["--resume"]).fails(1, &["in.html", "out.html.resume"]);
+}
+
+#[test]
+fn wrong_documents_and_options_are_refused() {
+    let folder = scratch("documents_wrong");
+    let (input, output) = (folder.join("a.docx"), folder.join("b.docx"));
+    fs::write(&input, "no zip file").unwrap();
+    translate(&input, &output, &[]).fails(1, &["a.docx", "zip"]);
+    translate(&input, &output, &["--json"]).fails(2, &["--json", "--format lines"]);
+    translate(&input, &output, &["--format", "pdf"]).fails(2, &["--format pdf", ".docx"]);
+    translate(&input, &output, &["--columns", "1"]).fails(2, &["--columns", ".csv"]);
+    translate(&input, &input, &[]).fails(2, &["are the same file"]);
+    assert!(!output.exists() && !folder.join("b.docx.resume").exists());
+    run(&["translate", "--format", "html", "text"], "").fails(2, &["--format needs a file"]);
+}

@@ -1,0 +1,135 @@
+//! Characters that a format writes in another way.
+
+/// The way in which a format writes text.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Escape {
+    /// As it is.
+    None,
+    /// `&lt;` and the like, in the text of HTML and XML.
+    Markup,
+    /// As [`Escape::Markup`], within quotes of this kind.
+    Attribute(char),
+    /// `\"`, in JSON, PO and strings.
+    Backslash,
+    /// `""`, in a quoted field of a table.
+    Doubled,
+    /// `\*`, in Markdown.
+    Markdown {
+        /// Whether it is a cell of a table, which a `|` ends.
+        cell: bool,
+        /// Whether the text begins a block, which some characters would change.
+        block: bool,
+    },
+}
+
+impl Escape {
+    /// Appends a part of a text.
+    ///
+    /// * `range`: the part, in bytes of `text`
+    pub fn write(self, text: &str, range: std::ops::Range<usize>, written: &mut String) {
+        let part = &text[range.clone()];
+        match self {
+            Self::None => written.push_str(part),
+            Self::Markup => *written += &html_escape::encode_text(part),
+            Self::Attribute('\'') => *written += &html_escape::encode_single_quoted_attribute(part),
+            Self::Attribute(_) => *written += &html_escape::encode_double_quoted_attribute(part),
+            Self::Backslash => backslash(part, written),
+            Self::Doubled => *written += &part.replace('"', "\"\""),
+            Self::Markdown { cell, block } => {
+                if block && range.start == 0 {
+                    guard_start(part, written);
+                }
+                markdown(text, range, [cell, block], written);
+            }
+        }
+    }
+
+    /// A whole text.
+    pub fn encode(self, text: &str) -> String {
+        let mut written = String::with_capacity(text.len());
+        self.write(text, 0..text.len(), &mut written);
+        written
+    }
+}
+
+fn backslash(text: &str, written: &mut String) {
+    for character in text.chars() {
+        match character {
+            '"' => *written += "\\\"",
+            '\\' => *written += "\\\\",
+            '\n' => *written += "\\n",
+            '\r' => *written += "\\r",
+            '\t' => *written += "\\t",
+            control if u32::from(control) < 0x20 => *written += &format!("\\u{:04x}", u32::from(control)),
+            other => written.push(other),
+        }
+    }
+}
+
+/// A backslash where the beginning of a text would make a heading, a list or a quote.
+fn guard_start(text: &str, written: &mut String) {
+    let followed = |rest: &str| rest.is_empty() || rest.starts_with(' ');
+    let heading = text.trim_start_matches('#');
+    let digits = text.trim_start_matches(|c: char| c.is_ascii_digit());
+    if digits.len() < text.len() && digits.starts_with(['.', ')']) && followed(&digits[1..]) {
+        // the backslash goes behind the number: `markdown` writes it
+        return;
+    }
+    let list = text.starts_with(['-', '+']) && followed(&text[1..]);
+    if list || text.starts_with('>') || (heading.len() < text.len() && followed(heading)) {
+        written.push('\\');
+    }
+}
+
+fn markdown(text: &str, range: std::ops::Range<usize>, [cell, block]: [bool; 2], written: &mut String) {
+    let number = text.trim_start_matches(|c: char| c.is_ascii_digit());
+    let number = (block && number.len() < text.len()).then_some(text.len() - number.len());
+    for (index, character) in text[range.clone()].char_indices() {
+        let at = range.start + index;
+        let rest = &text[at + character.len_utf8()..];
+        let (before, after) = (text[..at].chars().next_back(), rest.chars().next());
+        let is_space = |other: Option<char>| other.is_none_or(char::is_whitespace);
+        let is_letter = |other: Option<char>| other.is_some_and(char::is_alphanumeric);
+        let needed = match character {
+            '`' => true,
+            '\\' => after.is_none_or(|c| c.is_ascii_punctuation()),
+            '*' => !(is_space(before) && is_space(after)),
+            '_' => !(is_space(before) && is_space(after) || is_letter(before) && is_letter(after)),
+            ']' => rest.starts_with(['(', '[', ':']),
+            '<' => after.is_some_and(|c| c.is_ascii_alphabetic() || "/!?".contains(c)),
+            '&' => after.is_some_and(|c| c.is_ascii_alphabetic() || c == '#') && rest.contains(';'),
+            '~' => after == Some('~') || before == Some('~'),
+            '|' => cell,
+            '.' | ')' => number == Some(at) && is_space(after),
+            _ => false,
+        };
+        if needed {
+            written.push('\\');
+        }
+        written.push(character);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Escape;
+
+    #[test]
+    fn markdown_is_escaped_where_it_would_be_markup() {
+        let escape = Escape::Markdown { cell: false, block: true };
+        for (text, want) in [
+            ("2 * 3 is snake_case", "2 * 3 is snake_case"),
+            ("*bold*", "\\*bold\\*"),
+            ("# no heading", "\\# no heading"),
+            ("#tag", "#tag"),
+            ("1986. A year", "1986\\. A year"),
+            ("- no list", "\\- no list"),
+            ("a <b> & c", "a \\<b> & c"),
+            ("AT&T; [x](y)", "AT\\&T; [x\\](y)"),
+            ("C:\\dir", "C:\\dir"),
+        ] {
+            assert_eq!(escape.encode(text), want);
+        }
+        assert_eq!(Escape::Markdown { cell: true, block: false }.encode("- a|b"), "- a\\|b");
+    }
+}

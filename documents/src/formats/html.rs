@@ -1,0 +1,281 @@
+//! HTML and XHTML.
+//!
+//! Block tags, comments, scripts and the like end a text. Inline tags stay in it, each at its place. Code, mentions and links whose text
+//! is an address are one thing that is kept as it is. Attributes that are text are units of their own.
+
+use std::borrow::Cow;
+
+use super::super::escape::Escape;
+use super::super::inline::{Inline, Style, text_unit, unit};
+use super::super::unit::{Markup, Units, copied, push};
+
+/// Elements that stand within a sentence. All others end it.
+const INLINE: &[&str] = &[
+    "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "data", "del", "dfn", "em", "font", "i", "img",
+    "ins", "label", "mark", "q", "s", "small", "span", "strike", "strong", "sub", "sup", "time", "tt", "u",
+    "wbr", "code", "kbd", "samp", "var",
+];
+/// Elements without an end tag.
+const VOID: &[&str] = &["img", "wbr"];
+/// Elements that are copied with their content.
+const COPIED: &[&str] = &["script", "style", "pre", "textarea", "svg", "math", "template", "noscript"];
+/// Inline elements that are copied with their content, whatever it is.
+const CODE: &[&str] = &["code", "kbd", "samp", "var", "tt"];
+/// Attributes that are text.
+const TEXT_ATTRIBUTES: &[&str] = &["title", "alt", "placeholder", "aria-label"];
+
+/// A token of the source.
+#[derive(Clone, Copy, PartialEq)]
+enum Token<'a> {
+    Text(&'a str),
+    Open(&'a str),
+    Close(&'a str),
+    /// A comment, a declaration, or a copied element.
+    Other(&'a str),
+    /// An inline element that is kept as it is.
+    Kept(&'a str),
+}
+
+impl<'a> Token<'a> {
+    fn raw(self) -> &'a str {
+        match self {
+            Self::Text(raw) | Self::Open(raw) | Self::Close(raw) | Self::Other(raw) | Self::Kept(raw) => raw,
+        }
+    }
+}
+
+/// Cuts a document.
+pub fn read(html: &str, units: &mut Units) -> Markup {
+    let tokens = with_kept(tokens(html), html);
+    let mut parts = Markup::new();
+    let mut run: Vec<Inline> = Vec::new();
+    for token in tokens {
+        let inline = match token {
+            Token::Text(_) | Token::Kept(_) => true,
+            Token::Open(raw) | Token::Close(raw) | Token::Other(raw) => is_inline(raw),
+        };
+        if inline {
+            run.push(inline_token(token, units));
+            continue;
+        }
+        parts.extend(unit(std::mem::take(&mut run), style(), units));
+        match token {
+            Token::Open(raw) => parts.extend(tag(raw, units)),
+            other => push(&mut parts, other.raw()),
+        }
+    }
+    parts.extend(unit(run, style(), units));
+    parts
+}
+
+fn style() -> Style {
+    Style::collapsing(Escape::Markup)
+}
+
+/// The text of HTML, to detect its language.
+pub fn text_of_html(html: &str) -> String {
+    let mut units = Units::default();
+    read(html, &mut units);
+    units.0.iter().map(|unit| unit.text().to_owned() + "\n").collect()
+}
+
+fn inline_token(token: Token<'_>, units: &mut Units) -> Inline {
+    match token {
+        Token::Text(raw) => Inline::text(raw, html_escape::decode_html_entities(raw)),
+        Token::Open(raw) if VOID.contains(&&*name(raw)) || raw.ends_with("/>") => {
+            Inline::Alone(tag(raw, units))
+        }
+        Token::Open(raw) => Inline::Open { raw: tag(raw, units), name: name(raw) },
+        Token::Close(raw) => Inline::Close { raw: copied(raw), name: name(raw) },
+        Token::Kept(raw) => Inline::Kept { raw: copied(raw), is_word: CODE.contains(&&*name(raw)) },
+        Token::Other(raw) => Inline::Alone(copied(raw)),
+    }
+}
+
+fn is_inline(tag: &str) -> bool {
+    tag.starts_with('<') && INLINE.contains(&&*name(tag))
+}
+
+fn name(tag: &str) -> String {
+    let tag = tag.trim_start_matches('<').trim_start_matches('/');
+    let letters = tag.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '-');
+    letters.collect::<String>().to_ascii_lowercase()
+}
+
+/// A start tag; attributes that are text are units.
+fn tag(raw: &str, units: &mut Units) -> Markup {
+    let mut markup = Markup::new();
+    let mut done = 0;
+    for (attribute, value) in attributes(raw) {
+        let text = html_escape::decode_html_entities(&raw[value.clone()]);
+        if !TEXT_ATTRIBUTES.contains(&&*attribute.to_ascii_lowercase()) {
+            continue;
+        }
+        let quote = raw[..value.start].chars().next_back().unwrap_or('"');
+        push(&mut markup, &raw[done..value.start]);
+        markup.extend(text_unit(
+            &raw[value.clone()],
+            &text,
+            Style::collapsing(Escape::Attribute(quote)),
+            units,
+        ));
+        done = value.end;
+    }
+    push(&mut markup, &raw[done..]);
+    markup
+}
+
+/// Names and places of the values of quoted attributes.
+fn attributes(tag: &str) -> Vec<(&str, std::ops::Range<usize>)> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(quote_at) = tag[at..].find(['"', '\'']).map(|index| at + index) {
+        let quote = char::from(tag.as_bytes()[quote_at]);
+        let Some(end) = tag[quote_at + 1..].find(quote).map(|index| quote_at + 1 + index) else { break };
+        if let Some(before) = tag[at..quote_at].trim_end().strip_suffix('=') {
+            let attribute =
+                before.trim_end().rsplit(|c: char| c.is_whitespace() || c == '/').next().unwrap_or_default();
+            found.push((attribute, quote_at + 1..end));
+        }
+        at = end + 1;
+    }
+    found
+}
+
+/// The end of a tag that begins `text`, behind its `>`; quoted attributes may have one.
+fn end_of_tag(text: &str) -> usize {
+    let mut quote = None;
+    for (index, c) in text.char_indices() {
+        match (quote, c) {
+            (None, '>') => return index + 1,
+            (None, '"' | '\'') => quote = Some(c),
+            (Some(open), c) if c == open => quote = None,
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+fn is_tag(text: &str) -> bool {
+    let inside = text[1..].strip_prefix('/').unwrap_or(&text[1..]);
+    text.starts_with("<!") || text.starts_with("<?") || inside.starts_with(|c: char| c.is_ascii_alphabetic())
+}
+
+fn tokens(html: &str) -> Vec<Token<'_>> {
+    let mut tokens = Vec::new();
+    let mut rest = html;
+    while !rest.is_empty() {
+        let starts = rest.match_indices('<').map(|(at, _)| at);
+        let start = starts.clone().find(|&at| is_tag(&rest[at..])).unwrap_or(rest.len());
+        if start > 0 {
+            tokens.push(Token::Text(&rest[..start]));
+            rest = &rest[start..];
+            continue;
+        }
+        let end = match rest {
+            _ if rest.starts_with("<!--") => rest[4..].find("-->").map_or(rest.len(), |end| end + 7),
+            _ if rest.starts_with("<![CDATA[") => rest.find("]]>").map_or(rest.len(), |end| end + 3),
+            _ => end_of_tag(rest),
+        };
+        let (tag, _) = rest.split_at(end);
+        let (token, end) = if tag.starts_with("<!") || tag.starts_with("<?") {
+            (Token::Other(tag), end)
+        } else if tag.starts_with("</") {
+            (Token::Close(tag), end)
+        } else if COPIED.contains(&&*name(tag)) || is_marked(tag) {
+            let whole = end + end_of_element(&rest[end..], &name(tag), tag.ends_with("/>"));
+            let token = if is_inline(tag) { Token::Kept } else { Token::Other };
+            (token(&rest[..whole]), whole)
+        } else {
+            (Token::Open(tag), end)
+        };
+        tokens.push(token);
+        rest = &rest[end..];
+    }
+    tokens
+}
+
+/// Whether a start tag says that its element is not translated.
+fn is_marked(tag: &str) -> bool {
+    let tag = tag.to_ascii_lowercase();
+    tag.contains("translate=\"no\"") || tag.contains("translate='no'") || tag.contains("translate=no")
+}
+
+/// Bytes up to the end of an element, behind its end tag; elements of the same name nest.
+fn end_of_element(text: &str, name_of: &str, is_empty: bool) -> usize {
+    if is_empty || VOID.contains(&name_of) {
+        return 0;
+    }
+    let mut depth = 1;
+    for (at, _) in text.match_indices('<') {
+        let tag = &text[at..];
+        if name(tag) != name_of {
+            continue;
+        }
+        let length = end_of_tag(tag);
+        if !tag.starts_with("</") {
+            depth += usize::from(!tag[..length].ends_with("/>"));
+            continue;
+        }
+        depth -= 1;
+        if depth == 0 {
+            return at + length;
+        }
+    }
+    text.len()
+}
+
+/// Joins the tokens of elements that are kept as they are: links and mentions without a space, code.
+fn with_kept<'a>(tokens: Vec<Token<'a>>, html: &'a str) -> Vec<Token<'a>> {
+    let ends = ends(&tokens);
+    let mut kept = Vec::with_capacity(tokens.len());
+    let mut index = 0;
+    while index < tokens.len() {
+        if let (Token::Open(tag), Some(end)) = (tokens[index], ends[index])
+            && (CODE.contains(&&*name(tag)) || is_link(&tokens[index..=end]))
+        {
+            let place = |token: Token<'_>| token.raw().as_ptr() as usize - html.as_ptr() as usize;
+            kept.push(Token::Kept(&html[place(tokens[index])..place(tokens[end]) + tokens[end].raw().len()]));
+            index = end + 1;
+            continue;
+        }
+        kept.push(tokens[index]);
+        index += 1;
+    }
+    kept
+}
+
+/// Whether the text of an element is an address, a mention or a hashtag.
+fn is_link(element: &[Token<'_>]) -> bool {
+    /// Tokens of the longest link.
+    const LONGEST: usize = 16;
+    if element.len() > LONGEST {
+        return false;
+    }
+    let texts = element.iter().filter(|token| matches!(token, Token::Text(_)));
+    let text: Cow<'_, str> = texts.map(|token| token.raw()).collect();
+    let link = text.contains("://") || text.starts_with("www.") || text.starts_with(['@', '#']);
+    link && !text.trim().contains(char::is_whitespace)
+}
+
+/// For each inline start tag, the index of its end tag, if only text and complete inline elements are between.
+fn ends(tokens: &[Token<'_>]) -> Vec<Option<usize>> {
+    let mut ends = vec![None; tokens.len()];
+    let mut open: Vec<(usize, String)> = Vec::new();
+    for (index, token) in tokens.iter().enumerate() {
+        match token {
+            Token::Text(_) => {}
+            Token::Open(tag) if is_inline(tag) => {
+                if !VOID.contains(&&*name(tag)) && !tag.ends_with("/>") {
+                    open.push((index, name(tag)));
+                }
+            }
+            Token::Close(tag) => match open.pop() {
+                Some((start, opened)) if opened == name(tag) => ends[start] = Some(index),
+                _ => open.clear(),
+            },
+            _ => open.clear(),
+        }
+    }
+    ends
+}

@@ -1,0 +1,11 @@
+//! A file for each format of text. Each cuts a text into copied markup and units.
+
+pub mod html;
+pub mod json;
+pub mod markdown;
+pub mod po;
+pub mod strings;
+pub mod subtitles;
+pub mod table;
+pub mod text;
+pub mod xliff;

@@ -1,0 +1,78 @@
+//! gettext's PO files: messages without a translation get one. Comments, headers and translations that are there stay.
+
+use super::super::error::DocumentError;
+use super::super::escape::Escape;
+use super::super::message;
+use super::super::unit::{Markup, Units, append, push};
+use super::strings::decoded;
+
+/// A keyword with its strings.
+#[derive(Clone, Debug, Default)]
+struct Field {
+    keyword: String,
+    /// Escaped text of all its strings.
+    raw: String,
+    /// Place of its strings, from the first quote to the last.
+    strings: std::ops::Range<usize>,
+}
+
+/// Cuts a file.
+pub fn read(po: &str, units: &mut Units) -> Result<Markup, DocumentError> {
+    let mut parts = Markup::new();
+    let mut done = 0;
+    let mut messages: [String; 2] = Default::default();
+    for field in fields(po)? {
+        match field.keyword.as_str() {
+            "msgid" => messages = [field.raw.clone(), field.raw],
+            "msgid_plural" => messages[1] = field.raw,
+            keyword if keyword.starts_with("msgstr") && field.raw.is_empty() => {
+                let is_first = matches!(keyword, "msgstr" | "msgstr[0]");
+                let raw = &messages[usize::from(!is_first)];
+                if raw.is_empty() {
+                    continue;
+                }
+                push(&mut parts, &po[done..=field.strings.start]);
+                message::read(raw, &decoded(raw), Escape::Backslash, units)
+                    .into_iter()
+                    .for_each(|part| append(&mut parts, part));
+                done = field.strings.end - 1;
+            }
+            _ => {}
+        }
+    }
+    push(&mut parts, &po[done..]);
+    Ok(parts)
+}
+
+fn fields(po: &str) -> Result<Vec<Field>, DocumentError> {
+    let mut fields: Vec<Field> = Vec::new();
+    let mut at = 0;
+    for (number, line) in po.split_inclusive('\n').enumerate() {
+        let start = at;
+        at += line.len();
+        let content = line.trim();
+        // also obsolete messages, which are comments
+        if content.is_empty() || content.starts_with('#') {
+            continue;
+        }
+        let invalid = |problem: &str| DocumentError::invalid("PO", format!("line {}: {problem}", number + 1));
+        let quote = line.find('"').ok_or_else(|| invalid("a string in quotes is missing"))?;
+        let keyword = line[..quote].trim();
+        let last =
+            line.rfind('"').filter(|&last| last > quote).ok_or_else(|| invalid("a quote is missing"))?;
+        let place = start + quote..start + last + 1;
+        let raw = &line[quote + 1..last];
+        match (keyword, fields.last_mut()) {
+            ("", Some(field)) => {
+                field.raw += raw;
+                field.strings.end = place.end;
+            }
+            ("", None) => return Err(invalid("a string without a keyword")),
+            (keyword, _) if keyword.starts_with("msg") || keyword == "domain" => {
+                fields.push(Field { keyword: keyword.to_owned(), raw: raw.to_owned(), strings: place });
+            }
+            _ => return Err(invalid("an unknown keyword")),
+        }
+    }
+    Ok(fields)
+}

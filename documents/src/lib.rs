@@ -1,0 +1,40 @@
+//! Documents: their text is translated, and everything else stays byte for byte.
+//!
+//! [`Document::read`] cuts a document into [units](Document::units) of text. The caller translates them, in batches of any size and
+//! with the links between words where [`Unit::needs_links`] says so. [`Document::write`] puts the translations in the units' places.
+//!
+//! | file | |
+//! |---|---|
+//! | `document`, `format`, `error` | a document of any format; formats by ending; errors |
+//! | `unit` | text with tags inside and markup around |
+//! | `inline` | makes units of text and tags |
+//! | `placeholders` | names, URLs and the like, for which a word stands in |
+//! | `places`, `write` | the places of tags in a translation, by word alignment |
+//! | `links` | links between words |
+//! | `escape` | characters that a format writes in another way |
+//! | `message` | strings of programs: tags, plurals |
+//! | `xml` | elements and text of XML, with their places |
+//! | `formats` | a file for each format of text |
+//! | `package` | formats that are zip files |
+
+mod document;
+mod error;
+mod escape;
+mod format;
+mod formats;
+mod inline;
+mod links;
+mod message;
+mod package;
+mod placeholders;
+mod places;
+mod unit;
+mod write;
+mod xml;
+
+pub use document::{Document, Options, Translated};
+pub use error::DocumentError;
+pub use format::Format;
+pub use formats::html::text_of_html;
+pub use links::{Links, chained, links};
+pub use unit::Unit;

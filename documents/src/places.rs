@@ -1,0 +1,151 @@
+//! The places of tags in a translation.
+//!
+//! Each tag comes before or after the words that its own words became. An element covers the smallest range of words that holds
+//! all of its own. Ranges that would cross are cut.
+
+use std::ops::Range;
+
+use wordloom::translate::alignment::words;
+
+use super::links::Links;
+use super::unit::Kind;
+
+/// A tag in a text, by its place in bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Spot {
+    pub at: usize,
+    pub kind: Kind,
+}
+
+/// Returns the place of each tag in the translation, in bytes, in order.
+///
+/// * `spots`: in the order of the text; start and end tags are in pairs
+pub fn places(text: &str, spots: &[Spot], translation: &str, links: &Links) -> Vec<usize> {
+    let (source, target) = (words(text), words(translation));
+    let mut became: Vec<Option<[usize; 2]>> = vec![None; source.len()];
+    for &(from, to) in links.iter().filter(|&&(from, to)| from < source.len() && to < target.len()) {
+        let [first, last] = became[from].unwrap_or([to, to]);
+        became[from] = Some([first.min(to), last.max(to)]);
+    }
+    let mut next = vec![None; source.len() + 1];
+    for word in (0..source.len()).rev() {
+        next[word] = became[word].map(|range| range[0]).or(next[word + 1]);
+    }
+    let at = vec![0; spots.len()];
+    let ends = ends(spots);
+    let mut places = Places { text, spots, ends, translation, source, target, became, next, at };
+    places.place(0..spots.len(), 0..translation.len());
+    places.at
+}
+
+/// For each start tag, the index of its end tag.
+fn ends(spots: &[Spot]) -> Vec<usize> {
+    let mut ends: Vec<usize> = (0..spots.len()).collect();
+    let mut open = Vec::new();
+    for (index, spot) in spots.iter().enumerate() {
+        match spot.kind {
+            Kind::Open => open.push(index),
+            Kind::Close => {
+                if let Some(start) = open.pop() {
+                    ends[start] = index;
+                }
+            }
+            Kind::Alone => {}
+        }
+    }
+    ends
+}
+
+struct Places<'a> {
+    text: &'a str,
+    spots: &'a [Spot],
+    ends: Vec<usize>,
+    translation: &'a str,
+    source: Vec<[usize; 2]>,
+    target: Vec<[usize; 2]>,
+    /// For each word of the text, the first and the last word of the translation that it became.
+    became: Vec<Option<[usize; 2]>>,
+    /// For each word of the text, the first word of the translation that it or the next linked word became.
+    next: Vec<Option<usize>>,
+    at: Vec<usize>,
+}
+
+impl Places<'_> {
+    /// Places complete elements and markup alone in a range of the translation.
+    fn place(&mut self, spots: Range<usize>, within: Range<usize>) {
+        let (mut index, mut low, high) = (spots.start, within.start, within.end);
+        while index < spots.end {
+            let spot = self.spots[index];
+            if spot.kind == Kind::Open {
+                let close = self.ends[index];
+                let [start, stop] = self.range(spot.at, self.spots[close].at);
+                let start = start.clamp(low, high);
+                let stop = stop.clamp(start, high);
+                let text = &self.translation[start..stop];
+                let start = stop - text.trim_start().len();
+                let stop = start + text.trim().len();
+                self.at[index] = start;
+                self.at[close] = stop;
+                self.place(index + 1..close, start..stop);
+                low = stop;
+                index = close + 1;
+            } else {
+                let mut place = self.point(spot.at).clamp(low, high);
+                if self.text[..spot.at].ends_with(' ') {
+                    let rest = &self.translation[place..high];
+                    place += rest.len() - rest.trim_start().len();
+                }
+                self.at[index] = place;
+                low = place;
+                index += 1;
+            }
+        }
+    }
+
+    /// The range of the translation for a range of the text.
+    fn range(&self, from: usize, to: usize) -> [usize; 2] {
+        let first = self.source.partition_point(|word| word[1] <= from);
+        let last = self.source.partition_point(|word| word[0] < to).max(first);
+        let became: Vec<[usize; 2]> = self.became[first..last].iter().copied().flatten().collect();
+        let first = became.iter().map(|range| range[0]).min();
+        let last = became.iter().map(|range| range[1]).max();
+        let (Some(first), Some(last)) = (first, last) else {
+            let point = self.point(from);
+            return [point, point];
+        };
+        let [start, mut stop] = [self.target[first][0], self.target[last][1]];
+        // punctuation behind the element stays behind it
+        let behind = self.text[to..].chars().next();
+        if behind.is_some_and(|c| !c.is_whitespace() && !c.is_alphanumeric()) {
+            stop = start + self.translation[start..stop].trim_end_matches(is_punctuation).len();
+        }
+        [start, stop.max(start)]
+    }
+
+    /// The place of the translation for a place of the text: behind the word before, or before the word that the next one became.
+    fn point(&self, at: usize) -> usize {
+        let within = self.source.partition_point(|word| word[1] <= at);
+        if let Some(&[_, end]) = self.source.get(within).filter(|word| word[0] < at)
+            && let Some([_, last]) = self.became[within]
+        {
+            // inside a word: behind it, or before the punctuation at its end
+            let [first, stop] = self.target[last];
+            let word = &self.translation[first..stop];
+            return match self.text[at..end].chars().all(is_punctuation) {
+                true => first + word.trim_end_matches(is_punctuation).len(),
+                false => stop,
+            };
+        }
+        // a following word that moved to the front would take the mark along
+        let before = self.source.partition_point(|word| word[1] <= at).checked_sub(1);
+        if let Some(range) = before.and_then(|before| self.became[before]) {
+            return self.target[range[1]][1];
+        }
+        let following = self.source.partition_point(|word| word[0] < at);
+        self.next[following].map_or(self.translation.len(), |word| self.target[word][0])
+    }
+}
+
+fn is_punctuation(character: char) -> bool {
+    character.is_ascii_punctuation() || "。、！？…”“»".contains(character)
+}

@@ -1,0 +1,234 @@
+//! Elements and text of XML, with their places in the source. Entities of a DTD are never expanded.
+
+use std::ops::Range;
+
+use quick_xml::Reader;
+use quick_xml::events::Event;
+
+use super::error::DocumentError;
+use super::escape::Escape;
+use super::inline::{Inline, Style, unit};
+use super::unit::{Markup, Units, append, copied, push};
+
+/// Depth of the deepest element.
+const MOST_DEPTH: usize = 200;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kind {
+    Start,
+    End,
+    Empty,
+    Text,
+    /// A comment, a declaration, unescaped text.
+    Other,
+}
+
+/// A token of the source.
+#[derive(Clone, Debug)]
+pub struct Node<'a> {
+    pub kind: Kind,
+    pub range: Range<usize>,
+    /// Name with its prefix, of an element.
+    pub name: &'a str,
+    /// Index of the token that ends the element, of a start.
+    pub end: usize,
+}
+
+/// A file as tokens.
+pub struct Xml<'a> {
+    pub source: &'a str,
+    pub nodes: Vec<Node<'a>>,
+}
+
+impl<'a> Xml<'a> {
+    /// Cuts a file.
+    ///
+    /// # Errors
+    /// [`DocumentError::Invalid`] if it is not well-formed, or deeper than 200 elements.
+    pub fn read(source: &'a str, format: &'static str) -> Result<Self, DocumentError> {
+        let invalid = |at: usize, problem: String| {
+            let line =
+                source.as_bytes()[..at.min(source.len())].iter().filter(|byte| **byte == b'\n').count() + 1;
+            DocumentError::invalid(format, format!("line {line}: {problem}"))
+        };
+        let mut reader = Reader::from_str(source);
+        reader.config_mut().allow_dangling_amp = true;
+        let mut nodes: Vec<Node<'a>> = Vec::new();
+        let mut open = Vec::new();
+        loop {
+            let start = reader.buffer_position() as usize;
+            let event = reader.read_event().map_err(|error| invalid(start, error.to_string()))?;
+            let range = start..reader.buffer_position() as usize;
+            let kind = match event {
+                Event::Eof => break,
+                Event::Start(_) => Kind::Start,
+                Event::End(_) => Kind::End,
+                Event::Empty(_) => Kind::Empty,
+                Event::Text(_) | Event::GeneralRef(_) => Kind::Text,
+                _ => Kind::Other,
+            };
+            let name = match kind {
+                Kind::Start | Kind::End | Kind::Empty => name(&source[range.clone()]),
+                _ => "",
+            };
+            match (kind, nodes.last_mut()) {
+                (Kind::Text, Some(last)) if last.kind == Kind::Text => {
+                    last.range.end = range.end;
+                    continue;
+                }
+                (Kind::Start, _) if open.len() == MOST_DEPTH => {
+                    return Err(invalid(start, format!("more than {MOST_DEPTH} elements in one another")));
+                }
+                (Kind::Start, _) => open.push(nodes.len()),
+                (Kind::End, _) => {
+                    let index = nodes.len();
+                    if let Some(opened) = open.pop() {
+                        nodes[opened].end = index;
+                    }
+                }
+                _ => {}
+            }
+            nodes.push(Node { kind, range, name, end: nodes.len() });
+        }
+        match open.pop() {
+            Some(start) => Err(invalid(source.len(), format!("<{}> has no end", nodes[start].name))),
+            None => Ok(Self { source, nodes }),
+        }
+    }
+
+    /// Source of tokens, the last one included.
+    pub fn raw(&self, first: usize, last: usize) -> &'a str {
+        &self.source[self.nodes[first].range.start..self.nodes[last].range.end]
+    }
+
+    /// Source of a token.
+    pub fn token(&self, index: usize) -> &'a str {
+        &self.source[self.nodes[index].range.clone()]
+    }
+
+    /// Indexes of the children that are elements, of the element at `index`.
+    pub fn children(&self, index: usize) -> impl Iterator<Item = usize> + '_ {
+        let last = self.nodes[index].end;
+        let mut at = index + 1;
+        std::iter::from_fn(move || {
+            while at < last {
+                let child = at;
+                at = self.nodes[child].end.max(child) + 1;
+                if matches!(self.nodes[child].kind, Kind::Start | Kind::Empty) {
+                    return Some(child);
+                }
+            }
+            None
+        })
+    }
+
+    /// Value of an attribute of a start tag, as it is written.
+    pub fn attribute(&self, index: usize, name: &str) -> Option<&'a str> {
+        let tag = self.token(index);
+        tag.match_indices(name).find_map(|(at, _)| {
+            let before = tag[..at].ends_with(char::is_whitespace);
+            let value = tag[at + name.len()..].trim_start().strip_prefix('=')?.trim_start();
+            let quote = value.chars().next().filter(|quote| before && matches!(quote, '"' | '\''))?;
+            value[1..].split(quote).next()
+        })
+    }
+
+    /// Text and tags of an element's content.
+    ///
+    /// * `whole`: reads an element that is not inline: notes with texts of their own, or text that is copied
+    pub fn inline(
+        &self,
+        nodes: Range<usize>,
+        is_inline: &dyn Fn(usize) -> bool,
+        whole: &mut dyn FnMut(usize) -> Markup,
+    ) -> Vec<Inline> {
+        let mut tokens = Vec::new();
+        let mut index = nodes.start;
+        while index < nodes.end {
+            let node = &self.nodes[index];
+            match node.kind {
+                Kind::Text => text_tokens(self.token(index), &mut tokens),
+                Kind::Start if is_inline(index) => {
+                    tokens.push(Inline::Open { raw: copied(self.token(index)), name: node.name.to_owned() });
+                }
+                Kind::Start => {
+                    tokens.push(Inline::Alone(whole(index)));
+                    index = node.end;
+                }
+                Kind::End => {
+                    tokens.push(Inline::Close { raw: copied(self.token(index)), name: node.name.to_owned() })
+                }
+                Kind::Empty | Kind::Other => tokens.push(Inline::Alone(copied(self.token(index)))),
+            }
+            index += 1;
+        }
+        tokens
+    }
+}
+
+/// Text of XML. An entity that XML itself does not have stays.
+pub fn text_tokens(raw: &str, tokens: &mut Vec<Inline>) {
+    let mut done = 0;
+    for (at, _) in raw.match_indices('&') {
+        let Some(length) = raw[at..].find(';').filter(|&end| end < 40) else { continue };
+        let entity = &raw[at + 1..at + length];
+        let is_name =
+            entity.starts_with(|c: char| c.is_ascii_alphabetic()) && !entity.contains(char::is_whitespace);
+        if is_name && !matches!(entity, "lt" | "gt" | "amp" | "quot" | "apos") {
+            plain(&raw[done..at], tokens);
+            tokens.push(Inline::Kept { raw: copied(&raw[at..=at + length]), is_word: true });
+            done = at + length + 1;
+        }
+    }
+    plain(&raw[done..], tokens);
+}
+
+fn plain(raw: &str, tokens: &mut Vec<Inline>) {
+    if !raw.is_empty() {
+        tokens.push(Inline::text(raw, html_escape::decode_html_entities(raw)));
+    }
+}
+
+fn name(tag: &str) -> &str {
+    let inside = tag.trim_start_matches('<').trim_start_matches('/');
+    inside.split(|c: char| c.is_whitespace() || matches!(c, '/' | '>')).next().unwrap_or_default()
+}
+
+/// XML of any kind. An element with text of its own is a unit, with all that is in it; the others are structure.
+pub fn read(source: &str, units: &mut Units) -> Result<Markup, DocumentError> {
+    let xml = Xml::read(source, "XML")?;
+    // whether an element has text, without that of its children
+    let mut has_text = vec![false; xml.nodes.len()];
+    let mut open = Vec::new();
+    for (index, node) in xml.nodes.iter().enumerate() {
+        match node.kind {
+            Kind::Start => open.push(index),
+            Kind::End => _ = open.pop(),
+            Kind::Text if xml.token(index).contains(char::is_alphanumeric) => {
+                open.last().into_iter().for_each(|&owner| has_text[owner] = true);
+            }
+            _ => {}
+        }
+    }
+    let is_marked = |index: usize| xml.attribute(index, "translate") == Some("no");
+    let mut parts = Markup::new();
+    let mut index = 0;
+    while index < xml.nodes.len() {
+        let node = &xml.nodes[index];
+        push(&mut parts, xml.token(index));
+        if node.kind == Kind::Start && is_marked(index) {
+            push(&mut parts, if index + 1 < node.end { xml.raw(index + 1, node.end - 1) } else { "" });
+            index = node.end;
+        } else if node.kind == Kind::Start && has_text[index] {
+            let mut whole = |index: usize| copied(xml.raw(index, xml.nodes[index].end));
+            let tokens = xml.inline(index + 1..node.end, &|index| !is_marked(index), &mut whole);
+            unit(tokens, Style::collapsing(Escape::Markup), units)
+                .into_iter()
+                .for_each(|part| append(&mut parts, part));
+            index = node.end;
+        } else {
+            index += 1;
+        }
+    }
+    Ok(parts)
+}

@@ -1,0 +1,213 @@
+//! HTML, XML and Markdown: tags follow their words, everything else stays.
+
+mod common;
+
+use common::{same, translate, turned};
+use wordloom_documents::{Document, Format, Options, Translated};
+
+fn units(source: &str, format: Format) -> Vec<String> {
+    let document = Document::read(source.as_bytes().to_vec(), format, &Options::default()).expect(source);
+    document.units().iter().map(|unit| unit.text().to_owned()).collect()
+}
+
+/// The document with its words in this order, counted from 1.
+fn in_order(html: &str, order: &[usize]) -> String {
+    let document = Document::read(html.as_bytes().to_vec(), Format::Html, &Options::default()).expect(html);
+    let translated = document.units().iter().map(|unit| {
+        let source: Vec<&str> = unit.text().split_whitespace().collect();
+        let taken: Vec<&str> = order.iter().map(|&word| source[word - 1]).collect();
+        let links = order.iter().enumerate().map(|(to, &from)| (from - 1, to)).collect();
+        Translated { text: taken.join(" "), links }
+    });
+    String::from_utf8(document.write(&translated.collect::<Vec<_>>()).expect(html)).expect("UTF-8")
+}
+
+#[test]
+fn what_keeps_its_order_keeps_its_markup() {
+    for html in [
+        "",
+        "plain text",
+        "<p>A <b>bold</b> word.</p>",
+        "<!DOCTYPE html><html><head><title>x y</title><style>a > b {}</style></head><body><p>Hi</p></body></html>",
+        "<ul><li>one two</li>\n<li><a href=\"x?a=1&amp;b='>'\">three <i>four</i></a></li></ul>",
+        "a &lt; b &amp; c",
+        "first<br>second<br/>third",
+        "<script>if (a < b) { x(\"<p>y</p>\") }</script><!-- a <b>comment</b> --><p>text</p>",
+        "<p>Hello <a href=\"https://a.example/b\"><span class=\"i\">https://</span><span>a.example/b</span></a> there</p>",
+        "<p>run <code>ls -l</code> now</p>",
+        "an <img src=\"a.png\" alt=\"b c\"> image",
+        "<p title='it&#x27;s a title'>text</p>",
+        "<b>all bold</b>",
+        "a <span translate=\"no\">Foo Bar</span> here",
+        "Hi {name}, see https://a.example/?q=%20 😀 there 👋🏽",
+        "<p><![CDATA[x <b> y]]></p>",
+    ] {
+        assert_eq!(String::from_utf8(same(html.as_bytes(), Format::Html)).expect("UTF-8"), html);
+    }
+    // tags within a word move to its end, or to its beginning
+    assert_eq!(same(b"Hello <b>wo</b>rld", Format::Html), b"Hello <b>world</b>");
+    let unclosed = same(b"<i>un<b>closed</i> text</p> here</b>", Format::Html);
+    let unclosed = String::from_utf8(unclosed).expect("UTF-8");
+    assert!(
+        ["<i>", "</i>", "<b>", "</b>", "</p>"].iter().all(|tag| unclosed.matches(tag).count() == 1),
+        "{unclosed}"
+    );
+}
+
+#[test]
+fn tags_follow_their_words() {
+    for (html, order, want) in [
+        ("<p>I saw <b>red</b> boats.</p>", &[1, 3, 4, 2][..], "<p>I <b>red</b> boats. saw</p>"),
+        ("a <i>b <u>c</u></i> d", &[4, 3, 2, 1], "d <i><u>c</u> b</i> a"),
+        // one element in two places covers what is between
+        ("a <b>b c</b> d", &[2, 1, 3, 4], "<b>b a c</b> d"),
+        // ranges that would cross are cut
+        ("<b>a b</b> <i>c d</i>", &[1, 3, 2, 4], "<b>a c b</b> <i>d</i>"),
+        ("see @x <b>now</b>!", &[1, 2, 3], "see @x <b>now</b>!"),
+        (
+            "hi <a href=\"u\">@<span>me</span></a> you",
+            &[3, 2, 1],
+            "you <a href=\"u\">@<span>me</span></a> hi",
+        ),
+        ("run <code>ls</code> in {dir}", &[4, 3, 1, 2], "{dir} in run <code>ls</code>"),
+    ] {
+        assert_eq!(in_order(html, order), want, "{html}");
+    }
+}
+
+#[test]
+fn text_is_decoded_and_encoded() {
+    let html = "<p>Tom &amp; Jerry&#39;s&nbsp;house</p>";
+    assert_eq!(units(html, Format::Html), ["Tom & Jerry's house"]);
+    let document = Document::read(html.into(), Format::Html, &Options::default()).expect(html);
+    let translated = Translated { text: "<Haus> & mehr".into(), links: Vec::new() };
+    assert_eq!(document.write(&[translated]).expect(html), b"<p>&lt;Haus&gt; &amp; mehr</p>");
+}
+
+#[test]
+fn attributes_that_are_text_are_translated() {
+    assert_eq!(
+        turned(
+            "<p>See <img src=\"a.png\" alt='one &amp; two'> it</p><input placeholder=\"name\" value=\"kept\">",
+            Format::Html
+        ),
+        "<p>Frr <img src=\"a.png\" alt='bar &amp; gjb'> vg</p><input placeholder=\"anzr\" value=\"kept\">"
+    );
+}
+
+#[test]
+fn placeholders_come_out_once_even_if_their_words_are_lost() {
+    let source = "<p>Hello {name}, see <b>%d files</b> and {name} 😀</p>";
+    let document = Document::read(source.into(), Format::Html, &Options::default()).expect("a document");
+    assert_eq!(units(source, Format::Html), ["Hello XA, see XB files and XC"]);
+    for text in ["Hallo", "Hallo XA XA XA", "XBs XAXB", "", "XC XB XA", "<XA> & \"XB\""] {
+        let written =
+            document.write(&[Translated { text: text.into(), links: vec![(0, 0), (1, 0), (9, 9)] }]);
+        let written = String::from_utf8(written.expect("a document")).expect("UTF-8");
+        for (part, count) in [("{name}", 2), ("%d", 1), ("<b>", 1), ("</b>", 1), ("😀", 1)] {
+            assert_eq!(written.matches(part).count(), count, "{text}: {written}");
+        }
+    }
+}
+
+#[test]
+fn deep_and_broken_markup_is_read_in_time_and_memory() {
+    for html in [
+        "<b>a ".repeat(100_000),
+        "<b>a</b> ".repeat(50_000),
+        "</b>a<i>".repeat(100_000),
+        "%d ".repeat(100_000) + "word",
+        "<a name='x".repeat(20_000),
+        "{".repeat(100_000),
+        "<".repeat(100_000),
+        "😀 a ".repeat(50_000),
+    ] {
+        let written = same(html.as_bytes(), Format::Html);
+        assert_eq!(written.iter().filter(|byte| **byte == b'<').count(), html.matches('<').count());
+    }
+}
+
+#[test]
+fn xml_has_texts_and_structure() {
+    let xml = "<?xml version=\"1.0\"?>\n<!DOCTYPE d [<!ENTITY e \"x\">]>\n<d>\n  <t>One <b>two</b> &e; three</t>\n  <n translate=\"no\">kept</n>\n  <g><t><![CDATA[kept]]></t></g></d>\n";
+    let want = xml.replace("One", "Bar").replace("two", "gjb").replace("three", "guerr");
+    assert_eq!(turned(xml, Format::Xml), want);
+    let bomb =
+        "<!DOCTYPE l [<!ENTITY a \"ha\"><!ENTITY b \"&a;&a;&a;&a;&a;&a;&a;&a;\">]><l>some &b; text</l>";
+    assert!(turned(bomb, Format::Xml).ends_with("<l>fbzr &b; grkg</l>"));
+    for broken in ["<a>", "<a></b>", "<a", "</a>", &"<a>".repeat(100_000), "<a b=\"<\">"] {
+        if let Ok(document) = Document::read(broken.into(), Format::Xml, &Options::default()) {
+            assert_eq!(document.write(&[]).expect("no units"), broken.as_bytes());
+        }
+    }
+    assert!(Document::read("<a>text</b>".into(), Format::Xml, &Options::default()).is_err());
+}
+
+#[test]
+fn markdown_changes_only_its_text() {
+    let markdown = "\
+---
+title: kept
+---
+
+# A title {#id}
+
+Some *words* in **bold and _nested_ ones**, `code` and a [link](https://a.example \"kept\").
+They go on \\* here.
+
+* one <b>item</b>
+* [x] done
+  > quoted
+  > text
+
+| head | other |
+|:-----|------:|
+| cell one | a\\|b |
+
+```rust
+let kept = \"text\";
+```
+
+<div>
+kept
+</div>
+
+![an image](a.png) See <https://a.example>, me@mail.example and [ref][r].[^1]
+
+[r]: https://b.example
+[^1]: A note.
+";
+    let same = String::from_utf8(same(markdown.as_bytes(), Format::Markdown)).expect("UTF-8");
+    let reflowed = markdown
+        .replace("\"kept\").\nThey", "\"kept\"). They")
+        .replace("quoted\n  > text", "quoted text")
+        .replace("\\* here", "* here");
+    assert_eq!(same, reflowed);
+    let turned = turned(markdown, Format::Markdown);
+    for part in [
+        "# N gvgyr {#id}",
+        "**obyq naq _arfgrq_ barf**",
+        "[yvax](https://a.example \"kept\")",
+        "<b>vgrz</b>",
+        "[x] qbar",
+        "| pryy bar | n\\|o |",
+        "let kept = \"text\";",
+        "![na vzntr](a.png)",
+        "[^1]: N abgr.",
+        "<https://a.example>",
+    ] {
+        assert!(turned.contains(part), "{part}: {turned}");
+    }
+}
+
+#[test]
+fn translations_that_look_like_markdown_are_escaped() {
+    let document = Document::read("text\n".into(), Format::Markdown, &Options::default()).expect("Markdown");
+    let translated = |text: &str| Translated { text: text.into(), links: Vec::new() };
+    for (text, want) in
+        [("# no *bold*", "\\# no \\*bold\\*\n"), ("1. no list", "1\\. no list\n"), ("- no", "\\- no\n")]
+    {
+        assert_eq!(document.write(&[translated(text)]).expect("Markdown"), want.as_bytes());
+    }
+    assert_eq!(translate("a b c", 0).text, "n o p");
+}

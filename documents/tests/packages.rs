@@ -1,0 +1,191 @@
+//! Office documents and books: files that their own libraries wrote (`tests/data/documents/make.py`), and hostile ones.
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::io::{Cursor, Read, Write};
+use std::path::Path;
+
+use common::{same, translated};
+use wordloom_documents::{Document, DocumentError, Format, Options};
+use zip::write::SimpleFileOptions;
+use zip::{ZipArchive, ZipWriter};
+
+fn sample(name: &str) -> Vec<u8> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data/documents").join(name);
+    std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The parts of a zip file.
+fn parts(bytes: &[u8]) -> BTreeMap<String, Vec<u8>> {
+    let mut archive = ZipArchive::new(Cursor::new(bytes)).expect("a zip file");
+    let mut parts = BTreeMap::new();
+    for index in 0..archive.len() {
+        let mut file = archive.by_index(index).expect("a part");
+        let name = file.name().expect("a name").into_owned();
+        let mut content = Vec::new();
+        file.read_to_end(&mut content).expect("content");
+        parts.insert(name, content);
+    }
+    parts
+}
+
+fn zipped(parts: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
+    for (name, content) in parts {
+        writer.start_file(*name, SimpleFileOptions::default()).expect("a part");
+        writer.write_all(content).expect("content");
+    }
+    writer.finish().expect("a zip file").into_inner()
+}
+
+/// The text of a part after the document was translated word by word.
+fn part(name: &str, format: Format, part: &str) -> String {
+    let source = sample(name);
+    let written = translated(&source, format, 0);
+    let (before, after) = (parts(&source), parts(&written));
+    assert_eq!(before.keys().collect::<Vec<_>>(), after.keys().collect::<Vec<_>>());
+    String::from_utf8(after[part].clone()).expect("UTF-8")
+}
+
+/// Text between the tags of elements of this name.
+fn texts(xml: &str, name: &str) -> String {
+    let start = format!("<{name}");
+    let pieces = xml.split(&*start).skip(1).filter(|piece| piece.starts_with(['>', ' ']));
+    pieces
+        .map(|piece| piece.split_once('>').map_or("", |(_, text)| text.split('<').next().unwrap_or_default()))
+        .collect()
+}
+
+#[test]
+fn word_keeps_formats_links_and_comments() {
+    let document = part("letter.docx", Format::Docx, "word/document.xml");
+    let text = texts(&document, "w:t");
+    for line in [
+        "Gur ubhfr ol gur evire",
+        "V fnj erq obngf ba gur evire naq gjb zra va gur tneqra.",
+        "Cyrnfr jevgr gb bhe bssvpr be gb me@mail.example.org.",
+        "Svefg yvar",
+        "Frpbaq yvar",
+        "nsgre n gno",
+        "Gbz &amp; Naan",
+        "12:30",
+    ] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+    let run =
+        |format: &str, text: &str| format!("<w:r>{format}<w:t xml:space=\"preserve\">{text}</w:t></w:r>");
+    assert!(document.contains(&run("<w:rPr><w:b/></w:rPr>", "erq obngf")), "{document}");
+    assert!(document.contains(&run("<w:rPr><w:i/></w:rPr>", "gjb zra")), "{document}");
+    let link = document.split("<w:hyperlink").nth(1).and_then(|rest| rest.split("</w:hyperlink>").next());
+    assert!(link.expect("a link").contains("bhe bssvpr"), "{document}");
+    assert_eq!(document.matches("<w:br/>").count() + document.matches("<w:tab/>").count(), 2);
+    assert!(!document.contains("<w:t xml:space=\"preserve\"></w:t>"), "{document}");
+    let written = parts(&translated(&sample("letter.docx"), Format::Docx, 0));
+    assert_eq!(written["word/comments.xml"], parts(&sample("letter.docx"))["word/comments.xml"]);
+    let header = written.iter().find(|(name, _)| name.starts_with("word/header")).expect("a header");
+    assert!(String::from_utf8_lossy(header.1).contains("N yrggre"));
+}
+
+#[test]
+fn slides_keep_formats() {
+    let slide = part("slides.pptx", Format::Pptx, "ppt/slides/slide1.xml");
+    assert_eq!(texts(&slide, "a:t"), "N fznyy ubhfrV fnj erq obngf ba gur evire.Svefg yvarFrpbaq yvar");
+    assert!(slide.contains("<a:rPr b=\"1\"/><a:t>erq obngf</a:t>"), "{slide}");
+    let notes = part("slides.pptx", Format::Pptx, "ppt/notesSlides/notesSlide1.xml");
+    assert!(notes.contains("Fnl guvf fybjyl."), "{notes}");
+}
+
+#[test]
+fn opendocument_keeps_spans_and_notes() {
+    let content = part("letter.odt", Format::OpenDocument, "content.xml");
+    for piece in [
+        ">erq obngf</text:span> ba gur evire<text:note ",
+        "Vg vf n ybat evire.</text:p></text:note-body></text:note>.",
+        "Svefg yvar<text:line-break/>Frpbaq yvar",
+        "<text:note-citation>1<",
+    ] {
+        assert!(content.contains(piece), "{piece}: {content}");
+    }
+}
+
+#[test]
+fn books_keep_pages_and_contents() {
+    let page = part("book.epub", Format::Epub, "EPUB/first.xhtml");
+    for piece in [
+        "<h1>Gur svefg qnl</h1>",
+        "V fnj <b>erq obngf</b> ba gur evire.",
+        "Gbz &amp; Naan<br/>",
+        "<pre>kept text</pre>",
+    ] {
+        assert!(page.contains(piece), "{piece}: {page}");
+    }
+    assert!(part("book.epub", Format::Epub, "EPUB/toc.ncx").contains("<text>Gur svefg qnl</text>"));
+    // a reader looks for this part first, and unpacked
+    let written = translated(&sample("book.epub"), Format::Epub, 0);
+    assert_eq!(&written[30..58], b"mimetypeapplication/epub+zip");
+}
+
+#[test]
+fn all_orders_of_words_give_well_formed_parts() {
+    for (name, format) in [
+        ("letter.docx", Format::Docx),
+        ("slides.pptx", Format::Pptx),
+        ("letter.odt", Format::OpenDocument),
+        ("book.epub", Format::Epub),
+    ] {
+        for seed in 0..20 {
+            let written = translated(&sample(name), format, seed);
+            let units = |bytes: Vec<u8>| {
+                Document::read(bytes, format, &Options::default()).expect(name).units().len()
+            };
+            // read again, which parses every part with text
+            assert_eq!(units(written), units(sample(name)), "{name}, seed {seed}");
+        }
+        let units: Vec<String> = read(same(&sample(name), format), format).expect(name);
+        assert_eq!(units, read(sample(name), format).expect(name));
+    }
+}
+
+fn read(bytes: Vec<u8>, format: Format) -> Result<Vec<String>, DocumentError> {
+    let document = Document::read(bytes, format, &Options::default())?;
+    Ok(document.units().iter().map(|unit| unit.text().to_owned()).collect())
+}
+
+#[test]
+fn hostile_files_are_refused() {
+    let xml: &[u8] = b"<w:document><w:p><w:r><w:t>text</w:t></w:r></w:p></w:document>";
+    let document = ("word/document.xml", xml);
+    assert_eq!(read(zipped(&[document]), Format::Docx).expect("a document"), ["text"]);
+    let bomb = vec![b' '; 64 << 20];
+    match read(zipped(&[("word/document.xml", &bomb)]), Format::Docx) {
+        Err(DocumentError::TooLarge { limit, .. }) => assert!(limit < 64 << 20),
+        other => panic!("{other:?}"),
+    }
+    for name in ["../evil.xml", "/etc/passwd", "word/../../x", "..\\x", "C:/x"] {
+        let error = read(zipped(&[document, (name, b"x")]), Format::Docx).expect_err(name);
+        assert!(matches!(error, DocumentError::Refused { .. }), "{name}: {error}");
+    }
+    // an entity of a DTD stays an entity: nothing is expanded
+    let entities = b"<!DOCTYPE x [<!ENTITY a \"aaaaaaaaaa\"><!ENTITY b \"&a;&a;&a;\">]><x><w:p><w:r><w:t>text &b;</w:t></w:r></w:p></x>";
+    assert_eq!(
+        read(zipped(&[("word/document.xml", entities)]), Format::Docx).expect("a document"),
+        ["text XA"]
+    );
+    let deep = "<w:p>".repeat(100_000);
+    for wrong in [b"<w:p>".as_slice(), b"\xff", b"<a><b></a>", deep.as_bytes()] {
+        let error = read(zipped(&[("word/document.xml", wrong)]), Format::Docx).expect_err("no XML");
+        assert!(error.to_string().contains("word/document.xml"), "{error}");
+    }
+    assert!(read(zipped(&[("other.xml", b"<a/>")]), Format::Docx).is_err());
+    let good = sample("letter.docx");
+    for length in [0, 10, good.len() / 2, good.len() - 1] {
+        assert!(read(good[..length].to_vec(), Format::Docx).is_err(), "{length} bytes");
+    }
+    // any byte may be wrong: an error or a document, and no panic
+    for at in (0..good.len()).step_by(211) {
+        let mut wrong = good.clone();
+        wrong[at] ^= 0x55;
+        let _ = read(wrong, Format::Docx);
+    }
+}

@@ -1,0 +1,148 @@
+//! Subtitles, messages, tables: only text changes.
+
+mod common;
+
+use common::{same, translated, turned};
+use wordloom_documents::{Document, DocumentError, Format, Options, Translated};
+
+fn is_kept(source: &str, format: Format) {
+    assert_eq!(String::from_utf8(same(source.as_bytes(), format)).expect("UTF-8"), source);
+}
+
+const SRT: &str = "1\r\n00:00:01,000 --> 00:00:02,500\r\n{\\an8}<i>Hello there,</i>\r\nmy friend.\r\n\r\n2\r\n00:00:03,000 --> 00:00:04,000\r\n- Hi!\r\n- Bye!\r\n";
+
+#[test]
+fn subtitles_keep_times_tags_and_lines() {
+    assert_eq!(
+        turned(SRT, Format::Srt),
+        "1\r\n00:00:01,000 --> 00:00:02,500\r\n{\\an8}<i>Uryyb gurer,</i>\nzl sevraq.\r\n\r\n2\r\n00:00:03,000 --> 00:00:04,000\r\n- Uv!\r\n- Olr!\r\n"
+    );
+    let vtt = "WEBVTT - a title\n\nNOTE kept\n\nSTYLE\n::cue { color: red }\n\nid\n00:01.000 --> 00:02.000 align:start\n<v Ann>Tom &amp; I <c.loud>go</c></v>\n";
+    assert_eq!(turned(vtt, Format::Vtt), vtt.replace("Tom &amp; I", "Gbz &amp; V").replace(">go<", ">tb<"));
+    is_kept(vtt, Format::Vtt);
+}
+
+const PO: &str = "# kept\nmsgid \"\"\nmsgstr \"\"\n\"Language: de\\n\"\n\n#, c-format\n#: a.c:1\nmsgctxt \"menu\"\nmsgid \"Open %s\\n\"\nmsgstr \"\"\n\nmsgid \"done\"\nmsgstr \"fertig\"\n\nmsgid \"\"\n\"one \"\n\"\\\"file\\\"\"\nmsgid_plural \"%d files\"\nmsgstr[0] \"\"\nmsgstr[1] \"\"\n\n#~ msgid \"old\"\n#~ msgstr \"\"\n";
+
+#[test]
+fn po_gets_translations_where_there_are_none() {
+    let want = PO
+        .replace("msgid \"Open %s\\n\"\nmsgstr \"\"", "msgid \"Open %s\\n\"\nmsgstr \"Bcra %s\\n\"")
+        .replace("msgstr[0] \"\"", "msgstr[0] \"bar \\\"svyr\\\"\"")
+        .replace("msgstr[1] \"\"", "msgstr[1] \"%d svyrf\"");
+    assert_eq!(turned(PO, Format::Po), want);
+    let error = Document::read("msgid x\n".into(), Format::Po, &Options::default()).expect_err("no quotes");
+    assert!(error.to_string().contains("line 1"), "{error}");
+}
+
+/// gettext's own reader accepts the result, with its formats checked.
+#[test]
+fn msgfmt_accepts_the_result() {
+    let check = |text: Vec<u8>| {
+        use std::io::Write;
+        use std::process::{Command, Stdio};
+        let mut child = Command::new("msgfmt")
+            .args(["--check", "--output-file=-", "-"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .ok()?;
+        child.stdin.take()?.write_all(&text).ok()?;
+        child.wait_with_output().ok()
+    };
+    let header = "msgid \"\"\nmsgstr \"\"\n\"Project-Id-Version: x\\n\"\n\"Content-Type: text/plain; charset=UTF-8\\n\"\n\"PO-Revision-Date: 2026-01-01 00:00+0000\\n\"\n\"Last-Translator: x\\n\"\n\"Language-Team: x\\n\"\n\"MIME-Version: 1.0\\n\"\n\"Content-Transfer-Encoding: 8bit\\n\"\n\"Plural-Forms: nplurals=2; plural=(n != 1);\\n\"\n\"Language: de\\n\"\n";
+    let po = PO.replace("msgid \"\"\nmsgstr \"\"\n\"Language: de\\n\"\n", header);
+    match check(translated(po.as_bytes(), Format::Po, 7)) {
+        None => eprintln!("skipped: msgfmt is not here (Debian: apt-get install gettext)"),
+        Some(output) => assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr)),
+    }
+}
+
+#[test]
+fn json_keeps_keys_and_placeholders() {
+    let json = "{\n  \"title\": \"Hello {{name}}\",\n  \"list\": [\"one\", 2, null, \"12:30\"],\n  \"deep\": {\"a b\": \"<0>Click</0> \\\"here\\\"\\n\\u00fcber\"}\n}\n";
+    let want = json
+        .replace("Hello", "Uryyb")
+        .replace("\"one\"", "\"bar\"")
+        .replace("Click", "Pyvpx")
+        .replace("here", "urer")
+        .replace("\\u00fcber", "üore");
+    assert_eq!(turned(json, Format::Json), want);
+    let plural = "{\"n\": \"You have {count, plural, =0 {no mail} one {# message} other {{count} messages of {name}}} now\"}";
+    assert_eq!(
+        turned(plural, Format::Json),
+        "{\"n\": \"Lbh unir {count, plural, =0 {ab znvy} one {# zrffntr} other {{count} zrffntrf bs {name}}} abj\"}"
+    );
+    let arb = "{\"@@locale\": \"en\", \"hi\": \"Hello\", \"@hi\": {\"description\": \"kept\", \"placeholders\": {\"a\": {\"type\": \"String\"}}}, \"bye\": \"Bye\", \"@bye\": \"kept\"}";
+    assert_eq!(turned(arb, Format::Arb), arb.replace("Hello", "Uryyb").replace("\"Bye\"", "\"Olr\""));
+    assert!(matches!(
+        Document::read("{\"a\": }".into(), Format::Json, &Options::default()),
+        Err(DocumentError::Invalid { format: "JSON", .. })
+    ));
+}
+
+#[test]
+fn strings_keep_keys_comments_and_encoding() {
+    let strings =
+        "/* A \"comment\" */\n\"key one\" = \"Hello %@,\\nyou\";\n// more\n\"k\" = \"a \\\"word\\\"\";\n";
+    let want =
+        strings.replace("Hello", "Uryyb").replace("\\nyou", "\\nlbh").replace("a \\\"word", "n \\\"jbeq");
+    assert_eq!(turned(strings, Format::Strings), want);
+    let wide =
+        |text: &str| format!("\u{feff}{text}").encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
+    assert_eq!(translated(&wide(strings), Format::Strings, 0), wide(&want));
+}
+
+#[test]
+fn tables_keep_their_other_columns() {
+    let csv = "id;text;note\r\n1;Hello there;\"a;b \"\"c\"\"\"\r\n2;\"two, three\";kept\r\n";
+    let document = |columns: &[&str]| {
+        let columns = columns.iter().map(|&column| column.to_owned()).collect();
+        Document::read(csv.into(), Format::Table, &Options { columns })
+    };
+    let written = |columns: &[&str], word: &str| {
+        let document = document(columns).expect("a table");
+        let translated = Translated { text: word.into(), ..Translated::default() };
+        String::from_utf8(document.write(&vec![translated; document.units().len()]).expect("a table"))
+            .expect("UTF-8")
+    };
+    assert_eq!(
+        written(&["text"], "x;\"y"),
+        "id;text;note\r\n1;\"x;\"\"y\";\"a;b \"\"c\"\"\"\r\n2;\"x;\"\"y\";kept\r\n"
+    );
+    assert_eq!(written(&["3"], "z"), "id;text;note\r\n1;Hello there;\"z\"\r\n2;\"two, three\";z\r\n");
+    assert!(document(&["other"]).expect_err("no such column").to_string().contains("id, text, note"));
+    is_kept(csv, Format::Table);
+    is_kept("a\tb\nx y\t\"z\"\n", Format::Table);
+}
+
+#[test]
+fn xliff_gets_targets() {
+    let old = "<?xml version=\"1.0\"?>\n<xliff version=\"1.2\"><file><body>\n  <trans-unit id=\"1\">\n    <source>Click <g id=\"1\">the <x id=\"2\"/> button</g> now</source>\n  </trans-unit>\n  <trans-unit id=\"2\"><source>one</source><target state=\"new\"></target><note>kept note</note></trans-unit>\n  <trans-unit id=\"3\"><source>two</source><target>da</target></trans-unit>\n  <trans-unit id=\"4\" translate=\"no\"><source>kept</source></trans-unit>\n</body></file></xliff>\n";
+    let want = old
+        .replace(
+            "now</source>",
+            "now</source>\n    <target>Pyvpx <g id=\"1\">gur <x id=\"2\"/> ohggba</g> abj</target>",
+        )
+        .replace("<target state=\"new\">", "<target state=\"new\">bar");
+    assert_eq!(turned(old, Format::Xliff), want);
+    let new = "<xliff version=\"2.0\" srcLang=\"en\"><file id=\"f\"><unit id=\"u\"><segment><source>A <pc id=\"1\">bold</pc> word <ph id=\"2\"/></source></segment></unit></file></xliff>";
+    assert_eq!(
+        turned(new, Format::Xliff),
+        new.replace("</source>", "</source><target>N <pc id=\"1\">obyq</pc> jbeq <ph id=\"2\"/></target>")
+    );
+}
+
+#[test]
+fn text_is_translated_by_line() {
+    assert_eq!(
+        turned("One two.\r\n\r\n  three %s\n12:30\n", Format::Text),
+        "Bar gjb.\r\n\r\n  guerr %s\n12:30\n"
+    );
+    assert!(matches!(
+        Document::read(vec![b'a', 0xff], Format::Text, &Options::default()),
+        Err(DocumentError::NotText { byte: 2 })
+    ));
+    assert!(Format::of_name("A/Letter.DOCX") == Some(Format::Docx) && Format::of_name("x.pdf").is_none());
+}
