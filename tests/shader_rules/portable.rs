@@ -6,9 +6,8 @@ use super::loops;
 
 /// Checks a specialised shader.
 pub fn check(name: &str, module: &Module) {
-    for problem in problems(module) {
-        panic!("{name}: {problem}");
-    }
+    let problems = problems(module);
+    assert!(problems.is_empty(), "{name}: {}", problems.join("; "));
 }
 
 /// The rules that a module breaks.
