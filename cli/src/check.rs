@@ -22,10 +22,10 @@ pub struct Arguments {
     /// Check again, although a result is stored
     #[arg(long)]
     recheck: bool,
-    /// Write the report to this file as JSON
+    /// Write the report as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Write the report to this file, to attach to a bug report
+    /// Write the report, to attach to an issue
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
 }

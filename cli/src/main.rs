@@ -56,9 +56,8 @@ use error::CliError;
 Commands:
 {subcommands}{after-help}",
     after_help = "\
--h after a command shows its options; -V shows the version.
---model: a folder or a name (see models). --device auto: hardware GPU, else CPU.
-Exit codes: 0 done, 1 failed, 2 bad usage, 130 interrupted."
+-h after a command: its options. --model: a folder or a name (see models).
+--device auto: GPU, else CPU. Exit: 0 done, 1 failed, 2 usage, 130 interrupted."
 )]
 struct Arguments {
     #[command(subcommand)]

@@ -38,18 +38,24 @@ impl Drop for Stored {
     }
 }
 
+/// The output of a run that succeeded; stderr names the device.
+fn said(run: &super::Run) -> &str {
+    assert!(run.output.status.success(), "{}", run.stderr());
+    run.stdout()
+}
+
 #[test]
 fn a_stored_result_is_shown() {
     let right = Stored::wrong("checked-right", &[]);
     let shown = right.run(&["check"]);
-    let text = shown.succeeds();
+    let text = said(&shown);
     assert!(
         text.contains("was checked before, and every kernel was right; `--recheck` checks it again"),
         "{text}"
     );
     let wrong = Stored::wrong("checked-wrong", &["matmul_tiled_q8"]);
     let shown = wrong.run(&["check"]);
-    assert!(shown.succeeds().contains("\n    matmul_tiled_q8 (wrong)\n"), "{}", shown.stdout());
+    assert!(said(&shown).contains("\n    matmul_tiled_q8 (wrong)\n"), "{}", shown.stdout());
 }
 
 /// A wrong kernel of one class changes nothing; of both, the device is refused by name.
@@ -57,7 +63,7 @@ fn a_stored_result_is_shown() {
 fn a_stored_result_is_obeyed() {
     let arguments = ["translate", "--device", "gpu", "Good morning!"];
     let one = Stored::wrong("obeyed-one", &["matvec_wide_f32", "matvec_4rows_wide_f32"]);
-    assert_eq!(one.run(&arguments).succeeds(), "Guten Morgen!\n");
+    assert_eq!(said(&one.run(&arguments)), "Guten Morgen!\n");
     let both = Stored::wrong("obeyed-both", &["attention", "attention_tile", "attention_workgroup"]);
     let refused = both.run(&arguments);
     assert_eq!(refused.output.status.code(), Some(1), "{}", refused.stderr());
