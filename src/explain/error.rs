@@ -27,12 +27,6 @@ pub enum ExplainError {
         /// Number of heads.
         heads: usize,
     },
-    /// An attention that a switch took away.
-    #[error("the attention of head {head} is switched off, so it has no numbers")]
-    Off {
-        /// The head.
-        head: HeadName,
-    },
     /// A layer whose tokens see only some others.
     #[error(
         "encoder layer {layer} has {kind} attention, which has no matrix of products q·k; choose full attention for it, or a layer \

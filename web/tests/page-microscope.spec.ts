@@ -173,7 +173,8 @@ test('the numbers follow the text, muted heads and switched parts', async ({ pag
   await ready(page);
   await expect(status).not.toHaveText(before);
   await page.getByRole('group', { name: 'Without a part?' }).getByRole('button', { name: 'No positions' }).click();
-  await settled(page);
+  await expect(page.locator('.muted')).toContainText('Switched: without positions.');
+  await expect(page.locator('.pane--target')).toHaveAttribute('aria-busy', 'false');
   await ready(page);
   await stepOf(page, 'Embedding and position').locator('summary').click();
   await expect(stepOf(page, 'Embedding and position').getByRole('img')).toHaveCount(2); // the token and the sum

@@ -84,9 +84,9 @@ impl From<ExplainError> for Failure {
         match error {
             ExplainError::Trace(error) => error.into(),
             ExplainError::Forward(error) => error.into(),
-            error @ (ExplainError::NoAttention { .. }
-            | ExplainError::Off { .. }
-            | ExplainError::Sparse { .. }) => Self::unsupported(error.to_string()),
+            error @ (ExplainError::NoAttention { .. } | ExplainError::Sparse { .. }) => {
+                Self::unsupported(error.to_string())
+            }
             error => Self::input(error.to_string()),
         }
     }
