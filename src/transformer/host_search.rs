@@ -160,10 +160,11 @@ impl HostSearch {
             })
             .await?;
         let best = TopScores { candidates, values, tokens };
-        Ok(match terms {
-            Some((terms, _)) => search.advance(StepScores::WithTerms(best, offered.of(terms)))?,
-            None => search.advance(best)?,
-        })
+        let scores = match terms {
+            Some((terms, _)) => StepScores::WithTerms(best, offered.of(terms)),
+            None => best.into(),
+        };
+        Ok(search.advance(scores)?)
     }
 
     /// Writes the tokens whose scores the step has to answer.
