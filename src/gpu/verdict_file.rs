@@ -82,11 +82,13 @@ fn parse(text: &str) -> Option<Verdict> {
         _ => return None,
     };
     loop {
-        match lines.next()?.split_once(' ') {
-            Some(("wrong", name)) => drop(passed_over.wrong.insert(name.to_owned())),
-            Some(("slow", name)) => drop(passed_over.slow.insert(name.to_owned())),
-            Some(_) => return None,
-            None => break,
+        match lines.next()? {
+            "end" => break,
+            line => match line.split_once(' ')? {
+                ("wrong", name) => drop(passed_over.wrong.insert(name.to_owned())),
+                ("slow", name) => drop(passed_over.slow.insert(name.to_owned())),
+                _ => return None,
+            },
         }
     }
     Some(Verdict { extent, passed_over: passed_over.into() })
