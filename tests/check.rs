@@ -128,7 +128,7 @@ async fn a_report_says_what_is_wrong_and_later_runs_know() {
     assert!(report.runs.iter().all(|run| !matches!(run.outcome, Outcome::Wrong { .. })), "{:?}", report.runs);
     assert!(!report.is_usable());
 
-    let home = std::env::var("HOME").unwrap_or("/home".into());
+    let home = std::env::var("HOME").ok().filter(|home| home.len() > 2).unwrap_or("/home".into());
     for text in [report.json(), report.markdown()] {
         for part in [gpu.adapter().name(), "layer_norm_workgroup", "max_storage_buffer_binding_size"] {
             assert!(text.contains(part), "{part:?} is not in the report");
