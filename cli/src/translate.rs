@@ -31,11 +31,10 @@ use super::{CliError, interrupt, notice};
 
 #[derive(clap::Args)]
 #[command(after_help = "\
-Options that are not given are the model's own; where it sets no maximal length,
-that is the source's and 50 tokens. With --to, a model is chosen: of the pair,
-of many languages, or two through a third (--beams counts for both). Without,
---source-lang and --target-lang take the codes that `inspect` lists. Documents
-keep their form: translate -i letter.docx -o brief.docx (docs/documents.md)")]
+Options that are not given are the model's own; the default of --max-length is
+the source's and 50 tokens. --to chooses a model: of the pair, of many languages
+or two through a third. Without it, --source-lang and --target-lang take codes
+that `inspect` lists. Documents keep their form: -i letter.docx -o brief.docx")]
 pub struct Arguments {
     /// What to translate [default: standard input]
     text: Vec<String>,

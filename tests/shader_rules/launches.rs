@@ -15,7 +15,7 @@ use wordloom::kernels::selected_linear::SelectedShape;
 use wordloom::kernels::ssru::SsruShape;
 use wordloom::kernels::{self, Dispatch};
 use wordloom::precision::WeightPrecision;
-use wordloom::scores::{ScoreRules, ScoreSpace};
+use wordloom::scores::{ScoreRules, ScoreSpace, TermScoresShape};
 
 /// One launch of every kernel, with all of its constants.
 pub fn launches() -> Vec<Dispatch> {
@@ -276,6 +276,8 @@ fn search_launches(linear_shape: LinearShape) -> Vec<Dispatch> {
                 all.extend(top.best_launches(&edits, nothing, (), class));
                 launches.extend(all.into_iter().map(|(dispatch, _)| dispatch));
             }
+            let terms = TermScoresShape { wanted: 3, source: 9, heads: 4, beams };
+            launches.push(term_scores::dispatch(&top, &terms, class));
             match beams {
                 1 => launches.push(search.greedy_launch(100, class)),
                 _ => launches.extend([search.beam_launch(), search.reorder_launch()]),
