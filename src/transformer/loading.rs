@@ -35,7 +35,7 @@ impl Transformer {
     ///
     /// # Errors
     /// Those of [`Transformer::load`]; [`ModelError::UnstorableWeight`] if f16 cannot hold a weight;
-    /// [`GpuError::WrongAnswer`](crate::GpuError::WrongAnswer) if the device reads the format wrongly. A browser cannot
+    /// [`GpuError::WrongAnswer`] if the device reads the format wrongly. A browser cannot
     /// wait for that check here; it calls [`Loading::check`].
     pub fn load_with_weights(
         device: &Device,
