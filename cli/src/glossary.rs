@@ -15,7 +15,7 @@ use super::digest::Digest;
 
 #[derive(clap::Args)]
 pub struct GlossaryArguments {
-    /// Translate terms as these lines do: SOURCE TAB TARGET
+    /// Translate terms by these lines: SOURCE TAB TARGET
     #[arg(long, value_name = "FILE")]
     glossary: Option<PathBuf>,
     /// hard, soft or soft:WEIGHT [default: hard]
