@@ -3,23 +3,12 @@
 
 use std::ops::Range;
 
+use wordloom::answers::random;
 use wordloom::cpu::{
     self, Columns, ContextGradient, DropoutKey, DropoutShare, NormGradient, RangedAttention, RangedShape,
 };
 use wordloom::ops::Activation;
 use wordloom::precision::Products;
-
-/// Seeded numbers in -1 … 1.
-fn random(seed: u32, count: usize) -> Vec<f32> {
-    let mut state = seed.wrapping_mul(2_654_435_761).wrapping_add(12_345);
-    let mut next = || {
-        state ^= state << 13;
-        state ^= state >> 17;
-        state ^= state << 5;
-        state as f32 / u32::MAX as f32 * 2.0 - 1.0
-    };
-    (0..count).map(|_| next()).collect()
-}
 
 fn widen(values: &[f32]) -> Vec<f64> {
     values.iter().map(|&value| f64::from(value)).collect()

@@ -141,7 +141,7 @@ impl Case {
 }
 
 /// Seeded numbers in -1 … 1.
-pub(super) fn random(seed: u32, count: usize) -> Vec<f32> {
+pub fn random(seed: u32, count: usize) -> Vec<f32> {
     let mut state = seed.wrapping_mul(2_654_435_761).wrapping_add(12_345);
     let mut next = || {
         state ^= state << 13;

@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 pub use blame::{slow, wrong};
 use cases::Cases;
+pub use cases::random;
 pub use compare::{Answer, Known};
 
 use crate::gpu::{Extent, Gpu, GpuError, Verdict};

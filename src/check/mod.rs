@@ -45,8 +45,10 @@ pub async fn check(
     gpu.set_verdict(gpu::Verdict::default());
     let mut report = Report::of(gpu);
     let mut answers = Vec::new();
+    // searches are as much work as two groups
+    let mut progress = |done: usize, next| progress(done as f32 / (GROUPS.len() + 4) as f32, next);
     for (done, group) in GROUPS.iter().enumerate() {
-        progress(done as f32 / (GROUPS.len() + 4) as f32, group.name);
+        progress(done, group.name);
         answers.extend(ask(gpu, group, &mut report).await?);
     }
     let mut passed_over = PassedOver {
@@ -55,19 +57,19 @@ pub async fn check(
         ..PassedOver::default()
     };
     set(gpu, &passed_over);
-    progress(GROUPS.len() as f32 / (GROUPS.len() + 4) as f32, "searches");
+    progress(GROUPS.len(), "searches");
     model::check(gpu, &mut passed_over, &mut report).await?;
-    progress((GROUPS.len() + 2) as f32 / (GROUPS.len() + 4) as f32, "pictures");
+    progress(GROUPS.len() + 2, "pictures");
     picture::check(gpu, &mut passed_over, &mut report).await?;
     #[cfg(feature = "training")]
     {
-        progress((GROUPS.len() + 3) as f32 / (GROUPS.len() + 4) as f32, "training");
+        progress(GROUPS.len() + 3, "training");
         training::check(gpu, &answers, &mut passed_over, &mut report).await?;
     }
     set(gpu, &passed_over);
     report.add_kernels(&answers, &passed_over);
     report.seconds = watch.seconds();
-    progress(1.0, "done");
+    progress(GROUPS.len() + 4, "done");
     Ok(report)
 }
 

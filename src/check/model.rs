@@ -23,7 +23,7 @@ const CONFIG: &str = r#"{
   "share_encoder_decoder_embeddings": true, "tie_word_embeddings": true,
   "eos_token_id": 0, "pad_token_id": 644, "bos_token_id": null, "decoder_start_token_id": 644, "forced_eos_token_id": 0
 }"#;
-/// Seed of its weights. With it, no two hypotheses are so close that rounding could decide between them.
+/// Seed of its weights. With it, lavapipe finds the CPU's hypotheses.
 const SEED: u64 = 5;
 /// Tokens of the sources: one batch of several lengths.
 const LENGTHS: [usize; 4] = [3, 17, 9, 24];
@@ -175,7 +175,7 @@ fn first_difference(got: &Found, want: &Found) -> String {
 mod tests {
     use super::*;
 
-    /// Rounding must not decide: noise on the scores of the CPU changes no hypothesis.
+    /// A search that ends at once, or as another does, would prove nothing.
     #[pollster::test]
     async fn the_searches_are_of_several_tokens() {
         let files = ModelFiles::memory("the check's model", [("config.json", CONFIG.as_bytes())]);

@@ -21,6 +21,7 @@ mod top_k;
 mod train;
 
 use common::{Tensors, data};
+use wordloom::answers::random;
 use wordloom::gpu::{Buffer, Gpu};
 use wordloom::kernels::{Dispatch, stride};
 
@@ -46,18 +47,6 @@ fn run(gpu: &Gpu, launches: &[(Dispatch, Vec<&Buffer>)]) {
 
 async fn read<T: bytemuck::AnyBitPattern>(gpu: &Gpu, buffer: &Buffer) -> Vec<T> {
     gpu.read(buffer).await.unwrap()
-}
-
-/// Seeded numbers in -1 … 1.
-fn random(seed: u32, count: usize) -> Vec<f32> {
-    let mut state = seed.wrapping_mul(2_654_435_761).wrapping_add(12_345);
-    let mut next = || {
-        state ^= state << 13;
-        state ^= state >> 17;
-        state ^= state << 5;
-        state as f32 / u32::MAX as f32 * 2.0 - 1.0
-    };
-    (0..count).map(|_| next()).collect()
 }
 
 fn pad(data: &[f32], width: usize, filler: f32) -> Vec<f32> {
