@@ -8,6 +8,7 @@ mod defaults;
 pub mod dev;
 mod examples;
 mod history;
+mod pace;
 mod page;
 mod pair_files;
 mod plot;

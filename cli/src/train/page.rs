@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::chart::{Chart, Curve};
 use super::history::{History, StepsEvent};
-use super::text::{duration, escaped, grouped, time_left};
+use super::text::{duration, escaped, grouped};
 
 const STYLE: &str = include_str!("page.css");
 /// Seconds between two loads of the page.
@@ -23,6 +23,8 @@ pub struct Facts {
     pub command: String,
     /// Used share of the budget, 0 to 1.
     pub progress: f64,
+    /// The time to the end, for readers.
+    pub time_left: String,
     /// Tests that may still fail before the training stops; `None` if that never stops it.
     pub patience: Option<usize>,
 }
@@ -65,11 +67,7 @@ fn tiles(history: &History, facts: &Facts) -> String {
     let bleu = history.tests.iter().rev().find_map(|test| test.bleu);
     let patience = facts.patience.map(|left| format!("stops after {left} more tests without a better one"));
     let time = match facts.end {
-        None => (
-            "Time left",
-            time_left(last.seconds, facts.progress),
-            format!("{} so far", duration(last.seconds)),
-        ),
+        None => ("Time left", facts.time_left.clone(), format!("{} so far", duration(last.seconds))),
         Some(_) => ("Time", duration(last.seconds), String::new()),
     };
     let tiles = [

@@ -9,7 +9,6 @@ use wordloom::train::write::write_file;
 use super::history::{History, StepsEvent, TestEvent};
 use super::page::{self, Facts};
 use super::plot;
-use super::text::time_left;
 use crate::notice;
 
 pub const PAGE: &str = "train.html";
@@ -50,24 +49,22 @@ impl Report {
     }
 
     /// Shows the numbers of some steps.
-    pub fn steps(&mut self, steps: &StepsEvent, progress: f64) {
+    pub fn steps(&mut self, steps: &StepsEvent, progress: f64, time_left: &str) {
         let mut line = format!("step {}, loss {:.2}", steps.step, steps.loss);
         if let Some(test) = &self.last_test {
             line += &format!(", dev {:.2}", test.loss);
             line += &test.bleu.map(|bleu| format!(", BLEU {bleu:.1}")).unwrap_or_default();
         }
         line += &format!(
-            ", {:.0} tokens/s, rate {:.1e}, {} left",
-            steps.tokens_per_second,
-            steps.learning_rate,
-            time_left(steps.seconds, progress)
+            ", {:.0} tokens/s, rate {:.1e}, {time_left} left",
+            steps.tokens_per_second, steps.learning_rate
         );
         self.bar.set_message(line);
         self.bar.set_position((progress * UNITS) as u64);
     }
 
     /// Writes a line for a test.
-    pub fn test(&mut self, test: &TestEvent, steps: Option<&StepsEvent>, progress: f64) {
+    pub fn test(&mut self, test: &TestEvent, steps: Option<&StepsEvent>, time_left: &str) {
         self.last_test = Some(*test);
         let mut line = format!("step {}", test.step);
         if let Some(steps) = steps {
@@ -77,11 +74,7 @@ impl Report {
         line += &test.bleu.map(|bleu| format!(", BLEU {bleu:.1}")).unwrap_or_default();
         line += if test.best { " (best)" } else { "" };
         if let Some(steps) = steps {
-            line += &format!(
-                ", {:.0} tokens/s, {} left",
-                steps.tokens_per_second,
-                time_left(steps.seconds, progress)
-            );
+            line += &format!(", {:.0} tokens/s, {time_left} left", steps.tokens_per_second);
         }
         self.line(&line);
     }

@@ -15,6 +15,7 @@ use wordloom::{Device, Model};
 use super::arguments::Arguments;
 use super::dev::Dev;
 use super::history::{Event, History, StepsEvent, TestEvent};
+use super::pace::Pace;
 use super::page::Facts;
 use super::report::Report;
 use super::text::{duration, grouped, typed};
@@ -41,6 +42,7 @@ pub struct Session<'a> {
     command: String,
     cancel: Cancel,
     history: History,
+    pace: Pace,
     report: Report,
     saved: Instant,
 }
@@ -69,6 +71,7 @@ impl<'a> Session<'a> {
             dev_pairs: dev.len(),
         })?;
         Ok(Self {
+            pace: Pace::new(run.state().seconds, run.progress()),
             report: Report::new(&arguments.out),
             saved: Instant::now(),
             arguments,
@@ -175,7 +178,7 @@ impl<'a> Session<'a> {
             tokens_per_second: steps.losses.tokens / (seconds - seconds_before).max(1e-6),
         };
         self.history.add(&Event::Steps(event))?;
-        self.report.steps(&event, steps.progress);
+        self.report.steps(&event, steps.progress, &self.time_left());
         Ok(())
     }
 
@@ -201,7 +204,7 @@ impl<'a> Session<'a> {
             best: verdict == Verdict::Best,
         };
         self.history.add(&Event::Test(test))?;
-        self.report.test(&test, self.history.steps.last(), self.run.progress());
+        self.report.test(&test, self.history.steps.last(), &self.time_left());
         if test.best {
             self.write_best(weights).await?;
         }
@@ -332,6 +335,10 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
+    fn time_left(&self) -> String {
+        self.pace.time_left(self.run.state().seconds, self.run.progress())
+    }
+
     fn facts(&self) -> Facts {
         Facts {
             name: name_of(&self.arguments.out),
@@ -341,6 +348,7 @@ impl<'a> Session<'a> {
             pairs: self.pairs,
             command: self.command.clone(),
             progress: self.run.progress(),
+            time_left: self.time_left(),
             patience: patience(self.arguments.patience, &self.history),
         }
     }

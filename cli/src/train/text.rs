@@ -27,14 +27,6 @@ pub fn duration(seconds: f64) -> String {
     }
 }
 
-/// The time to the end of a training that took this time for a share of its budget.
-pub fn time_left(seconds: f64, progress: f64) -> String {
-    match progress > 0.0 {
-        true => duration(seconds * (1.0 - progress) / progress),
-        false => "?".to_owned(),
-    }
-}
-
 /// A command as it can be typed again.
 pub fn typed(arguments: impl Iterator<Item = String>) -> String {
     let is_plain = |character: char| character.is_alphanumeric() || "-_./:,=+@%".contains(character);
@@ -54,7 +46,6 @@ mod tests {
         assert_eq!([7, 123_456, 1_234_567].map(grouped), ["7", "123,456", "1,234,567"]);
         assert_eq!(escaped("<b a=\"1\">&"), "&lt;b a=&quot;1&quot;&gt;&amp;");
         assert_eq!([40.4, 720.0, 12_600.0].map(duration), ["40 s", "12 min", "3.5 h"]);
-        assert_eq!((time_left(60.0, 0.5), time_left(0.0, 0.0)), ("60 s".to_owned(), "?".to_owned()));
         let command = ["wordloom", "train", "a b.tsv", "it's"].map(str::to_owned);
         assert_eq!(typed(command.into_iter()), r"wordloom train 'a b.tsv' 'it'\''s'");
     }
