@@ -134,6 +134,10 @@ fn decoded(bytes: Vec<u8>) -> Result<(String, Encoding), DocumentError> {
             return Ok((text, Encoding::Utf8));
         }
     };
+    // a byte without its other half is at the end
+    if bytes.len() % 2 == 1 {
+        return Err(DocumentError::NotText { byte: bytes.len() });
+    }
     let unit = |pair: &[u8]| match big_endian {
         true => u16::from_be_bytes([pair[0], pair[1]]),
         false => u16::from_le_bytes([pair[0], pair[1]]),

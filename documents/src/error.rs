@@ -12,7 +12,7 @@ pub enum DocumentError {
         name: String,
     },
     /// The file is not UTF-8 or UTF-16 text.
-    #[error("not UTF-8 at byte {byte}; convert it, for example with iconv")]
+    #[error("not UTF-8 or UTF-16 at byte {byte}; convert it, for example with iconv")]
     NotText {
         /// Place of the first wrong byte, from 1.
         byte: usize,

@@ -36,5 +36,7 @@ pub use document::{Document, Options, Translated};
 pub use error::DocumentError;
 pub use format::Format;
 pub use formats::html::text_of_html;
-pub use links::{Links, chained, links};
+#[cfg(feature = "translation")]
+pub use links::links;
+pub use links::{LinkedSentence, Links, chained, links_of_sentences};
 pub use unit::Unit;

@@ -5,9 +5,7 @@
 
 use std::ops::Range;
 
-use wordloom::translate::alignment::words;
-
-use super::links::Links;
+use super::links::{Links, words};
 use super::unit::Kind;
 
 /// A tag in a text, by its place in bytes.
@@ -104,8 +102,36 @@ impl Places<'_> {
 
     /// The range of the translation for a range of the text.
     fn range(&self, from: usize, to: usize) -> [usize; 2] {
-        let first = self.source.partition_point(|word| word[1] <= from);
-        let last = self.source.partition_point(|word| word[0] < to).max(first);
+        let mut first = self.source.partition_point(|word| word[1] <= from);
+        let mut last = self.source.partition_point(|word| word[0] < to).max(first);
+        // punctuation at the end of a word that is outside takes no word with it
+        if let Some(&[start, end]) = self.source.get(first)
+            && start < from
+            && self.text[from..end].chars().all(is_punctuation)
+        {
+            if last <= first + 1 {
+                let start = self.point(from);
+                let stop = self.became[first].map_or(start, |range| self.target[range[1]][1]);
+                return [start, stop.max(start)];
+            }
+            first += 1;
+        }
+        // nor does punctuation at its beginning
+        if let Some(&[start, end]) = last.checked_sub(1).and_then(|word| self.source.get(word))
+            && (start.max(from)..end).contains(&to)
+            && self.text[start..to].chars().all(is_punctuation)
+        {
+            last -= 1;
+            if last <= first {
+                let Some([word, _]) = self.became[last] else {
+                    let point = self.point(from);
+                    return [point, point];
+                };
+                let [start, stop] = self.target[word];
+                let rest = self.translation[start..stop].trim_start_matches(is_punctuation);
+                return [start, stop - rest.len()];
+            }
+        }
         let became: Vec<[usize; 2]> = self.became[first..last].iter().copied().flatten().collect();
         let first = became.iter().map(|range| range[0]).min();
         let last = became.iter().map(|range| range[1]).max();
@@ -113,8 +139,11 @@ impl Places<'_> {
             let point = self.point(from);
             return [point, point];
         };
-        let [start, mut stop] = [self.target[first][0], self.target[last][1]];
-        // punctuation behind the element stays behind it
+        let [mut start, mut stop] = [self.target[first][0], self.target[last][1]];
+        // punctuation before the element stays before it, and punctuation behind it stays behind it
+        if self.text[..from].ends_with(is_punctuation) {
+            start = stop - self.translation[start..stop].trim_start_matches(is_punctuation).len();
+        }
         let behind = self.text[to..].chars().next();
         if behind.is_some_and(|c| !c.is_whitespace() && !c.is_alphanumeric()) {
             stop = start + self.translation[start..stop].trim_end_matches(is_punctuation).len();
@@ -147,5 +176,5 @@ impl Places<'_> {
 }
 
 fn is_punctuation(character: char) -> bool {
-    character.is_ascii_punctuation() || "。、！？…”“»".contains(character)
+    character.is_ascii_punctuation() || "。、！？…”“„«»‚‘’‹›¿¡（）「」".contains(character)
 }

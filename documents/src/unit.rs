@@ -107,8 +107,8 @@ pub struct StandIn {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Finish {
     None,
-    /// Breaks the text into this number of lines.
-    Lines(usize),
+    /// Breaks the text into this number of lines, with this line end.
+    Lines(usize, &'static str),
     /// Quotes a field of a table if it has to be.
     Quotes(char),
     /// Leaves out this markup, which covers no text.
@@ -119,7 +119,7 @@ impl Finish {
     pub fn apply(&self, mut text: String) -> String {
         match self {
             Self::None => text,
-            Self::Lines(lines) => broken(&text, *lines),
+            Self::Lines(lines, end) => broken(&text, *lines, end),
             Self::Quotes(separator) => match text.contains([*separator, '"', '\n', '\r']) {
                 true => format!("\"{}\"", text.replace('"', "\"\"")),
                 false => text,
@@ -135,7 +135,7 @@ impl Finish {
 }
 
 /// A text in lines of similar lengths, broken at spaces. Tags have no length, and are not broken.
-fn broken(text: &str, lines: usize) -> String {
+fn broken(text: &str, lines: usize, line_end: &str) -> String {
     let words = words_and_tags(text);
     let length = |word: &str| {
         let mut tag = false;
@@ -153,7 +153,7 @@ fn broken(text: &str, lines: usize) -> String {
         // the break that is nearest to the even one
         let middle = before + length(word) / 2;
         if line < lines && !written.is_empty() && middle >= total * line / lines.max(1) {
-            written.push('\n');
+            written += line_end;
             line += 1;
         } else if !written.is_empty() {
             written.push(' ');
@@ -189,10 +189,11 @@ mod tests {
 
     #[test]
     fn lines_have_similar_lengths() {
-        assert_eq!(broken("one two three four", 2), "one two\nthree four");
-        assert_eq!(broken("one", 2), "one");
-        assert_eq!(broken("a b c d e f", 3), "a b\nc d\ne f");
-        assert_eq!(broken("a b", 1), "a b");
-        assert_eq!(broken("<v A very long name>one</v> two", 2), "<v A very long name>one</v>\ntwo");
+        assert_eq!(broken("one two three four", 2, "\n"), "one two\nthree four");
+        assert_eq!(broken("one two", 2, "\r\n"), "one\r\ntwo");
+        assert_eq!(broken("one", 2, "\n"), "one");
+        assert_eq!(broken("a b c d e f", 3, "\n"), "a b\nc d\ne f");
+        assert_eq!(broken("a b", 1, "\n"), "a b");
+        assert_eq!(broken("<v A very long name>one</v> two", 2, "\n"), "<v A very long name>one</v>\ntwo");
     }
 }

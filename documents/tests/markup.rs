@@ -75,6 +75,26 @@ fn tags_follow_their_words() {
     }
 }
 
+/// Punctuation is written with its word, but may have a format of its own.
+#[test]
+fn punctuation_stays_on_its_side_of_a_tag() {
+    for (html, text, want) in [
+        (
+            "<i>Where is the </i><b>station</b><i>?</i>",
+            "Wo ist der Bahnhof?",
+            "<i>Wo ist der</i> <b>Bahnhof</b><i>?</i>",
+        ),
+        ("He (<b>Tom</b>) left", "Er (Tom) ging", "Er (<b>Tom</b>) ging"),
+        ("He said: <b>“</b><i>No</i>“", "Er sagte: „Nein“", "Er sagte: <b>„</b><i>Nein</i>“"),
+        ("I am <b>here</b><i>, now</i>", "Ich bin hier, jetzt", "Ich bin <b>hier</b>, <i>jetzt</i>"),
+    ] {
+        let document = Document::read(html.into(), Format::Html, &Options::default()).expect("a document");
+        let links = (0..text.split_whitespace().count()).map(|word| (word, word)).collect();
+        let written = document.write(&[Translated { text: text.into(), links }]).expect("a document");
+        assert_eq!(String::from_utf8(written).expect("UTF-8"), want);
+    }
+}
+
 #[test]
 fn text_is_decoded_and_encoded() {
     let html = "<p>Tom &amp; Jerry&#39;s&nbsp;house</p>";

@@ -15,11 +15,20 @@ const SRT: &str = "1\r\n00:00:01,000 --> 00:00:02,500\r\n{\\an8}<i>Hello there,<
 fn subtitles_keep_times_tags_and_lines() {
     assert_eq!(
         turned(SRT, Format::Srt),
-        "1\r\n00:00:01,000 --> 00:00:02,500\r\n{\\an8}<i>Uryyb gurer,</i>\nzl sevraq.\r\n\r\n2\r\n00:00:03,000 --> 00:00:04,000\r\n- Uv!\r\n- Olr!\r\n"
+        "1\r\n00:00:01,000 --> 00:00:02,500\r\n{\\an8}<i>Uryyb gurer,</i>\r\nzl sevraq.\r\n\r\n2\r\n00:00:03,000 --> 00:00:04,000\r\n- Uv!\r\n- Olr!\r\n"
     );
     let vtt = "WEBVTT - a title\n\nNOTE kept\n\nSTYLE\n::cue { color: red }\n\nid\n00:01.000 --> 00:02.000 align:start\n<v Ann>Tom &amp; I <c.loud>go</c></v>\n";
     assert_eq!(turned(vtt, Format::Vtt), vtt.replace("Tom &amp; I", "Gbz &amp; V").replace(">go<", ">tb<"));
     is_kept(vtt, Format::Vtt);
+}
+
+#[test]
+fn half_a_character_of_utf_16_is_refused() {
+    let bytes = [0xff, 0xfe, b'a', 0, b'b'];
+    let error = Document::read(bytes.into(), Format::Text, &Options::default()).expect_err("half of a pair");
+    assert!(matches!(error, DocumentError::NotText { byte: 5 }), "{error}");
+    let whole = Document::read(bytes[..4].into(), Format::Text, &Options::default()).expect("UTF-16");
+    assert_eq!(whole.units()[0].text(), "a");
 }
 
 const PO: &str = "# kept\nmsgid \"\"\nmsgstr \"\"\n\"Language: de\\n\"\n\n#, c-format\n#: a.c:1\nmsgctxt \"menu\"\nmsgid \"Open %s\\n\"\nmsgstr \"\"\n\nmsgid \"done\"\nmsgstr \"fertig\"\n\nmsgid \"\"\n\"one \"\n\"\\\"file\\\"\"\nmsgid_plural \"%d files\"\nmsgstr[0] \"\"\nmsgstr[1] \"\"\n\n#~ msgid \"old\"\n#~ msgstr \"\"\n";

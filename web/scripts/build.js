@@ -11,7 +11,11 @@ import { rolldown } from 'rolldown';
 const WEB = dirname(dirname(fileURLToPath(import.meta.url)));
 const DIST = join(WEB, 'dist');
 /** The wasm modules, by name. */
-const MODULES = { wordloom_web: join(WEB, 'pkg'), wordloom_web_train: join(WEB, 'pkg-train') };
+const MODULES = {
+  wordloom_web: join(WEB, 'pkg'),
+  wordloom_web_documents: join(WEB, 'pkg-documents'),
+  wordloom_web_train: join(WEB, 'pkg-train'),
+};
 const MODEL = join(WEB, '../models/tatoeba-en-de-q8');
 const MODEL_FILES = [
   'config.json',
@@ -27,6 +31,8 @@ const BUNDLES = [
   { platform: 'browser', entries: ['index', 'core', 'translator-api'] },
   { platform: 'browser', entries: ['worker'] },
   // not with the others: a chunk that they shared would be one more request of every page
+  { platform: 'browser', entries: ['documents'] },
+  { platform: 'browser', entries: ['document-worker'] },
   { platform: 'browser', entries: ['train'] },
   { platform: 'browser', entries: ['train-worker'] },
   { platform: 'node', entries: ['node', 'translator-api-node'] },

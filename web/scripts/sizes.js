@@ -1,5 +1,5 @@
-// Sizes of a browser's download for the package and for the page: raw, gzip and brotli. Fails above the limit. Training's
-// code is a download of its own.
+// Sizes of a browser's download for the package and for the page: raw, gzip and brotli. Fails above the limit. The code
+// of training and of documents are downloads of their own.
 //
 //   node web/scripts/sizes.js [FOLDER=LIMIT …]      a limit is in bytes of gzip for wasm and JavaScript together
 import { readdirSync, readFileSync, statSync } from 'node:fs';
@@ -15,9 +15,12 @@ const SHOWN = [...CODE, '.css', '.html', '.svg', '.webmanifest'];
 /** The model is data, and the same for both. Node's files never reach a browser. */
 const isLeftOut = (name) => name.startsWith('model/') || /(^|\/)(node|worker-node|translator-api-node)\b/.test(name);
 
-/** Code that only training downloads. It has a limit of its own. */
-const isTraining = (name) => /(^|\/)([Tt]rain|wordloom_web_train)/.test(name);
-const TRAINING_LIMIT = 1_500_000;
+/** Code that is downloaded when it is first used. Each has a limit of its own. */
+const LATER = [
+  { name: 'of training', files: /(^|\/)([Tt]rain|wordloom_web_train)/, limit: 1_500_000 },
+  { name: 'of documents', files: /(^|\/)(document|wordloom_web_documents)/, limit: 600_000 },
+];
+const isLater = (name) => LATER.some(({ files }) => files.test(name));
 
 const asked = process.argv.slice(2).map((argument) => argument.split('='));
 const folders = asked.length > 0 ? asked : [[join(WEB, 'dist'), LIMIT], [join(WEB, '../cli/site'), LIMIT]];
@@ -36,18 +39,18 @@ function measure(folder, limit) {
     const total = (key) => of.reduce((bytes, file) => bytes + file[key], 0);
     return { name, raw: total('raw'), gzip: total('gzip'), brotli: total('brotli') };
   };
-  const total = sum('wasm and JavaScript', code.filter(({ name }) => !isTraining(name)));
-  const training = sum('of training', code.filter(({ name }) => isTraining(name)));
+  const total = sum('wasm and JavaScript', code.filter(({ name }) => !isLater(name)));
+  const later = LATER.map((part) => ({ ...sum(part.name, code.filter(({ name }) => part.files.test(name))), limit: part.limit }));
 
-  const rows = [...files, total, ...(training.raw > 0 ? [training] : [])];
+  const rows = [...files, total, ...later.filter(({ raw }) => raw > 0)];
   const width = Math.max(...rows.map(({ name }) => name.length));
   const row = (name, ...columns) => `    ${name.padEnd(width)} ${columns.map((c) => c.padStart(10)).join('')}`;
   console.log(row(folder.split(/[\\/]/).at(-1), 'raw', 'gzip', 'brotli'));
   for (const { name, raw, gzip, brotli } of rows) {
     console.log(row(name, ...[raw, gzip, brotli].map((bytes) => bytes.toLocaleString('en'))));
   }
-  const wasm = code.some(({ name }) => name.endsWith('.wasm') && !isTraining(name));
-  const tooMuch = total.gzip > limit || training.gzip > TRAINING_LIMIT;
+  const wasm = code.some(({ name }) => name.endsWith('.wasm') && !isLater(name));
+  const tooMuch = total.gzip > limit || later.some((part) => part.gzip > part.limit);
   const verdict = !wasm ? 'there is no wasm module' : tooMuch ? 'too much' : '';
   console.log(`    at most ${limit.toLocaleString('en')} gzip: ${verdict === '' ? 'ok' : `FAILED, ${verdict}`}\n`);
   return verdict === '';

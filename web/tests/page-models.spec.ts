@@ -74,10 +74,10 @@ test('a model folder can be dropped anywhere', async ({ page, wordloom }) => {
     devtools.send('Input.dispatchDragEvent', { type, x: 300, y: 500, data });
   await drag('dragEnter');
   await drag('dragOver');
-  await expect(page.getByText('Drop a model folder to translate with it')).toBeVisible();
+  await expect(page.getByText('Drop a document to translate it')).toBeVisible();
   await wordloom.screenshot('drop');
   await drag('drop');
-  await expect(page.getByText('Drop a model folder to translate with it')).toHaveCount(0);
+  await expect(page.getByText('Drop a document to translate it')).toHaveCount(0);
   await expect(page.getByRole('button', { name: 'Use the built-in one' })).toBeVisible();
   expect(await wordloom.translate('I have lost my passport.')).toBe('Ich habe meinen Pass verloren.');
 });

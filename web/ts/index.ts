@@ -6,6 +6,7 @@ import { TranslatorBase } from './translator.js';
 import type { CreateOptions } from './types.js';
 
 export * from './types.js';
+export { DOCUMENT_ENDINGS } from './document-endings.js';
 export { openTrace } from './open.js';
 export { Trace } from './trace.js';
 export { WordloomError, type ErrorKind } from './errors.js';

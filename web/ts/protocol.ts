@@ -1,4 +1,5 @@
 /** The messages between caller and engine. */
+import type { DocumentCalls } from './document-types.js';
 import type { WireError } from './errors.js';
 import type { Explanation, ExplainOptions } from './explain-types.js';
 import type { HubSource } from './hub-name.js';
@@ -68,8 +69,8 @@ export interface WireExplain extends Omit<ExplainOptions, 'token' | 'layer' | 't
   layer: number | null;
 }
 
-/** Every call of an engine, or of a training, with its input and output. */
-export interface Calls extends TrainCalls {
+/** Every call of an engine, of a training, or of a document, with its input and output. */
+export interface Calls extends DocumentCalls, TrainCalls {
   create: { input: WireCreate; output: EngineInfo };
   translate: { input: { text: string; options: Omit<TranslateOptions, 'signal'> }; output: Translation };
   generate: { input: GenerateRequest[]; output: Generated[] };

@@ -134,7 +134,9 @@ export class Server {
       case 'trainAttention':
       case 'trainColours':
       case 'trainFiles':
-        throw new WordloomError('internal', `The engine has no call ${call.method}: training has a worker of its own.`);
+      case 'documentRead':
+      case 'documentWrite':
+        throw new WordloomError('internal', `The engine has no call ${call.method}: it belongs to another worker.`);
     }
     const engine = this.#engine;
     if (!engine) throw new WordloomError('internal', 'There is no model.');

@@ -156,6 +156,8 @@ export interface TranslateOptions extends SearchOptions, CallOptions {
    * up to about 64 MB, until a translation without this option.
    */
   keepAttention?: boolean;
+  /** Adds to each sentence which words were translated to which. */
+  alignments?: boolean;
 }
 
 export interface Translation {
@@ -175,6 +177,11 @@ export interface Sentence {
   sourceTokens: Token[];
   /** The hypotheses, best first. */
   hypotheses: Hypothesis[];
+  /**
+   * With `alignments`: links between the words of the source and of the best hypothesis, as pairs of indexes from 0. White space
+   * separates words.
+   */
+  alignment?: [number, number][];
 }
 
 export interface Hypothesis {

@@ -69,6 +69,8 @@ pub fn lints() -> Command {
         "--package",
         "wordloom-web",
         "--package",
+        "wordloom-web-documents",
+        "--package",
         "wordloom-web-train",
         "--lib",
     ];

@@ -50,6 +50,7 @@ fn package() -> Step {
             "web/ts",
             "web/scripts",
             "web/pkg",
+            "web/pkg-documents",
             "web/pkg-train",
             "web/package.json",
             "web/package-lock.json",

@@ -31,7 +31,8 @@ pub fn read(text: &str, vtt: bool, units: &mut Units) -> Markup {
                 }
                 inline.extend(line_tokens(line.trim_end_matches(['\r', '\n']), escape));
             }
-            let style = Style { finish: Finish::Lines(speech.len()), ..Style::new(escape) };
+            let line_end = if speech[0].ends_with("\r\n") { "\r\n" } else { "\n" };
+            let style = Style { finish: Finish::Lines(speech.len(), line_end), ..Style::new(escape) };
             unit(inline, style, units).into_iter().for_each(|part| append(&mut parts, part));
             push(&mut parts, end);
         }

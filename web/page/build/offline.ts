@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import type { Plugin } from 'vite';
 import { transformWithOxc } from 'vite';
 
-/** Files of the tab "Train": kept when it is first opened, because most visitors never do. */
-const TRAINING = /^assets\/(Train|train|wordloom_web_train)/;
+/** Files of the tab "Train" and of documents: kept when they are first used, because most visitors never do. */
+const LATER = /^assets\/(Train|train|wordloom_web_train|document|wordloom_web_documents)/;
 
 export function offline(source: string): Plugin {
   let publicFolder = '';
@@ -24,7 +24,7 @@ export function offline(source: string): Plugin {
         const later: string[] = [];
         const add = (name: string, content: string | Uint8Array): void => {
           // the page's own address, because a server may redirect from the file name
-          (TRAINING.test(name) ? later : files).push(name === 'index.html' ? './' : name);
+          (LATER.test(name) ? later : files).push(name === 'index.html' ? './' : name);
           hash.update(name).update('\0').update(content).update('\0');
         };
         for (const name of Object.keys(bundle).sort()) {

@@ -8,7 +8,7 @@ export interface Action {
 
 export interface Notice {
   /** The subject; a newer notice replaces an older one. */
-  readonly about: 'load' | 'translate' | 'attention' | 'microscope' | 'search' | 'mute' | 'swap' | 'switch' | 'copy' | 'update' | 'drop';
+  readonly about: 'load' | 'translate' | 'document' | 'attention' | 'microscope' | 'search' | 'mute' | 'swap' | 'switch' | 'copy' | 'update' | 'drop';
   readonly tone: 'error' | 'info';
   readonly title: string;
   readonly advice?: string;

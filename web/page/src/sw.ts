@@ -1,6 +1,6 @@
 /**
- * The service worker. It stores the files of one version of the page and answers from them; those of training only once
- * they are used. Requests for the model pass through,
+ * The service worker. It stores the files of one version of the page and answers from them; those of training and of documents only
+ * once they are used. Requests for the model pass through,
  * because the engine stores it itself. A new version is fetched completely and takes over when the user agrees or the last
  * tab closes, so a page never mixes two versions.
  */

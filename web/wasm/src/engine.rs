@@ -105,7 +105,12 @@ impl Engine {
     ) -> Promise {
         let options = object(&options).and_then(|mut options| {
             let keeps: Option<bool> = take(&mut options, "keepAttention", "true or false")?;
-            Ok((translation_options(options)?, keeps == Some(true)))
+            let aligns: Option<bool> = take(&mut options, "alignments", "true or false")?;
+            let mut options = translation_options(options)?;
+            if aligns == Some(true) {
+                options = options.keep_alignments();
+            }
+            Ok((options, keeps == Some(true)))
         });
         let inner = self.0.clone();
         self.0.call(abort, async move |runner, cancel| {

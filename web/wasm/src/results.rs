@@ -110,6 +110,8 @@ struct Sentence<'a> {
     source: &'a str,
     source_tokens: Vec<Token<'a>>,
     hypotheses: Vec<SentenceHypothesis<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    alignment: Option<&'a [(usize, usize)]>,
 }
 
 #[derive(Serialize)]
@@ -180,6 +182,7 @@ pub fn translation(
                 .iter()
                 .map(|hypothesis| SentenceHypothesis::of(hypothesis, tokenizer))
                 .collect(),
+            alignment: sentence.alignment.as_ref().map(|alignment| &*alignment.words.links),
         })
         .collect();
     let best = translation.sentences.iter().filter_map(|sentence| sentence.hypotheses.first());

@@ -1,5 +1,5 @@
-//! `web/pkg` and `web/pkg-train`: the library as two wasm modules, with their JavaScript. Training has its own, so that the
-//! first download does not hold it.
+//! `web/pkg`, `web/pkg-documents` and `web/pkg-train`: the library as wasm modules, with their JavaScript. Documents and
+//! training have their own, so that the first download does not hold them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,8 +19,14 @@ struct Module {
     pkg: &'static str,
 }
 
-const MODULES: [Module; 2] = [
+const MODULES: [Module; 3] = [
     Module { name: "module", package: "wordloom-web", file: "wordloom_web", pkg: "web/pkg" },
+    Module {
+        name: "module of documents",
+        package: "wordloom-web-documents",
+        file: "wordloom_web_documents",
+        pkg: "web/pkg-documents",
+    },
     Module {
         name: "module of training",
         package: "wordloom-web-train",
@@ -105,7 +111,9 @@ mod tests {
 
     #[test]
     fn the_module_is_built_for_size_and_speed() {
-        for (module, package) in MODULES.iter().zip(["wordloom-web ", "wordloom-web-train "]) {
+        for (module, package) in
+            MODULES.iter().zip(["wordloom-web ", "wordloom-web-documents ", "wordloom-web-train "])
+        {
             let line = process::line(&module.compile(Path::new("target")));
             assert!(line.contains("--profile web "), "{line}");
             assert!(line.contains(&format!("--package {package}")), "{line}");

@@ -125,6 +125,7 @@ function builtIn(device: DeviceChoice, load: Load): Action {
 
 const FAILED = {
   translate: 'This text could not be translated.',
+  document: 'The document could not be translated.',
   attention: 'The attention could not be computed.',
   microscope: 'The numbers could not be computed.',
   search: 'The search could not be shown.',

@@ -5,6 +5,8 @@ import type { TranslateOptions } from 'wordloom';
 import { chooseDirection, plainTag } from '../engine/languages.ts';
 import type { Chosen, Direction } from '../engine/languages.ts';
 import { loading, running } from '../engine/load.ts';
+import type { Running } from '../engine/load.ts';
+import { PIVOT } from '../models/offers.ts';
 import { languages } from '../engine/source.ts';
 import { sourceLanguage, targetLanguage } from '../settings.ts';
 
@@ -26,6 +28,11 @@ export const pair = computed<Direction>(() => {
   const { source, target } = direction.value;
   return { source: running.value?.via?.source ?? plain(source ?? own.source), target: plain(target ?? own.target) };
 });
+
+/** The options of the first half of a translation through English. */
+export function optionsOfFirst({ info, source }: NonNullable<Running['via']>): ReturnType<typeof languageOptions> {
+  return languageOptions(chooseDirection(info.model.languages, info.defaults, { source, target: PIVOT }, []));
+}
 
 /** The options of a direction. */
 export function languageOptions({

@@ -3,15 +3,13 @@ import { batch, computed, effect, signal } from '@preact/signals';
 import type { Hypothesis, TranslateOptions } from 'wordloom';
 
 import { explainWork, isAbort } from '../engine/explain.ts';
-import { chooseDirection } from '../engine/languages.ts';
 import type { Direction } from '../engine/languages.ts';
 import { reload, running } from '../engine/load.ts';
 import type { Running } from '../engine/load.ts';
 import { interventions } from '../interventions.ts';
 import { dismissAll, notify } from '../notices.ts';
 import { alternatives, beams, showAttention, text } from '../settings.ts';
-import { direction, languageOptions } from './direction.ts';
-import { PIVOT } from '../models/offers.ts';
+import { direction, languageOptions, optionsOfFirst } from './direction.ts';
 import { cut } from './passages.ts';
 import type { Translated } from './passages.ts';
 import type { Outcome } from './run.ts';
@@ -166,10 +164,9 @@ async function run(engine: Running, input: string, own: AbortController): Promis
 }
 
 /** The first half of a translation through English. */
-function through({ translator, info, source }: NonNullable<Running['via']>, { beams }: TranslateOptions) {
-  const wanted = { source, target: PIVOT };
-  const chosen = chooseDirection(info.model.languages, info.defaults, wanted, []);
-  const options = { ...languageOptions(chosen), beams, sample: false };
+function through(via: NonNullable<Running['via']>, { beams }: TranslateOptions) {
+  const { translator } = via;
+  const options = { ...optionsOfFirst(via), beams, sample: false };
   return async (lines: readonly string[], signal: AbortSignal): Promise<string[]> => {
     const { text } = await translator.translate(lines.join('\n'), { ...options, signal });
     const found = text.split('\n');

@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals';
 
 import { AttentionPanel } from '../attention/AttentionPanel.tsx';
+import { DocumentPanel } from '../documents/DocumentPanel.tsx';
 import { LessonsPlace } from '../lessons/LessonsPlace.tsx';
 import { MutedBanner } from '../muting/MutedBanner.tsx';
 import { SearchPanel } from '../search/SearchPanel.tsx';
@@ -43,6 +44,7 @@ function TranslatePlace() {
       <MutedBanner />
       {showOptions.value && <Options close={() => (showOptions.value = false)} />}
       <Desk />
+      <DocumentPanel />
       <div class="under">
         <Toolbar />
         <Examples />

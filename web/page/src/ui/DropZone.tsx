@@ -1,7 +1,8 @@
-/** Accepts a model folder dropped anywhere on the page. */
+/** Accepts a document, a model folder or a trace dropped anywhere on the page. */
 import { useEffect, useState } from 'preact/hooks';
 
 import { openFile } from '../attention/traces.ts';
+import { isDocument, translateFile } from '../documents/document.ts';
 import { droppedFolder } from '../engine/drop.ts';
 import { load } from '../engine/load.ts';
 import { notify } from '../notices.ts';
@@ -52,7 +53,7 @@ export function DropZone() {
     <div class="drop" aria-hidden="true">
       <p>
         <FolderIcon />
-        {t('Drop a model folder to translate with it, or a trace to look at')}
+        {t('Drop a document to translate it, a model folder to translate with it, or a trace to look at')}
       </p>
     </div>
   );
@@ -62,7 +63,11 @@ async function take(transfer: DataTransfer): Promise<void> {
   try {
     const { name, files } = await droppedFolder(transfer);
     const [file] = files;
-    // a single file is a trace, because a model has several
+    if (files.length === 1 && file !== undefined && (await isDocument(file))) {
+      await translateFile(file);
+      return;
+    }
+    // another single file is a trace, because a model has several
     if (files.length === 1 && file !== undefined && /\.(json|safetensors)$/i.test(file.name)) {
       await openFile(file);
       return;

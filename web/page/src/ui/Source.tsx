@@ -1,6 +1,7 @@
 /** The source text. */
 import { useRef } from 'preact/hooks';
 
+import { ChooseDocument } from '../documents/ChooseDocument.tsx';
 import { languageName, languageTag } from '../engine/languages.ts';
 import { text } from '../settings.ts';
 import { pair } from '../translation/direction.ts';
@@ -64,6 +65,7 @@ export function Source() {
       </div>
       <div class="pane__foot quiet">
         <span class="number">{value === '' ? '' : t('{count} characters', { count: value.length.toLocaleString('en') })}</span>
+        <ChooseDocument />
       </div>
     </section>
   );

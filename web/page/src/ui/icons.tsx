@@ -76,6 +76,11 @@ export const FolderIcon = () => (
     <path d="M3 6.5q0-1.5 1.5-1.5h3l2 2h6q1.5 0 1.5 1.5v6q0 1.5-1.5 1.5h-11q-1.5 0-1.5-1.5z" />
   </Icon>
 );
+export const FileIcon = () => (
+  <Icon>
+    <path d="M6 3.5h5l4 4v9H6q-1 0-1-1v-11q0-1 1-1zM11 3.5v4h4M7.5 11h5M7.5 13.5h3.5" />
+  </Icon>
+);
 export const ListIcon = () => (
   <Icon>
     <path d="M4 5.5h12M4 10h9M4 14.5h6" />
