@@ -17,6 +17,7 @@ import {
   WordloomError,
 } from 'wordloom';
 import { Translator as Core } from 'wordloom/core';
+import { translateDocument } from 'wordloom/documents';
 import { Trainer } from 'wordloom/train';
 import { Translator as StandIn } from 'wordloom/translator-api';
 
@@ -55,6 +56,11 @@ export async function usage(files: FileList, handle: FileSystemDirectoryHandle):
   translator.info.model.languages.target satisfies string[];
   translation.sentences[0]?.hypotheses[0]?.tokens[0]?.logProbability satisfies number | undefined;
   translation.attention satisfies AttentionMap | undefined;
+  translation.sentences[0]?.alignment satisfies [number, number][] | undefined;
+  const document: Blob = await translateDocument(translator, { name: 'a.docx', data: new Uint8Array() }, { beams: 1, columns: ['a'] });
+  document.size satisfies number;
+  // @ts-expect-error a document has one translation
+  await translateDocument(translator, new File([], 'a.md'), { nBest: 2 });
   // @ts-expect-error the name is `beams`
   await translator.translate('text', { num_beams: 4 });
   // @ts-expect-error a text is a string

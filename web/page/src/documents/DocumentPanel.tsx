@@ -27,7 +27,7 @@ export function DocumentPanel() {
         </button>
       ) : (
         <>
-          <a class="button button--main" href={now.result.url} download={now.result.name}>
+          <a class="button" href={now.result.url} download={now.result.name}>
             {t('Save')}
           </a>
           <button type="button" class="icon-button" aria-label={t('Close')} title={t('Close')} onClick={closeJob}>
