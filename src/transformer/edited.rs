@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::loaded::LoadedModel;
+use super::Transformer;
+use super::loaded::{HostModel, LoadedModel};
+#[cfg(not(target_arch = "wasm32"))]
+use crate::gpu::GpuError;
 use crate::graph::{Upload, WeightTable};
 use crate::model::blueprint::CheckpointSource;
 use crate::model::edits::{EditedSource, WeightEdits};
@@ -17,6 +20,14 @@ pub(super) struct Edits {
     pub switched: WeightEdits,
 }
 
+impl Edits {
+    fn all(&self) -> WeightEdits {
+        let mut edits = self.muted.clone();
+        edits.extend(self.switched.clone());
+        edits
+    }
+}
+
 /// The edits that the weights on the device have.
 #[derive(Default)]
 pub(super) struct Edited {
@@ -26,19 +37,38 @@ pub(super) struct Edited {
 }
 
 /// Whether `files` have the weights of a loaded model, by names and shapes.
-pub(super) fn has_shapes_of(model: &LoadedModel, files: &Model) -> bool {
+pub(super) fn has_shapes_of(model: &HostModel, files: &Model) -> bool {
     let shapes = |table: &WeightTable| -> Vec<_> {
         table.entries().iter().map(|entry| (entry.name.clone(), entry.rows, entry.width)).collect()
     };
     shapes(&files.blueprint().table) == shapes(&model.blueprint.table)
 }
 
+impl Transformer {
+    /// Sets the edits of the weights, and no others.
+    pub(super) fn set_edits(&mut self, files: &Model, next: Edits) -> Result<(), ModelError> {
+        let mut edits = std::mem::take(&mut self.edits);
+        let read = edits.read(&mut self.placed_mut().model, files, next.clone());
+        self.edits = edits;
+        #[cfg(not(target_arch = "wasm32"))]
+        if let (Err(ModelError::Gpu(GpuError::Lost { .. })), Some(_)) = (&read, &self.recovery.source) {
+            self.edits.current = next; // the device that replaces the lost one begins with them
+            return Ok(());
+        }
+        read
+    }
+}
+
 impl Edited {
+    /// All edits together.
+    pub fn all(&self) -> WeightEdits {
+        self.current.all()
+    }
+
     /// Reads the weights again that have edits or had some. After an error, the next call reads them.
     pub fn read(&mut self, model: &mut LoadedModel, files: &Model, next: Edits) -> Result<(), ModelError> {
         let LoadedModel { device, weights, .. } = model;
-        let mut edits = next.muted.clone();
-        edits.extend(next.switched.clone());
+        let edits = next.all();
         self.entries.extend(edits.entries());
         let blueprint = files.blueprint();
         let source = CheckpointSource { blueprint, checkpoint: files.checkpoint() };

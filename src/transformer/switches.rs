@@ -1,6 +1,5 @@
 use super::Transformer;
 use super::edited::{Edits, has_shapes_of};
-use super::session::IdleSessions;
 use crate::model::switches::Switched;
 use crate::model::{Model, SwitchError, Switches};
 
@@ -12,16 +11,14 @@ impl Transformer {
     /// # Errors
     /// [`SwitchError`]; if the switches do not fit the model, nothing changes.
     pub fn set_switches(&mut self, model: &Model, switches: &Switches) -> Result<(), SwitchError> {
-        if !has_shapes_of(&self.model, model) {
+        if !has_shapes_of(&self.host, model) {
             return Err(SwitchError::OtherModel { model: model.label().to_owned() });
         }
-        let Switched { blueprint, edits } = switches.over(model.blueprint(), &self.model.config)?;
+        let Switched { blueprint, edits } = switches.over(model.blueprint(), &self.host.config)?;
         let next = Edits { switched: edits, ..self.edits.current.clone() };
-        self.edits.read(&mut self.model, model, next)?;
-        self.model.blueprint = blueprint;
+        self.set_edits(model, next)?;
+        self.change_host(|host| host.blueprint = blueprint);
         self.switches = switches.clone();
-        // programs with other parts
-        self.idle = IdleSessions::default();
         Ok(())
     }
 

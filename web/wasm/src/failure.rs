@@ -77,10 +77,13 @@ impl From<GpuError> for Failure {
             | GpuError::Limit { .. }
             | GpuError::WrongAnswer { .. }
             | GpuError::WrongKernel { .. } => "unsupported",
-            GpuError::TooLarge { .. } | GpuError::OutOfMemory { .. } | GpuError::HostMemory { .. } => {
+            GpuError::TooLarge { .. }
+            | GpuError::OutOfMemory { .. }
+            | GpuError::NoRoom { .. }
+            | GpuError::HostMemory { .. } => {
                 "memory"
             }
-            GpuError::Lost { .. } => "device-lost",
+            GpuError::Lost { .. } | GpuError::LostAgain { .. } | GpuError::NotReplaced { .. } => "device-lost",
             GpuError::Validation { .. } => "internal",
         };
         Self::Ours { kind, message: error.to_string() }
