@@ -152,11 +152,8 @@ impl Clients {
     fn of(subject: &Subject) -> Self {
         let parts = subject.translator.take_texts_apart(&TEXTS, &short(2)).expect("cut");
         let requests = parts.requests().iter().cloned().zip(0..);
-        let arrival = |(request, ticket)| Arrival {
-            ticket,
-            request: Arc::new(request),
-            waited: Duration::ZERO,
-        };
+        let arrival =
+            |(request, ticket)| Arrival { ticket, request: Arc::new(request), waited: Duration::ZERO };
         Self { waiting: requests.map(arrival).collect(), running: Vec::new(), results: BTreeMap::new() }
     }
 }

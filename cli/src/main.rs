@@ -53,7 +53,6 @@ use error::CliError;
     help_template = "\
 {about}
 {usage-heading} {usage}
-
 Commands:
 {subcommands}{after-help}",
     after_help = "\

@@ -103,7 +103,9 @@ impl Gpu {
     pub fn flush(&self) -> Result<(), GpuError> {
         self.send([]);
         #[cfg(not(target_arch = "wasm32"))] // the browser drives its own queue
-        self.device.poll(wgpu::PollType::wait_indefinitely()).map_err(|error| self.lost(error.to_string()))?;
+        self.device
+            .poll(wgpu::PollType::wait_indefinitely())
+            .map_err(|error| self.lost(error.to_string()))?;
         self.check()
     }
 

@@ -37,7 +37,10 @@ impl fmt::Display for DeviceNews {
             }
             Self::Smaller { adapter, sentences } => {
                 let plural = if *sentences == 1 { "" } else { "s" };
-                write!(f, "`{adapter}` is out of memory; batches have {sentences} sentence{plural} from now on")
+                write!(
+                    f,
+                    "`{adapter}` is out of memory; batches have {sentences} sentence{plural} from now on"
+                )
             }
         }
     }

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Transformer;
+use super::attempts::Attempts;
 use super::batches::{MAX_ROWS, Room};
 use super::cancel::Cancel;
 use super::error::GenerateError;
 use super::queue::Seats;
-use super::recovery::Attempts;
 use super::request::{GenerateRequest, Keep};
 use super::session::{cache_capacity, padded_length};
 use crate::decode::{BatchSearch, Hypothesis};

@@ -2,10 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::Transformer;
 use super::loaded::{HostModel, LoadedModel};
-#[cfg(not(target_arch = "wasm32"))]
-use crate::gpu::GpuError;
 use crate::graph::{Upload, WeightTable};
 use crate::model::blueprint::CheckpointSource;
 use crate::model::edits::{EditedSource, WeightEdits};
@@ -42,21 +39,6 @@ pub(super) fn has_shapes_of(model: &HostModel, files: &Model) -> bool {
         table.entries().iter().map(|entry| (entry.name.clone(), entry.rows, entry.width)).collect()
     };
     shapes(&files.blueprint().table) == shapes(&model.blueprint.table)
-}
-
-impl Transformer {
-    /// Sets the edits of the weights, and no others.
-    pub(super) fn set_edits(&mut self, files: &Model, next: Edits) -> Result<(), ModelError> {
-        let mut edits = std::mem::take(&mut self.edits);
-        let read = edits.read(&mut self.placed_mut().model, files, next.clone());
-        self.edits = edits;
-        #[cfg(not(target_arch = "wasm32"))]
-        if let (Err(ModelError::Gpu(GpuError::Lost { .. })), Some(_)) = (&read, &self.recovery.source) {
-            self.edits.current = next; // the device that replaces the lost one begins with them
-            return Ok(());
-        }
-        read
-    }
 }
 
 impl Edited {

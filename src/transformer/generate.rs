@@ -1,6 +1,7 @@
 use std::borrow::Cow;
 
 use super::Transformer;
+use super::attempts::Attempts;
 use super::attention_budget::{Lengths, Share, share};
 use super::cancel::Cancel;
 use super::error::GenerateError;
@@ -10,7 +11,6 @@ use super::kept_attention::{KeptAttention, KeptLayer};
 use super::loaded::LoadedModel;
 use super::placed::Placed;
 use super::queue::{Queue, Seats, pause};
-use super::recovery::Attempts;
 use super::request::{GenerateOptions, GenerateRequest, Generation, Keep, Progress};
 use super::session::{DecodeSession, SessionKey};
 use crate::decode::{BatchSearch, Columns, Paths};

@@ -1,12 +1,12 @@
 use std::sync::{Arc, RwLock};
 
 use super::Transformer;
+use super::attempts::Recovery;
 use super::edited::Edited;
 use super::error::GenerateError;
 use super::loaded::{HostModel, LoadedModel};
 use super::options::resolve;
 use super::placed::Placed;
-use super::recovery::Recovery;
 use super::request::GenerateRequest;
 use super::session::{DecodeSession, IdleSessions, SessionKey};
 #[cfg(not(target_arch = "wasm32"))]
@@ -292,10 +292,7 @@ fn rehearse(
     }
     let mut search = BatchSearch::new(vec![request.options.clone()])?;
     let placed = transformer.model();
-    let mut session = DecodeSession::new(
-        &placed,
-        SessionKey::new(&placed, &[&request], &search, 0, false),
-    )?;
+    let mut session = DecodeSession::new(&placed, SessionKey::new(&placed, &[&request], &search, 0, false))?;
     session.rehearse(&placed, &request, &mut search);
     placed.idle.put(session);
     Ok(())

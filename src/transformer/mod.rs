@@ -1,6 +1,7 @@
 //! A model on a device: token ids in, token ids or tensors out.
 
 mod arrivals;
+mod attempts;
 mod attention_budget;
 mod attention_inputs;
 mod band_layout;
@@ -35,6 +36,7 @@ mod switches;
 mod work;
 
 pub use arrivals::{Arrival, Arrivals};
+pub(crate) use attempts::{Attempts, DeviceFault};
 pub use attention_budget::KeepAttention;
 pub(crate) use attention_budget::{Lengths, Share, share};
 pub(crate) use band_layout::band_layout;
@@ -48,7 +50,6 @@ pub use launches::{LaunchOptions, LaunchesError, launches};
 pub use loading::Loading;
 pub use mute::MuteError;
 pub use options::resolve;
-pub(crate) use recovery::{Attempts, DeviceFault};
 pub use request::{GenerateOptions, GenerateRequest, Generation, Keep, Progress};
 pub use score::{Score, ScoreError, ScoreRequest};
 
@@ -59,10 +60,10 @@ use crate::model::config::ModelConfig;
 use crate::model::generation_config::GenerationConfig;
 use crate::model::{HeadName, SelfAttentionKind, Switches};
 use crate::precision::WeightPrecision;
+use attempts::Recovery;
 use edited::Edited;
 use loaded::HostModel;
 use placed::Placed;
-use recovery::Recovery;
 use session::IdleSessions;
 
 /// A model with its weights on a device. [`Transformer::generate`](Self::generate) searches for outputs,
@@ -92,7 +93,8 @@ impl Transformer {
     /// The model on its current device, to be changed.
     fn placed_mut(&mut self) -> &mut Placed {
         let placed = self.placed.get_mut().unwrap_or_else(PoisonError::into_inner);
-        Arc::get_mut(placed).unwrap_or_else(|| unreachable!("only runs share it, and they borrow the transformer"))
+        Arc::get_mut(placed)
+            .unwrap_or_else(|| unreachable!("only runs share it, and they borrow the transformer"))
     }
 
     /// Changes what the host knows of the model. Programs of before are dropped.

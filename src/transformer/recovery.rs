@@ -5,15 +5,13 @@
 //! come from JavaScript while a future waits, so there the page's engine loads the model again, and begins its call anew.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 #[cfg(not(target_arch = "wasm32"))]
-use std::sync::{Mutex, PoisonError};
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
 
 use super::Transformer;
-use super::error::GenerateError;
-use super::forward::ForwardError;
+use super::attempts::{Attempts, DeviceFault};
 use super::placed::Placed;
-use super::score::ScoreError;
 use crate::gpu::{DeviceNews, GpuError};
 #[cfg(not(target_arch = "wasm32"))]
 use {
@@ -26,86 +24,6 @@ use {
     crate::model::{Model, ModelError},
     crate::precision::PrecisionChoice,
 };
-
-/// What is needed to go on.
-pub(super) struct Recovery {
-    /// The files to read weights from again, and the choice of their storage format. Without, a loss is an error.
-    #[cfg(not(target_arch = "wasm32"))]
-    pub source: Option<(Model, PrecisionChoice)>,
-    /// One call loads the model again, others wait.
-    #[cfg(not(target_arch = "wasm32"))]
-    one: Mutex<()>,
-    /// Number of devices that were replaced.
-    replaced: AtomicUsize,
-    /// Maximal number of sentences of a batch: fewer after the device was out of memory.
-    most_sentences: AtomicUsize,
-}
-
-impl Default for Recovery {
-    fn default() -> Self {
-        Self {
-            #[cfg(not(target_arch = "wasm32"))]
-            source: None,
-            #[cfg(not(target_arch = "wasm32"))]
-            one: Mutex::default(),
-            replaced: AtomicUsize::new(0),
-            most_sentences: AtomicUsize::new(usize::MAX),
-        }
-    }
-}
-
-impl Recovery {
-    pub fn most_sentences(&self) -> usize {
-        self.most_sentences.load(Ordering::Relaxed)
-    }
-}
-
-/// An error of a run, which may be one of the device.
-pub(crate) trait DeviceFault: From<GpuError> {
-    /// The error of the device.
-    fn device_fault(&self) -> Option<&GpuError>;
-}
-
-impl DeviceFault for ForwardError {
-    fn device_fault(&self) -> Option<&GpuError> {
-        match self {
-            Self::Gpu(error) => Some(error),
-            _ => None,
-        }
-    }
-}
-
-impl DeviceFault for ScoreError {
-    fn device_fault(&self) -> Option<&GpuError> {
-        match self {
-            Self::Gpu(error) => Some(error),
-            _ => None,
-        }
-    }
-}
-
-impl DeviceFault for GenerateError {
-    fn device_fault(&self) -> Option<&GpuError> {
-        match self {
-            Self::Gpu(error) => Some(error),
-            Self::Forward(error) => error.device_fault(),
-            _ => None,
-        }
-    }
-}
-
-/// The attempts of a call. A device that is lost again before any progress would be lost for ever.
-#[derive(Default)]
-pub(crate) struct Attempts {
-    lost: bool,
-}
-
-impl Attempts {
-    /// Notes that a sentence is finished.
-    pub fn progress(&mut self) {
-        self.lost = false;
-    }
-}
 
 impl Transformer {
     /// Number of devices that were replaced since the model was loaded: what was kept on a device before is gone.

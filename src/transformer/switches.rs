@@ -1,7 +1,9 @@
 use super::Transformer;
 use super::edited::{Edits, has_shapes_of};
+#[cfg(not(target_arch = "wasm32"))]
+use crate::gpu::GpuError;
 use crate::model::switches::Switched;
-use crate::model::{Model, SwitchError, Switches};
+use crate::model::{Model, ModelError, SwitchError, Switches};
 
 impl Transformer {
     /// Sets these switches, and no others; an empty set gives the model all of its parts back. Programs are built
@@ -25,5 +27,18 @@ impl Transformer {
     /// Current switches.
     pub fn switches(&self) -> &Switches {
         &self.switches
+    }
+
+    /// Sets the edits of the weights, and no others.
+    pub(super) fn set_edits(&mut self, files: &Model, next: Edits) -> Result<(), ModelError> {
+        let mut edits = std::mem::take(&mut self.edits);
+        let read = edits.read(&mut self.placed_mut().model, files, next.clone());
+        self.edits = edits;
+        #[cfg(not(target_arch = "wasm32"))]
+        if let (Err(ModelError::Gpu(GpuError::Lost { .. })), Some(_)) = (&read, &self.recovery.source) {
+            self.edits.current = next; // the device that replaces the lost one begins with them
+            return Ok(());
+        }
+        read
     }
 }

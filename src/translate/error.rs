@@ -1,8 +1,8 @@
 //! Errors of a translation.
 
 use crate::decode::DecodeError;
-use crate::text::TextError;
 use crate::gpu::GpuError;
+use crate::text::TextError;
 use crate::transformer::{DeviceFault, GenerateError};
 
 /// The reason why a text could not be translated.

@@ -96,7 +96,8 @@ impl Translator {
                 next = if options.keep.attention.is_some() { 0 } else { next };
                 continue;
             }
-            if next > 0 && options.keep.attention.is_some() && self.transformer.replaced_devices() != replaced {
+            if next > 0 && options.keep.attention.is_some() && self.transformer.replaced_devices() != replaced
+            {
                 // what was kept of earlier sentences is gone with the device
                 self.transformer.begin_anew::<TranslateError>(&mut attempts)?;
                 (next, memory) = (0, all);

@@ -67,7 +67,14 @@ fn page() -> Step {
     command.args(["run", "build:page"]);
     Step {
         name: "page",
-        inputs: paths(&["web/page", "web/dist", "web/package.json", "web/package-lock.json", licences::TEXT, MODEL]),
+        inputs: paths(&[
+            "web/page",
+            "web/dist",
+            "web/package.json",
+            "web/package-lock.json",
+            licences::TEXT,
+            MODEL,
+        ]),
         output: "cli/site/index.html".into(),
         command,
     }

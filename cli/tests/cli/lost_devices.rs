@@ -30,9 +30,8 @@ fn a_file_is_translated_as_without_losses() {
         &["translate", "--model", &model, "--device", "gpu", "--max-length", "10", "-b", "2"][..],
         &["--input", text(&input), "--output", text(&output)],
     ];
-    let translate = |losses: &str, more: &[&str]| {
-        run_with(&[&arguments.concat(), more].concat(), "", &[(LOSES, losses)])
-    };
+    let translate =
+        |losses: &str, more: &[&str]| run_with(&[&arguments.concat(), more].concat(), "", &[(LOSES, losses)]);
     let undisturbed = translate("", &[]);
     assert_eq!(undisturbed.output.status.code(), Some(0), "{}", undisturbed.stderr());
     assert_eq!(losses(undisturbed.stderr()), 0);

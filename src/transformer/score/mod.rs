@@ -132,7 +132,7 @@ impl Transformer {
         order.sort_by_key(|&index| (requests[index].decoder_ids().len(), requests[index].input_ids.len()));
         let mut scores = vec![Score::default(); requests.len()];
         let (mut waiting, mut done) = (order.as_slice(), 0);
-        let mut attempts = super::recovery::Attempts::default();
+        let mut attempts = super::attempts::Attempts::default();
         while !waiting.is_empty() {
             if cancel.listen().await {
                 return Err(ScoreError::Cancelled);

@@ -46,10 +46,10 @@ impl From<GpuError> for Failure {
             GpuError::TooLarge { .. }
             | GpuError::OutOfMemory { .. }
             | GpuError::NoRoom { .. }
-            | GpuError::HostMemory { .. } => {
-                "memory"
+            | GpuError::HostMemory { .. } => "memory",
+            GpuError::Lost { .. } | GpuError::LostAgain { .. } | GpuError::NotReplaced { .. } => {
+                "device-lost"
             }
-            GpuError::Lost { .. } | GpuError::LostAgain { .. } | GpuError::NotReplaced { .. } => "device-lost",
             GpuError::Validation { .. } => "internal",
         };
         Self { kind, message: error.to_string() }

@@ -80,10 +80,10 @@ impl From<GpuError> for Failure {
             GpuError::TooLarge { .. }
             | GpuError::OutOfMemory { .. }
             | GpuError::NoRoom { .. }
-            | GpuError::HostMemory { .. } => {
-                "memory"
+            | GpuError::HostMemory { .. } => "memory",
+            GpuError::Lost { .. } | GpuError::LostAgain { .. } | GpuError::NotReplaced { .. } => {
+                "device-lost"
             }
-            GpuError::Lost { .. } | GpuError::LostAgain { .. } | GpuError::NotReplaced { .. } => "device-lost",
             GpuError::Validation { .. } => "internal",
         };
         Self::Ours { kind, message: error.to_string() }

@@ -9,8 +9,7 @@ use crate::process::{self, cargo};
 pub const HOST: &str = "host-tuple";
 
 /// The npm packages that are part of the page or of the npm package.
-pub const NPM: [&str; 5] =
-    ["@noble/hashes", "@preact/signals", "@preact/signals-core", "fflate", "preact"];
+pub const NPM: [&str; 5] = ["@noble/hashes", "@preact/signals", "@preact/signals-core", "fflate", "preact"];
 
 /// A package that is part of a product.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

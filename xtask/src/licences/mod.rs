@@ -99,7 +99,8 @@ mod tests {
         for id in listed {
             let (name, version) = id.rsplit_once(' ').expect("a name and a version");
             let is_crate = lock.contains(&format!("name = \"{name}\"\nversion = \"{version}\"\n"));
-            let is_npm = npm.contains(&format!("node_modules/{name}\": {{\n      \"version\": \"{version}\""));
+            let is_npm =
+                npm.contains(&format!("node_modules/{name}\": {{\n      \"version\": \"{version}\""));
             assert!(is_crate || is_npm, "{id} is not locked: {advice}");
         }
     }

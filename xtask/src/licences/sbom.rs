@@ -48,9 +48,9 @@ fn expression(licence: &str) -> String {
 
 /// The hash of the crate in `Cargo.lock`.
 fn checksum<'a>(Package { name, version, .. }: &Package, lock: &'a str) -> Option<&'a str> {
-    let entry = lock.split("[[package]]").find(|entry| {
-        entry.starts_with(&format!("\nname = \"{name}\"\nversion = \"{version}\"\n"))
-    })?;
+    let entry = lock
+        .split("[[package]]")
+        .find(|entry| entry.starts_with(&format!("\nname = \"{name}\"\nversion = \"{version}\"\n")))?;
     entry.lines().find_map(|line| line.strip_prefix("checksum = \"")?.strip_suffix('"'))
 }
 

@@ -66,7 +66,9 @@ fn texts_of(package: &Package) -> Result<Vec<String>, String> {
         file.file_name().is_some_and(|name| name.to_string_lossy().to_uppercase().contains(licence))
     };
     if package.licence.contains(" OR ") && files.iter().any(|file| is_of(file, "MIT")) {
-        files.retain(|file| !["APACHE", "ZLIB", "UNLICENSE", "BSD", "BOOST"].iter().any(|other| is_of(file, other)));
+        files.retain(|file| {
+            !["APACHE", "ZLIB", "UNLICENSE", "BSD", "BOOST"].iter().any(|other| is_of(file, other))
+        });
     }
     files.extend(licence_files(&folder.join("fonts")).unwrap_or_default());
     let mut texts = Vec::new();
