@@ -10,7 +10,7 @@ use wordloom::{Device, Model, TranslateOptions, Translator, WeightPrecision};
 
 /// Logits of more rows than any tile of the CPU's kernels has, as bits.
 fn logits(transformer: &Transformer) -> Vec<u32> {
-    let (batch, source_length, target_length) = (3, 40, 24);
+    let (batch, source_length, target_length) = (2, 30, 25);
     let ids = |count: usize, step: usize| (0..count).map(|at| 5 + (at * step % 3000) as u32).collect();
     let input = ForwardInput {
         batch,
@@ -28,9 +28,9 @@ fn logits(transformer: &Transformer) -> Vec<u32> {
 
 /// Translations of many sentences in one batch, with their scores as bits.
 fn translations(translator: &Translator) -> Vec<(String, u32)> {
-    let texts: Vec<String> = (0..70).map(|number| format!("I have {number} books in my room.")).collect();
+    let texts: Vec<String> = (0..26).map(|number| format!("I have {number} books in my room.")).collect();
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-    let options = TranslateOptions::default().beams(2).max_length(12);
+    let options = TranslateOptions::default().beams(2).max_length(6);
     let found = pollster::block_on(translator.translate(&texts, &options)).expect("translates");
     found.into_iter().map(|found| (found.text, found.hypotheses[0].score.to_bits())).collect()
 }
@@ -50,7 +50,7 @@ fn the_number_of_threads_changes_no_bit() {
             pool.install(|| (logits(&transformer), translations(&translator)))
         };
         let want = on(1);
-        for threads in [2, 3, 5] {
+        for threads in [2, 5] {
             let got = on(threads);
             assert!(got.0 == want.0, "logits of {threads} threads in {precision}");
             assert_eq!(got.1, want.1, "{threads} threads in {precision}");

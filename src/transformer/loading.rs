@@ -56,9 +56,17 @@ impl Transformer {
             }
             loading.finish()
         };
-        #[cfg(not(target_arch = "wasm32"))]
-        return Self::load_lasting(device, model, choice, load);
-        #[cfg(target_arch = "wasm32")]
+        Self::load_lasting(device, model, choice, load)
+    }
+
+    /// Loads a model; after a loss, the page's engine does so again.
+    #[cfg(target_arch = "wasm32")]
+    fn load_lasting(
+        device: &Device,
+        _: &Model,
+        _: PrecisionChoice,
+        mut load: impl FnMut(&Device) -> Result<Self, ModelError>,
+    ) -> Result<Self, ModelError> {
         load(device)
     }
 
