@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use crate::gpu::{self, GpuError};
+use crate::gpu::{self, DeviceNews, GpuError};
 use crate::kernels::AdapterClass;
 
 #[doc(inline)]
@@ -85,6 +85,28 @@ impl Device {
     #[cfg(not(target_arch = "wasm32"))]
     pub fn share(adapter: wgpu::Adapter, device: wgpu::Device, queue: wgpu::Queue) -> Result<Self, GpuError> {
         Ok(Self::Gpu(Arc::new(Gpu::share(adapter, device, queue)?)))
+    }
+
+    /// Opens the device again after its loss: the same adapter with the same limits, or else what [`DeviceChoice::Auto`] takes,
+    /// which may be the CPU. All models of the device get the same replacement. Whoever [listens](Gpu::listen) is told.
+    ///
+    /// A loaded model does so by itself: natively, weights go back to the new device, and the sentences whose search the loss
+    /// interrupted begin anew, with the same result. In a browser, the caller does.
+    ///
+    /// # Errors
+    /// `lost` itself if the device was closed on purpose, or if another owner [shares](Self::share) it.
+    pub async fn reopen(&self, lost: GpuError) -> Result<Self, GpuError> {
+        let Self::Gpu(gpu) = self else { return Ok(Self::Cpu) };
+        if gpu.is_closed_or_shared() {
+            return Err(lost);
+        }
+        let next = gpu.reopened().await.map_or(Self::Cpu, Self::Gpu);
+        let (adapter, reason) = match lost {
+            GpuError::Lost { adapter, reason } => (adapter, reason),
+            other => (gpu.adapter().name().to_owned(), other.to_string()),
+        };
+        gpu.tell(&DeviceNews::Replaced { lost: adapter, reason, by: next.to_string() });
+        Ok(next)
     }
 
     /// The GPU, if it is one.

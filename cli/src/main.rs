@@ -19,6 +19,7 @@ mod generate;
 mod glossary;
 mod inspect;
 mod interrupt;
+mod licences;
 mod lines;
 mod models;
 mod output;
@@ -52,7 +53,6 @@ use error::CliError;
     help_template = "\
 {about}
 {usage-heading} {usage}
-
 Commands:
 {subcommands}{after-help}",
     after_help = "\
@@ -110,6 +110,8 @@ enum Command {
     Serve(serve::Arguments),
     /// Open the window: translate as you type, see the attention
     Desktop(desktop::Arguments),
+    /// Print the licences of what this program is made of
+    Licences(licences::Arguments),
 }
 
 /// Exit code 0: done; 1: failed; 2: bad usage; 130: interrupted.
@@ -147,6 +149,7 @@ fn main() -> ExitCode {
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Serve(arguments) => serve::run(&arguments),
         Command::Desktop(arguments) => desktop::run(&arguments),
+        Command::Licences(arguments) => licences::run(&arguments),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

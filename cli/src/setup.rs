@@ -108,8 +108,23 @@ impl SwitchArguments {
 pub fn open_device(choice: &DeviceChoice) -> Result<Device, CliError> {
     let device = pollster::block_on(Device::open(choice))?;
     notice(&device.notice(choice));
+    if let Some(gpu) = device.gpu() {
+        gpu.listen(|news| notice(&news.to_string()));
+        #[cfg(debug_assertions)]
+        lose_for_tests(gpu);
+    }
     start_threads();
     Ok(device)
+}
+
+/// Lets tests of the command lose the device; release builds lack it.
+#[cfg(debug_assertions)]
+fn lose_for_tests(gpu: &wordloom::device::Gpu) {
+    let asked = std::env::var("WORDLOOM_TEST_LOSE_AFTER").unwrap_or_default();
+    let submits: Vec<u64> = asked.split(',').filter_map(|submits| submits.parse().ok()).collect();
+    if !submits.is_empty() {
+        gpu.lose_after(&submits);
+    }
 }
 
 /// Starts the threads that share the CPU's work, or says that there are none: rayon would panic at its first use.

@@ -1,8 +1,10 @@
 //! A model on a device.
 
+use std::ffi::CString;
 use std::path::Path;
 use std::sync::mpsc::Sender;
 
+use pyo3::exceptions::PyRuntimeWarning;
 use pyo3::prelude::*;
 use wordloom::model::config::Architecture;
 use wordloom::model::files::ModelFiles;
@@ -79,6 +81,9 @@ impl Engine {
             let files = files(model, &watch.cancel, progress)?;
             let model = Model::from_files(files).or_raise()?;
             let device = pollster::block_on(Device::open(&choice)).or_raise()?;
+            if let Some(gpu) = device.gpu() {
+                gpu.listen(|news| warn(&news.to_string()));
+            }
             load(&device, &model, weights)
         })?
     }
@@ -136,6 +141,18 @@ impl Engine {
         let piece = |id| if target { tokenizer.target_token(id) } else { tokenizer.source_token(id) };
         Ok((0..count).map(|id| piece(id).map(|piece| piece.into_owned()).unwrap_or_default()).collect())
     }
+}
+
+/// A `RuntimeWarning`: work goes on, but on another device or in smaller batches.
+fn warn(message: &str) {
+    let Ok(message) = CString::new(message) else { return };
+    Python::attach(|py| {
+        let category = py.get_type::<PyRuntimeWarning>();
+        // as an error, if the user wants warnings to be errors: it cannot be raised here
+        if let Err(error) = PyErr::warn(py, &category, &message, 1) {
+            error.write_unraisable(py, None);
+        }
+    });
 }
 
 fn load(device: &Device, model: &Model, weights: PrecisionChoice) -> PyResult<Engine> {

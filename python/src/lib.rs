@@ -45,6 +45,12 @@ mod _native {
     use super::run::Cancel;
     use super::*;
 
+    /// The licences of everything that this package has from others.
+    #[pyfunction]
+    fn licences() -> String {
+        wordloom_licences::text()
+    }
+
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))

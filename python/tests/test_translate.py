@@ -141,3 +141,9 @@ def test_a_folder_is_opened_by_its_path():
     assert translator.device == "CPU"
     assert "tatoeba-en-de-q8" in repr(translator)
     assert translator.translate("Where is the train station?").text == "Wo ist der Bahnhof?"
+
+
+def test_the_package_brings_its_licences():
+    text = wordloom.licences()
+    assert "pyo3 " in text
+    assert "Permission is hereby granted" in text

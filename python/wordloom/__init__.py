@@ -27,6 +27,7 @@ from ._native import (
     TranslateError,
     WordloomError,
     __version__,
+    licences,
 )
 from ._pipeline import pipeline
 from ._results import Generated, Hypothesis, Score, Sentence, SentenceHypothesis, Translation
@@ -60,6 +61,7 @@ __all__ = [
     "__version__",
     "align",
     "evaluate",
+    "licences",
     "pipeline",
     "translate",
 ]

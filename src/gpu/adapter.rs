@@ -74,6 +74,14 @@ impl Adapter {
         self.features().contains(wgpu::Features::PIPELINE_CACHE)
     }
 
+    /// Whether it is the same adapter, found at another time.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        let known = |info: &wgpu::AdapterInfo| {
+            (info.name.clone(), info.backend, info.vendor, info.device, info.device_type)
+        };
+        known(&self.info) == known(&other.info)
+    }
+
     /// The order of preference; lower is better.
     fn rank(&self) -> u8 {
         match self.info.device_type {

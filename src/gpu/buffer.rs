@@ -62,7 +62,7 @@ impl Gpu {
     /// A zeroed storage buffer of `elements` 4-byte words.
     ///
     /// # Errors
-    /// [`GpuError::TooLarge`] beyond the device's binding limit, [`GpuError::OutOfMemory`].
+    /// [`GpuError::TooLarge`] beyond the device's binding limit, [`GpuError::NoRoom`].
     pub fn buffer(&self, label: &str, elements: usize) -> Result<Buffer, GpuError> {
         let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST;
         // at least 16 bytes, so that kernels may read the buffer as `vec4`
@@ -103,9 +103,9 @@ impl Gpu {
     pub fn flush(&self) -> Result<(), GpuError> {
         self.send([]);
         #[cfg(not(target_arch = "wasm32"))] // the browser drives its own queue
-        if let Err(error) = self.device.poll(wgpu::PollType::wait_indefinitely()) {
-            return Err(GpuError::Lost { adapter: self.adapter_name().into(), reason: error.to_string() });
-        }
+        self.device
+            .poll(wgpu::PollType::wait_indefinitely())
+            .map_err(|error| self.lost(error.to_string()))?;
         self.check()
     }
 
@@ -130,6 +130,14 @@ impl Gpu {
             let adapter = self.adapter_name().to_owned();
             return Err(GpuError::TooLarge { label: label.to_owned(), bytes, limit, adapter });
         }
+        let in_use = self.memory.now();
+        let no_room = |reason| {
+            let (label, adapter) = (label.to_owned(), self.adapter_name().to_owned());
+            GpuError::NoRoom { label, bytes, in_use, adapter, reason }
+        };
+        if in_use.saturating_add(bytes) > self.lineage.most_bytes() {
+            return Err(no_room("a limit of a test".into()));
+        }
         let buffer = self.device.create_buffer(&wgpu::BufferDescriptor {
             label: Some(label),
             size: bytes,
@@ -138,7 +146,10 @@ impl Gpu {
         });
         self.memory.take(buffer.size());
         let owned = Owned { buffer, memory: self.memory.clone() };
-        self.check()?;
+        self.check().map_err(|error| match error {
+            GpuError::OutOfMemory { reason, .. } => no_room(reason),
+            error => error,
+        })?;
         self.tally.buffers.add(1);
         Ok(owned)
     }

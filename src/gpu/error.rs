@@ -44,6 +44,23 @@ pub enum GpuError {
         /// The driver's words.
         reason: String,
     },
+    /// Device memory has no room for a buffer.
+    #[error(
+        "`{adapter}` is out of memory: `{label}` needs {bytes} bytes beside {in_use} in use ({reason}); \
+         use fewer beams, shorter texts, a smaller model, or `--device cpu`"
+    )]
+    NoRoom {
+        /// What the buffer is for.
+        label: String,
+        /// The requested size.
+        bytes: u64,
+        /// Bytes of all other buffers.
+        in_use: u64,
+        /// The adapter's name.
+        adapter: String,
+        /// The driver's words.
+        reason: String,
+    },
     /// The CPU runner's memory is exhausted.
     #[error("there is no memory for weights of {bytes} bytes; use a smaller model, or `--device gpu`")]
     HostMemory {
@@ -57,6 +74,27 @@ pub enum GpuError {
         adapter: String,
         /// The driver's words.
         reason: String,
+    },
+    /// The device was lost, its work began anew, and it was lost again before a sentence was done.
+    #[error(
+        "the GPU `{adapter}` was lost twice in a row: {reason}; its driver may need an update, or a smaller model or batch \
+         may help; `--device cpu` runs without it"
+    )]
+    LostAgain {
+        /// The adapter's name.
+        adapter: String,
+        /// The driver's words.
+        reason: String,
+    },
+    /// The device was lost, and the model could not be loaded again.
+    #[error("the GPU `{adapter}` was lost ({reason}), and the model cannot be loaded again: {problem}")]
+    NotReplaced {
+        /// The adapter's name.
+        adapter: String,
+        /// The driver's words.
+        reason: String,
+        /// The reason why the model was not loaded.
+        problem: String,
     },
     /// The driver unpacks stored weights wrongly.
     #[error(

@@ -10,6 +10,7 @@ mod buffer;
 mod clock;
 mod counters;
 mod error;
+mod lineage;
 mod pipeline;
 #[cfg(not(target_arch = "wasm32"))]
 mod pipeline_file;
@@ -29,6 +30,7 @@ pub use buffer::{Buffer, BufferCopy};
 pub use clock::Clock;
 pub use counters::Counters;
 pub use error::GpuError;
+pub use lineage::DeviceNews;
 pub use readback::Readback;
 pub use recording::{Recording, Submission};
 pub use verdict::{Extent, Verdict};
@@ -42,6 +44,11 @@ pub struct Gpu {
     adapter: Adapter,
     limits: wgpu::Limits,
     class: AdapterClass,
+    /// Folder of compiled pipelines.
+    folder: Option<PathBuf>,
+    lineage: Arc<lineage::Lineage>,
+    /// The device that replaced this one.
+    successor: Mutex<Option<Arc<Self>>>,
     fault: Arc<Mutex<Option<GpuError>>>,
     pipelines: pipeline::PipelineCache,
     #[cfg(not(target_arch = "wasm32"))]
@@ -137,7 +144,6 @@ impl Gpu {
         Ok(Self::around(adapter, device, queue, limits, folder.as_deref(), true))
     }
 
-    #[cfg_attr(target_arch = "wasm32", expect(unused_variables, reason = "a browser keeps pipelines itself"))]
     fn around(
         adapter: Adapter,
         device: wgpu::Device,
@@ -183,6 +189,9 @@ impl Gpu {
             memory: Arc::default(),
             closing,
             class: adapter.class(),
+            folder: folder.map(Path::to_owned),
+            lineage: Arc::default(),
+            successor: Mutex::default(),
             device,
             queue,
             adapter,
@@ -265,6 +274,55 @@ impl Gpu {
         }
     }
 
+    /// Calls `listener` when work takes another course, also on the devices that replace this one. The first listener stays.
+    pub fn listen(&self, listener: impl Fn(&DeviceNews) + Send + Sync + 'static) {
+        self.lineage.listen(Box::new(listener));
+    }
+
+    pub(crate) fn tell(&self, news: &DeviceNews) {
+        self.lineage.tell(news);
+    }
+
+    /// The device that replaces this one, which was lost: the same adapter with the same limits, or else the best hardware
+    /// adapter. Everyone who asks gets the same device. `None` if there is none.
+    pub(crate) async fn reopened(&self) -> Option<Arc<Self>> {
+        let mut last = self.successor();
+        while let Some(next) = &last {
+            if !next.is_lost() {
+                return last;
+            }
+            last = next.successor();
+        }
+        let same = |adapter: &Adapter| adapter.is_same(&self.adapter) && !self.lineage.is_gone();
+        let mut reopened = None;
+        if let Some(adapter) = adapters().await.into_iter().find(same) {
+            reopened = Self::open_as(adapter, self.limits.clone(), self.folder.as_deref()).await.ok();
+        }
+        if let Some(again) = &mut reopened {
+            // it keeps what a check found, and the kernels that a test chose
+            (again.class, again.verdict) = (self.class, self.verdict().into());
+        } else if let Some(adapter) = hardware().await.filter(|adapter| !adapter.is_same(&self.adapter)) {
+            reopened = Self::open(adapter).await.ok();
+        }
+        let mut reopened = reopened?;
+        reopened.lineage = self.lineage.clone();
+        let reopened = Arc::new(reopened);
+        let mut successor = self.successor.lock().unwrap_or_else(|poison| poison.into_inner());
+        match &*successor {
+            Some(other) if !other.is_lost() => Some(other.clone()), // opened meanwhile
+            _ => Some(successor.insert(reopened).clone()),
+        }
+    }
+
+    fn successor(&self) -> Option<Arc<Self>> {
+        self.successor.lock().unwrap_or_else(|poison| poison.into_inner()).clone()
+    }
+
+    /// Whether its owner closed it, or another owner uses it, too. Then no other device replaces it.
+    pub(crate) fn is_closed_or_shared(&self) -> bool {
+        self.shared || self.closing.load(Ordering::Relaxed)
+    }
+
     /// Simulates the loss of the device, for tests.
     pub fn lose(&self) {
         self.device.destroy();
@@ -327,8 +385,8 @@ impl Gpu {
             return Ok(());
         }
         #[cfg(not(target_arch = "wasm32"))]
-        // a loss explains earlier failures; the browser reports it by itself
-        let _ = self.device.poll(wgpu::PollType::Poll);
+        // a loss explains earlier failures, and is reported when the queue is empty; the browser reports it by itself
+        let _ = self.device.poll(wgpu::PollType::wait_indefinitely());
         let mut fault = fault();
         // a lost device stays lost
         match fault.as_ref() {
@@ -353,7 +411,7 @@ impl Gpu {
             reported = pollster::block_on(scope.pop()).or(reported);
         }
         match (result, reported) {
-            (Err(error @ GpuError::OutOfMemory { .. }), _)
+            (Err(error @ (GpuError::OutOfMemory { .. } | GpuError::NoRoom { .. })), _)
             | (Err(error @ GpuError::Validation { .. }), _) => {
                 // an error that the work got from `check` belongs to others: its own are in the scopes
                 keep_first(&self.fault, error.clone());
@@ -368,7 +426,19 @@ impl Gpu {
     /// Submits to the queue.
     fn send(&self, commands: impl IntoIterator<Item = wgpu::CommandBuffer>) -> wgpu::SubmissionIndex {
         self.tally.submits.add(1);
+        if self.lineage.is_last_submit() {
+            self.lose();
+        }
         self.queue.submit(commands)
+    }
+
+    /// Notes that a call showed the loss of the device, which may be reported later.
+    fn lost(&self, reason: String) -> GpuError {
+        let error = GpuError::Lost { adapter: self.adapter_name().into(), reason };
+        if !self.closing.load(Ordering::Relaxed) {
+            set_lost(&self.fault, error.clone());
+        }
+        error
     }
 
     fn adapter_name(&self) -> &str {

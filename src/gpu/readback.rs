@@ -43,7 +43,7 @@ impl Gpu {
         readback.handle.map_async(wgpu::MapMode::Read, .., move |outcome| {
             let _ = send.send(outcome); // the receiver may have been dropped
         });
-        let lost = |reason: String| GpuError::Lost { adapter: self.adapter_name().into(), reason };
+        let lost = |reason: String| self.lost(reason);
         #[cfg(not(target_arch = "wasm32"))] // the browser drives its own queue
         {
             let submission_index = submission.map(|submission| submission.0);

@@ -2,6 +2,7 @@
 
 #[cfg(not(target_arch = "wasm32"))]
 use std::path::Path;
+use std::sync::Arc;
 
 use super::ModelError;
 use super::blueprint::Blueprint;
@@ -25,12 +26,13 @@ const SHORTLIST_LIMIT: u64 = 256 << 20;
 /// Or the folder of a Firefox student: `model.*.bin`, `vocab.*.spm`, `lex.*.bin`, each perhaps with `.gz`.
 ///
 /// The configuration and the tensor table are read and checked immediately; the weights stay in the file until a
-/// [`Transformer`](crate::Transformer) loads them on a device.
+/// [`Transformer`](crate::Transformer) loads them on a device. Clones share the open files.
+#[derive(Clone)]
 pub struct Model {
     files: ModelFiles,
     config: ModelConfig,
     generation: GenerationConfig,
-    checkpoint: Checkpoint,
+    checkpoint: Arc<Checkpoint>,
     blueprint: Blueprint,
 }
 
@@ -95,7 +97,7 @@ impl Model {
         let blueprint = Blueprint::new(&config, &mut checkpoint)?;
         // a file may have its own output projection against its configuration (T5's never do)
         config.output.tied &= blueprint.output.weight == blueprint.target_embedding;
-        Ok(Self { files, config, generation, checkpoint, blueprint })
+        Ok(Self { files, config, generation, checkpoint: Arc::new(checkpoint), blueprint })
     }
 
     /// Name in messages: the path, or "the embedded model".

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Transformer;
+use super::attempts::Attempts;
 use super::batches::{MAX_ROWS, Room};
 use super::cancel::Cancel;
 use super::error::GenerateError;
@@ -56,7 +57,7 @@ impl Transformer {
     /// As [`check_request`](Self::check_request).
     pub fn prepare(&self, mut request: GenerateRequest) -> Result<GenerateRequest, GenerateError> {
         self.check_request(&request)?;
-        self.model.resolve_columns(&mut request);
+        self.host.resolve_columns(&mut request);
         Ok(request)
     }
 
@@ -64,14 +65,30 @@ impl Transformer {
     ///
     /// Requests with equal options share a batch. A new one takes over the rows of a finished one, if its source is not longer than
     /// the batch's longest. The batch ends, and another one begins, if a request that does not fit has waited for a second, if
-    /// so many wait that a larger batch serves them sooner, or if so few are left that a smaller one does.
+    /// so many wait that a larger batch serves them sooner, or if so few are left that a smaller one does. Requests that a lost
+    /// device interrupts begin anew.
     ///
     /// # Errors
     /// [`GenerateError`] of the device, or [`GenerateError::Cancelled`]. Taken requests without a result are lost.
     pub async fn serve(&self, arrivals: &mut dyn Arrivals, cancel: &Cancel) -> Result<(), GenerateError> {
-        while let Some(seats) = LiveSeats::first(self, arrivals) {
-            let (session, _) = self.search(seats, cancel, &Keep::default()).await?;
-            self.idle.put(session);
+        let mut arrivals = Again { interrupted: Vec::new(), arrivals };
+        let mut attempts = Attempts::default();
+        while let Some(mut seats) = LiveSeats::first(self, &mut arrivals) {
+            let (model, size) = (self.model(), seats.seated.len());
+            match self.search(&model, &mut seats, cancel, &Keep::default()).await {
+                Ok((session, _)) => {
+                    model.idle.put(session);
+                    attempts.progress();
+                }
+                Err(error) => {
+                    if seats.results > 0 {
+                        attempts.progress();
+                    }
+                    let interrupted = seats.interrupted();
+                    self.overcome(&model, error, &mut attempts, size)?;
+                    arrivals.interrupted.splice(0..0, interrupted);
+                }
+            }
         }
         Ok(())
     }
@@ -79,7 +96,7 @@ impl Transformer {
     /// The requests of the next batch: those that are most like the one whose turn it is.
     fn next_batch(&self, waiting: &[Arrival]) -> Vec<Arrival> {
         let Some(head) = waiting.first() else { return Vec::new() };
-        let config = &self.model.config;
+        let config = &self.host.config;
         let length = |arrival: &Arrival| padded_length(config, arrival.request.input_ids.len());
         let wanted = length(head);
         let alone = self.room(&[&*head.request]);
@@ -103,6 +120,37 @@ impl Transformer {
     }
 }
 
+/// Requests that were interrupted, and then those that come.
+struct Again<'a> {
+    interrupted: Vec<Arrival>,
+    arrivals: &'a mut dyn Arrivals,
+}
+
+impl Arrivals for Again<'_> {
+    fn waiting(&mut self, most: usize) -> Vec<Arrival> {
+        let mut waiting: Vec<Arrival> = self.interrupted.iter().take(most).cloned().collect();
+        if waiting.len() < most {
+            waiting.extend(self.arrivals.waiting(most - waiting.len()));
+        }
+        waiting
+    }
+
+    fn take(&mut self, ticket: u64) {
+        match self.interrupted.iter().position(|arrival| arrival.ticket == ticket) {
+            Some(place) => drop(self.interrupted.remove(place)), // taken before
+            None => self.arrivals.take(ticket),
+        }
+    }
+
+    fn is_wanted(&mut self, ticket: u64) -> bool {
+        self.arrivals.is_wanted(ticket)
+    }
+
+    fn deliver(&mut self, ticket: u64, hypotheses: Vec<Hypothesis>) {
+        self.arrivals.deliver(ticket, hypotheses);
+    }
+}
+
 /// The requests of one session, and those that come meanwhile.
 struct LiveSeats<'a> {
     arrivals: &'a mut dyn Arrivals,
@@ -113,6 +161,8 @@ struct LiveSeats<'a> {
     seated: Vec<usize>,
     /// Whether the result of each sentence was delivered.
     delivered: Vec<bool>,
+    /// Number of delivered results.
+    results: usize,
     /// Room of the rows; `None` if no request can take them over.
     room: Option<Room>,
     /// Whether a larger batch is possible.
@@ -126,14 +176,16 @@ impl<'a> LiveSeats<'a> {
         let rows = batch.first()?.request.options.rows();
         batch.iter().for_each(|arrival| arrivals.take(arrival.ticket));
         let requests: Vec<&GenerateRequest> = batch.iter().map(|arrival| &*arrival.request).collect();
-        let mut room = transformer.room(&requests).filter(|_| batch.len() > 1);
+        let alone = batch.len() == 1 || transformer.recovery.most_sentences() < usize::MAX;
+        let mut room = transformer.room(&requests).filter(|_| !alone);
         if let Some(room) = &mut room {
             room.max_length = cache_capacity(room.max_length);
         }
         Some(Self {
-            config: &transformer.model.config,
+            config: &transformer.host.config,
             room,
-            grows: 2 * batch.len() * rows <= MAX_ROWS,
+            results: 0,
+            grows: 2 * batch.len() * rows <= MAX_ROWS.min(transformer.recovery.most_sentences()),
             seated: (0..batch.len()).collect(),
             delivered: vec![false; batch.len()],
             places: batch.into_iter().map(Some).collect(),
@@ -146,8 +198,15 @@ impl<'a> LiveSeats<'a> {
             return;
         }
         if let Some(arrival) = self.places[self.seated[sentence]].take() {
+            self.results += 1;
             self.arrivals.deliver(arrival.ticket, hypotheses);
         }
+    }
+
+    /// The requests without a result, which are still wanted.
+    fn interrupted(&mut self) -> Vec<Arrival> {
+        let left = self.places.iter_mut().filter_map(Option::take);
+        left.filter(|arrival| self.arrivals.is_wanted(arrival.ticket)).collect()
     }
 
     /// The waiting requests that join the batch now.
@@ -172,7 +231,7 @@ impl<'a> LiveSeats<'a> {
     }
 }
 
-impl Seats for LiveSeats<'_> {
+impl Seats for &mut LiveSeats<'_> {
     fn batch(&self) -> Vec<&GenerateRequest> {
         self.seated.iter().map(|&place| self.request(place)).collect()
     }
@@ -229,7 +288,7 @@ impl Seats for LiveSeats<'_> {
         self.delivered[sentence] = false;
     }
 
-    fn finish(mut self, search: BatchSearch) {
+    fn finish(self, search: BatchSearch) {
         for (sentence, hypotheses) in search.finish().into_iter().enumerate() {
             self.deliver(sentence, hypotheses);
         }

@@ -95,7 +95,8 @@ impl AttentionInputs {
         rows: &HypothesisRows,
         selection: &ForwardSelection,
     ) -> Result<Vec<KeptLayer>, GenerateError> {
-        let LoadedModel { config, device, weights, .. } = model;
+        let LoadedModel { device, weights, .. } = model;
+        let config = &model.config;
         let mut maps =
             Maps { table: StateTable::default(), copies: Vec::new(), copied: Vec::new(), layers: Vec::new() };
         let source = vec![rows.source.clone()];

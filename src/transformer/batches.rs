@@ -35,7 +35,7 @@ impl Transformer {
         let first = waiting.first().map(key);
         let candidates = waiting.iter().take_while(|index| Some(key(index)) == first);
         let elements = |count: usize, each: usize| count as u64 * each as u64;
-        let config = &self.model.config;
+        let config = &self.host.config;
         let qkv = |stack: &StackConfig| 2 * stack.key_width() + stack.value_width();
         // the stack that reads the input
         let reader = if config.encoder.layers > 0 { &config.encoder } else { &config.decoder };
@@ -43,6 +43,8 @@ impl Transformer {
         let decoder = &config.decoder;
         let queries = if keep.attention.is_some() { 2 * decoder.key_width() } else { 0 };
         let cached = config.cached_width() + queries;
+        let most = self.recovery.most_sentences();
+        let largest_buffer = self.model().device.max_buffer_bytes();
         let (mut capacity, mut longest) = (0, 0);
         let mut size = 0;
         for &index in candidates {
@@ -57,7 +59,8 @@ impl Transformer {
             let fits = rows <= MAX_ROWS
                 && source_tokens <= MAX_SOURCE_TOKENS
                 && 4 * config.decoder.layers as u64 * cache <= MAX_CACHE_BYTES
-                && 4 * largest <= self.model.device.max_buffer_bytes();
+                && 4 * largest <= largest_buffer
+                && size < most;
             if size > 0 && !fits {
                 break;
             }
@@ -74,18 +77,21 @@ impl Transformer {
         batch: &[usize],
         waiting: &[usize],
     ) -> usize {
+        if self.recovery.most_sentences() < usize::MAX {
+            return 0; // there is no memory for others that wait
+        }
         let batch: Vec<&GenerateRequest> = batch.iter().map(|&index| &requests[index]).collect();
         let Some(room) = self.room(&batch) else { return 0 };
         let follows = |&&index: &&usize| {
-            let padded = padded_length(&self.model.config, requests[index].input_ids.len());
-            padded == room.source_length && room.fits(&self.model.config, &requests[index])
+            let padded = padded_length(&self.host.config, requests[index].input_ids.len());
+            padded == room.source_length && room.fits(&self.host.config, &requests[index])
         };
         waiting.iter().take_while(follows).count()
     }
 
     /// The requests that can take over rows of a batch. `None` if none can.
     pub(super) fn room(&self, batch: &[&GenerateRequest]) -> Option<Room> {
-        let config = &self.model.config;
+        let config = &self.host.config;
         let (Some(first), Architecture::EncoderDecoder) = (batch.first(), config.architecture()) else {
             return None;
         };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::loaded::LoadedModel;
+use super::loaded::{HostModel, LoadedModel};
 use crate::graph::{Upload, WeightTable};
 use crate::model::blueprint::CheckpointSource;
 use crate::model::edits::{EditedSource, WeightEdits};
@@ -17,6 +17,14 @@ pub(super) struct Edits {
     pub switched: WeightEdits,
 }
 
+impl Edits {
+    fn all(&self) -> WeightEdits {
+        let mut edits = self.muted.clone();
+        edits.extend(self.switched.clone());
+        edits
+    }
+}
+
 /// The edits that the weights on the device have.
 #[derive(Default)]
 pub(super) struct Edited {
@@ -26,7 +34,7 @@ pub(super) struct Edited {
 }
 
 /// Whether `files` have the weights of a loaded model, by names and shapes.
-pub(super) fn has_shapes_of(model: &LoadedModel, files: &Model) -> bool {
+pub(super) fn has_shapes_of(model: &HostModel, files: &Model) -> bool {
     let shapes = |table: &WeightTable| -> Vec<_> {
         table.entries().iter().map(|entry| (entry.name.clone(), entry.rows, entry.width)).collect()
     };
@@ -34,11 +42,15 @@ pub(super) fn has_shapes_of(model: &LoadedModel, files: &Model) -> bool {
 }
 
 impl Edited {
+    /// All edits together.
+    pub fn all(&self) -> WeightEdits {
+        self.current.all()
+    }
+
     /// Reads the weights again that have edits or had some. After an error, the next call reads them.
     pub fn read(&mut self, model: &mut LoadedModel, files: &Model, next: Edits) -> Result<(), ModelError> {
         let LoadedModel { device, weights, .. } = model;
-        let mut edits = next.muted.clone();
-        edits.extend(next.switched.clone());
+        let edits = next.all();
         self.entries.extend(edits.entries());
         let blueprint = files.blueprint();
         let source = CheckpointSource { blueprint, checkpoint: files.checkpoint() };

@@ -1,7 +1,11 @@
+use std::marker::PhantomData;
+use std::sync::Arc;
+
 use super::end_states::Extent;
 use super::global_states::{check_attention, most_globals};
 use super::input_states::InputStates;
-use super::loaded::LoadedModel;
+use super::loaded::{HostModel, LoadedModel};
+use super::placed::Placed;
 use super::{ForwardError, Tensor, Transformer};
 use crate::gpu::GpuError;
 use crate::graph::{Graph, Plan, Session, State, StateTable};
@@ -12,7 +16,9 @@ use crate::model::encoder::encoder;
 
 /// An encoder alone, for sources of one shape, without the keys and values of cross-attention.
 pub struct Encoder<'a> {
-    model: &'a LoadedModel,
+    model: Arc<Placed>,
+    /// The model of the transformer does not change meanwhile.
+    _of: PhantomData<&'a Transformer>,
     session: Session,
     input: InputStates,
     memory: State,
@@ -21,12 +27,13 @@ pub struct Encoder<'a> {
 }
 
 impl Transformer {
-    /// Makes an encoder for `batch` sources of up to `length` tokens each.
+    /// Makes an encoder for `batch` sources of up to `length` tokens each. If its device is lost, so is the encoder.
     ///
     /// # Errors
     /// [`ForwardError::NoEncoder`], [`ForwardError::Empty`], [`ForwardError::TooLong`], and those of the device.
     pub fn encoder(&self, batch: usize, length: usize) -> Result<Encoder<'_>, ForwardError> {
-        let LoadedModel { device, config, blueprint, weights, .. } = &self.model;
+        let model = self.model();
+        let HostModel { config, blueprint, .. } = &*model.host;
         let limit = config.source_positions().longest_input();
         if config.architecture() == Architecture::DecoderOnly {
             return Err(ForwardError::NoEncoder { model_type: config.family.model_type() });
@@ -50,8 +57,8 @@ impl Transformer {
         let tokens = Tokens { types: types.map(|types| g.state(types)), ..tokens };
         let last = encoder(g, config, blueprint, tokens, &sequences, Taps::default())?;
         g.keep(last, memory)?;
-        let session = Session::new(device, weights, &states, vec![Plan::new(graph)])?;
-        Ok(Encoder { model: &self.model, session, input, memory, batch, length })
+        let session = Session::new(&model.device, &model.weights, &states, vec![Plan::new(graph)])?;
+        Ok(Encoder { model, _of: PhantomData, session, input, memory, batch, length })
     }
 }
 
@@ -59,7 +66,8 @@ impl Encoder<'_> {
     /// Runs the encoder and waits for the device; [`read`](Self::read) returns the result. Token types are 0; global
     /// tokens are the [usual ones](crate::model::config::ModelConfig::usual_globals).
     pub async fn run(&mut self, sources: &[Vec<u32>]) -> Result<(), ForwardError> {
-        let LoadedModel { config, weights, device, .. } = self.model;
+        let LoadedModel { host, weights, device } = &self.model.model;
+        let config = &host.config;
         let (rows, columns, input) = (self.batch, self.length, "input_ids");
         if sources.len() != rows {
             let got = sources.iter().map(Vec::len).sum();

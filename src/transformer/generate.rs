@@ -1,12 +1,15 @@
 use std::borrow::Cow;
 
 use super::Transformer;
-use super::attention_budget::{KeepAttention, Lengths, Share, share};
+use super::attempts::Attempts;
+use super::attention_budget::{Lengths, Share, share};
 use super::cancel::Cancel;
 use super::error::GenerateError;
 use super::forward::{ForwardInput, ForwardSelection};
 use super::global_states::check_attention;
 use super::kept_attention::{KeptAttention, KeptLayer};
+use super::loaded::LoadedModel;
+use super::placed::Placed;
 use super::queue::{Queue, Seats, pause};
 use super::request::{GenerateOptions, GenerateRequest, Generation, Keep, Progress};
 use super::session::{DecodeSession, SessionKey};
@@ -49,26 +52,52 @@ impl Transformer {
         let mut ignore = |_: Progress<'_>| {};
         let watch = watch.unwrap_or(&mut ignore);
         let mut results = vec![Generation::default(); requests.len()];
-        let mut waiting = order.as_slice();
+        let (mut waiting, mut attempts) = (order.clone(), Attempts::default());
+        let all = *left;
         while !waiting.is_empty() {
-            let (batch, rest) = waiting.split_at(self.batch_size(requests, waiting, &keep));
+            let model = self.model();
+            let (batch, rest) = waiting.split_at(self.batch_size(requests, &waiting, &keep));
             // no request takes over rows of which something is kept
             let followers = if keep.is_nothing() { self.followers(requests, batch, rest) } else { 0 };
-            let (following, rest) = rest.split_at(followers);
-            let queue = Queue::new(requests, (batch, following), &mut results, watch, pauses);
-            let (session, paths) = self.search(queue, &cancel, &keep).await?;
-            if let (Some(attention), Some(paths)) = (&keep.attention, paths) {
-                let found: Vec<&[u32]> =
-                    batch.iter().map(|&index| &results[index].hypotheses[0].tokens[..]).collect();
-                let batch_requests: Vec<_> = batch.iter().map(|&index| &requests[index]).collect();
-                let budget = (attention, &mut *left);
-                let kept = self.keep_attentions(&session, &paths, &batch_requests, &found, budget).await?;
-                for (&index, kept) in batch.iter().zip(kept) {
-                    results[index].attention = Some(kept);
+            let queue = Queue::new(requests, (batch, &rest[..followers]), &mut results, watch, pauses);
+            let before = *left;
+            let size = batch.len();
+            let error = match self.search(&model, queue, &cancel, &keep).await {
+                Ok((session, paths)) => {
+                    let budget = (&keep, &mut *left);
+                    let found = (&session, paths.as_ref());
+                    let kept = self.keep_attentions(&model, found, (requests, batch), &mut results, budget);
+                    match kept.await {
+                        Ok(()) => {
+                            model.idle.put(session);
+                            None
+                        }
+                        Err(error) => Some(error),
+                    }
+                }
+                Err(error) => Some(error),
+            };
+            if let Some(error) = error {
+                let replaced = self.replaced_devices();
+                *left = before;
+                if keep.attention.is_some() {
+                    waiting.iter().for_each(|&index| results[index] = Generation::default());
+                } else if waiting.iter().any(|&index| !results[index].hypotheses.is_empty()) {
+                    waiting.retain(|&index| results[index].hypotheses.is_empty());
+                    attempts.progress();
+                }
+                self.overcome(&model, error, &mut attempts, size)?;
+                if keep.attention.is_some() && self.replaced_devices() != replaced {
+                    // what was kept is gone with the device
+                    results.fill(Generation::default());
+                    (waiting, *left) = (order.clone(), all);
+                }
+            } else {
+                waiting.drain(..size + followers);
+                if keep.attention.is_none() {
+                    attempts.progress(); // else all begins anew, and a loss at the same place would go on for ever
                 }
             }
-            self.idle.put(session);
-            waiting = rest;
             if pauses {
                 pause().await; // after the session is back: the caller may stop here
             }
@@ -79,55 +108,58 @@ impl Transformer {
     /// The requests with the columns of their inputs.
     fn with_columns<'r>(&self, requests: &'r [GenerateRequest]) -> Cow<'r, [GenerateRequest]> {
         let open = |request: &GenerateRequest| request.options.columns == Columns::Auto;
-        if self.model.shortlist.is_none() || !requests.iter().any(open) {
+        if self.host.shortlist.is_none() || !requests.iter().any(open) {
             return requests.into();
         }
         let mut resolved = requests.to_vec();
-        resolved.iter_mut().for_each(|request| self.model.resolve_columns(request));
+        resolved.iter_mut().for_each(|request| self.host.resolve_columns(request));
         resolved.into()
     }
 
-    /// Computes the attention of each request's best hypothesis, `found`.
+    /// Computes the attention of the best hypothesis of each request of a batch, if it is kept, and adds it to `results`.
+    ///
+    /// * `batch`: indices into the requests
     async fn keep_attentions(
         &self,
-        session: &DecodeSession,
-        paths: &Paths,
-        requests: &[&GenerateRequest],
-        found: &[&[u32]],
-        (keep, left): (&KeepAttention, &mut u64),
-    ) -> Result<Vec<KeptAttention>, GenerateError> {
-        let lengths = requests.iter().zip(found).map(|(request, tokens)| Lengths {
-            source: request.input_ids.len(),
-            globals: request.sorted_globals(),
-            target: tokens.len() - 1,
+        model: &LoadedModel,
+        (session, paths): (&DecodeSession, Option<&Paths>),
+        (requests, batch): (&[GenerateRequest], &[usize]),
+        results: &mut [Generation],
+        (keep, left): (&Keep, &mut u64),
+    ) -> Result<(), GenerateError> {
+        let (Some(keep), Some(paths)) = (&keep.attention, paths) else { return Ok(()) };
+        let lengths = batch.iter().map(|&index| Lengths {
+            source: requests[index].input_ids.len(),
+            globals: requests[index].sorted_globals(),
+            target: results[index].hypotheses[0].tokens.len() - 1,
         });
         let lengths: Vec<Lengths> = lengths.collect();
-        let shares = share(&self.model.config, &lengths, keep, left, self.model.device.max_buffer_bytes());
-        let mut kept = Vec::with_capacity(requests.len());
-        let sentences = requests.iter().zip(found).zip(lengths.iter().zip(shares)).enumerate();
-        for (sentence, ((request, tokens), (lengths, mut share))) in sentences {
-            let GenerateRequest { input_ids, options, .. } = request;
+        let shares = share(&model.config, &lengths, keep, left, model.device.max_buffer_bytes());
+        for (sentence, ((&index, lengths), mut share)) in batch.iter().zip(&lengths).zip(shares).enumerate() {
+            let GenerateRequest { input_ids, options, .. } = &requests[index];
+            let tokens = &results[index].hypotheses[0].tokens;
             let (prompt, rows) = (options.prompt.len(), options.rows());
             let rows = sentence * rows..(sentence + 1) * rows;
             let run = &tokens[prompt - 1..tokens.len() - 1];
             let diverged = GenerateError::SearchDiverged { step: run.len(), row: rows.start };
             let path = paths.of(rows, run).ok_or(diverged)?;
-            let banded = share.take_banded(&self.model.config, lengths);
+            let banded = share.take_banded(&model.config, lengths);
             let read = [input_ids.len(), prompt];
-            let mut layers = session.attention(&self.model, sentence, read, &path, &share.selection)?;
+            let mut layers = session.attention(model, sentence, read, &path, &share.selection)?;
             if !banded.is_empty() {
-                layers.extend(self.keep_bands(request, banded).await?);
+                layers.extend(self.keep_bands(model, &requests[index], banded)?);
                 layers.sort_by_key(KeptLayer::place);
             }
-            kept.push(KeptAttention::new(layers, share.left_out));
+            results[index].attention = Some(KeptAttention::new(layers, share.left_out));
         }
-        Ok(kept)
+        Ok(())
     }
 
     /// Computes the bands of encoder layers in a second pass of the encoder: they depend on the inputs of global tokens and
     /// of sums, which a search does not keep.
-    async fn keep_bands(
+    fn keep_bands(
         &self,
+        model: &LoadedModel,
         request: &GenerateRequest,
         layers: Vec<usize>,
     ) -> Result<Vec<KeptLayer>, GenerateError> {
@@ -149,40 +181,41 @@ impl Transformer {
         };
         let selection = ForwardSelection { encoder_attentions: layers, ..ForwardSelection::default() };
         let share = Share { selection, left_out: Vec::new() };
-        Ok(self.keep_attention(&input, share)?.into_layers())
+        Ok(self.keep_attention_on(model, &input, share)?.into_layers())
     }
 
     pub(crate) fn check_translates(&self) -> Result<(), GenerateError> {
-        match self.model.config.architecture() {
+        match self.host.config.architecture() {
             Architecture::EncoderDecoder => Ok(()),
-            _ => Err(GenerateError::NotATranslator { model_type: self.model.config.family.model_type() }),
+            _ => Err(GenerateError::NotATranslator { model_type: self.host.config.family.model_type() }),
         }
     }
 
     /// Checks a request without running it.
     pub fn check_request(&self, request: &GenerateRequest) -> Result<(), GenerateError> {
-        let (limit, vocabulary) = (self.model.config.positions.count(), self.model.config.source_vocabulary);
+        let (limit, vocabulary) = (self.host.config.positions.count(), self.host.config.source_vocabulary);
         let length = request.input_ids.len();
-        if self.model.config.architecture() == Architecture::EncoderOnly {
-            return Err(GenerateError::NoDecoder { model_type: self.model.config.family.model_type() });
+        if self.host.config.architecture() == Architecture::EncoderOnly {
+            return Err(GenerateError::NoDecoder { model_type: self.host.config.family.model_type() });
         }
         if length == 0 {
             return Err(GenerateError::Empty);
         }
-        let longest = self.model.config.source_positions().longest_input();
+        let longest = self.host.config.source_positions().longest_input();
         if length > longest {
             return Err(GenerateError::TooLong { length, limit: longest });
         }
         if let Some(&token) = request.input_ids.iter().find(|&&token| token as usize >= vocabulary) {
             return Err(GenerateError::Token { token, vocabulary });
         }
-        check_attention(&self.model.config, &request.global_tokens, length)?;
-        Ok(request.options.validate(self.model.config.target_vocabulary, limit)?)
+        check_attention(&self.host.config, &request.global_tokens, length)?;
+        Ok(request.options.validate(self.host.config.target_vocabulary, limit)?)
     }
 
     /// Searches for the requests of a queue. The caller puts the session back. Paths are returned if attention is kept.
     pub(super) async fn search(
         &self,
+        model: &Placed,
         queue: impl Seats,
         cancel: &Cancel,
         keep: &Keep,
@@ -195,20 +228,20 @@ impl Transformer {
         if keep.attention.is_some() {
             search.keep_paths();
         }
-        let key = SessionKey::new(&self.model, &batch, &search, queue.waiting(), keep.attention.is_some());
-        let mut session = match self.idle.take(&key) {
+        let key = SessionKey::new(model, &batch, &search, queue.waiting(), keep.attention.is_some());
+        let mut session = match model.idle.take(&key) {
             Some(session) => session,
             None => {
-                self.idle.make_room();
-                DecodeSession::new(&self.model, key)?
+                model.idle.make_room();
+                DecodeSession::new(model, key)?
             }
         };
-        match session.run(&self.model, queue, search, cancel).await {
+        match session.run(model, queue, search, cancel).await {
             Ok(paths) => Ok((session, paths)),
             Err(error) => {
                 // the session can be used again, unless the device failed
                 if !matches!(error, GenerateError::Gpu(_)) {
-                    self.idle.put(session);
+                    model.idle.put(session);
                 }
                 Err(error)
             }

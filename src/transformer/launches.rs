@@ -1,6 +1,6 @@
 use super::error::GenerateError;
 use super::forward::{self, ForwardError, ForwardInput, ForwardSelection};
-use super::loaded::LoadedModel;
+use super::loaded::HostModel;
 use super::loading::Loading;
 use super::request::GenerateRequest;
 use super::session::{Planned, SessionKey};
@@ -51,7 +51,7 @@ const MAX_STORAGE_BYTES: u64 = 128 << 20;
 pub fn launches(model: &Model, options: &LaunchOptions) -> Result<Vec<LaunchList>, LaunchesError> {
     let transformer = Loading::shapes_of(model)?;
     let &LaunchOptions { class, precision, sentences, tokens, .. } = options;
-    let LoadedModel { config, blueprint, .. } = &transformer.model;
+    let HostModel { config, blueprint, .. } = &*transformer.host;
     let target = Target::new(class, precision, &blueprint.table, MAX_STORAGE_BYTES);
     let pass = ForwardInput {
         batch: sentences,
@@ -60,7 +60,7 @@ pub fn launches(model: &Model, options: &LaunchOptions) -> Result<Vec<LaunchList
         ..ForwardInput::default()
     };
     let mut plans = vec![forward::plan(
-        &transformer.model,
+        &transformer.model(),
         &pass,
         &ForwardSelection { logits: true, ..ForwardSelection::default() },
     )?];
@@ -72,16 +72,16 @@ pub fn launches(model: &Model, options: &LaunchOptions) -> Result<Vec<LaunchList
 
 /// Plans of a search's programs; the step is first.
 fn search_plans(transformer: &Transformer, options: &LaunchOptions) -> Result<Vec<Plan>, GenerateError> {
-    let LoadedModel { config, generation, .. } = &transformer.model;
+    let HostModel { config, generation, .. } = &*transformer.host;
     let &LaunchOptions { class, sentences, beams, tokens, .. } = options;
     let input_ids = vec![config.tokens.pad; tokens];
     let search = GenerationConfig { num_beams: Some(beams), ..GenerationConfig::default() };
     let options = resolve(&search, generation, config, &input_ids)?;
     let mut request = GenerateRequest::new(input_ids, options);
-    transformer.model.resolve_columns(&mut request);
+    transformer.host.resolve_columns(&mut request);
     transformer.check_request(&request)?;
     let requests = vec![&request; sentences];
     let search = BatchSearch::new(requests.iter().map(|request| request.options.clone()).collect())?;
-    let key = SessionKey::new(&transformer.model, &requests, &search, 0, false).on_gpu(config, &requests);
-    Ok(Planned::new(&transformer.model, &key, class)?.plans)
+    let key = SessionKey::new(&transformer.model(), &requests, &search, 0, false).on_gpu(config, &requests);
+    Ok(Planned::new(&transformer.model(), &key, class)?.plans)
 }

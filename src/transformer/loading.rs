@@ -1,8 +1,12 @@
+use std::sync::{Arc, RwLock};
+
 use super::Transformer;
+use super::attempts::Recovery;
 use super::edited::Edited;
 use super::error::GenerateError;
-use super::loaded::LoadedModel;
+use super::loaded::{HostModel, LoadedModel};
 use super::options::resolve;
+use super::placed::Placed;
 use super::request::GenerateRequest;
 use super::session::{DecodeSession, IdleSessions, SessionKey};
 #[cfg(not(target_arch = "wasm32"))]
@@ -43,13 +47,51 @@ impl Transformer {
         choice: PrecisionChoice,
         progress: &mut dyn FnMut(f32),
     ) -> Result<Self, ModelError> {
-        let mut loading = Loading::with_weights(device, model, choice)?;
-        #[cfg(not(target_arch = "wasm32"))]
-        pollster::block_on(loading.check())?;
-        while loading.advance(model)? {
-            progress(loading.fraction());
-        }
-        loading.finish()
+        let load = |device: &Device| {
+            let mut loading = Loading::with_weights(device, model, choice)?;
+            #[cfg(not(target_arch = "wasm32"))]
+            pollster::block_on(loading.check())?;
+            while loading.advance(model)? {
+                progress(loading.fraction());
+            }
+            loading.finish()
+        };
+        Self::load_lasting(device, model, choice, load)
+    }
+
+    /// Loads a model; after a loss, the page's engine does so again.
+    #[cfg(target_arch = "wasm32")]
+    fn load_lasting(
+        device: &Device,
+        _: &Model,
+        _: PrecisionChoice,
+        mut load: impl FnMut(&Device) -> Result<Self, ModelError>,
+    ) -> Result<Self, ModelError> {
+        load(device)
+    }
+
+    /// Loads a model that goes on after the loss of its device, which may also be lost here.
+    #[cfg(not(target_arch = "wasm32"))]
+    fn load_lasting(
+        device: &Device,
+        model: &Model,
+        choice: PrecisionChoice,
+        mut load: impl FnMut(&Device) -> Result<Self, ModelError>,
+    ) -> Result<Self, ModelError> {
+        let loaded = match load(device) {
+            Err(ModelError::Gpu(lost @ GpuError::Lost { .. })) => {
+                load(&pollster::block_on(device.reopen(lost))?).map_err(|error| match error {
+                    ModelError::Gpu(GpuError::Lost { adapter, reason }) => {
+                        GpuError::LostAgain { adapter, reason }.into()
+                    }
+                    error => error,
+                })
+            }
+            loaded => loaded,
+        };
+        let mut transformer = loaded?;
+        transformer.recovery.source = Some((model.clone(), choice));
+        Ok(transformer)
     }
 
     /// The storage format that [`Transformer::load_with_weights`] takes.
@@ -70,11 +112,13 @@ impl Transformer {
         options: &GenerationConfig,
         progress: &mut dyn FnMut(f32),
     ) -> Result<Self, ModelError> {
-        let mut loading = Loading::with_weights(device, model, choice)?;
-        pollster::block_on(loading.check())?;
-        loading.advance_and_rehearse(model, options, progress)?;
-        let transformer = loading.finish()?;
-        if let Some(gpu) = device.gpu() {
+        let transformer = Self::load_lasting(device, model, choice, |device| {
+            let mut loading = Loading::with_weights(device, model, choice)?;
+            pollster::block_on(loading.check())?;
+            loading.advance_and_rehearse(model, options, progress)?;
+            loading.finish()
+        })?;
+        if let Some(gpu) = transformer.device().gpu() {
             gpu.store_pipelines(); // now, because a long-running program may be killed
         }
         Ok(transformer)
@@ -101,21 +145,22 @@ impl Loading {
         let precision = Transformer::precision_on(device, model, choice);
         let blueprint = model.blueprint().clone();
         let upload = Upload::new(blueprint.file_order(model.checkpoint()));
-        let model = LoadedModel {
-            device: device.clone(),
+        let weights = Weights::allocate(device, &blueprint.table, precision)?;
+        let host = Arc::new(HostModel {
             config: model.config().clone(),
             generation: model.generation_config().clone(),
-            weights: Weights::allocate(device, &blueprint.table, precision)?,
             shortlist: match model.config().family {
-                Family::Firefox => model.shortlist()?,
+                Family::Firefox => model.shortlist()?.map(Arc::new),
                 _ => None,
             },
             blueprint,
-        };
-        let own_kinds = model.config.encoder_kinds.clone();
+        });
+        let own_kinds = host.config.encoder_kinds.clone();
+        let model = LoadedModel { host: host.clone(), device: device.clone(), weights };
         let transformer = Transformer {
-            model,
-            idle: IdleSessions::default(),
+            host,
+            placed: RwLock::new(Arc::new(Placed { model, idle: IdleSessions::default() })),
+            recovery: Recovery::default(),
             muted: Vec::new(),
             switches: Switches::default(),
             edits: Edited::default(),
@@ -131,7 +176,7 @@ impl Loading {
 
     /// Checks with a small test that the device reads the storage format of weights; no test for f32 and on the CPU.
     pub async fn check(&self) -> Result<(), ModelError> {
-        if let Some(gpu) = self.transformer.model.device.gpu() {
+        if let Some(gpu) = self.transformer.device().gpu() {
             check_known_answers(gpu, self.transformer.precision()).await?;
         }
         Ok(())
@@ -142,7 +187,8 @@ impl Loading {
     /// # Errors
     /// [`ModelError`]. After [`ModelError::NotArrived`] the same chunk can be tried again.
     pub fn advance(&mut self, model: &Model) -> Result<bool, ModelError> {
-        let LoadedModel { device, blueprint, weights, .. } = &mut self.transformer.model;
+        let LoadedModel { host, device, weights } = &mut self.transformer.placed_mut().model;
+        let blueprint = &host.blueprint;
         let mut source = CheckpointSource { blueprint, checkpoint: model.checkpoint() };
         self.upload.advance(device.gpu(), &blueprint.table, weights, &mut source)
     }
@@ -154,7 +200,7 @@ impl Loading {
 
     /// Bytes of all weights, counted as f32.
     pub fn total_bytes(&self) -> u64 {
-        self.transformer.model.blueprint.table.elements() as u64 * 4
+        self.transformer.host.blueprint.table.elements() as u64 * 4
     }
 
     /// Submits the programs of a short sentence with the weights loaded so far, so that pipelines are compiled
@@ -173,13 +219,15 @@ impl Loading {
     ) -> Result<(), ModelError> {
         let Self { transformer, upload } = self;
         let transformer = &*transformer;
-        let Some(gpu) = transformer.model.device.gpu() else {
+        let placed = transformer.model();
+        let Some(gpu) = placed.device.gpu() else {
+            drop(placed); // to be changed
             while self.advance(model)? {
                 progress(self.fraction());
             }
             return Ok(()); // the CPU has nothing to compile
         };
-        let LoadedModel { blueprint, weights, .. } = &transformer.model;
+        let (blueprint, weights) = (&transformer.host.blueprint, &placed.weights);
         let elements = blueprint.table.elements().max(1) as f32;
         std::thread::scope(|scope| {
             let rehearsal = std::thread::Builder::new().name("rehearsal".into());
@@ -211,7 +259,7 @@ impl Loading {
     /// If weights are missing: [`advance`](Self::advance) has not returned `false`.
     pub fn finish(self) -> Result<Transformer, ModelError> {
         assert_eq!(self.bytes(), self.total_bytes(), "all weights have to be there");
-        if let Some(gpu) = self.transformer.model.device.gpu() {
+        if let Some(gpu) = self.transformer.device().gpu() {
             gpu.flush()?;
         }
         Ok(self.transformer)
@@ -222,7 +270,7 @@ impl Loading {
 /// adapter: it would compile longer than the model loads, and no user's default takes one.
 #[cfg(not(target_arch = "wasm32"))]
 fn check_new_device(transformer: &Transformer) -> Result<(), GpuError> {
-    match &transformer.model.device {
+    match &transformer.device() {
         Device::Gpu(gpu) if !gpu.class().is_software() => {
             pollster::block_on(answers::quick(gpu, transformer.precision())).map(|_| ())
         }
@@ -236,26 +284,24 @@ fn rehearse(
     options: &GenerationConfig,
     tokens: usize,
 ) -> Result<(), GenerateError> {
-    let config = &transformer.model.config;
+    let config = &transformer.host.config;
     if config.architecture() == Architecture::EncoderOnly {
         return Ok(());
     }
     let input_ids = vec![config.tokens.pad; tokens.min(config.source_positions().count())];
     // a model without a decoder, or with missing options, has nothing to rehearse
-    let Ok(options) = resolve(options, &transformer.model.generation, config, &input_ids) else {
+    let Ok(options) = resolve(options, &transformer.host.generation, config, &input_ids) else {
         return Ok(());
     };
     let mut request = GenerateRequest::new(input_ids, options);
-    transformer.model.resolve_columns(&mut request);
+    transformer.host.resolve_columns(&mut request);
     if transformer.check_request(&request).is_err() {
         return Ok(());
     }
     let mut search = BatchSearch::new(vec![request.options.clone()])?;
-    let mut session = DecodeSession::new(
-        &transformer.model,
-        SessionKey::new(&transformer.model, &[&request], &search, 0, false),
-    )?;
-    session.rehearse(&transformer.model, &request, &mut search);
-    transformer.idle.put(session);
+    let placed = transformer.model();
+    let mut session = DecodeSession::new(&placed, SessionKey::new(&placed, &[&request], &search, 0, false))?;
+    session.rehearse(&placed, &request, &mut search);
+    placed.idle.put(session);
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! A model on a device: token ids in, token ids or tensors out.
 
 mod arrivals;
+mod attempts;
 mod attention_budget;
 mod attention_inputs;
 mod band_layout;
@@ -23,7 +24,9 @@ mod loaded;
 mod loading;
 mod mute;
 mod options;
+mod placed;
 mod queue;
+mod recovery;
 mod request;
 mod rows;
 mod score;
@@ -33,6 +36,7 @@ mod switches;
 mod work;
 
 pub use arrivals::{Arrival, Arrivals};
+pub(crate) use attempts::{Attempts, DeviceFault};
 pub use attention_budget::KeepAttention;
 pub(crate) use attention_budget::{Lengths, Share, share};
 pub(crate) use band_layout::band_layout;
@@ -49,20 +53,25 @@ pub use options::resolve;
 pub use request::{GenerateOptions, GenerateRequest, Generation, Keep, Progress};
 pub use score::{Score, ScoreError, ScoreRequest};
 
+use std::sync::{Arc, PoisonError, RwLock};
+
 use crate::device::Device;
 use crate::model::config::ModelConfig;
 use crate::model::generation_config::GenerationConfig;
 use crate::model::{HeadName, SelfAttentionKind, Switches};
 use crate::precision::WeightPrecision;
+use attempts::Recovery;
 use edited::Edited;
-use loaded::LoadedModel;
+use loaded::HostModel;
+use placed::Placed;
 use session::IdleSessions;
 
 /// A model with its weights on a device. [`Transformer::generate`](Self::generate) searches for outputs,
 /// [`Transformer::forward`](Self::forward) runs given ones.
 pub struct Transformer {
-    model: LoadedModel,
-    idle: IdleSessions,
+    host: Arc<HostModel>,
+    placed: RwLock<Arc<Placed>>,
+    recovery: Recovery,
     muted: Vec<HeadName>,
     switches: Switches,
     edits: Edited,
@@ -71,33 +80,53 @@ pub struct Transformer {
 }
 
 impl Transformer {
-    /// Device of the model.
-    pub fn device(&self) -> &Device {
-        &self.model.device
+    /// Device of the model. Another one takes its place when it is [lost](crate::Device::reopen).
+    pub fn device(&self) -> Device {
+        self.model().device.clone()
+    }
+
+    /// The model on its current device.
+    fn model(&self) -> Arc<Placed> {
+        self.placed.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The model on its current device, to be changed.
+    fn placed_mut(&mut self) -> &mut Placed {
+        let placed = self.placed.get_mut().unwrap_or_else(PoisonError::into_inner);
+        Arc::get_mut(placed)
+            .unwrap_or_else(|| unreachable!("only runs share it, and they borrow the transformer"))
+    }
+
+    /// Changes what the host knows of the model. Programs of before are dropped.
+    fn change_host(&mut self, change: impl FnOnce(&mut HostModel)) {
+        change(Arc::make_mut(&mut self.host));
+        let host = self.host.clone();
+        let placed = self.placed_mut();
+        (placed.model.host, placed.idle) = (host, IdleSessions::default());
     }
 
     /// Configuration of the model.
     pub fn config(&self) -> &ModelConfig {
-        &self.model.config
+        &self.host.config
     }
 
     /// Number of values of all weights; shared ones count once.
     pub fn parameters(&self) -> usize {
-        self.model.blueprint.table.elements()
+        self.host.blueprint.table.elements()
     }
 
     /// Bytes of the weights on the device.
     pub fn weight_bytes(&self) -> u64 {
-        self.model.weights.bytes()
+        self.model().weights.bytes()
     }
 
     /// Storage format of matrices.
     pub fn precision(&self) -> WeightPrecision {
-        self.model.weights.precision()
+        self.model().weights.precision()
     }
 
     /// The model's defaults for generation.
     pub fn generation_config(&self) -> &GenerationConfig {
-        &self.model.generation
+        &self.host.generation
     }
 }

@@ -3,7 +3,7 @@
 
 use super::Transformer;
 use super::edited::{Edits, has_shapes_of};
-use super::loaded::LoadedModel;
+use super::loaded::HostModel;
 use crate::model::edits::WeightEdits;
 use crate::model::switches::mute_head;
 use crate::model::{HeadName, Model, ModelError};
@@ -46,10 +46,10 @@ impl Transformer {
     /// # Errors
     /// [`MuteError`]; for an unknown head or another model, nothing changes.
     pub fn mute(&mut self, model: &Model, heads: &[HeadName]) -> Result<(), MuteError> {
-        if !has_shapes_of(&self.model, model) {
+        if !has_shapes_of(&self.host, model) {
             return Err(MuteError::OtherModel { model: model.label().to_owned() });
         }
-        let LoadedModel { config, blueprint, .. } = &self.model;
+        let HostModel { config, blueprint, .. } = &*self.host;
         let mut edits = WeightEdits::default();
         for &head in heads {
             if !mute_head(&mut edits, (blueprint, config), head) {
@@ -58,7 +58,7 @@ impl Transformer {
             }
         }
         let next = Edits { muted: edits, ..self.edits.current.clone() };
-        self.edits.read(&mut self.model, model, next)?;
+        self.set_edits(model, next)?;
         self.muted = heads.to_vec();
         Ok(())
     }

@@ -1,5 +1,4 @@
 use super::Transformer;
-use super::session::IdleSessions;
 use crate::model::config::ModelConfig;
 use crate::model::{SelfAttentionChoice, SelfAttentionError};
 
@@ -11,7 +10,7 @@ impl Transformer {
     /// [`SelfAttentionError`] for a layer that the model lacks, or whose switches contradict the kind; then nothing
     /// changes.
     pub fn set_attention(&mut self, choice: &SelfAttentionChoice) -> Result<(), SelfAttentionError> {
-        let own = ModelConfig { encoder_kinds: self.own_kinds.clone(), ..self.model.config.clone() };
+        let own = ModelConfig { encoder_kinds: self.own_kinds.clone(), ..self.host.config.clone() };
         let chosen = match choice.is_empty() {
             true => own,
             false => own.with_attention(choice)?,
@@ -19,9 +18,7 @@ impl Transformer {
         if let Some((switch, layer)) = self.switches.without_scores(&chosen) {
             return Err(SelfAttentionError::Scores { layer, switch: switch.to_owned() });
         }
-        self.model.config = chosen;
-        // programs of the other kinds
-        self.idle = IdleSessions::default();
+        self.change_host(|host| host.config = chosen);
         Ok(())
     }
 }

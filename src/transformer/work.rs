@@ -12,7 +12,7 @@ impl Transformer {
     /// run once a sentence, and the output projection. A step reads one row of embeddings and positions, which do not
     /// count.
     pub fn step_weight_bytes(&self) -> u64 {
-        let blueprint = &self.model.blueprint;
+        let blueprint = &self.host.blueprint;
         let layers = blueprint.decoder.iter().flat_map(|layer| {
             let cross = layer.cross_attention.as_ref();
             let linears = layer.mixing.linears();
@@ -34,21 +34,21 @@ impl Transformer {
 
     /// Bytes of one token's keys and values of self-attention, or of its cells.
     pub fn cache_bytes_per_token(&self) -> u64 {
-        let config = &self.model.config;
+        let config = &self.host.config;
         config.decoder.layers as u64 * config.cached_width() as u64 * CACHE_ELEMENT_BYTES
     }
 
     /// Bytes of cross-attention's keys and values of one source token; 0 without an encoder.
     pub fn memory_bytes_per_token(&self) -> u64 {
-        let crossing = self.model.blueprint.decoder.iter().filter(|layer| layer.cross_attention.is_some());
+        let crossing = self.host.blueprint.decoder.iter().filter(|layer| layer.cross_attention.is_some());
         crossing.count() as u64 * self.key_value_bytes()
     }
 
     /// Operations of the encoder's matrix products and attention for `length` tokens; multiply and add are two.
     pub fn encoder_operations(&self, length: usize) -> u64 {
-        let stack = &self.model.config.encoder;
+        let stack = &self.host.config.encoder;
         let length = length as u64;
-        let layers = self.model.blueprint.encoder.iter().map(|layer| {
+        let layers = self.host.blueprint.encoder.iter().map(|layer| {
             let linears = [layer.self_attention.qkv, layer.self_attention.output].into_iter();
             let weights: usize = linears
                 .chain(feed_forward(&layer.feed_forward))
@@ -62,18 +62,18 @@ impl Transformer {
 
     /// Bytes of one token in one layer.
     fn key_value_bytes(&self) -> u64 {
-        let stack = &self.model.config.decoder;
+        let stack = &self.host.config.decoder;
         (stack.key_width() + stack.value_width()) as u64 * CACHE_ELEMENT_BYTES
     }
 
     fn linear_bytes(&self, linear: &Linear) -> u64 {
-        let bias = linear.bias.map_or(0, |bias| self.model.weights.vector_bytes(bias));
-        self.model.weights.matrix_bytes(linear.weight) + bias
+        let bias = linear.bias.map_or(0, |bias| self.model().weights.vector_bytes(bias));
+        self.model().weights.matrix_bytes(linear.weight) + bias
     }
 
     fn norm_bytes(&self, norm: Norm) -> u64 {
-        let beta = norm.beta.map_or(0, |beta| self.model.weights.vector_bytes(beta));
-        self.model.weights.vector_bytes(norm.gamma) + beta
+        let beta = norm.beta.map_or(0, |beta| self.model().weights.vector_bytes(beta));
+        self.model().weights.vector_bytes(norm.gamma) + beta
     }
 }
 

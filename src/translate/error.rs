@@ -1,8 +1,9 @@
 //! Errors of a translation.
 
 use crate::decode::DecodeError;
+use crate::gpu::GpuError;
 use crate::text::TextError;
-use crate::transformer::GenerateError;
+use crate::transformer::{DeviceFault, GenerateError};
 
 /// The reason why a text could not be translated.
 #[derive(Debug, thiserror::Error)]
@@ -13,6 +14,21 @@ pub enum TranslateError {
     /// The text could not be turned into tokens, or tokens into text.
     #[error(transparent)]
     Text(#[from] TextError),
+}
+
+impl From<GpuError> for TranslateError {
+    fn from(error: GpuError) -> Self {
+        Self::Generate(error.into())
+    }
+}
+
+impl DeviceFault for TranslateError {
+    fn device_fault(&self) -> Option<&GpuError> {
+        match self {
+            Self::Generate(error) => error.device_fault(),
+            Self::Text(_) => None,
+        }
+    }
 }
 
 impl From<DecodeError> for TranslateError {

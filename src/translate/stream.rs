@@ -15,7 +15,7 @@ use super::texts::Texts;
 use super::translator::Translator;
 use crate::model::AttentionKind;
 use crate::text::tokens;
-use crate::transformer::{GenerateError, GenerateOptions, Generation, Progress};
+use crate::transformer::{Attempts, GenerateError, GenerateOptions, Generation, Progress};
 
 /// Sentences of one batch in a stream: enough for a busy device, few enough for an early beginning of the text.
 const WINDOW: usize = 16;
@@ -75,7 +75,10 @@ impl Translator {
         let mut memory = all;
         // attention goes to the first sentences of a text, and not to the longest of all
         let window = if keep.attention.is_some() { WINDOW } else { pace.window };
-        for sentences in searched.chunks(window) {
+        let windows: Vec<&[usize]> = searched.chunks(window).collect();
+        let (mut next, mut attempts) = (0, Attempts::default());
+        while let Some(&sentences) = windows.get(next) {
+            let replaced = self.transformer.replaced_devices();
             let requests = job.borrow().requests(sentences);
             let mut watch = |progress: Progress<'_>| job.borrow_mut().follow(sentences, pace.steps, progress);
             let generation = GenerateOptions {
@@ -85,18 +88,43 @@ impl Translator {
                 pauses: pace.pauses,
             };
             let mut found = self.transformer.generate_within(&mut memory, &requests, generation).await?;
-            if options.alignments {
-                for (&sentence, found) in sentences.iter().zip(&found) {
-                    self.align(job, sentence, found, options).await?;
-                }
+            if options.alignments
+                && let Err(error) = self.align_all(job, sentences, &found, options).await
+            {
+                self.transformer.overcome_loss(error, &mut attempts)?;
+                memory = all;
+                next = if options.keep.attention.is_some() { 0 } else { next };
+                continue;
             }
+            if next > 0 && options.keep.attention.is_some() && self.transformer.replaced_devices() != replaced
+            {
+                // what was kept of earlier sentences is gone with the device
+                self.transformer.begin_anew::<TranslateError>(&mut attempts)?;
+                (next, memory) = (0, all);
+                continue;
+            }
+            next += 1;
             if options.keep.attention.is_none() {
+                attempts.progress();
                 found.iter_mut().for_each(|found| found.attention = None);
                 memory = all;
             }
             if !keep.is_nothing() {
                 job.borrow_mut().keep(sentences, found);
             }
+        }
+        Ok(())
+    }
+
+    async fn align_all(
+        &self,
+        job: &RefCell<Job<'_>>,
+        sentences: &[usize],
+        found: &[Generation],
+        options: &TranslateOptions,
+    ) -> Result<(), TranslateError> {
+        for (&sentence, found) in sentences.iter().zip(found) {
+            self.align(job, sentence, found, options).await?;
         }
         Ok(())
     }

@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vite';
 
+import { licences } from './build/licences.ts';
 import { model } from './build/model.ts';
 import { offline } from './build/offline.ts';
 import { workerOnly } from './build/worker-only.ts';
@@ -10,7 +11,12 @@ const here = (path: string): string => fileURLToPath(new URL(path, import.meta.u
 export default defineConfig({
   root: here('.'),
   base: './',
-  plugins: [workerOnly(), model(here('../../models/tatoeba-en-de-q8')), offline(here('src/sw.ts'))],
+  plugins: [
+    workerOnly(),
+    model(here('../../models/tatoeba-en-de-q8')),
+    licences(here('../../licences/licences.txt')),
+    offline(here('src/sw.ts')),
+  ],
   resolve: {
     // the longer name first, because a name is also the beginning of an address
     alias: {

@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
 
@@ -59,7 +59,9 @@ for (const [name, folder] of Object.entries(MODULES)) {
   copyFileSync(join(folder, `${name}_bg.wasm`), join(DIST, `${name}_bg.wasm`));
 }
 for (const name of ['MODEL_CARD.md', 'LICENSE.md']) copyFileSync(join(MODEL, name), join(DIST, 'model', name));
-for (const name of ['LICENSE-MIT', 'LICENSE-APACHE']) copyFileSync(join(WEB, '..', name), join(DIST, name));
+for (const name of ['LICENSE-MIT', 'LICENSE-APACHE', 'licences/licences.txt']) {
+  copyFileSync(join(WEB, '..', name), join(DIST, basename(name)));
+}
 
 // The glue's default address of the module is never used, but bundlers would follow it.
 const glue = {

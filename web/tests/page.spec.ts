@@ -203,3 +203,10 @@ test('the model beside the page is the one of the repository', async ({ page, wo
   const { MODEL } = await import('./support/page.ts');
   expect(config).toBe(await readFile(`${MODEL}config.json`, 'utf8'));
 });
+
+test('the licences of what the page is made of are one link away', async ({ page, wordloom }) => {
+  await wordloom.open();
+  await page.getByRole('link', { name: 'Licences' }).click();
+  await expect(page.locator('body')).toContainText('preact 10.');
+  await expect(page.locator('body')).toContainText('Permission is hereby granted');
+});

@@ -5,6 +5,7 @@ mod bench;
 mod browser;
 mod checks;
 mod chromium;
+mod licences;
 mod node;
 mod process;
 mod python;
@@ -47,6 +48,9 @@ Commands:
   web             Build the wasm module, the npm package (web/dist) and the page (cli/site), as
                   far as something has changed; say their sizes, and fail if they are too large
   web --serve     Build the wasm module, then serve the page for development, until Ctrl-C
+  licences        Write licences/licences.txt, the licences of everything that is part of a
+                  program or package, and target/sbom, lists of it (CycloneDX); after a change
+                  of dependencies
 
 Options:
   -h, --help      Print this help
@@ -60,6 +64,7 @@ enum Task {
     Test(Tier),
     Bench { check: bool },
     Web { serve: bool },
+    Licences,
 }
 
 fn main() -> ExitCode {
@@ -85,6 +90,7 @@ fn main() -> ExitCode {
         Task::Web { serve } => {
             web::run(serve).inspect_err(|error| anstream::eprintln!("error: {error}")).is_ok()
         }
+        Task::Licences => licences::run().inspect_err(|error| anstream::eprintln!("error: {error}")).is_ok(),
     };
     if well { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
@@ -112,6 +118,7 @@ fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Task, lexopt::Erro
         (["bench"], None) => Ok(Task::Bench { check: false }),
         (["bench"], Some("check")) => Ok(Task::Bench { check: true }),
         (["web"], None) => Ok(Task::Web { serve: false }),
+        (["licences"], None) => Ok(Task::Licences),
         (["web"], Some("serve")) => Ok(Task::Web { serve: true }),
         ([], _) => Err("a command is missing".into()),
         (words, None) => Err(format!("there is no command {:?}", words.join(" ")).into()),
@@ -143,6 +150,7 @@ mod tests {
         assert_eq!(parsed("test --help"), Ok(Task::Help));
         assert_eq!(parsed("bench --check"), Ok(Task::Bench { check: true }));
         assert_eq!(parsed("web"), Ok(Task::Web { serve: false }));
+        assert_eq!(parsed("licences"), Ok(Task::Licences));
         assert_eq!(parsed("web --serve"), Ok(Task::Web { serve: true }));
     }
 

@@ -10,7 +10,7 @@ use crate::chromium;
 use crate::node::{self, npm};
 use crate::process::{self, cargo};
 use crate::terminal::heading;
-use crate::{wasm, wasm_bindgen};
+use crate::{licences, wasm, wasm_bindgen};
 use steps::Step;
 
 /// Builds everything and measures it. To serve, the page's development server replaces the steps after the module, and
@@ -54,6 +54,7 @@ fn package() -> Step {
             "web/pkg-train",
             "web/package.json",
             "web/package-lock.json",
+            licences::TEXT,
             MODEL,
         ]),
         output: "web/dist".into(),
@@ -67,7 +68,14 @@ fn page() -> Step {
     command.args(["run", "build:page"]);
     Step {
         name: "page",
-        inputs: paths(&["web/page", "web/dist", "web/package.json", "web/package-lock.json", MODEL]),
+        inputs: paths(&[
+            "web/page",
+            "web/dist",
+            "web/package.json",
+            "web/package-lock.json",
+            licences::TEXT,
+            MODEL,
+        ]),
         output: "cli/site/index.html".into(),
         command,
     }

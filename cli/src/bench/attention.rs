@@ -117,7 +117,7 @@ fn row(
     attend(target_ids.clone())?;
     let pass = Samples::of(repeats, || attend(target_ids.clone()))?;
     steps.step();
-    let painter = Painter::new(subject.device());
+    let painter = Painter::new(&subject.device());
     let mut maps = block_on(attended.maps(&painter, AttentionKind::Encoder))?;
     let whole = View::fit(maps.shape(), PICTURE);
     let overview = Samples::of(repeats, || Ok(block_on(painter.paint(&mut maps, &whole)).map(|_| ())?))?;

@@ -75,7 +75,7 @@ fn model_folders(folder: &Path) -> Result<Vec<PathBuf>, CliError> {
 }
 
 fn lines(subject: &Subject, name: &str, workload: &Workload, output: &mut Output) -> Result<(), CliError> {
-    let peer = peer(subject.device());
+    let peer = peer(&subject.device());
     let Workload { encode, source, tokens, beams, batch, repeats } = workload;
     let mut steps = Steps::new(encode.len() + batch.len() * beams.len() * tokens.len());
     let mut write = |line: &Line<'_>| {

@@ -23,7 +23,7 @@ impl Measured {
             version: env!("CARGO_PKG_VERSION"),
             date: host::date(),
             model: ModelShape::of(subject),
-            device: DeviceShape::of(subject.device()),
+            device: DeviceShape::of(&subject.device()),
         }
     }
 

@@ -129,7 +129,7 @@ impl Report {
             }
         }
         let memory = Memory::now(subject);
-        let limits = Limits::measure(subject.device(), memory.step_weights)?;
+        let limits = Limits::measure(&subject.device(), memory.step_weights)?;
         steps.step();
         for row in &mut encode {
             row.share_of_product = Some(round(row.gflop_per_second / limits.product.gflop_per_second));
@@ -359,7 +359,8 @@ impl Timed {
 
 impl Memory {
     fn now(subject: &Subject) -> Self {
-        let (gpu, transformer) = (subject.device().gpu(), &subject.transformer);
+        let (device, transformer) = (subject.device(), &subject.transformer);
+        let gpu = device.gpu();
         Self {
             host_peak: host::peak_bytes(),
             device: gpu.map(|gpu| gpu.bytes_in_use()),

@@ -67,7 +67,8 @@ impl Soak {
             pollster::block_on(subject.transformer.generate(&requests, options))?;
             let took = last.elapsed().as_secs_f64();
             last = Instant::now();
-            let gpu = subject.device().gpu();
+            let device = subject.device();
+            let gpu = device.gpu();
             rows.push(Row {
                 sentences: before + lengths.len(),
                 seconds: round(began.elapsed().as_secs_f64()),

@@ -34,7 +34,7 @@ impl Subject {
         self.transformer.config()
     }
 
-    pub fn device(&self) -> &Device {
+    pub fn device(&self) -> Device {
         self.transformer.device()
     }
 

@@ -22,6 +22,7 @@ use super::listing;
 #[allow_missing = true]
 #[exclude = ".*"]
 #[exclude = "model/*"]
+#[exclude = "licences.txt"]
 struct BuiltPage;
 
 pub struct Site {
@@ -48,6 +49,7 @@ pub enum Page<'a> {
 }
 
 pub const INDEX: &str = "index.html";
+const LICENCES: &str = "licences.txt";
 const MODEL: &str = "model/";
 const OTHERS: &str = "models/";
 
@@ -164,7 +166,7 @@ fn listed(model: Option<&Path>, others: &[PathBuf]) -> Result<Listed, CliError> 
 
 fn embedded_page() -> Result<Files, CliError> {
     let content = |name| Some((Cow::clone(&name), Embedded::new(BuiltPage::get(&name)?.data)));
-    let files: HashMap<_, _> = BuiltPage::iter().filter_map(content).collect();
+    let mut files: HashMap<_, _> = BuiltPage::iter().filter_map(content).collect();
     if files.is_empty() {
         return Err(CliError::Usage(
             "this wordloom was built without its page; run `cargo xtask web` and build again, \
@@ -172,6 +174,8 @@ fn embedded_page() -> Result<Files, CliError> {
                 .into(),
         ));
     }
+    // the binary has it compressed
+    files.insert(Cow::Borrowed(LICENCES), Embedded::new(wordloom_licences::text().into_bytes().into()));
     Ok(Files::Embedded(files))
 }
 

@@ -2,7 +2,7 @@
 
 use super::run;
 
-const COMMANDS: [&str; 22] = [
+const COMMANDS: [&str; 23] = [
     "translate",
     "summarize",
     "generate",
@@ -25,6 +25,7 @@ const COMMANDS: [&str; 22] = [
     "bench",
     "serve",
     "desktop",
+    "licences",
 ];
 
 #[test]

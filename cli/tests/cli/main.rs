@@ -21,6 +21,7 @@ mod help;
 mod inspect;
 mod interrupt;
 mod languages;
+mod lost_devices;
 mod models;
 mod quantize;
 mod resume;

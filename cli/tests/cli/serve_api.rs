@@ -18,7 +18,13 @@ pub struct Server {
 impl Server {
     pub fn start(arguments: &[&str]) -> Self {
         let all = [&["serve", "--port", "0", "--no-page", "--device", "cpu"], arguments].concat();
-        let mut child = command(&all).spawn().expect("the binary starts");
+        Self::run(&all, &[])
+    }
+
+    /// As [`start`](Self::start), with all arguments, and with these variables of the environment.
+    pub fn run(arguments: &[&str], environment: &[(&str, &str)]) -> Self {
+        let mut command = command(arguments);
+        let mut child = command.envs(environment.iter().copied()).spawn().expect("the binary starts");
         let mut line = String::new();
         BufReader::new(child.stdout.take().expect("stdout is piped")).read_line(&mut line).expect("a line");
         let address = line.trim_end().strip_prefix("http://").and_then(|url| url.strip_suffix('/'));
@@ -44,7 +50,7 @@ impl Server {
         read(stream)
     }
 
-    fn json(&self, path: &str, body: &Value) -> (u16, String, Value) {
+    pub fn json(&self, path: &str, body: &Value) -> (u16, String, Value) {
         let body = body.to_string();
         self.send(&format!("POST {path}"), "Content-Type: application/json\r\n", &body)
     }

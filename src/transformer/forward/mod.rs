@@ -28,7 +28,7 @@ pub(super) fn plan(
 impl Transformer {
     /// Runs the encoder on the sources and the decoder on the targets; a model of one stack runs on the inputs.
     pub async fn forward(&self, input: &ForwardInput) -> Result<ForwardOutput, ForwardError> {
-        self.forward_selected(input, &ForwardSelection::all(&self.model.config)).await
+        self.forward_selected(input, &ForwardSelection::all(&self.host.config)).await
     }
 
     /// As [`forward`](Self::forward), but keeps and reads back the selection; other tensors are empty, other layers absent.
@@ -40,21 +40,31 @@ impl Transformer {
         input: &ForwardInput,
         selection: &ForwardSelection,
     ) -> Result<ForwardOutput, ForwardError> {
-        check::check(&self.model.config, input)?;
-        check::check_layers(&self.model.config, selection)?;
-        run::run(&self.model, input, selection)?.read(&self.model, input).await
+        check::check(&self.host.config, input)?;
+        check::check_layers(&self.host.config, selection)?;
+        self.lasting(async |model| run::run(model, input, selection)?.read(model, input).await).await
     }
 
     /// Runs a pass for its attention, which stays on the device, to be painted there.
     pub(crate) fn keep_attention(
         &self,
         input: &ForwardInput,
+        share: Share,
+    ) -> Result<KeptAttention, ForwardError> {
+        self.keep_attention_on(&self.model(), input, share)
+    }
+
+    /// As [`keep_attention`](Self::keep_attention), on the device of a search.
+    pub(super) fn keep_attention_on(
+        &self,
+        model: &LoadedModel,
+        input: &ForwardInput,
         Share { selection, left_out }: Share,
     ) -> Result<KeptAttention, ForwardError> {
-        check::check(&self.model.config, input)?;
-        check::check_layers(&self.model.config, &selection)?;
+        check::check(&self.host.config, input)?;
+        check::check_layers(&self.host.config, &selection)?;
         Ok(KeptAttention::new(
-            run::run(&self.model, input, &selection)?.keep_attention(&self.model.config, input),
+            run::run(model, input, &selection)?.keep_attention(&self.host.config, input),
             left_out,
         ))
     }

@@ -12,7 +12,7 @@ use crate::transformer::end_states::Extent;
 use crate::transformer::global_states::{globals_of, most_globals};
 use crate::transformer::input_states::InputStates;
 use crate::transformer::kept_attention::KeptLayer;
-use crate::transformer::loaded::LoadedModel;
+use crate::transformer::loaded::{HostModel, LoadedModel};
 
 /// Inputs of one stack, and the values to read back.
 struct Stack {
@@ -222,7 +222,7 @@ pub fn run(
 ) -> Result<Pass, ForwardError> {
     let planned = Planned::new(model, input, selection)?;
     let Planned { plan, table, source, target, hidden, logits, length, taps } = planned;
-    let LoadedModel { config, weights, .. } = model;
+    let (config, weights) = (&model.config, &model.weights);
     let mut session = Session::new(&model.device, weights, &table, vec![plan])?;
     let (ids, mask) = (&input.input_ids, &input.attention_mask);
     if let Some(source) = &source {
@@ -271,7 +271,7 @@ impl Planned {
         input: &ForwardInput,
         selection: &ForwardSelection,
     ) -> Result<Self, ForwardError> {
-        let LoadedModel { config, blueprint, .. } = model;
+        let HostModel { config, blueprint, .. } = &*model.host;
         let ForwardInput { batch, source_length, target_length, .. } = *input;
         let architecture = config.architecture();
         let length = match architecture {
@@ -341,7 +341,7 @@ impl Planned {
 /// Adds the logits, which `state` keeps if it is given; taps may want them, too.
 fn add_logits(
     g: &mut Graph,
-    LoadedModel { config, blueprint, .. }: &LoadedModel,
+    HostModel { config, blueprint, .. }: &HostModel,
     last: Value,
     state: Option<State>,
 ) -> Result<(), ForwardError> {

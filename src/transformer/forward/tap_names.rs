@@ -24,11 +24,11 @@ pub fn taps(model: &Model) -> Result<Vec<TapInfo>, ForwardError> {
         ModelError::Gpu(error) => ForwardError::Gpu(error),
         other => ForwardError::Model(Box::new(other)),
     })?;
-    let of_target = usize::from(transformer.model.config.architecture() == Architecture::EncoderDecoder);
+    let of_target = usize::from(transformer.host.config.architecture() == Architecture::EncoderDecoder);
     let input =
         ForwardInput { batch: 1, source_length: 1, target_length: of_target, ..ForwardInput::default() };
     let selection = ForwardSelection { taps: vec!["*".to_owned()], ..ForwardSelection::default() };
-    let planned = run::Planned::new(&transformer.model, &input, &selection)?;
+    let planned = run::Planned::new(&transformer.model(), &input, &selection)?;
     let info = |tap: KeptTap| TapInfo { name: tap.name, shape: tap.axes };
     Ok(planned.taps.into_iter().map(info).collect())
 }

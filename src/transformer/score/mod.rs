@@ -25,7 +25,7 @@ impl Transformer {
         target_ids: Vec<u32>,
         options: &GenerationConfig,
     ) -> Result<ScoreRequest, ScoreError> {
-        let request = match self.model.config.architecture() {
+        let request = match self.host.config.architecture() {
             Architecture::DecoderOnly if target_ids.is_empty() => {
                 let mut context_ids = input_ids;
                 let target_ids = context_ids.split_off(context_ids.len().min(1));
@@ -41,7 +41,7 @@ impl Transformer {
                     ..GenerationConfig::default()
                 };
                 let context_ids =
-                    resolve(&start, &self.model.generation, &self.model.config, &input_ids)?.prompt;
+                    resolve(&start, &self.host.generation, &self.host.config, &input_ids)?.prompt;
                 ScoreRequest { input_ids, context_ids, target_ids }
             }
         };
@@ -57,7 +57,7 @@ impl Transformer {
     /// If `stride` is 0.
     pub fn score_windows(&self, ids: &[u32], stride: usize) -> Vec<ScoreRequest> {
         assert!(stride > 0, "windows have to advance");
-        let size = self.model.config.positions.count();
+        let size = self.host.config.positions.count();
         let mut requests = Vec::new();
         let mut scored = 1;
         while scored < ids.len() {
@@ -78,7 +78,7 @@ impl Transformer {
 
     /// Checks a request without running it.
     pub fn check_score_request(&self, request: &ScoreRequest) -> Result<(), ScoreError> {
-        let config = &self.model.config;
+        let config = &self.host.config;
         let (source, target) = (config.source_vocabulary, config.target_vocabulary);
         let with_encoder = match config.architecture() {
             Architecture::EncoderOnly => return Err(self.no_decoder()),
@@ -132,15 +132,23 @@ impl Transformer {
         order.sort_by_key(|&index| (requests[index].decoder_ids().len(), requests[index].input_ids.len()));
         let mut scores = vec![Score::default(); requests.len()];
         let (mut waiting, mut done) = (order.as_slice(), 0);
+        let mut attempts = super::attempts::Attempts::default();
         while !waiting.is_empty() {
             if cancel.listen().await {
                 return Err(ScoreError::Cancelled);
             }
-            let (batch, rest) = waiting.split_at(run::batch_size(&self.model, requests, waiting));
+            let model = self.model();
+            let size = run::batch_size(&model, requests, waiting).min(self.recovery.most_sentences());
+            let (batch, rest) = waiting.split_at(size);
             let batch_requests: Vec<&ScoreRequest> = batch.iter().map(|&index| &requests[index]).collect();
-            for (&index, score) in batch.iter().zip(run::run(&self.model, &batch_requests).await?) {
-                scores[index] = score;
+            match run::run(&model, &batch_requests).await {
+                Ok(found) => batch.iter().zip(found).for_each(|(&index, score)| scores[index] = score),
+                Err(error) => {
+                    self.overcome(&model, error, &mut attempts, size)?;
+                    continue;
+                }
             }
+            attempts.progress();
             waiting = rest;
             done += batch.len();
             finished(done);
@@ -149,6 +157,6 @@ impl Transformer {
     }
 
     fn no_decoder(&self) -> ScoreError {
-        ScoreError::NoDecoder { model_type: self.model.config.family.model_type() }
+        ScoreError::NoDecoder { model_type: self.host.config.family.model_type() }
     }
 }

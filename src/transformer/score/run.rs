@@ -6,7 +6,7 @@ use crate::model::{Memory, Taps};
 use crate::transformer::end_states::Extent;
 use crate::transformer::global_states::most_globals;
 use crate::transformer::input_states::InputStates;
-use crate::transformer::loaded::LoadedModel;
+use crate::transformer::loaded::{HostModel, LoadedModel};
 
 /// Maximal number of source or target tokens of a batch, padding included.
 const MAX_TOKENS: usize = 4096;
@@ -33,7 +33,8 @@ pub fn batch_size(model: &LoadedModel, requests: &[ScoreRequest], waiting: &[usi
 
 /// Scores a batch of targets.
 pub async fn run(model: &LoadedModel, requests: &[&ScoreRequest]) -> Result<Vec<Score>, ScoreError> {
-    let LoadedModel { config, blueprint, weights, .. } = model;
+    let HostModel { config, blueprint, .. } = &*model.host;
+    let weights = &model.weights;
     let batch = requests.len();
     let sequences: Vec<Vec<u32>> = requests.iter().map(|request| request.decoder_ids()).collect();
     let length = sequences.iter().map(Vec::len).max().unwrap_or(1);

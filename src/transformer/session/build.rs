@@ -11,7 +11,7 @@ use crate::transformer::device_search::DeviceSearch;
 use crate::transformer::error::GenerateError;
 use crate::transformer::host_search::HostSearch;
 use crate::transformer::input_states::InputStates;
-use crate::transformer::loaded::LoadedModel;
+use crate::transformer::loaded::{HostModel, LoadedModel};
 use crate::transformer::rows::Rows;
 
 impl DecodeSession {
@@ -74,7 +74,7 @@ struct Build<'a> {
 
 impl Build<'_> {
     fn step(&self, search: &Search) -> Result<Plan, GenerateError> {
-        let LoadedModel { config, blueprint, .. } = self.model;
+        let HostModel { config, blueprint, .. } = &*self.model.host;
         let SessionStates { rows, caches, attention, .. } = self.states;
         let mut step = Graph::new("decode step");
         let g = &mut step;
@@ -99,7 +99,7 @@ impl Build<'_> {
     /// Adds the weights of the cross-attention that tells where a hypothesis is in its source: of the last layer, whose
     /// attention follows the token that is about to be written.
     fn placing(&self, g: &mut Graph, queries: &[Value], memory: &[Memory]) -> Result<Value, GraphError> {
-        let LoadedModel { config, blueprint, .. } = self.model;
+        let HostModel { config, blueprint, .. } = &*self.model.host;
         let layer = memory.len() - 1;
         let of_layer = queries.len() / memory.len();
         let queries = Columns { value: queries[of_layer * (layer + 1) - 1], first: 0 };
@@ -117,7 +117,7 @@ impl Build<'_> {
         batch: usize,
         memory_states: &[State],
     ) -> Result<Plan, GenerateError> {
-        let LoadedModel { config, blueprint, .. } = self.model;
+        let HostModel { config, blueprint, .. } = &*self.model.host;
         let mut encode = Graph::new(label);
         let g = &mut encode;
         let (tokens, sequences) = source.values(g, batch);
@@ -132,7 +132,7 @@ impl Build<'_> {
     }
 
     fn read_prompt(&self, prompt: &PromptStates) -> Result<Plan, GenerateError> {
-        let LoadedModel { config, blueprint, .. } = self.model;
+        let HostModel { config, blueprint, .. } = &*self.model.host;
         let PromptStates { input, cache_slots } = prompt;
         let mut read = Graph::new("prompt");
         let g = &mut read;

@@ -26,6 +26,12 @@ impl IdleSessions {
         trim(&mut idle, spared);
     }
 
+    /// Frees the memory of all. Returns whether there was any.
+    pub fn clear(&self) -> bool {
+        let idle = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        !idle.is_empty()
+    }
+
     /// Frees memory for another session.
     pub fn make_room(&self) {
         trim(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner), 0);

@@ -43,10 +43,13 @@ impl From<GpuError> for Failure {
             | GpuError::Limit { .. }
             | GpuError::WrongAnswer { .. }
             | GpuError::WrongKernel { .. } => "unsupported",
-            GpuError::TooLarge { .. } | GpuError::OutOfMemory { .. } | GpuError::HostMemory { .. } => {
-                "memory"
+            GpuError::TooLarge { .. }
+            | GpuError::OutOfMemory { .. }
+            | GpuError::NoRoom { .. }
+            | GpuError::HostMemory { .. } => "memory",
+            GpuError::Lost { .. } | GpuError::LostAgain { .. } | GpuError::NotReplaced { .. } => {
+                "device-lost"
             }
-            GpuError::Lost { .. } => "device-lost",
             GpuError::Validation { .. } => "internal",
         };
         Self { kind, message: error.to_string() }

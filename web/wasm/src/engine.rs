@@ -305,7 +305,8 @@ impl Engine {
     /// The memory in use.
     pub fn memory(&self) -> Result<JsValue, JsValue> {
         let runner = self.0.state.borrow().runner.clone();
-        let gpu = runner.as_ref().and_then(|runner| runner.transformer().device().gpu());
+        let device = runner.as_ref().map(|runner| runner.transformer().device());
+        let gpu = device.as_ref().and_then(Device::gpu);
         let memory: WebAssembly::Memory = wasm_bindgen::memory().unchecked_into();
         let buffer: js_sys::ArrayBuffer = memory.buffer().unchecked_into();
         Ok(to_js(&Memory {
@@ -320,8 +321,8 @@ impl Engine {
         let mut state = self.0.state.borrow_mut();
         state.running.drain(..).for_each(|cancel| cancel.cancel());
         state.remembered.clear();
-        if let Some(gpu) = state.runner.take().as_ref().and_then(|runner| runner.transformer().device().gpu())
-        {
+        let device = state.runner.take().map(|runner| runner.transformer().device());
+        if let Some(gpu) = device.as_ref().and_then(Device::gpu) {
             gpu.close();
         }
     }
@@ -401,7 +402,7 @@ impl Inner {
             let model = open_again(&self.folder).await?; // its files were read just now
             runner.mute(&model, &muted)?;
             runner.set_switches(&model, &switches)?;
-            settle(runner.transformer().device()).await?;
+            settle(&runner.transformer().device()).await?;
         }
         Ok(runner)
     }
@@ -454,7 +455,7 @@ impl Inner {
         };
         let runner = self.runner()?;
         let result = match result {
-            Ok(()) => settle(runner.transformer().device()).await,
+            Ok(()) => settle(&runner.transformer().device()).await,
             failed => failed,
         };
         let lost = result.as_ref().is_err_and(Failure::is_loss);

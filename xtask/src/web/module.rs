@@ -37,7 +37,20 @@ const MODULES: [Module; 3] = [
 
 /// Flags, added to those of `.cargo/config.toml`: small functions alone are copied to where they are called. This takes 55 kB
 /// from a download. Loops over numbers lose nothing, because their functions ask for inlining.
-const INLINE_LESS: &str = r#"["-C", "llvm-args=-inline-threshold=50 -inlinehint-threshold=75"]"#;
+const INLINE_LESS: &str = "llvm-args=-inline-threshold=50 -inlinehint-threshold=75";
+
+/// The flags, as TOML. Messages of panics have paths: without the part that differs from machine to machine, equal sources give
+/// equal bytes.
+fn flags() -> String {
+    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| std::env::home_dir().map(|home| home.join(".cargo"))).unwrap_or_default();
+    let registry = home.join("registry/src");
+    // the folder of a registry has a hash in its name
+    let folders = fs::read_dir(&registry).into_iter().flatten().flatten().map(|entry| entry.path());
+    let prefixes = folders.map(|folder| format!("--remap-path-prefix={}/=", folder.display()));
+    let flags: Vec<String> = ["-C".into(), INLINE_LESS.into()].into_iter().chain(prefixes).collect();
+    format!("{flags:?}")
+}
 
 pub fn build() -> Result<(), String> {
     let target = target();
@@ -51,7 +64,7 @@ impl Module {
         let arguments = ["build", "--locked", "--profile", "web", "--package", self.package];
         let mut command = wasm::cargo_for_browsers(&arguments);
         command.arg("--target-dir").arg(target);
-        command.arg("--config").arg(format!("target.{}.rustflags={INLINE_LESS}", wasm::TARGET));
+        command.arg("--config").arg(format!("target.{}.rustflags={}", wasm::TARGET, flags()));
         // The variable would replace the flags of .cargo/config.toml for this target, which enable SIMD.
         command.env_remove("RUSTFLAGS");
         command
@@ -119,6 +132,7 @@ mod tests {
             assert!(line.contains(&format!("--package {package}")), "{line}");
             assert!(line.contains("--target wasm32-unknown-unknown"), "{line}");
             assert!(line.contains("-inline-threshold=50"), "{line}");
+            assert!(line.contains("--remap-path-prefix="), "{line}");
         }
         let line = process::line(&optimize(Path::new("a.wasm"), Path::new("b.wasm")));
         assert!(line.ends_with("wasm-opt -O3 a.wasm --output b.wasm"), "{line}");

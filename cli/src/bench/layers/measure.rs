@@ -132,6 +132,7 @@ impl<'a> Meter<'a> {
                 Err(RunError::Gpu(
                     error @ (GpuError::TooLarge { .. }
                     | GpuError::OutOfMemory { .. }
+                    | GpuError::NoRoom { .. }
                     | GpuError::HostMemory { .. }),
                 )) => cell.skipped = Some(error.to_string()),
                 Err(RunError::Gpu(error)) => return Err(error.into()),

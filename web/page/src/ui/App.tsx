@@ -30,7 +30,10 @@ export function App() {
         {place.value === 'train' ? <TrainPlace /> : <TranslatePlace />}
       </main>
       <footer class="foot quiet">
-        <p>{t('Wordloom translates in this browser. What you type stays on this device.')}</p>
+        <p>
+          {t('Wordloom translates in this browser. What you type stays on this device.')}{' '}
+          <a href="licences.txt">{t('Licences')}</a>
+        </p>
       </footer>
       {place.value === 'translate' && <DropZone />}
       <Announcer />

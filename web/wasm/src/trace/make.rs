@@ -90,7 +90,7 @@ impl Input {
         }
         let trace = traces::Trace::of_search(translator, &text, &translation, &self.translate, &self.trace)?;
         if device.gpu().is_some() {
-            return Ok(Some(Trace::on_device(trace, attention, Painter::new(device))));
+            return Ok(Some(Trace::on_device(trace, attention, Painter::new(&device))));
         }
         // on the host, the future never waits
         let read = pin!(trace.with_weights(&attention)).poll(&mut Context::from_waker(Waker::noop()));
@@ -111,8 +111,8 @@ impl Input {
         }
         let (trace, attention) =
             traces::Trace::on_device(translator, &text, &translation, &options, &self.trace).await?;
-        settle(device).await?; // a lost device is replaced here, not in later readings
-        Ok(Trace::on_device(trace, attention, Painter::new(device)))
+        settle(&device).await?; // a lost device is replaced here, not in later readings
+        Ok(Trace::on_device(trace, attention, Painter::new(&device)))
     }
 }
 
