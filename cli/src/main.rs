@@ -20,6 +20,7 @@ mod glossary;
 mod inspect;
 mod interrupt;
 mod lines;
+mod memory;
 mod models;
 mod output;
 mod progress;

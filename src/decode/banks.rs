@@ -17,6 +17,10 @@ const RESTS: f32 = 0.5;
 /// Share of all attention to text that a term's source needs, so that the term has been missed when attention goes on.
 const RESTS_SURELY: f32 = 0.6;
 
+/// Length of a usual translation, at most: a multiple of the source's tokens, and some more. A longer hypothesis has lost its way; it is
+/// offered its terms anywhere, because attention may rest on their sources no more.
+const USUAL: [usize; 2] = [2, 10];
+
 /// A token that may continue a beam.
 #[derive(Clone, Copy)]
 pub(super) struct Candidate {
@@ -177,7 +181,9 @@ impl Terms {
         let ends = |token: u32| self.eos.contains(&token);
         let mut found: Vec<(u32, f32)> = best.row(index).filter(|&(_, logprob)| logprob > BANNED).collect();
         let wants_end = found.iter().take(self.num_beams).any(|&(token, _)| ends(token));
-        let urgent = wants_end || progress.needed(&constraints, history) + self.reserve >= left;
+        let too_long =
+            !constraints.text.is_empty() && generated.len() > USUAL[0] * constraints.text.len() + USUAL[1];
+        let urgent = wants_end || too_long || progress.needed(&constraints, history) + self.reserve >= left;
         let mut offered: Vec<u32> = progress
             .begun(&constraints, history)
             .filter(|begun| begun.placed || urgent)
