@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Loads `wordloom serve` with many clients at once, and checks it.
 
-    python3 benches/load.py target/release/wordloom SENTENCES [--clients 64] [--seconds 300] [--peer URL]
+    python3 benches/load.py target/release/wordloom SENTENCES [--clients 64] [--seconds 300] [--peer URL] [-- OPTIONS]
 
 SENTENCES has a sentence a line, each once (a server remembers sentences), and enough for the whole time. Each client sends one sentence,
 waits for its translation, and sends the next one. Then `wordloom translate --input` translates the sentences that were answered. Checked are:
@@ -12,7 +12,7 @@ waits for its translation, and sends the next one. Then `wordloom translate --in
 * memory grew by no more than the server's cache of sentences after the first fifth of the time
 * sentences per second are at least 0.9 times the command's
 
---peer is another server with LibreTranslate's interface, which then gets the same load: its sentences per second are printed beside.
+OPTIONS are passed to both commands. --peer is another server with LibreTranslate's interface, which then gets the same load: its sentences per second are printed beside.
 Only Python's library is needed. Measurements are in docs/performance.md.
 """
 import argparse
@@ -128,13 +128,16 @@ def main():
     parser.add_argument("--from", dest="source", default="en")
     parser.add_argument("--to", dest="target", default="de")
     parser.add_argument("--peer", help="URL of another server")
-    parser.add_argument("options", nargs="*", help="options of both commands, after --")
-    given = parser.parse_args()
+    arguments, options = sys.argv[1:], []
+    if "--" in arguments:  # options of both commands
+        place = arguments.index("--")
+        arguments, options = arguments[:place], arguments[place + 1 :]
+    given = parser.parse_args(arguments)
     sentences = list(dict.fromkeys(given.sentences.read_text(encoding="utf-8").splitlines()))
     sentences = [sentence for sentence in sentences if sentence.strip()]
     languages = (given.source, given.target)
 
-    server, url = start(given.binary, given.options)
+    server, url = start(given.binary, options)
     samples, stop = [], threading.Event()
     try:
         warm = Load(url.hostname, url.port, sentences[:given.clients], given.clients, 60, languages).run()
@@ -150,7 +153,7 @@ def main():
         sys.exit(f"{given.sentences} has only {len(rest)} sentences, which were answered in {load.seconds:.0f} s")
 
     answered = sorted(load.answers)
-    lines, command_rate = command(given.binary, [rest[index] for index in answered], given.options)
+    lines, command_rate = command(given.binary, [rest[index] for index in answered], options)
     different = [index for index, line in zip(answered, lines, strict=True) if load.answers[index] != line]
     mean = statistics.mean(load.times)
     centiles = statistics.quantiles(load.times, n=100)

@@ -1,4 +1,4 @@
-//! The options `--translation-memory` and `--memory-match`.
+//! The options `--memory` and `--memory-match`.
 
 use std::fs::File;
 use std::io::Read;
@@ -13,7 +13,8 @@ use super::digest::Digest;
 #[derive(clap::Args)]
 pub struct MemoryArguments {
     /// Take translations from FILE first: .tmx or .tsv
-    #[arg(long, value_name = "FILE", visible_alias = "memory")]
+    // hidden: the help has to fit a screen
+    #[arg(long = "memory", alias = "translation-memory", value_name = "FILE", hide = true)]
     translation_memory: Option<PathBuf>,
     /// Least similarity of a text, by words; 1 is an equal one
     #[arg(long, value_name = "X", default_value = "1", value_parser = similarity, requires = "translation_memory", hide = true)]

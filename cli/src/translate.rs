@@ -35,10 +35,11 @@ use super::{CliError, interrupt, notice};
 
 #[derive(clap::Args)]
 #[command(after_help = "\
-Options that are not given are the model's own; the default of --max-length is
-the source's and 50 tokens. --to chooses a model: of the pair, of many languages
-or two through a third. Without it, --source-lang and --target-lang take codes
-that `inspect` lists. Documents keep their form: -i letter.docx -o brief.docx")]
+Options that are not given are the model's own; --max-length is the source's and
+50 tokens. --memory FILE, --quality: docs/quality.md. --to chooses a model: of
+the pair, of many languages or two through a third. Without it, --source-lang
+and --target-lang take codes that `inspect` lists. Documents keep their form:
+-i letter.docx -o brief.docx")]
 pub struct Arguments {
     /// What to translate [default: standard input]
     text: Vec<String>,
@@ -81,7 +82,7 @@ pub struct Arguments {
     #[arg(long)]
     json: bool,
     /// Add to --json how far each sentence can be trusted
-    #[arg(long, requires = "json")]
+    #[arg(long, requires = "json", hide = true)]
     quality: bool,
     #[command(flatten)]
     switches: SwitchArguments,
@@ -273,7 +274,7 @@ fn settings(arguments: &Arguments, plan: &Plan, device: &Device) -> Result<Setti
         ("--max-length", number(arguments.max_length)),
         ("--n-best", number(arguments.n_best)),
         ("--glossary", arguments.glossary.setting()?),
-        ("--translation-memory", arguments.memory.setting()?),
+        ("--memory", arguments.memory.setting()?),
         ("--no-shortlist", arguments.no_shortlist.then(|| "given".to_owned())),
         ("--attention", arguments.attention.attention.as_ref().map(ToString::to_string)),
         ("--switch", arguments.switches.switch.as_ref().map(ToString::to_string)),
@@ -512,7 +513,11 @@ impl Writer<'_> {
         self.write_line(translation, between)
     }
 
-    fn write_line(&mut self, translation: &Translation, between: Option<&Translation>) -> Result<(), CliError> {
+    fn write_line(
+        &mut self,
+        translation: &Translation,
+        between: Option<&Translation>,
+    ) -> Result<(), CliError> {
         let (source, memory) = (self.sources[self.next], self.known[self.next]);
         let line = &self.lines[self.next];
         self.next += 1;

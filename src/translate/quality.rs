@@ -20,8 +20,6 @@ pub struct Quality {
     pub trust: f32,
     /// Mean log-probability of its tokens, the end token included.
     pub log_probability: f32,
-    /// Lowest log-probability of its tokens.
-    pub lowest: f32,
     /// Share of the source's words that a word of the translation is linked to, 0 to 1. `None` without an
     /// [alignment](super::SentenceAlignment), or if the source has no word.
     pub coverage: Option<f32>,
@@ -44,12 +42,10 @@ impl Quality {
         let best = sentence.hypotheses.first()?;
         let steps = &best.search.step_logprobs;
         let log_probability = steps.iter().sum::<f32>() / steps.len().max(1) as f32;
-        let lowest = steps.iter().copied().fold(0.0, f32::min);
         let [source, target] = [words(&sentence.source), words(&best.text)];
         let mut quality = Self {
             trust: 0.0,
             log_probability,
-            lowest,
             coverage: coverage(sentence),
             copies: copies(&source, &target),
             repeats: repeats(&target) && !repeats(&source),
@@ -71,18 +67,18 @@ impl Quality {
 
     /// A logistic model, fitted by `benches/quality.py`.
     fn estimate(&self) -> f32 {
-        let [bias, log_probability, lowest, coverage] = WEIGHTS;
+        let [bias, log_probability, coverage] = WEIGHTS;
         let covered = self.coverage.unwrap_or(USUAL_COVERAGE);
-        let logit = bias + log_probability * self.log_probability + lowest * self.lowest + coverage * covered;
+        let logit = bias + log_probability * self.log_probability + coverage * covered;
         let trust = 1.0 / (1.0 + (-logit).exp());
         if self.has_alarm() { trust.min(TRUST_WITH_ALARM) } else { trust }
     }
 }
 
-/// Weights of 1, of the mean and the lowest log-probability, and of coverage.
-const WEIGHTS: [f32; 4] = [1.0, 2.0, 0.1, 1.0];
+/// Weights of 1, of the mean log-probability and of coverage.
+const WEIGHTS: [f32; 3] = [1.4514, 3.6971, 0.3546];
 /// Mean coverage of the data, for sentences whose coverage is unknown.
-const USUAL_COVERAGE: f32 = 0.9;
+const USUAL_COVERAGE: f32 = 0.923;
 
 /// Share of the source's words with a link.
 fn coverage(sentence: &Sentence) -> Option<f32> {

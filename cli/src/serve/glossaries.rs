@@ -104,7 +104,7 @@ impl Glossaries {
             name: name.to_owned(),
             languages: languages.map(|language| language.to_string()),
             text: text.to_owned(),
-            created: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
+            created: humantime::format_rfc3339_micros(SystemTime::now()).to_string(),
         };
         let made = served(new.clone()).map_err(Unkept::Wrong)?;
         kept.add(owner, &new).map_err(Unkept::Failed)?;
@@ -139,14 +139,15 @@ fn file(path: &Path) -> Result<Served, CliError> {
     let bytes = if too_large { Ok(vec![0; GlossaryFile::MAX_BYTES + 1]) } else { std::fs::read(path) };
     let bytes = bytes.map_err(|source| CliError::Io { what: format!("cannot read {name}"), source })?;
     let file = GlossaryFile::parse(&name, &bytes).map_err(|error| CliError::Usage(error.to_string()))?;
-    let changed = std::fs::metadata(path).and_then(|found| found.modified()).unwrap_or(SystemTime::UNIX_EPOCH);
+    let changed =
+        std::fs::metadata(path).and_then(|found| found.modified()).unwrap_or(SystemTime::UNIX_EPOCH);
     Ok(Served {
         id: stem.to_owned(),
         name: stem.to_owned(),
         languages,
         file,
         text: String::from_utf8_lossy(&bytes).into_owned(),
-        created: humantime::format_rfc3339_seconds(changed).to_string(),
+        created: humantime::format_rfc3339_micros(changed).to_string(),
     })
 }
 

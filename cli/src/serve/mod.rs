@@ -42,7 +42,7 @@ use host::Hosts;
 use memories::Memories;
 use options::ServeOptions;
 use site::Site;
-use store::{Keys, KeptGlossaries, Suggestions};
+use store::{KeptGlossaries, Keys, Suggestions};
 
 #[derive(clap::Args)]
 #[command(

@@ -96,9 +96,12 @@ impl TranslationMemory {
         }
         let unclear = |problem: String| Err(DocumentError::invalid("TMX", problem));
         let Some(source) = source.or(self.source.as_deref()).map(base) else {
-            return unclear("its header names no language of the sources; say which one is translated".into());
+            return unclear(
+                "its header names no language of the sources; say which one is translated".into(),
+            );
         };
-        let languages = || self.units.iter().flatten().filter_map(|(language, _)| language.as_deref()).map(base);
+        let languages =
+            || self.units.iter().flatten().filter_map(|(language, _)| language.as_deref()).map(base);
         let mut others: Vec<String> = languages().filter(|language| *language != source).collect();
         others.sort_unstable();
         others.dedup();
@@ -106,15 +109,19 @@ impl TranslationMemory {
             (Some(target), _) => target,
             (None, [only]) => only.clone(),
             (None, _) => {
-                return unclear(format!("it has the languages {}; say into which one is translated", others.join(", ")));
+                return unclear(format!(
+                    "it has the languages {}; say into which one is translated",
+                    others.join(", ")
+                ));
             }
         };
         let text = |unit: &'_ Variants, wanted: &str| -> Option<usize> {
             unit.iter().position(|(language, _)| language.as_deref().map(base).as_deref() == Some(wanted))
         };
-        let pairs = self.units.iter().filter_map(|unit| {
-            Some((&*unit[text(unit, &source)?].1, &*unit[text(unit, &target)?].1))
-        });
+        let pairs = self
+            .units
+            .iter()
+            .filter_map(|unit| Some((&*unit[text(unit, &source)?].1, &*unit[text(unit, &target)?].1)));
         Ok(MemoryPair::new(pairs))
     }
 }

@@ -56,7 +56,8 @@ impl Similar {
             let longer = self.texts[index as usize].len().max(words.len());
             (index as usize, common.min(words.len()) as f32 / longer as f32)
         };
-        let mut candidates: Vec<(usize, f32)> = shared.iter().map(bound).filter(|&(_, most)| most >= least).collect();
+        let mut candidates: Vec<(usize, f32)> =
+            shared.iter().map(bound).filter(|&(_, most)| most >= least).collect();
         candidates.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
         let mut best: Option<(usize, f32)> = None;
         for (index, most) in candidates {
@@ -68,7 +69,8 @@ impl Similar {
                 continue;
             }
             let score = 1.0 - edits(&words, other) as f32 / words.len().max(other.len()) as f32;
-            let better = |(before, highest): (usize, f32)| score > highest || score == highest && index < before;
+            let better =
+                |(before, highest): (usize, f32)| score > highest || score == highest && index < before;
             if score >= least && best.is_none_or(better) {
                 best = Some((index, score));
             }

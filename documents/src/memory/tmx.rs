@@ -23,7 +23,8 @@ pub fn read(text: &str) -> Result<(Option<String>, Vec<Variants>), DocumentError
             Err(error) => Some(error.to_string()),
         };
         if let Some(problem) = problem {
-            let line = text.as_bytes()[..at.min(text.len())].iter().filter(|byte| **byte == b'\n').count() + 1;
+            let line =
+                text.as_bytes()[..at.min(text.len())].iter().filter(|byte| **byte == b'\n').count() + 1;
             return Err(DocumentError::invalid("TMX", format!("line {line}: {problem}")));
         }
     }

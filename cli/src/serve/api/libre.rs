@@ -36,7 +36,12 @@ pub async fn translate(
         Some(_) => return Err(ApiError::bad("Invalid request: format is text or html")),
     };
     let count = texts.len();
-    let answered = api.translate(&client, Ask { texts, source, target, html, wishes: Wishes { alternatives, glossary, quality } }).await?;
+    let answered = api
+        .translate(
+            &client,
+            Ask { texts, source, target, html, wishes: Wishes { alternatives, glossary, quality } },
+        )
+        .await?;
     let mut result = Map::new();
     let translations = answered.translations;
     if alternatives > 0 {

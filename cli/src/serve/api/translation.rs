@@ -133,7 +133,8 @@ impl Api {
             return Ok(Answered { translations, detected: found });
         }
         // emoji and numbers alone come back as they are
-        let memory = self.memory.as_ref().and_then(|memory| Some((memory.least, memory.pair(&source, &target)?)));
+        let memory =
+            self.memory.as_ref().and_then(|memory| Some((memory.least, memory.pair(&source, &target)?)));
         let known = |text: &String| {
             let (least, pair) = memory.as_ref()?;
             let found = pair.find(text, *least)?;
@@ -234,7 +235,8 @@ impl Api {
         let (last, from, texts) = match route {
             Route::Direct(step) => (step, source.clone(), texts),
             Route::Pivot { first, through, second } => {
-                let between = self.step(client, first, [source, through], (texts, &Wishes::default())).await?;
+                let between =
+                    self.step(client, first, [source, through], (texts, &Wishes::default())).await?;
                 let between = between.into_iter().map(|translation| translation.text).collect();
                 (second, through.clone(), Arc::new(between))
             }
@@ -354,7 +356,8 @@ fn wrong(error: &DocumentError) -> ApiError {
 /// Checks that one model can do what is asked.
 fn check(wishes: &Wishes, route: &Route, [source, target]: [&Language; 2]) -> Result<(), ApiError> {
     if matches!(route, Route::Pivot { .. }) && (wishes.glossary.is_some() || wishes.quality) {
-        let message = "glossary and quality need a model of the pair itself; these languages go through a third one";
+        let message =
+            "glossary and quality need a model of the pair itself; these languages go through a third one";
         return Err(ApiError::bad(format!("Invalid request: {message}")));
     }
     let Some(glossary) = &wishes.glossary else { return Ok(()) };
@@ -372,7 +375,8 @@ fn quality(translation: &Translation) -> Value {
         let quality = Quality::of(sentence)?;
         Some((quality.trust, json!({ "source": sentence.source, "quality": quality })))
     };
-    let (trusts, sentences): (Vec<f32>, Vec<Value>) = translation.sentences.iter().filter_map(sentence).unzip();
+    let (trusts, sentences): (Vec<f32>, Vec<Value>) =
+        translation.sentences.iter().filter_map(sentence).unzip();
     let trust = trusts.into_iter().reduce(f32::min);
     json!({ "origin": "model", "trust": trust, "sentences": sentences })
 }

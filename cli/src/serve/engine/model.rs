@@ -1,7 +1,7 @@
 //! A loaded model: a thread that searches, and the queue that feeds it.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
@@ -53,7 +53,13 @@ impl LoadedModel {
             let (translator, queue) = (translator.clone(), queue.clone());
             std::thread::Builder::new().name(name.to_owned()).spawn(move || search(&translator, &queue))?
         };
-        Ok(Self { translator, queue, aligning: Default::default(), glossaries: Mutex::default(), thread: Some(thread) })
+        Ok(Self {
+            translator,
+            queue,
+            aligning: Default::default(),
+            glossaries: Mutex::default(),
+            thread: Some(thread),
+        })
     }
 
     pub fn bytes(&self) -> u64 {
@@ -183,7 +189,9 @@ impl Lease {
         options: &TranslateOptions,
     ) -> Result<Arc<Glossary>, Failure> {
         let codes = [&options.source_language, &options.target_language];
-        let key = codes.iter().fold(served.id.clone(), |key, code| format!("{key} {}", code.as_deref().unwrap_or("")));
+        let key = codes
+            .iter()
+            .fold(served.id.clone(), |key, code| format!("{key} {}", code.as_deref().unwrap_or("")));
         let locked = || self.model.glossaries.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = locked().get(&key) {
             return Ok(known.clone());
