@@ -21,6 +21,7 @@ mod inspect;
 mod interrupt;
 mod licences;
 mod lines;
+mod memory;
 mod models;
 mod output;
 mod progress;

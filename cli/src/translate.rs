@@ -12,14 +12,18 @@ use wordloom::decode::DecodeError;
 use wordloom::model::generation_config::GenerationConfig;
 use wordloom::text::Direction;
 use wordloom::transformer::Cancel;
-use wordloom::translate::{Pivot, Sentence, SentenceHypothesis, TextHypothesis, Update, resolve_languages};
+use wordloom::translate::{
+    Pivot, Quality, Sentence, SentenceHypothesis, TextHypothesis, Update, resolve_languages,
+};
 use wordloom::{Device, Model, TextError, TranslateOptions, Translation, Translator, resolve};
+use wordloom_documents::Match;
 use wordloom_hub::Language;
 
 use super::choice::{self, Choice, Chosen, Steps};
 use super::digest::Digest;
 use super::glossary::GlossaryArguments;
 use super::lines::{Line, Lines, Round, Start};
+use super::memory::{Memory, MemoryArguments};
 use super::output::{Output, check_different};
 use super::progress::{Done, Progress};
 use super::resume::{Resumable, Settings};
@@ -31,10 +35,11 @@ use super::{CliError, interrupt, notice};
 
 #[derive(clap::Args)]
 #[command(after_help = "\
-Options that are not given are the model's own; the default of --max-length is
-the source's and 50 tokens. --to chooses a model: of the pair, of many languages
-or two through a third. Without it, --source-lang and --target-lang take codes
-that `inspect` lists. Documents keep their form: -i letter.docx -o brief.docx")]
+Options that are not given are the model's own; --max-length is the source's and
+50 tokens. --memory FILE, --quality: docs/quality.md. --to chooses a model: of
+the pair, of many languages or two through a third. Without it, --source-lang
+and --target-lang take codes that `inspect` lists. Documents keep their form:
+-i letter.docx -o brief.docx")]
 pub struct Arguments {
     /// What to translate [default: standard input]
     text: Vec<String>,
@@ -66,6 +71,8 @@ pub struct Arguments {
     n_best: Option<usize>,
     #[command(flatten)]
     glossary: GlossaryArguments,
+    #[command(flatten)]
+    memory: MemoryArguments,
     /// Score all tokens, though the model has a shortlist; in docs/firefox.md, because help has to fit a screen
     #[arg(long, hide = true)]
     no_shortlist: bool,
@@ -74,6 +81,9 @@ pub struct Arguments {
     /// Write JSON Lines, with tokens and scores
     #[arg(long)]
     json: bool,
+    /// Add to --json how far each sentence can be trusted
+    #[arg(long, requires = "json", hide = true)]
+    quality: bool,
     #[command(flatten)]
     switches: SwitchArguments,
     #[command(flatten)]
@@ -117,16 +127,17 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     if let (Some(files), Some(_)) = (&files, stopped_at) {
         files.check_settings(&settings)?;
     }
+    let memory = arguments.memory.open(&plan.languages)?;
     let models = plan.load(arguments, &device)?;
     let mut command = Command {
         models,
+        memory,
         progress: Progress::new("translating", "sentences", lines.bytes()),
         output: match (&files, output) {
             (Some(files), Some(path)) => Output::go_on(path, files.written().clone())?,
             _ => Output::open(output)?,
         },
-        n_best: arguments.n_best,
-        json: arguments.json,
+        form: Form { n_best: arguments.n_best, json: arguments.json, quality: arguments.quality },
         totals: Totals::default(),
     };
     command.progress.start_at(start.bytes, start.lines);
@@ -263,10 +274,12 @@ fn settings(arguments: &Arguments, plan: &Plan, device: &Device) -> Result<Setti
         ("--max-length", number(arguments.max_length)),
         ("--n-best", number(arguments.n_best)),
         ("--glossary", arguments.glossary.setting()?),
+        ("--memory", arguments.memory.setting()?),
         ("--no-shortlist", arguments.no_shortlist.then(|| "given".to_owned())),
         ("--attention", arguments.attention.attention.as_ref().map(ToString::to_string)),
         ("--switch", arguments.switches.switch.as_ref().map(ToString::to_string)),
         ("--json", arguments.json.then(|| "given".to_owned())),
+        ("--quality", arguments.quality.then(|| "given".to_owned())),
         ("--weights", rounding),
     ];
     Ok(given.into_iter().filter_map(|(option, value)| Some((option.to_owned(), value?))).collect())
@@ -315,10 +328,11 @@ impl Plan {
     fn new(arguments: &Arguments, choice: Choice, cancel: &Cancel) -> Result<Self, CliError> {
         let Choice { last, first, languages } = choice;
         let search = &arguments.search;
-        if first.is_some() && arguments.glossary.is_given() {
-            let problem =
-                "--glossary needs a model of the pair itself; these languages go through a third one";
-            return Err(CliError::Usage(problem.to_owned()));
+        let of_pair = [("--glossary", arguments.glossary.is_given()), ("--quality", arguments.quality)];
+        if let Some((option, _)) = of_pair.into_iter().find(|&(_, given)| first.is_some() && given) {
+            return Err(CliError::Usage(format!(
+                "{option} needs a model of the pair itself; these languages go through a third one"
+            )));
         }
         let first = first.map(|first| {
             let options = TranslateOptions { task: None, ..first.options(search, cancel.clone()) };
@@ -327,6 +341,7 @@ impl Plan {
         let mut options =
             TranslateOptions { generation: asked(arguments), ..last.options(search, cancel.clone()) };
         options.glossary = arguments.glossary.bind(&last, &options)?;
+        options.alignments = arguments.quality;
         Ok(Self { first: first.transpose()?, last: Planned::new(arguments, last, options)?, languages })
     }
 
@@ -385,11 +400,20 @@ fn refused_language(error: TextError) -> CliError {
 
 struct Command {
     models: Models,
+    memory: Option<Memory>,
     progress: Progress,
     output: Output,
+    form: Form,
+    totals: Totals,
+}
+
+/// The form of the output.
+#[derive(Clone, Copy)]
+struct Form {
     n_best: Option<usize>,
     json: bool,
-    totals: Totals,
+    /// Whether JSON says how far each sentence can be trusted.
+    quality: bool,
 }
 
 impl Command {
@@ -411,9 +435,14 @@ impl Command {
     fn translate(&mut self, lines: &[Line]) -> Result<(), CliError> {
         // a carriage return belongs to the line's end
         let split = |line: &'_ Line| line.text.len() - usize::from(line.text.ends_with('\r'));
-        let texts: Vec<&str> = lines.iter().map(|line| &line.text[..split(line)]).collect();
+        let all: Vec<&str> = lines.iter().map(|line| &line.text[..split(line)]).collect();
         let bytes = lines.iter().map(|line| line.bytes).sum();
-        let Self { models: Models { first, last, options }, progress, output, n_best, json, totals } = self;
+        let Self { models: Models { first, last, options }, memory, progress, output, form, totals } = self;
+        let find = |text: &&str| memory.as_ref().and_then(|Memory { pair, least }| pair.find(text, *least));
+        let known: Vec<Option<Match<'_>>> = all.iter().map(find).collect();
+        let unknown = all.iter().zip(&known).filter(|(_, known)| known.is_none());
+        let texts: Vec<&str> = unknown.map(|(text, _)| *text).collect();
+        let mut writer = Writer { output, lines, sources: &all, known: &known, form: *form, next: 0 };
         progress.round_of_lines(lines.len(), bytes, |report| {
             // with two models, each is half of the work
             let half = if first.is_some() { 0.5 } else { 1.0 };
@@ -430,26 +459,69 @@ impl Command {
                 None => texts.clone(),
             };
             let mut stream = last.stream(&read, options)?;
-            let mut waiting = lines.iter().zip(&texts).enumerate();
+            let mut done = 0;
             while let Some(update) = pollster::block_on(stream.next())? {
                 if !update.translations.is_empty() {
                     progress.suspend(|| {
-                        for (translation, (index, (line, source))) in
-                            update.translations.iter().zip(&mut waiting)
-                        {
+                        for translation in &update.translations {
                             totals.add(translation);
-                            let written = Written { source, between: between.get(index), translation };
-                            write(output, line, &written, (*n_best, *json))?;
+                            writer.write(translation, between.get(done))?;
+                            done += 1;
                         }
-                        output.flush()
+                        writer.output.flush()
                     })?;
                 }
-                let lines = lines.len() - waiting.len();
                 let fraction = 1.0 - half * (1.0 - f64::from(update.fraction));
-                report(Done { units: update.sentences, fraction, lines });
+                report(Done { units: update.sentences, fraction, lines: writer.next });
             }
-            Ok(())
+            progress.suspend(|| {
+                writer.write_known()?;
+                writer.output.flush()
+            })
         })
+    }
+}
+
+/// Writes the lines of a round in their order: those of the memory, and those of the model as they come.
+struct Writer<'a> {
+    output: &'a mut Output,
+    lines: &'a [Line],
+    sources: &'a [&'a str],
+    known: &'a [Option<Match<'a>>],
+    form: Form,
+    next: usize,
+}
+
+impl Writer<'_> {
+    /// Writes the next lines, as far as the memory has them.
+    fn write_known(&mut self) -> Result<(), CliError> {
+        while let Some(Some(known)) = self.known.get(self.next) {
+            let hypothesis = TextHypothesis { text: known.target.to_owned(), score: known.score.ln() };
+            let translation = Translation {
+                text: known.target.to_owned(),
+                hypotheses: vec![hypothesis],
+                sentences: Vec::new(),
+            };
+            self.write_line(&translation, None)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the lines before a translation, and the translation.
+    fn write(&mut self, translation: &Translation, between: Option<&Translation>) -> Result<(), CliError> {
+        self.write_known()?;
+        self.write_line(translation, between)
+    }
+
+    fn write_line(
+        &mut self,
+        translation: &Translation,
+        between: Option<&Translation>,
+    ) -> Result<(), CliError> {
+        let (source, memory) = (self.sources[self.next], self.known[self.next]);
+        let line = &self.lines[self.next];
+        self.next += 1;
+        write(self.output, line, &Written { source, between, translation, memory }, self.form)
     }
 }
 
@@ -459,20 +531,17 @@ struct Written<'a> {
     /// The text in the language between, if there is one.
     between: Option<&'a Translation>,
     translation: &'a Translation,
+    /// The text of the memory that it was taken from.
+    memory: Option<Match<'a>>,
 }
 
-fn write(
-    output: &mut Output,
-    line: &Line,
-    written: &Written<'_>,
-    (n_best, json): (Option<usize>, bool),
-) -> Result<(), CliError> {
-    let Written { source, between, translation } = *written;
+fn write(output: &mut Output, line: &Line, written: &Written<'_>, form: Form) -> Result<(), CliError> {
+    let Written { source, between, translation, .. } = *written;
     between.into_iter().chain([translation]).for_each(|translation| warn_if_cut(line, translation));
-    if json {
-        return output.json(&JsonLine::new(written));
+    if form.json {
+        return output.json(&JsonLine::new(written, form.quality));
     }
-    if n_best.is_none() {
+    if form.n_best.is_none() {
         return output.line(&format!("{}{}", translation.text, &line.text[source.len()..]));
     }
     for (rank, TextHypothesis { text, score }) in (1..).zip(&translation.hypotheses) {
@@ -500,6 +569,16 @@ struct JsonLine<'a> {
     text: &'a str,
     hypotheses: Vec<JsonText<'a>>,
     sentences: Vec<JsonSentence<'a>>,
+    /// Only of a translation from a memory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    memory: Option<JsonMemory<'a>>,
+}
+
+#[derive(Serialize)]
+struct JsonMemory<'a> {
+    /// Similarity, 1 for an equal text.
+    score: f32,
+    source: &'a str,
 }
 
 #[derive(Serialize)]
@@ -513,6 +592,8 @@ struct JsonSentence<'a> {
     source: &'a str,
     source_ids: &'a [u32],
     hypotheses: Vec<JsonHypothesis<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    quality: Option<Quality>,
 }
 
 #[derive(Serialize)]
@@ -525,7 +606,7 @@ struct JsonHypothesis<'a> {
 }
 
 impl<'a> JsonLine<'a> {
-    fn new(&Written { source, between, translation }: &Written<'a>) -> Self {
+    fn new(&Written { source, between, translation, memory }: &Written<'a>, quality: bool) -> Self {
         let text = |TextHypothesis { text, score }: &'a TextHypothesis| JsonText { text, score: *score };
         let hypothesis = |hypothesis: &'a SentenceHypothesis| JsonHypothesis {
             text: &hypothesis.text,
@@ -538,6 +619,7 @@ impl<'a> JsonLine<'a> {
             source: &sentence.source,
             source_ids: &sentence.source_ids,
             hypotheses: sentence.hypotheses.iter().map(hypothesis).collect(),
+            quality: quality.then(|| Quality::of(sentence)).flatten(),
         };
         Self {
             source,
@@ -545,6 +627,7 @@ impl<'a> JsonLine<'a> {
             text: &translation.text,
             hypotheses: translation.hypotheses.iter().map(text).collect(),
             sentences: translation.sentences.iter().map(sentence).collect(),
+            memory: memory.map(|Match { source, score, .. }| JsonMemory { score, source }),
         }
     }
 }

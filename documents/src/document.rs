@@ -41,7 +41,7 @@ enum Body {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Encoding {
+pub(crate) enum Encoding {
     Utf8,
     /// With a byte-order mark.
     Utf16 {
@@ -124,7 +124,7 @@ fn render(markup: &Markup, units: &Units, translations: &[Translated]) -> String
     markup.iter().map(part).collect()
 }
 
-fn decoded(bytes: Vec<u8>) -> Result<(String, Encoding), DocumentError> {
+pub(crate) fn decoded(bytes: Vec<u8>) -> Result<(String, Encoding), DocumentError> {
     let big_endian = match bytes.get(..2) {
         Some([0xff, 0xfe]) => false,
         Some([0xfe, 0xff]) => true,

@@ -14,6 +14,7 @@
 //! | `escape` | characters that a format writes in another way |
 //! | `message` | strings of programs: tags, plurals |
 //! | `xml` | elements and text of XML, with their places |
+//! | `memory` | translations that people made: TMX files and tables |
 //! | `formats` | a file for each format of text |
 //! | `package` | formats that are zip files |
 
@@ -24,6 +25,7 @@ mod format;
 mod formats;
 mod inline;
 mod links;
+mod memory;
 mod message;
 mod package;
 mod placeholders;
@@ -39,4 +41,5 @@ pub use formats::html::text_of_html;
 #[cfg(feature = "translation")]
 pub use links::links;
 pub use links::{LinkedSentence, Links, chained, links_of_sentences};
+pub use memory::{Match, MemoryPair, TranslationMemory};
 pub use unit::Unit;

@@ -17,6 +17,10 @@ const RESTS: f32 = 0.5;
 /// Share of all attention to text that a term's source needs, so that the term has been missed when attention goes on.
 const RESTS_SURELY: f32 = 0.6;
 
+/// Length of a usual translation, at most: a multiple of the source's tokens, and some more. A longer hypothesis has lost its way: it is
+/// offered its terms anywhere, because attention may rest on their sources no more, and their tokens count for its bank.
+const USUAL: [usize; 2] = [2, 10];
+
 /// A token that may continue a beam.
 #[derive(Clone, Copy)]
 pub(super) struct Candidate {
@@ -177,7 +181,8 @@ impl Terms {
         let ends = |token: u32| self.eos.contains(&token);
         let mut found: Vec<(u32, f32)> = best.row(index).filter(|&(_, logprob)| logprob > BANNED).collect();
         let wants_end = found.iter().take(self.num_beams).any(|&(token, _)| ends(token));
-        let urgent = wants_end || progress.needed(&constraints, history) + self.reserve >= left;
+        let too_long = self.is_long(generated.len());
+        let urgent = wants_end || too_long || progress.needed(&constraints, history) + self.reserve >= left;
         let mut offered: Vec<u32> = progress
             .begun(&constraints, history)
             .filter(|begun| begun.placed || urgent)
@@ -215,7 +220,7 @@ impl Terms {
             });
             self.after.push(After {
                 progress: next,
-                bank: next.bank(&constraints, history),
+                bank: next.bank(&constraints, history, too_long),
                 missed: rested & !mask & next.missing(&constraints, history) != 0,
                 fits: needed == 0 || !is_end && needed + self.reserve < left,
                 repeats: repeats && !goes_on,
@@ -224,6 +229,12 @@ impl Terms {
             self.tokens.pop();
             self.places.pop();
         }
+    }
+
+    /// Whether a hypothesis is longer than a usual translation. Terms without a source say nothing of that.
+    fn is_long(&self, generated: usize) -> bool {
+        let Constraints { terms, text, .. } = &*self.constraints;
+        generated > USUAL[0] * text.len() + USUAL[1] && terms.iter().any(|term| !term.source.is_empty())
     }
 
     /// Where attention rests; terms without a source are at their place anywhere.
@@ -317,6 +328,7 @@ impl Terms {
             progress.bank(
                 &self.constraints,
                 History { tokens: &beams[index].tokens[self.prompt_length..], places },
+                false,
             )
         };
         (0..beams.len()).max_by_key(|&index| (bank(index), Reverse(index))).unwrap_or(0)

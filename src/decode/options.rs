@@ -6,6 +6,9 @@ use super::constraints::{Constraints, SearchLimits};
 /// Maximal number of best tokens per row and step: one for each beam and one for each end token.
 const MAX_CANDIDATES: usize = 64;
 
+/// Room for wanted tokens of a row, at least.
+const FEWEST_WANTED: usize = 32;
+
 /// Maximal number of beams of a sentence.
 pub const MAX_BEAMS: usize = 16;
 
@@ -162,9 +165,13 @@ impl DecodeOptions {
         usize::from(self.forced_eos.is_some())
     }
 
-    /// Tokens of a row whose scores a step needs besides the best ones.
+    /// Room for tokens of a row whose scores a step needs besides the best ones. Rounded up, so that sentences with more or fewer terms
+    /// share a batch.
     pub(crate) fn wanted(&self) -> usize {
-        self.constraints.as_ref().map_or(0, |constraints| constraints.wanted() + self.eos.len())
+        let needed = |constraints: &Arc<Constraints>| constraints.wanted() + self.eos.len();
+        self.constraints
+            .as_ref()
+            .map_or(0, |constraints| needed(constraints).next_power_of_two().max(FEWEST_WANTED))
     }
 
     /// The prompt without its last token, which the first step reads.

@@ -138,9 +138,11 @@ impl Progress {
     }
 
     /// Tokens of terms so far: hypotheses with as many share a bank.
-    pub fn bank(&self, constraints: &Constraints, history: History<'_>) -> usize {
+    ///
+    /// * `anywhere`: whether a term counts that has begun away from its place
+    pub fn bank(&self, constraints: &Constraints, history: History<'_>, anywhere: bool) -> usize {
         let met = constraints.terms.iter().enumerate().filter(|(index, _)| self.has(*index));
-        let begun = self.begun(constraints, history).filter(|begun| begun.placed);
+        let begun = self.begun(constraints, history).filter(|begun| begun.placed || anywhere);
         met.map(|(_, term)| term.longest()).sum::<usize>()
             + begun.map(|begun| begun.length).max().unwrap_or(0)
     }

@@ -14,6 +14,7 @@
 //! | `stream` | [`Translator::translate`] and [`Translator::stream`] |
 //! | `parts` | the same, for a caller that searches the sentences itself |
 //! | `pivot` | two models, through a third language |
+//! | `quality` | how far a translation can be trusted |
 
 pub mod alignment;
 mod cache;
@@ -26,6 +27,7 @@ mod layout;
 mod options;
 mod parts;
 mod pivot;
+mod quality;
 mod stream;
 mod texts;
 mod translation;
@@ -40,6 +42,7 @@ pub use languages::resolve_languages;
 pub use options::TranslateOptions;
 pub use parts::Parts;
 pub use pivot::{Pivot, PivotOptions, Pivoted};
+pub use quality::Quality;
 pub use stream::Stream;
 pub use texts::Texts;
 pub use translation::{Sentence, SentenceHypothesis, TextHypothesis, Translation};

@@ -7,7 +7,8 @@
 //! | `answer`, `content`, `range`, `site`, `listing` | files: the page and models |
 //! | `host` | names that the server answers to |
 //! | `api` | LibreTranslate's interface |
-//! | `limits`, `store` | rates and room; keys and suggestions in SQLite |
+//! | `limits`, `store` | rates and room; keys, suggestions and glossaries in SQLite |
+//! | `glossaries`, `memories` | terms and translations that come before the model's own |
 //! | `engine` | models that translate for all clients |
 
 mod answer;
@@ -15,10 +16,12 @@ mod api;
 mod connections;
 mod content;
 mod engine;
+mod glossaries;
 mod host;
 mod keys;
 mod limits;
 mod listing;
+mod memories;
 mod options;
 mod range;
 mod site;
@@ -34,10 +37,12 @@ use super::output::Output;
 use super::{CliError, interrupt, models, notice};
 use api::Api;
 use engine::{Pool, PoolOptions};
+use glossaries::Glossaries;
 use host::Hosts;
+use memories::Memories;
 use options::ServeOptions;
 use site::Site;
-use store::{Keys, Suggestions};
+use store::{KeptGlossaries, Keys, Suggestions};
 
 #[derive(clap::Args)]
 #[command(
@@ -80,6 +85,14 @@ fn serve(options: &ServeOptions) -> Result<(), CliError> {
         limits: options.limits(),
         keys: options.api_keys.as_deref().map(Keys::open).transpose()?,
         suggestions: options.suggestions.as_deref().map(Suggestions::open).transpose()?,
+        glossaries: Glossaries::open(
+            &options.glossary,
+            options.api_keys.as_deref().map(KeptGlossaries::open).transpose()?,
+        )?,
+        memory: match &options.translation_memory {
+            Some(path) => Some(Memories::open(path, options.memory_match)?),
+            None => None,
+        },
         trusts_forwarded: options.trust_forwarded_for,
         rate: Default::default(),
         under_way: Default::default(),

@@ -6,6 +6,7 @@ use std::time::Duration;
 use wordloom_hub::Hub;
 
 use super::super::CliError;
+use super::super::memory::similarity;
 use super::super::setup::DeviceArguments;
 use super::api::Limits;
 use super::engine::Offered;
@@ -62,6 +63,15 @@ pub struct ServeOptions {
     /// Keep suggestions in FILE, in SQLite
     #[arg(long, value_name = "FILE", hide = true)]
     pub suggestions: Option<PathBuf>,
+    /// Glossary that requests can name: NAME.FROM-TO.tsv; repeatable
+    #[arg(long, value_name = "FILE", hide = true)]
+    pub glossary: Vec<PathBuf>,
+    /// Take translations from FILE first: .tmx, or NAME.FROM-TO.tsv
+    #[arg(long, value_name = "FILE", hide = true)]
+    pub translation_memory: Option<PathBuf>,
+    /// Least similarity of a text of the memory
+    #[arg(long, value_name = "X", default_value = "1", value_parser = similarity, requires = "translation_memory", hide = true)]
+    pub memory_match: f32,
     /// Take clients' addresses from X-Forwarded-For, which a proxy sets
     #[arg(long, hide = true)]
     pub trust_forwarded_for: bool,

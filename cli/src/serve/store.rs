@@ -122,6 +122,81 @@ impl Suggestions {
     }
 }
 
+/// Glossaries of clients, in the file of the keys.
+pub struct KeptGlossaries(Table);
+
+/// A glossary as it is kept.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KeptGlossary {
+    pub id: String,
+    pub name: String,
+    /// Codes of the source's and of the target's language.
+    pub languages: [String; 2],
+    /// Its lines.
+    pub text: String,
+    /// Time at which it was made, as RFC 3339 has it.
+    pub created: String,
+}
+
+impl KeptGlossaries {
+    /// Opens a file, or makes it.
+    pub fn open(path: &Path) -> Result<Self, CliError> {
+        let create = r#"CREATE TABLE IF NOT EXISTS glossaries (
+            "id" TEXT NOT NULL, "owner" TEXT NOT NULL, "name" TEXT NOT NULL, "source" TEXT NOT NULL,
+            "target" TEXT NOT NULL, "entries" TEXT NOT NULL, "created" TEXT NOT NULL, PRIMARY KEY("id"));"#;
+        Ok(Self(Table::open(path, create)?))
+    }
+
+    /// The ids of a client's glossaries, the oldest first.
+    pub fn ids(&self, owner: &str) -> Result<Vec<String>, CliError> {
+        let connection = self.0.connection();
+        let read = || {
+            let mut statement =
+                connection.prepare_cached("SELECT id FROM glossaries WHERE owner = ?1 ORDER BY rowid")?;
+            statement.query_map([owner], |row| row.get(0))?.collect::<Result<_, _>>()
+        };
+        read().map_err(|error| self.0.failed(&error))
+    }
+
+    /// A client's glossary.
+    pub fn find(&self, owner: &str, id: &str) -> Result<Option<KeptGlossary>, CliError> {
+        let connection = self.0.connection();
+        let read = || {
+            let mut statement = connection.prepare_cached(
+                "SELECT name, source, target, entries, created FROM glossaries WHERE owner = ?1 AND id = ?2",
+            )?;
+            let found = statement.query_row([owner, id], |row| {
+                Ok(KeptGlossary {
+                    id: id.to_owned(),
+                    name: row.get(0)?,
+                    languages: [row.get(1)?, row.get(2)?],
+                    text: row.get(3)?,
+                    created: row.get(4)?,
+                })
+            });
+            found.optional()
+        };
+        read().map_err(|error| self.0.failed(&error))
+    }
+
+    pub fn add(&self, owner: &str, glossary: &KeptGlossary) -> Result<(), CliError> {
+        let KeptGlossary { id, name, languages: [source, target], text, created } = glossary;
+        let added = self.0.connection().execute(
+            "INSERT INTO glossaries (id, owner, name, source, target, entries, created)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            params![id, owner, name, source, target, text, created],
+        );
+        added.map(|_| ()).map_err(|error| self.0.failed(&error))
+    }
+
+    /// Removes a client's glossary. Returns whether it was there.
+    pub fn remove(&self, owner: &str, id: &str) -> Result<bool, CliError> {
+        let removed =
+            self.0.connection().execute("DELETE FROM glossaries WHERE owner = ?1 AND id = ?2", [owner, id]);
+        removed.map(|count| count > 0).map_err(|error| self.0.failed(&error))
+    }
+}
+
 /// A new key: 16 random bytes, as a UUID is written.
 pub fn random_key() -> Result<String, CliError> {
     let mut bytes = [0; 16];

@@ -344,3 +344,65 @@ fn who_goes_away_stops_the_work_and_the_end_finishes_what_runs() {
     assert_eq!((status, answer["translatedText"].as_array().map(Vec::len)), (200, Some(300)));
     assert!(server.child.wait().expect("it ends").success());
 }
+
+#[test]
+fn requests_name_glossaries_and_ask_for_quality() {
+    let folder = scratch("glossaries");
+    let path = |name: &str| folder.join(name).to_str().expect("UTF-8").to_owned();
+    std::fs::write(path("terms.en-de.tsv"), "ticket\tBillett\tBilletts|Billette\n").expect("written");
+    std::fs::write(path("known.en-de.tsv"), "Good morning\tMoin\n").expect("written");
+    let keys = path("keys.db");
+    for key in ["one", "two"] {
+        run(&["serve", "keys", "--api-keys", &keys, "add", "1000", "--key", key], "").succeeds();
+    }
+    let server = Server::start(&[
+        "--glossary",
+        &path("terms.en-de.tsv"),
+        "--translation-memory",
+        &path("known.en-de.tsv"),
+        "--api-keys",
+        &keys,
+    ]);
+    let q = "Where can I buy a ticket?";
+    let body = json!({"q": [q, "Good morning"], "source": "en", "target": "de", "glossary": "terms.en-de",
+        "quality": true});
+    let (status, _, value) = server.json("/translate", &body);
+    assert_eq!(status, 200, "{value}");
+    assert!(value["translatedText"][0].as_str().is_some_and(|text| text.contains("Billett")), "{value}");
+    assert_eq!(value["translatedText"][1], "Moin");
+    assert_eq!(value["quality"][1], json!({"origin": "memory", "score": 1.0}));
+    assert!(value["quality"][0]["trust"].is_number(), "{value}");
+    let key =
+        |key: &str| format!("Authorization: DeepL-Auth-Key {key}\r\nContent-Type: application/json\r\n");
+    let new = json!({"name": "dogs", "source_lang": "EN", "target_lang": "DE", "entries": "dog\tKöter",
+        "entries_format": "tsv"});
+    let (status, _, made) = server.send("POST /v2/glossaries", &key("one"), &new.to_string());
+    assert_eq!((status, &made["entry_count"]), (201, &json!(1)), "{made}");
+    let id = made["glossary_id"].as_str().expect("an id");
+    let ask =
+        json!({"text": ["The dog sleeps."], "source_lang": "EN", "target_lang": "DE", "glossary_id": id});
+    let (status, _, value) = server.send("POST /v2/translate", &key("one"), &ask.to_string());
+    assert_eq!((status, &value["translations"][0]["text"]), (200, &json!("Der Köter schläft.")));
+    // another key neither sees nor uses nor removes it
+    let (status, _, _) = server.send("POST /v2/translate", &key("two"), &ask.to_string());
+    assert_eq!(status, 404);
+    let (_, _, listed) = server.send("GET /v2/glossaries", &key("two"), "");
+    assert_eq!(listed["glossaries"].as_array().map(Vec::len), Some(1), "{listed}");
+    let one = format!("/v2/glossaries/{id}");
+    assert_eq!(server.send(&format!("DELETE {one}"), &key("two"), "").0, 404);
+    assert_eq!(server.send(&format!("DELETE {one}"), &key("one"), "").0, 204);
+    assert_eq!(server.send(&format!("GET {one}"), &key("one"), "").0, 404);
+    for (field, wrong, problem) in [
+        ("entries", "dog", "has 1 column"),
+        ("entries_format", "csv", "entries_format"),
+        ("target_lang", "xx?", "xx?"),
+    ] {
+        let mut body = new.clone();
+        body[field] = json!(wrong);
+        let (status, _, value) = server.send("POST /v2/glossaries", &key("one"), &body.to_string());
+        assert!(
+            status == 400 && value["message"].as_str().is_some_and(|text| text.contains(problem)),
+            "{value}"
+        );
+    }
+}

@@ -494,3 +494,30 @@ fn a_limit_on_the_size_of_files_is_reported() {
     assert_eq!(ended.status.code(), Some(1), "{stderr}");
     assert!(stderr.contains("error: cannot write") && stderr.contains("out.txt"), "{stderr}");
 }
+
+#[test]
+fn a_memory_comes_before_the_model() {
+    let file = scratch("memory").join("corrections.tsv");
+    fs::write(&file, "Good morning\tMoin\nWhere is the train station?\tWo geht's zum Bahnhof?\n")
+        .expect("written");
+    let file = file.to_str().expect("UTF-8");
+    let call = ["translate", "--device", "cpu", "--json", "--memory", file];
+    let lines =
+        "Good  morning\nI have lost my passport.\nWhere is the train station?\nWhere is the bus station?\n";
+    let parsed = |arguments: &[&str]| -> Vec<Value> {
+        let output = run(arguments, lines);
+        output.succeeds().lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+    };
+    let found = parsed(&call);
+    let texts: Vec<&Value> = found.iter().map(|line| &line["text"]).collect();
+    assert_eq!(texts[..3], ["Moin", "Ich habe meinen Pass verloren.", "Wo geht's zum Bahnhof?"]);
+    assert_eq!(found[0]["memory"], serde_json::json!({"score": 1.0, "source": "Good morning"}));
+    assert!(found[1].get("memory").is_none() && found[3].get("memory").is_none());
+    // one of five words differs
+    let similar = parsed(&[&call[..], &["--memory-match", "0.8", "--quality"]].concat());
+    assert_eq!(similar[3]["text"], "Wo geht's zum Bahnhof?");
+    assert_eq!(similar[3]["memory"]["score"].as_f64().map(|score| (10.0 * score).round()), Some(8.0));
+    let quality = &similar[1]["sentences"][0]["quality"];
+    assert!(quality["trust"].as_f64().is_some_and(|trust| (0.0..=1.0).contains(&trust)), "{quality}");
+    assert!(quality["coverage"].is_number() && quality["copies"] == false, "{quality}");
+}

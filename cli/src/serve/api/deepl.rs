@@ -3,16 +3,16 @@
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
-use axum::http::header::AUTHORIZATION;
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
 use super::Api;
 use super::access::From;
 use super::error::ApiError;
+use super::glossaries::header_key;
 use super::input::Input;
 use super::json::Json;
-use super::translation::{Ask, language};
+use super::translation::{Ask, Wishes, language};
 
 pub async fn translate(State(api): State<Arc<Api>>, request: Request) -> Response {
     let answer = translated(&api, request).await;
@@ -21,8 +21,7 @@ pub async fn translate(State(api): State<Arc<Api>>, request: Request) -> Respons
 
 async fn translated(api: &Api, request: Request) -> Result<Value, ApiError> {
     let from = From::of(api, &request);
-    let header = request.headers().get(AUTHORIZATION).and_then(|value| value.to_str().ok());
-    let key = header.and_then(|value| value.strip_prefix("DeepL-Auth-Key ")).map(|key| key.trim().to_owned());
+    let key = header_key(request.headers());
     let input = Input::read(request, api.limits.body).await?;
     let key = key.or(input.text("auth_key")?.map(str::to_owned));
     let client = api.client(from, key.as_deref())?;
@@ -31,14 +30,16 @@ async fn translated(api: &Api, request: Request) -> Result<Value, ApiError> {
         Some("html") => true,
         Some(_) => return Err(ApiError::bad("Value for 'tag_handling' not supported.")),
     };
-    if input.text("glossary_id")?.is_some() {
-        return Err(ApiError::bad("Value for 'glossary_id' not supported."));
-    }
+    let glossary = input.text("glossary_id")?.map(|id| api.glossary(&client, id)).transpose()?;
     let texts = input.list("text")?;
     let target = language(input.required("target_lang")?)?;
     let source = input.text("source_lang")?.map(language).transpose()?;
+    if glossary.is_some() && source.is_none() {
+        return Err(ApiError::bad("Value for 'source_lang' is needed with 'glossary_id'."));
+    }
     let given = source.clone();
-    let answered = api.translate(&client, Ask { texts, source, target, alternatives: 0, html }).await?;
+    let wishes = Wishes { glossary, ..Wishes::default() };
+    let answered = api.translate(&client, Ask { texts, source, target, html, wishes }).await?;
     let source = given.or(answered.detected.map(|found| found.language));
     let source = source.map(|source| source.base().to_uppercase());
     let translations = answered.translations.into_iter();

@@ -136,6 +136,17 @@ impl Input {
         }
     }
 
+    /// A parameter that is true or false, or a text that says so.
+    pub fn is_true(&self, name: &str) -> Result<bool, ApiError> {
+        match self.values.get(name) {
+            None | Some(Value::Null | Value::Bool(false)) => Ok(false),
+            Some(Value::Bool(true)) => Ok(true),
+            Some(Value::String(text)) if matches!(&**text, "true" | "1") => Ok(true),
+            Some(Value::String(text)) if matches!(&**text, "" | "false" | "0") => Ok(false),
+            Some(_) => Err(ApiError::bad(format!("Invalid request: {name} parameter is not true or false"))),
+        }
+    }
+
     /// A parameter that is a number, or a text with one. Negative ones count as 0.
     pub fn count(&self, name: &str) -> Result<usize, ApiError> {
         let number = match self.values.get(name) {

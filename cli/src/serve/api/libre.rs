@@ -12,7 +12,7 @@ use super::detection::detected;
 use super::error::ApiError;
 use super::input::Input;
 use super::json::Json;
-use super::translation::{Ask, language, one_or_all};
+use super::translation::{Ask, Wishes, language, one_or_all};
 
 pub async fn translate(
     State(api): State<Arc<Api>>,
@@ -28,13 +28,20 @@ pub async fn translate(
     };
     let target = language(input.required("target")?)?;
     let alternatives = input.count("alternatives")?;
+    let quality = input.is_true("quality")?;
+    let glossary = input.text("glossary")?.map(|id| api.glossary(&client, id)).transpose()?;
     let html = match input.text("format")? {
         None | Some("text") => false,
         Some("html") => true,
         Some(_) => return Err(ApiError::bad("Invalid request: format is text or html")),
     };
     let count = texts.len();
-    let answered = api.translate(&client, Ask { texts, source, target, alternatives, html }).await?;
+    let answered = api
+        .translate(
+            &client,
+            Ask { texts, source, target, html, wishes: Wishes { alternatives, glossary, quality } },
+        )
+        .await?;
     let mut result = Map::new();
     let translations = answered.translations;
     if alternatives > 0 {
@@ -43,6 +50,10 @@ pub async fn translate(
     }
     if let Some(found) = answered.detected {
         result.insert("detectedLanguage".into(), one_or_all(vec![found.json(); count], is_list));
+    }
+    if quality {
+        let all = translations.iter().map(|translated| translated.quality.clone().unwrap_or_default());
+        result.insert("quality".into(), one_or_all(all.collect(), is_list));
     }
     let texts = translations.into_iter().map(|translated| Value::String(translated.text)).collect();
     result.insert("translatedText".into(), one_or_all(texts, is_list));

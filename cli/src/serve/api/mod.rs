@@ -7,7 +7,7 @@
 //! | `access` | hosts, keys, limits |
 //! | `detection` | the language of texts |
 //! | `translation` | texts in, texts out, through one model or two |
-//! | `libre`, `deepl` | the two interfaces |
+//! | `libre`, `deepl`, `glossaries` | the two interfaces |
 //! | `files` | documents: uploaded, translated, fetched |
 //! | `about` | languages, settings, health, metrics, specification |
 //! | `metrics` | numbers for Prometheus |
@@ -18,6 +18,7 @@ mod deepl;
 mod detection;
 mod error;
 mod files;
+mod glossaries;
 mod input;
 mod json;
 mod libre;
@@ -33,11 +34,13 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
+use axum::routing::{delete, get, post};
 
 use super::engine::Pool;
+use super::glossaries::Glossaries;
 use super::host::Hosts;
 use super::limits::{Rate, UnderWay};
+use super::memories::Memories;
 use super::store::{Keys, Suggestions};
 use error::ApiError;
 use files::Files;
@@ -66,6 +69,9 @@ pub struct Api {
     pub limits: Limits,
     pub keys: Option<Keys>,
     pub suggestions: Option<Suggestions>,
+    pub glossaries: Glossaries,
+    /// Translations that come before the models'.
+    pub memory: Option<Memories>,
     /// Whether a proxy's `X-Forwarded-For` names the client.
     pub trusts_forwarded: bool,
     pub rate: Rate,
@@ -92,6 +98,9 @@ pub fn routes(api: Arc<Api>) -> Router {
         .route("/metrics", get(about::metrics))
         .route("/spec", get(about::specification))
         .route("/v2/translate", post(deepl::translate))
+        .route("/v2/glossaries", get(glossaries::list).post(glossaries::add))
+        .route("/v2/glossaries/{id}", delete(glossaries::remove).get(glossaries::about))
+        .route("/v2/glossaries/{id}/entries", get(glossaries::entries))
         .method_not_allowed_fallback(|| async {
             ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "Method not allowed")
         })
@@ -104,7 +113,7 @@ const CROSS_ORIGIN: [(HeaderName, &str); 5] = [
     (header::ACCESS_CONTROL_ALLOW_ORIGIN, "*"),
     (header::ACCESS_CONTROL_ALLOW_HEADERS, "Authorization, Content-Type"),
     (header::ACCESS_CONTROL_EXPOSE_HEADERS, "Authorization, Retry-After"),
-    (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, POST"),
+    (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, POST, DELETE"),
     (header::ACCESS_CONTROL_MAX_AGE, "1728000"),
 ];
 

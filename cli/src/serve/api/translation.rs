@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use axum::http::StatusCode;
-use serde_json::Value;
+use serde_json::{Value, json};
 use wordloom::decode::MAX_BEAMS;
 use wordloom::model::generation_config::GenerationConfig;
+use wordloom::translate::{Quality, Sentence};
 use wordloom::{TranslateOptions, Translation};
 use wordloom_documents::{
     Document, DocumentError, Format, Links, Options, Translated as UnitTranslation, chained, links,
@@ -15,6 +16,7 @@ use wordloom_hub::{Language, Route, Step};
 
 use super::super::super::choice::codes;
 use super::super::engine::{Lease, blocking};
+use super::super::glossaries::Served;
 use super::access::Client;
 use super::detection::detected;
 use super::error::ApiError;
@@ -26,10 +28,20 @@ pub struct Ask {
     /// `None`: detected.
     pub source: Option<Language>,
     pub target: Language,
-    /// Number of other translations of each text.
-    pub alternatives: usize,
     /// Whether the texts are HTML; they have no alternatives.
     pub html: bool,
+    pub wishes: Wishes,
+}
+
+/// What a request asks of its translations.
+#[derive(Clone, Default)]
+pub struct Wishes {
+    /// Number of other translations of each text.
+    pub alternatives: usize,
+    /// Terms that every translation has.
+    pub glossary: Option<Arc<Served>>,
+    /// Whether the answer says how far each sentence can be trusted.
+    pub quality: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -37,6 +49,8 @@ pub struct Translated {
     pub text: String,
     /// Other translations, best first.
     pub alternatives: Vec<String>,
+    /// How far it can be trusted, if that was asked.
+    pub quality: Option<Value>,
 }
 
 pub struct Answered {
@@ -81,7 +95,7 @@ impl Api {
                 return Err(exceeds(longest, limit));
             }
         }
-        if ask.alternatives >= MAX_BEAMS {
+        if ask.wishes.alternatives >= MAX_BEAMS {
             let most = MAX_BEAMS - 1;
             return Err(ApiError::bad(format!("Invalid request: alternatives parameter must be <= {most}")));
         }
@@ -98,33 +112,48 @@ impl Api {
     }
 
     async fn translate_now(&self, client: &Client, ask: Ask) -> Result<Answered, ApiError> {
-        let Ask { texts, source, target, alternatives, html } = ask;
+        let Ask { texts, source, target, html, wishes } = ask;
         let found = source.is_none().then(|| match html {
             true => detected(&texts.iter().map(|text| text_of_html(text)).collect::<Vec<_>>(), &self.pool),
             false => detected(&texts, &self.pool),
         });
         let source = source.or(found.as_ref().map(|found| found.language.clone()));
         let source = source.unwrap_or_else(Language::english);
-        let as_it_is = |text: &String| Translated { text: text.clone(), alternatives: Vec::new() };
+        let as_it_is = |text: &String| Translated::of(text.clone());
         let Some(route) = self.route([&source, &target], found.as_ref())? else {
             return Ok(Answered { translations: texts.iter().map(as_it_is).collect(), detected: found });
         };
         let pair = [&source, &target];
+        check(&wishes, &route, pair)?;
         if html {
-            let translations = self.html(client, &route, pair, texts).await?;
+            if wishes.quality {
+                return Err(ApiError::bad("Invalid request: quality is for texts, not for HTML"));
+            }
+            let translations = self.html(client, &route, pair, (texts, &wishes)).await?;
             return Ok(Answered { translations, detected: found });
         }
         // emoji and numbers alone come back as they are
-        let has_words = |text: &&String| text.chars().any(char::is_alphabetic);
-        let words: Arc<Vec<String>> = Arc::new(texts.iter().filter(has_words).cloned().collect());
+        let memory =
+            self.memory.as_ref().and_then(|memory| Some((memory.least, memory.pair(&source, &target)?)));
+        let known = |text: &String| {
+            let (least, pair) = memory.as_ref()?;
+            let found = pair.find(text, *least)?;
+            let quality = wishes.quality.then(|| json!({ "origin": "memory", "score": found.score }));
+            Some(Translated { quality, ..Translated::of(found.target.to_owned()) })
+        };
+        let known: Vec<Option<Translated>> = texts.iter().map(known).collect();
+        let has_words = |text: &str| text.chars().any(char::is_alphabetic);
+        let unknown = texts.iter().zip(&known).filter(|(text, known)| known.is_none() && has_words(text));
+        let words: Arc<Vec<String>> = Arc::new(unknown.map(|(text, _)| text.clone()).collect());
         let mut translated = match words.is_empty() {
             true => Vec::new(),
-            false => self.along(client, &route, pair, words, alternatives).await?,
+            false => self.along(client, &route, pair, (words, &wishes)).await?,
         }
         .into_iter();
-        let translations = texts.iter().map(|text| match has_words(&text) {
-            true => translated.next().unwrap_or_else(|| as_it_is(text)),
-            false => as_it_is(text),
+        let translations = texts.iter().zip(known).map(|(text, known)| match known {
+            Some(known) => known,
+            None if has_words(text) => translated.next().unwrap_or_else(|| as_it_is(text)),
+            None => as_it_is(text),
         });
         Ok(Answered { translations: translations.collect(), detected: found })
     }
@@ -179,7 +208,7 @@ impl Api {
             let source = source.unwrap_or_else(Language::english);
             let pair = [&source, &target];
             let Some(route) = self.route(pair, found.as_ref())? else { return Ok(None) };
-            let written = self.documents(client, &route, pair, vec![document]).await?;
+            let written = self.documents(client, &route, pair, (vec![document], &Wishes::default())).await?;
             Ok(written.into_iter().next())
         };
         let written = self.in_time(work).await?;
@@ -201,19 +230,21 @@ impl Api {
         client: &Client,
         route: &Route,
         [source, target]: [&Language; 2],
-        texts: Arc<Vec<String>>,
-        alternatives: usize,
+        (texts, wishes): (Arc<Vec<String>>, &Wishes),
     ) -> Result<Vec<Translated>, ApiError> {
         let (last, from, texts) = match route {
             Route::Direct(step) => (step, source.clone(), texts),
             Route::Pivot { first, through, second } => {
-                let between = self.step(client, first, [source, through], texts, 0).await?;
+                let between =
+                    self.step(client, first, [source, through], (texts, &Wishes::default())).await?;
                 let between = between.into_iter().map(|translation| translation.text).collect();
                 (second, through.clone(), Arc::new(between))
             }
         };
-        let translations = self.step(client, last, [&from, target], texts, alternatives).await?;
-        Ok(translations.into_iter().map(distinct).collect())
+        let translations = self.step(client, last, [&from, target], (texts, wishes)).await?;
+        let quality = |translation: &Translation| wishes.quality.then(|| quality(translation));
+        let all = translations.into_iter();
+        Ok(all.map(|found| Translated { quality: quality(&found), ..distinct(found) }).collect())
     }
 
     async fn step(
@@ -221,11 +252,13 @@ impl Api {
         client: &Client,
         step: &Step,
         [from, to]: [&Language; 2],
-        texts: Arc<Vec<String>>,
-        alternatives: usize,
+        (texts, wishes): (Arc<Vec<String>>, &Wishes),
     ) -> Result<Vec<Translation>, ApiError> {
         let lease = self.pool.lease(step.model).await?;
-        let options = options(&lease, [from, to], alternatives);
+        let options = options(&lease, [from, to], wishes).await?;
+        if wishes.quality {
+            return Ok(lease.translate_aligned(texts, options).await?); // coverage needs attention
+        }
         Ok(lease.translate(&client.name, texts, options).await?)
     }
 
@@ -235,16 +268,13 @@ impl Api {
         client: &Client,
         route: &Route,
         pair: [&Language; 2],
-        texts: Vec<String>,
+        (texts, wishes): (Vec<String>, &Wishes),
     ) -> Result<Vec<Translated>, ApiError> {
         let read = |text: String| Document::read(text.into_bytes(), Format::Html, &Options::default());
         let read = move || texts.into_iter().map(read).collect::<Result<Vec<_>, _>>();
         let documents = blocking(read).await?.map_err(|error| wrong(&error))?;
-        let written = self.documents(client, route, pair, documents).await?;
-        let text = |document: Vec<u8>| Translated {
-            text: String::from_utf8_lossy(&document).into_owned(),
-            alternatives: Vec::new(),
-        };
+        let written = self.documents(client, route, pair, (documents, wishes)).await?;
+        let text = |document: Vec<u8>| Translated::of(String::from_utf8_lossy(&document).into_owned());
         Ok(written.into_iter().map(text).collect())
     }
 
@@ -254,7 +284,7 @@ impl Api {
         client: &Client,
         route: &Route,
         pair: [&Language; 2],
-        documents: Vec<Document>,
+        (documents, wishes): (Vec<Document>, &Wishes),
     ) -> Result<Vec<Vec<u8>>, ApiError> {
         let units = || documents.iter().flat_map(Document::units);
         let of = |tags: bool| {
@@ -262,11 +292,12 @@ impl Api {
             Arc::new(texts.collect::<Vec<String>>())
         };
         let [plain, tagged] = [of(false), of(true)];
+        let wishes = &Wishes { alternatives: 0, ..wishes.clone() };
         let mut of_plain = Vec::new();
         if !plain.is_empty() {
-            of_plain = self.along(client, route, pair, plain, 0).await?;
+            of_plain = self.along(client, route, pair, (plain, wishes)).await?;
         }
-        let of_tagged = self.aligned(route, pair, tagged).await?;
+        let of_tagged = self.aligned(route, pair, (tagged, wishes)).await?;
         let (mut of_plain, mut of_tagged) = (of_plain.into_iter(), of_tagged.into_iter());
         let next = |tags: bool| match tags {
             true => of_tagged.next().map(|(text, links)| UnitTranslation { text, links }),
@@ -291,7 +322,7 @@ impl Api {
         &self,
         route: &Route,
         [source, target]: [&Language; 2],
-        mut texts: Arc<Vec<String>>,
+        (mut texts, wishes): (Arc<Vec<String>>, &Wishes),
     ) -> Result<Vec<(String, Links)>, ApiError> {
         let mut linked: Vec<Option<Links>> = vec![None; texts.len()];
         let steps: Vec<(&Step, [&Language; 2])> = match route {
@@ -303,7 +334,7 @@ impl Api {
         };
         for (step, pair) in steps {
             let lease = self.pool.lease(step.model).await?;
-            let options = options(&lease, pair, 0);
+            let options = options(&lease, pair, wishes).await?;
             let translations = lease.translate_aligned(texts.clone(), options).await?;
             for ((text, translation), linked) in texts.iter().zip(&translations).zip(&mut linked) {
                 let own = links(text, translation);
@@ -322,18 +353,62 @@ fn wrong(error: &DocumentError) -> ApiError {
     ApiError::bad(format!("Invalid request: {error}"))
 }
 
-fn options(lease: &Lease, [from, to]: [&Language; 2], alternatives: usize) -> TranslateOptions {
+/// Checks that one model can do what is asked.
+fn check(wishes: &Wishes, route: &Route, [source, target]: [&Language; 2]) -> Result<(), ApiError> {
+    if matches!(route, Route::Pivot { .. }) && (wishes.glossary.is_some() || wishes.quality) {
+        let message =
+            "glossary and quality need a model of the pair itself; these languages go through a third one";
+        return Err(ApiError::bad(format!("Invalid request: {message}")));
+    }
+    let Some(glossary) = &wishes.glossary else { return Ok(()) };
+    let [from, to] = &glossary.languages;
+    if !from.fits(source) || !to.fits(target) {
+        let id = &glossary.id;
+        return Err(ApiError::bad(format!("Invalid request: glossary {id} is for {from} to {to}")));
+    }
+    Ok(())
+}
+
+/// How far the sentences of a text can be trusted; the text as far as the least of them.
+fn quality(translation: &Translation) -> Value {
+    let sentence = |sentence: &Sentence| {
+        let quality = Quality::of(sentence)?;
+        Some((quality.trust, json!({ "source": sentence.source, "quality": quality })))
+    };
+    let (trusts, sentences): (Vec<f32>, Vec<Value>) =
+        translation.sentences.iter().filter_map(sentence).unzip();
+    let trust = trusts.into_iter().reduce(f32::min);
+    json!({ "origin": "model", "trust": trust, "sentences": sentences })
+}
+
+async fn options(
+    lease: &Lease,
+    [from, to]: [&Language; 2],
+    wishes: &Wishes,
+) -> Result<TranslateOptions, ApiError> {
     let translator = lease.translator();
     let (source_language, target_language) =
         codes(translator.tokenizer(), &[Some(from.clone()), Some(to.clone())]);
-    let wanted = alternatives + 1;
+    let wanted = wishes.alternatives + 1;
     let own = translator.transformer().generation_config().num_beams.unwrap_or(1);
     let generation = GenerationConfig {
         num_beams: (wanted > 1).then_some(own.max(wanted)),
         num_return_sequences: Some(wanted),
         ..GenerationConfig::default()
     };
-    TranslateOptions { generation, source_language, target_language, ..TranslateOptions::default() }
+    let mut options =
+        TranslateOptions { generation, source_language, target_language, ..TranslateOptions::default() };
+    if let Some(glossary) = &wishes.glossary {
+        options.glossary = Some(lease.glossary(glossary, &options).await?);
+    }
+    Ok(options)
+}
+
+impl Translated {
+    /// A translation alone.
+    fn of(text: String) -> Self {
+        Self { text, alternatives: Vec::new(), quality: None }
+    }
 }
 
 /// The best translation, and the others that differ from it and from one another.
@@ -345,7 +420,7 @@ fn distinct(translation: Translation) -> Translated {
             alternatives.push(text);
         }
     }
-    Translated { text: translation.text, alternatives }
+    Translated { text: translation.text, alternatives, quality: None }
 }
 
 /// The best or all of several: LibreTranslate's answers are lists if the request has a list.

@@ -1,15 +1,21 @@
 //! A loaded model: a thread that searches, and the queue that feeds it.
 
+use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use tokio::sync::Notify;
-use wordloom::decode::Hypothesis;
+use wordloom::decode::{ConstraintMode, Hypothesis};
 use wordloom::transformer::{Cancel, GenerateRequest};
+use wordloom::translate::{Glossary, resolve_languages};
 use wordloom::{TranslateError, TranslateOptions, Translation, Translator};
 
+use super::super::glossaries::Served;
 use super::queue::{Feed, Job, Queue};
+
+/// Number of glossaries that a model has ready.
+const MOST_GLOSSARIES: usize = 64;
 
 /// The reason why a text was not translated.
 #[derive(Debug, thiserror::Error)]
@@ -34,6 +40,8 @@ pub struct LoadedModel {
     queue: Arc<Queue>,
     /// One text is aligned at a time.
     aligning: tokio::sync::Mutex<()>,
+    /// Glossaries for this model's vocabulary, by their ids.
+    glossaries: Mutex<HashMap<String, Arc<Glossary>>>,
     /// `None` once it was joined.
     thread: Option<JoinHandle<()>>,
 }
@@ -45,7 +53,13 @@ impl LoadedModel {
             let (translator, queue) = (translator.clone(), queue.clone());
             std::thread::Builder::new().name(name.to_owned()).spawn(move || search(&translator, &queue))?
         };
-        Ok(Self { translator, queue, aligning: Default::default(), thread: Some(thread) })
+        Ok(Self {
+            translator,
+            queue,
+            aligning: Default::default(),
+            glossaries: Mutex::default(),
+            thread: Some(thread),
+        })
     }
 
     pub fn bytes(&self) -> u64 {
@@ -164,6 +178,43 @@ impl Lease {
         let translations = blocking(translate).await??;
         drop(cancelled);
         Ok(translations)
+    }
+}
+
+impl Lease {
+    /// A glossary for the model's vocabulary and a pair of languages.
+    pub async fn glossary(
+        &self,
+        served: &Arc<Served>,
+        options: &TranslateOptions,
+    ) -> Result<Arc<Glossary>, Failure> {
+        let codes = [&options.source_language, &options.target_language];
+        let key = codes
+            .iter()
+            .fold(served.id.clone(), |key, code| format!("{key} {}", code.as_deref().unwrap_or("")));
+        let locked = || self.model.glossaries.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = locked().get(&key) {
+            return Ok(known.clone());
+        }
+        let (translator, served, options) = (self.model.translator.clone(), served.clone(), options.clone());
+        let bind = move || {
+            let (tokenizer, transformer) = (translator.tokenizer(), translator.transformer());
+            let defaults = transformer.generation_config();
+            let refused = |error: &dyn std::error::Error| Failure::Refused(error.to_string());
+            let (direction, _) =
+                resolve_languages(tokenizer, &options, defaults).map_err(|error| refused(&error))?;
+            let longest = transformer.config().positions.count();
+            let longest = defaults.max_length.unwrap_or(usize::MAX).min(longest);
+            Glossary::new(&served.file, tokenizer, &direction, longest, ConstraintMode::Hard)
+                .map_err(|error| refused(&error))
+        };
+        let bound = Arc::new(blocking(bind).await??);
+        let mut known = locked();
+        if known.len() >= MOST_GLOSSARIES {
+            known.clear();
+        }
+        known.insert(key, bound.clone());
+        Ok(bound)
     }
 }
 
