@@ -18,7 +18,8 @@ pub(super) struct Edits {
 }
 
 impl Edits {
-    fn all(&self) -> WeightEdits {
+    /// All together.
+    pub fn all(&self) -> WeightEdits {
         let mut edits = self.muted.clone();
         edits.extend(self.switched.clone());
         edits
@@ -42,11 +43,6 @@ pub(super) fn has_shapes_of(model: &HostModel, files: &Model) -> bool {
 }
 
 impl Edited {
-    /// All edits together.
-    pub fn all(&self) -> WeightEdits {
-        self.current.all()
-    }
-
     /// Reads the weights again that have edits or had some. After an error, the next call reads them.
     pub fn read(&mut self, model: &mut LoadedModel, files: &Model, next: Edits) -> Result<(), ModelError> {
         let LoadedModel { device, weights, .. } = model;

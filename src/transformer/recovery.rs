@@ -146,7 +146,7 @@ impl Transformer {
         let precision = Self::precision_on(&device, files, choice);
         let (blueprint, checkpoint) = (files.blueprint(), files.checkpoint());
         let mut weights = Weights::allocate(&device, &blueprint.table, precision)?;
-        let edits = self.edits.all();
+        let edits = self.edits.current.all();
         let source = CheckpointSource { blueprint, checkpoint };
         let mut source = EditedSource { source, table: &blueprint.table, edits: &edits };
         let mut upload = Upload::new(blueprint.file_order(checkpoint));
