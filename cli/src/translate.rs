@@ -36,10 +36,9 @@ use super::{CliError, interrupt, notice};
 #[derive(clap::Args)]
 #[command(after_help = "\
 Options that are not given are the model's own; --max-length is the source's and
-50 tokens. --memory FILE, --quality: docs/quality.md. --to chooses a model: of
-the pair, of many languages or two through a third. Without it, --source-lang
-and --target-lang take codes that `inspect` lists. Documents keep their form:
--i letter.docx -o brief.docx")]
+50 tokens. --memory FILE, --quality: docs/quality.md. With --to, two models may
+translate through a third language. Without it, --source-lang and --target-lang
+take codes that `inspect` lists. Documents keep their form: -i a.docx -o b.docx")]
 pub struct Arguments {
     /// What to translate [default: standard input]
     text: Vec<String>,
