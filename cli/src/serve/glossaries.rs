@@ -34,7 +34,13 @@ pub enum Unkept {
     /// The server keeps none: it has no database.
     NoStore,
     Wrong(String),
-    Failed(CliError),
+    Failed(Box<CliError>),
+}
+
+impl From<CliError> for Unkept {
+    fn from(error: CliError) -> Self {
+        Self::Failed(Box::new(error))
+    }
 }
 
 #[derive(Default)]
@@ -96,18 +102,18 @@ impl Glossaries {
         text: &str,
     ) -> Result<Arc<Served>, Unkept> {
         let Some(kept) = &self.kept else { return Err(Unkept::NoStore) };
-        if kept.ids(owner).map_err(Unkept::Failed)?.len() >= MOST_OF_CLIENT {
+        if kept.ids(owner)?.len() >= MOST_OF_CLIENT {
             return Err(Unkept::Wrong(format!("Too many glossaries: at most {MOST_OF_CLIENT}")));
         }
         let new = KeptGlossary {
-            id: random_key().map_err(Unkept::Failed)?,
+            id: random_key()?,
             name: name.to_owned(),
             languages: languages.map(|language| language.to_string()),
             text: text.to_owned(),
             created: humantime::format_rfc3339_micros(SystemTime::now()).to_string(),
         };
         let made = served(new.clone()).map_err(Unkept::Wrong)?;
-        kept.add(owner, &new).map_err(Unkept::Failed)?;
+        kept.add(owner, &new)?;
         Ok(Arc::new(made))
     }
 
