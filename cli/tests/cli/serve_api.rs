@@ -139,7 +139,8 @@ fn answers_have_the_shapes_of_libretranslate() {
         "/translate?q=Where%20is%20the%20train%20station%3F&source=en&target=de&api_key=x&format=text";
     assert_eq!(server.form(query, "").2, json!({"translatedText": GERMAN}));
     let deepl = server.json("/v2/translate", &json!({"text": [ENGLISH], "target_lang": "DE"}));
-    let translation = json!({"detected_source_language": "EN", "text": GERMAN});
+    let translation =
+        json!({"detected_source_language": "EN", "text": GERMAN, "billed_characters": ENGLISH.len()});
     assert_eq!((deepl.0, deepl.2), (200, json!({"translations": [translation]})));
 
     assert_eq!(server.json("/detect", &json!({"q": ENGLISH})).2, json!([found]));

@@ -32,6 +32,8 @@ async fn translated(api: &Api, request: Request) -> Result<Value, ApiError> {
     };
     let glossary = input.text("glossary_id")?.map(|id| api.glossary(&client, id)).transpose()?;
     let texts = input.list("text")?;
+    // its client for Python fails without them
+    let billed: Vec<usize> = texts.iter().map(|text| text.chars().count()).collect();
     let target = language(input.required("target_lang")?)?;
     let source = input.text("source_lang")?.map(language).transpose()?;
     if glossary.is_some() && source.is_none() {
@@ -42,9 +44,15 @@ async fn translated(api: &Api, request: Request) -> Result<Value, ApiError> {
     let answered = api.translate(&client, Ask { texts, source, target, html, wishes }).await?;
     let source = given.or(answered.detected.map(|found| found.language));
     let source = source.map(|source| source.base().to_uppercase());
-    let translations = answered.translations.into_iter();
+    let translations = answered.translations.into_iter().zip(billed);
     let translations: Vec<Value> = translations
-        .map(|translated| json!({ "detected_source_language": source, "text": translated.text }))
+        .map(|(translated, billed)| {
+            json!({
+                "detected_source_language": source,
+                "text": translated.text,
+                "billed_characters": billed,
+            })
+        })
         .collect();
     Ok(json!({ "translations": translations }))
 }
