@@ -207,6 +207,6 @@ test('the model beside the page is the one of the repository', async ({ page, wo
 test('the licences of what the page is made of are one link away', async ({ page, wordloom }) => {
   await wordloom.open();
   await page.getByRole('link', { name: 'Licences' }).click();
-  await expect(page.locator('body')).toContainText('preact 10.');
+  await expect(page.locator('body')).toContainText(/^preact \d/m);
   await expect(page.locator('body')).toContainText('Permission is hereby granted');
 });
