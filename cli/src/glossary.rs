@@ -1,7 +1,5 @@
 //! The options `--glossary` and `--glossary-mode`.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -9,9 +7,9 @@ use wordloom::decode::ConstraintMode;
 use wordloom::translate::{Glossary, GlossaryError, GlossaryFile, resolve_languages};
 use wordloom::{Model, TranslateOptions};
 
-use super::CliError;
 use super::choice::Chosen;
 use super::digest::Digest;
+use super::{CliError, bounded};
 
 #[derive(clap::Args)]
 pub struct GlossaryArguments {
@@ -34,12 +32,7 @@ impl GlossaryArguments {
 
     fn read(&self) -> Result<Option<(String, Vec<u8>)>, CliError> {
         let Some(path) = &self.glossary else { return Ok(None) };
-        let name = path.display().to_string();
-        let mut bytes = Vec::new();
-        let limit = GlossaryFile::MAX_BYTES as u64 + 1;
-        let read = File::open(path).and_then(|file| file.take(limit).read_to_end(&mut bytes));
-        read.map_err(|source| CliError::Io { what: format!("cannot read {name}"), source })?;
-        Ok(Some((name, bytes)))
+        Ok(Some((path.display().to_string(), bounded::read(path, GlossaryFile::MAX_BYTES)?)))
     }
 
     /// The glossary for a model.

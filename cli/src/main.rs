@@ -4,6 +4,7 @@ mod align;
 mod attend;
 mod average;
 mod bench;
+mod bounded;
 mod check;
 mod choice;
 mod closed_output;

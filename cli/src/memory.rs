@@ -1,14 +1,12 @@
 //! The options `--memory` and `--memory-match`.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use wordloom_documents::{MemoryPair, TranslationMemory};
 use wordloom_hub::Language;
 
-use super::CliError;
 use super::digest::Digest;
+use super::{CliError, bounded};
 
 #[derive(clap::Args)]
 pub struct MemoryArguments {
@@ -29,6 +27,10 @@ pub struct Memory {
 }
 
 impl MemoryArguments {
+    pub fn is_given(&self) -> bool {
+        self.translation_memory.is_some()
+    }
+
     /// Reads the file, for a pair of languages.
     pub fn open(&self, languages: &[Option<Language>; 2]) -> Result<Option<Memory>, CliError> {
         let Some(path) = &self.translation_memory else { return Ok(None) };
@@ -59,12 +61,7 @@ pub fn read(path: &Path) -> Result<TranslationMemory, CliError> {
 }
 
 fn bytes(path: &Path) -> Result<Vec<u8>, CliError> {
-    let mut bytes = Vec::new();
-    let limit = TranslationMemory::MAX_BYTES as u64 + 1;
-    let read = File::open(path).and_then(|file| file.take(limit).read_to_end(&mut bytes));
-    let what = || format!("cannot read {}", path.display());
-    read.map_err(|source| CliError::Io { what: what(), source })?;
-    Ok(bytes)
+    bounded::read(path, TranslationMemory::MAX_BYTES)
 }
 
 /// Reads a similarity: above 0, at most 1.

@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use wordloom::translate::GlossaryFile;
 use wordloom_hub::Language;
 
-use super::super::CliError;
+use super::super::{CliError, bounded};
 use super::store::{KeptGlossaries, KeptGlossary, random_key};
 
 /// Number of glossaries that a client can keep.
@@ -141,9 +141,7 @@ fn file(path: &Path) -> Result<Served, CliError> {
     let languages = languages_of(stem).ok_or_else(|| {
         CliError::Usage(format!("{name}: a server needs the languages in the name, as in terms.en-de.tsv"))
     })?;
-    let too_large = std::fs::metadata(path).is_ok_and(|found| found.len() > GlossaryFile::MAX_BYTES as u64);
-    let bytes = if too_large { Ok(vec![0; GlossaryFile::MAX_BYTES + 1]) } else { std::fs::read(path) };
-    let bytes = bytes.map_err(|source| CliError::Io { what: format!("cannot read {name}"), source })?;
+    let bytes = bounded::read(path, GlossaryFile::MAX_BYTES)?;
     let file = GlossaryFile::parse(&name, &bytes).map_err(|error| CliError::Usage(error.to_string()))?;
     let changed =
         std::fs::metadata(path).and_then(|found| found.modified()).unwrap_or(SystemTime::UNIX_EPOCH);

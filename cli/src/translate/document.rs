@@ -38,8 +38,12 @@ pub fn format(arguments: &Arguments) -> Result<Option<Format>, CliError> {
             "--columns needs a table as --input, with the ending .csv or .tsv".into(),
         ));
     }
-    if format.is_some() && (arguments.json || arguments.n_best.is_some()) {
-        let option = if arguments.json { "--json" } else { "--n-best" };
+    let of_lines = [
+        ("--json", arguments.json),
+        ("--n-best", arguments.n_best.is_some()),
+        ("--memory", arguments.memory.is_given()),
+    ];
+    if let (Some(_), Some((option, _))) = (format, of_lines.into_iter().find(|&(_, given)| given)) {
         return Err(CliError::Usage(format!(
             "{option} is for lines, not for documents; --format lines reads FILE as lines"
         )));

@@ -520,4 +520,9 @@ fn a_memory_comes_before_the_model() {
     let quality = &similar[1]["sentences"][0]["quality"];
     assert!(quality["trust"].as_f64().is_some_and(|trust| (0.0..=1.0).contains(&trust)), "{quality}");
     assert!(quality["coverage"].is_number() && quality["copies"] == false, "{quality}");
+
+    let document = scratch("memory-document").join("letter.md");
+    fs::write(&document, "Good morning\n").expect("written");
+    let refused = run(&["translate", "--memory", file, "--input", document.to_str().expect("UTF-8")], "");
+    refused.fails(2, &["--memory is for lines"]);
 }
