@@ -142,3 +142,22 @@ pub enum GpuError {
         reason: String,
     },
 }
+
+impl GpuError {
+    /// The kind of the error in a word, for programs: `unsupported`, `memory`, `device-lost` or `internal`.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::NoAdapter { .. }
+            | Self::Open { .. }
+            | Self::Limit { .. }
+            | Self::WrongAnswer { .. }
+            | Self::WrongKernel { .. } => "unsupported",
+            Self::TooLarge { .. }
+            | Self::OutOfMemory { .. }
+            | Self::NoRoom { .. }
+            | Self::HostMemory { .. } => "memory",
+            Self::Lost { .. } | Self::LostAgain { .. } | Self::NotReplaced { .. } => "device-lost",
+            Self::Validation { .. } => "internal",
+        }
+    }
+}

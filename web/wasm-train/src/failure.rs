@@ -37,22 +37,7 @@ impl From<Failure> for JsValue {
 
 impl From<GpuError> for Failure {
     fn from(error: GpuError) -> Self {
-        let kind = match error {
-            GpuError::NoAdapter { .. }
-            | GpuError::Open { .. }
-            | GpuError::Limit { .. }
-            | GpuError::WrongAnswer { .. }
-            | GpuError::WrongKernel { .. } => "unsupported",
-            GpuError::TooLarge { .. }
-            | GpuError::OutOfMemory { .. }
-            | GpuError::NoRoom { .. }
-            | GpuError::HostMemory { .. } => "memory",
-            GpuError::Lost { .. } | GpuError::LostAgain { .. } | GpuError::NotReplaced { .. } => {
-                "device-lost"
-            }
-            GpuError::Validation { .. } => "internal",
-        };
-        Self { kind, message: error.to_string() }
+        Self { kind: error.kind(), message: error.to_string() }
     }
 }
 
