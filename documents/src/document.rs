@@ -16,6 +16,8 @@ const MOST_BYTES: u64 = 256 << 20;
 pub struct Options {
     /// Columns of a table, by name or by number from 1; all if empty.
     pub columns: Vec<String>,
+    /// Names of elements of XML that are copied with their content.
+    pub kept_elements: Vec<String>,
 }
 
 /// A translated text, with the links between its words.
@@ -74,7 +76,7 @@ impl Document {
             Format::Text => text::read(source, &mut units),
             Format::Markdown => markdown::read(source, &mut units),
             Format::Html => html::read(source, &mut units),
-            Format::Xml => xml::read(source, &mut units)?,
+            Format::Xml => xml::read(source, &options.kept_elements, &mut units)?,
             Format::Srt => subtitles::read(source, false, &mut units),
             Format::Vtt => subtitles::read(source, true, &mut units),
             Format::Po => po::read(source, &mut units)?,

@@ -10,15 +10,17 @@ use super::unit::Kind;
 
 /// A tag in a text, by its place in bytes.
 #[derive(Clone, Copy, Debug)]
-pub struct Spot {
+pub struct Spot<'a> {
     pub at: usize,
     pub kind: Kind,
+    /// What begins and ends emphasis of Markdown, which has to have text.
+    pub delimiter: Option<&'a str>,
 }
 
-/// Returns the place of each tag in the translation, in bytes, in order.
+/// Returns the tags in the order in which they are written, each with its place in the translation, in bytes.
 ///
 /// * `spots`: in the order of the text; start and end tags are in pairs
-pub fn places(text: &str, spots: &[Spot], translation: &str, links: &Links) -> Vec<usize> {
+pub fn places(text: &str, spots: &[Spot<'_>], translation: &str, links: &Links) -> Vec<(usize, usize)> {
     let (source, target) = (words(text), words(translation));
     let mut became: Vec<Option<[usize; 2]>> = vec![None; source.len()];
     for &(from, to) in links.iter().filter(|&&(from, to)| from < source.len() && to < target.len()) {
@@ -31,13 +33,14 @@ pub fn places(text: &str, spots: &[Spot], translation: &str, links: &Links) -> V
     }
     let at = vec![0; spots.len()];
     let ends = ends(spots);
-    let mut places = Places { text, spots, ends, translation, source, target, became, next, at };
+    let mut places =
+        Places { text, spots, ends, translation, source, target, became, next, at, around: Vec::new() };
     places.place(0..spots.len(), 0..translation.len());
-    places.at
+    places.in_order()
 }
 
 /// For each start tag, the index of its end tag.
-fn ends(spots: &[Spot]) -> Vec<usize> {
+fn ends(spots: &[Spot<'_>]) -> Vec<usize> {
     let mut ends: Vec<usize> = (0..spots.len()).collect();
     let mut open = Vec::new();
     for (index, spot) in spots.iter().enumerate() {
@@ -56,7 +59,7 @@ fn ends(spots: &[Spot]) -> Vec<usize> {
 
 struct Places<'a> {
     text: &'a str,
-    spots: &'a [Spot],
+    spots: &'a [Spot<'a>],
     ends: Vec<usize>,
     translation: &'a str,
     source: Vec<[usize; 2]>,
@@ -66,12 +69,29 @@ struct Places<'a> {
     /// For each word of the text, the first word of the translation that it or the next linked word became.
     next: Vec<Option<usize>>,
     at: Vec<usize>,
+    /// Start tags of emphasis that is written around the element before it, each with that element's start tag.
+    around: Vec<[usize; 2]>,
 }
 
 impl Places<'_> {
+    fn in_order(self) -> Vec<(usize, usize)> {
+        let mut order: Vec<usize> = (0..self.at.len()).collect();
+        for [outer, inner] in self.around {
+            // no two of these ranges overlap, so that the tags of each are in their first places
+            let [end, last] = [self.ends[inner], self.ends[outer]];
+            let between = end + 1..outer;
+            order.splice(
+                inner..=last,
+                [outer].into_iter().chain(inner..=end).chain(outer + 1..=last).chain(between),
+            );
+        }
+        order.into_iter().map(|index| (index, self.at[index])).collect()
+    }
+
     /// Places complete elements and markup alone in a range of the translation.
     fn place(&mut self, spots: Range<usize>, within: Range<usize>) {
         let (mut index, mut low, high) = (spots.start, within.start, within.end);
+        let mut last = None;
         while index < spots.end {
             let spot = self.spots[index];
             if spot.kind == Kind::Open {
@@ -82,10 +102,15 @@ impl Places<'_> {
                 let text = &self.translation[start..stop];
                 let start = stop - text.trim_start().len();
                 let stop = start + text.trim().len();
+                let [start, stop] = match spot.delimiter {
+                    Some(_) if start == stop => self.with_text(index, last, start, low..high),
+                    _ => [start, stop],
+                };
                 self.at[index] = start;
                 self.at[close] = stop;
-                self.place(index + 1..close, start..stop);
-                low = stop;
+                self.place(index + 1..close, start.max(low.min(stop))..stop);
+                low = low.max(stop);
+                last = Some(index);
                 index = close + 1;
             } else {
                 let mut place = self.point(spot.at).clamp(low, high);
@@ -98,6 +123,47 @@ impl Places<'_> {
                 index += 1;
             }
         }
+    }
+
+    /// The range of emphasis whose own range is empty: the element whose words took its words, or else the next word.
+    ///
+    /// * `last`: the element before it, within the same one
+    /// * `place`: of the empty range
+    fn with_text(
+        &mut self,
+        index: usize,
+        last: Option<usize>,
+        place: usize,
+        within: Range<usize>,
+    ) -> [usize; 2] {
+        let delimiter = self.spots[index].delimiter;
+        if let Some(last) = last
+            && self.translation[self.at[self.ends[last]]..place].trim().is_empty()
+        {
+            let inside = &self.spots[last..self.ends[last]];
+            // the same emphasis twice is one, and three of them are read in another way
+            let is_plain = inside.iter().filter(|spot| spot.delimiter.is_some()).count() <= 1
+                && inside[0].delimiter != delimiter
+                && !self.around.iter().any(|&[outer, _]| outer == last);
+            if self.at[last] == self.at[self.ends[last]] || !is_plain {
+                return [place, place];
+            }
+            self.around.push([index, last]);
+            return [self.at[last], self.at[self.ends[last]]];
+        }
+        // punctuation may be where another element begins or ends
+        let is_free = |word: &&[usize; 2]| {
+            let [start, stop] = **word;
+            let text = &self.translation[start..stop];
+            within.start <= start
+                && stop <= within.end
+                && !text.starts_with(is_punctuation)
+                && !text.ends_with(is_punctuation)
+        };
+        let next = self.target.partition_point(|word| word[0] < place);
+        let before = self.target[..next].last().filter(|word| word[1] <= place);
+        let behind = self.target.get(next);
+        before.filter(is_free).or(behind.filter(is_free)).copied().unwrap_or([place, place])
     }
 
     /// The range of the translation for a range of the text.

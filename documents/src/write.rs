@@ -11,7 +11,7 @@ use super::unit::{Kind, Markup, Part, StandIn, Unit};
 
 /// A tag with its place.
 struct Placed<'a> {
-    spot: Spot,
+    spot: Spot<'a>,
     raw: &'a Markup,
     spaced: bool,
 }
@@ -28,19 +28,20 @@ impl Unit {
     ) -> String {
         let (atoms, lost) = self.stand_ins_of(translation);
         let tags = self.tags(&lost);
-        let spots: Vec<Spot> = tags.iter().map(|tag| tag.spot).collect();
-        let at = match spots.is_empty() {
+        let spots: Vec<Spot<'_>> = tags.iter().map(|tag| tag.spot).collect();
+        let places = match spots.is_empty() {
             true => Vec::new(),
             false => places(&self.text, &spots, translation, links),
         };
         let mut text =
             Writing { unit: self, translation, atoms: &atoms, render, written: String::new(), done: 0 };
-        let empty = self.empty(&tags, &at);
+        let empty = empty(&spots, &places);
         let mut after_start = false;
-        for (index, (tag, &at)) in tags.iter().zip(&at).enumerate() {
+        for (index, at) in places {
             if empty.contains(&index) {
                 continue;
             }
+            let tag = &tags[index];
             after_start &= text.done == text.outside(at, tag.spot.kind);
             text.up_to(text.outside(at, tag.spot.kind));
             match tag.spot.kind {
@@ -71,32 +72,10 @@ impl Unit {
         (atoms, lost)
     }
 
-    /// Emphasis of Markdown without text, which would be stars: indexes of its tags. Links may be empty.
-    fn empty(&self, tags: &[Placed<'_>], at: &[usize]) -> HashSet<usize> {
-        let mut empty = HashSet::new();
-        if !matches!(self.escape, Escape::Markdown { .. }) {
-            return empty;
-        }
-        let mut open = Vec::new();
-        for (index, tag) in tags.iter().enumerate() {
-            match tag.spot.kind {
-                Kind::Open => open.push(index),
-                Kind::Close => {
-                    let is_mark = matches!(&tag.raw[..], [Part::Copied(raw)] if raw.trim_matches(['*', '_', '~']).is_empty());
-                    if let Some(start) = open.pop().filter(|&start| is_mark && at[start] == at[index]) {
-                        empty.extend([start, index]);
-                    }
-                }
-                Kind::Alone => {}
-            }
-        }
-        empty
-    }
-
     /// The tags, and the placeholders whose stand-ins were lost, in the order of the text.
     fn tags<'a>(&'a self, lost: &[&'a StandIn]) -> Vec<Placed<'a>> {
         let own = self.marks.iter().map(|mark| Placed {
-            spot: Spot { at: mark.at, kind: mark.kind },
+            spot: Spot { at: mark.at, kind: mark.kind, delimiter: self.delimiter(&mark.raw) },
             raw: &mark.raw,
             spaced: mark.spaced,
         });
@@ -104,11 +83,44 @@ impl Unit {
         for stand_in in lost {
             let index = tags.partition_point(|tag| tag.spot.at <= stand_in.at);
             let behind = &self.text[stand_in.at + stand_in.word.len()..];
-            let spot = Spot { at: stand_in.at, kind: Kind::Alone };
+            let spot = Spot { at: stand_in.at, kind: Kind::Alone, delimiter: None };
             tags.insert(index, Placed { spot, raw: &stand_in.raw, spaced: behind.starts_with(' ') });
         }
         tags
     }
+
+    /// The stars or the like of a tag that is emphasis of Markdown.
+    fn delimiter<'a>(&self, raw: &'a Markup) -> Option<&'a str> {
+        match (self.escape, &raw[..]) {
+            (Escape::Markdown { .. }, [Part::Copied(raw)])
+                if raw.trim_matches(['*', '_', '~']).is_empty() =>
+            {
+                Some(raw)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Emphasis of Markdown without text, which would be stars: indexes of its tags.
+fn empty(spots: &[Spot<'_>], places: &[(usize, usize)]) -> HashSet<usize> {
+    let mut empty = HashSet::new();
+    let mut open = Vec::new();
+    for &(index, at) in places {
+        match spots[index].kind {
+            Kind::Open => open.push((index, at)),
+            Kind::Close => {
+                if let Some((start, from)) = open.pop()
+                    && spots[start].delimiter.is_some()
+                    && from == at
+                {
+                    empty.extend([start, index]);
+                }
+            }
+            Kind::Alone => {}
+        }
+    }
+    empty
 }
 
 struct Writing<'a> {

@@ -194,37 +194,49 @@ fn name(tag: &str) -> &str {
     inside.split(|c: char| c.is_whitespace() || matches!(c, '/' | '>')).next().unwrap_or_default()
 }
 
-/// XML of any kind. An element with text of its own is a unit, with all that is in it; the others are structure.
-pub fn read(source: &str, units: &mut Units) -> Result<Markup, DocumentError> {
+/// XML of any kind. An element with text of its own is a unit, with all that is in it; the others are structure. Text outside of all
+/// elements, which a fragment may have, is a unit with all of the source.
+///
+/// * `kept`: names of elements that are copied with their content
+pub fn read(source: &str, kept: &[String], units: &mut Units) -> Result<Markup, DocumentError> {
     let xml = Xml::read(source, "XML")?;
     // whether an element has text, without that of its children
     let mut has_text = vec![false; xml.nodes.len()];
+    let mut is_fragment = false;
     let mut open = Vec::new();
     for (index, node) in xml.nodes.iter().enumerate() {
         match node.kind {
             Kind::Start => open.push(index),
             Kind::End => _ = open.pop(),
-            Kind::Text if xml.token(index).contains(char::is_alphanumeric) => {
-                open.last().into_iter().for_each(|&owner| has_text[owner] = true);
-            }
+            Kind::Text if xml.token(index).contains(char::is_alphanumeric) => match open.last() {
+                Some(&owner) => has_text[owner] = true,
+                None => is_fragment = true,
+            },
             _ => {}
         }
     }
-    let is_marked = |index: usize| xml.attribute(index, "translate") == Some("no");
+    let is_kept = |index: usize| {
+        xml.attribute(index, "translate") == Some("no")
+            || kept.iter().any(|name| name == xml.nodes[index].name)
+    };
+    let text = |nodes: Range<usize>, units: &mut Units| {
+        let mut whole = |index: usize| copied(xml.raw(index, xml.nodes[index].end));
+        let tokens = xml.inline(nodes, &|index| !is_kept(index), &mut whole);
+        unit(tokens, Style::collapsing(Escape::Markup), units)
+    };
+    if is_fragment {
+        return Ok(text(0..xml.nodes.len(), units));
+    }
     let mut parts = Markup::new();
     let mut index = 0;
     while index < xml.nodes.len() {
         let node = &xml.nodes[index];
         push(&mut parts, xml.token(index));
-        if node.kind == Kind::Start && is_marked(index) {
+        if node.kind == Kind::Start && is_kept(index) {
             push(&mut parts, if index + 1 < node.end { xml.raw(index + 1, node.end - 1) } else { "" });
             index = node.end;
         } else if node.kind == Kind::Start && has_text[index] {
-            let mut whole = |index: usize| copied(xml.raw(index, xml.nodes[index].end));
-            let tokens = xml.inline(index + 1..node.end, &|index| !is_marked(index), &mut whole);
-            unit(tokens, Style::collapsing(Escape::Markup), units)
-                .into_iter()
-                .for_each(|part| append(&mut parts, part));
+            text(index + 1..node.end, units).into_iter().for_each(|part| append(&mut parts, part));
             index = node.end;
         } else {
             index += 1;

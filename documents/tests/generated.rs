@@ -245,7 +245,7 @@ fn check_markdown(seed: u64) -> [usize; 2] {
     let markdown = markdown_document(&mut Random(seed));
     let (written, translations) = run(&markdown, Format::Markdown, seed);
     let ((before, source), (after, text)) = (events(&markdown), events(&written));
-    // emphasis whose words are all within another one is left out: Markdown has none without text
+    // emphasis within emphasis of its own kind is written once
     let (mut before, after) = (counted(before), counted(after));
     let mut emphasis = [0, 0];
     for name in ["Emphasis", "End(Emphasis)", "Strong", "End(Strong)"] {
@@ -279,7 +279,7 @@ fn check_markdown(seed: u64) -> [usize; 2] {
 
 fn check_all_markdown(seeds: std::ops::RangeInclusive<u64>) {
     let counts = seeds.map(check_markdown).fold([0, 0], |sum, next| [sum[0] + next[0], sum[1] + next[1]]);
-    assert!(counts[1] * 10 >= counts[0] * 8, "{} of {} were kept", counts[1], counts[0]);
+    assert!(counts[1] * 100 >= counts[0] * 90, "{} of {} were kept", counts[1], counts[0]);
 }
 
 #[test]

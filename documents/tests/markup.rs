@@ -221,6 +221,38 @@ kept
 }
 
 #[test]
+fn a_fragment_of_xml_is_one_text() {
+    assert_eq!(turned("One <b>two</b> three", Format::Xml), "Bar <b>gjb</b> guerr");
+    let options = Options { kept_elements: vec!["code".into()], ..Options::default() };
+    let xml = "<d><t>one <code>two</code> three</t><code>four</code></d>";
+    let document = Document::read(xml.into(), Format::Xml, &options).expect("XML");
+    assert_eq!(document.units().len(), 1);
+    assert!(!document.units()[0].text().contains("two"));
+}
+
+#[test]
+fn emphasis_of_markdown_has_text() {
+    // source, translation, links, result
+    let cases: &[(&str, &str, &[(usize, usize)], &str)] = &[
+        ("a **b** *c* d", "A X D", &[(0, 0), (1, 1), (2, 1), (3, 2)], "A ***X*** D"),
+        ("a *b* **c** d", "A X D", &[(0, 0), (1, 1), (2, 1), (3, 2)], "A ***X*** D"),
+        ("a [b](u) *c* d", "A X D", &[(0, 0), (1, 1), (2, 1), (3, 2)], "A *[X](u)* D"),
+        ("a *b* *c* d", "A X D", &[(0, 0), (1, 1), (2, 1), (3, 2)], "A *X* D"),
+        ("a *b* **c** *d* e", "A X E", &[(0, 0), (1, 1), (2, 1), (3, 1), (4, 2)], "A ***X*** E"),
+        ("a b *c* d.", "A B D.", &[(0, 0), (1, 1), (3, 2)], "A *B* D."),
+        ("*c* a b", "A B", &[(1, 0), (2, 1)], "*A* B"),
+        ("**a *b***", "X", &[(0, 0), (1, 0)], "***X***"),
+    ];
+    for (source, text, links, want) in cases {
+        let document =
+            Document::read((*source).into(), Format::Markdown, &Options::default()).expect("Markdown");
+        let translated = Translated { text: (*text).into(), links: links.to_vec() };
+        let written = document.write(&[translated]).expect("Markdown");
+        assert_eq!(String::from_utf8_lossy(&written), *want, "{source}");
+    }
+}
+
+#[test]
 fn translations_that_look_like_markdown_are_escaped() {
     let document = Document::read("text\n".into(), Format::Markdown, &Options::default()).expect("Markdown");
     let translated = |text: &str| Translated { text: text.into(), links: Vec::new() };

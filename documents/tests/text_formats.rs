@@ -108,7 +108,7 @@ fn tables_keep_their_other_columns() {
     let csv = "id;text;note\r\n1;Hello there;\"a;b \"\"c\"\"\"\r\n2;\"two, three\";kept\r\n";
     let document = |columns: &[&str]| {
         let columns = columns.iter().map(|&column| column.to_owned()).collect();
-        Document::read(csv.into(), Format::Table, &Options { columns })
+        Document::read(csv.into(), Format::Table, &Options { columns, ..Options::default() })
     };
     let written = |columns: &[&str], word: &str| {
         let document = document(columns).expect("a table");

@@ -1,4 +1,4 @@
-//! The Python package: an environment for its tests below `target/`, and the tests.
+//! The Python package: an environment for all tests that need Python, below `target/`, and the package's tests.
 
 use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
 use std::path::{Path, PathBuf};
@@ -8,9 +8,10 @@ use crate::checks::Check;
 use crate::process::{self, cargo};
 
 const ENVIRONMENT: &str = "target/python/environment";
-const REQUIREMENTS: &str = "python/tests/requirements.txt";
+const REQUIREMENTS: [&str; 2] = ["python/tests/requirements.txt", "cli/tests/clients/requirements.txt"];
 /// Prints pytest's version if everything is there.
-const PROBE: &str = "import numpy, polars, pyarrow, pytest; print('pytest', pytest.__version__)";
+const PROBE: &str = "import deepl, deep_translator, libretranslatepy, numpy, polars, pyarrow, pytest; \
+                     print('pytest', pytest.__version__)";
 
 pub fn find() -> Option<String> {
     process::probe(Command::new(python()).args(["-c", PROBE]))
@@ -23,7 +24,8 @@ pub fn install() -> Result<(), String> {
     make.args(["-m", "venv", ENVIRONMENT]);
     process::run_shown(&mut make).map_err(|failure| format!("{advice}: {failure}"))?;
     let mut install = Command::new(python());
-    install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", REQUIREMENTS]);
+    install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
+    install.args(REQUIREMENTS.iter().flat_map(|file| ["-r", file]));
     process::run_shown(&mut install).map_err(|failure| format!("pip: {failure}; run it again with a network"))
 }
 

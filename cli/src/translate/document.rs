@@ -66,7 +66,7 @@ pub fn run(arguments: &Arguments, format: Format) -> Result<(), CliError> {
     let mut digest = Digest::default();
     digest.update(&bytes);
     let failed = |source| CliError::Document { file: input.display().to_string(), source };
-    let options = Options { columns: arguments.columns.clone() };
+    let options = Options { columns: arguments.columns.clone(), ..Options::default() };
     let document = Document::read(bytes, format, &options).map_err(failed)?;
     let units = document.units();
     let mut sample = || Ok(beginning(units));

@@ -13,16 +13,18 @@ use super::{run, scratch, text};
 
 #[test]
 fn clients_of_others_translate() {
-    let python = repository("target/tools/clients/bin/python");
+    let python = repository("target/python/environment/bin/python");
     if !python.exists() {
-        eprintln!("not installed: see cli/tests/clients/libretranslate.py");
+        eprintln!("not installed: `cargo xtask setup`");
         return;
     }
     let server = Server::start(&[]);
-    let script = repository("cli/tests/clients/libretranslate.py");
-    let output = Command::new(python).arg(script).arg(format!("http://{}/", server.address)).output();
-    let output = output.expect("Python runs");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    for script in ["libretranslate_clients.py", "deepl_client.py"] {
+        let script = repository("cli/tests/clients").join(script);
+        let output = Command::new(&python).arg(script).arg(format!("http://{}/", server.address)).output();
+        let output = output.expect("Python runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
 }
 
 const CLIENTS: usize = 64;

@@ -62,7 +62,7 @@ impl Package {
                 Content::Slide => runs::read(&text, &runs::SLIDE, units),
                 Content::OpenDocument => opendocument::read(&text, units),
                 Content::Html => Ok(html::read(&text, units)),
-                Content::Xml => xml::read(&text, units),
+                Content::Xml => xml::read(&text, &[], units),
             };
             parts.push((index, markup.map_err(|error| within(&name, error))?));
         }

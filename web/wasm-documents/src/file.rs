@@ -46,7 +46,7 @@ impl DocumentFile {
     /// Reads a file, whose name tells its format. `columns`: of a table, by name or by number from 1; empty for all.
     pub fn read(bytes: Vec<u8>, name: &str, columns: Vec<String>) -> Result<DocumentFile, JsValue> {
         let format = Format::required(name).map_err(|error| failure(&error))?;
-        let options = Options { columns };
+        let options = Options { columns, ..Options::default() };
         let document = Document::read(bytes, format, &options).map_err(|error| failure(&error))?;
         Ok(Self { document })
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
+use wordloom_documents::{Format, Options};
 
 use super::Api;
 use super::access::From;
@@ -19,17 +20,33 @@ pub async fn translate(State(api): State<Arc<Api>>, request: Request) -> Respons
     answer.map_or_else(|error| error.respond_as("message"), |answer| Json(answer).into_response())
 }
 
+/// How the texts are marked up, by `tag_handling` and what belongs to it.
+fn markup(input: &Input) -> Result<Option<(Format, Options)>, ApiError> {
+    let not_supported = |name: &str| ApiError::bad(format!("Value for '{name}' not supported."));
+    let format = match input.text("tag_handling")? {
+        None => return Ok(None),
+        Some("html") => return Ok(Some((Format::Html, Options::default()))),
+        Some("xml") => Format::Xml,
+        Some(_) => return Err(not_supported("tag_handling")),
+    };
+    if let Some(name) = ["splitting_tags", "non_splitting_tags"].into_iter().find(|name| input.has(name)) {
+        return Err(not_supported(name));
+    }
+    let mut kept_elements = Vec::new();
+    if input.has("ignore_tags") {
+        let names = input.list("ignore_tags")?;
+        kept_elements.extend(names.iter().flat_map(|names| names.split(',')).map(|name| name.trim().to_owned()));
+    }
+    Ok(Some((format, Options { kept_elements, ..Options::default() })))
+}
+
 async fn translated(api: &Api, request: Request) -> Result<Value, ApiError> {
     let from = From::of(api, &request);
     let key = header_key(request.headers());
     let input = Input::read(request, api.limits.body).await?;
     let key = key.or(input.text("auth_key")?.map(str::to_owned));
     let client = api.client(from, key.as_deref())?;
-    let html = match input.text("tag_handling")? {
-        None => false,
-        Some("html") => true,
-        Some(_) => return Err(ApiError::bad("Value for 'tag_handling' not supported.")),
-    };
+    let markup = markup(&input)?;
     let glossary = input.text("glossary_id")?.map(|id| api.glossary(&client, id)).transpose()?;
     let texts = input.list("text")?;
     // its client for Python fails without them
@@ -41,7 +58,7 @@ async fn translated(api: &Api, request: Request) -> Result<Value, ApiError> {
     }
     let given = source.clone();
     let wishes = Wishes { glossary, ..Wishes::default() };
-    let answered = api.translate(&client, Ask { texts, source, target, html, wishes }).await?;
+    let answered = api.translate(&client, Ask { texts, source, target, markup, wishes }).await?;
     let source = given.or(answered.detected.map(|found| found.language));
     let source = source.map(|source| source.base().to_uppercase());
     let translations = answered.translations.into_iter().zip(billed);

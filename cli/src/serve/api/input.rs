@@ -83,6 +83,16 @@ impl Input {
         Some(self.files.swap_remove(index))
     }
 
+    /// Whether a parameter is there, and neither null nor empty.
+    pub fn has(&self, name: &str) -> bool {
+        match self.values.get(name) {
+            None | Some(Value::Null) => false,
+            Some(Value::String(text)) => !text.is_empty(),
+            Some(Value::Array(values)) => !values.is_empty(),
+            Some(_) => true,
+        }
+    }
+
     /// A parameter that is a text; `None` if it is missing or empty.
     pub fn text(&self, name: &str) -> Result<Option<&str>, ApiError> {
         match self.values.get(name) {

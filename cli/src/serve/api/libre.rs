@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use serde_json::{Map, Value, json};
+use wordloom_documents::{Format, Options};
 
 use super::Api;
 use super::access::From;
@@ -30,16 +31,16 @@ pub async fn translate(
     let alternatives = input.count("alternatives")?;
     let quality = input.is_true("quality")?;
     let glossary = input.text("glossary")?.map(|id| api.glossary(&client, id)).transpose()?;
-    let html = match input.text("format")? {
-        None | Some("text") => false,
-        Some("html") => true,
+    let markup = match input.text("format")? {
+        None | Some("text") => None,
+        Some("html") => Some((Format::Html, Options::default())),
         Some(_) => return Err(ApiError::bad("Invalid request: format is text or html")),
     };
     let count = texts.len();
     let answered = api
         .translate(
             &client,
-            Ask { texts, source, target, html, wishes: Wishes { alternatives, glossary, quality } },
+            Ask { texts, source, target, markup, wishes: Wishes { alternatives, glossary, quality } },
         )
         .await?;
     let mut result = Map::new();

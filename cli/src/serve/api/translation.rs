@@ -28,8 +28,8 @@ pub struct Ask {
     /// `None`: detected.
     pub source: Option<Language>,
     pub target: Language,
-    /// Whether the texts are HTML; they have no alternatives.
-    pub html: bool,
+    /// How the texts are marked up. Marked up ones have no alternatives.
+    pub markup: Option<(Format, Options)>,
     pub wishes: Wishes,
 }
 
@@ -112,10 +112,10 @@ impl Api {
     }
 
     async fn translate_now(&self, client: &Client, ask: Ask) -> Result<Answered, ApiError> {
-        let Ask { texts, source, target, html, wishes } = ask;
-        let found = source.is_none().then(|| match html {
-            true => detected(&texts.iter().map(|text| text_of_html(text)).collect::<Vec<_>>(), &self.pool),
-            false => detected(&texts, &self.pool),
+        let Ask { texts, source, target, markup, wishes } = ask;
+        let found = source.is_none().then(|| match markup {
+            Some(_) => detected(&texts.iter().map(|text| text_of_html(text)).collect::<Vec<_>>(), &self.pool),
+            None => detected(&texts, &self.pool),
         });
         let source = source.or(found.as_ref().map(|found| found.language.clone()));
         let source = source.unwrap_or_else(Language::english);
@@ -125,11 +125,11 @@ impl Api {
         };
         let pair = [&source, &target];
         check(&wishes, &route, pair)?;
-        if html {
+        if let Some(markup) = markup {
             if wishes.quality {
                 return Err(ApiError::bad("Invalid request: quality is for texts, not for HTML"));
             }
-            let translations = self.html(client, &route, pair, (texts, &wishes)).await?;
+            let translations = self.marked_up(client, &route, pair, (texts, markup, &wishes)).await?;
             return Ok(Answered { translations, detected: found });
         }
         // emoji and numbers alone come back as they are
@@ -262,15 +262,15 @@ impl Api {
         Ok(lease.translate(&client.name, texts, options).await?)
     }
 
-    /// Translates HTML.
-    async fn html(
+    /// Translates HTML or XML.
+    async fn marked_up(
         &self,
         client: &Client,
         route: &Route,
         pair: [&Language; 2],
-        (texts, wishes): (Vec<String>, &Wishes),
+        (texts, (format, options), wishes): (Vec<String>, (Format, Options), &Wishes),
     ) -> Result<Vec<Translated>, ApiError> {
-        let read = |text: String| Document::read(text.into_bytes(), Format::Html, &Options::default());
+        let read = move |text: String| Document::read(text.into_bytes(), format, &options);
         let read = move || texts.into_iter().map(read).collect::<Result<Vec<_>, _>>();
         let documents = blocking(read).await?.map_err(|error| wrong(&error))?;
         let written = self.documents(client, route, pair, (documents, wishes)).await?;

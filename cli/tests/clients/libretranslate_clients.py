@@ -1,11 +1,9 @@
-"""Translates through a running `wordloom serve` with clients that others wrote, unmodified.
+"""Translates through a running `wordloom serve` with clients of LibreTranslate that others wrote, unmodified.
 
-    python3 -m venv target/tools/clients
-    target/tools/clients/bin/pip install libretranslatepy==2.1.4 deep-translator==1.11.4
-    target/tools/clients/bin/python cli/tests/clients/libretranslate.py http://127.0.0.1:8380/
+    pip install -r cli/tests/clients/requirements.txt
+    python cli/tests/clients/libretranslate_clients.py http://127.0.0.1:8380/
 
-The test `cli/tests/cli/serve_clients.rs` runs it where that environment is. The expected translations are those of the default model in
-`models/tatoeba-en-de-q8/expected.json`, made with transformers.
+The expected translations are those of the default model in `models/tatoeba-en-de-q8/expected.json`, made with transformers.
 """
 
 import pathlib

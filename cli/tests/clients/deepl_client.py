@@ -1,0 +1,39 @@
+"""Translates through a running `wordloom serve` with DeepL's own client, unmodified.
+
+    pip install -r cli/tests/clients/requirements.txt
+    python cli/tests/clients/deepl_client.py http://127.0.0.1:8380/
+
+The expected translation is that of the default model in `models/tatoeba-en-de-q8/expected.json`, made with transformers.
+"""
+
+import sys
+
+import deepl
+
+ENGLISH, GERMAN = "Where is the train station?", "Wo ist der Bahnhof?"
+
+
+def equal(found, wanted):
+    if found != wanted:
+        sys.exit(f"{found!r} is not {wanted!r}")
+
+
+client = deepl.DeepLClient("any key", server_url=sys.argv[1].rstrip("/"))
+result = client.translate_text(ENGLISH, target_lang="DE")
+equal([result.text, result.detected_source_lang, result.billed_characters], [GERMAN, "EN", len(ENGLISH)])
+results = client.translate_text([ENGLISH, ENGLISH], source_lang="EN", target_lang="DE")
+equal([result.text for result in results], [GERMAN, GERMAN])
+marked = {"source_lang": "EN", "target_lang": "DE"}
+equal(client.translate_text(f"<p>{ENGLISH}</p>", tag_handling="html", **marked).text, f"<p>{GERMAN}</p>")
+xml = f"<x:note id='1'>{ENGLISH}</x:note>"
+equal(client.translate_text(xml, tag_handling="xml", **marked).text, xml.replace(ENGLISH, GERMAN))
+kept = f"<d><t>{ENGLISH}</t><code>{ENGLISH}</code></d>"
+found = client.translate_text(kept, tag_handling="xml", ignore_tags=["code"], **marked).text
+equal(found, f"<d><t>{GERMAN}</t><code>{ENGLISH}</code></d>")
+for options in [{"target_lang": "XX"}, {"target_lang": "DE", "splitting_tags": ["t"], "tag_handling": "xml"}]:
+    try:
+        client.translate_text(ENGLISH, source_lang="EN", **options)
+        sys.exit(f"{options} was translated")
+    except deepl.DeepLException as error:
+        equal("not supported" in str(error), True)
+print("all answers are right")
