@@ -12,8 +12,9 @@ use wordloom::DeviceChoice;
 use wordloom::trace::HeadName;
 use wordloom_hub::Hub;
 
+use crate::document::{Document, DocumentAction};
 use crate::engine::{Engine, Exploration, News, Request, Way};
-use crate::files::{Done, Files, Kind, kind};
+use crate::files::{Content, Done, Files, Kind, kind};
 use crate::fonts::MissingLetters;
 use crate::gallery::Gallery;
 use crate::languages::{Languages, Picks};
@@ -84,6 +85,8 @@ pub struct App {
     number: u64,
     /// The text that is being translated by the model as it was trained.
     plain: Option<String>,
+    /// A document that waits for a model.
+    waiting: Option<PathBuf>,
     /// Time of the next translation, unless the text changes before.
     due: Option<Instant>,
     title: String,
@@ -123,6 +126,7 @@ impl App {
                 model: Default::default(),
                 loading: Some(0.0),
                 reading: None,
+                document: Document::None,
                 machine: machine.into_iter().flatten().collect(),
             },
             muting: Muting::default(),
@@ -135,12 +139,14 @@ impl App {
             missing_dismissed: None,
             number: 0,
             plain: None,
+            waiting: None,
             due: None,
             title: String::new(),
         };
         match path.as_deref().map(kind) {
             Some(Kind::Model(folder)) => app.open_model(Some(folder)),
             Some(Kind::Trace(file)) => app.files.read_trace(file),
+            Some(Kind::Document(file)) => app.waiting = Some(file),
             None => {}
         }
         if app.way.is_none() && remembered.model.is_some() {
@@ -241,7 +247,21 @@ impl App {
         match kind(path) {
             Kind::Model(folder) => self.open_model(Some(folder)),
             Kind::Trace(file) => self.files.read_trace(file),
+            Kind::Document(file) => self.translate_document(file),
         }
+    }
+
+    /// Translates a document, as soon as there is a model.
+    fn translate_document(&mut self, path: PathBuf) {
+        if self.translation.loading.is_some() {
+            self.waiting = Some(path);
+            return;
+        }
+        if self.lacks {
+            return self.notify("No model here translates these languages.".into(), true);
+        }
+        self.translation.document.begin(&path);
+        self.engine.translate_document(path, self.translation.options());
     }
 
     fn notify(&mut self, text: String, warning: bool) {
@@ -262,6 +282,7 @@ impl App {
         for done in self.files.done() {
             match done {
                 Done::Folder(folder) => self.open_model(Some(folder)),
+                Done::Document(path) => self.translate_document(path),
                 Done::Trace { path, trace } => {
                     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
                     self.viewer.open(shortened(&name, 60), trace);
@@ -298,6 +319,9 @@ impl App {
                 self.viewer.forget_model();
                 self.muting.forget(layers);
                 self.due = Some(Instant::now());
+                if let Some(path) = self.waiting.take() {
+                    self.translate_document(path);
+                }
             }
             News::CannotOpen(error) => {
                 self.translation.loading = None;
@@ -341,6 +365,16 @@ impl App {
                 }
             }
             News::Traced { number, trace } if number == current => self.viewer.set_live(trace),
+            News::DocumentReached(fraction) => self.translation.document.reach(fraction),
+            News::DocumentTranslated { path, bytes, language } => {
+                self.translation.document.finish(&path, language.as_deref(), bytes);
+            }
+            News::DocumentEnded(why) => {
+                self.translation.document = Document::None;
+                if let Some(why) = why {
+                    self.notify(why, true);
+                }
+            }
             News::Explored { number, answer } => self.viewer.set_search(number, answer),
             News::Failed { number, error } if number == current || number == 0 => {
                 *shown = Shown::Nothing;
@@ -372,6 +406,17 @@ impl App {
         }
         if actions.built_in_model {
             self.open_model(None);
+        }
+        match actions.document {
+            DocumentAction::None => {}
+            DocumentAction::Choose => self.files.choose_document(),
+            DocumentAction::Stop => self.engine.stop_document(),
+            DocumentAction::Save => {
+                if let Document::Translated { name, bytes } = &self.translation.document {
+                    self.files.save(Content::Document { name: name.clone(), bytes: bytes.clone() });
+                }
+            }
+            DocumentAction::Close => self.translation.document = Document::None,
         }
         if actions.undo.muting {
             self.mute(Vec::new());
@@ -592,7 +637,7 @@ fn show_drop(window: &Context) {
     let painter = window.layer_painter(LayerId::new(Order::Foreground, Id::unique("drop")));
     let room = window.content_rect();
     painter.rect_filled(room, 0.0, Color32::from_black_alpha(170));
-    let text = "Drop the folder of a model, or a trace";
+    let text = "Drop a document to translate, the folder of a model, or a trace";
     painter.text(room.center(), Align2::CENTER_CENTER, text, FontId::proportional(22.0), Color32::WHITE);
     painter.rect_stroke(
         room.shrink2(vec2(14.0, 14.0)),

@@ -11,6 +11,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use eframe::egui::Context;
 use wordloom::heatmap::Pixels;
 use wordloom::trace::{MAX_FILE_BYTES, Trace, TracedSearch};
+use wordloom_documents::Format;
 
 use crate::gallery::{PictureRequest, paint_once};
 
@@ -19,6 +20,8 @@ use crate::gallery::{PictureRequest, paint_once};
 pub enum Kind {
     /// A folder, which should be a model.
     Model(PathBuf),
+    /// A document to translate.
+    Document(PathBuf),
     /// A file, which should be a trace.
     Trace(PathBuf),
 }
@@ -35,6 +38,10 @@ pub fn kind(path: &Path) -> Kind {
     });
     match path.parent() {
         Some(folder) if own_file && folder.join("config.json").is_file() => Kind::Model(folder.to_owned()),
+        // traces are JSON, too
+        _ if Format::of_name(&path.to_string_lossy()).is_some_and(|format| format != Format::Json) => {
+            Kind::Document(path.to_owned())
+        }
         _ => Kind::Trace(path.to_owned()),
     }
 }
@@ -43,6 +50,8 @@ pub fn kind(path: &Path) -> Kind {
 pub enum Done {
     /// The user chose a model's folder.
     Folder(PathBuf),
+    /// The user chose a document.
+    Document(PathBuf),
     /// A trace was read.
     Trace { path: PathBuf, trace: Arc<Trace> },
     /// A file was written.
@@ -57,6 +66,8 @@ pub enum Content {
     Trace { trace: Arc<Trace>, searches: BTreeMap<usize, Arc<TracedSearch>> },
     /// A picture, painted after the user chose a file.
     Picture(Box<PictureRequest>),
+    /// A translated document, with the name to suggest.
+    Document { name: String, bytes: Arc<Vec<u8>> },
 }
 
 /// Running tasks and their results.
@@ -95,6 +106,15 @@ impl Files {
         });
     }
 
+    /// Opens the dialog for a document to translate.
+    pub fn choose_document(&mut self) {
+        self.apart("dialog", || {
+            let endings: Vec<&str> = Format::all_endings().collect();
+            let dialog = rfd::FileDialog::new().set_title("Document to translate");
+            Some(Done::Document(dialog.add_filter("Documents", &endings).pick_file()?))
+        });
+    }
+
     /// Reads a trace.
     pub fn read_trace(&mut self, path: PathBuf) {
         self.apart("trace", move || Some(read(&path)));
@@ -114,6 +134,9 @@ impl Files {
                     .set_title("Save the picture")
                     .set_file_name("attention.png")
                     .add_filter("PNG", &["png"]),
+                Content::Document { ref name, .. } => {
+                    dialog.set_title("Save the translated document").set_file_name(name)
+                }
             };
             let path = dialog.save_file()?;
             Some(match write(&path, &content) {
@@ -160,7 +183,8 @@ fn read(path: &Path) -> Done {
         }
         Ok(trace) => Done::Trace { path: path.to_owned(), trace: Arc::new(trace) },
         Err(error) => Done::Failed(format!(
-            "{} {error}. A trace comes from “Save trace”, or from `wordloom attend`; for a model, drop its folder",
+            "{} {error}. A trace comes from “Save trace”, or from `wordloom attend`; for a model, drop its folder; \
+             JSON whose texts are to be translated is for “Translate a file”",
             path.display()
         )),
     }
@@ -179,6 +203,7 @@ fn write(path: &Path, content: &Content) -> Result<(), String> {
             let pixels = paint_once(request).map_err(|error| error.to_string())?;
             png(&pixels).map_err(|error| error.to_string())?
         }
+        Content::Document { bytes, .. } => return write_bytes(path, bytes),
     };
     write_bytes(path, &bytes)
 }
@@ -243,6 +268,8 @@ mod tests {
         assert_eq!(kind(&folder.join("source.spm")), Kind::Model(folder.clone()));
         let trace = folder.join("trace.json");
         assert_eq!(kind(&trace), Kind::Trace(trace.clone()));
+        let letter = folder.join("letter.DOCX");
+        assert_eq!(kind(&letter), Kind::Document(letter.clone()));
         std::fs::remove_dir_all(folder).expect("it is there");
     }
 

@@ -16,6 +16,7 @@
 
 mod app;
 mod device;
+mod document;
 mod engine;
 mod files;
 mod fonts;
@@ -41,7 +42,7 @@ use wordloom::DeviceChoice;
 #[derive(Parser)]
 #[command(name = "wordloom-desktop", version)]
 struct Arguments {
-    /// A model's folder, or a trace (.json, .safetensors)
+    /// A document to translate, a model's folder, or a trace (.json, .safetensors)
     #[arg(value_name = "FOLDER_OR_TRACE")]
     path: Option<PathBuf>,
     /// auto, gpu, cpu, or a GPU's name

@@ -7,6 +7,7 @@ use eframe::egui::{
 
 use wordloom::TranslateOptions;
 
+use crate::document::{Document, DocumentAction};
 use crate::engine::{Opened, Translated};
 use crate::languages::{Languages, Picks};
 use crate::models::Models;
@@ -28,6 +29,7 @@ pub struct Translation {
     pub loading: Option<f32>,
     /// The part of a long text that the encoder has read, until the first word is written.
     pub reading: Option<f32>,
+    pub document: Document,
     /// Lines about the devices.
     pub machine: Vec<String>,
 }
@@ -76,6 +78,7 @@ pub struct Actions {
     pub choose_model: bool,
     pub built_in_model: bool,
     pub copy: bool,
+    pub document: DocumentAction,
     pub undo: Undo,
 }
 
@@ -131,6 +134,9 @@ impl Translation {
         let finished = matches!(self.shown, Shown::Finished(_)).then(|| self.shown.text());
         actions.undo = muting.show(ui, &self.text, finished);
         self.show_others(ui, &mut actions);
+        if !self.model.name.is_empty() {
+            actions.document = self.document.show(ui);
+        }
         Languages::show_models(ui, picker.models, &mut picker.picks);
         let foot = self.machine.len() as f32 * LINE + ui.spacing().interact_size.y;
         ui.add_space((height - (ui.cursor().top() - top) - foot).max(0.0));

@@ -11,6 +11,7 @@
 //! | `placeholders` | names, URLs and the like, for which a word stands in |
 //! | `places`, `write` | the places of tags in a translation, by word alignment |
 //! | `links` | links between words |
+//! | `translation` | the texts of units through one model or two |
 //! | `escape` | characters that a format writes in another way |
 //! | `message` | strings of programs: tags, plurals |
 //! | `xml` | elements and text of XML, with their places |
@@ -30,6 +31,8 @@ mod message;
 mod package;
 mod placeholders;
 mod places;
+#[cfg(feature = "translation")]
+mod translation;
 mod unit;
 mod write;
 mod xml;
@@ -42,4 +45,6 @@ pub use formats::html::text_of_html;
 pub use links::links;
 pub use links::{LinkedSentence, Links, chained, links_of_sentences};
 pub use memory::{Match, MemoryPair, TranslationMemory};
+#[cfg(feature = "translation")]
+pub use translation::{Reached, translate};
 pub use unit::Unit;

@@ -182,6 +182,26 @@ export interface Sentence {
    * separates words.
    */
   alignment?: [number, number][];
+  /** How far the best hypothesis can be trusted; missing if there is none. */
+  quality?: Quality;
+}
+
+/** An estimate of a sentence's best translation, without a reference. */
+export interface Quality {
+  /** The expected chrF, 0 to 1, for the default model. For other models, it puts sentences into an order. */
+  trust: number;
+  /** Whether a person should look at it: `trust` is below 0.4. */
+  low: boolean;
+  /** Mean log-probability of the tokens, the end token included. */
+  logProbability: number;
+  /** With `alignments`: share of the source's words that a word of the translation is linked to; otherwise `null`. */
+  coverage: number | null;
+  /** More than half of its words stand in the source as they are. */
+  copies: boolean;
+  /** A word comes three times in a row, or a phrase twice, and not so in the source. */
+  repeats: boolean;
+  /** The maximal length ended it. */
+  cut: boolean;
 }
 
 export interface Hypothesis {

@@ -5,9 +5,8 @@ use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::time::Instant;
 
-use wordloom::translate::Update;
-use wordloom::{TranslateOptions, Translation, Translator};
-use wordloom_documents::{Document, Format, Options, Translated, Unit, chained, links};
+use wordloom::{TranslateOptions, Translator};
+use wordloom_documents::{Document, Format, Options, Reached, Translated, Unit, translate};
 
 use super::super::choice::{self, Steps};
 use super::super::digest::Digest;
@@ -175,35 +174,14 @@ impl Command<'_> {
         let texts: Vec<&str> = indexes.iter().map(|&index| units[index].text()).collect();
         let bytes = texts.iter().map(|text| text.len() as u64).sum();
         let Models { first, last, options } = &self.models;
-        let steps: Vec<(&Translator, &TranslateOptions)> =
+        let models: Vec<(&Translator, &TranslateOptions)> =
             first.iter().map(|(first, options)| (first, options)).chain([(last, options)]).collect();
-        let share = 1.0 / steps.len() as f64;
         let mut found: Vec<Translated> = Vec::new();
         self.progress.round_of_lines(texts.len(), bytes, |report| {
-            for (step, (translator, options)) in steps.into_iter().enumerate() {
-                let read: Vec<&str> = match step {
-                    0 => texts.clone(),
-                    _ => found.iter().map(|translated| &*translated.text).collect(),
-                };
-                let mut options = options.clone();
-                options.generation.num_return_sequences = Some(1);
-                if tagged {
-                    options = options.keep_alignments();
-                }
-                let mut watch = |update: &Update| {
-                    let fraction = share * (step as f64 + f64::from(update.fraction));
-                    report(Done { units: update.sentences, fraction, lines: 0 });
-                };
-                let translations = translate(translator, &read, &options, &mut watch)?;
-                let own = read.iter().zip(&translations).map(|(text, translation)| links(text, translation));
-                let all: Vec<_> = match step {
-                    0 => own.collect(),
-                    _ => own.zip(&found).map(|(own, before)| chained(&before.links, &own)).collect(),
-                };
-                let both = translations.into_iter().zip(all);
-                found =
-                    both.map(|(translation, links)| Translated { text: translation.text, links }).collect();
-            }
+            let mut watch = |Reached { sentences, fraction }| {
+                report(Done { units: sentences, fraction, lines: 0 });
+            };
+            found = pollster::block_on(translate(&models, &texts, tagged, &mut watch))?;
             Ok::<(), CliError>(())
         })?;
         if let Some(journal) = &mut self.journal {
@@ -214,21 +192,6 @@ impl Command<'_> {
         }
         Ok(())
     }
-}
-
-fn translate(
-    translator: &Translator,
-    texts: &[&str],
-    options: &TranslateOptions,
-    watch: &mut dyn FnMut(&Update),
-) -> Result<Vec<Translation>, CliError> {
-    let mut stream = translator.stream(texts, options)?;
-    let mut translations = Vec::with_capacity(texts.len());
-    while let Some(mut update) = pollster::block_on(stream.next())? {
-        watch(&update);
-        translations.append(&mut update.translations);
-    }
-    Ok(translations)
 }
 
 /// Writes the document: to a file at once, so that a run that is stopped leaves none by half.

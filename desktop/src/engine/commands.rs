@@ -8,6 +8,8 @@ use wordloom::model::{SelfAttentionChoice, Switches};
 use wordloom::trace::HeadName;
 use wordloom_hub::Language;
 
+use super::document::Order;
+
 /// The folder of a model; `None` is the built-in one.
 pub type Place = Option<PathBuf>;
 
@@ -58,6 +60,8 @@ pub enum Command {
     Switch(Switches),
     Translate(Box<Request>),
     Explore(Box<Exploration>),
+    /// Translates a document, besides what is typed.
+    Document(Box<Order>),
 }
 
 /// The pending commands, in the order of execution.
@@ -69,6 +73,7 @@ pub struct Pending {
     pub switch: Option<Switches>,
     pub translate: Option<Box<Request>>,
     pub explore: Option<Box<Exploration>>,
+    pub document: Option<Box<Order>>,
 }
 
 impl Pending {
@@ -81,10 +86,17 @@ impl Pending {
         pending
     }
 
+    /// Whether other models are opened, or a model is changed.
+    pub fn changes_model(&self) -> bool {
+        self.open.is_some() || self.mute.is_some() || self.swap.is_some() || self.switch.is_some()
+    }
+
     fn add(&mut self, command: Command) {
         match command {
             // earlier commands are about the previous model
-            Command::Open(way) => *self = Self { open: Some(*way), ..Self::default() },
+            Command::Open(way) => {
+                *self = Self { open: Some(*way), document: self.document.take(), ..Self::default() };
+            }
             Command::Mute(heads) => {
                 (self.mute, self.translate, self.explore) = (Some(heads), None, None);
             }
@@ -96,6 +108,7 @@ impl Pending {
             }
             Command::Translate(request) => (self.translate, self.explore) = (Some(request), None),
             Command::Explore(exploration) => self.explore = Some(exploration),
+            Command::Document(order) => self.document = Some(order),
         }
     }
 }

@@ -1,24 +1,28 @@
 //! Translates, traces and searches on a separate thread, so that the window never waits.
 //!
-//! Only the last command of each kind counts: a new text cancels the work for the old one.
+//! Only the last command of each kind counts: a new text cancels the work for the old one. A document is translated in rounds, between
+//! which the other commands are executed.
 
 mod commands;
+pub mod document;
 mod residents;
 mod worker;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 use eframe::egui::Context;
-use wordloom::Device;
 use wordloom::model::{SelfAttentionChoice, Switches};
 use wordloom::trace::{HeadName, Trace, TracedSearch};
 use wordloom::transformer::Cancel;
+use wordloom::{Device, TranslateOptions};
 
 use commands::Command;
 pub use commands::{Exploration, Place, Request, Way};
+use document::Order;
 use residents::Residents;
 use worker::Worker;
 
@@ -51,6 +55,12 @@ pub enum News {
     Explored { number: u64, answer: Result<Box<Explored>, String> },
     /// A failure that the user should see.
     Failed { number: u64, error: String },
+    /// The part of the document that is translated: 0 to 1.
+    DocumentReached(f32),
+    /// The translated document, and its code of the language, if the models were picked by languages.
+    DocumentTranslated { path: PathBuf, bytes: Vec<u8>, language: Option<String> },
+    /// The document is not translated any more, and why, unless the user stopped it.
+    DocumentEnded(Option<String>),
 }
 
 /// A model that was opened.
@@ -92,6 +102,7 @@ pub struct Engine {
     news: Receiver<News>,
     translating: Cancel,
     exploring: Cancel,
+    of_document: Cancel,
     ended: Receiver<()>,
 }
 
@@ -107,11 +118,11 @@ impl Engine {
                 let _ = tell.send(news); // the window may have been closed
                 window.request_repaint();
             };
-            Worker { device, residents: Residents::new(MEMORY), way: None, tell: Box::new(tell) }
-                .run(&received);
+            let residents = Residents::new(MEMORY);
+            Worker { device, residents, way: None, document: None, tell: Box::new(tell) }.run(&received);
         })?;
-        let (translating, exploring) = Default::default();
-        Ok(Self { commands: Some(commands), news, translating, exploring, ended })
+        let (translating, exploring, of_document) = Default::default();
+        Ok(Self { commands: Some(commands), news, translating, exploring, of_document, ended })
     }
 
     /// Opens models. Those that are loaded already stay so, as far as there is memory.
@@ -154,6 +165,19 @@ impl Engine {
         self.send(Command::Explore(Box::new(exploration)));
     }
 
+    /// Translates a document beside what is typed. Another model, or a change of it, ends that. Cancels the previous document.
+    pub fn translate_document(&mut self, path: PathBuf, mut options: TranslateOptions) {
+        self.of_document.cancel();
+        self.of_document = Cancel::default();
+        options.cancel = self.of_document.clone();
+        self.send(Command::Document(Box::new(Order { path, options })));
+    }
+
+    /// Cancels the document.
+    pub fn stop_document(&self) {
+        self.of_document.cancel();
+    }
+
     /// Cancels the current translation.
     pub fn cancel(&self) {
         self.translating.cancel();
@@ -181,6 +205,7 @@ impl Drop for Engine {
     /// being read.
     fn drop(&mut self) {
         self.cancel_all();
+        self.of_document.cancel();
         self.commands = None;
         let _ = self.ended.recv_timeout(Duration::from_secs(2));
     }
@@ -190,7 +215,6 @@ impl Drop for Engine {
 mod tests {
     use std::time::Instant;
 
-    use wordloom::TranslateOptions;
     use wordloom::decode::Fate;
 
     use super::*;
@@ -346,6 +370,51 @@ mod tests {
         assert_ne!(translated(&mut engine, 4).sentences[0].target, plain);
         engine.open(Way::of(None));
         assert_eq!(translated(&mut engine, 5).sentences[0].target, plain, "another use begins as trained");
+    }
+
+    #[test]
+    fn a_document_is_translated_while_texts_are_typed() {
+        let mut engine = started();
+        let folder = std::env::temp_dir().join(format!("wordloom-desktop-{}-document", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let path = folder.join("letter.md");
+        let line = "Where is the *train* station?\n\n";
+        std::fs::write(&path, format!("# {TEXT}\n\n{}", line.repeat(40))).expect("a file");
+        engine.translate_document(path.clone(), TranslateOptions::default().beams(1));
+        let reached = |news| matches!(news, News::DocumentReached(_)).then_some(());
+        wait_for(&engine, reached);
+        let typed = translated(&mut engine, 1);
+        let written = wait_for(&engine, |news| match news {
+            News::DocumentTranslated { bytes, .. } => Some(String::from_utf8(bytes).expect("UTF-8")),
+            News::DocumentEnded(error) => panic!("{error:?}"),
+            _ => None,
+        });
+        assert_eq!(typed.sentences[0].target, "Wo ist der Bahnhof?");
+        let lines: Vec<&str> = written.lines().filter(|line| !line.is_empty()).collect();
+        assert_eq!((lines.len(), lines[0]), (41, "# Wo ist der Bahnhof?"));
+        assert!(
+            lines[1..]
+                .iter()
+                .all(|line| *line == "Wo ist der *Bahnhof?*" || *line == "Wo ist der *Bahnhof*?")
+        );
+
+        let ended = |news| match news {
+            News::DocumentEnded(why) => Some(why),
+            _ => None,
+        };
+        engine.translate_document(path.clone(), TranslateOptions::default());
+        wait_for(&engine, reached);
+        engine.mute(Vec::new());
+        let why = wait_for(&engine, ended).expect("a reason");
+        assert!(why.contains("letter.md"), "{why}");
+        engine.translate_document(path.clone(), TranslateOptions::default());
+        wait_for(&engine, reached);
+        engine.stop_document();
+        assert_eq!(wait_for(&engine, ended), None);
+        engine.translate_document(folder.join("letter.xyz"), TranslateOptions::default());
+        let why = wait_for(&engine, ended).expect("a reason");
+        assert!(why.contains(".docx"), "{why}");
+        std::fs::remove_dir_all(folder).expect("it is there");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::mpsc::Receiver;
+use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::{Duration, Instant};
 
 use wordloom::decode::Fate;
@@ -16,6 +16,7 @@ use wordloom::{Device, Model, TextError, TranslateError, TranslateOptions, Trans
 use wordloom_hub::{Language, code_for};
 
 use super::commands::{Command, Exploration, Pending, Place, Request, Way};
+use super::document::{Order, Work};
 use super::residents::Residents;
 use super::{Explored, News, Opened, Translated};
 
@@ -25,6 +26,8 @@ pub struct Worker {
     pub residents: Residents<Place, Loaded>,
     /// The models in use, which are loaded.
     pub way: Option<Way>,
+    /// The document that is translated whenever there is no command.
+    pub document: Option<Work>,
     pub tell: Box<dyn Fn(News)>,
 }
 
@@ -92,21 +95,36 @@ fn name_of(folder: &Path) -> String {
     }
 }
 
+const FAULT: &str = "this should not have happened, and is a fault of the program; the terminal says where";
+
 /// The shortest time between two partial translations.
 const BETWEEN_PARTS: Duration = Duration::from_millis(40);
 
 impl Worker {
     pub fn run(mut self, commands: &Receiver<Command>) {
-        while let Ok(first) = commands.recv() {
+        loop {
+            let first = match self.document {
+                Some(_) => commands.try_recv(),
+                None => commands.recv().map_err(|_| TryRecvError::Disconnected),
+            };
+            let first = match first {
+                Ok(first) => first,
+                Err(TryRecvError::Empty) => {
+                    if catch_unwind(AssertUnwindSafe(|| self.go_on())).is_err() {
+                        self.document = None;
+                        (self.tell)(News::DocumentEnded(Some(FAULT.into())));
+                    }
+                    continue;
+                }
+                Err(TryRecvError::Disconnected) => break,
+            };
             let pending = Pending::from(first, commands);
             let (translate, explore) = (pending.translate.as_ref(), pending.explore.as_ref());
             let (number, explored) = (translate.map(|one| one.number), explore.map(|one| one.number));
             if catch_unwind(AssertUnwindSafe(|| self.execute(pending))).is_err() {
-                let error =
-                    "this should not have happened, and is a fault of the program; the terminal says where";
                 (self.tell)(match (number, explored) {
-                    (None, Some(number)) => News::Explored { number, answer: Err(error.into()) },
-                    _ => News::Failed { number: number.unwrap_or_default(), error: error.into() },
+                    (None, Some(number)) => News::Explored { number, answer: Err(FAULT.into()) },
+                    _ => News::Failed { number: number.unwrap_or_default(), error: FAULT.into() },
                 });
             }
         }
@@ -116,6 +134,13 @@ impl Worker {
     }
 
     fn execute(&mut self, pending: Pending) {
+        if pending.changes_model()
+            && let Some(work) = self.document.take()
+        {
+            let path = work.order.path.display();
+            let why = format!("{path} is not translated: the model was changed meanwhile");
+            (self.tell)(News::DocumentEnded(Some(why)));
+        }
         if let Some(way) = pending.open {
             self.open(way);
         }
@@ -133,6 +158,45 @@ impl Worker {
         }
         if let Some(exploration) = pending.explore {
             self.explore(&exploration);
+        }
+        if let Some(order) = pending.document {
+            self.begin(*order);
+        }
+    }
+
+    /// Begins to translate a document.
+    fn begin(&mut self, order: Order) {
+        let work = match self.in_use() {
+            Some(_) => Work::begin(order),
+            None => Err("there is no model to translate the document".into()),
+        };
+        match work {
+            Ok(work) => {
+                self.document = Some(work);
+                (self.tell)(News::DocumentReached(0.0));
+            }
+            Err(error) => (self.tell)(News::DocumentEnded(Some(error))),
+        }
+    }
+
+    /// Translates the next texts of the document.
+    fn go_on(&mut self) {
+        let Some(mut work) = self.document.take() else { return };
+        let Some((first, last)) = self.in_use() else { return };
+        let PivotOptions { first: first_options, second } = self.options(&work.order.options);
+        let first = first.map(|first| (&first.translator, &first_options));
+        let models: Vec<_> = first.into_iter().chain([(&last.translator, &second)]).collect();
+        match work.go_on(&models) {
+            Ok(None) => {
+                (self.tell)(News::DocumentReached(work.fraction()));
+                self.document = Some(work);
+            }
+            Ok(Some(bytes)) => {
+                let languages = self.way.as_ref().and_then(|way| way.languages.as_ref());
+                let language = languages.map(|[_, to]| to.to_string()).or(second.target_language);
+                (self.tell)(News::DocumentTranslated { path: work.order.path, bytes, language });
+            }
+            Err(why) => (self.tell)(News::DocumentEnded(why)),
         }
     }
 

@@ -8,6 +8,7 @@ use wasm_bindgen::prelude::*;
 use wordloom::decode::Hypothesis;
 use wordloom::text::Tokenizer;
 use wordloom::transformer::{ForwardOutput, Tensor};
+use wordloom::translate::Quality;
 use wordloom::{Translation, Translator};
 
 use crate::failure::Failure;
@@ -112,6 +113,28 @@ struct Sentence<'a> {
     hypotheses: Vec<SentenceHypothesis<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     alignment: Option<&'a [(usize, usize)]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    quality: Option<SentenceQuality>,
+}
+
+/// [`Quality`] with JavaScript's names.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SentenceQuality {
+    trust: f32,
+    low: bool,
+    log_probability: f32,
+    coverage: Option<f32>,
+    copies: bool,
+    repeats: bool,
+    cut: bool,
+}
+
+impl From<Quality> for SentenceQuality {
+    fn from(quality: Quality) -> Self {
+        let Quality { trust, log_probability, coverage, copies, repeats, cut } = quality;
+        Self { trust, low: quality.is_low(), log_probability, coverage, copies, repeats, cut }
+    }
 }
 
 #[derive(Serialize)]
@@ -183,6 +206,7 @@ pub fn translation(
                 .map(|hypothesis| SentenceHypothesis::of(hypothesis, tokenizer))
                 .collect(),
             alignment: sentence.alignment.as_ref().map(|alignment| &*alignment.words.links),
+            quality: Quality::of(sentence).map(SentenceQuality::from),
         })
         .collect();
     let best = translation.sentences.iter().filter_map(|sentence| sentence.hypotheses.first());

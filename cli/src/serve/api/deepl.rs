@@ -35,7 +35,8 @@ fn markup(input: &Input) -> Result<Option<(Format, Options)>, ApiError> {
     let mut kept_elements = Vec::new();
     if input.has("ignore_tags") {
         let names = input.list("ignore_tags")?;
-        kept_elements.extend(names.iter().flat_map(|names| names.split(',')).map(|name| name.trim().to_owned()));
+        kept_elements
+            .extend(names.iter().flat_map(|names| names.split(',')).map(|name| name.trim().to_owned()));
     }
     Ok(Some((format, Options { kept_elements, ..Options::default() })))
 }

@@ -5,6 +5,7 @@ import { useMemo, useRef, useState } from 'preact/hooks';
 import { changes } from '../muting/changes.ts';
 import { interventions } from '../interventions.ts';
 import { showAlternatives, showAttention, showConfidence, showSearch } from '../settings.ts';
+import { calibrated, doubtOf } from '../translation/doubts.ts';
 import { plainOf, views } from '../translation/live.ts';
 import { oldTail } from '../translation/overlay.ts';
 import { select, selected } from '../translation/selection.ts';
@@ -52,6 +53,7 @@ export function Output({ lang, size }: { lang: string | null; size: string }) {
             first={first}
             confident={confident}
             compared={compared}
+            isCalibrated={calibrated.value}
             passage={here ? marked.passage : -1}
             sentence={here ? marked.sentence : -1}
           />
@@ -68,12 +70,14 @@ interface ChunkProps {
   readonly confident: boolean;
   /** Whether the model differs from the trained one, so that changes are marked. */
   readonly compared: boolean;
+  readonly isCalibrated: boolean;
   /** The marked sentence; -1: none here. */
   readonly passage: number;
   readonly sentence: number;
 }
 
-const Chunk = memo(function Chunk({ views, first, confident, compared, passage, sentence }: ChunkProps) {
+const Chunk = memo(function Chunk(props: ChunkProps) {
+  const { views, first, confident, compared, isCalibrated, passage, sentence } = props;
   const element = useRef<HTMLDivElement>(null);
   const near = useNear(element, first === 0);
   return (
@@ -86,6 +90,7 @@ const Chunk = memo(function Chunk({ views, first, confident, compared, passage, 
               index={first + index}
               confident={confident}
               compared={compared}
+              isCalibrated={isCalibrated}
               marked={first + index === passage ? sentence : -1}
             />
           ))
@@ -99,10 +104,11 @@ interface PassageProps {
   readonly index: number;
   readonly confident: boolean;
   readonly compared: boolean;
+  readonly isCalibrated: boolean;
   readonly marked: number;
 }
 
-const Passage = memo(function Passage({ view, index, confident, compared, marked }: PassageProps) {
+const Passage = memo(function Passage({ view, index, confident, compared, isCalibrated, marked }: PassageProps) {
   const { translated, stable, provisional, old, passage } = view;
   if (translated === null) {
     return (
@@ -118,12 +124,15 @@ const Passage = memo(function Passage({ view, index, confident, compared, marked
     <>
       {translated.between[0]}
       {translated.sentences.map((sentence, number) => {
-        const hypothesis = sentence.hypotheses[translated.chosen[number] ?? 0];
+        const chosen = translated.chosen[number] ?? 0;
+        const hypothesis = sentence.hypotheses[chosen];
         if (hypothesis === undefined) return null;
+        const doubt = doubtOf(sentence, chosen, isCalibrated);
         return (
           <>
             <span
-              class={number === marked ? 'sentence is-marked' : 'sentence'}
+              class={`sentence${number === marked ? ' is-marked' : ''}${doubt === null ? '' : ' is-doubtful'}`}
+              title={doubt === null ? undefined : t(doubt)}
               data-passage={index}
               data-sentence={number}
             >

@@ -7,6 +7,7 @@ import { languages, modelName } from '../engine/source.ts';
 import { notify } from '../notices.ts';
 import { showConfidence, text } from '../settings.ts';
 import { direction } from '../translation/direction.ts';
+import { doubts } from '../translation/doubts.ts';
 import { activity, outcome, searchBeams, unsettled, views } from '../translation/live.ts';
 import { viewText } from '../translation/views.ts';
 import { ConfidenceLegend } from './Confidence.tsx';
@@ -101,6 +102,7 @@ function Status() {
     device.kind === 'gpu' ? 'GPU' : 'CPU',
     ...(now.via === null ? [] : [t('through English')]),
     searchBeams.value === 1 ? t('greedy') : t('{count} beams', { count: searchBeams.value }),
+    ...(doubts.value === 0 ? [] : [t('doubtful: {count}', { count: doubts.value })]),
     ...(speed === null ? [] : [t('{count} tokens/s', { count: speed < 10 ? speed.toFixed(1) : Math.round(speed) })]),
   ];
   return (
