@@ -52,33 +52,32 @@ impl Document {
     }
 
     pub fn show(&self, ui: &mut Ui) -> DocumentAction {
-        let mut action = DocumentAction::None;
-        let mut button = |ui: &mut Ui, text: &str, meaning| {
-            if ui.button(text).clicked() {
-                action = meaning;
-            }
+        let clicked = |ui: &mut Ui, text: &str, action| match ui.button(text).clicked() {
+            true => action,
+            false => DocumentAction::None,
         };
         ui.horizontal_wrapped(|ui| match self {
             Self::None => {
                 let choose = ui.button("Translate a file…");
-                let endings = wordloom_documents::Format::endings();
-                if choose.on_hover_text(format!("{endings}; or drop it here")).clicked() {
-                    action = DocumentAction::Choose;
+                let hint = format!("{}; or drop it here", wordloom_documents::Format::endings());
+                match choose.on_hover_text(hint).clicked() {
+                    true => DocumentAction::Choose,
+                    false => DocumentAction::None,
                 }
             }
             Self::Translating { name, fraction } => {
                 ui.add(ProgressBar::new(*fraction).desired_width(160.0).desired_height(6.0));
-                ui.label(
-                    RichText::new(format!("{:.0} % of {}", 100.0 * fraction, shortened(name, 60))).weak(),
-                );
-                button(ui, "Stop", DocumentAction::Stop);
+                let text = format!("{:.0} % of {}", 100.0 * fraction, shortened(name, 60));
+                ui.label(RichText::new(text).weak());
+                clicked(ui, "Stop", DocumentAction::Stop)
             }
             Self::Translated { name, .. } => {
                 ui.label(shortened(name, 60));
-                button(ui, "Save the document…", DocumentAction::Save);
-                button(ui, "Close the document", DocumentAction::Close);
+                let save = clicked(ui, "Save the document…", DocumentAction::Save);
+                let close = clicked(ui, "Close the document", DocumentAction::Close);
+                if save == DocumentAction::None { close } else { save }
             }
-        });
-        action
+        })
+        .inner
     }
 }
